@@ -1,0 +1,39 @@
+/**
+ * Errors that a user can act on. Everything rgx throws on purpose is an {@link RgxError}: one clear
+ * message (what failed, where, what was found, what was expected), an optional line of advice, and
+ * the exit code of the process. Anything else that escapes is a bug and is shown with its stack.
+ */
+
+/** Exit codes of the program (sysexits' EX_TEMPFAIL for "stopped early, state saved"). */
+export const EXIT = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  resumable: 75,
+  sigint: 130,
+  sigterm: 143,
+} as const;
+
+/** A failure that is explained to the user without a stack trace. */
+export class RgxError extends Error {
+  override name = "RgxError";
+  /** What to do about it, printed on a line of its own. */
+  readonly advice: string | undefined;
+  readonly exitCode: number;
+  constructor(
+    message: string,
+    options: { advice?: string; exitCode?: number; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.advice = options.advice;
+    this.exitCode = options.exitCode ?? EXIT.failure;
+  }
+}
+
+/** Bad usage or configuration, found before any work was done: exit code 2. */
+export class UsageError extends RgxError {
+  override name = "UsageError";
+  constructor(message: string, options: { advice?: string; cause?: unknown } = {}) {
+    super(message, { ...options, exitCode: EXIT.usage });
+  }
+}

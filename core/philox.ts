@@ -1,0 +1,211 @@
+/**
+ * Philox4x32-10, the counter-based generator that all randomness in rgx comes from (Salmon et al.,
+ * "Parallel random numbers: as easy as 1, 2, 3", SC 2011). A number depends only on its key and its
+ * counter: not on what was drawn before, on the batch, on the thread, or on an interruption.
+ *
+ * The layout of the counter is fixed for ever; `philox_test.ts` pins it.
+ */
+
+/** What a stream is for: the top byte of counter word 3. */
+export const PURPOSE = { sample: 1, task: 2, dropout: 3, init: 4, shuffle: 5, split: 6 } as const;
+
+/** Number of the data split in the counter of a task item. */
+export const SPLIT = { train: 0, validation: 1, test: 2 } as const;
+export type Split = keyof typeof SPLIT;
+
+/** High 32 bits of the product of two u32, without 64-bit integers. */
+function mulHigh(a: number, b: number): number {
+  const al = a & 0xffff, ah = a >>> 16, bl = b & 0xffff, bh = b >>> 16;
+  const t = al * bl;
+  const u = ah * bl + (t >>> 16);
+  const w = al * bh + (u & 0xffff);
+  return (ah * bh + (u >>> 16) + (w >>> 16)) >>> 0;
+}
+
+/** Ten rounds: writes four u32 words for counter (c0..c3) and key (k0, k1) into `out`. */
+export function philox4x32(
+  out: Uint32Array,
+  c0: number,
+  c1: number,
+  c2: number,
+  c3: number,
+  k0: number,
+  k1: number,
+): void {
+  for (let round = 0; round < 10; round++) {
+    const hi0 = mulHigh(0xd2511f53, c0), lo0 = Math.imul(0xd2511f53, c0);
+    const hi1 = mulHigh(0xcd9e8d57, c2), lo1 = Math.imul(0xcd9e8d57, c2);
+    c0 = (hi1 ^ c1 ^ k0) >>> 0;
+    c1 = lo1 >>> 0;
+    c2 = (hi0 ^ c3 ^ k1) >>> 0;
+    c3 = lo0 >>> 0;
+    k0 = (k0 + 0x9e3779b9) >>> 0;
+    k1 = (k1 + 0xbb67ae85) >>> 0;
+  }
+  out[0] = c0;
+  out[1] = c1;
+  out[2] = c2;
+  out[3] = c3;
+}
+
+/** 64-bit seed as two key words. Seeds are non-negative safe integers. */
+export function seedWords(seed: number): [low: number, high: number] {
+  return [seed >>> 0, Math.floor(seed / 0x1_0000_0000) >>> 0];
+}
+
+/** 32-bit FNV-1a of the UTF-8 bytes of a text. */
+export function fnv1a(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(text)) {
+    hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  }
+  return hash >>> 0;
+}
+
+/** Uniform in (0, 1), never 0 or 1, from the upper 23 bits of a word: exact in f32. */
+export function uniform23(word: number): number {
+  return ((word >>> 9) + 0.5) * 2 ** -23;
+}
+
+/** The counter words of a sampled token: c0 = 0. `promptId` is the prompt's number in the whole run. */
+export function sampleCounter(
+  promptId: number,
+  branch: number,
+  position: number,
+): [c1: number, c2: number, c3: number] {
+  return [
+    ((branch << 20) | position) >>> 0,
+    promptId >>> 0,
+    ((PURPOSE.sample << 24) | Math.floor(promptId / 0x1_0000_0000)) >>> 0,
+  ];
+}
+
+/** A sequence of draws for one (seed, c1, c2, c3); block after block of four words (c0 = 0, 1, …). */
+export class RandomStream {
+  readonly #block = new Uint32Array(4);
+  readonly #key: [number, number];
+  #used = 4;
+  #c0 = 0;
+  constructor(
+    seed: number,
+    private readonly c1: number,
+    private readonly c2: number,
+    private readonly c3: number,
+  ) {
+    this.#key = seedWords(seed);
+  }
+
+  /** The stream of entry `index` of a task: nothing else is needed to make that entry. */
+  static forTask(seed: number, split: Split, taskName: string, index: number): RandomStream {
+    return new RandomStream(
+      seed,
+      index >>> 0,
+      fnv1a(taskName),
+      ((PURPOSE.task << 24) | (Math.floor(index / 0x1_0000_0000) << 2) | SPLIT[split]) >>> 0,
+    );
+  }
+
+  /** The stream of a named purpose, for example `("init", "model.embed_tokens.weight")`. */
+  static forPurpose(seed: number, purpose: keyof typeof PURPOSE, name: string, index = 0) {
+    return new RandomStream(seed, index >>> 0, fnv1a(name), (PURPOSE[purpose] << 24) >>> 0);
+  }
+
+  /** A uniform 32-bit word. */
+  u32(): number {
+    if (this.#used === 4) {
+      philox4x32(this.#block, this.#c0++, this.c1, this.c2, this.c3, this.#key[0], this.#key[1]);
+      this.#used = 0;
+    }
+    return this.#block[this.#used++]!;
+  }
+
+  /** Uniform in [0, 1) with 53 bits. */
+  random(): number {
+    const high = this.u32() >>> 5, low = this.u32() >>> 6;
+    return (high * 0x4000000 + low) * 2 ** -53;
+  }
+
+  /** Uniform real in [low, high). */
+  uniform(low: number, high: number): number {
+    return low + (high - low) * this.random();
+  }
+
+  /** Uniform integer in [0, n), without bias, for 1 ≤ n ≤ 2^53. */
+  below(n: number): number {
+    if (!(n >= 1 && n <= Number.MAX_SAFE_INTEGER && Number.isInteger(n))) {
+      throw new RangeError(`below(n) needs an integer 1 ≤ n ≤ 2^53 − 1, got ${n}`);
+    }
+    if (n <= 0x1_0000_0000) {
+      const limit = Math.floor(0x1_0000_0000 / n) * n;
+      for (;;) {
+        const word = this.u32();
+        if (word < limit) return word % n;
+      }
+    }
+    const limit = Math.floor(2 ** 53 / n) * n;
+    for (;;) {
+      const value = (this.u32() >>> 6) * 0x8000000 + (this.u32() >>> 5);
+      if (value < limit) return value % n;
+    }
+  }
+
+  /** Uniform integer in [low, high], both inclusive (the U(a, b) of the task pages). */
+  int(low: number, high: number): number {
+    if (high < low) throw new RangeError(`int(low, high) needs low ≤ high, got ${low}, ${high}`);
+    return low + this.below(high - low + 1);
+  }
+
+  /** True with probability p. */
+  chance(p: number): boolean {
+    return this.random() < p;
+  }
+
+  /** One element, uniformly. */
+  choice<T>(items: readonly T[]): T {
+    return items[this.below(items.length)]!;
+  }
+
+  /** One element with probability proportional to its weight. */
+  weighted<T>(items: readonly T[], weights: readonly number[]): T {
+    let total = 0;
+    for (const w of weights) total += w;
+    let at = this.random() * total;
+    for (let i = 0; i < items.length; i++) {
+      at -= weights[i]!;
+      if (at < 0) return items[i]!;
+    }
+    // Rounding can leave `at` at 0: the last element with a positive weight is the right one.
+    for (let i = items.length - 1; i >= 0; i--) if (weights[i]! > 0) return items[i]!;
+    throw new RangeError("weighted() needs a positive weight");
+  }
+
+  /** Fisher–Yates, in place; returns the array. */
+  shuffle<T>(items: T[]): T[] {
+    for (let i = items.length - 1; i > 0; i--) {
+      const j = this.below(i + 1);
+      const t = items[i]!;
+      items[i] = items[j]!;
+      items[j] = t;
+    }
+    return items;
+  }
+
+  /** k distinct elements, in random order. */
+  sample<T>(items: readonly T[], k: number): T[] {
+    if (k > items.length) throw new RangeError(`sample of ${k} from ${items.length} elements`);
+    const pool = items.slice();
+    for (let i = 0; i < k; i++) {
+      const j = i + this.below(pool.length - i);
+      const t = pool[i]!;
+      pool[i] = pool[j]!;
+      pool[j] = t;
+    }
+    return pool.slice(0, k);
+  }
+
+  /** Standard normal (Box–Muller; one of the pair is used, so that draws stay easy to count). */
+  normal(): number {
+    const u = 1 - this.random();
+    return Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * this.random());
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * The narrow interface between the models and the hardware. A device owns opaque tensors and runs
+ * named operations on them; nothing above it may assume that a tensor is readable by the host, that
+ * two tensors live in one memory, or that an operation has finished when `run` returns.
+ *
+ * Three implementations: `reference` (plain TypeScript, defines what is right), `wasm` (CPU), `webgpu`.
+ * Left out on purpose: autograd (each layer has an explicit forward and backward) and shapes
+ * (a tensor is a flat block; the operation's arguments say how to read it).
+ */
+import type { Ops } from "./ops.ts";
+
+/**
+ * Element types. `float` is the device's working precision: f32, or f64 on a reference device made
+ * for gradient checks. Storage types for weights (f16, bf16, 8-bit and 4-bit blocks) will join here.
+ */
+export type DType = "float" | "u32";
+
+/** Host-side arrays that can be written to, and come back from, a device. */
+export type HostArray = Float32Array | Float64Array | Uint32Array;
+
+/** Views of tensors begin at multiples of this many elements (256 bytes, WebGPU's binding rule). */
+export const VIEW_ALIGNMENT = 64;
+
+/** A block of device memory, or a view of a part of one. Opaque: read it through its device. */
+export interface Tensor {
+  readonly device: Device;
+  readonly dtype: DType;
+  /** Number of elements. */
+  readonly length: number;
+  /** What it is, for messages and memory reports: "layers.0.mlp.gate". */
+  readonly label: string;
+  /**
+   * Elements [offset, offset + length) of this tensor, sharing its memory and its lifetime.
+   * @throws RangeError when the offset is no multiple of {@link VIEW_ALIGNMENT} or the range leaves the tensor.
+   */
+  view(offset: number, length: number): Tensor;
+}
+
+export interface Device {
+  readonly name: "reference" | "wasm" | "webgpu";
+  /** Precision of `float` tensors. */
+  readonly float: "f32" | "f64";
+  /** Threads (1 where the notion does not apply). */
+  readonly threads: number;
+  /** A zero-filled tensor. @throws RgxError out of memory, with the label and the size. */
+  create(dtype: DType, length: number, label: string): Tensor;
+  /** Copies `data` to elements [offset, offset + data.length); takes effect before any later `run`. */
+  write(tensor: Tensor, data: HostArray, offset?: number): void;
+  /** Waits for all recorded work, then copies elements out (a fresh array, Float32Array or Float64Array by `float`). */
+  read(tensor: Tensor, offset?: number, length?: number): Promise<HostArray>;
+  /** Returns the tensor's memory to the pool. Views of it must not be used afterwards; freeing a view is an error. */
+  free(tensor: Tensor): void;
+  /** Records an operation; arguments are validated here, on the host, before anything is enqueued. */
+  run<K extends keyof Ops>(op: K, args: Ops[K]): void;
+  /** Starts everything recorded so far; returns without waiting. `read` implies it. */
+  submit(): void;
+  /** Bytes in live tensors now, and the most there ever were since `resetPeak`. */
+  readonly allocatedBytes: number;
+  readonly peakBytes: number;
+  resetPeak(): void;
+  /** Stops threads and drops all memory. Idempotent. */
+  close(): void;
+}

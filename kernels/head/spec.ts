@@ -1,0 +1,33 @@
+/**
+ * Fused head: log-probabilities and entropies without ever holding [rows, vocab] logits.
+ *   z = hidden·weightᵀ/temperature;  lse = log Σ_v e^z_v;  logp(pair) = z_target − lse;
+ *   entropy = lse − Σ_v e^(z_v−lse)·z_v (by a running, max-shifted sum)
+ * Targets are pairs (row, token): row r owns pairs [pairStart[r], pairStart[r+1]), because the first
+ * token of every branch is predicted by the one last prompt row.
+ * Backward, with a = dlogp per pair, b = dentropy per row, α_r = Σ a over the row's pairs, z recomputed:
+ *   dz_v = Σ_{pairs: target=v} a − α·p_v − b·p_v·(z_v − lse + entropy)
+ *   dhidden = dz·weight/temperature;  dweight += dzᵀ·hidden/temperature
+ */
+import type { Tensor } from "../device.ts";
+
+export interface HeadArgs {
+  hidden: Tensor; // [rows, d], after the final norm
+  weight: Tensor; // [vocab, d]
+  pairStart: Tensor; // u32 [rows + 1], ascending, pairStart[rows] = pairs
+  targets: Tensor; // u32 [pairs]
+  logp: Tensor; // [pairs]
+  lse: Tensor; // [rows]
+  entropy: Tensor; // [rows]
+  rows: number;
+  pairs: number;
+  vocab: number;
+  d: number;
+  temperature: number;
+}
+
+export interface HeadBackwardArgs extends Omit<HeadArgs, "logp"> {
+  dlogp: Tensor; // [pairs]
+  dentropy?: Tensor; // [rows]; absent = 0
+  dhidden: Tensor; // [rows, d], overwritten
+  dweight?: Tensor; // [vocab, d], increased; absent when frozen
+}

@@ -1,0 +1,37 @@
+/** The table of operations: name → arguments. One line an operation; its folder says what it computes. */
+import type { MatmulArgs } from "./matmul/spec.ts";
+import type { RmsnormArgs, RmsnormBackwardArgs } from "./rmsnorm/spec.ts";
+import type { RopeArgs } from "./rope/spec.ts";
+import type { SwigluArgs, SwigluBackwardArgs } from "./swiglu/spec.ts";
+import type { AttentionArgs, AttentionBackwardArgs } from "./attention/spec.ts";
+import type { AttentionDecodeArgs } from "./attention_decode/spec.ts";
+import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./rows/spec.ts";
+import type { HeadArgs, HeadBackwardArgs } from "./head/spec.ts";
+import type { SampleArgs } from "./sample/spec.ts";
+import type { AdamwArgs, SumSquaresArgs } from "./optimizer/spec.ts";
+import type { AddArgs, CopyArgs, FillArgs } from "./elementwise/spec.ts";
+
+export interface Ops {
+  matmul: MatmulArgs;
+  rmsnorm: RmsnormArgs;
+  rmsnorm_backward: RmsnormBackwardArgs;
+  rope: RopeArgs;
+  swiglu: SwigluArgs;
+  swiglu_backward: SwigluBackwardArgs;
+  attention: AttentionArgs;
+  attention_backward: AttentionBackwardArgs;
+  attention_decode: AttentionDecodeArgs;
+  gather_rows: GatherRowsArgs;
+  scatter_rows: ScatterRowsArgs;
+  scatter_add_rows: ScatterAddRowsArgs;
+  head: HeadArgs;
+  head_backward: HeadBackwardArgs;
+  sample: SampleArgs;
+  adamw: AdamwArgs;
+  sum_squares: SumSquaresArgs;
+  add: AddArgs;
+  copy: CopyArgs;
+  fill: FillArgs;
+}
+
+export type OpName = keyof Ops;

@@ -1,0 +1,32 @@
+/**
+ * AdamW (Loshchilov & Hutter 2019, as PyTorch computes it) over a flat block, and the sums for clipping:
+ *   g = grad·gradScale; p ← p·(1 − lr·weightDecay); m ← β₁m + (1−β₁)g; v ← β₂v + (1−β₂)g²;
+ *   p ← p − lr/correction1 · m/(√v/√correction2 + eps),  correctionᵢ = 1 − βᵢ^t computed in float64 on the host.
+ * sum_squares: partial[c] = Σ x² over elements [c·SUM_CHUNK, (c+1)·SUM_CHUNK) ∩ [0, n); the host adds the
+ * partial sums in order, in float64.
+ */
+import type { Tensor } from "../device.ts";
+
+export const SUM_CHUNK = 4096;
+
+export interface AdamwArgs {
+  param: Tensor; // [n]
+  grad: Tensor; // [n]
+  m: Tensor; // [n]
+  v: Tensor; // [n]
+  n: number;
+  lr: number;
+  beta1: number;
+  beta2: number;
+  eps: number;
+  weightDecay: number;
+  correction1: number;
+  correction2: number;
+  gradScale: number;
+}
+
+export interface SumSquaresArgs {
+  x: Tensor; // [n]
+  partial: Tensor; // [ceil(n / SUM_CHUNK)]
+  n: number;
+}

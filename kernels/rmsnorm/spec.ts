@@ -1,0 +1,34 @@
+/**
+ * RMSNorm with an optional fused residual addition (Zhang & Sennrich 2019):
+ *   h = x (+ add);  ρ = 1/√(mean(h²) + eps);  out = (h·ρ)·weight
+ * Backward: g = dout·w; dx = ρ·(g − h·ρ²·mean(g·h)); dweight += Σ_rows dout·h·ρ.
+ */
+import type { Tensor } from "../device.ts";
+
+export interface RmsnormArgs {
+  x: Tensor; // [rows, d]
+  /** Residual branch to add first; then `sum` must be given and receives h (it may be x itself). */
+  add?: Tensor; // [rows, d]
+  sum?: Tensor; // [rows, d]
+  weight: Tensor; // [d]
+  out: Tensor; // [rows, d], not x
+  rho: Tensor; // [rows]
+  rows: number;
+  d: number;
+  eps: number;
+}
+
+export interface RmsnormBackwardArgs {
+  dout: Tensor; // [rows, d]
+  /** h of the forward. */
+  x: Tensor; // [rows, d]
+  weight: Tensor; // [d]
+  rho: Tensor; // [rows]
+  /** [rows, d]; receives (or with `accumulate` is increased by) the derivative. */
+  dx: Tensor;
+  accumulate?: boolean;
+  /** [d], increased; absent when the weight is frozen. */
+  dweight?: Tensor;
+  rows: number;
+  d: number;
+}

@@ -1,0 +1,34 @@
+/**
+ * Moving whole rows: embedding look-up, cache writes, and their gradient.
+ * - gather_rows:       out[r] = table[index[r]]
+ * - scatter_rows:      table[index[r]] = src[r]; indices are distinct
+ * - scatter_add_rows:  table[target[u]] += Σ src[order[i]] for i in [runs[u], runs[u+1]), summed in that
+ *   order, then added once: the host sorts rows by target, so the sum has a fixed order and needs no atomics.
+ */
+import type { Tensor } from "../device.ts";
+
+export interface GatherRowsArgs {
+  table: Tensor; // [*, d]
+  index: Tensor; // u32 [rows]
+  out: Tensor; // [rows, d]
+  rows: number;
+  d: number;
+}
+
+export interface ScatterRowsArgs {
+  src: Tensor; // [rows, d]
+  index: Tensor; // u32 [rows]
+  table: Tensor; // [*, d]
+  rows: number;
+  d: number;
+}
+
+export interface ScatterAddRowsArgs {
+  src: Tensor; // [*, d]
+  order: Tensor; // u32 [entries]
+  runs: Tensor; // u32 [runCount + 1]
+  target: Tensor; // u32 [runCount], distinct
+  table: Tensor; // [*, d], increased
+  runCount: number;
+  d: number;
+}

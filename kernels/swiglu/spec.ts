@@ -1,0 +1,22 @@
+/**
+ * SwiGLU: out = silu(gate)·up, silu(a) = a·σ(a). Backward, with σ = σ(gate):
+ *   dgate = dout·up·σ·(1 + gate·(1 − σ));  dup = dout·gate·σ.
+ * σ must not overflow for large negative gates.
+ */
+import type { Tensor } from "../device.ts";
+
+export interface SwigluArgs {
+  gate: Tensor; // [n]
+  up: Tensor; // [n]
+  out: Tensor; // [n], may be gate or up
+  n: number;
+}
+
+export interface SwigluBackwardArgs {
+  dout: Tensor; // [n]
+  gate: Tensor; // [n]
+  up: Tensor; // [n]
+  dgate: Tensor; // [n], may be gate
+  dup: Tensor; // [n], may be up
+  n: number;
+}

@@ -1,0 +1,106 @@
+/**
+ * What training, benchmarks and the server see of a language model. The one data structure is the
+ * group: a prompt once, and its branches. Nothing here is padded.
+ */
+import type { Tensor } from "../kernels/device.ts";
+
+/** A prompt and its branches (completions), as token ids. Branches may be empty; a group may have none. */
+export interface Group {
+  promptIds: readonly number[];
+  branches: readonly (readonly number[])[];
+}
+
+/** A tensor of the model. `grad` exists on trainable parameters only and is increased by `backward`. */
+export interface Parameter {
+  /** Hugging Face (or PEFT) tensor name. */
+  name: string;
+  shape: readonly number[];
+  value: Tensor;
+  grad: Tensor | null;
+  /** False for norms and biases, which AdamW does not decay. */
+  decay: boolean;
+}
+
+export interface ForwardOptions {
+  /** Softmax temperature of log-probabilities and entropies. */
+  temperature: number;
+  /** Keep activations for `backward`. */
+  train: boolean;
+  /** False switches the LoRA adapter off (the reference model). Default true. */
+  adapter?: boolean;
+}
+
+/**
+ * Log-probability and entropy of every branch token, in order (group, branch, position):
+ * Float32Array on f32 devices, Float64Array on f64 ones. `logp.length` = total branch tokens.
+ */
+export interface ForwardResult {
+  logp: Float32Array | Float64Array;
+  entropy: Float32Array | Float64Array;
+}
+
+export interface LanguageModel {
+  readonly vocabSize: number;
+  /** All tensors (frozen and trainable), sorted by name. */
+  readonly parameters: readonly Parameter[];
+  /** The trainable ones, sorted by name: LoRA matrices, or everything under full fine-tuning. */
+  readonly trainable: readonly Parameter[];
+  forward(groups: readonly Group[], options: ForwardOptions): Promise<ForwardResult>;
+  /**
+   * Adds the gradient of Σ dlogp·logp + Σ dentropy·entropy to every trainable `grad`.
+   * Belongs to the last `forward` with `train: true`, whose activations it consumes.
+   */
+  backward(dlogp: Float64Array, dentropy?: Float64Array): void;
+  zeroGrad(): void;
+  generate(requests: readonly GenerateRequest[], options: GenerateOptions): Promise<Completion[][]>;
+  /** Bytes that training on such a batch needs at its peak, beside the parameters (planned, not measured). */
+  planBytes(rows: number, pairs: number, train: boolean): number;
+  dispose(): void;
+}
+
+/** `n` branches of one prompt. `promptId` is the prompt's number in the whole run (it keys the random draws). */
+export interface GenerateRequest {
+  promptId: number;
+  promptIds: readonly number[];
+  n: number;
+  /** Number of the first branch; default 0. */
+  firstBranch?: number;
+}
+
+export interface GenerateOptions {
+  maxNewTokens: number;
+  /** 0 = greedy. */
+  temperature: number;
+  topK?: number; // 0 = off
+  topP?: number; // 1 = off
+  minP?: number; // 0 = off
+  seed: number;
+  /** A completion ends with the first of these, which is kept. Empty = never stop early. */
+  eosIds: readonly number[];
+  adapter?: boolean;
+  /** Asked between tokens: true ends generation early by throwing `Interrupted`. */
+  shouldStop?: () => boolean;
+}
+
+export interface Completion {
+  ids: number[];
+  /** log p at sampling, per id (temperature applied; before top-k/top-p). */
+  logprobs: number[];
+  finishReason: "stop" | "length";
+}
+
+/** Text to ids and back; the same object for training, generation and benchmarks. */
+export interface Tokenizer {
+  readonly vocabSize: number;
+  readonly eosId: number | null;
+  readonly padId: number | null;
+  /** Ids of a text; special tokens written in the text are recognised. */
+  encode(text: string, options?: { addSpecialTokens?: boolean }): number[];
+  decode(ids: readonly number[], options?: { skipSpecialTokens?: boolean }): string;
+  /** Id of one token, or null. */
+  tokenId(token: string): number | null;
+  /** Chat template rendered to text, or null when the model has none. */
+  applyChatTemplate(messages: readonly { role: string; content: string }[]): string | null;
+  /** Files to store beside weights: name → content ("tokenizer.json", "tokenizer_config.json", …). */
+  files(): ReadonlyMap<string, string>;
+}

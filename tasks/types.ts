@@ -1,0 +1,75 @@
+/**
+ * The protocol of a reasoning task. A task is one file that exports one {@link Task}; the registry lists
+ * it; nothing else has to change. Names, parameters, metadata keys and scores are reasoning-gym's, so
+ * entries can be exchanged in both directions; the wording of questions is rgx's own.
+ */
+import type { RandomStream } from "../core/philox.ts";
+
+/** One problem. JSON-serialisable. */
+export interface Entry {
+  question: string;
+  /** null where many answers are right (an example is then in the metadata). */
+  answer: string | null;
+  /** Always has `source_dataset`, `source_index`, `difficulty`. */
+  metadata: Record<string, unknown>;
+}
+
+/** What a scorer may rely on: entries from elsewhere can lack the question, the answer or metadata keys. */
+export interface ScorableEntry {
+  question?: string;
+  answer?: string | null;
+  metadata?: Record<string, unknown>;
+}
+
+export type ParamValue = number | string | boolean | null | ParamValue[] | {
+  [key: string]: ParamValue;
+};
+
+/** One parameter of a task: its type and default are checked before a data set is made. */
+export interface ParamSpec {
+  type: "int" | "float" | "string" | "bool" | "int[]" | "float[]" | "string[]" | "any";
+  default: ParamValue;
+  nullable?: boolean;
+  /** Allowed values of a string (or of the elements of a string[]). */
+  values?: readonly string[];
+  description: string;
+}
+
+/** A curriculum attribute: difficulty levels of one field (scalar) or of a lower/upper pair (range). */
+export interface CurriculumAttribute {
+  name: string;
+  levels: readonly ParamValue[];
+  field?: string;
+  lowerField?: string;
+  upperField?: string;
+  ensureInterval?: boolean;
+  description: string;
+}
+
+/** What a generator draws: the registry adds source_dataset, source_index and difficulty. */
+export interface Generated {
+  question: string;
+  answer: string | null;
+  metadata: Record<string, unknown>;
+  difficulty: Record<string, unknown>;
+}
+
+/** A complete parameter set of one task; `C` is the task's own interface. */
+export interface Task<C extends object = Record<string, ParamValue>> {
+  name: string;
+  category: string;
+  /** One line for `rgx tasks list`. */
+  description: string;
+  /** The scoring rule in words, for `rgx tasks show`. */
+  scoring: string;
+  params: { readonly [K in keyof C]: ParamSpec };
+  /** Constraint violations, each naming the field(s) and the values found; empty when valid. */
+  validate(config: C): string[];
+  /** Entry `index`: a pure function of its arguments. */
+  generate(random: RandomStream, config: C, index: number): Generated;
+  /** Score in [0, 1] of a non-blank answer. Must not throw and must not need more than the entry. */
+  score(answer: string, entry: ScorableEntry): number;
+  /** True when a blank answer may be right (the oracle itself can be empty). */
+  acceptsBlank?: boolean;
+  curriculum?: readonly CurriculumAttribute[];
+}
