@@ -37,3 +37,11 @@ export class UsageError extends RgxError {
     super(message, { ...options, exitCode: EXIT.usage });
   }
 }
+
+/** Work was ended early on request (a signal, a time limit); what was saved can be resumed: exit code 75. */
+export class Interrupted extends RgxError {
+  override name = "Interrupted";
+  constructor(message = "stopped early on request", options: { advice?: string } = {}) {
+    super(message, { ...options, exitCode: EXIT.resumable });
+  }
+}

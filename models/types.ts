@@ -4,6 +4,46 @@
  */
 import type { Tensor } from "../kernels/device.ts";
 
+/** RoPE frequency scaling; field meanings as in transformers' `rope_parameters`. */
+export type RopeScaling =
+  | { type: "linear"; factor: number }
+  | {
+    type: "llama3";
+    factor: number;
+    lowFreqFactor: number;
+    highFreqFactor: number;
+    originalMaxPositions: number;
+  };
+
+/** What defines a Llama architecture: config.json without the names of another framework's classes. */
+export interface LlamaConfig {
+  vocabSize: number;
+  hiddenSize: number;
+  intermediateSize: number;
+  numLayers: number;
+  numHeads: number;
+  /** Divides `numHeads`. */
+  numKvHeads: number;
+  /** Even; need not be hiddenSize / numHeads. */
+  headDim: number;
+  maxPositions: number;
+  ropeTheta: number;
+  ropeScaling: RopeScaling | null;
+  rmsNormEps: number;
+  tieWordEmbeddings: boolean;
+}
+
+/**
+ * Where weights come from: a map, or a function that is asked once per tensor by its Hugging Face name
+ * and returns null when there is no such tensor. Row-major, of exactly the shape's size.
+ */
+export type WeightSource =
+  | ReadonlyMap<string, Float32Array | Float64Array>
+  | ((
+    name: string,
+    shape: readonly number[],
+  ) => Float32Array | Float64Array | null | Promise<Float32Array | Float64Array | null>);
+
 /** A prompt and its branches (completions), as token ids. Branches may be empty; a group may have none. */
 export interface Group {
   promptIds: readonly number[];
@@ -19,6 +59,21 @@ export interface Parameter {
   grad: Tensor | null;
   /** False for norms and biases, which AdamW does not decay. */
   decay: boolean;
+}
+
+/**
+ * All trainable values in one tensor and all their gradients in another, so that the optimizer and the
+ * gradient norm are one operation a range: [0, decayedLength) holds the parameters that AdamW decays,
+ * [decayedLength, length) the others. Gaps between parameters are zero and stay zero.
+ */
+export interface TrainableArena {
+  value: Tensor;
+  grad: Tensor;
+  length: number;
+  /** A multiple of VIEW_ALIGNMENT. */
+  decayedLength: number;
+  /** First element of each trainable parameter, by name. */
+  offsets: ReadonlyMap<string, number>;
 }
 
 export interface ForwardOptions {
@@ -45,6 +100,17 @@ export interface LanguageModel {
   readonly parameters: readonly Parameter[];
   /** The trainable ones, sorted by name: LoRA matrices, or everything under full fine-tuning. */
   readonly trainable: readonly Parameter[];
+  /** Null when nothing is trainable. */
+  readonly trainableArena: TrainableArena | null;
+  /** A copy of a parameter's values. @throws RgxError for an unknown name. */
+  readParameter(name: string): Promise<Float32Array>;
+  /** Replaces a parameter's values. @throws RgxError for an unknown name or a wrong size. */
+  writeParameter(name: string, data: Float32Array | Float64Array): void;
+  /** Logits (temperature 1) of the token that would follow `ids`: [vocabSize]. */
+  lastLogits(
+    ids: readonly number[],
+    options?: { adapter?: boolean },
+  ): Promise<Float32Array | Float64Array>;
   forward(groups: readonly Group[], options: ForwardOptions): Promise<ForwardResult>;
   /**
    * Adds the gradient of Σ dlogp·logp + Σ dentropy·entropy to every trainable `grad`.
