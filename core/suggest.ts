@@ -1,0 +1,57 @@
+/**
+ * The nearest known name, for "did you mean": optimal string alignment distance (Damerau-Levenshtein
+ * without edits inside a transposed pair), with case ignored and `-` equal to `_`.
+ */
+
+/** Number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
+export function editDistance(a: string, b: string): number {
+  const columns = b.length + 1;
+  let beforeLast = new Array<number>(columns).fill(0);
+  let last = Array.from({ length: columns }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = new Array<number>(columns).fill(0);
+    row[0] = i;
+    for (let j = 1; j < columns; j++) {
+      const same = a[i - 1] === b[j - 1];
+      let best = Math.min(row[j - 1]! + 1, last[j]! + 1, last[j - 1]! + (same ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        best = Math.min(best, beforeLast[j - 2]! + 1);
+      }
+      row[j] = best;
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return last[b.length]!;
+}
+
+/**
+ * The candidate nearest to `name`, or null when none is near: at most a third of the longer name may
+ * differ (and always one character). The first of equally near ones wins.
+ */
+export function nearest(name: string, candidates: Iterable<string>): string | null {
+  const wanted = fold(name);
+  let best: string | null = null;
+  let bestDistance = Infinity;
+  for (const candidate of candidates) {
+    const folded = fold(candidate);
+    const allowed = Math.max(1, Math.floor(Math.max(wanted.length, folded.length) / 3));
+    if (Math.abs(wanted.length - folded.length) > Math.min(allowed, bestDistance)) continue;
+    const distance = editDistance(wanted, folded);
+    if (distance <= allowed && distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** `nearest` as the end of a sentence: ", did you mean x?" or nothing. */
+export function didYouMean(name: string, candidates: Iterable<string>): string {
+  const found = nearest(name, candidates);
+  return found === null ? "" : `, did you mean ${found}?`;
+}
+
+function fold(name: string): string {
+  return name.toLowerCase().replaceAll("-", "_");
+}

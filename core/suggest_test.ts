@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { didYouMean, editDistance, nearest } from "./suggest.ts";
+
+Deno.test("a swap of two neighbouring characters is one edit", () => {
+  assert.equal(editDistance("learnig_rate", "learning_rate"), 1);
+  assert.equal(editDistance("ab", "ba"), 1);
+  assert.equal(editDistance("", "abc"), 3);
+  assert.equal(editDistance("kitten", "sitting"), 3);
+  assert.equal(editDistance("ca", "abc"), 3);
+});
+
+Deno.test("the distance is symmetric and zero only for equal texts", () => {
+  const words = ["", "a", "ab", "ba", "beta", "bate", "epsilon", "epsilon_high"];
+  for (const a of words) {
+    for (const b of words) {
+      assert.equal(editDistance(a, b), editDistance(b, a));
+      assert.equal(editDistance(a, b) === 0, a === b);
+    }
+  }
+});
+
+Deno.test("the nearest name is found, and nothing is suggested for a far one", () => {
+  const names = ["learning_rate", "num_generations", "beta", "seed"];
+  assert.equal(nearest("learnig_rate", names), "learning_rate");
+  assert.equal(nearest("num-generation", names), "num_generations");
+  assert.equal(nearest("BETA", names), "beta");
+  assert.equal(nearest("sede", names), "seed");
+  assert.equal(nearest("x", names), null);
+  assert.equal(nearest("gradient", names), null);
+  assert.equal(nearest("seed", []), null);
+});
+
+Deno.test("the ending of a message names the candidate or is empty", () => {
+  assert.equal(didYouMean("sede", ["seed"]), ", did you mean seed?");
+  assert.equal(didYouMean("zzz", ["seed"]), "");
+});
