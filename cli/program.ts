@@ -1,0 +1,207 @@
+/**
+ * The command line: names, flags and help of every command. Each command's code is loaded only when it
+ * runs, so that `rgx --version` and `--help` start fast. No logic lives here.
+ */
+import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { EXIT } from "../core/errors.ts";
+import { versionLine } from "../core/version.ts";
+import { reportError } from "./report_error.ts";
+import { columns, log, print } from "./terminal.ts";
+
+/** Runs the command line and returns the exit code. */
+export async function runCli(args: readonly string[]): Promise<number> {
+  let exitCode: number = EXIT.ok;
+  const program = createProgram((code) => exitCode = code);
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      // Commander has printed its message; help and version end with 0, every usage error with 2.
+      return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    }
+    return reportError(error, args.includes("--verbose"));
+  }
+}
+
+/** Parses a flag's value as an integer ≥ `min`. */
+function integer(min: number) {
+  return (text: string): number => {
+    const value = Number(text);
+    if (text.trim() === "" || !Number.isSafeInteger(value) || value < min) {
+      throw new InvalidArgumentError(`expected an integer ≥ ${min}.`);
+    }
+    return value;
+  };
+}
+
+function collect(value: string, previous: string[]): string[] {
+  return [...previous, value];
+}
+
+function examples(...lines: string[]): string {
+  return "\nExamples:\n" + lines.map((line) => `  $ ${line}`).join("\n");
+}
+
+function createProgram(setExit: (code: number) => void): Command {
+  const program = new Command("rgx");
+  program
+    .description(
+      "Reasoning tasks, GRPO training, and honest measurement of language models, in one file.",
+    )
+    .version(versionLine(), "-V, --version", "print the version")
+    .configureOutput({
+      writeOut: (text) => print(text.trimEnd()),
+      writeErr: (text) => log(text.trimEnd()),
+      getOutHelpWidth: columns,
+      getErrHelpWidth: columns,
+    })
+    .showSuggestionAfterError(true)
+    .showHelpAfterError("(--help shows the usage and examples)")
+    .exitOverride()
+    .addHelpText(
+      "after",
+      examples(
+        "rgx train quickstart",
+        "rgx tasks sample spell_backward --size 3",
+        "rgx doctor",
+      ),
+    );
+
+  trainCommand(program, setExit);
+  tasksCommands(program);
+  scoreCommand(program, setExit);
+  configCommands(program, setExit);
+  doctorCommand(program, setExit);
+  for (const command of allCommands(program)) command.exitOverride().copyInheritedSettings(program);
+  return program;
+}
+
+function* allCommands(command: Command): Generator<Command> {
+  for (const child of command.commands) {
+    yield child;
+    yield* allCommands(child);
+  }
+}
+
+function trainCommand(program: Command, setExit: (code: number) => void): void {
+  program.command("train")
+    .description("train a language model on a reasoning task")
+    .argument("<config>", "a YAML file, or the name of an embedded config such as quickstart")
+    .argument("[overrides...]", "key.path=value, +key=value, ~key, or --key value; later ones win")
+    .option("--resume [checkpoint]", "go on from the newest (or the named) checkpoint")
+    .option("--dry-run", "everything up to the first step: config, sample, memory, device")
+    .option("--print-config", "print the merged config as YAML and stop")
+    .option("--device <name>", "auto, wasm or reference")
+    .option("--threads <n>", "threads of the wasm device", integer(1))
+    .option("--output-dir <folder>", "where the run is written")
+    .option("--max-time <hh:mm:ss>", "save and stop (exit 75) in time")
+    .option("--force", "start anew in a folder that holds another run")
+    .option("--json", "print a summary object as the last line of stdout")
+    .option("--log-format <format>", "text or json", "text")
+    .option("--quiet", "warnings and errors only")
+    .option("--verbose", "more detail, and stacks of errors")
+    .allowUnknownOption()
+    .addHelpText(
+      "after",
+      examples(
+        "rgx train quickstart",
+        "rgx train quickstart training.learning_rate=1e-4 --output-dir runs/a",
+        "rgx train my_experiment.yaml --resume",
+      ) +
+        "\n\nOn-policy GRPO with scaled advantages has a loss value near 0 by construction;\n" +
+        "grad_norm and reward show whether it learns.",
+    )
+    .action(async (config, overrides, options) => {
+      const { train } = await import("./train.ts");
+      setExit(await train(config, overrides, options));
+    });
+}
+
+function tasksCommands(program: Command): void {
+  const tasks = program.command("tasks").description("list, describe and sample reasoning tasks");
+  tasks.command("list")
+    .description("all tasks: name, category, one line, curriculum")
+    .option("--category <name>", "only this category")
+    .option("--json", "one JSON document")
+    .addHelpText(
+      "after",
+      examples("rgx tasks list", "rgx tasks list --category logic", "rgx tasks list --json"),
+    )
+    .action(async (options) => (await import("./tasks.ts")).listTasks(options));
+  tasks.command("show")
+    .description("parameters, curriculum, scoring rule and a sample of one task")
+    .argument("<name>", "task name")
+    .option("--json", "one JSON document")
+    .addHelpText(
+      "after",
+      examples("rgx tasks show spell_backward", "rgx tasks show mini_sudoku --json"),
+    )
+    .action(async (name, options) => (await import("./tasks.ts")).showTask(name, options));
+  tasks.command("sample")
+    .description("entries of a task as JSONL: question, answer, metadata")
+    .argument("<name>", "task name")
+    .option("--size <n>", "how many", integer(0), 5)
+    .option("--seed <n>", "seed of the data set", integer(0), 42)
+    .option("--offset <i>", "index of the first entry", integer(0), 0)
+    .option("--split <name>", "train, validation or test", "train")
+    .option("--set <k=v>", "a parameter of the task (repeatable)", collect, [])
+    .option("--level <n>", "curriculum level of every attribute", integer(0))
+    .option("--set-level <attr=n>", "curriculum level of one attribute (repeatable)", collect, [])
+    .addHelpText(
+      "after",
+      examples(
+        "rgx tasks sample leg_counting --size 3 --seed 7",
+        "rgx tasks sample chain_sum --set min_terms=2 --set max_terms=2",
+        "rgx tasks sample spell_backward --level 2 --split test",
+      ),
+    )
+    .action(async (name, options) => (await import("./tasks.ts")).sampleTask(name, options));
+}
+
+function scoreCommand(program: Command, setExit: (code: number) => void): void {
+  program.command("score")
+    .description("score answers: JSONL {entry, answer} in, JSONL {score} out, in order")
+    .argument("[file]", "JSONL file, or - for stdin", "-")
+    .option("--completions", "take whole completions and extract their answers as training does")
+    .addHelpText(
+      "after",
+      examples("rgx score answers.jsonl", "cat answers.jsonl | rgx score --completions -"),
+    )
+    .action(async (file, options) => {
+      setExit(await (await import("./score.ts")).scoreFile(file, options));
+    });
+}
+
+function configCommands(program: Command, setExit: (code: number) => void): void {
+  const config = program.command("config").description("show or check configurations");
+  config.command("show")
+    .description("the merged config, each value with its origin")
+    .argument("<config>", "a YAML file or the name of an embedded config")
+    .argument("[overrides...]", "key.path=value …")
+    .option("--json", "one JSON document")
+    .allowUnknownOption()
+    .addHelpText(
+      "after",
+      examples("rgx config show quickstart", "rgx config show my.yaml training.max_steps=10"),
+    )
+    .action(async (name, overrides, options) =>
+      (await import("./config.ts")).showConfig(name, overrides, options)
+    );
+  config.command("check")
+    .description("errors only; exit 2 when there are any")
+    .argument("<configs...>", "YAML files or names of embedded configs")
+    .addHelpText(
+      "after",
+      examples("rgx config check my.yaml", "rgx config check configs/experiments/*.yaml"),
+    )
+    .action(async (names) => setExit(await (await import("./config.ts")).checkConfigs(names)));
+}
+
+function doctorCommand(program: Command, setExit: (code: number) => void): void {
+  program.command("doctor")
+    .description("what this machine offers: threads, memory, devices and their speed, what to fix")
+    .option("--json", "one JSON document")
+    .addHelpText("after", examples("rgx doctor", "rgx doctor --json"))
+    .action(async (options) => setExit(await (await import("./doctor.ts")).doctor(options)));
+}

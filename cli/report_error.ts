@@ -1,0 +1,23 @@
+/**
+ * The one place where an error becomes text and an exit code. A user's mistake is a message and an
+ * advice; anything unexpected says that it is a bug and how to get its stack.
+ */
+import { EXIT, RgxError } from "../core/errors.ts";
+import { log, OutputClosed, paint } from "./terminal.ts";
+
+/** Prints the error on stderr and returns the exit code of the process. */
+export function reportError(error: unknown, verbose: boolean): number {
+  if (error instanceof OutputClosed) return EXIT.ok;
+  const debug = verbose || Boolean(Deno.env.get("RGX_DEBUG"));
+  if (error instanceof RgxError) {
+    log(`${paint("red", "error:")} ${error.message}`);
+    if (error.advice) log(`${paint("cyan", "help:")} ${error.advice}`);
+    if (debug && error.stack) log(error.stack);
+    return error.exitCode;
+  }
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  log(`${paint("red", "internal error:")} ${message}`);
+  if (debug && error instanceof Error && error.stack) log(error.stack);
+  else log("This is a defect of rgx. Run again with RGX_DEBUG=1 for the stack and report it.");
+  return EXIT.failure;
+}

@@ -1,0 +1,105 @@
+/**
+ * What may be written where: colour, width and progress by the rules of NO_COLOR, FORCE_COLOR, TERM
+ * and CI; plain text tables. Results go to stdout, everything else to stderr.
+ */
+
+const encoder = new TextEncoder();
+
+/** Thrown when the reader of stdout has gone (`rgx … | head`): not an error, the program just ends. */
+export class OutputClosed extends Error {}
+
+/** Writes all of `text` to a stream, synchronously, so that nothing is lost at exit. */
+function writeAll(stream: { writeSync(data: Uint8Array): number }, text: string): void {
+  let bytes = encoder.encode(text);
+  try {
+    while (bytes.length > 0) bytes = bytes.subarray(stream.writeSync(bytes));
+  } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe) throw new OutputClosed();
+    throw error;
+  }
+}
+
+/** A line (or several) of result on stdout. */
+export function print(text: string): void {
+  writeAll(Deno.stdout, text + "\n");
+}
+
+/** A line for the person watching, on stderr. A closed stderr is nobody watching. */
+export function log(text: string): void {
+  try {
+    writeAll(Deno.stderr, text + "\n");
+  } catch (error) {
+    if (!(error instanceof OutputClosed)) throw error;
+  }
+}
+
+/** Raw text on stderr, for a progress line that redraws itself. */
+export function logRaw(text: string): void {
+  writeAll(Deno.stderr, text);
+}
+
+/** True when stderr is a terminal on which a line may be redrawn. */
+export function isInteractive(): boolean {
+  return Deno.stderr.isTerminal() && !Deno.env.get("CI") && Deno.env.get("TERM") !== "dumb";
+}
+
+/** Whether stderr may carry colour: NO_COLOR, then FORCE_COLOR, then the terminal. */
+export function useColor(): boolean {
+  if (Deno.env.get("NO_COLOR")) return false;
+  const force = Deno.env.get("FORCE_COLOR");
+  if (force !== undefined && force !== "") return force !== "0";
+  return Deno.stderr.isTerminal() && Deno.env.get("TERM") !== "dumb";
+}
+
+const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
+
+/** `text` in a colour where colour is allowed. */
+export function paint(style: keyof typeof CODES, text: string): string {
+  return useColor() ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text;
+}
+
+/** Columns of the terminal: COLUMNS, the terminal itself, else 80. */
+export function columns(): number {
+  const env = Number(Deno.env.get("COLUMNS"));
+  if (Number.isInteger(env) && env > 0) return env;
+  try {
+    return Deno.consoleSize().columns;
+  } catch {
+    return 80; // not a terminal
+  }
+}
+
+/** Cuts a text to `width` columns with an ellipsis. */
+export function clip(text: string, width: number): string {
+  return text.length <= width ? text : text.slice(0, Math.max(0, width - 1)) + "…";
+}
+
+/** Breaks a text at spaces into lines of at most `width` columns. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const paragraph of text.split("\n")) {
+    let line = "";
+    for (const word of paragraph.split(" ")) {
+      if (line !== "" && line.length + 1 + word.length > width) {
+        lines.push(line);
+        line = word;
+      } else line = line === "" ? word : `${line} ${word}`;
+    }
+    lines.push(line);
+  }
+  return lines;
+}
+
+/** Rows as aligned columns, two spaces apart; cells that are numbers align right. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, cell.length));
+  }
+  return rows.map((row) =>
+    row.map((cell, i) => {
+      const numeric = /^[-+]?[\d.]+ ?%?$/.test(cell);
+      return numeric ? cell.padStart(widths[i]!) : cell.padEnd(widths[i]!);
+    }).join("  ").trimEnd()
+  ).join("\n");
+}

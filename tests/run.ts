@@ -1,0 +1,63 @@
+/**
+ * `deno task test`: format, lint, types, every test, and the kernels' tests once more without the V8
+ * flags (with bounds checks on, an access out of bounds traps). The last line is the sum:
+ * `N passed, N failed` (`, N skipped`). Arguments are handed to `deno test` as a filter of files.
+ */
+
+const V8_FLAGS = "--v8-flags=--no-wasm-bounds-checks,--experimental-wasm-revectorize";
+const root = new URL("..", import.meta.url);
+const sum = { passed: 0, failed: 0, skipped: 0 };
+
+/** Runs `deno` with `args`, echoing its output; returns the output and whether it succeeded. */
+async function deno(...args: string[]): Promise<{ success: boolean; text: string }> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args,
+    cwd: root,
+    env: { NO_COLOR: "1" },
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stdout) {
+    text += decoder.decode(chunk, { stream: true });
+    await Deno.stdout.write(chunk);
+  }
+  return { success: (await child.status).success, text };
+}
+
+/** A check that counts as one test. */
+async function check(name: string, ...args: string[]): Promise<void> {
+  const { success } = await deno(...args);
+  console.log(`${success ? "ok" : "FAILED"}: ${name}`);
+  sum[success ? "passed" : "failed"]++;
+}
+
+/** A run of `deno test`; its closing line is added to the sum. */
+async function test(name: string, ...args: string[]): Promise<void> {
+  console.log(`\n# ${name}`);
+  const { success, text } = await deno("test", "-A", "--no-check", ...args);
+  const closing = text.match(/^(?:ok|FAILED) \| .*$/gm)?.at(-1) ?? "";
+  const number = (word: string) => Number(closing.match(new RegExp(`(\\d+) ${word}`))?.[1] ?? 0);
+  sum.passed += number("passed");
+  sum.failed += number("failed");
+  sum.skipped += number("ignored");
+  // A crash, a leak outside a test or a module that does not load has no count of its own.
+  if (!success && number("failed") === 0) sum.failed++;
+}
+
+const files = Deno.args;
+if (files.length === 0) {
+  await check("format", "fmt", "--check", "--quiet");
+  await check("lint", "lint", "--quiet");
+  await check("types", "check", "--quiet", ".");
+}
+await test("all tests, with the V8 flags", V8_FLAGS, ...files);
+if (files.length === 0) await test("kernels without the V8 flags (bounds checked)", "kernels/");
+
+console.log("");
+console.log(
+  `${sum.passed} passed, ${sum.failed} failed` +
+    (sum.skipped > 0 ? `, ${sum.skipped} skipped` : ""),
+);
+Deno.exit(sum.failed === 0 ? 0 : 1);
