@@ -1,0 +1,186 @@
+/** The command line as a user meets it: real processes, exit codes, streams. */
+import assert from "node:assert/strict";
+
+const root = new URL("..", import.meta.url);
+
+interface Result {
+  code: number;
+  out: string;
+  err: string;
+}
+
+async function rgx(args: string[], input = "", env: Record<string, string> = {}): Promise<Result> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", "main.ts", ...args],
+    cwd: root,
+    env: { NO_COLOR: "1", ...env },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(input));
+  await writer.close();
+  const { code, stdout, stderr } = await child.output();
+  const decoder = new TextDecoder();
+  return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
+}
+
+const lines = (text: string) => text.trimEnd().split("\n");
+
+Deno.test("--version prints name, version, deno and v8 on stdout", async () => {
+  const { code, out, err } = await rgx(["--version"]);
+  assert.equal(code, 0);
+  assert.match(out, /^rgx \d+\.\d+\.\d+ \(deno \d+\.\d+\.\d+, v8 \S+\)\n$/);
+  assert.equal(err, "");
+});
+
+Deno.test("every command has help with examples", async () => {
+  const commands = [
+    ["train"],
+    ["tasks", "list"],
+    ["tasks", "show"],
+    ["tasks", "sample"],
+    ["score"],
+    ["config", "show"],
+    ["config", "check"],
+    ["doctor"],
+  ];
+  for (const command of commands) {
+    const { code, out } = await rgx([...command, "--help"]);
+    assert.equal(code, 0, command.join(" "));
+    assert.ok(out.includes("Examples:"), command.join(" "));
+    assert.ok((out.match(/^ {2}\$ /gm) ?? []).length >= 2, command.join(" "));
+  }
+});
+
+Deno.test("an unknown command or flag is a usage error with a suggestion", async () => {
+  const command = await rgx(["trian", "quickstart"]);
+  assert.equal(command.code, 2);
+  assert.match(command.err, /unknown command 'trian'/);
+  assert.match(command.err, /train/);
+  assert.equal(command.out, "");
+  const flag = await rgx(["tasks", "sample", "chain_sum", "--sizes", "3"]);
+  assert.equal(flag.code, 2);
+  assert.match(flag.err, /unknown option '--sizes'/);
+  assert.match(flag.err, /--size\b/);
+});
+
+Deno.test("tasks list --json names every task once with its category", async () => {
+  const { code, out } = await rgx(["tasks", "list", "--json"]);
+  assert.equal(code, 0);
+  const tasks = JSON.parse(out) as { name: string; category: string; description: string }[];
+  assert.ok(tasks.length >= 10);
+  assert.equal(new Set(tasks.map((t) => t.name)).size, tasks.length);
+  for (const task of tasks) assert.ok(task.category && task.description, task.name);
+});
+
+Deno.test("tasks sample gives the same JSONL again, and an offset is a window on it", async () => {
+  const all = await rgx(["tasks", "sample", "chain_sum", "--size", "6", "--seed", "3"]);
+  const again = await rgx(["tasks", "sample", "chain_sum", "--size", "6", "--seed", "3"]);
+  assert.equal(all.code, 0);
+  assert.equal(all.out, again.out);
+  const window = await rgx(
+    ["tasks", "sample", "chain_sum", "--size", "2", "--seed", "3", "--offset", "4"],
+  );
+  assert.deepEqual(lines(window.out), lines(all.out).slice(4));
+  const test = await rgx(
+    ["tasks", "sample", "chain_sum", "--size", "6", "--seed", "3", "--split", "test"],
+  );
+  assert.notEqual(test.out, all.out);
+});
+
+Deno.test("tasks sample obeys --set and refuses what the task refuses", async () => {
+  const { out } = await rgx(
+    ["tasks", "sample", "chain_sum", "--set", "min_terms=2", "--set", "max_terms=2"],
+  );
+  for (const line of lines(out)) assert.equal(JSON.parse(line).metadata.num_terms, 2);
+  const bad = await rgx(["tasks", "sample", "chain_sum", "--set", "min_terms=9"]);
+  assert.equal(bad.code, 2);
+  assert.match(bad.err, /min_terms.*9/);
+  const typo = await rgx(["tasks", "sample", "chain_sum", "--set", "min_term=2"]);
+  assert.equal(typo.code, 2);
+  assert.match(typo.err, /min_terms/);
+  const name = await rgx(["tasks", "sample", "chain_sun"]);
+  assert.equal(name.code, 2);
+  assert.match(name.err, /chain_sum/);
+});
+
+Deno.test("what tasks sample writes, score gives 1 for, and 0 for null, in order", async () => {
+  const { out } = await rgx(["tasks", "sample", "spell_backward", "--size", "4"]);
+  const input = lines(out).flatMap((line) => {
+    const entry = JSON.parse(line);
+    return [
+      JSON.stringify({ entry, answer: entry.answer }),
+      JSON.stringify({ entry, answer: null }),
+    ];
+  });
+  const scored = await rgx(["score", "-"], input.join("\n") + "\n");
+  assert.equal(scored.code, 0);
+  assert.deepEqual(
+    lines(scored.out).map((line) => JSON.parse(line).score),
+    [1, 0, 1, 0, 1, 0, 1, 0],
+  );
+});
+
+Deno.test("score extracts the last answer of a completion with --completions", async () => {
+  const entry = {
+    question: "1 + 1?",
+    answer: "2",
+    metadata: { source_dataset: "chain_sum", source_index: 0, difficulty: {} },
+  };
+  const completion = "<answer>3</answer> no: <answer> 2 </answer>";
+  const { out, code } = await rgx(
+    ["score", "--completions", "-"],
+    JSON.stringify({ entry, completion }) + "\n" +
+      JSON.stringify({ entry, completion: "2" }) + "\n",
+  );
+  assert.equal(code, 0);
+  assert.deepEqual(lines(out).map((line) => JSON.parse(line).score), [1, 0]);
+});
+
+Deno.test("score says what is wrong with a line and goes on; 1 when none could be scored", async () => {
+  const entry = { answer: "2", metadata: { source_dataset: "chain_sum" } };
+  const good = JSON.stringify({ entry, answer: "2" });
+  const mixed = await rgx(["score", "-"], `{oops\n${good}\n{"entry":{}}\n`);
+  assert.equal(mixed.code, 0);
+  const results = lines(mixed.out).map((line) => JSON.parse(line));
+  assert.equal(results.length, 3);
+  assert.match(results[0].error, /JSON/);
+  assert.equal(results[1].score, 1);
+  assert.match(results[2].error, /source_dataset/);
+  const none = await rgx(["score", "-"], "{oops\n");
+  assert.equal(none.code, 1);
+  const missing = await rgx(["score", "no/such/file.jsonl"]);
+  assert.equal(missing.code, 2);
+  assert.match(missing.err, /no\/such\/file\.jsonl/);
+});
+
+Deno.test("a config error names file, line and the nearest key, and exits with 2", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const file = `${folder}/bad.yaml`;
+    await Deno.writeTextFile(
+      file,
+      "_base_: quickstart\ntraining:\n  learnig_rate: 1e-4\n  max_steps: soon\n",
+    );
+    for (const command of [["config", "check", file], ["train", file, "--dry-run"]]) {
+      const { code, err, out } = await rgx(command);
+      assert.equal(code, 2, err);
+      assert.match(err, /bad\.yaml:3:3: .*learnig_rate.*learning_rate/);
+      assert.match(err, /bad\.yaml:4:14: .*max_steps/);
+      assert.doesNotMatch(err + out, /\n\s+at /);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("doctor --json measures the devices of this machine", async () => {
+  const { code, out } = await rgx(["doctor", "--json"]);
+  assert.equal(code, 0);
+  const report = JSON.parse(out);
+  assert.ok(report.devices.length >= 2);
+  for (const device of report.devices) assert.ok(device.gflops > 0, device.name);
+  assert.ok(report.available_memory_bytes > 0);
+});
