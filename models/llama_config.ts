@@ -1,0 +1,102 @@
+/**
+ * The sizes and constants of a Llama decoder, as the computing code needs them, and what makes such
+ * a set of numbers possible at all. How they are spelled in a `config.json` is `hf_config.ts`'s matter.
+ * Rotary scalings that change with the length of the text (dynamic, yarn, longrope) are left out.
+ */
+import { UsageError } from "../core/errors.ts";
+
+/** How rotary frequencies are stretched beyond the length the model was first trained on. */
+export type RopeScaling =
+  | { readonly type: "linear"; readonly factor: number }
+  | {
+    readonly type: "llama3";
+    readonly factor: number;
+    readonly lowFreqFactor: number;
+    readonly highFreqFactor: number;
+    readonly originalMaxPositions: number;
+  };
+
+export interface LlamaConfig {
+  readonly vocabSize: number;
+  readonly hiddenSize: number;
+  readonly intermediateSize: number;
+  readonly numLayers: number;
+  readonly numHeads: number;
+  readonly numKvHeads: number;
+  /** Width of one head; numHeads · headDim need not be hiddenSize. Even. */
+  readonly headDim: number;
+  readonly maxPositions: number;
+  readonly ropeTheta: number;
+  readonly ropeScaling: RopeScaling | null;
+  readonly rmsNormEps: number;
+  readonly tieWordEmbeddings: boolean;
+}
+
+const COUNTS = [
+  "vocabSize",
+  "hiddenSize",
+  "intermediateSize",
+  "numLayers",
+  "numHeads",
+  "numKvHeads",
+  "headDim",
+  "maxPositions",
+] as const;
+
+/** What is impossible about these numbers, one sentence each; empty when they can be a model. */
+export function llamaConfigProblems(config: LlamaConfig): string[] {
+  const problems: string[] = [];
+  for (const key of COUNTS) {
+    const value = config[key];
+    if (!Number.isInteger(value) || value < 1) {
+      problems.push(`${key} is ${value}, expected a whole number of at least 1`);
+    }
+  }
+  if (problems.length > 0) return problems;
+  if (config.numHeads % config.numKvHeads !== 0) {
+    problems.push(
+      `${config.numHeads} attention heads cannot share ${config.numKvHeads} key/value heads evenly`,
+    );
+  }
+  if (config.headDim % 2 !== 0) {
+    problems.push(`headDim is ${config.headDim}, rotary embedding needs an even number`);
+  }
+  if (!(config.ropeTheta > 0 && Number.isFinite(config.ropeTheta))) {
+    problems.push(`ropeTheta is ${config.ropeTheta}, expected a positive number`);
+  }
+  if (!(config.rmsNormEps > 0 && config.rmsNormEps < 1)) {
+    problems.push(`rmsNormEps is ${config.rmsNormEps}, expected a small positive number`);
+  }
+  const scaling = config.ropeScaling;
+  if (scaling !== null) {
+    if (!(scaling.factor >= 1 && Number.isFinite(scaling.factor))) {
+      problems.push(`the rope scaling factor is ${scaling.factor}, expected at least 1`);
+    }
+    if (scaling.type === "llama3") {
+      if (!(scaling.lowFreqFactor > 0 && scaling.highFreqFactor > scaling.lowFreqFactor)) {
+        problems.push(
+          `llama3 rope scaling needs 0 < low_freq_factor < high_freq_factor, ` +
+            `found ${scaling.lowFreqFactor} and ${scaling.highFreqFactor}`,
+        );
+      }
+      if (!(scaling.originalMaxPositions >= 1)) {
+        problems.push(
+          `llama3 rope scaling: original_max_position_embeddings is ${scaling.originalMaxPositions}`,
+        );
+      }
+    }
+  }
+  return problems;
+}
+
+/**
+ * @param where file or config section, for the message
+ * @throws UsageError that lists everything impossible about the configuration
+ */
+export function checkLlamaConfig(config: LlamaConfig, where: string): LlamaConfig {
+  const problems = llamaConfigProblems(config);
+  if (problems.length > 0) {
+    throw new UsageError(`${where}: impossible model: ${problems.join("; ")}`);
+  }
+  return config;
+}

@@ -1,0 +1,410 @@
+/**
+ * Safetensors files: `u64 n | JSON header of n bytes | data`. Reading takes the header first and each
+ * tensor's bytes when asked; every rule of the format is checked before any tensor is handed out
+ * (https://huggingface.co/docs/safetensors, "Format"), so that a truncated download is recognised
+ * at once. Sharded models are put together by `weight_files.ts`.
+ * Left out: 8-bit float values (their bytes can be read), big-endian hosts (Deno runs on none).
+ */
+import { RgxError } from "../core/errors.ts";
+import { narrowBF16, narrowF16, widenBF16, widenF16 } from "./half_floats.ts";
+
+const DTYPE_BYTES = {
+  F64: 8,
+  F32: 4,
+  F16: 2,
+  BF16: 2,
+  I64: 8,
+  I32: 4,
+  I16: 2,
+  I8: 1,
+  U64: 8,
+  U32: 4,
+  U16: 2,
+  U8: 1,
+  BOOL: 1,
+  F8_E4M3: 1,
+  F8_E5M2: 1,
+} as const;
+
+export type SafetensorsDType = keyof typeof DTYPE_BYTES;
+
+/** The format's limit on the header, against absurd allocations. */
+const MAX_HEADER_BYTES = 100_000_000;
+
+export interface TensorInfo {
+  readonly name: string;
+  readonly dtype: SafetensorsDType;
+  /** Row-major; [] is a scalar. */
+  readonly shape: readonly number[];
+  /** Byte range in the data, counted from its start. */
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** Bytes of a file, or of memory, by range. */
+interface ByteSource {
+  readonly size: number;
+  read(begin: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** Number of elements of a shape. */
+export function elementCount(shape: readonly number[]): number {
+  return shape.reduce((a, b) => a * b, 1);
+}
+
+/** An opened safetensors file. Holds no file handle: each read opens the file again. */
+export class SafetensorsFile {
+  constructor(
+    /** Path, or what to call the bytes in messages. */
+    readonly label: string,
+    readonly metadata: Readonly<Record<string, string>>,
+    /** By name, in the order of the data. */
+    readonly tensors: ReadonlyMap<string, TensorInfo>,
+    private readonly source: ByteSource,
+    private readonly dataStart: number,
+  ) {}
+
+  /** @throws RgxError when there is no such tensor */
+  info(name: string): TensorInfo {
+    const info = this.tensors.get(name);
+    if (info === undefined) {
+      throw new RgxError(
+        `${this.label}: no tensor "${name}" among the ${this.tensors.size} in the file`,
+      );
+    }
+    return info;
+  }
+
+  /** The stored bytes, a copy in a buffer of their own. */
+  bytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
+    const { begin, end } = this.info(name);
+    return this.source.read(this.dataStart + begin, this.dataStart + end);
+  }
+
+  /** Values as float32: F16 and BF16 widened exactly, F64 rounded. @throws RgxError for integers */
+  async float32(name: string): Promise<Float32Array<ArrayBuffer>> {
+    const { dtype } = this.info(name);
+    this.#requireFloat(name, dtype);
+    const { buffer } = await this.bytes(name);
+    switch (dtype) {
+      case "F32":
+        return new Float32Array(buffer);
+      case "F16":
+        return widenF16(new Uint16Array(buffer));
+      case "BF16":
+        return widenBF16(new Uint16Array(buffer));
+      default:
+        return Float32Array.from(new Float64Array(buffer));
+    }
+  }
+
+  /** Values as float64, exact for every float type. @throws RgxError for integers */
+  async float64(name: string): Promise<Float64Array<ArrayBuffer>> {
+    if (this.info(name).dtype === "F64") return new Float64Array((await this.bytes(name)).buffer);
+    return Float64Array.from(await this.float32(name));
+  }
+
+  /** Values of an integer or boolean tensor; I64 and U64 beyond 2^53 lose digits. @throws RgxError for floats */
+  async integers(name: string): Promise<Float64Array> {
+    const { dtype } = this.info(name);
+    const read = INTEGER_VIEWS[dtype];
+    if (read === undefined) {
+      throw new RgxError(`${this.label}: tensor "${name}" is ${dtype}, expected an integer type`);
+    }
+    return read((await this.bytes(name)).buffer);
+  }
+
+  #requireFloat(name: string, dtype: SafetensorsDType): void {
+    if (dtype === "F32" || dtype === "F16" || dtype === "BF16" || dtype === "F64") return;
+    throw new RgxError(
+      `${this.label}: tensor "${name}" is ${dtype}, expected F32, F16, BF16 or F64`,
+      dtype.startsWith("F8")
+        ? { advice: "8-bit weights are not supported: convert the model to bf16." }
+        : {},
+    );
+  }
+}
+
+const INTEGER_VIEWS: Partial<Record<SafetensorsDType, (buffer: ArrayBuffer) => Float64Array>> = {
+  I64: (b) => Float64Array.from(new BigInt64Array(b), Number),
+  U64: (b) => Float64Array.from(new BigUint64Array(b), Number),
+  I32: (b) => Float64Array.from(new Int32Array(b)),
+  U32: (b) => Float64Array.from(new Uint32Array(b)),
+  I16: (b) => Float64Array.from(new Int16Array(b)),
+  U16: (b) => Float64Array.from(new Uint16Array(b)),
+  I8: (b) => Float64Array.from(new Int8Array(b)),
+  U8: (b) => Float64Array.from(new Uint8Array(b)),
+  BOOL: (b) => Float64Array.from(new Uint8Array(b)),
+};
+
+/** Opens a file: reads and checks its header. @throws RgxError when it is missing or not valid */
+export async function readSafetensors(path: string): Promise<SafetensorsFile> {
+  let size: number;
+  try {
+    const stat = await Deno.stat(path);
+    if (!stat.isFile) throw new RgxError(`${path}: not a file, expected safetensors weights`);
+    size = stat.size;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) {
+      throw new RgxError(`${path}: no such file, expected safetensors weights`, { cause: error });
+    }
+    throw error;
+  }
+  return await open(path, { size, read: (begin, end) => readRange(path, begin, end) });
+}
+
+/** The same for bytes in memory. @throws RgxError when they are not valid */
+export function parseSafetensors(
+  bytes: Uint8Array,
+  label = "safetensors data",
+): Promise<SafetensorsFile> {
+  return open(label, {
+    size: bytes.length,
+    read: (begin, end) => Promise.resolve(Uint8Array.from(bytes.subarray(begin, end))),
+  });
+}
+
+async function readRange(
+  path: string,
+  begin: number,
+  end: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const out = new Uint8Array(end - begin);
+  using file = await Deno.open(path, { read: true });
+  await file.seek(begin, Deno.SeekMode.Start);
+  for (let at = 0; at < out.length;) {
+    const n = await file.read(out.subarray(at));
+    if (n === null) {
+      throw new RgxError(
+        `${path}: nothing left to read at byte ${begin + at}, expected data up to ${end}`,
+        { advice: "It was shortened while rgx was reading it." },
+      );
+    }
+    at += n;
+  }
+  return out;
+}
+
+const DOWNLOAD_AGAIN = "Fetch or write the file again.";
+
+async function open(label: string, source: ByteSource): Promise<SafetensorsFile> {
+  const bad = (message: string, advice = DOWNLOAD_AGAIN) =>
+    new RgxError(`${label}: not a valid safetensors file: ${message}`, { advice });
+  if (source.size < 8) {
+    throw bad(`it has ${source.size} bytes, expected at least 8`);
+  }
+  const lead = await source.read(0, Math.min(source.size, 9));
+  const declared = new DataView(lead.buffer).getBigUint64(0, true);
+  const looksLikePointer = new TextDecoder().decode(lead).startsWith("version ");
+  if (declared > BigInt(MAX_HEADER_BYTES)) {
+    if (looksLikePointer) {
+      throw bad(
+        "it is a Git LFS pointer, not the weights themselves",
+        "Run `git lfs pull` in the model's folder.",
+      );
+    }
+    throw bad(
+      `the first 8 bytes announce a header of ${declared} bytes, the format allows ${MAX_HEADER_BYTES}`,
+      "The file is damaged or of another format (a .bin or .gguf file renamed?).",
+    );
+  }
+  const headerBytes = Number(declared);
+  const dataStart = 8 + headerBytes;
+  if (dataStart > source.size) {
+    throw bad(
+      `the header should end at byte ${dataStart}, the file has ${source.size}: the download is incomplete`,
+    );
+  }
+  if (headerBytes < 2 || lead[8] !== 0x7b) {
+    throw bad(
+      headerBytes < 2
+        ? `the header has ${headerBytes} bytes, expected at least 2`
+        : `the header begins with byte 0x${lead[8]!.toString(16)}, expected "{"`,
+    );
+  }
+  let header: unknown;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true })
+      .decode(await source.read(8, dataStart));
+    header = JSON.parse(text);
+  } catch (error) {
+    if (error instanceof RgxError) throw error;
+    throw bad(`the header is not JSON: ${(error as Error).message}`);
+  }
+  const { metadata, infos } = readHeader(header as Record<string, unknown>, bad);
+  checkLayout(infos, source.size - dataStart, bad);
+  return new SafetensorsFile(
+    label,
+    metadata,
+    new Map(infos.map((info) => [info.name, info])),
+    source,
+    dataStart,
+  );
+}
+
+type Bad = (message: string, advice?: string) => RgxError;
+
+function readHeader(
+  header: Record<string, unknown>,
+  bad: Bad,
+): { metadata: Record<string, string>; infos: TensorInfo[] } {
+  const metadata: Record<string, string> = {};
+  const infos: TensorInfo[] = [];
+  for (const [name, entry] of Object.entries(header)) {
+    if (entry === null || typeof entry !== "object") {
+      throw bad(`the header's entry "${name}" is ${JSON.stringify(entry)}, expected an object`);
+    }
+    if (name === "__metadata__") {
+      for (const [key, value] of Object.entries(entry)) {
+        if (typeof value !== "string") {
+          throw bad(`metadata "${key}" is ${JSON.stringify(value)}, expected a string`);
+        }
+        metadata[key] = value;
+      }
+      continue;
+    }
+    infos.push(readEntry(name, entry as Record<string, unknown>, bad));
+  }
+  infos.sort((a, b) => a.begin - b.begin || a.end - b.end);
+  return { metadata, infos };
+}
+
+function readEntry(name: string, entry: Record<string, unknown>, bad: Bad): TensorInfo {
+  const { dtype, shape, data_offsets: offsets } = entry;
+  if (typeof dtype !== "string" || !Object.hasOwn(DTYPE_BYTES, dtype)) {
+    throw bad(
+      `tensor "${name}" has dtype ${JSON.stringify(dtype)}, ` +
+        `expected one of ${Object.keys(DTYPE_BYTES).join(" ")}`,
+      "The file was written by a newer tool or is damaged: convert the model to bf16 or f32.",
+    );
+  }
+  const isCount = (value: unknown): value is number =>
+    typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+  if (!Array.isArray(shape) || !shape.every(isCount)) {
+    throw bad(
+      `tensor "${name}" has shape ${JSON.stringify(shape)}, expected a list of whole numbers`,
+    );
+  }
+  if (!Array.isArray(offsets) || offsets.length !== 2 || !offsets.every(isCount)) {
+    throw bad(
+      `tensor "${name}" has data_offsets ${JSON.stringify(offsets)}, expected [begin, end]`,
+    );
+  }
+  const [begin, end] = offsets as [number, number];
+  const need = elementCount(shape) * DTYPE_BYTES[dtype as SafetensorsDType];
+  if (end - begin !== need) {
+    throw bad(
+      `tensor "${name}" (${dtype}, shape [${shape}]) needs ${need} bytes, ` +
+        `its data_offsets [${begin}, ${end}] hold ${end - begin}`,
+    );
+  }
+  return { name, dtype: dtype as SafetensorsDType, shape, begin, end };
+}
+
+/** The data must be covered exactly: no overlap, no hole, nothing missing, nothing left over. */
+function checkLayout(infos: readonly TensorInfo[], dataBytes: number, bad: Bad): void {
+  let at = 0;
+  let previous = "";
+  for (const { name, begin, end } of infos) {
+    if (begin < at) {
+      throw bad(
+        `tensor "${name}" begins at byte ${begin} and overlaps "${previous}", which ends at ${at}`,
+      );
+    }
+    if (begin > at) {
+      throw bad(
+        `bytes ${at} to ${begin} of the data, before tensor "${name}", belong to no tensor`,
+      );
+    }
+    at = end;
+    previous = name;
+  }
+  if (at > dataBytes) {
+    const first = infos.find((info) => info.end > dataBytes)!;
+    throw bad(
+      `the download is incomplete: ${dataBytes} of ${at} bytes of data are there ` +
+        `(tensor "${first.name}" is the first that is cut off)`,
+    );
+  }
+  if (at < dataBytes) {
+    throw bad(`${dataBytes - at} bytes after the last tensor belong to no tensor`);
+  }
+}
+
+/** A tensor to be written: its values, or its bytes as stored (Uint8Array) for any dtype. */
+export interface TensorToWrite {
+  name: string;
+  dtype: SafetensorsDType;
+  shape: readonly number[];
+  data: Float32Array | Float64Array | Uint8Array | Uint32Array | Int32Array | BigInt64Array;
+}
+
+/** `data` in the bytes of `dtype`; floats are converted, everything else must have the type already. */
+function storedBytes({ name, dtype, data, shape }: TensorToWrite): Uint8Array {
+  const view = (a: ArrayBufferView) => new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
+  let bytes: Uint8Array | undefined;
+  if (data instanceof Uint8Array) bytes = data;
+  else if (data instanceof Float32Array || data instanceof Float64Array) {
+    if (dtype === "F32") {
+      bytes = view(data instanceof Float32Array ? data : Float32Array.from(data));
+    } else if (dtype === "F64") {
+      bytes = view(data instanceof Float64Array ? data : Float64Array.from(data));
+    } else if (dtype === "BF16") bytes = view(narrowBF16(data));
+    else if (dtype === "F16") bytes = view(narrowF16(data));
+  } else if (data instanceof Uint32Array && dtype === "U32") bytes = view(data);
+  else if (data instanceof Int32Array && dtype === "I32") bytes = view(data);
+  else if (data instanceof BigInt64Array && dtype === "I64") bytes = view(data);
+  if (bytes === undefined) {
+    throw new TypeError(`tensor ${name}: cannot store a ${data.constructor.name} as ${dtype}`);
+  }
+  const need = elementCount(shape) * DTYPE_BYTES[dtype];
+  if (bytes.length !== need) {
+    throw new RangeError(
+      `tensor ${name}: ${dtype} of shape [${shape}] takes ${need} bytes, got ${bytes.length}`,
+    );
+  }
+  return bytes;
+}
+
+/**
+ * The bytes of a safetensors file. The same tensors give the same bytes, in whatever order they come.
+ * @throws TypeError, RangeError when data, dtype and shape do not belong together
+ */
+export function encodeSafetensors(
+  tensors: Iterable<TensorToWrite>,
+  metadata: Readonly<Record<string, string>> = { format: "pt" },
+): Uint8Array<ArrayBuffer> {
+  const sorted = [...tensors].sort((a, b) =>
+    DTYPE_BYTES[b.dtype] - DTYPE_BYTES[a.dtype] || (a.name < b.name ? -1 : 1)
+  );
+  // Prototype-free, so that a tensor may be called "__proto__" or "constructor".
+  const header: Record<string, unknown> = Object.create(null);
+  header["__metadata__"] = metadata;
+  const parts: Uint8Array[] = [];
+  let at = 0;
+  for (const tensor of sorted) {
+    if (Object.hasOwn(header, tensor.name)) {
+      throw new RangeError(`two tensors are called ${tensor.name}`);
+    }
+    const bytes = storedBytes(tensor);
+    header[tensor.name] = {
+      dtype: tensor.dtype,
+      shape: tensor.shape,
+      data_offsets: [at, at + bytes.length],
+    };
+    parts.push(bytes);
+    at += bytes.length;
+  }
+  const json = new TextEncoder().encode(JSON.stringify(header));
+  const headerBytes = Math.ceil(json.length / 8) * 8;
+  const out = new Uint8Array(8 + headerBytes + at);
+  new DataView(out.buffer).setBigUint64(0, BigInt(headerBytes), true);
+  out.set(json, 8);
+  out.fill(0x20, 8 + json.length, 8 + headerBytes);
+  let offset = 8 + headerBytes;
+  for (const part of parts) {
+    out.set(part, offset);
+    offset += part.length;
+  }
+  return out;
+}

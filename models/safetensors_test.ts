@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { RgxError } from "../core/errors.ts";
+import { encodeSafetensors, parseSafetensors, readSafetensors } from "./safetensors.ts";
+
+/** A file with any header text, to break one rule at a time. */
+function raw(header: string, dataBytes: number, announced?: number): Uint8Array {
+  const json = new TextEncoder().encode(header);
+  const out = new Uint8Array(8 + json.length + dataBytes);
+  new DataView(out.buffer).setBigUint64(0, BigInt(announced ?? json.length), true);
+  out.set(json, 8);
+  return out;
+}
+
+const shared = new URL("../../shared/", import.meta.url).pathname;
+
+Deno.test("tensors of every written type come back with their values", async () => {
+  const bytes = encodeSafetensors([
+    { name: "b", dtype: "F32", shape: [2, 2], data: new Float32Array([1, -2, 3.5, 1e-40]) },
+    { name: "a", dtype: "F32", shape: [], data: new Float32Array([7]) },
+    { name: "d", dtype: "F64", shape: [1], data: new Float64Array([Math.PI]) },
+    { name: "h", dtype: "F16", shape: [3], data: new Float32Array([1, 65504, -(2 ** -24)]) },
+    { name: "g", dtype: "BF16", shape: [2], data: new Float32Array([1.5, -3]) },
+    { name: "i", dtype: "I64", shape: [2], data: new BigInt64Array([-1n, 5n]) },
+    { name: "u", dtype: "U32", shape: [1], data: new Uint32Array([4294967295]) },
+    { name: "m", dtype: "BOOL", shape: [3], data: new Uint8Array([1, 0, 1]) },
+    { name: "empty", dtype: "F32", shape: [0, 4], data: new Float32Array(0) },
+  ], { format: "pt", step: "3" });
+  const file = await parseSafetensors(bytes);
+  assert.deepEqual(file.metadata, { format: "pt", step: "3" });
+  assert.deepEqual([...file.tensors.keys()].slice(0, 3), ["d", "i", "a"]);
+  assert.deepEqual(await file.float32("b"), new Float32Array([1, -2, 3.5, 1e-40]));
+  assert.deepEqual(await file.float64("d"), new Float64Array([Math.PI]));
+  assert.deepEqual(await file.float32("d"), new Float32Array([Math.PI]));
+  assert.deepEqual(await file.float32("a"), new Float32Array([7]));
+  assert.deepEqual(file.info("a").shape, []);
+  assert.deepEqual(await file.float32("h"), new Float32Array([1, 65504, -(2 ** -24)]));
+  assert.deepEqual(await file.float64("g"), new Float64Array([1.5, -3]));
+  assert.deepEqual([...await file.integers("i")], [-1, 5]);
+  assert.deepEqual([...await file.integers("u")], [4294967295]);
+  assert.deepEqual([...await file.integers("m")], [1, 0, 1]);
+  assert.equal((await file.float32("empty")).length, 0);
+  await assert.rejects(file.float32("i"), /tensor "i" is I64, expected F32/);
+  await assert.rejects(file.integers("b"), /tensor "b" is F32, expected an integer/);
+  assert.throws(() => file.info("z"), /no tensor "z"/);
+});
+
+Deno.test("written files start their data at a multiple of 8 and do not depend on the order given", () => {
+  const a = { name: "x", dtype: "F32", shape: [1], data: new Float32Array([1]) } as const;
+  const b = { name: "longer name", dtype: "F16", shape: [1], data: new Float32Array([2]) } as const;
+  const bytes = encodeSafetensors([a, b]);
+  assert.deepEqual(bytes, encodeSafetensors([b, a]));
+  assert.equal(new DataView(bytes.buffer).getBigUint64(0, true) % 8n, 0n);
+  assert.throws(() => encodeSafetensors([a, a]), /two tensors are called x/);
+  assert.throws(() => encodeSafetensors([{ ...a, shape: [2] }]), /takes 8 bytes, got 4/);
+  assert.throws(() => encodeSafetensors([{ ...a, dtype: "I64" }]), /cannot store a Float32Array/);
+});
+
+Deno.test("every broken rule of the format is refused with what was found", async () => {
+  const t = (body: string) => `{"w":{${body}}}`;
+  const ok = `"dtype":"F32","shape":[2],"data_offsets":[0,8]`;
+  const cases: [string, Uint8Array, RegExp][] = [
+    ["empty file", new Uint8Array(0), /it has 0 bytes, expected at least 8/],
+    ["header too long", raw("{}", 0, 100_000_001), /header of 100000001 bytes/],
+    ["pointer", new TextEncoder().encode("version https://git-lfs"), /Git LFS pointer/],
+    ["header cut off", raw(t(ok), 8, 5000), /the download is incomplete/],
+    ["not an object", raw(`[1,2]`, 0), /begins with byte 0x5b, expected "\{"/],
+    ["leading space", raw(` {}`, 0), /begins with byte 0x20/],
+    ["not JSON", raw(`{"w":`, 0), /header is not JSON/],
+    ["empty header", raw("", 4), /header has 0 bytes/],
+    ["entry is no object", raw(`{"w":5}`, 0), /entry "w" is 5/],
+    ["metadata not a string", raw(`{"__metadata__":{"n":1}}`, 0), /metadata "n" is 1/],
+    ["dtype", raw(t(ok.replace("F32", "F31")), 8), /"w" has dtype "F31"/],
+    ["shape", raw(t(ok.replace("[2]", "[-2]")), 8), /has shape \[-2\]/],
+    ["fraction", raw(t(ok.replace("[2]", "[2.5]")), 8), /has shape \[2.5\]/],
+    ["offsets", raw(t(ok.replace("[0,8]", "[0]")), 8), /has data_offsets \[0\]/],
+    ["size", raw(t(ok.replace("[0,8]", "[0,4]")), 4), /needs 8 bytes, .* hold 4/],
+    ["end before begin", raw(t(ok.replace("[0,8]", "[8,0]")), 8), /needs 8 bytes, .* hold -8/],
+    ["hole", raw(t(ok.replace("[0,8]", "[8,16]")), 16), /bytes 0 to 8 .* belong to no tensor/],
+    [
+      "overlap",
+      raw(`{"a":{${ok}},"b":{${ok.replace("[0,8]", "[4,12]")}}}`, 12),
+      /tensor "b" begins at byte 4 and overlaps "a", which ends at 8/,
+    ],
+    ["truncated", raw(t(ok), 5), /download is incomplete: 5 of 8 bytes .*"w" is the first/],
+    ["trailing", raw(t(ok), 9), /1 bytes after the last tensor/],
+  ];
+  for (const [name, bytes, message] of cases) {
+    await assert.rejects(
+      parseSafetensors(bytes, "model.safetensors"),
+      (error) => {
+        assert.ok(error instanceof RgxError, name);
+        assert.match(error.message, message, name);
+        assert.match(error.message, /^model\.safetensors: not a valid safetensors file: /, name);
+        assert.ok(error.advice, name);
+        return true;
+      },
+    );
+  }
+});
+
+Deno.test("a truncated file on disk is named, and a missing one", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/model.safetensors`;
+    const bytes = encodeSafetensors([
+      { name: "first", dtype: "F32", shape: [4], data: new Float32Array(4) },
+      { name: "second", dtype: "F32", shape: [4], data: new Float32Array(4) },
+    ]);
+    await Deno.writeFile(path, bytes.subarray(0, bytes.length - 3));
+    await assert.rejects(readSafetensors(path), /incomplete: 29 of 32 .*"second"/);
+    await assert.rejects(readSafetensors(`${folder}/none.safetensors`), /no such file/);
+    await assert.rejects(readSafetensors(folder), /not a file/);
+    await Deno.writeFile(path, bytes);
+    const file = await readSafetensors(path);
+    await Deno.truncate(path, 100);
+    await assert.rejects(file.float32("second"), /nothing left to read at byte 176, expected data up to 192/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test({
+  name: "the real model and an adapter written by PEFT can be read",
+  ignore: !existsLoudly(shared),
+  async fn() {
+    const model = await readSafetensors(`${shared}models/tinystories-656k/model.safetensors`);
+    assert.deepEqual(model.info("lm_head.weight").shape, [2048, 128]);
+    assert.ok(!model.tensors.has("model.embed_tokens.weight"));
+    let count = 0;
+    for (const info of model.tensors.values()) count += info.shape.reduce((a, b) => a * b, 1);
+    assert.equal(count, 656_000);
+    const adapter = await readSafetensors(
+      `${shared}golden/trl-step/adapter/adapter_model.safetensors`,
+    );
+    const name = "base_model.model.model.layers.0.mlp.down_proj.lora_A.weight";
+    assert.deepEqual(adapter.info(name).shape, [4, 384]);
+    assert.ok((await adapter.float32(name)).some((v) => v !== 0));
+    // The same tensors written again are the same file that PEFT wrote.
+    const again = encodeSafetensors(
+      await Promise.all([...adapter.tensors.values()].map(async ({ name, dtype, shape }) => ({
+        name,
+        dtype,
+        shape,
+        data: await adapter.bytes(name),
+      }))),
+      adapter.metadata,
+    );
+    assert.deepEqual(again, await Deno.readFile(adapter.label));
+  },
+});
+
+function existsLoudly(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    console.warn(`skipped: ${path} is not there`);
+    return false;
+  }
+}
