@@ -1,0 +1,122 @@
+/**
+ * The block of shared memory through which the calling thread and the workers share out a job, and the
+ * two sides' common steps.
+ *
+ * A job is open while the OPEN bit of STATE is set. A worker joins by compare-and-swap of STATE to
+ * STATE + 1, takes chunks of units from the counter NEXT, and leaves by subtracting 1. The caller works
+ * too; when no chunk is left it clears OPEN and waits for the joined workers to leave. A worker that
+ * wakes late cannot join a closed job, so nobody ever waits for a sleeper, nor for a thread that is
+ * still starting.
+ */
+import { MAX_ARGS } from "./wasm_op.ts";
+
+/** Places of the int32 words; those that different threads write are in different cache lines. */
+export const WORD = {
+  /** OPEN | sequence number | joined workers. */
+  state: 0,
+  /** The caller sleeps on STATE. */
+  callerSleeps: 16,
+  /** Counts jobs; idle workers sleep on it. */
+  wake: 32,
+  sleepers: 48,
+  /** First unit not dealt yet. */
+  next: 64,
+  stop: 80,
+  ready: 81,
+  /** 1 + thread of the first failure; its message follows in the text area. */
+  failed: 96,
+  failureLength: 97,
+  /** The job: written by the caller before it opens. */
+  kernel: 112,
+  argCount: 113,
+  units: 114,
+  grain: 115,
+} as const;
+
+export const OPEN = 1 << 30;
+export const JOINED_MASK = 0xffff;
+/** Sequence numbers live between the OPEN bit and the count of joined workers. */
+export const SEQUENCE_STEP = 1 << 16;
+
+const ARGS_OFFSET = 1024;
+const TEXT_OFFSET = ARGS_OFFSET + 8 * (MAX_ARGS + 2);
+const TEXT_BYTES = 512;
+export const CONTROL_BYTES = TEXT_OFFSET + TEXT_BYTES;
+
+/** How long an idle thread looks for work before it sleeps, in milliseconds. */
+const SPIN_MS = 0.04;
+
+/** Views of the control block. */
+export interface Control {
+  words: Int32Array;
+  /** Scratch of thread 0, bytes between two threads' scratch, then the kernel's arguments. */
+  args: Float64Array;
+  text: Uint8Array;
+}
+
+export function controlViews(buffer: SharedArrayBuffer): Control {
+  return {
+    words: new Int32Array(buffer, 0, ARGS_OFFSET / 4),
+    args: new Float64Array(buffer, ARGS_OFFSET, MAX_ARGS + 2),
+    text: new Uint8Array(buffer, TEXT_OFFSET, TEXT_BYTES),
+  };
+}
+
+type KernelFunction = (...args: number[]) => void;
+
+/** One exported kernel with a reusable argument list, so that a call allocates nothing. */
+export interface Kernel {
+  name: string;
+  index: number;
+  run: KernelFunction;
+  args: number[];
+}
+
+/** The kernels of a module in the order of its exports, which is the same in every thread. */
+export function instantiateKernels(module: WebAssembly.Module, memory: WebAssembly.Memory) {
+  const instance = new WebAssembly.Instance(module, { env: { memory } });
+  const kernels: Kernel[] = [];
+  for (const { name, kind } of WebAssembly.Module.exports(module)) {
+    if (kind !== "function") continue;
+    const run = instance.exports[name] as KernelFunction;
+    kernels.push({ name, index: kernels.length, run, args: new Array(run.length).fill(0) });
+  }
+  return kernels;
+}
+
+/** Takes chunks of the current job until none is left. */
+export function takeChunks(control: Control, kernel: Kernel, thread: number): void {
+  const { words, args } = control;
+  const count = words[WORD.argCount]!;
+  const units = words[WORD.units]!;
+  const grain = words[WORD.grain]!;
+  const call = kernel.args;
+  for (let i = 0; i < count; i++) call[i] = args[i + 2]!;
+  call[count + 2] = args[0]! + thread * args[1]!;
+  for (;;) {
+    const begin = Atomics.add(words, WORD.next, grain);
+    if (begin >= units) return;
+    call[count] = begin;
+    call[count + 1] = Math.min(begin + grain, units);
+    kernel.run.apply(undefined, call);
+  }
+}
+
+/** Spins until `words[index] !== value` or the time is over; true when it changed. */
+export function spinWhile(words: Int32Array, index: number, value: number): boolean {
+  const until = performance.now() + SPIN_MS;
+  do {
+    for (let i = 0; i < 64; i++) if (Atomics.load(words, index) !== value) return true;
+  } while (performance.now() < until);
+  return false;
+}
+
+/** Records a failure of this thread unless another came first; the caller reports it. */
+export function recordFailure(control: Control, thread: number, error: unknown): void {
+  const { words, text } = control;
+  if (Atomics.compareExchange(words, WORD.failed, 0, thread + 1) !== 0) return;
+  const message = error instanceof Error ? error.message : String(error);
+  const bytes = new TextEncoder().encode(message).subarray(0, text.length);
+  text.set(bytes);
+  Atomics.store(words, WORD.failureLength, bytes.length);
+}

@@ -1,0 +1,240 @@
+/**
+ * The CPU device: tensors in one shared WebAssembly memory, kernels compiled from AssemblyScript, work
+ * shared by one thread per core. Operations are done when `run` returns. Float precision is f32.
+ * Left out: several memories (models beyond 4 GiB); tensors already carry the memory they live in.
+ */
+import { RgxError } from "../../core/errors.ts";
+import { type Device, type DType, type HostArray, type Tensor, VIEW_ALIGNMENT } from "../device.ts";
+import type { Ops } from "../ops.ts";
+import wasmBytes from "./kernels.wasm" with { type: "bytes" };
+import { WasmMemory } from "./memory.ts";
+import { wasmOps } from "./op_table.ts";
+import { ThreadPool } from "./thread_pool.ts";
+import { defaultThreads } from "./threads.ts";
+import type { WasmContext, WasmJob, WasmOp } from "./wasm_op.ts";
+
+export interface WasmDeviceOptions {
+  /** Threads, the calling one included; default {@link defaultThreads}. */
+  threads?: number;
+  /** Compiled kernels to use in place of the built-in ones (tests). */
+  module?: WebAssembly.Module;
+}
+
+class WasmTensor implements Tensor {
+  constructor(
+    readonly device: WasmDevice,
+    readonly memory: WasmMemory,
+    readonly dtype: DType,
+    readonly address: number,
+    readonly length: number,
+    readonly label: string,
+    readonly isView: boolean,
+  ) {}
+
+  view(offset: number, length: number): Tensor {
+    const inside = Number.isInteger(offset) && Number.isInteger(length) && offset >= 0 &&
+      length >= 0 && offset + length <= this.length;
+    if (!inside || offset % VIEW_ALIGNMENT !== 0) {
+      throw new RangeError(
+        `view [${offset}, ${offset + length}) of "${this.label}" (${this.length} elements): ` +
+          `it must lie inside and begin at a multiple of ${VIEW_ALIGNMENT}`,
+      );
+    }
+    const address = this.address + 4 * offset;
+    return new WasmTensor(this.device, this.memory, this.dtype, address, length, this.label, true);
+  }
+}
+
+/** See {@link createWasmDevice}. */
+export class WasmDevice implements Device, WasmContext {
+  readonly name = "wasm";
+  readonly float = "f32";
+  readonly threads: number;
+  readonly #memory = new WasmMemory();
+  readonly #pool: ThreadPool;
+  readonly #live = new Set<WasmTensor>();
+  #allocated = 0;
+  #peak = 0;
+  #closed = false;
+  /** Blocks lent by `scratch` to the running operation, and the bytes used of the last one. */
+  readonly #scratchBlocks: { address: number; size: number }[] = [];
+  #scratchUsed = 0;
+  #threadScratch = { address: 0, bytes: 0 };
+
+  constructor(module: WebAssembly.Module, threads: number) {
+    this.threads = threads;
+    this.#pool = new ThreadPool(module, this.#memory.memory, threads);
+  }
+
+  create(dtype: DType, length: number, label: string): Tensor {
+    this.#mustBeOpen();
+    if (!Number.isInteger(length) || length < 0) {
+      throw new RangeError(`tensor "${label}" cannot have ${length} elements`);
+    }
+    const fresh = this.#memory.fresh;
+    const bytes = 4 * length;
+    const address = this.#memory.allocate(bytes, label);
+    const used = Math.min(fresh, address + bytes) - address;
+    if (used > 0) {
+      const units = Math.ceil(used / 64);
+      this.parallel({ kernel: "zero", units, grain: 65536, args: [address] });
+    }
+    const tensor = new WasmTensor(this, this.#memory, dtype, address, length, label, false);
+    this.#live.add(tensor);
+    this.#allocated += bytes;
+    if (this.#allocated > this.#peak) this.#peak = this.#allocated;
+    return tensor;
+  }
+
+  write(tensor: Tensor, data: HostArray, offset = 0): void {
+    const { address, dtype } = this.#own(tensor);
+    checkRange(tensor, offset, data.length, "write");
+    if ((dtype === "u32") !== (data instanceof Uint32Array)) {
+      throw new TypeError(`write of ${data.constructor.name} to ${dtype} tensor "${tensor.label}"`);
+    }
+    const start = address + 4 * offset;
+    if (data instanceof Uint32Array) this.#memory.u32(start, data.length).set(data);
+    else this.#memory.f32(start, data.length).set(data);
+  }
+
+  // deno-lint-ignore require-await -- an async function turns errors into rejections
+  async read(tensor: Tensor, offset = 0, length = tensor.length - offset): Promise<HostArray> {
+    const { address, dtype } = this.#own(tensor);
+    checkRange(tensor, offset, length, "read");
+    const start = address + 4 * offset;
+    return dtype === "u32"
+      ? new Uint32Array(this.#memory.u32(start, length))
+      : new Float32Array(this.#memory.f32(start, length));
+  }
+
+  free(tensor: Tensor): void {
+    const own = this.#own(tensor);
+    if (own.isView) throw new Error(`"${tensor.label}" is a view; free the tensor it belongs to`);
+    this.#live.delete(own);
+    this.#memory.free(own.address);
+    this.#allocated -= 4 * own.length;
+  }
+
+  run<K extends keyof Ops>(op: K, args: Ops[K]): void {
+    this.#mustBeOpen();
+    const implementation = wasmOps[op] as WasmOp<Ops[K]>;
+    try {
+      implementation(args, this);
+    } finally {
+      if (this.#scratchBlocks.length > 0) this.#endScratch();
+    }
+  }
+
+  submit(): void {}
+
+  get allocatedBytes(): number {
+    return this.#allocated;
+  }
+
+  get peakBytes(): number {
+    return this.#peak;
+  }
+
+  resetPeak(): void {
+    this.#peak = this.#allocated;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#pool.close();
+    this.#live.clear();
+    this.#allocated = 0;
+  }
+
+  /** Starts the threads now and waits for them; only measurements and tests need it. */
+  ready(): Promise<void> {
+    return this.#pool.ready();
+  }
+
+  pointer(tensor: Tensor): number {
+    return (tensor as WasmTensor).address;
+  }
+
+  u32(tensor: Tensor): Uint32Array {
+    return this.#memory.u32((tensor as WasmTensor).address, tensor.length);
+  }
+
+  f32(tensor: Tensor): Float32Array {
+    return this.#memory.f32((tensor as WasmTensor).address, tensor.length);
+  }
+
+  scratch(bytes: number): number {
+    const size = Math.ceil(bytes / 64) * 64;
+    const last = this.#scratchBlocks.at(-1);
+    if (last !== undefined && this.#scratchUsed + size <= last.size) {
+      const address = last.address + this.#scratchUsed;
+      this.#scratchUsed += size;
+      return address;
+    }
+    const address = this.#memory.allocate(size, "scratch of an operation");
+    this.#scratchBlocks.push({ address, size: Math.max(size, 64) });
+    this.#scratchUsed = size;
+    return address;
+  }
+
+  parallel(job: WasmJob): void {
+    this.#pool.run(job, this.#threadScratchAt);
+  }
+
+  /** Returns the blocks of this operation. */
+  #endScratch(): void {
+    for (const { address } of this.#scratchBlocks) this.#memory.free(address);
+    this.#scratchBlocks.length = 0;
+    this.#scratchUsed = 0;
+  }
+
+  readonly #threadScratchAt = (bytesPerThread: number): number => {
+    const bytes = bytesPerThread * this.threads;
+    if (this.#threadScratch.bytes < bytes) {
+      if (this.#threadScratch.bytes > 0) this.#memory.free(this.#threadScratch.address);
+      this.#threadScratch = { address: 0, bytes: 0 };
+      this.#threadScratch = { address: this.#memory.allocate(bytes, "thread scratch"), bytes };
+    }
+    return this.#threadScratch.address;
+  };
+
+  #own(tensor: Tensor): WasmTensor {
+    this.#mustBeOpen();
+    if (!(tensor instanceof WasmTensor) || tensor.device !== this) {
+      throw new TypeError(`tensor "${tensor.label}" belongs to another device`);
+    }
+    if (!tensor.isView && !this.#live.has(tensor)) {
+      throw new Error(`tensor "${tensor.label}" was freed`);
+    }
+    return tensor;
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closed) throw new Error("the CPU device is closed");
+  }
+}
+
+function checkRange(tensor: Tensor, offset: number, length: number, what: string): void {
+  const whole = Number.isInteger(offset) && Number.isInteger(length);
+  if (!whole || offset < 0 || length < 0 || offset + length > tensor.length) {
+    throw new RangeError(
+      `${what} of [${offset}, ${offset + length}) in "${tensor.label}" (${tensor.length} elements)`,
+    );
+  }
+}
+
+let compiled: Promise<WebAssembly.Module> | undefined;
+
+/**
+ * A CPU device. Threads start with the first large job, so an unused device costs little.
+ * @throws RgxError when no memory can be reserved; UsageError for a bad RGX_NUM_THREADS.
+ */
+export async function createWasmDevice(options: WasmDeviceOptions = {}): Promise<WasmDevice> {
+  const threads = options.threads ?? defaultThreads();
+  if (!Number.isInteger(threads) || threads < 1) {
+    throw new RgxError(`the CPU device cannot run with ${threads} threads`);
+  }
+  compiled ??= WebAssembly.compile(wasmBytes as Uint8Array<ArrayBuffer>);
+  return new WasmDevice(options.module ?? await compiled, threads);
+}

@@ -1,0 +1,5 @@
+/** Which host binding runs which operation on the WASM device. One line an operation. */
+import type { OpName, Ops } from "../ops.ts";
+import type { WasmOp } from "./wasm_op.ts";
+
+export const wasmOps: { [K in OpName]?: WasmOp<Ops[K]> } = {};
