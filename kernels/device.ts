@@ -30,6 +30,12 @@ export interface Tensor {
   /** What it is, for messages and memory reports: "layers.0.mlp.gate". */
   readonly label: string;
   /**
+   * Identity of the memory block and the first element in it, for `validate.ts` to see overlaps;
+   * of no other use. Without them only one and the same tensor is known to overlap itself.
+   */
+  readonly storage?: object;
+  readonly offset?: number;
+  /**
    * Elements [offset, offset + length) of this tensor, sharing its memory and its lifetime.
    * @throws RangeError when the offset is no multiple of {@link VIEW_ALIGNMENT} or the range leaves the tensor.
    */

@@ -1,0 +1,100 @@
+/** Reference of attention over the packed group batch, and its backward: one row and head at a time. */
+import { floats, words } from "../reference/tensor.ts";
+import { type AttentionArgs, type AttentionBackwardArgs, SEGMENT } from "./spec.ts";
+
+/** The rows that a row attends to, in order: its prefix, then its own segment up to itself. */
+class AttendedRows {
+  /** Elements [0, count) are the rows of the last `of` call. */
+  readonly rows: Uint32Array;
+  readonly #segments: Uint32Array;
+  readonly #rowSegment: Uint32Array;
+
+  constructor(args: AttentionArgs) {
+    this.#segments = words(args.segments);
+    this.#rowSegment = words(args.rowSegment);
+    this.rows = new Uint32Array(args.rows);
+  }
+
+  of(row: number): number {
+    const s = this.#rowSegment[row]! * SEGMENT.columns;
+    let count = 0;
+    const prefixEnd = this.#segments[s + SEGMENT.prefixEnd]!;
+    for (let j = this.#segments[s + SEGMENT.prefixBegin]!; j < prefixEnd; j++) {
+      this.rows[count++] = j;
+    }
+    for (let j = this.#segments[s + SEGMENT.begin]!; j <= row; j++) this.rows[count++] = j;
+    return count;
+  }
+}
+
+export function attention(args: AttentionArgs): void {
+  const { rows, heads, kvHeads, headDim, scale } = args;
+  const q = floats(args.q), k = floats(args.k), v = floats(args.v);
+  const out = floats(args.out), lse = floats(args.lse);
+  const perKv = heads / kvHeads;
+  const attended = new AttendedRows(args);
+  const p = new Float64Array(rows), mix = new Float64Array(headDim);
+  for (let i = 0; i < rows; i++) {
+    const count = attended.of(i);
+    for (let h = 0; h < heads; h++) {
+      const qAt = (i * heads + h) * headDim;
+      const kvHead = Math.floor(h / perKv);
+      let max = -Infinity;
+      for (let c = 0; c < count; c++) {
+        const kAt = (attended.rows[c]! * kvHeads + kvHead) * headDim;
+        let dot = 0;
+        for (let e = 0; e < headDim; e++) dot += q[qAt + e]! * k[kAt + e]!;
+        p[c] = scale * dot;
+        max = Math.max(max, p[c]!);
+      }
+      let total = 0;
+      mix.fill(0);
+      for (let c = 0; c < count; c++) {
+        const weight = Math.exp(p[c]! - max);
+        total += weight;
+        const vAt = (attended.rows[c]! * kvHeads + kvHead) * headDim;
+        for (let e = 0; e < headDim; e++) mix[e] = mix[e]! + weight * v[vAt + e]!;
+      }
+      for (let e = 0; e < headDim; e++) out[qAt + e] = mix[e]! / total;
+      lse[i * heads + h] = max + Math.log(total);
+    }
+  }
+}
+
+export function attentionBackward(args: AttentionBackwardArgs): void {
+  const { rows, heads, kvHeads, headDim, scale } = args;
+  const q = floats(args.q), k = floats(args.k), v = floats(args.v);
+  const out = floats(args.out), lse = floats(args.lse), dout = floats(args.dout);
+  const perKv = heads / kvHeads;
+  const attended = new AttendedRows(args);
+  const dq = new Float64Array(rows * heads * headDim);
+  const dk = new Float64Array(rows * kvHeads * headDim);
+  const dv = new Float64Array(rows * kvHeads * headDim);
+  for (let i = 0; i < rows; i++) {
+    const count = attended.of(i);
+    for (let h = 0; h < heads; h++) {
+      const at = (i * heads + h) * headDim; // of q_i, out_i, dout_i, dq_i
+      const kvHead = Math.floor(h / perKv);
+      let delta = 0;
+      for (let e = 0; e < headDim; e++) delta += dout[at + e]! * out[at + e]!;
+      for (let c = 0; c < count; c++) {
+        const kv = (attended.rows[c]! * kvHeads + kvHead) * headDim; // of k_j, v_j, dk_j, dv_j
+        let dot = 0, dp = 0;
+        for (let e = 0; e < headDim; e++) {
+          dot += q[at + e]! * k[kv + e]!;
+          dp += dout[at + e]! * v[kv + e]!;
+        }
+        const p = Math.exp(scale * dot - lse[i * heads + h]!);
+        const ds = scale * p * (dp - delta);
+        for (let e = 0; e < headDim; e++) {
+          dq[at + e] = dq[at + e]! + ds * k[kv + e]!;
+          dk[kv + e] = dk[kv + e]! + ds * q[at + e]!;
+          dv[kv + e] = dv[kv + e]! + p * dout[at + e]!;
+        }
+      }
+    }
+  }
+  floats(args.dq).set(dq);
+  floats(args.dk).set(dk);
+  floats(args.dv).set(dv);
+}

@@ -1,0 +1,46 @@
+/** Reference of attention for one new query per branch. */
+import { floats, words } from "../reference/tensor.ts";
+import { type AttentionDecodeArgs, BRANCH } from "./spec.ts";
+
+export function attentionDecode(args: AttentionDecodeArgs): void {
+  const { count, maxNew, heads, kvHeads, headDim, scale } = args;
+  const q = floats(args.q), out = floats(args.out), branches = words(args.branches);
+  const prefixK = floats(args.prefixK), prefixV = floats(args.prefixV);
+  const branchK = floats(args.branchK), branchV = floats(args.branchV);
+  const perKv = heads / kvHeads;
+  const mix = new Float64Array(headDim);
+  for (let b = 0; b < count; b++) {
+    const prefixBegin = branches[b * BRANCH.columns + BRANCH.prefixBegin]!;
+    const prefixEnd = branches[b * BRANCH.columns + BRANCH.prefixEnd]!;
+    const slot = branches[b * BRANCH.columns + BRANCH.slot]!;
+    const length = branches[b * BRANCH.columns + BRANCH.length]!;
+    const prefixRows = prefixEnd - prefixBegin;
+    const p = new Float64Array(prefixRows + length);
+    for (let h = 0; h < heads; h++) {
+      const qAt = (b * heads + h) * headDim;
+      const kvHead = Math.floor(h / perKv);
+      /** First element of key c of this branch, in the prefix's or the branch's memory. */
+      const keyAt = (c: number) => {
+        const row = c < prefixRows ? prefixBegin + c : slot * maxNew + (c - prefixRows);
+        return (row * kvHeads + kvHead) * headDim;
+      };
+      let max = -Infinity;
+      for (let c = 0; c < p.length; c++) {
+        const keys = c < prefixRows ? prefixK : branchK, kAt = keyAt(c);
+        let dot = 0;
+        for (let e = 0; e < headDim; e++) dot += q[qAt + e]! * keys[kAt + e]!;
+        p[c] = scale * dot;
+        max = Math.max(max, p[c]!);
+      }
+      let total = 0;
+      mix.fill(0);
+      for (let c = 0; c < p.length; c++) {
+        const values = c < prefixRows ? prefixV : branchV, vAt = keyAt(c);
+        const weight = Math.exp(p[c]! - max);
+        total += weight;
+        for (let e = 0; e < headDim; e++) mix[e] = mix[e]! + weight * values[vAt + e]!;
+      }
+      for (let e = 0; e < headDim; e++) out[qAt + e] = mix[e]! / total;
+    }
+  }
+}

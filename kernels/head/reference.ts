@@ -1,0 +1,83 @@
+/** Reference of the fused head: one row of logits at a time, in float64. */
+import { type FloatArray, floats, words } from "../reference/tensor.ts";
+import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
+
+/** z = hidden[row]·weightᵀ/temperature, into `z` [vocab]. */
+function logits(
+  z: Float64Array,
+  hidden: FloatArray,
+  weight: FloatArray,
+  row: number,
+  d: number,
+  temperature: number,
+): void {
+  for (let t = 0; t < z.length; t++) {
+    let dot = 0;
+    for (let j = 0; j < d; j++) dot += hidden[row * d + j]! * weight[t * d + j]!;
+    z[t] = dot / temperature;
+  }
+}
+
+export function head(args: HeadArgs): void {
+  const { rows, vocab, d, temperature } = args;
+  const hidden = floats(args.hidden), weight = floats(args.weight);
+  const pairStart = words(args.pairStart), targets = words(args.targets);
+  const logp = floats(args.logp), lse = floats(args.lse), entropy = floats(args.entropy);
+  const z = new Float64Array(vocab);
+  for (let r = 0; r < rows; r++) {
+    logits(z, hidden, weight, r, d, temperature);
+    let max = -Infinity;
+    for (let t = 0; t < vocab; t++) max = Math.max(max, z[t]!);
+    let total = 0, shifted = 0; // Σ e^(z−max), Σ e^(z−max)·(z−max)
+    for (let t = 0; t < vocab; t++) {
+      const e = Math.exp(z[t]! - max);
+      total += e;
+      shifted += e * (z[t]! - max);
+    }
+    const logTotal = Math.log(total);
+    for (let pair = pairStart[r]!; pair < pairStart[r + 1]!; pair++) {
+      logp[pair] = z[targets[pair]!]! - max - logTotal;
+    }
+    lse[r] = max + logTotal;
+    entropy[r] = logTotal - shifted / total;
+  }
+}
+
+export function headBackward(args: HeadBackwardArgs): void {
+  const { rows, vocab, d, temperature } = args;
+  const hidden = floats(args.hidden), weight = floats(args.weight);
+  const pairStart = words(args.pairStart), targets = words(args.targets);
+  const lse = floats(args.lse), entropy = floats(args.entropy);
+  const dlogp = floats(args.dlogp), dentropy = args.dentropy && floats(args.dentropy);
+  const dhidden = floats(args.dhidden);
+  const z = new Float64Array(vocab), dz = new Float64Array(vocab), dh = new Float64Array(d);
+  const weightSum = args.dweight && new Float64Array(vocab * d); // dzᵀ·hidden/temperature
+  for (let r = 0; r < rows; r++) {
+    logits(z, hidden, weight, r, d, temperature);
+    let alpha = 0;
+    for (let pair = pairStart[r]!; pair < pairStart[r + 1]!; pair++) alpha += dlogp[pair]!;
+    const b = dentropy ? dentropy[r]! : 0;
+    for (let t = 0; t < vocab; t++) {
+      const logProbability = z[t]! - lse[r]!;
+      const p = Math.exp(logProbability);
+      dz[t] = -alpha * p - b * p * (logProbability + entropy[r]!);
+    }
+    for (let pair = pairStart[r]!; pair < pairStart[r + 1]!; pair++) {
+      const t = targets[pair]!;
+      dz[t] = dz[t]! + dlogp[pair]!;
+    }
+    dh.fill(0);
+    for (let t = 0; t < vocab; t++) {
+      const g = dz[t]! / temperature;
+      for (let j = 0; j < d; j++) dh[j] = dh[j]! + g * weight[t * d + j]!;
+      if (!weightSum) continue;
+      for (let j = 0, at = t * d; j < d; j++, at++) {
+        weightSum[at] = weightSum[at]! + g * hidden[r * d + j]!;
+      }
+    }
+    dhidden.set(dh, r * d);
+  }
+  if (!args.dweight || !weightSum) return;
+  const dweight = floats(args.dweight);
+  for (let i = 0; i < weightSum.length; i++) dweight[i] = dweight[i]! + weightSum[i]!;
+}

@@ -1,0 +1,29 @@
+/** Reference of the matrix product: row by row of the output, sums in float64 along k. */
+import { floats } from "../reference/tensor.ts";
+import type { MatmulArgs } from "./spec.ts";
+
+export function matmul(args: MatmulArgs): void {
+  const { m, n, k, transA = false, transB = false, alpha = 1, accumulate = false } = args;
+  const a = floats(args.a), b = floats(args.b), out = floats(args.out);
+  const aRow = new Float64Array(k); // op(a)[i, :]
+  const sum = new Float64Array(n); // (op(a)·op(b))[i, :]
+  for (let i = 0; i < m; i++) {
+    for (let p = 0; p < k; p++) aRow[p] = transA ? a[p * m + i]! : a[i * k + p]!;
+    if (transB) {
+      for (let j = 0; j < n; j++) {
+        let dot = 0;
+        for (let p = 0, at = j * k; p < k; p++, at++) dot += aRow[p]! * b[at]!;
+        sum[j] = dot;
+      }
+    } else {
+      sum.fill(0);
+      for (let p = 0; p < k; p++) {
+        const x = aRow[p]!;
+        for (let j = 0, at = p * n; j < n; j++, at++) sum[j] = sum[j]! + x * b[at]!;
+      }
+    }
+    for (let j = 0, at = i * n; j < n; j++, at++) {
+      out[at] = (accumulate ? out[at]! : 0) + alpha * sum[j]!;
+    }
+  }
+}

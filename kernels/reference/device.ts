@@ -1,0 +1,126 @@
+/**
+ * The reference device: plain TypeScript on typed arrays, clear before fast. It defines what is right:
+ * sums are taken in float64 and rounded once, to the tensor's precision. Everything happens at once,
+ * inside `run`; every misuse of a tensor is an error with its label.
+ */
+import { RgxError } from "../../core/errors.ts";
+import type { Device, DType, HostArray, Tensor } from "../device.ts";
+import type { OpName, Ops } from "../ops.ts";
+import { validateOp } from "../validate.ts";
+import { REFERENCE_OPS } from "./operations.ts";
+import { type ReferenceArray, ReferenceTensor, type Storage } from "./tensor.ts";
+
+/** @param options.float "f64" for gradient checks; default "f32", as on every other device. */
+export function createReferenceDevice(options: { float?: "f32" | "f64" } = {}): Device {
+  return new ReferenceDevice(options.float ?? "f32");
+}
+
+class ReferenceDevice implements Device {
+  readonly name = "reference";
+  readonly threads = 1;
+  readonly #live = new Set<Storage>();
+  #allocated = 0;
+  #peak = 0;
+  #closed = false;
+
+  constructor(readonly float: "f32" | "f64") {}
+
+  get allocatedBytes(): number {
+    return this.#allocated;
+  }
+
+  get peakBytes(): number {
+    return this.#peak;
+  }
+
+  resetPeak(): void {
+    this.#peak = this.#allocated;
+  }
+
+  create(dtype: DType, length: number, label: string): Tensor {
+    if (this.#closed) throw new RgxError(`tensor "${label}" is created on a closed device`);
+    if (!Number.isSafeInteger(length) || length < 0) {
+      throw new RgxError(`tensor "${label}": length ${length} is not a non-negative integer`);
+    }
+    const type = dtype === "u32" ? Uint32Array : this.float === "f64" ? Float64Array : Float32Array;
+    const bytes = length * type.BYTES_PER_ELEMENT;
+    let data: ReferenceArray;
+    try {
+      data = new type(length);
+    } catch (cause) {
+      throw new RgxError(`out of memory: tensor "${label}" needs ${bytes} bytes`, {
+        advice: "make the batch, the sequences or the model smaller",
+        cause,
+      });
+    }
+    const storage: Storage = { freed: false, bytes };
+    this.#live.add(storage);
+    this.#allocated += bytes;
+    this.#peak = Math.max(this.#peak, this.#allocated);
+    return new ReferenceTensor(this, dtype, label, storage, 0, data, false);
+  }
+
+  write(tensor: Tensor, data: HostArray, offset = 0): void {
+    const target = this.#own(tensor, "write").data;
+    checkRange("write", tensor, offset, data.length);
+    if ((target instanceof Uint32Array) !== (data instanceof Uint32Array)) {
+      throw new RgxError(
+        `write: "${tensor.label}" is ${tensor.dtype}, the data are ${data.constructor.name}`,
+      );
+    }
+    target.set(data, offset);
+  }
+
+  // Rejects, rather than throws, on misuse: the caller awaits it anyway.
+  // deno-lint-ignore require-await
+  async read(tensor: Tensor, offset = 0, length = tensor.length - offset): Promise<HostArray> {
+    const source = this.#own(tensor, "read").data;
+    checkRange("read", tensor, offset, length);
+    return source.slice(offset, offset + length) as HostArray;
+  }
+
+  free(tensor: Tensor): void {
+    const { storage, isView } = this.#own(tensor, "free");
+    if (isView) throw new RgxError(`free: "${tensor.label}" is a view; free its tensor instead`);
+    if (storage.freed) throw new RgxError(`free: "${tensor.label}" is freed twice`);
+    storage.freed = true;
+    this.#live.delete(storage);
+    this.#allocated -= storage.bytes;
+  }
+
+  run<K extends OpName>(op: K, args: Ops[K]): void {
+    validateOp(op, args);
+    for (const value of Object.values(args)) {
+      if (typeof value === "object" && value !== null) this.#own(value as Tensor, op);
+    }
+    REFERENCE_OPS[op](args);
+  }
+
+  submit(): void {
+    // Nothing is ever waiting: `run` has already done it.
+  }
+
+  close(): void {
+    for (const storage of this.#live) storage.freed = true;
+    this.#live.clear();
+    this.#allocated = 0;
+    this.#closed = true;
+  }
+
+  #own(tensor: Tensor, what: string): ReferenceTensor {
+    if (tensor instanceof ReferenceTensor && tensor.device === this) return tensor;
+    throw new RgxError(
+      `${what}: tensor "${tensor.label}" belongs to another device (${tensor.device?.name})`,
+    );
+  }
+}
+
+function checkRange(what: string, tensor: Tensor, offset: number, length: number): void {
+  if (offset < 0 || length < 0 || offset + length > tensor.length) {
+    throw new RgxError(
+      `${what}: elements [${offset}, ${
+        offset + length
+      }) of "${tensor.label}", which has ${tensor.length}`,
+    );
+  }
+}

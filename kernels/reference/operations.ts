@@ -1,0 +1,36 @@
+/** The reference implementations by name; each stands in its operation's folder. */
+import type { OpName, Ops } from "../ops.ts";
+import { attention, attentionBackward } from "../attention/reference.ts";
+import { attentionDecode } from "../attention_decode/reference.ts";
+import { add, copy, fill } from "../elementwise/reference.ts";
+import { head, headBackward } from "../head/reference.ts";
+import { matmul } from "../matmul/reference.ts";
+import { adamw, sumSquares } from "../optimizer/reference.ts";
+import { rmsnorm, rmsnormBackward } from "../rmsnorm/reference.ts";
+import { rope } from "../rope/reference.ts";
+import { gatherRows, scatterAddRows, scatterRows } from "../rows/reference.ts";
+import { sample } from "../sample/reference.ts";
+import { swiglu, swigluBackward } from "../swiglu/reference.ts";
+
+export const REFERENCE_OPS: { readonly [K in OpName]: (args: Ops[K]) => void } = {
+  matmul,
+  rmsnorm,
+  rmsnorm_backward: rmsnormBackward,
+  rope,
+  swiglu,
+  swiglu_backward: swigluBackward,
+  attention,
+  attention_backward: attentionBackward,
+  attention_decode: attentionDecode,
+  gather_rows: gatherRows,
+  scatter_rows: scatterRows,
+  scatter_add_rows: scatterAddRows,
+  head,
+  head_backward: headBackward,
+  sample,
+  adamw,
+  sum_squares: sumSquares,
+  add,
+  copy,
+  fill,
+};

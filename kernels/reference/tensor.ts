@@ -1,0 +1,78 @@
+/**
+ * Tensors of the reference device: typed arrays, with the checks that a real device cannot afford
+ * everywhere (use after free, tensors of another device). Reference operations read and write them
+ * through {@link floats} and {@link words}.
+ */
+import { RgxError } from "../../core/errors.ts";
+import { type Device, type DType, type Tensor, VIEW_ALIGNMENT } from "../device.ts";
+
+export type FloatArray = Float32Array | Float64Array;
+export type ReferenceArray = FloatArray | Uint32Array;
+
+/** One allocation; its views share it, and so all of them see when it has been freed. */
+export interface Storage {
+  freed: boolean;
+  readonly bytes: number;
+}
+
+export class ReferenceTensor implements Tensor {
+  readonly length: number;
+  constructor(
+    readonly device: Device,
+    readonly dtype: DType,
+    readonly label: string,
+    readonly storage: Storage,
+    /** First element within the allocation. */
+    readonly offset: number,
+    private readonly array: ReferenceArray,
+    readonly isView: boolean,
+  ) {
+    this.length = array.length;
+  }
+
+  /** The elements. @throws RgxError after `free` or `close`. */
+  get data(): ReferenceArray {
+    if (this.storage.freed) {
+      throw new RgxError(`tensor "${this.label}" is used after it was freed`);
+    }
+    return this.array;
+  }
+
+  view(offset: number, length: number): ReferenceTensor {
+    if (!Number.isInteger(offset) || offset < 0 || offset % VIEW_ALIGNMENT !== 0) {
+      throw new RangeError(
+        `view of "${this.label}": offset ${offset} is not a multiple of ${VIEW_ALIGNMENT}`,
+      );
+    }
+    if (!Number.isInteger(length) || length < 0 || offset + length > this.length) {
+      throw new RangeError(
+        `view of "${this.label}": elements [${offset}, ${offset + length}) of ${this.length}`,
+      );
+    }
+    return new ReferenceTensor(
+      this.device,
+      this.dtype,
+      this.label,
+      this.storage,
+      this.offset + offset,
+      this.data.subarray(offset, offset + length),
+      true,
+    );
+  }
+}
+
+/** Elements of a float tensor of a reference device. */
+export function floats(tensor: Tensor): FloatArray {
+  const data = (tensor as ReferenceTensor).data;
+  if (data instanceof Uint32Array) throw new TypeError(`"${tensor.label}" holds u32, not floats`);
+  return data;
+}
+
+/** Elements of a u32 tensor of a reference device. */
+export function words(tensor: Tensor): Uint32Array {
+  const data = (tensor as ReferenceTensor).data;
+  if (!(data instanceof Uint32Array)) {
+    throw new TypeError(`"${tensor.label}" holds floats, not u32`);
+  }
+  return data;
+}

@@ -1,0 +1,22 @@
+/** Reference of the rotary embedding and its inverse. */
+import { floats, words } from "../reference/tensor.ts";
+import type { RopeArgs } from "./spec.ts";
+
+export function rope(args: RopeArgs): void {
+  const { rows, heads, headDim, inverse = false } = args;
+  const x = floats(args.x), cos = floats(args.cos), sin = floats(args.sin);
+  const positions = words(args.positions);
+  const half = headDim / 2;
+  for (let r = 0; r < rows; r++) {
+    const angles = positions[r]! * half; // row of the tables
+    for (let h = 0; h < heads; h++) {
+      const first = (r * heads + h) * headDim;
+      for (let j = 0; j < half; j++) {
+        const a = x[first + j]!, b = x[first + half + j]!;
+        const c = cos[angles + j]!, s = inverse ? -sin[angles + j]! : sin[angles + j]!;
+        x[first + j] = a * c - b * s;
+        x[first + half + j] = b * c + a * s;
+      }
+    }
+  }
+}

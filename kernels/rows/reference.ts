@@ -1,0 +1,51 @@
+/** Reference of gathering and scattering rows. */
+import { floats, words } from "../reference/tensor.ts";
+import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./spec.ts";
+
+export function gatherRows(args: GatherRowsArgs): void {
+  const { rows, d } = args;
+  const table = floats(args.table), index = words(args.index), out = floats(args.out);
+  for (let r = 0; r < rows; r++) {
+    const from = rowAt("gather_rows", args.table.label, table, index[r]!, d);
+    for (let j = 0; j < d; j++) out[r * d + j] = table[from + j]!;
+  }
+}
+
+export function scatterRows(args: ScatterRowsArgs): void {
+  const { rows, d } = args;
+  const src = floats(args.src), index = words(args.index), table = floats(args.table);
+  for (let r = 0; r < rows; r++) {
+    const to = rowAt("scatter_rows", args.table.label, table, index[r]!, d);
+    for (let j = 0; j < d; j++) table[to + j] = src[r * d + j]!;
+  }
+}
+
+export function scatterAddRows(args: ScatterAddRowsArgs): void {
+  const { runCount, d } = args;
+  const src = floats(args.src), order = words(args.order), runs = words(args.runs);
+  const target = words(args.target), table = floats(args.table);
+  const sum = new Float64Array(d);
+  for (let u = 0; u < runCount; u++) {
+    const to = rowAt("scatter_add_rows", args.table.label, table, target[u]!, d);
+    sum.fill(0);
+    for (let i = runs[u]!; i < runs[u + 1]!; i++) {
+      const from = rowAt("scatter_add_rows", args.src.label, src, order[i]!, d);
+      for (let j = 0; j < d; j++) sum[j] = sum[j]! + src[from + j]!;
+    }
+    for (let j = 0; j < d; j++) table[to + j] = table[to + j]! + sum[j]!;
+  }
+}
+
+/** First element of a row. Only this device can look: elsewhere a wrong index is the caller's problem. */
+function rowAt(
+  op: string,
+  label: string,
+  table: { length: number },
+  row: number,
+  d: number,
+): number {
+  if ((row + 1) * d > table.length) {
+    throw new RangeError(`${op}: row ${row} of "${label}", which has ${table.length / d} rows`);
+  }
+  return row * d;
+}

@@ -1,0 +1,380 @@
+/**
+ * Checks of an operation's arguments on the host, before anything is enqueued: the same on every device.
+ * Sizes, element types, lengths and overlaps are checked; the contents of tensors (indices, segment
+ * tables) are not, because the host cannot see them.
+ *
+ * An output may overlap nothing, except where the operation's spec allows it to be one of the inputs:
+ * then it must be exactly that input. Inputs may overlap each other.
+ */
+import { RgxError } from "../core/errors.ts";
+import { BRANCH } from "./attention_decode/spec.ts";
+import { SEGMENT } from "./attention/spec.ts";
+import type { AttentionArgs } from "./attention/spec.ts";
+import type { DType, Tensor } from "./device.ts";
+import type { HeadBackwardArgs } from "./head/spec.ts";
+import type { OpName, Ops } from "./ops.ts";
+import { SUM_CHUNK } from "./optimizer/spec.ts";
+
+/** @throws RgxError naming the operation, the argument, what was found and what was expected. */
+export function validateOp<K extends OpName>(op: K, args: Ops[K]): void {
+  const check = CHECKS[op];
+  if (check === undefined) throw new RgxError(`unknown operation "${op}"`);
+  const call = new Call(op);
+  check(args, call);
+  call.refuseOverlaps();
+}
+
+/** One call's tensors, as they are declared by the operation's check. */
+class Call {
+  readonly #op: string;
+  readonly #names: string[] = [];
+  readonly #tensors: Tensor[] = [];
+  readonly #lengths: number[] = [];
+  /** Per tensor: null for an input, else the inputs that this output may be. */
+  readonly #mayBe: (readonly string[] | null)[] = [];
+
+  constructor(op: string) {
+    this.#op = op;
+  }
+
+  fail(argument: string, found: unknown, expected: string): never {
+    throw new RgxError(`${this.#op}: ${argument} is ${found}, expected ${expected}`);
+  }
+
+  /** Every named argument is an integer ≥ 0. */
+  sizes(sizes: Readonly<Record<string, number>>): void {
+    for (const name in sizes) {
+      const size = sizes[name]!;
+      if (!Number.isSafeInteger(size) || size < 0) this.fail(name, size, "a non-negative integer");
+    }
+  }
+
+  /** Every named argument is an integer ≥ 1. */
+  positive(sizes: Readonly<Record<string, number>>): void {
+    for (const name in sizes) {
+      const size = sizes[name]!;
+      if (!Number.isSafeInteger(size) || size < 1) this.fail(name, size, "a positive integer");
+    }
+  }
+
+  finite(numbers: Readonly<Record<string, number>>): void {
+    for (const name in numbers) {
+      if (!Number.isFinite(numbers[name])) this.fail(name, numbers[name], "a finite number");
+    }
+  }
+
+  input(name: string, tensor: Tensor, length: number, dtype: DType = "float"): void {
+    this.#declare(name, tensor, length, dtype, null);
+  }
+
+  /** A tensor that is written; `mayBe` names the inputs that it may be identical with. */
+  output(
+    name: string,
+    tensor: Tensor,
+    length: number,
+    mayBe: readonly string[] = NONE,
+    dtype: DType = "float",
+  ): void {
+    this.#declare(name, tensor, length, dtype, mayBe);
+  }
+
+  #declare(
+    name: string,
+    tensor: Tensor,
+    length: number,
+    dtype: DType,
+    mayBe: readonly string[] | null,
+  ): void {
+    if (typeof tensor !== "object" || tensor === null) this.fail(name, tensor, "a tensor");
+    if (tensor.dtype !== dtype) {
+      this.fail(name, `"${tensor.label}" of type ${tensor.dtype}`, `type ${dtype}`);
+    }
+    if (tensor.length < length) {
+      const found = `"${tensor.label}" with ${tensor.length} elements`;
+      this.fail(name, found, `at least ${length}`);
+    }
+    this.#names.push(name);
+    this.#tensors.push(tensor);
+    this.#lengths.push(length);
+    this.#mayBe.push(mayBe);
+  }
+
+  refuseOverlaps(): void {
+    const count = this.#tensors.length;
+    for (let i = 0; i < count; i++) {
+      const mayBe = this.#mayBe[i]!;
+      if (mayBe === null) continue;
+      for (let j = 0; j < count; j++) {
+        // Two outputs are compared once.
+        if (j === i || (j < i && this.#mayBe[j] !== null)) continue;
+        const a = this.#tensors[i]!, b = this.#tensors[j]!;
+        if (!overlap(a, this.#lengths[i]!, b, this.#lengths[j]!)) continue;
+        if (mayBe.includes(this.#names[j]!) && sameStart(a, b)) continue;
+        const allowed = mayBe.length > 0
+          ? `only exactly ${mayBe.join(" or ")}`
+          : "memory of its own";
+        const found = `"${a.label}", in the memory of ${this.#names[j]} ("${b.label}")`;
+        this.fail(this.#names[i]!, found, allowed);
+      }
+    }
+  }
+}
+
+const NONE: readonly string[] = [];
+
+/** Whether the first `aLength` elements of a and the first `bLength` of b share memory. */
+function overlap(a: Tensor, aLength: number, b: Tensor, bLength: number): boolean {
+  if (aLength === 0 || bLength === 0) return false;
+  if (a === b) return true;
+  if (a.storage === undefined || a.storage !== b.storage) return false;
+  return a.offset! < b.offset! + bLength && b.offset! < a.offset! + aLength;
+}
+
+function sameStart(a: Tensor, b: Tensor): boolean {
+  return a === b || (a.storage === b.storage && a.offset === b.offset);
+}
+
+const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
+  matmul({ a, b, out, m, n, k, alpha = 1 }, call) {
+    call.sizes({ m, n, k });
+    call.finite({ alpha });
+    call.input("a", a, m * k);
+    call.input("b", b, k * n);
+    call.output("out", out, m * n);
+  },
+
+  rmsnorm({ x, add, sum, weight, out, rho, rows, d, eps }, call) {
+    call.sizes({ rows });
+    call.positive({ d });
+    call.finite({ eps });
+    if ((add === undefined) !== (sum === undefined)) {
+      const given = add === undefined ? "sum" : "add";
+      call.fail(given, "given alone", "add and sum together");
+    }
+    call.input("x", x, rows * d);
+    if (add) call.input("add", add, rows * d);
+    if (sum) call.output("sum", sum, rows * d, ["x"]);
+    call.input("weight", weight, d);
+    call.output("out", out, rows * d);
+    call.output("rho", rho, rows);
+  },
+
+  rmsnorm_backward({ dout, x, weight, rho, dx, dweight, rows, d }, call) {
+    call.sizes({ rows });
+    call.positive({ d });
+    call.input("dout", dout, rows * d);
+    call.input("x", x, rows * d);
+    call.input("weight", weight, d);
+    call.input("rho", rho, rows);
+    call.output("dx", dx, rows * d);
+    if (dweight) call.output("dweight", dweight, d);
+  },
+
+  rope({ x, cos, sin, positions, rows, heads, headDim }, call) {
+    call.sizes({ rows });
+    call.positive({ heads, headDim });
+    even("headDim", headDim, call);
+    call.output("x", x, rows * heads * headDim);
+    const table = rows > 0 ? headDim / 2 : 0;
+    call.input("cos", cos, table);
+    call.input("sin", sin, table);
+    call.input("positions", positions, rows, "u32");
+  },
+
+  swiglu({ gate, up, out, n }, call) {
+    call.sizes({ n });
+    call.input("gate", gate, n);
+    call.input("up", up, n);
+    call.output("out", out, n, ["gate", "up"]);
+  },
+
+  swiglu_backward({ dout, gate, up, dgate, dup, n }, call) {
+    call.sizes({ n });
+    call.input("dout", dout, n);
+    call.input("gate", gate, n);
+    call.input("up", up, n);
+    call.output("dgate", dgate, n, ["gate"]);
+    call.output("dup", dup, n, ["up"]);
+  },
+
+  attention(args, call) {
+    attentionInputs(args, call);
+    call.output("out", args.out, args.rows * args.heads * args.headDim);
+    call.output("lse", args.lse, args.rows * args.heads);
+  },
+
+  attention_backward(args, call) {
+    attentionInputs(args, call);
+    const queries = args.rows * args.heads * args.headDim;
+    const keys = args.rows * args.kvHeads * args.headDim;
+    call.input("out", args.out, queries);
+    call.input("lse", args.lse, args.rows * args.heads);
+    call.input("dout", args.dout, queries);
+    call.output("dq", args.dq, queries);
+    call.output("dk", args.dk, keys);
+    call.output("dv", args.dv, keys);
+  },
+
+  attention_decode(args, call) {
+    const { count, maxNew, heads, kvHeads, headDim, scale } = args;
+    call.sizes({ count, maxNew });
+    headSizes(heads, kvHeads, headDim, call);
+    call.finite({ scale });
+    call.input("q", args.q, count * heads * headDim);
+    // How many prompt rows and slots there are stands in the branch table, which the host cannot see.
+    const oneSlot = count > 0 ? maxNew * kvHeads * headDim : 0;
+    call.input("prefixK", args.prefixK, 0);
+    call.input("prefixV", args.prefixV, 0);
+    call.input("branchK", args.branchK, oneSlot);
+    call.input("branchV", args.branchV, oneSlot);
+    call.input("branches", args.branches, count * BRANCH.columns, "u32");
+    call.output("out", args.out, count * heads * headDim);
+  },
+
+  gather_rows({ table, index, out, rows, d }, call) {
+    call.sizes({ rows, d });
+    call.input("table", table, rows > 0 ? d : 0);
+    call.input("index", index, rows, "u32");
+    call.output("out", out, rows * d);
+  },
+
+  scatter_rows({ src, index, table, rows, d }, call) {
+    call.sizes({ rows, d });
+    call.input("src", src, rows * d);
+    call.input("index", index, rows, "u32");
+    call.output("table", table, rows * d);
+  },
+
+  scatter_add_rows({ src, order, runs, target, table, runCount, d }, call) {
+    call.sizes({ runCount, d });
+    call.input("src", src, 0);
+    call.input("order", order, 0, "u32");
+    call.input("runs", runs, runCount + 1, "u32");
+    call.input("target", target, runCount, "u32");
+    call.output("table", table, runCount * d);
+  },
+
+  head(args, call) {
+    const { logp, lse, entropy, rows, pairs } = args;
+    headInputs(args, call);
+    call.output("logp", logp, pairs);
+    call.output("lse", lse, rows);
+    call.output("entropy", entropy, rows);
+  },
+
+  head_backward(args, call) {
+    const { lse, entropy, dlogp, dentropy, dhidden, dweight, rows, pairs, vocab, d } = args;
+    headInputs(args, call);
+    call.input("lse", lse, rows);
+    call.input("entropy", entropy, rows);
+    call.input("dlogp", dlogp, pairs);
+    if (dentropy) call.input("dentropy", dentropy, rows);
+    call.output("dhidden", dhidden, rows * d);
+    if (dweight) call.output("dweight", dweight, vocab * d);
+  },
+
+  sample(args, call) {
+    const { logits, counters, tokens, logp, rows, vocab, temperature, topK, topP, minP } = args;
+    call.sizes({ rows, topK });
+    call.positive({ vocab });
+    word("seedLow", args.seedLow, call);
+    word("seedHigh", args.seedHigh, call);
+    if (!(temperature >= 0 && temperature < Infinity)) {
+      call.fail("temperature", temperature, "a finite number ≥ 0 (0 = greedy)");
+    }
+    if (!(topP > 0 && topP <= 1)) call.fail("topP", topP, "0 < topP ≤ 1 (1 = off)");
+    if (!(minP >= 0 && minP <= 1)) call.fail("minP", minP, "0 ≤ minP ≤ 1 (0 = off)");
+    call.input("logits", logits, rows * vocab);
+    call.input("counters", counters, rows * 3, "u32");
+    call.output("tokens", tokens, rows, NONE, "u32");
+    call.output("logp", logp, rows);
+  },
+
+  adamw(args, call) {
+    const { n, lr, beta1, beta2, eps, weightDecay, correction1, correction2, gradScale } = args;
+    call.sizes({ n });
+    call.finite({ lr, beta1, beta2, eps, weightDecay, gradScale });
+    if (!(correction1 > 0 && correction1 <= 1)) call.fail("correction1", correction1, "in (0, 1]");
+    if (!(correction2 > 0 && correction2 <= 1)) call.fail("correction2", correction2, "in (0, 1]");
+    call.input("grad", args.grad, n);
+    call.output("param", args.param, n);
+    call.output("m", args.m, n);
+    call.output("v", args.v, n);
+  },
+
+  sum_squares({ x, partial, n }, call) {
+    call.sizes({ n });
+    call.input("x", x, n);
+    call.output("partial", partial, Math.ceil(n / SUM_CHUNK));
+  },
+
+  add({ a, b, out, n, scale = 1 }, call) {
+    call.sizes({ n });
+    call.finite({ scale });
+    call.input("a", a, n);
+    call.input("b", b, n);
+    call.output("out", out, n, ["a", "b"]);
+  },
+
+  copy({ src, out, n }, call) {
+    call.sizes({ n });
+    call.input("src", src, n, src.dtype);
+    call.output("out", out, n, NONE, src.dtype);
+  },
+
+  fill({ out, n, value }, call) {
+    call.sizes({ n });
+    if (typeof value !== "number") call.fail("value", value, "a number");
+    call.output("out", out, n);
+  },
+};
+
+function even(name: string, size: number, call: Call): void {
+  if (size % 2 !== 0) call.fail(name, size, "an even number");
+}
+
+function word(name: string, value: number, call: Call): void {
+  if (value >>> 0 !== value) call.fail(name, value, "an integer in [0, 2^32)");
+}
+
+function headSizes(heads: number, kvHeads: number, headDim: number, call: Call): void {
+  call.positive({ heads, kvHeads, headDim });
+  even("headDim", headDim, call);
+  if (heads % kvHeads !== 0) call.fail("heads", heads, `a multiple of kvHeads (${kvHeads})`);
+}
+
+function attentionInputs(args: AttentionArgs, call: Call): void {
+  const { rows, heads, kvHeads, headDim, segmentCount, scale } = args;
+  call.sizes({ rows, segmentCount });
+  headSizes(heads, kvHeads, headDim, call);
+  call.finite({ scale });
+  if (rows > 0 && segmentCount === 0) call.fail("segmentCount", 0, `segments for ${rows} rows`);
+  call.input("q", args.q, rows * heads * headDim);
+  call.input("k", args.k, rows * kvHeads * headDim);
+  call.input("v", args.v, rows * kvHeads * headDim);
+  call.input("segments", args.segments, segmentCount * SEGMENT.columns, "u32");
+  call.input("rowSegment", args.rowSegment, rows, "u32");
+}
+
+/** What head and head_backward have in common. */
+function headInputs(
+  args: Pick<HeadBackwardArgs, "hidden" | "weight" | "pairStart" | "targets"> & {
+    rows: number;
+    pairs: number;
+    vocab: number;
+    d: number;
+    temperature: number;
+  },
+  call: Call,
+): void {
+  const { rows, pairs, vocab, d, temperature } = args;
+  call.sizes({ rows, pairs });
+  call.positive({ vocab, d });
+  if (!(temperature > 0 && temperature < Infinity)) {
+    call.fail("temperature", temperature, "a finite number > 0");
+  }
+  call.input("hidden", args.hidden, rows * d);
+  call.input("weight", args.weight, vocab * d);
+  call.input("pairStart", args.pairStart, rows + 1, "u32");
+  call.input("targets", args.targets, pairs, "u32");
+}
