@@ -1,0 +1,149 @@
+/**
+ * Rewards → advantages, over a whole generation batch, in float64.
+ *
+ * Formulas: TRL 1.16's GRPO (Shao et al. 2024, "DeepSeekMath"): rewards are weighted and summed, then
+ * centred on their group's mean and divided by a standard deviation (n − 1) plus 1e-4; or, as in GDPO,
+ * each reward is normalised within its group first. One deliberate difference: a group whose rewards are
+ * equal up to rounding gets advantages of exactly 0, so that noise is never divided by a tiny deviation.
+ */
+import { mean, sampleStd } from "../core/statistics.ts";
+
+export type ScaleRewards = "group" | "batch" | "none";
+export type Aggregation = "sum_then_normalize" | "normalize_then_sum";
+
+export interface AdvantageInput {
+  /** [N][K], the rows of a group adjacent; null or NaN = the reward does not apply to this row. */
+  rewards: readonly (readonly (number | null)[])[];
+  /** [K] */
+  weights: readonly number[];
+  /** Rows of each group, in order; their sum is N. */
+  groupSizes: readonly number[];
+  scale: ScaleRewards;
+  /** Default "sum_then_normalize". */
+  aggregation?: Aggregation;
+}
+
+export interface Advantages {
+  /** [N], finite: 0 where a row could not be scored. */
+  advantages: Float64Array;
+  /** [N] weighted sums; NaN where no reward applies. Under "normalize_then_sum": of normalised rewards. */
+  rewards: Float64Array;
+  /** [N] 1 where the row's standard deviation is 0, so that it teaches nothing. */
+  zeroStd: Uint8Array;
+}
+
+const EPSILON = 1e-4;
+const ZERO_STD = 1e-8;
+/** Relative spread of a group's rewards up to which they count as equal. */
+const EQUAL = 1e-6;
+
+const valid = (values: ArrayLike<number>): number[] =>
+  Array.from(values).filter((value) => !Number.isNaN(value));
+
+/** At least two values, equal up to rounding. */
+function flat(values: readonly number[]): boolean {
+  if (values.length < 2) return false;
+  let low = Infinity, high = -Infinity;
+  for (const value of values) {
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return high - low <= EQUAL * Math.max(1, Math.abs(mean(values)));
+}
+
+/** Standard deviation of the valid values: 0 if they are flat or of a single row, NaN if fewer than two are left. */
+function deviation(values: readonly number[], rows: number): number {
+  return rows === 1 || flat(values) ? 0 : sampleStd(values);
+}
+
+/** @throws RangeError when the sizes do not fit together. */
+export function groupAdvantages(input: AdvantageInput): Advantages {
+  const { weights, groupSizes } = input;
+  const rows = input.rewards.length;
+  if (groupSizes.reduce((a, b) => a + b, 0) !== rows) {
+    throw new RangeError(`groups of ${groupSizes.join(", ")} rows do not make ${rows} rows`);
+  }
+  const table = input.rewards.map((row) => {
+    if (row.length !== weights.length) {
+      throw new RangeError(`${row.length} rewards in a row, ${weights.length} weights`);
+    }
+    return row.map((value) => value ?? NaN);
+  });
+  const normalizeFirst = input.aggregation === "normalize_then_sum";
+  const terms = normalizeFirst ? normalizeColumns(table, weights.length, groupSizes) : table;
+  const rewards = Float64Array.from(terms, (row) => {
+    let sum = 0, any = false;
+    for (const [k, value] of row.entries()) {
+      if (Number.isNaN(value)) continue;
+      sum += weights[k]! * value;
+      any = true;
+    }
+    return any ? sum : NaN;
+  });
+  const result: Advantages = {
+    advantages: new Float64Array(rows),
+    rewards,
+    zeroStd: new Uint8Array(rows),
+  };
+  const batch = valid(rewards);
+  const batchStd = deviation(batch, rows);
+  if (normalizeFirst) {
+    finish(result, 0, rows, mean(batch), batchStd, batchStd + EPSILON);
+    return result;
+  }
+  let start = 0;
+  for (const size of groupSizes) {
+    const group = valid(rewards.subarray(start, start + size));
+    const groupStd = deviation(group, size);
+    const std = input.scale === "batch" ? batchStd : groupStd;
+    finish(
+      result,
+      start,
+      start + size,
+      mean(group),
+      std,
+      input.scale === "none" ? 1 : std + EPSILON,
+    );
+    if (input.scale === "group" && flat(group)) result.advantages.fill(0, start, start + size);
+    start += size;
+  }
+  return result;
+}
+
+function finish(
+  result: Advantages,
+  begin: number,
+  end: number,
+  center: number,
+  std: number,
+  divisor: number,
+): void {
+  for (let i = begin; i < end; i++) {
+    const advantage = (result.rewards[i]! - center) / divisor;
+    result.advantages[i] = Number.isNaN(advantage) ? 0 : advantage;
+    result.zeroStd[i] = Math.abs(std) <= ZERO_STD ? 1 : 0;
+  }
+}
+
+/** Each reward function's values, centred and scaled within their group (GDPO). */
+function normalizeColumns(
+  table: readonly (readonly number[])[],
+  columns: number,
+  groupSizes: readonly number[],
+): number[][] {
+  const out = table.map((row) => row.slice());
+  for (let k = 0; k < columns; k++) {
+    let start = 0;
+    for (const size of groupSizes) {
+      const column = valid(table.slice(start, start + size).map((row) => row[k]!));
+      const center = mean(column), divisor = deviation(column, size) + EPSILON;
+      for (let i = start; i < start + size; i++) {
+        out[i]![k] = flat(column) && !Number.isNaN(table[i]![k]!)
+          ? 0
+          : (table[i]![k]! - center) / divisor;
+      }
+      start += size;
+    }
+  }
+  return out;
+}

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { type AdvantageInput, groupAdvantages } from "./advantages.ts";
+import golden from "../tests/golden/grpo-golden.json" with { type: "json" };
+
+const { inputs } = golden;
+const base = { rewards: inputs.rewards_per_func, weights: inputs.weights, groupSizes: [3, 3] };
+
+Deno.test("advantages equal TRL's golden values for every scaling", () => {
+  const unscorable = inputs.rewards_per_func.map((row, b) => b === 1 ? [null, null] : row);
+  const cases: Record<keyof typeof golden.advantages, AdvantageInput> = {
+    group: { ...base, scale: "group" },
+    batch: { ...base, scale: "batch" },
+    none: { ...base, scale: "none" },
+    normalize_then_sum: { ...base, scale: "group", aggregation: "normalize_then_sum" },
+    group_row1_all_none: { ...base, rewards: unscorable, scale: "group" },
+  };
+  for (const name of Object.keys(cases) as (keyof typeof cases)[]) {
+    const result = groupAdvantages(cases[name]);
+    const expected = golden.advantages[name];
+    for (let i = 0; i < 6; i++) {
+      const reward = expected.rewards[i] ?? null;
+      if (reward === null) assert.ok(Number.isNaN(result.rewards[i]!), name);
+      else assert.ok(Math.abs(result.rewards[i]! - reward) < 1e-14, name);
+      assert.ok(Math.abs(result.advantages[i]! - expected.advantages[i]!) < 1e-14, name);
+    }
+    const share = result.zeroStd.reduce((a, b) => a + b, 0) / 6;
+    assert.equal(share, expected.frac_zero_std, name);
+  }
+});
+
+Deno.test("a group with rewards equal up to rounding has advantages of exactly 0", () => {
+  const noisy = [0.1 + 0.2, 0.3, 0.3].map((r) => [r]);
+  const result = groupAdvantages({
+    rewards: [...noisy, [0], [1], [1]],
+    weights: [1],
+    groupSizes: [3, 3],
+    scale: "group",
+  });
+  assert.deepEqual([...result.advantages.subarray(0, 3)], [0, 0, 0]);
+  assert.deepEqual([...result.zeroStd], [1, 1, 1, 0, 0, 0]);
+  assert.ok(result.advantages[3]! < -1);
+});
+
+Deno.test("a reward that does not apply is left out, and a lone valid row teaches nothing", () => {
+  const result = groupAdvantages({
+    rewards: [[1, NaN], [null, null], [null, null]],
+    weights: [2, 5],
+    groupSizes: [3],
+    scale: "group",
+  });
+  assert.equal(result.rewards[0], 2);
+  assert.ok(Number.isNaN(result.rewards[1]!));
+  assert.deepEqual([...result.advantages], [0, 0, 0]);
+  assert.deepEqual([...result.zeroStd], [0, 0, 0]);
+});
+
+Deno.test("groups may differ in size, and a group of one has advantage 0", () => {
+  const result = groupAdvantages({
+    rewards: [[5], [0], [1]],
+    weights: [1],
+    groupSizes: [1, 2],
+    scale: "group",
+  });
+  assert.equal(result.advantages[0], 0);
+  assert.equal(result.zeroStd[0], 1);
+  assert.ok(result.advantages[2]! > 0.7 && result.advantages[2]! === -result.advantages[1]!);
+});
+
+Deno.test("sizes that do not fit together are refused", () => {
+  assert.throws(() => groupAdvantages({ ...base, groupSizes: [3, 2], scale: "group" }), RangeError);
+  assert.throws(() => groupAdvantages({ ...base, weights: [1], scale: "group" }), RangeError);
+});
