@@ -1,0 +1,84 @@
+/**
+ * Chat templates: the Jinja text that a model's makers ship, rendered as transformers does it
+ * (`apply_chat_template(…, add_generation_prompt=True)`). Left out: tools and documents.
+ */
+import { Template } from "@huggingface/jinja";
+import { RgxError } from "../core/errors.ts";
+
+export interface ChatMessage {
+  role: string;
+  content: string;
+}
+
+/** Renders messages to text that ends where the assistant's answer begins. */
+export type ChatRenderer = (messages: readonly ChatMessage[]) => string;
+
+/**
+ * The template of a tokenizer, from `chat_template.jinja` where there is one (it wins), else from
+ * `tokenizer_config.json`: a text, or a list of {name, template} of which "default" is taken.
+ * @param where the file it comes from, for messages
+ * @throws RgxError when the entry has another form
+ */
+export function selectChatTemplate(entry: unknown, where: string): string | null {
+  if (entry === undefined || entry === null) return null;
+  if (typeof entry === "string") return entry;
+  if (Array.isArray(entry)) {
+    for (const item of entry) {
+      if (item?.name === "default" && typeof item.template === "string") return item.template;
+    }
+    throw new RgxError(
+      `${where}: chat_template lists ${
+        entry.map((item) => JSON.stringify(item?.name)).join(", ") || "nothing"
+      }, expected one named "default"`,
+    );
+  }
+  throw new RgxError(
+    `${where}: chat_template is ${typeof entry}, expected a text or a list of {name, template}`,
+  );
+}
+
+/**
+ * @param specialTokens what the template sees as bos_token, eos_token, …
+ * @param where the file the template comes from, for messages
+ * @throws RgxError when the template cannot be parsed; the renderer throws one when it refuses the messages
+ */
+export function compileChatTemplate(
+  template: string,
+  specialTokens: Readonly<Record<string, string>>,
+  where: string,
+): ChatRenderer {
+  let compiled: Template;
+  try {
+    compiled = new Template(template);
+  } catch (error) {
+    throw new RgxError(`${where}: the chat template cannot be parsed: ${messageOf(error)}`, {
+      advice: "Correct the template, or delete it to prompt the model with plain text.",
+      cause: error,
+    });
+  }
+  return (messages) => {
+    try {
+      return compiled.render({
+        ...specialTokens,
+        messages: messages.map(({ role, content }) => ({ role, content })),
+        add_generation_prompt: true,
+      });
+    } catch (error) {
+      throw new RgxError(
+        `${where}: the chat template does not accept these messages (${
+          messages.map((m) => m.role).join(", ") || "none"
+        }): ${messageOf(error)}`,
+        {
+          advice: messages.some((m) => m.role === "system")
+            ? "Some models have no system role: try without a system prompt."
+            : "",
+          cause: error,
+        },
+      );
+    }
+  };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,224 @@
+/**
+ * Tokenizers of Hugging Face folders: `tokenizer.json` run by `@huggingface/tokenizers`, the special
+ * tokens of `tokenizer_config.json` (or `special_tokens_map.json`), and the chat template.
+ * Left out: tokenizers without a `tokenizer.json` (SentencePiece `.model` files, tiktoken).
+ */
+import { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
+import { RgxError } from "../core/errors.ts";
+import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
+import type { Tokenizer } from "./types.ts";
+
+/** Everything in a model folder that belongs to its tokenizer. */
+const TOKENIZER_FILES = [
+  "tokenizer.json",
+  "tokenizer_config.json",
+  "special_tokens_map.json",
+  "added_tokens.json",
+  "chat_template.jinja",
+] as const;
+
+const SPECIAL_TOKEN_KEYS = ["bos_token", "eos_token", "pad_token", "unk_token"] as const;
+
+/**
+ * Reads the tokenizer of a model folder.
+ * @throws RgxError when the folder has none, or when one of its files cannot be used
+ */
+export async function loadTokenizer(folder: string): Promise<Tokenizer> {
+  const files = new Map<string, string>();
+  for (const name of TOKENIZER_FILES) {
+    try {
+      files.set(name, await Deno.readTextFile(`${folder}/${name}`));
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  }
+  if (!files.has("tokenizer.json")) {
+    throw new RgxError(`${folder}: no tokenizer: looked for tokenizer.json`, {
+      advice: "Name the folder of a Hugging Face model, or set tokenizer_name_or_path. " +
+        "Older tokenizers (tokenizer.model, vocab.txt) are converted by saving them once with transformers.",
+    });
+  }
+  return tokenizerFromFiles(files, folder);
+}
+
+/**
+ * The same from files in memory, name → text; `tokenizer.json` must be among them.
+ * @param where folder or other origin, for messages
+ * @throws RgxError when a file cannot be used
+ */
+export function tokenizerFromFiles(
+  files: ReadonlyMap<string, string>,
+  where: string,
+): Tokenizer {
+  return new HuggingFaceTokenizer(files, where);
+}
+
+class HuggingFaceTokenizer implements Tokenizer {
+  readonly vocabSize: number;
+  readonly eosId: number | null;
+  readonly padId: number | null;
+  readonly #files: ReadonlyMap<string, string>;
+  readonly #hf: HfTokenizer;
+  readonly #specialIds: ReadonlySet<number>;
+  readonly #cleanUpSpaces: boolean;
+  readonly #renderChat: ChatRenderer | null;
+  readonly #where: string;
+
+  constructor(files: ReadonlyMap<string, string>, where: string) {
+    this.#files = new Map(files);
+    this.#where = where;
+    const config = parseJson(files, "tokenizer_config.json", where) ?? {};
+    const specials = {
+      ...specialTokens(parseJson(files, "special_tokens_map.json", where) ?? {}),
+      ...specialTokens(config),
+    };
+    const tokenizerJson = parseJson(files, "tokenizer.json", where)!;
+    this.#hf = createHfTokenizer(tokenizerJson, { ...config, ...specials }, where);
+    let largest = -1;
+    for (const id of this.#hf.get_vocab().values()) largest = Math.max(largest, id);
+    this.vocabSize = largest + 1;
+    const named = Array.isArray(config["additional_special_tokens"])
+      ? config["additional_special_tokens"].map(tokenText)
+      : [];
+    const specialIds = named.map((token) => token === null ? null : this.tokenId(token));
+    for (const [id, token] of this.#hf.get_added_tokens_decoder()) {
+      if (token.special) specialIds.push(id);
+    }
+    this.#specialIds = new Set(specialIds.filter((id) => id !== null));
+    this.eosId = this.#roleId(specials, "eos_token");
+    this.padId = this.#roleId(specials, "pad_token");
+    // transformers 5 leaves the decoded text alone unless a model asks for the clean-up.
+    this.#cleanUpSpaces = config["clean_up_tokenization_spaces"] === true;
+    const jinja = files.get("chat_template.jinja");
+    const templateFile = jinja === undefined ? "tokenizer_config.json" : "chat_template.jinja";
+    const template = jinja ??
+      selectChatTemplate(config["chat_template"], `${where}/${templateFile}`);
+    this.#renderChat = template === null
+      ? null
+      : compileChatTemplate(template, specials, `${where}/${templateFile}`);
+  }
+
+  encode(text: string, options: { addSpecialTokens?: boolean } = {}): number[] {
+    const ids = this.#hf
+      .encode(text, { add_special_tokens: options.addSpecialTokens ?? true }).ids;
+    const bad = (ids as (number | undefined)[]).indexOf(undefined);
+    if (bad >= 0) {
+      throw new RgxError(
+        `${this.#where}/tokenizer.json: the text ${JSON.stringify(text.slice(0, 60))} ` +
+          `contains something that has no token, and the tokenizer has no unknown token`,
+      );
+    }
+    return ids;
+  }
+
+  /** Ids beyond the vocabulary (a model's padding rows) decode to nothing. */
+  decode(ids: readonly number[], options: { skipSpecialTokens?: boolean } = {}): string {
+    const skip = options.skipSpecialTokens ?? false;
+    const kept = ids.filter((id) =>
+      this.#hf.id_to_token(id) !== undefined && !(skip && this.#specialIds.has(id))
+    );
+    if (kept.length === 0) return "";
+    return this.#hf.decode(kept, { clean_up_tokenization_spaces: this.#cleanUpSpaces });
+  }
+
+  tokenId(token: string): number | null {
+    return this.#hf.token_to_id(token) ?? null;
+  }
+
+  applyChatTemplate(messages: readonly { role: string; content: string }[]): string | null {
+    return this.#renderChat === null ? null : this.#renderChat(messages);
+  }
+
+  files(): ReadonlyMap<string, string> {
+    return this.#files;
+  }
+
+  #roleId(specials: Record<string, string>, role: string): number | null {
+    const token = specials[role];
+    if (token === undefined) return null;
+    const id = this.tokenId(token);
+    if (id === null) {
+      throw new RgxError(
+        `${this.#where}: the ${role} is ${JSON.stringify(token)}, which is not in tokenizer.json`,
+        { advice: "tokenizer.json and tokenizer_config.json belong to different models." },
+      );
+    }
+    return id;
+  }
+}
+
+function createHfTokenizer(
+  json: Record<string, unknown>,
+  config: Record<string, unknown>,
+  where: string,
+): HfTokenizer {
+  if (json["model"] === null || typeof json["model"] !== "object") {
+    throw new RgxError(
+      `${where}/tokenizer.json: no "model" in it, expected a Hugging Face tokenizer`,
+      { advice: UNREADABLE_ADVICE },
+    );
+  }
+  // Hugging Face's own reader takes an absent part as null; the library wants it written.
+  const complete = {
+    normalizer: null,
+    pre_tokenizer: null,
+    post_processor: null,
+    decoder: null,
+    ...json,
+    added_tokens: json["added_tokens"] ?? [],
+  };
+  try {
+    return new HfTokenizer(complete, config);
+  } catch (error) {
+    throw new RgxError(
+      `${where}/tokenizer.json: not a usable tokenizer: ${
+        error instanceof Error ? error.message : String(error)
+      }`,
+      { advice: UNREADABLE_ADVICE, cause: error },
+    );
+  }
+}
+
+const UNREADABLE_ADVICE = "The file is damaged or incomplete: fetch it again.";
+
+function parseJson(
+  files: ReadonlyMap<string, string>,
+  name: string,
+  where: string,
+): Record<string, unknown> | null {
+  const text = files.get(name);
+  if (text === undefined) return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new RgxError(`${where}/${name}: not valid JSON: ${(error as Error).message}`, {
+      advice: text.startsWith("version https://git-lfs")
+        ? "It is a Git LFS pointer: run `git lfs pull` in the model's folder."
+        : UNREADABLE_ADVICE,
+      cause: error,
+    });
+  }
+  if (value === null || typeof value !== "object" || Array.isArray(value)) {
+    throw new RgxError(`${where}/${name}: expected a JSON object`, { advice: UNREADABLE_ADVICE });
+  }
+  return value as Record<string, unknown>;
+}
+
+/** The text of a token written as "</s>" or as {"content": "</s>", …}. */
+function tokenText(value: unknown): string | null {
+  if (typeof value === "string") return value;
+  if (value !== null && typeof value === "object" && "content" in value) {
+    return typeof value.content === "string" ? value.content : null;
+  }
+  return null;
+}
+
+function specialTokens(config: Record<string, unknown>): Record<string, string> {
+  const out: Record<string, string> = {};
+  for (const key of SPECIAL_TOKEN_KEYS) {
+    const text = tokenText(config[key]);
+    if (text !== null) out[key] = text;
+  }
+  return out;
+}
