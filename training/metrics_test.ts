@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { averageMetrics, finiteOrNull, MetricAverager } from "./metrics.ts";
+
+Deno.test("values are averaged, totals keep their last value, nothing valid is null", () => {
+  const averager = new MetricAverager();
+  averager.add({ loss: 1, num_tokens: 10, kl: NaN, epoch: 0.1 });
+  averager.add({ loss: 3, num_tokens: 30, kl: null, epoch: 0.2, extra: Infinity });
+  assert.deepEqual(averager.means(), {
+    loss: 2,
+    num_tokens: 30,
+    kl: null,
+    epoch: 0.2,
+    extra: null,
+  });
+  averager.reset();
+  assert.deepEqual(averager.means(), {});
+});
+
+Deno.test("a restored averager continues where the saved one stood", () => {
+  const whole = new MetricAverager();
+  whole.add({ loss: 1 });
+  const restored = new MetricAverager(JSON.parse(JSON.stringify(whole.state())));
+  for (const averager of [whole, restored]) averager.add({ loss: 2 });
+  assert.deepEqual(restored.means(), whole.means());
+  assert.deepEqual(restored.means(), { loss: 1.5 });
+});
+
+Deno.test("records of micro-batches are averaged, and non-finite values become null", () => {
+  assert.deepEqual(averageMetrics([{ a: 1 }, { a: 2 }, { a: NaN }]), { a: 1.5 });
+  assert.deepEqual(finiteOrNull({ a: NaN, b: -Infinity, c: 0, d: null }), {
+    a: null,
+    b: null,
+    c: 0,
+    d: null,
+  });
+});

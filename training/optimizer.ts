@@ -1,0 +1,158 @@
+/**
+ * AdamW over a model's trainable arena, with the global gradient norm and its clipping (as PyTorch computes
+ * both; `kernels/optimizer/spec.ts` has the formulas). The norm is added up in float64 on the host, from
+ * the device's partial sums in their order, so it is the same for any number of threads.
+ * Left out: other optimizers, per-tensor learning rates.
+ */
+import type { Device, Tensor } from "../kernels/device.ts";
+import { SUM_CHUNK } from "../kernels/optimizer/spec.ts";
+import { RgxError } from "../core/errors.ts";
+import type { LanguageModel, TrainableArena } from "../models/types.ts";
+import { encodeSafetensors, parseSafetensors } from "../models/safetensors.ts";
+
+export interface AdamwSettings {
+  beta1: number;
+  beta2: number;
+  epsilon: number;
+  weightDecay: number;
+  /** 0 = no clipping. */
+  maxGradNorm: number;
+}
+
+export interface StepResult {
+  /** L2 norm of all gradients, before clipping. */
+  gradNorm: number;
+  /** False when the norm was not finite: the parameters and the state were left as they were. */
+  applied: boolean;
+}
+
+export class AdamW {
+  readonly #device: Device;
+  readonly #arena: TrainableArena;
+  readonly #parameters: readonly { name: string; shape: readonly number[]; offset: number }[];
+  readonly #m: Tensor;
+  readonly #v: Tensor;
+  readonly #partial: Tensor;
+  /** Steps applied so far. */
+  #t = 0;
+
+  /** Allocates two values per trainable element. @throws RgxError when the model has nothing to train. */
+  constructor(device: Device, model: LanguageModel, readonly settings: AdamwSettings) {
+    const arena = model.trainableArena;
+    if (arena === null) throw new RgxError("the model has no trainable parameters");
+    this.#device = device;
+    this.#arena = arena;
+    this.#parameters = model.trainable.map(({ name, shape }) => ({
+      name,
+      shape,
+      offset: arena.offsets.get(name)!,
+    }));
+    this.#m = device.create("float", arena.length, "optimizer.m");
+    this.#v = device.create("float", arena.length, "optimizer.v");
+    const chunks = Math.ceil(arena.length / SUM_CHUNK);
+    this.#partial = device.create("float", chunks, "optimizer.partial sums");
+  }
+
+  /** Clips and applies the gradients at the given rate; they are left in place. */
+  async step(learningRate: number): Promise<StepResult> {
+    const gradNorm = await this.gradNorm();
+    if (!Number.isFinite(gradNorm)) return { gradNorm, applied: false };
+    this.#t++;
+    const { beta1, beta2, epsilon, weightDecay, maxGradNorm } = this.settings;
+    const gradScale = maxGradNorm > 0 ? Math.min(1, maxGradNorm / (gradNorm + 1e-6)) : 1;
+    const range = (begin: number, end: number, decay: number) => {
+      if (begin === end) return;
+      const n = end - begin;
+      this.#device.run("adamw", {
+        param: this.#arena.value.view(begin, n),
+        grad: this.#arena.grad.view(begin, n),
+        m: this.#m.view(begin, n),
+        v: this.#v.view(begin, n),
+        n,
+        lr: learningRate,
+        beta1,
+        beta2,
+        eps: epsilon,
+        weightDecay: decay,
+        correction1: 1 - beta1 ** this.#t,
+        correction2: 1 - beta2 ** this.#t,
+        gradScale,
+      });
+    };
+    range(0, this.#arena.decayedLength, weightDecay);
+    range(this.#arena.decayedLength, this.#arena.length, 0);
+    this.#device.submit();
+    return { gradNorm, applied: true };
+  }
+
+  /** L2 norm over all gradients, in float64. */
+  async gradNorm(): Promise<number> {
+    this.#device.run("sum_squares", {
+      x: this.#arena.grad,
+      partial: this.#partial,
+      n: this.#arena.length,
+    });
+    let total = 0;
+    for (const part of await this.#device.read(this.#partial)) total += part;
+    return Math.sqrt(total);
+  }
+
+  /** Forgets everything: as new. */
+  reset(): void {
+    this.#t = 0;
+    for (const out of [this.#m, this.#v]) {
+      this.#device.run("fill", { out, n: this.#arena.length, value: 0 });
+    }
+  }
+
+  /** The state as a safetensors file: `m.{name}`, `v.{name}`, metadata {step}. Exact. */
+  async save(): Promise<Uint8Array<ArrayBuffer>> {
+    const tensors = [];
+    for (const [key, tensor] of [["m", this.#m], ["v", this.#v]] as const) {
+      const all = await this.#device.read(tensor) as Float32Array | Float64Array;
+      for (const { name, shape, offset } of this.#parameters) {
+        const data = all.subarray(offset, offset + elements(shape));
+        tensors.push({ name: `${key}.${name}`, dtype: dtypeOf(data), shape, data });
+      }
+    }
+    return encodeSafetensors(tensors, { format: "pt", step: String(this.#t) });
+  }
+
+  /** Restores what `save` wrote. @throws RgxError when it belongs to another model. */
+  async load(bytes: Uint8Array, label: string): Promise<void> {
+    const file = await parseSafetensors(bytes, label);
+    const step = Number(file.metadata.step ?? "");
+    if (!Number.isSafeInteger(step) || step < 0) {
+      throw new RgxError(`${label}: metadata step is "${file.metadata.step}", expected a count`);
+    }
+    for (const [key, tensor] of [["m", this.#m], ["v", this.#v]] as const) {
+      for (const { name, shape, offset } of this.#parameters) {
+        const found = file.info(`${key}.${name}`).shape;
+        if (found.join() !== shape.join()) {
+          throw new RgxError(
+            `${label}: "${key}.${name}" has shape [${found}], the model's tensor [${shape}]`,
+            { advice: "The checkpoint belongs to a run with another model or LoRA rank." },
+          );
+        }
+        const data = this.#device.float === "f64"
+          ? await file.float64(`${key}.${name}`)
+          : await file.float32(`${key}.${name}`);
+        this.#device.write(tensor, data, offset);
+      }
+    }
+    this.#t = step;
+  }
+
+  dispose(): void {
+    for (const tensor of [this.#m, this.#v, this.#partial]) this.#device.free(tensor);
+  }
+}
+
+/** The storage type that keeps an array exactly. */
+export function dtypeOf(data: Float32Array | Float64Array): "F32" | "F64" {
+  return data instanceof Float64Array ? "F64" : "F32";
+}
+
+function elements(shape: readonly number[]): number {
+  return shape.reduce((a, b) => a * b, 1);
+}

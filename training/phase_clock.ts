@@ -1,0 +1,45 @@
+/** Wall-clock seconds by phase of a run, and of the step in progress. */
+
+export const PHASES = [
+  "generate",
+  "score",
+  "forward_backward",
+  "optimizer",
+  "eval",
+  "checkpoint",
+] as const;
+export type ClockPhase = typeof PHASES[number];
+export type SecondsByPhase = Record<ClockPhase, number>;
+
+export class PhaseClock {
+  readonly #totals: SecondsByPhase;
+  #lap: Partial<SecondsByPhase> = {};
+
+  /** Continues the totals of an interrupted run. */
+  constructor(totals: Partial<SecondsByPhase> = {}) {
+    this.#totals = Object.fromEntries(PHASES.map((p) => [p, totals[p] ?? 0])) as SecondsByPhase;
+  }
+
+  /** Runs `work` and books its time. */
+  async time<T>(phase: ClockPhase, work: () => T | Promise<T>): Promise<T> {
+    const start = performance.now();
+    try {
+      return await work();
+    } finally {
+      const seconds = (performance.now() - start) / 1000;
+      this.#totals[phase] += seconds;
+      this.#lap[phase] = (this.#lap[phase] ?? 0) + seconds;
+    }
+  }
+
+  /** Seconds by phase since the last call: what one step took. */
+  lap(): Partial<SecondsByPhase> {
+    const lap = this.#lap;
+    this.#lap = {};
+    return lap;
+  }
+
+  totals(): SecondsByPhase {
+    return { ...this.#totals };
+  }
+}

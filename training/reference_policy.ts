@@ -1,0 +1,69 @@
+/**
+ * The reference model of the KL term: the model with its adapter switched off (LoRA from a fresh adapter),
+ * or a frozen copy of the trainable values as they stood when GRPO began (full fine-tuning, or an adapter
+ * that was trained before). The copy is swapped in for the reference's forward pass and out again, so no
+ * second model is needed: two more tensors of the trainable size.
+ */
+import type { Device, Tensor } from "../kernels/device.ts";
+import type { Group, LanguageModel } from "../models/types.ts";
+import { encodeSafetensors, parseSafetensors } from "../models/safetensors.ts";
+import { dtypeOf } from "./optimizer.ts";
+
+export interface ReferencePolicy {
+  /** Log-probabilities of all branch tokens, without gradient. */
+  logp(groups: readonly Group[], temperature: number): Promise<ArrayLike<number>>;
+  /** What a checkpoint must hold for an exact resume; null = nothing. */
+  save(): Promise<Uint8Array | null>;
+  dispose(): void;
+}
+
+/** The base model under a LoRA adapter. */
+export function adapterOffReference(model: LanguageModel): ReferencePolicy {
+  return {
+    async logp(groups, temperature) {
+      return (await model.forward(groups, { temperature, train: false, adapter: false })).logp;
+    },
+    save: () => Promise.resolve(null),
+    dispose: () => {},
+  };
+}
+
+/** A copy of the trainable values as they are now, or as `saved` holds them (from `save`). */
+export async function frozenReference(
+  device: Device,
+  model: LanguageModel,
+  saved: Uint8Array | null,
+): Promise<ReferencePolicy> {
+  const arena = model.trainableArena!;
+  const n = arena.length;
+  const frozen = device.create("float", n, "reference.values");
+  const policy = device.create("float", n, "reference.policy values meanwhile");
+  const copy = (src: Tensor, out: Tensor) => device.run("copy", { src, out, n });
+  if (saved === null) copy(arena.value, frozen);
+  else {
+    const file = await parseSafetensors(saved, "reference.safetensors");
+    device.write(
+      frozen,
+      device.float === "f64" ? await file.float64("values") : await file.float32("values"),
+    );
+  }
+  return {
+    async logp(groups, temperature) {
+      copy(arena.value, policy);
+      copy(frozen, arena.value);
+      try {
+        return (await model.forward(groups, { temperature, train: false })).logp;
+      } finally {
+        copy(policy, arena.value);
+      }
+    },
+    async save() {
+      const data = await device.read(frozen) as Float32Array | Float64Array;
+      return encodeSafetensors([{ name: "values", dtype: dtypeOf(data), shape: [n], data }]);
+    },
+    dispose() {
+      device.free(frozen);
+      device.free(policy);
+    },
+  };
+}
