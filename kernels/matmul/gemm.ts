@@ -1,0 +1,163 @@
+/**
+ * Plans a matrix product on the WASM device: which operand is spread over the lanes, what is packed,
+ * how the work is cut. Works on addresses, so that other operations (the fused head) can use it on
+ * scratch memory. The plan depends on the shape alone, never on the number of threads.
+ */
+import type { WasmContext } from "../wasm/wasm_op.ts";
+
+/** Addresses and shape of out = alpha·op(a)·op(b), dense row-major as in MatmulArgs. */
+export interface Gemm {
+  a: number;
+  b: number;
+  out: number;
+  m: number;
+  n: number;
+  k: number;
+  transA: boolean;
+  transB: boolean;
+  alpha: number;
+  accumulate: boolean;
+}
+
+const LANES = 16;
+const TILE_ROWS = 6;
+/** Most steps of k for which a packed panel (64 bytes a step) is held in the first-level cache. */
+const K_BLOCK = 384;
+/** Bytes of the row block that should stay in the second-level cache. */
+const ROW_BLOCK_BYTES = 512 * 1024;
+const MOST_BLOCK_TILES = 16;
+/** Work worth handing to a thread, in multiply-adds (about 15 µs) and in packed elements (10 µs). */
+const CHUNK_WORK = 800_000;
+const CHUNK_PACK = 50_000;
+/** Rough costs in ns: one multiply-add at full speed, packing and storing transposed one element. */
+const MADD_NS = 2 / 110;
+const PACK_NS = 0.2;
+const PACK_TRANSPOSED_NS = 0.25;
+const STORE_TRANSPOSED_NS = 0.25;
+
+/** Runs the product; m, n and k may be 0. */
+export function gemm(ctx: WasmContext, g: Gemm): void {
+  const { m, n, k } = g;
+  if (m === 0 || n === 0) return;
+  if (g.transB && !g.transA && swapPays(m, n, k)) {
+    const packed = packTransposed(ctx, g.a, m, k);
+    blocks(ctx, g, { s: g.b, sStep: 4 * k, sColumns: false, rows: n, columns: m, swapped: true }, {
+      address: 0,
+      step: 0,
+      panels: 0,
+      packed,
+    });
+    return;
+  }
+  const side = {
+    s: g.a,
+    sStep: g.transA ? 4 * m : 4 * k,
+    sColumns: g.transA,
+    rows: m,
+    columns: n,
+    swapped: false,
+  };
+  blocks(ctx, g, side, g.transB ? lanesTransposed(ctx, g) : lanesDirect(ctx, g));
+}
+
+/** The operand that is spread over all lanes, and the shape seen from it. */
+interface Spread {
+  s: number;
+  sStep: number;
+  sColumns: boolean;
+  rows: number;
+  columns: number;
+  swapped: boolean;
+}
+
+/** The operand that fills the lanes: `panels` panels read in place, the others from `packed`. */
+interface Lanes {
+  address: number;
+  step: number;
+  panels: number;
+  packed: number;
+}
+
+/** For x·Wᵀ: whether to spread W and fill the lanes with x, which then is what must be packed. */
+function swapPays(m: number, n: number, k: number): boolean {
+  const round = (x: number) => Math.ceil(x / LANES) * LANES;
+  const keep = m * round(n) * k * MADD_NS + n * k * PACK_TRANSPOSED_NS;
+  const swap = round(m) * n * k * MADD_NS + m * k * PACK_TRANSPOSED_NS +
+    m * n * STORE_TRANSPOSED_NS;
+  return swap < keep;
+}
+
+function packTransposed(ctx: WasmContext, source: number, columns: number, k: number): number {
+  const panels = Math.ceil(columns / LANES);
+  const packed = ctx.scratch(panels * k * LANES * 4);
+  ctx.parallel({
+    kernel: "matmul_pack_transposed",
+    units: panels,
+    grain: Math.max(1, Math.ceil(CHUNK_PACK / (k * LANES))),
+    args: [source, 4 * k, columns, k, packed],
+  });
+  return packed;
+}
+
+function lanesTransposed(ctx: WasmContext, { b, n, k }: Gemm): Lanes {
+  return { address: 0, step: 0, panels: 0, packed: packTransposed(ctx, b, n, k) };
+}
+
+/** b [k, n] can be read in place, except for a last panel that is not full; packing pays for many rows. */
+function lanesDirect(ctx: WasmContext, { b, m, n, k }: Gemm): Lanes {
+  const panels = Math.ceil(n / LANES);
+  const direct = packingPays(m, n, k) ? 0 : Math.floor(n / LANES);
+  const rest = panels - direct;
+  const packed = rest === 0 ? 0 : ctx.scratch(rest * k * LANES * 4);
+  if (rest > 0) {
+    ctx.parallel({
+      kernel: "matmul_pack",
+      units: rest,
+      grain: Math.max(1, Math.ceil(CHUNK_PACK / (k * LANES))),
+      args: [b, 4 * n, n, k, direct, packed],
+    });
+  }
+  return { address: b, step: 4 * n, panels: direct, packed };
+}
+
+function packingPays(m: number, _n: number, _k: number): boolean {
+  return m > 24;
+}
+
+function blocks(ctx: WasmContext, g: Gemm, spread: Spread, lanes: Lanes): void {
+  const { k } = g;
+  const { rows, columns } = spread;
+  const panels = Math.ceil(columns / LANES);
+  const tiles = Math.ceil(rows / TILE_ROWS);
+  const fitting = Math.floor(ROW_BLOCK_BYTES / (4 * TILE_ROWS * Math.max(1, k)));
+  const mostTiles = Math.max(2, Math.min(MOST_BLOCK_TILES, fitting));
+  const rowBlocks = Math.ceil(tiles / mostTiles);
+  const blockTiles = Math.ceil(tiles / rowBlocks);
+  const kBlocks = Math.max(1, Math.ceil(k / K_BLOCK));
+  const unitWork = blockTiles * TILE_ROWS * LANES * k;
+  ctx.parallel({
+    kernel: "matmul_blocks",
+    units: Math.ceil(tiles / blockTiles) * panels,
+    grain: Math.max(1, Math.round(CHUNK_WORK / Math.max(1, unitWork))),
+    args: [
+      spread.s,
+      spread.sStep,
+      spread.sColumns ? 1 : 0,
+      lanes.address,
+      lanes.step,
+      lanes.panels,
+      lanes.packed,
+      g.out,
+      4 * g.n,
+      rows,
+      columns,
+      k,
+      Math.max(1, Math.ceil(k / kBlocks)),
+      blockTiles,
+      g.alpha,
+      g.accumulate ? 1 : 0,
+      spread.swapped ? 1 : 0,
+    ],
+    scratchBytes: blockTiles * TILE_ROWS * LANES * 4,
+  });
+}

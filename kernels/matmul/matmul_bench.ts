@@ -1,0 +1,105 @@
+/**
+ * Speed of the matrix product on the CPU device, for the shapes of training and generation:
+ *
+ *     deno task bench:matmul [part of a shape's name]
+ *
+ * Best of many runs, one and two threads. The last column is the share, with one thread, of what the
+ * bare register tile reaches on packed panels in the first cache: the machine's practical peak.
+ */
+import { createWasmDevice, type WasmDevice } from "../wasm/device.ts";
+
+interface Shape {
+  name: string;
+  m: number;
+  n: number;
+  k: number;
+  transA?: boolean;
+  transB?: boolean;
+}
+
+const xWt = (m: number, n: number, k: number): Shape => ({ name: "x·Wᵀ", m, n, k, transB: true });
+const dyW = (m: number, n: number, k: number): Shape => ({ name: "dy·W", m, n, k });
+const dytX = (m: number, n: number, k: number): Shape => ({ name: "dyᵀ·x", m, n, k, transA: true });
+
+const SHAPES: Shape[] = [
+  xWt(256, 1536, 576),
+  xWt(1024, 1024, 1024),
+  dyW(1024, 1024, 1024),
+  dytX(1024, 1024, 1024),
+  ...[8, 16, 24, 32, 64, 192].flatMap((m) => [xWt(m, 128, 128), xWt(m, 384, 128)]),
+  ...[8, 64, 192].flatMap((m) => [xWt(m, 96, 96), xWt(m, 2048, 128)]),
+  xWt(1, 2048, 128),
+  xWt(1, 1536, 576),
+  xWt(4, 1536, 576),
+  ...[128, 384, 2048].flatMap((n) => [xWt(2304, n, 128), dyW(2304, 128, n)]),
+  dytX(128, 128, 2304),
+  dytX(384, 128, 2304),
+  xWt(2304, 16, 128),
+  xWt(2304, 128, 16),
+  dyW(2304, 16, 128),
+  dytX(16, 128, 2304),
+];
+
+/** Milliseconds of the fastest of many runs within some tenths of a second. */
+function fastest(call: () => void, flops: number): number {
+  const inner = Math.max(1, Math.round(2e7 / flops));
+  const until = performance.now() + 250;
+  let best = Infinity;
+  while (performance.now() < until) {
+    const start = performance.now();
+    for (let i = 0; i < inner; i++) call();
+    best = Math.min(best, (performance.now() - start) / inner);
+  }
+  return best;
+}
+
+function measure(device: WasmDevice, { m, n, k, transA, transB }: Shape): number {
+  const a = device.create("float", m * k, "a");
+  const b = device.create("float", k * n, "b");
+  const out = device.create("float", m * n, "out");
+  device.write(a, new Float32Array(m * k).map((_, i) => (i % 13) / 13 - 0.4));
+  device.write(b, new Float32Array(k * n).map((_, i) => (i % 11) / 11 - 0.4));
+  const args = { a, b, out, m, n, k, transA: transA ?? false, transB: transB ?? false };
+  const ms = fastest(() => device.run("matmul", args), 2 * m * n * k);
+  for (const tensor of [a, b, out]) device.free(tensor);
+  return 2 * m * n * k / ms / 1e6;
+}
+
+/** GFLOP/s of the 6×16 tile on panels that lie in the first cache. */
+function tilePeak(device: WasmDevice): number {
+  const k = 256;
+  const memory = device.create("float", 22 * k + 96, "tile");
+  const s = device.pointer(memory);
+  const v = s + 4 * 6 * k;
+  const c = v + 4 * 16 * k;
+  const args = [s, 4 * k, 0, v, 64, 1, 0, c, 64, 6, 16, k, k, 1, 1, 0, 0];
+  const job = { kernel: "matmul_blocks", units: 1, grain: 1, args, scratchBytes: 384 };
+  const ms = fastest(() => device.parallel(job), 2 * 96 * k);
+  device.free(memory);
+  return 2 * 96 * k / ms / 1e6;
+}
+
+if (import.meta.main) {
+  const one = await createWasmDevice({ threads: 1 });
+  const two = await createWasmDevice({ threads: 2 });
+  await two.ready();
+  const peak = tilePeak(one);
+  console.log(`register tile alone: ${peak.toFixed(1)} GFLOP/s`);
+  console.log("shape                          1 thread  2 threads  speed-up  of peak");
+  const wanted = Deno.args[0] ?? "";
+  for (const shape of SHAPES) {
+    const name = `${shape.name} m=${shape.m} n=${shape.n} k=${shape.k}`;
+    if (!name.includes(wanted)) continue;
+    const single = measure(one, shape);
+    const double = measure(two, shape);
+    console.log(
+      name.padEnd(30),
+      single.toFixed(1).padStart(8),
+      double.toFixed(1).padStart(10),
+      (double / single).toFixed(2).padStart(9),
+      `${(100 * single / peak).toFixed(0)} %`.padStart(8),
+    );
+  }
+  one.close();
+  two.close();
+}
