@@ -6,6 +6,7 @@
 import { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
 import { RgxError } from "../core/errors.ts";
 import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
+import { DAMAGED_ADVICE, parseJsonObject } from "./json_file.ts";
 import type { Tokenizer } from "./types.ts";
 
 /** Everything in a model folder that belongs to its tokenizer. */
@@ -155,7 +156,7 @@ function createHfTokenizer(
   if (json["model"] === null || typeof json["model"] !== "object") {
     throw new RgxError(
       `${where}/tokenizer.json: no "model" in it, expected a Hugging Face tokenizer`,
-      { advice: UNREADABLE_ADVICE },
+      { advice: DAMAGED_ADVICE },
     );
   }
   // Hugging Face's own reader takes an absent part as null; the library wants it written.
@@ -174,12 +175,10 @@ function createHfTokenizer(
       `${where}/tokenizer.json: not a usable tokenizer: ${
         error instanceof Error ? error.message : String(error)
       }`,
-      { advice: UNREADABLE_ADVICE, cause: error },
+      { advice: DAMAGED_ADVICE, cause: error },
     );
   }
 }
-
-const UNREADABLE_ADVICE = "The file is damaged or incomplete: fetch it again.";
 
 function parseJson(
   files: ReadonlyMap<string, string>,
@@ -187,22 +186,7 @@ function parseJson(
   where: string,
 ): Record<string, unknown> | null {
   const text = files.get(name);
-  if (text === undefined) return null;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new RgxError(`${where}/${name}: not valid JSON: ${(error as Error).message}`, {
-      advice: text.startsWith("version https://git-lfs")
-        ? "It is a Git LFS pointer: run `git lfs pull` in the model's folder."
-        : UNREADABLE_ADVICE,
-      cause: error,
-    });
-  }
-  if (value === null || typeof value !== "object" || Array.isArray(value)) {
-    throw new RgxError(`${where}/${name}: expected a JSON object`, { advice: UNREADABLE_ADVICE });
-  }
-  return value as Record<string, unknown>;
+  return text === undefined ? null : parseJsonObject(text, `${where}/${name}`);
 }
 
 /** The text of a token written as "</s>" or as {"content": "</s>", …}. */

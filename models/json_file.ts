@@ -1,0 +1,35 @@
+/** JSON files of model folders, with errors that say which file and what is wrong with it. */
+import { RgxError } from "../core/errors.ts";
+
+/** The object in a JSON file, or null when the file does not exist. @throws RgxError when it is no JSON object */
+export async function readJsonObject(path: string): Promise<Record<string, unknown> | null> {
+  let text: string;
+  try {
+    text = await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+  return parseJsonObject(text, path);
+}
+
+/** @param where path of the file, for messages. @throws RgxError when the text is no JSON object */
+export function parseJsonObject(text: string, where: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new RgxError(`${where}: not valid JSON: ${(error as Error).message}`, {
+      advice: text.startsWith("version https://git-lfs")
+        ? "It is a Git LFS pointer: run `git lfs pull` in its folder."
+        : DAMAGED_ADVICE,
+      cause: error,
+    });
+  }
+  if (value === null || typeof value !== "object" || Array.isArray(value)) {
+    throw new RgxError(`${where}: expected a JSON object`, { advice: DAMAGED_ADVICE });
+  }
+  return value as Record<string, unknown>;
+}
+
+export const DAMAGED_ADVICE = "The file is damaged or incomplete: fetch it again.";

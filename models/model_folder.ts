@@ -1,0 +1,193 @@
+/**
+ * A model on disk, as Hugging Face lays it out: configuration, weights, tokenizer, end tokens. A folder
+ * that holds only an adapter is a model too: its base is looked for where `adapter_config.json` says.
+ * Left out: names of the Hub (a folder must be there) and GGUF.
+ */
+import { RgxError, UsageError } from "../core/errors.ts";
+import { type HfConfig, readHfConfig, readTokenIds, writeHfConfig } from "./hf_config.ts";
+import { readJsonObject } from "./json_file.ts";
+import type { LlamaConfig } from "./llama_config.ts";
+import { isAdapterFolder, type PeftAdapter, readPeftAdapter } from "./peft_adapter.ts";
+import { encodeSafetensors } from "./safetensors.ts";
+import { loadTokenizer } from "./tokenizer.ts";
+import type { Tokenizer } from "./types.ts";
+import { openWeightFiles } from "./weight_files.ts";
+
+export interface ModelFolder {
+  /** Folder of the (base) model's configuration and weights. */
+  path: string;
+  config: LlamaConfig;
+  /** Values by full Hugging Face name, or null; a `WeightSource`. @throws RgxError for a wrong shape */
+  weights: (
+    name: string,
+    shape: readonly number[],
+  ) => Promise<Float32Array | Float64Array | null>;
+  /** null when neither the folder nor the adapter's base has one. */
+  tokenizer: Tokenizer | null;
+  /** Ids that end a generation: those of generation_config.json (or config.json) and the tokenizer's. */
+  generationEosIds: number[];
+  bosId: number | null;
+  padId: number | null;
+  adapter: PeftAdapter | null;
+}
+
+/**
+ * Opens a model; weights are read when asked for.
+ * @throws UsageError when there is no model that can be read, RgxError when a file is damaged
+ */
+export async function readModelFolder(path: string): Promise<ModelFolder> {
+  await requireFolder(path);
+  if (await isAdapterFolder(path)) return await readAdapterModel(path);
+  const configJson = await readJsonObject(`${path}/config.json`);
+  if (configJson === null) throw await noModel(path);
+  const hf = readHfConfig(configJson, `${path}/config.json`);
+  const weights = await openWeightFiles(path, hf.llama.tieWordEmbeddings);
+  const tokenizer = await exists(`${path}/tokenizer.json`) ? await loadTokenizer(path) : null;
+  if (tokenizer !== null && tokenizer.vocabSize > hf.llama.vocabSize) {
+    throw new RgxError(
+      `${path}: the tokenizer has ${tokenizer.vocabSize} ids, ` +
+        `the model's vocab_size is ${hf.llama.vocabSize}`,
+      { advice: "tokenizer.json and config.json belong to different models." },
+    );
+  }
+  return {
+    path,
+    config: hf.llama,
+    weights: (name, shape) => weights.read(name, shape),
+    tokenizer,
+    generationEosIds: await generationEosIds(path, hf, tokenizer),
+    bosId: hf.bosId,
+    padId: tokenizer?.padId ?? hf.padId,
+    adapter: null,
+  };
+}
+
+async function readAdapterModel(folder: string): Promise<ModelFolder> {
+  const adapter = await readPeftAdapter(folder);
+  const base = await readModelFolder(await findBase(folder, adapter.config.baseModel));
+  if (base.adapter !== null) {
+    throw new UsageError(`${folder}: its base model ${base.path} is an adapter itself`, {
+      advice: "Merge the inner adapter into its base model first.",
+    });
+  }
+  // Training may have changed the tokenizer: the adapter's own wins.
+  if (!await exists(`${folder}/tokenizer.json`)) return { ...base, adapter };
+  const tokenizer = await loadTokenizer(folder);
+  const ids = new Set(base.generationEosIds);
+  if (tokenizer.eosId !== null) ids.add(tokenizer.eosId);
+  return {
+    ...base,
+    adapter,
+    tokenizer,
+    generationEosIds: [...ids],
+    padId: tokenizer.padId ?? base.padId,
+  };
+}
+
+/** A base is named relative to the adapter's folder, or to the working directory, or absolutely. */
+async function findBase(folder: string, name: string | null): Promise<string> {
+  if (name === null || name === "") {
+    throw new UsageError(`${folder}: adapter_config.json names no base_model_name_or_path`);
+  }
+  const candidates = name.startsWith("/") ? [name] : [`${folder}/${name}`, name];
+  for (const candidate of candidates) {
+    if (await exists(candidate)) return candidate;
+  }
+  throw new UsageError(
+    `${folder}: the adapter's base model "${name}" is not there: looked for ` +
+      candidates.join(" and "),
+    { advice: "Correct base_model_name_or_path in adapter_config.json, or fetch the base model." },
+  );
+}
+
+async function generationEosIds(
+  path: string,
+  hf: HfConfig,
+  tokenizer: Tokenizer | null,
+): Promise<number[]> {
+  const file = `${path}/generation_config.json`;
+  const json = await readJsonObject(file);
+  const named = json === null ? [] : readTokenIds(json, "eos_token_id", file);
+  const ids = new Set(named.length > 0 ? named : hf.eosIds);
+  if (tokenizer !== null && tokenizer.eosId !== null) ids.add(tokenizer.eosId);
+  return [...ids];
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+async function requireFolder(path: string): Promise<void> {
+  let isFolder: boolean;
+  try {
+    isFolder = (await Deno.stat(path)).isDirectory;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new UsageError(`${path}: no such model folder`, {
+      advice: "Give the path of a folder with config.json, model.safetensors and tokenizer.json.",
+      cause: error,
+    });
+  }
+  if (!isFolder) {
+    throw new UsageError(`${path}: it is a file, expected a model folder`, {
+      advice: path.endsWith(".gguf")
+        ? "GGUF files are not read yet: use the model's safetensors."
+        : "Name the folder that the file is in.",
+    });
+  }
+}
+
+async function noModel(path: string): Promise<UsageError> {
+  const checkpoints: number[] = [];
+  for await (const { name } of Deno.readDir(path)) {
+    const match = /^checkpoint-(\d+)$/.exec(name);
+    if (match !== null) checkpoints.push(Number(match[1]));
+  }
+  return new UsageError(
+    `${path}: not a model folder: looked for config.json and adapter_config.json`,
+    checkpoints.length === 0
+      ? {}
+      : { advice: `It holds checkpoints: try ${path}/checkpoint-${Math.max(...checkpoints)}.` },
+  );
+}
+
+export interface ModelToWrite {
+  config: LlamaConfig;
+  /** Base tensors under their full Hugging Face names; without `lm_head.weight` when it is tied. */
+  tensors: Iterable<
+    { name: string; shape: readonly number[]; data: Float32Array | Float64Array }
+  >;
+  tokenizer: Tokenizer | null;
+  generationEosIds: readonly number[];
+  bosId: number | null;
+  padId: number | null;
+}
+
+/** The files of a full model, weights in F32: config, generation config, weights, tokenizer. */
+export function encodeModelFolder(model: ModelToWrite): Map<string, Uint8Array> {
+  const { config, tokenizer, bosId, padId } = model;
+  const eosIds = [...model.generationEosIds];
+  const text = (value: string) => new TextEncoder().encode(value);
+  const files = new Map<string, Uint8Array>();
+  files.set("config.json", text(writeHfConfig({ llama: config, bosId, eosIds, padId })));
+  const generation = {
+    bos_token_id: bosId,
+    eos_token_id: eosIds.length > 1 ? eosIds : eosIds[0] ?? null,
+    pad_token_id: padId,
+  };
+  files.set("generation_config.json", text(JSON.stringify(generation, null, 2) + "\n"));
+  files.set(
+    "model.safetensors",
+    encodeSafetensors([...model.tensors].map((tensor) => ({ ...tensor, dtype: "F32" as const }))),
+  );
+  for (const [name, content] of tokenizer?.files() ?? []) files.set(name, text(content));
+  return files;
+}

@@ -1,0 +1,245 @@
+import assert from "node:assert/strict";
+import { RgxError, UsageError } from "../core/errors.ts";
+import { createCharacterTokenizer } from "./character_tokenizer.ts";
+import { encodeModelFolder, type ModelToWrite, readModelFolder } from "./model_folder.ts";
+import { encodePeftAdapter } from "./peft_adapter.ts";
+import { encodeSafetensors } from "./safetensors.ts";
+
+const shared = new URL("../../shared/", import.meta.url).pathname;
+const withShared = existsLoudly(`${shared}models/README.md`);
+
+const tokenizer = createCharacterTokenizer({
+  alphabet: "abc",
+  special_tokens: ["<pad>", "<unk>", "<eos>"],
+});
+
+/** A model of one layer's worth of names; only what the folder code looks at. */
+const model: ModelToWrite = {
+  config: {
+    vocabSize: 6,
+    hiddenSize: 4,
+    intermediateSize: 8,
+    numLayers: 1,
+    numHeads: 2,
+    numKvHeads: 1,
+    headDim: 2,
+    maxPositions: 32,
+    ropeTheta: 10000,
+    ropeScaling: null,
+    rmsNormEps: 1e-6,
+    tieWordEmbeddings: true,
+  },
+  tensors: [
+    {
+      name: "model.embed_tokens.weight",
+      shape: [6, 4],
+      data: Float32Array.from({ length: 24 }, (_, i) => i),
+    },
+    { name: "model.norm.weight", shape: [4], data: new Float64Array([1, 2, 3, 4]) },
+  ],
+  tokenizer,
+  generationEosIds: [2],
+  bosId: null,
+  padId: 0,
+};
+
+async function write(folder: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
+  await Deno.mkdir(folder, { recursive: true });
+  for (const [name, bytes] of files) await Deno.writeFile(`${folder}/${name}`, bytes);
+}
+
+async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function refused(path: string, message: RegExp, advice?: RegExp): Promise<void> {
+  await assert.rejects(readModelFolder(path), (error) => {
+    assert.ok(error instanceof RgxError);
+    assert.match(error.message, message);
+    if (advice !== undefined) assert.match(error.advice ?? "", advice);
+    return true;
+  });
+}
+
+Deno.test({
+  name: "tinystories-656k: the embedding is the head that the file holds",
+  ignore: !withShared,
+  async fn() {
+    const folder = await readModelFolder(`${shared}models/tinystories-656k`);
+    assert.equal(folder.config.numKvHeads, 4);
+    assert.equal(folder.config.headDim, 16);
+    assert.equal(folder.config.tieWordEmbeddings, true);
+    assert.deepEqual(folder.generationEosIds, [2]);
+    assert.equal(folder.tokenizer?.vocabSize, 2048);
+    const embedding = await folder.weights("model.embed_tokens.weight", [2048, 128]);
+    assert.deepEqual(embedding, await folder.weights("lm_head.weight", [2048, 128]));
+    assert.ok(embedding!.some((v) => v !== 0));
+    assert.equal(await folder.weights("model.layers.2.input_layernorm.weight", [128]), null);
+    await assert.rejects(
+      folder.weights("model.norm.weight", [64]),
+      /"model\.norm\.weight" has shape \[128\], expected \[64\]/,
+    );
+  },
+});
+
+Deno.test({
+  name: "an adapter folder is a model: its base is found relative to it",
+  ignore: !withShared,
+  async fn() {
+    const folder = await readModelFolder(`${shared}golden/trl-step/adapter`);
+    assert.equal(folder.config.vocabSize, 2048);
+    assert.equal(folder.adapter?.config.r, 4);
+    assert.equal(folder.tokenizer?.vocabSize, 2048);
+  },
+});
+
+Deno.test({
+  name: "every tiny golden model is opened, or refused by its type",
+  ignore: !withShared,
+  async fn() {
+    for (const name of ["llama", "llama3", "smollm2"]) {
+      const folder = await readModelFolder(`${shared}golden/tiny-models/${name}`);
+      assert.equal(folder.tokenizer, null);
+      assert.equal(folder.config.ropeScaling?.type, name === "llama3" ? "llama3" : undefined);
+      const { vocabSize, hiddenSize } = folder.config;
+      assert.ok(await folder.weights("model.embed_tokens.weight", [vocabSize, hiddenSize]));
+    }
+    for (const name of ["mistral", "qwen2", "qwen3", "gpt2"]) {
+      await refused(
+        `${shared}golden/tiny-models/${name}`,
+        new RegExp(`model_type is "${name}", only "llama" is supported`),
+      );
+    }
+  },
+});
+
+Deno.test("a written model is read back", () =>
+  inTempFolder(async (folder) => {
+    await write(folder, encodeModelFolder(model));
+    const read = await readModelFolder(folder);
+    assert.deepEqual(read.config, model.config);
+    assert.deepEqual(read.generationEosIds, [2]);
+    assert.equal(read.padId, 0);
+    assert.equal(read.bosId, null);
+    assert.deepEqual(read.tokenizer?.encode("cab"), [5, 3, 4]);
+    assert.deepEqual(
+      await read.weights("model.norm.weight", [4]),
+      new Float32Array([1, 2, 3, 4]),
+    );
+    const [embedding] = [...model.tensors];
+    assert.deepEqual(await read.weights("model.embed_tokens.weight", [6, 4]), embedding!.data);
+    assert.deepEqual(await read.weights("lm_head.weight", [6, 4]), embedding!.data);
+  }));
+
+Deno.test("shards are put together by their index, and names may lack their prefix", () =>
+  inTempFolder(async (folder) => {
+    const files = encodeModelFolder(model);
+    files.delete("model.safetensors");
+    const ones = new Float32Array(4).fill(1);
+    const shard = (name: string) =>
+      encodeSafetensors([{ name, dtype: "F32", shape: [4], data: ones }]);
+    files.set("model-00001-of-00002.safetensors", shard("norm.weight"));
+    files.set("model-00002-of-00002.safetensors", shard("layers.0.input_layernorm.weight"));
+    const index = (map: Record<string, unknown>) =>
+      new TextEncoder().encode(JSON.stringify({ metadata: {}, weight_map: map }));
+    const good = {
+      "norm.weight": "model-00001-of-00002.safetensors",
+      "layers.0.input_layernorm.weight": "model-00002-of-00002.safetensors",
+    };
+    files.set("model.safetensors.index.json", index(good));
+    await write(folder, files);
+    const read = await readModelFolder(folder);
+    assert.deepEqual(await read.weights("model.norm.weight", [4]), ones);
+    assert.deepEqual(await read.weights("model.layers.0.input_layernorm.weight", [4]), ones);
+
+    const path = `${folder}/model.safetensors.index.json`;
+    for (
+      const [map, message] of [
+        [{ "norm.weight": "../model.safetensors" }, /is said to be in "\.\.\/model/],
+        [{ other: good["norm.weight"] }, /tensor "other" is not in it/],
+        [{ other: "model-00003-of-00003.safetensors" }, /00003.*: no such file/],
+      ] as const
+    ) {
+      await Deno.writeFile(path, index(map));
+      await refused(folder, message);
+    }
+    await Deno.writeTextFile(path, "{}");
+    await refused(folder, /no "weight_map" in it/);
+  }));
+
+Deno.test("an adapter beside its base, without one, on another adapter, with its own tokenizer", () =>
+  inTempFolder(async (root) => {
+    const adapter = (baseModel: string | null) =>
+      encodePeftAdapter({
+        baseModel,
+        revision: null,
+        r: 1,
+        loraAlpha: 1,
+        loraDropout: 0,
+        targetModules: ["q_proj"],
+        useRslora: false,
+        rankPattern: {},
+        alphaPattern: {},
+        layersToTransform: null,
+      }, []);
+    await write(`${root}/base`, encodeModelFolder({ ...model, tokenizer: null }));
+    const files = adapter("../base");
+    for (const [name, text] of tokenizer.files()) files.set(name, new TextEncoder().encode(text));
+    await write(`${root}/a`, files);
+    const read = await readModelFolder(`${root}/a`);
+    assert.equal(read.path, `${root}/a/../base`);
+    assert.equal(read.tokenizer?.vocabSize, 6);
+    assert.deepEqual(read.generationEosIds, [2]);
+
+    await write(`${root}/absolute`, adapter(`${root}/base`));
+    assert.ok((await readModelFolder(`${root}/absolute`)).adapter);
+    await write(`${root}/nested`, adapter("../a"));
+    await refused(`${root}/nested`, /its base model .* is an adapter itself/);
+    await write(`${root}/lost`, adapter("some/model"));
+    await refused(`${root}/lost`, /looked for .*\/lost\/some\/model and some\/model/);
+    await write(`${root}/silent`, adapter(null));
+    await refused(`${root}/silent`, /names no base_model_name_or_path/);
+  }));
+
+Deno.test("what is no model folder is said plainly", () =>
+  inTempFolder(async (root) => {
+    await refused(`${root}/none`, /none: no such model folder/);
+    await Deno.writeTextFile(`${root}/model.gguf`, "GGUF");
+    await refused(`${root}/model.gguf`, /it is a file, expected a model folder/, /GGUF/);
+    await Deno.mkdir(`${root}/run/checkpoint-9`, { recursive: true });
+    await Deno.mkdir(`${root}/run/checkpoint-10`);
+    await refused(
+      `${root}/run`,
+      /looked for config\.json and adapter_config\.json/,
+      /run\/checkpoint-10/,
+    );
+    const files = encodeModelFolder(model);
+    files.delete("model.safetensors");
+    await write(`${root}/pickle`, files);
+    await refused(`${root}/pickle`, /no weights: looked for model\.safetensors and/);
+    await Deno.writeTextFile(`${root}/pickle/pytorch_model.bin`, "");
+    await refused(`${root}/pickle`, /no weights/, /pickles are not read/);
+    await write(
+      `${root}/vocab`,
+      encodeModelFolder({ ...model, config: { ...model.config, vocabSize: 4 } }),
+    );
+    await refused(`${root}/vocab`, /the tokenizer has 6 ids, the model's vocab_size is 4/);
+    await Deno.writeTextFile(`${root}/vocab/config.json`, "{");
+    await refused(`${root}/vocab`, /config\.json: not valid JSON/);
+    await assert.rejects(readModelFolder(`${root}/none`), UsageError);
+  }));
+
+function existsLoudly(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    console.warn(`skipped: ${path} is not there`);
+    return false;
+  }
+}

@@ -1,0 +1,260 @@
+/**
+ * LoRA adapters as PEFT 0.21 stores them: `adapter_config.json` and `adapter_model.safetensors`. The
+ * written set of keys loads in PEFT, transformers and vLLM. What would change the numbers and is not
+ * computed here (DoRA, biases, modules_to_save, …) is refused by name. Which modules an adapter
+ * touches, and at which scale, is decided in `lora.ts`.
+ */
+import { RgxError, UsageError } from "../core/errors.ts";
+import { parseJsonObject, readJsonObject } from "./json_file.ts";
+import type { LoraOptions } from "./lora.ts";
+import { encodeSafetensors, readSafetensors, type SafetensorsFile } from "./safetensors.ts";
+
+/** PEFT's version whose keys these are; newer readers go by it. */
+const PEFT_VERSION = "0.21.2";
+
+export const ADAPTER_CONFIG = "adapter_config.json";
+export const ADAPTER_WEIGHTS = "adapter_model.safetensors";
+
+export interface PeftConfig {
+  /** Folder (relative to the adapter's, or as given) or Hub name; null when the adapter does not say. */
+  baseModel: string | null;
+  revision: string | null;
+  r: number;
+  loraAlpha: number;
+  /** What the adapter was trained with; without meaning for using it. */
+  loraDropout: number;
+  /** Module names or path suffixes, a regular expression for the whole path, or "all-linear". */
+  targetModules: readonly string[] | string;
+  useRslora: boolean;
+  rankPattern: Readonly<Record<string, number>>;
+  alphaPattern: Readonly<Record<string, number>>;
+  layersToTransform: readonly number[] | null;
+}
+
+/** An adapter with its tensors, read or to be written. */
+export interface PeftAdapter {
+  config: PeftConfig;
+  weights: SafetensorsFile;
+}
+
+/** The adapter as options of a model. Dropout stays out: it is a choice of the next training. */
+export function loraOptions(config: PeftConfig): LoraOptions {
+  const { r, loraAlpha, targetModules, useRslora, rankPattern, alphaPattern } = config;
+  return {
+    r,
+    alpha: loraAlpha,
+    targetModules,
+    useRslora,
+    rankPattern,
+    alphaPattern,
+    layersToTransform: config.layersToTransform,
+  };
+}
+
+/** True when the folder holds an adapter. */
+export async function isAdapterFolder(folder: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(`${folder}/${ADAPTER_CONFIG}`)).isFile;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+/** @throws RgxError when a file is missing or damaged, UsageError when the adapter is of a kind not supported */
+export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
+  const path = `${folder}/${ADAPTER_CONFIG}`;
+  const json = await readJsonObject(path);
+  if (json === null) throw new RgxError(`${folder}: no adapter: looked for ${ADAPTER_CONFIG}`);
+  const config = readPeftConfig(json, path);
+  const weights = await openAdapterWeights(folder);
+  checkAdapterTensors(weights);
+  return { config, weights };
+}
+
+async function openAdapterWeights(folder: string): Promise<SafetensorsFile> {
+  const path = `${folder}/${ADAPTER_WEIGHTS}`;
+  try {
+    await Deno.stat(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new RgxError(`${folder}: ${ADAPTER_CONFIG} is there but no ${ADAPTER_WEIGHTS}`, {
+      advice: "Adapters in adapter_model.bin are not read: save them as safetensors.",
+      cause: error,
+    });
+  }
+  return await readSafetensors(path);
+}
+
+/** Every tensor must be one half of a pair, with the rank as their common side. */
+function checkAdapterTensors(weights: SafetensorsFile): void {
+  for (const [name, { shape }] of weights.tensors) {
+    const match = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(name);
+    if (match === null) {
+      throw new RgxError(
+        `${weights.label}: tensor "${name}" is no LoRA matrix of a linear module, ` +
+          `expected names like base_model.model.{module}.lora_A.weight`,
+        { advice: "Adapters on embeddings and saved full modules are not supported." },
+      );
+    }
+    const isA = match[2] === "A";
+    const otherName = `base_model.model.${match[1]}.lora_${isA ? "B" : "A"}.weight`;
+    const other = weights.tensors.get(otherName);
+    if (other === undefined) {
+      throw new RgxError(`${weights.label}: there is "${name}" but no "${otherName}"`);
+    }
+    if (isA && (shape.length !== 2 || other.shape.length !== 2 || shape[0] !== other.shape[1])) {
+      throw new RgxError(
+        `${weights.label}: "${name}" has shape [${shape}] and "${otherName}" ` +
+          `[${other.shape}], expected [r, in] and [out, r]`,
+      );
+    }
+  }
+}
+
+/** Keys that must have their neutral value, because another one changes the result. */
+const NEUTRAL_KEYS: Readonly<Record<string, readonly unknown[]>> = {
+  use_dora: [false],
+  bias: ["none"],
+  modules_to_save: [null],
+  lora_bias: [false],
+  use_qalora: [false],
+  use_bdlora: [false, null],
+  layer_replication: [null],
+  layers_pattern: [null],
+  exclude_modules: [null],
+  target_parameters: [null],
+  trainable_token_indices: [null],
+  alora_invocation_tokens: [null],
+  arrow_config: [null],
+  kasa_config: [null],
+  monteclora_config: [null],
+  velora_config: [null],
+  // Others replace the base weights when the adapter is put on them.
+  init_lora_weights: [true, false, "gaussian", "orthogonal", "eva"],
+};
+
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * @param where path of the file, for messages
+ * @throws UsageError that names the key for anything mistyped or not supported
+ */
+export function readPeftConfig(json: Json, where: string): PeftConfig {
+  if (json["peft_type"] !== "LORA") {
+    throw new UsageError(
+      `${where}: peft_type is ${JSON.stringify(json["peft_type"])}, only "LORA" is supported`,
+    );
+  }
+  for (const [key, neutral] of Object.entries(NEUTRAL_KEYS)) {
+    const value = json[key];
+    const empty = Array.isArray(value) && value.length === 0 && neutral.includes(null);
+    if (value !== undefined && !neutral.includes(value) && !empty) {
+      throw new UsageError(
+        `${where}: ${key} is ${JSON.stringify(value)}, which is not supported ` +
+          `(only ${neutral.map((n) => JSON.stringify(n)).join(", ")})`,
+        {
+          advice: key === "use_dora"
+            ? "DoRA adapters can be merged into their base model with PEFT (merge_and_unload)."
+            : "Merge the adapter into its base model with PEFT, or train it without this.",
+        },
+      );
+    }
+  }
+  const bad = (key: string, expected: string) =>
+    new UsageError(`${where}: ${key} is ${JSON.stringify(json[key])}, expected ${expected}`);
+  const number = (key: string, byDefault: number, minimum: number): number => {
+    const value = json[key] ?? byDefault;
+    if (typeof value !== "number" || !(value >= minimum)) throw bad(key, `at least ${minimum}`);
+    return value;
+  };
+  const text = (key: string): string | null => {
+    const value = json[key] ?? null;
+    if (value !== null && typeof value !== "string") throw bad(key, "a text");
+    return value;
+  };
+  const pattern = (key: string): Record<string, number> => {
+    const value = json[key] ?? {};
+    const ok = typeof value === "object" && !Array.isArray(value) &&
+      Object.values(value).every((v) => typeof v === "number");
+    if (!ok) throw bad(key, "a map from module name to number");
+    return value as Record<string, number>;
+  };
+  const targets = json["target_modules"];
+  const isList = Array.isArray(targets) && targets.length > 0 &&
+    targets.every((t) => typeof t === "string");
+  if (!isList && (typeof targets !== "string" || targets === "")) {
+    throw bad("target_modules", `a list of module names, a regular expression or "all-linear"`);
+  }
+  const layers = json["layers_to_transform"] ?? null;
+  const layerList = typeof layers === "number" ? [layers] : layers;
+  if (layerList !== null && !(Array.isArray(layerList) && layerList.every(Number.isInteger))) {
+    throw bad("layers_to_transform", "layer numbers");
+  }
+  const r = number("r", 8, 1);
+  if (!Number.isInteger(r)) throw bad("r", "a whole number");
+  return {
+    baseModel: text("base_model_name_or_path"),
+    revision: text("revision"),
+    r,
+    loraAlpha: number("lora_alpha", 8, 0),
+    loraDropout: number("lora_dropout", 0, 0),
+    targetModules: targets as string[] | string,
+    useRslora: json["use_rslora"] === true,
+    rankPattern: pattern("rank_pattern"),
+    alphaPattern: pattern("alpha_pattern"),
+    layersToTransform: layerList as number[] | null,
+  };
+}
+
+/** The text of an `adapter_config.json`. */
+export function writePeftConfig(config: PeftConfig): string {
+  const { targetModules } = config;
+  const json = {
+    alpha_pattern: config.alphaPattern,
+    base_model_name_or_path: config.baseModel,
+    bias: "none",
+    fan_in_fan_out: false,
+    inference_mode: true,
+    init_lora_weights: true,
+    layers_to_transform: config.layersToTransform,
+    lora_alpha: config.loraAlpha,
+    lora_dropout: config.loraDropout,
+    modules_to_save: null,
+    peft_type: "LORA",
+    peft_version: PEFT_VERSION,
+    r: config.r,
+    rank_pattern: config.rankPattern,
+    revision: config.revision,
+    target_modules: typeof targetModules === "string" ? targetModules : [...targetModules].sort(),
+    task_type: "CAUSAL_LM",
+    use_dora: false,
+    use_rslora: config.useRslora,
+  };
+  return JSON.stringify(json, null, 2) + "\n";
+}
+
+/** One adapter matrix: PEFT's name, shape, values. */
+export interface AdapterTensor {
+  name: string;
+  shape: readonly number[];
+  data: Float32Array | Float64Array;
+}
+
+/** The two files of an adapter, weights in F32. @throws UsageError when the configuration is impossible */
+export function encodePeftAdapter(
+  config: PeftConfig,
+  tensors: Iterable<AdapterTensor>,
+): Map<string, Uint8Array> {
+  const text = writePeftConfig(config);
+  readPeftConfig(parseJsonObject(text, ADAPTER_CONFIG), ADAPTER_CONFIG);
+  return new Map([
+    [ADAPTER_CONFIG, new TextEncoder().encode(text)],
+    [
+      ADAPTER_WEIGHTS,
+      encodeSafetensors([...tensors].map((tensor) => ({ ...tensor, dtype: "F32" as const }))),
+    ],
+  ]);
+}

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { UsageError } from "../core/errors.ts";
+import {
+  encodePeftAdapter,
+  isAdapterFolder,
+  loraOptions,
+  type PeftConfig,
+  readPeftAdapter,
+  readPeftConfig,
+} from "./peft_adapter.ts";
+import { encodeSafetensors, type TensorToWrite } from "./safetensors.ts";
+
+const golden = new URL("../../shared/golden/trl-step/adapter", import.meta.url).pathname;
+
+const config: PeftConfig = {
+  baseModel: "../base",
+  revision: null,
+  r: 4,
+  loraAlpha: 8,
+  loraDropout: 0.05,
+  targetModules: ["v_proj", "q_proj"],
+  useRslora: true,
+  rankPattern: { "layers.0.self_attn.q_proj": 2 },
+  alphaPattern: {},
+  layersToTransform: [0],
+};
+
+const matrix = (name: string, shape: [number, number]) => ({
+  name: `base_model.model.${name}`,
+  dtype: "F32" as const,
+  shape,
+  data: Float32Array.from({ length: shape[0] * shape[1] }, (_, i) => i / 7),
+});
+
+async function withFolder(
+  files: Iterable<[string, Uint8Array]>,
+  test: (folder: string) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    for (const [name, bytes] of files) await Deno.writeFile(`${folder}/${name}`, bytes);
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test({
+  name: "an adapter written by PEFT is read, and written again as the same weights file",
+  ignore: !existsLoudly(golden),
+  async fn() {
+    assert.equal(await isAdapterFolder(golden), true);
+    const { config, weights } = await readPeftAdapter(golden);
+    assert.deepEqual(config, {
+      baseModel: "../../../models/tinystories-656k",
+      revision: null,
+      r: 4,
+      loraAlpha: 8,
+      loraDropout: 0,
+      targetModules: [
+        "down_proj",
+        "gate_proj",
+        "k_proj",
+        "o_proj",
+        "q_proj",
+        "up_proj",
+        "v_proj",
+      ],
+      useRslora: false,
+      rankPattern: {},
+      alphaPattern: {},
+      layersToTransform: null,
+    });
+    assert.equal(weights.tensors.size, 2 * 7 * 2);
+    const tensors = await Promise.all(
+      [...weights.tensors.values()].map(async ({ name, shape }) => ({
+        name,
+        shape,
+        data: await weights.float32(name),
+      })),
+    );
+    const files = encodePeftAdapter(config, tensors.reverse());
+    assert.deepEqual(
+      files.get("adapter_model.safetensors"),
+      await Deno.readFile(`${golden}/adapter_model.safetensors`),
+    );
+    const theirs = JSON.parse(await Deno.readTextFile(`${golden}/adapter_config.json`));
+    const ours = JSON.parse(new TextDecoder().decode(files.get("adapter_config.json")));
+    for (const [key, value] of Object.entries(ours)) assert.deepEqual(value, theirs[key], key);
+  },
+});
+
+Deno.test("a written adapter is read back", async () => {
+  const tensors = [
+    matrix("model.layers.0.self_attn.q_proj.lora_A.weight", [2, 6]),
+    matrix("model.layers.0.self_attn.q_proj.lora_B.weight", [6, 2]),
+  ];
+  const files = encodePeftAdapter(
+    config,
+    tensors,
+  );
+  await withFolder(files, async (folder) => {
+    const read = await readPeftAdapter(folder);
+    assert.deepEqual(read.config, { ...config, targetModules: ["q_proj", "v_proj"] });
+    assert.deepEqual(read.weights.metadata, { format: "pt" });
+    for (const { name, data } of tensors) {
+      assert.deepEqual(await read.weights.float32(name), data);
+    }
+    assert.deepEqual(loraOptions(read.config), {
+      r: 4,
+      alpha: 8,
+      targetModules: ["q_proj", "v_proj"],
+      useRslora: true,
+      rankPattern: { "layers.0.self_attn.q_proj": 2 },
+      alphaPattern: {},
+      layersToTransform: [0],
+    });
+  });
+});
+
+Deno.test("missing keys have PEFT's defaults, unknown keys are ignored", () => {
+  const read = readPeftConfig(
+    { peft_type: "LORA", target_modules: "all-linear", a_key_of_tomorrow: 1 },
+    "c",
+  );
+  assert.equal(read.r, 8);
+  assert.equal(read.loraAlpha, 8);
+  assert.equal(read.targetModules, "all-linear");
+  const one = readPeftConfig(
+    { peft_type: "LORA", target_modules: ["q_proj"], layers_to_transform: 3, modules_to_save: [] },
+    "c",
+  );
+  assert.deepEqual(one.layersToTransform, [3]);
+});
+
+Deno.test("adapters of another kind are refused by name", () => {
+  const cases: [Record<string, unknown>, RegExp][] = [
+    [{ peft_type: "LOHA" }, /^a\/adapter_config\.json: peft_type is "LOHA", only "LORA"/],
+    [{ use_dora: true }, /use_dora is true, which is not supported/],
+    [{ bias: "all" }, /bias is "all"/],
+    [{ modules_to_save: ["lm_head"] }, /modules_to_save is \["lm_head"\]/],
+    [{ init_lora_weights: "pissa" }, /init_lora_weights is "pissa"/],
+    [{ layer_replication: [[0, 2]] }, /layer_replication is/],
+    [{ trainable_token_indices: [1] }, /trainable_token_indices is/],
+    [{ target_modules: [] }, /target_modules is \[\], expected a list of module names/],
+    [{ target_modules: undefined }, /target_modules is undefined/],
+    [{ r: 0 }, /r is 0, expected at least 1/],
+    [{ r: 2.5 }, /r is 2\.5, expected a whole number/],
+    [{ lora_alpha: "8" }, /lora_alpha is "8"/],
+    [{ rank_pattern: { q: "x" } }, /rank_pattern is/],
+    [{ base_model_name_or_path: 3 }, /base_model_name_or_path is 3, expected a text/],
+  ];
+  for (const [change, message] of cases) {
+    const json = { peft_type: "LORA", target_modules: ["q_proj"], ...change };
+    assert.throws(
+      () => readPeftConfig(json, "a/adapter_config.json"),
+      (error) => error instanceof UsageError && message.test(error.message),
+      String(message),
+    );
+  }
+});
+
+Deno.test("weights that are no LoRA pairs are refused", async () => {
+  const a = matrix("m.q_proj.lora_A.weight", [2, 6]), b = matrix("m.q_proj.lora_B.weight", [6, 2]);
+  const cases: [TensorToWrite[], RegExp][] = [
+    [[a], /there is ".*lora_A\.weight" but no ".*lora_B\.weight"/],
+    [[a, { ...b, shape: [4, 3] }], /has shape \[2,6\] and .* \[4,3\], expected \[r, in\]/],
+    [[a, b, matrix("lm_head.weight", [2, 2])], /"base_model\.model\.lm_head\.weight" is no LoRA/],
+  ];
+  const json = encodePeftAdapter(config, []).get("adapter_config.json")!;
+  for (const [tensors, message] of cases) {
+    const files: [string, Uint8Array][] = [
+      ["adapter_config.json", json],
+      ["adapter_model.safetensors", encodeSafetensors(tensors)],
+    ];
+    await withFolder(files, (folder) => assert.rejects(readPeftAdapter(folder), message));
+  }
+  await withFolder([["adapter_config.json", json]], (folder) =>
+    assert.rejects(
+      readPeftAdapter(folder),
+      /adapter_config\.json is there but no adapter_model\.safetensors/,
+    ));
+  await withFolder([], async (folder) => {
+    assert.equal(await isAdapterFolder(folder), false);
+    await assert.rejects(readPeftAdapter(folder), /no adapter: looked for/);
+  });
+});
+
+function existsLoudly(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    console.warn(`skipped: ${path} is not there`);
+    return false;
+  }
+}

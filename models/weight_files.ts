@@ -1,0 +1,126 @@
+/**
+ * The weights of a model folder: one `model.safetensors`, or shards with their index
+ * (`model.safetensors.index.json`), read one tensor at a time, with the few liberties that
+ * Hugging Face folders take: names without the leading "model.", and one matrix for embedding and head.
+ */
+import { RgxError, UsageError } from "../core/errors.ts";
+import { readJsonObject } from "./json_file.ts";
+import { elementCount, readSafetensors, type SafetensorsFile } from "./safetensors.ts";
+
+const SINGLE = "model.safetensors";
+const INDEX = "model.safetensors.index.json";
+
+/** Weights in formats that are not read, with what to say about them. */
+const OTHER_FORMATS: readonly [RegExp, string][] = [
+  [
+    /^pytorch_model.*\.bin$|\.pth?$/,
+    "PyTorch pickles are not read: save the model as safetensors.",
+  ],
+  [/\.gguf$/, "GGUF files are not read yet: use the model's safetensors."],
+  [/\.(h5|msgpack|onnx)$/, "Use the model's safetensors."],
+];
+
+export class WeightFiles {
+  constructor(
+    readonly folder: string,
+    /** Tensor name → the file it is in. */
+    private readonly files: ReadonlyMap<string, SafetensorsFile>,
+    private readonly tied: boolean,
+  ) {}
+
+  /** Names as stored. */
+  names(): string[] {
+    return [...this.files.keys()];
+  }
+
+  /**
+   * Values of a tensor by its full Hugging Face name, or null when the folder has none.
+   * float32, or float64 where the file holds F64.
+   * @throws RgxError when its shape is not `shape`
+   */
+  async read(
+    name: string,
+    shape: readonly number[],
+  ): Promise<Float32Array | Float64Array | null> {
+    const stored = this.#storedName(name);
+    if (stored === null) return null;
+    const file = this.files.get(stored)!;
+    const info = file.info(stored);
+    const same = info.shape.length === shape.length && info.shape.every((n, i) => n === shape[i]);
+    if (!same) {
+      throw new RgxError(
+        `${file.label}: tensor "${stored}" has shape [${info.shape.join(", ")}], ` +
+          `expected [${shape.join(", ")}] (${elementCount(shape)} values) by config.json`,
+        { advice: "config.json and the weights belong to different models." },
+      );
+    }
+    return info.dtype === "F64" ? await file.float64(stored) : await file.float32(stored);
+  }
+
+  #storedName(name: string): string | null {
+    const embedding = "model.embed_tokens.weight", head = "lm_head.weight";
+    const names = [name];
+    if (this.tied && name === embedding) names.push(head);
+    if (this.tied && name === head) names.push(embedding);
+    for (const wanted of names) {
+      if (this.files.has(wanted)) return wanted;
+      const bare = wanted.replace(/^model\./, "");
+      if (this.files.has(bare)) return bare;
+    }
+    return null;
+  }
+}
+
+/**
+ * Opens the weights of a folder; headers are read and checked, data is not yet.
+ * @param tied one matrix serves as embedding and head, whatever it is called in the file
+ * @throws UsageError when the folder has no weights that can be read, RgxError when they are damaged
+ */
+export async function openWeightFiles(folder: string, tied: boolean): Promise<WeightFiles> {
+  const entries = new Set<string>();
+  for await (const entry of Deno.readDir(folder)) entries.add(entry.name);
+  const files = new Map<string, SafetensorsFile>();
+  if (entries.has(SINGLE)) {
+    const file = await readSafetensors(`${folder}/${SINGLE}`);
+    for (const name of file.tensors.keys()) files.set(name, file);
+  } else if (entries.has(INDEX)) {
+    await openShards(folder, files);
+  } else {
+    const other = [...entries].sort()
+      .flatMap((name) => OTHER_FORMATS.filter(([form]) => form.test(name)).map(([, say]) => say));
+    throw new UsageError(
+      `${folder}: no weights: looked for ${SINGLE} and ${INDEX}`,
+      other[0] === undefined ? {} : { advice: other[0] },
+    );
+  }
+  return new WeightFiles(folder, files, tied);
+}
+
+async function openShards(folder: string, files: Map<string, SafetensorsFile>): Promise<void> {
+  const path = `${folder}/${INDEX}`;
+  const map = (await readJsonObject(path))?.["weight_map"];
+  if (map === null || typeof map !== "object") {
+    throw new RgxError(`${path}: no "weight_map" in it, expected tensor → file`);
+  }
+  const opened = new Map<string, SafetensorsFile>();
+  for (const [tensor, name] of Object.entries(map)) {
+    if (typeof name !== "string" || !/^[^/\\]+\.safetensors$/.test(name)) {
+      throw new RgxError(
+        `${path}: tensor "${tensor}" is said to be in ${JSON.stringify(name)}, ` +
+          `expected the name of a safetensors file beside the index`,
+      );
+    }
+    let file = opened.get(name);
+    if (file === undefined) {
+      file = await readSafetensors(`${folder}/${name}`);
+      opened.set(name, file);
+    }
+    if (!file.tensors.has(tensor)) {
+      throw new RgxError(
+        `${file.label}: tensor "${tensor}" is not in it, but ${INDEX} says that it is`,
+        { advice: "The shards belong to different models, or the download is incomplete." },
+      );
+    }
+    files.set(tensor, file);
+  }
+}
