@@ -1,0 +1,42 @@
+/** TRL's metrics of a generation batch: lengths, rewards, and how many groups teach nothing. */
+import { mean, sampleStd } from "../core/statistics.ts";
+import type { Advantages } from "./advantages.ts";
+import type { Metrics } from "./metrics.ts";
+
+export interface RolloutCounts {
+  /** Tokens of each completion, the end token included. [N] */
+  lengths: readonly number[];
+  /** Completions that did not end by themselves. [N] */
+  truncated: readonly boolean[];
+  /** [N][K] as the rewards gave them, unweighted. */
+  rewards: readonly (readonly (number | null)[])[];
+  rewardNames: readonly string[];
+  advantages: Advantages;
+}
+
+const valid = (values: Iterable<number | null>): number[] =>
+  Array.from(values).filter((value): value is number => value !== null && !Number.isNaN(value));
+
+export function rolloutMetrics(batch: RolloutCounts): Metrics {
+  const { lengths, truncated, rewards, rewardNames, advantages } = batch;
+  const ended = lengths.filter((_, i) => !truncated[i]);
+  const metrics: Metrics = {
+    "completions/mean_length": mean(lengths),
+    "completions/min_length": Math.min(...lengths),
+    "completions/max_length": Math.max(...lengths),
+    "completions/clipped_ratio": 1 - ended.length / lengths.length,
+    "completions/mean_terminated_length": ended.length === 0 ? 0 : mean(ended),
+    "completions/min_terminated_length": ended.length === 0 ? 0 : Math.min(...ended),
+    "completions/max_terminated_length": ended.length === 0 ? 0 : Math.max(...ended),
+  };
+  for (const [k, name] of rewardNames.entries()) {
+    const column = valid(rewards.map((row) => row[k]!));
+    metrics[`rewards/${name}/mean`] = mean(column);
+    metrics[`rewards/${name}/std`] = sampleStd(column);
+  }
+  const totals = valid(advantages.rewards);
+  metrics.reward = mean(totals);
+  metrics.reward_std = sampleStd(totals);
+  metrics.frac_reward_zero_std = mean(advantages.zeroStd);
+  return metrics;
+}

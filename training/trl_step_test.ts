@@ -1,0 +1,329 @@
+/**
+ * Whole optimizer steps against TRL's own trainer (shared/golden/trl-step): log-probabilities, losses,
+ * metrics, gradients of every tensor, and the weights after the last step. In float64 on the reference
+ * device, in float32 on both devices, within the tolerances of that folder's README.
+ */
+import assert from "node:assert/strict";
+import type { Device } from "../kernels/device.ts";
+import { createDevice } from "../kernels/mod.ts";
+import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { LlamaModel } from "../models/llama.ts";
+import { readSafetensors, type SafetensorsFile } from "../models/safetensors.ts";
+import type { LlamaConfig } from "../models/types.ts";
+import { groupAdvantages, type ScaleRewards } from "./advantages.ts";
+import type { LossSettings } from "./loss.ts";
+import type { LossType } from "./policy_terms.ts";
+import { AdamW } from "./optimizer.ts";
+import { adapterOffReference, frozenReference } from "./reference_policy.ts";
+import { rolloutMetrics } from "./rollout_metrics.ts";
+import { rateFactor } from "./schedule.ts";
+import { trainWindow, windowLogp, type WindowRow } from "./train_window.ts";
+
+const SHARED = new URL("../../shared/", import.meta.url).pathname;
+const GOLDEN = `${SHARED}golden/trl-step`;
+const have = await Deno.stat(GOLDEN).then(() => true, () => false);
+if (!have) console.warn("trl_step_test: shared/golden/trl-step is not here, its tests are ignored");
+
+const CONFIG: LlamaConfig = {
+  vocabSize: 2048,
+  hiddenSize: 128,
+  intermediateSize: 0,
+  numLayers: 2,
+  numHeads: 8,
+  numKvHeads: 4,
+  headDim: 16,
+  maxPositions: 512,
+  ropeTheta: 10000,
+  ropeScaling: null,
+  rmsNormEps: 1e-5,
+  tieWordEmbeddings: true,
+};
+
+interface Summary {
+  l2: number;
+  sum: number;
+  values: number[];
+}
+type TensorGolden = Record<
+  string,
+  { shape: number[]; index: number[]; f32: Summary; f64: Summary }
+>;
+interface StepGolden {
+  generation: number;
+  loss: number;
+  grad_norm: number;
+  learning_rate: number;
+  metrics: Record<string, number>;
+}
+interface CaseGolden {
+  config: {
+    learning_rate: number;
+    weight_decay: number;
+    max_grad_norm: number;
+    max_steps: number;
+    num_iterations: number;
+    loss_type: LossType;
+    scale_rewards: ScaleRewards;
+    importance_sampling_level: "token" | "sequence";
+    temperature: number;
+    beta: number;
+    epsilon: number;
+    epsilon_high?: number;
+    delta?: number;
+    entropy_coef?: number;
+    top_entropy_quantile?: number;
+    mask_truncated_completions?: boolean;
+  };
+  per_device_train_batch_size: number;
+  rewards_per_func: (number | null)[][];
+  reference: string | null;
+  old_logps_computed: boolean;
+  advantages: { f64: number[] };
+  steps: { f32: StepGolden[]; f64: StepGolden[] };
+  grad_step1?: TensorGolden;
+  weight_final?: TensorGolden;
+}
+
+/** What an implementation must meet; the second number is for g-full's second step, f-cispo's loss. */
+const LIMITS = {
+  f64: {
+    logp: 1e-12,
+    loss: 1e-13,
+    metric: 1e-13,
+    norm: 1e-12,
+    gradL2: 1e-7,
+    weight: 1e-12,
+    off: 0,
+  },
+  f32: { logp: 5e-5, loss: 1e-6, metric: 3e-6, norm: 1e-5, gradL2: 2e-5, off: 1e-3 },
+};
+
+async function createModel(device: Device, full: boolean): Promise<LlamaModel> {
+  const folder = `${SHARED}models/tinystories-656k`;
+  const file = await readSafetensors(`${folder}/model.safetensors`);
+  const gate = file.info("model.layers.0.mlp.gate_proj.weight").shape[0]!;
+  const json = JSON.parse(await Deno.readTextFile(`${folder}/config.json`));
+  const config = {
+    ...CONFIG,
+    intermediateSize: gate,
+    rmsNormEps: json.rms_norm_eps,
+    ropeTheta: json.rope_theta ?? json.rope_parameters.rope_theta,
+  };
+  const weights = async (name: string) => file.tensors.has(name) ? await file.float32(name) : null;
+  const model = await LlamaModel.create(device, config, weights, {
+    trainable: full ? "full" : "lora",
+    ...(full ? {} : { lora: { r: 4, alpha: 8, targetModules: "all-linear" } }),
+  });
+  if (!full) {
+    const adapter = await readSafetensors(`${GOLDEN}/adapter/adapter_model.safetensors`);
+    for (const { name } of model.trainable) model.writeParameter(name, await adapter.float32(name));
+  }
+  return model;
+}
+
+const l2 = (values: ArrayLike<number>) =>
+  Math.sqrt(Array.from(values).reduce((sum, x) => sum + x * x, 0));
+const maxDifference = (a: ArrayLike<number>, b: ArrayLike<number>) => {
+  assert.equal(a.length, b.length);
+  return Array.from(a).reduce((worst, x, i) => Math.max(worst, Math.abs(x - b[i]!)), 0);
+};
+
+/** The unpadded values of a stored [12, 16] matrix. */
+async function ragged(file: SafetensorsFile, name: string, rows: readonly WindowRow[]) {
+  const values = await file.float64(name);
+  return rows.map(({ ids }, i) => values.subarray(16 * i, 16 * i + ids.length));
+}
+
+async function runCase(name: string, device: Device): Promise<void> {
+  const inputs = JSON.parse(await Deno.readTextFile(`${GOLDEN}/inputs.json`));
+  const golden: CaseGolden = JSON.parse(await Deno.readTextFile(`${GOLDEN}/${name}/case.json`));
+  const limits = { ...LIMITS[device.float] };
+  if (name === "f-cispo" && device.float === "f32") limits.loss = 1e-5;
+  const { config } = golden;
+  const full = name === "g-full";
+  const model = await createModel(device, full);
+  const recorded = await readSafetensors(`${GOLDEN}/${name}/f64.safetensors`);
+
+  const completions: number[][] = inputs.completion_ids;
+  const truncated = completions.map((ids) => !inputs.eos_token_ids.includes(ids.at(-1)));
+  const rewards = completions.map((_, i) => golden.rewards_per_func.map((f) => f[i] ?? null));
+  const advantages = groupAdvantages({
+    rewards,
+    weights: [1, 0.5].slice(0, golden.rewards_per_func.length),
+    groupSizes: [4, 4, 4],
+    scale: config.scale_rewards,
+  });
+  assert.ok(maxDifference(advantages.advantages, golden.advantages.f64) < 1e-14);
+  const generation = rolloutMetrics({
+    lengths: completions.map((ids) => ids.length),
+    truncated,
+    rewards,
+    rewardNames: golden.rewards_per_func.map((_, k) => `reward_${k}`),
+    advantages,
+  });
+
+  let rows: WindowRow[] = completions.map((ids, i) => ({
+    group: Math.floor(i / 4),
+    promptIds: inputs.prompt_ids[Math.floor(i / 4)],
+    ids: config.mask_truncated_completions && truncated[i] ? [] : ids,
+    advantage: advantages.advantages[i]!,
+    oldLogp: null,
+  }));
+  const settings: LossSettings = {
+    loss_type: config.loss_type,
+    epsilon: config.epsilon,
+    epsilon_high: config.epsilon_high ?? null,
+    delta: config.delta ?? null,
+    beta: config.beta,
+    use_bias_correction_kl: true,
+    importance_sampling_level: config.importance_sampling_level,
+    entropy_coef: config.entropy_coef ?? 0,
+    top_entropy_quantile: config.top_entropy_quantile ?? 1,
+  };
+  const reference = golden.reference === null
+    ? null
+    : golden.reference.startsWith("adapter disabled")
+    ? adapterOffReference(model)
+    : await frozenReference(device, model, null);
+  const optimizer = new AdamW(device, model, {
+    beta1: 0.9,
+    beta2: 0.999,
+    epsilon: 1e-8,
+    weightDecay: config.weight_decay,
+    maxGradNorm: config.max_grad_norm,
+  });
+  const options = {
+    microBatchSize: golden.per_device_train_batch_size,
+    temperature: config.temperature,
+    settings,
+    maxCompletionLength: 16,
+    reference,
+  };
+  for (let step = 1; step <= config.max_steps; step++) {
+    const expected = golden.steps.f64[step - 1]!;
+    const logpLimit = full && step === 2 && device.float === "f32" ? 2e-4 : limits.logp;
+    if (golden.old_logps_computed && (step - 1) % config.num_iterations === 0) {
+      const old = await windowLogp(model, rows, options);
+      rows = rows.map((row, i) => ({ ...row, oldLogp: old[i]! }));
+      const stored = await ragged(recorded, `old_logps.generation${expected.generation}`, rows);
+      for (const [i, values] of stored.entries()) {
+        assert.ok(maxDifference(old[i]!, values) < logpLimit, "old log-probabilities");
+      }
+    }
+    const logp = await windowLogp(model, rows, options);
+    for (const [i, values] of (await ragged(recorded, `logps.step${step}`, rows)).entries()) {
+      const worst = maxDifference(logp[i]!, values);
+      assert.ok(
+        worst < logpLimit,
+        `step ${step}: log-probabilities of row ${i} differ by ${worst}`,
+      );
+    }
+    const result = await trainWindow(model, rows, options);
+    assert.ok(Math.abs(result.loss - expected.loss) < limits.loss, `loss ${result.loss}`);
+    const metrics = { ...result.metrics, ...generation };
+    for (const [key, value] of Object.entries(expected.metrics)) {
+      if (key === "epoch" || key === "num_tokens") continue;
+      const difference = Math.abs(metrics[key]! - value) / Math.max(1, Math.abs(value));
+      assert.ok(difference < limits.metric, `step ${step}: ${key} ${metrics[key]}, not ${value}`);
+    }
+    if (step === 1) await checkGradients(device, model, golden, recorded, limits.gradL2);
+    const rate = config.learning_rate *
+      rateFactor({ type: "linear", warmupSteps: 0, totalSteps: config.max_steps }, step - 1);
+    assert.ok(Math.abs(rate - expected.learning_rate) < 1e-18);
+    const { gradNorm } = await optimizer.step(rate);
+    const relative = Math.abs(gradNorm - expected.grad_norm) / expected.grad_norm;
+    assert.ok(relative < limits.norm, `step ${step}: norm ${gradNorm}, not ${expected.grad_norm}`);
+  }
+  await checkWeights(device, model, golden, name, limits);
+  optimizer.dispose();
+  reference?.dispose();
+  model.dispose();
+}
+
+async function checkGradients(
+  device: Device,
+  model: LlamaModel,
+  golden: CaseGolden,
+  recorded: SafetensorsFile,
+  limit: number,
+): Promise<void> {
+  for (const { name, grad } of model.trainable) {
+    const found = await device.read(grad!) as Float32Array | Float64Array;
+    if (golden.grad_step1 !== undefined) {
+      const summary = golden.grad_step1[name]!;
+      const scale = summary.f64.l2;
+      const picked = summary.index.map((i) => found[i]!);
+      assert.ok(Math.abs(l2(found) - scale) < limit * scale, `gradient of ${name}`);
+      assert.ok(maxDifference(picked, summary.f64.values) < limit * scale, `gradient of ${name}`);
+      continue;
+    }
+    const expected = await recorded.float64(`grad.step1.${name}`);
+    const difference = l2(expected.map((x, i) => x - found[i]!)) / l2(expected);
+    const whole = recorded.info(`grad.step1.${name}`).dtype === "F64" && device.float === "f64";
+    assert.ok(difference < (whole ? 1e-12 : limit), `gradient of ${name} differs by ${difference}`);
+  }
+}
+
+async function checkWeights(
+  device: Device,
+  model: LlamaModel,
+  golden: CaseGolden,
+  name: string,
+  limits: typeof LIMITS.f32,
+): Promise<void> {
+  let off = 0, total = 0;
+  // Only a and b store their weights in float64; elsewhere TRL's float32 run is what there is.
+  const exact = name === "a-dapo" || name === "b-grpo-kl";
+  const stored = await readSafetensors(`${GOLDEN}/${name}/${exact ? "f64" : "f32"}.safetensors`);
+  for (const parameter of model.trainable) {
+    const found = await device.read(parameter.value) as Float32Array | Float64Array;
+    const summary = golden.weight_final?.[parameter.name];
+    const expected = summary?.f64.values ??
+      await stored.float64(`weight.final.${parameter.name}`);
+    const own = summary === undefined ? found : summary.index.map((i) => found[i]!);
+    const worst = maxDifference(own, expected);
+    const limit = exact && device.float === "f64" ? 1e-12 : 1e-3;
+    assert.ok(worst < limit, `${parameter.name} differs by ${worst}`);
+    for (const [i, x] of Array.from(own).entries()) if (Math.abs(x - expected[i]!) > 1e-5) off++;
+    total += own.length;
+  }
+  assert.ok(
+    off <= Math.max(limits.off, exact ? 0 : 1e-3) * total,
+    `${off} of ${total} weights off`,
+  );
+}
+
+const CASES = [
+  "a-dapo",
+  "b-grpo-kl",
+  "b2-grpo-kl-base",
+  "c-dr-grpo",
+  "d-gspo",
+  "e-bnpo",
+  "f-cispo",
+  "g-full",
+  "h-dapo-extras",
+];
+const DEVICES: Record<string, () => Device | Promise<Device>> = {
+  "reference f64": () => createReferenceDevice({ float: "f64" }),
+  "reference f32": () => createReferenceDevice(),
+  "wasm": () => createDevice("wasm", { threads: 2 }),
+};
+for (const [label, create] of Object.entries(DEVICES)) {
+  for (const name of CASES) {
+    // In f32 one run a loss type is enough on the slow device: the wasm runs cover all of them.
+    if (label === "reference f32" && name !== "a-dapo") continue;
+    Deno.test({
+      name: `optimizer steps equal TRL's: ${name} on ${label}`,
+      ignore: !have,
+      fn: async () => {
+        const device = await create();
+        try {
+          await runCase(name, device);
+        } finally {
+          device.close();
+        }
+      },
+    });
+  }
+}
