@@ -1,0 +1,104 @@
+/**
+ * The executable that `deno task compile` builds: alone in an empty folder, without a home folder, npm or
+ * network. Skipped, loudly, where dist/rgx has not been built.
+ */
+import assert from "node:assert/strict";
+import { versionLine } from "../core/version.ts";
+
+const executable = new URL("../dist/rgx", import.meta.url).pathname;
+const built = await exists(executable);
+if (!built) console.warn("SKIPPED: dist/rgx is not built; run `deno task compile` first");
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** True when this user may start a process without any network (Linux, root). */
+async function canUnshare(): Promise<boolean> {
+  try {
+    return (await new Deno.Command("unshare", { args: ["-n", "true"] }).output()).success;
+  } catch {
+    return false; // no such program
+  }
+}
+
+/** Runs the executable in `cwd` with an empty environment and, where possible, no network. */
+async function run(cwd: string, args: string[]) {
+  const [command, before] = await canUnshare() ? ["unshare", ["-n", executable]] : [executable, []];
+  const { code, stdout, stderr } = await new Deno.Command(command, {
+    args: [...before, ...args],
+    cwd,
+    clearEnv: true,
+    env: { NO_COLOR: "1" },
+  }).output();
+  const decoder = new TextDecoder();
+  return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
+}
+
+async function inEmptyFolder(body: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await body(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test({
+  name: "the executable prints the version of the checkout",
+  ignore: !built,
+  fn: () =>
+    inEmptyFolder(async (folder) => {
+      const { code, out } = await run(folder, ["--version"]);
+      assert.equal(code, 0);
+      assert.equal(out.split(" ")[1], versionLine().split(" ")[1]);
+    }),
+});
+
+Deno.test({
+  name: "the executable runs a short quickstart in an empty folder and goes on from its checkpoint",
+  ignore: !built,
+  fn: () =>
+    inEmptyFolder(async (folder) => {
+      const short = [
+        "train",
+        "quickstart",
+        "sft.max_steps=4",
+        "training.max_steps=2",
+        "eval.num_examples=16",
+        "--json",
+      ];
+      const first = await run(folder, short);
+      assert.equal(first.code, 0, first.err);
+      const summary = JSON.parse(first.out.trimEnd().split("\n").at(-1)!);
+      assert.equal(summary.status, "completed");
+      assert.equal(summary.steps, 2);
+      assert.equal(summary.eval_after.total, 16);
+      assert.ok(await exists(`${folder}/${summary.checkpoint}`), summary.checkpoint);
+      const more = await run(folder, [...short, "training.max_steps=3", "--resume"]);
+      assert.equal(more.code, 0, more.err);
+      assert.equal(JSON.parse(more.out.trimEnd().split("\n").at(-1)!).steps, 3);
+    }),
+});
+
+Deno.test({
+  name: "the executable samples a task and scores it",
+  ignore: !built,
+  fn: () =>
+    inEmptyFolder(async (folder) => {
+      const { code, out } = await run(folder, ["tasks", "sample", "mini_sudoku", "--size", "2"]);
+      assert.equal(code, 0);
+      const input = out.trimEnd().split("\n").map((line) => {
+        const entry = JSON.parse(line);
+        return JSON.stringify({ entry, answer: entry.answer });
+      });
+      await Deno.writeTextFile(`${folder}/answers.jsonl`, input.join("\n") + "\n");
+      const scored = await run(folder, ["score", "answers.jsonl"]);
+      assert.equal(scored.out, '{"score":1}\n{"score":1}\n');
+    }),
+});
