@@ -1,0 +1,167 @@
+/** Cases of attention: group layouts × head layouts, forward, backward and decoding. */
+import { BRANCH } from "../attention_decode/spec.ts";
+import { createReferenceDevice } from "../reference/device.ts";
+import type { HostArray } from "../device.ts";
+import { junk, largest, type Layout, normals, packLengths, stream, zeros } from "../testing.ts";
+import { type Case, execute, ofLargest, testCase } from "./runner.ts";
+
+/** Groups as [prompt length, branch lengths]. */
+const LAYOUTS: readonly (readonly (readonly [number, readonly number[]])[])[] = [
+  [[1, []]],
+  [[1, [1]]],
+  [[1, [0]]],
+  [[2, [1, 1]]],
+  [[3, [2, 0, 5]]],
+  [[7, [1]], [1, [4, 4]], [5, []]],
+  [[16, [15, 17, 1]]],
+  [[33, [31, 32, 33]], [8, [0, 0]]],
+  [[70, [65, 3, 0, 129]], [64, [64]], [1, [2]]],
+];
+
+/** [heads, kvHeads, headDim] */
+const HEADS = [
+  [1, 1, 8],
+  [2, 1, 12],
+  [4, 4, 16],
+  [6, 2, 64],
+  [3, 1, 80],
+  [2, 2, 128],
+] as const;
+
+type Heads = typeof HEADS[number];
+
+/** Softmax outputs at |v| ~ 1; scores of size s are themselves wrong by some 2^−24·s. */
+const outBound = (scores: number) => 2e-6 + 2 ** -21 * Math.max(0, scores - 10);
+const lseBound = (expected: HostArray) =>
+  Float64Array.from(expected, (x) => 2e-6 + 2 ** -22 * Math.abs(x));
+
+function forwardArgs(layout: Layout, [heads, kvHeads, headDim]: Heads, steepness: number) {
+  const { rows, segmentCount, segments, rowSegment } = layout;
+  const random = stream(`attention ${rows} ${segmentCount} ${heads} ${headDim} ${steepness}`);
+  return {
+    q: normals(random, rows * heads * headDim, steepness),
+    k: normals(random, rows * kvHeads * headDim),
+    v: normals(random, rows * kvHeads * headDim),
+    out: junk(rows * heads * headDim),
+    lse: junk(rows * heads),
+    segments,
+    rowSegment,
+    segmentCount,
+    rows,
+    heads,
+    kvHeads,
+    headDim,
+    scale: 1 / Math.sqrt(headDim),
+  };
+}
+
+function eachShape(make: (name: string, layout: Layout, heads: Heads) => Case[]): Case[] {
+  return LAYOUTS.flatMap((groups) =>
+    HEADS.flatMap((heads) =>
+      make(`${JSON.stringify(groups)}, heads ${heads}`, packLengths(groups), heads)
+    )
+  );
+}
+
+export function attentionCases(): Case[] {
+  return [
+    ...eachShape((name, layout, heads) => [
+      testCase("attention", name, forwardArgs(layout, heads, 1), {
+        out: outBound(0),
+        lse: lseBound,
+      }),
+    ]),
+    // Scores around ±60: e^score alone would overflow, and most weights underflow.
+    testCase("attention", "steep", forwardArgs(packLengths(LAYOUTS[8]!), HEADS[3], 20), {
+      out: outBound(80),
+      lse: (expected) => 2e-6 + 2 ** -21 * largest(expected),
+    }),
+  ];
+}
+
+export async function attentionBackwardCases(): Promise<Case[]> {
+  const device = createReferenceDevice({ float: "f64" });
+  const cases: Case[] = [];
+  for (
+    const test of eachShape((name, layout, heads) => [
+      testCase("attention", name, forwardArgs(layout, heads, 1), {}),
+    ])
+  ) {
+    const args = test.args as unknown as ReturnType<typeof forwardArgs>;
+    const forward = await execute(device, test);
+    const random = stream(`attention_backward ${test.name}`);
+    const backward = {
+      ...args,
+      out: Float32Array.from(forward.get("out")!),
+      lse: Float32Array.from(forward.get("lse")!),
+      dout: normals(random, args.q.length),
+      dq: junk(args.q.length),
+      dk: junk(args.k.length),
+      dv: junk(args.k.length),
+    };
+    const outputs = { dq: ofLargest(), dk: ofLargest(), dv: ofLargest() };
+    cases.push(testCase("attention_backward", test.name, backward, outputs));
+    if (args.headDim !== 12) continue;
+    const nothing = { ...backward, dout: zeros(args.q.length) };
+    cases.push(testCase("attention_backward", `${test.name}, dout 0`, nothing, outputs));
+  }
+  device.close();
+  return cases;
+}
+
+/** Branches as [prefixBegin, prefixEnd, slot, length]. */
+const DECODES: readonly {
+  slots: number;
+  maxNew: number;
+  promptRows: number;
+  branches: number[][];
+}[] = [
+  { slots: 1, maxNew: 1, promptRows: 1, branches: [[0, 1, 0, 1]] },
+  { slots: 2, maxNew: 4, promptRows: 3, branches: [[0, 3, 1, 4], [1, 1, 0, 1]] },
+  { slots: 1, maxNew: 3, promptRows: 0, branches: [[0, 0, 0, 2]] },
+  {
+    slots: 7,
+    maxNew: 40,
+    promptRows: 90,
+    branches: [[0, 17, 3, 1], [0, 17, 0, 39], [17, 90, 6, 40], [17, 90, 1, 33], [17, 90, 2, 16]],
+  },
+  {
+    slots: 3,
+    maxNew: 270,
+    promptRows: 600,
+    branches: [[1, 257, 2, 257], [344, 600, 0, 255], [0, 600, 1, 270]],
+  },
+];
+
+export function attentionDecodeCases(): Case[] {
+  return DECODES.flatMap(({ slots, maxNew, promptRows, branches }) =>
+    HEADS.map(([heads, kvHeads, headDim]) => {
+      const count = branches.length, width = kvHeads * headDim;
+      const name = `${count} branches, prompt ${promptRows}, new ${maxNew}, ` +
+        `heads ${[heads, kvHeads, headDim]}`;
+      const random = stream(`attention_decode ${name}`);
+      // What a branch has not written yet must not be read.
+      const branchK = junk(slots * maxNew * width), branchV = junk(slots * maxNew * width);
+      for (const branch of branches) {
+        const from = branch[BRANCH.slot]! * maxNew * width, size = branch[BRANCH.length]! * width;
+        branchK.set(normals(random, size), from);
+        branchV.set(normals(random, size), from);
+      }
+      return testCase("attention_decode", name, {
+        q: normals(random, count * heads * headDim),
+        prefixK: normals(random, promptRows * width),
+        prefixV: normals(random, promptRows * width),
+        branchK,
+        branchV,
+        out: junk(count * heads * headDim),
+        branches: Uint32Array.from(branches.flat()),
+        count,
+        maxNew,
+        heads,
+        kvHeads,
+        headDim,
+        scale: 1 / Math.sqrt(headDim),
+      }, { out: outBound(0) });
+    })
+  );
+}

@@ -1,0 +1,132 @@
+/** Cases of the fused head, forward and backward. */
+import { createReferenceDevice } from "../reference/device.ts";
+import { junk, normals, stream, zeros } from "../testing.ts";
+import { type Case, execute, ofLargest, testCase } from "./runner.ts";
+
+/** [vocab, d]: no vocabulary is a multiple of a chunk, some are around one. */
+const SIZES = [
+  [1, 1],
+  [2, 8],
+  [7, 3],
+  [63, 17],
+  [65, 64],
+  [100, 16],
+  [1023, 24],
+  [1025, 33],
+  [4099, 8],
+  [16_387, 4],
+] as const;
+
+/** How many pairs each row owns. */
+const PAIRS = [[1], [0], [3, 0, 1], [8, 1, 1, 1, 0, 2, 1]] as const;
+
+function inputs(pairCounts: readonly number[], vocab: number, d: number, sharpness = 2) {
+  const rows = pairCounts.length;
+  const random = stream(`head ${pairCounts} ${vocab} ${d} ${sharpness}`);
+  const pairStart = [0];
+  for (const n of pairCounts) pairStart.push(pairStart.at(-1)! + n);
+  const pairs = pairStart.at(-1)!;
+  return {
+    hidden: normals(random, rows * d),
+    weight: normals(random, vocab * d, sharpness / Math.sqrt(d)),
+    pairStart: Uint32Array.from(pairStart),
+    targets: Uint32Array.from({ length: pairs }, () => random.below(vocab)),
+    logp: junk(pairs),
+    lse: junk(rows),
+    entropy: junk(rows),
+    rows,
+    pairs,
+    vocab,
+    d,
+    temperature: random.choice([1, 0.7, 1.5]),
+  };
+}
+
+type Inputs = ReturnType<typeof inputs>;
+
+function allInputs(): [name: string, Inputs][] {
+  const list: [string, Inputs][] = [];
+  for (const [vocab, d] of SIZES) {
+    for (const pairCounts of PAIRS) {
+      list.push([`pairs [${pairCounts}], vocab ${vocab}, d ${d}`, inputs(pairCounts, vocab, d)]);
+    }
+  }
+  // Enough rows for any row chunk.
+  const many = Array.from({ length: 530 }, (_, i) => i % 3);
+  list.push(["530 rows, vocab 37, d 12", inputs(many, 37, 12)]);
+  list.push(["no rows", inputs([], 10, 4)]);
+  return list;
+}
+
+/** 5e−6 + 2^−22·max|z|. */
+function bound({ hidden, weight, rows, vocab, d, temperature }: Inputs): number {
+  let max = 0;
+  for (let r = 0; r < rows; r++) {
+    for (let t = 0; t < vocab; t++) {
+      let z = 0;
+      for (let j = 0; j < d; j++) z += hidden[r * d + j]! * weight[t * d + j]!;
+      max = Math.max(max, Math.abs(z / temperature));
+    }
+  }
+  return 5e-6 + 2 ** -22 * max;
+}
+
+export function headCases(): Case[] {
+  const list = allInputs();
+  // Logits near ±200: the shifted sum keeps the entropy's digits.
+  list.push(["sharp, vocab 1025, d 16", inputs([1, 2, 0], 1025, 16, 60)]);
+  return list.map(([name, args]) => {
+    const limit = () => bound(args);
+    return testCase("head", name, args, { logp: limit, lse: limit, entropy: limit });
+  });
+}
+
+export async function headBackwardCases(): Promise<Case[]> {
+  const device = createReferenceDevice({ float: "f64" });
+  const cases: Case[] = [];
+  for (const [name, args] of allInputs()) {
+    const forward = await execute(device, testCase("head", name, args, {}));
+    const { logp: _, ...shared } = args;
+    const random = stream(`head_backward ${name}`);
+    const base = {
+      ...shared,
+      lse: Float32Array.from(forward.get("lse")!),
+      entropy: Float32Array.from(forward.get("entropy")!),
+      dlogp: normals(random, args.pairs),
+    };
+    const dhidden = () => junk(args.hidden.length);
+    const dweight = () => normals(random, args.weight.length);
+    const dentropy = normals(random, args.rows);
+    const both = { dhidden: ofLargest(), dweight: ofLargest() };
+    cases.push(
+      testCase("head_backward", `${name}, frozen`, { ...base, dhidden: dhidden() }, {
+        dhidden: ofLargest(),
+      }),
+      testCase(
+        "head_backward",
+        `${name}, entropy, dweight`,
+        { ...base, dentropy, dhidden: dhidden(), dweight: dweight() },
+        both,
+      ),
+      testCase(
+        "head_backward",
+        `${name}, dlogp 0`,
+        { ...base, dlogp: zeros(args.pairs), dhidden: dhidden(), dweight: dweight() },
+        { dhidden: 0, dweight: 0 },
+      ),
+      testCase(
+        "head_backward",
+        `${name}, dlogp 0 for the first pair`,
+        {
+          ...base,
+          dlogp: base.dlogp.map((x, i) => i === 0 ? 0 : x),
+          dhidden: dhidden(),
+          dweight: dweight(),
+        },
+        both,
+      ),
+    );
+  }
+  device.close();
+  return cases;
+}

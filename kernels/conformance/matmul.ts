@@ -1,0 +1,83 @@
+/**
+ * Cases of the matrix product: every transposition over sizes around any tile, and long sums.
+ *
+ * The bound is BOUND·Σ|a·b| + 1e−7. A sum of f32 products in order, each step rounded once, stays below
+ * 4·2^−24·Σ|a·b| on normal data except in one or two of 10^5 elements, where it reaches 5.3 (counted on
+ * 1.8·10^6 sums of 8 to 257 terms); the suite looks at more elements than that, hence 8.
+ */
+import { junk, normals, stream } from "../testing.ts";
+import { type Case, testCase } from "./runner.ts";
+
+const BOUND = 8 * 2 ** -24;
+
+const SMALL = { m: [1, 2, 5, 8, 17], n: [1, 3, 8, 17, 33], k: [1, 4, 7, 33] } as const;
+
+/** [m, n, k]: tile edges, skinny and flat shapes, sums longer than any block, no rows, no sum. */
+const LARGER = [
+  [65, 129, 257],
+  [64, 64, 64],
+  [63, 127, 65],
+  [1, 577, 1024],
+  [3, 255, 640],
+  [4, 48, 513],
+  [257, 1, 31],
+  [31, 16, 2049],
+  [129, 513, 9],
+  [0, 5, 3],
+  [5, 0, 3],
+  [5, 7, 0],
+] as const;
+
+export function matmulCases(): Case[] {
+  const cases: Case[] = [];
+  for (const m of SMALL.m) {
+    for (const n of SMALL.n) {
+      for (const k of SMALL.k) cases.push(...variants(m, n, k));
+    }
+  }
+  for (const [m, n, k] of LARGER) cases.push(...variants(m, n, k));
+  return cases;
+}
+
+/** The four transpositions; alternately overwriting, accumulating and scaled. */
+function variants(m: number, n: number, k: number): Case[] {
+  const random = stream(`matmul ${m} ${n} ${k}`);
+  return [0, 1, 2, 3].map((variant) => {
+    const transA = (variant & 1) !== 0, transB = (variant & 2) !== 0;
+    const accumulate = random.chance(0.5);
+    const alpha = random.choice([undefined, 0.5, -1.75]);
+    const a = normals(random, m * k), b = normals(random, k * n);
+    const before = accumulate ? normals(random, m * n) : junk(m * n);
+    const name = `[${m}×${k}]·[${k}×${n}]${transA ? " transA" : ""}${transB ? " transB" : ""}` +
+      `${accumulate ? " accumulate" : ""}${alpha === undefined ? "" : ` alpha ${alpha}`}`;
+    return testCase("matmul", name, {
+      a,
+      b,
+      out: before,
+      m,
+      n,
+      k,
+      ...(transA ? { transA } : {}),
+      ...(transB ? { transB } : {}),
+      ...(accumulate ? { accumulate } : {}),
+      ...(alpha === undefined ? {} : { alpha }),
+    }, {
+      out: () => {
+        const bound = new Float64Array(m * n);
+        for (let i = 0; i < m; i++) {
+          for (let j = 0; j < n; j++) {
+            let sum = 0; // Σ|a·b|
+            for (let p = 0; p < k; p++) {
+              const x = a[transA ? p * m + i : i * k + p]!;
+              const y = b[transB ? j * k + p : p * n + j]!;
+              sum += Math.abs(x * y);
+            }
+            const kept = accumulate ? Math.abs(before[i * n + j]!) : 0;
+            bound[i * n + j] = BOUND * (Math.abs(alpha ?? 1) * sum + kept) + 1e-7;
+          }
+        }
+        return bound;
+      },
+    });
+  });
+}

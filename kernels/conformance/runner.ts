@@ -1,0 +1,148 @@
+/**
+ * Runs one operation on a device from host arrays and gives back what became of them. A case is written
+ * with host arrays in place of tensors; the same array twice means the same tensor twice (aliasing).
+ */
+import assert from "node:assert/strict";
+import type { Device, HostArray, Tensor } from "../device.ts";
+import type { OpName, Ops } from "../ops.ts";
+import { createReferenceDevice } from "../reference/device.ts";
+import { assertWithin, dtypeOf, largest, sameBits } from "../testing.ts";
+
+/** An operation's arguments with host arrays for tensors. */
+export type HostArgs<K extends OpName> = {
+  [P in keyof Ops[K]]: Exclude<Ops[K][P], undefined> extends Tensor ? HostArray : Ops[K][P];
+};
+
+/** What may lie between an element and its expectation: absolute, or computed from the expectation. */
+export type Bound = number | ((expected: HostArray) => number | ArrayLike<number>);
+
+export interface Case<K extends OpName = OpName> {
+  op: K;
+  /** Shapes and variant, for messages. */
+  name: string;
+  args: HostArgs<K>;
+  /** Bounds by output; every other tensor must stay as it was, bit for bit. */
+  outputs: { [P in keyof Ops[K]]?: Bound };
+}
+
+/** Checks the types of one case and forgets its operation. */
+export function testCase<K extends OpName>(
+  op: K,
+  name: string,
+  args: HostArgs<K>,
+  outputs: Case<K>["outputs"],
+): Case {
+  return { op, name, args, outputs } as unknown as Case;
+}
+
+export const exact: Bound = 0;
+
+/** Elementwise: `relative`·|expected| + `absolute`. */
+export function relative(relative = 1e-6, absolute = 1e-7): Bound {
+  return (expected) => Float64Array.from(expected, (x) => relative * Math.abs(x) + absolute);
+}
+
+/** Relative to the largest element of the output, which counts as at least `floor`. */
+export function ofLargest(relative = 5e-6, floor = 1): Bound {
+  return (expected) => relative * Math.max(floor, largest(expected));
+}
+
+/** How tensors lie in memory: each its own, or each a view into a larger one with NaN around it. */
+export type Placement = "own" | "view";
+
+/** Guard elements before and after a view: VIEW_ALIGNMENT. */
+const GUARD = 64;
+
+/** Runs the case's operation once; gives every tensor argument's contents afterwards. */
+export async function execute(
+  device: Device,
+  { op, args }: Pick<Case, "op" | "args">,
+  placement: Placement = "own",
+): Promise<Map<string, HostArray>> {
+  const owned: Tensor[] = [];
+  const uploaded = new Map<HostArray, Tensor>();
+  const concrete: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(args)) {
+    if (!isHostArray(value)) {
+      concrete[name] = value;
+      continue;
+    }
+    let tensor = uploaded.get(value);
+    if (tensor === undefined) {
+      const guards = placement === "view" ? GUARD : 0;
+      const whole = device.create(dtypeOf(value), value.length + 2 * guards, name);
+      owned.push(whole);
+      if (guards > 0) device.write(whole, guarded(value));
+      tensor = guards > 0 ? whole.view(GUARD, value.length) : whole;
+      device.write(tensor, value);
+      uploaded.set(value, tensor);
+    }
+    concrete[name] = tensor;
+  }
+  device.run(op, concrete as unknown as Ops[OpName]);
+  const after = new Map<string, HostArray>();
+  for (const [name, value] of Object.entries(args)) {
+    if (isHostArray(value)) after.set(name, await device.read(uploaded.get(value)!));
+  }
+  if (placement === "view") {
+    for (const whole of owned) await assertGuards(device, whole, op);
+  }
+  for (const tensor of owned) device.free(tensor);
+  return after;
+}
+
+function isHostArray(value: unknown): value is HostArray {
+  return value instanceof Float32Array || value instanceof Float64Array ||
+    value instanceof Uint32Array;
+}
+
+/** Memory for a view: everything is NaN, or the largest u32, which is no valid index. */
+function guarded(data: HostArray): HostArray {
+  const length = data.length + 2 * GUARD;
+  return data instanceof Uint32Array
+    ? new Uint32Array(length).fill(0xffffffff)
+    : new Float32Array(length).fill(NaN);
+}
+
+async function assertGuards(device: Device, whole: Tensor, op: string): Promise<void> {
+  const before = await device.read(whole, 0, GUARD);
+  const after = await device.read(whole, whole.length - GUARD, GUARD);
+  const intact = (x: number) => whole.dtype === "u32" ? x === 0xffffffff : Number.isNaN(x);
+  assert.ok(
+    [...before, ...after].every(intact),
+    `${op} wrote outside its argument "${whole.label}"`,
+  );
+}
+
+/**
+ * Holds one case on a device against the float64 reference, and against itself: twice and as views
+ * must give the same bits. Returns the outputs' contents.
+ */
+export async function checkCase(device: Device, test: Case): Promise<Map<string, HostArray>> {
+  const what = `${test.op} ${test.name} on ${device.name}`;
+  const reference = createReferenceDevice({ float: "f64" });
+  const expected = await execute(reference, test);
+  reference.close();
+  const found = await execute(device, test);
+  const bounds = test.outputs as Record<string, Bound | undefined>;
+  const args = test.args as unknown as Record<string, unknown>;
+  const written = Object.keys(bounds).map((name) => args[name]);
+  for (const [name, value] of found) {
+    const bound = bounds[name];
+    if (bound !== undefined) {
+      const want = expected.get(name)!;
+      const limit = typeof bound === "function" ? bound(want) : bound;
+      assertWithin(value, want, limit, `${what}: ${name}`);
+    } else if (!written.includes(args[name])) {
+      assert.ok(sameBits(value, args[name] as HostArray), `${what} changed its input ${name}`);
+    }
+  }
+  for (const placement of ["own", "view"] as const) {
+    const again = await execute(device, test, placement);
+    for (const [name, value] of found) {
+      const how = placement === "view" ? "as views" : "a second time";
+      assert.ok(sameBits(value, again.get(name)!), `${what}: other bits in ${name} ${how}`);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,114 @@
+/**
+ * Checks of sampling on one device. A token may differ from the reference only where the uniform number
+ * falls within rounding of a boundary, so tokens are held against exact cumulative probabilities.
+ */
+import assert from "node:assert/strict";
+import { philox4x32, sampleCounter, seedWords, uniform23 } from "../../core/philox.ts";
+import type { Device } from "../device.ts";
+import { normals, stream, upload } from "../testing.ts";
+
+export interface SampleOptions {
+  temperature: number;
+  topK: number;
+  topP: number;
+  minP: number;
+}
+
+/** Temperature 1 and nothing cut off. */
+export const PLAIN: SampleOptions = { temperature: 1, topK: 0, topP: 1, minP: 0 };
+
+export const SEED = 77 * 2 ** 32 + 12_345;
+
+/** One token and its log-probability per row; `counters` [rows, 3]. */
+export async function drawTokens(
+  device: Device,
+  logits: Float32Array,
+  counters: Uint32Array,
+  vocab: number,
+  options: SampleOptions,
+): Promise<{ tokens: Uint32Array; logp: ArrayLike<number> }> {
+  const rows = counters.length / 3;
+  const [seedLow, seedHigh] = seedWords(SEED);
+  const tensors = {
+    logits: upload(device, logits),
+    counters: upload(device, counters),
+    tokens: device.create("u32", rows, "tokens"),
+    logp: device.create("float", rows, "logp"),
+  };
+  device.run("sample", { ...tensors, rows, vocab, seedLow, seedHigh, ...options });
+  const tokens = await device.read(tensors.tokens) as Uint32Array;
+  const logp = await device.read(tensors.logp);
+  for (const tensor of Object.values(tensors)) device.free(tensor);
+  return { tokens, logp };
+}
+
+/** Counters of row r: prompt r, branch r mod 7, position 3r. */
+export function countersOf(rows: number, first = 0): Uint32Array {
+  const counters = new Uint32Array(rows * 3);
+  for (let r = 0; r < rows; r++) {
+    counters.set(sampleCounter(first + r, (first + r) % 7, 3 * (first + r)), r * 3);
+  }
+  return counters;
+}
+
+/** Distinct, irregular logits, so that no threshold has ties. */
+export function logitsOf(name: string, rows: number, vocab: number): Float32Array {
+  return normals(stream(`sample ${name} ${rows} ${vocab}`), rows * vocab, 2);
+}
+
+/**
+ * Probability of every token after temperature, top-k, top-p and min-p, by sorting: the smallest set
+ * with mass ≥ topP. Written independently of the threshold search.
+ */
+export function keptDistribution(
+  logits: ArrayLike<number>,
+  { temperature, topK, topP, minP }: SampleOptions,
+): Float64Array {
+  const z = Float64Array.from(logits, (x) => x / temperature);
+  const order = Array.from(z.keys()).sort((a, b) => z[b]! - z[a]!);
+  const max = z[order[0]!]!;
+  let kept = topK > 0 ? order.slice(0, topK) : order;
+  const mass = (ids: number[]) => ids.reduce((sum, t) => sum + Math.exp(z[t]! - max), 0);
+  if (topP < 1) {
+    const wanted = topP * mass(kept);
+    let count = 0, sum = 0;
+    while (sum < wanted && count < kept.length) sum += Math.exp(z[kept[count++]!]! - max);
+    kept = kept.slice(0, count);
+  }
+  if (minP > 0) kept = kept.filter((t) => Math.exp(z[t]! - max) >= minP);
+  const total = mass(kept);
+  const p = new Float64Array(z.length);
+  for (const t of kept) p[t] = Math.exp(z[t]! - max) / total;
+  return p;
+}
+
+/** Every row's token is the inverse transform of its uniform, and logp the full softmax's. */
+export async function checkDraws(
+  device: Device,
+  rows: number,
+  vocab: number,
+  options: SampleOptions,
+): Promise<void> {
+  const logits = logitsOf("draws", rows, vocab), counters = countersOf(rows);
+  const { tokens, logp } = await drawTokens(device, logits, counters, vocab, options);
+  const what = `sample of ${rows}×${vocab} ${JSON.stringify(options)} on ${device.name}`;
+  const random = new Uint32Array(4);
+  for (let r = 0; r < rows; r++) {
+    const row = logits.subarray(r * vocab, (r + 1) * vocab), token = tokens[r]!;
+    assert.ok(token < vocab, `${what}: token ${token} in row ${r}`);
+    const [c1, c2, c3] = counters.subarray(r * 3, r * 3 + 3);
+    philox4x32(random, 0, c1!, c2!, c3!, ...seedWords(SEED));
+    const u = uniform23(random[0]!), p = keptDistribution(row, options);
+    assert.ok(p[token]! > 0, `${what}: row ${r} drew token ${token}, which is cut off`);
+    let below = 0;
+    for (let t = 0; t < token; t++) below += p[t]!;
+    const rounding = 1e-5;
+    assert.ok(
+      u > below - rounding && u < below + p[token]! + rounding,
+      `${what}: row ${r}: u ${u}, token ${token} spans ${below}…${below + p[token]!}`,
+    );
+    const full = keptDistribution(row, { ...PLAIN, temperature: options.temperature });
+    const error = Math.abs(logp[r]! - Math.log(full[token]!));
+    assert.ok(error < 5e-6 + 2 ** -22 * 10, `${what}: row ${r}: logp is off by ${error}`);
+  }
+}

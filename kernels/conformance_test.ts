@@ -1,0 +1,63 @@
+/**
+ * The conformance suite: every operation on every device over shapes that are no multiples of anything,
+ * held against the float64 reference. Run it with and without the V8 flags of the engine.
+ */
+import assert from "node:assert/strict";
+import {
+  attentionBackwardCases,
+  attentionCases,
+  attentionDecodeCases,
+} from "./conformance/attention.ts";
+import { DEVICES } from "./conformance/devices.ts";
+import {
+  elementwiseCases,
+  optimizerCases,
+  rmsnormCases,
+  ropeCases,
+  rowsCases,
+  swigluCases,
+} from "./conformance/elementwise.ts";
+import { headBackwardCases, headCases } from "./conformance/head.ts";
+import { matmulCases } from "./conformance/matmul.ts";
+import { type Case, checkCase, execute } from "./conformance/runner.ts";
+import { sameBits } from "./testing.ts";
+
+const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[]>][] = [
+  ["matmul", matmulCases],
+  ["rmsnorm", rmsnormCases],
+  ["rope", ropeCases],
+  ["swiglu", swigluCases],
+  ["attention", attentionCases],
+  ["attention_backward", attentionBackwardCases],
+  ["attention_decode", attentionDecodeCases],
+  ["rows", rowsCases],
+  ["head", headCases],
+  ["head_backward", headBackwardCases],
+  ["optimizer", optimizerCases],
+  ["elementwise", elementwiseCases],
+];
+
+for (const [name, makeCases] of TABLES) {
+  for (const { name: deviceName, create, sameBitsAs } of DEVICES) {
+    Deno.test(`${name} on ${deviceName} agrees with the float64 reference`, async () => {
+      const device = await create();
+      const like = await DEVICES.find((other) => other.name === sameBitsAs)?.create();
+      try {
+        const cases = await makeCases();
+        assert.ok(cases.length > 0);
+        for (const test of cases) {
+          const found = await checkCase(device, test);
+          if (like === undefined) continue;
+          for (const [argument, bits] of await execute(like, test)) {
+            const same = sameBits(bits, found.get(argument)!);
+            assert.ok(same, `${test.op} ${test.name}: ${argument} differs from ${sameBitsAs}`);
+          }
+        }
+        assert.equal(device.allocatedBytes, 0);
+      } finally {
+        device.close();
+        like?.close();
+      }
+    });
+  }
+}

@@ -1,0 +1,354 @@
+/**
+ * Every backward against central differences of its forward, on the float64 reference device:
+ * L = Σ r·outputs for a random r, step 1e−6·max(1, |x|), relative to the largest derivative.
+ */
+import assert from "node:assert/strict";
+import type { HostArray } from "./device.ts";
+import { execute, type HostArgs } from "./conformance/runner.ts";
+import type { OpName } from "./ops.ts";
+import { createReferenceDevice } from "./reference/device.ts";
+import { assertWithin, largest, packLengths, stream } from "./testing.ts";
+
+const device = createReferenceDevice({ float: "f64" });
+
+function random64(name: string, n: number, scale = 1): Float64Array {
+  const random = stream(name);
+  return Float64Array.from({ length: n }, () => scale * random.normal());
+}
+
+const empty = (n: number) => new Float64Array(n);
+
+async function run<K extends OpName>(op: K, args: HostArgs<K>): Promise<Map<string, HostArray>> {
+  return await execute(device, { op, args: args as never });
+}
+
+function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;
+  return sum;
+}
+
+/** Holds `gradient` against differences of `loss`, which reads `x` (changed and restored). */
+async function checkGradient(
+  what: string,
+  x: Float64Array,
+  gradient: HostArray,
+  loss: () => Promise<number>,
+): Promise<void> {
+  const differences = new Float64Array(x.length);
+  for (let i = 0; i < x.length; i++) {
+    const at = x[i]!, step = 1e-6 * Math.max(1, Math.abs(at));
+    x[i] = at + step;
+    const above = await loss();
+    x[i] = at - step;
+    const below = await loss();
+    x[i] = at;
+    differences[i] = (above - below) / (2 * step);
+  }
+  assert.ok(largest(differences) > 0, `${what}: all derivatives are 0`);
+  assertWithin(gradient, differences, 1e-6 * largest(differences), what);
+}
+
+Deno.test("the gradients of a linear layer are matrix products", async () => {
+  const m = 5, n = 4, k = 7;
+  const x = random64("x", m * k), w = random64("w", n * k), dy = random64("dy", m * n);
+  const loss = async () => {
+    const { out } = Object.fromEntries(
+      await run("matmul", { a: x, b: w, out: empty(m * n), m, n, k, transB: true }),
+    );
+    return dot(dy, out!);
+  };
+  const dx = await run("matmul", { a: dy, b: w, out: empty(m * k), m, n: k, k: n });
+  await checkGradient("dx", x, dx.get("out")!, loss);
+  const before = random64("before", n * k);
+  const dw = await run("matmul", {
+    a: dy,
+    b: x,
+    out: before,
+    m: n,
+    n: k,
+    k: m,
+    transA: true,
+    accumulate: true,
+  });
+  await checkGradient("dW", w, dw.get("out")!.map((g, i) => g - before[i]!), loss);
+});
+
+Deno.test("rmsnorm_backward is the gradient of rmsnorm", async () => {
+  for (const [rows, d] of [[1, 1], [1, 5], [4, 7], [3, 16]] as const) {
+    const sizes = { rows, d }, eps = 1e-5;
+    const x = random64("norm x", rows * d), weight = random64("norm w", d);
+    const dout = random64("norm dout", rows * d);
+    const forward = () =>
+      run("rmsnorm", { x, weight, out: empty(rows * d), rho: empty(rows), ...sizes, eps });
+    const loss = async () => dot(dout, (await forward()).get("out")!);
+    const rho = (await forward()).get("rho")!;
+    const dxBefore = random64("dx before", rows * d), dwBefore = random64("dw before", d);
+    const backward = await run("rmsnorm_backward", {
+      dout,
+      x,
+      weight,
+      rho,
+      dx: dxBefore,
+      accumulate: true,
+      dweight: dwBefore,
+      ...sizes,
+    });
+    const dx = backward.get("dx")!.map((g, i) => g - dxBefore[i]!);
+    const dweight = backward.get("dweight")!.map((g, i) => g - dwBefore[i]!);
+    // With d = 1 the norm removes nearly everything: dx is of the order of eps.
+    if (d > 1) await checkGradient("dx", x, dx, loss);
+    await checkGradient("dweight", weight, dweight, loss);
+    const frozen = await run("rmsnorm_backward", {
+      dout,
+      x,
+      weight,
+      rho,
+      dx: empty(rows * d),
+      ...sizes,
+    });
+    assertWithin(frozen.get("dx")!, dx, 1e-14 * Math.max(1, largest(dx)), "dx without accumulate");
+  }
+});
+
+Deno.test("the inverse rotation is the gradient of rope", async () => {
+  const rows = 4, heads = 2, headDim = 6, half = headDim / 2, maxPositions = 9;
+  const angles = random64("angles", maxPositions * half, 3);
+  const shared = {
+    cos: angles.map(Math.cos),
+    sin: angles.map(Math.sin),
+    positions: Uint32Array.from([0, 8, 3, 3]),
+    rows,
+    heads,
+    headDim,
+  };
+  const x = random64("rope x", rows * heads * headDim), dout = random64("rope dout", x.length);
+  const dx = await run("rope", { x: dout, ...shared, inverse: true });
+  await checkGradient("dx", x, dx.get("x")!, async () => {
+    return dot(dout, (await run("rope", { x, ...shared })).get("x")!);
+  });
+});
+
+Deno.test("swiglu_backward is the gradient of swiglu", async () => {
+  const n = 33;
+  const gate = random64("gate", n, 3), up = random64("up", n), dout = random64("swiglu dout", n);
+  gate[0] = -40;
+  gate[1] = 40;
+  const loss = async () =>
+    dot(dout, (await run("swiglu", { gate, up, out: empty(n), n })).get("out")!);
+  const back = await run("swiglu_backward", { dout, gate, up, dgate: empty(n), dup: empty(n), n });
+  await checkGradient("dgate", gate, back.get("dgate")!, loss);
+  await checkGradient("dup", up, back.get("dup")!, loss);
+});
+
+Deno.test("attention_backward is the gradient of attention over packed groups", async () => {
+  const batches = [
+    { groups: [[1, [1]]], heads: [1, 1, 2] },
+    { groups: [[3, [2, 0, 4]], [1, [1]], [2, []]], heads: [2, 2, 4] },
+    { groups: [[2, [3, 1]], [4, [0, 5]]], heads: [6, 2, 4] },
+    { groups: [[5, [3, 3]]], heads: [3, 1, 6] },
+  ] as const;
+  for (const { groups, heads: [heads, kvHeads, headDim] } of batches) {
+    const { rows, segmentCount, segments, rowSegment } = packLengths(groups);
+    const what = JSON.stringify(groups);
+    const q = random64(`q ${what}`, rows * heads * headDim);
+    const k = random64(`k ${what}`, rows * kvHeads * headDim);
+    const v = random64(`v ${what}`, rows * kvHeads * headDim);
+    const dout = random64(`dout ${what}`, q.length);
+    const shared = {
+      q,
+      k,
+      v,
+      segments,
+      rowSegment,
+      segmentCount,
+      rows,
+      heads,
+      kvHeads,
+      headDim,
+      scale: 0.6,
+    };
+    const forward = () =>
+      run("attention", { ...shared, out: empty(q.length), lse: empty(rows * heads) });
+    const loss = async () => dot(dout, (await forward()).get("out")!);
+    const { out, lse } = Object.fromEntries(await forward());
+    const back = await run("attention_backward", {
+      ...shared,
+      out: out!,
+      lse: lse!,
+      dout,
+      dq: empty(q.length),
+      dk: empty(k.length),
+      dv: empty(k.length),
+    });
+    await checkGradient(`dq of ${what}`, q, back.get("dq")!, loss);
+    await checkGradient(`dk of ${what}`, k, back.get("dk")!, loss);
+    await checkGradient(`dv of ${what}`, v, back.get("dv")!, loss);
+  }
+});
+
+Deno.test("a packed group attends as its separate sequences do", async () => {
+  const heads = 2, kvHeads = 1, headDim = 4, prompt = 3, branches = [4, 1, 0, 2];
+  const packed = packLengths([[prompt, branches]]);
+  const shared = { heads, kvHeads, headDim, scale: 0.5 };
+  const attend = async (layout: ReturnType<typeof packLengths>, pick: number[]) => {
+    const { rows, segmentCount, segments, rowSegment } = layout;
+    const rowsOf = (all: Float64Array, width: number) =>
+      Float64Array.from(pick.flatMap((r) => [...all.subarray(r * width, (r + 1) * width)]));
+    const args = {
+      q: rowsOf(random64("same q", packed.rows * heads * headDim), heads * headDim),
+      k: rowsOf(random64("same k", packed.rows * kvHeads * headDim), kvHeads * headDim),
+      v: rowsOf(random64("same v", packed.rows * kvHeads * headDim), kvHeads * headDim),
+      out: empty(rows * heads * headDim),
+      lse: empty(rows * heads),
+      ...{ rows, segmentCount, segments, rowSegment, ...shared },
+    };
+    return (await run("attention", args)).get("out")!;
+  };
+  const range = (from: number, n: number) => Array.from({ length: n }, (_, i) => from + i);
+  const together = await attend(packed, range(0, packed.rows));
+  let begin = prompt;
+  for (const length of branches) {
+    const pick = [...range(0, prompt), ...range(begin, length)];
+    const alone = await attend(packLengths([[pick.length, []]]), pick);
+    const width = heads * headDim;
+    for (const [i, row] of pick.entries()) {
+      const expected = together.slice(row * width, (row + 1) * width);
+      assertWithin(alone.slice(i * width, (i + 1) * width), expected, 1e-14, `row ${row}`);
+    }
+    begin += length;
+  }
+});
+
+Deno.test("attention_decode gives the last row of attention", async () => {
+  const heads = 4, kvHeads = 2, headDim = 4, scale = 0.5, prompt = 5, branches = [3, 1, 4];
+  const { rows, segmentCount, segments, rowSegment } = packLengths([[prompt, branches]]);
+  const width = kvHeads * headDim, maxNew = 6, slots = [2, 0, 1];
+  const q = random64("dq", rows * heads * headDim);
+  const k = random64("dk", rows * width), v = random64("dv", rows * width);
+  const sizes = { heads, kvHeads, headDim, scale };
+  const full = await run("attention", {
+    ...{ q, k, v, segments, rowSegment, segmentCount, rows, ...sizes },
+    out: empty(q.length),
+    lse: empty(rows * heads),
+  });
+  const branchK = empty(3 * maxNew * width), branchV = empty(3 * maxNew * width);
+  const table: number[] = [], last: number[] = [];
+  let begin = prompt;
+  for (const [b, length] of branches.entries()) {
+    branchK.set(k.subarray(begin * width, (begin + length) * width), slots[b]! * maxNew * width);
+    branchV.set(v.subarray(begin * width, (begin + length) * width), slots[b]! * maxNew * width);
+    table.push(0, prompt, slots[b]!, length);
+    begin += length;
+    last.push(begin - 1);
+  }
+  const rowsOf = (all: HostArray) =>
+    Float64Array.from(
+      last.flatMap((r) => [...all.slice(r * heads * headDim, (r + 1) * heads * headDim)]),
+    );
+  const decoded = await run("attention_decode", {
+    q: rowsOf(q),
+    prefixK: k.slice(0, prompt * width),
+    prefixV: v.slice(0, prompt * width),
+    branchK,
+    branchV,
+    out: empty(3 * heads * headDim),
+    branches: Uint32Array.from(table),
+    count: 3,
+    maxNew,
+    ...sizes,
+  });
+  assertWithin(decoded.get("out")!, rowsOf(full.get("out")!), 1e-14, "out");
+});
+
+Deno.test("head_backward is the gradient of log-probabilities and entropies", async () => {
+  for (const temperature of [1, 0.7]) {
+    const pairStart = Uint32Array.from([0, 3, 3, 4]), rows = 3, pairs = 4, vocab = 9, d = 5;
+    const hidden = random64("head hidden", rows * d), weight = random64("head weight", vocab * d);
+    const dlogp = random64("head dlogp", pairs), dentropy = random64("head dentropy", rows);
+    const shared = {
+      ...{ hidden, weight, pairStart, rows, pairs, vocab, d, temperature },
+      targets: Uint32Array.from([2, 2, 8, 0]),
+    };
+    const forward = () =>
+      run("head", { ...shared, logp: empty(pairs), lse: empty(rows), entropy: empty(rows) });
+    const { lse, entropy } = Object.fromEntries(await forward());
+    const before = random64("head before", vocab * d);
+    for (const withEntropy of [true, false]) {
+      const loss = async () => {
+        const out = await forward();
+        const fromEntropy = withEntropy ? dot(dentropy, out.get("entropy")!) : 0;
+        return dot(dlogp, out.get("logp")!) + fromEntropy;
+      };
+      const back = await run("head_backward", {
+        ...shared,
+        lse: lse!,
+        entropy: entropy!,
+        dlogp,
+        ...(withEntropy ? { dentropy } : {}),
+        dhidden: empty(rows * d),
+        dweight: before,
+      });
+      await checkGradient("dhidden", hidden, back.get("dhidden")!, loss);
+      const dweight = back.get("dweight")!.map((g, i) => g - before[i]!);
+      await checkGradient("dweight", weight, dweight, loss);
+    }
+  }
+});
+
+Deno.test("scatter_add_rows is the gradient of gather_rows", async () => {
+  const d = 3, table = random64("table", 5 * d), dout = random64("gather dout", 4 * d);
+  const index = Uint32Array.from([4, 0, 4, 2]);
+  const loss = async () =>
+    dot(
+      dout,
+      (await run("gather_rows", { table, index, out: empty(4 * d), rows: 4, d })).get("out")!,
+    );
+  const back = await run("scatter_add_rows", {
+    src: dout,
+    order: Uint32Array.from([1, 3, 0, 2]),
+    runs: Uint32Array.from([0, 1, 2, 4]),
+    target: Uint32Array.from([0, 2, 4]),
+    table: empty(5 * d),
+    runCount: 3,
+    d,
+  });
+  await checkGradient("table", table, back.get("table")!, loss);
+});
+
+Deno.test("adamw takes PyTorch's steps", async () => {
+  // torch.optim.AdamW(lr 0.1, betas 0.9 0.99, eps 1e-8, weight_decay 0.01), worked out in its order.
+  const lr = 0.1, beta1 = 0.9, beta2 = 0.99, eps = 1e-8, weightDecay = 0.01;
+  let param: HostArray = Float64Array.from([1, -2, 0.5]), m: HostArray = empty(3);
+  let v: HostArray = empty(3);
+  const want = [1, -2, 0.5], wantM = [0, 0, 0], wantV = [0, 0, 0];
+  for (let step = 1; step <= 3; step++) {
+    const grad = Float64Array.from([0.3 * step, -4, 0]), gradScale = 0.5;
+    const after: Map<string, HostArray> = await run("adamw", {
+      ...{ param, grad, m, v, n: 3, lr, beta1, beta2, eps, weightDecay, gradScale },
+      correction1: 1 - beta1 ** step,
+      correction2: 1 - beta2 ** step,
+    });
+    [param, m, v] = [after.get("param")!, after.get("m")!, after.get("v")!];
+    for (let i = 0; i < 3; i++) {
+      const g = grad[i]! * gradScale;
+      want[i]! *= 1 - lr * weightDecay; // param.mul_(1 - lr * weight_decay)
+      wantM[i]! += (g - wantM[i]!) * (1 - beta1); // exp_avg.lerp_(grad, 1 - beta1)
+      wantV[i] = wantV[i]! * beta2 + (1 - beta2) * g * g; // mul_, addcmul_
+      const stepSize = lr / (1 - beta1 ** step);
+      const denominator = Math.sqrt(wantV[i]!) / Math.sqrt(1 - beta2 ** step) + eps;
+      want[i]! -= stepSize * (wantM[i]! / denominator); // addcdiv_
+    }
+  }
+  assertWithin(param, want, 1e-14, "param");
+  assertWithin(m, wantM, 1e-14, "m");
+  assertWithin(v, wantV, 1e-14, "v");
+  // By hand: the first step moves by lr whatever the size of the gradient.
+  const first = await run("adamw", {
+    ...{ param: Float64Array.of(1), grad: Float64Array.of(123), m: empty(1), v: empty(1), n: 1 },
+    ...{ lr, beta1, beta2, eps: 0, weightDecay: 0, gradScale: 1 },
+    correction1: 1 - beta1,
+    correction2: 1 - beta2,
+  });
+  assertWithin(first.get("param")!, [0.9], 1e-14, "first step");
+});
