@@ -4,34 +4,7 @@
  */
 import type { Tensor } from "../kernels/device.ts";
 
-/** RoPE frequency scaling; field meanings as in transformers' `rope_parameters`. */
-export type RopeScaling =
-  | { type: "linear"; factor: number }
-  | {
-    type: "llama3";
-    factor: number;
-    lowFreqFactor: number;
-    highFreqFactor: number;
-    originalMaxPositions: number;
-  };
-
-/** What defines a Llama architecture: config.json without the names of another framework's classes. */
-export interface LlamaConfig {
-  vocabSize: number;
-  hiddenSize: number;
-  intermediateSize: number;
-  numLayers: number;
-  numHeads: number;
-  /** Divides `numHeads`. */
-  numKvHeads: number;
-  /** Even; need not be hiddenSize / numHeads. */
-  headDim: number;
-  maxPositions: number;
-  ropeTheta: number;
-  ropeScaling: RopeScaling | null;
-  rmsNormEps: number;
-  tieWordEmbeddings: boolean;
-}
+export type { LlamaConfig, RopeScaling } from "./llama_config.ts";
 
 /**
  * Where weights come from: a map, or a function that is asked once per tensor by its Hugging Face name

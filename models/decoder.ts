@@ -1,0 +1,274 @@
+/**
+ * The device side of generation: prompts are run once per group as a packed batch whose keys and values
+ * become the prefix cache; every branch has a slot for its own. A step takes the tokens of the step before
+ * (they stay on the device unless the batch has shrunk), runs the layers over one row per branch, and
+ * samples. Slots never move: when branches end, the table that names the slots gets shorter.
+ */
+import { sampleCounter, seedWords } from "../core/philox.ts";
+import { BRANCH } from "../kernels/attention_decode/spec.ts";
+import { type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
+import { finalRows } from "./llama_head.ts";
+import {
+  type LayerActivations,
+  layerActivations,
+  layerForward,
+  type LayerPass,
+  type Residual,
+} from "./llama_layer.ts";
+import { attentionScale, bufferName, type LlamaCore, trunkForward } from "./llama_pass.ts";
+import { packGroups } from "./packing.ts";
+import type { GenerateOptions } from "./types.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Where one branch of a wave stands on the device. */
+export interface DecodeBranch {
+  promptId: number;
+  /** Number of the branch within its prompt, for its random draws. */
+  branch: number;
+  /** Index into the wave's prompts. */
+  prompt: number;
+  slot: number;
+}
+
+/** Columns of the table that is written before every step, in multiples of the stride. */
+const STEP = {
+  tokens: 0,
+  positions: 1,
+  cacheRow: 2,
+  counters: 3,
+  branches: 6,
+  columns: 10,
+} as const;
+
+/** One wave of branches that are decoded together. */
+export class Decoder {
+  readonly #prompts: readonly (readonly number[])[];
+  /** Row range of each prompt in the prefix cache. */
+  readonly #prefix: { begin: number; end: number }[] = [];
+  readonly #cacheLength: number;
+  /** Rows reserved per step in histories and step tables. */
+  readonly stride: number;
+  readonly #table: Uint32Array;
+  readonly #tableTensor: Tensor;
+  readonly #tokens: Tensor; // u32 [maxNewTokens, stride]
+  readonly #logp: Tensor; // [maxNewTokens, stride]
+  readonly #seed: [low: number, high: number];
+  #layers: LayerActivations[] | null = null;
+
+  constructor(
+    private readonly core: LlamaCore,
+    private readonly workspace: Workspace,
+    prompts: readonly (readonly number[])[],
+    branchCount: number,
+    maxNewTokens: number,
+    private readonly options: GenerateOptions,
+  ) {
+    this.#prompts = prompts;
+    // The newest token is sampled, not yet fed: the last one never needs a place in the cache.
+    this.#cacheLength = Math.max(1, maxNewTokens - 1);
+    this.stride = Math.ceil(branchCount / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
+    this.#table = new Uint32Array(STEP.columns * this.stride);
+    this.#tableTensor = workspace.get("decode.table", this.#table.length, "u32");
+    this.#tokens = workspace.get("decode.tokens", maxNewTokens * this.stride, "u32");
+    this.#logp = workspace.get("decode.logp", maxNewTokens * this.stride);
+    this.#seed = seedWords(options.seed);
+  }
+
+  /** Runs the prompts and samples token 0 of every branch (all of them active). */
+  first(branches: readonly DecodeBranch[]): void {
+    const { core, workspace, options } = this, { config } = core;
+    const groups = this.#prompts.map((promptIds) => ({ promptIds, branches: [] }));
+    const packed = packGroups(groups, config);
+    const trunk = trunkForward(core, workspace, packed, {
+      adapter: options.adapter ?? true,
+      keep: "none",
+      keysAndValues: (layer) => this.#cache("prefix", layer, packed.rows),
+    });
+    this.#prompts.forEach((ids, p) => {
+      const end = packed.lastPromptRow[p]! + 1;
+      this.#prefix.push({ begin: end - ids.length, end });
+    });
+    const last = Uint32Array.from(branches, (b) => packed.lastPromptRow[b.prompt]!);
+    const index = workspace.upload("head.index", last);
+    const { normed } = finalRows(core, workspace, trunk, index, branches.length);
+    this.#writeTable(0, branches, null);
+    this.#sample(0, branches.length, normed);
+  }
+
+  /**
+   * Feeds token `position − 1` of the active branches and samples token `position`. `tokens` are given
+   * when the active branches are not those of the step before.
+   */
+  next(
+    position: number,
+    branches: readonly DecodeBranch[],
+    tokens: Uint32Array | null,
+  ): void {
+    const { core: { device, config, weights, rope }, workspace, stride } = this;
+    const count = branches.length, d = config.hiddenSize;
+    const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
+    this.#writeTable(position, branches, tokens);
+    const column = (from: number, columns: number) =>
+      this.#tableTensor.view(from * stride, columns * stride);
+    const positions = column(STEP.positions, 1), cacheRow = column(STEP.cacheRow, 1);
+    const table = column(STEP.branches, BRANCH.columns);
+    // Over-generated rows (see generate.ts) may stand past the last position; any angle will do for them.
+    const { cos, sin } = rope.upTo(this.#lastPosition(position, branches));
+    this.#layers ??= this.#decodeActivations(count);
+    const layers = this.#layers;
+
+    let layer = 0;
+    const attend = ({ q, k, v, attn }: LayerActivations) => {
+      device.run("rope", { x: q, cos, sin, positions, rows: count, heads, headDim });
+      device.run("rope", { x: k, cos, sin, positions, rows: count, heads: kvHeads, headDim });
+      const cache = this.#cache("branches", layer, stride * this.#cacheLength);
+      const prefix = this.#cache("prefix", layer, this.#prefix.at(-1)!.end);
+      const row = { index: cacheRow, rows: count, d: kvHeads * headDim };
+      device.run("scatter_rows", { src: k, table: cache.k, ...row });
+      device.run("scatter_rows", { src: v, table: cache.v, ...row });
+      device.run("attention_decode", {
+        q,
+        prefixK: prefix.k,
+        prefixV: prefix.v,
+        branchK: cache.k,
+        branchV: cache.v,
+        out: attn,
+        branches: table,
+        count,
+        maxNew: this.#cacheLength,
+        heads,
+        kvHeads,
+        headDim,
+        scale: attentionScale(config),
+      });
+    };
+    const pass: LayerPass = {
+      device,
+      config,
+      rows: count,
+      attend,
+      projected: workspace.get("projected", count * d),
+      activated: workspace.get("activated", count * config.intermediateSize),
+    };
+    const { h, n1: normed, rho1: rho } = layers[0]!;
+    device.run("gather_rows", {
+      table: weights.embedding.value,
+      index: tokens === null
+        ? this.#tokens.view((position - 1) * stride, stride)
+        : column(STEP.tokens, 1),
+      out: h,
+      rows: count,
+      d,
+    });
+    let output: Residual | null = null;
+    for (; layer < layers.length; layer++) {
+      output = layerForward(pass, weights.layers[layer]!, layers[layer]!, output);
+    }
+    device.run("rmsnorm", {
+      ...output!,
+      sum: output!.x,
+      weight: weights.finalNorm.value,
+      out: normed,
+      rho,
+      rows: count,
+      d,
+      eps: config.rmsNormEps,
+    });
+    this.#sample(position, count, normed);
+  }
+
+  /** Tokens sampled at positions [from, to): row r of position p is element (p − from)·stride + r. */
+  async readTokens(from: number, to: number, count: number): Promise<Uint32Array> {
+    const length = (to - from - 1) * this.stride + count;
+    return await this.core.device.read(this.#tokens, from * this.stride, length) as Uint32Array;
+  }
+
+  /** Log-probabilities of positions [0, to), laid out as the tokens. */
+  async readLogp(to: number): Promise<Float32Array | Float64Array> {
+    const { device } = this.core;
+    return await device.read(this.#logp, 0, to * this.stride) as Float32Array | Float64Array;
+  }
+
+  #cache(kind: "prefix" | "branches", layer: number, rows: number): { k: Tensor; v: Tensor } {
+    const { config } = this.core;
+    const n = rows * config.numKvHeads * config.headDim;
+    const get = (what: string) => this.workspace.get(`cache.${kind}.${layer}.${what}`, n);
+    return { k: get("k"), v: get("v") };
+  }
+
+  #decodeActivations(count: number): LayerActivations[] {
+    const { core: { config, weights, maxRank }, workspace, options } = this;
+    return weights.layers.map((layer, l) =>
+      layerActivations(workspace, config, layer, count, {
+        adapter: options.adapter ?? true,
+        name: (activation) => bufferName("none", l, activation),
+        maxRank,
+        given: {},
+      })
+    );
+  }
+
+  #lastPosition(position: number, branches: readonly DecodeBranch[]): number {
+    let last = 0;
+    for (const { prompt } of branches) last = Math.max(last, this.#prompts[prompt]!.length);
+    return Math.min(last + position - 1, this.core.config.maxPositions - 1);
+  }
+
+  /** Fills and writes the table of one step: everything that the step needs from the host, in one write. */
+  #writeTable(
+    position: number,
+    branches: readonly DecodeBranch[],
+    tokens: Uint32Array | null,
+  ): void {
+    const table = this.#table, { stride } = this;
+    const lastPosition = this.core.config.maxPositions - 1;
+    if (tokens !== null) table.set(tokens, STEP.tokens * stride);
+    branches.forEach(({ promptId, branch, prompt, slot }, row) => {
+      const fed = Math.max(0, position - 1); // place in its branch of the token that is fed
+      const place = this.#prompts[prompt]!.length + fed;
+      table[STEP.positions * stride + row] = Math.min(place, lastPosition);
+      table[STEP.cacheRow * stride + row] = slot * this.#cacheLength + fed;
+      table.set(
+        sampleCounter(promptId, branch, position),
+        STEP.counters * stride + 3 * row,
+      );
+      const at = STEP.branches * stride + BRANCH.columns * row;
+      const { begin, end } = this.#prefix[prompt]!;
+      table[at + BRANCH.prefixBegin] = begin;
+      table[at + BRANCH.prefixEnd] = end;
+      table[at + BRANCH.slot] = slot;
+      table[at + BRANCH.length] = position;
+    });
+    this.core.device.write(this.#tableTensor, table);
+  }
+
+  #sample(position: number, count: number, normed: Tensor): void {
+    const { core: { device, config, weights }, workspace, options, stride } = this;
+    const vocab = config.vocabSize;
+    const logits = workspace.get("logits", count * vocab);
+    device.run("matmul", {
+      a: normed,
+      b: weights.head.value,
+      out: logits,
+      m: count,
+      n: vocab,
+      k: config.hiddenSize,
+      transB: true,
+    });
+    device.run("sample", {
+      logits,
+      counters: this.#tableTensor.view(STEP.counters * stride, 3 * stride),
+      tokens: this.#tokens.view(position * stride, stride),
+      logp: this.#logp.view(position * stride, stride),
+      rows: count,
+      vocab,
+      seedLow: this.#seed[0],
+      seedHigh: this.#seed[1],
+      temperature: options.temperature,
+      topK: options.topK ?? 0,
+      topP: options.topP ?? 1,
+      minP: options.minP ?? 0,
+    });
+    device.submit();
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * A linear layer, y = x·Wᵀ (+ s·(x·Aᵀ)·Bᵀ with a LoRA adapter), forward and backward. W is [out, in].
+ *   backward: dx = dy·W (+ du·A), dW += dyᵀ·x, du = s·dy·B, dB += s·dyᵀ·u, dA += duᵀ·x, with u = x·Aᵀ.
+ * A frozen weight gets no gradient; `u` is kept from the forward (rows·r elements).
+ */
+import type { Device, Tensor } from "../kernels/device.ts";
+
+export interface LoraWeights {
+  a: Tensor; // [r, in]
+  b: Tensor; // [out, r]
+  /** Null when the adapter is frozen. */
+  da: Tensor | null;
+  db: Tensor | null;
+  r: number;
+  scale: number;
+}
+
+export interface Linear {
+  weight: Tensor; // [out, in]
+  dweight: Tensor | null;
+  lora: LoraWeights | null;
+  inDim: number;
+  outDim: number;
+}
+
+/** out[rows, outDim] = linear(x[rows, inDim]). `u` [rows, r] is null exactly when the adapter is off or absent. */
+export function linearForward(
+  device: Device,
+  linear: Linear,
+  x: Tensor,
+  out: Tensor,
+  u: Tensor | null,
+  rows: number,
+): void {
+  const { weight, lora, inDim, outDim } = linear;
+  device.run("matmul", { a: x, b: weight, out, m: rows, n: outDim, k: inDim, transB: true });
+  if (lora === null || u === null) return;
+  device.run("matmul", { a: x, b: lora.a, out: u, m: rows, n: lora.r, k: inDim, transB: true });
+  device.run("matmul", {
+    a: u,
+    b: lora.b,
+    out,
+    m: rows,
+    n: outDim,
+    k: lora.r,
+    transB: true,
+    alpha: lora.scale,
+    accumulate: true,
+  });
+}
+
+export interface LinearBackward {
+  x: Tensor; // [rows, inDim], the forward's input; read only when something is trained
+  u: Tensor | null; // [rows, r], of the forward
+  dy: Tensor; // [rows, outDim]
+  /** [rows, inDim], overwritten (or increased, with `accumulate`); null when not needed. */
+  dx: Tensor | null;
+  accumulate?: boolean;
+  /** Scratch [rows, r]; may be null when `u` is. */
+  du: Tensor | null;
+  rows: number;
+}
+
+export function linearBackward(device: Device, linear: Linear, args: LinearBackward): void {
+  const { weight, dweight, lora, inDim, outDim } = linear;
+  const { x, u, dy, dx, du, rows } = args;
+  if (dx !== null) {
+    const accumulate = args.accumulate ?? false;
+    device.run("matmul", { a: dy, b: weight, out: dx, m: rows, n: inDim, k: outDim, accumulate });
+  }
+  if (dweight !== null) {
+    device.run("matmul", {
+      a: dy,
+      b: x,
+      out: dweight,
+      m: outDim,
+      n: inDim,
+      k: rows,
+      transA: true,
+      accumulate: true,
+    });
+  }
+  if (lora === null || u === null || du === null) return;
+  const { a, b, da, db, r, scale } = lora;
+  if (dx === null && da === null) return;
+  device.run("matmul", { a: dy, b, out: du, m: rows, n: r, k: outDim, alpha: scale });
+  if (dx !== null) {
+    device.run("matmul", { a: du, b: a, out: dx, m: rows, n: inDim, k: r, accumulate: true });
+  }
+  if (da === null || db === null) return;
+  device.run("matmul", {
+    a: dy,
+    b: u,
+    out: db,
+    m: outDim,
+    n: r,
+    k: rows,
+    transA: true,
+    alpha: scale,
+    accumulate: true,
+  });
+  device.run("matmul", {
+    a: du,
+    b: x,
+    out: da,
+    m: r,
+    n: inDim,
+    k: rows,
+    transA: true,
+    accumulate: true,
+  });
+}

@@ -1,0 +1,254 @@
+/**
+ * The Llama architecture (grouped-query attention, RoPE, RMSNorm, SwiGLU, tied or untied head) with an
+ * explicit forward and backward over packed groups, trained fully or through LoRA adapters, and generation.
+ * This file is the model's surface; the passes are in llama_pass.ts, llama_layer.ts and llama_head.ts.
+ */
+import { RgxError, UsageError } from "../core/errors.ts";
+import type { Device } from "../kernels/device.ts";
+import { defaultLimits, generate, type GeneratorLimits } from "./generate.ts";
+import { checkLlamaConfig } from "./llama_config.ts";
+import { finalRows, HeadPass } from "./llama_head.ts";
+import {
+  backwardScratch,
+  type LlamaCore,
+  trunkBackward,
+  trunkForward,
+  type TrunkPass,
+} from "./llama_pass.ts";
+import {
+  arrangeWeights,
+  initializeLora,
+  loadWeights,
+  parameterSpecs,
+  placeLora,
+} from "./llama_weights.ts";
+import { checkLoraOptions, type LoraOptions } from "./lora.ts";
+import { type ModelSizes, planPassBytes } from "./memory_plan.ts";
+import { type PackedBatch, packGroups } from "./packing.ts";
+import { Parameters } from "./parameters.ts";
+import { RopeTable } from "./rope_table.ts";
+import type {
+  Completion,
+  ForwardOptions,
+  ForwardResult,
+  GenerateOptions,
+  GenerateRequest,
+  Group,
+  LanguageModel,
+  LlamaConfig,
+  Parameter,
+  TrainableArena,
+  WeightSource,
+} from "./types.ts";
+import { floatBytes, Workspace } from "./workspace.ts";
+
+export interface LlamaOptions {
+  /** Adapters; required for `trainable: "lora"`, refused for "full", frozen but active for "none". */
+  lora?: LoraOptions;
+  trainable: "lora" | "full" | "none";
+  /** Keep only the layers' inputs for the backward and compute the rest again. Default false. */
+  recompute?: boolean;
+}
+
+interface Pending {
+  packed: PackedBatch;
+  /** Null when the batch had nothing to predict. */
+  passes: { trunk: TrunkPass; head: HeadPass } | null;
+}
+
+export class LlamaModel implements LanguageModel {
+  readonly #parameters: Parameters;
+  readonly #core: LlamaCore;
+  readonly #sizes: ModelSizes;
+  readonly #training: Workspace;
+  readonly #inference: Workspace;
+  #pending: Pending | null = null;
+
+  private constructor(
+    readonly device: Device,
+    readonly config: LlamaConfig,
+    readonly options: LlamaOptions,
+    parameters: Parameters,
+    core: LlamaCore,
+    sizes: ModelSizes,
+  ) {
+    this.#parameters = parameters;
+    this.#core = core;
+    this.#sizes = sizes;
+    this.#training = new Workspace(device, "training");
+    this.#inference = new Workspace(device, "inference");
+  }
+
+  /**
+   * Builds a model on a device from a source of weights; adapters are initialised from their seed.
+   * @throws UsageError for impossible options, RgxError for missing or misshapen weights.
+   */
+  static async create(
+    device: Device,
+    config: LlamaConfig,
+    weights: WeightSource,
+    options: LlamaOptions,
+  ): Promise<LlamaModel> {
+    checkLlamaConfig(config, "model");
+    const { lora, trainable } = options;
+    if (trainable === "lora" && lora === undefined) {
+      throw new UsageError("training adapters needs LoRA options", {
+        advice: "give `lora`, or train fully",
+      });
+    }
+    if (trainable === "full" && lora !== undefined) {
+      throw new UsageError("full fine-tuning and LoRA exclude each other", {
+        advice: "remove the lora section to train all weights",
+      });
+    }
+    if (lora !== undefined) checkLoraOptions(lora);
+    const placed = lora === undefined ? [] : placeLora(config, lora);
+    const parameters = new Parameters(device, parameterSpecs(config, placed, trainable));
+    try {
+      await loadWeights(parameters, config, weights);
+      initializeLora(parameters, config, placed, lora?.seed ?? 0);
+    } catch (error) {
+      parameters.dispose();
+      throw error;
+    }
+    const core: LlamaCore = {
+      device,
+      config,
+      weights: arrangeWeights(parameters, config, placed),
+      rope: new RopeTable(device, config),
+      maxRank: Math.max(0, ...placed.map((l) => l.r)),
+    };
+    return new LlamaModel(device, config, options, parameters, core, {
+      config,
+      lora: placed,
+      trainable,
+      recompute: options.recompute ?? false,
+      floatBytes: floatBytes(device),
+    });
+  }
+
+  get vocabSize(): number {
+    return this.config.vocabSize;
+  }
+
+  get parameters(): readonly Parameter[] {
+    return this.#parameters.all;
+  }
+
+  get trainable(): readonly Parameter[] {
+    return this.#parameters.trainable;
+  }
+
+  get trainableArena(): TrainableArena | null {
+    return this.#parameters.arena;
+  }
+
+  readParameter(name: string): Promise<Float32Array> {
+    return this.#parameters.read(name);
+  }
+
+  writeParameter(name: string, data: Float32Array | Float64Array): void {
+    this.#parameters.write(name, data);
+  }
+
+  async forward(groups: readonly Group[], options: ForwardOptions): Promise<ForwardResult> {
+    const { temperature, train } = options, adapter = options.adapter ?? true;
+    if (!(temperature > 0 && Number.isFinite(temperature))) {
+      throw new RgxError(`forward: temperature is ${temperature}, expected a positive number`);
+    }
+    if (train && this.#parameters.arena === null) {
+      throw new RgxError("forward: nothing of this model is trainable", {
+        advice: 'create the model with trainable "lora" or "full"',
+      });
+    }
+    if (train && !adapter && this.options.trainable === "lora") {
+      throw new RgxError("forward: training with the adapter switched off would train nothing");
+    }
+    const packed = packGroups(groups, this.config);
+    if (train) this.#pending = null;
+    if (packed.pairs === 0) {
+      if (train) this.#pending = { packed, passes: null };
+      const empty = () => this.device.float === "f64" ? new Float64Array() : new Float32Array();
+      return { logp: empty(), entropy: empty() };
+    }
+    const workspace = train ? this.#training : this.#inference;
+    const keep = !train ? "none" : this.options.recompute ? "inputs" : "all";
+    const trunk = trunkForward(this.#core, workspace, packed, { adapter, keep });
+    const head = new HeadPass(this.#core, workspace, trunk, temperature);
+    if (train) this.#pending = { packed, passes: { trunk, head } };
+    return await head.read(packed);
+  }
+
+  backward(dlogp: Float64Array, dentropy?: Float64Array): void {
+    if (this.#pending === null) {
+      throw new RgxError("backward: there is no forward with train: true to go back through");
+    }
+    const { packed, passes } = this.#pending;
+    for (const [name, given] of [["dlogp", dlogp], ["dentropy", dentropy]] as const) {
+      if (given !== undefined && given.length !== packed.pairs) {
+        throw new RgxError(
+          `backward: ${name} has ${given.length} elements, the batch ${packed.pairs} branch tokens`,
+        );
+      }
+    }
+    this.#pending = null;
+    if (passes === null) return;
+    const scratch = backwardScratch(this.#core, this.#training, packed.rows);
+    passes.head.backward(packed, scratch.dh, dlogp, dentropy);
+    trunkBackward(this.#core, this.#training, passes.trunk, scratch);
+    this.device.submit();
+  }
+
+  zeroGrad(): void {
+    this.#parameters.zeroGrad();
+  }
+
+  generate(
+    requests: readonly GenerateRequest[],
+    options: GenerateOptions,
+    limits: Partial<GeneratorLimits> = {},
+  ): Promise<Completion[][]> {
+    return generate(this.#core, this.#inference, this.#sizes, requests, options, {
+      ...defaultLimits(this.device),
+      ...limits,
+    });
+  }
+
+  planBytes(rows: number, pairs: number, train: boolean): number {
+    return planPassBytes(this.#sizes, rows, pairs, train);
+  }
+
+  async lastLogits(
+    ids: readonly number[],
+    options: { adapter?: boolean } = {},
+  ): Promise<Float32Array | Float64Array> {
+    const { device, config } = this, vocab = config.vocabSize;
+    const packed = packGroups([{ promptIds: ids, branches: [] }], config);
+    const workspace = this.#inference;
+    const trunk = trunkForward(this.#core, workspace, packed, {
+      adapter: options.adapter ?? true,
+      keep: "none",
+    });
+    const index = workspace.upload("head.index", packed.lastPromptRow);
+    const { normed } = finalRows(this.#core, workspace, trunk, index, 1);
+    const logits = workspace.get("logits", vocab);
+    device.run("matmul", {
+      a: normed,
+      b: this.#core.weights.head.value,
+      out: logits,
+      m: 1,
+      n: vocab,
+      k: config.hiddenSize,
+      transB: true,
+    });
+    return await device.read(logits, 0, vocab) as Float32Array | Float64Array;
+  }
+
+  dispose(): void {
+    this.#pending = null;
+    this.#training.dispose();
+    this.#inference.dispose();
+    this.#core.rope.dispose();
+    this.#parameters.dispose();
+  }
+}

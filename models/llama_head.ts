@@ -1,0 +1,141 @@
+/**
+ * From the trunk's output to log-probabilities: the hidden rows that predict something are gathered, normed,
+ * and given to the fused head operation; [rows, vocab] never exists. The backward turns derivatives by
+ * log-probability and entropy into the derivative by the trunk's output.
+ */
+import type { Tensor } from "../kernels/device.ts";
+import type { LlamaCore, TrunkPass } from "./llama_pass.ts";
+import type { PackedBatch } from "./packing.ts";
+import type { ForwardResult } from "./types.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Normed rows of the trunk's output. */
+export interface HiddenRows {
+  h: Tensor; // [count, d], before the norm
+  normed: Tensor; // [count, d]
+  rho: Tensor; // [count]
+  /** Scratch of the same size, free after the forward. */
+  spare: Tensor; // [count, d]
+}
+
+/** Sums, gathers and norms `count` rows of the trunk's output, by row index. */
+export function finalRows(
+  core: LlamaCore,
+  workspace: Workspace,
+  trunk: Pick<TrunkPass, "output">,
+  index: Tensor,
+  count: number,
+): HiddenRows {
+  const { device, config, weights } = core;
+  const d = config.hiddenSize;
+  const rows: HiddenRows = {
+    h: workspace.get("head.h", count * d),
+    normed: workspace.get("head.normed", count * d),
+    rho: workspace.get("head.rho", count),
+    spare: workspace.get("head.spare", count * d),
+  };
+  const { x, add } = trunk.output;
+  device.run("gather_rows", { table: x, index, out: rows.h, rows: count, d });
+  device.run("gather_rows", { table: add, index, out: rows.spare, rows: count, d });
+  device.run("rmsnorm", {
+    x: rows.h,
+    add: rows.spare,
+    sum: rows.h,
+    weight: weights.finalNorm.value,
+    out: rows.normed,
+    rho: rows.rho,
+    rows: count,
+    d,
+    eps: config.rmsNormEps,
+  });
+  return rows;
+}
+
+/** The head of one forward pass; `backward` may be called once. */
+export class HeadPass {
+  readonly #hidden: HiddenRows;
+  readonly #index: Tensor;
+  readonly #args;
+
+  /** Records the forward. `trunk.packed` has at least one pair. */
+  constructor(
+    private readonly core: LlamaCore,
+    private readonly workspace: Workspace,
+    trunk: TrunkPass,
+    temperature: number,
+  ) {
+    const { packed } = trunk, { headRows, pairs } = packed;
+    this.#index = workspace.upload("head.index", packed.headIndex);
+    this.#hidden = finalRows(core, workspace, trunk, this.#index, headRows);
+    this.#args = {
+      hidden: this.#hidden.normed,
+      weight: core.weights.head.value,
+      pairStart: workspace.upload("head.pair_start", packed.pairStart),
+      targets: workspace.upload("head.targets", packed.targets),
+      lse: workspace.get("head.lse", headRows),
+      entropy: workspace.get("head.entropy", headRows),
+      rows: headRows,
+      pairs,
+      vocab: core.config.vocabSize,
+      d: core.config.hiddenSize,
+      temperature,
+    };
+    core.device.run("head", { ...this.#args, logp: workspace.get("head.logp", pairs) });
+  }
+
+  /** Log-probabilities and entropies in the order (group, branch, position). */
+  async read(packed: PackedBatch): Promise<ForwardResult> {
+    const { device } = this.core, { pairs, headRows } = packed;
+    const byPair = await device.read(this.workspace.get("head.logp", pairs), 0, pairs);
+    const byRow = await device.read(this.#args.entropy, 0, headRows);
+    const make = () => device.float === "f64" ? new Float64Array(pairs) : new Float32Array(pairs);
+    const logp = make(), entropy = make();
+    for (let i = 0; i < pairs; i++) {
+      const place = packed.pairOutput[i]!;
+      logp[place] = byPair[i]!;
+      entropy[place] = byRow[packed.pairRow[i]!]!;
+    }
+    return { logp, entropy };
+  }
+
+  /** Writes the derivative by the trunk's output to `dh` [rows, d]; adds those of the head and final norm. */
+  backward(
+    packed: PackedBatch,
+    dh: Tensor,
+    dlogp: Float64Array,
+    dentropy: Float64Array | undefined,
+  ): void {
+    const { core: { device, config, weights }, workspace } = this;
+    const { pairs, headRows, rows } = packed, d = config.hiddenSize;
+    const dlogpByPair = new Float64Array(pairs), dentropyByRow = new Float64Array(headRows);
+    for (let i = 0; i < pairs; i++) {
+      const place = packed.pairOutput[i]!;
+      dlogpByPair[i] = dlogp[place]!;
+      if (dentropy !== undefined) dentropyByRow[packed.pairRow[i]!]! += dentropy[place]!;
+    }
+    const { h, rho, normed, spare: dnormed } = this.#hidden;
+    device.run("head_backward", {
+      ...this.#args,
+      dlogp: workspace.uploadFloats("head.dlogp", dlogpByPair),
+      ...(dentropy === undefined
+        ? {}
+        : { dentropy: workspace.uploadFloats("head.dentropy", dentropyByRow) }),
+      dhidden: dnormed,
+      ...(weights.head.grad === null ? {} : { dweight: weights.head.grad }),
+    });
+    const { finalNorm } = weights;
+    const dsum = normed; // consumed by head_backward
+    device.run("rmsnorm_backward", {
+      dout: dnormed,
+      x: h,
+      weight: finalNorm.value,
+      rho,
+      dx: dsum,
+      ...(finalNorm.grad === null ? {} : { dweight: finalNorm.grad }),
+      rows: headRows,
+      d,
+    });
+    device.run("fill", { out: dh, n: rows * d, value: 0 });
+    device.run("scatter_rows", { src: dsum, index: this.#index, table: dh, rows: headRows, d });
+  }
+}

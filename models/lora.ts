@@ -1,0 +1,119 @@
+/**
+ * Low-rank adapters (Hu et al. 2021) in PEFT's terms: y = W·x + s·B·(A·x) with A [r, in], B [out, r],
+ * s = alpha/r (rank-stabilised: alpha/√r). This file decides which modules get an adapter, of which rank
+ * and scale, how the tensors are called and how they begin. Left out: dropout, DoRA, biases and adapters
+ * on embeddings.
+ */
+import { UsageError } from "../core/errors.ts";
+import { RandomStream } from "../core/philox.ts";
+
+export interface LoraOptions {
+  r: number;
+  alpha: number;
+  /** Module names or path suffixes, one regular expression for the whole path, or "all-linear". */
+  targetModules: readonly string[] | string;
+  useRslora?: boolean;
+  /** Must be 0. */
+  dropout?: number;
+  /** Rank or alpha of modules whose path ends with (or matches, as a regular expression) the key. */
+  rankPattern?: Readonly<Record<string, number>>;
+  alphaPattern?: Readonly<Record<string, number>>;
+  /** Only these layers; null or absent = all. */
+  layersToTransform?: readonly number[] | null;
+  /** Seed of the initial A; default 0. */
+  seed?: number;
+}
+
+/** Linear modules of a Llama layer that can carry an adapter. */
+export const LORA_MODULES = [
+  "q_proj",
+  "k_proj",
+  "v_proj",
+  "o_proj",
+  "gate_proj",
+  "up_proj",
+  "down_proj",
+] as const;
+export type LoraModule = (typeof LORA_MODULES)[number];
+
+/** Rank and scale of one module's adapter. */
+export interface LoraShape {
+  r: number;
+  scale: number;
+}
+
+/** PEFT's names of a module's adapter tensors. */
+export function loraNames(modulePath: string): { a: string; b: string } {
+  const base = `base_model.model.${modulePath}`;
+  return { a: `${base}.lora_A.weight`, b: `${base}.lora_B.weight` };
+}
+
+/** @throws UsageError when the options cannot be honoured. */
+export function checkLoraOptions(options: LoraOptions): void {
+  if (!(Number.isInteger(options.r) && options.r >= 1)) {
+    throw new UsageError(`LoRA rank r must be an integer of at least 1, got ${options.r}`);
+  }
+  if (!(Number.isFinite(options.alpha) && options.alpha > 0)) {
+    throw new UsageError(`lora_alpha must be a positive number, got ${options.alpha}`);
+  }
+  if ((options.dropout ?? 0) !== 0) {
+    throw new UsageError(`lora_dropout ${options.dropout} is not supported`, {
+      advice: "set lora_dropout: 0",
+    });
+  }
+  const { targetModules } = options;
+  if (typeof targetModules === "string") {
+    if (targetModules !== "all-linear") fullMatch(targetModules, "target_modules");
+    return;
+  }
+  if (targetModules.length === 0) throw new UsageError("target_modules of LoRA is empty");
+  for (const target of targetModules) {
+    const known: readonly string[] = LORA_MODULES;
+    const last = target.split(".").at(-1)!;
+    if (!known.includes(last)) {
+      throw new UsageError(`target_modules: "${target}" is no linear module of this model`, {
+        advice: `modules are ${known.join(", ")}, or "all-linear" for all of them`,
+      });
+    }
+  }
+}
+
+/** The adapter of the module at `path` ("model.layers.0.self_attn.q_proj"), or null when it has none. */
+export function loraFor(options: LoraOptions, path: string, layer: number): LoraShape | null {
+  const { targetModules, layersToTransform } = options;
+  if (layersToTransform && !layersToTransform.includes(layer)) return null;
+  const wanted = targetModules === "all-linear" ||
+    (typeof targetModules === "string"
+      ? fullMatch(targetModules, "target_modules").test(path)
+      : targetModules.some((target) => path === target || path.endsWith(`.${target}`)));
+  if (!wanted) return null;
+  const r = fromPattern(options.rankPattern, "rank_pattern", path) ?? options.r;
+  const alpha = fromPattern(options.alphaPattern, "alpha_pattern", path) ?? options.alpha;
+  return { r, scale: alpha / (options.useRslora ? Math.sqrt(r) : r) };
+}
+
+/** Initial A: uniform in ±1/√in (Kaiming with a = √5), keyed by seed and name. B begins as zeros. */
+export function initialLoraA(seed: number, name: string, r: number, inDim: number): Float64Array {
+  const stream = RandomStream.forPurpose(seed, "init", name);
+  const bound = 1 / Math.sqrt(inDim);
+  return Float64Array.from({ length: r * inDim }, () => stream.uniform(-bound, bound));
+}
+
+function fromPattern(
+  pattern: Readonly<Record<string, number>> | undefined,
+  key: string,
+  path: string,
+): number | null {
+  for (const [name, value] of Object.entries(pattern ?? {})) {
+    if (fullMatch(`(.*\\.)?(${name})`, key).test(path)) return value;
+  }
+  return null;
+}
+
+function fullMatch(pattern: string, key: string): RegExp {
+  try {
+    return new RegExp(`^(?:${pattern})$`);
+  } catch (cause) {
+    throw new UsageError(`${key}: "${pattern}" is no valid regular expression`, { cause });
+  }
+}

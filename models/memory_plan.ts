@@ -1,0 +1,140 @@
+/**
+ * How many bytes a model and its passes need, computed from the sizes alone, before anything is created:
+ * the same lists of buffers that llama_pass.ts, llama_head.ts and generate.ts take from their workspaces.
+ * Left out: what a device needs for itself (operations' scratch, thread stacks).
+ */
+import { RgxError } from "../core/errors.ts";
+import { activationWidths, backwardWidths } from "./llama_layer.ts";
+import type { Keep } from "./llama_pass.ts";
+import { type LoraPlacement, parameterSpecs } from "./llama_weights.ts";
+import { arenaElements } from "./parameters.ts";
+import { elementCount } from "./safetensors.ts";
+import type { LlamaConfig } from "./types.ts";
+import { bufferCapacity } from "./workspace.ts";
+
+/** What of a model decides its memory. */
+export interface ModelSizes {
+  config: LlamaConfig;
+  lora: readonly LoraPlacement[];
+  trainable: "lora" | "full" | "none";
+  recompute: boolean;
+  /** Bytes of a float: 4, or 8 on an f64 device. */
+  floatBytes: number;
+}
+
+/** Bytes of all values, of the gradients, and of AdamW's two moments. */
+export function planParameterBytes(
+  sizes: ModelSizes,
+): { values: number; gradients: number; optimizer: number } {
+  let values = 0, trained = 0;
+  for (const { shape, trainable } of parameterSpecs(sizes.config, sizes.lora, sizes.trainable)) {
+    values += trainable ? arenaElements(shape) : elementCount(shape);
+    if (trainable) trained += arenaElements(shape);
+  }
+  const bytes = sizes.floatBytes;
+  return { values: values * bytes, gradients: trained * bytes, optimizer: 2 * trained * bytes };
+}
+
+/**
+ * Bytes of a forward pass (and backward, with `train`) over `rows` packed rows with `pairs` branch tokens.
+ * Tables of u32 are counted at their largest.
+ */
+export function planPassBytes(
+  sizes: ModelSizes,
+  rows: number,
+  pairs: number,
+  train: boolean,
+): number {
+  const keep: Keep = !train ? "none" : sizes.recompute ? "inputs" : "all";
+  const { config } = sizes, d = config.hiddenSize;
+  const floats = [
+    ...layerBuffers(sizes, rows, keep),
+    rows * d, // projected
+    rows * config.intermediateSize, // activated
+    ...[pairs * d, pairs * d, pairs * d, pairs, pairs, pairs, pairs], // head
+  ];
+  const words = [rows, rows, rows, 5 * rows, pairs, pairs + 1, pairs]; // tokens … targets
+  if (train) {
+    floats.push(...Object.values(backwardWidths(config)).map((width) => rows * width));
+    if (sizes.lora.length > 0) floats.push(rows * maxRank(sizes.lora));
+    floats.push(pairs, pairs); // dlogp, dentropy
+    words.push(rows, rows + 1, rows); // rows by token
+  }
+  return sizes.floatBytes * capacity(floats) + 4 * capacity(words);
+}
+
+/** Elements of each activation buffer of a trunk pass. */
+function layerBuffers({ config, lora }: ModelSizes, rows: number, keep: Keep): number[] {
+  const widths = activationWidths(config), layers = config.numLayers;
+  const activations = Object.entries(widths).flatMap(([name, width]) => {
+    const own = keep === "all" || (keep === "inputs" && name === "h");
+    if (keep === "none" && name === "mid") return [];
+    return Array<number>(own ? layers : 1).fill(rows * width);
+  });
+  const modules = new Set(lora.map((l) => l.module));
+  const downs = lora.filter((l) => l.module === "down_proj").length;
+  const adapters = keep === "all"
+    ? lora.length
+    : keep === "inputs" && downs > 0
+    ? modules.size - 1 + downs
+    : modules.size;
+  return [...activations, ...Array<number>(adapters).fill(rows * maxRank(lora))];
+}
+
+export interface GenerationSizes {
+  /** Prompt tokens of one wave, all prompts together. */
+  promptRows: number;
+  branches: number;
+  maxNewTokens: number;
+}
+
+/** Bytes of generating one wave: prompt pass, caches, and the buffers of a decoding step. */
+export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): number {
+  const { config, lora, floatBytes } = sizes, d = config.hiddenSize;
+  const { promptRows, branches, maxNewTokens } = wave;
+  const kv = config.numKvHeads * config.headDim;
+  const rows = Math.max(promptRows, branches);
+  const floats = [
+    ...layerBuffers({ ...sizes, lora }, rows, "none"),
+    rows * d,
+    rows * config.intermediateSize,
+    ...[branches * d, branches * d, branches * d, branches], // final norm
+    branches * config.vocabSize, // logits
+    maxNewTokens * (branches + 64), // log-probabilities
+    ...Array<number>(2 * config.numLayers).fill(promptRows * kv),
+    ...Array<number>(2 * config.numLayers).fill(branches * maxNewTokens * kv),
+  ];
+  const words = [5 * promptRows, promptRows, promptRows, promptRows];
+  words.push(maxNewTokens * (branches + 64), 10 * (branches + 64));
+  return floatBytes * capacity(floats) + 4 * capacity(words);
+}
+
+function capacity(lengths: readonly number[]): number {
+  return lengths.reduce((sum, length) => sum + bufferCapacity(length), 0);
+}
+
+function maxRank(lora: readonly LoraPlacement[]): number {
+  return Math.max(0, ...lora.map((l) => l.r));
+}
+
+/**
+ * Refuses work that does not fit, before it begins.
+ * @param options what could be set to need less, in order of usefulness
+ * @throws RgxError "training needs 11.2 GB, 8.0 GB available" with the options as advice
+ */
+export function refuseIfTooLarge(
+  what: string,
+  neededBytes: number,
+  availableBytes: number,
+  options: readonly string[],
+): void {
+  if (neededBytes <= availableBytes) return;
+  throw new RgxError(
+    `${what} needs ${formatBytes(neededBytes)}, ${formatBytes(availableBytes)} available`,
+    options.length === 0 ? {} : { advice: `set ${options.join(" or ")}` },
+  );
+}
+
+function formatBytes(bytes: number): string {
+  return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}

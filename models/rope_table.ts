@@ -1,0 +1,76 @@
+/**
+ * Tables of cos and sin for rotary position embedding, [positions, headDim/2]: angle = position·θ_j,
+ * θ_j = base^(−2j/headDim), with the linear and Llama 3 scalings of transformers' `modeling_rope_utils`.
+ * Angles are computed in float64 on the host (in f32 they are wrong by 1e−3 rad at position 32 767).
+ * Left out: dynamic and YaRN scaling.
+ */
+import type { Device, Tensor } from "../kernels/device.ts";
+import type { LlamaConfig } from "./types.ts";
+import { toDevicePrecision } from "./workspace.ts";
+
+/** Angle per position of each pair of a head: [headDim/2], float64. */
+export function ropeFrequencies(
+  config: Pick<LlamaConfig, "headDim" | "ropeTheta" | "ropeScaling">,
+): Float64Array {
+  const half = config.headDim / 2;
+  const scaling = config.ropeScaling;
+  return Float64Array.from({ length: half }, (_, j) => {
+    const theta = config.ropeTheta ** (-2 * j / config.headDim);
+    if (scaling === null) return theta;
+    if (scaling.type === "linear") return theta / scaling.factor;
+    const { factor, lowFreqFactor: low, highFreqFactor: high, originalMaxPositions } = scaling;
+    const wavelength = 2 * Math.PI / theta;
+    if (wavelength < originalMaxPositions / high) return theta;
+    if (wavelength > originalMaxPositions / low) return theta / factor;
+    const t = (originalMaxPositions / wavelength - low) / (high - low);
+    return (1 - t) * theta / factor + t * theta;
+  });
+}
+
+const FIRST_CAPACITY = 256;
+
+export class RopeTable {
+  readonly #frequencies: Float64Array;
+  #tables: { cos: Tensor; sin: Tensor; positions: number } | null = null;
+
+  constructor(readonly device: Device, readonly config: LlamaConfig) {
+    this.#frequencies = ropeFrequencies(config);
+  }
+
+  /** Tables that cover positions 0 … maxPosition; they grow by doubling up to the model's positions. */
+  upTo(maxPosition: number): { cos: Tensor; sin: Tensor } {
+    if (this.#tables === null || this.#tables.positions <= maxPosition) {
+      let positions = FIRST_CAPACITY;
+      while (positions <= maxPosition) positions *= 2;
+      positions = Math.max(maxPosition + 1, Math.min(positions, this.config.maxPositions));
+      this.dispose();
+      this.#tables = this.#build(positions);
+    }
+    return this.#tables;
+  }
+
+  #build(positions: number): { cos: Tensor; sin: Tensor; positions: number } {
+    const half = this.#frequencies.length;
+    const cos = new Float64Array(positions * half), sin = new Float64Array(positions * half);
+    for (let p = 0; p < positions; p++) {
+      for (let j = 0; j < half; j++) {
+        const angle = p * this.#frequencies[j]!;
+        cos[p * half + j] = Math.cos(angle);
+        sin[p * half + j] = Math.sin(angle);
+      }
+    }
+    const upload = (data: Float64Array, label: string) => {
+      const tensor = this.device.create("float", data.length, label);
+      this.device.write(tensor, toDevicePrecision(this.device, data));
+      return tensor;
+    };
+    return { cos: upload(cos, "rope.cos"), sin: upload(sin, "rope.sin"), positions };
+  }
+
+  dispose(): void {
+    if (this.#tables === null) return;
+    this.device.free(this.#tables.cos);
+    this.device.free(this.#tables.sin);
+    this.#tables = null;
+  }
+}

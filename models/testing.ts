@@ -1,0 +1,65 @@
+/**
+ * Helpers for tests of models: small configurations, models of several kinds, gradients by name, and the
+ * golden models of the shared material. Not part of the program.
+ */
+import { createReferenceDevice } from "../kernels/reference/device.ts";
+import type { Device } from "../kernels/device.ts";
+import { LlamaModel, type LlamaOptions } from "./llama.ts";
+import { initWeights } from "./init.ts";
+import type { LlamaConfig } from "./types.ts";
+
+/** Three layers, grouped queries, a head size unlike hidden/heads; `tied` or not. */
+export function tinyConfig(tied: boolean): LlamaConfig {
+  return {
+    vocabSize: 19,
+    hiddenSize: 12,
+    intermediateSize: 20,
+    numLayers: 3,
+    numHeads: 4,
+    numKvHeads: 2,
+    headDim: 4,
+    maxPositions: 32,
+    ropeTheta: 100,
+    ropeScaling: null,
+    rmsNormEps: 1e-5,
+    tieWordEmbeddings: tied,
+  };
+}
+
+/** A model with large random weights (also in B of its adapters), so that nothing is near zero. */
+export async function randomModel(
+  device: Device,
+  config: LlamaConfig,
+  options: LlamaOptions,
+): Promise<LlamaModel> {
+  const model = await LlamaModel.create(device, config, initWeights(config, 5, 0.4), options);
+  for (const { name } of model.parameters) {
+    if (name.endsWith("norm.weight") || name.endsWith("lora_B.weight")) {
+      const data = await model.readParameter(name);
+      model.writeParameter(name, data.map((x, i) => x + 0.3 * Math.sin(i * 1.7 + name.length)));
+    }
+  }
+  return model;
+}
+
+/** Runs with a float64 reference device that is closed afterwards. */
+export async function withReference<T>(
+  work: (device: Device) => Promise<T>,
+  float: "f32" | "f64" = "f64",
+): Promise<T> {
+  const device = createReferenceDevice({ float });
+  try {
+    return await work(device);
+  } finally {
+    device.close();
+  }
+}
+
+/** Gradients of all trained parameters by name. */
+export async function gradients(model: LlamaModel): Promise<Map<string, Float64Array>> {
+  const result = new Map<string, Float64Array>();
+  for (const { name, grad } of model.trainable) {
+    result.set(name, Float64Array.from(await model.device.read(grad!)));
+  }
+  return result;
+}

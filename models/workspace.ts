@@ -1,0 +1,68 @@
+/**
+ * Named scratch tensors that live as long as their model and are reused by every step. A buffer grows when
+ * a batch is larger than any before and never shrinks, so memory is flat over thousands of steps with
+ * varying row counts. Left out on purpose: lifetimes; two buffers that are alive together need two names.
+ */
+import { type Device, type DType, type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
+
+/** Capacity for a wanted length: an eighth more, so that slowly growing batches do not reallocate each step. */
+export function bufferCapacity(length: number): number {
+  const wanted = Math.max(1, Math.ceil(length * 1.125));
+  return Math.ceil(wanted / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
+}
+
+/** Bytes of one element of a device's working precision. */
+export function floatBytes(device: Device): number {
+  return device.float === "f64" ? 8 : 4;
+}
+
+export class Workspace {
+  readonly #buffers = new Map<string, Tensor>();
+
+  /** `owner` precedes the names in messages and memory reports. */
+  constructor(readonly device: Device, readonly owner: string) {}
+
+  /**
+   * The buffer `name`, of at least `length` elements. Its content is whatever was last written; asking
+   * again with a larger length may drop it.
+   */
+  get(name: string, length: number, dtype: DType = "float"): Tensor {
+    const existing = this.#buffers.get(name);
+    if (existing !== undefined && existing.length >= length) return existing;
+    if (existing !== undefined) this.device.free(existing);
+    this.#buffers.delete(name);
+    const tensor = this.device.create(dtype, bufferCapacity(length), `${this.owner}.${name}`);
+    this.#buffers.set(name, tensor);
+    return tensor;
+  }
+
+  /** The u32 buffer `name`, filled with `data`. */
+  upload(name: string, data: Uint32Array): Tensor {
+    const tensor = this.get(name, data.length, "u32");
+    if (data.length > 0) this.device.write(tensor, data);
+    return tensor;
+  }
+
+  /** The float buffer `name`, filled with `data` in the device's precision. */
+  uploadFloats(name: string, data: Float32Array | Float64Array): Tensor {
+    const tensor = this.get(name, data.length);
+    if (data.length > 0) this.device.write(tensor, toDevicePrecision(this.device, data));
+    return tensor;
+  }
+
+  dispose(): void {
+    for (const tensor of this.#buffers.values()) this.device.free(tensor);
+    this.#buffers.clear();
+  }
+}
+
+/** Host floats in the precision of the device (the same array when it has it already). */
+export function toDevicePrecision(
+  device: Device,
+  data: Float32Array | Float64Array,
+): Float32Array | Float64Array {
+  if (device.float === "f32") {
+    return data instanceof Float32Array ? data : Float32Array.from(data);
+  }
+  return data instanceof Float64Array ? data : Float64Array.from(data);
+}
