@@ -39,6 +39,7 @@ const STORE_TRANSPOSED_NS = 0.25;
 export function gemm(ctx: WasmContext, g: Gemm): void {
   const { m, n, k } = g;
   if (m === 0 || n === 0) return;
+  const mark = ctx.mark();
   if (g.transB && !g.transA && swapPays(m, n, k)) {
     const packed = packTransposed(ctx, g.a, m, k);
     blocks(ctx, g, { s: g.b, sStep: 4 * k, sColumns: false, rows: n, columns: m, swapped: true }, {
@@ -47,17 +48,18 @@ export function gemm(ctx: WasmContext, g: Gemm): void {
       panels: 0,
       packed,
     });
-    return;
+  } else {
+    const spread = {
+      s: g.a,
+      sStep: g.transA ? 4 * m : 4 * k,
+      sColumns: g.transA,
+      rows: m,
+      columns: n,
+      swapped: false,
+    };
+    blocks(ctx, g, spread, g.transB ? lanesTransposed(ctx, g) : lanesDirect(ctx, g));
   }
-  const side = {
-    s: g.a,
-    sStep: g.transA ? 4 * m : 4 * k,
-    sColumns: g.transA,
-    rows: m,
-    columns: n,
-    swapped: false,
-  };
-  blocks(ctx, g, side, g.transB ? lanesTransposed(ctx, g) : lanesDirect(ctx, g));
+  ctx.release(mark);
 }
 
 /** The operand that is spread over all lanes, and the shape seen from it. */

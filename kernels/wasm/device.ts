@@ -6,6 +6,7 @@
 import { RgxError } from "../../core/errors.ts";
 import { type Device, type DType, type HostArray, type Tensor, VIEW_ALIGNMENT } from "../device.ts";
 import type { Ops } from "../ops.ts";
+import { validateOp } from "../validate.ts";
 import wasmBytes from "./kernels.wasm" with { type: "bytes" };
 import { WasmMemory } from "./memory.ts";
 import { wasmOps } from "./op_table.ts";
@@ -56,9 +57,8 @@ export class WasmDevice implements Device, WasmContext {
   #allocated = 0;
   #peak = 0;
   #closed = false;
-  /** Blocks lent by `scratch` to the running operation, and the bytes used of the last one. */
-  readonly #scratchBlocks: { address: number; size: number }[] = [];
-  #scratchUsed = 0;
+  /** Addresses of the blocks lent to the running operation. */
+  readonly #scratch: number[] = [];
   #threadScratch = { address: 0, bytes: 0 };
 
   constructor(module: WebAssembly.Module, threads: number) {
@@ -117,11 +117,12 @@ export class WasmDevice implements Device, WasmContext {
 
   run<K extends keyof Ops>(op: K, args: Ops[K]): void {
     this.#mustBeOpen();
+    validateOp(op, args);
     const implementation = wasmOps[op] as WasmOp<Ops[K]>;
     try {
       implementation(args, this);
     } finally {
-      if (this.#scratchBlocks.length > 0) this.#endScratch();
+      this.release(0);
     }
   }
 
@@ -165,28 +166,21 @@ export class WasmDevice implements Device, WasmContext {
   }
 
   scratch(bytes: number): number {
-    const size = Math.ceil(bytes / 64) * 64;
-    const last = this.#scratchBlocks.at(-1);
-    if (last !== undefined && this.#scratchUsed + size <= last.size) {
-      const address = last.address + this.#scratchUsed;
-      this.#scratchUsed += size;
-      return address;
-    }
-    const address = this.#memory.allocate(size, "scratch of an operation");
-    this.#scratchBlocks.push({ address, size: Math.max(size, 64) });
-    this.#scratchUsed = size;
+    const address = this.#memory.allocate(bytes, "scratch of an operation");
+    this.#scratch.push(address);
     return address;
+  }
+
+  mark(): number {
+    return this.#scratch.length;
+  }
+
+  release(mark: number): void {
+    while (this.#scratch.length > mark) this.#memory.free(this.#scratch.pop()!);
   }
 
   parallel(job: WasmJob): void {
     this.#pool.run(job, this.#threadScratchAt);
-  }
-
-  /** Returns the blocks of this operation. */
-  #endScratch(): void {
-    for (const { address } of this.#scratchBlocks) this.#memory.free(address);
-    this.#scratchBlocks.length = 0;
-    this.#scratchUsed = 0;
   }
 
   readonly #threadScratchAt = (bytesPerThread: number): number => {

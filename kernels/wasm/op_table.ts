@@ -1,8 +1,37 @@
 /** Which host binding runs which operation on the WASM device. One line an operation. */
+import { headBackwardWasm, headWasm } from "../head/wasm.ts";
+import { attentionBackwardWasm, attentionWasm } from "../attention/wasm.ts";
+import { attentionDecodeWasm } from "../attention_decode/wasm.ts";
+import { addWasm, copyWasm, fillWasm } from "../elementwise/wasm.ts";
 import { matmulWasm } from "../matmul/wasm.ts";
 import type { OpName, Ops } from "../ops.ts";
+import { adamwWasm, sumSquaresWasm } from "../optimizer/wasm.ts";
+import { rmsnormBackwardWasm, rmsnormWasm } from "../rmsnorm/wasm.ts";
+import { ropeWasm } from "../rope/wasm.ts";
+import { gatherRowsWasm, scatterAddRowsWasm, scatterRowsWasm } from "../rows/wasm.ts";
+import { sampleWasm } from "../sample/wasm.ts";
+import { swigluBackwardWasm, swigluWasm } from "../swiglu/wasm.ts";
 import type { WasmOp } from "./wasm_op.ts";
 
 export const wasmOps: { [K in OpName]?: WasmOp<Ops[K]> } = {
   matmul: matmulWasm,
+  rmsnorm: rmsnormWasm,
+  rmsnorm_backward: rmsnormBackwardWasm,
+  rope: ropeWasm,
+  swiglu: swigluWasm,
+  swiglu_backward: swigluBackwardWasm,
+  attention: attentionWasm,
+  attention_backward: attentionBackwardWasm,
+  attention_decode: attentionDecodeWasm,
+  gather_rows: gatherRowsWasm,
+  scatter_rows: scatterRowsWasm,
+  scatter_add_rows: scatterAddRowsWasm,
+  sample: sampleWasm,
+  adamw: adamwWasm,
+  sum_squares: sumSquaresWasm,
+  add: addWasm,
+  copy: copyWasm,
+  fill: fillWasm,
+  head: headWasm,
+  head_backward: headBackwardWasm,
 };

@@ -38,6 +38,10 @@ export interface WasmContext {
    * operation returns. @throws RgxError out of memory.
    */
   scratch(bytes: number): number;
+  /** A mark for {@link release}. */
+  mark(): number;
+  /** Takes back all scratch lent since the mark, for loops inside one operation. */
+  release(mark: number): void;
   /** Runs the job and returns when all its units are done. @throws RgxError when a kernel traps. */
   parallel(job: WasmJob): void;
   /** Direct view of a tensor of dtype u32; valid until the next `scratch` or the end of the operation. */
