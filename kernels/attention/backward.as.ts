@@ -1,0 +1,220 @@
+// Attention over the packed group batch, backward (kernels/attention/spec.ts).
+// Work unit: a group (the segment of its prompt, which leads it) × one key head: everything that the sums
+// of dq, dk and dv of these rows need lies inside, so S and dP are computed once for all three.
+// Key tiles run in order, for each the rows that attend to it in order, for each row the query heads in
+// order; each element of a gradient is one chain of multiply-adds in that order.
+import { exp_f32x4 } from "../wasm/math.as";
+import {
+  PANEL_BYTES,
+  SCORE_BYTES,
+  TILE,
+  TILE_BYTES,
+  tile_columns,
+  tile_rows,
+  tile_scores,
+} from "./tile.as";
+import { pack_rows, pack_transposed, tile_element, unpack_rows } from "./pack.as";
+
+/** Columns of the segment table, in bytes (spec.ts, SEGMENT). */
+const SEGMENT_BYTES: usize = 20;
+
+/**
+ * Units: segmentCount · kvHeads, the key head running fastest. A unit whose segment has a prefix does
+ * nothing: its keys are done by the unit of the prompt. Scratch, in floats: S and dS [TILE][TILE] each,
+ * lse and δ [TILE] each, then ten tiles of TILE × headDim (padded to 16).
+ */
+export function attention_backward(
+  q: usize,
+  k: usize,
+  v: usize,
+  out: usize,
+  lse: usize,
+  dout: usize,
+  dq: usize,
+  dk: usize,
+  dv: usize,
+  segments: usize,
+  segmentCount: i32,
+  heads: i32,
+  kvHeads: i32,
+  headDim: i32,
+  scale: f32,
+  begin: i32,
+  end: i32,
+  scratch: usize,
+): void {
+  const group = heads / kvHeads;
+  const queryStride = (heads * headDim * 4) as usize;
+  for (let unit = begin; unit < end; unit++) {
+    const head = unit % kvHeads;
+    const leader = unit / kvHeads;
+    let segment = segments + (leader as usize) * SEGMENT_BYTES;
+    const first = load<i32>(segment);
+    if (load<i32>(segment, 8) != load<i32>(segment, 12)) continue;
+    const groupEnd = load<i32>(segment, 16);
+    const bytes = (group * headDim * 4) as usize;
+    for (let row = first; row < groupEnd; row++) {
+      memory.fill(dq + (row as usize) * queryStride + (head as usize) * bytes, 0, bytes);
+    }
+    for (let s = leader; s < segmentCount; s++, segment += SEGMENT_BYTES) {
+      const from = load<i32>(segment), to = load<i32>(segment, 4);
+      if (from >= groupEnd && s > leader) break;
+      if (s > leader && load<i32>(segment, 8) == load<i32>(segment, 12)) break;
+      for (let j = from; j < to; j += TILE) {
+        key_tile(
+          q, k, v, out, lse, dout, dq, dk, dv,
+          j, min(to - j, TILE), load<i32>(segment, 16),
+          head, heads, kvHeads, headDim, scale, scratch,
+        );
+      }
+    }
+  }
+}
+
+/** dk and dv of keys [key, key + count) and their part of dq, from the rows [key, rowEnd). */
+function key_tile(
+  q: usize,
+  k: usize,
+  v: usize,
+  out: usize,
+  lse: usize,
+  dout: usize,
+  dq: usize,
+  dk: usize,
+  dv: usize,
+  key: i32,
+  count: i32,
+  rowEnd: i32,
+  head: i32,
+  heads: i32,
+  kvHeads: i32,
+  headDim: i32,
+  scale: f32,
+  scratch: usize,
+): void {
+  const group = heads / kvHeads;
+  const blockRows = TILE / group;
+  const padded = (headDim + 15) & ~15;
+  const tile = (padded * TILE * 4) as usize;
+  const lses = scratch + 2 * SCORE_BYTES;
+  const keysT = lses + 2 * TILE_BYTES;
+  const valuesT = keysT + tile;
+  const keys = valuesT + tile;
+  const dkeys = keys + tile, dvalues = dkeys + tile;
+  const queriesT = dvalues + tile, doutsT = queriesT + tile;
+  const queries = doutsT + tile, douts = queries + tile, dqueries = douts + tile;
+  const queryStride = (heads * headDim * 4) as usize;
+  const keyStride = (kvHeads * headDim * 4) as usize;
+  const keyOffset = (key as usize) * keyStride + (head * headDim * 4);
+
+  pack_transposed(k + keyOffset, keyStride, 1, count, headDim, 1, keysT);
+  pack_transposed(v + keyOffset, keyStride, 1, count, headDim, 1, valuesT);
+  pack_rows(k + keyOffset, keyStride, 1, count, headDim, scale, keys);
+  memory.fill(dkeys, 0, tile + tile);
+
+  for (let row = key; row < rowEnd; row += blockRows) {
+    const n = min(rowEnd - row, blockRows) * group;
+    const offset = (row as usize) * queryStride + (head * group * headDim * 4);
+    pack_transposed(q + offset, queryStride, group, n, headDim, scale, queriesT);
+    pack_transposed(dout + offset, queryStride, group, n, headDim, 1, doutsT);
+    pack_rows(q + offset, queryStride, group, n, headDim, scale, queries);
+    pack_rows(dout + offset, queryStride, group, n, headDim, 1, douts);
+    pack_rows(dq + offset, queryStride, group, n, headDim, 1, dqueries);
+    const statistics = lse + (((row * heads + head * group) as usize) << 2);
+    for (let i = 0; i < n; i++) {
+      const at = ((i / group) * heads + i % group) as usize;
+      store<f32>(lses + ((i as usize) << 2), load<f32>(statistics + (at << 2)));
+      const a = tile_element(dout + offset, queryStride, group, headDim, i);
+      const b = tile_element(out + offset, queryStride, group, headDim, i);
+      store<f32>(lses + TILE_BYTES + ((i as usize) << 2), dot(a, b, headDim));
+    }
+    tile_gradients(row - key, n, count, group, headDim, scratch);
+    for (let c = 0; c < padded; c += 16) {
+      const panel = ((c as usize) >> 4) * PANEL_BYTES;
+      for (let j = 0; j < count; j += 6) {
+        // Rows before the key do not attend to it.
+        const skip = max(key + j - row, 0) * group;
+        const from = scratch + ((j as usize) << 2) + (skip as usize) * TILE_BYTES;
+        const b = panel + ((skip as usize) << 6), to = panel + ((j as usize) << 6);
+        tile_columns(from, douts + b, dvalues + to, n - skip);
+        tile_columns(from + SCORE_BYTES, queries + b, dkeys + to, n - skip);
+      }
+    }
+    unpack_rows(dqueries, dq + offset, queryStride, group, n, headDim, 1);
+  }
+  unpack_rows(dkeys, dk + keyOffset, keyStride, 1, count, headDim, 1);
+  unpack_rows(dvalues, dv + keyOffset, keyStride, 1, count, headDim, 1);
+}
+
+/** P and dS of `n` queries × `count` keys into scratch, and their part of dq. `lead`: first row − first key. */
+function tile_gradients(lead: i32, n: i32, count: i32, group: i32, headDim: i32, scratch: usize): void {
+  const padded = (headDim + 15) & ~15;
+  const tile = (padded * TILE * 4) as usize;
+  const lses = scratch + 2 * SCORE_BYTES;
+  const keysT = lses + 2 * TILE_BYTES;
+  const valuesT = keysT + tile, keys = valuesT + tile;
+  const queriesT = keys + 3 * tile, doutsT = queriesT + tile;
+  const dqueries = doutsT + 3 * tile;
+  for (let i = 0; i < n; i += 6) {
+    const last = min(i + 5, n - 1);
+    const reach = min(count, lead + last / group + 1);
+    const row = (i as usize) * TILE_BYTES;
+    const a = (i as usize) << 2;
+    for (let j = 0; j < reach; j += 16) {
+      const b = (j as usize) << 2;
+      tile_scores(queriesT + a, keysT + b, scratch + row + b, headDim);
+      tile_scores(doutsT + a, valuesT + b, scratch + SCORE_BYTES + row + b, headDim);
+    }
+    for (let t = i; t <= last; t++) {
+      const at = (t as usize) << 2;
+      query_gradients(
+        scratch + (t as usize) * TILE_BYTES,
+        min(count, lead + t / group + 1),
+        load<f32>(lses + at),
+        load<f32>(lses + TILE_BYTES + at),
+      );
+    }
+    for (let c = 0; c < padded; c += 16) {
+      const panel = ((c as usize) >> 4) * PANEL_BYTES;
+      tile_rows(
+        scratch + SCORE_BYTES + row,
+        keys + panel,
+        dqueries + panel + ((i as usize) << 6),
+        reach,
+      );
+    }
+  }
+}
+
+/** S → P = e^(S − lse) and dP → dS = P·(dP − δ) for one query; zeros behind the `visible` keys. */
+function query_gradients(row: usize, visible: i32, lse: f32, delta: f32): void {
+  const m = f32x4.splat(lse), d = f32x4.splat(delta);
+  const ds = row + SCORE_BYTES;
+  for (let c: usize = 0; c < ((visible as usize) << 2); c += 32) {
+    const p0 = exp_f32x4(f32x4.sub(v128.load(row + c), m));
+    const p1 = exp_f32x4(f32x4.sub(v128.load(row + c, 16), m));
+    v128.store(row + c, p0);
+    v128.store(row + c, p1, 16);
+    const s0 = f32x4.mul(p0, f32x4.sub(v128.load(ds + c), d));
+    const s1 = f32x4.mul(p1, f32x4.sub(v128.load(ds + c, 16), d));
+    v128.store(ds + c, s0);
+    v128.store(ds + c, s1, 16);
+  }
+  // A register tile reaches at most 5 keys further than a query it contains.
+  const end = ((min(visible + 6, TILE)) as usize) << 2;
+  for (let c = (visible as usize) << 2; c < end; c += 4) {
+    store<f32>(row + c, 0);
+    store<f32>(ds + c, 0);
+  }
+}
+
+function dot(a: usize, b: usize, n: i32): f32 {
+  let s = f32x4.splat(0);
+  for (; n >= 4; n -= 4, a += 16, b += 16) {
+    s = f32x4.relaxed_madd(v128.load(a), v128.load(b), s);
+  }
+  let sum = (f32x4.extract_lane(s, 0) + f32x4.extract_lane(s, 1)) +
+    (f32x4.extract_lane(s, 2) + f32x4.extract_lane(s, 3));
+  for (; n > 0; n--, a += 4, b += 4) sum += load<f32>(a) * load<f32>(b);
+  return sum;
+}

@@ -1,0 +1,109 @@
+// Attention over the packed group batch (kernels/attention/spec.ts), forward.
+// Work unit: a block of rows × one key head. The block's queries are the rows' query heads of that key
+// head; neighbouring branches of a group attend to their common prefix together, then each to its own part.
+import { TILE } from "./tile.as";
+import { pack_transposed, tile_element, unpack_row } from "./pack.as";
+import {
+  maxima,
+  outputs,
+  queries,
+  softmax_attend,
+  softmax_begin,
+  softmax_keys,
+  sums,
+} from "./softmax.as";
+
+/** Columns of the segment table, in bytes (spec.ts, SEGMENT). */
+const SEGMENT_BYTES: usize = 20;
+
+/** Units: ⌈rows / blockRows⌉ · kvHeads, the key head running fastest. */
+export function attention(
+  q: usize,
+  k: usize,
+  v: usize,
+  out: usize,
+  lse: usize,
+  segments: usize,
+  rowSegment: usize,
+  rows: i32,
+  heads: i32,
+  kvHeads: i32,
+  headDim: i32,
+  scale: f32,
+  begin: i32,
+  end: i32,
+  scratch: usize,
+): void {
+  const group = heads / kvHeads;
+  const blockRows = TILE / group;
+  const padded = (headDim + 15) & ~15;
+  const queryStride = (heads * headDim * 4) as usize;
+  const keyStride = (kvHeads * headDim * 4) as usize;
+  for (let unit = begin; unit < end; unit++) {
+    const head = unit % kvHeads;
+    const first = (unit / kvHeads) * blockRows;
+    const last = min(first + blockRows, rows);
+    const queryOffset = (first as usize) * queryStride + (head * group * headDim * 4);
+    const keyOffset = (head * headDim * 4) as usize;
+    const count = (last - first) * group;
+    pack_transposed(q + queryOffset, queryStride, group, count, headDim, scale, queries(scratch));
+    softmax_begin(scratch, headDim);
+
+    for (let row = first; row < last;) {
+      let segment = segments + (load<u32>(rowSegment + ((row as usize) << 2)) as usize) * SEGMENT_BYTES;
+      const prefixBegin = load<i32>(segment, 8), prefixEnd = load<i32>(segment, 12);
+      let stop = min(load<i32>(segment, 4), last);
+      // Neighbouring branches of the same group share the prefix.
+      while (stop < last) {
+        segment = segments + (load<u32>(rowSegment + ((stop as usize) << 2)) as usize) * SEGMENT_BYTES;
+        if (load<i32>(segment, 8) != prefixBegin || load<i32>(segment, 12) != prefixEnd) break;
+        stop = min(load<i32>(segment, 4), last);
+      }
+      const from = (row - first) * group, to = (stop - first) * group;
+      for (let j = prefixBegin; j < prefixEnd; j += TILE) {
+        const n = min(prefixEnd - j, TILE);
+        const offset = keyOffset + (j as usize) * keyStride;
+        softmax_keys(k + offset, v + offset, keyStride, n, headDim, scratch);
+        softmax_attend(from, to, n, false, group, 0, headDim, scratch);
+      }
+      row = stop;
+    }
+
+    for (let row = first; row < last;) {
+      const segment = segments + (load<u32>(rowSegment + ((row as usize) << 2)) as usize) * SEGMENT_BYTES;
+      const stop = min(load<i32>(segment, 4), last);
+      for (let j = load<i32>(segment); j < stop; j += TILE) {
+        const n = min(stop - j, TILE);
+        const offset = keyOffset + (j as usize) * keyStride;
+        const from = max(row, j);
+        softmax_keys(k + offset, v + offset, keyStride, n, headDim, scratch);
+        softmax_attend(
+          (from - first) * group,
+          (stop - first) * group,
+          n,
+          true,
+          group,
+          j - first,
+          headDim,
+          scratch,
+        );
+      }
+      row = stop;
+    }
+
+    for (let i = 0; i < count; i++) {
+      const l = load<f32>(sums(scratch) + ((i as usize) << 2));
+      unpack_row(
+        outputs(scratch, padded) + ((i as usize) << 6),
+        tile_element(out + queryOffset, queryStride, group, headDim, i),
+        headDim,
+        1 / l,
+      );
+      const place = (first + i / group) * heads + head * group + i % group;
+      store<f32>(
+        lse + ((place as usize) << 2),
+        load<f32>(maxima(scratch) + ((i as usize) << 2)) + Mathf.log(l),
+      );
+    }
+  }
+}

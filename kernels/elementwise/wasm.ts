@@ -1,0 +1,32 @@
+/** CPU bindings of add, copy and fill. */
+import type { WasmOp } from "../wasm/wasm_op.ts";
+import type { AddArgs, CopyArgs, FillArgs } from "./spec.ts";
+
+/** Elements of a work unit in wasm.as.ts. */
+const BLOCK = 1024;
+/** Units of a chunk: some 10 µs. */
+const GRAIN = 32;
+
+export const addWasm: WasmOp<AddArgs> = ({ a, b, out, n, scale = 1 }, ctx) =>
+  ctx.parallel({
+    kernel: "add",
+    units: Math.ceil(n / BLOCK),
+    grain: GRAIN,
+    args: [ctx.pointer(a), ctx.pointer(b), ctx.pointer(out), n, scale],
+  });
+
+export const copyWasm: WasmOp<CopyArgs> = ({ src, out, n }, ctx) =>
+  ctx.parallel({
+    kernel: "copy",
+    units: Math.ceil(n / BLOCK),
+    grain: 2 * GRAIN,
+    args: [ctx.pointer(src), ctx.pointer(out), n],
+  });
+
+export const fillWasm: WasmOp<FillArgs> = ({ out, n, value }, ctx) =>
+  ctx.parallel({
+    kernel: "fill",
+    units: Math.ceil(n / BLOCK),
+    grain: 2 * GRAIN,
+    args: [ctx.pointer(out), n, value],
+  });

@@ -1,0 +1,37 @@
+/** CPU bindings of AdamW and of the sums for clipping. */
+import type { WasmOp } from "../wasm/wasm_op.ts";
+import { type AdamwArgs, SUM_CHUNK, type SumSquaresArgs } from "./spec.ts";
+
+/** Elements of a work unit of adamw in wasm.as.ts. */
+const BLOCK = 1024;
+
+export const adamwWasm: WasmOp<AdamwArgs> = (args, ctx) =>
+  ctx.parallel({
+    kernel: "adamw",
+    units: Math.ceil(args.n / BLOCK),
+    grain: 16,
+    args: [
+      ctx.pointer(args.param),
+      ctx.pointer(args.grad),
+      ctx.pointer(args.m),
+      ctx.pointer(args.v),
+      args.n,
+      1 - args.lr * args.weightDecay,
+      args.beta1,
+      1 - args.beta1,
+      args.beta2,
+      1 - args.beta2,
+      args.lr / args.correction1,
+      Math.sqrt(args.correction2),
+      args.eps,
+      args.gradScale,
+    ],
+  });
+
+export const sumSquaresWasm: WasmOp<SumSquaresArgs> = ({ x, partial, n }, ctx) =>
+  ctx.parallel({
+    kernel: "sum_squares",
+    units: Math.ceil(n / SUM_CHUNK),
+    grain: 16,
+    args: [ctx.pointer(x), ctx.pointer(partial), n],
+  });

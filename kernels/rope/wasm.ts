@@ -1,0 +1,22 @@
+/** CPU binding of rotary position embedding. */
+import type { WasmOp } from "../wasm/wasm_op.ts";
+import type { RopeArgs } from "./spec.ts";
+
+/** Elements of a chunk: some 10 µs. */
+const CHUNK = 32_768;
+
+export const ropeWasm: WasmOp<RopeArgs> = (args, ctx) =>
+  ctx.parallel({
+    kernel: "rope",
+    units: args.rows,
+    grain: Math.ceil(CHUNK / (args.heads * args.headDim)),
+    args: [
+      ctx.pointer(args.x),
+      ctx.pointer(args.cos),
+      ctx.pointer(args.sin),
+      ctx.pointer(args.positions),
+      args.heads,
+      args.headDim,
+      args.inverse ? -1 : 1,
+    ],
+  });

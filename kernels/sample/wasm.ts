@@ -1,0 +1,30 @@
+/** CPU binding of sampling. */
+import type { WasmOp } from "../wasm/wasm_op.ts";
+import type { SampleArgs } from "./spec.ts";
+
+/** Logits of a chunk: some 10 µs. */
+const CHUNK = 4096;
+
+export const sampleWasm: WasmOp<SampleArgs> = (args, ctx) => {
+  const padded = Math.ceil(args.vocab / 4) * 16;
+  ctx.parallel({
+    kernel: "sample",
+    units: args.rows,
+    grain: Math.ceil(CHUNK / args.vocab),
+    // Bins, weights and ordered keys (wasm.as.ts).
+    scratchBytes: 2048 + 2 * padded,
+    args: [
+      ctx.pointer(args.logits),
+      ctx.pointer(args.counters),
+      ctx.pointer(args.tokens),
+      ctx.pointer(args.logp),
+      args.vocab,
+      args.seedLow,
+      args.seedHigh,
+      args.temperature,
+      args.topK,
+      args.topP,
+      args.minP,
+    ],
+  });
+};
