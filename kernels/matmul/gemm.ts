@@ -21,8 +21,14 @@ export interface Gemm {
 
 const LANES = 16;
 const TILE_ROWS = 6;
-/** Most steps of k for which a packed panel (64 bytes a step) is held in the first-level cache. */
-const K_BLOCK = 384;
+/**
+ * Most terms that are summed one after the other; block sums are then added. Bounds both the panel
+ * slice (64 bytes a term, to stay in the first-level cache) and the rounding error: a single running
+ * sum of random products exceeds 4·2⁻²⁴·Σ|a·b| once in some 10⁵ elements, two half as long do not.
+ */
+const K_BLOCK = 192;
+/** Products at least this deep are summed in two blocks or more. */
+const SPLIT_FROM = 17;
 /** Bytes of the row block that should stay in the second-level cache. */
 const ROW_BLOCK_BYTES = 512 * 1024;
 const MOST_BLOCK_TILES = 16;
@@ -135,7 +141,7 @@ function blocks(ctx: WasmContext, g: Gemm, spread: Spread, lanes: Lanes): void {
   const mostTiles = Math.max(2, Math.min(MOST_BLOCK_TILES, fitting));
   const rowBlocks = Math.ceil(tiles / mostTiles);
   const blockTiles = Math.ceil(tiles / rowBlocks);
-  const kBlocks = Math.max(1, Math.ceil(k / K_BLOCK));
+  const kBlocks = Math.max(k < SPLIT_FROM ? 1 : 2, Math.ceil(k / K_BLOCK));
   const unitWork = blockTiles * TILE_ROWS * LANES * k;
   ctx.parallel({
     kernel: "matmul_blocks",
