@@ -1,6 +1,6 @@
 /** Sampling on every device: distribution, kept sets, ties, and independence of the batch. */
 import assert from "node:assert/strict";
-import { DEVICES } from "./conformance/devices.ts";
+import { testOnEveryDevice } from "./conformance/devices.ts";
 import {
   checkDraws,
   countersOf,
@@ -10,21 +10,7 @@ import {
   PLAIN,
   type SampleOptions,
 } from "./conformance/sample.ts";
-import type { Device } from "./device.ts";
 import { stream } from "./testing.ts";
-
-function onEveryDevice(sentence: string, check: (device: Device) => Promise<void>): void {
-  for (const { name, create } of DEVICES) {
-    Deno.test(`${sentence} (${name})`, async () => {
-      const device = await create();
-      try {
-        await check(device);
-      } finally {
-        device.close();
-      }
-    });
-  }
-}
 
 const CUTS: readonly SampleOptions[] = [
   PLAIN,
@@ -39,7 +25,7 @@ const CUTS: readonly SampleOptions[] = [
   { temperature: 1.3, topK: 20, topP: 0.8, minP: 0.02 },
 ];
 
-onEveryDevice("a token is the inverse transform of its own uniform number", async (device) => {
+testOnEveryDevice("a token is the inverse transform of its own uniform number", async (device) => {
   for (const options of CUTS) {
     for (const [rows, vocab] of [[1, 1], [2, 2], [3, 7], [7, 63], [2, 1025], [5, 4099]] as const) {
       await checkDraws(device, rows, vocab, options);
@@ -47,7 +33,7 @@ onEveryDevice("a token is the inverse transform of its own uniform number", asyn
   }
 });
 
-onEveryDevice("100 000 draws follow the probabilities", async (device) => {
+testOnEveryDevice("100 000 draws follow the probabilities", async (device) => {
   const draws = 100_000, vocab = 40;
   for (const options of [PLAIN, { temperature: 1.4, topK: 25, topP: 0.9, minP: 0.01 }]) {
     const row = logitsOf("distribution", 1, vocab), p = keptDistribution(row, options);
@@ -78,7 +64,7 @@ onEveryDevice("100 000 draws follow the probabilities", async (device) => {
   }
 });
 
-onEveryDevice("exactly the kept tokens are ever drawn", async (device) => {
+testOnEveryDevice("exactly the kept tokens are ever drawn", async (device) => {
   const vocab = 12, draws = 3000;
   const row = Float32Array.from({ length: vocab }, (_, t) => ((t * 5) % vocab) * 0.25);
   const logits = new Float32Array(draws * vocab);
@@ -92,7 +78,7 @@ onEveryDevice("exactly the kept tokens are ever drawn", async (device) => {
   }
 });
 
-onEveryDevice("ties at a threshold are all kept", async (device) => {
+testOnEveryDevice("ties at a threshold are all kept", async (device) => {
   const row = [1, -2, 1, 1, 0, -1e30], vocab = row.length, draws = 300;
   const logits = Float32Array.from({ length: draws * vocab }, (_, i) => row[i % vocab]!);
   for (const cut of [{ topK: 2 }, { topP: 0.2 }]) {
@@ -102,7 +88,7 @@ onEveryDevice("ties at a threshold are all kept", async (device) => {
   }
 });
 
-onEveryDevice(
+testOnEveryDevice(
   "greedy takes the lowest index of the largest, with its plain logp",
   async (device) => {
     for (const vocab of [1, 2, 3, 17, 64, 65, 1000]) {
@@ -124,7 +110,7 @@ onEveryDevice(
   },
 );
 
-onEveryDevice(
+testOnEveryDevice(
   "logits of one sign, zeros of both signs and negative ones are ordered",
   async (device) => {
     const options = { ...PLAIN, topK: 1 };
@@ -139,7 +125,7 @@ onEveryDevice(
   },
 );
 
-onEveryDevice("a sample does not depend on its place in the batch", async (device) => {
+testOnEveryDevice("a sample does not depend on its place in the batch", async (device) => {
   const rows = 31, vocab = 301, options = { temperature: 0.9, topK: 50, topP: 0.9, minP: 0.001 };
   const logits = logitsOf("order", rows, vocab), counters = countersOf(rows, 1000);
   const together = await drawTokens(device, logits, counters, vocab, options);
@@ -156,7 +142,7 @@ onEveryDevice("a sample does not depend on its place in the batch", async (devic
   }
 });
 
-onEveryDevice("another seed word or counter word gives other draws", async (device) => {
+testOnEveryDevice("another seed word or counter word gives other draws", async (device) => {
   const rows = 64, vocab = 50, logits = new Float32Array(rows * vocab);
   const base = countersOf(rows);
   const { tokens } = await drawTokens(device, logits, base, vocab, PLAIN);

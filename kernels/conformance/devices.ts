@@ -12,15 +12,31 @@ export interface DeviceUnderTest {
 
 export const DEVICES: readonly DeviceUnderTest[] = [
   { name: "reference (f32)", create: () => createReferenceDevice() },
-  { name: "wasm, 1 thread", create: () => createWasmDevice({ threads: 1 }) },
-  {
-    name: "wasm, 2 threads",
-    create: () => createWasmDevice({ threads: 2 }),
-    sameBitsAs: "wasm, 1 thread",
-  },
-  {
-    name: "wasm, 3 threads",
-    create: () => createWasmDevice({ threads: 3 }),
-    sameBitsAs: "wasm, 1 thread",
-  },
+  { name: "wasm, 1 thread", create: () => wasm(1) },
+  { name: "wasm, 2 threads", create: () => wasm(2), sameBitsAs: "wasm, 1 thread" },
+  { name: "wasm, 3 threads", create: () => wasm(3), sameBitsAs: "wasm, 1 thread" },
 ];
+
+/** All threads are up before the first operation: else a short test would run on one. */
+async function wasm(threads: number): Promise<Device> {
+  const device = await createWasmDevice({ threads });
+  await device.ready();
+  return device;
+}
+
+/** One test per device; the device is closed whatever happens. */
+export function testOnEveryDevice(
+  sentence: string,
+  check: (device: Device) => void | Promise<void>,
+): void {
+  for (const { name, create } of DEVICES) {
+    Deno.test(`${sentence} (${name})`, async () => {
+      const device = await create();
+      try {
+        await check(device);
+      } finally {
+        device.close();
+      }
+    });
+  }
+}

@@ -1,0 +1,273 @@
+import assert from "node:assert/strict";
+import { RgxError } from "../core/errors.ts";
+import type { Tensor } from "./device.ts";
+import type { OpName, Ops } from "./ops.ts";
+import { createReferenceDevice } from "./reference/device.ts";
+import { validateOp } from "./validate.ts";
+
+const device = createReferenceDevice();
+const F = (length: number, label = "f") => device.create("float", length, label);
+const U = (length: number, label = "u") => device.create("u32", length, label);
+
+/** One right call of every operation. */
+function rightCalls(): { [K in OpName]: Ops[K] } {
+  const attention = () => ({
+    q: F(3 * 4 * 2),
+    k: F(3 * 2 * 2),
+    v: F(3 * 2 * 2),
+    out: F(3 * 4 * 2),
+    lse: F(3 * 4),
+    segments: U(10),
+    rowSegment: U(3),
+    segmentCount: 2,
+    rows: 3,
+    heads: 4,
+    kvHeads: 2,
+    headDim: 2,
+    scale: 1,
+  });
+  const head = () => ({
+    hidden: F(3 * 2),
+    weight: F(5 * 2),
+    pairStart: U(4),
+    targets: U(2),
+    lse: F(3),
+    entropy: F(3),
+    rows: 3,
+    pairs: 2,
+    vocab: 5,
+    d: 2,
+    temperature: 1,
+  });
+  return {
+    matmul: { a: F(6), b: F(12), out: F(8), m: 2, n: 4, k: 3 },
+    rmsnorm: {
+      ...{ x: F(6), add: F(6), sum: F(6), weight: F(3), out: F(6), rho: F(2) },
+      ...{ rows: 2, d: 3, eps: 1e-5 },
+    },
+    rmsnorm_backward: {
+      ...{ dout: F(6), x: F(6), weight: F(3), rho: F(2), dx: F(6), dweight: F(3) },
+      ...{ rows: 2, d: 3 },
+    },
+    rope: { x: F(16), cos: F(6), sin: F(6), positions: U(2), rows: 2, heads: 2, headDim: 4 },
+    swiglu: { gate: F(5), up: F(5), out: F(5), n: 5 },
+    swiglu_backward: { dout: F(5), gate: F(5), up: F(5), dgate: F(5), dup: F(5), n: 5 },
+    attention: attention(),
+    attention_backward: { ...attention(), dout: F(24), dq: F(24), dk: F(12), dv: F(12) },
+    attention_decode: {
+      ...{ q: F(8), prefixK: F(4), prefixV: F(4), branchK: F(12), branchV: F(12), out: F(8) },
+      ...{ branches: U(4), count: 1, maxNew: 3, heads: 4, kvHeads: 2, headDim: 2, scale: 1 },
+    },
+    gather_rows: { table: F(9), index: U(2), out: F(6), rows: 2, d: 3 },
+    scatter_rows: { src: F(6), index: U(2), table: F(9), rows: 2, d: 3 },
+    scatter_add_rows: {
+      ...{ src: F(9), order: U(3), runs: U(3), target: U(2), table: F(9), runCount: 2, d: 3 },
+    },
+    head: { ...head(), logp: F(2) },
+    head_backward: { ...head(), dlogp: F(2), dentropy: F(3), dhidden: F(6), dweight: F(10) },
+    sample: {
+      ...{ logits: F(10), counters: U(6), tokens: U(2), logp: F(2), rows: 2, vocab: 5 },
+      ...{ seedLow: 0, seedHigh: 0xffffffff, temperature: 1, topK: 0, topP: 1, minP: 0 },
+    },
+    adamw: {
+      ...{ param: F(3), grad: F(3), m: F(3), v: F(3), n: 3, lr: 0.1, beta1: 0.9, beta2: 0.99 },
+      ...{ eps: 1e-8, weightDecay: 0, correction1: 0.1, correction2: 0.01, gradScale: 1 },
+    },
+    sum_squares: { x: F(5000), partial: F(2), n: 5000 },
+    add: { a: F(3), b: F(3), out: F(3), n: 3 },
+    copy: { src: U(3), out: U(3), n: 3 },
+    fill: { out: F(3), n: 3, value: 2 },
+  };
+}
+
+const NAMES = Object.keys(rightCalls()) as OpName[];
+
+/** Arguments whose length depends on indices that the host cannot see. */
+const UNCHECKED: Partial<Record<OpName, readonly string[]>> = {
+  attention_decode: ["prefixK", "prefixV"],
+  scatter_add_rows: ["src", "order"],
+};
+
+function refused(op: OpName, args: unknown, pattern: RegExp): void {
+  assert.throws(
+    () => validateOp(op, args as Ops[OpName]),
+    (error: Error) => {
+      assert.ok(error instanceof RgxError, `${op}: ${error}`);
+      assert.match(error.message, pattern);
+      return true;
+    },
+  );
+}
+
+const isTensor = (value: unknown): value is Tensor => typeof value === "object" && value !== null;
+
+Deno.test("a right call of every operation is accepted", () => {
+  const calls = rightCalls();
+  for (const op of NAMES) validateOp(op, calls[op]);
+});
+
+Deno.test("a tensor that is too short is named with what was found and expected", () => {
+  for (const op of NAMES) {
+    const args = rightCalls()[op] as unknown as Record<string, unknown>;
+    for (const [name, value] of Object.entries(args)) {
+      if (!isTensor(value) || UNCHECKED[op]?.includes(name)) continue;
+      // One row less than any size that the shapes of this call can give.
+      const short = device.create(value.dtype, 0, "short one");
+      const pattern = new RegExp(
+        `^${op}: ${name} is "short one" with 0 elements, expected at least`,
+      );
+      refused(op, { ...args, [name]: short }, pattern);
+    }
+  }
+  const { matmul } = rightCalls();
+  refused("matmul", { ...matmul, m: 3 }, /^matmul: a is "f" with 6 elements, expected at least 9$/);
+});
+
+Deno.test("a tensor of the wrong type is refused", () => {
+  for (const op of NAMES) {
+    const args = rightCalls()[op] as unknown as Record<string, unknown>;
+    for (const [name, value] of Object.entries(args)) {
+      if (!isTensor(value) || op === "copy" && name === "src") continue;
+      const other = device.create(value.dtype === "u32" ? "float" : "u32", value.length, "other");
+      refused(op, { ...args, [name]: other }, new RegExp(`^${op}: ${name} .*expected type`));
+    }
+  }
+});
+
+Deno.test("a missing tensor is refused", () => {
+  const { matmul } = rightCalls();
+  refused("matmul", { ...matmul, b: undefined }, /^matmul: b is undefined, expected a tensor/);
+});
+
+Deno.test("sizes are non-negative integers", () => {
+  const sizes =
+    /^(m|n|k|rows|d|heads|kvHeads|headDim|segmentCount|count|maxNew|runCount|pairs|vocab|topK)$/;
+  for (const op of NAMES) {
+    const args = rightCalls()[op] as unknown as Record<string, unknown>;
+    for (const name of Object.keys(args)) {
+      if (!sizes.test(name) || isTensor(args[name])) continue;
+      for (const wrong of [-1, 1.5, NaN, Infinity]) {
+        refused(
+          op,
+          { ...args, [name]: wrong },
+          new RegExp(`^${op}: ${name} is ${wrong}, expected a `),
+        );
+      }
+    }
+  }
+});
+
+Deno.test("an output may not lie in the memory of another argument", () => {
+  /** Outputs per operation that may be an input, with it. */
+  const allowed: Record<string, readonly string[]> = {
+    rmsnorm: ["sum x"],
+    swiglu: ["out gate", "out up"],
+    swiglu_backward: ["dgate gate", "dup up"],
+    add: ["out a", "out b"],
+  };
+  const outputs: { [K in OpName]: readonly string[] } = {
+    matmul: ["out"],
+    rmsnorm: ["sum", "out", "rho"],
+    rmsnorm_backward: ["dx", "dweight"],
+    rope: ["x"],
+    swiglu: ["out"],
+    swiglu_backward: ["dgate", "dup"],
+    attention: ["out", "lse"],
+    attention_backward: ["dq", "dk", "dv"],
+    attention_decode: ["out"],
+    gather_rows: ["out"],
+    scatter_rows: ["table"],
+    scatter_add_rows: ["table"],
+    head: ["logp", "lse", "entropy"],
+    head_backward: ["dhidden", "dweight"],
+    sample: ["tokens", "logp"],
+    adamw: ["param", "m", "v"],
+    sum_squares: ["partial"],
+    add: ["out"],
+    copy: ["out"],
+    fill: ["out"],
+  };
+  for (const op of NAMES) {
+    for (const output of outputs[op]) {
+      for (const [name, value] of Object.entries(rightCalls()[op])) {
+        if (name === output || !isTensor(value) || UNCHECKED[op]?.includes(name)) continue;
+        const args = rightCalls()[op] as unknown as Record<string, Tensor>;
+        if (args[output]!.dtype !== value.dtype) continue;
+        const shared = device.create(value.dtype, 6000, "shared");
+        const both = { ...args, [name]: shared, [output]: shared };
+        if (allowed[op]?.includes(`${output} ${name}`)) {
+          validateOp(op, both as unknown as Ops[OpName]);
+          const shifted = {
+            ...args,
+            [name]: shared.view(0, 200),
+            [output]: shared.view(64, 200),
+            n: 70,
+          };
+          if ("n" in args) refused(op, { ...longer(shifted) }, /expected only exactly/);
+        } else {
+          refused(op, both, new RegExp(`^${op}: .*shared.*expected (memory|only)`));
+        }
+      }
+    }
+  }
+});
+
+/** Tensors of a call with n made long enough for n = 70. */
+function longer(args: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(args).map(([name, value]) => [
+      name,
+      isTensor(value) && value.length < 70 ? device.create(value.dtype, 70, name) : value,
+    ]),
+  );
+}
+
+Deno.test("inputs may share memory, and outputs may be neighbours", () => {
+  const whole = F(256, "whole");
+  validateOp("matmul", { a: whole, b: whole, out: F(4), m: 2, n: 2, k: 2 });
+  validateOp("copy", { src: whole.view(0, 64), out: whole.view(64, 64), n: 64 });
+  // Only the elements in use count, not the length of the tensor.
+  validateOp("copy", { src: whole, out: whole.view(64, 64), n: 64 });
+});
+
+Deno.test("head sizes must fit together", () => {
+  const calls = rightCalls();
+  for (const op of ["attention", "attention_backward", "attention_decode"] as const) {
+    refused(op, { ...calls[op], kvHeads: 3 }, /heads is 4, expected a multiple of kvHeads \(3\)/);
+    refused(op, { ...calls[op], headDim: 1 }, /headDim is 1, expected an even number/);
+    refused(op, { ...calls[op], kvHeads: 0 }, /kvHeads is 0, expected a positive integer/);
+    refused(op, { ...calls[op], scale: NaN }, /scale is NaN, expected a finite number/);
+  }
+  refused("rope", { ...calls.rope, headDim: 3 }, /rope: headDim is 3, expected an even number/);
+  refused("attention", { ...calls.attention, segmentCount: 0 }, /segmentCount is 0/);
+});
+
+Deno.test("options out of range are refused", () => {
+  const { sample, head, rmsnorm, adamw, matmul, fill } = rightCalls();
+  refused("sample", { ...sample, temperature: -1 }, /sample: temperature is -1, expected/);
+  refused("sample", { ...sample, topP: 0 }, /sample: topP is 0, expected 0 < topP ≤ 1/);
+  refused("sample", { ...sample, topP: 1.1 }, /topP is 1.1/);
+  refused("sample", { ...sample, minP: 2 }, /minP is 2/);
+  refused("sample", { ...sample, seedLow: 2 ** 32 }, /seedLow is 4294967296/);
+  refused("sample", { ...sample, seedHigh: -1 }, /seedHigh is -1/);
+  refused("head", { ...head, temperature: 0 }, /head: temperature is 0, expected/);
+  refused("adamw", { ...adamw, lr: NaN }, /adamw: lr is NaN/);
+  refused("adamw", { ...adamw, correction1: 0 }, /adamw: correction1 is 0/);
+  refused("matmul", { ...matmul, alpha: Infinity }, /matmul: alpha is Infinity/);
+  refused("fill", { ...fill, value: undefined }, /fill: value is undefined/);
+  const { sum: _, ...withoutSum } = rmsnorm;
+  refused("rmsnorm", withoutSum, /rmsnorm: add is given alone, expected add and sum together/);
+});
+
+Deno.test("an unknown operation is refused", () => {
+  refused("multiply" as OpName, {}, /unknown operation "multiply"/);
+});
+
+Deno.test("checking an operation costs a few microseconds", () => {
+  const args = rightCalls().attention_backward;
+  for (let i = 0; i < 2000; i++) validateOp("attention_backward", args);
+  const start = performance.now(), count = 5000;
+  for (let i = 0; i < count; i++) validateOp("attention_backward", args);
+  const each = (performance.now() - start) / count * 1000;
+  assert.ok(each < 50, `${each} µs`);
+});
