@@ -3,6 +3,7 @@
  * golden models of the shared material. Not part of the program.
  */
 import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { createWasmDevice } from "../kernels/wasm/device.ts";
 import type { Device } from "../kernels/device.ts";
 import { LlamaModel, type LlamaOptions } from "./llama.ts";
 import { initWeights } from "./init.ts";
@@ -62,4 +63,31 @@ export async function gradients(model: LlamaModel): Promise<Map<string, Float64A
     result.set(name, Float64Array.from(await model.device.read(grad!)));
   }
   return result;
+}
+
+const SHARED = new URL("../../shared/", import.meta.url);
+
+/** A folder of the shared test material, or null (said aloud) where there is none. */
+export function sharedFolder(path: string): string | null {
+  const folder = new URL(path, SHARED).pathname;
+  try {
+    Deno.statSync(folder);
+    return folder;
+  } catch {
+    console.warn(`skipped: the shared material ${path} is not here`);
+    return null;
+  }
+}
+
+/** Runs on the float64 reference and on the CPU device, each closed afterwards. */
+export async function onEachDevice(
+  work: (device: Device, exact: boolean) => Promise<void>,
+): Promise<void> {
+  await withReference((device) => work(device, true));
+  const device = await createWasmDevice({ threads: 2 });
+  try {
+    await work(device, false);
+  } finally {
+    device.close();
+  }
 }

@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { Interrupted, RgxError } from "../core/errors.ts";
+import { assertWithin } from "../kernels/testing.ts";
+import type { GeneratorLimits } from "./generate.ts";
+import type { LlamaModel } from "./llama.ts";
+import { onEachDevice, randomModel, tinyConfig, withReference } from "./testing.ts";
+import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
+
+const lora = { r: 3, alpha: 6, targetModules: "all-linear" } as const;
+const requests: GenerateRequest[] = [
+  { promptId: 10, promptIds: [1, 2, 3, 4], n: 5 },
+  { promptId: 11, promptIds: [5], n: 3 },
+  { promptId: 2 ** 33 + 1, promptIds: [1, 2, 3, 4], n: 1 },
+];
+const options: GenerateOptions = {
+  maxNewTokens: 9,
+  temperature: 0.9,
+  seed: 77,
+  eosIds: [3, 8],
+};
+const MODELS = [
+  ["a base model", { trainable: "none" }],
+  ["an adapter", { trainable: "lora", lora }],
+] as const;
+
+/** Log-probabilities of completions by the scoring forward. */
+async function scored(
+  model: LlamaModel,
+  asked: readonly GenerateRequest[],
+  completions: readonly Completion[][],
+  temperature: number,
+): Promise<ArrayLike<number>> {
+  const groups = asked.map(({ promptIds }, r) => ({
+    promptIds,
+    branches: completions[r]!.map((c) => c.ids),
+  }));
+  return (await model.forward(groups, { temperature, train: false })).logp;
+}
+
+const flat = (completions: Completion[][]) => completions.flat().flatMap((c) => c.logprobs);
+
+for (const [kind, how] of MODELS) {
+  Deno.test(`sampler and policy agree on log-probabilities, ${kind}`, () =>
+    onEachDevice(async (device, exact) => {
+      const model = await randomModel(device, tinyConfig(true), how);
+      for (const temperature of [0.9, 0]) {
+        for (const filter of [{}, { topK: 4 }, { topP: 0.7, minP: 0.05 }]) {
+          const completions = await model.generate(requests, {
+            ...options,
+            ...filter,
+            temperature,
+          });
+          const expected = await scored(model, requests, completions, temperature || 1);
+          const bound = exact ? 1e-12 : 1e-5;
+          assertWithin(flat(completions), expected, bound, `temperature ${temperature}`);
+        }
+      }
+    }));
+
+  Deno.test(`a sample does not depend on its batch, waves, compaction or looks, ${kind}`, () =>
+    withReference(async (device) => {
+      const model = await randomModel(device, tinyConfig(false), how);
+      const together = await model.generate(requests, options);
+      const lengths = together.flat().map((c) => c.ids.length);
+      assert.ok(new Set(lengths).size > 2, `branches must end at different steps: ${lengths}`);
+
+      for (const [r, request] of requests.entries()) {
+        for (let b = 0; b < request.n; b++) {
+          const alone = await model.generate([{ ...request, n: 1, firstBranch: b }], options);
+          assert.deepEqual(alone, [[together[r]![b]]], `request ${r}, branch ${b}`);
+        }
+      }
+      const ways: Partial<GeneratorLimits>[] = [
+        { stepsPerRead: 4 },
+        { stepsPerRead: 100 },
+        { waveBytes: 1 },
+        { waveBytes: 20_000, stepsPerRead: 2 },
+      ];
+      for (const limits of ways) {
+        assert.deepEqual(await model.generate(requests, options, limits), together);
+      }
+      const reversed = await model.generate(requests.toReversed(), options);
+      assert.deepEqual(reversed.toReversed(), together);
+      assert.notDeepEqual(await model.generate(requests, { ...options, seed: 78 }), together);
+    }));
+}
+
+Deno.test("a completion ends with the first end token, which is kept, or at its limit", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const completions = (await model.generate(requests, options)).flat();
+    for (const { ids, logprobs, finishReason } of completions) {
+      assert.equal(ids.length, logprobs.length);
+      const first = ids.findIndex((id) => options.eosIds.includes(id));
+      if (finishReason === "stop") assert.equal(first, ids.length - 1);
+      else assert.deepEqual([first, ids.length], [-1, options.maxNewTokens]);
+    }
+    assert.deepEqual(new Set(completions.map((c) => c.finishReason)), new Set(["stop", "length"]));
+    const endless = await model.generate(requests, { ...options, eosIds: [] });
+    assert.deepEqual(endless.flat().map((c) => c.ids.length), Array(9).fill(9));
+  }));
+
+Deno.test("a long prompt leaves fewer tokens than asked for, and its neighbours keep theirs", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const long = Array.from({ length: 29 }, (_, i) => i % 19);
+    const asked = [
+      { promptId: 0, promptIds: long, n: 2 },
+      { promptId: 1, promptIds: [1, 2], n: 2 },
+    ];
+    for (const stepsPerRead of [1, 5]) {
+      const completions = await model.generate(asked, { ...options, eosIds: [] }, { stepsPerRead });
+      assert.deepEqual(completions.flat().map((c) => c.ids.length), [3, 3, 9, 9]);
+      const expected = await scored(model, asked, completions, options.temperature);
+      assertWithin(flat(completions), expected, 1e-12, "log-probabilities");
+    }
+  }));
+
+Deno.test("nothing asked for gives nothing; one token needs no cache", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    assert.deepEqual(await model.generate([], options), []);
+    assert.deepEqual(await model.generate([{ promptId: 0, promptIds: [1], n: 0 }], options), [[]]);
+    const one = await model.generate(requests, { ...options, maxNewTokens: 1 });
+    const many = await model.generate(requests, options);
+    assert.deepEqual(one.flat().map((c) => c.ids[0]), many.flat().map((c) => c.ids[0]));
+  }));
+
+Deno.test("the adapter can be switched off while generating", () =>
+  withReference(async (device) => {
+    const base = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });
+    const expected = await base.generate(requests, options);
+    assert.deepEqual(await model.generate(requests, { ...options, adapter: false }), expected);
+    assert.notDeepEqual(await model.generate(requests, options), expected);
+  }));
+
+Deno.test("generation is interrupted on request, and can be asked again", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const expected = await model.generate(requests, options);
+    let looks = 0;
+    const interrupted = model.generate(requests, { ...options, shouldStop: () => ++looks === 3 });
+    await assert.rejects(interrupted, (e) => e instanceof Interrupted && e.exitCode === 75);
+    assert.deepEqual(await model.generate(requests, options), expected);
+  }));
+
+Deno.test("generation's memory is reused from call to call", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });
+    await model.generate(requests, { ...options, eosIds: [] });
+    const { allocatedBytes } = device;
+    device.resetPeak();
+    for (let seed = 0; seed < 4; seed++) {
+      await model.generate(requests.slice(seed % 2), { ...options, seed });
+    }
+    assert.equal(device.peakBytes, allocatedBytes);
+    model.dispose();
+    assert.equal(device.allocatedBytes, 0);
+  }));
+
+Deno.test("impossible requests for generation are explained", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const refused = async (
+      request: Partial<GenerateRequest>,
+      change: Partial<GenerateOptions>,
+      text: RegExp,
+    ) => {
+      const asked = [{ ...requests[0]!, ...request }];
+      await assert.rejects(
+        () => model.generate(asked, { ...options, ...change }),
+        (e) => e instanceof RgxError && text.test(e.message),
+      );
+    };
+    await refused({}, { maxNewTokens: 0 }, /maxNewTokens is 0/);
+    await refused({}, { temperature: -1 }, /temperature is -1/);
+    await refused({}, { topP: 0 }, /topP is 0/);
+    await refused({}, { topK: 1.5 }, /topK is 1.5/);
+    await refused({}, { minP: 1 }, /minP is 1/);
+    await refused({ promptIds: [] }, {}, /prompt is empty/);
+    await refused({ n: 4097 }, {}, /branches 0 … 4096/);
+    await refused({ promptIds: Array(32).fill(1) }, {}, /32 tokens and leaves no room/);
+  }));
