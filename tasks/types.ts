@@ -32,6 +32,9 @@ export interface ParamSpec {
   nullable?: boolean;
   /** Allowed values of a string (or of the elements of a string[]). */
   values?: readonly string[];
+  /** Smallest and largest allowed number (or element of a number list), both inclusive. */
+  min?: number;
+  max?: number;
   description: string;
 }
 
@@ -51,7 +54,8 @@ export interface Generated {
   question: string;
   answer: string | null;
   metadata: Record<string, unknown>;
-  difficulty: Record<string, unknown>;
+  /** The ranges and values that set the difficulty; a plain number only where the field has one (gsm_symbolic). */
+  difficulty: Record<string, unknown> | number;
 }
 
 /** A complete parameter set of one task; `C` is the task's own interface. */
@@ -63,8 +67,13 @@ export interface Task<C extends object = Record<string, ParamValue>> {
   /** The scoring rule in words, for `rgx tasks show`. */
   scoring: string;
   params: { readonly [K in keyof C]: ParamSpec };
-  /** Constraint violations, each naming the field(s) and the values found; empty when valid. */
-  validate(config: C): string[];
+  /** Entries of a data set whose size is not given (500). */
+  defaultSize?: number;
+  /**
+   * Constraint violations beyond what the registry checks by itself (type, `min`, `max`, `values`, and
+   * `min_x ≤ max_x` of every such pair); each begins with `field: ` and names the values found.
+   */
+  validate?(config: C): string[];
   /** Entry `index`: a pure function of its arguments. */
   generate(random: RandomStream, config: C, index: number): Generated;
   /** Score in [0, 1] of a non-blank answer. Must not throw and must not need more than the entry. */

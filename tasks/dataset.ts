@@ -1,0 +1,88 @@
+/**
+ * A data set: the entries of one task for one configuration, seed and split, made when they are asked for.
+ * Entry i is a pure function of (task, parameters, seed, split, i): it does not depend on the size, on
+ * what was generated before, or on the clock. Splits draw from disjoint key spaces.
+ */
+import { UsageError } from "../core/errors.ts";
+import { RandomStream, SPLIT, type Split } from "../core/philox.ts";
+import { getTask, resolveTaskConfig } from "./registry.ts";
+import { scoreTaskAnswer } from "./score_answer.ts";
+import type { Entry, ParamValue, ScorableEntry, Task } from "./types.ts";
+
+export interface DatasetOptions {
+  /** Number of entries of an iteration (the task's default, usually 500); later indices are valid too. */
+  size?: number;
+  /** Non-negative integer; null or missing: drawn once and recorded in `config.seed`. */
+  seed?: number | null;
+  split?: Split;
+  /** The task's own parameters. */
+  [param: string]: unknown;
+}
+
+/** A generated data set; iterate over it, or ask for any index ≥ 0. */
+export class Dataset implements Iterable<Entry> {
+  readonly name: string;
+  readonly length: number;
+  readonly split: Split;
+  /** The task's parameters, all of them, with `seed` and `size`. */
+  readonly config: Readonly<Record<string, ParamValue>>;
+  readonly #task: Task;
+  readonly #params: Record<string, ParamValue>;
+  readonly #seed: number;
+
+  constructor(name: string, options: DatasetOptions = {}) {
+    const { size, seed, split = "train", ...params } = options;
+    this.#task = getTask(name);
+    this.#params = resolveTaskConfig(name, params);
+    this.name = name;
+    this.length = size ?? this.#task.defaultSize ?? 500;
+    if (!Number.isSafeInteger(this.length) || this.length < 1) {
+      throw new UsageError(`task ${name}: size: must be an integer of at least 1, found ${size}`);
+    }
+    this.#seed = seed ?? crypto.getRandomValues(new Uint32Array(1))[0]!;
+    if (!Number.isSafeInteger(this.#seed) || this.#seed < 0) {
+      throw new UsageError(`task ${name}: seed: must be an integer of at least 0, found ${seed}`);
+    }
+    if (!Object.hasOwn(SPLIT, split)) {
+      throw new UsageError(
+        `task ${name}: split: must be one of ${Object.keys(SPLIT).join(", ")}; found "${split}"`,
+      );
+    }
+    this.split = split;
+    this.config = { ...this.#params, seed: this.#seed, size: this.length };
+  }
+
+  /** Entry `index` ≥ 0, also beyond `length`. */
+  entry(index: number): Entry {
+    if (!Number.isSafeInteger(index) || index < 0) {
+      throw new UsageError(
+        `task ${this.name}: an entry's index is an integer of at least 0, found ${index}`,
+      );
+    }
+    const random = RandomStream.forTask(this.#seed, this.split, this.name, index);
+    const { question, answer, metadata, difficulty } = this.#task.generate(
+      random,
+      this.#params,
+      index,
+    );
+    return {
+      question,
+      answer,
+      metadata: { source_dataset: this.name, source_index: index, ...metadata, difficulty },
+    };
+  }
+
+  *[Symbol.iterator](): IterableIterator<Entry> {
+    for (let index = 0; index < this.length; index++) yield this.entry(index);
+  }
+
+  /** Score in [0, 1] of an answer to an entry of this task. */
+  scoreAnswer(answer: string | null, entry: ScorableEntry): number {
+    return scoreTaskAnswer(this.name, answer, entry);
+  }
+}
+
+/** The data set of a task; throws UsageError for an unknown task, field or value. */
+export function createDataset(name: string, options: DatasetOptions = {}): Dataset {
+  return new Dataset(name, options);
+}

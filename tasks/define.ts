@@ -1,0 +1,76 @@
+/**
+ * What a task file is written with: `defineTask` and short builders for parameters and curriculum
+ * attributes. The type of a task's configuration follows from its parameters, so a field is declared once.
+ *
+ *     export default defineTask({
+ *       name: "chain_sum",
+ *       …
+ *       params: { min_terms: int(2, "fewest terms", { min: 1 }), … },
+ *       generate(random, config) { … config.min_terms is a number … },
+ *       score: decimalScore,
+ *     });
+ *
+ * and one line in `all.ts`.
+ */
+import type { CurriculumAttribute, ParamSpec, ParamValue, Task } from "./types.ts";
+
+/** A parameter whose default tells the type of its values. */
+export interface Param<T extends ParamValue> extends ParamSpec {
+  default: T;
+}
+
+/** The configuration that belongs to a set of parameters. */
+export type ConfigOf<P extends Record<string, ParamSpec>> = {
+  [K in keyof P]: P[K]["default"];
+};
+
+interface Bounds {
+  min?: number;
+  max?: number;
+}
+
+export function int(value: number, description: string, bounds: Bounds = {}): Param<number> {
+  return { type: "int", default: value, description, ...bounds };
+}
+
+export function float(value: number, description: string, bounds: Bounds = {}): Param<number> {
+  return { type: "float", default: value, description, ...bounds };
+}
+
+export function bool(value: boolean, description: string): Param<boolean> {
+  return { type: "bool", default: value, description };
+}
+
+export function text(
+  value: string,
+  description: string,
+  values?: readonly string[],
+): Param<string> {
+  return { type: "string", default: value, description, ...(values && { values }) };
+}
+
+export function texts(
+  value: string[],
+  description: string,
+  values?: readonly string[],
+): Param<string[]> {
+  return { type: "string[]", default: value, description, ...(values && { values }) };
+}
+
+/** An attribute whose level sets the lower and the upper end of a range. */
+export function rangeAttribute(
+  name: string,
+  [lowerField, upperField]: readonly [string, string],
+  levels: readonly number[],
+  description: string,
+  options: { ensureInterval?: boolean } = {},
+): CurriculumAttribute {
+  return { name, lowerField, upperField, levels, description, ...options };
+}
+
+/** A complete task; the result's type no longer shows the configuration, so all tasks fit one registry. */
+export function defineTask<P extends Record<string, ParamSpec>>(
+  task: Omit<Task<ConfigOf<P>>, "params"> & { params: P },
+): Task {
+  return task as unknown as Task;
+}

@@ -1,0 +1,268 @@
+/**
+ * Every registered task against the recorded behaviour of reasoning-gym: scores, parameters, metadata,
+ * curricula. A new task is covered without a change here.
+ */
+import assert from "node:assert/strict";
+import { checkParams } from "./params.ts";
+import { configAtLevels, type CurriculumMode, globalLevels } from "./curriculum.ts";
+import { createDataset } from "./dataset.ts";
+import { getTask, taskNames, validateTaskConfig } from "./registry.ts";
+import { scoreTaskAnswer } from "./score_answer.ts";
+import { exists, haveShared, readJson, readJsonLines } from "./test_data.ts";
+import type { Entry, ParamValue, ScorableEntry } from "./types.ts";
+
+const ignore = !haveShared;
+
+interface Case {
+  where: string;
+  kind: string | undefined;
+  answer: string | null;
+  entry: ScorableEntry;
+  golden: number | "error";
+}
+
+interface ItemRow extends Entry {
+  checks: { kind: string; answer: string | null; score?: number; error?: string }[];
+}
+
+interface CaseRow {
+  entry: ScorableEntry;
+  answer: string | null;
+  score: number;
+}
+
+interface Deviation {
+  file: string;
+  line: number;
+  kind?: string;
+  answer: string | null;
+  golden: number | "error";
+  right: number;
+}
+
+function casesOf(name: string): Case[] {
+  const cases: Case[] = [];
+  if (exists(`golden/items/${name}.jsonl`)) {
+    readJsonLines<ItemRow>(`golden/items/${name}.jsonl`).forEach((row, i) => {
+      for (const { kind, answer, score } of row.checks) {
+        const where = `items/${name}.jsonl:${i + 1}`;
+        cases.push({ where, kind, answer, entry: row, golden: score ?? "error" });
+      }
+    });
+  }
+  for (const folder of ["scorer-cases", "model-answers"]) {
+    if (!exists(`golden/${folder}/${name}.jsonl`)) continue;
+    readJsonLines<CaseRow>(`golden/${folder}/${name}.jsonl`).forEach((row, i) => {
+      const where = `${folder}/${name}.jsonl:${i + 1}`;
+      cases.push({
+        where,
+        kind: undefined,
+        answer: row.answer,
+        entry: row.entry,
+        golden: row.score,
+      });
+    });
+  }
+  return cases;
+}
+
+Deno.test({
+  name: "every recorded answer gets the recorded score, but for the listed deviations",
+  ignore,
+  fn() {
+    const deviations = readJson<Deviation[]>("reference/golden-deviations.json");
+    const key = (where: string, kind: string | undefined, answer: string | null) =>
+      JSON.stringify([where, kind ?? null, answer]);
+    const right = new Map(
+      deviations.map((d) => [key(`${d.file}:${d.line}`, d.kind, d.answer), d]),
+    );
+    let compared = 0;
+    for (const name of taskNames()) {
+      const unused = new Set(
+        deviations.filter((d) => d.file.endsWith(`/${name}.jsonl`))
+          .map((d) => key(`${d.file}:${d.line}`, d.kind, d.answer)),
+      );
+      for (const { where, kind, answer, entry, golden } of casesOf(name)) {
+        const score = scoreTaskAnswer(name, answer, entry);
+        const exception = right.get(key(where, kind, answer));
+        const expected = exception?.right ?? golden;
+        const label = `${where} ${kind ?? ""} ${JSON.stringify(answer)}`;
+        assert.ok(
+          typeof expected === "number" && Math.abs(score - expected) <= 1e-9,
+          `${label}: score ${score}, expected ${expected}`,
+        );
+        if (exception) {
+          unused.delete(key(where, kind, answer));
+          assert.ok(
+            golden === "error" || Math.abs(score - golden) > 1e-9,
+            `${label}: a listed deviation no longer deviates`,
+          );
+        }
+        compared++;
+      }
+      assert.deepEqual([...unused], [], `${name}: listed deviations without a case`);
+    }
+    assert.ok(compared > 700, `only ${compared} cases compared`);
+  },
+});
+
+/** The JSON type names of tasks.json; the integer 3 is also a float. */
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) {
+    const elements = [...new Set(value.map(typeOf))].sort();
+    return `list<${elements.join("|")}>`;
+  }
+  if (value === null) return "null";
+  if (typeof value === "number") return Number.isInteger(value) ? "int" : "float";
+  return ({ string: "str", boolean: "bool", object: "object" } as Record<string, string>)[
+    typeof value
+  ]!;
+}
+
+/** Whether a type is one of the expected ones, reading int where JSON cannot tell it from float. */
+function fits(type: string, expected: string[]): boolean {
+  const loose = expected.map((name) => name.replaceAll("float", "int"));
+  return loose.includes(type.replaceAll("float", "int"));
+}
+
+interface TaskFacts {
+  category: string;
+  fields: {
+    name: string;
+    type: string;
+    default: ParamValue;
+    nullable: boolean;
+    values?: string[];
+  }[];
+  metadata: { key: string; types: string[]; always: boolean }[];
+  difficulty: Record<string, string[]>;
+  curriculum: {
+    name: string;
+    levels: ParamValue[];
+    fields: string[];
+    ensure_interval?: boolean;
+  }[] | null;
+}
+
+const PARAM_TYPES: Record<string, string> = {
+  str: "string",
+  enum: "string",
+  "list<str>": "string[]",
+};
+
+Deno.test({
+  name: "categories, parameters, defaults and curriculum attributes are the documented ones",
+  ignore,
+  fn() {
+    const facts = readJson<Record<string, TaskFacts>>("reference/tasks.json");
+    for (const name of taskNames()) {
+      const task = getTask(name), expected = facts[name]!;
+      assert.equal(task.category, expected.category, name);
+      const own = expected.fields.filter(({ name }) => name !== "seed" && name !== "size");
+      assert.deepEqual(Object.keys(task.params).sort(), own.map((f) => f.name).sort(), name);
+      for (const field of own) {
+        const spec = task.params[field.name]!;
+        assert.deepEqual(spec.default, field.default, `${name}.${field.name}`);
+        assert.equal(spec.nullable ?? false, field.nullable, `${name}.${field.name}`);
+        assert.equal(spec.type, PARAM_TYPES[field.type] ?? field.type, `${name}.${field.name}`);
+        if (field.values) assert.deepEqual([...spec.values!].sort(), field.values.toSorted());
+      }
+      const size = expected.fields.find((field) => field.name === "size")?.default ?? 500;
+      assert.equal(createDataset(name, { seed: 1 }).length, size, name);
+      assert.deepEqual(
+        task.curriculum?.map((a) => ({
+          name: a.name,
+          levels: a.levels,
+          fields: a.field === undefined ? [a.lowerField, a.upperField] : [a.field],
+          ensure_interval: a.ensureInterval ?? false,
+        })) ?? null,
+        expected.curriculum?.map((a) => ({
+          name: a.name,
+          levels: a.levels,
+          fields: a.fields,
+          ensure_interval: a.ensure_interval ?? false,
+        })) ?? null,
+        name,
+      );
+    }
+  },
+});
+
+Deno.test({
+  name: "metadata have the documented keys and types",
+  ignore,
+  fn() {
+    const facts = readJson<Record<string, TaskFacts>>("reference/tasks.json");
+    for (const name of taskNames()) {
+      const { metadata, difficulty } = facts[name]!;
+      const dataset = createDataset(name, { seed: 11, size: 50 });
+      for (const entry of dataset) {
+        const keys = Object.keys(entry.metadata);
+        for (const key of keys) {
+          assert.ok(metadata.some((m) => m.key === key), `${name}: unknown metadata key ${key}`);
+        }
+        for (const { key, types, always } of metadata) {
+          if (!keys.includes(key)) {
+            assert.ok(!always, `${name}: metadata key ${key} is missing`);
+          } else {
+            const type = typeOf(entry.metadata[key]);
+            assert.ok(fits(type, types), `${name}.${key}: ${type}, expected ${types}`);
+          }
+        }
+        const own = entry.metadata["difficulty"];
+        if ("(scalar)" in difficulty) {
+          assert.equal(typeof own, "number", name);
+          continue;
+        }
+        assert.deepEqual(Object.keys(own as object).sort(), Object.keys(difficulty).sort(), name);
+        for (const [key, value] of Object.entries(own as object)) {
+          assert.ok(fits(typeOf(value), difficulty[key]!), `${name}: difficulty.${key}`);
+        }
+      }
+    }
+  },
+});
+
+interface Curricula {
+  configs: Record<string, { level: number; config: Record<string, ParamValue>; valid: unknown }[]>;
+}
+
+Deno.test({
+  name: "every curriculum level gives the recorded configuration in all three modes",
+  ignore,
+  fn() {
+    const golden = readJson<Record<string, Curricula>>("golden/core/curricula.json");
+    for (const name of taskNames()) {
+      const task = getTask(name);
+      if (task.curriculum === undefined) {
+        assert.ok(!(name in golden), name);
+        continue;
+      }
+      for (const [modeText, rows] of Object.entries(golden[name]!.configs)) {
+        const mode = modeText.replace(/\(.*/, "") as CurriculumMode;
+        for (const { level, config: expected, valid } of rows) {
+          const { config, clamped } = configAtLevels(name, globalLevels(name, level), { mode });
+          const label = `${name} ${modeText} level ${level}`;
+          assert.deepEqual(validateTaskConfig(name, config), [], label);
+          if (valid === true) assert.deepEqual(config, expected, label);
+          else assert.ok(clamped.length > 0, `${label} is not valid upstream and was not clamped`);
+        }
+      }
+    }
+  },
+});
+
+Deno.test({
+  name: "the recorded configurations of the items are accepted",
+  ignore,
+  fn() {
+    for (const name of taskNames()) {
+      const [row] = readJsonLines<{ config: Record<string, ParamValue> }>(
+        `golden/items/${name}.jsonl`,
+      );
+      const { seed: _seed, size: _size, ...config } = row!.config;
+      assert.deepEqual(checkParams(`task ${name}`, getTask(name).params, config), []);
+      assert.deepEqual(validateTaskConfig(name, config), []);
+    }
+  },
+});

@@ -1,0 +1,117 @@
+/**
+ * Checks of named parameters against their declarations, for tasks and rewards: unknown fields, types,
+ * bounds, allowed values, and `min_x ≤ max_x` for every pair named so. Every message begins with the
+ * field (`min_terms: …`), so that a reader of configuration files can point at its line.
+ */
+import { didYouMean } from "../core/suggest.ts";
+import type { ParamSpec, ParamValue } from "./types.ts";
+
+type Specs = Readonly<Record<string, ParamSpec>>;
+
+/** All that is wrong with `values`; `owner` is what has these parameters, for example "task chain_sum". */
+export function checkParams(
+  owner: string,
+  specs: Specs,
+  values: Readonly<Record<string, unknown>>,
+): string[] {
+  const errors: string[] = [];
+  for (const [field, value] of Object.entries(values)) {
+    if (!Object.hasOwn(specs, field)) {
+      errors.push(unknownField(owner, field, Object.keys(specs)));
+    } else errors.push(...checkValue(field, specs[field]!, value));
+  }
+  if (errors.length === 0) errors.push(...checkPairs(specs, values));
+  return errors;
+}
+
+/** The values with the defaults of the missing ones; deep copies, in the order of the declarations. */
+export function withDefaults(
+  specs: Specs,
+  values: Readonly<Record<string, unknown>>,
+): Record<string, ParamValue> {
+  const result: Record<string, ParamValue> = {};
+  for (const [field, spec] of Object.entries(specs)) {
+    const value = values[field];
+    result[field] = structuredClone(value === undefined ? spec.default : value as ParamValue);
+  }
+  return result;
+}
+
+function unknownField(owner: string, field: string, known: string[]): string {
+  const list = known.length === 0 ? "it has none" : `its fields: ${known.join(", ")}`;
+  return `${field}: unknown field of ${owner}${didYouMean(field, known)} (${list})`;
+}
+
+function checkValue(field: string, spec: ParamSpec, value: unknown): string[] {
+  if (value === undefined || spec.type === "any") return [];
+  if (value === null) {
+    return spec.nullable ? [] : [`${field}: must be ${typeText(spec)}, found null`];
+  }
+  const list = spec.type.endsWith("[]");
+  const element = list ? spec.type.slice(0, -2) : spec.type;
+  if (list && !Array.isArray(value)) {
+    return [`${field}: must be ${typeText(spec)}, found ${show(value)}`];
+  }
+  const errors: string[] = [];
+  for (const item of list ? value as unknown[] : [value]) {
+    if (!hasType(element, item)) {
+      errors.push(`${field}: must be ${typeText(spec)}, found ${show(value)}`);
+    } else if (spec.values && !spec.values.includes(item as string)) {
+      errors.push(
+        `${field}: ${list ? "each element must be" : "must be"} one of ` +
+          `${spec.values.join(", ")}; found ${show(item)}` +
+          didYouMean(String(item), spec.values),
+      );
+    } else if (spec.min !== undefined && (item as number) < spec.min) {
+      errors.push(`${field}: must be at least ${spec.min}, found ${show(item)}`);
+    } else if (spec.max !== undefined && (item as number) > spec.max) {
+      errors.push(`${field}: must be at most ${spec.max}, found ${show(item)}`);
+    }
+  }
+  return errors;
+}
+
+function hasType(type: string, value: unknown): boolean {
+  switch (type) {
+    case "int":
+      return Number.isSafeInteger(value);
+    case "float":
+      return Number.isFinite(value);
+    case "bool":
+      return typeof value === "boolean";
+    default:
+      return typeof value === "string";
+  }
+}
+
+function checkPairs(specs: Specs, values: Readonly<Record<string, unknown>>): string[] {
+  const errors: string[] = [];
+  for (const low of Object.keys(specs)) {
+    const high = low.replace(/^min_/, "max_");
+    if (high === low || !Object.hasOwn(specs, high)) continue;
+    const a = values[low] ?? specs[low]!.default, b = values[high] ?? specs[high]!.default;
+    if (typeof a === "number" && typeof b === "number" && a > b) {
+      errors.push(`${low}: must be ≤ ${high}, found ${low} = ${a} and ${high} = ${b}`);
+    }
+  }
+  return errors;
+}
+
+/** "an integer", "a list of strings or null", … */
+export function typeText(spec: ParamSpec): string {
+  const names: Record<ParamSpec["type"], string> = {
+    "int": "an integer",
+    "float": "a number",
+    "string": "a string",
+    "bool": "true or false",
+    "int[]": "a list of integers",
+    "float[]": "a list of numbers",
+    "string[]": "a list of strings",
+    "any": "any value",
+  };
+  return names[spec.type] + (spec.nullable ? " or null" : "");
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value) ?? String(value);
+}

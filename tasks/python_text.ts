@@ -1,0 +1,95 @@
+/**
+ * Python's notions of text that are part of scores: white space, length in code points, decimal
+ * numbers. JavaScript's `trim` and `\s` know U+FEFF and lack U+001C–001F and U+0085, and its `length`
+ * counts UTF-16 units.
+ */
+
+/** The characters of `str.isspace`, for use inside a regular expression's class. */
+export const PYTHON_SPACE =
+  "\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+
+const LEADING = new RegExp(`^[${PYTHON_SPACE}]+`);
+const SPACE = new RegExp(`^[${PYTHON_SPACE}]$`);
+const RUN = new RegExp(`[${PYTHON_SPACE}]+`);
+
+export function isSpace(character: string): boolean {
+  return SPACE.test(character);
+}
+
+/** `str.rstrip()`: from the end by hand, since a regular expression would look at every run before it. */
+export function stripEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && isSpace(text[end - 1]!)) end--;
+  return text.slice(0, end);
+}
+
+/** `str.strip()`. */
+export function strip(text: string): string {
+  return stripEnd(text).replace(LEADING, "");
+}
+
+export function isBlank(text: string): boolean {
+  return strip(text) === "";
+}
+
+/** `str.split()`: the words between white space. */
+export function words(text: string): string[] {
+  return text.split(RUN).filter((word) => word !== "");
+}
+
+/** `len(str)`: code points. */
+export function codePoints(text: string): number {
+  let count = text.length;
+  for (let i = 0; i + 1 < text.length; i++) {
+    const high = text.charCodeAt(i), low = text.charCodeAt(i + 1);
+    if (high >= 0xd800 && high < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
+      count--;
+      i++;
+    }
+  }
+  return count;
+}
+
+/** A finite decimal number in normal form: digits × 10^exponent without trailing zeros; 0 is "0", 0. */
+export interface Decimal {
+  negative: boolean;
+  digits: string;
+  exponent: number;
+}
+
+const DECIMAL = /^([+-]?)(?=[0-9]|\.[0-9])([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]+))?$/i;
+
+/**
+ * What `decimal.Decimal(text)` reads: surrounding space, underscores, a sign, an exponent and the digits of
+ * any script. null for anything else, also for infinities and NaN (they equal no oracle).
+ */
+export function parseDecimal(text: string): Decimal | null {
+  const match = DECIMAL.exec(asciiDigits(strip(text).replaceAll("_", "")));
+  if (match === null) return null;
+  const fraction = match[3] ?? "";
+  const all = (match[2]! + fraction).replace(/^0+/, "");
+  const digits = all.replace(/0+$/, "");
+  if (digits === "") return { negative: false, digits: "0", exponent: 0 };
+  const exponent = Number(match[4] ?? 0) - fraction.length + all.length - digits.length;
+  if (!Number.isSafeInteger(exponent)) return null;
+  return { negative: match[1] === "-", digits, exponent };
+}
+
+export function equalDecimals(a: Decimal, b: Decimal): boolean {
+  return a.negative === b.negative && a.digits === b.digits && a.exponent === b.exponent;
+}
+
+/** Digits of other scripts as 0–9: Unicode keeps each script's ten in one run that begins with its zero. */
+function asciiDigits(text: string): string {
+  return text.replace(/\P{ASCII}/gu, (character) => {
+    if (!isDigit(character)) return character;
+    const point = character.codePointAt(0)!;
+    let start = point;
+    while (isDigit(String.fromCodePoint(start - 1))) start--;
+    return String((point - start) % 10);
+  });
+}
+
+function isDigit(character: string): boolean {
+  return /^\p{Nd}$/u.test(character);
+}

@@ -1,0 +1,92 @@
+/**
+ * Name → task. The built-in tasks are those of `all.ts`; a program may register its own. Tasks that carry
+ * data read it at their first entry, so that naming and checking tasks costs nothing.
+ */
+import { RgxError, UsageError } from "../core/errors.ts";
+import { didYouMean } from "../core/suggest.ts";
+import * as builtIn from "./all.ts";
+import { checkParams, withDefaults } from "./params.ts";
+import type { ParamValue, Task } from "./types.ts";
+
+/** Names that every data set has beside the task's own parameters. */
+const DATASET_FIELDS = ["size", "seed", "split"];
+
+const tasks = new Map<string, Task>();
+
+/**
+ * Adds a task. Throws when the name is taken or not of the form `a_b_1`, when a parameter has a name that
+ * every data set uses, or when the task's defaults break its own rules.
+ */
+export function registerTask(task: Task): void {
+  const fail = (message: string) => {
+    throw new RgxError(`cannot register task "${task.name}": ${message}`);
+  };
+  if (!/^[a-z][a-z0-9_]*$/.test(task.name)) {
+    fail("a name has a–z, 0–9 and _ and begins with a letter");
+  }
+  if (tasks.has(task.name)) fail("the name is taken");
+  const clash = DATASET_FIELDS.find((field) => Object.hasOwn(task.params, field));
+  if (clash !== undefined) {
+    fail(`"${clash}" is a field of every data set, not a parameter of a task`);
+  }
+  const errors = configErrors(task, withDefaults(task.params, {}));
+  if (errors.length > 0) fail(`its defaults are not valid: ${errors.join("; ")}`);
+  tasks.set(task.name, task);
+}
+
+/** All registered names, sorted. */
+export function taskNames(): string[] {
+  return [...tasks.keys()].sort();
+}
+
+export function hasTask(name: string): boolean {
+  return tasks.has(name);
+}
+
+/** The task, or a UsageError that names the nearest ones. */
+export function getTask(name: string): Task {
+  const task = tasks.get(name);
+  if (task === undefined) {
+    throw new UsageError(`unknown task "${name}"${didYouMean(name, tasks.keys())}`, {
+      advice: "rgx tasks list shows all tasks",
+    });
+  }
+  return task;
+}
+
+/**
+ * Everything wrong with a task's parameters, each message beginning with the field; empty when valid.
+ * Missing fields have their defaults. Throws UsageError for an unknown task.
+ */
+export function validateTaskConfig(
+  name: string,
+  config: Readonly<Record<string, unknown>>,
+): string[] {
+  return configErrors(getTask(name), config);
+}
+
+/** The parameters with defaults filled in, or a UsageError with everything that is wrong. */
+export function resolveTaskConfig(
+  name: string,
+  config: Readonly<Record<string, unknown>>,
+): Record<string, ParamValue> {
+  const task = getTask(name);
+  const errors = configErrors(task, config);
+  if (errors.length > 0) {
+    throw new UsageError(`task ${name}: ${errors.join("\n  ")}`, {
+      advice: `rgx tasks show ${name} lists the parameters and their ranges`,
+    });
+  }
+  return withDefaults(task.params, config);
+}
+
+function configErrors(task: Task, config: Readonly<Record<string, unknown>>): string[] {
+  const errors = checkParams(`task ${task.name}`, task.params, config);
+  if (errors.length > 0 || task.validate === undefined) return errors;
+  return task.validate(withDefaults(task.params, config));
+}
+
+for (const [name, task] of Object.entries(builtIn)) {
+  if (task.name !== name) throw new Error(`all.ts exports task "${task.name}" as "${name}"`);
+  registerTask(task);
+}

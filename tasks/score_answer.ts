@@ -1,0 +1,40 @@
+/**
+ * Scoring without a data set: the task is named by the entry, so entries made elsewhere with the same
+ * names and metadata can be scored too. One rule stands before every task's own: null, a non-string or a
+ * blank answer is worth 0, unless the task says that the right answer itself can be blank.
+ */
+import { RgxError } from "../core/errors.ts";
+import { isBlank } from "./python_text.ts";
+import { getTask } from "./registry.ts";
+import type { ScorableEntry } from "./types.ts";
+
+/** Score in [0, 1] of an answer; throws when the entry does not name a known task. */
+export function scoreAnswer(answer: string | null, entry: ScorableEntry): number {
+  const source = entry.metadata?.["source_dataset"];
+  if (typeof source !== "string") {
+    throw new RgxError(
+      "cannot score an entry without a task: metadata.source_dataset must be a task's name, found " +
+        (JSON.stringify(source) ?? "nothing"),
+    );
+  }
+  return scoreTaskAnswer(source, answer, entry);
+}
+
+/** The same for an entry that does not say its task. */
+export function scoreTaskAnswer(
+  name: string,
+  answer: string | null,
+  entry: ScorableEntry,
+): number {
+  const task = getTask(name);
+  if (typeof answer !== "string") return 0;
+  if (isBlank(answer)) {
+    const oracleIsBlank = typeof entry.answer === "string" && isBlank(entry.answer);
+    return task.acceptsBlank && oracleIsBlank ? 1 : 0;
+  }
+  const score = task.score(answer, entry);
+  if (!Number.isFinite(score)) {
+    throw new RgxError(`the scorer of task ${name} returned ${score}, not a number in [0, 1]`);
+  }
+  return Math.min(1, Math.max(0, score));
+}

@@ -1,0 +1,55 @@
+/** Scoring rules that many tasks share. Each has the signature of `Task.score`. */
+import { codePoints, equalDecimals, parseDecimal, stripEnd } from "./python_text.ts";
+import type { ScorableEntry } from "./types.ts";
+
+/**
+ * The default rule: 1 when equal to the oracle; when the oracle occurs in the answer, its share of the
+ * answer's length; else 0. Case counts and nothing is trimmed.
+ */
+export function defaultScore(answer: string, entry: ScorableEntry): number {
+  return containedShare(answer, entry.answer ?? "");
+}
+
+/** 1 when equal as exact decimals (thousands commas removed from both), else the default rule. */
+export function decimalScore(answer: string, entry: ScorableEntry): number {
+  const given = answer.replaceAll(",", ""), oracle = (entry.answer ?? "").replaceAll(",", "");
+  const a = parseDecimal(given), b = parseDecimal(oracle);
+  if (a !== null && b !== null && equalDecimals(a, b)) return 1;
+  return containedShare(given, oracle);
+}
+
+function containedShare(answer: string, oracle: string): number {
+  if (oracle === "") return 0;
+  if (answer === oracle) return 1;
+  return answer.includes(oracle) ? codePoints(oracle) / codePoints(answer) : 0;
+}
+
+/**
+ * A square grid of digits: 1 when every line equals the oracle's up to trailing space, else 0.9 × the share
+ * of right cells, where each line with exactly n digits 1–9 counts as the next row. A text longer than
+ * the oracle is worth its share of the length.
+ */
+export function numberGridScore(answer: string, entry: ScorableEntry): number {
+  const oracle = entry.answer ?? "";
+  const solution = entry.metadata?.["solution"];
+  const lines = answer.split("\n");
+  let score = 0;
+  if (lines.map(stripEnd).join("\n") === oracle.split("\n").map(stripEnd).join("\n")) score = 1;
+  else if (isGrid(solution)) {
+    const n = solution.length;
+    let row = 0, equal = 0;
+    for (const line of lines) {
+      const digits = line.match(/[1-9]/g) ?? [];
+      if (row === n || digits.length !== n) continue;
+      digits.forEach((digit, column) => equal += Number(digit) === solution[row]![column] ? 1 : 0);
+      row++;
+    }
+    score = 0.9 * equal / (n * n);
+  }
+  const length = codePoints(answer), expected = codePoints(oracle);
+  return length > expected ? score * expected / length : score;
+}
+
+function isGrid(value: unknown): value is unknown[][] {
+  return Array.isArray(value) && value.length > 0 && value.every((row) => Array.isArray(row));
+}

@@ -1,0 +1,21 @@
+/** For tests only: the recorded behaviour of reasoning-gym in the shared folder, and how to go without. */
+import { existsSync } from "node:fs";
+
+const SHARED = new URL("../../shared/", import.meta.url);
+
+/** False (with a warning once a test file) where the shared folder is not there. */
+export const haveShared = existsSync(new URL("golden/", SHARED));
+if (!haveShared) console.warn("tests with recorded data are ignored: no ../shared/golden");
+
+export function exists(path: string): boolean {
+  return existsSync(new URL(path, SHARED));
+}
+
+export function readJson<T>(path: string): T {
+  return JSON.parse(Deno.readTextFileSync(new URL(path, SHARED)));
+}
+
+export function readJsonLines<T>(path: string): T[] {
+  const text = Deno.readTextFileSync(new URL(path, SHARED));
+  return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+}

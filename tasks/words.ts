@@ -1,0 +1,85 @@
+/**
+ * The English word list: about 220 000 words of 3 to 11 letters a–z, from the npm package `word-list`
+ * (its licence: assets/LICENCE.md; made by assets/make_words.ts). Read from the file when the first word of a
+ * length is wanted, and decoded length by length.
+ *
+ * The file has one line a length: the words in order, each as the number of letters that it shares with
+ * the one before (a digit, A for 10) followed by the others; the length says where a word ends.
+ */
+import { RgxError } from "../core/errors.ts";
+
+export const SHORTEST_WORD = 3;
+export const LONGEST_WORD = 11;
+
+let lines: string[] | undefined;
+const decoded = new Map<number, readonly string[]>();
+
+/** The words with exactly `length` letters, in alphabetical order. */
+export function wordsOfLength(length: number): readonly string[] {
+  let list = decoded.get(length);
+  if (list === undefined) {
+    list = decodeWords(readLines()[length - SHORTEST_WORD] ?? "", length);
+    decoded.set(length, list);
+  }
+  return list;
+}
+
+/** Number of words with `min` to `max` letters. */
+export function wordCount(min: number, max: number): number {
+  let count = 0;
+  const last = Math.min(max, LONGEST_WORD);
+  for (let n = Math.max(min, SHORTEST_WORD); n <= last; n++) count += wordsOfLength(n).length;
+  return count;
+}
+
+/** Word `index` of those with at least `min` letters: shorter ones first. */
+export function wordAt(index: number, min: number): string {
+  for (let length = Math.max(min, SHORTEST_WORD); length <= LONGEST_WORD; length++) {
+    const list = wordsOfLength(length);
+    if (index < list.length) return list[index]!;
+    index -= list.length;
+  }
+  throw new RangeError("wordAt: index beyond the list");
+}
+
+export function encodeWords(words: readonly string[]): string {
+  let text = "", last = "";
+  for (const word of words) {
+    let shared = 0;
+    while (shared < last.length && last[shared] === word[shared]) shared++;
+    text += (shared < 10 ? String(shared) : "A") + word.slice(shared);
+    last = word;
+  }
+  return text;
+}
+
+export function decodeWords(text: string, length: number): string[] {
+  const words: string[] = [];
+  let word = "";
+  for (let at = 0; at < text.length;) {
+    const code = text.charCodeAt(at++);
+    const shared = code === 65 ? 10 : code - 48;
+    word = word.slice(0, shared) + text.slice(at, at + length - shared);
+    at += length - shared;
+    words.push(word);
+  }
+  return words;
+}
+
+function readLines(): string[] {
+  if (lines === undefined) {
+    const file = new URL("./assets/words.txt", import.meta.url);
+    try {
+      lines = Deno.readTextFileSync(file).split("\n");
+    } catch (cause) {
+      throw new RgxError(
+        `cannot read the word list ${file.pathname}: ${(cause as Error).message}`,
+        {
+          advice: "the file belongs to the program; reinstall it, and allow reading",
+          cause,
+        },
+      );
+    }
+  }
+  return lines;
+}
