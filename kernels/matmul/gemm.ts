@@ -26,7 +26,7 @@ const TILE_ROWS = 6;
  * slice (64 bytes a term, to stay in the first-level cache) and the rounding error: a single running
  * sum of random products exceeds 4·2⁻²⁴·Σ|a·b| once in some 10⁵ elements, two half as long do not.
  */
-const K_BLOCK = 192;
+const K_BLOCK = 320;
 /** Products at least this deep are summed in two blocks or more. */
 const SPLIT_FROM = 17;
 /** Bytes of the row block that should stay in the second-level cache. */
@@ -35,9 +35,10 @@ const MOST_BLOCK_TILES = 16;
 /** Work worth handing to a thread, in multiply-adds (about 15 µs) and in packed elements (10 µs). */
 const CHUNK_WORK = 800_000;
 const CHUNK_PACK = 50_000;
+/** From this many rows on, a copy of b in panels pays for itself. */
+const PACK_FROM_ROWS = 25;
 /** Rough costs in ns: one multiply-add at full speed, packing and storing transposed one element. */
 const MADD_NS = 2 / 110;
-const PACK_NS = 0.2;
 const PACK_TRANSPOSED_NS = 0.25;
 const STORE_TRANSPOSED_NS = 0.25;
 
@@ -114,7 +115,7 @@ function lanesTransposed(ctx: WasmContext, { b, n, k }: Gemm): Lanes {
 /** b [k, n] can be read in place, except for a last panel that is not full; packing pays for many rows. */
 function lanesDirect(ctx: WasmContext, { b, m, n, k }: Gemm): Lanes {
   const panels = Math.ceil(n / LANES);
-  const direct = packingPays(m, n, k) ? 0 : Math.floor(n / LANES);
+  const direct = m >= PACK_FROM_ROWS ? 0 : Math.floor(n / LANES);
   const rest = panels - direct;
   const packed = rest === 0 ? 0 : ctx.scratch(rest * k * LANES * 4);
   if (rest > 0) {
@@ -126,10 +127,6 @@ function lanesDirect(ctx: WasmContext, { b, m, n, k }: Gemm): Lanes {
     });
   }
   return { address: b, step: 4 * n, panels: direct, packed };
-}
-
-function packingPays(m: number, _n: number, _k: number): boolean {
-  return m > 24;
 }
 
 function blocks(ctx: WasmContext, g: Gemm, spread: Spread, lanes: Lanes): void {

@@ -25,12 +25,19 @@ export interface WorkerStart {
   spin: boolean;
 }
 
+/** Joins the open job, if there is one with work left; a lost race for STATE is tried again. */
+function join(words: Int32Array): boolean {
+  for (;;) {
+    const state = Atomics.load(words, WORD.state);
+    if ((state & OPEN) === 0) return false;
+    if (Atomics.load(words, WORD.next) >= words[WORD.units]!) return false;
+    if (Atomics.compareExchange(words, WORD.state, state, state + 1) === state) return true;
+  }
+}
+
 function help(control: Control, kernels: Kernel[], thread: number): void {
   const { words } = control;
-  const state = Atomics.load(words, WORD.state);
-  if ((state & OPEN) === 0) return;
-  if (Atomics.load(words, WORD.next) >= words[WORD.units]!) return;
-  if (Atomics.compareExchange(words, WORD.state, state, state + 1) !== state) return;
+  if (!join(words)) return;
   try {
     takeChunks(control, kernels[words[WORD.kernel]!]!, thread);
   } catch (error) {

@@ -1,0 +1,24 @@
+/** The profile counts calls, operations and bytes, and leaves the device working. */
+import { strict as assert } from "node:assert";
+import { formatProfile, profile } from "./profile.ts";
+import { createWasmDevice } from "./wasm/device.ts";
+
+Deno.test("a profiled device counts calls, floating point operations and bytes", async () => {
+  const device = await createWasmDevice({ threads: 1 });
+  const table = profile(device);
+  const a = device.create("float", 6, "a"), b = device.create("float", 12, "b");
+  const out = device.create("float", 8, "out");
+  device.write(a, Float32Array.of(1, 2, 3, 4, 5, 6));
+  device.write(b, new Float32Array(12).fill(1));
+  device.run("matmul", { a, b, out, m: 2, n: 4, k: 3 });
+  device.run("matmul", { a, b, out, m: 2, n: 4, k: 3 });
+  assert.deepEqual(await device.read(out), Float32Array.of(6, 6, 6, 6, 15, 15, 15, 15));
+  const [row] = table();
+  assert.ok(row);
+  assert.deepEqual(
+    { ...row, milliseconds: 0 },
+    { op: "matmul", calls: 2, milliseconds: 0, flops: 96, bytes: 2 * 4 * 26 },
+  );
+  assert.match(formatProfile({ ...row, milliseconds: 2 }), /^matmul +2\.00 ms +2 x +0\.0 GFLOP/);
+  device.close();
+});

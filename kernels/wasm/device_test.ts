@@ -1,0 +1,219 @@
+/** The CPU device: memory, views, threads, failures of kernels. */
+import asc from "assemblyscript/asc";
+import { strict as assert } from "node:assert";
+import { RgxError, UsageError } from "../../core/errors.ts";
+import { Allocator } from "./allocator.ts";
+import { wasmIsCurrent } from "./build.ts";
+import { createWasmDevice } from "./device.ts";
+import { defaultThreads } from "./threads.ts";
+
+Deno.test("the committed kernels are what their sources give", async () => {
+  assert.ok(await wasmIsCurrent(), "run deno task build:wasm");
+});
+
+Deno.test("the allocator reuses, splits and joins blocks", () => {
+  const allocator = new Allocator(100);
+  assert.equal(allocator.allocate(1), undefined);
+  allocator.grow(128 + 64 * 10);
+  const a = allocator.allocate(64)!, b = allocator.allocate(65)!, c = allocator.allocate(0)!;
+  assert.deepEqual([a, b, c], [128, 192, 320]);
+  allocator.free(b);
+  assert.equal(allocator.allocate(60), 192, "best fit takes the gap");
+  allocator.free(a);
+  allocator.free(192);
+  allocator.free(c);
+  assert.throws(() => allocator.free(c), RangeError);
+  assert.equal(allocator.missing(64 * 10), 0);
+  assert.equal(allocator.allocate(64 * 10), 128, "all gaps have joined");
+  assert.equal(allocator.missing(64), 64);
+  assert.equal(allocator.fresh, 128 + 64 * 10);
+});
+
+Deno.test("random allocation never overlaps and returns to one block", () => {
+  const allocator = new Allocator(0);
+  const size = 1 << 20;
+  allocator.grow(size);
+  const live = new Map<number, number>();
+  let state = 1;
+  const random = (n: number) => (state = Math.imul(state, 48271) % 0x7fffffff >>> 0) % n;
+  for (let step = 0; step < 5000; step++) {
+    if (live.size > 40 || (live.size > 0 && random(3) === 0)) {
+      const start = [...live.keys()][random(live.size)]!;
+      allocator.free(start);
+      live.delete(start);
+      continue;
+    }
+    const bytes = 1 + random(20000);
+    const start = allocator.allocate(bytes);
+    if (start === undefined) continue;
+    assert.equal(start % 64, 0);
+    for (const [other, length] of live) {
+      assert.ok(start >= other + length || start + bytes <= other);
+    }
+    live.set(start, bytes);
+  }
+  for (const start of live.keys()) allocator.free(start);
+  assert.equal(allocator.allocate(size), 0);
+});
+
+Deno.test("tensors begin with zeros, also in memory that was used before", async () => {
+  const device = await createWasmDevice({ threads: 2 });
+  for (let round = 0; round < 3; round++) {
+    const x = device.create("float", 100_003, "x");
+    assert.ok((await device.read(x)).every((value) => value === 0));
+    device.write(x, new Float32Array(100_003).fill(7));
+    device.free(x);
+  }
+  device.close();
+});
+
+Deno.test("memory stays flat when steps repeat, and bytes are counted", async () => {
+  const device = await createWasmDevice({ threads: 1 });
+  const step = () => {
+    const tensors = [1000, 5, 70_000, 64, 1000].map((n, i) => device.create("float", n, `t${i}`));
+    const addresses = tensors.map((tensor) => device.pointer(tensor));
+    assert.equal(device.allocatedBytes, 4 * 72_069);
+    for (const i of [3, 0, 4, 1, 2]) device.free(tensors[i]!);
+    return addresses;
+  };
+  const first = step();
+  for (let i = 0; i < 2000; i++) assert.deepEqual(step(), first);
+  assert.equal(device.allocatedBytes, 0);
+  assert.equal(device.peakBytes, 4 * 72_069);
+  device.resetPeak();
+  assert.equal(device.peakBytes, 0);
+  device.close();
+});
+
+Deno.test("views share memory and are checked", async () => {
+  const device = await createWasmDevice({ threads: 1 });
+  const x = device.create("u32", 200, "x");
+  const view = x.view(64, 100).view(64, 10);
+  device.write(view, Uint32Array.of(5, 6, 7), 1);
+  assert.deepEqual(await device.read(x, 129, 3), Uint32Array.of(5, 6, 7));
+  assert.throws(() => x.view(1, 3), RangeError);
+  assert.throws(() => x.view(64, 137), RangeError);
+  assert.throws(() => device.free(view), /is a view/);
+  assert.throws(() => device.write(x, new Float32Array(3)), TypeError);
+  assert.throws(() => device.write(x, new Uint32Array(3), 198), RangeError);
+  await assert.rejects(() => device.read(x, 0, 201), RangeError);
+  device.free(x);
+  assert.throws(() => device.free(x), /was freed/);
+  device.close();
+  device.close();
+  assert.throws(() => device.create("u32", 1, "late"), /closed/);
+});
+
+Deno.test("memory grows on demand, and running out names the tensor and its size", async () => {
+  const device = await createWasmDevice({ threads: 1 });
+  const big = device.create("float", 100 << 20, "big");
+  device.write(big, Float32Array.of(3), (100 << 20) - 1);
+  assert.deepEqual(await device.read(big, (100 << 20) - 2), Float32Array.of(0, 3));
+  assert.throws(
+    () => device.create("float", 1000 << 20, "layers.7.mlp.gate"),
+    (error) => error instanceof RgxError && /4000\.0 MB for "layers\.7\.mlp/.test(error.message),
+  );
+  const after = device.create("float", 10, "still works");
+  device.free(after);
+  device.free(big);
+  device.close();
+});
+
+/** Kernels that fail: everywhere, at one unit, or only in threads other than the caller's. */
+const FAILING = `
+export function zero(target: usize, begin: i32, end: i32, scratch: usize): void {}
+export function fail_at(unit: i32, begin: i32, end: i32, scratch: usize): void {
+  if (begin <= unit && unit < end) unreachable();
+}
+export function remember(at: usize, begin: i32, end: i32, scratch: usize): void {
+  store<usize>(at, scratch);
+}
+export function fail_elsewhere(at: usize, begin: i32, end: i32, scratch: usize): void {
+  if (load<usize>(at) != scratch) unreachable();
+  for (let i = 0; i < 100000; i++) atomic.store<i32>(at, load<i32>(at));
+}
+`;
+
+async function failingModule(): Promise<WebAssembly.Module> {
+  let binary: Uint8Array<ArrayBuffer> | undefined;
+  const flags = "-O --runtime stub --enable threads --importMemory --sharedMemory " +
+    "--initialMemory 1 --maximumMemory 65536 -o out.wasm";
+  await asc.main(["failing.ts", ...flags.split(" ")], {
+    readFile: (name: string) => name === "failing.ts" ? FAILING : null,
+    writeFile: (_: string, contents: string | Uint8Array) => {
+      if (typeof contents !== "string") binary = new Uint8Array(contents);
+    },
+    listFiles: () => [],
+  });
+  assert.ok(binary);
+  return await WebAssembly.compile(binary);
+}
+
+Deno.test("a kernel that traps, in any thread, is an error that names it", async () => {
+  const module = await failingModule();
+  for (const threads of [1, 3]) {
+    const device = await createWasmDevice({ threads, module });
+    await device.ready();
+    for (let unit = 0; unit < 50; unit++) {
+      assert.throws(
+        () => device.parallel({ kernel: "fail_at", units: 50, grain: 1, args: [unit] }),
+        (error) => error instanceof RgxError && /"fail_at" failed: .*unreachable/.test(`${error}`),
+      );
+    }
+    device.parallel({ kernel: "fail_at", units: 50, grain: 1, args: [50] });
+    device.close();
+  }
+});
+
+Deno.test("a kernel that traps in a worker only does not hang the caller", async () => {
+  const device = await createWasmDevice({ threads: 2, module: await failingModule() });
+  await device.ready();
+  const at = device.pointer(device.create("u32", 16, "at"));
+  const job = { args: [at], scratchBytes: 64 };
+  device.parallel({ ...job, kernel: "remember", units: 1, grain: 1 });
+  assert.throws(
+    () => {
+      // The worker may be late for one job, not for all of them.
+      for (let i = 0; i < 200; i++) {
+        device.parallel({ ...job, kernel: "fail_elsewhere", units: 64, grain: 1 });
+      }
+    },
+    (error) => error instanceof RgxError && /"fail_elsewhere" failed/.test(error.message),
+  );
+  device.close();
+});
+
+Deno.test("jobs follow one another quickly without losing work", async () => {
+  for (const threads of [2, 3, 5]) {
+    const device = await createWasmDevice({ threads });
+    await device.ready();
+    const n = 64 * 100;
+    const ones = new Float32Array(n).fill(1);
+    const x = device.create("float", n, "x");
+    const address = device.pointer(x);
+    for (let i = 0; i < 3000; i++) {
+      device.f32(x).set(ones);
+      device.parallel({ kernel: "zero", units: n / 16, grain: 1 + i % 7, args: [address] });
+      if (device.f32(x).some((value) => value !== 0)) assert.fail(`job ${i} is incomplete`);
+    }
+    device.free(x);
+    device.close();
+  }
+});
+
+Deno.test("a wrong kernel name or argument count is an error", async () => {
+  const device = await createWasmDevice({ threads: 1 });
+  assert.throws(() => device.parallel({ kernel: "nothing", units: 1, grain: 1, args: [] }));
+  assert.throws(() => device.parallel({ kernel: "zero", units: 1, grain: 1, args: [1, 2] }));
+  device.close();
+});
+
+Deno.test("the number of threads comes from the environment, else from the machine", () => {
+  const from = (env: Record<string, string>) => defaultThreads((name) => env[name], 6);
+  assert.equal(from({}), 6);
+  assert.equal(from({ OMP_NUM_THREADS: "3" }), 3);
+  assert.equal(from({ OMP_NUM_THREADS: "3", SLURM_CPUS_PER_TASK: "4" }), 4);
+  assert.equal(from({ RGX_NUM_THREADS: "2", SLURM_CPUS_PER_TASK: "4" }), 2);
+  assert.equal(from({ OMP_NUM_THREADS: "4,2" }), 6);
+  assert.throws(() => from({ RGX_NUM_THREADS: "0" }), UsageError);
+});
