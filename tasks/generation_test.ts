@@ -1,0 +1,127 @@
+/** What must hold for the entries of every registered task. A new task is covered without a change here. */
+import assert from "node:assert/strict";
+import { SPLIT, type Split } from "../core/philox.ts";
+import { configAtLevels, globalLevels } from "./curriculum.ts";
+import { createDataset, type DatasetOptions } from "./dataset.ts";
+import { getTask, taskNames } from "./registry.ts";
+import { scoreAnswer } from "./score_answer.ts";
+import type { Entry } from "./types.ts";
+
+const SEEDS = [0, 1, 42, 12345, 2 ** 40];
+
+Deno.test("the answer of an entry is worth 1 and a blank one 0, for every task and many seeds", () => {
+  for (const name of taskNames()) {
+    for (const seed of SEEDS) {
+      for (const entry of createDataset(name, { seed, size: 60 })) {
+        const label = `${name}, seed ${seed}, entry ${entry.metadata["source_index"]}`;
+        if (entry.answer !== null) assert.equal(scoreAnswer(entry.answer, entry), 1, label);
+        if (getTask(name).acceptsBlank) continue;
+        assert.equal(scoreAnswer(" \n", entry), 0, label);
+        assert.equal(scoreAnswer(null, entry), 0, label);
+      }
+    }
+  }
+});
+
+Deno.test("scorers survive any text and any entry and stay within 0 and 1", () => {
+  const texts = [
+    "0",
+    "-1",
+    "nan",
+    "1e999999999999999999999",
+    "[[1, 2], [3]]",
+    '{"a": 1}',
+    "Move disk 1 from Peg 1 to Peg 2",
+    "right down",
+    "\u0000",
+    "😀 ﷽ \ud800",
+    "((((((((((",
+    "x".repeat(20_000),
+    "1,".repeat(5_000),
+    "1 ".repeat(5_000),
+  ];
+  for (const name of taskNames()) {
+    const entry = createDataset(name, { seed: 3 }).entry(0);
+    const bare = { metadata: { source_dataset: name } };
+    for (const text of texts) {
+      for (const candidate of [entry, bare, { ...bare, answer: null }, { ...bare, answer: "7" }]) {
+        const score = scoreAnswer(text, candidate);
+        assert.ok(score >= 0 && score <= 1, `${name}: ${score} for ${text.slice(0, 20)}`);
+      }
+    }
+  }
+});
+
+Deno.test("scoring does not change the entry", () => {
+  for (const name of taskNames()) {
+    const entry = createDataset(name, { seed: 5 }).entry(0);
+    const before = JSON.stringify(entry);
+    scoreAnswer(entry.answer, entry);
+    scoreAnswer("something else", entry);
+    assert.equal(JSON.stringify(entry), before, name);
+  }
+});
+
+Deno.test("an entry depends on seed, split and index alone: not on size, order or other entries", () => {
+  for (const name of taskNames()) {
+    const far = 1_000_000;
+    const forward = [...createDataset(name, { seed: 9, size: 20 })];
+    const alone = createDataset(name, { seed: 9, size: 3 });
+    assert.deepEqual(alone.entry(far), createDataset(name, { seed: 9 }).entry(far), name);
+    for (let i = 19; i >= 0; i--) assert.deepEqual(alone.entry(i), forward[i], `${name} ${i}`);
+    assert.notDeepEqual(
+      questions(createDataset(name, { seed: 10, size: 20 })),
+      forward.map((entry) => entry.question),
+      `${name}: another seed gives the same questions`,
+    );
+    assert.deepEqual(JSON.parse(JSON.stringify(forward)), forward, `${name}: not JSON`);
+  }
+});
+
+Deno.test("the splits are different, also shifted against each other", () => {
+  for (const name of taskNames()) {
+    const bySplit = (Object.keys(SPLIT) as Split[]).map((split) =>
+      questions(createDataset(name, { seed: 7, size: 40, split }))
+    );
+    for (let a = 0; a < bySplit.length; a++) {
+      for (let b = a + 1; b < bySplit.length; b++) {
+        for (let shift = 0; shift < 8; shift++) {
+          const same = bySplit[a]!.filter((q, i) => q === bySplit[b]![i + shift]).length;
+          assert.ok(same < 10, `${name}: ${same} of 40 entries are the same with shift ${shift}`);
+        }
+      }
+    }
+  }
+});
+
+Deno.test("every curriculum level generates entries whose answers are right", () => {
+  for (const name of taskNames()) {
+    const attributes = getTask(name).curriculum ?? [];
+    const top = Math.max(0, ...attributes.map((attribute) => attribute.levels.length - 1));
+    for (let level = 0; attributes.length > 0 && level <= top; level++) {
+      for (const mode of ["inclusive", "upper_bound", "last_k"] as const) {
+        const { config } = configAtLevels(name, globalLevels(name, level), { mode });
+        const options: DatasetOptions = { ...config, seed: 2, size: 3 };
+        for (const entry of createDataset(name, options)) {
+          if (entry.answer !== null) {
+            assert.equal(scoreAnswer(entry.answer, entry), 1, `${name} ${mode} level ${level}`);
+          }
+        }
+      }
+    }
+  }
+});
+
+Deno.test("a seed of null is drawn once and recorded", () => {
+  const dataset = createDataset("chain_sum", { seed: null, size: 5 });
+  const again = createDataset("chain_sum", { seed: dataset.config["seed"] as number, size: 5 });
+  assert.deepEqual([...again], [...dataset]);
+  assert.notEqual(
+    createDataset("chain_sum").config["seed"],
+    createDataset("chain_sum").config["seed"],
+  );
+});
+
+function questions(entries: Iterable<Entry>): string[] {
+  return [...entries].map((entry) => entry.question);
+}

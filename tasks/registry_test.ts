@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { RgxError, UsageError } from "../core/errors.ts";
+import { configAtLevels, globalLevels } from "./curriculum.ts";
+import { createDataset } from "./dataset.ts";
+import { defineTask, int } from "./define.ts";
+import {
+  getTask,
+  hasTask,
+  registerTask,
+  resolveTaskConfig,
+  taskNames,
+  validateTaskConfig,
+} from "./registry.ts";
+import { scoreAnswer } from "./score_answer.ts";
+import { defaultScore } from "./scoring.ts";
+import type { Task } from "./types.ts";
+
+function toyTask(name: string): Task {
+  return defineTask({
+    name,
+    category: "other",
+    description: "Say the number.",
+    scoring: "exact",
+    params: { min_n: int(1, "smallest", { min: 0 }), max_n: int(5, "largest") },
+    generate(random, config) {
+      const n = random.int(config.min_n, config.max_n);
+      return { question: `Say ${n}.`, answer: String(n), metadata: { n }, difficulty: {} };
+    },
+    score: defaultScore,
+  });
+}
+
+Deno.test("a registered task can be generated and scored like a built-in one", () => {
+  registerTask(toyTask("toy_say_number"));
+  assert.ok(hasTask("toy_say_number") && taskNames().includes("toy_say_number"));
+  const entry = createDataset("toy_say_number", { seed: 1, min_n: 4, max_n: 4 }).entry(6);
+  assert.deepEqual(entry, {
+    question: "Say 4.",
+    answer: "4",
+    metadata: { source_dataset: "toy_say_number", source_index: 6, n: 4, difficulty: {} },
+  });
+  assert.equal(scoreAnswer("4", entry), 1);
+  assert.throws(() => registerTask(toyTask("toy_say_number")), /the name is taken/);
+});
+
+Deno.test("a task with an impossible name, field or default is not registered", () => {
+  assert.throws(() => registerTask(toyTask("Toy Task")), /a name has a–z/);
+  const reserved = toyTask("toy_reserved");
+  reserved.params = { seed: int(1, "clashes") };
+  assert.throws(() => registerTask(reserved), /"seed" is a field of every data set/);
+  const broken = toyTask("toy_broken");
+  broken.params = { min_n: int(7, "smallest"), max_n: int(5, "largest") };
+  assert.throws(
+    () => registerTask(broken),
+    /min_n: must be ≤ max_n, found min_n = 7 and max_n = 5/,
+  );
+  assert.ok(!hasTask("toy_reserved") && !hasTask("toy_broken"));
+});
+
+Deno.test("an unknown task is named with the nearest known one", () => {
+  assert.throws(
+    () => getTask("leg_count1ng"),
+    (error) => error instanceof UsageError && error.message.includes("did you mean leg_counting?"),
+  );
+});
+
+Deno.test("bad parameters are refused with the field and what was found", () => {
+  const cases: [string, Record<string, unknown>, RegExp][] = [
+    [
+      "chain_sum",
+      { min_trems: 2 },
+      /^min_trems: unknown field .*did you mean min_terms\?.*max_digits/,
+    ],
+    ["chain_sum", { min_terms: "2" }, /^min_terms: must be an integer, found "2"/],
+    ["chain_sum", { min_terms: 2.5 }, /^min_terms: must be an integer, found 2\.5/],
+    ["chain_sum", { min_terms: null }, /^min_terms: must be an integer, found null/],
+    ["chain_sum", { min_terms: 0 }, /^min_terms: must be at least 1, found 0/],
+    [
+      "chain_sum",
+      { min_terms: 9 },
+      /^min_terms: must be ≤ max_terms, found min_terms = 9 and max_terms = 6/,
+    ],
+    ["chain_sum", { allow_negation: 1 }, /^allow_negation: must be true or false, found 1/],
+    [
+      "basic_arithmetic",
+      { operators: ["+", "^"] },
+      /^operators: each element must be one of .*"\^"/,
+    ],
+    ["basic_arithmetic", { operators: "+" }, /^operators: must be a list of strings, found "\+"/],
+    ["basic_arithmetic", { operators: [] }, /^operators: at least one/],
+    [
+      "basic_arithmetic",
+      { whitespace: "singel" },
+      /^whitespace: must be one of .*did you mean single/,
+    ],
+    ["leg_counting", { max_animals: 38 }, /^max_animals: must be at most 37, found 38/],
+    ["mini_sudoku", { max_empty: 13 }, /^max_empty: must be at most 12, found 13/],
+    ["mini_sudoku", { min_empty: 10, max_empty: 9 }, /min_empty = 10 and max_empty = 9/],
+    ["simple_geometry", { max_angle: 180 }, /^max_angle: must be at most 179/],
+    ["simple_geometry", { min_angle: 100 }, /^min_angle: .*min_angle = 100 and min_sides = 3/],
+    ["simple_geometry", { max_sides: 50 }, /^max_angle: .*max_angle = 170 and max_sides = 50/],
+    ["shortest_path", { p_blocked: 1.5 }, /^p_blocked: must be at most 1, found 1\.5/],
+    ["shortest_path", { p_blocked: NaN }, /^p_blocked: must be a number/],
+    ["shortest_path", { min_rows: 1, min_cols: 1 }, /^min_rows: .*min_rows = 1 and min_cols = 1/],
+    ["tower_of_hanoi", { min_pegs: 2 }, /^min_pegs: must be at least 3, found 2/],
+    ["tower_of_hanoi", { max_disks: 40 }, /^max_disks: must be at most 20/],
+    [
+      "spell_backward",
+      { min_word_len: 30, max_word_len: 40 },
+      /^min_word_len: .*30 and max_word_len = 40/,
+    ],
+    ["spell_backward", { data_file: "mine.txt" }, /^data_file: .*mine\.txt/],
+    ["letter_counting", { max_words: 99999 }, /^max_words: .*max_words = 99999/],
+    ["gsm_symbolic", { difficulty: 2 }, /^difficulty: must be at most 1, found 2/],
+  ];
+  for (const [task, config, expected] of cases) {
+    const errors = validateTaskConfig(task, config);
+    assert.equal(errors.length, 1, `${task} ${JSON.stringify(config)}: ${errors}`);
+    assert.match(errors[0]!, expected);
+    assert.throws(() => createDataset(task, config), UsageError);
+  }
+  assert.equal(validateTaskConfig("chain_sum", { a: 1, min_terms: "x" }).length, 2);
+});
+
+Deno.test("bad size, seed, split and index are refused", () => {
+  assert.throws(() => createDataset("chain_sum", { size: 0 }), /size: .*found 0/);
+  assert.throws(() => createDataset("chain_sum", { seed: -1 }), /seed: .*found -1/);
+  const split = "dev" as "test";
+  assert.throws(
+    () => createDataset("chain_sum", { split }),
+    /split: .*train, validation, test.*"dev"/,
+  );
+  assert.throws(() => createDataset("chain_sum", { seed: 1 }).entry(-1), /index .*found -1/);
+});
+
+Deno.test("missing parameters have their defaults, and the defaults can not be changed through them", () => {
+  const config = resolveTaskConfig("basic_arithmetic", { max_terms: 3 });
+  assert.equal(config["max_terms"], 3);
+  assert.equal(config["min_terms"], 2);
+  (config["operators"] as string[]).push("%");
+  assert.deepEqual(resolveTaskConfig("basic_arithmetic", {})["operators"], ["+", "-", "*", "/"]);
+});
+
+Deno.test("an entry that does not name a known task can not be scored", () => {
+  assert.throws(() => scoreAnswer("1", { answer: "1" }), RgxError);
+  assert.throws(
+    () => scoreAnswer("1", { metadata: { source_dataset: "nothing" } }),
+    /unknown task/,
+  );
+});
+
+Deno.test("curriculum levels out of range and unknown attributes are refused", () => {
+  assert.throws(
+    () => configAtLevels("chain_sum", { num_terms: 11 }),
+    /levels .* are 0 to 10, found 11/,
+  );
+  assert.throws(() => configAtLevels("chain_sum", { num_term: 1 }), /did you mean num_terms\?/);
+  assert.throws(() => globalLevels("chain_sum", -1), /at least 0, found -1/);
+  assert.throws(() => globalLevels("gsm_symbolic", 0), /no difficulty levels/);
+  assert.deepEqual(globalLevels("basic_arithmetic", 99), { num_terms: 4, num_digits: 3 });
+});
+
+Deno.test("a level beyond a field's own bound is clamped and reported", () => {
+  const task = toyTask("toy_clamped");
+  task.params = { min_n: int(1, "smallest", { min: 1 }), max_n: int(5, "largest", { max: 8 }) };
+  task.curriculum = [
+    { name: "n", levels: [2, 20], lowerField: "min_n", upperField: "max_n", description: "n" },
+  ];
+  registerTask(task);
+  assert.deepEqual(configAtLevels("toy_clamped", { n: 1 }), {
+    config: { min_n: 2, max_n: 8 },
+    clamped: ["max_n: 20 is above its maximum, 8 is used"],
+  });
+});
