@@ -1,0 +1,220 @@
+/**
+ * Files and folders that are there whole or not at all, whatever kills the process or the machine:
+ * written under a temporary name beside the target, flushed to the disk, renamed, and the rename
+ * flushed as well. Windows has no flush of folders; there the rename alone has to do.
+ */
+import { formatSums, sha256Hex, SUMS_FILE } from "./checksums.ts";
+import { RgxError } from "./errors.ts";
+import { processIsAlive } from "./process_alive.ts";
+
+/** Writes a file and flushes it; tests put a failing one in its place. */
+export type FileWriter = (path: string, bytes: Uint8Array) => Promise<void>;
+
+/** Writes a new file (or over an old one) and waits until its content is on the disk. */
+export const writeFlushed: FileWriter = async (path, bytes) => {
+  using file = await Deno.open(path, { write: true, create: true, truncate: true });
+  await writeAll(file, bytes);
+  await file.sync();
+};
+
+async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+}
+
+/** Waits until the names in a folder (new files, renames) are on the disk. */
+export async function flushFolder(path: string): Promise<void> {
+  if (Deno.build.os === "windows") return;
+  using folder = await Deno.open(path, { read: true });
+  await folder.sync();
+}
+
+/** The folder that holds `path`. */
+function parentOf(path: string): string {
+  const at = path.lastIndexOf("/");
+  return at < 0 ? "." : path.slice(0, at) || "/";
+}
+
+/**
+ * What went wrong with a file, in the user's words, where the user can do something about it: full disk,
+ * exhausted quota, missing permission, read-only file system. Other errors come back unchanged.
+ * @param what what was being done: "write the checkpoint"
+ */
+export function explainFileError(error: unknown, what: string, path: string): unknown {
+  const reason = FILE_ERRORS[(error as { code?: string } | null)?.code ?? ""];
+  if (reason === undefined || error instanceof RgxError) return error;
+  const [found, advice] = reason;
+  return new RgxError(`${path}: cannot ${what}: ${found}`, { advice, cause: error });
+}
+
+const FILE_ERRORS: Readonly<Record<string, readonly [found: string, advice: string]>> = {
+  ENOSPC: [
+    "the disk is full",
+    "Free some space (df -h shows it), or name an output folder on another disk. " +
+    "Earlier checkpoints are untouched; lower save_total_limit keeps fewer of them.",
+  ],
+  EDQUOT: [
+    "the disk quota is used up",
+    "Delete what is no longer needed, or name an output folder with more quota. " +
+    "Earlier checkpoints are untouched.",
+  ],
+  EACCES: ["permission denied", "Name a folder that you may write to."],
+  EPERM: ["permission denied", "Name a folder that you may write to."],
+  EROFS: ["the file system is read-only", "Name a folder that you may write to."],
+};
+
+/**
+ * Replaces a file by new content, or creates it.
+ * @throws RgxError when the disk is full or the folder not writable; the old file is then untouched
+ */
+export async function writeFileAtomic(
+  path: string,
+  content: Uint8Array | string,
+  options: { write?: FileWriter } = {},
+): Promise<void> {
+  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+  const temporary = `${path}.tmp-${Deno.pid}`;
+  try {
+    await (options.write ?? writeFlushed)(temporary, bytes);
+    await Deno.rename(temporary, path);
+    await flushFolder(parentOf(path));
+  } catch (error) {
+    await removeQuietly(temporary);
+    throw explainFileError(error, "write the file", path);
+  }
+}
+
+/**
+ * Makes a folder of these files (plain names) and their `SHA256SUMS`, which is written last. A folder
+ * that is there already is replaced.
+ * @throws RgxError when the disk is full or the place not writable; nothing half-written remains, and
+ *   what was there before is untouched
+ */
+export async function writeFolderAtomic(
+  target: string,
+  files: ReadonlyMap<string, Uint8Array>,
+  options: { write?: FileWriter } = {},
+): Promise<void> {
+  const write = options.write ?? writeFlushed;
+  const temporary = `${target}.tmp-${Deno.pid}`;
+  const old = `${target}.old-${Deno.pid}`;
+  try {
+    await removeQuietly(temporary);
+    await Deno.mkdir(temporary, { recursive: true });
+    const sums = new Map<string, string>();
+    for (const [name, bytes] of files) {
+      if (name === "" || name.includes("/") || name === SUMS_FILE) {
+        throw new RangeError(`"${name}" is no name for a file in ${target}`);
+      }
+      await write(`${temporary}/${name}`, bytes);
+      sums.set(name, sha256Hex(bytes));
+    }
+    await write(`${temporary}/${SUMS_FILE}`, new TextEncoder().encode(formatSums(sums)));
+    await flushFolder(temporary);
+    await renameIfThere(target, old);
+    try {
+      await Deno.rename(temporary, target);
+    } catch (error) {
+      await renameIfThere(old, target);
+      throw error;
+    }
+    await flushFolder(parentOf(target));
+  } catch (error) {
+    await removeQuietly(temporary);
+    throw explainFileError(error, "write the folder", target);
+  }
+  await removeQuietly(old);
+}
+
+async function renameIfThere(from: string, to: string): Promise<void> {
+  try {
+    await Deno.rename(from, to);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+/** Removes a file or folder if it is there; failure to do so must not hide the error that led here. */
+async function removeQuietly(path: string): Promise<void> {
+  try {
+    await Deno.remove(path, { recursive: true });
+  } catch {
+    // It is cleaned up by removeLeftovers later.
+  }
+}
+
+/**
+ * Clears away what killed processes left in a folder: unfinished temporary files and folders, and the old
+ * version of a folder whose replacement was cut off between two renames, which is put back in its place.
+ * Only for folders that one run at a time writes to (see `lock.ts`): process ids are this machine's.
+ * @returns names of what was removed or put back
+ */
+export async function removeLeftovers(folder: string): Promise<string[]> {
+  const found: { name: string; target: string; old: boolean }[] = [];
+  for await (const { name } of Deno.readDir(folder)) {
+    const match = /^(.+)\.(tmp|old)-(\d+)$/.exec(name);
+    if (match === null) continue;
+    const pid = Number(match[3]);
+    if (pid !== Deno.pid && processIsAlive(pid)) continue;
+    found.push({ name, target: match[1]!, old: match[2] === "old" });
+  }
+  for (const { name, target, old } of found) {
+    if (old && !await pathExists(`${folder}/${target}`)) {
+      await Deno.rename(`${folder}/${name}`, `${folder}/${target}`);
+    } else {
+      await Deno.remove(`${folder}/${name}`, { recursive: true });
+    }
+  }
+  return found.map(({ name }) => name).sort();
+}
+
+async function pathExists(path: string): Promise<boolean> {
+  try {
+    await Deno.lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+/** Points a symbolic link at another target without a moment in which it is missing. */
+export async function replaceSymlink(link: string, target: string): Promise<void> {
+  const temporary = `${link}.tmp-${Deno.pid}`;
+  try {
+    await removeQuietly(temporary);
+    await Deno.symlink(target, temporary);
+    await Deno.rename(temporary, link);
+  } catch (error) {
+    await removeQuietly(temporary);
+    throw explainFileError(error, "set the link", link);
+  }
+}
+
+/**
+ * Appends one line (its newline is added) to a file, which is created if need be. A line that could not
+ * be written whole is taken back.
+ * @param options.sync also wait until it is on the disk
+ * @returns length of the file afterwards, in bytes
+ * @throws RgxError when the disk is full or the file not writable
+ */
+export async function appendLine(
+  path: string,
+  line: string,
+  options: { sync?: boolean } = {},
+): Promise<number> {
+  const bytes = new TextEncoder().encode(line + "\n");
+  try {
+    using file = await Deno.open(path, { append: true, create: true });
+    const before = (await file.stat()).size;
+    try {
+      await writeAll(file, bytes);
+      if (options.sync) await file.sync();
+    } catch (error) {
+      await file.truncate(before).catch(() => {});
+      throw error;
+    }
+    return before + bytes.length;
+  } catch (error) {
+    throw explainFileError(error, "append to the file", path);
+  }
+}

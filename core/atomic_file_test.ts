@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import {
+  appendLine,
+  type FileWriter,
+  removeLeftovers,
+  replaceSymlink,
+  writeFileAtomic,
+  writeFlushed,
+  writeFolderAtomic,
+} from "./atomic_file.ts";
+import { verifySums } from "./checksums.ts";
+import { RgxError } from "./errors.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function list(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+}
+
+/** Writes half of the n-th file, then fails as the kernel does on a full disk. */
+function fullDiskAt(n: number): FileWriter {
+  let written = 0;
+  return async (path, content) => {
+    if (++written < n) return await writeFlushed(path, content);
+    await writeFlushed(path, content.subarray(0, content.length >> 1));
+    await writeFlushed("/dev/full", content);
+  };
+}
+
+const hasDevFull = Deno.build.os === "linux";
+
+function isDiskFull(path: string): (error: unknown) => true {
+  return (error) => {
+    assert.ok(error instanceof RgxError);
+    assert.ok(error.message.startsWith(path), error.message);
+    assert.match(error.message, /the disk is full/);
+    assert.match(error.advice!, /Free some space/);
+    return true;
+  };
+}
+
+Deno.test("a file is created and replaced, and nothing else stays", () =>
+  inTempFolder(async (folder) => {
+    await writeFileAtomic(`${folder}/f`, "one");
+    await writeFileAtomic(`${folder}/f`, bytes("two"));
+    assert.equal(await Deno.readTextFile(`${folder}/f`), "two");
+    assert.deepEqual(list(folder), ["f"]);
+  }));
+
+Deno.test({
+  name: "a full disk leaves the old file as it was",
+  ignore: !hasDevFull,
+  fn: () =>
+    inTempFolder(async (folder) => {
+      const path = `${folder}/f`;
+      await writeFileAtomic(path, "one");
+      await assert.rejects(
+        writeFileAtomic(path, "two", { write: fullDiskAt(1) }),
+        isDiskFull(path),
+      );
+      assert.equal(await Deno.readTextFile(path), "one");
+      assert.deepEqual(list(folder), ["f"]);
+    }),
+});
+
+Deno.test("a folder is written with its sums, and replaced whole", () =>
+  inTempFolder(async (root) => {
+    const target = `${root}/not/yet/there`;
+    await writeFolderAtomic(target, new Map([["a", bytes("1")], ["b", bytes("2")]]));
+    assert.deepEqual(list(target), ["SHA256SUMS", "a", "b"]);
+    assert.equal(await verifySums(target), null);
+    await writeFolderAtomic(target, new Map([["c", bytes("3")]]));
+    assert.deepEqual(list(target), ["SHA256SUMS", "c"]);
+    assert.equal(await verifySums(target), null);
+    assert.deepEqual(list(`${root}/not/yet`), ["there"]);
+    await assert.rejects(writeFolderAtomic(target, new Map([["x/y", bytes("")]])), RangeError);
+    assert.equal(await verifySums(target), null);
+  }));
+
+Deno.test({
+  name: "a full disk at any file leaves the folder before and nothing half-written",
+  ignore: !hasDevFull,
+  fn: () =>
+    inTempFolder(async (root) => {
+      const target = `${root}/t`;
+      const files = new Map([["a", bytes("11")], ["b", bytes("22")]]);
+      for (const n of [1, 2, 3]) {
+        await assert.rejects(
+          writeFolderAtomic(target, files, { write: fullDiskAt(n) }),
+          isDiskFull(target),
+        );
+        assert.deepEqual(list(root), []);
+      }
+      await writeFolderAtomic(target, files);
+      const other = new Map([["a", bytes("other")]]);
+      for (const n of [1, 2]) {
+        await assert.rejects(
+          writeFolderAtomic(target, other, { write: fullDiskAt(n) }),
+          isDiskFull(target),
+        );
+        assert.deepEqual(list(root), ["t"]);
+        assert.equal(await verifySums(target), null);
+        assert.equal(await Deno.readTextFile(`${target}/a`), "11");
+      }
+    }),
+});
+
+Deno.test("a real full file system is explained", async () => {
+  const mount = await Deno.makeTempDir();
+  const run = (command: string, ...args: string[]) =>
+    new Deno.Command(command, { args, stderr: "null" }).output().catch(() => ({ success: false }));
+  try {
+    const mounted = await run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", mount);
+    if (!mounted.success) {
+      console.warn("skipped: cannot mount a small tmpfs here");
+      return;
+    }
+    try {
+      const target = `${mount}/t`;
+      await writeFolderAtomic(target, new Map([["a", bytes("1")]]));
+      const large = new Map([["a", bytes("2")], ["b", new Uint8Array(200_000)]]);
+      await assert.rejects(writeFolderAtomic(target, large), isDiskFull(target));
+      assert.deepEqual(list(mount), ["t"]);
+      assert.equal(await verifySums(target), null);
+      await Deno.writeTextFile(`${mount}/log`, "line\n");
+      await assert.rejects(
+        appendLine(`${mount}/log`, "x".repeat(100_000)),
+        isDiskFull(`${mount}/log`),
+      );
+      assert.equal(await Deno.readTextFile(`${mount}/log`), "line\n");
+    } finally {
+      await run("umount", mount);
+    }
+  } finally {
+    await Deno.remove(mount, { recursive: true });
+  }
+});
+
+Deno.test("missing permission and impossible places are told", () =>
+  inTempFolder(async (folder) => {
+    const denied: FileWriter = () =>
+      Promise.reject(Object.assign(new Deno.errors.PermissionDenied(""), { code: "EACCES" }));
+    await assert.rejects(
+      writeFileAtomic(`${folder}/f`, "", { write: denied }),
+      /cannot write the file: permission denied/,
+    );
+    await assert.rejects(writeFileAtomic(`${folder}/none/f`, ""), Deno.errors.NotFound);
+  }));
+
+Deno.test("leftovers of dead processes are removed, those of living ones are not", () =>
+  inTempFolder(async (folder) => {
+    const dead = await deadPid();
+    await Deno.mkdir(`${folder}/checkpoint-5.tmp-${dead}`);
+    await Deno.writeTextFile(`${folder}/checkpoint-5.tmp-${dead}/half`, "x");
+    await Deno.writeTextFile(`${folder}/config.yaml.tmp-${dead}`, "x");
+    await Deno.mkdir(`${folder}/checkpoint-6.tmp-1`);
+    // Killed between the two renames of a replacement: the old version is put back.
+    await Deno.mkdir(`${folder}/checkpoint-3.old-${dead}`);
+    await Deno.writeTextFile(`${folder}/checkpoint-3.old-${dead}/file`, "old");
+    // Killed after them: the old version goes.
+    await Deno.mkdir(`${folder}/checkpoint-4`);
+    await Deno.mkdir(`${folder}/checkpoint-4.old-${dead}`);
+    assert.equal((await removeLeftovers(folder)).length, 4);
+    assert.deepEqual(list(folder), ["checkpoint-3", "checkpoint-4", "checkpoint-6.tmp-1"]);
+    assert.equal(await Deno.readTextFile(`${folder}/checkpoint-3/file`), "old");
+    assert.deepEqual(await removeLeftovers(folder), []);
+  }));
+
+async function deadPid(): Promise<number> {
+  const child = new Deno.Command(Deno.execPath(), { args: ["--version"], stdout: "null" }).spawn();
+  await child.status;
+  return child.pid;
+}
+
+Deno.test("a link is moved on without being missed", () =>
+  inTempFolder(async (folder) => {
+    await replaceSymlink(`${folder}/latest`, "checkpoint-1");
+    await replaceSymlink(`${folder}/latest`, "checkpoint-2");
+    assert.equal(await Deno.readLink(`${folder}/latest`), "checkpoint-2");
+    assert.deepEqual(list(folder), ["latest"]);
+  }));
+
+Deno.test("lines are appended and the length is known", () =>
+  inTempFolder(async (folder) => {
+    const path = `${folder}/log`;
+    assert.equal(await appendLine(path, "é"), 3);
+    assert.equal(await appendLine(path, "two", { sync: true }), 7);
+    assert.equal(await Deno.readTextFile(path), "é\ntwo\n");
+  }));

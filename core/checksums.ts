@@ -1,0 +1,72 @@
+/**
+ * SHA-256 sums of the files of a folder, in the format of `sha256sum`, so that a user can check them
+ * with `sha256sum -c SHA256SUMS` too.
+ */
+import { createHash } from "node:crypto";
+
+/** Name of the file that holds the sums of its folder. */
+export const SUMS_FILE = "SHA256SUMS";
+
+export function sha256Hex(bytes: Uint8Array | string): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** Sum of a file of any size, read in pieces. */
+export async function sha256OfFile(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  using file = await Deno.open(path, { read: true });
+  const buffer = new Uint8Array(1 << 20);
+  for (let n = await file.read(buffer); n !== null; n = await file.read(buffer)) {
+    hash.update(buffer.subarray(0, n));
+  }
+  return hash.digest("hex");
+}
+
+/** File name → sum, as the text of a sums file, sorted by name. */
+export function formatSums(sums: ReadonlyMap<string, string>): string {
+  return [...sums.keys()].sort().map((name) => {
+    const escaped = name.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+    return `${escaped === name ? "" : "\\"}${sums.get(name)}  ${escaped}\n`;
+  }).join("");
+}
+
+/** File name → sum, or null when a line is not of the format. */
+export function parseSums(text: string): Map<string, string> | null {
+  const sums = new Map<string, string>();
+  for (const line of text.split("\n")) {
+    if (line === "") continue;
+    const match = /^(\\?)([0-9a-f]{64}) [ *](.+)$/.exec(line);
+    if (match === null) return null;
+    const name = match[1] === ""
+      ? match[3]!
+      : match[3]!.replace(/\\(.)/g, (_, c) => c === "n" ? "\n" : c);
+    sums.set(name, match[2]!);
+  }
+  return sums;
+}
+
+/**
+ * Compares a folder with its sums file. Files that the sums do not name are not looked at.
+ * @returns what is wrong, or null when everything agrees
+ */
+export async function verifySums(folder: string): Promise<string | null> {
+  let text: string;
+  try {
+    text = await Deno.readTextFile(`${folder}/${SUMS_FILE}`);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return `${SUMS_FILE} is missing`;
+    throw error;
+  }
+  const sums = parseSums(text);
+  if (sums === null || sums.size === 0) return `${SUMS_FILE} is damaged`;
+  for (const [name, expected] of sums) {
+    try {
+      const found = await sha256OfFile(`${folder}/${name}`);
+      if (found !== expected) return `${name} does not have the checksum that it was written with`;
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return `${name} is missing`;
+      throw error;
+    }
+  }
+  return null;
+}

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { formatSums, parseSums, sha256Hex, sha256OfFile, verifySums } from "./checksums.ts";
+
+const ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+Deno.test("sums are those of FIPS 180", async () => {
+  assert.equal(sha256Hex("abc"), ABC);
+  const path = await Deno.makeTempFile();
+  const bytes = new Uint8Array(3_000_000).map((_, i) => i * 7);
+  await Deno.writeFile(path, bytes);
+  assert.equal(await sha256OfFile(path), sha256Hex(bytes));
+  await Deno.remove(path);
+});
+
+Deno.test("the sums file is sha256sum's, odd names included", async () => {
+  const names = ["b.txt", "a file", "back\\slash", "new\nline"];
+  const text = formatSums(new Map(names.map((name) => [name, ABC])));
+  assert.deepEqual([...parseSums(text)!.keys()].sort(), [...names].sort());
+  assert.equal(text.split("\n")[0], `${ABC}  a file`);
+  assert.equal(parseSums("not a sum"), null);
+  assert.deepEqual([...parseSums(`${ABC} *binary\n`)!], [["binary", ABC]]);
+
+  if (Deno.build.os !== "linux") return;
+  const folder = await Deno.makeTempDir();
+  try {
+    for (const name of names) await Deno.writeTextFile(`${folder}/${name}`, "abc");
+    await Deno.writeTextFile(`${folder}/SHA256SUMS`, text);
+    const check = await new Deno.Command("sha256sum", {
+      args: ["--strict", "-c", "SHA256SUMS"],
+      cwd: folder,
+    }).output();
+    assert.equal(check.code, 0, new TextDecoder().decode(check.stderr));
+    assert.equal(await verifySums(folder), null);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a folder that does not agree with its sums is told, with the file", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    assert.equal(await verifySums(folder), "SHA256SUMS is missing");
+    await Deno.writeTextFile(`${folder}/SHA256SUMS`, "");
+    assert.equal(await verifySums(folder), "SHA256SUMS is damaged");
+    await Deno.writeTextFile(`${folder}/SHA256SUMS`, formatSums(new Map([["x", ABC]])));
+    assert.equal(await verifySums(folder), "x is missing");
+    await Deno.writeTextFile(`${folder}/x`, "abd");
+    assert.match((await verifySums(folder))!, /^x does not have the checksum/);
+    await Deno.writeTextFile(`${folder}/x`, "abc");
+    await Deno.writeTextFile(`${folder}/added later`, "abc");
+    assert.equal(await verifySums(folder), null);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,191 @@
+/**
+ * One run per folder. The lock is a file made with O_EXCL, which also holds on network file systems (no
+ * flock there), that names its process and host. A lock whose process is gone is taken over: on this
+ * machine by asking the kernel, from another one when its heartbeat (the file is written again now and
+ * then) has stopped. Ages are measured by the file system's own clock, not by those of the machines.
+ */
+import { explainFileError } from "./atomic_file.ts";
+import { RgxError, UsageError } from "./errors.ts";
+import { processIsAlive, processStartTicks } from "./process_alive.ts";
+
+export const LOCK_FILE = ".rgx.lock";
+
+export interface FolderLock {
+  readonly path: string;
+  /** Gives the folder free. Idempotent. */
+  release(): Promise<void>;
+}
+
+export interface LockOptions {
+  /** How often a living holder touches its lock, in milliseconds. */
+  heartbeatMs?: number;
+  /** Age from which the lock of another machine counts as left behind, in milliseconds. */
+  staleMs?: number;
+}
+
+interface Holder {
+  pid: number;
+  host: string;
+  /** ISO 8601 */
+  started: string;
+  /** See {@link processStartTicks}. */
+  ticks: string | null;
+  /** Tells this lock from every other one. */
+  id: string;
+}
+
+/**
+ * Takes the lock of a folder, which must exist.
+ * @throws UsageError when another run holds it, naming its process and host
+ */
+export async function lockFolder(folder: string, options: LockOptions = {}): Promise<FolderLock> {
+  const { heartbeatMs = 30_000, staleMs = 300_000 } = options;
+  const path = `${folder}/${LOCK_FILE}`;
+  const holder: Holder = {
+    pid: Deno.pid,
+    host: Deno.hostname(),
+    started: new Date().toISOString(),
+    ticks: processStartTicks(Deno.pid),
+    id: crypto.randomUUID(),
+  };
+  const text = JSON.stringify(holder) + "\n";
+  let contested = false;
+  try {
+    while (!await createExclusively(path, text) || (contested && !await settled(path, text))) {
+      const found = await readIfThere(path);
+      if (found === null) continue; // released in this very moment
+      const reason = await whyHeld(folder, path, found, staleMs);
+      if (reason !== null) {
+        throw new UsageError(`${folder}: another run is using this folder: ${reason}`, {
+          advice: "Wait for it or stop it, or give this run another output_dir. " +
+            `If no such run exists any more, delete ${path}.`,
+        });
+      }
+      await takeAway(path, found);
+      contested = true;
+    }
+  } catch (error) {
+    throw error instanceof RgxError ? error : explainFileError(error, "lock the folder", folder);
+  }
+  return startHeartbeat(path, text, heartbeatMs);
+}
+
+function startHeartbeat(path: string, text: string, heartbeatMs: number): FolderLock {
+  let beating: Promise<void> = Promise.resolve();
+  const timer = setInterval(() => {
+    // A failed beat (file server away) is no reason to stop: the next one may succeed.
+    beating = beating.then(() => beat(path, text)).catch(() => {});
+  }, heartbeatMs);
+  Deno.unrefTimer(timer);
+  let released: Promise<void> | null = null;
+  const release = async () => {
+    clearInterval(timer);
+    await beating;
+    // Somebody may have deleted the lock by hand and started another run.
+    if (await readIfThere(path) === text) await Deno.remove(path);
+  };
+  return { path, release: () => released ??= release() };
+}
+
+/** Writes the lock again in place, if it is still ours, so that its modification time moves on. */
+async function beat(path: string, text: string): Promise<void> {
+  if (await readIfThere(path) !== text) return;
+  using file = await Deno.open(path, { write: true }); // not truncated: it is never empty
+  await file.write(new TextEncoder().encode(text));
+}
+
+async function createExclusively(path: string, text: string): Promise<boolean> {
+  try {
+    await Deno.writeTextFile(path, text, { createNew: true });
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) return false;
+    throw error;
+  }
+}
+
+async function readIfThere(path: string): Promise<string | null> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
+
+/** Who holds the lock, as part of a sentence, or null when its holder is gone. */
+async function whyHeld(
+  folder: string,
+  path: string,
+  text: string,
+  staleMs: number,
+): Promise<string | null> {
+  const holder = parseHolder(text);
+  if (holder !== null && holder.host === Deno.hostname()) {
+    const { pid, ticks, started } = holder;
+    const sameProcess = ticks === null || processStartTicks(pid) === ticks;
+    return processIsAlive(pid) && sameProcess
+      ? `process ${pid} on ${holder.host}, since ${started}`
+      : null;
+  }
+  const age = await ageByFileSystem(folder, path);
+  if (age === null || age > staleMs) return null;
+  const seconds = Math.max(0, Math.round(age / 1000));
+  return holder === null
+    ? `its lock file is not readable, but was written ${seconds} s ago`
+    : `process ${holder.pid} on ${holder.host}, since ${holder.started}, ` +
+      `last sign of life ${seconds} s ago`;
+}
+
+function parseHolder(text: string): Holder | null {
+  try {
+    const holder = JSON.parse(text) as Holder;
+    return Number.isInteger(holder.pid) && typeof holder.host === "string" ? holder : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Milliseconds since the file was last written, by the clock that stamps the folder's files. */
+async function ageByFileSystem(folder: string, path: string): Promise<number | null> {
+  const probe = `${folder}/${LOCK_FILE}.probe-${crypto.randomUUID()}`;
+  await Deno.writeTextFile(probe, "");
+  try {
+    const now = (await Deno.stat(probe)).mtime!.getTime();
+    return now - (await Deno.stat(path)).mtime!.getTime();
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  } finally {
+    await Deno.remove(probe);
+  }
+}
+
+/**
+ * Removes a lock left behind. Two processes may have judged the same one: it is renamed first, and when
+ * what was renamed turns out to be a new lock that the faster one has just made, it is put back.
+ */
+async function takeAway(path: string, judged: string): Promise<void> {
+  const aside = `${path}.taken-${crypto.randomUUID()}`;
+  try {
+    await Deno.rename(path, aside);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return;
+    throw error;
+  }
+  if (await Deno.readTextFile(aside) !== judged) {
+    try {
+      await Deno.link(aside, path);
+    } catch (error) {
+      // A third one was faster still; the owner of what was renamed finds out in `settled`.
+      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    }
+  }
+  await Deno.remove(aside);
+}
+
+/** After a take-over: is the new lock still ours once everybody else who judged the old one is done? */
+async function settled(path: string, text: string): Promise<boolean> {
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  return await readIfThere(path) === text;
+}

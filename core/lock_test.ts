@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { UsageError } from "./errors.ts";
+import { LOCK_FILE, lockFolder } from "./lock.ts";
+import { processIsAlive, processStartTicks } from "./process_alive.ts";
+
+async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Another process that takes the lock, says so, and lives until it is killed. */
+async function holderProcess(folder: string) {
+  const code = `
+    const { lockFolder } = await import(${
+    JSON.stringify(new URL("lock.ts", import.meta.url).href)
+  });
+    await lockFolder(${JSON.stringify(folder)});
+    console.log("locked");
+    setInterval(() => {}, 1000);`;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["eval", code],
+    stdout: "piped",
+  }).spawn();
+  const reader = child.stdout.getReader();
+  const { value } = await reader.read();
+  assert.match(new TextDecoder().decode(value), /locked/);
+  return {
+    pid: child.pid,
+    async kill() {
+      child.kill("SIGKILL");
+      await reader.cancel();
+      await child.status;
+    },
+  };
+}
+
+function refusal(...parts: string[]): (error: unknown) => true {
+  return (error) => {
+    assert.ok(error instanceof UsageError);
+    for (const part of ["another run is using this folder", ...parts]) {
+      assert.ok(error.message.includes(part), `${error.message} lacks ${part}`);
+    }
+    assert.ok(error.advice?.includes(LOCK_FILE));
+    return true;
+  };
+}
+
+async function writeLock(folder: string, holder: Record<string, unknown>): Promise<void> {
+  await Deno.writeTextFile(`${folder}/${LOCK_FILE}`, JSON.stringify(holder));
+}
+
+Deno.test("a second run in a folder is refused until the first releases it", () =>
+  inTempFolder(async (folder) => {
+    const lock = await lockFolder(folder);
+    await assert.rejects(
+      lockFolder(folder),
+      refusal(`process ${Deno.pid} on ${Deno.hostname()}`, folder),
+    );
+    await lock.release();
+    await lock.release();
+    assert.deepEqual([...Deno.readDirSync(folder)], []);
+    await (await lockFolder(folder)).release();
+  }));
+
+Deno.test("another process's lock is named, and taken over once it was killed", () =>
+  inTempFolder(async (folder) => {
+    const other = await holderProcess(folder);
+    try {
+      await assert.rejects(lockFolder(folder), refusal(`process ${other.pid} on`));
+    } finally {
+      await other.kill();
+    }
+    const lock = await lockFolder(folder);
+    assert.equal(JSON.parse(await Deno.readTextFile(lock.path)).pid, Deno.pid);
+    await lock.release();
+    assert.deepEqual([...Deno.readDirSync(folder)], []);
+  }));
+
+Deno.test("a process id that was given away again does not hold a lock", () =>
+  inTempFolder(async (folder) => {
+    const holder = { pid: Deno.ppid, host: Deno.hostname(), started: "2020-01-01T00:00:00Z" };
+    const ticks = processStartTicks(Deno.ppid);
+    await writeLock(folder, { ...holder, ticks });
+    await assert.rejects(lockFolder(folder), refusal(`process ${Deno.ppid}`, "since 2020"));
+    if (ticks === null) return; // only Linux tells
+    await writeLock(folder, { ...holder, ticks: `${Number(ticks) - 1}` });
+    await (await lockFolder(folder)).release();
+  }));
+
+Deno.test("the lock of another machine holds as long as it shows signs of life", () =>
+  inTempFolder(async (folder) => {
+    await writeLock(folder, { pid: 1, host: "node-17", started: "2020-01-01T00:00:00Z" });
+    await assert.rejects(
+      lockFolder(folder),
+      refusal("process 1 on node-17", "last sign of life"),
+    );
+    const longAgo = Date.now() / 1000 - 301;
+    await Deno.utime(`${folder}/${LOCK_FILE}`, longAgo, longAgo);
+    await (await lockFolder(folder)).release();
+  }));
+
+Deno.test("an unreadable lock is respected while it is fresh", () =>
+  inTempFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/${LOCK_FILE}`, "");
+    await assert.rejects(lockFolder(folder), refusal("its lock file is not readable"));
+    const longAgo = Date.now() / 1000 - 301;
+    await Deno.utime(`${folder}/${LOCK_FILE}`, longAgo, longAgo);
+    await (await lockFolder(folder)).release();
+  }));
+
+Deno.test("the heartbeat keeps a lock young, and leaves one alone that is no longer ours", () =>
+  inTempFolder(async (folder) => {
+    const lock = await lockFolder(folder, { heartbeatMs: 20 });
+    const longAgo = Date.now() / 1000 - 1000;
+    await Deno.utime(lock.path, longAgo, longAgo);
+    const age = async () => Date.now() - (await Deno.stat(lock.path)).mtime!.getTime();
+    for (let i = 0; i < 200 && await age() > 100_000; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    assert.ok(await age() < 100_000);
+    await writeLock(folder, { pid: 1, host: "node-17" });
+    await lock.release();
+    assert.match(await Deno.readTextFile(lock.path), /node-17/);
+  }));
+
+Deno.test("of many that find a dead lock at once, one gets it", () =>
+  inTempFolder(async (folder) => {
+    const other = await holderProcess(folder);
+    await other.kill();
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 8 }, () => lockFolder(folder)),
+    );
+    const got = outcomes.filter((o) => o.status === "fulfilled");
+    assert.equal(got.length, 1);
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") assert.ok(outcome.reason instanceof UsageError);
+      else await outcome.value.release();
+    }
+  }));
+
+Deno.test("processes alive and gone are told apart", async () => {
+  assert.equal(processIsAlive(Deno.pid), true);
+  assert.equal(processIsAlive(Deno.ppid), true);
+  const child = new Deno.Command(Deno.execPath(), { args: ["--version"], stdout: "null" }).spawn();
+  await child.status;
+  assert.equal(processIsAlive(child.pid), false);
+  assert.equal(processStartTicks(child.pid), null);
+});
