@@ -135,6 +135,18 @@ testOnEveryDevice("a closed device can be closed again and does nothing else", a
   await assert.rejects(async () => await device.read(tensor));
 });
 
+Deno.test("the reference device notices views of freed tensors and wrong indices", async () => {
+  const device = createReferenceDevice();
+  const whole = device.create("float", 128, "whole"), view = whole.view(64, 64);
+  const index = upload(device, Uint32Array.of(3)), out = device.create("float", 64, "out");
+  const gather = { table: whole, index, out, rows: 1, d: 64 };
+  assert.throws(() => device.run("gather_rows", gather), /row 3 of "whole", which has 2 rows/);
+  device.free(whole);
+  assert.throws(() => device.run("fill", { out: view, n: 1, value: 1 }), /"whole".*freed/);
+  await assert.rejects(() => device.read(view), RgxError);
+  device.close();
+});
+
 Deno.test("devices are made by name", async () => {
   const expected = { reference: "reference", wasm: "wasm", auto: "wasm" } as const;
   for (const [name, kind] of Object.entries(expected)) {

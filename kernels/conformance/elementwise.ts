@@ -71,8 +71,8 @@ export function rmsnormCases(): Case[] {
   for (const d of [1, 2, 3, 4, 5, 16, 17, 63, 64, 65, 288, 577]) {
     for (const rows of [0, 1, 2, 7, 33]) cases.push(...rmsnormShape(rows, d));
   }
-  // Many rows: the sum over rows of dweight is long.
-  cases.push(...rmsnormShape(1031, 24));
+  // Many rows: work for several threads, and a long sum over rows in dweight.
+  cases.push(...rmsnormShape(1031, 100));
   return cases;
 }
 
@@ -130,7 +130,7 @@ export function ropeCases(): Case[] {
   const cases: Case[] = [];
   const maxPositions = 41;
   for (const headDim of [2, 8, 12, 16, 64, 80, 128]) {
-    for (const [rows, heads] of [[0, 1], [1, 1], [2, 3], [17, 2], [300, 1]] as const) {
+    for (const [rows, heads] of [[0, 1], [1, 1], [2, 3], [17, 2], [301, 4]] as const) {
       const random = stream(`rope ${headDim} ${rows} ${heads}`);
       const half = headDim / 2;
       const angles = Array.from(
@@ -157,9 +157,9 @@ export function ropeCases(): Case[] {
 export function rowsCases(): Case[] {
   const cases: Case[] = [];
   for (const d of [1, 3, 4, 17, 64, 96, 577]) {
-    for (const rows of [0, 1, 2, 5, 67]) {
+    for (const rows of [0, 1, 2, 5, 67, 301]) {
       const random = stream(`rows ${rows} ${d}`);
-      const tableRows = 71, shape = `[${rows}×${d}]`;
+      const tableRows = 307, shape = `[${rows}×${d}]`;
       const table = normals(random, tableRows * d), src = normals(random, rows * d);
       const index = Uint32Array.from({ length: rows }, () => random.below(tableRows));
       const everyRow = Array.from({ length: tableRows }, (_, i) => i);
@@ -181,11 +181,14 @@ export function rowsCases(): Case[] {
   return cases;
 }
 
+/** 55 runs of 0 to 24 rows: work for several threads. */
+const MANY_RUNS = Array.from({ length: 55 }, (_, i) => (i * 7) % 25);
+
 /** Runs of length 0, 1 and many, in an order that is not that of the rows. */
 function scatterAddShape(d: number): Case[] {
-  return [[], [1], [0], [3, 0, 1, 5], [1, 2, 40, 1, 1, 7, 0]].map((lengths) => {
+  return [[], [1], [0], [3, 0, 1, 5], [1, 2, 40, 1, 1, 7, 0], MANY_RUNS].map((lengths) => {
     const random = stream(`scatter_add_rows ${lengths} ${d}`);
-    const entries = lengths.reduce((sum, n) => sum + n, 0), tableRows = 19;
+    const entries = lengths.reduce((sum, n) => sum + n, 0), tableRows = 61;
     const order = random.shuffle(Array.from({ length: entries }, (_, i) => i));
     const runs = [0];
     for (const n of lengths) runs.push(runs.at(-1)! + n);

@@ -51,9 +51,10 @@ function allInputs(): [name: string, Inputs][] {
       list.push([`pairs [${pairCounts}], vocab ${vocab}, d ${d}`, inputs(pairCounts, vocab, d)]);
     }
   }
-  // Enough rows for any row chunk.
+  // Enough rows for any row chunk; enough work for several threads.
   const many = Array.from({ length: 530 }, (_, i) => i % 3);
   list.push(["530 rows, vocab 37, d 12", inputs(many, 37, 12)]);
+  list.push(["40 rows, vocab 1500, d 64", inputs(many.slice(0, 40), 1500, 64)]);
   list.push(["no rows", inputs([], 10, 4)]);
   return list;
 }
