@@ -1,0 +1,216 @@
+/**
+ * The checkpoints of a run: folders `checkpoint-{step}` that are there whole or not at all, with
+ * checksums, a link `latest`, and a limit on their number. What the files say is their writer's matter.
+ * Checkpoints of other trainers have no `SHA256SUMS`; they count as whole when they hold a readable
+ * `trainer_state.json` and nothing says that they are unfinished.
+ */
+import {
+  explainFileError,
+  type FileWriter,
+  replaceSymlink,
+  writeFolderAtomic,
+} from "../core/atomic_file.ts";
+import { SUMS_FILE, verifySums } from "../core/checksums.ts";
+import { RgxError } from "../core/errors.ts";
+
+/** What transformers leaves in an emergency save that it could not finish. */
+const INCOMPLETE_MARK = "checkpoint-is-incomplete.txt";
+/** Only rgx writes it, and never without checksums. */
+const RGX_STATE = "rgx_state.json";
+const TRAINER_STATE = "trainer_state.json";
+const LATEST = "latest";
+
+export interface CheckpointEntry {
+  path: string;
+  step: number;
+}
+
+/** A checkpoint whose checksums agree (or a foreign one that looks whole). */
+export interface Checkpoint {
+  path: string;
+  /** Written by another trainer: no exact resume is possible. */
+  foreign: boolean;
+  /** Names of its files. */
+  files: ReadonlySet<string>;
+  /** @throws RgxError when there is no such file */
+  read(name: string): Promise<Uint8Array<ArrayBuffer>>;
+  readText(name: string): Promise<string>;
+}
+
+export interface SaveOptions {
+  /** Most checkpoints to keep, null = all. */
+  saveTotalLimit?: number | null;
+  /** Step of the best checkpoint, which is never deleted. */
+  bestStep?: number | null;
+  /** Takes the place of the flushing writer, in tests. */
+  write?: FileWriter;
+}
+
+/**
+ * Writes a checkpoint, points `latest` to it, then deletes the oldest ones beyond the limit: never the
+ * best, never the one just written, and none that is damaged (a person may want to look at it).
+ * @throws RgxError when the disk is full or not writable; earlier checkpoints are then untouched
+ */
+export async function saveCheckpoint(
+  outputDir: string,
+  step: number,
+  files: ReadonlyMap<string, Uint8Array>,
+  options: SaveOptions = {},
+): Promise<{ path: string; removed: string[] }> {
+  const name = `checkpoint-${step}`;
+  const path = `${outputDir}/${name}`;
+  await writeFolderAtomic(path, files, options.write === undefined ? {} : { write: options.write });
+  await pointLatest(outputDir, name);
+  const removed: string[] = [];
+  const { saveTotalLimit = null, bestStep = null } = options;
+  if (saveTotalLimit !== null) {
+    for (const old of await surplus(outputDir, step, bestStep, Math.max(1, saveTotalLimit))) {
+      await removeCheckpoint(old);
+      removed.push(old);
+    }
+  }
+  return { path, removed };
+}
+
+async function pointLatest(outputDir: string, name: string): Promise<void> {
+  try {
+    await replaceSymlink(`${outputDir}/${LATEST}`, name);
+  } catch (error) {
+    // A convenience for people: file systems without links do without it, resume never reads it.
+    const { code } = (error instanceof RgxError ? error.cause : error) as { code?: string };
+    if (code !== "EPERM" && code !== "ENOTSUP" && code !== "EOPNOTSUPP" && code !== "ENOSYS") {
+      throw error;
+    }
+  }
+}
+
+/** Checkpoints to delete, oldest first. Later ones than the step just written are left alone. */
+async function surplus(
+  outputDir: string,
+  step: number,
+  bestStep: number | null,
+  limit: number,
+): Promise<string[]> {
+  const whole: CheckpointEntry[] = [];
+  for (const entry of await listCheckpoints(outputDir)) {
+    if (entry.step <= step && await looksWhole(entry.path)) whole.push(entry);
+  }
+  const excess = whole.length - limit;
+  return whole
+    .filter((entry) => entry.step !== step && entry.step !== bestStep)
+    .slice(0, Math.max(0, excess))
+    .map((entry) => entry.path);
+}
+
+/** Under a temporary name first: killed in between, it must not look like a damaged checkpoint. */
+async function removeCheckpoint(path: string): Promise<void> {
+  try {
+    const leaving = `${path}.tmp-${Deno.pid}`;
+    await Deno.rename(path, leaving);
+    await Deno.remove(leaving, { recursive: true });
+  } catch (error) {
+    throw explainFileError(error, "delete the old checkpoint", path);
+  }
+}
+
+/** All folders named like checkpoints, whole or damaged, oldest first; none when there is no such folder. */
+export async function listCheckpoints(outputDir: string): Promise<CheckpointEntry[]> {
+  const entries: CheckpointEntry[] = [];
+  try {
+    for await (const { name, isDirectory } of Deno.readDir(outputDir)) {
+      const match = /^checkpoint-(\d+)$/.exec(name);
+      if (match !== null && isDirectory) {
+        entries.push({ path: `${outputDir}/${name}`, step: Number(match[1]) });
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  return entries.sort((a, b) => a.step - b.step);
+}
+
+export interface NewestCheckpoint {
+  /** null when there is no whole checkpoint. */
+  newest: CheckpointEntry | null;
+  /** Later ones that are damaged, newest first, and what is wrong with each. */
+  skipped: { path: string; reason: string }[];
+}
+
+/**
+ * The newest checkpoint that can be resumed from; every byte of it has been checked. After a crash, call
+ * `removeLeftovers(outputDir)` first: it puts back what a replacement cut off in its middle had moved away.
+ */
+export async function findNewestValid(outputDir: string): Promise<NewestCheckpoint> {
+  const skipped: { path: string; reason: string }[] = [];
+  for (const entry of (await listCheckpoints(outputDir)).reverse()) {
+    const reason = await checkpointDamage(entry.path);
+    if (reason === null) return { newest: entry, skipped };
+    skipped.push({ path: entry.path, reason });
+  }
+  return { newest: null, skipped };
+}
+
+/** What is wrong with a checkpoint folder, or null when it is whole. Reads every file. */
+export async function checkpointDamage(path: string): Promise<string | null> {
+  const names = await fileNames(path);
+  if (names === null) return "there is no such folder";
+  if (names.has(INCOMPLETE_MARK)) return `${INCOMPLETE_MARK} says that it was not finished`;
+  if (names.has(SUMS_FILE)) return await verifySums(path);
+  if (names.has(RGX_STATE) || !names.has(TRAINER_STATE)) return `${SUMS_FILE} is missing`;
+  try {
+    JSON.parse(await Deno.readTextFile(`${path}/${TRAINER_STATE}`));
+    return null;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return `${TRAINER_STATE} is not valid JSON`;
+  }
+}
+
+/** The cheap half of {@link checkpointDamage}: by names alone. */
+async function looksWhole(path: string): Promise<boolean> {
+  const names = await fileNames(path);
+  return names !== null && !names.has(INCOMPLETE_MARK) &&
+    (names.has(SUMS_FILE) || (names.has(TRAINER_STATE) && !names.has(RGX_STATE)));
+}
+
+async function fileNames(path: string): Promise<Set<string> | null> {
+  const names = new Set<string>();
+  try {
+    for await (const entry of Deno.readDir(path)) if (!entry.isDirectory) names.add(entry.name);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return null;
+    }
+    throw error;
+  }
+  return names;
+}
+
+/**
+ * Opens a checkpoint after checking every byte of it. A link such as `latest` is followed.
+ * @throws RgxError when it is missing or damaged, saying what is wrong
+ */
+export async function openCheckpoint(path: string): Promise<Checkpoint> {
+  const reason = await checkpointDamage(path);
+  if (reason !== null) {
+    throw new RgxError(`${path}: this checkpoint cannot be used: ${reason}`, {
+      advice:
+        "Resume from an earlier one, or with --resume alone, which takes the newest whole one.",
+    });
+  }
+  const files = (await fileNames(path))!;
+  const real = await Deno.realPath(path);
+  const read = async (name: string) => {
+    if (!files.has(name)) {
+      throw new RgxError(`${path}: the checkpoint holds no ${name}`);
+    }
+    return await Deno.readFile(`${real}/${name}`);
+  };
+  return {
+    path,
+    foreign: !files.has(SUMS_FILE),
+    files,
+    read,
+    readText: async (name) => new TextDecoder().decode(await read(name)),
+  };
+}

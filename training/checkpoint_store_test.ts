@@ -1,0 +1,237 @@
+import assert from "node:assert/strict";
+import { type FileWriter, removeLeftovers, writeFlushed } from "../core/atomic_file.ts";
+import { RgxError } from "../core/errors.ts";
+import {
+  checkpointDamage,
+  findNewestValid,
+  listCheckpoints,
+  openCheckpoint,
+  saveCheckpoint,
+} from "./checkpoint_store.ts";
+
+const files = (step: number) =>
+  new Map([
+    ["adapter_model.safetensors", new Uint8Array(5000).fill(step)],
+    ["rgx_state.json", new TextEncoder().encode(JSON.stringify({ global_step: step }))],
+    ["trainer_state.json", new TextEncoder().encode("{}")],
+  ]);
+
+async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function steps(folder: string): Promise<number[]> {
+  return (await listCheckpoints(folder)).map(({ step }) => step);
+}
+
+Deno.test("a checkpoint is saved, linked, listed and opened", () =>
+  inTempFolder(async (folder) => {
+    assert.deepEqual(await findNewestValid(`${folder}/none yet`), { newest: null, skipped: [] });
+    for (const step of [5, 10, 100]) await saveCheckpoint(folder, step, files(step));
+    assert.deepEqual(await steps(folder), [5, 10, 100]);
+    assert.equal(await Deno.readLink(`${folder}/latest`), "checkpoint-100");
+    assert.deepEqual(await findNewestValid(folder), {
+      newest: { path: `${folder}/checkpoint-100`, step: 100 },
+      skipped: [],
+    });
+    const checkpoint = await openCheckpoint(`${folder}/latest`);
+    assert.equal(checkpoint.foreign, false);
+    assert.deepEqual([...checkpoint.files].sort(), ["SHA256SUMS", ...files(1).keys()]);
+    assert.deepEqual(
+      await checkpoint.read("adapter_model.safetensors"),
+      files(100).values().next().value,
+    );
+    assert.equal(await checkpoint.readText("rgx_state.json"), `{"global_step":100}`);
+    await assert.rejects(
+      checkpoint.read("optimizer.safetensors"),
+      /holds no optimizer\.safetensors/,
+    );
+    assert.deepEqual(
+      [...Deno.readDirSync(folder)].map(({ name }) => name).sort(),
+      ["checkpoint-10", "checkpoint-100", "checkpoint-5", "latest"],
+    );
+  }));
+
+Deno.test("the limit deletes the oldest, never the best or the newest", () =>
+  inTempFolder(async (folder) => {
+    const save = (step: number, saveTotalLimit: number, bestStep: number | null = null) =>
+      saveCheckpoint(folder, step, files(step), { saveTotalLimit, bestStep });
+    for (const step of [1, 2, 3]) await save(step, 10);
+    assert.deepEqual((await save(4, 2)).removed, [
+      `${folder}/checkpoint-1`,
+      `${folder}/checkpoint-2`,
+    ]);
+    assert.deepEqual(await steps(folder), [3, 4]);
+    await save(5, 2, 3);
+    assert.deepEqual(await steps(folder), [3, 5]);
+    await save(6, 1, 3);
+    assert.deepEqual(await steps(folder), [3, 6]);
+    await save(7, 1);
+    assert.deepEqual(await steps(folder), [7]);
+    assert.equal(await Deno.readLink(`${folder}/latest`), "checkpoint-7");
+  }));
+
+Deno.test("damaged checkpoints neither count nor go", () =>
+  inTempFolder(async (folder) => {
+    for (const step of [1, 2, 3]) await saveCheckpoint(folder, step, files(step));
+    await Deno.remove(`${folder}/checkpoint-2/SHA256SUMS`);
+    await saveCheckpoint(folder, 4, files(4), { saveTotalLimit: 2 });
+    assert.deepEqual(await steps(folder), [2, 3, 4]);
+  }));
+
+Deno.test("a damaged checkpoint is named and skipped for the one before", () =>
+  inTempFolder(async (folder) => {
+    for (const step of [1, 2, 3, 4, 5, 6]) await saveCheckpoint(folder, step, files(step));
+    const at = (step: number, name: string) => `${folder}/checkpoint-${step}/${name}`;
+    // One bit; a cut-off file; a missing file; no sums; a mark of transformers.
+    const bytes = await Deno.readFile(at(6, "adapter_model.safetensors"));
+    bytes[4000]! ^= 1;
+    await Deno.writeFile(at(6, "adapter_model.safetensors"), bytes);
+    await Deno.truncate(at(5, "adapter_model.safetensors"), 4999);
+    await Deno.remove(at(4, "trainer_state.json"));
+    await Deno.remove(at(3, "SHA256SUMS"));
+    await Deno.writeTextFile(at(2, "checkpoint-is-incomplete.txt"), "");
+    const { newest, skipped } = await findNewestValid(folder);
+    assert.deepEqual(newest, { path: `${folder}/checkpoint-1`, step: 1 });
+    assert.deepEqual(
+      skipped,
+      [
+        [6, "adapter_model.safetensors does not have the checksum that it was written with"],
+        [5, "adapter_model.safetensors does not have the checksum that it was written with"],
+        [4, "trainer_state.json is missing"],
+        [3, "SHA256SUMS is missing"],
+        [2, "checkpoint-is-incomplete.txt says that it was not finished"],
+      ].map(([step, reason]) => ({ path: `${folder}/checkpoint-${step}`, reason })),
+    );
+    await assert.rejects(openCheckpoint(`${folder}/checkpoint-4`), (error) => {
+      assert.ok(error instanceof RgxError && error.advice);
+      assert.match(
+        error.message,
+        /checkpoint-4: .* cannot be used: trainer_state\.json is missing/,
+      );
+      return true;
+    });
+    await assert.rejects(openCheckpoint(`${folder}/checkpoint-9`), /there is no such folder/);
+    // The run goes on from 1, reaches 6 again and replaces what is damaged there.
+    await saveCheckpoint(folder, 6, files(6));
+    assert.equal((await findNewestValid(folder)).newest?.step, 6);
+  }));
+
+Deno.test("checkpoints of other trainers have no sums", () =>
+  inTempFolder(async (folder) => {
+    const path = `${folder}/checkpoint-8`;
+    await Deno.mkdir(path);
+    assert.equal(await checkpointDamage(path), "SHA256SUMS is missing");
+    await Deno.writeTextFile(`${path}/trainer_state.json`, `{"global_step": 8`);
+    assert.equal(await checkpointDamage(path), "trainer_state.json is not valid JSON");
+    await Deno.writeTextFile(`${path}/trainer_state.json`, `{"global_step": 8}`);
+    assert.equal(await checkpointDamage(path), null);
+    assert.equal((await openCheckpoint(path)).foreign, true);
+  }));
+
+Deno.test({
+  name: "a full disk leaves the checkpoint before, also when it would be replaced",
+  ignore: Deno.build.os !== "linux",
+  fn: () =>
+    inTempFolder(async (folder) => {
+      const full: FileWriter = async (path, bytes) => {
+        await writeFlushed(path, bytes.subarray(0, bytes.length >> 1));
+        await writeFlushed("/dev/full", bytes);
+      };
+      await saveCheckpoint(folder, 1, files(1));
+      for (const step of [1, 2]) {
+        await assert.rejects(
+          saveCheckpoint(folder, step, files(9), { write: full, saveTotalLimit: 1 }),
+          (error) => error instanceof RgxError && /the disk is full/.test(error.message),
+        );
+      }
+      assert.deepEqual(await steps(folder), [1]);
+      assert.equal(await checkpointDamage(`${folder}/checkpoint-1`), null);
+      assert.equal(await Deno.readLink(`${folder}/latest`), "checkpoint-1");
+      assert.equal([...Deno.readDirSync(folder)].length, 2);
+    }),
+});
+
+/** Runs `code` in a process of its own and kills it (-9) when it prints, or after `delayMs`. */
+async function runAndKill(code: string, delayMs: number | null): Promise<void> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["eval", code],
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  const reader = child.stdout.getReader();
+  const { done } = await reader.read();
+  assert.equal(done, false, "the child ended before it was to be killed");
+  if (delayMs !== null) await new Promise((resolve) => setTimeout(resolve, delayMs));
+  child.kill("SIGKILL");
+  await reader.cancel();
+  await child.status;
+}
+
+const imports = `
+  const { saveCheckpoint } = await import(${
+  JSON.stringify(new URL("checkpoint_store.ts", import.meta.url).href)
+});
+  const { writeFlushed } = await import(${
+  JSON.stringify(new URL("../core/atomic_file.ts", import.meta.url).href)
+});
+  const files = (n) => new Map(["a", "b", "c"].map((name) => [name, new Uint8Array(300000).fill(n)]));
+`;
+
+Deno.test("kill -9 in the middle of a file leaves the checkpoint before", () =>
+  inTempFolder(async (folder) => {
+    await saveCheckpoint(folder, 1, files(1));
+    for (const step of [1, 2]) {
+      await runAndKill(
+        `${imports}
+        let n = 0;
+        const write = async (path, bytes) => {
+          if (++n < 3) return await writeFlushed(path, bytes);
+          await writeFlushed(path, bytes.subarray(0, 1000));
+          console.log("in the middle");
+          await new Promise((resolve) => setTimeout(resolve, 60000));
+        };
+        await saveCheckpoint(${JSON.stringify(folder)}, ${step}, files(7), { write });`,
+        null,
+      );
+      assert.deepEqual(await findNewestValid(folder), {
+        newest: { path: `${folder}/checkpoint-1`, step: 1 },
+        skipped: [],
+      });
+    }
+    assert.equal((await removeLeftovers(folder)).length, 2);
+    assert.deepEqual(
+      [...Deno.readDirSync(folder)].map(({ name }) => name).sort(),
+      ["checkpoint-1", "latest"],
+    );
+  }));
+
+Deno.test("kill -9 at any moment of saving and pruning leaves a whole newest checkpoint", () =>
+  inTempFolder(async (folder) => {
+    let newest = 0;
+    for (const delay of [0, 3, 7, 12, 20, 33]) {
+      // Steps go on, and every second save replaces the one just written.
+      await runAndKill(
+        `${imports}
+        for (let n = 0; ; n++) {
+          const step = ${newest} + 1 + (n >> 1);
+          await saveCheckpoint(${JSON.stringify(folder)}, step, files(n), { saveTotalLimit: 2 });
+          if (n === 2) console.log("going");
+        }`,
+        delay,
+      );
+      await removeLeftovers(folder);
+      const found = await findNewestValid(folder);
+      assert.deepEqual(found.skipped, []);
+      assert.ok(found.newest !== null && found.newest.step > newest);
+      newest = found.newest.step;
+      assert.ok((await steps(folder)).length <= 3);
+      const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
+      assert.ok(names.every((name) => /^(latest|checkpoint-\d+)$/.test(name)), String(names));
+    }
+  }));

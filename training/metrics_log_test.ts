@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { RgxError } from "../core/errors.ts";
+import { MetricsLog } from "./metrics_log.ts";
+
+async function withFile(test: (path: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await test(`${folder}/metrics.jsonl`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("records are lines, and what JSON cannot hold is null", () =>
+  withFile(async (path) => {
+    const log = await MetricsLog.open(path);
+    assert.equal(log.bytes, 0);
+    await log.flush();
+    await log.append({ step: 1, reward: NaN, kl: Infinity, note: "é" });
+    await log.append({ step: 2, nested: { list: [-Infinity, 1] } }, { sync: true });
+    await log.flush();
+    const text = await Deno.readTextFile(path);
+    assert.equal(
+      text,
+      `{"step":1,"reward":null,"kl":null,"note":"é"}\n{"step":2,"nested":{"list":[null,1]}}\n`,
+    );
+    assert.equal(log.bytes, new TextEncoder().encode(text).length);
+  }));
+
+Deno.test("on resume the file is cut back, and goes on as if nothing had happened", () =>
+  withFile(async (path) => {
+    const log = await MetricsLog.open(path);
+    await log.append({ step: 1 });
+    const atSave = log.bytes;
+    await log.append({ step: 2 });
+    await Deno.writeTextFile(path, `{"step":3,"rew`, { append: true });
+    const resumed = await MetricsLog.open(path, { truncateTo: atSave });
+    assert.equal(resumed.bytes, atSave);
+    assert.equal(resumed.missingBytes, 0);
+    await resumed.append({ step: 2 });
+    assert.equal(await Deno.readTextFile(path), `{"step":1}\n{"step":2}\n`);
+    assert.equal((await MetricsLog.open(path, { truncateTo: 0 })).bytes, 0);
+    assert.equal(await Deno.readTextFile(path), "");
+  }));
+
+Deno.test("a torn last line is dropped", () =>
+  withFile(async (path) => {
+    await Deno.writeTextFile(path, `{"step":1}\n{"st`);
+    assert.equal((await MetricsLog.open(path)).bytes, 11);
+    assert.equal(await Deno.readTextFile(path), `{"step":1}\n`);
+    await Deno.writeTextFile(path, `{"st`);
+    assert.equal((await MetricsLog.open(path)).bytes, 0);
+  }));
+
+Deno.test("a file shorter than its checkpoint says is kept, and the loss is known", () =>
+  withFile(async (path) => {
+    assert.equal((await MetricsLog.open(path, { truncateTo: 50 })).missingBytes, 50);
+    await Deno.writeTextFile(path, `{"step":1}\n`);
+    const log = await MetricsLog.open(path, { truncateTo: 50 });
+    assert.equal(log.bytes, 11);
+    assert.equal(log.missingBytes, 39);
+  }));
+
+Deno.test({
+  name: "a full disk is explained",
+  ignore: Deno.build.os !== "linux",
+  fn: () =>
+    withFile(async (path) => {
+      const log = await MetricsLog.open(path);
+      await Deno.symlink("/dev/full", path);
+      await assert.rejects(
+        log.append({ step: 1 }),
+        (error) => error instanceof RgxError && /the disk is full/.test(error.message),
+      );
+    }),
+});
