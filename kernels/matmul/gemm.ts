@@ -37,6 +37,8 @@ const CHUNK_WORK = 800_000;
 const CHUNK_PACK = 50_000;
 /** From this many rows on, a copy of b in panels pays for itself. */
 const PACK_FROM_ROWS = 25;
+/** From this many columns on, a copy of a transposed a in tiles pays for itself. */
+const PACK_TILES_FROM_COLUMNS = 65;
 /** Rough costs in ns: one multiply-add at full speed, packing and storing transposed one element. */
 const MADD_NS = 2 / 110;
 const PACK_TRANSPOSED_NS = 0.25;
@@ -49,31 +51,30 @@ export function gemm(ctx: WasmContext, g: Gemm): void {
   const mark = ctx.mark();
   if (g.transB && !g.transA && swapPays(m, n, k)) {
     const packed = packTransposed(ctx, g.a, m, k);
-    blocks(ctx, g, { s: g.b, sStep: 4 * k, sColumns: false, rows: n, columns: m, swapped: true }, {
+    const spread = { s: g.b, sStep: 4 * k, layout: S_ROWS, rows: n, columns: m, swapped: true };
+    blocks(ctx, g, spread, {
       address: 0,
       step: 0,
       panels: 0,
       packed,
     });
   } else {
-    const spread = {
-      s: g.a,
-      sStep: g.transA ? 4 * m : 4 * k,
-      sColumns: g.transA,
-      rows: m,
-      columns: n,
-      swapped: false,
-    };
+    const spread = { ...spreadA(ctx, g), rows: m, columns: n, swapped: false };
     blocks(ctx, g, spread, g.transB ? lanesTransposed(ctx, g) : lanesDirect(ctx, g));
   }
   ctx.release(mark);
 }
 
+/** Values of the kernel's sLayout. */
+const S_ROWS = 0;
+const S_COLUMNS = 1;
+const S_PACKED = 2;
+
 /** The operand that is spread over all lanes, and the shape seen from it. */
 interface Spread {
   s: number;
   sStep: number;
-  sColumns: boolean;
+  layout: number;
   rows: number;
   columns: number;
   swapped: boolean;
@@ -85,6 +86,21 @@ interface Lanes {
   step: number;
   panels: number;
   packed: number;
+}
+
+/** a as the spread operand; transposed and read by several panels, it is first packed by tiles. */
+function spreadA(ctx: WasmContext, { a, m, n, k, transA }: Gemm) {
+  if (!transA) return { s: a, sStep: 4 * k, layout: S_ROWS };
+  if (n < PACK_TILES_FROM_COLUMNS) return { s: a, sStep: 4 * m, layout: S_COLUMNS };
+  const packed = ctx.scratch(4 * m * k);
+  const tiles = Math.ceil(m / TILE_ROWS);
+  ctx.parallel({
+    kernel: "matmul_pack_tiles",
+    units: tiles,
+    grain: Math.max(8, Math.ceil(CHUNK_PACK / (TILE_ROWS * Math.max(1, k)))),
+    args: [a, 4 * m, Math.floor(m / tiles), m % tiles, k, packed],
+  });
+  return { s: packed, sStep: 0, layout: S_PACKED };
 }
 
 /** For x·Wᵀ: whether to spread W and fill the lanes with x, which then is what must be packed. */
@@ -147,7 +163,7 @@ function blocks(ctx: WasmContext, g: Gemm, spread: Spread, lanes: Lanes): void {
     args: [
       spread.s,
       spread.sStep,
-      spread.sColumns ? 1 : 0,
+      spread.layout,
       lanes.address,
       lanes.step,
       lanes.panels,

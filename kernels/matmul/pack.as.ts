@@ -1,5 +1,5 @@
 // Packing of the operand whose columns fill the vector lanes: panels of 16 columns, [k, 16] each, the
-// columns beyond the matrix zero.
+// columns beyond the matrix zero; and of a transposed operand whose rows are spread: tiles of rows.
 
 const LANES = 16;
 
@@ -103,5 +103,50 @@ export function matmul_pack(
         to += 64;
       }
     }
+  }
+}
+
+/**
+ * Copies `source` [k, rows] (row stride in bytes) to tiles of `low` rows, the first `high` ones a row
+ * more: tile by tile [k, height], so that a tile is read in order. Unit = tile.
+ */
+export function matmul_pack_tiles(
+  source: usize,
+  stride: usize,
+  low: i32,
+  high: i32,
+  k: i32,
+  packed: usize,
+  begin: i32,
+  end: i32,
+  scratch: usize,
+): void {
+  const firstRow = begin * low + min(begin, high);
+  let from = source + (firstRow as usize) * 4;
+  let to = packed + (firstRow as usize) * (k as usize) * 4;
+  for (let kk = 0; kk < k; kk++) {
+    let a = from;
+    let b = to;
+    for (let t = begin; t < end; t++) {
+      const height = t < high ? low + 1 : low;
+      let i = 0;
+      if (height >= 4) {
+        v128.store(b, v128.load(a));
+        i = 4;
+      }
+      if (height == 6) {
+        store<i64>(b, load<i64>(a, 16), 16);
+      } else {
+        for (; i < height; i++) {
+          store<f32>(b + (i as usize) * 4, load<f32>(a + (i as usize) * 4));
+        }
+      }
+      a += (height as usize) * 4;
+      // The next tile's line for this step lies behind this tile's k − kk lines and the next one's kk.
+      const next = t + 1 < high ? low + 1 : low;
+      b += ((k - kk) as usize) * (height as usize) * 4 + (kk as usize) * (next as usize) * 4;
+    }
+    from += stride;
+    to += ((begin < high ? low + 1 : low) as usize) * 4;
   }
 }

@@ -121,13 +121,17 @@ function store_block_transposed(
   }
 }
 
+/** How S lies in memory: row-major, transposed, or packed by matmul_pack_tiles. */
+const S_ROWS = 0;
+const S_COLUMNS = 1;
+
 /**
  * Unit = (row block, panel), panels running fastest. A row block is `blockTiles` tiles; tile heights
  * differ by at most one, so that no tile is much lower than the best height.
  * Scratch: 64 bytes per row of a block.
  */
 export function matmul_blocks(
-  s: usize, sStep: usize, sColumns: i32,
+  s: usize, sStep: usize, sLayout: i32,
   vDirect: usize, vDirectStep: usize, directPanels: i32, vPacked: usize,
   out: usize, outStep: usize,
   rows: i32, columns: i32, k: i32, kBlock: i32, blockTiles: i32,
@@ -164,12 +168,16 @@ export function matmul_blocks(
       let row = firstRow;
       for (let t = firstTile; t < lastTile; t++) {
         const height = t < high ? low + 1 : low;
-        if (sColumns) {
+        if (sLayout == S_ROWS) {
+          const from = s + (row as usize) * sStep + (kk as usize) * 4;
+          tile_rows(height, from, sStep, vFrom, vStep, c, blockStep, depth, alpha, add);
+        } else if (sLayout == S_COLUMNS) {
           const from = s + (kk as usize) * sStep + (row as usize) * 4;
           tile_columns(height, from, sStep, vFrom, vStep, c, blockStep, depth, alpha, add);
         } else {
-          const from = s + (row as usize) * sStep + (kk as usize) * 4;
-          tile_rows(height, from, sStep, vFrom, vStep, c, blockStep, depth, alpha, add);
+          const step = (height as usize) * 4;
+          const from = s + (row as usize) * (k as usize) * 4 + (kk as usize) * step;
+          tile_columns(height, from, step, vFrom, vStep, c, blockStep, depth, alpha, add);
         }
         row += height;
         c += (height as usize) * blockStep;

@@ -6,6 +6,7 @@
 import { RgxError } from "../../core/errors.ts";
 import { type Device, type DType, type HostArray, type Tensor, VIEW_ALIGNMENT } from "../device.ts";
 import type { Ops } from "../ops.ts";
+import { profileByEnvironment } from "../profile.ts";
 import { validateOp } from "../validate.ts";
 import wasmBytes from "./kernels.wasm" with { type: "bytes" };
 import { WasmMemory } from "./memory.ts";
@@ -118,7 +119,7 @@ export class WasmDevice implements Device, WasmContext {
   run<K extends keyof Ops>(op: K, args: Ops[K]): void {
     this.#mustBeOpen();
     validateOp(op, args);
-    const implementation = wasmOps[op] as WasmOp<Ops[K]>;
+    const implementation: WasmOp<Ops[K]> = wasmOps[op];
     try {
       implementation(args, this);
     } finally {
@@ -230,5 +231,7 @@ export async function createWasmDevice(options: WasmDeviceOptions = {}): Promise
     throw new RgxError(`the CPU device cannot run with ${threads} threads`);
   }
   compiled ??= WebAssembly.compile(wasmBytes as Uint8Array<ArrayBuffer>);
-  return new WasmDevice(options.module ?? await compiled, threads);
+  const device = new WasmDevice(options.module ?? await compiled, threads);
+  profileByEnvironment(device);
+  return device;
 }

@@ -13,7 +13,7 @@ import { sampleWasm } from "../sample/wasm.ts";
 import { swigluBackwardWasm, swigluWasm } from "../swiglu/wasm.ts";
 import type { WasmOp } from "./wasm_op.ts";
 
-export const wasmOps: { [K in OpName]?: WasmOp<Ops[K]> } = {
+export const wasmOps: { [K in OpName]: WasmOp<Ops[K]> } = {
   matmul: matmulWasm,
   rmsnorm: rmsnormWasm,
   rmsnorm_backward: rmsnormBackwardWasm,
