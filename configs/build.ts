@@ -1,0 +1,115 @@
+/**
+ * From the merged tree to the typed {@link RunConfig}: types, ranges and defaults by the schema. What
+ * several keys say together is checked in `combinations.ts`.
+ */
+import { type ConfigNode, describeNode, type MapNode, nodeAt, type Problems } from "./node.ts";
+import { checkCombinations } from "./combinations.ts";
+import { readRewards } from "./reward_list.ts";
+import type { ModelInit, RunConfig } from "./run_config.ts";
+import {
+  DATA,
+  EVAL,
+  INIT,
+  type KeySpec,
+  LOGGING,
+  LORA,
+  MODEL,
+  REQUIRED,
+  type Section,
+  SFT,
+  SHAPING,
+  TOKENIZER,
+  TRAINING,
+} from "./schema.ts";
+
+/** Where a section or key stands in the tree. */
+function at(tree: MapNode, path: string): ConfigNode | undefined {
+  return nodeAt(tree, path.split("."));
+}
+
+/**
+ * The configuration, complete. Only to be used when `problems` stays empty: keys with a wrong value hold
+ * no value.
+ */
+export function buildRunConfig(tree: MapNode, problems: Problems): RunConfig {
+  const shaping = readSection(SHAPING, tree, problems);
+  const rewards = readRewards(at(tree, "rewards"), shaping["training.reward_weights"], problems);
+  const config: RunConfig = {
+    model: {
+      ...readSection(MODEL, tree, problems),
+      init: given(tree, "model.init") ? readInit(tree, problems) : null,
+    },
+    lora: readLora(tree, problems),
+    data: readSection(DATA, tree, problems),
+    rewards,
+    sft: readSft(tree, problems),
+    eval: readSection(EVAL, tree, problems),
+    training: readSection(TRAINING, tree, problems),
+    logging: readSection(LOGGING, tree, problems),
+  };
+  const limit = shaping["model.max_seq_length"];
+  checkCombinations(config, limit ?? null, tree, problems);
+  if (limit !== null && config.training.max_prompt_length === null) {
+    config.training.max_prompt_length = limit - config.training.max_completion_length;
+  }
+  return config;
+}
+
+function given(tree: MapNode, section: string): boolean {
+  return at(tree, section)?.kind === "map";
+}
+
+function readInit(tree: MapNode, problems: Problems): ModelInit {
+  const tokenizer = readSection(TOKENIZER, tree, problems);
+  return { ...readSection(INIT, tree, problems), tokenizer };
+}
+
+function readLora(tree: MapNode, problems: Problems): RunConfig["lora"] {
+  if (!given(tree, "lora")) return null;
+  const { enabled, ...lora } = readSection(LORA, tree, problems);
+  const dropout = at(tree, "lora.lora_dropout");
+  if (enabled !== false && dropout !== undefined && lora.lora_dropout > 0) {
+    const text = "dropout is not applied by this version, adapters train without it";
+    problems.note(dropout.at, "lora.lora_dropout", text);
+  }
+  return enabled === false ? null : lora;
+}
+
+function readSft(tree: MapNode, problems: Problems): RunConfig["sft"] {
+  if (!given(tree, "sft")) return null;
+  const sft = readSection(SFT, tree, problems);
+  return sft.max_steps === 0 ? null : sft;
+}
+
+/** All keys of a section. Keys with a wrong value are reported and left undefined. */
+function readSection<T>(section: Section<T>, tree: MapNode, problems: Problems): T {
+  const values: Record<string, unknown> = {};
+  for (const [name, spec] of Object.entries(section.keys as Record<string, KeySpec>)) {
+    const path = section.path === "" ? name : `${section.path}.${name}`;
+    values[name] = readKey(spec, path, at(tree, path), values, tree, problems);
+  }
+  return values as T;
+}
+
+function readKey(
+  spec: KeySpec,
+  path: string,
+  node: ConfigNode | undefined,
+  section: Readonly<Record<string, unknown>>,
+  tree: MapNode,
+  problems: Problems,
+): unknown {
+  // What could not be interpolated has been reported.
+  if (problems.has(path)) return undefined;
+  if (node !== undefined) {
+    return spec.type.read(node, (where, text, sub = "") => problems.add(where, path + sub, text));
+  }
+  if (spec.default !== REQUIRED) {
+    return typeof spec.default === "function" ? spec.default(section) : spec.default;
+  }
+  if (path === "rewards") return undefined; // has a message of its own
+  const around = at(tree, path.split(".").slice(0, -1).join(".")) ?? tree;
+  const inside = describeNode(around) === "a map" ? "" : `, found ${describeNode(around)}`;
+  problems.add(around.at, path, `missing, expected ${spec.type.expected}: ${spec.doc}${inside}`);
+  return undefined;
+}

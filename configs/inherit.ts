@@ -1,0 +1,266 @@
+/**
+ * A configuration file and everything it builds on: `_base_` (one path or a list) and Hydra's `defaults`
+ * list. Bases are merged left to right, then the file itself. Paths are relative to the file that names
+ * them; a name without folder and extension, and `rgx:PATH`, mean embedded files.
+ */
+import { readFile, stat } from "node:fs/promises";
+import { dirname, isAbsolute, join, normalize, posix, resolve } from "node:path";
+import { didYouMean } from "../core/suggest.ts";
+import { canonicalise } from "./canonical.ts";
+import { EMBEDDED, embeddedPath } from "./embedded.ts";
+import { type Environment, interpolateText, withFileVariables } from "./interpolation.ts";
+import { mergeMaps } from "./merge.ts";
+import {
+  type ConfigNode,
+  describeNode,
+  emptyMap,
+  type MapEntry,
+  type MapNode,
+  nowhere,
+  type Position,
+  type Problems,
+  type ScalarNode,
+  type Source,
+} from "./node.ts";
+import { decodeUtf8, parseYaml } from "./yaml_source.ts";
+
+export const MAX_INHERITANCE = 16;
+
+/** A configuration file: on disk, or in the program. */
+export type ConfigFile =
+  | { kind: "disk"; path: string; shown: string }
+  | { kind: "embedded"; path: string };
+
+function shownName(file: ConfigFile): string {
+  return file.kind === "disk" ? file.shown : `rgx:${file.path}`;
+}
+
+function identity(file: ConfigFile): string {
+  return file.kind === "disk" ? file.path : `rgx:${file.path}`;
+}
+
+/** The embedded file that `rgx:PATH` (given without `rgx:`) means, or null. */
+export function embeddedFile(path: string): ConfigFile | null {
+  const found = [path, `${path}.yaml`].find((name) => EMBEDDED.has(name)) ?? embeddedPath(path);
+  return found === null ? null : { kind: "embedded", path: found };
+}
+
+export async function isFile(path: string): Promise<boolean> {
+  try {
+    return !(await stat(path)).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** The canonical tree of a file merged over its bases. What is wrong goes to `problems`. */
+export async function loadInherited(
+  file: ConfigFile,
+  environment: Environment,
+  problems: Problems,
+): Promise<MapNode> {
+  return await new Inheritance(environment, problems).load(file, []);
+}
+
+class Inheritance {
+  readonly #done = new Map<string, MapNode>();
+
+  constructor(readonly environment: Environment, readonly problems: Problems) {}
+
+  async load(file: ConfigFile, chain: readonly ConfigFile[]): Promise<MapNode> {
+    const done = this.#done.get(identity(file));
+    if (done !== undefined) return done;
+    const source: Source = {
+      name: shownName(file),
+      directory: file.kind === "disk" ? dirname(file.path) : null,
+    };
+    const document = await this.#read(file, source);
+    if (document === null) return emptyMap(nowhere(source));
+    const entries = new Map(document.entries);
+    const references = [
+      ...this.#baseReferences(entries.get("_base_")),
+      ...this.#defaultsReferences(entries.get("defaults")),
+    ];
+    entries.delete("_base_");
+    entries.delete("defaults");
+    const own = canonicalise(
+      withFileVariables({ ...document, entries }, source) as MapNode,
+      this.problems,
+    );
+    const environment = { ...this.environment, ...variables(entries.get("env")?.node) };
+    const path = [...chain, file];
+    let merged = emptyMap(own.at);
+    let ownMerged = false;
+    for (const reference of references) {
+      if (reference.kind === "self") {
+        merged = mergeMaps(merged, own);
+        ownMerged = true;
+      } else {
+        const base = await this.#base(reference, file, path, environment);
+        if (base !== null) merged = mergeMaps(merged, base);
+      }
+    }
+    if (!ownMerged) merged = mergeMaps(merged, own);
+    this.#done.set(identity(file), merged);
+    return merged;
+  }
+
+  async #read(file: ConfigFile, source: Source): Promise<MapNode | null> {
+    if (file.kind === "embedded") {
+      return parseYaml(EMBEDDED.get(file.path)!, source, this.problems);
+    }
+    let bytes: Uint8Array;
+    try {
+      bytes = await readFile(file.path);
+    } catch (error) {
+      const why = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+      this.problems.add(nowhere(source), "", `can not be read: ${why}`);
+      return null;
+    }
+    const text = decodeUtf8(bytes, source, this.problems);
+    return text === null ? null : parseYaml(text, source, this.problems);
+  }
+
+  async #base(
+    reference: FileReference,
+    from: ConfigFile,
+    chain: readonly ConfigFile[],
+    environment: Environment,
+  ): Promise<MapNode | null> {
+    const { key, at } = reference;
+    const scalar: ScalarNode = { kind: "scalar", value: reference.text, at };
+    const text = interpolateText(scalar, key, environment, this.problems)?.value;
+    if (text === undefined) return null;
+    const file = await this.#locate(String(text), from, reference);
+    if (file === null) return null;
+    const names = [...chain, file].map(shownName).join(" → ");
+    if (chain.some((earlier) => identity(earlier) === identity(file))) {
+      this.problems.add(at, key, `leads back to itself: ${names}`);
+      return null;
+    }
+    if (chain.length > MAX_INHERITANCE) {
+      this.problems.add(at, key, `more than ${MAX_INHERITANCE} bases deep: ${names}`);
+      return null;
+    }
+    return await this.load(file, chain);
+  }
+
+  async #locate(
+    text: string,
+    from: ConfigFile,
+    { key, at }: FileReference,
+  ): Promise<ConfigFile | null> {
+    if (text.startsWith("rgx:") || /^[^/\\.]+$/.test(text)) {
+      const name = text.replace(/^rgx:/, "");
+      const file = embeddedFile(name);
+      if (file === null) {
+        const names = [...EMBEDDED.keys()];
+        const near = didYouMean(name, [...names, ...names.map((path) => posix.parse(path).name)]);
+        this.problems.add(
+          at,
+          key,
+          `no embedded configuration ${JSON.stringify(name)}${
+            near || "; a file on disk is " +
+              "named with its extension"
+          }`,
+        );
+      }
+      return file;
+    }
+    if (from.kind === "embedded") {
+      const path = posix.normalize(posix.join(posix.dirname(from.path), text));
+      if (EMBEDDED.has(path)) return { kind: "embedded", path };
+      this.problems.add(at, key, `no embedded configuration ${JSON.stringify(path)}`);
+      return null;
+    }
+    const extensions = /\.\w+$/.test(text) ? [""] : ["", ".yaml", ".yml"];
+    for (const extension of extensions) {
+      const path = resolve(dirname(from.path), text + extension);
+      if (!await isFile(path)) continue;
+      const shown = isAbsolute(text)
+        ? path
+        : normalize(join(dirname(from.shown), text + extension));
+      return { kind: "disk", path, shown };
+    }
+    // A project that has only its own experiment beside the program still finds ../base.yaml.
+    const tail = posix.normalize(text.replaceAll("\\", "/")).replace(/^(\.\.\/)+/, "");
+    if (EMBEDDED.has(tail)) {
+      this.problems.note(at, key, `${text} is not on disk, the embedded rgx:${tail} is used`);
+      return { kind: "embedded", path: tail };
+    }
+    const expected = resolve(dirname(from.path), text);
+    this.problems.add(at, key, `no such file: ${text} (looked for ${expected})`);
+    return null;
+  }
+
+  #baseReferences(entry: MapEntry | undefined): FileReference[] {
+    if (entry === undefined) return [];
+    const { node } = entry;
+    if (node.kind === "scalar" && node.value === null) return [];
+    return this.#texts(node, "_base_", "a path or a list of paths");
+  }
+
+  #texts(node: ConfigNode, key: string, expected: string): FileReference[] {
+    const items = node.kind === "list" ? node.items : [node];
+    return items.flatMap((item) => {
+      if (item.kind === "scalar" && typeof item.value === "string" && item.value !== "") {
+        return [{ kind: "file" as const, text: item.value, at: item.at, key }];
+      }
+      this.problems.add(item.at, key, `expected ${expected}, found ${describeNode(item)}`);
+      return [];
+    });
+  }
+
+  /** Hydra: `- _self_`, `- name`, `- group: name`. */
+  #defaultsReferences(entry: MapEntry | undefined): Reference[] {
+    if (entry === undefined) return [];
+    const key = "defaults";
+    if (entry.node.kind !== "list") {
+      this.problems.add(entry.node.at, key, `expected a list, found ${describeNode(entry.node)}`);
+      return [];
+    }
+    return entry.node.items.flatMap((item): Reference[] => {
+      if (item.kind === "scalar" && item.value === "_self_") return [{ kind: "self" }];
+      if (item.kind !== "map") {
+        return this.#texts(item, key, "a name, {group: name} or _self_").map((reference) => ({
+          ...reference,
+          text: withExtension(reference.text),
+        }));
+      }
+      return [...item.entries].flatMap(([group, { keyAt, node }]): Reference[] => {
+        if (node.kind === "scalar" && node.value === null) return [];
+        if (node.kind === "scalar" && typeof node.value === "string" && !group.includes(" ")) {
+          const text = withExtension(`${group.replace(/^\//, "")}/${node.value}`);
+          return [{ kind: "file", text, at: node.at, key }];
+        }
+        this.problems.add(keyAt, key, `expected {group: name}, found {${group}: …}`);
+        return [];
+      });
+    });
+  }
+}
+
+interface FileReference {
+  kind: "file";
+  text: string;
+  at: Position;
+  key: string;
+}
+type Reference = FileReference | { kind: "self" };
+
+/** Names of a `defaults` list are files beside the one that holds it. */
+function withExtension(name: string): string {
+  return /\.ya?ml$/.test(name) || name.startsWith("rgx:") ? name : `${name}.yaml`;
+}
+
+/** The scalars of an `env` map as text. */
+export function variables(node: ConfigNode | undefined): Record<string, string> {
+  if (node?.kind !== "map") return {};
+  return Object.fromEntries(
+    [...node.entries].flatMap(([name, entry]) =>
+      entry.node.kind === "scalar" && entry.node.value !== null
+        ? [[name, String(entry.node.value)]]
+        : []
+    ),
+  );
+}

@@ -1,0 +1,223 @@
+/**
+ * `${a.b}` (another key, absolute), `${oc.env:NAME}`, `${oc.env:NAME,default}` and `${env:…}`, and in files
+ * `{{ fileBasenameNoExtension }}` and `{{ fileDirname }}`. A value that is nothing but one `${…}` keeps the
+ * type of what it names. `\${` and `\{{` stand for themselves. What cannot be resolved is an error.
+ * Left out of OmegaConf's grammar: relative keys and other resolvers.
+ */
+import { basename } from "node:path";
+import { didYouMean } from "../core/suggest.ts";
+import {
+  type ConfigNode,
+  DEFAULTS,
+  fromJson,
+  type Json,
+  type MapEntry,
+  type MapNode,
+  nodeAt,
+  nowhere,
+  type Problems,
+  type ScalarNode,
+  type Source,
+} from "./node.ts";
+import { keyBeginning, KEYS } from "./names.ts";
+import { REQUIRED } from "./schema.ts";
+import { plainScalar } from "./yaml_source.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Environment variables whose values never appear in a written file. */
+export function isSecretName(name: string): boolean {
+  return /(^|_)(KEY|APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_|$)/i.test(name);
+}
+
+const FILE_VARIABLE = /(\\?)\{\{\s*(fileBasenameNoExtension|fileDirname)\s*\}\}/g;
+
+/** Replaces `{{ fileBasenameNoExtension }}` and `{{ fileDirname }}` in every text of one file. */
+export function withFileVariables(node: ConfigNode, source: Source): ConfigNode {
+  return mapTexts(node, (scalar) => {
+    const value = (scalar.value as string).replace(FILE_VARIABLE, (whole, escape, name) => {
+      if (escape !== "") return whole.slice(1);
+      return name === "fileDirname" ? source.directory ?? "" : stem(source.name);
+    });
+    return { ...scalar, value };
+  });
+}
+
+/** Escapes a text so that reading it back gives the same text. */
+export function escapeText(text: string): string {
+  return text.replaceAll("${", "\\${").replace(
+    FILE_VARIABLE,
+    (whole, escape) => escape + "\\" + whole.slice(escape.length),
+  );
+}
+
+/** File name without folder and extension. */
+export function stem(name: string): string {
+  return basename(name).replace(/\.(ya?ml|json)$/i, "");
+}
+
+/** The tree with every `${…}` replaced. `tree` is canonical; `root` is where keys are looked up. */
+export function interpolate(
+  tree: MapNode,
+  environment: Environment,
+  problems: Problems,
+  root: MapNode = tree,
+): MapNode {
+  return new Interpolation(root, environment, problems).resolve(tree, "") as MapNode;
+}
+
+/** One text outside a tree, in which only environment variables may be named (`_base_`). */
+export function interpolateText(
+  node: ScalarNode,
+  key: string,
+  environment: Environment,
+  problems: Problems,
+): ScalarNode | null {
+  const before = problems.count;
+  const nothing: MapNode = { kind: "map", entries: new Map(), at: node.at };
+  const result = new Interpolation(nothing, environment, problems, false).resolve(node, key);
+  return problems.count > before || result.kind !== "scalar" ? null : result;
+}
+
+/** A text whose parts double each other must end somewhere. */
+const MAX_LENGTH = 1_000_000;
+const MAX_EXPRESSIONS = 10_000;
+
+class Interpolation {
+  #expressions = 0;
+  readonly #open: string[] = [];
+
+  constructor(
+    readonly root: MapNode,
+    readonly environment: Environment,
+    readonly problems: Problems,
+    readonly keysAllowed = true,
+  ) {}
+
+  resolve(node: ConfigNode, key: string): ConfigNode {
+    if (node.kind === "scalar") {
+      return typeof node.value === "string" ? this.#text(node, node.value, key) : node;
+    }
+    const sub = (name: string | number) => key === "" ? `${name}` : `${key}.${name}`;
+    if (node.kind === "list") {
+      return { ...node, items: node.items.map((item, i) => this.resolve(item, sub(i))) };
+    }
+    const entries = new Map<string, MapEntry>();
+    for (const [name, entry] of node.entries) {
+      entries.set(name, { ...entry, node: this.resolve(entry.node, sub(name)) });
+    }
+    return { ...node, entries };
+  }
+
+  #text(node: ScalarNode, text: string, key: string): ConfigNode {
+    if (!text.includes("${")) return node;
+    const fail = (why: string): ScalarNode => {
+      this.problems.add(node.at, key, why);
+      return { kind: "scalar", value: null, at: node.at };
+    };
+    let result = "";
+    let secret = false;
+    let i = 0;
+    while (i < text.length) {
+      const start = text.indexOf("${", i);
+      if (start < 0) {
+        result += text.slice(i);
+        break;
+      }
+      if (text[start - 1] === "\\") {
+        result += text.slice(i, start - 1) + "${";
+        i = start + 2;
+        continue;
+      }
+      const end = closingBrace(text, start + 2);
+      if (end < 0) return fail(`\${ without a closing } in ${JSON.stringify(text)}`);
+      const inner = this.#text(node, text.slice(start + 2, end), key);
+      if (inner.kind !== "scalar" || typeof inner.value !== "string") return inner;
+      if (inner.secret !== undefined) secret = true;
+      if (++this.#expressions > MAX_EXPRESSIONS) return fail("too many values refer to each other");
+      const value = this.#expression(inner.value, node, key);
+      if (typeof value === "string") return fail(value);
+      if (value.kind === "scalar" && value.secret !== undefined) secret = true;
+      const original = secret ? { secret: text } : {};
+      if (start === 0 && end === text.length - 1) {
+        return value.kind === "scalar" ? { ...value, at: node.at, ...original } : value;
+      }
+      if (value.kind !== "scalar") {
+        return fail(`\${${inner.value}} is a ${value.kind} and can not be part of a text`);
+      }
+      result += text.slice(i, start) + (value.raw ?? String(value.value));
+      i = end + 1;
+      if (result.length > MAX_LENGTH) return fail(`longer than ${MAX_LENGTH} characters`);
+    }
+    return { ...node, value: result, ...(secret ? { secret: text } : {}) };
+  }
+
+  /** The value of what stands between the braces, or why there is none. */
+  #expression(expression: string, node: ScalarNode, key: string): ConfigNode | string {
+    const variable = /^\s*(?:oc\.)?env:\s*([^,\s]+)\s*(?:,([^]*))?$/.exec(expression);
+    if (variable !== null) {
+      const [, name, otherwise] = variable;
+      const text = this.environment[name!] ?? otherwise?.trim().replace(/^(["'])([^]*)\1$/, "$2");
+      if (text === undefined) {
+        return `environment variable ${name} is not set, needed by \${${expression}}` +
+          `; a default is written \${oc.env:${name},default}`;
+      }
+      const secret = isSecretName(name!) ? { secret: "" } : {};
+      return { kind: "scalar", value: plainScalar(text), raw: text, at: node.at, ...secret };
+    }
+    if (!/^[\w-]+(\.[\w-]+)*$/.test(expression)) {
+      return `\${${expression}} is neither a key nor oc.env:NAME[,default]`;
+    }
+    if (!this.keysAllowed) {
+      return `\${${expression}}: only environment variables can be used here`;
+    }
+    return this.#key(expression, key);
+  }
+
+  #key(written: string, key: string): ConfigNode | string {
+    if (this.#open.includes(written) || written === key) {
+      return `\${${written}} leads back to itself: ${[...this.#open, written].join(" → ")}`;
+    }
+    const known = keyBeginning(written);
+    const path = known === null ? written.split(".") : [...known.path.split("."), ...known.rest];
+    const node = nodeAt(this.root, path) ??
+      (known !== null && known.rest.length === 0 ? defaultNode(known.path) : undefined);
+    if (node === undefined) {
+      return known === null
+        ? `\${${written}} names no key${didYouMean(written, KEYS.keys())}`
+        : `\${${written}} has no value`;
+    }
+    this.#open.push(written);
+    const value = this.resolve(node, path.join("."));
+    this.#open.pop();
+    return value;
+  }
+}
+
+function defaultNode(path: string): ConfigNode | undefined {
+  const value = KEYS.get(path)?.default;
+  if (value === undefined || value === REQUIRED || typeof value === "function") return undefined;
+  return fromJson(value as Json, nowhere(DEFAULTS));
+}
+
+/** Index of the `}` that closes an expression which begins at `from`, or −1. */
+function closingBrace(text: string, from: number): number {
+  let depth = 1;
+  for (let i = from; i < text.length; i++) {
+    if (text.startsWith("${", i)) depth++;
+    else if (text[i] === "}" && --depth === 0) return i;
+  }
+  return -1;
+}
+
+function mapTexts(node: ConfigNode, change: (scalar: ScalarNode) => ScalarNode): ConfigNode {
+  if (node.kind === "scalar") return typeof node.value === "string" ? change(node) : node;
+  if (node.kind === "list") {
+    return { ...node, items: node.items.map((item) => mapTexts(item, change)) };
+  }
+  const entries = new Map<string, MapEntry>();
+  for (const [name, entry] of node.entries) {
+    entries.set(name, { ...entry, node: mapTexts(entry.node, change) });
+  }
+  return { ...node, entries };
+}

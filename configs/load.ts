@@ -1,0 +1,144 @@
+/**
+ * From a file name and what was typed behind it to the configuration of a run. Order: built-in defaults,
+ * bases, the file, environment variables `RGX_…`, the command line. Everything that is wrong is reported
+ * at once, before anything starts.
+ */
+import { readdir } from "node:fs/promises";
+import { basename, dirname, resolve } from "node:path";
+import { UsageError } from "../core/errors.ts";
+import { nearest } from "../core/suggest.ts";
+import { buildRunConfig } from "./build.ts";
+import { experimentNames } from "./embedded.ts";
+import { resolveFiles } from "./files.ts";
+import { type ConfigFile, embeddedFile, isFile, loadInherited, variables } from "./inherit.ts";
+import { type Environment, interpolate, stem } from "./interpolation.ts";
+import {
+  DEFAULTS,
+  emptyMap,
+  type MapNode,
+  nodeAt,
+  nowhere,
+  Problems,
+  type Scalar,
+  withEntry,
+} from "./node.ts";
+import { applyOverride, environmentOverrides, parseOverrides } from "./overrides.ts";
+import { collectOrigins, collectSecrets, renderYaml } from "./render.ts";
+import type { RunConfig } from "./run_config.ts";
+
+export interface LoadOptions {
+  /** Arguments after CONFIG: `a.b=v`, `+a.b=v`, `~a.b`, `--a-b v`, … */
+  overrides?: readonly string[];
+  /** Environment variables; default none. */
+  env?: Environment;
+  /** Working directory; default the process's. */
+  cwd?: string;
+}
+
+export interface LoadedConfig {
+  config: RunConfig;
+  /** What the user should know although nothing is wrong. */
+  notes: string[];
+  /** Dotted canonical key → `file:line`, `RGX_…`, `command line` or `default`. */
+  origins: Map<string, string>;
+  /** The merged and resolved configuration: loading it again gives the same. Holds no secrets. */
+  yaml: string;
+  /** The `env:` map: variables that the process should set before the run. */
+  environment: Record<string, string>;
+  /** Dotted key → text before interpolation, of values that came from a secret variable. */
+  secrets: Map<string, string>;
+}
+
+/**
+ * Loads CONFIG: a path, else the name of an embedded experiment; `rgx:PATH` is an embedded file for sure.
+ * Throws UsageError with one line for everything that is wrong.
+ */
+export async function loadConfig(
+  nameOrPath: string,
+  options: LoadOptions = {},
+): Promise<LoadedConfig> {
+  const cwd = options.cwd ?? Deno.cwd();
+  const overrides = parseOverrides(options.overrides ?? []);
+  const file = await locateConfig(nameOrPath, cwd);
+  const problems = new Problems();
+
+  let tree = await loadInherited(file, options.env ?? {}, problems);
+  let environment = withVariables(options.env ?? {}, tree, problems);
+  for (const override of [...environmentOverrides(environment, problems), ...overrides]) {
+    tree = applyOverride(tree, override, problems);
+  }
+  environment = withVariables(options.env ?? {}, tree, problems);
+  tree = withDefault(tree, "logging", "run_name", stem(file.path));
+  tree = interpolate(tree, environment, problems);
+  const runName = nodeAt(tree, ["logging", "run_name"]);
+  if (runName?.kind === "scalar" && runName.value !== null) {
+    const folder = String(runName.raw ?? runName.value).replace(/[^A-Za-z0-9._-]/g, "_");
+    tree = withDefault(tree, "training", "output_dir", `./experiments/${folder}`);
+  }
+  tree = await resolveFiles(tree, cwd, problems);
+
+  const config = buildRunConfig(tree, problems);
+  problems.throwIfAny();
+  const secrets = collectSecrets(tree);
+  const set = variables(nodeAt(tree, ["env"]));
+  return {
+    config,
+    notes: problems.notes,
+    origins: collectOrigins(config, tree),
+    yaml: renderYaml(config, set, secrets),
+    environment: set,
+    secrets,
+  };
+}
+
+/** The environment with the tree's `env:` map on top. */
+function withVariables(base: Environment, tree: MapNode, problems: Problems): Environment {
+  const env = tree.entries.get("env")?.node;
+  if (env?.kind !== "map") return base;
+  const only = withEntry(emptyMap(env.at), "env", env);
+  return { ...base, ...variables(nodeAt(interpolate(only, base, problems, tree), ["env"])) };
+}
+
+/** The tree with a key set where it is unset, marked as a default. */
+function withDefault(tree: MapNode, section: string, name: string, value: Scalar): MapNode {
+  const at = nowhere(DEFAULTS);
+  const map = tree.entries.get(section)?.node;
+  if (map !== undefined && map.kind !== "map") return tree;
+  if (map?.entries.has(name)) return tree;
+  const filled = withEntry(map ?? emptyMap(at), name, { kind: "scalar", value, at });
+  return withEntry(tree, section, filled);
+}
+
+async function locateConfig(name: string, cwd: string): Promise<ConfigFile> {
+  if (name.startsWith("rgx:")) {
+    const file = embeddedFile(name.slice(4));
+    if (file !== null) return file;
+    throw new UsageError(`no embedded configuration ${JSON.stringify(name.slice(4))}`, {
+      advice: `embedded experiments: ${experimentNames().join(", ")}`,
+    });
+  }
+  const path = resolve(cwd, name);
+  if (await isFile(path)) return { kind: "disk", path, shown: name };
+  if (experimentNames().includes(name)) {
+    return { kind: "embedded", path: `experiments/${name}.yaml` };
+  }
+  const near = nearest(stem(name), experimentNames());
+  const beside = nearest(basename(name), await configurationsIn(dirname(path)));
+  const hints = [
+    near === null ? "" : `the embedded ${near}`,
+    beside === null ? "" : name.slice(0, name.length - basename(name).length) + beside,
+  ].filter((hint) => hint !== "");
+  throw new UsageError(
+    `no configuration ${JSON.stringify(name)}: neither a file nor an embedded experiment` +
+      (hints.length === 0 ? "" : `, did you mean ${hints.join(" or ")}?`),
+    { advice: `embedded experiments: ${experimentNames().join(", ")}` },
+  );
+}
+
+async function configurationsIn(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter((name) => /\.(ya?ml|json)$/.test(name)).sort();
+  } catch {
+    return [];
+  }
+}

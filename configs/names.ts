@@ -1,0 +1,135 @@
+/**
+ * What a written key means: one of rgx's keys under any of its spellings, a part of the way to one, a key
+ * of another trainer, a key in the wrong section, or nothing known (then with the nearest name).
+ */
+import { nearest } from "../core/suggest.ts";
+import { FOREIGN_KEYS, type ForeignKey } from "./foreign_keys.ts";
+import type { ConfigNode } from "./node.ts";
+import { type KeySpec, SECTIONS } from "./schema.ts";
+
+export type Meaning =
+  | { kind: "key"; path: string }
+  /** A section, or an inner part of a spelling; `section` when it is one of rgx's own. */
+  | { kind: "prefix"; section: boolean }
+  | { kind: "foreign"; key: ForeignKey }
+  | { kind: "misplaced"; path: string }
+  | { kind: "unknown"; suggestion: string | null };
+
+/** Canonical dotted key → specification, for all keys. */
+export const KEYS: ReadonlyMap<string, KeySpec> = new Map(
+  SECTIONS.flatMap((section) =>
+    Object.entries(section.keys).map(([name, spec]) => [join(section.path, name), spec] as const)
+  ),
+);
+
+/** Every spelling of every key → its canonical dotted key. */
+const SPELLINGS: ReadonlyMap<string, string> = collectSpellings();
+
+/** Proper beginnings of spellings: `training`, `training.generation_config`. */
+const PREFIXES: ReadonlySet<string> = new Set(
+  [...SPELLINGS.keys(), ...FOREIGN_KEYS.keys()].flatMap((spelling) => {
+    const parts = spelling.split(".");
+    return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join("."));
+  }),
+);
+
+const OWN_SECTIONS: ReadonlySet<string> = new Set(SECTIONS.map((section) => section.path));
+
+/** What a dotted key (as written) means. A prefix may also be a key: `model` is a map or a name. */
+export function meaningOf(written: string, value?: ConfigNode): Meaning {
+  const wantsPrefix = value === undefined || value.kind === "map" ||
+    (value.kind === "scalar" && value.value === null);
+  const prefix = PREFIXES.has(written) || OWN_SECTIONS.has(written);
+  if (prefix && wantsPrefix) return { kind: "prefix", section: OWN_SECTIONS.has(written) };
+  const path = SPELLINGS.get(written);
+  if (path !== undefined) return { kind: "key", path };
+  const foreign = FOREIGN_KEYS.get(written);
+  if (foreign !== undefined && !OWN_SECTIONS.has(written)) return { kind: "foreign", key: foreign };
+  if (prefix) return { kind: "prefix", section: OWN_SECTIONS.has(written) };
+  const parts = written.split(".");
+  const last = parts.at(-1)!;
+  const elsewhere = parts.length > 1 ? SPELLINGS.get(last) : undefined;
+  if (elsewhere !== undefined && OWN_SECTIONS.has(parts[0]!)) {
+    return { kind: "misplaced", path: elsewhere };
+  }
+  const around = FOREIGN_KEYS.get(parts[0]!);
+  if (around !== undefined && parts.length > 1) return { kind: "foreign", key: around };
+  return { kind: "unknown", suggestion: suggest(parts) };
+}
+
+/**
+ * The longest beginning of a dotted key that is a key itself, and what follows it:
+ * `data.task_config.min_terms`, `rewards.0.weight`. Null when no beginning is one
+ * that has parts.
+ */
+export function keyBeginning(written: string): { path: string; rest: string[] } | null {
+  const parts = written.split(".");
+  for (let n = parts.length; n > 0; n--) {
+    const path = SPELLINGS.get(parts.slice(0, n).join("."));
+    if (path === undefined) continue;
+    const rest = parts.slice(n);
+    if (rest.length === 0 || /^a (list|map)/.test(KEYS.get(path)!.type.expected)) {
+      return { path, rest };
+    }
+  }
+  return null;
+}
+
+/** The nearest name among those that can stand in the same place, else among all flat ones. */
+function suggest(parts: readonly string[]): string | null {
+  const last = parts.at(-1)!;
+  const section = parts.slice(0, -1).join(".");
+  const names = new Set<string>();
+  const flat = new Set<string>();
+  for (const spelling of [...KEYS.keys(), ...SPELLINGS.keys(), ...FOREIGN_KEYS.keys()]) {
+    const at = spelling.split(".");
+    if (at.length === 1) flat.add(spelling);
+    if (section === "") names.add(at[0]!);
+    else if (spelling.startsWith(section + ".")) names.add(at[parts.length - 1]!);
+  }
+  return nearest(last, names) ?? (section === "" ? null : nearest(last, flat));
+}
+
+/**
+ * Spellings whose values mean something else than the key's: returns the key's value, or what is wrong
+ * with the value. Values that are not numbers are left to the key's own check.
+ */
+export const VALUE_RULES: ReadonlyMap<string, (node: ConfigNode) => ConfigNode | string> = new Map([
+  ["warmup_ratio", ratio],
+  ["training.warmup_ratio", ratio],
+  ["actor_rollout_ref.rollout.top_k", verlTopK],
+]);
+
+function ratio(node: ConfigNode): ConfigNode | string {
+  if (node.kind !== "scalar" || typeof node.value !== "number" || node.value < 1) return node;
+  return `expected a ratio < 1, found ${node.value}`;
+}
+
+function verlTopK(node: ConfigNode): ConfigNode {
+  return node.kind === "scalar" && node.value === -1 ? { ...node, value: 0 } : node;
+}
+
+function collectSpellings(): Map<string, string> {
+  const spellings = new Map<string, string>();
+  const add = (spelling: string, canonical: string) => {
+    const taken = spellings.get(spelling);
+    if (taken !== undefined && taken !== canonical) {
+      throw new Error(`${spelling} spells both ${taken} and ${canonical}`);
+    }
+    spellings.set(spelling, canonical);
+  };
+  for (const section of SECTIONS) {
+    for (const [name, spec] of Object.entries(section.keys)) {
+      const canonical = join(section.path, name);
+      add(canonical, canonical);
+      // A flat seed is the training's.
+      if (section.flat && name !== "enabled" && canonical !== "data.seed") add(name, canonical);
+      for (const alias of spec.aliases) add(alias, canonical);
+    }
+  }
+  return spellings;
+}
+
+function join(section: string, name: string): string {
+  return section === "" ? name : `${section}.${name}`;
+}

@@ -1,0 +1,173 @@
+/**
+ * A configuration as a tree whose every key and value knows where it was written, and the collector of
+ * what is wrong with it. Trees are immutable: merging and interpolation make new ones.
+ */
+import { UsageError } from "../core/errors.ts";
+
+/** Where values come from: a file, the command line, an environment variable, or the defaults. */
+export interface Source {
+  /** As shown to the user: `a/b.yaml`, `rgx:base.yaml`, `command line`, `RGX_SEED`, `default`. */
+  readonly name: string;
+  /** Folder of a file on disk; null for everything else. */
+  readonly directory: string | null;
+}
+
+/** Line and column count from 1; line 0 = the source has no lines. */
+export interface Position {
+  readonly source: Source;
+  readonly line: number;
+  readonly column: number;
+}
+
+export type Scalar = null | boolean | number | string;
+export type Json = Scalar | Json[] | { [key: string]: Json };
+
+export interface ScalarNode {
+  readonly kind: "scalar";
+  readonly value: Scalar;
+  readonly at: Position;
+  /** The text as typed, where it is text by nature (command line, environment variables). */
+  readonly raw?: string;
+  /** The text before interpolation, when a secret environment variable went into the value. */
+  readonly secret?: string;
+}
+export interface ListNode {
+  readonly kind: "list";
+  readonly items: readonly ConfigNode[];
+  readonly at: Position;
+}
+export interface MapEntry {
+  readonly keyAt: Position;
+  readonly node: ConfigNode;
+}
+export interface MapNode {
+  readonly kind: "map";
+  readonly entries: ReadonlyMap<string, MapEntry>;
+  readonly at: Position;
+  /** `_delete_: true`: an inherited map of this name is dropped instead of merged. */
+  readonly replace?: boolean;
+}
+export type ConfigNode = ScalarNode | ListNode | MapNode;
+
+export const COMMAND_LINE: Source = { name: "command line", directory: null };
+export const DEFAULTS: Source = { name: "default", directory: null };
+
+/** The position of a source that has no lines. */
+export function nowhere(source: Source): Position {
+  return { source, line: 0, column: 0 };
+}
+
+export function formatPosition(at: Position): string {
+  return at.line === 0 ? at.source.name : `${at.source.name}:${at.line}:${at.column}`;
+}
+
+/** A value in words, for messages: `text "fast"`, `3`, `a list`. */
+export function describeNode(node: ConfigNode): string {
+  if (node.kind !== "scalar") return `a ${node.kind}`;
+  if (typeof node.value !== "string") return String(node.value);
+  const shown = node.value.length > 60 ? node.value.slice(0, 59) + "…" : node.value;
+  return `text ${JSON.stringify(shown)}`;
+}
+
+export function emptyMap(at: Position): MapNode {
+  return { kind: "map", entries: new Map(), at };
+}
+
+/** Parts of a dotted key. */
+export function splitKey(path: string): string[] {
+  return path.split(".");
+}
+
+/** The node at a path of map keys and list indices, or undefined. */
+export function nodeAt(
+  node: ConfigNode | undefined,
+  path: readonly string[],
+): ConfigNode | undefined {
+  for (const part of path) {
+    if (node === undefined || node.kind === "scalar") return undefined;
+    if (node.kind === "map") node = node.entries.get(part)?.node;
+    else node = /^\d+$/.test(part) ? node.items[Number(part)] : undefined;
+  }
+  return node;
+}
+
+/** A copy of `map` with `name` set to `node`. */
+export function withEntry(map: MapNode, name: string, node: ConfigNode, keyAt = node.at): MapNode {
+  return { ...map, entries: new Map(map.entries).set(name, { keyAt, node }) };
+}
+
+/** The plain value of a tree. Keys named `__proto__` stay ordinary keys. */
+export function toJson(node: ConfigNode): Json {
+  if (node.kind === "scalar") return node.value;
+  if (node.kind === "list") return node.items.map(toJson);
+  return Object.fromEntries([...node.entries].map(([name, entry]) => [name, toJson(entry.node)]));
+}
+
+/** A tree from a plain value, all of it at one position. */
+export function fromJson(value: Json, at: Position): ConfigNode {
+  if (Array.isArray(value)) {
+    return { kind: "list", items: value.map((item) => fromJson(item, at)), at };
+  }
+  if (typeof value === "object" && value !== null) {
+    const entries = new Map<string, MapEntry>();
+    for (const [name, item] of Object.entries(value)) {
+      entries.set(name, { keyAt: at, node: fromJson(item, at) });
+    }
+    return { kind: "map", entries, at };
+  }
+  return { kind: "scalar", value, at };
+}
+
+interface Problem {
+  at: Position;
+  key: string;
+  text: string;
+}
+
+/** Collects everything that is wrong, so that the user sees all of it at once; also notes. */
+export class Problems {
+  readonly notes: string[] = [];
+  readonly #list: Problem[] = [];
+  /** True once a key was not understood: then nothing can be said about missing ones. */
+  unknownKeys = false;
+
+  /** `key` is the dotted key as written, or "" for the file as a whole. */
+  add(at: Position, key: string, text: string): void {
+    this.#list.push({ at, key, text });
+  }
+
+  note(at: Position, key: string, text: string): void {
+    const line = `${formatPosition(at)}: ${key}: ${text}`;
+    if (!this.notes.includes(line)) this.notes.push(line);
+  }
+
+  get count(): number {
+    return this.#list.length;
+  }
+
+  /** True when something is wrong with this key or anything under it. */
+  has(key: string): boolean {
+    return this.#list.some((p) => p.key === key || p.key.startsWith(key + "."));
+  }
+
+  /** One line a problem, `file:line:column: key: what`, in the order of the sources. */
+  lines(): string[] {
+    const order = new Map<string, number>();
+    for (const { at } of this.#list) {
+      if (!order.has(at.source.name)) order.set(at.source.name, order.size);
+    }
+    const sorted = [...this.#list].sort((a, b) =>
+      order.get(a.at.source.name)! - order.get(b.at.source.name)! ||
+      a.at.line - b.at.line || a.at.column - b.at.column
+    );
+    const lines = sorted.map(({ at, key, text }) =>
+      `${formatPosition(at)}: ${key === "" ? "" : key + ": "}${text}`
+    );
+    return [...new Set(lines)];
+  }
+
+  /** Throws one {@link UsageError} with all lines, when there are any. */
+  throwIfAny(): void {
+    if (this.#list.length > 0) throw new UsageError(this.lines().join("\n"));
+  }
+}

@@ -1,0 +1,249 @@
+/**
+ * Values from the command line and from environment variables, put on top of a merged tree:
+ * `a.b=v` sets, `+a.b=v` adds, `++a.b=v` does either, `~a.b` deletes, `a.0.b=v` reaches into lists;
+ * `--a.b v`, `--a-b v`, `--a.b=v`, `--flag`, `--no-flag`; `RGX_A__B=v`. Values are YAML scalars or flow
+ * collections. Later ones win.
+ */
+import { UsageError } from "../core/errors.ts";
+import { didYouMean } from "../core/suggest.ts";
+import { canonicalise } from "./canonical.ts";
+import type { Environment } from "./interpolation.ts";
+import { mergeMaps } from "./merge.ts";
+import { keyBeginning, KEYS, meaningOf } from "./names.ts";
+import {
+  COMMAND_LINE,
+  type ConfigNode,
+  describeNode,
+  emptyMap,
+  formatPosition,
+  type MapEntry,
+  type MapNode,
+  nodeAt,
+  nowhere,
+  type Problems,
+  type Source,
+} from "./node.ts";
+import { parseValue } from "./yaml_source.ts";
+
+export interface Override {
+  action: "set" | "add" | "force" | "delete";
+  /** Dotted key as written. */
+  key: string;
+  /** Text of the value; "" for `delete`. */
+  value: string;
+  source: Source;
+}
+
+/** Variables of the program itself: never keys. */
+const RESERVED = [
+  "RGX_DEBUG",
+  "RGX_DEVICE",
+  "RGX_NUM_THREADS",
+  "RGX_TEST_MODEL",
+  "RGX_MPI_LIB",
+];
+
+/** The arguments after CONFIG. Throws UsageError for one that is none of the forms. */
+export function parseOverrides(args: readonly string[]): Override[] {
+  const overrides: Override[] = [];
+  const source = COMMAND_LINE;
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i]!;
+    if (arg.startsWith("--")) {
+      const { override, used } = parseFlag(arg, args[i + 1]);
+      overrides.push(override);
+      i += used;
+      continue;
+    }
+    const deletion = /^~([^=]+)(=.*)?$/s.exec(arg);
+    if (deletion !== null) {
+      overrides.push({ action: "delete", key: deletion[1]!.trim(), value: "", source });
+      continue;
+    }
+    const setting = /^(\+\+|\+|)([^\s=+][^=]*)=(.*)$/s.exec(arg);
+    if (setting === null) {
+      throw new UsageError(`${JSON.stringify(arg)} is no override`, {
+        advice: "write key.path=value, +key=value, ~key, --key value or --flag",
+      });
+    }
+    const action = ({ "": "set", "+": "add", "++": "force" } as const)[setting[1] as "" | "+"]!;
+    overrides.push({ action, key: setting[2]!.trim(), value: setting[3]!, source });
+  }
+  return overrides;
+}
+
+function parseFlag(arg: string, next: string | undefined): { override: Override; used: number } {
+  const source = COMMAND_LINE;
+  const [, name, value] = /^--([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
+  const key = (name ?? "").replaceAll("-", "_");
+  const set = (key: string, value: string, used: number) => ({
+    override: { action: "set" as const, key, value, source },
+    used,
+  });
+  if (key === "") throw new UsageError(`${arg}: expected --key value`);
+  if (key === "skip_evaluation" && value === undefined) return set("eval.num_examples", "0", 0);
+  if (value !== undefined) return set(key, value, 0);
+  const positive = key.replace(/^no_/, "");
+  if (positive !== key && isFlag(positive) && !isKnown(key)) return set(positive, "false", 0);
+  if (isFlag(key)) {
+    if (/^(true|false)$/i.test(next ?? "")) return set(key, next!, 1);
+    return set(key, "true", 0);
+  }
+  if (!isKnown(key)) {
+    throw new UsageError(`${arg}: unknown option${didYouMean(key, flagNames())}`, {
+      advice: "--help lists the options; a configuration key is written --key value or key=value",
+    });
+  }
+  if (next === undefined || /^--\D/.test(next)) throw new UsageError(`${arg}: expected a value`);
+  return set(key, next, 1);
+}
+
+function isKnown(key: string): boolean {
+  return keyBeginning(key) !== null ||
+    ["prefix", "foreign", "misplaced"].includes(meaningOf(key).kind);
+}
+
+function isFlag(key: string): boolean {
+  const meaning = meaningOf(key);
+  if (meaning.kind === "key") return KEYS.get(meaning.path)!.type.expected === "true or false";
+  if (meaning.kind !== "foreign") return false;
+  return meaning.key.neutral.some((value) => typeof value === "boolean") ||
+    /^(no|use)_/.test(key.split(".").at(-1)!);
+}
+
+function flagNames(): string[] {
+  return [...KEYS.keys()].flatMap((path) => [path, path.split(".").at(-1)!]);
+}
+
+/** `RGX_LEARNING_RATE`, `RGX_DATA__SEED`: overrides between the file and the command line. */
+export function environmentOverrides(environment: Environment, problems: Problems): Override[] {
+  const overrides: Override[] = [];
+  for (const name of Object.keys(environment).sort()) {
+    const value = environment[name];
+    if (!name.startsWith("RGX_") || RESERVED.includes(name) || value === undefined) continue;
+    const key = name.slice(4).toLowerCase().replaceAll("__", ".");
+    const source = { name, directory: null };
+    if (keyBeginning(key) !== null) overrides.push({ action: "force", key, value, source });
+    else {
+      const near = didYouMean(key, flagNames());
+      if (near !== "") problems.note(nowhere(source), key, `unknown key, ignored${near}`);
+    }
+  }
+  return overrides;
+}
+
+/** The tree with one override applied. What is wrong goes to `problems`. */
+export function applyOverride(tree: MapNode, override: Override, problems: Problems): MapNode {
+  const { action, key, source } = override;
+  const at = nowhere(source);
+  const known = keyBeginning(key);
+  if (action === "delete") return applyDeletion(tree, override, problems);
+  const node = parseValue(override.value, source, problems, key);
+  const path = known === null ? null : [...known.path.split("."), ...known.rest];
+  if (action === "add" && path !== null) {
+    const there = nodeAt(tree, path);
+    if (there !== undefined && !(there.kind === "scalar" && there.value === null)) {
+      const where = formatPosition(there.at);
+      problems.add(at, key, `is set already (${where}); write ${key}=… or ++${key}=…`);
+      return tree;
+    }
+  }
+  if (path === null || known!.rest.length === 0 || meaningOf(key, node).kind === "prefix") {
+    const entries = new Map<string, MapEntry>([[key, { keyAt: at, node }]]);
+    return mergeMaps(tree, canonicalise({ ...emptyMap(at), entries }, problems));
+  }
+  const change = (inner: ConfigNode | undefined) => {
+    const root = inner ?? (known!.path === "data.task_config" ? emptyMap(at) : undefined);
+    return setInside(
+      root,
+      known!.rest,
+      node,
+      action !== "set",
+      (why) => problems.add(at, key, why),
+    );
+  };
+  return replaceAt(tree, known!.path.split("."), change, at) ?? tree;
+}
+
+/** `node` put at `rest` inside a value; null after complaining. */
+function setInside(
+  inside: ConfigNode | undefined,
+  rest: readonly string[],
+  node: ConfigNode,
+  mayAppend: boolean,
+  complain: (why: string) => void,
+): ConfigNode | null {
+  const [name, ...deeper] = rest;
+  if (name === undefined) return node;
+  if (inside === undefined || inside.kind === "scalar") {
+    complain(`there is no ${name} in ${inside === undefined ? "it" : describeNode(inside)}`);
+    return null;
+  }
+  if (inside.kind === "map") {
+    const value = setInside(
+      inside.entries.get(name)?.node ?? (deeper.length > 0 ? emptyMap(node.at) : node),
+      deeper,
+      node,
+      mayAppend,
+      complain,
+    );
+    if (value === null) return null;
+    const entries = new Map(inside.entries).set(name, { keyAt: node.at, node: value });
+    return { ...inside, entries };
+  }
+  const index = /^\d+$/.test(name) ? Number(name) : -1;
+  const { length } = inside.items;
+  if (index === length && deeper.length === 0 && mayAppend) {
+    return { ...inside, items: [...inside.items, node] };
+  }
+  if (index < 0 || index >= length) {
+    const range = length === 0 ? "the list is empty" : `the list has items 0 to ${length - 1}`;
+    complain(`there is no item ${name}: ${range}`);
+    return null;
+  }
+  const value = setInside(inside.items[index], deeper, node, mayAppend, complain);
+  return value === null ? null : { ...inside, items: inside.items.with(index, value) };
+}
+
+/** A copy of the tree with the node at `path` changed; null when `change` gives null. */
+function replaceAt(
+  tree: MapNode,
+  path: readonly string[],
+  change: (node: ConfigNode | undefined) => ConfigNode | null,
+  at: ReturnType<typeof nowhere>,
+): MapNode | null {
+  const [name, ...deeper] = path as [string, ...string[]];
+  const entry = tree.entries.get(name);
+  const inner = entry?.node.kind === "map" ? entry.node : emptyMap(at);
+  const node = deeper.length === 0 ? change(entry?.node) : replaceAt(inner, deeper, change, at);
+  if (node === null) return null;
+  return { ...tree, entries: new Map(tree.entries).set(name, { keyAt: entry?.keyAt ?? at, node }) };
+}
+
+function applyDeletion(tree: MapNode, { key, source }: Override, problems: Problems): MapNode {
+  const meaning = meaningOf(key);
+  const known = meaning.kind === "prefix" ? null : keyBeginning(key);
+  const path = known === null ? key.split(".") : [...known.path.split("."), ...known.rest];
+  if (nodeAt(tree, path) === undefined) {
+    const names = [...KEYS.keys()].filter((name) => nodeAt(tree, name.split(".")) !== undefined);
+    const near = didYouMean(key, names);
+    problems.add(nowhere(source), `~${key}`, `nothing to delete, the key is not set${near}`);
+    return tree;
+  }
+  return without(tree, path) as MapNode;
+}
+
+function without(node: ConfigNode, path: readonly string[]): ConfigNode {
+  const [name, ...deeper] = path as [string, ...string[]];
+  if (node.kind === "map") {
+    const entries = new Map(node.entries);
+    const entry = entries.get(name)!;
+    if (deeper.length === 0) entries.delete(name);
+    else entries.set(name, { ...entry, node: without(entry.node, deeper) });
+    return { ...node, entries };
+  }
+  if (node.kind === "scalar") return node;
+  const index = Number(name);
+  if (deeper.length === 0) return { ...node, items: node.items.toSpliced(index, 1) };
+  return { ...node, items: node.items.with(index, without(node.items[index]!, deeper)) };
+}

@@ -1,0 +1,105 @@
+/**
+ * A configuration as the user sees it again: the YAML in canonical nested layout that is written beside a
+ * run and is enough to repeat it, and the flat list of keys with their origins. Secrets appear as the
+ * `${oc.env:…}` that they came from.
+ */
+import { stringify } from "yaml";
+import { escapeText, isSecretName } from "./interpolation.ts";
+import {
+  type ConfigNode,
+  DEFAULTS,
+  formatPosition,
+  type Json,
+  type MapNode,
+  nodeAt,
+  nowhere,
+  type Position,
+} from "./node.ts";
+import type { RunConfig } from "./run_config.ts";
+
+/** The configuration in the layout of a file. */
+export function asDocument(config: RunConfig): Record<string, Json> {
+  const { rewards, model, ...rest } = config;
+  const document = {
+    model,
+    ...rest,
+    rewards: rewards.map(({ name, weight, params }) => ({ name, weight, ...params })),
+  };
+  return structuredClone(document) as unknown as Record<string, Json>;
+}
+
+/** The YAML text. `secrets`: dotted key → text before interpolation. */
+export function renderYaml(
+  config: RunConfig,
+  environment: Readonly<Record<string, string>>,
+  secrets: ReadonlyMap<string, string>,
+): string {
+  const variables = Object.entries(environment).filter(([name]) => !isSecretName(name));
+  const document: Record<string, Json> = {
+    ...variables.length > 0 ? { env: Object.fromEntries(variables) } : {},
+    ...asDocument(config),
+  };
+  return stringify(escape(document, "", secrets), { lineWidth: 0 });
+}
+
+function escape(value: Json, key: string, secrets: ReadonlyMap<string, string>): Json {
+  const secret = secrets.get(key);
+  if (secret !== undefined) return secret;
+  const sub = (name: string | number) => key === "" ? `${name}` : `${key}.${name}`;
+  if (typeof value === "string") return escapeText(value);
+  if (Array.isArray(value)) return value.map((item, i) => escape(item, sub(i), secrets));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, escape(item, sub(name), secrets)]),
+  );
+}
+
+/** Dotted key → text before interpolation, for every value that a secret went into. */
+export function collectSecrets(node: ConfigNode, key = ""): Map<string, string> {
+  if (node.kind === "scalar") return new Map(node.secret === undefined ? [] : [[key, node.secret]]);
+  const children: [string | number, ConfigNode][] = node.kind === "list"
+    ? [...node.items.entries()]
+    : [...node.entries].map(([name, entry]) => [name, entry.node]);
+  return new Map(
+    children.flatMap(([name, child]) => [
+      ...collectSecrets(child, key === "" ? `${name}` : `${key}.${name}`),
+    ]),
+  );
+}
+
+/** Every key with its value: leaves of the sections, items of the rewards, lists whole. */
+export function leaves(config: RunConfig): [key: string, value: Json][] {
+  const found: [string, Json][] = [];
+  const walk = (value: Json, key: string) => {
+    const children = key === "rewards" && Array.isArray(value) ||
+        (typeof value === "object" && value !== null && !Array.isArray(value))
+      ? Object.entries(value as Record<string, Json>)
+      : [];
+    if (children.length === 0) found.push([key, value]);
+    for (const [name, child] of children) walk(child, key === "" ? name : `${key}.${name}`);
+  };
+  walk(asDocument(config), "");
+  return found;
+}
+
+/** Where each leaf was written: `file:line`, `command line`, `RGX_…` or `default`. */
+export function collectOrigins(config: RunConfig, tree: MapNode): Map<string, string> {
+  return new Map(leaves(config).map(([key]) => [key, origin(originOf(key, tree))]));
+}
+
+function originOf(key: string, tree: MapNode): Position {
+  const at = (path: string) => nodeAt(tree, path.split("."))?.at;
+  const [section, index, field] = key.split(".");
+  if (section === "rewards" && index !== undefined) {
+    const weight = field === "weight" ? at(`training.reward_weights.${index}`) : undefined;
+    // A reward can be written as its name alone, and one reward without a list.
+    const named = field === "name" ? at(`rewards.${index}`) ?? at("rewards") : undefined;
+    return weight ?? at(key) ?? named ?? nowhere(DEFAULTS);
+  }
+  const derived = key === "training.max_prompt_length" ? at("model.max_seq_length") : undefined;
+  return at(key) ?? derived ?? nowhere(DEFAULTS);
+}
+
+function origin(at: Position): string {
+  return at.line === 0 ? at.source.name : formatPosition(at).replace(/:\d+$/, "");
+}

@@ -1,0 +1,20 @@
+/** `rgx config show`: every key with its value and where it was written. */
+import { stringify } from "yaml";
+import type { LoadedConfig } from "./load.ts";
+import type { Json } from "./node.ts";
+import { leaves } from "./render.ts";
+
+/** Lines `key: value   # file:line`, the comments aligned where lines are not too long. */
+export function renderOrigins(loaded: LoadedConfig): string {
+  const rows = leaves(loaded.config).map(([key, value]) => {
+    const shown = loaded.secrets.get(key) ?? value;
+    return [`${key}: ${oneLine(shown)}`, loaded.origins.get(key) ?? "default"] as const;
+  });
+  const width = Math.min(60, Math.max(...rows.map(([text]) => text.length)));
+  return rows.map(([text, origin]) => `${text.padEnd(width)}   # ${origin}`).join("\n");
+}
+
+function oneLine(value: Json): string {
+  if (typeof value === "string" && /[\n\r]/.test(value)) return JSON.stringify(value);
+  return stringify(value, { lineWidth: 0, collectionStyle: "flow" }).trim();
+}

@@ -1,0 +1,203 @@
+/**
+ * The types of configuration values: what is expected in words, and how a node of the tree becomes a
+ * value or a complaint. Nothing is converted silently: the text "8" is not a number.
+ */
+import { nearest } from "../core/suggest.ts";
+import { type ConfigNode, describeNode, type Json, type Position, toJson } from "./node.ts";
+
+/** Called with what is wrong; `sub` is appended to the key (".0" for the first list item). */
+export type Complain = (at: Position, text: string, sub?: string) => void;
+
+export interface ValueType<T> {
+  /** Completes "expected …". */
+  readonly expected: string;
+  readonly nullable?: boolean;
+  /** The value, or undefined after complaining. */
+  read(node: ConfigNode, complain: Complain): T | undefined;
+}
+
+function mismatch(expected: string, node: ConfigNode, complain: Complain): undefined {
+  complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
+  return undefined;
+}
+
+/** Bounds of a number: `min` and `max` are allowed values, `above` and `below` are not. */
+export interface Range {
+  min?: number;
+  above?: number;
+  max?: number;
+  below?: number;
+}
+
+function rangeText(range: Range): string {
+  const parts = [
+    range.min !== undefined ? `≥ ${range.min}` : "",
+    range.above !== undefined ? `> ${range.above}` : "",
+    range.max !== undefined ? `≤ ${range.max}` : "",
+    range.below !== undefined ? `< ${range.below}` : "",
+  ].filter((part) => part !== "");
+  return parts.length === 0 ? "" : " " + parts.join(" and ");
+}
+
+function inRange(value: number, range: Range): boolean {
+  return value >= (range.min ?? -Infinity) && value <= (range.max ?? Infinity) &&
+    (range.above === undefined || value > range.above) &&
+    (range.below === undefined || value < range.below);
+}
+
+function numberType(name: string, range: Range, accepts: (value: number) => boolean) {
+  const expected = name + rangeText(range);
+  return {
+    expected,
+    read(node: ConfigNode, complain: Complain): number | undefined {
+      const value = node.kind === "scalar" ? node.value : undefined;
+      if (typeof value === "number" && accepts(value) && inRange(value, range)) return value;
+      const sweep = node.kind === "scalar" && node.raw?.includes(",")
+        ? "; a run has one value, sweeps over several are not supported"
+        : "";
+      complain(node.at, `expected ${expected}, found ${describeNode(node)}${sweep}`);
+      return undefined;
+    },
+  };
+}
+
+export function int(range: Range = {}): ValueType<number> {
+  return numberType("an integer", range, Number.isSafeInteger);
+}
+
+export function float(range: Range = {}): ValueType<number> {
+  return numberType("a number", range, Number.isFinite);
+}
+
+export function bool(): ValueType<boolean> {
+  const expected = "true or false";
+  return {
+    expected,
+    read(node, complain) {
+      if (node.kind === "scalar" && typeof node.value === "boolean") return node.value;
+      return mismatch(expected, node, complain);
+    },
+  };
+}
+
+/** Text. What was typed on the command line is text even where it looks like a number. */
+export function text(): ValueType<string> {
+  const expected = "text";
+  return {
+    expected,
+    read(node, complain) {
+      if (node.kind === "scalar") {
+        if (typeof node.value === "string") return node.value;
+        if (node.raw !== undefined && node.raw !== "") return node.raw;
+        if (node.value !== null) {
+          complain(node.at, `expected text, found ${describeNode(node)}; put it in quotes`);
+          return undefined;
+        }
+      }
+      return mismatch(expected, node, complain);
+    },
+  };
+}
+
+/**
+ * One of `values`. `notYet` are values of the field's trainers that rgx does not have, refused as such;
+ * `same` are other spellings of a value.
+ */
+export function choice<const T extends string>(
+  values: readonly T[],
+  options: { notYet?: readonly string[]; same?: readonly (readonly [Json, T])[] } = {},
+): ValueType<T> {
+  const expected = values.length === 1
+    ? values[0]!
+    : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
+  return {
+    expected,
+    read(node, complain) {
+      if (node.kind !== "scalar") return mismatch(expected, node, complain);
+      const { value } = node;
+      const found = values.find((known) => known === value) ??
+        options.same?.find(([spelling]) => spelling === value)?.[1];
+      if (found !== undefined) return found;
+      if (options.notYet?.includes(String(value))) {
+        complain(node.at, `${value} is not supported yet by this version, available: ${expected}`);
+        return undefined;
+      }
+      const near = typeof value === "string"
+        ? nearest(value, [...values, ...options.notYet ?? []])
+        : null;
+      const hint = near === null ? "" : `, did you mean ${near}?`;
+      complain(node.at, `expected ${expected}, found ${describeNode(node)}${hint}`);
+      return undefined;
+    },
+  };
+}
+
+export function nullable<T>(type: ValueType<T>): ValueType<T | null> {
+  return {
+    expected: `${type.expected} or null`,
+    nullable: true,
+    read(node, complain) {
+      if (node.kind === "scalar" && node.value === null) return null;
+      return type.read(node, (at, words, sub) => {
+        complain(at, words.replace(`expected ${type.expected}`, `expected ${this.expected}`), sub);
+      });
+    },
+  };
+}
+
+export function listOf<T>(type: ValueType<T>, words: string): ValueType<T[]> {
+  return {
+    expected: words,
+    read(node, complain) {
+      if (node.kind !== "list") return mismatch(words, node, complain);
+      const values = node.items.map((item, i) =>
+        type.read(item, (at, text, sub = "") => complain(at, text, `.${i}${sub}`))
+      );
+      return values.includes(undefined) ? undefined : values as T[];
+    },
+  };
+}
+
+/** A map of names to anything; null is an empty one. */
+export function freeMap(): ValueType<Record<string, unknown>> {
+  return {
+    expected: "a map",
+    read(node, complain) {
+      if (node.kind === "map") return toJson(node) as Record<string, unknown>;
+      if (node.kind === "scalar" && node.value === null) return {};
+      return mismatch("a map", node, complain);
+    },
+  };
+}
+
+/** Either of two types; the complaint of the one that fits the node's kind is heard. */
+export function either<A, B>(
+  scalar: ValueType<A>,
+  list: ValueType<B>,
+): ValueType<A | B> {
+  const expected = `${list.expected}, or ${scalar.expected}`;
+  return {
+    expected,
+    read(node, complain): A | B | undefined {
+      if (node.kind === "list") return list.read(node, complain);
+      if (node.kind === "map") return mismatch(expected, node, complain);
+      return scalar.read(node, (at, words, sub) => {
+        complain(at, words.replace(`expected ${scalar.expected}`, `expected ${expected}`), sub);
+      });
+    },
+  };
+}
+
+/** Another rule on top of a type; `rule` returns what is wrong, or null. */
+export function refine<T>(type: ValueType<T>, rule: (value: T) => string | null): ValueType<T> {
+  return {
+    ...type,
+    read(node, complain) {
+      const value = type.read(node, complain);
+      const wrong = value === undefined ? null : rule(value);
+      if (wrong === null) return value;
+      complain(node.at, wrong);
+      return undefined;
+    },
+  };
+}

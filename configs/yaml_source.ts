@@ -1,0 +1,251 @@
+/**
+ * YAML 1.2 (and so JSON) to a tree with positions. Core schema: `1e-6` is a number, `no` is text.
+ * Duplicate keys, other tags, several documents and texts that are not UTF-8 are errors; anchors,
+ * aliases and `<<` work. Syntax only: nothing here knows which keys exist.
+ */
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+} from "yaml";
+import {
+  type ConfigNode,
+  emptyMap,
+  formatPosition,
+  type MapEntry,
+  type MapNode,
+  nowhere,
+  type Position,
+  Problems,
+  type Scalar,
+  type ScalarNode,
+  type Source,
+} from "./node.ts";
+
+const MAX_DEPTH = 64;
+/** Aliases are expanded, so a small text could otherwise stand for billions of values. */
+const MAX_NODES = 100_000;
+
+/** Bytes of a file to text; reports bytes that are not UTF-8 with their line, then returns null. */
+export function decodeUtf8(bytes: Uint8Array, source: Source, problems: Problems): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    let line = 1, start = 0;
+    for (let end = 0; end <= bytes.length; end++) {
+      if (end < bytes.length && bytes[end] !== 0x0a) continue;
+      try {
+        new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(start, end));
+      } catch {
+        break;
+      }
+      start = end + 1;
+      line++;
+    }
+    problems.add({ source, line, column: 1 }, "", "not UTF-8: save the file in this encoding");
+    return null;
+  }
+}
+
+/** The top-level map of a text (empty for an empty text), or null after reporting what is wrong. */
+export function parseYaml(text: string, source: Source, problems: Problems): MapNode | null {
+  const root = parseTree(text, source, problems);
+  if (root === null) return null;
+  if (root.kind === "map") return root;
+  const start = { source, line: 1, column: 1 };
+  if (root.kind === "scalar" && root.value === null) return emptyMap(start);
+  problems.add(root.at, "", "expected a map of keys (key: value) at the top of the file");
+  return null;
+}
+
+/** A value as typed on a command line: a scalar, a quoted text, or a flow collection. */
+export function parseValue(
+  text: string,
+  source: Source,
+  problems: Problems,
+  key: string,
+): ConfigNode {
+  const at = nowhere(source);
+  if (!/^\s*["'[{]/.test(text)) {
+    return { kind: "scalar", value: plainScalar(text.trim()), raw: text, at };
+  }
+  const inner = new Problems();
+  const node = parseTree(text, source, inner);
+  if (node !== null) return withoutLines(node, at);
+  const why = inner.lines()[0]!.replace(/^.*?:\d+:\d+: /, "");
+  problems.add(at, key, `can not read the value ${text}: ${why}`);
+  return { kind: "scalar", value: null, at };
+}
+
+/** What YAML's core schema makes of an unquoted text. */
+export function plainScalar(text: string): Scalar {
+  if (/^(~|null|Null|NULL|)$/.test(text)) return null;
+  if (/^(true|True|TRUE)$/.test(text)) return true;
+  if (/^(false|False|FALSE)$/.test(text)) return false;
+  if (/^[-+]?\d+$/.test(text)) return Number(text);
+  if (/^0o[0-7]+$|^0x[\da-fA-F]+$/.test(text)) return Number(text);
+  if (/^[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?$/.test(text)) return Number(text);
+  if (/^[-+]?\.(inf|Inf|INF)$/.test(text)) return text.startsWith("-") ? -Infinity : Infinity;
+  if (/^\.(nan|NaN|NAN)$/.test(text)) return NaN;
+  return text;
+}
+
+function withoutLines(node: ConfigNode, at: Position): ConfigNode {
+  if (node.kind === "scalar") return { ...node, at };
+  if (node.kind === "list") {
+    return { kind: "list", items: node.items.map((item) => withoutLines(item, at)), at };
+  }
+  const entries = new Map<string, MapEntry>();
+  for (const [name, entry] of node.entries) {
+    entries.set(name, { keyAt: at, node: withoutLines(entry.node, at) });
+  }
+  return { ...node, entries, at };
+}
+
+function parseTree(text: string, source: Source, problems: Problems): ConfigNode | null {
+  const lines = new LineCounter();
+  const at = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset);
+    return { source, line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  let documents: Document.Parsed[];
+  try {
+    const parsed = parseAllDocuments(text, {
+      lineCounter: lines,
+      prettyErrors: false,
+      uniqueKeys: false,
+      logLevel: "silent",
+      version: "1.2",
+    });
+    documents = Array.isArray(parsed) ? parsed : [];
+  } catch (error) {
+    // The parser recurses: a text of ten thousand brackets overflows its stack.
+    const why = error instanceof RangeError ? "nested too deeply" : (error as Error).message;
+    problems.add({ source, line: 1, column: 1 }, "", `can not be read as YAML: ${why}`);
+    return null;
+  }
+  const before = problems.count;
+  for (const document of documents) {
+    for (const fault of [...document.errors, ...document.warnings]) {
+      problems.add(at(fault.pos[0]), "", firstLine(fault.message));
+    }
+  }
+  if (documents.length > 1) {
+    problems.add(at(documents[1]!.range[0]), "", "expected one YAML document, found several");
+  }
+  if (problems.count > before) return null;
+  const contents = documents[0]?.contents ?? null;
+  if (contents === null) {
+    return { kind: "scalar", value: null, at: { source, line: 1, column: 1 } };
+  }
+  const node = new Converter(documents[0]!, at, problems).convert(contents, 0);
+  return problems.count > before ? null : node;
+}
+
+function firstLine(message: string): string {
+  return message.split("\n")[0]!;
+}
+
+class Converter {
+  #nodes = 0;
+  readonly #open = new Set<Node>();
+
+  constructor(
+    readonly document: Document.Parsed,
+    readonly position: (offset: number) => Position,
+    readonly problems: Problems,
+  ) {}
+
+  #at(node: Node): Position {
+    return this.position(node.range?.[0] ?? 0);
+  }
+
+  convert(node: Node, depth: number): ConfigNode {
+    const at = this.#at(node);
+    const nothing: ScalarNode = { kind: "scalar", value: null, at };
+    if (this.#nodes > MAX_NODES) return nothing;
+    if (++this.#nodes > MAX_NODES) {
+      this.problems.add(at, "", `more than ${MAX_NODES} values once aliases are expanded`);
+      return nothing;
+    }
+    if (depth > MAX_DEPTH) {
+      this.problems.add(at, "", `nested more than ${MAX_DEPTH} levels deep`);
+      return nothing;
+    }
+    if (isAlias(node)) {
+      const target = node.resolve(this.document);
+      if (target === undefined || this.#open.has(target)) {
+        this.problems.add(at, "", `alias *${node.source} has no value, or contains itself`);
+        return nothing;
+      }
+      return this.convert(target, depth + 1);
+    }
+    if (isScalar(node)) return this.#scalar(node.value, at);
+    this.#open.add(node);
+    let result: ConfigNode = nothing;
+    if (isSeq(node)) {
+      const items = node.items.map((item) =>
+        item === null ? nothing : this.convert(item as Node, depth + 1)
+      );
+      result = { kind: "list", items, at };
+    } else if (isMap(node)) {
+      result = this.#map(node.items as unknown as Pair[], at, depth);
+    }
+    this.#open.delete(node);
+    return result;
+  }
+
+  #scalar(value: unknown, at: Position): ScalarNode {
+    if (
+      value === null || typeof value === "boolean" || typeof value === "number" ||
+      typeof value === "string"
+    ) {
+      return { kind: "scalar", value, at };
+    }
+    this.problems.add(at, "", "expected null, true, false, a number or text");
+    return { kind: "scalar", value: null, at };
+  }
+
+  #map(pairs: readonly Pair[], at: Position, depth: number): MapNode {
+    const entries = new Map<string, MapEntry>();
+    const inherited: MapNode[] = [];
+    for (const pair of pairs) {
+      const keyAt = pair.key ? this.#at(pair.key) : at;
+      const key = isScalar(pair.key) ? pair.key.value : undefined;
+      if (typeof key !== "string" && typeof key !== "number" && typeof key !== "boolean") {
+        this.problems.add(keyAt, "", "expected a name as the key");
+        continue;
+      }
+      const name = String(key);
+      const node = pair.value
+        ? this.convert(pair.value, depth + 1)
+        : { kind: "scalar" as const, value: null, at: keyAt };
+      if (name === "<<") {
+        const maps = node.kind === "list" ? node.items : [node];
+        for (const map of maps) {
+          if (map.kind === "map") inherited.push(map);
+          else this.problems.add(map.at, "<<", "expected a map or a list of maps");
+        }
+        continue;
+      }
+      const first = entries.get(name);
+      if (first !== undefined) {
+        this.problems.add(keyAt, name, `duplicate key, first at ${formatPosition(first.keyAt)}`);
+      } else entries.set(name, { keyAt, node });
+    }
+    for (const map of inherited) {
+      for (const [name, entry] of map.entries) if (!entries.has(name)) entries.set(name, entry);
+    }
+    return { kind: "map", entries, at };
+  }
+}
+
+interface Pair {
+  key: Node | null;
+  value: Node | null;
+}
