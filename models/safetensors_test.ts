@@ -113,7 +113,10 @@ Deno.test("a truncated file on disk is named, and a missing one", async () => {
     await Deno.writeFile(path, bytes);
     const file = await readSafetensors(path);
     await Deno.truncate(path, 100);
-    await assert.rejects(file.float32("second"), /nothing left to read at byte 176, expected data up to 192/);
+    await assert.rejects(
+      file.float32("second"),
+      /nothing left to read at byte 176, expected data up to 192/,
+    );
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
