@@ -59,7 +59,7 @@ export class Decoder {
     private readonly core: LlamaCore,
     private readonly workspace: Workspace,
     prompts: readonly (readonly number[])[],
-    branchCount: number,
+    private readonly branchCount: number,
     maxNewTokens: number,
     private readonly options: GenerateOptions,
   ) {
@@ -121,7 +121,7 @@ export class Decoder {
     const attend = ({ q, k, v, attn }: LayerActivations) => {
       device.run("rope", { x: q, cos, sin, positions, rows: count, heads, headDim });
       device.run("rope", { x: k, cos, sin, positions, rows: count, heads: kvHeads, headDim });
-      const cache = this.#cache("branches", layer, stride * this.#cacheLength);
+      const cache = this.#cache("branches", layer, this.branchCount * this.#cacheLength);
       const prefix = this.#cache("prefix", layer, this.#prefix.at(-1)!.end);
       const row = { index: cacheRow, rows: count, d: kvHeads * headDim };
       device.run("scatter_rows", { src: k, table: cache.k, ...row });

@@ -8,6 +8,7 @@ import { Interrupted, RgxError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { type DecodeBranch, Decoder } from "./decoder.ts";
 import type { LlamaCore } from "./llama_pass.ts";
+import { mergeAdapters, mergedBytes } from "./merge_lora.ts";
 import { type ModelSizes, planGenerationBytes } from "./memory_plan.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
@@ -24,10 +25,16 @@ export interface GeneratorLimits {
   waveBytes: number;
   /** Steps between two looks at the tokens. A look costs little on a CPU and much on a GPU. */
   stepsPerRead: number;
+  /** Adapters are merged into copies of their weights when the copies take at most this. */
+  mergeBytes: number;
 }
 
 export function defaultLimits(device: Device): GeneratorLimits {
-  return { waveBytes: 2 ** 30, stepsPerRead: device.name === "webgpu" ? 16 : 1 };
+  return {
+    waveBytes: 2 ** 30,
+    stepsPerRead: device.name === "webgpu" ? 16 : 1,
+    mergeBytes: 2 ** 29,
+  };
 }
 
 interface Branch extends DecodeBranch {
@@ -56,20 +63,14 @@ export async function generate(
   checkOptions(options);
   requests.forEach((request, i) => checkRequest(request, i, core.config.maxPositions));
   const completions: Completion[][] = requests.map(() => []);
-  for (const wave of planWaves(sizes, requests, options, limits.waveBytes, completions)) {
-    await runWave(
-      new Decoder(
-        core,
-        workspace,
-        wave.prompts,
-        wave.branches.length,
-        wave.maxNewTokens,
-        options,
-      ),
-      wave,
-      options,
-      limits.stepsPerRead,
-    );
+  const waves = planWaves(sizes, requests, options, limits.waveBytes, completions);
+  const merge = (options.adapter ?? true) && sizes.lora.length > 0 && waves.length > 0 &&
+    mergedBytes(sizes) <= limits.mergeBytes;
+  const model = merge ? mergeAdapters(core, workspace) : core;
+  for (const wave of waves) {
+    const { prompts, branches, maxNewTokens } = wave;
+    const decoder = new Decoder(model, workspace, prompts, branches.length, maxNewTokens, options);
+    await runWave(decoder, wave, options, limits.stepsPerRead);
   }
   return completions;
 }

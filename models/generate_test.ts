@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { Interrupted, RgxError } from "../core/errors.ts";
+import type { Device } from "../kernels/device.ts";
 import { assertWithin } from "../kernels/testing.ts";
 import type { GeneratorLimits } from "./generate.ts";
 import type { LlamaModel } from "./llama.ts";
+import { planGenerationBytes } from "./memory_plan.ts";
 import { onEachDevice, randomModel, tinyConfig, withReference } from "./testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 
@@ -35,6 +37,21 @@ async function scored(
     branches: completions[r]!.map((c) => c.ids),
   }));
   return (await model.forward(groups, { temperature, train: false })).logp;
+}
+
+/** Counts a device's operations. */
+function spyOn(device: Device) {
+  const counts = new Map<string, number>(), run = device.run;
+  device.run = (op, args) => {
+    counts.set(op, (counts.get(op) ?? 0) + 1);
+    run.call(device, op, args);
+  };
+  return {
+    count: (op: string) => counts.get(op) ?? 0,
+    restore: () => {
+      device.run = run;
+    },
+  };
 }
 
 const flat = (completions: Completion[][]) => completions.flat().flatMap((c) => c.logprobs);
@@ -70,14 +87,22 @@ for (const [kind, how] of MODELS) {
           assert.deepEqual(alone, [[together[r]![b]]], `request ${r}, branch ${b}`);
         }
       }
-      const ways: Partial<GeneratorLimits>[] = [
-        { stepsPerRead: 4 },
-        { stepsPerRead: 100 },
-        { waveBytes: 1 },
-        { waveBytes: 20_000, stepsPerRead: 2 },
+      const half = planGenerationBytes(model.sizes, {
+        promptRows: 4,
+        branches: 3,
+        maxNewTokens: options.maxNewTokens,
+      });
+      const ways: [Partial<GeneratorLimits>, waves: number][] = [
+        [{ stepsPerRead: 4 }, 1],
+        [{ stepsPerRead: 100 }, 1],
+        [{ waveBytes: 1 }, 9],
+        [{ waveBytes: half, stepsPerRead: 2 }, 4],
       ];
-      for (const limits of ways) {
+      for (const [limits, waves] of ways) {
+        const run = spyOn(device);
         assert.deepEqual(await model.generate(requests, options, limits), together);
+        assert.equal(run.count("attention") / 3, waves, "prompt passes");
+        run.restore();
       }
       const reversed = await model.generate(requests.toReversed(), options);
       assert.deepEqual(reversed.toReversed(), together);
@@ -133,6 +158,18 @@ Deno.test("the adapter can be switched off while generating", () =>
     const expected = await base.generate(requests, options);
     assert.deepEqual(await model.generate(requests, { ...options, adapter: false }), expected);
     assert.notDeepEqual(await model.generate(requests, options), expected);
+  }));
+
+Deno.test("merged and separate adapters sample the same tokens", () =>
+  onEachDevice(async (device, exact) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });
+    const merged = await model.generate(requests, options);
+    const spy = spyOn(device);
+    const separate = await model.generate(requests, options, { mergeBytes: 0 });
+    assert.equal(spy.count("copy"), 0);
+    spy.restore();
+    assert.deepEqual(separate.flat().map((c) => c.ids), merged.flat().map((c) => c.ids));
+    assertWithin(flat(separate), flat(merged), exact ? 1e-12 : 1e-5, "log-probabilities");
   }));
 
 Deno.test("generation is interrupted on request, and can be asked again", () =>

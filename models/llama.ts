@@ -15,15 +15,9 @@ import {
   trunkForward,
   type TrunkPass,
 } from "./llama_pass.ts";
-import {
-  arrangeWeights,
-  initializeLora,
-  loadWeights,
-  parameterSpecs,
-  placeLora,
-} from "./llama_weights.ts";
-import { checkLoraOptions, type LoraOptions } from "./lora.ts";
-import { type ModelSizes, planPassBytes } from "./memory_plan.ts";
+import { arrangeWeights, initializeLora, loadWeights, parameterSpecs } from "./llama_weights.ts";
+import type { LoraOptions } from "./lora.ts";
+import { type ModelSizes, modelSizes, planPassBytes } from "./memory_plan.ts";
 import { type PackedBatch, packGroups } from "./packing.ts";
 import { Parameters } from "./parameters.ts";
 import { RopeTable } from "./rope_table.ts";
@@ -59,7 +53,8 @@ interface Pending {
 export class LlamaModel implements LanguageModel {
   readonly #parameters: Parameters;
   readonly #core: LlamaCore;
-  readonly #sizes: ModelSizes;
+  /** What decides the model's memory, for memory_plan.ts. */
+  readonly sizes: ModelSizes;
   readonly #training: Workspace;
   readonly #inference: Workspace;
   #pending: Pending | null = null;
@@ -74,7 +69,7 @@ export class LlamaModel implements LanguageModel {
   ) {
     this.#parameters = parameters;
     this.#core = core;
-    this.#sizes = sizes;
+    this.sizes = sizes;
     this.#training = new Workspace(device, "training");
     this.#inference = new Workspace(device, "inference");
   }
@@ -101,8 +96,8 @@ export class LlamaModel implements LanguageModel {
         advice: "remove the lora section to train all weights",
       });
     }
-    if (lora !== undefined) checkLoraOptions(lora);
-    const placed = lora === undefined ? [] : placeLora(config, lora);
+    const sizes = modelSizes(config, options, floatBytes(device));
+    const placed = sizes.lora;
     const parameters = new Parameters(device, parameterSpecs(config, placed, trainable));
     try {
       await loadWeights(parameters, config, weights);
@@ -118,13 +113,7 @@ export class LlamaModel implements LanguageModel {
       rope: new RopeTable(device, config),
       maxRank: Math.max(0, ...placed.map((l) => l.r)),
     };
-    return new LlamaModel(device, config, options, parameters, core, {
-      config,
-      lora: placed,
-      trainable,
-      recompute: options.recompute ?? false,
-      floatBytes: floatBytes(device),
-    });
+    return new LlamaModel(device, config, options, parameters, core, sizes);
   }
 
   get vocabSize(): number {
@@ -208,14 +197,14 @@ export class LlamaModel implements LanguageModel {
     options: GenerateOptions,
     limits: Partial<GeneratorLimits> = {},
   ): Promise<Completion[][]> {
-    return generate(this.#core, this.#inference, this.#sizes, requests, options, {
+    return generate(this.#core, this.#inference, this.sizes, requests, options, {
       ...defaultLimits(this.device),
       ...limits,
     });
   }
 
   planBytes(rows: number, pairs: number, train: boolean): number {
-    return planPassBytes(this.#sizes, rows, pairs, train);
+    return planPassBytes(this.sizes, rows, pairs, train);
   }
 
   async lastLogits(

@@ -6,7 +6,8 @@
 import { RgxError } from "../core/errors.ts";
 import { activationWidths, backwardWidths } from "./llama_layer.ts";
 import type { Keep } from "./llama_pass.ts";
-import { type LoraPlacement, parameterSpecs } from "./llama_weights.ts";
+import { type LoraPlacement, parameterSpecs, placeLora } from "./llama_weights.ts";
+import { checkLoraOptions, type LoraOptions } from "./lora.ts";
 import { arenaElements } from "./parameters.ts";
 import { elementCount } from "./safetensors.ts";
 import type { LlamaConfig } from "./types.ts";
@@ -20,6 +21,21 @@ export interface ModelSizes {
   recompute: boolean;
   /** Bytes of a float: 4, or 8 on an f64 device. */
   floatBytes: number;
+}
+
+/**
+ * Sizes of a model that need not exist yet.
+ * @throws UsageError for LoRA options that cannot be honoured
+ */
+export function modelSizes(
+  config: LlamaConfig,
+  options: { lora?: LoraOptions; trainable: "lora" | "full" | "none"; recompute?: boolean },
+  floatBytes = 4,
+): ModelSizes {
+  const { lora, trainable, recompute = false } = options;
+  if (lora !== undefined) checkLoraOptions(lora);
+  const placed = lora === undefined ? [] : placeLora(config, lora);
+  return { config, lora: placed, trainable, recompute, floatBytes };
 }
 
 /** Bytes of all values, of the gradients, and of AdamW's two moments. */
@@ -90,12 +106,12 @@ export interface GenerationSizes {
 
 /** Bytes of generating one wave: prompt pass, caches, and the buffers of a decoding step. */
 export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): number {
-  const { config, lora, floatBytes } = sizes, d = config.hiddenSize;
+  const { config, floatBytes } = sizes, d = config.hiddenSize;
   const { promptRows, branches, maxNewTokens } = wave;
   const kv = config.numKvHeads * config.headDim;
   const rows = Math.max(promptRows, branches);
   const floats = [
-    ...layerBuffers({ ...sizes, lora }, rows, "none"),
+    ...layerBuffers(sizes, rows, "none"),
     rows * d,
     rows * config.intermediateSize,
     ...[branches * d, branches * d, branches * d, branches], // final norm

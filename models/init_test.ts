@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { initWeights } from "./init.ts";
+import { llamaTensors } from "./llama_weights.ts";
+import { tinyConfig } from "./testing.ts";
+
+const config = { ...tinyConfig(false), hiddenSize: 64, vocabSize: 200 };
+
+function deviation(data: Float32Array): number {
+  return Math.sqrt(data.reduce((sum, x) => sum + x * x, 0) / data.length);
+}
+
+Deno.test("fresh weights are normal with the given range, and norms are ones", () => {
+  const weights = initWeights(config, 3, 0.02);
+  assert.deepEqual([...weights.keys()], llamaTensors(config).map((t) => t.name));
+  for (const [name, data] of weights) {
+    if (name.endsWith("norm.weight")) assert.ok(data.every((x) => x === 1), name);
+    else assert.ok(Math.abs(deviation(data) / 0.02 - 1) < 0.1, `${name}: ${deviation(data)}`);
+  }
+  const scaled = initWeights(config, 3, 0.02, { scaleResidual: true });
+  for (const [name, data] of scaled) {
+    const factor = /(o_proj|down_proj)/.test(name) ? 1 / Math.sqrt(6) : 1;
+    const expected = weights.get(name)!.map((x) => x * factor);
+    assert.ok(data.every((x, i) => Math.abs(x - expected[i]!) < 1e-8), name);
+  }
+});
+
+Deno.test("a tensor's fresh weights depend on the seed and its name only", () => {
+  const name = "model.layers.1.self_attn.v_proj.weight";
+  const first = initWeights(config, 3, 0.02).get(name)!;
+  const deeper = initWeights({ ...config, numLayers: 5, vocabSize: 7 }, 3, 0.02).get(name)!;
+  assert.deepEqual(deeper, first);
+  assert.notDeepEqual(initWeights(config, 4, 0.02).get(name), first);
+  const other = initWeights(config, 3, 0.02).get("model.layers.0.self_attn.v_proj.weight");
+  assert.notDeepEqual(other, first);
+});

@@ -1,0 +1,60 @@
+/** The CPU device gives the same bits for every number of threads, through a whole step of training. */
+import assert from "node:assert/strict";
+import { createWasmDevice } from "../kernels/wasm/device.ts";
+import { gradients, randomModel } from "./testing.ts";
+import type { LlamaConfig } from "./types.ts";
+
+const config: LlamaConfig = {
+  vocabSize: 301,
+  hiddenSize: 72,
+  intermediateSize: 200,
+  numLayers: 2,
+  numHeads: 6,
+  numKvHeads: 3,
+  headDim: 16,
+  maxPositions: 128,
+  ropeTheta: 10_000,
+  ropeScaling: null,
+  rmsNormEps: 1e-5,
+  tieWordEmbeddings: true,
+};
+const lora = { r: 4, alpha: 8, targetModules: "all-linear" } as const;
+
+for (const trainable of ["full", "lora"] as const) {
+  Deno.test(`the number of threads changes no bit, ${trainable}`, async () => {
+    const results = [];
+    for (const threads of [1, 2, 3]) {
+      const device = await createWasmDevice({ threads });
+      try {
+        const model = await randomModel(device, config, {
+          trainable,
+          ...(trainable === "lora" ? { lora } : {}),
+        });
+        const requests = [0, 1, 2].map((promptId) => ({
+          promptId,
+          promptIds: Array.from({ length: 30 + 9 * promptId }, (_, i) => (i * 7 + promptId) % 301),
+          n: 7,
+        }));
+        const completions = await model.generate(requests, {
+          maxNewTokens: 24,
+          temperature: 1,
+          seed: 4,
+          eosIds: [5, 50, 150],
+        });
+        const groups = requests.map(({ promptIds }, r) => ({
+          promptIds,
+          branches: completions[r]!.map((c) => c.ids),
+        }));
+        const { logp, entropy } = await model.forward(groups, { temperature: 1, train: true });
+        model.backward(
+          Float64Array.from(logp, (_, i) => Math.sin(i)),
+          Float64Array.from(logp, (_, i) => 0.01 * Math.cos(i)),
+        );
+        results.push({ completions, logp, entropy, gradients: await gradients(model) });
+      } finally {
+        device.close();
+      }
+    }
+    for (const other of results.slice(1)) assert.deepEqual(other, results[0]);
+  });
+}

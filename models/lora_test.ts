@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { UsageError } from "../core/errors.ts";
+import { placeLora } from "./llama_weights.ts";
+import { checkLoraOptions, initialLoraA, loraFor, loraNames, type LoraOptions } from "./lora.ts";
+import { tinyConfig } from "./testing.ts";
+
+const path = "model.layers.3.self_attn.q_proj";
+const base: LoraOptions = { r: 8, alpha: 16, targetModules: ["q_proj"] };
+
+Deno.test("targets are module names, path suffixes, one whole-path pattern, or all of them", () => {
+  const chosen = (targetModules: LoraOptions["targetModules"], of = path) =>
+    loraFor({ ...base, targetModules }, of, 3) !== null;
+  assert.ok(chosen(["v_proj", "q_proj"]));
+  assert.ok(chosen(["self_attn.q_proj"]));
+  assert.ok(chosen([path]));
+  assert.ok(!chosen(["_proj"]) && !chosen(["mlp.q_proj"]) && !chosen(["k_proj"]));
+  assert.ok(chosen(".*\\.[0-3]\\.self_attn\\..*"));
+  assert.ok(!chosen("self_attn"), "a pattern must match the whole path");
+  assert.ok(chosen("all-linear"));
+  assert.equal(placeLora(tinyConfig(true), { ...base, targetModules: "all-linear" }).length, 21);
+});
+
+Deno.test("rank and scale follow the patterns and the rank-stabilised rule", () => {
+  assert.deepEqual(loraFor(base, path, 3), { r: 8, scale: 2 });
+  assert.deepEqual(loraFor({ ...base, useRslora: true, r: 16 }, path, 3), { r: 16, scale: 4 });
+  const patterned = {
+    ...base,
+    rankPattern: { "layers.2.self_attn.q_proj": 2, "layers.3.*": 4, q_proj: 5 },
+    alphaPattern: { "q_proj": 1 },
+  };
+  assert.deepEqual(loraFor(patterned, path, 3), { r: 4, scale: 0.25 });
+  assert.equal(loraFor({ ...base, layersToTransform: [1, 2] }, path, 3), null);
+});
+
+Deno.test("A begins uniform within 1/√in, from the seed and the tensor's PEFT name", () => {
+  const { a, b } = loraNames(path);
+  assert.equal(a, "base_model.model.model.layers.3.self_attn.q_proj.lora_A.weight");
+  assert.equal(b, "base_model.model.model.layers.3.self_attn.q_proj.lora_B.weight");
+  const values = initialLoraA(7, a, 16, 100);
+  assert.equal(values.length, 1600);
+  assert.ok(values.every((x) => Math.abs(x) <= 0.1));
+  assert.ok(Math.max(...values) > 0.099 && Math.min(...values) < -0.099);
+  assert.deepEqual(initialLoraA(7, a, 16, 100), values);
+  assert.notDeepEqual(initialLoraA(8, a, 16, 100), values);
+});
+
+Deno.test("LoRA options that cannot be honoured are refused with the key's name", () => {
+  const refused = (change: Partial<LoraOptions>, text: RegExp) =>
+    assert.throws(
+      () => checkLoraOptions({ ...base, ...change }),
+      (e) => e instanceof UsageError && text.test(e.message),
+    );
+  refused({ r: 0 }, /rank r must be an integer of at least 1, got 0/);
+  refused({ alpha: 0 }, /lora_alpha/);
+  refused({ dropout: 0.05 }, /lora_dropout 0.05 is not supported/);
+  refused({ targetModules: [] }, /target_modules of LoRA is empty/);
+  refused({ targetModules: ["c_attn"] }, /"c_attn" is no linear module/);
+  refused({ targetModules: "(" }, /"\(" is no valid regular expression/);
+  assert.throws(
+    () => placeLora(tinyConfig(true), { ...base, targetModules: "nothing" }),
+    /select no module/,
+  );
+});

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { RgxError } from "../core/errors.ts";
+import { LlamaModel, type LlamaOptions } from "./llama.ts";
+import { initWeights } from "./init.ts";
+import {
+  modelSizes,
+  planGenerationBytes,
+  planParameterBytes,
+  refuseIfTooLarge,
+} from "./memory_plan.ts";
+import { mergedBytes } from "./merge_lora.ts";
+import { tinyConfig, withReference } from "./testing.ts";
+
+const lora = { r: 4, alpha: 8, targetModules: ["q_proj", "up_proj", "down_proj"] };
+const config = { ...tinyConfig(true), maxPositions: 256 };
+const groups = [0, 1].map((g) => ({
+  promptIds: Array.from({ length: 40 }, (_, i) => (i + g) % 19),
+  branches: [[1, 2, 3], Array<number>(60).fill(4), Array<number>(50).fill(5)],
+}));
+const pairs = 2 * 113, rows = 2 * (40 + 2 + 59 + 49);
+
+const KINDS: [string, LlamaOptions][] = [
+  ["full fine-tuning", { trainable: "full" }],
+  ["LoRA", { trainable: "lora", lora }],
+  ["LoRA, recomputing", { trainable: "lora", lora, recompute: true }],
+];
+
+for (const [kind, options] of KINDS) {
+  Deno.test(`planned memory is what a step takes, ${kind}`, () =>
+    withReference(async (device) => {
+      const model = await LlamaModel.create(device, config, initWeights(config, 1, 0.1), options);
+      const { values, gradients, optimizer } = planParameterBytes(model.sizes);
+      assert.equal(values + gradients, device.allocatedBytes);
+      const arena = model.trainableArena!;
+      assert.deepEqual([gradients, optimizer], [8 * arena.length, 16 * arena.length]);
+      for (const train of [false, true]) {
+        const before = device.allocatedBytes;
+        device.resetPeak();
+        await model.forward(groups, { temperature: 1, train });
+        if (train) model.backward(new Float64Array(pairs).fill(1));
+        const measured = device.peakBytes - before;
+        const planned = model.planBytes(rows, pairs, train);
+        assert.ok(
+          measured <= planned && planned <= 1.25 * measured,
+          `train ${train}: planned ${planned}, measured ${measured}`,
+        );
+      }
+    }));
+}
+
+Deno.test("planned memory is what generation takes", () =>
+  withReference(async (device) => {
+    const options: LlamaOptions = { trainable: "lora", lora };
+    const model = await LlamaModel.create(device, config, initWeights(config, 1, 0.1), options);
+    const before = device.allocatedBytes;
+    await model.generate(
+      groups.map(({ promptIds }, promptId) => ({ promptId, promptIds, n: 40 })),
+      { maxNewTokens: 30, temperature: 1, seed: 1, eosIds: [] },
+    );
+    const measured = device.peakBytes - before;
+    const wave = { promptRows: 80, branches: 80, maxNewTokens: 30 };
+    const planned = planGenerationBytes(model.sizes, wave) + mergedBytes(model.sizes);
+    assert.ok(
+      measured <= planned && planned <= 1.25 * measured,
+      `planned ${planned}, measured ${measured}`,
+    );
+  }));
+
+Deno.test("recomputation is planned to need less, and sizes need no device", () => {
+  const of = (options: LlamaOptions) => modelSizes(config, options);
+  const kept = of({ trainable: "lora", lora }),
+    again = of({
+      trainable: "lora",
+      lora,
+      recompute: true,
+    });
+  assert.deepEqual({ ...kept, recompute: true }, again);
+  assert.equal(kept.lora.length, 9);
+  assert.throws(() => of({ trainable: "lora", lora: { ...lora, r: 0 } }), /rank r/);
+});
+
+Deno.test("work that does not fit is refused with advice", () => {
+  refuseIfTooLarge("training", 8e9, 8e9, []);
+  assert.throws(
+    () =>
+      refuseIfTooLarge("training", 11.2e9, 8.04e9, [
+        "gradient_checkpointing: true",
+        "a smaller per_device_train_batch_size",
+      ]),
+    (e) =>
+      e instanceof RgxError && e.message === "training needs 11.2 GB, 8.0 GB available" &&
+      e.advice ===
+        "set gradient_checkpointing: true or a smaller per_device_train_batch_size",
+  );
+});
