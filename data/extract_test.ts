@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { haveShared, readJson } from "../tasks/test_data.ts";
+import { RandomStream } from "../core/philox.ts";
+import { PYTHON_SPACE } from "../tasks/python_text.ts";
+import { extractAnswer } from "./extract.ts";
+
+Deno.test("the last answer counts, stripped; unclosed or other tags are no answer", () => {
+  const cases: [string, string | null][] = [
+    ["<answer>4</answer>", "4"],
+    ["<answer>\n 4 \n</answer>", "4"],
+    ["<answer>1</answer> no <answer>2</answer>", "2"],
+    ["<answer></answer>", ""],
+    ["<answer> </answer>", ""],
+    ["a<answer>x<answer>y</answer>", "x<answer>y"],
+    ["<answer>1</answer></answer>", "1"],
+    ["<answer>a\nb</answer>", "a\nb"],
+    ["<answer>1", null],
+    ["<ANSWER>4</ANSWER>", null],
+    ["<answer >4</answer>", null],
+    ["<answer>1</answer><answer>2", "1"],
+    ["", null],
+    ["<answer>\u001c\u00854\ufeff</answer>", "4\ufeff"],
+  ];
+  for (const [text, expected] of cases) assert.equal(extractAnswer(text), expected, text);
+});
+
+interface Row {
+  completion: string;
+  strip: boolean;
+  tag_name: string;
+  result: string | null;
+}
+
+Deno.test({
+  name: "the recorded extractions are the same",
+  ignore: !haveShared,
+  fn() {
+    const { extract_answer } = readJson<{ extract_answer: Row[] }>("golden/core/utils.json");
+    assert.ok(extract_answer.length >= 70);
+    for (const { completion, strip, tag_name, result } of extract_answer) {
+      assert.equal(extractAnswer(completion, tag_name, strip), result, completion);
+    }
+  },
+});
+
+Deno.test("random texts give what the regular expression gives", () => {
+  const pattern = new RegExp(
+    `<answer>[${PYTHON_SPACE}]?([^]*?)[${PYTHON_SPACE}]?</answer>`,
+    "g",
+  );
+  const pieces = ["<answer>", "</answer>", " ", "\n", "\u001c", "\ufeff", "x", "<", "answer>"];
+  const random = RandomStream.forPurpose(1, "shuffle", "extract");
+  for (let i = 0; i < 5000; i++) {
+    const text = Array.from({ length: random.int(0, 9) }, () => random.choice(pieces)).join("");
+    const expected = [...text.matchAll(pattern)].at(-1)?.[1] ?? null;
+    assert.equal(extractAnswer(text, "answer", false), expected, JSON.stringify(text));
+  }
+});
+
+Deno.test("many unclosed tags take no more than linear time", () => {
+  const start = performance.now();
+  assert.equal(extractAnswer("<answer>".repeat(200_000)), null);
+  assert.ok(performance.now() - start < 1000);
+});

@@ -1,0 +1,86 @@
+/**
+ * Held-out problems and the training problems that avoid them. Disjoint keys are not enough: two seeds can
+ * draw the same word. So the held-out questions are remembered, and a training entry that asks one of them
+ * is replaced by another draw, always the same one for the same index.
+ */
+import { UsageError } from "../core/errors.ts";
+import type { Split } from "../core/philox.ts";
+import type { Entry } from "../tasks/types.ts";
+import type { ProblemSource } from "./source.ts";
+
+export interface HeldOutOptions {
+  source: ProblemSource;
+  /** Number of held-out problems; 0 = none. */
+  heldOutCount: number;
+  heldOutSplit?: Split;
+}
+
+export interface SplitProblems {
+  /** Entries with different questions, in the order of the split. */
+  readonly heldOut: readonly Entry[];
+  /** Training entry `index`: its question is never a held-out one. */
+  trainEntry(index: number): Entry;
+  /** How many of the training indices asked for so far had to be drawn anew. */
+  readonly redrawn: number;
+  /** How many training entries with a held-out question were handed out: checked, and always 0. */
+  readonly overlap: number;
+}
+
+/** Draws without a new question after which the split counts as exhausted. */
+const FRUITLESS_DRAWS = 10_000;
+/** Draws for one training entry after which every problem counts as held out. */
+const MAX_REDRAWS = 1_000;
+
+/** Throws UsageError when the source has too few different problems. */
+export function splitProblems(
+  { source, heldOutCount, heldOutSplit = "test" }: HeldOutOptions,
+): SplitProblems {
+  const heldOut = distinctEntries(source, heldOutSplit, heldOutCount);
+  const questions = new Set(heldOut.map((entry) => entry.question));
+  const redrawnIndices = new Set<number>();
+  let overlap = 0;
+  return {
+    heldOut,
+    trainEntry(index) {
+      let entry = source.entry("train", index);
+      for (let redraw = 1; source.endless && questions.has(entry.question); redraw++) {
+        if (redraw > MAX_REDRAWS) throw nothingLeft(source, heldOut.length);
+        redrawnIndices.add(index);
+        entry = source.entry("train", index, redraw);
+      }
+      if (questions.has(entry.question)) overlap++;
+      return entry;
+    },
+    get redrawn() {
+      return redrawnIndices.size;
+    },
+    get overlap() {
+      return overlap;
+    },
+  };
+}
+
+function distinctEntries(source: ProblemSource, split: Split, count: number): Entry[] {
+  const found = new Map<string, Entry>();
+  const length = source.length(split);
+  for (let index = 0, fruitless = 0; found.size < count; index++) {
+    if (index >= length || fruitless >= FRUITLESS_DRAWS) {
+      throw new UsageError(
+        `${count} held-out problems are wanted, but ${source.name} has only ${found.size} different ` +
+          `ones in its ${split} split`,
+        { advice: "set eval.num_examples lower, or choose a data source with more variety" },
+      );
+    }
+    const entry = source.entry(split, index);
+    fruitless = found.has(entry.question) ? fruitless + 1 : 0;
+    if (fruitless === 0) found.set(entry.question, entry);
+  }
+  return [...found.values()];
+}
+
+function nothingLeft(source: ProblemSource, count: number): UsageError {
+  return new UsageError(
+    `no training problem is left: ${source.name} keeps drawing the ${count} held-out ones`,
+    { advice: "set eval.num_examples lower, or choose parameters with more variety" },
+  );
+}

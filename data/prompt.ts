@@ -1,0 +1,77 @@
+/**
+ * From a question to the text that a model reads. Training, benchmarks and serving all use this, so that
+ * a model is always measured with the prompts that it was trained on.
+ */
+import { UsageError } from "../core/errors.ts";
+
+export const UNIVERSAL_INSTRUCTION =
+  "Think step by step and solve the problem carefully. When you have your final answer, format it as: " +
+  "<answer>your answer here</answer>";
+
+/** The user's message: the instruction, an empty line and the question, or the question alone. */
+export function formatQuestion(
+  question: string,
+  { addInstructions = true }: { addInstructions?: boolean } = {},
+): string {
+  return addInstructions ? `${UNIVERSAL_INSTRUCTION}\n\n${question}` : question;
+}
+
+/** System prompts by name; each asks for the final answer in `<answer>` tags. */
+export const SYSTEM_PROMPTS: Readonly<Record<string, string>> = {
+  DeepSeekZero:
+    "You answer questions in two parts. First write down your reasoning between <think> and " +
+    "</think>. Then write the final answer between <answer> and </answer>, like this:\n" +
+    "<think>how you get there</think>\n<answer>the answer</answer>\n" +
+    "The second part holds only the answer itself; where the question shows an example of an answer, " +
+    "write yours in the same form.",
+  default:
+    "Work on the question step by step. When you know the result, write it between <answer> and " +
+    "</answer>. Put no explanation between these tags, and where the question shows an example of an " +
+    "answer, write yours in the same form.",
+  simple: "Write your final answer between <answer> and </answer>.",
+  direct:
+    "Reply with the final answer and nothing else, between <answer> and </answer>. Do not explain " +
+    "it and do not show any steps.",
+  chain_of_draft:
+    "Think step by step, but note no more than five words for each step. Then write the " +
+    "final answer between <answer> and </answer>.",
+};
+
+/** The text of a named system prompt; anything else is the text itself. */
+export function systemPromptText(nameOrText: string): string {
+  return Object.hasOwn(SYSTEM_PROMPTS, nameOrText) ? SYSTEM_PROMPTS[nameOrText]! : nameOrText;
+}
+
+export interface ChatMessage {
+  role: "system" | "user" | "assistant";
+  content: string;
+}
+
+/**
+ * Writes messages as the model expects them, ending where the assistant begins to speak. null: this
+ * model has no template.
+ */
+export type ChatTemplate = (messages: ChatMessage[]) => string | null;
+
+export interface PromptOptions {
+  question: string;
+  /** A name of {@link SYSTEM_PROMPTS}, a text, or null for none. */
+  systemPrompt?: string | null;
+  addInstructions?: boolean;
+  chatTemplate?: ChatTemplate | null;
+}
+
+/**
+ * The whole prompt. Without a chat template it is plain text: the system prompt (if any), an empty line,
+ * and the user's message.
+ */
+export function renderPrompt(
+  { question, systemPrompt = null, addInstructions = true, chatTemplate = null }: PromptOptions,
+): string {
+  if (question === "") throw new UsageError("a prompt needs a question, found an empty one");
+  const user = formatQuestion(question, { addInstructions });
+  const system = systemPrompt === null ? null : systemPromptText(systemPrompt);
+  const messages: ChatMessage[] = [{ role: "user", content: user }];
+  if (system !== null) messages.unshift({ role: "system", content: system });
+  return chatTemplate?.(messages) ?? (system === null ? user : `${system}\n\n${user}`);
+}

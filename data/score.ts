@@ -1,0 +1,51 @@
+/**
+ * From a completion to its score: extract the answer, let the entry's task score it. A scorer that throws
+ * counts 0, and the reason is handed on, to be counted and shown.
+ */
+import { scoreAnswer } from "../tasks/score_answer.ts";
+import { equalDecimals, isBlank, parseDecimal, strip } from "../tasks/python_text.ts";
+import type { ScorableEntry } from "../tasks/types.ts";
+import { extractAnswer } from "./extract.ts";
+
+/** `metadata.source_dataset` of entries that come from a file and belong to no task. */
+export const FILE_SOURCE = "file";
+
+export interface ScoredCompletion {
+  /** null: the completion has no answer tags. */
+  extracted: string | null;
+  /** In [0, 1]. */
+  score: number;
+  /** Why the answer could not be scored; null in the normal case. */
+  error: string | null;
+}
+
+export function scoreCompletion(completion: string, entry: ScorableEntry): ScoredCompletion {
+  const extracted = extractAnswer(completion);
+  return { extracted, ...scoreExtracted(extracted, entry) };
+}
+
+/** The same for an answer that is already extracted. */
+export function scoreExtracted(
+  answer: string | null,
+  entry: ScorableEntry,
+): { score: number; error: string | null } {
+  try {
+    return { score: entryScore(answer, entry), error: null };
+  } catch (error) {
+    return { score: 0, error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function entryScore(answer: string | null, entry: ScorableEntry): number {
+  const source = entry.metadata?.["source_dataset"];
+  if (source !== FILE_SOURCE) return scoreAnswer(answer, entry);
+  if (typeof answer !== "string" || isBlank(answer) || typeof entry.answer !== "string") return 0;
+  return isEqual(answer, entry.answer) ? 1 : 0;
+}
+
+/** Entries of files: the same text apart from surrounding space, or the same decimal number. */
+function isEqual(answer: string, oracle: string): boolean {
+  if (strip(answer) === strip(oracle)) return true;
+  const a = parseDecimal(answer.replaceAll(",", "")), b = parseDecimal(oracle.replaceAll(",", ""));
+  return a !== null && b !== null && equalDecimals(a, b);
+}

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { defineTask } from "../tasks/define.ts";
+import { createDataset } from "../tasks/dataset.ts";
+import { registerTask } from "../tasks/registry.ts";
+import { scoreCompletion, scoreExtracted } from "./score.ts";
+import { workedAnswer } from "./worked_answer.ts";
+
+registerTask(defineTask({
+  name: "toy_scorer_that_throws",
+  category: "other",
+  description: "Always fails to score.",
+  scoring: "none",
+  params: {},
+  generate: () => ({ question: "Q?", answer: null, metadata: {}, difficulty: {} }),
+  score() {
+    throw new Error("cannot read this");
+  },
+}));
+
+Deno.test("a completion is scored by the task of its entry", () => {
+  const entry = createDataset("chain_sum", { seed: 1 }).entry(0);
+  const right = workedAnswer(entry);
+  assert.deepEqual(scoreCompletion(`Well. ${right}`, entry), {
+    extracted: entry.answer,
+    score: 1,
+    error: null,
+  });
+  assert.deepEqual(scoreCompletion("no tags", entry), { extracted: null, score: 0, error: null });
+  assert.deepEqual(scoreCompletion("<answer></answer>", entry), {
+    extracted: "",
+    score: 0,
+    error: null,
+  });
+});
+
+Deno.test("a scorer that throws counts 0 and says why", () => {
+  const entry = createDataset("toy_scorer_that_throws", { seed: 1 }).entry(0);
+  assert.deepEqual(scoreCompletion("<answer>x</answer>", entry), {
+    extracted: "x",
+    score: 0,
+    error: "cannot read this",
+  });
+  assert.match(
+    scoreExtracted("x", { metadata: { source_dataset: "no_such" } }).error!,
+    /unknown task/,
+  );
+  assert.match(scoreExtracted("x", { answer: "x" }).error!, /source_dataset/);
+});
+
+Deno.test("entries of files are right when text or number is equal", () => {
+  const entry = (answer: string | null) => ({ answer, metadata: { source_dataset: "file" } });
+  assert.equal(scoreExtracted("1,000.0", entry("1000")).score, 1);
+  assert.equal(scoreExtracted(" Paris ", entry("Paris")).score, 1);
+  assert.equal(scoreExtracted("paris", entry("Paris")).score, 0);
+  assert.equal(scoreExtracted("14", entry("4")).score, 0);
+  assert.equal(scoreExtracted("4", entry(null)).score, 0);
+  assert.equal(scoreExtracted(" ", entry(" ")).score, 0);
+});
+
+Deno.test("an entry without a single answer can not be imitated", () => {
+  const entry = createDataset("toy_scorer_that_throws", { seed: 1 }).entry(0);
+  assert.throws(() => workedAnswer(entry), /no single right answer/);
+});

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { UsageError } from "../core/errors.ts";
+import type { Split } from "../core/philox.ts";
+import { splitProblems } from "./held_out.ts";
+import { openSource, type ProblemSource, type SourceOptions } from "./source.ts";
+
+const TASK: SourceOptions = {
+  task_name: "spell_backward",
+  dataset_name: null,
+  task_config: { min_word_len: 3, max_word_len: 4 },
+  seed: 5,
+  num_examples: 64,
+};
+
+/** Runs `body` with the path of a JSONL file that holds `lines`. */
+function withFile(lines: unknown[], body: (path: string) => void): void {
+  const path = Deno.makeTempFileSync({ suffix: ".jsonl" });
+  try {
+    const text = lines.map((line) => typeof line === "string" ? line : JSON.stringify(line));
+    Deno.writeTextFileSync(path, text.join("\n") + "\n");
+    body(path);
+  } finally {
+    Deno.removeSync(path);
+  }
+}
+
+function fromFile(path: string, num_examples = 10_000): ProblemSource {
+  return openSource({ ...TASK, task_name: null, dataset_name: path, num_examples });
+}
+
+Deno.test("a task is an endless source with its own entries in every split", () => {
+  const source = openSource(TASK);
+  assert.equal(source.name, "spell_backward");
+  assert.equal(source.length("train"), 64);
+  assert.equal(source.length("test"), Infinity);
+  assert.deepEqual(source.entry("test", 1e6), openSource(TASK).entry("test", 1e6));
+  assert.notDeepEqual(source.entry("train", 0, 1), source.entry("train", 0));
+  assert.deepEqual(source.entry("train", 0, 1), source.entry("train", 0, 1));
+});
+
+Deno.test("held-out questions are distinct and training never asks one of them", () => {
+  const source = openSource(TASK);
+  const problems = splitProblems({ source, heldOutCount: 3000 });
+  const heldOut = new Set(problems.heldOut.map((entry) => entry.question));
+  assert.equal(heldOut.size, 3000);
+  const train = Array.from({ length: 2000 }, (_, i) => problems.trainEntry(i));
+  assert.ok(train.every((entry) => !heldOut.has(entry.question)));
+  const collisions = Array.from({ length: 2000 }, (_, i) => i).filter((i) =>
+    heldOut.has(source.entry("train", i).question)
+  );
+  assert.ok(collisions.length > 300, `${collisions.length} collisions`);
+  assert.equal(problems.redrawn, collisions.length);
+  assert.equal(problems.overlap, 0);
+  const again = splitProblems({ source: openSource(TASK), heldOutCount: 3000 });
+  assert.deepEqual(again.heldOut, problems.heldOut);
+  for (const i of [1999, 7, collisions[0]!]) assert.deepEqual(again.trainEntry(i), train[i]);
+});
+
+Deno.test("more held-out problems than a task has are refused, also when none is left to train on", () => {
+  const small = openSource({
+    ...TASK,
+    task_name: "tower_of_hanoi",
+    task_config: { max_disks: 3, max_pegs: 3 },
+  });
+  assert.throws(
+    () => splitProblems({ source: small, heldOutCount: 7 }),
+    (error) => error instanceof UsageError && /7 held-out .* only 6 different/.test(error.message),
+  );
+  const problems = splitProblems({ source: small, heldOutCount: 6 });
+  assert.throws(() => problems.trainEntry(0), /no training problem is left/);
+  assert.equal(splitProblems({ source: small, heldOutCount: 0 }).heldOut.length, 0);
+});
+
+Deno.test("a file's questions are dealt out to disjoint splits, equal ones to the same", () => {
+  const rows = Array.from(
+    { length: 500 },
+    (_, i) => ({ question: `Q ${i % 400}?`, answer: i % 400 }),
+  );
+  withFile(rows, (path) => {
+    const source = fromFile(path);
+    const questions = (split: Split) =>
+      new Set(
+        Array.from({ length: source.length(split) }, (_, i) => source.entry(split, i).question),
+      );
+    const train = questions("train"),
+      validation = questions("validation"),
+      test = questions("test");
+    assert.equal(train.size + validation.size + test.size, 400);
+    assert.equal(new Set([...train, ...validation, ...test]).size, 400);
+    assert.ok(test.size > 20 && test.size < 60 && validation.size > 20 && validation.size < 60);
+    const problems = splitProblems({ source, heldOutCount: 15 });
+    assert.equal(problems.heldOut.length, 15);
+    assert.equal(problems.trainEntry(3).question, source.entry("train", 3).question);
+    assert.throws(() => source.entry("test", 400), /entry 400/);
+    assert.throws(() => splitProblems({ source, heldOutCount: 300 }), /held-out/);
+    assert.equal(fromFile(path, 10).length("train"), 10);
+  });
+});
+
+Deno.test("rows may have prompt columns, messages, metadata and further columns", () => {
+  const rows = [
+    { prompt: "P0", completion: "C0", level: 3 },
+    {
+      prompt: [{ role: "user", content: "P1" }],
+      completion: [{ role: "assistant", content: "C1" }],
+    },
+    { question: "P2", solution: "C2" },
+    { question: "P3", answer: 4, metadata: { source_dataset: "chain_sum", num_terms: 2 } },
+    { prompt: "P4" },
+  ];
+  withFile(rows, (path) => {
+    const source = fromFile(path);
+    const all = (["train", "validation", "test"] as const).flatMap((split) =>
+      Array.from({ length: source.length(split) }, (_, i) => source.entry(split, i))
+    ).sort((a, b) => a.question.localeCompare(b.question));
+    assert.deepEqual(all.map(({ question, answer }) => [question, answer]), [
+      ["P0", "C0"],
+      ["P1", "C1"],
+      ["P2", "C2"],
+      ["P3", "4"],
+      ["P4", null],
+    ]);
+    assert.deepEqual(all[0]!.metadata, {
+      source_index: 0,
+      difficulty: {},
+      level: 3,
+      source_dataset: "file",
+    });
+    assert.equal(all[3]!.metadata["source_dataset"], "chain_sum");
+    assert.equal(all[3]!.metadata["num_terms"], 2);
+  });
+});
+
+Deno.test("a bad line is refused with file and line", () => {
+  const good = { question: "Q?", answer: "A" };
+  const cases: [unknown, RegExp][] = [
+    ["{not json", /\.jsonl:2: not valid JSON/],
+    ["[1]", /:2: must be an object, found \[1\]/],
+    [{ text: "x" }, /:2: has neither "question" nor "prompt" \(its columns: text\)/],
+    [{ question: " " }, /:2: question is empty/],
+    [{ question: { a: 1 } }, /:2: question: must be a text/],
+    [
+      { prompt: [{ role: "system", content: "S" }, { role: "user", content: "U" }] },
+      /roles system, user/,
+    ],
+    [{ question: "Q", metadata: 3 }, /:2: metadata must be an object, found 3/],
+  ];
+  for (const [line, message] of cases) {
+    withFile([good, line], (path) => assert.throws(() => fromFile(path), message));
+  }
+  withFile([], (path) => assert.throws(() => fromFile(path), /has no entries/));
+  assert.throws(() => fromFile("/no/such/file.jsonl"), /cannot read the data file \/no\/such/);
+});
+
+Deno.test("the data section must name exactly one source and a positive number of examples", () => {
+  assert.throws(() => openSource({ ...TASK, task_name: null }), /exactly one of task_name and/);
+  assert.throws(() => openSource({ ...TASK, dataset_name: "x.jsonl" }), /exactly one of/);
+  assert.throws(() => openSource({ ...TASK, num_examples: 0 }), /num_examples: .*found 0/);
+  assert.throws(() => openSource({ ...TASK, task_config: { min_word_len: 0 } }), /min_word_len/);
+});

@@ -1,0 +1,10 @@
+/** 1 when the completion holds an answer in its tags. */
+import { extractAnswer } from "../data/extract.ts";
+import type { Reward } from "./types.ts";
+
+export const formatAnswer: Reward = {
+  name: "format_answer",
+  description: "1 when the completion has an <answer>…</answer>, else 0.",
+  params: {},
+  compute: ({ completion }) => extractAnswer(completion) === null ? 0 : 1,
+};

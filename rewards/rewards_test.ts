@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { UsageError } from "../core/errors.ts";
+import { createDataset } from "../tasks/dataset.ts";
+import { int } from "../tasks/define.ts";
+import {
+  getReward,
+  registerReward,
+  resolveRewardParams,
+  rewardNames,
+  validateRewardParams,
+} from "./registry.ts";
+import { createRubric } from "./rubric.ts";
+import type { RewardInput } from "./types.ts";
+
+const entry = createDataset("mini_sudoku", { seed: 4 }).entry(0);
+
+function input(completion: string, more: Partial<RewardInput> = {}): RewardInput {
+  return {
+    prompt: entry.question,
+    completion,
+    answer: entry.answer,
+    info: entry.metadata,
+    entry,
+    completionIds: [1, 2, 3, 4, 5],
+    truncated: false,
+    step: 1,
+    maxCompletionLength: 20,
+    ...more,
+  };
+}
+
+function valueOf(name: string, sample: RewardInput, params: Record<string, unknown> = {}) {
+  return getReward(name).compute(sample, resolveRewardParams(name, params));
+}
+
+Deno.test("correctness is the task's score; binary counts only what is fully right", () => {
+  const right = input(`<answer>${entry.answer}</answer>`);
+  const partial = input(`<answer>${entry.answer!.replaceAll(" ", "")}</answer>`);
+  assert.equal(valueOf("correctness", right), 1);
+  assert.equal(valueOf("accuracy", right, { binary: true }), 1);
+  assert.equal(valueOf("correctness", partial), 0.9);
+  assert.equal(valueOf("correctness", partial, { binary: true }), 0);
+  assert.equal(valueOf("correctness", input("no answer")), 0);
+});
+
+Deno.test("format_answer is 1 for any answer in tags", () => {
+  assert.equal(valueOf("format_answer", input("<answer></answer>")), 1);
+  assert.equal(valueOf("format", input("x <answer>7</answer> y")), 1);
+  assert.equal(valueOf("format_answer", input("<answer>7")), 0);
+});
+
+Deno.test("brevity falls with the number of tokens, and is 0 when cut off or without an answer", () => {
+  const done = "<answer>1</answer>";
+  assert.equal(valueOf("brevity", input(done)), 0.75);
+  assert.equal(valueOf("brevity", input(done, { maxCompletionLength: 5 })), 0);
+  assert.equal(valueOf("brevity", input(done, { maxCompletionLength: 3 })), 0);
+  assert.equal(valueOf("brevity", input(done, { truncated: true })), 0);
+  assert.equal(valueOf("brevity", input("1")), 0);
+});
+
+Deno.test("rewards are found by name or alias; unknown ones name the nearest", () => {
+  for (const name of ["brevity", "correctness", "format_answer"]) {
+    assert.ok(rewardNames().includes(name));
+  }
+  assert.equal(getReward("accuracy").name, "correctness");
+  assert.equal(getReward("format").name, "format_answer");
+  assert.throws(
+    () => getReward("corectness"),
+    (error) => error instanceof UsageError && error.message.includes("did you mean correctness?"),
+  );
+  assert.match(
+    validateRewardParams("accuracy", { binry: true })[0]!,
+    /^binry: .*did you mean binary\?/,
+  );
+  assert.match(
+    validateRewardParams("correctness", { binary: 1 })[0]!,
+    /^binary: must be true or false/,
+  );
+  assert.match(validateRewardParams("brevity", { x: 1 })[0]!, /^x: unknown field .*it has none/);
+});
+
+Deno.test("a registered reward gets its parameters and can say that it does not apply", async () => {
+  const reward = {
+    name: "toy_length",
+    description: "characters over a limit",
+    params: { limit: int(10, "characters", { min: 1 }) },
+    compute: (sample: RewardInput, params: Record<string, unknown>) =>
+      sample.completion === ""
+        ? null
+        : Promise.resolve(sample.completion.length / Number(params["limit"])),
+  };
+  registerReward(reward);
+  assert.throws(() => registerReward(reward), /the name is taken/);
+  assert.throws(() => registerReward({ ...reward, name: "format" }), /the name is taken/);
+  const params = { weight: int(1, "clashes") };
+  assert.throws(
+    () => registerReward({ ...reward, name: "toy_clash", params }),
+    /"weight" is a field/,
+  );
+  const rubric = createRubric([
+    { name: "toy_length", weight: 2, params: { limit: 4 } },
+    { name: "format", weight: 0.5, params: {} },
+  ]);
+  assert.deepEqual(rubric.names, ["toy_length", "format_answer"]);
+  assert.deepEqual(rubric.weights, [2, 0.5]);
+  assert.deepEqual(await rubric.score([input("ab"), input("")]), {
+    values: [[0.5, 0], [null, 0]],
+    errors: [],
+  });
+});
+
+Deno.test("exceptions, late answers and non-finite values count 0 and are reported", async () => {
+  const bad = (name: string, compute: () => number | Promise<number>) =>
+    registerReward({ name, description: "fails", params: {}, compute });
+  const never = Promise.withResolvers<number>();
+  bad("toy_throws", () => {
+    throw new Error("boom");
+  });
+  bad("toy_rejects", () => Promise.reject(new Error("later boom")));
+  bad("toy_nan", () => NaN);
+  bad("toy_late", () => never.promise);
+  const names = ["toy_throws", "toy_rejects", "toy_nan", "toy_late", "format_answer"];
+  const rubric = createRubric(names.map((name) => ({ name, weight: 1, params: {} })), {
+    rewardTimeout: 0.02,
+  });
+  const { values, errors } = await rubric.score([input("<answer>1</answer>")]);
+  assert.deepEqual(values, [[0, 0, 0, 0, 1]]);
+  assert.deepEqual(
+    errors.map(({ name, message }) => `${name}: ${message}`).sort(),
+    [
+      "toy_late: gave no value within 0.02 s",
+      "toy_nan: returned NaN, a finite number or null is expected",
+      "toy_rejects: later boom",
+      "toy_throws: boom",
+    ],
+  );
+  assert.ok(errors.every(({ completion }) => completion === "<answer>1</answer>"));
+  never.resolve(0);
+});
+
+Deno.test("an answer that can not be scored is an error of correctness, worth 0", async () => {
+  const rubric = createRubric([{ name: "correctness", weight: 1, params: {} }]);
+  const sample = input("<answer>1</answer>", { entry: { metadata: { source_dataset: "gone" } } });
+  const { values, errors } = await rubric.score([sample]);
+  assert.deepEqual(values, [[0]]);
+  assert.match(errors[0]!.message, /unknown task "gone"/);
+});
+
+Deno.test("an impossible rubric is refused", () => {
+  const section = { name: "brevity", weight: 1, params: {} };
+  assert.throws(() => createRubric([]), /at least one reward/);
+  assert.throws(() => createRubric([section, section]), /brevity is listed twice/);
+  assert.throws(() => createRubric([{ ...section, weight: NaN }]), /weight: .*found NaN/);
+  assert.throws(() => createRubric([{ ...section, params: { a: 1 } }]), /a: unknown field/);
+});
