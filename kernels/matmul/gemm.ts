@@ -35,6 +35,8 @@ const MOST_BLOCK_TILES = 16;
 /** Work worth handing to a thread, in multiply-adds (about 15 µs) and in packed elements (10 µs). */
 const CHUNK_WORK = 800_000;
 const CHUNK_PACK = 50_000;
+/** Up to this many rows x·Wᵀ is done by dot products. */
+const DOT_MOST_ROWS = 8;
 /** From this many rows on, a copy of b in panels pays for itself. */
 const PACK_FROM_ROWS = 25;
 /** From this many columns on, a copy of a transposed a in tiles pays for itself. */
@@ -48,6 +50,10 @@ const STORE_TRANSPOSED_NS = 0.25;
 export function gemm(ctx: WasmContext, g: Gemm): void {
   const { m, n, k } = g;
   if (m === 0 || n === 0) return;
+  if (g.transB && !g.transA && m <= DOT_MOST_ROWS && k % 8 === 0 && n % 4 === 0) {
+    dots(ctx, g);
+    return;
+  }
   const mark = ctx.mark();
   if (g.transB && !g.transA && swapPays(m, n, k)) {
     const packed = packTransposed(ctx, g.a, m, k);
@@ -143,6 +149,17 @@ function lanesDirect(ctx: WasmContext, { b, m, n, k }: Gemm): Lanes {
     });
   }
   return { address: b, step: 4 * n, panels: direct, packed };
+}
+
+/** x·Wᵀ for few rows: dot products, nothing packed. */
+function dots(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: Gemm): void {
+  ctx.parallel({
+    kernel: "matmul_dot",
+    units: Math.ceil(n / 8),
+    grain: Math.max(1, Math.round(CHUNK_WORK / 2 / Math.max(1, m * k * 8))),
+    args: [a, b, out, m, n, k, alpha, accumulate ? 1 : 0],
+    scratchBytes: 256,
+  });
 }
 
 function blocks(ctx: WasmContext, g: Gemm, spread: Spread, lanes: Lanes): void {

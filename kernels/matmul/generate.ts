@@ -1,5 +1,6 @@
 /**
- * Writes `tiles.as.ts`: the register tiles of the matrix product, 1 to 6 rows × 16 columns, unrolled.
+ * Writes `tiles.as.ts`: the register tiles of the matrix product, 1 to 6 rows × 16 columns, unrolled, and
+ * those of dot products for a few rows.
  *
  *     deno run -A kernels/matmul/generate.ts
  *
@@ -53,6 +54,41 @@ function tile(rows: number, layout: Layout, store: Store): string {
   return block.join("\n");
 }
 
+/** Rows of x × rows of w whose products one dot tile sums. */
+export const DOT_TILES = [[1, 4], [2, 4], [3, 2], [4, 2]] as const;
+
+/** Dot products along rows that both lie in order: eight running sums each, stored unreduced. */
+function dotTile(rows: number, columns: number): string {
+  const row = [...Array(rows).keys()];
+  const column = [...Array(columns).keys()];
+  const pairs = row.flatMap((i) => column.map((j) => [i, j] as const));
+  const block = [
+    `export function tile_dot_${rows}(`,
+    "  x: usize, xStep: usize, w: usize, wStep: usize, sums: usize, k: i32,",
+    "): void {",
+    ...row.map((i) => `  let x${i} = x + ${i} * xStep;`),
+    ...column.map((j) => `  let w${j} = w + ${j} * wStep;`),
+    ...pairs.map(([i, j]) => `  let c${i}${j} = f32x4.splat(0); let d${i}${j} = f32x4.splat(0);`),
+    "  for (; k > 0; k -= 8) {",
+    ...column.map((j) => `    const a${j} = v128.load(w${j}); const b${j} = v128.load(w${j}, 16);`),
+    ...row.map((i) =>
+      `    const e${i} = v128.load(x${i}); const f${i} = v128.load(x${i}, 16); ` +
+      column.map((j) =>
+        `c${i}${j} = f32x4.relaxed_madd(e${i}, a${j}, c${i}${j}); ` +
+        `d${i}${j} = f32x4.relaxed_madd(f${i}, b${j}, d${i}${j});`
+      ).join(" ")
+    ),
+    "    " + row.map((i) => `x${i} += 32;`).join(" ") + " " +
+    column.map((j) => `w${j} += 32;`).join(" "),
+    "  }",
+    ...pairs.map(([i, j], at) =>
+      `  v128.store(sums, c${i}${j}, ${32 * at}); v128.store(sums, d${i}${j}, ${32 * at + 16});`
+    ),
+    "}",
+  ];
+  return block.join("\n");
+}
+
 /** The whole generated file. */
 export function tilesSource(): string {
   const parts = [
@@ -65,6 +101,7 @@ export function tilesSource(): string {
       for (let rows = 1; rows <= MOST_ROWS; rows++) parts.push(tile(rows, layout, store));
     }
   }
+  for (const [rows, columns] of DOT_TILES) parts.push(dotTile(rows, columns));
   return parts.join("\n\n") + "\n";
 }
 

@@ -601,3 +601,131 @@ export function tile_columns_add_6(
   const o50 = v128.load(c, 0); const o51 = v128.load(c, 16); const o52 = v128.load(c, 32); const o53 = v128.load(c, 48);
     v128.store(c, f32x4.relaxed_madd(scale, c50, o50), 0); v128.store(c, f32x4.relaxed_madd(scale, c51, o51), 16); v128.store(c, f32x4.relaxed_madd(scale, c52, o52), 32); v128.store(c, f32x4.relaxed_madd(scale, c53, o53), 48); c += cStep;
 }
+
+export function tile_dot_1(
+  x: usize, xStep: usize, w: usize, wStep: usize, sums: usize, k: i32,
+): void {
+  let x0 = x + 0 * xStep;
+  let w0 = w + 0 * wStep;
+  let w1 = w + 1 * wStep;
+  let w2 = w + 2 * wStep;
+  let w3 = w + 3 * wStep;
+  let c00 = f32x4.splat(0); let d00 = f32x4.splat(0);
+  let c01 = f32x4.splat(0); let d01 = f32x4.splat(0);
+  let c02 = f32x4.splat(0); let d02 = f32x4.splat(0);
+  let c03 = f32x4.splat(0); let d03 = f32x4.splat(0);
+  for (; k > 0; k -= 8) {
+    const a0 = v128.load(w0); const b0 = v128.load(w0, 16);
+    const a1 = v128.load(w1); const b1 = v128.load(w1, 16);
+    const a2 = v128.load(w2); const b2 = v128.load(w2, 16);
+    const a3 = v128.load(w3); const b3 = v128.load(w3, 16);
+    const e0 = v128.load(x0); const f0 = v128.load(x0, 16); c00 = f32x4.relaxed_madd(e0, a0, c00); d00 = f32x4.relaxed_madd(f0, b0, d00); c01 = f32x4.relaxed_madd(e0, a1, c01); d01 = f32x4.relaxed_madd(f0, b1, d01); c02 = f32x4.relaxed_madd(e0, a2, c02); d02 = f32x4.relaxed_madd(f0, b2, d02); c03 = f32x4.relaxed_madd(e0, a3, c03); d03 = f32x4.relaxed_madd(f0, b3, d03);
+    x0 += 32; w0 += 32; w1 += 32; w2 += 32; w3 += 32;
+  }
+  v128.store(sums, c00, 0); v128.store(sums, d00, 16);
+  v128.store(sums, c01, 32); v128.store(sums, d01, 48);
+  v128.store(sums, c02, 64); v128.store(sums, d02, 80);
+  v128.store(sums, c03, 96); v128.store(sums, d03, 112);
+}
+
+export function tile_dot_2(
+  x: usize, xStep: usize, w: usize, wStep: usize, sums: usize, k: i32,
+): void {
+  let x0 = x + 0 * xStep;
+  let x1 = x + 1 * xStep;
+  let w0 = w + 0 * wStep;
+  let w1 = w + 1 * wStep;
+  let w2 = w + 2 * wStep;
+  let w3 = w + 3 * wStep;
+  let c00 = f32x4.splat(0); let d00 = f32x4.splat(0);
+  let c01 = f32x4.splat(0); let d01 = f32x4.splat(0);
+  let c02 = f32x4.splat(0); let d02 = f32x4.splat(0);
+  let c03 = f32x4.splat(0); let d03 = f32x4.splat(0);
+  let c10 = f32x4.splat(0); let d10 = f32x4.splat(0);
+  let c11 = f32x4.splat(0); let d11 = f32x4.splat(0);
+  let c12 = f32x4.splat(0); let d12 = f32x4.splat(0);
+  let c13 = f32x4.splat(0); let d13 = f32x4.splat(0);
+  for (; k > 0; k -= 8) {
+    const a0 = v128.load(w0); const b0 = v128.load(w0, 16);
+    const a1 = v128.load(w1); const b1 = v128.load(w1, 16);
+    const a2 = v128.load(w2); const b2 = v128.load(w2, 16);
+    const a3 = v128.load(w3); const b3 = v128.load(w3, 16);
+    const e0 = v128.load(x0); const f0 = v128.load(x0, 16); c00 = f32x4.relaxed_madd(e0, a0, c00); d00 = f32x4.relaxed_madd(f0, b0, d00); c01 = f32x4.relaxed_madd(e0, a1, c01); d01 = f32x4.relaxed_madd(f0, b1, d01); c02 = f32x4.relaxed_madd(e0, a2, c02); d02 = f32x4.relaxed_madd(f0, b2, d02); c03 = f32x4.relaxed_madd(e0, a3, c03); d03 = f32x4.relaxed_madd(f0, b3, d03);
+    const e1 = v128.load(x1); const f1 = v128.load(x1, 16); c10 = f32x4.relaxed_madd(e1, a0, c10); d10 = f32x4.relaxed_madd(f1, b0, d10); c11 = f32x4.relaxed_madd(e1, a1, c11); d11 = f32x4.relaxed_madd(f1, b1, d11); c12 = f32x4.relaxed_madd(e1, a2, c12); d12 = f32x4.relaxed_madd(f1, b2, d12); c13 = f32x4.relaxed_madd(e1, a3, c13); d13 = f32x4.relaxed_madd(f1, b3, d13);
+    x0 += 32; x1 += 32; w0 += 32; w1 += 32; w2 += 32; w3 += 32;
+  }
+  v128.store(sums, c00, 0); v128.store(sums, d00, 16);
+  v128.store(sums, c01, 32); v128.store(sums, d01, 48);
+  v128.store(sums, c02, 64); v128.store(sums, d02, 80);
+  v128.store(sums, c03, 96); v128.store(sums, d03, 112);
+  v128.store(sums, c10, 128); v128.store(sums, d10, 144);
+  v128.store(sums, c11, 160); v128.store(sums, d11, 176);
+  v128.store(sums, c12, 192); v128.store(sums, d12, 208);
+  v128.store(sums, c13, 224); v128.store(sums, d13, 240);
+}
+
+export function tile_dot_3(
+  x: usize, xStep: usize, w: usize, wStep: usize, sums: usize, k: i32,
+): void {
+  let x0 = x + 0 * xStep;
+  let x1 = x + 1 * xStep;
+  let x2 = x + 2 * xStep;
+  let w0 = w + 0 * wStep;
+  let w1 = w + 1 * wStep;
+  let c00 = f32x4.splat(0); let d00 = f32x4.splat(0);
+  let c01 = f32x4.splat(0); let d01 = f32x4.splat(0);
+  let c10 = f32x4.splat(0); let d10 = f32x4.splat(0);
+  let c11 = f32x4.splat(0); let d11 = f32x4.splat(0);
+  let c20 = f32x4.splat(0); let d20 = f32x4.splat(0);
+  let c21 = f32x4.splat(0); let d21 = f32x4.splat(0);
+  for (; k > 0; k -= 8) {
+    const a0 = v128.load(w0); const b0 = v128.load(w0, 16);
+    const a1 = v128.load(w1); const b1 = v128.load(w1, 16);
+    const e0 = v128.load(x0); const f0 = v128.load(x0, 16); c00 = f32x4.relaxed_madd(e0, a0, c00); d00 = f32x4.relaxed_madd(f0, b0, d00); c01 = f32x4.relaxed_madd(e0, a1, c01); d01 = f32x4.relaxed_madd(f0, b1, d01);
+    const e1 = v128.load(x1); const f1 = v128.load(x1, 16); c10 = f32x4.relaxed_madd(e1, a0, c10); d10 = f32x4.relaxed_madd(f1, b0, d10); c11 = f32x4.relaxed_madd(e1, a1, c11); d11 = f32x4.relaxed_madd(f1, b1, d11);
+    const e2 = v128.load(x2); const f2 = v128.load(x2, 16); c20 = f32x4.relaxed_madd(e2, a0, c20); d20 = f32x4.relaxed_madd(f2, b0, d20); c21 = f32x4.relaxed_madd(e2, a1, c21); d21 = f32x4.relaxed_madd(f2, b1, d21);
+    x0 += 32; x1 += 32; x2 += 32; w0 += 32; w1 += 32;
+  }
+  v128.store(sums, c00, 0); v128.store(sums, d00, 16);
+  v128.store(sums, c01, 32); v128.store(sums, d01, 48);
+  v128.store(sums, c10, 64); v128.store(sums, d10, 80);
+  v128.store(sums, c11, 96); v128.store(sums, d11, 112);
+  v128.store(sums, c20, 128); v128.store(sums, d20, 144);
+  v128.store(sums, c21, 160); v128.store(sums, d21, 176);
+}
+
+export function tile_dot_4(
+  x: usize, xStep: usize, w: usize, wStep: usize, sums: usize, k: i32,
+): void {
+  let x0 = x + 0 * xStep;
+  let x1 = x + 1 * xStep;
+  let x2 = x + 2 * xStep;
+  let x3 = x + 3 * xStep;
+  let w0 = w + 0 * wStep;
+  let w1 = w + 1 * wStep;
+  let c00 = f32x4.splat(0); let d00 = f32x4.splat(0);
+  let c01 = f32x4.splat(0); let d01 = f32x4.splat(0);
+  let c10 = f32x4.splat(0); let d10 = f32x4.splat(0);
+  let c11 = f32x4.splat(0); let d11 = f32x4.splat(0);
+  let c20 = f32x4.splat(0); let d20 = f32x4.splat(0);
+  let c21 = f32x4.splat(0); let d21 = f32x4.splat(0);
+  let c30 = f32x4.splat(0); let d30 = f32x4.splat(0);
+  let c31 = f32x4.splat(0); let d31 = f32x4.splat(0);
+  for (; k > 0; k -= 8) {
+    const a0 = v128.load(w0); const b0 = v128.load(w0, 16);
+    const a1 = v128.load(w1); const b1 = v128.load(w1, 16);
+    const e0 = v128.load(x0); const f0 = v128.load(x0, 16); c00 = f32x4.relaxed_madd(e0, a0, c00); d00 = f32x4.relaxed_madd(f0, b0, d00); c01 = f32x4.relaxed_madd(e0, a1, c01); d01 = f32x4.relaxed_madd(f0, b1, d01);
+    const e1 = v128.load(x1); const f1 = v128.load(x1, 16); c10 = f32x4.relaxed_madd(e1, a0, c10); d10 = f32x4.relaxed_madd(f1, b0, d10); c11 = f32x4.relaxed_madd(e1, a1, c11); d11 = f32x4.relaxed_madd(f1, b1, d11);
+    const e2 = v128.load(x2); const f2 = v128.load(x2, 16); c20 = f32x4.relaxed_madd(e2, a0, c20); d20 = f32x4.relaxed_madd(f2, b0, d20); c21 = f32x4.relaxed_madd(e2, a1, c21); d21 = f32x4.relaxed_madd(f2, b1, d21);
+    const e3 = v128.load(x3); const f3 = v128.load(x3, 16); c30 = f32x4.relaxed_madd(e3, a0, c30); d30 = f32x4.relaxed_madd(f3, b0, d30); c31 = f32x4.relaxed_madd(e3, a1, c31); d31 = f32x4.relaxed_madd(f3, b1, d31);
+    x0 += 32; x1 += 32; x2 += 32; x3 += 32; w0 += 32; w1 += 32;
+  }
+  v128.store(sums, c00, 0); v128.store(sums, d00, 16);
+  v128.store(sums, c01, 32); v128.store(sums, d01, 48);
+  v128.store(sums, c10, 64); v128.store(sums, d10, 80);
+  v128.store(sums, c11, 96); v128.store(sums, d11, 112);
+  v128.store(sums, c20, 128); v128.store(sums, d20, 144);
+  v128.store(sums, c21, 160); v128.store(sums, d21, 176);
+  v128.store(sums, c30, 192); v128.store(sums, d30, 208);
+  v128.store(sums, c31, 224); v128.store(sums, d31, 240);
+}

@@ -2,6 +2,7 @@
 export * from "./memory.as";
 export * from "../matmul/tiles.as";
 export * from "../matmul/pack.as";
+export * from "../matmul/dot.as";
 export * from "../matmul/wasm.as";
 export * from "../head/wasm.as";
 export * from "../rmsnorm/wasm.as";

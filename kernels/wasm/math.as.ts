@@ -1,32 +1,45 @@
-// Elementary functions on four lanes, shared by the kernels. No special values: arguments are finite.
+// Elementary functions on four lanes, shared by the kernels.
+// The constants lie in memory: V8 loads and spreads one in a single instruction, but builds the constant
+// of a `splat` anew from two 64-bit halves wherever it is used (2.5 times as slow, docs/log.md).
 
-const LOG2E: f32 = 1.44269504088896341;
-/** ln 2 in two parts; the first has few bits, so that its product with a small integer is exact. */
-const LN2_HIGH: f32 = 0.693359375;
-const LN2_LOW: f32 = -2.12194440e-4;
-/** Adding 1.5·2²³ rounds to the nearest integer and leaves it in the low bits of the mantissa. */
-const ROUND: f32 = 12582912.0;
+/** ln 2 is split: the first part has few bits, so that its product with a small integer is exact. */
+const EXP = memory.data<f32>([
+  -87.0,
+  88.0,
+  1.44269504088896341, // 1/ln 2
+  12582912.0, // 1.5·2²³: adding it rounds to an integer, left in the low bits of the mantissa
+  -0.693359375, // −ln 2, first part
+  2.12194440e-4, // −ln 2, second part
+  0.0013843653723597527, // minimax polynomial of eʳ, |r| ≤ ln 2/2, relative error 2e-9
+  0.008374162949621677,
+  0.04166800156235695,
+  0.16666431725025177,
+  0.4999999403953552,
+  1.0,
+], 64);
 
 /**
- * eˣ, relative error ≤ 2e-7 (1e-7 measured); 0 below −87, the value at 88 above 88.
- * x = n·ln 2 + r, then a polynomial for eʳ (minimax, relative error 2e-9), then n into the exponent.
+ * eˣ, relative error ≤ 2e-7 (1e-7 measured); 0 below −87, the value at 88 above 88, NaN for NaN.
+ * x = n·ln 2 + r, then a polynomial for eʳ, then n into the exponent.
  */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 export function exp_f32x4(x: v128): v128 {
-  const inside = f32x4.ge(x, f32x4.splat(-87.0));
-  x = f32x4.min(f32x4.max(x, f32x4.splat(-87.0)), f32x4.splat(88.0));
-  const shifted = f32x4.relaxed_madd(x, f32x4.splat(LOG2E), f32x4.splat(ROUND));
-  const n = f32x4.sub(shifted, f32x4.splat(ROUND));
-  let r = f32x4.relaxed_nmadd(n, f32x4.splat(LN2_HIGH), x);
-  r = f32x4.relaxed_nmadd(n, f32x4.splat(LN2_LOW), r);
-  let p = f32x4.splat(0.0013843653723597527);
-  p = f32x4.relaxed_madd(p, r, f32x4.splat(0.008374162949621677));
-  p = f32x4.relaxed_madd(p, r, f32x4.splat(0.04166800156235695));
-  p = f32x4.relaxed_madd(p, r, f32x4.splat(0.16666431725025177));
-  p = f32x4.relaxed_madd(p, r, f32x4.splat(0.4999999403953552));
-  p = f32x4.relaxed_madd(p, r, f32x4.splat(1.0));
-  p = f32x4.relaxed_madd(p, r, f32x4.splat(1.0));
-  const scaled = i32x4.add(p, i32x4.shl(shifted, 23));
-  return v128.and(scaled, inside);
+  const least = v128.load32_splat(EXP), round = v128.load32_splat(EXP, 12);
+  const one = v128.load32_splat(EXP, 44);
+  const outside = f32x4.lt(x, least);
+  // On x64 the relaxed forms return the second operand when one is NaN.
+  x = f32x4.relaxed_min(v128.load32_splat(EXP, 4), f32x4.relaxed_max(least, x));
+  const shifted = f32x4.relaxed_madd(x, v128.load32_splat(EXP, 8), round);
+  const n = f32x4.sub(shifted, round);
+  let r = f32x4.relaxed_madd(n, v128.load32_splat(EXP, 16), x);
+  r = f32x4.relaxed_madd(n, v128.load32_splat(EXP, 20), r);
+  let p = v128.load32_splat(EXP, 24);
+  p = f32x4.relaxed_madd(p, r, v128.load32_splat(EXP, 28));
+  p = f32x4.relaxed_madd(p, r, v128.load32_splat(EXP, 32));
+  p = f32x4.relaxed_madd(p, r, v128.load32_splat(EXP, 36));
+  p = f32x4.relaxed_madd(p, r, v128.load32_splat(EXP, 40));
+  p = f32x4.relaxed_madd(p, r, one);
+  p = f32x4.relaxed_madd(p, r, one);
+  return v128.andnot(i32x4.add(p, i32x4.shl(shifted, 23)), outside);
 }
