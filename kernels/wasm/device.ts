@@ -30,8 +30,18 @@ class WasmTensor implements Tensor {
     readonly address: number,
     readonly length: number,
     readonly label: string,
-    readonly isView: boolean,
+    /** The tensor that this is a view of. */
+    readonly base: WasmTensor | null,
   ) {}
+
+  /** With `offset`: where the elements lie, for the overlap check of `validateOp`. */
+  get storage(): object {
+    return this.memory;
+  }
+
+  get offset(): number {
+    return this.address / 4;
+  }
 
   view(offset: number, length: number): Tensor {
     const inside = Number.isInteger(offset) && Number.isInteger(length) && offset >= 0 &&
@@ -43,7 +53,8 @@ class WasmTensor implements Tensor {
       );
     }
     const address = this.address + 4 * offset;
-    return new WasmTensor(this.device, this.memory, this.dtype, address, length, this.label, true);
+    const base = this.base ?? this;
+    return new WasmTensor(this.device, this.memory, this.dtype, address, length, this.label, base);
   }
 }
 
@@ -80,7 +91,7 @@ export class WasmDevice implements Device, WasmContext {
       const units = Math.ceil(used / 64);
       this.parallel({ kernel: "zero", units, grain: 65536, args: [address] });
     }
-    const tensor = new WasmTensor(this, this.#memory, dtype, address, length, label, false);
+    const tensor = new WasmTensor(this, this.#memory, dtype, address, length, label, null);
     this.#live.add(tensor);
     this.#allocated += bytes;
     if (this.#allocated > this.#peak) this.#peak = this.#allocated;
@@ -110,7 +121,9 @@ export class WasmDevice implements Device, WasmContext {
 
   free(tensor: Tensor): void {
     const own = this.#own(tensor);
-    if (own.isView) throw new Error(`"${tensor.label}" is a view; free the tensor it belongs to`);
+    if (own.base !== null) {
+      throw new Error(`"${tensor.label}" is a view; free the tensor it belongs to`);
+    }
     this.#live.delete(own);
     this.#memory.free(own.address);
     this.#allocated -= 4 * own.length;
@@ -155,15 +168,15 @@ export class WasmDevice implements Device, WasmContext {
   }
 
   pointer(tensor: Tensor): number {
-    return (tensor as WasmTensor).address;
+    return this.#own(tensor).address;
   }
 
   u32(tensor: Tensor): Uint32Array {
-    return this.#memory.u32((tensor as WasmTensor).address, tensor.length);
+    return this.#memory.u32(this.#own(tensor).address, tensor.length);
   }
 
   f32(tensor: Tensor): Float32Array {
-    return this.#memory.f32((tensor as WasmTensor).address, tensor.length);
+    return this.#memory.f32(this.#own(tensor).address, tensor.length);
   }
 
   scratch(bytes: number): number {
@@ -199,7 +212,7 @@ export class WasmDevice implements Device, WasmContext {
     if (!(tensor instanceof WasmTensor) || tensor.device !== this) {
       throw new TypeError(`tensor "${tensor.label}" belongs to another device`);
     }
-    if (!tensor.isView && !this.#live.has(tensor)) {
+    if (!this.#live.has(tensor.base ?? tensor)) {
       throw new Error(`tensor "${tensor.label}" was freed`);
     }
     return tensor;
