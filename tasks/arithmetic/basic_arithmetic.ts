@@ -52,7 +52,7 @@ export default defineTask({
     };
     const { tokens, value } = config.allow_parentheses
       ? tree(random, terms, options)
-      : chain(random, terms, options);
+      : chain(random, terms, { ...options, negation: false });
     const expression = join(random, tokens, config.whitespace);
     return {
       question: config.format_style === "simple" ? `Compute: ${expression}` : random.choice([

@@ -28,6 +28,8 @@ interface Node extends Expression {
 /** Draws of a divisor with several numbers before it gets a single one. */
 const CORRECTION_TRIES = 8;
 const NEGATED = 0.15;
+/** How often (sub-)expressions are chains without brackets instead of branching. */
+const FLAT = 0.5;
 
 /** A random binary tree over `terms` numbers, written with the brackets that it needs. */
 export function tree(random: RandomStream, terms: number, options: ExpressionOptions): Expression {
@@ -36,16 +38,19 @@ export function tree(random: RandomStream, terms: number, options: ExpressionOpt
 
 function node(random: RandomStream, terms: number, options: ExpressionOptions): Node {
   if (terms === 1) return number(random, options);
-  const operator = random.choice(options.operators);
-  const leftTerms = random.int(1, terms - 1);
-  let made: Node;
-  if (operator === "/") made = quotient(random, leftTerms, terms - leftTerms, options);
-  else {
-    const left = node(random, leftTerms, options);
-    made = combine(operator, left, node(random, terms - leftTerms, options));
-  }
+  const made = random.chance(FLAT)
+    ? { ...chain(random, terms, options), binding: 1 }
+    : branch(random, terms, options);
   const negate = options.negation && made.binding < 3 && random.chance(NEGATED);
   return negate ? negated(made) : made;
+}
+
+function branch(random: RandomStream, terms: number, options: ExpressionOptions): Node {
+  const operator = random.choice(options.operators);
+  const leftTerms = random.int(1, terms - 1);
+  if (operator === "/") return quotient(random, leftTerms, terms - leftTerms, options);
+  const left = node(random, leftTerms, options);
+  return combine(operator, left, node(random, terms - leftTerms, options));
 }
 
 function quotient(
@@ -119,7 +124,7 @@ function apply(operator: string, a: bigint, b: bigint): bigint {
 }
 
 /**
- * Numbers ≥ 0 joined without brackets; × and ÷ go first, from left to right. The product that is being
+ * Numbers joined without brackets; × and ÷ go first, from left to right. The product that is being
  * built is kept apart from the finished sum, since a division acts on it alone.
  */
 export function chain(
@@ -127,15 +132,14 @@ export function chain(
   terms: number,
   options: ExpressionOptions,
 ): Expression {
-  const unsigned = { ...options, negation: false };
-  const first = number(random, unsigned);
+  const first = number(random, options);
   const tokens = [...first.tokens];
   let sum = 0n, product = first.value;
   for (let i = 1; i < terms; i++) {
     const operator = random.choice(options.operators);
     const value = operator === "/"
-      ? randomDivisor(random, product, unsigned)
-      : number(random, unsigned).value;
+      ? randomDivisor(random, product, options)
+      : number(random, options).value;
     tokens.push(operator, value.toString());
     if (operator === "*" || operator === "/") product = apply(operator, product, value);
     else {
@@ -144,6 +148,13 @@ export function chain(
     }
   }
   return { tokens, value: sum + product };
+}
+
+function drawDivisor(random: RandomStream, size: bigint, limit: number): number {
+  const all = divisors(size, limit);
+  const proper = all.filter((divisor) => divisor !== 1 && BigInt(divisor) !== size);
+  const from = proper.length > 0 ? proper : all;
+  return Math.min(random.choice(from), random.choice(from));
 }
 
 const SMALL_PRIMES = [
@@ -171,14 +182,17 @@ const SMALL_PRIMES = [
 ];
 const MAX_DIVISORS = 256;
 
-/** A divisor of `value` up to the limit, never 0; of 0 any number. Negative ones only with negation. */
+/**
+ * A divisor of `value` up to the limit, never 0; of 0 any number. Negative ones only with negation. 1 and
+ * the value itself only where it has no other: else far too many answers would be 1.
+ */
 function randomDivisor(
   random: RandomStream,
   value: bigint,
   { limit, negation }: ExpressionOptions,
 ): bigint {
   const size = value < 0n ? -value : value;
-  const divisor = size === 0n ? random.int(1, limit) : random.choice(divisors(size, limit));
+  const divisor = size === 0n ? random.int(1, limit) : drawDivisor(random, size, limit);
   return BigInt(negation && random.chance(0.5) ? -divisor : divisor);
 }
 

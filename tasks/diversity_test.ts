@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { createDataset } from "./dataset.ts";
+import { brokenRules, type DiversityException, type TaskStats } from "./diversity.ts";
+import { getTask, taskNames } from "./registry.ts";
+import { haveShared, readJson } from "./test_data.ts";
+
+interface Stats {
+  tasks: Record<string, TaskStats>;
+  exceptions: Record<string, DiversityException[]>;
+}
+
+/** Entries of a task within a few seconds: 1000, or 200 and more of a slow one. */
+function entriesOf(name: string, seed: number) {
+  const dataset = createDataset(name, { seed, size: 1000 });
+  const end = performance.now() + 3000, entries = [];
+  for (const entry of dataset) {
+    entries.push(entry);
+    if (entries.length >= 200 && performance.now() > end) break;
+  }
+  return entries;
+}
+
+Deno.test({
+  name: "every task is as varied and as hard as the recorded statistics, for two seeds",
+  ignore: !haveShared,
+  fn() {
+    const { tasks, exceptions } = readJson<Stats>("golden/diversity/stats.json");
+    for (const name of taskNames()) {
+      for (const seed of [1, 987_654]) {
+        const broken = brokenRules(entriesOf(name, seed), tasks[name]!, exceptions[name]);
+        assert.deepEqual(broken, [], `${name}, seed ${seed}`);
+      }
+    }
+  },
+});
+
+Deno.test({
+  name: "the check notices twenty entries that repeat",
+  ignore: !haveShared,
+  fn() {
+    const { tasks, exceptions } = readJson<Stats>("golden/diversity/stats.json");
+    for (const name of taskNames()) {
+      const few = entriesOf(name, 1).slice(0, 20);
+      const repeated = Array.from({ length: 1000 }, (_, i) => few[i % 20]!);
+      const broken = brokenRules(repeated, tasks[name]!, exceptions[name]);
+      assert.ok(broken.length > 0, `${name} (${getTask(name).category})`);
+    }
+  },
+});
