@@ -65,6 +65,7 @@ export const headWasm: WasmOp<HeadArgs> = (args, ctx) => {
         units: count,
         grain: rowGrain(width),
         args: [z, width, first, first === 0 ? 1 : 0, stats, row, pairStart, targets, logp],
+        scratchBytes: 64,
       });
     });
     ctx.parallel({

@@ -119,6 +119,19 @@ Deno.test("memory grows on demand, and running out names the tensor and its size
   device.close();
 });
 
+Deno.test("threads see memory that grew after they started", async () => {
+  const device = await createWasmDevice({ threads: 3 });
+  await device.ready();
+  for (let i = 0; i < 60; i++) {
+    const n = 64 * 20_000;
+    const x = device.create("float", n, "x");
+    device.f32(x).fill(1);
+    device.parallel({ kernel: "zero", units: n / 16, grain: 100, args: [device.pointer(x)] });
+    assert.ok(device.f32(x).every((value) => value === 0));
+  }
+  device.close();
+});
+
 /** Kernels that fail: everywhere, at one unit, or only in threads other than the caller's. */
 const FAILING = `
 export function zero(target: usize, begin: i32, end: i32, scratch: usize): void {}
