@@ -56,7 +56,12 @@ export class AdamW {
   /** Clips and applies the gradients at the given rate; they are left in place. */
   async step(learningRate: number): Promise<StepResult> {
     const gradNorm = await this.gradNorm();
-    if (!Number.isFinite(gradNorm)) return { gradNorm, applied: false };
+    return { gradNorm, applied: this.apply(learningRate, gradNorm) };
+  }
+
+  /** The same with a norm that is known already. False: it is not finite, and nothing was done. */
+  apply(learningRate: number, gradNorm: number): boolean {
+    if (!Number.isFinite(gradNorm)) return false;
     this.#t++;
     const { beta1, beta2, epsilon, weightDecay, maxGradNorm } = this.settings;
     const gradScale = maxGradNorm > 0 ? Math.min(1, maxGradNorm / (gradNorm + 1e-6)) : 1;
@@ -82,7 +87,7 @@ export class AdamW {
     range(0, this.#arena.decayedLength, weightDecay);
     range(this.#arena.decayedLength, this.#arena.length, 0);
     this.#device.submit();
-    return { gradNorm, applied: true };
+    return true;
   }
 
   /** L2 norm over all gradients, in float64. */
@@ -95,14 +100,6 @@ export class AdamW {
     let total = 0;
     for (const part of await this.#device.read(this.#partial)) total += part;
     return Math.sqrt(total);
-  }
-
-  /** Forgets everything: as new. */
-  reset(): void {
-    this.#t = 0;
-    for (const out of [this.#m, this.#v]) {
-      this.#device.run("fill", { out, n: this.#arena.length, value: 0 });
-    }
   }
 
   /** The state as a safetensors file: `m.{name}`, `v.{name}`, metadata {step}. Exact. */

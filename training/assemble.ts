@@ -1,0 +1,215 @@
+/**
+ * The parts of a run, made from its configuration: model (from a folder or from a seed), tokenizer,
+ * problems, rewards, and the writer of its files.
+ */
+import type { LoraSection, ModelInit, RunConfig } from "../configs/run_config.ts";
+import { UsageError } from "../core/errors.ts";
+import { splitProblems } from "../data/held_out.ts";
+import { openSource } from "../data/source.ts";
+import type { Device } from "../kernels/device.ts";
+import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
+import { initWeights } from "../models/init.ts";
+import { LlamaModel } from "../models/llama.ts";
+import type { LoraOptions } from "../models/lora.ts";
+import { encodeModelFolder, readModelFolder } from "../models/model_folder.ts";
+import { encodePeftAdapter, loraOptions, type PeftConfig } from "../models/peft_adapter.ts";
+import { loadTokenizer } from "../models/tokenizer.ts";
+import type { LlamaConfig, Tokenizer, WeightSource } from "../models/types.ts";
+import { createRubric } from "../rewards/rubric.ts";
+import type { ModelWriter } from "./checkpoint.ts";
+import type { TrainerOptions } from "./trainer_options.ts";
+
+export type TrainingParts =
+  & Required<
+    Pick<
+      TrainerOptions,
+      | "modelWriter"
+      | "tokenizer"
+      | "eosIds"
+      | "problems"
+      | "trainProblems"
+      | "rubric"
+      | "continuesAdapter"
+    >
+  >
+  & { model: LlamaModel };
+
+/** A model's architecture, values and tokenizer before it is on a device. */
+interface ModelSource {
+  config: LlamaConfig;
+  weights: WeightSource;
+  tokenizer: Tokenizer;
+  eosIds: number[];
+  bosId: number | null;
+  padId: number | null;
+  adapter: { config: PeftConfig; read: (name: string) => Promise<Float32Array> } | null;
+}
+
+/** @throws UsageError or RgxError for what the configuration names and is not usable. */
+export async function assemble(config: RunConfig, device: Device): Promise<TrainingParts> {
+  // The cheap parts first: what is wrong with them is found before a large model is loaded.
+  const rubric = createRubric(config.rewards);
+  const source = openSource(config.data);
+  const problems = splitProblems({ source, heldOutCount: config.eval.num_examples });
+  const from = await openModel(config);
+  const continued = from.adapter;
+  if (continued !== null && config.lora === null) {
+    throw new UsageError(
+      `model.model_name_or_path: ${config.model.model_name_or_path} is an adapter, and there is no ` +
+        `lora section to continue it`,
+      { advice: "Add a lora section, or name the base model for full fine-tuning." },
+    );
+  }
+  const lora = continued !== null
+    ? loraOptions(continued.config)
+    : config.lora === null
+    ? null
+    : loraFromSection(config.lora, config.training.seed);
+  const model = await LlamaModel.create(
+    device,
+    from.config,
+    from.weights,
+    lora === null ? { trainable: "full" } : { trainable: "lora", lora },
+  );
+  if (continued !== null) {
+    for (const { name } of model.trainable) {
+      model.writeParameter(name, await continued.read(name));
+    }
+  }
+  const trainable = source.length("train");
+  return {
+    model,
+    modelWriter: config.lora === null
+      ? fullWriter(model, from)
+      : adapterWriter(model, continued?.config ?? peftConfig(config, config.lora)),
+    tokenizer: from.tokenizer,
+    eosIds: from.eosIds,
+    problems,
+    trainProblems: Math.min(trainable, config.data.num_examples),
+    rubric,
+    continuesAdapter: continued !== null,
+  };
+}
+
+async function openModel(config: RunConfig): Promise<ModelSource> {
+  const { init, model_name_or_path: path, tokenizer_name_or_path: tokenizerPath } = config.model;
+  if (init !== null && config.lora !== null) {
+    throw new UsageError("model.init: a model made from a seed cannot be trained through LoRA", {
+      advice: "Remove the lora section: an adapter is useless without its base model on disk.",
+    });
+  }
+  const own = tokenizerPath === null ? null : await loadTokenizer(tokenizerPath);
+  if (init !== null) {
+    const tokenizer = own ?? createCharacterTokenizer(init.tokenizer);
+    const llama = initConfig(init, tokenizer.vocabSize);
+    return {
+      config: llama,
+      weights: initWeights(llama, config.training.seed, init.initializer_range),
+      tokenizer,
+      eosIds: tokenizer.eosId === null ? [] : [tokenizer.eosId],
+      bosId: null,
+      padId: tokenizer.padId,
+      adapter: null,
+    };
+  }
+  if (path === null) {
+    throw new UsageError("model: neither model_name_or_path nor init is given");
+  }
+  const folder = await readModelFolder(path);
+  const tokenizer = own ?? folder.tokenizer;
+  if (tokenizer === null) {
+    throw new UsageError(`${path}: no tokenizer: looked for tokenizer.json`, {
+      advice: "Name one with model.tokenizer_name_or_path.",
+    });
+  }
+  const eosIds = new Set(folder.generationEosIds);
+  if (tokenizer.eosId !== null) eosIds.add(tokenizer.eosId);
+  const { adapter } = folder;
+  return {
+    config: folder.config,
+    weights: folder.weights,
+    tokenizer,
+    eosIds: [...eosIds],
+    bosId: folder.bosId,
+    padId: folder.padId,
+    adapter: adapter === null
+      ? null
+      : { config: adapter.config, read: (name) => adapter.weights.float32(name) },
+  };
+}
+
+function initConfig(init: ModelInit, vocabSize: number): LlamaConfig {
+  return {
+    vocabSize,
+    hiddenSize: init.hidden_size,
+    intermediateSize: init.intermediate_size,
+    numLayers: init.num_hidden_layers,
+    numHeads: init.num_attention_heads,
+    numKvHeads: init.num_key_value_heads,
+    headDim: init.hidden_size / init.num_attention_heads,
+    maxPositions: init.max_position_embeddings,
+    ropeTheta: init.rope_theta,
+    ropeScaling: null,
+    rmsNormEps: init.rms_norm_eps,
+    tieWordEmbeddings: init.tie_word_embeddings,
+  };
+}
+
+function loraFromSection(lora: LoraSection, seed: number): LoraOptions {
+  return {
+    r: lora.r,
+    alpha: lora.lora_alpha,
+    targetModules: lora.target_modules,
+    useRslora: lora.use_rslora,
+    dropout: lora.lora_dropout,
+    seed,
+  };
+}
+
+function peftConfig(config: RunConfig, lora: LoraSection): PeftConfig {
+  return {
+    baseModel: config.model.model_name_or_path,
+    revision: null,
+    r: lora.r,
+    loraAlpha: lora.lora_alpha,
+    loraDropout: lora.lora_dropout,
+    targetModules: lora.target_modules,
+    useRslora: lora.use_rslora,
+    rankPattern: {},
+    alphaPattern: {},
+    layersToTransform: null,
+  };
+}
+
+function adapterWriter(model: LlamaModel, config: PeftConfig): ModelWriter {
+  return {
+    weightsFile: "adapter_model.safetensors",
+    async files() {
+      const tensors = [];
+      for (const { name, shape } of model.trainable) {
+        tensors.push({ name, shape, data: await model.readParameter(name) });
+      }
+      return encodePeftAdapter(config, tensors);
+    },
+  };
+}
+
+function fullWriter(model: LlamaModel, from: ModelSource): ModelWriter {
+  return {
+    weightsFile: "model.safetensors",
+    async files() {
+      const tensors = [];
+      for (const { name, shape } of model.parameters) {
+        tensors.push({ name, shape, data: await model.readParameter(name) });
+      }
+      return encodeModelFolder({
+        config: from.config,
+        tensors,
+        tokenizer: from.tokenizer,
+        generationEosIds: from.eosIds,
+        bosId: from.bosId,
+        padId: from.padId,
+      });
+    },
+  };
+}

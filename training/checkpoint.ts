@@ -1,0 +1,128 @@
+/**
+ * What a checkpoint of a run holds, and how a run goes on from one. GRPO checkpoints are
+ * `checkpoint-{step}` in the run's folder; those of the warm start are `warm-start/checkpoint-{step}`, so
+ * that numbers always count GRPO steps, and are used only while no GRPO checkpoint is valid.
+ * How folders are written, checked and deleted is in `checkpoint_store.ts`.
+ */
+import { RgxError, UsageError } from "../core/errors.ts";
+import { parseSafetensors } from "../models/safetensors.ts";
+import type { LanguageModel, Tokenizer } from "../models/types.ts";
+import { findNewestValid, openCheckpoint } from "./checkpoint_store.ts";
+import { WARM_START } from "./run_folder.ts";
+import { type DecodedState, decodeState } from "./run_state.ts";
+
+export const STATE_FILE = "rgx_state.json";
+export const TRAINER_STATE_FILE = "trainer_state.json";
+export const OPTIMIZER_FILE = "optimizer.safetensors";
+export const REFERENCE_FILE = "reference.safetensors";
+
+/** Turns the model into files in Hugging Face's (or PEFT's) layout. */
+export interface ModelWriter {
+  /** Which of the files holds the trained tensors, in F32 under their parameter names. */
+  readonly weightsFile: "model.safetensors" | "adapter_model.safetensors";
+  files(): Promise<Map<string, Uint8Array>>;
+}
+
+export interface CheckpointParts {
+  model: ModelWriter;
+  tokenizer: Tokenizer;
+  state: string;
+  trainerState: string;
+  /** null = starts fresh in the next phase. */
+  optimizer: Uint8Array | null;
+  reference: Uint8Array | null;
+}
+
+/** File name → content. */
+export async function checkpointFiles(parts: CheckpointParts): Promise<Map<string, Uint8Array>> {
+  const files = new Map(await finalModelFiles(parts.model, parts.tokenizer));
+  const text = (value: string) => new TextEncoder().encode(value);
+  files.set(STATE_FILE, text(parts.state));
+  files.set(TRAINER_STATE_FILE, text(parts.trainerState));
+  if (parts.optimizer !== null) files.set(OPTIMIZER_FILE, parts.optimizer);
+  if (parts.reference !== null) files.set(REFERENCE_FILE, parts.reference);
+  return files;
+}
+
+/** The model and its tokenizer, without anything that only a resume needs. */
+export async function finalModelFiles(
+  model: ModelWriter,
+  tokenizer: Tokenizer,
+): Promise<Map<string, Uint8Array>> {
+  const files = new Map(await model.files());
+  for (const [name, content] of tokenizer.files()) {
+    files.set(name, new TextEncoder().encode(content));
+  }
+  return files;
+}
+
+export interface Restored extends DecodedState {
+  path: string;
+  optimizer: Uint8Array | null;
+  reference: Uint8Array | null;
+  logHistory: Record<string, unknown>[];
+  weights: Uint8Array;
+}
+
+/**
+ * The newest valid checkpoint of a run, or null when there is none yet. `onDamaged` is told of every newer
+ * one that is not valid.
+ */
+export async function newestCheckpoint(
+  outputDir: string,
+  onDamaged: (path: string, reason: string) => void,
+): Promise<string | null> {
+  for (const folder of [outputDir, `${outputDir}/${WARM_START}`]) {
+    const { newest, skipped } = await findNewestValid(folder);
+    for (const { path, reason } of skipped) onDamaged(path, reason);
+    if (newest !== null) return newest.path;
+  }
+  return null;
+}
+
+/** Reads a checkpoint whole. @throws RgxError when it is damaged, UsageError when it is not one of rgx */
+export async function readCheckpoint(
+  path: string,
+  weightsFile: ModelWriter["weightsFile"],
+): Promise<Restored> {
+  const checkpoint = await openCheckpoint(path);
+  const { files } = checkpoint;
+  if (!files.has(STATE_FILE)) {
+    throw new UsageError(`${path}: cannot be resumed: it has no ${STATE_FILE}`, {
+      advice: "It comes from another trainer: name it as model_name_or_path of a new run.",
+    });
+  }
+  if (!files.has(weightsFile)) {
+    throw new UsageError(`${path}: cannot be resumed: it has no ${weightsFile}`, {
+      advice: "The run was made with another kind of model (LoRA or full fine-tuning).",
+    });
+  }
+  const ifThere = (name: string) => files.has(name) ? checkpoint.read(name) : null;
+  return {
+    ...decodeState(await checkpoint.readText(STATE_FILE), `${path}/${STATE_FILE}`),
+    path,
+    weights: await checkpoint.read(weightsFile),
+    optimizer: await ifThere(OPTIMIZER_FILE),
+    reference: await ifThere(REFERENCE_FILE),
+    logHistory: files.has(TRAINER_STATE_FILE)
+      ? JSON.parse(await checkpoint.readText(TRAINER_STATE_FILE)).log_history
+      : [],
+  };
+}
+
+/** Puts a checkpoint's tensors into the model. @throws RgxError when it belongs to another one. */
+export async function restoreWeights(
+  model: LanguageModel,
+  bytes: Uint8Array,
+  label: string,
+): Promise<void> {
+  const file = await parseSafetensors(bytes, label);
+  for (const { name } of model.trainable) {
+    if (!file.tensors.has(name)) {
+      throw new RgxError(`${label}: no tensor "${name}", which this run trains`, {
+        advice: "The checkpoint belongs to a run with another model or other LoRA modules.",
+      });
+    }
+    model.writeParameter(name, await file.float32(name));
+  }
+}

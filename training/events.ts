@@ -1,0 +1,86 @@
+/**
+ * What a training run tells those who listen (progress display, trackers). The trainer prints nothing.
+ */
+import type { EvalResult } from "./evaluate.ts";
+import type { Metrics } from "./metrics.ts";
+import type { SecondsByPhase } from "./phase_clock.ts";
+
+export type TrainPhase = "warm_start" | "eval_before" | "grpo" | "eval_after" | "finish";
+
+export interface TrainPlan {
+  outputDir: string;
+  /** Parameters of the model, and how many of them are trained. */
+  parameters: number;
+  trainable: number;
+  warmStartSteps: number;
+  steps: number;
+  promptsPerStep: number;
+  numGenerations: number;
+  trainProblems: number;
+  heldOut: number;
+  rewards: readonly string[];
+  /** Checkpoint that the run continues, or null. */
+  resumedFrom: string | null;
+  /** Steps already done. */
+  warmStartDone: number;
+  stepsDone: number;
+}
+
+export interface SampledCompletion {
+  text: string;
+  rewards: readonly (number | null)[];
+  advantage: number;
+}
+
+export interface TrainSummary {
+  output_dir: string;
+  /** Newest checkpoint, or null when none was written. */
+  checkpoint: string | null;
+  status: "completed" | "stopped" | "failed";
+  steps: number;
+  seconds: number;
+  seconds_by_phase: SecondsByPhase;
+  tokens_generated: number;
+  tokens_trained: number;
+  peak_memory_bytes: number;
+  eval_before: EvalResult | null;
+  eval_after: EvalResult | null;
+  /** Training problems that are also held out. */
+  item_overlap: number;
+  /** Training problems drawn again because they were held out. */
+  items_redrawn: number;
+  /** Optimizer steps left out because the gradient was not finite. */
+  skipped_steps: number;
+}
+
+export type TrainEvent =
+  | { type: "plan"; plan: TrainPlan }
+  | { type: "phase"; phase: TrainPhase }
+  | {
+    /** After every optimizer step. */
+    type: "step";
+    phase: "warm_start" | "grpo";
+    step: number;
+    totalSteps: number;
+    metrics: Metrics;
+    /** Tokens generated and trained in this step. */
+    tokens: { generated: number; trained: number };
+  }
+  | { type: "log"; step: number; totalSteps: number; metrics: Metrics }
+  | {
+    /** One prompt of the step with its completions, at every log. */
+    type: "sample";
+    step: number;
+    question: string;
+    answer: string | null;
+    prompt: string;
+    rewardNames: readonly string[];
+    completions: readonly SampledCompletion[];
+  }
+  | { type: "eval_progress"; done: number; total: number }
+  | { type: "eval"; moment: "before" | "after"; result: EvalResult }
+  | { type: "checkpoint"; path: string; step: number }
+  | { type: "warning"; message: string }
+  | { type: "done"; summary: TrainSummary };
+
+export type TrainListener = (event: TrainEvent) => void;

@@ -1,0 +1,73 @@
+/** Problems → token ids, for rollouts, evaluation and the warm start alike. */
+import type { RunConfig } from "../configs/run_config.ts";
+import { UsageError } from "../core/errors.ts";
+import { renderPrompt } from "../data/prompt.ts";
+import { workedAnswer } from "../data/worked_answer.ts";
+import type { Tokenizer } from "../models/types.ts";
+import type { Entry } from "../tasks/types.ts";
+
+export interface EncodedPrompt {
+  text: string;
+  ids: number[];
+}
+
+export class PromptEncoder {
+  readonly #hasChatTemplate: boolean;
+
+  constructor(
+    readonly tokenizer: Tokenizer,
+    readonly data: RunConfig["data"],
+    /** Ids that end a completion. */
+    readonly eosIds: readonly number[],
+  ) {
+    this.#hasChatTemplate = tokenizer.applyChatTemplate([{ role: "user", content: "?" }]) !== null;
+  }
+
+  prompt(entry: Entry): EncodedPrompt {
+    const text = renderPrompt({
+      question: entry.question,
+      systemPrompt: this.data.system_prompt,
+      addInstructions: this.data.add_instructions,
+      chatTemplate: this.#hasChatTemplate
+        ? (messages) => this.tokenizer.applyChatTemplate(messages)!
+        : null,
+    });
+    // A chat template writes its own special tokens.
+    return { text, ids: this.tokenizer.encode(text, { addSpecialTokens: !this.#hasChatTemplate }) };
+  }
+
+  /** The worked answer as a completion: its tokens and the end token. */
+  workedAnswer(entry: Entry): number[] {
+    const ids = this.tokenizer.encode(workedAnswer(entry), { addSpecialTokens: false });
+    const eos = this.tokenizer.eosId ?? this.eosIds[0];
+    return eos === undefined ? ids : [...ids, eos];
+  }
+
+  /** True when the completion did not end by itself. */
+  truncated(ids: readonly number[]): boolean {
+    const last = ids.at(-1);
+    return last === undefined || !(this.eosIds.includes(last) || last === this.tokenizer.padId);
+  }
+
+  text(ids: readonly number[]): string {
+    return this.tokenizer.decode(ids, { skipSpecialTokens: true });
+  }
+
+  /** @throws UsageError with a count when prompts are longer than `limit` tokens. */
+  checkLengths(entries: Iterable<Entry>, limit: number): void {
+    let total = 0, tooLong = 0, longest = 0;
+    for (const entry of entries) {
+      const { length } = this.prompt(entry).ids;
+      total++;
+      if (length > limit) tooLong++;
+      longest = Math.max(longest, length);
+    }
+    if (tooLong > 0) {
+      throw new UsageError(
+        `training.max_prompt_length: ${tooLong} of ${total} prompts have more than ${limit} tokens ` +
+          `(the longest has ${longest})`,
+        { advice: "Raise max_prompt_length, or make the task's problems shorter." },
+      );
+    }
+  }
+}

@@ -1,0 +1,261 @@
+/**
+ * A run that was stopped, or killed with SIGKILL at any moment, goes on to the same metrics and the same
+ * weights as one that was left alone.
+ */
+import assert from "node:assert/strict";
+import type { Device } from "../kernels/device.ts";
+import { createDevice } from "../kernels/mod.ts";
+import { encodeModelFolder } from "../models/model_folder.ts";
+import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
+import { initWeights } from "../models/init.ts";
+import {
+  type ConfigChanges,
+  metricsWithoutClock,
+  tinyRunConfig,
+  trainOn,
+  VARYING_RUBRIC,
+  withTempDir,
+} from "./testing.ts";
+import type { TrainerOptions } from "./trainer.ts";
+
+async function withDevice<T>(work: (device: Device) => Promise<T>): Promise<T> {
+  const device = await createDevice("wasm", { threads: 1 });
+  try {
+    return await work(device);
+  } finally {
+    device.close();
+  }
+}
+
+const withRewards: Partial<TrainerOptions> = { rubric: VARYING_RUBRIC };
+const WEIGHTS = ["model.safetensors", "adapter_model.safetensors"];
+
+/** Metrics, final weights, and the names of the completion tables. */
+async function outcome(path: string) {
+  const weights: string[] = [];
+  for (const name of WEIGHTS) {
+    const bytes = await Deno.readFile(`${path}/${name}`).catch(() => null);
+    if (bytes !== null) weights.push(new TextDecoder("latin1").decode(bytes));
+  }
+  assert.equal(weights.length, 1);
+  const tables = Array.from(Deno.readDirSync(`${path}/completions`), ({ name }) => name).sort();
+  const { log_history } = JSON.parse(await Deno.readTextFile(`${path}/trainer_state.json`));
+  for (const entry of log_history) delete entry.step_time;
+  return { metrics: await metricsWithoutClock(path), weights, tables, log_history };
+}
+
+/** Stops a run after every few questions of the control, resuming until it is through. */
+async function stopAgainAndAgain(
+  device: Device,
+  path: string,
+  changes: ConfigChanges,
+  every: number,
+): Promise<number> {
+  for (let sessions = 1;; sessions++) {
+    assert.ok(sessions < 100, "the run makes no progress");
+    let asked = 0;
+    // An evaluation has to fit into a session: it is made again from its start.
+    const patience = every + 12 * (sessions % 5);
+    const { summary } = await trainOn(device, tinyRunConfig(path, changes), {
+      ...withRewards,
+      resume: sessions > 1,
+      control: { stopRequested: () => ++asked > patience ? "save" : "no" },
+    });
+    if (summary.status === "completed") return sessions;
+    assert.equal(summary.status, "stopped");
+    const last = (await Deno.readTextFile(`${path}/metrics.jsonl`)).trimEnd().split("\n").at(-1)!;
+    assert.equal(JSON.parse(last).event, "stop");
+    assert.equal(JSON.parse(await Deno.readTextFile(`${path}/run.json`)).status, "stopped");
+  }
+}
+
+/** Writes the tiny model as a folder, so that an adapter can be trained on it. */
+async function tinyModelFolder(path: string): Promise<void> {
+  const init = tinyRunConfig("").model.init!;
+  const tokenizer = createCharacterTokenizer(init.tokenizer);
+  const config = {
+    vocabSize: tokenizer.vocabSize,
+    hiddenSize: init.hidden_size,
+    intermediateSize: init.intermediate_size,
+    numLayers: init.num_hidden_layers,
+    numHeads: init.num_attention_heads,
+    numKvHeads: init.num_key_value_heads,
+    headDim: init.hidden_size / init.num_attention_heads,
+    maxPositions: init.max_position_embeddings,
+    ropeTheta: init.rope_theta,
+    ropeScaling: null,
+    rmsNormEps: init.rms_norm_eps,
+    tieWordEmbeddings: true,
+  };
+  const weights = initWeights(config, 1, init.initializer_range);
+  const tensors = [...weights].map(([name, data]) => ({
+    name,
+    data,
+    shape: name.endsWith("norm.weight") ? [config.hiddenSize] : shapeOf(name, config),
+  }));
+  const files = encodeModelFolder({
+    config,
+    tensors,
+    tokenizer,
+    generationEosIds: [tokenizer.eosId!],
+    bosId: null,
+    padId: tokenizer.padId,
+  });
+  await Deno.mkdir(path);
+  for (const [name, bytes] of files) await Deno.writeFile(`${path}/${name}`, bytes);
+}
+
+function shapeOf(
+  name: string,
+  config: { vocabSize: number; hiddenSize: number; intermediateSize: number },
+): number[] {
+  const d = config.hiddenSize, f = config.intermediateSize;
+  if (name.includes("embed_tokens")) return [config.vocabSize, d];
+  if (name.includes("down_proj")) return [d, f];
+  if (/gate_proj|up_proj/.test(name)) return [f, d];
+  return /[kv]_proj/.test(name) ? [d / 2, d] : [d, d];
+}
+
+/** The kinds of run whose state differs: what is trained, and what the KL term compares with. */
+const KINDS: Record<string, (model: string) => ConfigChanges> = {
+  "full fine-tuning after a warm start": () => ({}),
+  "full fine-tuning with a frozen reference": () => ({ training: { beta: 0.05 } }),
+  "an adapter from the start": (model) => ({
+    sft: null,
+    lora: {
+      r: 2,
+      lora_alpha: 4,
+      lora_dropout: 0,
+      target_modules: ["q_proj", "down_proj"],
+      use_rslora: false,
+    },
+    model: { init: null, model_name_or_path: model },
+    training: { beta: 0.05 },
+  }),
+  "no evaluation, one save at the end, checkpoints limited": () => ({
+    eval: { num_examples: 0 },
+    training: { save_steps: 100, save_total_limit: 1 },
+  }),
+};
+
+for (const [kind, changesFor] of Object.entries(KINDS)) {
+  Deno.test(`a run stopped again and again equals one that was not: ${kind}`, async () => {
+    await withTempDir((dir) =>
+      withDevice(async (device) => {
+        const model = `${dir}/model`;
+        await tinyModelFolder(model);
+        const changes = changesFor(model);
+        await trainOn(device, tinyRunConfig(`${dir}/whole`, changes), withRewards);
+        const expected = await outcome(`${dir}/whole`);
+        assert.ok(expected.metrics.filter((line) => line.split === "train").length === 6);
+        assert.ok(expected.metrics.some((line) => Number(line.grad_norm) > 0.01));
+        for (const every of [3, 7]) {
+          const path = `${dir}/stopped-${every}`;
+          const sessions = await stopAgainAndAgain(device, path, changes, every);
+          assert.ok(sessions >= 3, `${sessions} sessions`);
+          assert.deepEqual(await outcome(path), expected);
+        }
+      })
+    );
+  });
+}
+
+/** A child process that trains and kills itself at a given moment. */
+const CHILD = (output: string, killAt: string) => `
+  import { createDevice } from ${JSON.stringify(new URL("../kernels/mod.ts", import.meta.url))};
+  import { tinyRunConfig, trainOn, VARYING_RUBRIC } from ${
+  JSON.stringify(new URL("./testing.ts", import.meta.url))
+};
+  const die = () => Deno.kill(Deno.pid, "SIGKILL");
+  const [when, count] = ${JSON.stringify(killAt.split(" "))};
+  let left = Number(count);
+  const output = ${JSON.stringify(output)};
+  const control = { stopRequested() {
+    if (when === "asked" && --left === 0) die();
+    return "no";
+  } };
+  if (when === "writing") {
+    // Between two writes of a checkpoint: its temporary folder holds \`count\` files.
+    const watch = () => {
+      for (const folder of [output, output + "/warm-start"]) {
+        try {
+          for (const { name } of Deno.readDirSync(folder)) {
+            if (!name.includes(".tmp-") || !name.startsWith("checkpoint-")) continue;
+            if (Array.from(Deno.readDirSync(folder + "/" + name)).length >= left) die();
+          }
+        } catch { /* the folder is not there yet, or no longer */ }
+      }
+    };
+    setInterval(watch, 0);
+  }
+  if (when === "after") setTimeout(die, left);
+  const listeners = [(event) => {
+    if (event.type === when && --left === 0) die();
+  }];
+  const device = await createDevice("wasm", { threads: 1 });
+  await trainOn(device, tinyRunConfig(output), {
+    resume: true, rubric: VARYING_RUBRIC, control, listeners,
+  });
+  device.close();
+  Deno.exit(0);
+`;
+
+async function runChild(output: string, killAt: string): Promise<"killed" | "completed"> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "-A",
+      "--no-check",
+      `--config=${new URL("../deno.json", import.meta.url).pathname}`,
+      "-",
+    ],
+    stdin: "piped",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(CHILD(output, killAt)));
+  await writer.close();
+  const { code, signal, stderr } = await child.output();
+  if (signal === "SIGKILL") return "killed";
+  assert.equal(code, 0, new TextDecoder().decode(stderr));
+  return "completed";
+}
+
+Deno.test("a run killed with SIGKILL at any moment equals one that was not", async () => {
+  await withTempDir(async (dir) => {
+    await withDevice((device) =>
+      trainOn(device, tinyRunConfig(`${dir}/whole`), { rubric: VARYING_RUBRIC })
+    );
+    const path = `${dir}/killed`;
+    // In the warm start, in writes of checkpoints, between steps, in generation, in an evaluation, and at
+    // moments that nothing was looking for.
+    const moments = [
+      "step 1",
+      "step 3",
+      "writing 2",
+      "after 60",
+      "step 3",
+      "writing 5",
+      "eval_progress 1",
+      "asked 12",
+      "after 150",
+      "step 3",
+      "asked 25",
+      "writing 8",
+      "checkpoint 1",
+      "after 100",
+      "eval_progress 2",
+    ];
+    let killed = 0;
+    for (const moment of moments) if (await runChild(path, moment) === "killed") killed++;
+    assert.ok(killed >= 10, `only ${killed} kills hit`);
+    await runChild(path, "never 0");
+    assert.deepEqual(await outcome(path), await outcome(`${dir}/whole`));
+    const { metrics } = await outcome(path);
+    assert.deepEqual(
+      metrics.filter((line) => line.split === "train").map((line) => line.step),
+      [1, 2, 3, 4, 5, 6],
+    );
+  });
+});

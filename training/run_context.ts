@@ -1,0 +1,119 @@
+/** What the phases of a run share: its parts, its progress, its clock, its records and its listeners. */
+import { Interrupted } from "../core/errors.ts";
+import type { TrainEvent, TrainPhase } from "./events.ts";
+import { MetricAverager } from "./metrics.ts";
+import { AdamW } from "./optimizer.ts";
+import { PhaseClock } from "./phase_clock.ts";
+import { PromptEncoder } from "./prompts.ts";
+import { freshState, type RunState } from "./run_state.ts";
+import type { RunStore } from "./run_store.ts";
+import { PromptSampler } from "./sampler.ts";
+import { type RunSizes, runSizes, type TrainerOptions } from "./trainer_options.ts";
+
+export class RunContext {
+  readonly sizes: RunSizes;
+  readonly prompts: PromptEncoder;
+  state: RunState;
+  clock = new PhaseClock();
+  averager = new MetricAverager();
+  /** Set once the run's folder is open. */
+  store!: RunStore;
+  #started = performance.now();
+
+  /** @throws UsageError when the configuration's sizes do not fit together. */
+  constructor(readonly options: TrainerOptions) {
+    const { config, tokenizer } = options;
+    this.sizes = runSizes(config, options.trainProblems ?? config.data.num_examples);
+    const eosIds = options.eosIds ?? (tokenizer.eosId === null ? [] : [tokenizer.eosId]);
+    this.prompts = new PromptEncoder(tokenizer, config.data, eosIds);
+    this.state = freshState(this.sizes.warmStartSteps > 0 ? "warm_start" : "eval_before");
+  }
+
+  /** Goes on from a restored state; from now on seconds count. */
+  start(restored: RunState | null): void {
+    this.#started = performance.now();
+    if (restored === null) return;
+    this.state = restored;
+    this.clock = new PhaseClock(restored.secondsByPhase);
+    this.averager = new MetricAverager(restored.averager);
+  }
+
+  /** Seconds of work so far, earlier sessions included. */
+  seconds(): number {
+    return this.state.seconds + (performance.now() - this.#started) / 1000;
+  }
+
+  epoch(): number {
+    return this.state.step / this.sizes.chunksPerEpoch;
+  }
+
+  createOptimizer(settings: { weight_decay: number; max_grad_norm: number }): AdamW {
+    const { device, model, config } = this.options;
+    return new AdamW(device, model, {
+      beta1: config.training.adam_beta1,
+      beta2: config.training.adam_beta2,
+      epsilon: config.training.adam_epsilon,
+      weightDecay: settings.weight_decay,
+      maxGradNorm: settings.max_grad_norm,
+    });
+  }
+
+  /** @throws UsageError when there are fewer problems than a step takes. */
+  createSampler(name: string, chunk: number): PromptSampler {
+    const { training } = this.options.config;
+    return new PromptSampler({
+      count: this.sizes.trainProblems,
+      chunk,
+      seed: training.seed,
+      shuffle: training.shuffle_dataset,
+      name,
+    });
+  }
+
+  /** Applies the gradients; a step whose gradient is not finite is left out, counted and reported. */
+  async applyGradients(optimizer: AdamW, rate: number, gradNorm: number): Promise<void> {
+    const applied = await this.clock.time("optimizer", () => optimizer.apply(rate, gradNorm));
+    if (applied) return;
+    this.state.skippedSteps++;
+    await this.warn(
+      "the gradient is not finite: this step was left out, the weights are unchanged",
+    );
+  }
+
+  /** Metrics of the step that began at `start`, under names that comparisons of runs leave out. */
+  clockMetrics(start: number): Record<string, number> {
+    const metrics: Record<string, number> = { step_time: (performance.now() - start) / 1000 };
+    for (const [phase, seconds] of Object.entries(this.clock.lap())) {
+      metrics[`time/${phase}`] = seconds;
+    }
+    metrics["memory/peak_bytes"] = this.options.device.peakBytes;
+    return metrics;
+  }
+
+  stopRequested(): boolean {
+    return this.options.control?.stopRequested() === "save";
+  }
+
+  /** @throws Interrupted */
+  stopIfAsked(): void {
+    if (this.stopRequested()) throw new Interrupted();
+  }
+
+  phase(phase: TrainPhase): void {
+    this.emit({ type: "phase", phase });
+  }
+
+  async warn(message: string): Promise<void> {
+    this.emit({ type: "warning", message });
+    await this.store.warn(message);
+  }
+
+  emit(event: TrainEvent): void {
+    for (const listener of this.options.listeners ?? []) listener(event);
+  }
+}
+
+/** Lets signals and timers in: once a step. */
+export function yieldToEvents(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}

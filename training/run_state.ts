@@ -1,0 +1,141 @@
+/**
+ * Everything about a run's progress that is not a tensor: where it stands, what it has counted. Written to
+ * `rgx_state.json` of a checkpoint; with the tensors beside it a run continues bit for bit. All random
+ * draws are functions of counters, so no generator state has to be kept.
+ */
+import { RgxError } from "../core/errors.ts";
+import type { EvalResult } from "./evaluate.ts";
+import type { AveragerState } from "./metrics.ts";
+import type { SecondsByPhase } from "./phase_clock.ts";
+
+/** What comes next: a checkpoint is written in the phase that it continues in. */
+export type StatePhase = "warm_start" | "eval_before" | "grpo";
+
+export interface RunState {
+  phase: StatePhase;
+  /** Supervised steps done. */
+  warmStartStep: number;
+  /** GRPO steps done. */
+  step: number;
+  /** Prompt and completion tokens of GRPO so far (TRL's num_tokens). */
+  numTokens: number;
+  warmStartTokens: number;
+  tokensGenerated: number;
+  tokensTrained: number;
+  /** Σ of the GRPO steps' losses, for train_loss. */
+  lossSum: number;
+  skippedSteps: number;
+  evalBefore: EvalResult | null;
+  /** Metrics since the last log. */
+  averager: AveragerState;
+  seconds: number;
+  secondsByPhase: Partial<SecondsByPhase>;
+}
+
+export function freshState(phase: StatePhase): RunState {
+  return {
+    phase,
+    warmStartStep: 0,
+    step: 0,
+    numTokens: 0,
+    warmStartTokens: 0,
+    tokensGenerated: 0,
+    tokensTrained: 0,
+    lossSum: 0,
+    skippedSteps: 0,
+    evalBefore: null,
+    averager: {},
+    seconds: 0,
+    secondsByPhase: {},
+  };
+}
+
+/** What the file says besides the state itself. */
+export interface StateContext {
+  version: string;
+  configSha256: string;
+  /** Length of metrics.jsonl: on resume it is cut back to it. */
+  metricsBytes: number;
+  epoch: number;
+  seed: number;
+  chunksPerEpoch: number;
+  promptsPerStep: number;
+}
+
+/** The text of rgx_state.json. */
+export function encodeState(state: RunState, context: StateContext): string {
+  const { chunksPerEpoch, promptsPerStep, seed } = context;
+  return JSON.stringify(
+    {
+      format: 1,
+      version: context.version,
+      config_sha256: context.configSha256,
+      phase: state.phase,
+      warm_start_step: state.warmStartStep,
+      global_step: state.step,
+      micro_step: 0,
+      epoch: context.epoch,
+      sampler: {
+        seed,
+        epoch: Math.floor(state.step / chunksPerEpoch),
+        position: state.step % chunksPerEpoch,
+      },
+      rng: { seed, counters: { next_prompt: state.step * promptsPerStep } },
+      scheduler: { step: state.phase === "warm_start" ? state.warmStartStep : state.step },
+      entropy: null,
+      curriculum: null,
+      metrics_bytes: context.metricsBytes,
+      rollout: null,
+      eval_before: state.evalBefore,
+      totals: {
+        num_tokens: state.numTokens,
+        warm_start_tokens: state.warmStartTokens,
+        tokens_generated: state.tokensGenerated,
+        tokens_trained: state.tokensTrained,
+        loss_sum: state.lossSum,
+        skipped_steps: state.skippedSteps,
+        seconds: state.seconds,
+        seconds_by_phase: state.secondsByPhase,
+      },
+      since_log: state.averager,
+    },
+    null,
+    2,
+  ) + "\n";
+}
+
+export interface DecodedState {
+  state: RunState;
+  metricsBytes: number;
+  configSha256: string;
+}
+
+/** @throws RgxError for a file of another format. */
+export function decodeState(text: string, label: string): DecodedState {
+  const json = JSON.parse(text);
+  if (json.format !== 1) {
+    throw new RgxError(`${label}: format ${JSON.stringify(json.format)}, this rgx reads 1`, {
+      advice: "Continue the run with the version of rgx that wrote it (see run.json).",
+    });
+  }
+  const { totals } = json;
+  return {
+    metricsBytes: json.metrics_bytes,
+    configSha256: json.config_sha256,
+    state: {
+      phase: json.phase,
+      warmStartStep: json.warm_start_step,
+      step: json.global_step,
+      numTokens: totals.num_tokens,
+      warmStartTokens: totals.warm_start_tokens,
+      tokensGenerated: totals.tokens_generated,
+      tokensTrained: totals.tokens_trained,
+      lossSum: totals.loss_sum,
+      skippedSteps: totals.skipped_steps,
+      evalBefore: json.eval_before,
+      averager: json.since_log,
+      seconds: totals.seconds,
+      secondsByPhase: totals.seconds_by_phase,
+    },
+  };
+}

@@ -1,0 +1,233 @@
+/**
+ * The run's records: metrics lines, log history, `run.json`, checkpoints, and finding the one to go on
+ * from. What is in which file is fixed here; how files are written safely is in `run_folder.ts`,
+ * `metrics_log.ts` and `checkpoint_store.ts`.
+ */
+import { sha256Hex } from "../core/checksums.ts";
+import { VERSION } from "../core/version.ts";
+import {
+  checkpointFiles,
+  newestCheckpoint,
+  readCheckpoint,
+  type Restored,
+  restoreWeights,
+} from "./checkpoint.ts";
+import { saveCheckpoint } from "./checkpoint_store.ts";
+import type { TrainSummary } from "./events.ts";
+import type { Rollout } from "./rollout.ts";
+import { type RunFolder, WARM_START } from "./run_folder.ts";
+import { encodeState, type RunState } from "./run_state.ts";
+import { encodeTrainerState } from "./trainer_state.ts";
+import type { RunSizes, TrainerOptions } from "./trainer_options.ts";
+
+export class RunStore {
+  /** One object per log call, as in trainer_state.json. */
+  logHistory: Record<string, unknown>[] = [];
+  #lastCheckpoint: string | null = null;
+  #lastSaved: string | null = null;
+  #begun = false;
+  readonly #configSha256: string;
+
+  constructor(
+    private readonly folder: RunFolder,
+    private readonly options: TrainerOptions,
+    private readonly sizes: RunSizes,
+  ) {
+    this.#configSha256 = sha256Hex(options.configText);
+  }
+
+  /** Newest checkpoint written or resumed from. */
+  get lastCheckpoint(): string | null {
+    return this.#lastCheckpoint;
+  }
+
+  /**
+   * Finds the checkpoint to go on from and puts its weights into the model; null = from the beginning.
+   * Nothing in the folder is changed yet.
+   */
+  async restore(
+    resume: boolean | string,
+  ): Promise<{ restored: Restored | null; warnings: string[] }> {
+    const warnings: string[] = [];
+    if (resume === false) return { restored: null, warnings };
+    const path = resume === true
+      ? await newestCheckpoint(
+        this.folder.path,
+        (damaged, reason) => warnings.push(`${damaged} is damaged and was skipped: ${reason}`),
+      )
+      : resume;
+    if (path === null) {
+      warnings.push(`${this.folder.path} holds no usable checkpoint: starting from the beginning`);
+      return { restored: null, warnings };
+    }
+    const { model, modelWriter } = this.options;
+    const restored = await readCheckpoint(path, modelWriter.weightsFile);
+    await restoreWeights(model, restored.weights, `${path}/${modelWriter.weightsFile}`);
+    if (restored.configSha256 !== this.#configSha256) {
+      warnings.push(`the configuration differs from the one that ${path} was made with`);
+    }
+    this.logHistory = restored.logHistory;
+    this.#lastCheckpoint = path;
+    this.#lastSaved = position(restored.state);
+    return { restored, warnings };
+  }
+
+  /** The first writes of this session; metrics and completions past the checkpoint are removed. */
+  async begin(restored: Restored | null): Promise<void> {
+    const { config, configText, device } = this.options;
+    const earlier = await this.folder.readRun();
+    await this.folder.rewind(restored?.metricsBytes ?? 0, restored?.state.step ?? 0);
+    await this.folder.writeText("config.yaml", configText);
+    await this.folder.updateRun({
+      version: VERSION,
+      deno: Deno.version.deno,
+      host: Deno.hostname(),
+      pid: Deno.pid,
+      device: device.name,
+      threads: device.threads,
+      seed: config.training.seed,
+      start: (restored !== null && earlier?.start) || new Date().toISOString(),
+      end: null,
+      status: "running",
+      resumed_from: restored?.path ?? null,
+    });
+    await this.folder.log(restored === null ? "start" : "resume", {
+      version: VERSION,
+      ...(restored === null ? {} : { checkpoint: restored.path }),
+    });
+    this.#begun = true;
+  }
+
+  /** Adds the time and appends a line to metrics.jsonl. */
+  async appendMetrics(
+    line: { step: number; epoch: number; split: string } & Record<string, unknown>,
+  ): Promise<void> {
+    const { step, epoch, split, ...metrics } = line;
+    await this.folder.metrics.append({
+      step,
+      epoch,
+      time: new Date().toISOString(),
+      split,
+      ...metrics,
+    });
+  }
+
+  writeCompletions(step: number, rollout: Rollout, names: readonly string[]): Promise<void> {
+    return this.folder.writeCompletions(step, rollout, names);
+  }
+
+  async warn(message: string): Promise<void> {
+    await this.folder.log("warning", { message });
+  }
+
+  /** False when the checkpoint of this very state is the last one written. */
+  needsSave(state: RunState): boolean {
+    return this.#lastSaved !== position(state);
+  }
+
+  /** Writes a checkpoint and returns its path. */
+  async save(
+    state: RunState,
+    optimizer: Uint8Array | null,
+    reference: Uint8Array | null,
+  ): Promise<string> {
+    const { config, modelWriter, tokenizer } = this.options, { training } = config;
+    await this.folder.metrics.flush();
+    const trainerState = this.#trainerState(state);
+    const files = await checkpointFiles({
+      model: modelWriter,
+      tokenizer,
+      state: encodeState(state, {
+        version: VERSION,
+        configSha256: this.#configSha256,
+        metricsBytes: this.folder.metrics.bytes,
+        epoch: state.step / this.sizes.chunksPerEpoch,
+        seed: training.seed,
+        chunksPerEpoch: this.sizes.chunksPerEpoch,
+        promptsPerStep: this.sizes.promptsPerStep,
+      }),
+      trainerState,
+      optimizer,
+      reference,
+    });
+    const inWarmStart = state.phase === "warm_start" ||
+      (state.phase === "eval_before" && this.sizes.warmStartSteps > 0);
+    const { path, removed } = await saveCheckpoint(
+      inWarmStart ? `${this.folder.path}/${WARM_START}` : this.folder.path,
+      inWarmStart ? state.warmStartStep : state.step,
+      files,
+      { saveTotalLimit: training.save_total_limit },
+    );
+    this.#lastCheckpoint = path;
+    this.#lastSaved = position(state);
+    await this.folder.writeText("trainer_state.json", trainerState);
+    await this.folder.log("checkpoint", { path, ...(removed.length > 0 ? { removed } : {}) });
+    return path;
+  }
+
+  /** The run is complete: final model, history, status. */
+  async finish(
+    files: ReadonlyMap<string, Uint8Array>,
+    state: RunState,
+    summary: TrainSummary,
+  ): Promise<void> {
+    await this.folder.metrics.flush();
+    await this.folder.writeFiles(files);
+    await this.folder.writeText("trainer_state.json", this.#trainerState(state));
+    await this.#close("completed", summary);
+  }
+
+  /** The run was stopped and can be resumed. */
+  async stop(state: RunState, summary: TrainSummary): Promise<void> {
+    await this.folder.metrics.append({
+      event: "stop",
+      step: state.step,
+      time: new Date().toISOString(),
+    }, { sync: true });
+    await this.#close("stopped", summary);
+  }
+
+  /** Nothing is recorded of a run that was refused before it began. */
+  async fail(error: unknown, summary: TrainSummary): Promise<void> {
+    if (!this.#begun) return;
+    await this.#close("failed", summary, error instanceof Error ? error.message : String(error));
+  }
+
+  async #close(
+    status: TrainSummary["status"],
+    summary: TrainSummary,
+    error?: string,
+  ): Promise<void> {
+    await this.folder.log(status, error === undefined ? {} : { error });
+    await this.folder.updateRun({
+      end: new Date().toISOString(),
+      status,
+      ...(error === undefined ? {} : { error }),
+      checkpoint: summary.checkpoint,
+      steps: summary.steps,
+      seconds: summary.seconds,
+      eval_before: summary.eval_before,
+      eval_after: summary.eval_after,
+      item_overlap: summary.item_overlap,
+    });
+  }
+
+  #trainerState(state: RunState): string {
+    const { training } = this.options.config;
+    return encodeTrainerState({
+      step: state.step,
+      maxSteps: this.sizes.totalSteps,
+      epoch: state.step / this.sizes.chunksPerEpoch,
+      numTokens: state.numTokens,
+      loggingSteps: training.logging_steps,
+      saveSteps: training.save_steps,
+      training,
+      logHistory: this.logHistory,
+    });
+  }
+}
+
+/** Two states with the same position are the same state. */
+function position({ phase, warmStartStep, step }: RunState): string {
+  return `${phase} ${warmStartStep} ${step}`;
+}

@@ -1,0 +1,44 @@
+/**
+ * One step of the supervised warm start: cross-entropy on worked answers, through the same forward and
+ * backward passes as GRPO. Prompts are not trained on.
+ */
+import type { Group, LanguageModel } from "../models/types.ts";
+import type { Entry } from "../tasks/types.ts";
+import type { PromptEncoder } from "./prompts.ts";
+
+export interface SupervisedResult {
+  /** Mean negative log-likelihood per token. */
+  loss: number;
+  /** Mean entropy per token. */
+  entropy: number;
+  /** Tokens trained on (answers with their end tokens). */
+  tokens: number;
+  promptTokens: number;
+}
+
+/** Leaves the batch's gradient in the model (zeroed first). */
+export async function supervisedStep(
+  model: LanguageModel,
+  prompts: PromptEncoder,
+  entries: readonly Entry[],
+): Promise<SupervisedResult> {
+  const groups: Group[] = entries.map((entry) => ({
+    promptIds: prompts.prompt(entry).ids,
+    branches: [prompts.workedAnswer(entry)],
+  }));
+  model.zeroGrad();
+  const { logp, entropy } = await model.forward(groups, { temperature: 1, train: true });
+  const tokens = logp.length, scale = 1 / Math.max(tokens, 1);
+  let loss = 0, entropySum = 0;
+  for (let t = 0; t < tokens; t++) {
+    loss -= logp[t]! * scale;
+    entropySum += entropy[t]! * scale;
+  }
+  model.backward(new Float64Array(tokens).fill(-scale));
+  return {
+    loss,
+    entropy: entropySum,
+    tokens,
+    promptTokens: groups.reduce((sum, group) => sum + group.promptIds.length, 0),
+  };
+}

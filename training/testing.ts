@@ -1,0 +1,173 @@
+/** Helpers for tests of training: a tiny configuration, runs in temporary folders. Not part of the program. */
+import type { RunConfig } from "../configs/run_config.ts";
+import type { Device } from "../kernels/device.ts";
+import type { Rubric } from "../rewards/rubric.ts";
+import { assemble } from "./assemble.ts";
+import type { TrainEvent, TrainSummary } from "./events.ts";
+import { GrpoTrainer, type TrainerOptions } from "./trainer.ts";
+
+/** Sections may be given in part. */
+export type ConfigChanges = {
+  [K in keyof RunConfig]?: RunConfig[K] extends infer S | null
+    ? (S extends readonly unknown[] ? S : Partial<S>) | null
+    : never;
+};
+
+/** A model of two small layers that learns to spell words backwards: a few milliseconds a step. */
+export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): RunConfig {
+  const base: RunConfig = {
+    model: {
+      model_name_or_path: null,
+      tokenizer_name_or_path: null,
+      init: {
+        architecture: "llama",
+        hidden_size: 16,
+        intermediate_size: 32,
+        num_hidden_layers: 2,
+        num_attention_heads: 2,
+        num_key_value_heads: 1,
+        max_position_embeddings: 128,
+        rope_theta: 10000,
+        rms_norm_eps: 1e-5,
+        tie_word_embeddings: true,
+        initializer_range: 0.2,
+        tokenizer: {
+          type: "characters",
+          alphabet: Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join("") +
+            "\n",
+          special_tokens: ["<pad>", "<unk>", "<eos>", "<answer>", "</answer>"],
+        },
+      },
+    },
+    lora: null,
+    data: {
+      task_name: "spell_backward",
+      task_config: { min_word_len: 3, max_word_len: 4 },
+      dataset_name: null,
+      num_examples: 50,
+      seed: 7,
+      add_instructions: false,
+      system_prompt: null,
+    },
+    rewards: [
+      { name: "correctness", weight: 1, params: {} },
+      { name: "format_answer", weight: 0.5, params: {} },
+    ],
+    sft: {
+      max_steps: 6,
+      per_device_train_batch_size: 4,
+      learning_rate: 1e-2,
+      lr_scheduler_type: "cosine",
+      warmup_steps: 2,
+      weight_decay: 0.01,
+      max_grad_norm: 1,
+    },
+    eval: { num_examples: 6, temperature: null, batch_size: 4 },
+    training: {
+      output_dir: outputDir,
+      learning_rate: 1e-3,
+      per_device_train_batch_size: 4,
+      gradient_accumulation_steps: 2,
+      num_train_epochs: 1,
+      max_steps: 6,
+      lr_scheduler_type: "linear",
+      warmup_steps: 0,
+      weight_decay: 0.01,
+      adam_beta1: 0.9,
+      adam_beta2: 0.999,
+      adam_epsilon: 1e-8,
+      max_grad_norm: 1,
+      seed: 3,
+      logging_steps: 2,
+      save_steps: 2,
+      save_total_limit: null,
+      shuffle_dataset: true,
+      num_generations: 4,
+      max_completion_length: 10,
+      max_prompt_length: null,
+      temperature: 1,
+      top_p: 1,
+      top_k: 0,
+      min_p: null,
+      beta: 0,
+      use_bias_correction_kl: true,
+      epsilon: 0.2,
+      epsilon_high: null,
+      loss_type: "dapo",
+      scale_rewards: "group",
+      log_completions: true,
+      num_completions_to_print: 2,
+    },
+    logging: { run_name: "tiny", project: "test" },
+  };
+  const merged: Record<string, unknown> = { ...base };
+  for (const [section, value] of Object.entries(changes)) {
+    const under = base[section as keyof RunConfig];
+    merged[section] = value === null || Array.isArray(value) ? value : { ...under, ...value };
+  }
+  return merged as unknown as RunConfig;
+}
+
+export interface FinishedRun {
+  summary: TrainSummary;
+  events: TrainEvent[];
+}
+
+/** Runs a configuration on a device, with everything that `assemble` makes of it. */
+export async function trainOn(
+  device: Device,
+  config: RunConfig,
+  options: Partial<TrainerOptions> = {},
+): Promise<FinishedRun> {
+  const { model, ...parts } = await assemble(config, device);
+  const events: TrainEvent[] = [];
+  try {
+    const trainer = new GrpoTrainer({
+      config,
+      configText: JSON.stringify(config, null, 2) + "\n",
+      device,
+      model,
+      ...parts,
+      listeners: [(event) => events.push(event)],
+      ...options,
+    });
+    return { summary: await trainer.run(), events };
+  } finally {
+    model.dispose();
+  }
+}
+
+/** Rewards that differ between the completions of a group, so that every step has a gradient. */
+export const VARYING_RUBRIC: Rubric = {
+  names: ["letters", "ending"],
+  weights: [1, 0.5],
+  score: (inputs) =>
+    Promise.resolve({
+      values: inputs.map(({ completionIds, truncated }) => [
+        completionIds.filter((id) => id % 3 === 0).length / completionIds.length,
+        truncated ? null : 1,
+      ]),
+      errors: [],
+    }),
+};
+
+/** What depends on the clock or the machine, and nothing else (see the documentation of metrics.jsonl). */
+const CLOCK = /^(time|step_time|time\/.*|memory\/.*|throughput\/.*|.*_runtime|.*_per_second)$/;
+
+/** The lines of metrics.jsonl without what depends on the clock. */
+export async function metricsWithoutClock(outputDir: string): Promise<Record<string, unknown>[]> {
+  const text = await Deno.readTextFile(`${outputDir}/metrics.jsonl`);
+  return text.trimEnd().split("\n").map((line) =>
+    Object.fromEntries(Object.entries(JSON.parse(line)).filter(([name]) => !CLOCK.test(name)))
+  );
+}
+
+/** Runs with a temporary folder that is removed afterwards. */
+export async function withTempDir<T>(work: (path: string) => Promise<T>): Promise<T> {
+  const path = await Deno.makeTempDir({ prefix: "rgx-training-" });
+  try {
+    return await work(path);
+  } finally {
+    await Deno.remove(path, { recursive: true });
+  }
+}

@@ -1,0 +1,271 @@
+/**
+ * The training run: supervised warm start, evaluation before, GRPO steps, evaluation after, final model.
+ * Emits events and writes the run's folder; prints nothing. A run that is stopped or killed at any moment
+ * continues from its newest valid checkpoint to the same bits, because everything random is a function of
+ * (seed, prompt number, branch, position) and everything else is in the checkpoint.
+ *
+ * A stop is obeyed between optimizer steps and, while sampling, at the next token: a batch that was cut
+ * off is sampled again after the resume, with the same tokens.
+ */
+import { Interrupted, RgxError } from "../core/errors.ts";
+import { finalModelFiles, type Restored } from "./checkpoint.ts";
+import { evalMetrics, type EvalResult, evaluate } from "./evaluate.ts";
+import type { TrainSummary } from "./events.ts";
+import { GrpoSteps, RewardFailure } from "./grpo_step.ts";
+import type { AdamW } from "./optimizer.ts";
+import { adapterOffReference, frozenReference, type ReferencePolicy } from "./reference_policy.ts";
+import { RunContext, yieldToEvents } from "./run_context.ts";
+import { RunFolder } from "./run_folder.ts";
+import { RunStore } from "./run_store.ts";
+import type { TrainerOptions } from "./trainer_options.ts";
+import { warmStart } from "./warm_start.ts";
+
+export type { TrainerOptions } from "./trainer_options.ts";
+
+export class GrpoTrainer {
+  readonly #options: TrainerOptions;
+  readonly #run: RunContext;
+  #optimizer: AdamW | null = null;
+  #reference: ReferencePolicy | null = null;
+  #steps: GrpoSteps | null = null;
+  #evalAfter: EvalResult | null = null;
+
+  /** @throws UsageError when the configuration's sizes do not fit together. */
+  constructor(options: TrainerOptions) {
+    this.#options = options;
+    this.#run = new RunContext(options);
+    // Refused here and not after a long warm start.
+    const { sizes } = this.#run, { sft } = options.config;
+    this.#run.createSampler("GRPO", sizes.promptsPerStep);
+    if (sizes.warmStartSteps > 0) {
+      this.#run.createSampler("warm start", sft!.per_device_train_batch_size);
+    }
+  }
+
+  /**
+   * Runs to the end, or until the control asks to stop (status "stopped": resumable).
+   * @throws UsageError before any work when output_dir cannot be used; RgxError for what goes wrong later
+   */
+  async run(): Promise<TrainSummary> {
+    const { config, resume = false, force = false } = this.#options;
+    const { max_prompt_length: limit } = config.training;
+    if (limit !== null) this.#run.prompts.checkLengths(this.#allProblems(), limit);
+    const folder = await RunFolder.open({
+      path: config.training.output_dir,
+      resume: resume !== false,
+      force,
+    });
+    this.#run.store = new RunStore(folder, this.#options, this.#run.sizes);
+    try {
+      await this.#begin(resume);
+      await this.#phases();
+      return await this.#completed();
+    } catch (error) {
+      if (error instanceof Interrupted) return await this.#stopped();
+      if (error instanceof RewardFailure) await this.#save();
+      // What ended the run is what the user has to see, not that its record could not be written either.
+      await this.#run.store.fail(error, this.#summary("failed")).catch(() => {});
+      throw error;
+    } finally {
+      this.#optimizer?.dispose();
+      this.#reference?.dispose();
+      await folder.close();
+    }
+  }
+
+  async #begin(resume: boolean | string): Promise<void> {
+    const run = this.#run, { config, device } = this.#options;
+    const { restored, warnings } = await run.store.restore(resume);
+    run.start(restored?.state ?? null);
+    if (restored !== null) await this.#restoreOptimizer(restored, warnings);
+    await run.store.begin(restored);
+    device.resetPeak();
+    this.#emitPlan(restored?.path ?? null);
+    for (const message of warnings) await run.warn(message);
+    if (config.training.beta !== 0 && run.state.phase === "grpo" && this.#reference === null) {
+      throw new RgxError(`${restored!.path}: a run with beta ≠ 0 cannot go on without a reference`);
+    }
+  }
+
+  async #restoreOptimizer(restored: Restored, warnings: string[]): Promise<void> {
+    const { state, optimizer, path } = restored;
+    if (state.phase === "eval_before") return;
+    if (state.phase === "warm_start") {
+      this.#optimizer = this.#run.createOptimizer(this.#options.config.sft!);
+    } else {
+      await this.#beginGrpo(restored.reference);
+    }
+    if (optimizer !== null) await this.#optimizer!.load(optimizer, `${path}/optimizer.safetensors`);
+    else warnings.push(`${path} holds no optimizer state: the optimizer starts fresh`);
+  }
+
+  async #phases(): Promise<void> {
+    const run = this.#run, { state } = run, { training, sft } = this.#options.config;
+    const save = () => this.#save();
+    if (state.phase === "warm_start") {
+      this.#optimizer ??= run.createOptimizer(sft!);
+      await warmStart(run, this.#optimizer, save);
+      this.#optimizer.dispose();
+      this.#optimizer = null;
+      state.phase = "eval_before";
+      await save();
+    }
+    if (state.phase === "eval_before") {
+      state.evalBefore = await this.#evaluate("before");
+      await this.#beginGrpo(null);
+      state.phase = "grpo";
+    }
+    run.phase("grpo");
+    while (state.step < run.sizes.totalSteps) {
+      run.stopIfAsked();
+      await this.#steps!.step();
+      if (state.step % training.save_steps === 0) await save();
+      await yieldToEvents();
+    }
+    await save();
+    this.#evalAfter = await this.#evaluate("after");
+    run.phase("finish");
+  }
+
+  async #beginGrpo(savedReference: Uint8Array | null): Promise<void> {
+    const { config, device, model } = this.#options, { training } = config;
+    this.#optimizer = this.#run.createOptimizer(training);
+    if (training.beta !== 0) {
+      // A fresh adapter's reference is the base model; one that was trained before (by an earlier run or
+      // by the warm start) has a copy of itself as GRPO found it.
+      const freshAdapter = config.lora !== null && !this.#options.continuesAdapter &&
+        this.#run.sizes.warmStartSteps === 0;
+      this.#reference = freshAdapter
+        ? adapterOffReference(model)
+        : await frozenReference(device, model, savedReference);
+    }
+    this.#steps = new GrpoSteps(this.#run, this.#optimizer, this.#reference);
+  }
+
+  async #evaluate(moment: "before" | "after"): Promise<EvalResult | null> {
+    const run = this.#run, { config, model, problems } = this.#options;
+    const { heldOut } = problems;
+    if (heldOut.length === 0) return null;
+    run.phase(moment === "before" ? "eval_before" : "eval_after");
+    const start = performance.now();
+    const result = await run.clock.time("eval", () =>
+      evaluate(heldOut, {
+        model,
+        prompts: run.prompts,
+        training: config.training,
+        eval: config.eval,
+        shouldStop: () => run.stopRequested(),
+        onProgress: (done, total) => run.emit({ type: "eval_progress", done, total }),
+      }));
+    run.clock.lap();
+    const seconds = (performance.now() - start) / 1000;
+    const { step } = run.state, epoch = run.epoch(), metrics = evalMetrics(result);
+    await run.store.appendMetrics({
+      step,
+      epoch,
+      split: "eval",
+      ...metrics,
+      eval_runtime: seconds,
+      eval_samples_per_second: result.total / seconds,
+    });
+    run.store.logHistory.push({ ...metrics, epoch, step });
+    run.emit({ type: "eval", moment, result });
+    return result;
+  }
+
+  /** Writes a checkpoint of where the run stands, unless there is one already or nothing was done yet. */
+  async #save(): Promise<void> {
+    const run = this.#run, { state } = run;
+    if (state.phase === "warm_start" && state.warmStartStep === 0) return;
+    if (!run.store.needsSave(state)) return;
+    const path = await run.clock.time("checkpoint", async () =>
+      await run.store.save(
+        {
+          ...state,
+          averager: run.averager.state(),
+          seconds: run.seconds(),
+          secondsByPhase: run.clock.totals(),
+        },
+        await this.#optimizer?.save() ?? null,
+        await this.#reference?.save() ?? null,
+      ));
+    run.emit({ type: "checkpoint", path, step: state.step });
+  }
+
+  async #completed(): Promise<TrainSummary> {
+    const run = this.#run, { state, sizes } = run, { modelWriter, tokenizer } = this.#options;
+    const summary = this.#summary("completed"), runtime = summary.seconds;
+    await run.store.appendMetrics({
+      step: state.step,
+      epoch: run.epoch(),
+      split: "final",
+      train_runtime: runtime,
+      train_samples_per_second: state.step * sizes.rowsPerStep / runtime,
+      train_steps_per_second: state.step / runtime,
+      // TRL's GRPO trainer counts none either.
+      total_flos: 0,
+      train_loss: state.lossSum / state.step,
+    });
+    await run.store.finish(await finalModelFiles(modelWriter, tokenizer), state, summary);
+    run.emit({ type: "done", summary });
+    return summary;
+  }
+
+  async #stopped(): Promise<TrainSummary> {
+    await this.#save();
+    const summary = this.#summary("stopped");
+    await this.#run.store.stop(this.#run.state, summary);
+    this.#run.emit({ type: "done", summary });
+    return summary;
+  }
+
+  #summary(status: TrainSummary["status"]): TrainSummary {
+    const run = this.#run, { state } = run, { config, device, problems } = this.#options;
+    return {
+      output_dir: config.training.output_dir,
+      checkpoint: run.store.lastCheckpoint,
+      status,
+      steps: state.step,
+      seconds: run.seconds(),
+      seconds_by_phase: run.clock.totals(),
+      tokens_generated: state.tokensGenerated,
+      tokens_trained: state.tokensTrained,
+      peak_memory_bytes: device.peakBytes,
+      eval_before: state.evalBefore,
+      eval_after: this.#evalAfter,
+      item_overlap: problems.overlap,
+      items_redrawn: problems.redrawn,
+      skipped_steps: state.skippedSteps,
+    };
+  }
+
+  #emitPlan(resumedFrom: string | null): void {
+    const run = this.#run, { config, model, problems, rubric } = this.#options;
+    const count = (list: readonly { shape: readonly number[] }[]) =>
+      list.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+    run.emit({
+      type: "plan",
+      plan: {
+        outputDir: config.training.output_dir,
+        parameters: count(model.parameters),
+        trainable: count(model.trainable),
+        warmStartSteps: run.sizes.warmStartSteps,
+        steps: run.sizes.totalSteps,
+        promptsPerStep: run.sizes.promptsPerStep,
+        numGenerations: config.training.num_generations,
+        trainProblems: run.sizes.trainProblems,
+        heldOut: problems.heldOut.length,
+        rewards: rubric.names,
+        resumedFrom,
+        warmStartDone: run.state.warmStartStep,
+        stepsDone: run.state.step,
+      },
+    });
+  }
+
+  *#allProblems() {
+    const { problems } = this.#options;
+    yield* problems.heldOut;
+    for (let i = 0; i < this.#run.sizes.trainProblems; i++) yield problems.trainEntry(i);
+  }
+}

@@ -1,0 +1,63 @@
+/** The supervised warm start as a phase of a run: order, schedule, records, checkpoints. */
+import { finiteOrNull, type Metrics } from "./metrics.ts";
+import type { AdamW } from "./optimizer.ts";
+import { type RunContext, yieldToEvents } from "./run_context.ts";
+import { rateFactor } from "./schedule.ts";
+import { supervisedStep } from "./supervised.ts";
+
+/** Continues at `state.warmStartStep`. @throws Interrupted between two steps when asked to stop */
+export async function warmStart(
+  run: RunContext,
+  optimizer: AdamW,
+  save: () => Promise<void>,
+): Promise<void> {
+  const { config, model, problems } = run.options;
+  const sft = config.sft!, { state, clock } = run, total = run.sizes.warmStartSteps;
+  const sampler = run.createSampler("warm start", sft.per_device_train_batch_size);
+  const schedule = {
+    type: sft.lr_scheduler_type,
+    warmupSteps: sft.warmup_steps,
+    totalSteps: total,
+  };
+  run.phase("warm_start");
+  while (state.warmStartStep < total) {
+    run.stopIfAsked();
+    const start = performance.now();
+    const { indices } = sampler.at(state.warmStartStep);
+    const entries = indices.map((index) => problems.trainEntry(index));
+    const { result, gradNorm } = await clock.time("forward_backward", async () => ({
+      result: await supervisedStep(model, run.prompts, entries),
+      gradNorm: await optimizer.gradNorm(),
+    }));
+    const rate = sft.learning_rate * rateFactor(schedule, state.warmStartStep);
+    await run.applyGradients(optimizer, rate, gradNorm);
+    state.warmStartStep++;
+    state.warmStartTokens += result.tokens + result.promptTokens;
+    state.tokensTrained += result.tokens;
+    const metrics: Metrics = {
+      loss: result.loss,
+      grad_norm: gradNorm,
+      learning_rate: rate,
+      entropy: result.entropy,
+      num_tokens: state.warmStartTokens,
+    };
+    await run.store.appendMetrics({
+      step: state.warmStartStep,
+      epoch: state.warmStartStep / sampler.chunksPerEpoch,
+      split: "sft",
+      ...finiteOrNull(metrics),
+      ...run.clockMetrics(start),
+    });
+    run.emit({
+      type: "step",
+      phase: "warm_start",
+      step: state.warmStartStep,
+      totalSteps: total,
+      metrics,
+      tokens: { generated: 0, trained: result.tokens },
+    });
+    const due = state.warmStartStep % config.training.save_steps === 0;
+    if (due && state.warmStartStep < total) await save();
+    await yieldToEvents();
+  }
+}
