@@ -8,7 +8,7 @@ const packing: Template = (random) => {
       "box",
     ]] as const,
   );
-  const per = random.int(6, 24), boxes = random.int(4, 40), broken = random.int(1, 30);
+  const per = random.int(6, 60), boxes = random.int(4, 40), broken = random.int(1, 30);
   const rest = random.int(1, per - 1), total = per * boxes + rest + broken;
   const plural = box === "box" ? "boxes" : `${box}s`;
   return {
@@ -18,7 +18,7 @@ const packing: Template = (random) => {
       `${plural} as possible have been filled?`,
     steps: [
       `Good ones: ${total} − ${broken} = ${total - broken}.`,
-      `${total - broken} ÷ ${per} = ${boxes} full ${plural}, which hold ${per * boxes}.`,
+      `${boxes} × ${per} = ${per * boxes}, so ${boxes} ${plural} are filled.`,
       `Left over: ${total - broken} − ${per * boxes} = ${rest}.`,
     ],
     answer: rest,
@@ -48,7 +48,7 @@ const buses: Template = (random) => {
 };
 
 const percentages: Template = (random) => {
-  const place = random.choice(["school", "company", "sports club", "village"]);
+  const place = random.choice(["sports club", "music society", "youth centre", "drama group"]);
   const total = multiple(random, 100, 900, 20);
   const first = random.choice([20, 25, 30, 35, 40, 45]),
     second = random.choice([10, 15, 20, 25, 30]);
@@ -169,7 +169,7 @@ const survey: Template = (random) => {
   const [x, y] = random.choice(
     [["tea", "coffee"], ["chess", "cards"], ["French", "Spanish"], ["cats", "dogs"]] as const,
   );
-  const both = random.int(4, 30), onlyX = random.int(5, 60), onlyY = random.int(5, 60);
+  const both = random.int(4, 80), onlyX = random.int(5, 60), onlyY = random.int(5, 60);
   const none = random.int(2, 25), total = both + onlyX + onlyY + none;
   return {
     question:
@@ -188,16 +188,16 @@ const survey: Template = (random) => {
 };
 
 const teams: Template = (random) => {
-  const sport = random.choice(["volleyball", "handball", "relay", "quiz"]);
-  const size = random.int(4, 9), count = random.int(4, 16), late = random.int(1, size - 1);
+  const sport = random.choice(["tug-of-war", "relay", "quiz", "rowing"]);
+  const size = random.int(5, 30), count = random.int(4, 16), late = random.int(1, size - 1);
   const signed = size * count - late;
   return {
     question:
       `For a ${sport} tournament ${signed} people have signed up so far. Every team has exactly ` +
       `${size} members and nobody may be left out. How many more people are needed at least?`,
     steps: [
-      `${signed} people fill ${count - 1} teams, and ${signed - size * (count - 1)} are left.`,
-      `They need ${size} − ${signed - size * (count - 1)} = ${late} more for another team.`,
+      `${signed} people fill ${count - 1} teams; remaining: ${signed - size * (count - 1)}.`,
+      `To fill another team: ${size} − ${signed - size * (count - 1)} = ${late} more people.`,
     ],
     answer: late,
     variables: { sport, signed, size },

@@ -46,8 +46,8 @@ const recipe: Template = (random) => {
   const { name, they } = person(random);
   const dish = random.choice(["pancakes", "risotto", "vegetable curry", "apple crumble"]);
   const portions = random.int(2, 8), perPortion = random.int(5, 40) * 5, guests = random.int(9, 40);
-  const atHome = random.int(1, 3) * 100;
-  const need = guests * perPortion, buy = Math.max(0, need - atHome);
+  const atHome = multiple(random, 10, 200, 10);
+  const need = guests * perPortion, buy = need - atHome;
   return {
     question:
       `A recipe for ${portions} portions of ${dish} needs ${portions * perPortion} g of the main ` +

@@ -107,22 +107,18 @@ const savingGoal: Template = (random) => {
 };
 
 const stallProfit: Template = (random) => {
-  const { name, they } = person(random);
+  const { name } = person(random);
   const [item, unit] = random.choice(
-    [["lemonade", "cups"], ["soup", "bowls"], ["popcorn", "bags"], [
-      "apple juice",
-      "glasses",
-    ]] as const,
+    [["lemonade", "cups"], ["soup", "bowls"], ["popcorn", "bags"], ["milk", "glasses"]] as const,
   );
   const sold = random.int(20, 120), price = random.int(3, 8), unitCost = random.int(1, price - 1);
-  const rent = random.int(5, 64);
+  const rent = random.int(3, Math.min(60, sold * (price - unitCost) - 1));
   const profit = sold * (price - unitCost) - rent;
   return {
     question:
       `At a street festival ${name} sells ${sold} ${unit} of ${item} for $${price} each. The ` +
       `ingredients cost $${unitCost} for each of the ${unit}, and the stall costs $${rent} for the day. ` +
-      `How many dollars of profit does ${name} make? (If ${they} loses money, answer with a negative ` +
-      "number.)",
+      `How many dollars of profit does ${name} make?`,
     steps: [
       `Each of the ${unit} earns $${price} − $${unitCost} = $${price - unitCost}.`,
       `All of them earn ${sold} × $${price - unitCost} = $${sold * (price - unitCost)}.`,

@@ -28,7 +28,7 @@ const headsAndLegs: Template = (random) => {
       ["geese", "beetles", 2, 6],
     ] as const,
   );
-  const a = random.int(3, 40), b = random.int(3, 40);
+  const a = random.int(3, 90), b = random.int(3, 90);
   const total = a + b, legs = a * legsFew + b * legsMany;
   const part = many === "cars" ? "wheels" : "legs";
   return {
@@ -106,7 +106,7 @@ const sharing: Template = (random) => {
 };
 
 const elevator: Template = (random) => {
-  const start = random.int(8, 30), down = random.int(2, start - 3), up = random.int(2, 20);
+  const start = random.int(8, 90), down = random.int(2, start - 3), up = random.int(2, 60);
   const last = random.int(1, start - down + up - 1), end = start - down + up - last;
   return {
     question:

@@ -46,7 +46,7 @@ const meeting: Template = (random) => {
 const tank: Template = (random) => {
   const vessel = random.choice(["rain barrel", "fish tank", "swimming pool", "water tower"]);
   const inflow = random.int(12, 60), outflow = random.int(2, inflow - 4);
-  const minutes = random.int(6, 45), start = random.int(0, 30) * 10;
+  const minutes = random.int(6, 95), start = random.int(0, 30) * 10;
   const full = start + (inflow - outflow) * minutes;
   return {
     question:
@@ -171,7 +171,7 @@ const training: Template = (random) => {
 
 const candles: Template = (random) => {
   const { name, they } = person(random);
-  const burn = random.int(2, 6), hours = random.int(3, 9), left = random.int(4, 20);
+  const burn = random.int(2, 6), hours = random.int(3, 9), left = random.int(4, 45);
   const height = burn * hours + left;
   return {
     question:
