@@ -57,7 +57,7 @@ class Builder {
       case "misplaced":
         return this.problems.add(keyAt, written, `wrong section: write it as ${meaning.path}`);
       case "unknown": {
-        this.problems.unknownKeys = true;
+        this.problems.incomplete = true;
         const { suggestion } = meaning;
         const hint = suggestion === null ? "" : `, did you mean ${suggestion}?`;
         return this.problems.add(keyAt, written, `unknown key${hint}`);

@@ -48,7 +48,7 @@ class Rules {
 
   /** A missing key may be one whose name was not understood: then that message is enough. */
   #missing(key: string, text: string): void {
-    if (!this.problems.unknownKeys) this.problems.add(this.tree.at, key, text);
+    if (!this.problems.incomplete) this.problems.add(this.tree.at, key, text);
   }
 
   model(): void {

@@ -75,7 +75,10 @@ class Inheritance {
       directory: file.kind === "disk" ? dirname(file.path) : null,
     };
     const document = await this.#read(file, source);
-    if (document === null) return emptyMap(nowhere(source));
+    if (document === null) {
+      this.problems.incomplete = true;
+      return emptyMap(nowhere(source));
+    }
     const entries = new Map(document.entries);
     const references = [
       ...this.#baseReferences(entries.get("_base_")),
@@ -97,7 +100,8 @@ class Inheritance {
         ownMerged = true;
       } else {
         const base = await this.#base(reference, file, path, environment);
-        if (base !== null) merged = mergeMaps(merged, base);
+        if (base === null) this.problems.incomplete = true;
+        else merged = mergeMaps(merged, base);
       }
     }
     if (!ownMerged) merged = mergeMaps(merged, own);
@@ -206,6 +210,7 @@ class Inheritance {
       if (item.kind === "scalar" && typeof item.value === "string" && item.value !== "") {
         return [{ kind: "file" as const, text: item.value, at: item.at, key }];
       }
+      this.problems.incomplete = true;
       this.problems.add(item.at, key, `expected ${expected}, found ${describeNode(item)}`);
       return [];
     });
@@ -216,6 +221,7 @@ class Inheritance {
     if (entry === undefined) return [];
     const key = "defaults";
     if (entry.node.kind !== "list") {
+      this.problems.incomplete = true;
       this.problems.add(entry.node.at, key, `expected a list, found ${describeNode(entry.node)}`);
       return [];
     }
@@ -233,6 +239,7 @@ class Inheritance {
           const text = withExtension(`${group.replace(/^\//, "")}/${node.value}`);
           return [{ kind: "file", text, at: node.at, key }];
         }
+        this.problems.incomplete = true;
         this.problems.add(keyAt, key, `expected {group: name}, found {${group}: …}`);
         return [];
       });

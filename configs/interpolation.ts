@@ -85,7 +85,8 @@ const MAX_EXPRESSIONS = 10_000;
 
 class Interpolation {
   #expressions = 0;
-  readonly #open: string[] = [];
+  /** The keys being resolved, from the outermost one on. */
+  #open: readonly string[] = [];
 
   constructor(
     readonly root: MapNode,
@@ -110,7 +111,7 @@ class Interpolation {
   }
 
   #text(node: ScalarNode, text: string, key: string): ConfigNode {
-    if (!text.includes("${")) return node;
+    if (!text.includes("${")) return { ...node, value: text };
     const fail = (why: string): ScalarNode => {
       this.problems.add(node.at, key, why);
       return { kind: "scalar", value: null, at: node.at };
@@ -175,22 +176,34 @@ class Interpolation {
   }
 
   #key(written: string, key: string): ConfigNode | string {
-    if (this.#open.includes(written) || written === key) {
-      return `\${${written}} leads back to itself: ${[...this.#open, written].join(" → ")}`;
-    }
     const known = keyBeginning(written);
-    const path = known === null ? written.split(".") : [...known.path.split("."), ...known.rest];
-    const node = nodeAt(this.root, path) ??
-      (known !== null && known.rest.length === 0 ? defaultNode(known.path) : undefined);
-    if (node === undefined) {
-      return known === null
-        ? `\${${written}} names no key${didYouMean(written, KEYS.keys())}`
-        : `\${${written}} has no value`;
+    const parts = known === null ? written.split(".") : [...known.path.split("."), ...known.rest];
+    const path = parts.join(".");
+    const before = this.#open;
+    const chain = before.length === 0 ? [key] : before;
+    if (chain.includes(path)) {
+      return `\${${written}} leads back to itself: ${[...chain, path].join(" → ")}`;
     }
-    this.#open.push(written);
-    const value = this.resolve(node, path.join("."));
-    this.#open.pop();
-    return value;
+    this.#open = [...chain, path];
+    const value = this.#walk(parts);
+    this.#open = before;
+    if (value !== undefined) return value;
+    const byDefault = known?.rest.length === 0 ? defaultNode(known.path) : undefined;
+    if (byDefault !== undefined) return byDefault;
+    return known === null
+      ? `\${${written}} names no key${didYouMean(written, KEYS.keys())}`
+      : `\${${written}} has no value`;
+  }
+
+  /** The resolved value at a path; what lies on the way may itself be a `${…}`. */
+  #walk(parts: readonly string[]): ConfigNode | undefined {
+    let node: ConfigNode | undefined = this.root;
+    for (const [i, part] of parts.entries()) {
+      if (node.kind === "scalar") node = this.resolve(node, parts.slice(0, i).join("."));
+      node = nodeAt(node, [part]);
+      if (node === undefined) return undefined;
+    }
+    return this.resolve(node, parts.join("."));
   }
 }
 

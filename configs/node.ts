@@ -128,8 +128,8 @@ interface Problem {
 export class Problems {
   readonly notes: string[] = [];
   readonly #list: Problem[] = [];
-  /** True once a key was not understood: then nothing can be said about missing ones. */
-  unknownKeys = false;
+  /** True once a key or a file was not understood: then nothing can be said about missing keys. */
+  incomplete = false;
 
   /** `key` is the dotted key as written, or "" for the file as a whole. */
   add(at: Position, key: string, text: string): void {

@@ -124,15 +124,14 @@ function parseTree(text: string, source: Source, problems: Problems): ConfigNode
     });
     documents = Array.isArray(parsed) ? parsed : [];
   } catch (error) {
-    // The parser recurses: a text of ten thousand brackets overflows its stack.
-    const why = error instanceof RangeError ? "nested too deeply" : (error as Error).message;
+    const why = faultText((error as Error).message);
     problems.add({ source, line: 1, column: 1 }, "", `can not be read as YAML: ${why}`);
     return null;
   }
   const before = problems.count;
   for (const document of documents) {
     for (const fault of [...document.errors, ...document.warnings]) {
-      problems.add(at(fault.pos[0]), "", firstLine(fault.message));
+      problems.add(at(fault.pos[0]), "", faultText(fault.message));
     }
   }
   if (documents.length > 1) {
@@ -147,8 +146,9 @@ function parseTree(text: string, source: Source, problems: Problems): ConfigNode
   return problems.count > before ? null : node;
 }
 
-function firstLine(message: string): string {
-  return message.split("\n")[0]!;
+/** The parser recurses: a text of ten thousand brackets overflows its stack. */
+function faultText(message: string): string {
+  return /call stack/.test(message) ? "nested too deeply" : message.split("\n")[0]!;
 }
 
 class Converter {

@@ -1,0 +1,318 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { RgxError } from "../core/errors.ts";
+import { RandomStream } from "../core/philox.ts";
+import { EMBEDDED, experimentNames } from "./embedded.ts";
+import { FOREIGN_KEYS } from "./foreign_keys.ts";
+import { loadConfig } from "./load.ts";
+import { KEYS } from "./names.ts";
+import { renderOrigins } from "./show.ts";
+import { errorsOf, load, MINIMAL, withFiles } from "./test_support.ts";
+
+const QWEN = `model:
+  name: "Qwen/Qwen2.5-7B-Instruct"
+
+lora:
+  r: 64
+  lora_alpha: 16
+  target_modules:
+    - q_proj
+    - v_proj
+    - k_proj
+    - o_proj
+  lora_dropout: 0.05
+  bias: "none"
+  task_type: "CAUSAL_LM"
+`;
+
+Deno.test("a project in the nested style of the field loads as meant", async () => {
+  const files = {
+    "configs/base.yaml": "training: {per_device_train_batch_size: 8, learning_rate: 1.0e-5}\n",
+    "configs/models/qwen-7b.yaml": QWEN,
+    "configs/tasks/leg_counting.yaml": 'data:\n  task_name: "leg_counting"  # any task\n' +
+      "  num_examples: 2048\n  seed: 42\n  add_instructions: true  # XML\n\n" +
+      'rewards:\n  - name: "correctness"\n    weight: 1.0\n',
+    "configs/experiments/x.yaml": `_base_:
+  - ../base.yaml
+  - ../models/qwen-7b.yaml
+  - ../tasks/leg_counting.yaml
+
+training:
+  output_dir: "./experiments/x"
+  num_epochs: 3
+  learning_rate: 2.0e-6
+  generation_config: {num_return_sequences: 8}
+
+logging:
+  run_name: "x"
+  wandb_project: "reasoning-gym"
+`,
+  };
+  await withFiles(files, async (cwd) => {
+    const { config, notes, origins } = await loadConfig("configs/experiments/x.yaml", { cwd });
+    assert.equal(config.model.model_name_or_path, "Qwen/Qwen2.5-7B-Instruct");
+    assert.deepEqual(config.lora, {
+      r: 64,
+      lora_alpha: 16,
+      lora_dropout: 0.05,
+      target_modules: ["q_proj", "v_proj", "k_proj", "o_proj"],
+      use_rslora: false,
+    });
+    assert.equal(config.data.task_name, "leg_counting");
+    assert.equal(config.data.num_examples, 2048);
+    assert.equal(config.data.seed, 42);
+    assert.equal(config.data.add_instructions, true);
+    assert.deepEqual(config.rewards.map(({ name, weight }) => ({ name, weight })), [
+      { name: "correctness", weight: 1 },
+    ]);
+    assert.equal(config.training.output_dir, "./experiments/x");
+    assert.equal(config.training.num_train_epochs, 3);
+    assert.equal(config.training.learning_rate, 2e-6);
+    assert.equal(config.training.num_generations, 8);
+    assert.equal(config.logging.run_name, "x");
+    assert.equal(config.logging.project, "reasoning-gym");
+    assert.deepEqual(notes.map((note) => note.split(": ")[1]), [
+      "logging.wandb_project",
+      "lora.lora_dropout",
+    ]);
+    assert.equal(origins.get("lora.r"), "configs/models/qwen-7b.yaml:5");
+    assert.equal(origins.get("training.num_generations"), "configs/experiments/x.yaml:10");
+  });
+});
+
+Deno.test("the documented experiment runs from its one new file, with the embedded bases", async () => {
+  const files = {
+    "configs/tasks/your_task.yaml": 'data:\n  task_name: "tower_of_hanoi"\n  num_examples: 2048\n' +
+      '  seed: 42\n  add_instructions: true\n\nrewards:\n  - name: "correctness"\n    weight: 0.8\n' +
+      '  - name: "brevity"\n    weight: 0.2\n',
+    "configs/experiments/your_experiment.yaml": "_base_:\n  - ../base.yaml\n" +
+      "  - ../models/qwen-7b.yaml\n  - ../tasks/your_task.yaml\n\ntraining:\n" +
+      '  output_dir: "./experiments/your_experiment"\n  num_epochs: 3\n  learning_rate: 2.0e-6\n\n' +
+      'logging:\n  run_name: "your_experiment"\n  wandb_project: "reasoning-gym"\n',
+  };
+  await withFiles(files, async (cwd) => {
+    const { config } = await loadConfig("configs/experiments/your_experiment.yaml", { cwd });
+    assert.equal(config.data.task_name, "tower_of_hanoi");
+    assert.equal(config.lora?.r, 64);
+    assert.deepEqual(config.rewards.map(({ weight }) => weight), [0.8, 0.2]);
+    assert.equal(config.training.num_train_epochs, 3);
+  });
+});
+
+Deno.test("flat, in sections and dotted, a configuration is the same", async () => {
+  const flat = "model_name_or_path: m\ntask_name: chain_sum\nrewards: [correctness]\nlr: 1e-3\n" +
+    "lora_r: 4\nlora_alpha: 8\nseed: 3\nmax_new_tokens: 20\nnum_return_sequences: 4\n";
+  const nested = "model: {name: m}\ndata: {task: chain_sum}\nrewards: [{name: correctness}]\n" +
+    "lora: {rank: 4, alpha: 8}\ntraining:\n  lr: 0.001\n  seed: 3\n" +
+    "  generation_config: {max_new_tokens: 20, num_return_sequences: 4}\n";
+  const dotted = "model.name: m\ndata.task_name: chain_sum\nrewards: correctness\n" +
+    "training.learning_rate: 1.0e-3\nlora.r: 4\nlora.lora_alpha: 8\ntraining.seed: 3\n" +
+    "generation.max_new_tokens: 20\ngeneration.num_generations: 4\n";
+  const [a, b, c] = await Promise.all([flat, nested, dotted].map((yaml) => load(yaml)));
+  assert.deepEqual(b!.config, a!.config);
+  assert.deepEqual(c!.config, a!.config);
+  assert.equal(a!.config.training.max_completion_length, 20);
+  assert.equal(a!.config.data.seed, 42);
+});
+
+Deno.test("JSON is a configuration too", async () => {
+  await withFiles({
+    "c.json": '{"model": "m", "task": "chain_sum", "rewards": ["correctness"], "lr": 1e-6}',
+  }, async (cwd) => {
+    const { config } = await loadConfig("c.json", { cwd });
+    assert.equal(config.training.learning_rate, 1e-6);
+    assert.equal(config.logging.run_name, "c");
+  });
+});
+
+Deno.test("all embedded experiments load, and every task file names a task of its own name", async () => {
+  for (const name of experimentNames()) {
+    const { config } = await loadConfig(name);
+    assert.equal(config.logging.run_name, name);
+    assert.equal(config.training.output_dir, `./experiments/${name}`);
+  }
+  for (const path of EMBEDDED.keys()) {
+    if (!path.startsWith("tasks/")) continue;
+    const { config } = await load(`_base_: [base, rgx:${path}]\nmodel: m\n`);
+    assert.equal(`tasks/${config.data.task_name}.yaml`, path);
+  }
+});
+
+Deno.test("the quickstart is a tiny model on problems of a known tokenizer", async () => {
+  const { config, notes } = await loadConfig("quickstart");
+  assert.deepEqual(notes, []);
+  assert.equal(config.model.init?.hidden_size, 96);
+  assert.equal(config.lora, null);
+  assert.equal(config.eval.num_examples, 500);
+  assert.deepEqual(config.rewards, [{ name: "correctness", weight: 1, params: { binary: true } }]);
+});
+
+Deno.test("a total length leaves its rest to the prompt", async () => {
+  const yaml = MINIMAL + "model.max_seq_length: 2048\nmax_completion_length: 1024\n";
+  const { config, origins } = await load(yaml);
+  assert.equal(config.training.max_prompt_length, 1024);
+  assert.equal(origins.get("training.max_prompt_length"), "f.yaml:4");
+  const both = await load(yaml + "max_prompt_length: 7\n");
+  assert.equal(both.config.training.max_prompt_length, 7);
+});
+
+Deno.test("TRL's reward lists are the rewards", async () => {
+  const yaml =
+    "model: m\ntask: chain_sum\nreward_funcs: [accuracy, format]\nreward_weights: [2, 3]\n";
+  const { config, origins } = await load(yaml);
+  assert.deepEqual(config.rewards.map(({ name, weight }) => [name, weight]), [
+    ["correctness", 2],
+    ["format_answer", 3],
+  ]);
+  assert.equal(origins.get("rewards.1.weight"), "f.yaml:4");
+  assert.equal(origins.get("rewards.1.name"), "f.yaml:3");
+});
+
+Deno.test("keys of other trainers at their neutral value are silent, without effect a note", async () => {
+  const silent = "use_vllm: false\neval_strategy: 'no'\nnum_iterations: 1\nreport_to: none\n" +
+    "optim: adamw_torch\nload_in_4bit: false\ncurriculum: {enabled: false, last_k: 20}\n" +
+    "scale_rewards: true\nquantization: {load_in_8bit: false}\ndelta: null\n";
+  assert.deepEqual((await load(MINIMAL + silent)).notes, []);
+  const noted = "bf16: true\ntraining: {gradient_checkpointing: true}\noptim: paged_adamw_8bit\n" +
+    "torch_dtype: bfloat16\n";
+  assert.deepEqual((await load(MINIMAL + noted)).notes, [
+    "f.yaml:4:1: bf16: accepted, has no effect in rgx",
+    "f.yaml:5:12: training.gradient_checkpointing: accepted, has no effect in rgx",
+    "f.yaml:6:1: optim: accepted, has no effect in rgx; AdamW with f32 state is the one optimizer",
+    "f.yaml:7:1: torch_dtype: accepted, has no effect in rgx; weights are kept as they are stored, " +
+    "sums are f32",
+  ]);
+});
+
+Deno.test("use_peft switches the adapter off, a lora section on", async () => {
+  assert.equal((await load(MINIMAL + "lora: {r: 4}\nuse_peft: false\n")).config.lora, null);
+  assert.equal((await load(MINIMAL + "use_peft: true\n")).config.lora?.r, 16);
+  assert.equal((await load(MINIMAL + "lora: {}\n")).config.lora?.lora_alpha, 32);
+  assert.equal((await load(MINIMAL + "lora:\n")).config.lora, null);
+  assert.equal((await load(MINIMAL)).config.lora, null);
+});
+
+Deno.test("sft with no steps does not take place", async () => {
+  assert.equal((await load(MINIMAL + "sft: {max_steps: 0}\n")).config.sft, null);
+  assert.equal((await load(MINIMAL + "sft: {steps: 5}\n")).config.sft?.max_steps, 5);
+});
+
+Deno.test("a run name becomes a folder name without odd characters", async () => {
+  const { config } = await load(MINIMAL + "run_name: 'Größe 1/2'\n");
+  assert.equal(config.logging.run_name, "Größe 1/2");
+  assert.equal(config.training.output_dir, "./experiments/Gr__e_1_2");
+});
+
+Deno.test("a configuration outside the working directory may name files beside itself", async () => {
+  const yaml = "model: weights\nrewards: [correctness]\ndataset_name: p.jsonl\n";
+  const files = { "there/f.yaml": yaml, "there/p.jsonl": "", "there/weights/config.json": "{}" };
+  await withFiles({ ...files, "here/x": "" }, async (folder) => {
+    const outside = await loadConfig("../there/f.yaml", { cwd: join(folder, "here") });
+    assert.equal(outside.config.data.dataset_name, join(folder, "there/p.jsonl"));
+    assert.equal(outside.config.model.model_name_or_path, join(folder, "there/weights"));
+    await assert.rejects(loadConfig("there/f.yaml", { cwd: folder }), /no such file: p\.jsonl/);
+  });
+});
+
+Deno.test("the written configuration loads to the same run", async () => {
+  const random = new RandomStream(11, 0, 0, 0);
+  const some: Record<string, string[]> = {
+    "training.learning_rate": ["1e-6", "0.5", "0"],
+    "training.max_steps": ["-1", "7"],
+    "training.warmup_ratio": ["0.1"],
+    "training.min_p": ["null", "0.05"],
+    "training.epsilon_high": ["0.28"],
+    "data.system_prompt": ["null", "'a: b # c'", "'line\n\n  two ${oc.env:V} \\${x}'", "'null'"],
+    "data.task_config": ["{}", "{min_terms: 3, allow_negation: true}"],
+    "lora": ["null", "{}", "{r: 3, target_modules: all-linear, use_rslora: true}"],
+    "sft": ["null", "{max_steps: 3, lr_scheduler_type: cosine}"],
+    "eval": ["{num_examples: 3, temperature: 0}"],
+    "rewards": ["brevity", "[correctness, {name: format, weight: -0.5}]"],
+    "logging.run_name": ["'{{ fileBasenameNoExtension }}-1'", "'007'", "' x '"],
+    "model.max_seq_length": ["900"],
+  };
+  for (let i = 0; i < 60; i++) {
+    const overrides = Object.entries(some).filter(() => random.chance(0.5)).map(([key, values]) =>
+      `++${key}=${values[random.below(values.length)]}`
+    );
+    const env = { V: "value" };
+    const first = await load(MINIMAL, { overrides, env });
+    const again = await load(first.yaml, { env: {} });
+    assert.deepEqual(again.config, first.config, overrides.join("\n"));
+    assert.deepEqual((await load(again.yaml)).yaml, again.yaml);
+  }
+  const quickstart = await loadConfig("quickstart");
+  assert.deepEqual((await load(quickstart.yaml)).config, quickstart.config);
+});
+
+Deno.test("config show has one line a key with value and origin", async () => {
+  const loaded = await load(MINIMAL + "data: {task_config: {min_terms: 3}}\n", {
+    overrides: ["beta=0.5", "system_prompt=two\nlines ${oc.env:A_TOKEN}"],
+    env: { A_TOKEN: "hush" },
+  });
+  const lines = renderOrigins(loaded).split("\n").map((line) => line.replace(/ {2,}/, " "));
+  assert.ok(lines.includes("model.model_name_or_path: m # f.yaml:1"), lines.join("\n"));
+  assert.ok(lines.includes("data.task_config.min_terms: 3 # f.yaml:4"));
+  assert.ok(lines.includes("training.beta: 0.5 # command line"));
+  assert.ok(lines.includes("training.adam_epsilon: 1e-8 # default"));
+  assert.ok(lines.includes("lora: null # default"));
+  assert.ok(lines.includes("rewards.0.name: correctness # f.yaml:3"));
+  assert.ok(!lines.join().includes("hush"));
+});
+
+Deno.test("every key is either rgx's own or another trainer's, never both", () => {
+  for (const path of KEYS.keys()) assert.ok(!FOREIGN_KEYS.has(path), path);
+  for (const [path, spec] of KEYS) assert.ok(spec.doc.length > 3, path);
+});
+
+Deno.test("whatever a file holds, loading it ends with a configuration or an error of usage", async () => {
+  const random = new RandomStream(3, 0, 0, 0);
+  const names = [...KEYS.keys()].flatMap((path) => [path, path.split(".").at(-1)!]);
+  names.push(...FOREIGN_KEYS.keys(), "model", "lora", "training", "data", "_base_", "defaults");
+  names.push("env", "_delete_", "rewards", "x", "<<", "__proto__", "constructor", "name", "0", "");
+  const scalars = ["1", "-1", "1e400", ".nan", "true", "null", "x", "''", "${a}", "${beta}", "${"];
+  scalars.push("${oc.env:X}", "base", "./f.yaml", "chain_sum", "correctness", "9007199254740993");
+  const pick = (list: readonly string[]) => list[random.below(list.length)]!;
+  const value = (depth: number): string => {
+    const kind = random.below(depth > 0 ? 5 : 3);
+    if (kind < 3) {
+      return pick(scalars).startsWith("$") ? `"${pick(scalars)}"` : `'${pick(scalars)}'`;
+    }
+    const items = Array.from(
+      { length: random.below(4) },
+      () => kind === 3 ? value(depth - 1) : `${JSON.stringify(pick(names))}: ${value(depth - 1)}`,
+    );
+    return kind === 3 ? `[${items.join(", ")}]` : `{${items.join(", ")}}`;
+  };
+  const plain = () => random.chance(0.5) ? pick(scalars) : value(3);
+  await withFiles({ "x": "" }, async (cwd) => {
+    for (let i = 0; i < 1500; i++) {
+      const lines = Array.from(
+        { length: random.below(8) },
+        () => `${pick(names) || "k"}: ${plain()}`,
+      );
+      const text = random.chance(0.2)
+        ? Array.from({ length: 30 }, () => pick([..."{}[]:,-&*!|>'\"%@`# \n\tab1$"])).join("")
+        : lines.join("\n");
+      await Deno.writeTextFile(join(cwd, "f.yaml"), text);
+      const overrides = random.chance(0.5)
+        ? [`${pick(["", "+", "++"])}${pick(names)}=${plain()}`]
+        : [];
+      if (random.chance(0.2)) overrides.push(`~${pick(names) || "k"}`);
+      try {
+        await loadConfig("f.yaml", { cwd, overrides, env: { RGX_BETA: pick(scalars) } });
+      } catch (error) {
+        if (error instanceof RgxError && error.exitCode === 2) continue;
+        throw new Error(`${text}\n${overrides.join(" ")}`, { cause: error });
+      }
+    }
+  });
+});
+
+Deno.test("an error in an override does not hide those of the file", async () => {
+  const lines = await errorsOf(MINIMAL + "bta: 1\n", { overrides: ["epsiln=1"] });
+  assert.deepEqual(lines, [
+    "f.yaml:4:1: bta: unknown key, did you mean beta?",
+    "command line: epsiln: unknown key, did you mean epsilon?",
+  ]);
+});

@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { UsageError } from "../core/errors.ts";
+import type { RunConfig } from "./run_config.ts";
+import { parseOverrides } from "./overrides.ts";
+import { errorsOf, load, MINIMAL } from "./test_support.ts";
+
+async function withArgs(...overrides: string[]): Promise<RunConfig> {
+  return (await load(MINIMAL, { overrides })).config;
+}
+
+Deno.test("every spelling on the command line sets the same key", async () => {
+  const spellings: string[][] = [
+    ["training.learning_rate=0.5"],
+    ["learning_rate=0.5"],
+    ["lr=0.5"],
+    ["++training.lr=0.5"],
+    ["+lr=0.5"],
+    ["--learning-rate", "0.5"],
+    ["--learning_rate", "0.5"],
+    ["--learning-rate=0.5"],
+    ["--training.learning-rate", "0.5"],
+    ["training={lr: 0.5}"],
+    ["lr=1e-9", "--lr", "5e-1"],
+  ];
+  for (const spelling of spellings) {
+    assert.equal((await withArgs(...spelling)).training.learning_rate, 0.5, spelling.join(" "));
+  }
+});
+
+Deno.test("flags without a value are true, with no- false", async () => {
+  assert.equal((await withArgs("--no-shuffle-dataset")).training.shuffle_dataset, false);
+  assert.equal((await withArgs("--shuffle-dataset")).training.shuffle_dataset, true);
+  assert.equal((await withArgs("--shuffle-dataset", "false")).training.shuffle_dataset, false);
+  assert.equal((await withArgs("--shuffle-dataset=false")).training.shuffle_dataset, false);
+  assert.equal((await withArgs("--no-add-instructions", "beta=0.1")).training.beta, 0.1);
+});
+
+Deno.test("the flags of the GSM8K recipe are aliases", async () => {
+  const config = await withArgs(
+    ...["--model-name", "other", "--max-steps", "-1", "--batch-size", "2"],
+    ...["--gradient-accumulation-steps", "8", "--output-dir", "out", "--no-trackio"],
+    ...["--project-name", "p", "eval.num_examples=5", "--skip-evaluation"],
+  );
+  assert.equal(config.model.model_name_or_path, "other");
+  assert.equal(config.training.max_steps, -1);
+  assert.equal(config.training.per_device_train_batch_size, 2);
+  assert.equal(config.training.gradient_accumulation_steps, 8);
+  assert.equal(config.training.output_dir, "out");
+  assert.equal(config.logging.project, "p");
+  assert.equal(config.eval.num_examples, 0);
+});
+
+Deno.test("values are YAML scalars or flow collections; text keys take any text", async () => {
+  const config = await withArgs(
+    "lora={r: 4, target_modules: [k_proj]}",
+    "rewards=[correctness, {name: brevity, weight: 0.5}]",
+    "system_prompt=Answer: be brief, 1,2",
+    "--run-name",
+    "123",
+    "save_total_limit=null",
+    'project="quoted"',
+  );
+  assert.deepEqual(config.lora?.target_modules, ["k_proj"]);
+  assert.equal(config.rewards[1]?.weight, 0.5);
+  assert.equal(config.data.system_prompt, "Answer: be brief, 1,2");
+  assert.equal(config.logging.run_name, "123");
+  assert.equal(config.training.output_dir, "./experiments/123");
+  assert.equal(config.logging.project, "quoted");
+});
+
+Deno.test("items of lists and parameters of tasks and rewards are reached by their path", async () => {
+  const config = await withArgs(
+    "rewards=[{name: correctness}, brevity]",
+    "rewards.0.weight=0.25",
+    "+rewards.0.binary=true",
+    "rewards.1=format_answer",
+    "+rewards.2=brevity",
+    "data.task_config.min_terms=3",
+    "task_config.max_terms=3",
+  );
+  assert.deepEqual(config.rewards.map(({ name, weight }) => [name, weight]), [
+    ["correctness", 0.25],
+    ["format_answer", 1],
+    ["brevity", 1],
+  ]);
+  assert.equal(config.rewards[0]?.params.binary, true);
+  assert.deepEqual(config.data.task_config, { min_terms: 3, max_terms: 3 });
+});
+
+Deno.test("a deleted key has its default again, a deleted section is not there", async () => {
+  const yaml = MINIMAL + "lr: 0.5\nlora: {r: 4}\n";
+  const rewards = "rewards=[correctness, brevity]";
+  const { config } = await load(yaml, { overrides: ["~lr", "~lora", rewards, "~rewards.0"] });
+  assert.equal(config.training.learning_rate, 1e-6);
+  assert.equal(config.lora, null);
+  assert.deepEqual(config.rewards.map(({ name }) => name), ["brevity"]);
+  assert.deepEqual(await errorsOf(yaml, { overrides: ["~trainig.learning_rate"] }), [
+    "command line: ~trainig.learning_rate: nothing to delete, the key is not set, " +
+    "did you mean training.learning_rate?",
+  ]);
+});
+
+const REFUSED: [string[], RegExp][] = [
+  [
+    ["lr=1,2,3"],
+    /^command line: training\.learning_rate: expected a number ≥ 0, found text "1,2,3"; a run has one value, sweeps over several are not supported$/,
+  ],
+  [
+    ["training.learnig_rate=1"],
+    /^command line: training\.learnig_rate: unknown key, did you mean learning_rate\?$/,
+  ],
+  [
+    ["+rewards=[brevity]"],
+    /^command line: rewards: is set already \(f\.yaml:3:10\); write rewards=… or \+\+rewards=…$/,
+  ],
+  [
+    ["rewards.5=brevity"],
+    /^command line: rewards\.5: there is no item 5: the list has items 0 to 0$/,
+  ],
+  [
+    ["rewards.0.weight=1"],
+    /^command line: rewards\.0\.weight: there is no weight in text "correctness"$/,
+  ],
+  [["lr=[1, 2"], /^command line: lr: can not read the value \[1, 2: Flow/],
+  [["use_vllm=true"], /^command line: use_vllm: not supported yet by this version/],
+  [["--use-vllm"], /^command line: use_vllm: not supported yet by this version/],
+  [["data.learning_rate=1"], /^command line: data\.learning_rate: wrong section/],
+  [["model.nam=x"], /^command line: model\.nam: unknown key, did you mean name\?$/],
+  [
+    ["data.task_config.min_trms=1"],
+    /^command line: data\.task_config\.min_trms: unknown field of task chain_sum/,
+  ],
+];
+
+for (const [overrides, expected] of REFUSED) {
+  Deno.test(`refused: ${overrides.join(" ")}`, async () => {
+    assert.match((await errorsOf(MINIMAL, { overrides })).join("\n"), expected);
+  });
+}
+
+Deno.test("an argument that is no override is refused", () => {
+  const refused = (args: string[], message: string) =>
+    assert.throws(() => parseOverrides(args), (error) => {
+      assert.ok(error instanceof UsageError);
+      assert.equal(error.message, message);
+      return true;
+    });
+  refused(["hello"], '"hello" is no override');
+  refused(["=1"], '"=1" is no override');
+  refused(["--learnin-rate", "1"], "--learnin-rate: unknown option, did you mean learning_rate?");
+  refused(["--zzzzz"], "--zzzzz: unknown option");
+  refused(["--lr"], "--lr: expected a value");
+  refused(["--lr", "--beta", "1"], "--lr: expected a value");
+  refused(["--"], "--: expected --key value");
+});
+
+Deno.test("environment variables stand between the file and the command line", async () => {
+  const env = {
+    RGX_LEARNING_RATE: "0.25",
+    RGX_DATA__SEED: "9",
+    RGX_BETA: "0.5",
+    RGX_DEBUG: "1",
+    RGX_NUM_THREADS: "2",
+    RGX_SOMETHING_ELSE: "x",
+    RGX_NUM_GENERATION: "4",
+  };
+  const loaded = await load(MINIMAL + "lr: 0.1\n", { env, overrides: ["beta=0.75"] });
+  assert.equal(loaded.config.training.learning_rate, 0.25);
+  assert.equal(loaded.config.data.seed, 9);
+  assert.equal(loaded.config.training.seed, 42);
+  assert.equal(loaded.config.training.beta, 0.75);
+  assert.equal(loaded.origins.get("training.learning_rate"), "RGX_LEARNING_RATE");
+  assert.equal(loaded.origins.get("training.beta"), "command line");
+  assert.deepEqual(loaded.notes, [
+    "RGX_NUM_GENERATION: num_generation: unknown key, ignored, did you mean num_generations?",
+  ]);
+  assert.deepEqual(await errorsOf(MINIMAL, { env: { RGX_BETA: "x" } }), [
+    'RGX_BETA: training.beta: expected a number ≥ 0, found text "x"',
+  ]);
+});

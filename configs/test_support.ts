@@ -1,0 +1,53 @@
+/** What the tests of this room share: files in a temporary folder, loaded as a user would. */
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { RgxError } from "../core/errors.ts";
+import { loadConfig, type LoadedConfig, type LoadOptions } from "./load.ts";
+
+/** The smallest configuration that is complete; six keys fewer than any run would have. */
+export const MINIMAL = "model: m\ntask: chain_sum\nrewards: [correctness]\n";
+
+/** Calls `use` with a folder that holds these files; the folder vanishes afterwards. */
+export async function withFiles<T>(
+  files: Readonly<Record<string, string | Uint8Array>>,
+  use: (folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "rgx-config-"));
+  try {
+    for (const [name, content] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, name)), { recursive: true });
+      await writeFile(join(folder, name), content);
+    }
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** Loads the text as the file f.yaml, with further files beside it. */
+export async function load(
+  yaml: string | Uint8Array,
+  options: LoadOptions = {},
+  files: Readonly<Record<string, string>> = {},
+): Promise<LoadedConfig> {
+  return await withFiles(
+    { ...files, "f.yaml": yaml },
+    (cwd) => loadConfig("f.yaml", { cwd, ...options }),
+  );
+}
+
+/** The lines of the error that loading the text ends with; empty when it loads. */
+export async function errorsOf(
+  yaml: string | Uint8Array,
+  options: LoadOptions = {},
+  files: Readonly<Record<string, string>> = {},
+): Promise<string[]> {
+  try {
+    await load(yaml, options, files);
+    return [];
+  } catch (error) {
+    if (!(error instanceof RgxError) || error.exitCode !== 2) throw error;
+    return error.message.split("\n");
+  }
+}
