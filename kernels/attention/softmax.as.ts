@@ -1,59 +1,67 @@
 // Online softmax (Milakov & Gimelshein 2018) over one tile of keys, shared by `attention` and
-// `attention_decode`. State of a block of up to TILE queries, in scratch: Q transposed and already scaled,
-// the running maximum m, the running sum l, and the unnormalised output O in panels.
+// `attention_decode`. The scores lie key by key, [TILE keys][TILE queries], so that maxima, exponentials
+// and sums run across queries in lanes: nothing is summed inside a vector and no query needs a scalar.
+// State of a block of up to TILE queries, in scratch: Q transposed and already scaled, the running maximum
+// m, the running sum l, and the unnormalised output O in panels.
 import { exp_f32x4 } from "../wasm/math.as";
-import { PANEL_BYTES, TILE, tile_rows, tile_scores } from "./tile.as";
-import { pack_rows, pack_transposed } from "./pack.as";
+import { PANEL_BYTES, SCORE_BYTES, TILE, TILE_BYTES, tile_columns, tile_scores } from "./tile.as";
+import { pack_rows, pack_transposed, tile_element, unpack_row } from "./pack.as";
 
-/** A score that no query reaches: its exponential is 0, and differences of two of them are numbers. */
+/** Score of a key that a query does not reach; its exponential is 0. */
 const MASKED: f32 = -1e30;
 
-/** Floats from the start of scratch: S [6][TILE] + 4, m and l [TILE] each, then Qᵀ, Kᵀ, V, O. */
-// @ts-ignore: decorator of AssemblyScript
-@inline
-function at(scratch: usize, floats: i32): usize {
-  return scratch + ((floats as usize) << 2);
-}
+/** Queries whose scores, maxima and products are done in one go: a common multiple of 6 and 16. */
+const STRIP: i32 = 48;
+
+/** Floats of m and of l: the last vectors of a block may reach 15 queries too far. */
+const STATE: i32 = TILE + 16;
+
+// Scratch: S, m, l, 16 factors, then Qᵀ, Kᵀ, V, O (tiles of TILE × headDim padded to 16).
 // @ts-ignore: decorator of AssemblyScript
 @inline
 export function maxima(scratch: usize): usize {
-  return at(scratch, 6 * TILE);
+  return scratch + SCORE_BYTES + 64;
 }
 // @ts-ignore: decorator of AssemblyScript
 @inline
 export function sums(scratch: usize): usize {
-  return at(scratch, 7 * TILE);
+  return maxima(scratch) + STATE * 4;
+}
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function factors(scratch: usize): usize {
+  return sums(scratch) + STATE * 4;
 }
 // @ts-ignore: decorator of AssemblyScript
 @inline
 export function queries(scratch: usize): usize {
-  return at(scratch, 8 * TILE);
+  return factors(scratch) + 64;
 }
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function keys(scratch: usize, padded: i32): usize {
-  return at(scratch, (8 + padded) * TILE);
+  return queries(scratch) + (padded as usize) * TILE_BYTES;
 }
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function values(scratch: usize, padded: i32): usize {
-  return at(scratch, (8 + 2 * padded) * TILE);
+  return keys(scratch, padded) + (padded as usize) * TILE_BYTES;
 }
 // @ts-ignore: decorator of AssemblyScript
 @inline
 export function outputs(scratch: usize, padded: i32): usize {
-  return at(scratch, (8 + 3 * padded) * TILE);
+  return values(scratch, padded) + (padded as usize) * TILE_BYTES;
 }
 
-/** Nothing attended yet: m = −1e30, l = 0, O = 0. */
+/** Nothing attended yet. */
 export function softmax_begin(scratch: usize, headDim: i32): void {
   const padded = (headDim + 15) & ~15;
   const m = maxima(scratch), l = sums(scratch);
-  for (let i = 0; i < TILE; i++) {
-    store<f32>(m + ((i as usize) << 2), MASKED);
-    store<f32>(l + ((i as usize) << 2), 0);
+  for (let at: usize = 0; at < ((STATE * 4) as usize); at += 16) {
+    v128.store(m + at, f32x4.splat(MASKED));
+    v128.store(l + at, f32x4.splat(0));
   }
-  memory.fill(outputs(scratch, padded), 0, (padded * TILE * 4) as usize);
+  memory.fill(outputs(scratch, padded), 0, (padded as usize) * TILE_BYTES);
 }
 
 /** Brings `count` ≤ TILE keys and values, rows `stride` bytes apart, into scratch. */
@@ -71,13 +79,13 @@ export function softmax_keys(
 }
 
 /**
- * Queries [from, to) of the block attend to the keys brought by `softmax_keys`: query i to the first
- * `visible` of them, or with `causal` to the first min(visible, i / group + 1 − shift).
+ * Queries [from, to) of the block attend to the first `count` keys brought by `softmax_keys`: to all of
+ * them, or with `causal` query i to the first i / group + 1 − shift.
  */
 export function softmax_attend(
   from: i32,
   to: i32,
-  visible: i32,
+  count: i32,
   causal: bool,
   group: i32,
   shift: i32,
@@ -85,95 +93,174 @@ export function softmax_attend(
   scratch: usize,
 ): void {
   const padded = (headDim + 15) & ~15;
-  const q = queries(scratch), k = keys(scratch, padded), v = values(scratch, padded);
-  const o = outputs(scratch, padded);
-  for (let i = from; i < to; i += 6) {
-    const count = min(to - i, 6);
-    const reach = causal ? min(visible, (i + count - 1) / group + 1 - shift) : visible;
-    const columns = (reach + 15) & ~15;
-    for (let j = 0; j < columns; j += 16) {
-      const offset = (j as usize) << 2;
-      tile_scores(q + ((i as usize) << 2), k + offset, scratch + offset, headDim);
+  for (let first = from; first < to; first += STRIP) {
+    const last = min(first + STRIP, to);
+    let i = first;
+    for (; i < last; i += 16) {
+      const reach = causal ? min(count, (min(i + 16, last) - 1) / group + 1 - shift) : count;
+      scores(i, reach, headDim, padded, scratch);
+      if (causal) mask_before(i, reach, group, shift, scratch);
+      exponentials(i, last, reach, padded, scratch);
+      // A register tile that ends in the next vector reaches at most 5 keys further.
+      let row = scratch + ((i as usize) << 2) + (reach as usize) * TILE_BYTES;
+      for (let j = reach; j < min(reach + 5, count); j++, row += TILE_BYTES) {
+        v128.store(row, f32x4.splat(0));
+        v128.store(row, f32x4.splat(0), 16);
+        v128.store(row, f32x4.splat(0), 32);
+        v128.store(row, f32x4.splat(0), 48);
+      }
     }
-    let row = scratch;
-    for (let t = 0; t < count; t++) {
-      const own = causal ? min(visible, (i + t) / group + 1 - shift) : visible;
-      softmax_row(row, own, columns, i + t, padded, scratch);
-      row += TILE * 4;
-    }
-    for (let t = count; t < 6; t++) {
-      memory.fill(row, 0, (columns as usize) << 2);
-      row += TILE * 4;
-    }
-    for (let c = 0; c < padded; c += 16) {
-      const panel = ((c as usize) >> 4) * PANEL_BYTES;
-      tile_rows(scratch, v + panel, o + panel + ((i as usize) << 6), reach);
+    // Queries of the last register tile that no vector covered have weight 0.
+    const covered = i;
+    for (let q = first; q < last; q += 6) {
+      const reach = causal ? min(count, (min(q + 6, last) - 1) / group + 1 - shift) : count;
+      const p = scratch + ((q as usize) << 2);
+      for (let extra = covered; extra < q + 6; extra++) {
+        let at = scratch + ((extra as usize) << 2);
+        for (let j = 0; j < reach; j++, at += TILE_BYTES) store<f32>(at, 0);
+      }
+      let v = values(scratch, padded);
+      let o = outputs(scratch, padded) + ((q as usize) << 6);
+      for (let c = 0; c < padded; c += 16, v += PANEL_BYTES, o += PANEL_BYTES) {
+        tile_columns(p, v, o, reach);
+      }
     }
   }
 }
 
-/** Scores of one query → e^(S − m) with the new m; brings l and O to the new m. */
-function softmax_row(
-  row: usize,
-  visible: i32,
-  columns: i32,
-  query: i32,
-  padded: i32,
-  scratch: usize,
-): void {
-  const end = row + ((columns as usize) << 2);
-  for (let p = row + ((visible as usize) << 2); p < end; p += 4) store<f32>(p, MASKED);
-  let m0 = v128.load(row), m1 = v128.load(row, 16);
-  let m2 = v128.load(row, 32), m3 = v128.load(row, 48);
-  for (let p = row + 64; p < end; p += 64) {
-    m0 = f32x4.max(m0, v128.load(p));
-    m1 = f32x4.max(m1, v128.load(p, 16));
-    m2 = f32x4.max(m2, v128.load(p, 32));
-    m3 = f32x4.max(m3, v128.load(p, 48));
-  }
-  m0 = f32x4.max(f32x4.max(m0, m1), f32x4.max(m2, m3));
-  m0 = f32x4.max(m0, v128.shuffle<f32>(m0, m0, 2, 3, 0, 1));
-  m0 = f32x4.max(m0, v128.shuffle<f32>(m0, m0, 1, 0, 3, 2));
+/** Scores of queries [i, i + 16) with the first `reach` keys, and with what fills up a register tile. */
+function scores(i: i32, reach: i32, headDim: i32, padded: i32, scratch: usize): void {
+  const q = queries(scratch) + ((i as usize) << 2);
+  let k = keys(scratch, padded);
+  let s = scratch + ((i as usize) << 2);
+  for (let j = 0; j < reach; j += 6, k += 24, s += 6 * TILE_BYTES) tile_scores(k, q, s, headDim);
+}
 
-  const state = maxima(scratch) + ((query as usize) << 2);
-  const before = load<f32>(state);
-  const after = max(before, f32x4.extract_lane(m0, 0));
-  const m = f32x4.splat(after);
-  let l0 = f32x4.splat(0), l1 = l0, l2 = l0, l3 = l0;
-  for (let p = row; p < end; p += 64) {
-    const p0 = exp_f32x4(f32x4.sub(v128.load(p), m));
-    const p1 = exp_f32x4(f32x4.sub(v128.load(p, 16), m));
-    const p2 = exp_f32x4(f32x4.sub(v128.load(p, 32), m));
-    const p3 = exp_f32x4(f32x4.sub(v128.load(p, 48), m));
+/** Masks the keys behind each of the queries [i, i + 16): key j for queries before (j + shift)·group. */
+function mask_before(i: i32, reach: i32, group: i32, shift: i32, scratch: usize): void {
+  for (let j = max(i / group + 1 - shift, 0); j < reach; j++) {
+    const stop = min((j + shift) * group, i + 16);
+    const row = scratch + (j as usize) * TILE_BYTES;
+    for (let q = i; q < stop; q++) store<f32>(row + ((q as usize) << 2), MASKED);
+  }
+}
+
+/** Which of the queries i + first … i + first + 3 are before `last`. */
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function before(i: i32, first: i32, last: i32): v128 {
+  return i32x4.lt_s(
+    i32x4.add(i32x4.splat(i + first), i32x4(0, 1, 2, 3)),
+    i32x4.splat(last),
+  );
+}
+
+/**
+ * S → e^(S − m) with the new m for the queries [i, i + 16) before `last`, 0 for the others, whose m and l
+ * stay; brings l and O to the new m.
+ */
+function exponentials(i: i32, last: i32, reach: i32, padded: i32, scratch: usize): void {
+  const offset = (i as usize) << 2;
+  const state = maxima(scratch) + offset, sum = sums(scratch) + offset;
+  const begin = scratch + offset, end = begin + (reach as usize) * TILE_BYTES;
+  let m0 = v128.load(state), m1 = v128.load(state, 16);
+  let m2 = v128.load(state, 32), m3 = v128.load(state, 48);
+  const b0 = m0, b1 = m1, b2 = m2, b3 = m3;
+  for (let p = begin; p < end; p += TILE_BYTES) {
+    m0 = f32x4.relaxed_max(m0, v128.load(p));
+    m1 = f32x4.relaxed_max(m1, v128.load(p, 16));
+    m2 = f32x4.relaxed_max(m2, v128.load(p, 32));
+    m3 = f32x4.relaxed_max(m3, v128.load(p, 48));
+  }
+  const v0 = before(i, 0, last), v1 = before(i, 4, last);
+  const v2 = before(i, 8, last), v3 = before(i, 12, last);
+  m0 = v128.bitselect(m0, b0, v0);
+  m1 = v128.bitselect(m1, b1, v1);
+  m2 = v128.bitselect(m2, b2, v2);
+  m3 = v128.bitselect(m3, b3, v3);
+  v128.store(state, m0);
+  v128.store(state, m1, 16);
+  v128.store(state, m2, 32);
+  v128.store(state, m3, 48);
+
+  let l0 = v128.load(sum), l1 = v128.load(sum, 16);
+  let l2 = v128.load(sum, 32), l3 = v128.load(sum, 48);
+  const c0 = f32x4.sub(b0, m0), c1 = f32x4.sub(b1, m1);
+  const c2 = f32x4.sub(b2, m2), c3 = f32x4.sub(b3, m3);
+  const grown = v128.or(v128.or(c0, c1), v128.or(c2, c3));
+  const known = v128.or(v128.or(l0, l1), v128.or(l2, l3));
+  if (v128.any_true(grown) && v128.any_true(known)) {
+    const c = factors(scratch);
+    v128.store(c, exp_f32x4(c0));
+    v128.store(c, exp_f32x4(c1), 16);
+    v128.store(c, exp_f32x4(c2), 32);
+    v128.store(c, exp_f32x4(c3), 48);
+    l0 = f32x4.mul(l0, v128.load(c));
+    l1 = f32x4.mul(l1, v128.load(c, 16));
+    l2 = f32x4.mul(l2, v128.load(c, 32));
+    l3 = f32x4.mul(l3, v128.load(c, 48));
+    scale_outputs(i, min(last - i, 16), padded, scratch);
+  }
+
+  const never = f32x4.splat(-MASKED);
+  m0 = v128.bitselect(m0, never, v0);
+  m1 = v128.bitselect(m1, never, v1);
+  m2 = v128.bitselect(m2, never, v2);
+  m3 = v128.bitselect(m3, never, v3);
+  let t0 = f32x4.splat(0), t1 = t0, t2 = t0, t3 = t0;
+  for (let p = begin; p < end; p += TILE_BYTES) {
+    const p0 = exp_f32x4(f32x4.sub(v128.load(p), m0));
+    const p1 = exp_f32x4(f32x4.sub(v128.load(p, 16), m1));
+    const p2 = exp_f32x4(f32x4.sub(v128.load(p, 32), m2));
+    const p3 = exp_f32x4(f32x4.sub(v128.load(p, 48), m3));
     v128.store(p, p0);
     v128.store(p, p1, 16);
     v128.store(p, p2, 32);
     v128.store(p, p3, 48);
-    l0 = f32x4.add(l0, p0);
-    l1 = f32x4.add(l1, p1);
-    l2 = f32x4.add(l2, p2);
-    l3 = f32x4.add(l3, p3);
+    t0 = f32x4.add(t0, p0);
+    t1 = f32x4.add(t1, p1);
+    t2 = f32x4.add(t2, p2);
+    t3 = f32x4.add(t3, p3);
   }
-  l0 = f32x4.add(f32x4.add(l0, l1), f32x4.add(l2, l3));
-  l0 = f32x4.add(l0, v128.shuffle<f32>(l0, l0, 2, 3, 0, 1));
-  let l = f32x4.extract_lane(l0, 0) + f32x4.extract_lane(l0, 1);
+  v128.store(sum, f32x4.add(l0, t0));
+  v128.store(sum, f32x4.add(l1, t1), 16);
+  v128.store(sum, f32x4.add(l2, t2), 32);
+  v128.store(sum, f32x4.add(l3, t3), 48);
+}
 
-  const sum = sums(scratch) + ((query as usize) << 2);
-  const previous = load<f32>(sum);
-  if (previous != 0 && after != before) {
-    const c = exp_f32x4(f32x4.splat(before - after));
-    l += previous * f32x4.extract_lane(c, 0);
-    let o = outputs(scratch, padded) + ((query as usize) << 6);
-    for (let d = 0; d < padded; d += 16) {
-      v128.store(o, f32x4.mul(v128.load(o), c));
-      v128.store(o, f32x4.mul(v128.load(o, 16), c), 16);
-      v128.store(o, f32x4.mul(v128.load(o, 32), c), 32);
-      v128.store(o, f32x4.mul(v128.load(o, 48), c), 48);
-      o += PANEL_BYTES;
+/** O of queries [i, i + count) times their factors. */
+function scale_outputs(i: i32, count: i32, padded: i32, scratch: usize): void {
+  let c = factors(scratch);
+  let row = outputs(scratch, padded) + ((i as usize) << 6);
+  for (; count > 0; count--, c += 4, row += 64) {
+    const s = v128.load32_splat(c);
+    for (let o = row, d = 0; d < padded; d += 16, o += PANEL_BYTES) {
+      v128.store(o, f32x4.mul(v128.load(o), s));
+      v128.store(o, f32x4.mul(v128.load(o, 16), s), 16);
+      v128.store(o, f32x4.mul(v128.load(o, 32), s), 32);
+      v128.store(o, f32x4.mul(v128.load(o, 48), s), 48);
     }
-  } else {
-    l += previous;
   }
-  store<f32>(state, after);
-  store<f32>(sum, l);
+}
+
+/** out = O/l for the first `count` queries; they lie as tile_element says. */
+export function softmax_end(
+  out: usize,
+  stride: usize,
+  group: i32,
+  count: i32,
+  headDim: i32,
+  scratch: usize,
+): void {
+  const padded = (headDim + 15) & ~15;
+  let o = outputs(scratch, padded), l = sums(scratch);
+  for (let i = 0; i < count; i++, o += 64, l += 4) {
+    unpack_row(o, tile_element(out, stride, group, headDim, i), headDim, 1 / load<f32>(l));
+  }
+}
+
+/** m + ln l of query i. */
+export function softmax_lse(i: i32, scratch: usize): f32 {
+  const at = (i as usize) << 2;
+  return load<f32>(maxima(scratch) + at) + Mathf.log(load<f32>(sums(scratch) + at));
 }

@@ -2,15 +2,14 @@
 // Work unit: a block of rows × one key head. The block's queries are the rows' query heads of that key
 // head; neighbouring branches of a group attend to their common prefix together, then each to its own part.
 import { TILE } from "./tile.as";
-import { pack_transposed, tile_element, unpack_row } from "./pack.as";
+import { pack_transposed } from "./pack.as";
 import {
-  maxima,
-  outputs,
   queries,
   softmax_attend,
   softmax_begin,
+  softmax_end,
   softmax_keys,
-  sums,
+  softmax_lse,
 } from "./softmax.as";
 
 /** Columns of the segment table, in bytes (spec.ts, SEGMENT). */
@@ -36,7 +35,6 @@ export function attention(
 ): void {
   const group = heads / kvHeads;
   const blockRows = TILE / group;
-  const padded = (headDim + 15) & ~15;
   const queryStride = (heads * headDim * 4) as usize;
   const keyStride = (kvHeads * headDim * 4) as usize;
   for (let unit = begin; unit < end; unit++) {
@@ -91,19 +89,10 @@ export function attention(
       row = stop;
     }
 
+    softmax_end(out + queryOffset, queryStride, group, count, headDim, scratch);
     for (let i = 0; i < count; i++) {
-      const l = load<f32>(sums(scratch) + ((i as usize) << 2));
-      unpack_row(
-        outputs(scratch, padded) + ((i as usize) << 6),
-        tile_element(out + queryOffset, queryStride, group, headDim, i),
-        headDim,
-        1 / l,
-      );
       const place = (first + i / group) * heads + head * group + i % group;
-      store<f32>(
-        lse + ((place as usize) << 2),
-        load<f32>(maxima(scratch) + ((i as usize) << 2)) + Mathf.log(l),
-      );
+      store<f32>(lse + ((place as usize) << 2), softmax_lse(i, scratch));
     }
   }
 }

@@ -2,15 +2,15 @@
 // one key head. Neighbouring branches with the same prefix attend to it together: its keys are brought
 // into scratch once for all of them.
 import { TILE } from "../attention/tile.as";
-import { pack_transposed, tile_element, unpack_row } from "../attention/pack.as";
+import { pack_transposed, tile_element } from "../attention/pack.as";
 import {
-  outputs,
   queries,
   softmax_attend,
   softmax_begin,
+  softmax_end,
   softmax_keys,
-  sums,
 } from "../attention/softmax.as";
+import { own_attend } from "./own.as";
 
 /** Columns of the branch table, in bytes (spec.ts, BRANCH). */
 const BRANCH_BYTES: usize = 16;
@@ -36,9 +36,10 @@ export function attention_decode(
   scratch: usize,
 ): void {
   const group = heads / kvHeads;
-  const padded = (headDim + 15) & ~15;
   const queryStride = (heads * headDim * 4) as usize;
   const keyStride = (kvHeads * headDim * 4) as usize;
+  // Few queries share the keys of a branch, and rows of whole vectors need no transposition.
+  const byRows = group < 8 && (headDim & 3) == 0;
   for (let unit = begin; unit < end; unit++) {
     const head = unit % kvHeads;
     const first = (unit / kvHeads) * blockBranches;
@@ -57,12 +58,9 @@ export function attention_decode(
         if (load<i32>(next) != prefixBegin || load<i32>(next, 4) != prefixEnd) break;
       }
       const from = (b - first) * group, to = (stop - first) * group;
-      for (let j = prefixBegin; j < prefixEnd; j += TILE) {
-        const n = min(prefixEnd - j, TILE);
-        const offset = keyOffset + (j as usize) * keyStride;
-        softmax_keys(prefixK + offset, prefixV + offset, keyStride, n, headDim, scratch);
-        softmax_attend(from, to, n, false, group, 0, headDim, scratch);
-      }
+      const offset = keyOffset + (prefixBegin as usize) * keyStride;
+      const k = prefixK + offset, v = prefixV + offset;
+      attend(k, v, keyStride, prefixEnd - prefixBegin, from, to, headDim, scratch);
       b = stop;
     }
 
@@ -70,22 +68,37 @@ export function attention_decode(
       const branch = branches + (b as usize) * BRANCH_BYTES;
       const slot = load<u32>(branch, 8) as usize, length = load<i32>(branch, 12);
       const from = (b - first) * group;
-      for (let j = 0; j < length; j += TILE) {
-        const n = min(length - j, TILE);
-        const offset = keyOffset + (slot * (maxNew as usize) + (j as usize)) * keyStride;
-        softmax_keys(branchK + offset, branchV + offset, keyStride, n, headDim, scratch);
-        softmax_attend(from, from + group, n, false, group, 0, headDim, scratch);
+      const offset = keyOffset + slot * (maxNew as usize) * keyStride;
+      const k = branchK + offset, v = branchV + offset;
+      if (byRows) {
+        for (let i = from; i < from + group; i++) {
+          const row = tile_element(q + queryOffset, queryStride, group, headDim, i);
+          own_attend(row, k, v, keyStride, length, headDim, scale, i, scratch);
+        }
+      } else {
+        attend(k, v, keyStride, length, from, from + group, headDim, scratch);
       }
     }
 
-    for (let i = 0; i < count; i++) {
-      const l = load<f32>(sums(scratch) + ((i as usize) << 2));
-      unpack_row(
-        outputs(scratch, padded) + ((i as usize) << 6),
-        tile_element(out + queryOffset, queryStride, group, headDim, i),
-        headDim,
-        1 / l,
-      );
-    }
+    softmax_end(out + queryOffset, queryStride, group, count, headDim, scratch);
+  }
+}
+
+/** Queries [from, to) of the block attend to `count` keys, rows `stride` bytes apart. */
+function attend(
+  k: usize,
+  v: usize,
+  stride: usize,
+  count: i32,
+  from: i32,
+  to: i32,
+  headDim: i32,
+  scratch: usize,
+): void {
+  for (let j = 0; j < count; j += TILE) {
+    const n = min(count - j, TILE);
+    const offset = (j as usize) * stride;
+    softmax_keys(k + offset, v + offset, stride, n, headDim, scratch);
+    softmax_attend(from, to, n, false, 1, 0, headDim, scratch);
   }
 }
