@@ -7,7 +7,6 @@
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { withDefaults } from "./params.ts";
-import { getTask } from "./registry.ts";
 import type { CurriculumAttribute, ParamValue, Task } from "./types.ts";
 
 /** How a level becomes a range: from the easiest, only itself, or the last k levels. */
@@ -17,40 +16,29 @@ export interface CurriculumOptions {
   mode?: CurriculumMode;
   /** For `last_k` (1 or more). */
   k?: number;
+  /** Told of every clamped value: "max_rotation: 50 is above its maximum, 25 is used". */
+  onClamp?: (note: string) => void;
 }
 
-export interface LevelledConfig {
-  config: Record<string, ParamValue>;
-  /** What was clamped: "max_rotation: 50 is above its maximum, 25 is used". */
-  clamped: string[];
-}
-
-/** Every attribute at level `level`, or at its own last level where it has fewer. */
-export function globalLevels(name: string, level: number): Record<string, number> {
-  if (!Number.isSafeInteger(level) || level < 0) {
-    throw new UsageError(`a difficulty level is an integer of at least 0, found ${level}`);
-  }
-  const levels: Record<string, number> = {};
-  for (const attribute of attributesOf(getTask(name))) {
-    levels[attribute.name] = Math.min(level, attribute.levels.length - 1);
-  }
-  return levels;
-}
-
-/** The configuration at the given levels; attributes that are not named stay at level 0. */
-export function configAtLevels(
-  name: string,
+/**
+ * The configuration at the given level of each attribute. `"*"` is the level of all attributes that are not
+ * named (of each its last level where it has fewer); without it they stay at level 0. Throws UsageError
+ * for a task without levels, an unknown attribute, and a level that does not exist.
+ */
+export function curriculumConfig(
+  task: Task,
   levels: Readonly<Record<string, number>>,
-  { mode = "inclusive", k = 2 }: CurriculumOptions = {},
-): LevelledConfig {
-  const task = getTask(name);
+  { mode = "inclusive", k = 2, onClamp }: CurriculumOptions = {},
+): Record<string, ParamValue> {
   const attributes = attributesOf(task);
-  for (const [attributeName, level] of Object.entries(levels)) {
-    checkLevel(task, attributes, attributeName, level);
+  const { "*": everywhere = 0, ...named } = levels;
+  if (!Number.isSafeInteger(everywhere) || everywhere < 0) {
+    throw new UsageError(`a difficulty level is an integer of at least 0, found ${everywhere}`);
   }
+  for (const [name, level] of Object.entries(named)) checkLevel(task, attributes, name, level);
   const config = withDefaults(task.params, {});
   for (const attribute of attributes) {
-    const level = levels[attribute.name] ?? 0;
+    const level = named[attribute.name] ?? Math.min(everywhere, attribute.levels.length - 1);
     if (attribute.field !== undefined) config[attribute.field] = attribute.levels[level]!;
     else {
       const [low, high] = rangeLevels(attribute, level, mode, k);
@@ -59,7 +47,8 @@ export function configAtLevels(
       config[attribute.upperField!] = Math.max(...ends);
     }
   }
-  return { config, clamped: clamp(task, config) };
+  for (const note of clamp(task, config)) onClamp?.(note);
+  return config;
 }
 
 function attributesOf(task: Task): readonly CurriculumAttribute[] {

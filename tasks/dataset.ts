@@ -9,6 +9,8 @@ import { getTask, resolveTaskConfig } from "./registry.ts";
 import { scoreTaskAnswer } from "./score_answer.ts";
 import type { Entry, ParamValue, ScorableEntry, Task } from "./types.ts";
 
+export { scoreAnswer } from "./score_answer.ts";
+
 export interface DatasetOptions {
   /** Number of entries of an iteration (the task's default, usually 500); later indices are valid too. */
   size?: number;

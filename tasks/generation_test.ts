@@ -1,7 +1,7 @@
 /** What must hold for the entries of every registered task. A new task is covered without a change here. */
 import assert from "node:assert/strict";
 import { SPLIT, type Split } from "../core/philox.ts";
-import { configAtLevels, globalLevels } from "./curriculum.ts";
+import { curriculumConfig } from "./curriculum.ts";
 import { createDataset, type DatasetOptions } from "./dataset.ts";
 import { getTask, taskNames } from "./registry.ts";
 import { scoreAnswer } from "./score_answer.ts";
@@ -100,7 +100,7 @@ Deno.test("every curriculum level generates entries whose answers are right", ()
     const top = Math.max(0, ...attributes.map((attribute) => attribute.levels.length - 1));
     for (let level = 0; attributes.length > 0 && level <= top; level++) {
       for (const mode of ["inclusive", "upper_bound", "last_k"] as const) {
-        const { config } = configAtLevels(name, globalLevels(name, level), { mode });
+        const config = curriculumConfig(getTask(name), { "*": level }, { mode });
         const options: DatasetOptions = { ...config, seed: 2, size: 3 };
         for (const entry of createDataset(name, options)) {
           if (entry.answer !== null) {

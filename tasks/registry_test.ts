@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
-import { configAtLevels, globalLevels } from "./curriculum.ts";
+import { curriculumConfig } from "./curriculum.ts";
 import { createDataset } from "./dataset.ts";
 import { defineTask, int } from "./define.ts";
 import {
@@ -150,14 +150,23 @@ Deno.test("an entry that does not name a known task can not be scored", () => {
 });
 
 Deno.test("curriculum levels out of range and unknown attributes are refused", () => {
-  assert.throws(
-    () => configAtLevels("chain_sum", { num_terms: 11 }),
-    /levels .* are 0 to 10, found 11/,
-  );
-  assert.throws(() => configAtLevels("chain_sum", { num_term: 1 }), /did you mean num_terms\?/);
-  assert.throws(() => globalLevels("chain_sum", -1), /at least 0, found -1/);
-  assert.throws(() => globalLevels("gsm_symbolic", 0), /no difficulty levels/);
-  assert.deepEqual(globalLevels("basic_arithmetic", 99), { num_terms: 4, num_digits: 3 });
+  const task = getTask("chain_sum");
+  const at = (levels: Record<string, number>) => () => curriculumConfig(task, levels);
+  assert.throws(at({ num_terms: 11 }), /levels .* are 0 to 10, found 11/);
+  assert.throws(at({ num_term: 1 }), /did you mean num_terms\?/);
+  assert.throws(at({ "*": -1 }), /at least 0, found -1/);
+  assert.throws(() => curriculumConfig(getTask("gsm_symbolic"), {}), /no difficulty levels/);
+});
+
+Deno.test("a level for all attributes, and one of its own for a named one", () => {
+  const task = getTask("chain_sum");
+  const limits = (levels: Record<string, number>) => {
+    const { min_terms, max_terms, min_digits, max_digits } = curriculumConfig(task, levels);
+    return [min_terms, max_terms, min_digits, max_digits];
+  };
+  assert.deepEqual(limits({}), [2, 2, 1, 1]);
+  assert.deepEqual(limits({ "*": 3, num_digits: 1 }), [2, 5, 1, 2]);
+  assert.deepEqual(limits({ "*": 99 }), [2, 12, 1, 10]);
 });
 
 Deno.test("a level beyond a field's own bound is clamped and reported", () => {
@@ -166,9 +175,8 @@ Deno.test("a level beyond a field's own bound is clamped and reported", () => {
   task.curriculum = [
     { name: "n", levels: [2, 20], lowerField: "min_n", upperField: "max_n", description: "n" },
   ];
-  registerTask(task);
-  assert.deepEqual(configAtLevels("toy_clamped", { n: 1 }), {
-    config: { min_n: 2, max_n: 8 },
-    clamped: ["max_n: 20 is above its maximum, 8 is used"],
-  });
+  const notes: string[] = [];
+  const onClamp = (note: string) => notes.push(note);
+  assert.deepEqual(curriculumConfig(task, { n: 1 }, { onClamp }), { min_n: 2, max_n: 8 });
+  assert.deepEqual(notes, ["max_n: 20 is above its maximum, 8 is used"]);
 });
