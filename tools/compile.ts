@@ -25,6 +25,8 @@ const command = new Deno.Command(Deno.execPath(), {
     ...(safe ? [] : [V8_FLAGS]),
     "--include",
     "kernels/wasm/worker.ts",
+    "--include",
+    "tasks/assets/words.txt",
     "--output",
     output,
     "main.ts",
