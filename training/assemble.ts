@@ -17,6 +17,8 @@ import { loadTokenizer } from "../models/tokenizer.ts";
 import type { LlamaConfig, Tokenizer, WeightSource } from "../models/types.ts";
 import { createRubric } from "../rewards/rubric.ts";
 import type { ModelWriter } from "./checkpoint.ts";
+import { type MemoryPlan, planMemory } from "./memory_check.ts";
+import { PromptEncoder } from "./prompts.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
 export type TrainingParts =
@@ -32,7 +34,7 @@ export type TrainingParts =
       | "continuesAdapter"
     >
   >
-  & { model: LlamaModel };
+  & { model: LlamaModel; memory: MemoryPlan };
 
 /** A model's architecture, values and tokenizer before it is on a device. */
 interface ModelSource {
@@ -45,7 +47,10 @@ interface ModelSource {
   adapter: { config: PeftConfig; read: (name: string) => Promise<Float32Array> } | null;
 }
 
-/** @throws UsageError or RgxError for what the configuration names and is not usable. */
+/**
+ * @throws UsageError or RgxError for what the configuration names and is not usable, and when the planned
+ * memory is more than there is
+ */
 export async function assemble(config: RunConfig, device: Device): Promise<TrainingParts> {
   // The cheap parts first: what is wrong with them is found before a large model is loaded.
   const rubric = createRubric(config.rewards);
@@ -76,16 +81,18 @@ export async function assemble(config: RunConfig, device: Device): Promise<Train
       model.writeParameter(name, await continued.read(name));
     }
   }
-  const trainable = source.length("train");
+  const trainProblems = Math.min(source.length("train"), config.data.num_examples);
+  const prompts = new PromptEncoder(from.tokenizer, config.data, from.eosIds);
   return {
     model,
+    memory: await planMemory(config, device, model, prompts, problems, trainProblems),
     modelWriter: config.lora === null
       ? fullWriter(model, from)
       : adapterWriter(model, continued?.config ?? peftConfig(config, config.lora)),
     tokenizer: from.tokenizer,
     eosIds: from.eosIds,
     problems,
-    trainProblems: Math.min(trainable, config.data.num_examples),
+    trainProblems,
     rubric,
     continuesAdapter: continued !== null,
   };

@@ -125,7 +125,9 @@ export class GrpoSteps {
     run.averager.reset();
     run.store.logHistory.push({ ...means, step });
     run.emit({ type: "log", step, totalSteps, metrics: means });
-    const { entry, prompt } = rollout.groups[0]!;
+    // A group whose completions differ in reward shows more than one in which nothing is learned.
+    const shown = rollout.rows.find((row) => row.advantage !== 0)?.group ?? 0;
+    const { entry, prompt } = rollout.groups[shown]!;
     run.emit({
       type: "sample",
       step,
@@ -133,7 +135,7 @@ export class GrpoSteps {
       answer: entry.answer,
       prompt: prompt.text,
       rewardNames: rubric.names,
-      completions: rollout.rows.filter((row) => row.group === 0),
+      completions: rollout.rows.filter((row) => row.group === shown),
     });
   }
 

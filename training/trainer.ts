@@ -10,7 +10,7 @@
 import { Interrupted, RgxError } from "../core/errors.ts";
 import { finalModelFiles, type Restored } from "./checkpoint.ts";
 import { evalMetrics, type EvalResult, evaluate } from "./evaluate.ts";
-import type { TrainSummary } from "./events.ts";
+import type { TrainPlan, TrainSummary } from "./events.ts";
 import { GrpoSteps, RewardFailure } from "./grpo_step.ts";
 import type { AdamW } from "./optimizer.ts";
 import { adapterOffReference, frozenReference, type ReferencePolicy } from "./reference_policy.ts";
@@ -71,6 +71,35 @@ export class GrpoTrainer {
       this.#reference?.dispose();
       await folder.close();
     }
+  }
+
+  /** What `run` would do; nothing is read or written. */
+  plan(resumedFrom: string | null = null): TrainPlan {
+    const { state, sizes } = this.#run, { config, model, problems, rubric } = this.#options;
+    const count = (list: readonly { shape: readonly number[] }[]) =>
+      list.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+    return {
+      outputDir: config.training.output_dir,
+      parameters: count(model.parameters),
+      trainable: count(model.trainable),
+      warmStartSteps: sizes.warmStartSteps,
+      steps: sizes.totalSteps,
+      promptsPerStep: sizes.promptsPerStep,
+      numGenerations: config.training.num_generations,
+      trainProblems: sizes.trainProblems,
+      heldOut: problems.heldOut.length,
+      rewards: rubric.names,
+      resumedFrom,
+      warmStartDone: state.warmStartStep,
+      stepsDone: state.step,
+    };
+  }
+
+  /** Training problem 0 as the model would get it. */
+  samplePrompt(): { prompt: string; tokens: number; answer: string | null } {
+    const entry = this.#options.problems.trainEntry(0);
+    const { text, ids } = this.#run.prompts.prompt(entry);
+    return { prompt: text, tokens: ids.length, answer: entry.answer };
   }
 
   async #begin(resume: boolean | string): Promise<void> {
@@ -240,27 +269,7 @@ export class GrpoTrainer {
   }
 
   #emitPlan(resumedFrom: string | null): void {
-    const run = this.#run, { config, model, problems, rubric } = this.#options;
-    const count = (list: readonly { shape: readonly number[] }[]) =>
-      list.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
-    run.emit({
-      type: "plan",
-      plan: {
-        outputDir: config.training.output_dir,
-        parameters: count(model.parameters),
-        trainable: count(model.trainable),
-        warmStartSteps: run.sizes.warmStartSteps,
-        steps: run.sizes.totalSteps,
-        promptsPerStep: run.sizes.promptsPerStep,
-        numGenerations: config.training.num_generations,
-        trainProblems: run.sizes.trainProblems,
-        heldOut: problems.heldOut.length,
-        rewards: rubric.names,
-        resumedFrom,
-        warmStartDone: run.state.warmStartStep,
-        stepsDone: run.state.step,
-      },
-    });
+    this.#run.emit({ type: "plan", plan: this.plan(resumedFrom) });
   }
 
   *#allProblems() {

@@ -1,0 +1,91 @@
+/** `rgx train`: reads the configuration, makes the parts, runs the trainer, shows what happens. */
+import { loadConfig, type LoadedConfig } from "../configs/load.ts";
+import { EXIT, UsageError } from "../core/errors.ts";
+import { createDevice, DEVICE_NAMES } from "../kernels/mod.ts";
+import { assemble } from "../training/assemble.ts";
+import { GrpoTrainer } from "../training/trainer.ts";
+import { TrainProgress } from "./train_progress.ts";
+import { listenForStop, parseDuration } from "./stop_control.ts";
+import { log, print } from "./terminal.ts";
+
+export interface TrainOptions {
+  resume?: string | true;
+  dryRun?: boolean;
+  printConfig?: boolean;
+  device?: string;
+  threads?: number;
+  outputDir?: string;
+  maxTime?: string;
+  force?: boolean;
+  json?: boolean;
+  logFormat: string;
+  quiet?: boolean;
+  verbose?: boolean;
+}
+
+/** Returns the exit code: 0 done, 75 stopped and resumable. */
+export async function train(
+  name: string,
+  overrides: string[],
+  options: TrainOptions,
+): Promise<number> {
+  if (options.logFormat !== "text" && options.logFormat !== "json") {
+    throw new UsageError(`--log-format ${options.logFormat}: expected text or json`);
+  }
+  const maxSeconds = options.maxTime === undefined ? null : parseDuration(options.maxTime);
+  const loaded = await load(name, overrides, options);
+  if (options.printConfig) {
+    print(loaded.yaml.trimEnd());
+    return EXIT.ok;
+  }
+  if (!options.quiet) { for (const note of loaded.notes) log(`note: ${note}`); }
+
+  const device = await createDevice(
+    options.device ?? Deno.env.get("RGX_DEVICE") ?? "auto",
+    options.threads === undefined ? {} : { threads: options.threads },
+  );
+  const control = listenForStop(maxSeconds);
+  const progress = new TrainProgress(loaded.config, device, options);
+  try {
+    const parts = await assemble(loaded.config, device);
+    const { memory, ...trainerParts } = parts;
+    const trainer = new GrpoTrainer({
+      config: loaded.config,
+      configText: loaded.yaml,
+      device,
+      ...trainerParts,
+      resume: options.resume ?? false,
+      force: options.force ?? false,
+      control,
+      listeners: [(event) => progress.on(event)],
+    });
+    progress.memory = memory;
+    if (options.dryRun) {
+      progress.showDryRun(trainer.plan(), trainer.samplePrompt());
+      return EXIT.ok;
+    }
+    const summary = await trainer.run();
+    if (options.json) print(JSON.stringify(summary));
+    return summary.status === "stopped" ? EXIT.resumable : EXIT.ok;
+  } finally {
+    progress.close();
+    control.close();
+    device.close();
+  }
+}
+
+async function load(
+  name: string,
+  overrides: string[],
+  options: TrainOptions,
+): Promise<LoadedConfig> {
+  if (options.device !== undefined && !DEVICE_NAMES.includes(options.device as never)) {
+    throw new UsageError(`--device ${options.device}: expected ${DEVICE_NAMES.join(", ")}`);
+  }
+  const all = options.outputDir === undefined
+    ? overrides
+    : [...overrides, `training.output_dir=${JSON.stringify(options.outputDir)}`];
+  const loaded = await loadConfig(name, { overrides: all, env: Deno.env.toObject() });
+  for (const [key, value] of Object.entries(loaded.environment)) Deno.env.set(key, value);
+  return loaded;
+}

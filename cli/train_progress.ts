@@ -1,0 +1,271 @@
+/**
+ * What a person sees of a training run, on stderr: what will happen and about how long, a progress line
+ * (redrawn on a terminal, a plain line now and then elsewhere), a sample of prompt, completions, rewards
+ * and advantages, and at the end the honest table and what to try next.
+ */
+import type { RunConfig } from "../configs/run_config.ts";
+import type { Device } from "../kernels/device.ts";
+import type { TrainEvent, TrainPlan, TrainSummary } from "../training/events.ts";
+import type { MemoryPlan } from "../training/memory_check.ts";
+import { dictLine, duration } from "./train_text.ts";
+import { summaryTable } from "./train_summary.ts";
+import { clip, columns, isInteractive, log, logRaw, paint } from "./terminal.ts";
+
+/** Seconds between plain progress lines where nothing else is printed. */
+const QUIET_SECONDS = 30;
+/** Milliseconds between redraws of the progress line. */
+const REDRAW_MS = 100;
+/** Keys of the line that is printed at every logging step; all others are in metrics.jsonl. */
+const SHOWN = ["loss", "grad_norm", "learning_rate", "reward", "reward_std", "epoch"];
+
+interface Options {
+  quiet?: boolean;
+  verbose?: boolean;
+  logFormat: string;
+}
+
+export class TrainProgress {
+  /** Shown in the header once it is known. */
+  memory: MemoryPlan | null = null;
+  readonly #live: boolean;
+  readonly #json: boolean;
+  #plan: TrainPlan | null = null;
+  #line = "";
+  #lastDraw = 0;
+  #lastPlain = performance.now();
+  /** Start of the phase, and the step it started from. */
+  #phase = { name: "", begin: performance.now(), step: 0 };
+  /** Sums since the last line. */
+  #recent = { steps: 0, reward: 0, accuracy: 0, tokens: 0, since: performance.now() };
+
+  constructor(
+    private readonly config: RunConfig,
+    private readonly device: Device,
+    private readonly options: Options,
+  ) {
+    this.#live = isInteractive() && !options.quiet;
+    this.#json = options.logFormat === "json";
+  }
+
+  on(event: TrainEvent): void {
+    if (event.type === "warning") {
+      this.#print(`${paint("yellow", "warning:")} ${event.message}`);
+    } else if (this.options.quiet) return;
+    else if (this.#json) this.#logJson(event);
+    else this.#show(event);
+  }
+
+  /** What `--dry-run` shows: everything that would happen, and one prompt as the model would get it. */
+  showDryRun(
+    plan: TrainPlan,
+    sample: { prompt: string; tokens: number; answer: string | null },
+  ): void {
+    this.#header(plan);
+    log("");
+    log(`sample prompt (${sample.tokens} tokens)`);
+    for (const line of sample.prompt.split("\n")) log(`  ${line}`);
+    log(`  expected answer: ${sample.answer ?? "(any that the task accepts)"}`);
+    log("\ndry run: nothing was written");
+  }
+
+  close(): void {
+    this.#clear();
+  }
+
+  #show(event: TrainEvent): void {
+    switch (event.type) {
+      case "plan":
+        this.#plan = event.plan;
+        this.#header(event.plan);
+        return;
+      case "phase": {
+        const plan = this.#plan!;
+        const done = event.phase === "warm_start" ? plan.warmStartDone : plan.stepsDone;
+        this.#phase = { name: event.phase, begin: performance.now(), step: done };
+        this.#resetRecent();
+        const title = this.#phaseTitle(event.phase);
+        if (title) this.#print(`\n${paint("bold", title)}`);
+        return;
+      }
+      case "step":
+        return this.#step(event);
+      case "log":
+        return this.#print(dictLine(event.metrics, this.options.verbose ? null : SHOWN));
+      case "sample":
+        return this.#sample(event);
+      case "eval_progress":
+        return this.#progress(
+          `  held-out ${event.done}/${event.total}`,
+          event.done === event.total,
+        );
+      case "eval":
+        return this.#print(
+          `  sampled ${percent(event.result)}   greedy ${percent(event.result.greedy)}   ` +
+            `answer format ${(100 * event.result.format_rate).toFixed(1)} %`,
+        );
+      case "checkpoint":
+        return this.#print(paint("dim", `saved ${event.path}`));
+      case "done":
+        return this.#done(event.summary);
+    }
+  }
+
+  #header(plan: TrainPlan): void {
+    const { config, device, memory } = this, { model, data, training } = config;
+    const millions = (n: number) =>
+      n >= 1e6 ? `${(n / 1e6).toFixed(1)} M` : `${Math.round(n / 1e3)} K`;
+    const from = model.init
+      ? `${model.init.architecture}, ${
+        millions(plan.parameters)
+      } parameters from seed ${training.seed}`
+      : `${model.model_name_or_path}, ${millions(plan.parameters)} parameters`;
+    const how = config.lora
+      ? `LoRA r ${config.lora.r}, ${millions(plan.trainable)} trained`
+      : "all trained";
+    const rewards = config.rewards.map(({ name, weight, params }) =>
+      name + (params["binary"] ? " (binary)" : "") + (weight === 1 ? "" : ` × ${weight}`)
+    );
+    const task = data.task_name ?? data.dataset_name ?? "";
+    const settings = Object.entries(data.task_config).map(([k, v]) => `${k} ${JSON.stringify(v)}`);
+    const rows: [string, string][] = [
+      ["model", `${from}, ${how}`],
+      ["task", [task, ...settings].join(", ")],
+      ["rewards", rewards.join(", ")],
+      ["device", `${device.name}, ${device.threads} thread${device.threads === 1 ? "" : "s"}`],
+    ];
+    if (memory) {
+      rows.push(["memory", `${bytes(memory.peak)} planned of ${bytes(memory.available)}`]);
+    }
+    rows.push(["output", plan.outputDir]);
+    const steps: string[] = [];
+    if (plan.warmStartSteps > 0) steps.push(`${plan.warmStartSteps} supervised steps`);
+    if (plan.heldOut > 0) steps.push(`evaluation on ${plan.heldOut} held-out problems`);
+    steps.push(
+      `${plan.steps} GRPO steps of ${plan.promptsPerStep} prompts × ${plan.numGenerations}`,
+    );
+    if (plan.heldOut > 0) steps.push("the same evaluation again");
+    rows.push(["plan", steps.join(", ")]);
+    if (plan.resumedFrom) {
+      rows.push(["resuming", `${plan.resumedFrom} (step ${plan.stepsDone} of ${plan.steps})`]);
+    }
+    for (const [name, value] of rows) log(`${paint("cyan", name.padEnd(9))} ${value}`);
+  }
+
+  #phaseTitle(phase: string): string | null {
+    const plan = this.#plan!;
+    switch (phase) {
+      case "warm_start":
+        return `Warm start: ${plan.warmStartSteps} supervised steps on worked answers`;
+      case "eval_before":
+        return `Before: ${plan.heldOut} problems that it will not be trained on`;
+      case "grpo":
+        return `GRPO: ${plan.steps} steps of ${plan.promptsPerStep} prompts × ${plan.numGenerations}`;
+      case "eval_after":
+        return "After: the same problems";
+      default:
+        return null;
+    }
+  }
+
+  #step(event: Extract<TrainEvent, { type: "step" }>): void {
+    const { metrics, step, totalSteps, tokens } = event, recent = this.#recent;
+    recent.steps++;
+    recent.tokens += event.phase === "grpo" ? tokens.generated : tokens.trained;
+    recent.reward += metrics["reward"] ?? 0;
+    recent.accuracy += metrics["rewards/correctness/mean"] ?? NaN;
+    const now = performance.now();
+    const perStep = (now - this.#phase.begin) / Math.max(1, step - this.#phase.step);
+    const left = duration(perStep * (totalSteps - step) / 1000);
+    const rate = recent.tokens / Math.max(1e-3, (now - recent.since) / 1000);
+    const parts = [`  step ${step}/${totalSteps}`];
+    if (event.phase === "grpo") {
+      parts.push(`reward ${(recent.reward / recent.steps).toFixed(3)}`);
+      const accuracy = recent.accuracy / recent.steps;
+      if (!Number.isNaN(accuracy)) parts.push(`correctness ${(100 * accuracy).toFixed(1)} %`);
+    } else parts.push(`loss ${metrics["loss"]?.toFixed(4)}`);
+    parts.push(`${Math.round(rate)} tokens/s`, `${left} left`);
+    const every = this.config.training.logging_steps;
+    const due = step % every === 0 || step === totalSteps;
+    this.#progress(parts.join("  "), due);
+    if (due) this.#resetRecent();
+  }
+
+  #sample(event: Extract<TrainEvent, { type: "sample" }>): void {
+    const count = this.config.training.num_completions_to_print;
+    // One sample every few logs is enough to see what the model does.
+    const every = this.config.training.logging_steps * 5;
+    if (
+      count <= 0 || (event.step % every !== 0 && event.step !== this.config.training.logging_steps)
+    ) {
+      return;
+    }
+    const width = columns();
+    this.#print(paint("dim", clip(`  prompt: ${oneLine(event.prompt)}`, width)));
+    for (const { text, rewards, advantage } of event.completions.slice(0, count)) {
+      const values = rewards.map((r) => r === null ? "–" : r.toFixed(2)).join(" ");
+      const sign = advantage < 0 ? "−" : "+";
+      const numbers = `  ${values}  ${sign}${Math.abs(advantage).toFixed(2)}  `;
+      this.#print(paint("dim", clip(numbers + oneLine(text), width)));
+    }
+    const more = event.completions.length - count;
+    if (more > 0) {
+      this.#print(
+        paint("dim", `  … ${more} more (columns: ${event.rewardNames.join(", ")}, advantage)`),
+      );
+    }
+  }
+
+  #done(summary: TrainSummary): void {
+    this.#clear();
+    for (const line of summaryTable(summary, this.config)) log(line);
+  }
+
+  /** A progress text: redrawn on a terminal; elsewhere a line when due or after a silence. */
+  #progress(text: string, due: boolean): void {
+    const now = performance.now();
+    if (this.#live) {
+      if (due || now - this.#lastDraw >= REDRAW_MS) {
+        this.#line = clip(text, columns() - 1);
+        logRaw(`\r\x1b[2K${this.#line}`);
+        this.#lastDraw = now;
+      }
+    } else if (due || now - this.#lastPlain > 1000 * QUIET_SECONDS) {
+      log(text);
+      this.#lastPlain = now;
+    }
+  }
+
+  #print(text: string): void {
+    if (this.#live && this.#line !== "") logRaw("\r\x1b[2K");
+    log(text);
+    if (this.#live && this.#line !== "") logRaw(this.#line);
+    this.#lastPlain = performance.now();
+  }
+
+  #clear(): void {
+    if (this.#live && this.#line !== "") logRaw("\r\x1b[2K");
+    this.#line = "";
+  }
+
+  #resetRecent(): void {
+    this.#recent = { steps: 0, reward: 0, accuracy: 0, tokens: 0, since: performance.now() };
+  }
+
+  #logJson(event: TrainEvent): void {
+    if (event.type === "log") log(JSON.stringify({ step: event.step, ...event.metrics }));
+    else if (event.type === "step" || event.type === "eval_progress" || event.type === "sample") {
+      return;
+    } else log(JSON.stringify(event));
+  }
+}
+
+function bytes(count: number): string {
+  return count < 1e9 ? `${Math.round(count / 1e6)} MB` : `${(count / 1e9).toFixed(1)} GB`;
+}
+
+function percent({ accuracy, ci95 }: { accuracy: number; ci95: readonly number[] }): string {
+  const p = (x: number) => (100 * x).toFixed(1);
+  return `${p(accuracy)} % [${p(ci95[0]!)}, ${p(ci95[1]!)}]`;
+}
+
+const oneLine = (text: string) => text.replaceAll("\n", "⏎");

@@ -1,0 +1,79 @@
+/** The end of a run: the held-out table before and after, with n and intervals, and the next commands. */
+import type { RunConfig } from "../configs/run_config.ts";
+import type { Accuracy, EvalResult } from "../training/evaluate.ts";
+import type { TrainSummary } from "../training/events.ts";
+import { paint, table } from "./terminal.ts";
+import { duration } from "./train_text.ts";
+
+const p = (x: number) => (100 * x).toFixed(1);
+const interval = ({ ci95: [low, high] }: Accuracy) => `[${p(low)}, ${p(high)}]`;
+
+/** Lines for the terminal. */
+export function summaryTable(summary: TrainSummary, config: RunConfig): string[] {
+  const lines: string[] = [""];
+  const { eval_before: before, eval_after: after } = summary;
+  if (summary.status === "stopped") {
+    lines.push(
+      `Stopped after step ${summary.steps}; everything is saved in ${
+        summary.checkpoint ?? summary.output_dir
+      }.`,
+      `Go on with: rgx train … --resume`,
+    );
+    return lines;
+  }
+  if (before && after) {
+    lines.push(...evalTable(before, after), "");
+    const gain = 100 * (after.accuracy - before.accuracy);
+    const apart = after.ci95[0] > before.ci95[1] || after.ci95[1] < before.ci95[0];
+    lines.push(
+      paint(
+        "bold",
+        `Accuracy ${gain >= 0 ? "+" : "−"}${
+          Math.abs(gain).toFixed(1)
+        } points on ${after.total} held-out ` +
+          `problems; the 95 % intervals ${apart ? "do not overlap" : "overlap"}.`,
+      ),
+    );
+    lines.push(
+      `Training problems that were also held out: ${summary.item_overlap} ` +
+        `(${summary.items_redrawn} drawn again to keep them apart).`,
+    );
+  }
+  const { seconds_by_phase: phases } = summary;
+  const parts = Object.entries(phases).filter(([, s]) => s >= 0.05)
+    .map(([name, s]) => `${name.replace("_", "+")} ${s.toFixed(1)}`);
+  lines.push(`Time ${duration(summary.seconds)} (seconds: ${parts.join(", ")}).`);
+  lines.push("", `Checkpoint: ${summary.checkpoint}`, "Next:");
+  const name = config.logging.run_name;
+  lines.push(
+    `  rgx train ${name} training.max_steps=${summary.steps * 2} --resume      # go on from here`,
+    `  rgx train ${name} training.seed=43 --output-dir experiments/${name}-43  # another seed`,
+    `  rgx tasks list                                    # other tasks to train on`,
+  );
+  return lines;
+}
+
+function evalTable(before: EvalResult, after: EvalResult): string[] {
+  const row = (name: string, a: Accuracy, b: Accuracy): string[] => [
+    name,
+    `${p(a.accuracy)} %`,
+    interval(a),
+    `${p(b.accuracy)} %`,
+    interval(b),
+    `${a.total}`,
+  ];
+  const format = (name: string, a: Accuracy, b: Accuracy): string[] => [
+    name,
+    `${p(a.format_rate)} %`,
+    "",
+    `${p(b.format_rate)} %`,
+    "",
+    `${a.total}`,
+  ];
+  return table([
+    ["held-out", "before", "95 %", "after", "95 %", "n"],
+    row(`accuracy, sampled at T ${after.temperature}`, before, after),
+    row("accuracy, greedy", before.greedy, after.greedy),
+    format("answer format, sampled", before, after),
+  ]).split("\n");
+}

@@ -1,0 +1,25 @@
+/** Numbers and metrics of a training run as text. */
+
+/** One log line in the style that the field knows: {'loss': 0.0123, 'reward': 0.41, …}. */
+export function dictLine(
+  metrics: Readonly<Record<string, number | null>>,
+  keys: readonly string[] | null,
+): string {
+  const shown = Object.entries(metrics).filter(([key]) => keys === null || keys.includes(key));
+  if (keys) shown.sort(([a], [b]) => keys.indexOf(a) - keys.indexOf(b));
+  return `{${shown.map(([key, value]) => `'${key}': ${significant(value)}`).join(", ")}}`;
+}
+
+/** Four significant digits, as short as possible. */
+export function significant(value: number | null): string {
+  if (value === null || Number.isNaN(value)) return "nan";
+  if (Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);
+  return String(Number(value.toPrecision(4)));
+}
+
+export function duration(seconds: number): string {
+  const s = Math.max(0, Math.round(seconds));
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
+  return `${Math.floor(s / 3600)} h ${Math.floor(s % 3600 / 60)} min`;
+}
