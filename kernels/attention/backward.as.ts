@@ -13,7 +13,14 @@ import {
   tile_rows,
   tile_scores,
 } from "./tile.as";
-import { pack_rows, pack_transposed, tile_element, unpack_rows } from "./pack.as";
+import {
+  element,
+  OFFSET_BYTES,
+  pack_rows,
+  pack_transposed,
+  tile_offsets,
+  unpack_rows,
+} from "./pack.as";
 
 /** Columns of the segment table, in bytes (spec.ts, SEGMENT). */
 const SEGMENT_BYTES: usize = 20;
@@ -21,7 +28,7 @@ const SEGMENT_BYTES: usize = 20;
 /**
  * Units: segmentCount · kvHeads, the key head running fastest. A unit whose segment has a prefix does
  * nothing: its keys are done by the unit of the prompt. Scratch, in floats: S and dS [TILE][TILE] each,
- * lse and δ [TILE] each, then ten tiles of TILE × headDim (padded to 16).
+ * lse, δ and three tables of offsets [TILE] each, then ten tiles of TILE × headDim (padded to 16).
  */
 export function attention_backward(
   q: usize,
@@ -45,6 +52,10 @@ export function attention_backward(
 ): void {
   const group = heads / kvHeads;
   const queryStride = (heads * headDim * 4) as usize;
+  const offsets = scratch + 2 * SCORE_BYTES + 2 * TILE_BYTES;
+  tile_offsets(offsets, queryStride, (headDim as usize) << 2, group);
+  tile_offsets(offsets + OFFSET_BYTES, (kvHeads * headDim * 4) as usize, 0, 1);
+  tile_offsets(offsets + 2 * OFFSET_BYTES, (heads as usize) << 2, 4, group);
   for (let unit = begin; unit < end; unit++) {
     const head = unit % kvHeads;
     const leader = unit / kvHeads;
@@ -97,7 +108,9 @@ function key_tile(
   const padded = (headDim + 15) & ~15;
   const tile = (padded * TILE * 4) as usize;
   const lses = scratch + 2 * SCORE_BYTES;
-  const keysT = lses + 2 * TILE_BYTES;
+  const offsets = lses + 2 * TILE_BYTES;
+  const keyOffsets = offsets + OFFSET_BYTES, lseOffsets = keyOffsets + OFFSET_BYTES;
+  const keysT = lseOffsets + OFFSET_BYTES;
   const valuesT = keysT + tile;
   const keys = valuesT + tile;
   const dkeys = keys + tile, dvalues = dkeys + tile;
@@ -107,26 +120,29 @@ function key_tile(
   const keyStride = (kvHeads * headDim * 4) as usize;
   const keyOffset = (key as usize) * keyStride + (head * headDim * 4);
 
-  pack_transposed(k + keyOffset, keyStride, 1, count, headDim, 1, keysT);
-  pack_transposed(v + keyOffset, keyStride, 1, count, headDim, 1, valuesT);
-  pack_rows(k + keyOffset, keyStride, 1, count, headDim, scale, keys);
-  memory.fill(dkeys, 0, tile + tile);
+  pack_transposed(k + keyOffset, keyOffsets, count, headDim, 1, keysT);
+  pack_transposed(v + keyOffset, keyOffsets, count, headDim, 1, valuesT);
+  pack_rows(k + keyOffset, keyOffsets, count, headDim, scale, keys);
+  const cleared = (((count + 5) / 6 * 6) as usize) << 6;
+  for (let panel: usize = 0; panel < tile; panel += PANEL_BYTES) {
+    memory.fill(dkeys + panel, 0, cleared);
+    memory.fill(dvalues + panel, 0, cleared);
+  }
 
   for (let row = key; row < rowEnd; row += blockRows) {
     const n = min(rowEnd - row, blockRows) * group;
     const offset = (row as usize) * queryStride + (head * group * headDim * 4);
-    pack_transposed(q + offset, queryStride, group, n, headDim, scale, queriesT);
-    pack_transposed(dout + offset, queryStride, group, n, headDim, 1, doutsT);
-    pack_rows(q + offset, queryStride, group, n, headDim, scale, queries);
-    pack_rows(dout + offset, queryStride, group, n, headDim, 1, douts);
-    pack_rows(dq + offset, queryStride, group, n, headDim, 1, dqueries);
+    pack_transposed(q + offset, offsets, n, headDim, scale, queriesT);
+    pack_transposed(dout + offset, offsets, n, headDim, 1, doutsT);
+    pack_rows(q + offset, offsets, n, headDim, scale, queries);
+    pack_rows(dout + offset, offsets, n, headDim, 1, douts);
+    pack_rows(dq + offset, offsets, n, headDim, 1, dqueries);
     const statistics = lse + (((row * heads + head * group) as usize) << 2);
     for (let i = 0; i < n; i++) {
-      const at = ((i / group) * heads + i % group) as usize;
-      store<f32>(lses + ((i as usize) << 2), load<f32>(statistics + (at << 2)));
-      const a = tile_element(dout + offset, queryStride, group, headDim, i);
-      const b = tile_element(out + offset, queryStride, group, headDim, i);
-      store<f32>(lses + TILE_BYTES + ((i as usize) << 2), dot(a, b, headDim));
+      const at = (i as usize) << 2;
+      store<f32>(lses + at, load<f32>(element(statistics, lseOffsets, i)));
+      const a = element(dout + offset, offsets, i), b = element(out + offset, offsets, i);
+      store<f32>(lses + TILE_BYTES + at, dot(a, b, headDim));
     }
     tile_gradients(row - key, n, count, group, headDim, scratch);
     for (let c = 0; c < padded; c += 16) {
@@ -140,10 +156,10 @@ function key_tile(
         tile_columns(from + SCORE_BYTES, queries + b, dkeys + to, n - skip);
       }
     }
-    unpack_rows(dqueries, dq + offset, queryStride, group, n, headDim, 1);
+    unpack_rows(dqueries, dq + offset, offsets, n, headDim, 1);
   }
-  unpack_rows(dkeys, dk + keyOffset, keyStride, 1, count, headDim, 1);
-  unpack_rows(dvalues, dv + keyOffset, keyStride, 1, count, headDim, 1);
+  unpack_rows(dkeys, dk + keyOffset, keyOffsets, count, headDim, 1);
+  unpack_rows(dvalues, dv + keyOffset, keyOffsets, count, headDim, 1);
 }
 
 /** P and dS of `n` queries × `count` keys into scratch, and their part of dq. `lead`: first row − first key. */
@@ -151,7 +167,7 @@ function tile_gradients(lead: i32, n: i32, count: i32, group: i32, headDim: i32,
   const padded = (headDim + 15) & ~15;
   const tile = (padded * TILE * 4) as usize;
   const lses = scratch + 2 * SCORE_BYTES;
-  const keysT = lses + 2 * TILE_BYTES;
+  const keysT = lses + 2 * TILE_BYTES + 3 * OFFSET_BYTES;
   const valuesT = keysT + tile, keys = valuesT + tile;
   const queriesT = keys + 3 * tile, doutsT = queriesT + tile;
   const dqueries = doutsT + 3 * tile;

@@ -1,14 +1,29 @@
-// Moves rows of q, k, v and their gradients into the forms of tile.as.ts and back. Element i of a tile is
-// row i / group, head i % group of the key head's query heads (group = 1 for keys and values).
-import { PANEL_BYTES, TILE_BYTES } from "./tile.as";
+// Moves rows of q, k, v and their gradients into the forms of tile.as.ts and back. A table of byte offsets
+// says where the elements of a tile lie: divisions for each element would cost as much as moving it.
+import { PANEL_BYTES, TILE, TILE_BYTES } from "./tile.as";
 
-/** Address of tile element i: rows lie `stride` bytes apart, the heads of a row headDim apart. */
+/** Bytes of a table of offsets. */
+export const OFFSET_BYTES: usize = TILE_BYTES;
+
+/**
+ * Offsets of a tile whose element i is row i / group, head i % group, with rows `stride` and heads
+ * `head` bytes apart (group = 1 for keys and values).
+ */
+export function tile_offsets(table: usize, stride: usize, head: usize, group: i32): void {
+  let row: usize = 0;
+  for (let i = 0; i < TILE; row += stride) {
+    let at = row;
+    for (let h = 0; h < group && i < TILE; h++, i++, at += head) {
+      store<u32>(table + ((i as usize) << 2), at as u32);
+    }
+  }
+}
+
+/** Address of element i of a tile. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
-function element(source: usize, stride: usize, group: i32, headDim: i32, i: i32): usize {
-  return group == 1
-    ? source + (i as usize) * stride
-    : source + ((i / group) as usize) * stride + ((i % group) * headDim * 4);
+export function element(base: usize, offsets: usize, i: i32): usize {
+  return base + load<u32>(offsets + ((i as usize) << 2));
 }
 
 /**
@@ -17,8 +32,7 @@ function element(source: usize, stride: usize, group: i32, headDim: i32, i: i32)
  */
 export function pack_transposed(
   source: usize,
-  stride: usize,
-  group: i32,
+  offsets: usize,
   count: i32,
   headDim: i32,
   scale: f32,
@@ -27,10 +41,10 @@ export function pack_transposed(
   const s = f32x4.splat(scale);
   const last = count - 1;
   for (let i = 0; i < count; i += 4) {
-    let p0 = element(source, stride, group, headDim, i);
-    let p1 = element(source, stride, group, headDim, min(i + 1, last));
-    let p2 = element(source, stride, group, headDim, min(i + 2, last));
-    let p3 = element(source, stride, group, headDim, min(i + 3, last));
+    let p0 = element(source, offsets, i);
+    let p1 = element(source, offsets, min(i + 1, last));
+    let p2 = element(source, offsets, min(i + 2, last));
+    let p3 = element(source, offsets, min(i + 3, last));
     let t = target + ((i as usize) << 2);
     let c = 0;
     for (; c + 4 <= headDim; c += 4) {
@@ -67,8 +81,7 @@ export function pack_transposed(
 /** Panels of scale · source; columns from headDim to the next multiple of 16 become 0. */
 export function pack_rows(
   source: usize,
-  stride: usize,
-  group: i32,
+  offsets: usize,
   count: i32,
   headDim: i32,
   scale: f32,
@@ -76,7 +89,7 @@ export function pack_rows(
 ): void {
   const s = f32x4.splat(scale);
   for (let i = 0; i < count; i++) {
-    let p = element(source, stride, group, headDim, i);
+    let p = element(source, offsets, i);
     let t = target + ((i as usize) << 6);
     let c = headDim;
     for (; c >= 16; c -= 16) {
@@ -101,14 +114,13 @@ export function pack_rows(
 export function unpack_rows(
   panels: usize,
   target: usize,
-  stride: usize,
-  group: i32,
+  offsets: usize,
   count: i32,
   headDim: i32,
   scale: f32,
 ): void {
   for (let i = 0; i < count; i++) {
-    unpack_row(panels + ((i as usize) << 6), element(target, stride, group, headDim, i), headDim, scale);
+    unpack_row(panels + ((i as usize) << 6), element(target, offsets, i), headDim, scale);
   }
 }
 
@@ -131,11 +143,4 @@ export function unpack_row(panel: usize, target: usize, headDim: i32, scale: f32
     target += 4;
     panel += 4;
   }
-}
-
-/** Address of the row that tile element i stands for (see the head of this file). */
-// @ts-ignore: decorator of AssemblyScript
-@inline
-export function tile_element(base: usize, stride: usize, group: i32, headDim: i32, i: i32): usize {
-  return element(base, stride, group, headDim, i);
 }

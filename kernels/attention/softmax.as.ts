@@ -5,7 +5,7 @@
 // m, the running sum l, and the unnormalised output O in panels.
 import { exp_f32x4 } from "../wasm/math.as";
 import { PANEL_BYTES, SCORE_BYTES, TILE, TILE_BYTES, tile_columns, tile_scores } from "./tile.as";
-import { pack_rows, pack_transposed, tile_element, unpack_row } from "./pack.as";
+import { element, OFFSET_BYTES, pack_rows, pack_transposed, unpack_row } from "./pack.as";
 
 /** Score of a key that a query does not reach; its exponential is 0. */
 const MASKED: f32 = -1e30;
@@ -16,7 +16,7 @@ const STRIP: i32 = 48;
 /** Floats of m and of l: the last vectors of a block may reach 15 queries too far. */
 const STATE: i32 = TILE + 16;
 
-// Scratch: S, m, l, 16 factors, then Qᵀ, Kᵀ, V, O (tiles of TILE × headDim padded to 16).
+// Scratch: S, m, l, 16 factors, offsets of the queries and of the keys (pack.as.ts), then Qᵀ, Kᵀ, V, O (tiles of TILE × headDim padded to 16).
 // @ts-ignore: decorator of AssemblyScript
 @inline
 export function maxima(scratch: usize): usize {
@@ -34,8 +34,18 @@ function factors(scratch: usize): usize {
 }
 // @ts-ignore: decorator of AssemblyScript
 @inline
-export function queries(scratch: usize): usize {
+export function query_offsets(scratch: usize): usize {
   return factors(scratch) + 64;
+}
+// @ts-ignore: decorator of AssemblyScript
+@inline
+export function key_offsets(scratch: usize): usize {
+  return query_offsets(scratch) + OFFSET_BYTES;
+}
+// @ts-ignore: decorator of AssemblyScript
+@inline
+export function queries(scratch: usize): usize {
+  return key_offsets(scratch) + OFFSET_BYTES;
 }
 // @ts-ignore: decorator of AssemblyScript
 @inline
@@ -64,18 +74,17 @@ export function softmax_begin(scratch: usize, headDim: i32): void {
   memory.fill(outputs(scratch, padded), 0, (padded as usize) * TILE_BYTES);
 }
 
-/** Brings `count` ≤ TILE keys and values, rows `stride` bytes apart, into scratch. */
+/** Brings `count` ≤ TILE keys and values into scratch; they lie as `key_offsets` says. */
 export function softmax_keys(
   k: usize,
   v: usize,
-  stride: usize,
   count: i32,
   headDim: i32,
   scratch: usize,
 ): void {
   const padded = (headDim + 15) & ~15;
-  pack_transposed(k, stride, 1, count, headDim, 1, keys(scratch, padded));
-  pack_rows(v, stride, 1, count, headDim, 1, values(scratch, padded));
+  pack_transposed(k, key_offsets(scratch), count, headDim, 1, keys(scratch, padded));
+  pack_rows(v, key_offsets(scratch), count, headDim, 1, values(scratch, padded));
 }
 
 /**
@@ -243,11 +252,9 @@ function scale_outputs(i: i32, count: i32, padded: i32, scratch: usize): void {
   }
 }
 
-/** out = O/l for the first `count` queries; they lie as tile_element says. */
+/** out = O/l for the first `count` queries; they lie as `query_offsets` says. */
 export function softmax_end(
   out: usize,
-  stride: usize,
-  group: i32,
   count: i32,
   headDim: i32,
   scratch: usize,
@@ -255,7 +262,7 @@ export function softmax_end(
   const padded = (headDim + 15) & ~15;
   let o = outputs(scratch, padded), l = sums(scratch);
   for (let i = 0; i < count; i++, o += 64, l += 4) {
-    unpack_row(o, tile_element(out, stride, group, headDim, i), headDim, 1 / load<f32>(l));
+    unpack_row(o, element(out, query_offsets(scratch), i), headDim, 1 / load<f32>(l));
   }
 }
 

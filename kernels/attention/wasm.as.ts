@@ -2,9 +2,11 @@
 // Work unit: a block of rows × one key head. The block's queries are the rows' query heads of that key
 // head; neighbouring branches of a group attend to their common prefix together, then each to its own part.
 import { TILE } from "./tile.as";
-import { pack_transposed } from "./pack.as";
+import { pack_transposed, tile_offsets } from "./pack.as";
 import {
+  key_offsets,
   queries,
+  query_offsets,
   softmax_attend,
   softmax_begin,
   softmax_end,
@@ -37,6 +39,9 @@ export function attention(
   const blockRows = TILE / group;
   const queryStride = (heads * headDim * 4) as usize;
   const keyStride = (kvHeads * headDim * 4) as usize;
+  const offsets = query_offsets(scratch);
+  tile_offsets(offsets, queryStride, (headDim as usize) << 2, group);
+  tile_offsets(key_offsets(scratch), keyStride, 0, 1);
   for (let unit = begin; unit < end; unit++) {
     const head = unit % kvHeads;
     const first = (unit / kvHeads) * blockRows;
@@ -44,7 +49,7 @@ export function attention(
     const queryOffset = (first as usize) * queryStride + (head * group * headDim * 4);
     const keyOffset = (head * headDim * 4) as usize;
     const count = (last - first) * group;
-    pack_transposed(q + queryOffset, queryStride, group, count, headDim, scale, queries(scratch));
+    pack_transposed(q + queryOffset, offsets, count, headDim, scale, queries(scratch));
     softmax_begin(scratch, headDim);
 
     for (let row = first; row < last;) {
@@ -61,7 +66,7 @@ export function attention(
       for (let j = prefixBegin; j < prefixEnd; j += TILE) {
         const n = min(prefixEnd - j, TILE);
         const offset = keyOffset + (j as usize) * keyStride;
-        softmax_keys(k + offset, v + offset, keyStride, n, headDim, scratch);
+        softmax_keys(k + offset, v + offset, n, headDim, scratch);
         softmax_attend(from, to, n, false, group, 0, headDim, scratch);
       }
       row = stop;
@@ -74,7 +79,7 @@ export function attention(
         const n = min(stop - j, TILE);
         const offset = keyOffset + (j as usize) * keyStride;
         const from = max(row, j);
-        softmax_keys(k + offset, v + offset, keyStride, n, headDim, scratch);
+        softmax_keys(k + offset, v + offset, n, headDim, scratch);
         softmax_attend(
           (from - first) * group,
           (stop - first) * group,
@@ -89,7 +94,7 @@ export function attention(
       row = stop;
     }
 
-    softmax_end(out + queryOffset, queryStride, group, count, headDim, scratch);
+    softmax_end(out + queryOffset, count, headDim, scratch);
     for (let i = 0; i < count; i++) {
       const place = (first + i / group) * heads + head * group + i % group;
       store<f32>(lse + ((place as usize) << 2), softmax_lse(i, scratch));

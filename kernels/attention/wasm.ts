@@ -21,7 +21,7 @@ export function queryGroup(op: string, heads: number, kvHeads: number): number {
 /** Bytes of the online softmax's scratch (softmax.as.ts), with room for a register tile past the end. */
 export function softmaxScratch(headDim: number): number {
   const padded = Math.ceil(headDim / 16) * 16;
-  return 4 * (TILE * (TILE + 2 + 4 * padded) + 64) + 512;
+  return 4 * (TILE * (TILE + 4 + 4 * padded) + 64) + 512;
 }
 
 export const attentionWasm: WasmOp<AttentionArgs> = (args, ctx) => {
@@ -55,7 +55,7 @@ export const attentionBackwardWasm: WasmOp<AttentionBackwardArgs> = (args, ctx) 
     kernel: "attention_backward",
     units: args.segmentCount * args.kvHeads,
     grain: 1,
-    scratchBytes: 4 * TILE * (2 * TILE + 2 + 10 * padded) + 512,
+    scratchBytes: 4 * TILE * (2 * TILE + 5 + 10 * padded) + 512,
     args: [
       ctx.pointer(args.q),
       ctx.pointer(args.k),

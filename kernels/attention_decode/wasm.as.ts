@@ -2,9 +2,11 @@
 // one key head. Neighbouring branches with the same prefix attend to it together: its keys are brought
 // into scratch once for all of them.
 import { TILE } from "../attention/tile.as";
-import { pack_transposed, tile_element } from "../attention/pack.as";
+import { element, pack_transposed, tile_offsets } from "../attention/pack.as";
 import {
+  key_offsets,
   queries,
+  query_offsets,
   softmax_attend,
   softmax_begin,
   softmax_end,
@@ -40,6 +42,9 @@ export function attention_decode(
   const keyStride = (kvHeads * headDim * 4) as usize;
   // Few queries share the keys of a branch, and rows of whole vectors need no transposition.
   const byRows = group < 8 && (headDim & 3) == 0;
+  const offsets = query_offsets(scratch);
+  tile_offsets(offsets, queryStride, (headDim as usize) << 2, group);
+  tile_offsets(key_offsets(scratch), keyStride, 0, 1);
   for (let unit = begin; unit < end; unit++) {
     const head = unit % kvHeads;
     const first = (unit / kvHeads) * blockBranches;
@@ -47,7 +52,7 @@ export function attention_decode(
     const queryOffset = (first as usize) * queryStride + (head * group * headDim * 4);
     const keyOffset = (head * headDim * 4) as usize;
     const count = (last - first) * group;
-    pack_transposed(q + queryOffset, queryStride, group, count, headDim, scale, queries(scratch));
+    pack_transposed(q + queryOffset, offsets, count, headDim, scale, queries(scratch));
     softmax_begin(scratch, headDim);
 
     for (let b = first; b < last;) {
@@ -72,7 +77,7 @@ export function attention_decode(
       const k = branchK + offset, v = branchV + offset;
       if (byRows) {
         for (let i = from; i < from + group; i++) {
-          const row = tile_element(q + queryOffset, queryStride, group, headDim, i);
+          const row = element(q + queryOffset, offsets, i);
           own_attend(row, k, v, keyStride, length, headDim, scale, i, scratch);
         }
       } else {
@@ -80,7 +85,7 @@ export function attention_decode(
       }
     }
 
-    softmax_end(out + queryOffset, queryStride, group, count, headDim, scratch);
+    softmax_end(out + queryOffset, count, headDim, scratch);
   }
 }
 
@@ -98,7 +103,7 @@ function attend(
   for (let j = 0; j < count; j += TILE) {
     const n = min(count - j, TILE);
     const offset = (j as usize) * stride;
-    softmax_keys(k + offset, v + offset, stride, n, headDim, scratch);
+    softmax_keys(k + offset, v + offset, n, headDim, scratch);
     softmax_attend(from, to, n, false, 1, 0, headDim, scratch);
   }
 }
