@@ -5,6 +5,9 @@
  * Micro-batches hold a fixed number of completions, as in TRL; a micro-batch that is a multiple of the
  * group size cuts between groups, otherwise a divided group has its prompt in both parts. The gradient is the
  * same either way, because the loss is normalised by the window (`loss.ts`).
+ *
+ * Where the loss is the policy term alone, a group whose advantages are all 0 has no gradient: it gets a
+ * forward pass, for its metrics, and no backward pass. With verifiable rewards that is often half of them.
  */
 import type { Group, LanguageModel } from "../models/types.ts";
 import { grpoLoss, type LossSettings } from "./loss.ts";
@@ -54,12 +57,13 @@ export async function trainWindow(
   const records: Metrics[] = [];
   let loss = 0;
   for (const batch of batches) {
-    const groups = toGroups(batch);
     // Before the policy's own forward, whose activations the backward pass consumes.
     const refLogp = options.reference === null || settings.beta === 0
       ? null
-      : await options.reference.logp(groups, temperature);
-    const { logp, entropy } = await model.forward(groups, { temperature, train: true });
+      : await options.reference.logp(toGroups(batch), temperature);
+    const everyRow = settings.beta !== 0 || (settings.entropy_coef ?? 0) !== 0;
+    const taught = taughtRows(batch, everyRow);
+    const { logp, entropy } = await forwardAll(model, batch, taught, temperature);
     const offsets = [0];
     for (const row of batch) offsets.push(offsets.at(-1)! + row.ids.length);
     const result = grpoLoss(
@@ -82,8 +86,11 @@ export async function trainWindow(
           : {}),
       },
     );
-    if (result.dentropy === null) model.backward(result.dlogp);
-    else model.backward(result.dlogp, result.dentropy);
+    if (taught.includes(true)) {
+      const dlogp = pick(result.dlogp, batch, taught);
+      if (result.dentropy === null) model.backward(dlogp);
+      else model.backward(dlogp, pick(result.dentropy, batch, taught));
+    }
     loss += result.loss;
     records.push(result.metrics);
   }
@@ -108,6 +115,59 @@ export async function windowLogp(
     }
   }
   return out;
+}
+
+/** Rows whose group has a gradient; `all` = every row has one. */
+function taughtRows(rows: readonly WindowRow[], all: boolean): boolean[] {
+  const groups = new Set(rows.filter((row) => row.advantage !== 0).map((row) => row.group));
+  return rows.map((row) => all || groups.has(row.group));
+}
+
+/**
+ * Forward passes over the rows that teach nothing and then over those that do, whose activations stay for
+ * the backward pass. Values are in the rows' own order.
+ */
+async function forwardAll(
+  model: LanguageModel,
+  rows: readonly WindowRow[],
+  taught: readonly boolean[],
+  temperature: number,
+): Promise<{ logp: ArrayLike<number>; entropy: ArrayLike<number> }> {
+  const idle = rows.filter((_, i) => !taught[i]), active = rows.filter((_, i) => taught[i]);
+  const forward = (part: readonly WindowRow[], train: boolean) =>
+    model.forward(toGroups(part), { temperature, train });
+  if (active.length === 0) return await forward(idle, false);
+  if (idle.length === 0) return await forward(active, true);
+  const idlePart = await forward(idle, false);
+  const parts = [await forward(active, true), idlePart] as const;
+  const total = parts[0].logp.length + parts[1].logp.length;
+  const logp = new Float64Array(total), entropy = new Float64Array(total);
+  const at = [0, 0];
+  let out = 0;
+  for (const [i, { ids }] of rows.entries()) {
+    const which = taught[i] ? 0 : 1, begin = at[which]!, end = begin + ids.length;
+    logp.set(parts[which].logp.subarray(begin, end), out);
+    entropy.set(parts[which].entropy.subarray(begin, end), out);
+    at[which] = end;
+    out += ids.length;
+  }
+  return { logp, entropy };
+}
+
+/** The values of the taught rows' tokens. */
+function pick(
+  values: Float64Array,
+  rows: readonly WindowRow[],
+  taught: readonly boolean[],
+): Float64Array {
+  const parts: number[] = [];
+  let at = 0;
+  for (const [i, { ids }] of rows.entries()) {
+    const end = at + ids.length;
+    if (taught[i]) { for (let t = at; t < end; t++) parts.push(values[t]!); }
+    at = end;
+  }
+  return Float64Array.from(parts);
 }
 
 /** Micro-batches of `size` rows; the last may be smaller. */

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { gradients, randomModel, tinyConfig, withReference } from "../models/testing.ts";
+import type { LossSettings } from "./loss.ts";
+import { adapterOffReference, frozenReference } from "./reference_policy.ts";
+import { trainWindow, windowLogp, type WindowOptions, type WindowRow } from "./train_window.ts";
+
+const SETTINGS: LossSettings = {
+  loss_type: "dapo",
+  epsilon: 0.2,
+  epsilon_high: null,
+  beta: 0,
+  use_bias_correction_kl: true,
+};
+
+/** Three groups of four; the middle one has nothing to learn from. */
+const ROWS: WindowRow[] = Array.from({ length: 12 }, (_, i) => ({
+  group: Math.floor(i / 4),
+  promptIds: [1, 2, 3, 4 + Math.floor(i / 4)],
+  ids: Array.from({ length: 1 + (i * 5) % 7 }, (_, t) => (i + 3 * t) % 19),
+  advantage: i >= 4 && i < 8 ? 0 : Math.cos(2 * i),
+  oldLogp: null,
+}));
+const OPTIONS: WindowOptions = {
+  microBatchSize: 12,
+  temperature: 0.9,
+  settings: SETTINGS,
+  maxCompletionLength: 8,
+  reference: null,
+};
+const LORA = { r: 2, alpha: 4, targetModules: "all-linear" };
+
+function assertClose(a: Map<string, Float64Array>, b: Map<string, Float64Array>): void {
+  assert.deepEqual([...a.keys()], [...b.keys()]);
+  for (const [name, values] of a) {
+    const largest = Math.max(...values.map(Math.abs));
+    assert.ok(largest > 0, `${name} has no gradient`);
+    for (const [i, x] of values.entries()) {
+      assert.ok(Math.abs(x - b.get(name)![i]!) <= 1e-12 * Math.max(1, largest), `${name} ${i}`);
+    }
+  }
+}
+
+Deno.test("the model's gradient does not depend on how a window is cut, also through groups", async () => {
+  await withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
+    for (const loss_type of ["dapo", "grpo", "dr_grpo", "luspo", "cispo", "sapo"] as const) {
+      const settings = { ...SETTINGS, loss_type };
+      const whole = await trainWindow(model, ROWS, { ...OPTIONS, settings });
+      const expected = await gradients(model);
+      for (const microBatchSize of [4, 5, 1]) {
+        const cut = await trainWindow(model, ROWS, { ...OPTIONS, settings, microBatchSize });
+        assert.ok(Math.abs(cut.loss - whole.loss) < 1e-13);
+        assert.equal(cut.tokens, whole.tokens);
+        assertClose(expected, await gradients(model));
+      }
+    }
+    model.dispose();
+  });
+});
+
+Deno.test("leaving the backward pass of groups without advantages out changes no gradient", async () => {
+  await withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
+    const short = await trainWindow(model, ROWS, OPTIONS);
+    const found = await gradients(model);
+    // A bonus far below rounding makes every row count without changing a digit.
+    const settings = { ...SETTINGS, entropy_coef: 1e-300 };
+    const long = await trainWindow(model, ROWS, { ...OPTIONS, settings });
+    assertClose(await gradients(model), found);
+    assert.ok(Math.abs(long.metrics.entropy! - short.metrics.entropy!) < 1e-14);
+    // Nothing to learn at all: the gradient is 0.
+    await trainWindow(model, ROWS.map((row) => ({ ...row, advantage: 0 })), OPTIONS);
+    for (const values of (await gradients(model)).values()) assert.ok(values.every((x) => x === 0));
+    model.dispose();
+  });
+});
+
+Deno.test("references: the adapter switched off, and a copy that outlives training", async () => {
+  await withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(false), { trainable: "lora", lora: LORA });
+    const groups = [{ promptIds: [1, 2], branches: [[3, 4, 5], [6]] }];
+    const logp = async (
+      adapter: boolean,
+    ) => [...(await model.forward(groups, { temperature: 1, train: false, adapter })).logp];
+    const start = await logp(true), base = await logp(false);
+    assert.notDeepEqual(start, base);
+    const off = adapterOffReference(model), frozen = await frozenReference(device, model, null);
+    const again = await frozenReference(device, model, await frozen.save());
+    for (const { name } of model.trainable) {
+      const changed = (await model.readParameter(name)).map((x) => 0.5 * x + 0.1);
+      model.writeParameter(name, changed);
+    }
+    const trained = await logp(true);
+    assert.notDeepEqual(trained, start);
+    assert.deepEqual([...Array.from(await off.logp(groups, 1))], base);
+    assert.deepEqual([...Array.from(await frozen.logp(groups, 1))], start);
+    assert.deepEqual([...Array.from(await again.logp(groups, 1))], start);
+    assert.deepEqual(await logp(true), trained);
+    assert.equal(await off.save(), null);
+    for (const reference of [off, frozen, again]) reference.dispose();
+    model.dispose();
+  });
+});
+
+Deno.test("with a reference every row has a gradient, and the policy's values come back", async () => {
+  await withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(false), { trainable: "lora", lora: LORA });
+    const options = {
+      ...OPTIONS,
+      settings: { ...SETTINGS, beta: 0.1 },
+      reference: adapterOffReference(model),
+    };
+    const idle = ROWS.map((row) => ({ ...row, advantage: 0 }));
+    const before = await windowLogp(model, ROWS, OPTIONS);
+    const { metrics, loss } = await trainWindow(model, idle, options);
+    assert.ok(metrics.kl! > 0);
+    assert.ok(Math.abs(loss - 0.1 * metrics.kl!) < 1e-14);
+    const norms = [...(await gradients(model)).values()].map((g) => Math.hypot(...g));
+    assert.ok(norms.every((norm) => norm > 0));
+    assert.deepEqual(await windowLogp(model, ROWS, { ...OPTIONS, microBatchSize: 3 }), before);
+    model.dispose();
+  });
+});
