@@ -20,14 +20,28 @@ export interface RunFolderOptions {
   force: boolean;
 }
 
-/** Files at the top of the folder that a run writes; the final model's are added by the trainer. */
-const OWN_FILES: ReadonlySet<string> = new Set([
+/** Files at the top of the folder that every run writes. */
+const RUN_FILES: ReadonlySet<string> = new Set([
   "config.yaml",
   "run.json",
   "metrics.jsonl",
   "trainer_state.json",
   "run.log",
   "latest",
+]);
+
+/** The final model's files: a run's own where there is a run.json beside them, else somebody's model. */
+const MODEL_FILES: ReadonlySet<string> = new Set([
+  "config.json",
+  "generation_config.json",
+  "model.safetensors",
+  "adapter_config.json",
+  "adapter_model.safetensors",
+  "tokenizer.json",
+  "tokenizer_config.json",
+  "special_tokens_map.json",
+  "added_tokens.json",
+  "chat_template.jinja",
 ]);
 
 export class RunFolder {
@@ -164,7 +178,7 @@ async function makeFolder(path: string): Promise<void> {
 }
 
 function occupied(path: string, names: readonly string[]): UsageError {
-  const run = names.some((name) => OWN_FILES.has(name) || name.startsWith("checkpoint-"));
+  const run = names.some((name) => RUN_FILES.has(name) || name.startsWith("checkpoint-"));
   const some = names.toSorted().slice(0, 4).join(", ") + (names.length > 4 ? ", …" : "");
   return new UsageError(
     `${path}: output_dir is not empty: it holds ${run ? "another run" : "other files"} (${some})`,
@@ -178,8 +192,10 @@ function occupied(path: string, names: readonly string[]): UsageError {
 
 /** Removes an earlier run's files, by name. */
 async function removeRun(path: string, names: readonly string[]): Promise<void> {
+  const isRun = names.includes("run.json");
   const own = (name: string) =>
-    OWN_FILES.has(name) || name === WARM_START || name === "completions" ||
+    RUN_FILES.has(name) || (isRun && MODEL_FILES.has(name)) || name === WARM_START ||
+    name === "completions" ||
     /^checkpoint-\d+$/.test(name);
   for (const name of names) {
     if (own(name)) await Deno.remove(`${path}/${name}`, { recursive: true });

@@ -1,0 +1,455 @@
+import assert from "node:assert/strict";
+import { parquetReadObjects } from "hyparquet";
+import { RgxError, UsageError } from "../core/errors.ts";
+import type { Device } from "../kernels/device.ts";
+import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { readModelFolder } from "../models/model_folder.ts";
+import type { Rubric } from "../rewards/rubric.ts";
+import { assemble } from "./assemble.ts";
+import { EVAL_PROMPT_ID } from "./evaluate.ts";
+import { PromptEncoder } from "./prompts.ts";
+import {
+  type ConfigChanges,
+  metricsWithoutClock,
+  tinyRunConfig,
+  trainOn,
+  VARYING_RUBRIC,
+  withTempDir,
+} from "./testing.ts";
+import { GrpoTrainer, type TrainerOptions } from "./trainer.ts";
+
+/** A run of one supervised and two GRPO steps, unless changed. */
+const SHORT: ConfigChanges = {
+  sft: { max_steps: 1, warmup_steps: 0 },
+  eval: { num_examples: 3 },
+  training: { max_steps: 2 },
+};
+
+async function withDevice<T>(work: (device: Device, dir: string) => Promise<T>): Promise<T> {
+  const device = createReferenceDevice();
+  try {
+    return await withTempDir((dir) => work(device, dir));
+  } finally {
+    device.close();
+  }
+}
+const short = (dir: string, changes: ConfigChanges = {}) =>
+  tinyRunConfig(dir, {
+    ...SHORT,
+    ...changes,
+    training: { ...SHORT.training, ...changes.training },
+  });
+const varying: Partial<TrainerOptions> = { rubric: VARYING_RUBRIC };
+
+Deno.test("a run writes the files, lines and events that it promises", async () => {
+  await withDevice(async (device, dir) => {
+    const { summary, events } = await trainOn(device, short(`${dir}/run`), varying);
+    const names = Array.from(Deno.readDirSync(`${dir}/run`), ({ name }) => name).sort();
+    assert.deepEqual(names, [
+      "checkpoint-2",
+      "completions",
+      "config.json",
+      "config.yaml",
+      "generation_config.json",
+      "latest",
+      "metrics.jsonl",
+      "model.safetensors",
+      "run.json",
+      "run.log",
+      "special_tokens_map.json",
+      "tokenizer.json",
+      "tokenizer_config.json",
+      "trainer_state.json",
+      "warm-start",
+    ]);
+    assert.equal(await Deno.readLink(`${dir}/run/latest`), "checkpoint-2");
+    // The final model can be opened like any other.
+    assert.equal((await readModelFolder(`${dir}/run`)).config.numLayers, 2);
+
+    const lines = (await Deno.readTextFile(`${dir}/run/metrics.jsonl`)).trimEnd().split("\n")
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(lines.map(({ split, step }) => `${split} ${step}`), [
+      "sft 1",
+      "eval 0",
+      "train 1",
+      "train 2",
+      "eval 2",
+      "final 2",
+    ]);
+    for (const line of lines) {
+      assert.deepEqual(Object.keys(line).slice(0, 4), ["step", "epoch", "time", "split"]);
+    }
+    for (
+      const name of [
+        "loss",
+        "grad_norm",
+        "learning_rate",
+        "num_tokens",
+        "step_time",
+        "completions/mean_length",
+        "completions/min_length",
+        "completions/max_length",
+        "completions/clipped_ratio",
+        "completions/mean_terminated_length",
+        "completions/min_terminated_length",
+        "completions/max_terminated_length",
+        "rewards/letters/mean",
+        "rewards/letters/std",
+        "rewards/ending/mean",
+        "rewards/ending/std",
+        "reward",
+        "reward_std",
+        "frac_reward_zero_std",
+        "entropy",
+        "clip_ratio/low_mean",
+        "clip_ratio/low_min",
+        "clip_ratio/high_mean",
+        "clip_ratio/high_max",
+        "clip_ratio/region_mean",
+      ]
+    ) assert.ok(name in lines[2], name);
+    assert.ok(lines[2].grad_norm > 0);
+    // On-policy, the ratio is 1: nothing is clipped.
+    assert.equal(lines[2]["clip_ratio/region_mean"], 0);
+    assert.ok(Math.abs(lines[5].train_loss - (lines[2].loss + lines[3].loss) / 2) < 1e-15);
+    assert.ok(lines[5].train_runtime > 0);
+
+    const state = JSON.parse(await Deno.readTextFile(`${dir}/run/trainer_state.json`));
+    assert.equal(state.global_step, 2);
+    assert.deepEqual(
+      state.log_history.map((entry: { step: number }) => entry.step),
+      [0, 2, 2],
+    );
+    assert.equal(state.log_history[1].num_tokens, lines[3].num_tokens);
+
+    assert.equal(summary.status, "completed");
+    assert.equal(summary.steps, 2);
+    assert.equal(summary.checkpoint, `${dir}/run/checkpoint-2`);
+    assert.equal(summary.item_overlap, 0);
+    assert.equal(summary.eval_before!.total, 3);
+    assert.equal(summary.eval_after!.greedy.total, 3);
+    assert.ok(summary.tokens_generated > 0 && summary.peak_memory_bytes > 0);
+    assert.ok(summary.tokens_trained > summary.tokens_generated);
+
+    const phases = events.filter((event) => event.type === "phase").map((event) => event.phase);
+    assert.deepEqual(phases, ["warm_start", "eval_before", "grpo", "eval_after", "finish"]);
+    assert.equal(events[0]!.type, "plan");
+    assert.equal(events.at(-1)!.type, "done");
+    const sample = events.find((event) => event.type === "sample")!;
+    assert.equal(sample.completions.length, 4);
+    const sum = sample.completions.reduce((total, { advantage }) => total + advantage, 0);
+    assert.ok(Math.abs(sum) < 1e-9, "the advantages of a group add up to 0");
+  });
+});
+
+Deno.test("completions are kept as parquet: one row a completion, with rewards and advantage", async () => {
+  await withDevice(async (device, dir) => {
+    await trainOn(device, short(`${dir}/run`), varying);
+    const file = await Deno.readFile(`${dir}/run/completions/completions_00002.parquet`);
+    const rows = await parquetReadObjects({ file: file.buffer });
+    assert.equal(rows.length, 8);
+    assert.deepEqual(Object.keys(rows[0]!), [
+      "step",
+      "prompt",
+      "completion",
+      "letters",
+      "ending",
+      "advantage",
+    ]);
+    assert.ok(rows.every((row) => row.step === 2 && typeof row.prompt === "string"));
+    assert.equal(rows[0]!.prompt, rows[3]!.prompt);
+    assert.notEqual(rows[0]!.prompt, rows[4]!.prompt);
+    assert.ok(rows.some((row) => row.ending === null), "a reward that does not apply stays null");
+  });
+});
+
+Deno.test("the same seed gives the same run, and another seed another one", async () => {
+  await withDevice(async (device, dir) => {
+    for (const [name, seed] of [["a", 3], ["b", 3], ["c", 4]] as const) {
+      await trainOn(device, short(`${dir}/${name}`, { training: { seed } }), varying);
+    }
+    const a = await metricsWithoutClock(`${dir}/a`);
+    assert.deepEqual(await metricsWithoutClock(`${dir}/b`), a);
+    assert.notDeepEqual(await metricsWithoutClock(`${dir}/c`), a);
+  });
+});
+
+Deno.test("learning rate 0 leaves the accuracies before and after exactly equal", async () => {
+  await withDevice(async (device, dir) => {
+    const { summary } = await trainOn(
+      device,
+      short(`${dir}/run`, { training: { learning_rate: 0, weight_decay: 0 } }),
+      varying,
+    );
+    assert.deepEqual(summary.eval_after, summary.eval_before);
+  });
+});
+
+Deno.test("a folder that holds something is refused without resume or force, and nothing is lost", async () => {
+  await withDevice(async (device, dir) => {
+    const path = `${dir}/run`;
+    await trainOn(device, short(path), varying);
+    const before = await Deno.readTextFile(`${path}/metrics.jsonl`);
+    await assert.rejects(
+      trainOn(device, short(path), varying),
+      (error: unknown) =>
+        error instanceof UsageError && error.message.includes(path) &&
+        error.message.includes("another run") && /--resume.*--force/.test(error.advice!),
+    );
+    assert.equal(await Deno.readTextFile(`${path}/metrics.jsonl`), before);
+
+    await Deno.writeTextFile(`${path}/notes.txt`, "mine");
+    await Deno.writeTextFile(`${path}/adapter_config.json`, "{}");
+    await trainOn(device, short(path, { training: { max_steps: 1 } }), {
+      ...varying,
+      force: true,
+    });
+    await assert.rejects(Deno.stat(`${path}/adapter_config.json`), Deno.errors.NotFound);
+    assert.equal(await Deno.readTextFile(`${path}/notes.txt`), "mine");
+    const lines = await metricsWithoutClock(path);
+    assert.deepEqual(lines.filter((line) => line.split === "train").map((line) => line.step), [1]);
+    await assert.rejects(Deno.stat(`${path}/checkpoint-2`), Deno.errors.NotFound);
+
+    await Deno.mkdir(`${dir}/other`);
+    await Deno.writeTextFile(`${dir}/other/notes.txt`, "mine");
+    await assert.rejects(
+      trainOn(device, short(`${dir}/other`), varying),
+      (error: unknown) => error instanceof UsageError && error.message.includes("other files"),
+    );
+    await Deno.writeTextFile(`${dir}/file`, "");
+    await assert.rejects(
+      trainOn(device, short(`${dir}/file`), varying),
+      (error: unknown) => error instanceof UsageError && error.message.includes(`${dir}/file`),
+    );
+  });
+});
+
+Deno.test("two runs cannot use one folder at a time", async () => {
+  await withDevice(async (device, dir) => {
+    const config = short(`${dir}/run`);
+    let second: Promise<unknown> | null = null;
+    await trainOn(device, config, {
+      ...varying,
+      listeners: [(event) => {
+        if (event.type !== "plan") return;
+        second = assert.rejects(
+          trainOn(device, config, { ...varying, resume: true }),
+          (error: unknown) =>
+            error instanceof UsageError && error.message.includes("another run is using"),
+        );
+      }],
+    });
+    await second!;
+  });
+});
+
+Deno.test("a damaged checkpoint is named and skipped for the one before", async () => {
+  await withDevice(async (device, dir) => {
+    const path = `${dir}/run`, changes = { training: { save_steps: 1, max_steps: 3 } };
+    await trainOn(device, short(path, changes), varying);
+    const expected = await metricsWithoutClock(path);
+    const weights = await Deno.readFile(`${path}/model.safetensors`);
+    const file = `${path}/checkpoint-3/optimizer.safetensors`;
+    const bytes = await Deno.readFile(file);
+    bytes[bytes.length - 5]! ^= 1;
+    await Deno.writeFile(file, bytes);
+    const { summary, events } = await trainOn(device, short(path, changes), {
+      ...varying,
+      resume: true,
+    });
+    const warning = events.find((event) => event.type === "warning")!;
+    assert.match(warning.message, /checkpoint-3 is damaged and was skipped.*optimizer.safetensors/);
+    const plan = events.find((event) => event.type === "plan")!.plan;
+    assert.equal(plan.resumedFrom, `${path}/checkpoint-2`);
+    assert.equal(plan.stepsDone, 2);
+    assert.equal(summary.status, "completed");
+    assert.deepEqual(await metricsWithoutClock(path), expected);
+    assert.deepEqual(await Deno.readFile(`${path}/model.safetensors`), weights);
+
+    await Deno.writeFile(file, bytes);
+    await assert.rejects(
+      trainOn(device, short(path, changes), { ...varying, resume: `${path}/checkpoint-3` }),
+      (error: unknown) => error instanceof RgxError && error.message.includes("checkpoint-3"),
+    );
+  });
+});
+
+Deno.test("a completed run that is resumed with more steps goes on", async () => {
+  await withDevice(async (device, dir) => {
+    const path = `${dir}/run`;
+    const constant = { lr_scheduler_type: "constant" as const };
+    await trainOn(device, short(path, { training: constant }), varying);
+    const longer = short(path, { training: { ...constant, max_steps: 4 } });
+    const { events } = await trainOn(device, longer, { ...varying, resume: true });
+    assert.ok(
+      events.some((event) =>
+        event.type === "warning" && event.message.includes("configuration differs")
+      ),
+    );
+    await trainOn(
+      device,
+      short(`${dir}/whole`, { training: { ...constant, max_steps: 4 } }),
+      varying,
+    );
+    assert.deepEqual(
+      await Deno.readFile(`${path}/model.safetensors`),
+      await Deno.readFile(`${dir}/whole/model.safetensors`),
+    );
+  });
+});
+
+Deno.test("resuming where there is no checkpoint yet begins the run, with a warning", async () => {
+  await withDevice(async (device, dir) => {
+    const { summary, events } = await trainOn(device, short(`${dir}/run`), {
+      ...varying,
+      resume: true,
+    });
+    assert.equal(summary.status, "completed");
+    assert.ok(
+      events.some((event) => event.type === "warning" && event.message.includes("no usable")),
+    );
+  });
+});
+
+Deno.test("a reward that fails on everything ends the run after three steps, with a checkpoint", async () => {
+  await withDevice(async (device, dir) => {
+    const path = `${dir}/run`;
+    const broken: Rubric = {
+      names: ["broken"],
+      weights: [1],
+      score: (inputs) =>
+        Promise.resolve({
+          values: inputs.map(() => [0]),
+          errors: inputs.map(({ completion }) => ({ name: "broken", message: "oh", completion })),
+        }),
+    };
+    const events: string[] = [];
+    await assert.rejects(
+      trainOn(device, short(path, { training: { max_steps: 9, save_steps: 100 } }), {
+        rubric: broken,
+        listeners: [(event) => {
+          if (event.type === "warning") events.push(event.message);
+        }],
+      }),
+      (error: unknown) => error instanceof RgxError && error.message.includes("broken"),
+    );
+    assert.equal(events.length, 1);
+    assert.match(events[0]!, /reward broken failed.*oh.*completion/);
+    assert.ok((await Deno.stat(`${path}/checkpoint-3`)).isDirectory);
+    const lines = await metricsWithoutClock(path);
+    assert.equal(lines.at(-1)!["rewards/broken/errors"], 8);
+    assert.equal(JSON.parse(await Deno.readTextFile(`${path}/run.json`)).status, "failed");
+  });
+});
+
+Deno.test("impossible sizes and long prompts are refused before anything is written", async () => {
+  await withDevice(async (device, dir) => {
+    const cases: [ConfigChanges, RegExp][] = [
+      [{ training: { num_generations: 3 } }, /num_generations = 3 does not divide/],
+      [{ data: { num_examples: 1 } }, /GRPO: a step takes 2 different problems/],
+      [{ data: { num_examples: 3 } }, /warm start: a step takes 4 different problems/],
+      [{ training: { max_prompt_length: 24 } }, /max_prompt_length: \d+ of 53 prompts.*longest/],
+    ];
+    for (const [changes, message] of cases) {
+      await assert.rejects(
+        trainOn(device, short(`${dir}/run`, changes), varying),
+        (error: unknown) => error instanceof UsageError && message.test(error.message),
+      );
+      await assert.rejects(Deno.stat(`${dir}/run`), Deno.errors.NotFound);
+    }
+  });
+});
+
+Deno.test("a gradient that is not finite is left out, counted and reported", async () => {
+  await withDevice(async (device, dir) => {
+    const config = short(`${dir}/run`, { sft: null, eval: { num_examples: 0 } });
+    const { model, ...parts } = await assemble(config, device);
+    const create = Object.getPrototypeOf(model).backward;
+    let calls = 0;
+    // The second micro-batch of the run breaks.
+    model.backward = function (dlogp: Float64Array, dentropy?: Float64Array) {
+      create.call(this, ++calls === 2 ? dlogp.map(() => NaN) : dlogp, dentropy);
+    };
+    const warnings: string[] = [];
+    const summary = await new GrpoTrainer({
+      config,
+      configText: "",
+      device,
+      model,
+      ...parts,
+      ...varying,
+      listeners: [(event) => {
+        if (event.type === "warning") warnings.push(event.message);
+      }],
+    }).run();
+    assert.equal(summary.skipped_steps, 1);
+    assert.equal(summary.status, "completed");
+    assert.ok(warnings.some((message) => message.includes("not finite")));
+    const lines = await metricsWithoutClock(`${dir}/run`);
+    assert.equal(lines[0]!.grad_norm, null);
+    assert.ok(Number(lines[1]!.grad_norm) > 0);
+    model.dispose();
+  });
+});
+
+Deno.test("gradient accumulation gives the run of one large micro-batch", async () => {
+  await withDevice(async (device, dir) => {
+    const results: number[][] = [];
+    for (const [size, steps] of [[8, 1], [4, 2], [2, 4]] as const) {
+      await trainOn(
+        device,
+        short(`${dir}/${size}`, {
+          training: { per_device_train_batch_size: size, gradient_accumulation_steps: steps },
+        }),
+        varying,
+      );
+      const lines = await metricsWithoutClock(`${dir}/${size}`);
+      results.push(
+        lines.filter((line) => line.split === "train").flatMap((line) => [
+          Number(line.loss),
+          Number(line.grad_norm),
+          Number(line.reward),
+          Number(line.num_tokens),
+        ]),
+      );
+    }
+    for (const result of results) {
+      for (const [i, x] of result.entries()) assert.ok(Math.abs(x - results[0]![i]!) < 1e-5);
+    }
+  });
+});
+
+Deno.test("evaluation and training never share a draw", async () => {
+  await withDevice(async (device, dir) => {
+    const config = short(`${dir}/run`);
+    const { model, ...parts } = await assemble(config, device);
+    const original = model.generate.bind(model), asked: number[] = [];
+    model.generate = (requests, options) => {
+      asked.push(...requests.map((request) => request.promptId));
+      return original(requests, options);
+    };
+    await new GrpoTrainer({ config, configText: "", device, model, ...parts, ...varying }).run();
+    // Three held-out problems, sampled and greedy, before and after; two prompts in each of two steps.
+    const held = [0, 1, 2].map((i) => EVAL_PROMPT_ID + i);
+    assert.deepEqual(asked, [...held, ...held, 0, 1, 2, 3, ...held, ...held]);
+    model.dispose();
+  });
+});
+
+Deno.test("prompts: the end token is trained on, and a completion without it is truncated", async () => {
+  await withDevice(async (device, dir) => {
+    const config = short(`${dir}/run`);
+    const { model, tokenizer, problems, eosIds } = await assemble(config, device);
+    const prompts = new PromptEncoder(tokenizer, config.data, eosIds);
+    const entry = problems.trainEntry(0);
+    assert.equal(prompts.text(prompts.prompt(entry).ids), entry.question);
+    const answer = prompts.workedAnswer(entry);
+    assert.equal(answer.at(-1), tokenizer.eosId);
+    assert.equal(prompts.text(answer), `<answer>${entry.answer}</answer>`);
+    assert.equal(prompts.truncated(answer), false);
+    assert.equal(prompts.truncated(answer.slice(0, -1)), true);
+    assert.equal(prompts.truncated([]), true);
+    assert.equal(prompts.truncated([tokenizer.padId!]), false);
+    model.dispose();
+  });
+});
