@@ -4,10 +4,12 @@
  * that numbers always count GRPO steps, and are used only while no GRPO checkpoint is valid.
  * How folders are written, checked and deleted is in `checkpoint_store.ts`.
  */
+import type { RunConfig } from "../configs/run_config.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { parseSafetensors } from "../models/safetensors.ts";
 import type { LanguageModel, Tokenizer } from "../models/types.ts";
 import { findNewestValid, openCheckpoint } from "./checkpoint_store.ts";
+import { modelCard } from "./model_card.ts";
 import { WARM_START } from "./run_folder.ts";
 import { type DecodedState, decodeState } from "./run_state.ts";
 
@@ -26,6 +28,7 @@ export interface ModelWriter {
 export interface CheckpointParts {
   model: ModelWriter;
   tokenizer: Tokenizer;
+  config: RunConfig;
   state: string;
   trainerState: string;
   /** null = starts fresh in the next phase. */
@@ -35,7 +38,7 @@ export interface CheckpointParts {
 
 /** File name → content. */
 export async function checkpointFiles(parts: CheckpointParts): Promise<Map<string, Uint8Array>> {
-  const files = new Map(await finalModelFiles(parts.model, parts.tokenizer));
+  const files = new Map(await finalModelFiles(parts.model, parts.tokenizer, parts.config));
   const text = (value: string) => new TextEncoder().encode(value);
   files.set(STATE_FILE, text(parts.state));
   files.set(TRAINER_STATE_FILE, text(parts.trainerState));
@@ -48,11 +51,13 @@ export async function checkpointFiles(parts: CheckpointParts): Promise<Map<strin
 export async function finalModelFiles(
   model: ModelWriter,
   tokenizer: Tokenizer,
+  config: RunConfig,
 ): Promise<Map<string, Uint8Array>> {
   const files = new Map(await model.files());
   for (const [name, content] of tokenizer.files()) {
     files.set(name, new TextEncoder().encode(content));
   }
+  files.set("README.md", new TextEncoder().encode(modelCard(config)));
   return files;
 }
 

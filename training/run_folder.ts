@@ -32,6 +32,7 @@ const RUN_FILES: ReadonlySet<string> = new Set([
 
 /** The final model's files: a run's own where there is a run.json beside them, else somebody's model. */
 const MODEL_FILES: ReadonlySet<string> = new Set([
+  "README.md",
   "config.json",
   "generation_config.json",
   "model.safetensors",
@@ -80,9 +81,9 @@ export class RunFolder {
    * completions/ is removed. Both 0: to the beginning.
    */
   async rewind(metricsBytes: number, step: number): Promise<void> {
-    const path = `${this.path}/metrics.jsonl`;
-    if (metricsBytes === 0) await removeIfThere(path);
-    this.#metrics = await MetricsLog.open(path, { truncateTo: metricsBytes });
+    this.#metrics = await MetricsLog.open(`${this.path}/metrics.jsonl`, {
+      truncateTo: metricsBytes,
+    });
     await Deno.mkdir(`${this.path}/completions`, { recursive: true });
     await this.#removeCompletionsAfter(step);
   }
@@ -149,14 +150,6 @@ export class RunFolder {
 
 export function completionsFile(step: number): string {
   return `completions_${String(step).padStart(5, "0")}.parquet`;
-}
-
-async function removeIfThere(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
 }
 
 async function makeFolder(path: string): Promise<void> {

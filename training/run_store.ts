@@ -137,6 +137,7 @@ export class RunStore {
     const files = await checkpointFiles({
       model: modelWriter,
       tokenizer,
+      config,
       state: encodeState(state, {
         version: VERSION,
         configSha256: this.#configSha256,

@@ -235,7 +235,8 @@ export class GrpoTrainer {
       total_flos: 0,
       train_loss: state.lossSum / state.step,
     });
-    await run.store.finish(await finalModelFiles(modelWriter, tokenizer), state, summary);
+    const files = await finalModelFiles(modelWriter, tokenizer, this.#options.config);
+    await run.store.finish(files, state, summary);
     run.emit({ type: "done", summary });
     return summary;
   }

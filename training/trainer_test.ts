@@ -46,6 +46,7 @@ Deno.test("a run writes the files, lines and events that it promises", async () 
     const { summary, events } = await trainOn(device, short(`${dir}/run`), varying);
     const names = Array.from(Deno.readDirSync(`${dir}/run`), ({ name }) => name).sort();
     assert.deepEqual(names, [
+      "README.md",
       "checkpoint-2",
       "completions",
       "config.json",
