@@ -6,6 +6,9 @@
  */
 import config from "../deno.json" with { type: "json" };
 
+/** Packages that only build things. Every package in the imports of the configuration is embedded whole. */
+const BUILD_ONLY = ["assemblyscript/asc"];
+
 /** Flags that every run needs; `deno compile` does not take `unstable` from deno.json in all versions. */
 const UNSTABLE = config.unstable.map((feature) => `--unstable-${feature}`);
 const V8_FLAGS = "--v8-flags=--no-wasm-bounds-checks,--experimental-wasm-revectorize";
@@ -14,10 +17,19 @@ const safe = Deno.args.includes("--safe");
 const output = safe ? "dist/rgx-safe" : "dist/rgx";
 const root = new URL("..", import.meta.url);
 await Deno.mkdir(new URL("dist/", root), { recursive: true });
+const imports = Object.entries(config.imports).filter(([name]) => !BUILD_ONLY.includes(name));
+const slim = "dist/deno.compile.json";
+await Deno.writeTextFile(
+  new URL(slim, root),
+  JSON.stringify({ ...config, imports: Object.fromEntries(imports), tasks: {} }),
+);
 
 const command = new Deno.Command(Deno.execPath(), {
   args: [
     "compile",
+    "--config",
+    slim,
+    "--no-lock",
     "--allow-all",
     "--no-check",
     "--quiet",
