@@ -16,7 +16,8 @@ const STRIP: i32 = 48;
 /** Floats of m and of l: the last vectors of a block may reach 15 queries too far. */
 const STATE: i32 = TILE + 16;
 
-// Scratch: S, m, l, 16 factors, offsets of the queries and of the keys (pack.as.ts), then Qᵀ, Kᵀ, V, O (tiles of TILE × headDim padded to 16).
+// Scratch: S, m, l, 16 factors, offsets of the queries and of the keys (pack.as.ts), rows of other queries,
+// then Qᵀ, Kᵀ, V, O (tiles of TILE × headDim padded to 16).
 // @ts-ignore: decorator of AssemblyScript
 @inline
 export function maxima(scratch: usize): usize {
@@ -44,8 +45,13 @@ export function key_offsets(scratch: usize): usize {
 }
 // @ts-ignore: decorator of AssemblyScript
 @inline
-export function queries(scratch: usize): usize {
+function kept(scratch: usize): usize {
   return key_offsets(scratch) + OFFSET_BYTES;
+}
+// @ts-ignore: decorator of AssemblyScript
+@inline
+export function queries(scratch: usize): usize {
+  return kept(scratch) + TILE_BYTES;
 }
 // @ts-ignore: decorator of AssemblyScript
 @inline
@@ -119,21 +125,32 @@ export function softmax_attend(
         v128.store(row, f32x4.splat(0), 48);
       }
     }
-    // Queries of the last register tile that no vector covered have weight 0.
-    const covered = i;
     for (let q = first; q < last; q += 6) {
       const reach = causal ? min(count, (min(q + 6, last) - 1) / group + 1 - shift) : count;
       const p = scratch + ((q as usize) << 2);
-      for (let extra = covered; extra < q + 6; extra++) {
-        let at = scratch + ((extra as usize) << 2);
-        for (let j = 0; j < reach; j++, at += TILE_BYTES) store<f32>(at, 0);
-      }
+      const others = max(q + 6 - last, 0);
       let v = values(scratch, padded);
       let o = outputs(scratch, padded) + ((q as usize) << 6);
       for (let c = 0; c < padded; c += 16, v += PANEL_BYTES, o += PANEL_BYTES) {
+        // The end of the last register tile belongs to other queries: theirs is put back.
+        const end = o + ((6 - others) as usize) * 64;
+        copy_rows(end, kept(scratch), others);
         tile_columns(p, v, o, reach);
+        copy_rows(kept(scratch), end, others);
       }
     }
+  }
+}
+
+/** Copies rows of a panel. */
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function copy_rows(from: usize, to: usize, count: i32): void {
+  for (; count > 0; count--, from += 64, to += 64) {
+    v128.store(to, v128.load(from));
+    v128.store(to, v128.load(from, 16), 16);
+    v128.store(to, v128.load(from, 32), 32);
+    v128.store(to, v128.load(from, 48), 48);
   }
 }
 
@@ -165,8 +182,8 @@ function before(i: i32, first: i32, last: i32): v128 {
 }
 
 /**
- * S → e^(S − m) with the new m for the queries [i, i + 16) before `last`, 0 for the others, whose m and l
- * stay; brings l and O to the new m.
+ * S → e^(S − m) with the new m for the queries [i, i + 16) before `last`; brings l and O to the new m.
+ * The m and l of the queries from `last` on, which belong to others, stay.
  */
 function exponentials(i: i32, last: i32, reach: i32, padded: i32, scratch: usize): void {
   const offset = (i as usize) << 2;
@@ -211,11 +228,6 @@ function exponentials(i: i32, last: i32, reach: i32, padded: i32, scratch: usize
     scale_outputs(i, min(last - i, 16), padded, scratch);
   }
 
-  const never = f32x4.splat(-MASKED);
-  m0 = v128.bitselect(m0, never, v0);
-  m1 = v128.bitselect(m1, never, v1);
-  m2 = v128.bitselect(m2, never, v2);
-  m3 = v128.bitselect(m3, never, v3);
   let t0 = f32x4.splat(0), t1 = t0, t2 = t0, t3 = t0;
   for (let p = begin; p < end; p += TILE_BYTES) {
     const p0 = exp_f32x4(f32x4.sub(v128.load(p), m0));
@@ -231,10 +243,10 @@ function exponentials(i: i32, last: i32, reach: i32, padded: i32, scratch: usize
     t2 = f32x4.add(t2, p2);
     t3 = f32x4.add(t3, p3);
   }
-  v128.store(sum, f32x4.add(l0, t0));
-  v128.store(sum, f32x4.add(l1, t1), 16);
-  v128.store(sum, f32x4.add(l2, t2), 32);
-  v128.store(sum, f32x4.add(l3, t3), 48);
+  v128.store(sum, f32x4.add(l0, v128.and(t0, v0)));
+  v128.store(sum, f32x4.add(l1, v128.and(t1, v1)), 16);
+  v128.store(sum, f32x4.add(l2, v128.and(t2, v2)), 32);
+  v128.store(sum, f32x4.add(l3, v128.and(t3, v3)), 48);
 }
 
 /** O of queries [i, i + count) times their factors. */

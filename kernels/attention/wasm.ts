@@ -21,7 +21,7 @@ export function queryGroup(op: string, heads: number, kvHeads: number): number {
 /** Bytes of the online softmax's scratch (softmax.as.ts), with room for a register tile past the end. */
 export function softmaxScratch(headDim: number): number {
   const padded = Math.ceil(headDim / 16) * 16;
-  return 4 * (TILE * (TILE + 4 + 4 * padded) + 64) + 512;
+  return 4 * (TILE * (TILE + 5 + 4 * padded) + 64) + 512;
 }
 
 export const attentionWasm: WasmOp<AttentionArgs> = (args, ctx) => {

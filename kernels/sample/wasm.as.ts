@@ -1,6 +1,6 @@
 // Draws one token per row of logits (kernels/sample/spec.ts). Work unit: one row.
-// z = logit/temperature in float64, as in the reference, so that ordered keys and the comparison of min-p
-// are the same numbers; e^(z − max) in float32 vectors; all sums in float64. The thresholds of top-k and
+// Ordered keys and the comparison of min-p use z = logit/temperature in float64, the reference's numbers;
+// e^(z − max) is computed in float32 vectors; all sums are float64. The thresholds of top-k and
 // top-p are built from histograms of 8 bits of the key at a time: four passes and no sort.
 import { exp_f32x4 } from "../wasm/math.as";
 
@@ -30,7 +30,7 @@ export function sample(
     const x = logits + (row as usize) * bytes;
     const best = argmax(x, bytes);
     const max = (load<f32>(x + best) as f64) / t;
-    const total = exponentials(x, weights, bytes, t, max);
+    const total = exponentials(x, weights, bytes, load<f32>(x + best), t);
     let at = best;
     if (temperature != 0) {
       let mass = total;
@@ -84,37 +84,26 @@ function argmax(x: usize, bytes: usize): usize {
   return at;
 }
 
-/** z − max of the four logits at p, rounded to f32. */
-// @ts-ignore: decorator of AssemblyScript
-@inline
-function distances(p: usize, t: v128, max: v128): v128 {
-  const low = f64x2.promote_low_f32x4(v128.load64_zero(p));
-  const high = f64x2.promote_low_f32x4(v128.load64_zero(p, 8));
-  return v128.shuffle<f32>(
-    f32x4.demote_f64x2_zero(f64x2.sub(f64x2.div(low, t), max)),
-    f32x4.demote_f64x2_zero(f64x2.sub(f64x2.div(high, t), max)),
-    0,
-    1,
-    4,
-    5,
-  );
-}
-
-/** weights = e^(z − max); returns their sum. */
-function exponentials(x: usize, weights: usize, bytes: usize, t: f64, max: f64): f64 {
-  const tt = f64x2.splat(t), mm = f64x2.splat(max);
-  let s0 = f64x2.splat(0), s1 = s0;
+/** weights = e^(z − max), where (x − best)/t is as good in f32 as z − max; returns their sum. */
+function exponentials(x: usize, weights: usize, bytes: usize, best: f32, t: f64): f64 {
+  const rate = (1 / t) as f32;
+  const bb = f32x4.splat(best), rr = f32x4.splat(rate);
+  let s0 = f64x2.splat(0), s1 = s0, s2 = s0, s3 = s0;
   let c: usize = 0;
-  for (; c + 16 <= bytes; c += 16) {
-    const e = exp_f32x4(distances(x + c, tt, mm));
-    v128.store(weights + c, e);
-    s0 = f64x2.add(s0, f64x2.promote_low_f32x4(e));
-    s1 = f64x2.add(s1, f64x2.promote_low_f32x4(v128.shuffle<f32>(e, e, 2, 3, 2, 3)));
+  for (; c + 32 <= bytes; c += 32) {
+    const e0 = exp_f32x4(f32x4.mul(f32x4.sub(v128.load(x + c), bb), rr));
+    const e1 = exp_f32x4(f32x4.mul(f32x4.sub(v128.load(x + c, 16), bb), rr));
+    v128.store(weights + c, e0);
+    v128.store(weights + c, e1, 16);
+    s0 = f64x2.add(s0, f64x2.promote_low_f32x4(e0));
+    s1 = f64x2.add(s1, f64x2.promote_low_f32x4(v128.shuffle<f32>(e0, e0, 2, 3, 2, 3)));
+    s2 = f64x2.add(s2, f64x2.promote_low_f32x4(e1));
+    s3 = f64x2.add(s3, f64x2.promote_low_f32x4(v128.shuffle<f32>(e1, e1, 2, 3, 2, 3)));
   }
-  s0 = f64x2.add(s0, s1);
+  s0 = f64x2.add(f64x2.add(s0, s1), f64x2.add(s2, s3));
   let sum = f64x2.extract_lane(s0, 0) + f64x2.extract_lane(s0, 1);
   for (; c < bytes; c += 4) {
-    const z = ((load<f32>(x + c) as f64) / t - max) as f32;
+    const z = (load<f32>(x + c) - best) * rate;
     const e = f32x4.extract_lane(exp_f32x4(f32x4.splat(z)), 0);
     store<f32>(weights + c, e);
     sum += e as f64;

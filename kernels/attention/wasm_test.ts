@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import type { HostArray } from "../device.ts";
+import { type Layout, normals, packLengths, sameBits, stream, upload } from "../testing.ts";
+import { createWasmDevice, type WasmDevice } from "../wasm/device.ts";
+
+const HEADS = 4, KV_HEADS = 2, HEAD_DIM = 24;
+const WIDE = HEADS * HEAD_DIM, NARROW = KV_HEADS * HEAD_DIM;
+
+interface Inputs {
+  q: Float32Array;
+  k: Float32Array;
+  v: Float32Array;
+  dout: Float32Array;
+}
+
+function randomInputs(rows: number): Inputs {
+  const random = stream(`attention on wasm ${rows}`);
+  const wide = () => normals(random, rows * WIDE);
+  const narrow = () => normals(random, rows * NARROW);
+  return { q: wide(), k: narrow(), v: narrow(), dout: wide() };
+}
+
+/** Rows of every input, in the order given. */
+function pickRows(inputs: Inputs, rows: readonly number[]): Inputs {
+  const pick = (data: Float32Array, width: number) =>
+    Float32Array.from(rows.flatMap((row) => [...data.subarray(row * width, (row + 1) * width)]));
+  return {
+    q: pick(inputs.q, WIDE),
+    k: pick(inputs.k, NARROW),
+    v: pick(inputs.v, NARROW),
+    dout: pick(inputs.dout, WIDE),
+  };
+}
+
+/** Forward and backward; everything that comes out. */
+async function attend(device: WasmDevice, layout: Layout, inputs: Inputs) {
+  const { rows, segmentCount } = layout;
+  const args = {
+    q: upload(device, inputs.q),
+    k: upload(device, inputs.k),
+    v: upload(device, inputs.v),
+    out: device.create("float", rows * WIDE, "out"),
+    lse: device.create("float", rows * HEADS, "lse"),
+    dout: upload(device, inputs.dout),
+    dq: device.create("float", rows * WIDE, "dq"),
+    dk: device.create("float", rows * NARROW, "dk"),
+    dv: device.create("float", rows * NARROW, "dv"),
+    segments: upload(device, layout.segments),
+    rowSegment: upload(device, layout.rowSegment),
+    segmentCount,
+    rows,
+    heads: HEADS,
+    kvHeads: KV_HEADS,
+    headDim: HEAD_DIM,
+    scale: 0.2,
+  };
+  device.run("attention", args);
+  device.run("attention_backward", args);
+  const results = new Map<string, HostArray>();
+  for (const name of ["out", "lse", "dq", "dk", "dv"] as const) {
+    results.set(name, await device.read(args[name]));
+  }
+  for (const value of Object.values(args)) if (typeof value === "object") device.free(value);
+  return results;
+}
+
+const rowsOf = (data: HostArray, width: number, from: number, to: number) =>
+  data.slice(from * width, to * width);
+
+Deno.test("a branch gets the same bits in a group of many as alone with its prompt", async () => {
+  const device = await createWasmDevice({ threads: 1 });
+  const prompt = 131, lengths = [7, 1, 120, 33];
+  const group = packLengths([[5, [3]], [prompt, lengths]]);
+  const inputs = randomInputs(group.rows);
+  const together = await attend(device, group, inputs);
+  let begin = 8 + prompt;
+  for (const length of lengths) {
+    const rows = [
+      ...Array.from({ length: prompt }, (_, i) => 8 + i),
+      ...Array.from({ length }, (_, i) => begin + i),
+    ];
+    const alone = await attend(device, packLengths([[prompt, [length]]]), pickRows(inputs, rows));
+    for (const [name, width] of [["out", WIDE], ["lse", HEADS], ["dq", WIDE]] as const) {
+      const expected = rowsOf(alone.get(name)!, width, prompt, prompt + length);
+      const found = rowsOf(together.get(name)!, width, begin, begin + length);
+      assert.ok(sameBits(found, expected), `${name} of the branch of length ${length}`);
+    }
+    begin += length;
+  }
+  device.close();
+});
+
+Deno.test("a number that is not one stays inside its group, and is not lost", async () => {
+  const device = await createWasmDevice({ threads: 1 });
+  const layout = packLengths([[9, [20, 3]], [40, [11, 60]]]);
+  const inputs = randomInputs(layout.rows);
+  const clean = await attend(device, layout, inputs);
+  inputs.k[4 * NARROW] = NaN; // a key of the first prompt
+  const dirty = await attend(device, layout, inputs);
+  for (const [name, width] of [["out", WIDE], ["dq", WIDE], ["dk", NARROW]] as const) {
+    const other = (data: HostArray) => rowsOf(data, width, 32, layout.rows);
+    assert.ok(sameBits(other(clean.get(name)!), other(dirty.get(name)!)), `${name} elsewhere`);
+    assert.ok(dirty.get(name)!.some(Number.isNaN), `${name} of the group`);
+  }
+  device.close();
+});
+
+Deno.test("more query heads per key head than a tile holds are refused", async () => {
+  const device = await createWasmDevice({ threads: 1 });
+  const tensor = upload(device, new Float32Array(256));
+  const words = upload(device, Uint32Array.of(0, 1, 0, 0, 1));
+  assert.throws(() =>
+    device.run("attention", {
+      q: tensor,
+      k: tensor,
+      v: tensor,
+      out: device.create("float", 256, "out"),
+      lse: device.create("float", 128, "lse"),
+      segments: words,
+      rowSegment: upload(device, Uint32Array.of(0)),
+      segmentCount: 1,
+      rows: 1,
+      heads: 128,
+      kvHeads: 1,
+      headDim: 2,
+      scale: 1,
+    }), { name: "RgxError", message: /128 query heads over 1 key heads, at most 96/ });
+  device.close();
+});
