@@ -60,6 +60,7 @@ export async function train(
       listeners: [(event) => progress.on(event)],
     });
     progress.memory = memory;
+    progress.estimatedSeconds = await trainer.estimateSeconds();
     if (options.dryRun) {
       progress.showDryRun(trainer.plan(), trainer.samplePrompt());
       return EXIT.ok;

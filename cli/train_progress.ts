@@ -9,7 +9,7 @@ import type { TrainEvent, TrainPlan, TrainSummary } from "../training/events.ts"
 import type { MemoryPlan } from "../training/memory_check.ts";
 import { dictLine, duration } from "./train_text.ts";
 import { summaryTable } from "./train_summary.ts";
-import { clip, columns, isInteractive, log, logRaw, paint } from "./terminal.ts";
+import { clip, columns, isInteractive, log, logRaw, paint, wrap } from "./terminal.ts";
 
 /** Seconds between plain progress lines where nothing else is printed. */
 const QUIET_SECONDS = 30;
@@ -27,6 +27,7 @@ interface Options {
 export class TrainProgress {
   /** Shown in the header once it is known. */
   memory: MemoryPlan | null = null;
+  estimatedSeconds: number | null = null;
   readonly #live: boolean;
   readonly #json: boolean;
   #plan: TrainPlan | null = null;
@@ -145,10 +146,17 @@ export class TrainProgress {
     );
     if (plan.heldOut > 0) steps.push("the same evaluation again");
     rows.push(["plan", steps.join(", ")]);
+    if (this.estimatedSeconds !== null && !plan.resumedFrom) {
+      rows.push(["time", `about ${duration(this.estimatedSeconds)} on this machine`]);
+    }
     if (plan.resumedFrom) {
       rows.push(["resuming", `${plan.resumedFrom} (step ${plan.stepsDone} of ${plan.steps})`]);
     }
-    for (const [name, value] of rows) log(`${paint("cyan", name.padEnd(9))} ${value}`);
+    for (const [name, value] of rows) {
+      wrap(value, columns() - 10).forEach((line, i) => {
+        log(`${paint("cyan", (i === 0 ? name : "").padEnd(9))} ${line}`);
+      });
+    }
   }
 
   #phaseTitle(phase: string): string | null {

@@ -17,6 +17,7 @@ import { adapterOffReference, frozenReference, type ReferencePolicy } from "./re
 import { RunContext, yieldToEvents } from "./run_context.ts";
 import { RunFolder } from "./run_folder.ts";
 import { RunStore } from "./run_store.ts";
+import { estimateSeconds } from "./time_estimate.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 import { warmStart } from "./warm_start.ts";
 
@@ -93,6 +94,21 @@ export class GrpoTrainer {
       warmStartDone: state.warmStartStep,
       stepsDone: state.step,
     };
+  }
+
+  /** About how many seconds a fresh run takes on this device (`time_estimate.ts`). */
+  estimateSeconds(): Promise<number> {
+    const { config, device, problems } = this.#options;
+    const { sizes, prompts } = this.#run, { parameters } = this.plan();
+    const entry = problems.trainEntry(0);
+    return estimateSeconds(device, {
+      config,
+      sizes,
+      heldOut: problems.heldOut.length,
+      parameters,
+      promptTokens: prompts.prompt(entry).ids.length,
+      answerTokens: entry.answer === null ? null : prompts.workedAnswer(entry).length,
+    });
   }
 
   /** Training problem 0 as the model would get it. */

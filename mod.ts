@@ -1,0 +1,30 @@
+/**
+ * The library: everything that a command does is one import away.
+ *
+ * ```ts
+ * import { createDataset, scoreAnswer } from "./mod.ts";
+ * const dataset = await createDataset("chain_sum", { size: 3, seed: 7, max_terms: 2 });
+ * for (const entry of dataset) console.log(entry.question, scoreAnswer(entry.answer, entry)); // … 1
+ * ```
+ */
+export { RgxError, UsageError } from "./core/errors.ts";
+export { createDataset, type Dataset, scoreAnswer } from "./tasks/dataset.ts";
+export { getTask, registerTask, taskNames } from "./tasks/registry.ts";
+export type { Entry, ScorableEntry, Task } from "./tasks/types.ts";
+export { extractAnswer } from "./data/extract.ts";
+export { formatQuestion, renderPrompt, UNIVERSAL_INSTRUCTION } from "./data/prompt.ts";
+export { scoreCompletion } from "./data/score.ts";
+export { openSource } from "./data/source.ts";
+export { splitProblems } from "./data/held_out.ts";
+export { registerReward, rewardNames } from "./rewards/registry.ts";
+export { createRubric } from "./rewards/rubric.ts";
+export type { Reward, RewardInput } from "./rewards/types.ts";
+export { loadConfig } from "./configs/load.ts";
+export type { RunConfig } from "./configs/run_config.ts";
+export { createDevice } from "./kernels/mod.ts";
+export type { Device } from "./kernels/device.ts";
+export { generate, type LoadedModel, loadModel } from "./models/load_model.ts";
+export type { Completion, LanguageModel, Tokenizer } from "./models/types.ts";
+export { assemble } from "./training/assemble.ts";
+export { GrpoTrainer } from "./training/trainer.ts";
+export type { TrainEvent, TrainSummary } from "./training/events.ts";

@@ -1,0 +1,66 @@
+/**
+ * About how long a run will take, before it begins: the multiply-adds of its matrix products over the
+ * speed that this device shows on one of them now. An order of magnitude, not a promise: completions are
+ * taken to be as long as the worked answers (or half their limit), and everything beside matrix products
+ * is a fixed share.
+ */
+import type { RunConfig } from "../configs/run_config.ts";
+import type { Device } from "../kernels/device.ts";
+import type { RunSizes } from "./trainer_options.ts";
+
+/** Share of its matrix-product speed that a whole step reaches, measured on the quickstart. */
+const EFFICIENCY = 0.55;
+/** Decoding a token costs this many times what a training row's forward pass costs. */
+const DECODE_COST = 3;
+const MEASURE_MS = 60;
+
+/** GFLOP/s of [512, 256]·[256, 256]ᵀ on the device. */
+async function measureSpeed(device: Device): Promise<number> {
+  const m = 512, n = 256, k = 256;
+  const a = device.create("float", m * k, "estimate.a");
+  const b = device.create("float", n * k, "estimate.b");
+  const out = device.create("float", m * n, "estimate.out");
+  const begin = performance.now();
+  let best = Infinity;
+  do {
+    const start = performance.now();
+    device.run("matmul", { a, b, out, m, n, k, transB: true });
+    await device.read(out, 0, 1);
+    best = Math.min(best, performance.now() - start);
+  } while (performance.now() - begin < MEASURE_MS);
+  for (const tensor of [a, b, out]) device.free(tensor);
+  return 2 * m * n * k / best / 1e6;
+}
+
+export interface EstimateInput {
+  config: RunConfig;
+  sizes: RunSizes;
+  heldOut: number;
+  /** Weights of the matrix products: all parameters but an untied embedding. */
+  parameters: number;
+  /** Typical tokens of a prompt and of an answer. */
+  promptTokens: number;
+  answerTokens: number | null;
+}
+
+/** Seconds. */
+export async function estimateSeconds(device: Device, input: EstimateInput): Promise<number> {
+  const { config, sizes, parameters, promptTokens } = input, { training, sft } = config;
+  const answer = Math.min(
+    training.max_completion_length,
+    input.answerTokens ?? training.max_completion_length / 2,
+  );
+  const perRow = 2 * parameters;
+  // Full fine-tuning: forward, gradient of the input, gradient of the weights; LoRA leaves out the last.
+  const passes = config.lora === null ? 3 : 2;
+  const warmRows = sizes.warmStartSteps * (sft?.per_device_train_batch_size ?? 0) *
+    (promptTokens + answer);
+  const stepRows = sizes.promptsPerStep * promptTokens + sizes.rowsPerStep * answer;
+  const decoded = sizes.rowsPerStep * answer;
+  const evaluated = 4 * input.heldOut * answer;
+  const flops = perRow * (
+    passes * (warmRows + sizes.totalSteps * stepRows) +
+    DECODE_COST * (sizes.totalSteps * decoded + evaluated)
+  );
+  return flops / (EFFICIENCY * 1e9 * await measureSpeed(device));
+}
