@@ -97,7 +97,7 @@ export async function doctor(options: { json?: boolean }): Promise<number> {
   print(table([
     ["rgx", `${VERSION} (deno ${report.deno}, v8 ${report.v8})`],
     ["system", report.os],
-    ["threads", `${report.threads}`],
+    ["processors", `${report.threads} threads`],
     ["free memory", `${(memory / 2 ** 30).toFixed(1)} GiB`],
     [
       "GPU adapter",

@@ -13,7 +13,9 @@ export async function runCli(args: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
   const program = createProgram((code) => exitCode = code);
   try {
-    await program.parseAsync([...args], { from: "user" });
+    // A bare --resume takes no value, so that `--resume CONFIG` means what it says.
+    const given = args.map((arg) => arg === "--resume" ? "--resume=latest" : arg);
+    await program.parseAsync(given, { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) {
@@ -161,7 +163,7 @@ function tasksCommands(program: Command): void {
 
 function scoreCommand(program: Command, setExit: (code: number) => void): void {
   program.command("score")
-    .description("score answers: JSONL {entry, answer} in, JSONL {score} out, in order")
+    .description("score answers (JSONL in, JSONL out, in order)")
     .argument("[file]", "JSONL file, or - for stdin", "-")
     .option("--completions", "take whole completions and extract their answers as training does")
     .addHelpText(
@@ -200,7 +202,7 @@ function configCommands(program: Command, setExit: (code: number) => void): void
 
 function doctorCommand(program: Command, setExit: (code: number) => void): void {
   program.command("doctor")
-    .description("what this machine offers: threads, memory, devices and their speed, what to fix")
+    .description("what this machine offers, and what to fix")
     .option("--json", "one JSON document")
     .addHelpText("after", examples("rgx doctor", "rgx doctor --json"))
     .action(async (options) => setExit(await (await import("./doctor.ts")).doctor(options)));

@@ -25,14 +25,26 @@ export async function listTasks(options: { category?: string; json?: boolean }):
     curriculum: task.curriculum !== undefined,
   }));
   if (options.json) return print(JSON.stringify(rows));
-  const lines = rows.map((row) => [row.name, row.category, row.curriculum ? "yes" : "no"]);
-  const text = table([["task", "category", "curriculum"], ...lines]).split("\n");
-  const width = Math.max(...text.map((line) => line.length)) + 2;
-  const room = Math.max(20, columns() - width);
   print(
-    text.map((line, i) =>
-      line.padEnd(width) + (i === 0 ? "what" : clip(rows[i - 1]!.description, room))
+    described(
+      [
+        ["task", "category", "curriculum"],
+        ...rows.map((row) => [row.name, row.category, row.curriculum ? "yes" : "no"]),
+      ],
+      ["what", ...rows.map((row) => row.description)],
+      columns(),
     ).join("\n"),
+  );
+}
+
+/** A table whose last column is a text that is wrapped into what is left of `width`. */
+function described(cells: string[][], texts: string[], width: number): string[] {
+  const rows = table(cells).split("\n");
+  const indent = Math.max(...rows.map((row) => row.length)) + 2;
+  return rows.flatMap((row, i) =>
+    wrap(texts[i]!, Math.max(20, width - indent)).map((line, part) =>
+      (part === 0 ? row : "").padEnd(indent) + line
+    )
   );
 }
 
@@ -58,13 +70,14 @@ export async function showTask(name: string, options: { json?: boolean }): Promi
     "Parameters",
   ];
   out.push(
-    table(
+    ...described(
       Object.entries(task.params).map(([key, spec]) => [
         `  ${key}`,
         spec.type + (spec.nullable ? " or null" : ""),
         clip(JSON.stringify(spec.default), 24),
-        clip(spec.description, Math.max(20, width - 62)),
       ]),
+      Object.values(task.params).map((spec) => spec.description),
+      width,
     ),
   );
   if (task.curriculum) {

@@ -9,7 +9,8 @@ import { listenForStop, parseDuration } from "./stop_control.ts";
 import { log, print } from "./terminal.ts";
 
 export interface TrainOptions {
-  resume?: string | true;
+  /** A checkpoint's path, or "latest". */
+  resume?: string;
   dryRun?: boolean;
   printConfig?: boolean;
   device?: string;
@@ -54,7 +55,7 @@ export async function train(
       configText: loaded.yaml,
       device,
       ...trainerParts,
-      resume: options.resume ?? false,
+      resume: options.resume === "latest" ? true : options.resume ?? false,
       force: options.force ?? false,
       control,
       listeners: [(event) => progress.on(event)],
