@@ -1,10 +1,18 @@
 // Draws one token per row of logits (kernels/sample/spec.ts). Work unit: one row.
-// Ordered keys and the comparison of min-p use z = logit/temperature in float64, the reference's numbers;
-// e^(z − max) is computed in float32 vectors; all sums are float64. The thresholds of top-k and
-// top-p are built from histograms of 8 bits of the key at a time: four passes and no sort.
+// What decides which tokens are kept is computed from z = logit/temperature in float64, as in the reference,
+// so that ordered keys and the comparison of min-p are the same numbers. Weights e^(z − max) are float32,
+// summed in float32 over blocks and in float64 from then on; a draw looks at block sums before it looks at
+// tokens. The thresholds of top-k and top-p are built from histograms of 8 bits of the key at a time: four
+// passes and no sort.
 import { exp_f32x4 } from "../wasm/math.as";
 
-/** Scratch: weights f32 [vocab], keys u32 [vocab], each padded to a multiple of 4, and 256 f64 bins. */
+/** Bytes of the weights of a block: 64 tokens. */
+const BLOCK: usize = 256;
+
+/**
+ * Scratch: 256 f64 bins, weights f32 [vocab] and keys u32 [vocab], each padded to a multiple of 8, and one
+ * f64 sum a block, with 24 bytes behind the last.
+ */
 export function sample(
   logits: usize,
   counters: usize,
@@ -22,17 +30,21 @@ export function sample(
   scratch: usize,
 ): void {
   const bytes = (vocab as usize) << 2;
-  const padded = (bytes + 15) & ~15;
-  const bins = scratch, weights = scratch + 2048, keys = weights + padded;
+  const padded = (bytes + 31) & ~31;
+  const bins = scratch, weights = scratch + 2048, keys = weights + padded, sums = keys + padded;
   const t: f64 = temperature == 0 ? 1 : temperature;
+  // Finite for any temperature: 0 must stay 0.
+  const inverse = min(1 / t, 3e38) as f32;
   const filtered = temperature != 0 && ((topK > 0 && topK < vocab) || topP < 1);
   for (let row = begin; row < end; row++) {
     const x = logits + (row as usize) * bytes;
-    const best = argmax(x, bytes);
-    const max = (load<f32>(x + best) as f64) / t;
-    const total = exponentials(x, weights, bytes, load<f32>(x + best), t);
-    let at = best;
-    if (temperature != 0) {
+    const best = maximum(x, bytes);
+    const max = (best as f64) / t;
+    const total = exponentials(x, weights, sums, bytes, best, inverse);
+    let at: usize;
+    if (temperature == 0) {
+      at = first_equal(x, bytes, best);
+    } else {
       let mass = total;
       if (filtered) {
         ordered_keys(x, keys, bytes, t);
@@ -49,7 +61,10 @@ export function sample(
       const c = counters + (row as usize) * 12;
       const word = philox_word(load<u32>(c), load<u32>(c, 4), load<u32>(c, 8), seedLow, seedHigh);
       const u = ((word >>> 9) as f64 + 0.5) * (1.0 / 8388608.0);
-      at = draw(weights, bytes, u * mass);
+      const target = u * mass;
+      at = filtered || minP > 0
+        ? draw(weights, 0, bytes, 0, target)
+        : draw_by_blocks(weights, sums, bytes, target);
     }
     store<u32>(tokens + ((row as usize) << 2), (at >> 2) as u32);
     const z = (load<f32>(x + at) as f64) / t;
@@ -57,58 +72,101 @@ export function sample(
   }
 }
 
-/** Byte offset of the largest element, the first of equals. */
-function argmax(x: usize, bytes: usize): usize {
-  let at: usize = 0;
-  let best = load<f32>(x);
-  let c: usize = 0;
-  // A block is searched only when it holds something larger.
-  for (; c + 64 <= bytes; c += 64) {
-    const a = f32x4.max(v128.load(x + c), v128.load(x + c, 16));
-    const b = f32x4.max(v128.load(x + c, 32), v128.load(x + c, 48));
-    if (v128.any_true(f32x4.gt(f32x4.max(a, b), f32x4.splat(best)))) {
-      for (let i = c; i < c + 64; i += 4) {
-        if (load<f32>(x + i) > best) {
-          best = load<f32>(x + i);
-          at = i;
-        }
-      }
-    }
-  }
-  for (; c < bytes; c += 4) {
-    if (load<f32>(x + c) > best) {
-      best = load<f32>(x + c);
-      at = c;
-    }
-  }
-  return at;
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function largest_lane(x: v128): f32 {
+  return max(
+    max(f32x4.extract_lane(x, 0), f32x4.extract_lane(x, 1)),
+    max(f32x4.extract_lane(x, 2), f32x4.extract_lane(x, 3)),
+  );
 }
 
-/** weights = e^(z − max), where (x − best)/t is as good in f32 as z − max; returns their sum. */
-function exponentials(x: usize, weights: usize, bytes: usize, best: f32, t: f64): f64 {
-  const rate = (1 / t) as f32;
-  const bb = f32x4.splat(best), rr = f32x4.splat(rate);
-  let s0 = f64x2.splat(0), s1 = s0, s2 = s0, s3 = s0;
+/** Largest element. */
+function maximum(x: usize, bytes: usize): f32 {
   let c: usize = 0;
-  for (; c + 32 <= bytes; c += 32) {
-    const e0 = exp_f32x4(f32x4.mul(f32x4.sub(v128.load(x + c), bb), rr));
-    const e1 = exp_f32x4(f32x4.mul(f32x4.sub(v128.load(x + c, 16), bb), rr));
+  let best = load<f32>(x);
+  if (bytes >= 64) {
+    let a = v128.load(x), b = v128.load(x, 16), d = v128.load(x, 32), e = v128.load(x, 48);
+    for (c = 64; c + 64 <= bytes; c += 64) {
+      a = f32x4.pmax(a, v128.load(x + c));
+      b = f32x4.pmax(b, v128.load(x + c, 16));
+      d = f32x4.pmax(d, v128.load(x + c, 32));
+      e = f32x4.pmax(e, v128.load(x + c, 48));
+    }
+    best = largest_lane(f32x4.pmax(f32x4.pmax(a, b), f32x4.pmax(d, e)));
+  }
+  for (; c < bytes; c += 4) best = max(best, load<f32>(x + c));
+  return best;
+}
+
+/** Byte offset of the first element that equals `value`; 0 when there is none. */
+function first_equal(x: usize, bytes: usize, value: f32): usize {
+  for (let c: usize = 0; c < bytes; c += 4) if (load<f32>(x + c) == value) return c;
+  return 0;
+}
+
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function sum_lanes(x: v128): f64 {
+  return ((f32x4.extract_lane(x, 0) as f64) + (f32x4.extract_lane(x, 1) as f64)) +
+    ((f32x4.extract_lane(x, 2) as f64) + (f32x4.extract_lane(x, 3) as f64));
+}
+
+/**
+ * weights = e^((x − max)·inverse) of `bytes` (a multiple of 32), and their eight running sums. Exported, so
+ * that it is not inlined: the form that V8's revectorizer widens.
+ */
+export function sample_block(
+  x: usize,
+  weights: usize,
+  bytes: usize,
+  max: f32,
+  inverse: f32,
+  sums: usize,
+): void {
+  const high = f32x4.splat(max), scale = f32x4.splat(inverse);
+  let s0 = f32x4.splat(0), s1 = f32x4.splat(0);
+  for (let c: usize = 0; c < bytes; c += 32) {
+    const e0 = exp_f32x4(f32x4.mul(f32x4.sub(v128.load(x + c), high), scale));
+    const e1 = exp_f32x4(f32x4.mul(f32x4.sub(v128.load(x + c, 16), high), scale));
     v128.store(weights + c, e0);
     v128.store(weights + c, e1, 16);
-    s0 = f64x2.add(s0, f64x2.promote_low_f32x4(e0));
-    s1 = f64x2.add(s1, f64x2.promote_low_f32x4(v128.shuffle<f32>(e0, e0, 2, 3, 2, 3)));
-    s2 = f64x2.add(s2, f64x2.promote_low_f32x4(e1));
-    s3 = f64x2.add(s3, f64x2.promote_low_f32x4(v128.shuffle<f32>(e1, e1, 2, 3, 2, 3)));
+    s0 = f32x4.add(s0, e0);
+    s1 = f32x4.add(s1, e1);
   }
-  s0 = f64x2.add(f64x2.add(s0, s1), f64x2.add(s2, s3));
-  let sum = f64x2.extract_lane(s0, 0) + f64x2.extract_lane(s0, 1);
-  for (; c < bytes; c += 4) {
-    const z = (load<f32>(x + c) - best) * rate;
-    const e = f32x4.extract_lane(exp_f32x4(f32x4.splat(z)), 0);
-    store<f32>(weights + c, e);
-    sum += e as f64;
+  v128.store(sums, s0);
+  v128.store(sums, s1, 16);
+}
+
+/** weights = e^((x − max)·inverse), 0 up to the next multiple of 8, and block sums; returns the sum of all. */
+function exponentials(
+  x: usize,
+  weights: usize,
+  sums: usize,
+  bytes: usize,
+  max: f32,
+  inverse: f32,
+): f64 {
+  const whole = bytes & ~31;
+  if (whole < bytes) {
+    const rest = bytes - whole;
+    memory.copy(weights + whole, x + whole, rest);
+    for (let c = rest; c < 32; c += 4) store<f32>(weights + whole + c, -Infinity);
   }
-  return sum;
+  let total: f64 = 0;
+  for (let c: usize = 0; c < bytes; c += BLOCK, sums += 8) {
+    // The running sums lie where this and later block sums will.
+    const length = min(BLOCK, whole - c);
+    sample_block(x + c, weights + c, length, max, inverse, sums);
+    let sum = sum_lanes(f32x4.add(v128.load(sums), v128.load(sums, 16)));
+    if (length < BLOCK && whole < bytes) {
+      sample_block(weights + whole, weights + whole, 32, max, inverse, sums);
+      sum += sum_lanes(f32x4.add(v128.load(sums), v128.load(sums, 16)));
+    }
+    store<f64>(sums, sum);
+    total += sum;
+  }
+  return total;
 }
 
 /** A u32 for each token that is ordered as the f32 nearest to z is; −0 counts as 0. */
@@ -202,11 +260,13 @@ function drop_unlikely(x: usize, weights: usize, bytes: usize, t: f64, lowest: f
   return mass;
 }
 
-/** Byte offset of the first token whose cumulative weight exceeds `target`, else of the last kept one. */
-function draw(weights: usize, bytes: usize, target: f64): usize {
-  let cumulative: f64 = 0;
-  let last: usize = 0;
-  for (let c: usize = 0; c < bytes; c += 4) {
+/**
+ * Byte offset of the first token from `c` on whose cumulative weight exceeds `target`, else of the last
+ * kept one; `cumulative` is the weight before `c`.
+ */
+function draw(weights: usize, c: usize, bytes: usize, cumulative: f64, target: f64): usize {
+  let last = c;
+  for (; c < bytes; c += 4) {
     const w = load<f32>(weights + c);
     if (w == 0) continue;
     cumulative += w as f64;
@@ -214,6 +274,21 @@ function draw(weights: usize, bytes: usize, target: f64): usize {
     if (cumulative > target) break;
   }
   return last;
+}
+
+/** The same over all tokens, in the block whose sum exceeds the target, else in the last with any weight. */
+function draw_by_blocks(weights: usize, sums: usize, bytes: usize, target: f64): usize {
+  let cumulative: f64 = 0, before: f64 = 0;
+  let block: usize = 0;
+  for (let c: usize = 0; c < bytes; c += BLOCK, sums += 8) {
+    const sum = load<f64>(sums);
+    if (sum == 0) continue;
+    before = cumulative;
+    cumulative += sum;
+    block = c;
+    if (cumulative > target) break;
+  }
+  return draw(weights, block, min(block + BLOCK, bytes), before, target);
 }
 
 /** Word 0 of Philox4x32-10 at counter (0, c1, c2, c3) (core/philox.ts). */

@@ -3,16 +3,16 @@ import type { WasmOp } from "../wasm/wasm_op.ts";
 import type { SampleArgs } from "./spec.ts";
 
 /** Logits of a chunk: some 10 µs. */
-const CHUNK = 4096;
+const CHUNK = 8192;
 
 export const sampleWasm: WasmOp<SampleArgs> = (args, ctx) => {
-  const padded = Math.ceil(args.vocab / 4) * 16;
+  const padded = Math.ceil(args.vocab / 8) * 32;
   ctx.parallel({
     kernel: "sample",
     units: args.rows,
     grain: Math.ceil(CHUNK / args.vocab),
-    // Bins, weights and ordered keys (wasm.as.ts).
-    scratchBytes: 2048 + 2 * padded,
+    // Bins, weights, ordered keys, block sums (wasm.as.ts).
+    scratchBytes: 2048 + 2 * padded + 8 * Math.ceil(args.vocab / 64) + 24,
     args: [
       ctx.pointer(args.logits),
       ctx.pointer(args.counters),

@@ -1,0 +1,309 @@
+/**
+ * Time of a GRPO step on the CPU device, by phase:
+ *
+ *     deno task bench:grpo               steps of tinystories-656k, as Markdown
+ *     deno task bench:grpo --memory 500  resident memory over steps of the quickstart's shape
+ *
+ * The step has 4 prompts × 8 completions, 64 prompt tokens and exactly 64 new ones (no token ends a
+ * completion), one micro-batch, and rewards of ±1, half of each in every group, so that every completion
+ * has a gradient. Every variant is measured in every round, so that a disturbance of the machine meets all.
+ * Needs ../shared/models; the memory mode makes its own model.
+ */
+import { RandomStream } from "../core/philox.ts";
+import type { Device } from "../kernels/device.ts";
+import { createWasmDevice } from "../kernels/wasm/device.ts";
+import { initWeights } from "../models/init.ts";
+import { LlamaModel } from "../models/llama.ts";
+import { readModelFolder } from "../models/model_folder.ts";
+import type { LlamaConfig, Tokenizer } from "../models/types.ts";
+import { groupAdvantages } from "./advantages.ts";
+import type { LossSettings } from "./loss.ts";
+import { AdamW } from "./optimizer.ts";
+import { trainWindow } from "./train_window.ts";
+
+/** Seconds that TRL 1.16 took for this step on a machine of this kind (2 cores). */
+const TRL_SECONDS = [0.63, 0.92] as const;
+
+const MODEL_FOLDER = new URL("../../shared/models/tinystories-656k", import.meta.url).pathname;
+const LOSS: LossSettings = {
+  loss_type: "dapo",
+  epsilon: 0.2,
+  epsilon_high: null,
+  beta: 0,
+  use_bias_correction_kl: true,
+};
+
+export const STEP_PHASES = ["generate", "score", "forward + backward", "optimizer"] as const;
+/** Milliseconds of one step. */
+export type StepTimes = Record<typeof STEP_PHASES[number], number>;
+
+export interface StepShape {
+  promptIds: readonly (readonly number[])[];
+  completions: number;
+  newTokens: number;
+  eosIds: readonly number[];
+  /** True: every completion is a group of its own, so nothing of a prompt is shared. */
+  repeatPrompt: boolean;
+}
+
+/** The parts of one step over a model, without a run around them. */
+export class BenchStep {
+  readonly #optimizer: AdamW;
+  #step = 0;
+
+  constructor(
+    readonly device: Device,
+    readonly model: LlamaModel,
+    private readonly tokenizer: Pick<Tokenizer, "decode">,
+  ) {
+    this.#optimizer = new AdamW(device, model, {
+      beta1: 0.9,
+      beta2: 0.999,
+      epsilon: 1e-8,
+      weightDecay: 0,
+      maxGradNorm: 1,
+    });
+  }
+
+  async run(shape: StepShape): Promise<StepTimes> {
+    const { promptIds, completions: size, newTokens, repeatPrompt } = shape;
+    const step = this.#step++;
+    const marks = [performance.now()];
+    const requests = promptIds.flatMap((ids, p) => {
+      const request = { promptId: step * promptIds.length + p, promptIds: ids };
+      return repeatPrompt
+        ? Array.from({ length: size }, (_, b) => ({ ...request, n: 1, firstBranch: b }))
+        : [{ ...request, n: size }];
+    });
+    const completions = (await this.model.generate(requests, {
+      maxNewTokens: newTokens,
+      temperature: 1,
+      seed: 1,
+      eosIds: shape.eosIds,
+    })).flat();
+    marks.push(performance.now());
+
+    for (const { ids } of completions) this.tokenizer.decode(ids, { skipSpecialTokens: true });
+    const { advantages } = groupAdvantages({
+      rewards: promptIds.flatMap((_, p) => balancedRewards(size, step, p)),
+      weights: [1],
+      groupSizes: promptIds.map(() => size),
+      scale: "group",
+    });
+    marks.push(performance.now());
+
+    const rows = completions.map(({ ids }, i) => ({
+      group: repeatPrompt ? i : Math.floor(i / size),
+      promptIds: promptIds[Math.floor(i / size)]!,
+      ids,
+      advantage: advantages[i]!,
+      oldLogp: null,
+    }));
+    await trainWindow(this.model, rows, {
+      microBatchSize: rows.length,
+      temperature: 1,
+      settings: LOSS,
+      maxCompletionLength: newTokens,
+      reference: null,
+    });
+    const norm = await this.#optimizer.gradNorm();
+    marks.push(performance.now());
+    this.#optimizer.apply(1e-6, norm);
+    marks.push(performance.now());
+    return Object.fromEntries(
+      STEP_PHASES.map((phase, i) => [phase, marks[i + 1]! - marks[i]!]),
+    ) as StepTimes;
+  }
+
+  dispose(): void {
+    this.#optimizer.dispose();
+    this.model.dispose();
+  }
+}
+
+/** ±1, half of each, in an order drawn for the group. */
+function balancedRewards(size: number, step: number, prompt: number): number[][] {
+  const rewards = Array.from({ length: size }, (_, i) => [i < size / 2 ? 1 : -1]);
+  RandomStream.forPurpose(step, "shuffle", `rewards of prompt ${prompt}`).shuffle(rewards);
+  return rewards;
+}
+
+/** Which linear layers have an adapter. */
+export const ADAPTERS: Record<string, "all-linear" | string[]> = {
+  "all linear layers": "all-linear",
+  "q, v (TRL's default)": ["q_proj", "v_proj"],
+};
+
+/** tinystories-656k with adapters of rank 16, and four prompts of 64 tokens that it wrote itself. */
+export async function tinystoriesStep(
+  device: Device,
+  targetModules: "all-linear" | string[],
+): Promise<{ step: BenchStep; shape: StepShape }> {
+  const folder = await readModelFolder(MODEL_FOLDER);
+  const model = await LlamaModel.create(device, folder.config, folder.weights, {
+    trainable: "lora",
+    lora: { r: 16, alpha: 32, targetModules },
+  });
+  const bos = folder.bosId ?? 1;
+  const stories = await model.generate([{ promptId: 0, promptIds: [bos], n: 4 }], {
+    maxNewTokens: 63,
+    temperature: 1,
+    seed: 7,
+    eosIds: [],
+  });
+  const promptIds = stories.flat().map(({ ids }) => [bos, ...ids]);
+  return {
+    step: new BenchStep(device, model, folder.tokenizer!),
+    shape: { promptIds, completions: 8, newTokens: 64, eosIds: [], repeatPrompt: false },
+  };
+}
+
+/** The quickstart's model and batch: 32 prompts × 16, some 25 tokens and at most 16 new ones. */
+export async function quickstartStep(
+  device: Device,
+): Promise<{ step: BenchStep; shape: StepShape }> {
+  const config: LlamaConfig = {
+    vocabSize: 85,
+    hiddenSize: 96,
+    intermediateSize: 256,
+    numLayers: 2,
+    numHeads: 4,
+    numKvHeads: 2,
+    headDim: 24,
+    maxPositions: 128,
+    ropeTheta: 10000,
+    ropeScaling: null,
+    rmsNormEps: 1e-5,
+    tieWordEmbeddings: true,
+  };
+  const model = await LlamaModel.create(device, config, initWeights(config, 1, 0.06), {
+    trainable: "full",
+  });
+  const stream = RandomStream.forPurpose(1, "task", "bench prompts");
+  const promptIds = Array.from(
+    { length: 32 },
+    () => Array.from({ length: 21 + stream.below(9) }, () => 5 + stream.below(80)),
+  );
+  const decode = (ids: readonly number[]) => String.fromCharCode(...ids);
+  return {
+    step: new BenchStep(device, model, { decode }),
+    // Six of 85 tokens end a completion of an untrained model: about ten tokens, of many lengths.
+    shape: {
+      promptIds,
+      completions: 16,
+      newTokens: 16,
+      eosIds: [0, 1, 2, 3, 4, 5],
+      repeatPrompt: false,
+    },
+  };
+}
+
+/**
+ * Resident memory (bytes) after every step of the quickstart's shape.
+ * @param onStep called with the number of steps done and the resident bytes
+ */
+export async function residentMemory(
+  device: Device,
+  steps: number,
+  onStep: (done: number, bytes: number) => void = () => {},
+): Promise<number[]> {
+  const { step, shape } = await quickstartStep(device);
+  const bytes: number[] = [];
+  try {
+    for (let i = 1; i <= steps; i++) {
+      await step.run(shape);
+      // The pause of the trainer between steps: finished promises and timers can go.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      bytes.push(Deno.memoryUsage().rss);
+      onStep(i, bytes.at(-1)!);
+    }
+  } finally {
+    step.dispose();
+  }
+  return bytes;
+}
+
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
+const total = (times: StepTimes) => STEP_PHASES.reduce((sum, phase) => sum + times[phase], 0);
+
+interface Variant {
+  name: string;
+  threads: number;
+  run: () => Promise<StepTimes>;
+  times: StepTimes[];
+}
+
+async function benchSteps(rounds: number): Promise<void> {
+  const devices = [await createWasmDevice({ threads: 1 }), await createWasmDevice({ threads: 2 })];
+  const variants: Variant[] = [];
+  const steps: BenchStep[] = [];
+  for (const device of devices) {
+    await device.ready();
+    const add = (name: string, step: BenchStep, shape: StepShape) => {
+      variants.push({ name, threads: device.threads, run: () => step.run(shape), times: [] });
+    };
+    for (const [name, modules] of Object.entries(ADAPTERS)) {
+      const { step, shape } = await tinystoriesStep(device, modules);
+      steps.push(step);
+      add(name, step, shape);
+      add(`${name}, prompt repeated`, step, { ...shape, repeatPrompt: true });
+    }
+    const { step, shape } = await quickstartStep(device);
+    steps.push(step);
+    add("quickstart", step, shape);
+  }
+  const warmUp = 3;
+  for (let round = 0; round < warmUp + rounds; round++) {
+    for (const variant of variants) {
+      const times = await variant.run();
+      if (round >= warmUp) variant.times.push(times);
+    }
+  }
+  console.log(`Median milliseconds of ${rounds} rounds.\n`);
+  console.log(`| adapters on | threads | ${STEP_PHASES.join(" | ")} | step | fastest step |`);
+  console.log(`| --- | ${"---: | ".repeat(STEP_PHASES.length + 3)}`);
+  const stepMs = new Map<string, number>();
+  for (const { name, threads, times } of variants) {
+    const ms = median(times.map(total));
+    stepMs.set(`${name} ${threads}`, ms);
+    const phases = STEP_PHASES.map((phase) => median(times.map((t) => t[phase])).toFixed(1));
+    const fastest = Math.min(...times.map(total)).toFixed(1);
+    console.log(`| ${name} | ${threads} | ${phases.join(" | ")} | ${ms.toFixed(1)} | ${fastest} |`);
+  }
+  console.log(`\n| adapters on | threads | TRL's ${TRL_SECONDS.join("–")} s | prompt shared |`);
+  console.log("| --- | ---: | ---: | ---: |");
+  for (const name of Object.keys(ADAPTERS)) {
+    for (const { threads } of devices) {
+      const ms = stepMs.get(`${name} ${threads}`)!;
+      const against = TRL_SECONDS.map((seconds) => (1000 * seconds / ms).toFixed(1)).join("–");
+      const shared = (stepMs.get(`${name}, prompt repeated ${threads}`)! / ms).toFixed(2);
+      console.log(`| ${name} | ${threads} | ${against} × as fast | ${shared} × as fast |`);
+    }
+  }
+  for (const step of steps) step.dispose();
+  for (const device of devices) device.close();
+}
+
+async function benchMemory(steps: number): Promise<void> {
+  const device = await createWasmDevice();
+  const bytes = await residentMemory(device, steps, (done, rss) => {
+    if (done === 1 || done % 50 === 0) console.log(`step ${done}: ${(rss / 1e6).toFixed(1)} MB`);
+  });
+  device.close();
+  const later = bytes.slice(50);
+  if (later.length === 0) return;
+  const middle = median(later);
+  const percent = (x: number) => `${(100 * (x / middle - 1)).toFixed(1)} %`;
+  console.log(
+    `after step 50: median ${(middle / 1e6).toFixed(1)} MB, lowest ${
+      percent(Math.min(...later))
+    }, ` +
+      `highest +${percent(Math.max(...later))}`,
+  );
+}
+
+if (import.meta.main) {
+  const [mode, count] = Deno.args;
+  if (mode === "--memory") await benchMemory(Number(count ?? 500));
+  else await benchSteps(Number(mode ?? 15));
+}
