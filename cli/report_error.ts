@@ -15,9 +15,25 @@ export function reportError(error: unknown, verbose: boolean): number {
     if (debug && error.stack) log(error.stack);
     return error.exitCode;
   }
+  const file = explainSystemError(error);
+  if (file !== null) {
+    log(`${paint("red", "error:")} ${file}`);
+    if (debug) log((error as Error).stack ?? "");
+    return EXIT.failure;
+  }
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   log(`${paint("red", "internal error:")} ${message}`);
   if (debug && error instanceof Error && error.stack) log(error.stack);
   else log("This is a defect of rgx. Run again with RGX_DEBUG=1 for the stack and report it.");
   return EXIT.failure;
+}
+
+/** What the operating system refused, in words, or null when the error is none of its. */
+function explainSystemError(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const { code } = error as { code?: unknown };
+  if (typeof code !== "string" || !/^E[A-Z0-9]+$/.test(code)) return null;
+  // "Is a directory (os error 21): readfile 'a/b'"
+  const [, what, call] = /^(.*?)(?: \(os error \d+\))?(?:: (.*))?$/s.exec(error.message) ?? [];
+  return call === undefined ? error.message : `${what}: ${call}`;
 }

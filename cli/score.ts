@@ -14,11 +14,11 @@ export async function scoreFile(
   options: { completions?: boolean },
 ): Promise<number> {
   if (file !== "-") {
-    try {
-      await Deno.stat(file);
-    } catch (error) {
-      throw new UsageError(`can not read ${file}: ${(error as Error).message}`, { cause: error });
-    }
+    const info = await Deno.stat(file).catch((cause) => {
+      if (!(cause instanceof Deno.errors.NotFound)) throw cause;
+      throw new UsageError(`${file}: no such file`, { cause });
+    });
+    if (info.isDirectory) throw new UsageError(`${file}: is a folder, expected a JSONL file`);
   }
   const input = file === "-" ? process.stdin : createReadStream(file);
   let scored = 0, failed = 0;

@@ -129,6 +129,9 @@ export async function sampleTask(name: string, options: SampleOptions): Promise<
     : {};
   for (const text of options.set) {
     const [key, value] = splitPair(text, "--set", "key=value");
+    if (key === "seed" || key === "size") {
+      throw new UsageError(`--set ${text}: write --${key} ${value}`);
+    }
     params[key] = parse(value) as ParamValue;
   }
   const dataset = await createDataset(name, {

@@ -61,6 +61,8 @@ export async function train(
       listeners: [(event) => progress.on(event)],
     });
     progress.memory = memory;
+    // Before the time is measured, which takes longer than a refusal should.
+    await trainer.check();
     progress.estimatedSeconds = await trainer.estimateSeconds();
     if (options.dryRun) {
       progress.showDryRun(trainer.plan(), trainer.samplePrompt());

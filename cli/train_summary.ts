@@ -17,7 +17,7 @@ export function summaryTable(summary: TrainSummary, config: RunConfig): string[]
       `Stopped after step ${summary.steps}; everything is saved in ${
         summary.checkpoint ?? summary.output_dir
       }.`,
-      `Go on with: rgx train … --resume`,
+      `Go on with: ${rgxTrain(summary)} --resume`,
     );
     return lines;
   }
@@ -44,13 +44,27 @@ export function summaryTable(summary: TrainSummary, config: RunConfig): string[]
     .map(([name, s]) => `${name.replace("_", "+")} ${s.toFixed(1)}`);
   lines.push(`Time ${duration(summary.seconds)} (seconds: ${parts.join(", ")}).`);
   lines.push("", `Checkpoint: ${summary.checkpoint}`, "Next:");
-  const name = config.logging.run_name;
+  const again = rgxTrain(summary), seed = config.training.seed + 1;
+  const other = shellWord(`${summary.output_dir.replace(/\/+$/, "")}-seed${seed}`);
   lines.push(
-    `  rgx train ${name} training.max_steps=${summary.steps * 2} --resume      # go on from here`,
-    `  rgx train ${name} training.seed=43 --output-dir experiments/${name}-43  # another seed`,
-    `  rgx tasks list                                    # other tasks to train on`,
+    `  ${again} --resume training.max_steps=${summary.steps * 2}`,
+    paint("dim", "      go on from here"),
+    `  ${again} training.seed=${seed} --output-dir ${other}`,
+    paint("dim", "      the same with another seed"),
+    "  rgx tasks list",
+    paint("dim", "      other tasks to train on"),
   );
   return lines;
+}
+
+/** The command that repeats a run: its merged configuration, whatever it was started with. */
+function rgxTrain(summary: TrainSummary): string {
+  return `rgx train ${shellWord(`${summary.output_dir}/config.yaml`)}`;
+}
+
+/** Quoted where a shell would take it apart. */
+function shellWord(text: string): string {
+  return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 function evalTable(before: EvalResult, after: EvalResult): string[] {

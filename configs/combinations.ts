@@ -68,6 +68,12 @@ class Rules {
       }
       this.#init(model.init);
     }
+    if (model.init !== null && this.config.lora !== null && this.#valid("lora")) {
+      const text =
+        "an adapter is useless without its base model, and model.init makes one that is " +
+        "saved nowhere; remove lora (~lora, or enabled: false in it) to train all of the model";
+      this.problems.add(this.#at("lora"), "lora", text);
+    }
   }
 
   #init(init: ModelInit): void {
@@ -113,6 +119,11 @@ class Rules {
     } else if (task === null && file === null) {
       this.#missing("data.task_name", "missing: name a task, or a file with data.dataset_name");
     } else if (task !== null) this.#task(task, params);
+    else if (Object.keys(params).length > 0) {
+      const text = "parameters of a task, without effect on problems from a file";
+      this.problems.note(this.#at("data.task_config"), "data.task_config", text);
+      this.config.data.task_config = {};
+    }
   }
 
   #task(name: string, params: Record<string, unknown>): void {

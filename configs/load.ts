@@ -122,6 +122,11 @@ async function locateConfig(name: string, cwd: string): Promise<ConfigFile> {
   if (experimentNames().includes(name)) {
     return { kind: "embedded", path: `experiments/${name}.yaml` };
   }
+  if ((await Deno.stat(path).catch(() => null))?.isDirectory) {
+    throw new UsageError(`${name}: is a folder, expected a YAML file`, {
+      advice: "The configuration of a run is config.yaml in its folder.",
+    });
+  }
   const near = nearest(stem(name), experimentNames());
   const beside = nearest(basename(name), await configurationsIn(dirname(path)));
   const hints = [

@@ -87,7 +87,10 @@ function suggest(parts: readonly string[]): string | null {
     if (section === "") names.add(at[0]!);
     else if (spelling.startsWith(section + ".")) names.add(at[parts.length - 1]!);
   }
-  return nearest(last, names) ?? (section === "" ? null : nearest(last, flat));
+  if (section === "") return nearest(last, names);
+  // Nothing is in this section: its own name is what is misspelt.
+  const whole = names.size === 0 ? nearest(parts.join("."), KEYS.keys()) : null;
+  return whole ?? nearest(last, names) ?? nearest(last, flat);
 }
 
 /**

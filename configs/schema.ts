@@ -13,6 +13,7 @@ import {
   freeMap,
   int,
   listOf,
+  name,
   nullable,
   refine,
   text,
@@ -106,7 +107,7 @@ export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
   flat: true,
   keys: {
     model_name_or_path: key(
-      nullable(text()),
+      nullable(name()),
       null,
       "folder of a Hugging Face model",
       [
@@ -121,7 +122,7 @@ export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
       ],
     ),
     tokenizer_name_or_path: key(
-      nullable(text()),
+      nullable(name()),
       null,
       "folder of the tokenizer; null = the model's",
     ),
@@ -199,12 +200,12 @@ export const DATA: Section<RunConfig["data"]> = {
   path: "data",
   flat: true,
   keys: {
-    task_name: key(nullable(text()), null, "a reasoning task", ["data.name", "data.task", "task"]),
+    task_name: key(nullable(name()), null, "a reasoning task", ["data.name", "data.task", "task"]),
     task_config: key(freeMap(), () => ({}), "parameters of the task", [
       "data.config",
       "data.params",
     ]),
-    dataset_name: key(nullable(text()), null, "JSONL file with question/answer or prompt columns"),
+    dataset_name: key(nullable(name()), null, "JSONL file with question/answer or prompt columns"),
     num_examples: key(int({ min: 1 }), 2048, "training entries", [
       "data.size",
       "dataset_size",
@@ -213,7 +214,7 @@ export const DATA: Section<RunConfig["data"]> = {
     ]),
     seed: key(int({ min: 0 }), 42, "seed of the task's generator"),
     add_instructions: key(bool(), true, "put the answer-format instruction before the question"),
-    system_prompt: key(nullable(text()), null, "text of the system message"),
+    system_prompt: key(nullable(name()), null, "text of the system message"),
   },
 };
 
@@ -251,7 +252,7 @@ export const TRAINING: Section<RunConfig["training"]> = {
   path: "training",
   flat: true,
   keys: {
-    output_dir: key(text(), REQUIRED, "folder of the run; default ./experiments/{run_name}", [
+    output_dir: key(name(), REQUIRED, "folder of the run; default ./experiments/{run_name}", [
       "trainer.default_local_dir",
     ]),
     learning_rate: key(float({ min: 0 }), 1e-6, "highest learning rate", [
@@ -359,7 +360,7 @@ export const LOGGING: Section<RunConfig["logging"]> = {
   path: "logging",
   flat: true,
   keys: {
-    run_name: key(text(), REQUIRED, "name of the run; default: name of the configuration file", [
+    run_name: key(name(), REQUIRED, "name of the run; default: name of the configuration file", [
       "training.run_name",
       "trainer.experiment_name",
     ]),

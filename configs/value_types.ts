@@ -99,6 +99,20 @@ export function text(): ValueType<string> {
   };
 }
 
+/** The name of something: text that is not empty. */
+export function name(): ValueType<string> {
+  const type = text();
+  return {
+    expected: "a name",
+    read(node, complain) {
+      const value = type.read(node, complain);
+      if (value === undefined || value.trim() !== "") return value;
+      complain(node.at, "expected a name, found empty text");
+      return undefined;
+    },
+  };
+}
+
 /**
  * One of `values`. `notYet` are values of the field's trainers that rgx does not have, refused as such;
  * `same` are other spellings of a value.

@@ -129,12 +129,13 @@ function parseTree(text: string, source: Source, problems: Problems): ConfigNode
     return null;
   }
   const before = problems.count;
-  for (const document of documents) {
-    for (const fault of [...document.errors, ...document.warnings]) {
-      problems.add(at(fault.pos[0]), "", faultText(fault.message));
-    }
+  const faults = documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])
+    .sort((a, b) => a.pos[0] - b.pos[0]);
+  // The first one derails the parser: what it says about the rest of the file only hides it.
+  for (const fault of faults.slice(0, SHOWN_FAULTS)) {
+    problems.add(at(fault.pos[0]), "", faultText(fault.message));
   }
-  if (documents.length > 1) {
+  if (faults.length === 0 && documents.length > 1) {
     problems.add(at(documents[1]!.range[0]), "", "expected one YAML document, found several");
   }
   if (problems.count > before) return null;
@@ -145,6 +146,9 @@ function parseTree(text: string, source: Source, problems: Problems): ConfigNode
   const node = new Converter(documents[0]!, at, problems).convert(contents, 0);
   return problems.count > before ? null : node;
 }
+
+/** Faults of the syntax that are reported of one file. */
+const SHOWN_FAULTS = 3;
 
 /** The parser recurses: a text of ten thousand brackets overflows its stack. */
 function faultText(message: string): string {

@@ -5,10 +5,10 @@
  * How folders are written, checked and deleted is in `checkpoint_store.ts`.
  */
 import type { RunConfig } from "../configs/run_config.ts";
-import { RgxError, UsageError } from "../core/errors.ts";
+import { UsageError } from "../core/errors.ts";
 import { parseSafetensors } from "../models/safetensors.ts";
 import type { LanguageModel, Tokenizer } from "../models/types.ts";
-import { findNewestValid, openCheckpoint } from "./checkpoint_store.ts";
+import { findNewestValid, listCheckpoints, openCheckpoint } from "./checkpoint_store.ts";
 import { modelCard } from "./model_card.ts";
 import { WARM_START } from "./run_folder.ts";
 import { type DecodedState, decodeState } from "./run_state.ts";
@@ -115,6 +115,25 @@ export async function readCheckpoint(
   };
 }
 
+/**
+ * The checkpoint that a person named: a path, or a name or number in the run's folder.
+ * @throws UsageError when there is none, naming those that there are
+ */
+export async function namedCheckpoint(outputDir: string, name: string): Promise<string> {
+  const isFolder = async (path: string) =>
+    (await Deno.stat(path).catch(() => null))?.isDirectory ?? false;
+  if (/[^\d]/.test(name) && await isFolder(name)) return name;
+  for (const inside of [name, `checkpoint-${name}`]) {
+    if (await isFolder(`${outputDir}/${inside}`)) return `${outputDir}/${inside}`;
+  }
+  const steps = (await listCheckpoints(outputDir)).map(({ step }) => step);
+  throw new UsageError(`--resume=${name}: there is no such checkpoint`, {
+    advice: steps.length === 0
+      ? `${outputDir} holds none. --resume alone takes the newest, or starts the run.`
+      : `${outputDir} holds those of step ${steps.join(", ")}. --resume alone takes the newest.`,
+  });
+}
+
 /** Puts a checkpoint's tensors into the model. @throws RgxError when it belongs to another one. */
 export async function restoreWeights(
   model: LanguageModel,
@@ -122,12 +141,17 @@ export async function restoreWeights(
   label: string,
 ): Promise<void> {
   const file = await parseSafetensors(bytes, label);
-  for (const { name } of model.trainable) {
-    if (!file.tensors.has(name)) {
-      throw new RgxError(`${label}: no tensor "${name}", which this run trains`, {
-        advice: "The checkpoint belongs to a run with another model or other LoRA modules.",
-      });
+  const otherModel = (message: string) =>
+    new UsageError(`${label}: ${message}`, {
+      advice: "The checkpoint belongs to a run with another model or other LoRA settings. " +
+        "Its own configuration is the config.yaml of that run.",
+    });
+  for (const { name, shape } of model.trainable) {
+    const found = file.tensors.get(name)?.shape;
+    if (found === undefined) throw otherModel(`no tensor "${name}", which this run trains`);
+    if (found.join() !== shape.join()) {
+      throw otherModel(`tensor "${name}" has shape [${found}], this run trains one of [${shape}]`);
     }
-    model.writeParameter(name, await file.float32(name));
   }
+  for (const { name } of model.trainable) model.writeParameter(name, await file.float32(name));
 }

@@ -3,7 +3,12 @@
  * `run.json`, `metrics.jsonl`, `trainer_state.json`, `run.log`, `completions/`).
  * Nothing of another run is overwritten without `force`, and files that rgx did not write are never removed.
  */
-import { appendLine, removeLeftovers, writeFileAtomic } from "../core/atomic_file.ts";
+import {
+  appendLine,
+  explainFileError,
+  removeLeftovers,
+  writeFileAtomic,
+} from "../core/atomic_file.ts";
 import { UsageError } from "../core/errors.ts";
 import { type FolderLock, LOCK_FILE, lockFolder } from "../core/lock.ts";
 import { encodeCompletions } from "./completions_table.ts";
@@ -29,6 +34,8 @@ const RUN_FILES: ReadonlySet<string> = new Set([
   "run.log",
   "latest",
 ]);
+
+const RUN_FOLDERS = new RegExp(`^(${WARM_START}|completions|checkpoint-\\d+)$`);
 
 /** The final model's files: a run's own where there is a run.json beside them, else somebody's model. */
 const MODEL_FILES: ReadonlySet<string> = new Set([
@@ -62,18 +69,26 @@ export class RunFolder {
     // Whoever is there is named before the question whose files these are.
     const lock = await lockFolder(path);
     try {
-      const names: string[] = [];
-      for await (const { name } of Deno.readDir(path)) if (name !== LOCK_FILE) names.push(name);
-      if (names.length > 0 && !resume) {
-        if (!force) throw occupied(path, names);
-        await removeRun(path, names);
-      }
+      const names = await namesIn(path);
+      refuseOccupied(options, names);
+      if (force && !resume) await removeRun(path, names);
       if (resume) await removeLeftovers(path);
       return new RunFolder(path, lock);
     } catch (error) {
       await lock.release();
       throw error;
     }
+  }
+
+  /**
+   * What {@link open} would refuse in the folder as it is now; nothing is written.
+   * @throws UsageError
+   */
+  static async check(options: RunFolderOptions): Promise<void> {
+    const info = await Deno.stat(options.path).catch(() => null);
+    if (info === null) return; // would be made
+    if (!info.isDirectory) await makeFolder(options.path);
+    refuseOccupied(options, await namesIn(options.path));
   }
 
   /**
@@ -155,41 +170,69 @@ export function completionsFile(step: number): string {
 async function makeFolder(path: string): Promise<void> {
   try {
     await Deno.mkdir(path, { recursive: true });
-  } catch (error) {
+  } catch (cause) {
     const found =
-      error instanceof Deno.errors.AlreadyExists || error instanceof Deno.errors.NotADirectory
+      cause instanceof Deno.errors.AlreadyExists || cause instanceof Deno.errors.NotADirectory
         ? "there is a file of that name"
-        : error instanceof Deno.errors.PermissionDenied
-        ? "permission denied"
-        : null;
-    if (found === null) throw error;
+        : (explainFileError(cause, "create the folder", path) as Error).message
+          .replace(/^.*: cannot create the folder: /, "")
+          .replace(/ \(os error \d+\).*$/, "");
     throw new UsageError(`training.output_dir: cannot create ${path}: ${found}`, {
       advice: "Name a folder that you may write to.",
-      cause: error,
+      cause,
     });
   }
 }
 
-function occupied(path: string, names: readonly string[]): UsageError {
-  const run = names.some((name) => RUN_FILES.has(name) || name.startsWith("checkpoint-"));
-  const some = names.toSorted().slice(0, 4).join(", ") + (names.length > 4 ? ", …" : "");
-  return new UsageError(
-    `${path}: output_dir is not empty: it holds ${run ? "another run" : "other files"} (${some})`,
-    {
-      advice: run
-        ? "Use --resume to continue that run, another output_dir to keep it, or --force to replace it."
-        : "Name an empty or new output_dir, or use --force to write beside these files.",
-    },
-  );
+async function namesIn(path: string): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of Deno.readDir(path)) {
+    if (!name.startsWith(LOCK_FILE)) names.push(name);
+  }
+  return names.sort();
+}
+
+/** @throws UsageError when what is in the folder must not be touched or mixed with a run. */
+function refuseOccupied(
+  { path, resume, force }: RunFolderOptions,
+  names: readonly string[],
+): void {
+  if (names.length === 0) return;
+  const list = (some: readonly string[]) =>
+    some.slice(0, 4).join(", ") + (some.length > 4 ? ", …" : "");
+  const isRun = names.some((name) => RUN_FILES.has(name) || RUN_FOLDERS.test(name));
+  // Without run.json no run has come to its end here, so the final model's files are somebody else's.
+  const foreign = names.includes("run.json") ? [] : names.filter((name) => MODEL_FILES.has(name));
+  if (foreign.length > 0) {
+    throw new UsageError(
+      `${path}: output_dir holds files that this run would overwrite (${list(foreign)})`,
+      { advice: "Name an empty or new output_dir." },
+    );
+  }
+  if (force || (resume && isRun)) return;
+  if (resume) {
+    throw new UsageError(
+      `${path}: there is no run to resume in output_dir, but other files (${list(names)})`,
+      {
+        advice:
+          "Name the output_dir of the run. (In an empty or new folder --resume starts a run, " +
+          "with --force also beside these files.)",
+      },
+    );
+  }
+  const what = isRun ? "another run" : "other files";
+  throw new UsageError(`${path}: output_dir is not empty: it holds ${what} (${list(names)})`, {
+    advice: isRun
+      ? "Use --resume to continue that run, another output_dir to keep it, or --force to replace it."
+      : "Name an empty or new output_dir, or use --force to write beside these files.",
+  });
 }
 
 /** Removes an earlier run's files, by name. */
 async function removeRun(path: string, names: readonly string[]): Promise<void> {
   const isRun = names.includes("run.json");
   const own = (name: string) =>
-    RUN_FILES.has(name) || (isRun && MODEL_FILES.has(name)) || name === WARM_START ||
-    name === "completions" ||
-    /^checkpoint-\d+$/.test(name);
+    RUN_FILES.has(name) || RUN_FOLDERS.test(name) || (isRun && MODEL_FILES.has(name));
   for (const name of names) {
     if (own(name)) await Deno.remove(`${path}/${name}`, { recursive: true });
   }

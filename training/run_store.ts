@@ -4,15 +4,18 @@
  * `metrics_log.ts` and `checkpoint_store.ts`.
  */
 import { sha256Hex } from "../core/checksums.ts";
+import { UsageError } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
 import {
   checkpointFiles,
+  namedCheckpoint,
   newestCheckpoint,
   readCheckpoint,
   type Restored,
   restoreWeights,
 } from "./checkpoint.ts";
 import { saveCheckpoint } from "./checkpoint_store.ts";
+import { changedKeys } from "./changed_keys.ts";
 import type { TrainSummary } from "./events.ts";
 import type { Rollout } from "./rollout.ts";
 import { type RunFolder, WARM_START } from "./run_folder.ts";
@@ -55,7 +58,7 @@ export class RunStore {
         this.folder.path,
         (damaged, reason) => warnings.push(`${damaged} is damaged and was skipped: ${reason}`),
       )
-      : resume;
+      : await namedCheckpoint(this.folder.path, resume);
     if (path === null) {
       warnings.push(`${this.folder.path} holds no usable checkpoint: starting from the beginning`);
       return { restored: null, warnings };
@@ -63,13 +66,29 @@ export class RunStore {
     const { model, modelWriter } = this.options;
     const restored = await readCheckpoint(path, modelWriter.weightsFile);
     await restoreWeights(model, restored.weights, `${path}/${modelWriter.weightsFile}`);
+    const { step } = restored.state, { totalSteps } = this.sizes;
+    if (step > totalSteps) {
+      throw new UsageError(`${path}: step ${step} is beyond the ${totalSteps} steps of this run`, {
+        advice: `Set training.max_steps to ${step} or more.`,
+      });
+    }
     if (restored.configSha256 !== this.#configSha256) {
-      warnings.push(`the configuration differs from the one that ${path} was made with`);
+      const changed = await this.#changedKeys();
+      warnings.push(
+        `the configuration differs from the one that ${path} was made with` +
+          (changed.length > 0 ? `: ${changed.join(", ")}` : ""),
+      );
     }
     this.logHistory = restored.logHistory;
     this.#lastCheckpoint = path;
     this.#lastSaved = position(restored.state);
     return { restored, warnings };
+  }
+
+  /** Keys whose values differ from the folder's config.yaml; none when it cannot be read. */
+  async #changedKeys(): Promise<string[]> {
+    const text = await Deno.readTextFile(`${this.folder.path}/config.yaml`).catch(() => null);
+    return text === null ? [] : changedKeys(text, this.options.configText);
   }
 
   /** The first writes of this session; metrics and completions past the checkpoint are removed. */

@@ -15,7 +15,7 @@ import { GrpoSteps, RewardFailure } from "./grpo_step.ts";
 import type { AdamW } from "./optimizer.ts";
 import { adapterOffReference, frozenReference, type ReferencePolicy } from "./reference_policy.ts";
 import { RunContext, yieldToEvents } from "./run_context.ts";
-import { RunFolder } from "./run_folder.ts";
+import { RunFolder, type RunFolderOptions } from "./run_folder.ts";
 import { RunStore } from "./run_store.ts";
 import { estimateSeconds } from "./time_estimate.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
@@ -30,6 +30,7 @@ export class GrpoTrainer {
   #reference: ReferencePolicy | null = null;
   #steps: GrpoSteps | null = null;
   #evalAfter: EvalResult | null = null;
+  #promptsChecked = false;
 
   /** @throws UsageError when the configuration's sizes do not fit together. */
   constructor(options: TrainerOptions) {
@@ -48,14 +49,9 @@ export class GrpoTrainer {
    * @throws UsageError before any work when output_dir cannot be used; RgxError for what goes wrong later
    */
   async run(): Promise<TrainSummary> {
-    const { config, resume = false, force = false } = this.#options;
-    const { max_prompt_length: limit } = config.training;
-    if (limit !== null) this.#run.prompts.checkLengths(this.#allProblems(), limit);
-    const folder = await RunFolder.open({
-      path: config.training.output_dir,
-      resume: resume !== false,
-      force,
-    });
+    const { resume = false } = this.#options;
+    this.#checkPrompts();
+    const folder = await RunFolder.open(this.#folderOptions());
     this.#run.store = new RunStore(folder, this.#options, this.#run.sizes);
     try {
       await this.#begin(resume);
@@ -72,6 +68,27 @@ export class GrpoTrainer {
       this.#reference?.dispose();
       await folder.close();
     }
+  }
+
+  /**
+   * Refuses what `run` would refuse before its first step; nothing is written.
+   * @throws UsageError
+   */
+  async check(): Promise<void> {
+    this.#checkPrompts();
+    await RunFolder.check(this.#folderOptions());
+  }
+
+  #folderOptions(): RunFolderOptions {
+    const { config, resume = false, force = false } = this.#options;
+    return { path: config.training.output_dir, resume: resume !== false, force };
+  }
+
+  #checkPrompts(): void {
+    const { max_prompt_length: limit } = this.#options.config.training;
+    if (limit === null || this.#promptsChecked) return;
+    this.#run.prompts.checkLengths(this.#allProblems(), limit);
+    this.#promptsChecked = true;
   }
 
   /** What `run` would do; nothing is read or written. */

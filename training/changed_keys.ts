@@ -1,0 +1,24 @@
+/** Which keys two configurations differ in, to be named where a run goes on with another one. */
+import { parse } from "yaml";
+
+/** Keys that are named at most. */
+const SHOWN = 6;
+
+/** Dotted keys, in the order of the newer text; an ellipsis stands for more than a few. */
+export function changedKeys(older: string, newer: string): string[] {
+  const before = leaves(parse(older)), after = leaves(parse(newer));
+  const keys = [...after.keys(), ...[...before.keys()].filter((key) => !after.has(key))]
+    .filter((key) => before.get(key) !== after.get(key));
+  return keys.length <= SHOWN ? keys : [...keys.slice(0, SHOWN), "…"];
+}
+
+/** Dotted key → value as JSON; lists are values. */
+function leaves(value: unknown, path = "", into = new Map<string, string>()): Map<string, string> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return into.set(path, JSON.stringify(value));
+  }
+  for (const [name, inner] of Object.entries(value)) {
+    leaves(inner, path === "" ? name : `${path}.${name}`, into);
+  }
+  return into;
+}
