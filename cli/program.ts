@@ -26,12 +26,13 @@ export async function runCli(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Parses a flag's value as an integer ≥ `min`. */
-function integer(min: number) {
+/** Parses a flag's value as an integer from `min` to `max`. */
+function integer(min: number, max = Infinity) {
   return (text: string): number => {
     const value = Number(text);
-    if (text.trim() === "" || !Number.isSafeInteger(value) || value < min) {
-      throw new InvalidArgumentError(`expected an integer ≥ ${min}.`);
+    if (text.trim() === "" || !Number.isSafeInteger(value) || value < min || value > max) {
+      const range = max === Infinity ? `≥ ${min}` : `from ${min} to ${max}`;
+      throw new InvalidArgumentError(`expected an integer ${range}.`);
     }
     return value;
   };
@@ -95,7 +96,7 @@ function trainCommand(program: Command, setExit: (code: number) => void): void {
     .option("--dry-run", "everything up to the first step: config, sample, memory, device")
     .option("--print-config", "print the merged config as YAML and stop")
     .option("--device <name>", "auto, wasm or reference")
-    .option("--threads <n>", "threads of the wasm device", integer(1))
+    .option("--threads <n>", "threads of the wasm device", integer(1, 1024))
     .option("--output-dir <folder>", "where the run is written")
     .option("--max-time <hh:mm:ss>", "save and stop (exit 75) in time")
     .option("--force", "start anew in a folder that holds another run")

@@ -14,7 +14,7 @@ import {
   type Restored,
   restoreWeights,
 } from "./checkpoint.ts";
-import { saveCheckpoint } from "./checkpoint_store.ts";
+import { listCheckpoints, saveCheckpoint } from "./checkpoint_store.ts";
 import { changedKeys } from "./changed_keys.ts";
 import type { TrainSummary } from "./events.ts";
 import type { Rollout } from "./rollout.ts";
@@ -29,6 +29,8 @@ export class RunStore {
   #lastCheckpoint: string | null = null;
   #lastSaved: string | null = null;
   #begun = false;
+  /** Checkpoints that the start of this session removes. */
+  #abandoned: string[] = [];
   readonly #configSha256: string;
 
   constructor(
@@ -72,6 +74,7 @@ export class RunStore {
         advice: `Set training.max_steps to ${step} or more.`,
       });
     }
+    if (resume !== true) await this.#refuseToAbandon(path, step, warnings);
     if (restored.configSha256 !== this.#configSha256) {
       const changed = await this.#changedKeys();
       warnings.push(
@@ -85,6 +88,26 @@ export class RunStore {
     return { restored, warnings };
   }
 
+  /**
+   * Later checkpoints would be taken for this run's own by the next --resume, so going back to an earlier
+   * one (or to one of another run) means to give them up.
+   */
+  async #refuseToAbandon(path: string, step: number, warnings: string[]): Promise<void> {
+    const inside = await Deno.realPath(`${path}/..`) === await Deno.realPath(this.folder.path);
+    const later = (await listCheckpoints(this.folder.path))
+      .filter((checkpoint) => !inside || checkpoint.step > step)
+      .map((checkpoint) => checkpoint.path);
+    if (later.length > 0 && !this.options.force) {
+      throw new UsageError(`${path}: going on from here gives up ${later.join(", ")}`, {
+        advice: "Use --force to delete what is given up, or another output_dir to keep it.",
+      });
+    }
+    this.#abandoned = later;
+    if (!inside) {
+      warnings.push(`metrics.jsonl starts after step ${step}; the rest is beside ${path}`);
+    }
+  }
+
   /** Keys whose values differ from the folder's config.yaml; none when it cannot be read. */
   async #changedKeys(): Promise<string[]> {
     const text = await Deno.readTextFile(`${this.folder.path}/config.yaml`).catch(() => null);
@@ -95,6 +118,7 @@ export class RunStore {
   async begin(restored: Restored | null): Promise<void> {
     const { config, configText, device } = this.options;
     const earlier = await this.folder.readRun();
+    for (const path of this.#abandoned) await Deno.remove(path, { recursive: true });
     await this.folder.rewind(restored?.metricsBytes ?? 0, restored?.state.step ?? 0);
     await this.folder.writeText("config.yaml", configText);
     await this.folder.updateRun({
