@@ -293,6 +293,20 @@ Deno.test("head_backward is the gradient of log-probabilities and entropies", as
       const dweight = back.get("dweight")!.map((g, i) => g - before[i]!);
       await checkGradient("dweight", weight, dweight, loss);
     }
+    const mean = empty(rows * d);
+    const { lse: again, mean: means } = Object.fromEntries(
+      await run("head", {
+        ...shared,
+        logp: empty(pairs),
+        lse: empty(rows),
+        entropy: empty(rows),
+        mean,
+      }),
+    );
+    const frozen = { ...shared, lse: again!, entropy: entropy!, dlogp, dhidden: empty(rows * d) };
+    const full = (await run("head_backward", frozen)).get("dhidden")!;
+    const fromMean = (await run("head_backward", { ...frozen, mean: means! })).get("dhidden")!;
+    assertWithin(fromMean, full, 1e-14 * Math.max(1, largest(full)), "dhidden from the mean");
   }
 });
 

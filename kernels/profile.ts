@@ -24,11 +24,12 @@ export function flopsOf<K extends OpName>(op: K, args: Ops[K]): number {
       return 2 * m * n * k;
     }
     case "head": {
-      const { rows, vocab, d } = args as Ops["head"];
-      return 2 * rows * vocab * d;
+      const { rows, vocab, d, mean } = args as Ops["head"];
+      return (mean === undefined ? 2 : 4) * rows * vocab * d;
     }
     case "head_backward": {
-      const { rows, vocab, d, dweight } = args as Ops["head_backward"];
+      const { rows, vocab, d, dweight, mean } = args as Ops["head_backward"];
+      if (mean !== undefined) return 0;
       return (dweight === undefined ? 4 : 6) * rows * vocab * d;
     }
     default:

@@ -260,6 +260,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.output("logp", logp, pairs);
     call.output("lse", lse, rows);
     call.output("entropy", entropy, rows);
+    if (args.mean) call.output("mean", args.mean, rows * args.d);
   },
 
   head_backward(args, call) {
@@ -268,6 +269,10 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.input("lse", lse, rows);
     call.input("entropy", entropy, rows);
     call.input("dlogp", dlogp, pairs);
+    if (args.mean) {
+      if (dentropy || dweight) call.fail("mean", "given", "no mean beside dentropy or dweight");
+      call.input("mean", args.mean, rows * d);
+    }
     if (dentropy) call.input("dentropy", dentropy, rows);
     call.output("dhidden", dhidden, rows * d);
     if (dweight) call.output("dweight", dweight, vocab * d);

@@ -243,7 +243,7 @@ Deno.test("head sizes must fit together", () => {
 });
 
 Deno.test("options out of range are refused", () => {
-  const { sample, head, rmsnorm, adamw, matmul, fill } = rightCalls();
+  const calls = rightCalls(), { sample, head, rmsnorm, adamw, matmul, fill } = calls;
   refused("sample", { ...sample, temperature: -1 }, /sample: temperature is -1, expected/);
   refused("sample", { ...sample, topP: 0 }, /sample: topP is 0, expected 0 < topP ≤ 1/);
   refused("sample", { ...sample, topP: 1.1 }, /topP is 1.1/);
@@ -251,6 +251,8 @@ Deno.test("options out of range are refused", () => {
   refused("sample", { ...sample, seedLow: 2 ** 32 }, /seedLow is 4294967296/);
   refused("sample", { ...sample, seedHigh: -1 }, /seedHigh is -1/);
   refused("head", { ...head, temperature: 0 }, /head: temperature is 0, expected/);
+  const mean = calls.head_backward.hidden;
+  refused("head_backward", { ...calls.head_backward, mean }, /mean is given, expected no mean/);
   refused("adamw", { ...adamw, lr: NaN }, /adamw: lr is NaN/);
   refused("adamw", { ...adamw, correction1: 0 }, /adamw: correction1 is 0/);
   refused("matmul", { ...matmul, alpha: Infinity }, /matmul: alpha is Infinity/);

@@ -163,7 +163,7 @@ export class LlamaModel implements LanguageModel {
     const workspace = train ? this.#training : this.#inference;
     const keep = !train ? "none" : this.options.recompute ? "inputs" : "all";
     const trunk = trunkForward(this.#core, workspace, packed, { adapter, keep });
-    const head = new HeadPass(this.#core, workspace, trunk, temperature);
+    const head = new HeadPass(this.#core, workspace, trunk, temperature, train);
     if (train) this.#pending = { packed, passes: { trunk, head } };
     return await head.read(packed);
   }

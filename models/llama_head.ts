@@ -56,31 +56,41 @@ export class HeadPass {
   readonly #hidden: HiddenRows;
   readonly #index: Tensor;
   readonly #args;
+  /** [headRows, d], see kernels/head/spec.ts; null when the backward needs more than it. */
+  readonly #mean: Tensor | null;
 
-  /** Records the forward. `trunk.packed` has at least one pair. */
+  /** Records the forward. `trunk.packed` has at least one pair; `train`: there may be a backward. */
   constructor(
     private readonly core: LlamaCore,
     private readonly workspace: Workspace,
     trunk: TrunkPass,
     temperature: number,
+    train: boolean,
   ) {
-    const { packed } = trunk, { headRows, pairs } = packed;
+    const { packed } = trunk, { headRows, pairs } = packed, { weights, config } = core;
     this.#index = workspace.upload("head.index", packed.headIndex);
     this.#hidden = finalRows(core, workspace, trunk, this.#index, headRows);
     this.#args = {
       hidden: this.#hidden.normed,
-      weight: core.weights.head.value,
+      weight: weights.head.value,
       pairStart: workspace.upload("head.pair_start", packed.pairStart),
       targets: workspace.upload("head.targets", packed.targets),
       lse: workspace.get("head.lse", headRows),
       entropy: workspace.get("head.entropy", headRows),
       rows: headRows,
       pairs,
-      vocab: core.config.vocabSize,
-      d: core.config.hiddenSize,
+      vocab: config.vocabSize,
+      d: config.hiddenSize,
       temperature,
     };
-    core.device.run("head", { ...this.#args, logp: workspace.get("head.logp", pairs) });
+    this.#mean = train && weights.head.grad === null
+      ? workspace.get("head.mean", headRows * config.hiddenSize)
+      : null;
+    core.device.run("head", {
+      ...this.#args,
+      logp: workspace.get("head.logp", pairs),
+      ...(this.#mean === null ? {} : { mean: this.#mean }),
+    });
   }
 
   /** Log-probabilities and entropies in the order (group, branch, position). */
@@ -117,9 +127,11 @@ export class HeadPass {
     device.run("head_backward", {
       ...this.#args,
       dlogp: workspace.uploadFloats("head.dlogp", dlogpByPair),
-      ...(dentropy === undefined
-        ? {}
-        : { dentropy: workspace.uploadFloats("head.dentropy", dentropyByRow) }),
+      ...(dentropy !== undefined
+        ? { dentropy: workspace.uploadFloats("head.dentropy", dentropyByRow) }
+        : this.#mean !== null
+        ? { mean: this.#mean }
+        : {}),
       dhidden: dnormed,
       ...(weights.head.grad === null ? {} : { dweight: weights.head.grad }),
     });

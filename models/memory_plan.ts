@@ -74,6 +74,7 @@ export function planPassBytes(
     floats.push(...Object.values(backwardWidths(config)).map((width) => rows * width));
     if (sizes.lora.length > 0) floats.push(rows * maxRank(sizes.lora));
     floats.push(pairs, pairs); // dlogp, dentropy
+    if (sizes.trainable !== "full") floats.push(pairs * d); // the head's mean
     words.push(rows, rows + 1, rows); // rows by token
   }
   return sizes.floatBytes * capacity(floats) + 4 * capacity(words);

@@ -76,9 +76,13 @@ export function headCases(): Case[] {
   const list = allInputs();
   // Logits near ±200: the shifted sum keeps the entropy's digits.
   list.push(["sharp, vocab 1025, d 16", inputs([1, 2, 0], 1025, 16, 60)]);
-  return list.map(([name, args]) => {
-    const limit = () => bound(args);
-    return testCase("head", name, args, { logp: limit, lse: limit, entropy: limit });
+  return list.flatMap(([name, args]) => {
+    const limit = () => bound(args), outputs = { logp: limit, lse: limit, entropy: limit };
+    const mean = junk(args.rows * args.d);
+    return [
+      testCase("head", name, args, outputs),
+      testCase("head", `${name}, mean`, { ...args, mean }, { ...outputs, mean: ofLargest() }),
+    ];
   });
 }
 
@@ -86,7 +90,8 @@ export async function headBackwardCases(): Promise<Case[]> {
   const device = createReferenceDevice({ float: "f64" });
   const cases: Case[] = [];
   for (const [name, args] of allInputs()) {
-    const forward = await execute(device, testCase("head", name, args, {}));
+    const mean = new Float64Array(args.rows * args.d);
+    const forward = await execute(device, testCase("head", name, { ...args, mean }, {}));
     const { logp: _, ...shared } = args;
     const random = stream(`head_backward ${name}`);
     const base = {
@@ -103,6 +108,12 @@ export async function headBackwardCases(): Promise<Case[]> {
       testCase("head_backward", `${name}, frozen`, { ...base, dhidden: dhidden() }, {
         dhidden: ofLargest(),
       }),
+      testCase(
+        "head_backward",
+        `${name}, from the mean`,
+        { ...base, mean: Float32Array.from(forward.get("mean")!), dhidden: dhidden() },
+        { dhidden: ofLargest() },
+      ),
       testCase(
         "head_backward",
         `${name}, entropy, dweight`,

@@ -23,7 +23,8 @@ export function head(args: HeadArgs): void {
   const hidden = floats(args.hidden), weight = floats(args.weight);
   const pairStart = words(args.pairStart), targets = words(args.targets);
   const logp = floats(args.logp), lse = floats(args.lse), entropy = floats(args.entropy);
-  const z = new Float64Array(vocab);
+  const mean = args.mean && floats(args.mean);
+  const z = new Float64Array(vocab), meanRow = new Float64Array(d);
   for (let r = 0; r < rows; r++) {
     logits(z, hidden, weight, r, d, temperature);
     let max = -Infinity;
@@ -40,10 +41,34 @@ export function head(args: HeadArgs): void {
     }
     lse[r] = max + logTotal;
     entropy[r] = logTotal - shifted / total;
+    if (!mean) continue;
+    meanRow.fill(0);
+    for (let t = 0; t < vocab; t++) {
+      const p = Math.exp(z[t]! - max) / total;
+      for (let j = 0; j < d; j++) meanRow[j]! += p * weight[t * d + j]!;
+    }
+    mean.set(meanRow, r * d);
+  }
+}
+
+/** dhidden = (Σ_pairs dlogp·weight[target] − (Σ_pairs dlogp)·mean) / temperature. */
+function backwardFromMean(args: HeadBackwardArgs, mean: FloatArray): void {
+  const { rows, d, temperature } = args;
+  const weight = floats(args.weight), dlogp = floats(args.dlogp), dhidden = floats(args.dhidden);
+  const pairStart = words(args.pairStart), targets = words(args.targets);
+  const dh = new Float64Array(d);
+  for (let r = 0; r < rows; r++) {
+    dh.fill(0);
+    for (let pair = pairStart[r]!; pair < pairStart[r + 1]!; pair++) {
+      const a = dlogp[pair]!, target = targets[pair]! * d;
+      for (let j = 0; j < d; j++) dh[j]! += a * (weight[target + j]! - mean[r * d + j]!);
+    }
+    for (let j = 0; j < d; j++) dhidden[r * d + j] = dh[j]! / temperature;
   }
 }
 
 export function headBackward(args: HeadBackwardArgs): void {
+  if (args.mean) return backwardFromMean(args, floats(args.mean));
   const { rows, vocab, d, temperature } = args;
   const hidden = floats(args.hidden), weight = floats(args.weight);
   const pairStart = words(args.pairStart), targets = words(args.targets);

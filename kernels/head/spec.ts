@@ -7,6 +7,8 @@
  * Backward, with a = dlogp per pair, b = dentropy per row, α_r = Σ a over the row's pairs, z recomputed:
  *   dz_v = Σ_{pairs: target=v} a − α·p_v − b·p_v·(z_v − lse + entropy)
  *   dhidden = dz·weight/temperature;  dweight += dzᵀ·hidden/temperature
+ * With a frozen weight and b = 0, dz·weight is Σ_pairs a·weight_target − α·mean, mean = Σ_v p_v·weight_v: a
+ * forward that leaves `mean` spares the backward two of the three products.
  */
 import type { Tensor } from "../device.ts";
 
@@ -18,6 +20,8 @@ export interface HeadArgs {
   logp: Tensor; // [pairs]
   lse: Tensor; // [rows]
   entropy: Tensor; // [rows]
+  /** [rows, d], Σ_v p_v·weight_v: an output of the forward; given to the backward, logits are not recomputed. */
+  mean?: Tensor;
   rows: number;
   pairs: number;
   vocab: number;
@@ -25,6 +29,7 @@ export interface HeadArgs {
   temperature: number;
 }
 
+/** With `mean` neither dentropy nor dweight may be given, and lse, entropy and hidden are not read. */
 export interface HeadBackwardArgs extends Omit<HeadArgs, "logp"> {
   dlogp: Tensor; // [pairs]
   dentropy?: Tensor; // [rows]; absent = 0

@@ -1,10 +1,19 @@
-// Row passes of the fused head over one chunk of logits z [rows, width] (columns first … first + width of
-// the vocabulary). Running values per row in `stats`, float64: maximum m, l = Σ e^(z−m), s = Σ e^(z−m)·(z−m);
-// the shift by m keeps the entropy exact for large logits.
+// The fused head. Forward: a thread takes a block of rows through the vocabulary, chunk after chunk: logits
+// into scratch, one pass over each row, and with `mean` a second product, as attention does with its values.
+// Running values per row, float64: maximum m, l = Σ e^(z−m), s = Σ e^(z−m)·(z−m); the shift by m keeps the
+// entropy exact for large logits. Backward: a pass over a chunk of logits, or a gather where there is a mean.
 
 import { exp_f32x4 } from "../wasm/math.as";
+import { matmul_blocks } from "../matmul/wasm.as";
 
+/** Rows of a work unit: whole register tiles. */
+const UNIT_ROWS = 48;
+const TILE_ROWS = 6;
 const STATS_BYTES: usize = 24;
+/** Parts of a thread's scratch: sums of a row pass, running values, edges of a product; then the logits. */
+const SUMS_BYTES: usize = 64;
+const EDGE_BYTES: usize = UNIT_ROWS * 64;
+const HEAD_BYTES: usize = SUMS_BYTES + UNIT_ROWS * STATS_BYTES + EDGE_BYTES;
 
 // @ts-ignore: decorator of AssemblyScript
 @inline
@@ -30,12 +39,12 @@ function row_max(z: usize, width: i32): f32 {
     let d = v128.load(z, 48);
     for (i = 16; i + 16 <= width; i += 16) {
       const at = z + (i as usize) * 4;
-      a = f32x4.max(a, v128.load(at));
-      b = f32x4.max(b, v128.load(at, 16));
-      c = f32x4.max(c, v128.load(at, 32));
-      d = f32x4.max(d, v128.load(at, 48));
+      a = f32x4.pmax(a, v128.load(at));
+      b = f32x4.pmax(b, v128.load(at, 16));
+      c = f32x4.pmax(c, v128.load(at, 32));
+      d = f32x4.pmax(d, v128.load(at, 48));
     }
-    a = f32x4.max(f32x4.max(a, b), f32x4.max(c, d));
+    a = f32x4.pmax(f32x4.pmax(a, b), f32x4.pmax(c, d));
     high = max(
       max(f32x4.extract_lane(a, 0), f32x4.extract_lane(a, 1)),
       max(f32x4.extract_lane(a, 2), f32x4.extract_lane(a, 3)),
@@ -45,7 +54,7 @@ function row_max(z: usize, width: i32): f32 {
   return high;
 }
 
-// The two loops over exponentials are functions of their own, exported so that they are not inlined, and
+// The loops over exponentials are functions of their own, exported so that they are not inlined, and
 // work on pairs of vectors that are stored side by side: the form that V8's revectorizer widens.
 
 /** Σ e^(z−m) and Σ e^(z−m)·(z−m) in eight lanes each, over `width` (a multiple of 8) logits. */
@@ -60,6 +69,32 @@ export function head_sums(z: usize, width: i32, m: f32, sums: usize): void {
     const x1 = f32x4.sub(v128.load(z, 16), high);
     const e0 = exp_f32x4(x0);
     const e1 = exp_f32x4(x1);
+    l0 = f32x4.add(l0, e0);
+    l1 = f32x4.add(l1, e1);
+    s0 = f32x4.relaxed_madd(e0, x0, s0);
+    s1 = f32x4.relaxed_madd(e1, x1, s1);
+    z += 32;
+  }
+  v128.store(sums, l0);
+  v128.store(sums, l1, 16);
+  v128.store(sums, s0, 32);
+  v128.store(sums, s1, 48);
+}
+
+/** The same; leaves e^(z−m) in place of the logits. */
+export function head_weights(z: usize, width: i32, m: f32, sums: usize): void {
+  const high = f32x4.splat(m);
+  let l0 = f32x4.splat(0);
+  let l1 = f32x4.splat(0);
+  let s0 = f32x4.splat(0);
+  let s1 = f32x4.splat(0);
+  for (; width > 0; width -= 8) {
+    const x0 = f32x4.sub(v128.load(z), high);
+    const x1 = f32x4.sub(v128.load(z, 16), high);
+    const e0 = exp_f32x4(x0);
+    const e1 = exp_f32x4(x1);
+    v128.store(z, e0);
+    v128.store(z, e1, 16);
     l0 = f32x4.add(l0, e0);
     l1 = f32x4.add(l1, e1);
     s0 = f32x4.relaxed_madd(e0, x0, s0);
@@ -88,72 +123,173 @@ export function head_slopes(z: usize, width: i32, shift: f32, constant: f32, slo
   }
 }
 
+/** x ← factor·x, `count` elements. */
+function scale_row(x: usize, count: i32, factor: f32): void {
+  const f = f32x4.splat(factor);
+  let i = 0;
+  for (; i + 8 <= count; i += 8, x += 32) {
+    const a = f32x4.mul(f, v128.load(x));
+    const b = f32x4.mul(f, v128.load(x, 16));
+    v128.store(x, a);
+    v128.store(x, b, 16);
+  }
+  for (; i < count; i++, x += 4) store<f32>(x, factor * load<f32>(x));
+}
+
 /**
- * Merges a chunk into the running values and puts the logits of targets in it into `logp`.
- * Unit = row of the chunk; `row` is the first one's index in pairStart. Scratch: 64 bytes.
+ * Merges one row's logits of columns first … first + width into its running values, and puts those of
+ * targets into `logp`. With a mean ([d]; 0 without) it leaves e^(z−m) in place of the logits and brings
+ * the mean of the columns before to the new maximum.
  */
-export function head_chunk(
-  z: usize, width: i32, first: i32, isFirst: i32, stats: usize,
-  row: i32, pairStart: usize, targets: usize, logp: usize,
+function head_row(
+  z: usize, width: i32, first: i32, stats: usize,
+  pairs: usize, targets: usize, logp: usize, mean: usize, d: i32, scratch: usize,
+): void {
+  const endPair = load<u32>(pairs, 4);
+  for (let pair = load<u32>(pairs); pair < endPair; pair++) {
+    const column = (load<u32>(targets + (pair as usize) * 4) as i32) - first;
+    if (column >= 0 && column < width) {
+      store<f32>(logp + (pair as usize) * 4, load<f32>(z + (column as usize) * 4));
+    }
+  }
+  const high = row_max(z, width);
+  let l: f64 = 0;
+  let s: f64 = 0;
+  let m = high;
+  if (first > 0) {
+    const before = load<f64>(stats);
+    m = max(high, before as f32);
+    const shift = before - (m as f64);
+    const factor = exp1(shift as f32);
+    l = load<f64>(stats, 8);
+    s = (factor as f64) * (load<f64>(stats, 16) + shift * l);
+    l *= factor as f64;
+    if (mean != 0 && factor != 1) scale_row(mean, d, factor);
+  }
+  const whole = width & ~7;
+  if (mean != 0) head_weights(z, whole, m, scratch);
+  else head_sums(z, whole, m, scratch);
+  l += sum4(f32x4.add(v128.load(scratch), v128.load(scratch, 16)));
+  s += sum4(f32x4.add(v128.load(scratch, 32), v128.load(scratch, 48)));
+  for (let i = whole; i < width; i++) {
+    const at = z + (i as usize) * 4;
+    const x = load<f32>(at) - m;
+    const e = exp1(x);
+    if (mean != 0) store<f32>(at, e);
+    l += e as f64;
+    s += (e as f64) * (x as f64);
+  }
+  store<f64>(stats, m as f64);
+  store<f64>(stats, l, 8);
+  store<f64>(stats, s, 16);
+}
+
+/** lse, entropy, log-probabilities and mean of one row from its running values. */
+function head_finish(
+  stats: usize, pairs: usize, logp: usize, lse: usize, entropy: usize, mean: usize, d: i32,
+): void {
+  const l = load<f64>(stats, 8);
+  const logL = Math.log(l);
+  const total = load<f64>(stats) + logL;
+  store<f32>(lse, total as f32);
+  store<f32>(entropy, (logL - load<f64>(stats, 16) / l) as f32);
+  const endPair = load<u32>(pairs, 4);
+  for (let pair = load<u32>(pairs); pair < endPair; pair++) {
+    const p = logp + (pair as usize) * 4;
+    store<f32>(p, ((load<f32>(p) as f64) - total) as f32);
+  }
+  if (mean != 0) scale_row(mean, d, (1 / l) as f32);
+}
+
+/**
+ * Log-probabilities, log-sum-exps, entropies, and with `mean` (else 0) Σ_v p_v·weight_v. Unit = UNIT_ROWS
+ * rows. `panels`: the weights as columns of the first product, packed; `values`: as rows of the second,
+ * packed chunk by chunk. `chunk` columns at a time, a multiple of 16. `kBlock` and `chunkBlock`: terms
+ * summed one after the other in the two products.
+ * Scratch: HEAD_BYTES and UNIT_ROWS · chunk floats.
+ */
+export function head_forward(
+  hidden: usize, panels: usize, values: usize, rows: i32, vocab: i32, d: i32, alpha: f32,
+  pairStart: usize, targets: usize, logp: usize, lse: usize, entropy: usize, mean: usize,
+  chunk: i32, kBlock: i32, chunkBlock: i32,
   begin: i32, end: i32, scratch: usize,
 ): void {
-  for (let r = begin; r < end; r++) {
-    const from = z + (r as usize) * (width as usize) * 4;
-    const high = row_max(from, width);
-    const at = stats + (r as usize) * STATS_BYTES;
-    let l: f64 = 0;
-    let s: f64 = 0;
-    let m = high;
-    if (!isFirst) {
-      const before = load<f64>(at);
-      m = max(high, before as f32);
-      const shift = before - (m as f64);
-      const factor = exp1(shift as f32) as f64;
-      l = load<f64>(at, 8);
-      s = factor * (load<f64>(at, 16) + shift * l);
-      l *= factor;
-    }
-    let i = width & ~7;
-    head_sums(from, i, m, scratch);
-    l += sum4(f32x4.add(v128.load(scratch), v128.load(scratch, 16)));
-    s += sum4(f32x4.add(v128.load(scratch, 32), v128.load(scratch, 48)));
-    for (; i < width; i++) {
-      const x = load<f32>(from + (i as usize) * 4) - m;
-      const e = exp1(x);
-      l += e as f64;
-      s += (e as f64) * (x as f64);
-    }
-    store<f64>(at, m as f64);
-    store<f64>(at, l, 8);
-    store<f64>(at, s, 16);
-    const pairs = pairStart + ((row + r) as usize) * 4;
-    const endPair = load<u32>(pairs, 4);
-    for (let pair = load<u32>(pairs); pair < endPair; pair++) {
-      const column = (load<u32>(targets + (pair as usize) * 4) as i32) - first;
-      if (column >= 0 && column < width) {
-        store<f32>(logp + (pair as usize) * 4, load<f32>(from + (column as usize) * 4));
+  const stats = scratch + SUMS_BYTES;
+  const edge = stats + UNIT_ROWS * STATS_BYTES;
+  const z = scratch + HEAD_BYTES;
+  const tiles = UNIT_ROWS / TILE_ROWS;
+  const rowBytes = (d as usize) * 4;
+  const valuePanels = (d + 15) / 16;
+  for (let unit = begin; unit < end; unit++) {
+    const row = unit * UNIT_ROWS;
+    const count = min(UNIT_ROWS, rows - row);
+    const from = hidden + (row as usize) * rowBytes;
+    const means = mean == 0 ? 0 : mean + (row as usize) * rowBytes;
+    for (let first = 0; first < vocab; first += chunk) {
+      const width = min(chunk, vocab - first);
+      const step = (width as usize) * 4;
+      matmul_blocks(
+        from, rowBytes, 0, 0, 0, 0, panels + ((first / 16) as usize) * rowBytes * 16,
+        z, step, count, width, d, kBlock, tiles, alpha, 0, 0, 0, (width + 15) / 16, edge,
+      );
+      for (let r = 0; r < count; r++) {
+        head_row(
+          z + (r as usize) * step, width, first, stats + (r as usize) * STATS_BYTES,
+          pairStart + ((row + r) as usize) * 4, targets, logp,
+          mean == 0 ? 0 : means + (r as usize) * rowBytes, d, scratch,
+        );
       }
+      if (mean == 0) continue;
+      matmul_blocks(
+        z, step, 0, 0, 0, 0, values + (first as usize) * (valuePanels as usize) * 64,
+        means, rowBytes, count, d, width, chunkBlock, tiles, 1, first > 0 ? 1 : 0, 0,
+        0, valuePanels, edge,
+      );
+    }
+    for (let r = 0; r < count; r++) {
+      const at = ((row + r) as usize) * 4;
+      head_finish(
+        stats + (r as usize) * STATS_BYTES, pairStart + at, logp, lse + at, entropy + at,
+        mean == 0 ? 0 : means + (r as usize) * rowBytes, d,
+      );
     }
   }
 }
 
-/** lse, entropy and log-probabilities from the running values of all chunks. Unit = row. */
-export function head_finish(
-  stats: usize, row: i32, pairStart: usize, logp: usize, lse: usize, entropy: usize,
+/** out ← out + factor·x, `count` elements. */
+function add_row(out: usize, x: usize, count: i32, factor: f32): void {
+  const f = f32x4.splat(factor);
+  let i = 0;
+  for (; i + 8 <= count; i += 8, x += 32, out += 32) {
+    const a = f32x4.relaxed_madd(f, v128.load(x), v128.load(out));
+    const b = f32x4.relaxed_madd(f, v128.load(x, 16), v128.load(out, 16));
+    v128.store(out, a);
+    v128.store(out, b, 16);
+  }
+  for (; i < count; i++, x += 4, out += 4) store<f32>(out, load<f32>(out) + factor * load<f32>(x));
+}
+
+/** dhidden = scale·(Σ_pairs dlogp·weight[target] − (Σ_pairs dlogp)·mean). Unit = row. */
+export function head_from_mean(
+  mean: usize, weight: usize, pairStart: usize, targets: usize, dlogp: usize, dhidden: usize,
+  d: i32, scale: f32,
   begin: i32, end: i32, scratch: usize,
 ): void {
-  for (let r = begin; r < end; r++) {
-    const at = stats + (r as usize) * STATS_BYTES;
-    const l = load<f64>(at, 8);
-    const logL = Math.log(l);
-    const total = load<f64>(at) + logL;
-    const index = (row + r) as usize;
-    store<f32>(lse + index * 4, total as f32);
-    store<f32>(entropy + index * 4, (logL - load<f64>(at, 16) / l) as f32);
-    const endPair = load<u32>(pairStart + index * 4, 4);
-    for (let pair = load<u32>(pairStart + index * 4); pair < endPair; pair++) {
-      const p = logp + (pair as usize) * 4;
-      store<f32>(p, ((load<f32>(p) as f64) - total) as f32);
+  const bytes = (d as usize) * 4;
+  for (let row = begin; row < end; row++) {
+    const pairs = pairStart + (row as usize) * 4;
+    const firstPair = load<u32>(pairs), endPair = load<u32>(pairs, 4);
+    const to = dhidden + (row as usize) * bytes;
+    let sum: f64 = 0;
+    for (let pair = firstPair; pair < endPair; pair++) {
+      sum += load<f32>(dlogp + (pair as usize) * 4) as f64;
+    }
+    memory.fill(to, 0, bytes);
+    add_row(to, mean + (row as usize) * bytes, d, -(sum as f32) * scale);
+    for (let pair = firstPair; pair < endPair; pair++) {
+      const at = (pair as usize) * 4;
+      const token = load<u32>(targets + at) as usize;
+      add_row(to, weight + token * bytes, d, load<f32>(dlogp + at) * scale);
     }
   }
 }

@@ -1,19 +1,25 @@
 /**
- * Host binding of the fused head on the WASM device: chunks of rows × chunks of the vocabulary, each a
- * matrix product into scratch followed by one pass over its rows. Chunks follow one another in a fixed
- * order, so the sums do not depend on the threads. Backward recomputes the logits of a chunk with the
- * same product as forward: the same bits.
+ * Host binding of the fused head on the WASM device. Forward: blocks of rows are dealt to the threads, each
+ * goes through the vocabulary by itself. Backward: from the forward's mean where that is enough, else chunks
+ * of rows × chunks of the vocabulary, each a matrix product into scratch, one pass over its rows, and a
+ * product or two, in a fixed order. The logits are recomputed with the forward's sums: the same bits.
  */
-import { gemm } from "../matmul/gemm.ts";
+import { gemm, packColumns, packRows, termsInOrder } from "../matmul/gemm.ts";
 import type { WasmContext, WasmOp } from "../wasm/wasm_op.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
 
-/** A chunk of logits is 1 MB: it stays in the caches of two or more cores between the passes. */
+/** Rows of a work unit of the forward, and bytes of its scratch beside the logits (wasm.as.ts). */
+const UNIT_ROWS = 48;
+const UNIT_BYTES = 64 + UNIT_ROWS * (24 + 64);
+/** Columns of a chunk of the forward: with UNIT_ROWS rows 192 KB, which stay in a core's own cache. */
+const UNIT_COLUMNS = 1024;
+/** A chunk of logits of the backward is 1 MB: it stays in the caches of two or more cores between the passes. */
 const ROW_CHUNK = 256;
 const VOCAB_CHUNK = 1024;
+/** Multiply-adds worth handing to a thread (about 20 µs). */
+const UNIT_ELEMENTS = 1_000_000;
 /** Elements of a row pass worth handing to a thread (about 15 µs). */
 const CHUNK_ELEMENTS = 16384;
-const STATS_BYTES = 24;
 
 /** Calls `body` for every chunk [first, first + count) of [0, total). */
 function eachChunk(total: number, size: number, body: (first: number, count: number) => void) {
@@ -46,40 +52,67 @@ function logits(
   });
 }
 
-function scratchLogits(ctx: WasmContext, rows: number, vocab: number): number {
-  return ctx.scratch(4 * Math.min(rows, ROW_CHUNK) * Math.min(vocab, VOCAB_CHUNK));
-}
-
 export const headWasm: WasmOp<HeadArgs> = (args, ctx) => {
-  const { rows, vocab } = args;
-  const z = scratchLogits(ctx, rows, vocab);
-  const stats = ctx.scratch(STATS_BYTES * Math.min(rows, ROW_CHUNK));
-  const pairStart = ctx.pointer(args.pairStart);
-  const targets = ctx.pointer(args.targets);
-  const logp = ctx.pointer(args.logp);
-  eachChunk(rows, ROW_CHUNK, (row, count) => {
-    eachChunk(vocab, VOCAB_CHUNK, (first, width) => {
-      logits(ctx, args, z, [row, count], [first, width]);
-      ctx.parallel({
-        kernel: "head_chunk",
-        units: count,
-        grain: rowGrain(width),
-        args: [z, width, first, first === 0 ? 1 : 0, stats, row, pairStart, targets, logp],
-        scratchBytes: 64,
-      });
+  const { rows, vocab, d, mean } = args;
+  const weight = ctx.pointer(args.weight);
+  const panels = packColumns(ctx, weight, vocab, d);
+  const chunk = Math.min(UNIT_COLUMNS, Math.ceil(vocab / 16) * 16);
+  let values = 0;
+  if (mean !== undefined) {
+    const panelBytes = 64 * Math.ceil(d / 16);
+    values = ctx.scratch(vocab * panelBytes);
+    eachChunk(vocab, chunk, (first, width) => {
+      packRows(ctx, weight + 4 * first * d, d, width, values + first * panelBytes);
     });
-    ctx.parallel({
-      kernel: "head_finish",
-      units: count,
-      grain: ROW_CHUNK,
-      args: [stats, row, pairStart, logp, ctx.pointer(args.lse), ctx.pointer(args.entropy)],
-    });
+  }
+  ctx.parallel({
+    kernel: "head_forward",
+    units: Math.ceil(rows / UNIT_ROWS),
+    grain: Math.max(1, Math.ceil(UNIT_ELEMENTS / (UNIT_ROWS * vocab * d))),
+    args: [
+      ctx.pointer(args.hidden),
+      panels,
+      values,
+      rows,
+      vocab,
+      d,
+      1 / args.temperature,
+      ctx.pointer(args.pairStart),
+      ctx.pointer(args.targets),
+      ctx.pointer(args.logp),
+      ctx.pointer(args.lse),
+      ctx.pointer(args.entropy),
+      mean === undefined ? 0 : ctx.pointer(mean),
+      chunk,
+      termsInOrder(d),
+      termsInOrder(chunk),
+    ],
+    scratchBytes: UNIT_BYTES + 4 * UNIT_ROWS * chunk,
   });
 };
 
+/** Without a trained weight and without entropies nothing of the logits is needed but their mean. */
+const backwardFromMean = (args: HeadBackwardArgs, mean: number, ctx: WasmContext): void =>
+  ctx.parallel({
+    kernel: "head_from_mean",
+    units: args.rows,
+    grain: rowGrain(2 * args.d),
+    args: [
+      mean,
+      ctx.pointer(args.weight),
+      ctx.pointer(args.pairStart),
+      ctx.pointer(args.targets),
+      ctx.pointer(args.dlogp),
+      ctx.pointer(args.dhidden),
+      args.d,
+      1 / args.temperature,
+    ],
+  });
+
 export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
-  const { rows, vocab, d } = args;
-  const z = scratchLogits(ctx, rows, vocab);
+  const { rows, vocab, d, mean } = args;
+  if (mean !== undefined) return backwardFromMean(args, ctx.pointer(mean), ctx);
+  const z = ctx.scratch(4 * Math.min(rows, ROW_CHUNK) * Math.min(vocab, VOCAB_CHUNK));
   const hidden = ctx.pointer(args.hidden);
   const weight = ctx.pointer(args.weight);
   const dhidden = ctx.pointer(args.dhidden);

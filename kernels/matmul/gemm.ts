@@ -56,7 +56,7 @@ export function gemm(ctx: WasmContext, g: Gemm): void {
   }
   const mark = ctx.mark();
   if (g.transB && !g.transA && swapPays(m, n, k)) {
-    const packed = packTransposed(ctx, g.a, m, k);
+    const packed = packColumns(ctx, g.a, m, k);
     const spread = { s: g.b, sStep: 4 * k, layout: S_ROWS, rows: n, columns: m, swapped: true };
     blocks(ctx, g, spread, {
       address: 0,
@@ -118,7 +118,13 @@ function swapPays(m: number, n: number, k: number): boolean {
   return swap < keep;
 }
 
-function packTransposed(ctx: WasmContext, source: number, columns: number, k: number): number {
+/** Packs `source` [columns, k], read along its rows, in panels of 16 columns; returns their address. */
+export function packColumns(
+  ctx: WasmContext,
+  source: number,
+  columns: number,
+  k: number,
+): number {
   const panels = Math.ceil(columns / LANES);
   const packed = ctx.scratch(panels * k * LANES * 4);
   ctx.parallel({
@@ -130,8 +136,25 @@ function packTransposed(ctx: WasmContext, source: number, columns: number, k: nu
   return packed;
 }
 
+/** Packs `source` [k, columns] in panels of 16 columns at `packed`, from panel `from` on. */
+export function packRows(
+  ctx: WasmContext,
+  source: number,
+  columns: number,
+  k: number,
+  packed: number,
+  from = 0,
+): void {
+  ctx.parallel({
+    kernel: "matmul_pack",
+    units: Math.ceil(columns / LANES) - from,
+    grain: Math.max(1, Math.ceil(CHUNK_PACK / (k * LANES))),
+    args: [source, 4 * columns, columns, k, from, packed],
+  });
+}
+
 function lanesTransposed(ctx: WasmContext, { b, n, k }: Gemm): Lanes {
-  return { address: 0, step: 0, panels: 0, packed: packTransposed(ctx, b, n, k) };
+  return { address: 0, step: 0, panels: 0, packed: packColumns(ctx, b, n, k) };
 }
 
 /** b [k, n] can be read in place, except for a last panel that is not full; packing pays for many rows. */
@@ -140,14 +163,7 @@ function lanesDirect(ctx: WasmContext, { b, m, n, k }: Gemm): Lanes {
   const direct = m >= PACK_FROM_ROWS ? 0 : Math.floor(n / LANES);
   const rest = panels - direct;
   const packed = rest === 0 ? 0 : ctx.scratch(rest * k * LANES * 4);
-  if (rest > 0) {
-    ctx.parallel({
-      kernel: "matmul_pack",
-      units: rest,
-      grain: Math.max(1, Math.ceil(CHUNK_PACK / (k * LANES))),
-      args: [b, 4 * n, n, k, direct, packed],
-    });
-  }
+  if (rest > 0) packRows(ctx, b, n, k, packed, direct);
   return { address: b, step: 4 * n, panels: direct, packed };
 }
 
@@ -162,6 +178,12 @@ function dots(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: Gemm)
   });
 }
 
+/** Terms of a sum of k that are added up one after the other before their block is added to the others. */
+export function termsInOrder(k: number): number {
+  const kBlocks = Math.max(k < SPLIT_FROM ? 1 : 2, Math.ceil(k / K_BLOCK));
+  return Math.max(1, Math.ceil(k / kBlocks));
+}
+
 function blocks(ctx: WasmContext, g: Gemm, spread: Spread, lanes: Lanes): void {
   const { k } = g;
   const { rows, columns } = spread;
@@ -171,7 +193,6 @@ function blocks(ctx: WasmContext, g: Gemm, spread: Spread, lanes: Lanes): void {
   const mostTiles = Math.max(2, Math.min(MOST_BLOCK_TILES, fitting));
   const rowBlocks = Math.ceil(tiles / mostTiles);
   const blockTiles = Math.ceil(tiles / rowBlocks);
-  const kBlocks = Math.max(k < SPLIT_FROM ? 1 : 2, Math.ceil(k / K_BLOCK));
   const unitWork = blockTiles * TILE_ROWS * LANES * k;
   ctx.parallel({
     kernel: "matmul_blocks",
@@ -190,7 +211,7 @@ function blocks(ctx: WasmContext, g: Gemm, spread: Spread, lanes: Lanes): void {
       rows,
       columns,
       k,
-      Math.max(1, Math.ceil(k / kBlocks)),
+      termsInOrder(k),
       blockTiles,
       g.alpha,
       g.accumulate ? 1 : 0,
