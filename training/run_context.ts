@@ -112,8 +112,3 @@ export class RunContext {
     for (const listener of this.options.listeners ?? []) listener(event);
   }
 }
-
-/** Lets signals and timers in: once a step. */
-export function yieldToEvents(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
-}

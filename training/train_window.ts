@@ -10,6 +10,7 @@
  * forward pass, for its metrics, and no backward pass. With verifiable rewards that is often half of them.
  */
 import type { Group, LanguageModel } from "../models/types.ts";
+import { occasionalPause } from "./event_loop.ts";
 import { grpoLoss, type LossSettings } from "./loss.ts";
 import { averageMetrics, type Metrics } from "./metrics.ts";
 import type { ReferencePolicy } from "./reference_policy.ts";
@@ -55,6 +56,7 @@ export async function trainWindow(
   const tokens = rows.reduce((sum, row) => sum + row.ids.length, 0);
   const batches = cut(rows, options.microBatchSize);
   const records: Metrics[] = [];
+  const pause = occasionalPause();
   let loss = 0;
   for (const batch of batches) {
     // Before the policy's own forward, whose activations the backward pass consumes.
@@ -64,6 +66,7 @@ export async function trainWindow(
     const everyRow = settings.beta !== 0 || (settings.entropy_coef ?? 0) !== 0;
     const taught = taughtRows(batch, everyRow);
     const { logp, entropy } = await forwardAll(model, batch, taught, temperature);
+    await pause();
     const offsets = [0];
     for (const row of batch) offsets.push(offsets.at(-1)! + row.ids.length);
     const result = grpoLoss(
@@ -93,6 +96,7 @@ export async function trainWindow(
     }
     loss += result.loss;
     records.push(result.metrics);
+    await pause();
   }
   return { loss, metrics: averageMetrics(records), tokens };
 }

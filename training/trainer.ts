@@ -9,12 +9,13 @@
  */
 import { Interrupted, RgxError } from "../core/errors.ts";
 import { finalModelFiles, type Restored } from "./checkpoint.ts";
+import { yieldToEvents } from "./event_loop.ts";
 import { evalMetrics, type EvalResult, evaluate } from "./evaluate.ts";
 import type { TrainPlan, TrainSummary } from "./events.ts";
 import { GrpoSteps, RewardFailure } from "./grpo_step.ts";
 import type { AdamW } from "./optimizer.ts";
 import { adapterOffReference, frozenReference, type ReferencePolicy } from "./reference_policy.ts";
-import { RunContext, yieldToEvents } from "./run_context.ts";
+import { RunContext } from "./run_context.ts";
 import { RunFolder, type RunFolderOptions } from "./run_folder.ts";
 import { RunStore } from "./run_store.ts";
 import { estimateSeconds } from "./time_estimate.ts";

@@ -1,7 +1,8 @@
 /** The supervised warm start as a phase of a run: order, schedule, records, checkpoints. */
+import { yieldToEvents } from "./event_loop.ts";
 import { finiteOrNull, type Metrics } from "./metrics.ts";
 import type { AdamW } from "./optimizer.ts";
-import { type RunContext, yieldToEvents } from "./run_context.ts";
+import type { RunContext } from "./run_context.ts";
 import { rateFactor } from "./schedule.ts";
 import { supervisedStep } from "./supervised.ts";
 
