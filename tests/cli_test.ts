@@ -1,32 +1,6 @@
 /** The command line as a user meets it: real processes, exit codes, streams. */
 import assert from "node:assert/strict";
-
-const root = new URL("..", import.meta.url);
-
-interface Result {
-  code: number;
-  out: string;
-  err: string;
-}
-
-async function rgx(args: string[], input = "", env: Record<string, string> = {}): Promise<Result> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", "main.ts", ...args],
-    cwd: root,
-    env: { NO_COLOR: "1", ...env },
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(input));
-  await writer.close();
-  const { code, stdout, stderr } = await child.output();
-  const decoder = new TextDecoder();
-  return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
-}
-
-const lines = (text: string) => text.trimEnd().split("\n");
+import { lines, rgx } from "./support.ts";
 
 Deno.test("--version prints name, version, deno and v8 on stdout", async () => {
   const { code, out, err } = await rgx(["--version"]);
