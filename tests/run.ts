@@ -51,6 +51,13 @@ if (files.length === 0) {
   await check("format", "fmt", "--check", "--quiet");
   await check("lint", "lint", "--quiet");
   await check("types", "check", "--quiet", ".");
+  await check(
+    "kernels.wasm is what its sources build",
+    "run",
+    "-A",
+    "kernels/wasm/build.ts",
+    "--check",
+  );
 }
 await test("all tests, with the V8 flags", V8_FLAGS, ...files);
 if (files.length === 0) await test("kernels without the V8 flags (bounds checked)", "kernels/");
