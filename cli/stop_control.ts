@@ -1,6 +1,7 @@
 /**
  * How a run is asked to stop: by a signal or by a time limit. The first request lets the trainer finish
- * its step and save (exit 75); a second signal ends the process at once (130 or 143).
+ * its step and save (exit 75); a second signal ends the process at once (130 or 143), while a checkpoint
+ * is being written only one of the same kind.
  */
 import { EXIT, UsageError } from "../core/errors.ts";
 import type { TrainControl } from "../training/control.ts";
@@ -37,11 +38,15 @@ function ignoresHangup(): boolean {
 
 /** Listens from now on. `maxSeconds` counts from now as well. */
 export function listenForStop(maxSeconds: number | null): StopControl {
-  let reason: string | null = null;
+  let reason: string | null = null, saving = false;
   const handlers = SIGNALS.filter((signal) => signal !== "SIGHUP" || !ignoresHangup())
     .map((signal) => {
       const handler = () => {
         if (reason !== null && reason !== "the time limit") {
+          if (saving && signal !== reason) {
+            log(`${signal}: the checkpoint is being written (${reason} again: end at once)`);
+            return;
+          }
           log(`${signal} again: ending at once, nothing new is saved`);
           Deno.exit(signal === "SIGINT" ? EXIT.sigint : EXIT.sigterm);
         }
@@ -62,6 +67,9 @@ export function listenForStop(maxSeconds: number | null): StopControl {
         log("time limit: finishing this step, then saving a checkpoint");
       }
       return reason === null ? "no" : "save";
+    },
+    saving(now) {
+      saving = now;
     },
     close() {
       for (const { signal, handler } of handlers) Deno.removeSignalListener(signal, handler);

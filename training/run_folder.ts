@@ -71,8 +71,9 @@ export class RunFolder {
     try {
       const names = await namesIn(path);
       refuseOccupied(options, names);
-      if (force && !resume) await removeRun(path, names);
-      if (resume) await removeLeftovers(path);
+      if (holdsRun(names)) await removeLeftovers(path);
+      if (names.includes(WARM_START)) await removeLeftovers(`${path}/${WARM_START}`);
+      if (force && !resume) await removeRun(path, await namesIn(path));
       return new RunFolder(path, lock);
     } catch (error) {
       await lock.release();
@@ -87,7 +88,7 @@ export class RunFolder {
   static async check(options: RunFolderOptions): Promise<void> {
     const info = await Deno.stat(options.path).catch(() => null);
     if (info === null) return; // would be made
-    if (!info.isDirectory) await makeFolder(options.path);
+    if (!info.isDirectory) await makeFolder(options.path); // says why it cannot be
     refuseOccupied(options, await namesIn(options.path));
   }
 
@@ -184,6 +185,10 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
+function holdsRun(names: readonly string[]): boolean {
+  return names.some((name) => RUN_FILES.has(name) || RUN_FOLDERS.test(name));
+}
+
 async function namesIn(path: string): Promise<string[]> {
   const names: string[] = [];
   for await (const { name } of Deno.readDir(path)) {
@@ -200,7 +205,7 @@ function refuseOccupied(
   if (names.length === 0) return;
   const list = (some: readonly string[]) =>
     some.slice(0, 4).join(", ") + (some.length > 4 ? ", …" : "");
-  const isRun = names.some((name) => RUN_FILES.has(name) || RUN_FOLDERS.test(name));
+  const isRun = holdsRun(names);
   // Without run.json no run has come to its end here, so the final model's files are somebody else's.
   const foreign = names.includes("run.json") ? [] : names.filter((name) => MODEL_FILES.has(name));
   if (foreign.length > 0) {

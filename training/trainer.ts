@@ -241,6 +241,8 @@ export class GrpoTrainer {
     const run = this.#run, { state } = run;
     if (state.phase === "warm_start" && state.warmStartStep === 0) return;
     if (!run.store.needsSave(state)) return;
+    const { control } = this.#options;
+    control?.saving?.(true);
     const path = await run.clock.time("checkpoint", async () =>
       await run.store.save(
         {
@@ -251,7 +253,7 @@ export class GrpoTrainer {
         },
         await this.#optimizer?.save() ?? null,
         await this.#reference?.save() ?? null,
-      ));
+      )).finally(() => control?.saving?.(false));
     run.emit({ type: "checkpoint", path, step: state.step });
   }
 

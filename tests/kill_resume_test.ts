@@ -1,0 +1,239 @@
+/**
+ * Runs that are stopped by a signal or killed at an awkward moment, as real processes, and what continuing
+ * them gives: the same metrics and the same bytes of weights as a run that nobody touched.
+ */
+import assert from "node:assert/strict";
+import {
+  assertClean,
+  assertSameRun,
+  lines,
+  readMetrics,
+  type Result,
+  rgx,
+  spawnRgx,
+  tinyConfig,
+  withFolder,
+} from "./support.ts";
+
+/** Long enough to be hit in every phase, each with several checkpoints. */
+const LONG = [
+  "sft.max_steps=40",
+  "training.max_steps=40",
+  "training.save_steps=4",
+  "training.per_device_train_batch_size=64",
+  "training.max_completion_length=32",
+];
+
+/** The text that a process has written so far, growing. */
+class Output {
+  text = "";
+  readonly done: Promise<void>;
+  constructor(stream: ReadableStream<Uint8Array>) {
+    this.done = this.#read(stream);
+  }
+  async #read(stream: ReadableStream<Uint8Array>): Promise<void> {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) this.text += decoder.decode(chunk, { stream: true });
+  }
+}
+
+interface Session {
+  child: Deno.ChildProcess;
+  out: Output;
+  err: Output;
+  ended: boolean;
+}
+
+function start(args: readonly string[]): Session {
+  const child = spawnRgx(["train", ...args]);
+  const session = {
+    child,
+    out: new Output(child.stdout),
+    err: new Output(child.stderr),
+    ended: false,
+  };
+  child.status.then(() => session.ended = true);
+  return session;
+}
+
+async function end({ child, out, err }: Session): Promise<Result & { signal: string | null }> {
+  const { code, signal } = await child.status;
+  await Promise.all([out.done, err.done]);
+  return { code, signal, out: out.text, err: err.text };
+}
+
+/** Waits for a moment that may last a millisecond only: looks again and again, nearly without a pause. */
+async function moment(session: Session, what: string, isNow: () => boolean): Promise<void> {
+  const deadline = performance.now() + 60_000;
+  for (;;) {
+    for (const until = performance.now() + 5; performance.now() < until;) if (isNow()) return;
+    if (session.ended || performance.now() > deadline) {
+      await end(session);
+      assert.fail(`the moment never came: ${what}\n${session.err.text}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+}
+
+function names(folder: string): string[] {
+  try {
+    return Array.from(Deno.readDirSync(folder), ({ name }) => name);
+  } catch {
+    return [];
+  }
+}
+
+function countLines(path: string, split: string): number {
+  try {
+    return Deno.readTextFileSync(path).split("\n")
+      .filter((line) => line.includes(`"split":"${split}"`)).length;
+  } catch {
+    return 0;
+  }
+}
+
+Deno.test("each signal saves a checkpoint, exits with 75, and the run goes on to the same bits", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder);
+    const steps = ["training.max_steps=30", "training.save_steps=1000", "sft.max_steps=10"];
+    const whole = await rgx(["train", config, ...steps, "--output-dir", `${folder}/whole`]);
+    assert.equal(whole.code, 0, whole.err);
+    // Every session is stopped by another signal, a little later than the one before.
+    const run = `${folder}/run`, metrics = `${run}/metrics.jsonl`;
+    const args = [config, ...steps, "--output-dir", run, "--resume", "--json"];
+    const signals = ["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2"] as const;
+    for (const [i, signal] of signals.entries()) {
+      const session = start(args);
+      await moment(session, `step ${4 * i + 3}`, () => countLines(metrics, "train") >= 4 * i + 3);
+      session.child.kill(signal);
+      const result = await end(session);
+      assert.equal(result.code, 75, `${signal}: ${result.err}`);
+      assertClean(result);
+      assert.match(result.err, new RegExp(`${signal}: finishing this step, then saving`));
+      assert.match(result.err, /Go on with: rgx train \S+config\.yaml --resume/);
+      const summary = JSON.parse(lines(result.out).at(-1)!);
+      assert.equal(summary.status, "stopped");
+      assert.equal(summary.checkpoint, `${run}/checkpoint-${summary.steps}`);
+      assert.ok(names(summary.checkpoint).includes("SHA256SUMS"));
+      assert.equal((await readMetrics(run)).at(-1)!["event"], "stop");
+      assert.equal(JSON.parse(await Deno.readTextFile(`${run}/run.json`)).status, "stopped");
+      assert.ok(!names(run).includes(".rgx.lock"));
+    }
+    const last = await rgx(["train", `${run}/config.yaml`, "--resume"]);
+    assert.equal(last.code, 0, last.err);
+    await assertSameRun(run, `${folder}/whole`);
+  });
+});
+
+Deno.test("a second signal ends the process at once, with nothing new saved", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder);
+    // One step of many micro-batches, so that there is time between the two signals.
+    const args = [
+      config,
+      "sft.max_steps=0",
+      "eval.num_examples=0",
+      "training.per_device_train_batch_size=64",
+      "training.gradient_accumulation_steps=256",
+      "data.num_examples=8192",
+      "model.init.hidden_size=64",
+      "model.init.num_hidden_layers=2",
+    ];
+    for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
+      const run = `${folder}/${signal}`;
+      const session = start([...args, "--output-dir", run]);
+      await moment(session, "a step", () => session.err.text.includes("GRPO: 4 steps"));
+      session.child.kill(signal);
+      await moment(session, "the answer", () => session.err.text.includes("finishing this step"));
+      session.child.kill(signal);
+      const result = await end(session);
+      assert.equal(result.code, code, result.err);
+      assert.match(result.err, new RegExp(`${signal} again: ending at once`));
+      assertClean(result);
+      assert.deepEqual(names(run).filter((name) => /^checkpoint-\d+$/.test(name)), []);
+      // What is left behind does not stand in the way.
+      const again = await rgx(["train", config, "--output-dir", run, "--resume"]);
+      assert.equal(again.code, 0, again.err);
+    }
+  });
+});
+
+Deno.test("kill -9 at any moment, again and again, changes no bit of the result", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder);
+    const whole = await rgx(["train", config, ...LONG, "--output-dir", `${folder}/whole`]);
+    assert.equal(whole.code, 0, whole.err);
+
+    const run = `${folder}/run`, warm = `${run}/warm-start`, metrics = `${run}/metrics.jsonl`;
+    const unfinished = (path: string, after: number) =>
+      names(path).some((name) =>
+        Number(/^checkpoint-(\d+)\.tmp-\d+$/.exec(name)?.[1] ?? -1) > after
+      );
+    /** In the order of a run; each session is killed at the next one. */
+    const moments: [string, () => boolean][] = [
+      ["while it starts", () => names(run).includes(".rgx.lock")],
+      ["in the warm start", () => countLines(metrics, "sft") >= 7],
+      ["while it writes a checkpoint of the warm start", () => unfinished(warm, 8)],
+      ["in the first evaluation", () => names(warm).includes("checkpoint-40")],
+      [
+        "in a generation",
+        () => names(`${run}/completions`).includes("completions_00006.parquet"),
+      ],
+      ["while it writes a checkpoint", () => unfinished(run, 8)],
+      ["right after a checkpoint", () => names(run).includes("checkpoint-16")],
+      [
+        "while it writes a table",
+        () => names(`${run}/completions`).some((name) => /_000(2\d|3\d)\.parquet\.tmp/.test(name)),
+      ],
+      ["while it writes a late checkpoint", () => unfinished(run, 28)],
+      ["in the last evaluation", () => names(run).includes("checkpoint-40")],
+      ["while it writes the final model", () => names(run).includes("config.json")],
+    ];
+    for (const [what, isNow] of moments) {
+      const session = start([config, ...LONG, "--output-dir", run, "--resume"]);
+      await moment(session, what, isNow);
+      session.child.kill("SIGKILL");
+      const { signal } = await end(session);
+      assert.equal(signal, "SIGKILL", what);
+    }
+    const last = await rgx(["train", config, ...LONG, "--output-dir", run, "--resume"]);
+    assert.equal(last.code, 0, last.err);
+    await assertSameRun(run, `${folder}/whole`);
+    const left = [...names(run), ...names(warm), ...names(`${run}/completions`)];
+    assert.deepEqual(left.filter((name) => /\.(tmp|old)-|\.rgx\.lock/.test(name)), []);
+    assert.equal(names(`${run}/completions`).length, 40);
+  });
+});
+
+Deno.test("a damaged checkpoint is named and skipped, also with another number of threads", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder);
+    const whole = `${folder}/whole`, run = `${folder}/run`;
+    const first = await rgx(["train", config, "--output-dir", whole, "--threads", "1"]);
+    assert.equal(first.code, 0, first.err);
+    const part = await rgx(["train", config, "--output-dir", run, "--threads", "2"]);
+    assert.equal(part.code, 0, part.err);
+    // Damage of one bit in a file of the right size.
+    const path = `${run}/checkpoint-4/model.safetensors`;
+    const bytes = await Deno.readFile(path);
+    bytes[bytes.length - 5]! ^= 4;
+    await Deno.writeFile(path, bytes);
+    const resumed = await rgx(
+      ["train", config, "--output-dir", run, "--resume", "--threads", "3"],
+    );
+    assert.equal(resumed.code, 0, resumed.err);
+    assert.match(
+      resumed.err,
+      /warning: \S+checkpoint-4 is damaged and was skipped: model\.safetensors/,
+    );
+    assert.match(resumed.err, /resuming\s+\S+checkpoint-2 \(step 2 of 4\)/);
+    await assertSameRun(run, whole);
+
+    // Named by hand, it is refused.
+    await Deno.writeFile(path, bytes);
+    const named = await rgx(["train", config, "--output-dir", run, "--resume=4"]);
+    assert.equal(named.code, 1);
+    assert.match(named.err, /checkpoint-4: .*model\.safetensors/);
+    assertClean(named);
+  });
+});
