@@ -80,6 +80,26 @@ export function sampleCounter(
   ];
 }
 
+/** Which training a dropout mask belongs to: prompts are numbered anew in each. */
+export const DROPOUT_PASS = { supervised: 0, grpo: 1 } as const;
+
+/**
+ * The counter words of a row's dropout masks: c0 holds the place in the model and the column
+ * (kernels/dropout/spec.ts). `promptId` < 2^48 is the prompt's number in the pass, `pass` < 256.
+ */
+export function dropoutCounter(
+  pass: number,
+  promptId: number,
+  branch: number,
+  position: number,
+): [c1: number, c2: number, c3: number] {
+  return [
+    ((branch << 20) | position) >>> 0,
+    promptId >>> 0,
+    ((PURPOSE.dropout << 24) | (pass << 16) | Math.floor(promptId / 0x1_0000_0000)) >>> 0,
+  ];
+}
+
 /** A sequence of draws for one (seed, c1, c2, c3); block after block of four words (c0 = 0, 1, …). */
 export class RandomStream {
   readonly #block = new Uint32Array(4);
@@ -106,7 +126,12 @@ export class RandomStream {
   }
 
   /** The stream of a named purpose, for example `("init", "model.embed_tokens.weight")`. */
-  static forPurpose(seed: number, purpose: keyof typeof PURPOSE, name: string, index = 0) {
+  static forPurpose(
+    seed: number,
+    purpose: keyof typeof PURPOSE,
+    name: string,
+    index = 0,
+  ): RandomStream {
     return new RandomStream(seed, index >>> 0, fnv1a(name), (PURPOSE[purpose] << 24) >>> 0);
   }
 
