@@ -78,6 +78,10 @@ export function clip(text: string, width: number): string {
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const paragraph of text.split("\n")) {
+    if (paragraph.length <= width) {
+      lines.push(paragraph); // as it is, indentation and columns included
+      continue;
+    }
     let line = "";
     for (const word of paragraph.split(" ")) {
       if (line !== "" && line.length + 1 + word.length > width) {

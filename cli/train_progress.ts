@@ -91,7 +91,7 @@ export class TrainProgress {
       case "step":
         return this.#step(event);
       case "log":
-        return this.#print(dictLine(event.metrics, this.options.verbose ? null : SHOWN));
+        return this.#printWrapped(dictLine(event.metrics, this.options.verbose ? null : SHOWN));
       case "sample":
         return this.#sample(event);
       case "eval_progress":
@@ -225,7 +225,9 @@ export class TrainProgress {
 
   #done(summary: TrainSummary): void {
     this.#clear();
-    for (const line of summaryTable(summary, this.config)) log(line);
+    for (const line of summaryTable(summary, this.config)) {
+      for (const part of this.#live ? wrap(line, columns()) : [line]) log(part);
+    }
   }
 
   /** A progress text: redrawn on a terminal; elsewhere a line when due or after a silence. */
@@ -248,6 +250,11 @@ export class TrainProgress {
     log(text);
     if (this.#live && this.#line !== "") logRaw(this.#line);
     this.#lastPlain = performance.now();
+  }
+
+  /** Broken at spaces on a terminal; in a file a line stays a line, for those who parse it. */
+  #printWrapped(text: string): void {
+    for (const line of this.#live ? wrap(text, columns()) : [text]) this.#print(line);
   }
 
   #clear(): void {
