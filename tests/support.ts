@@ -55,7 +55,7 @@ export async function withFolder<T>(work: (path: string) => Promise<T>): Promise
 
 /**
  * A run of a few milliseconds a step, as the text of a configuration: a model of one small layer, a warm
- * start, evaluations, rewards that differ between completions (so that there is a gradient).
+ * start after which some completions have an answer and some have none (so that there is a gradient).
  */
 export const TINY = `_base_: quickstart
 model:
@@ -63,13 +63,13 @@ model:
     { hidden_size: 16, intermediate_size: 32, num_hidden_layers: 1, num_attention_heads: 2,
       num_key_value_heads: 1, initializer_range: 0.2 }
 data: { num_examples: 64 }
-rewards: [{ name: correctness }, { name: brevity, weight: 0.5 }]
-sft: { max_steps: 6, per_device_train_batch_size: 8, warmup_steps: 1 }
+rewards: [{ name: correctness }, { name: format_answer, weight: 0.5 }]
+sft: { max_steps: 30, per_device_train_batch_size: 16, learning_rate: 3.0e-2, warmup_steps: 2 }
 eval: { num_examples: 8 }
 training:
   per_device_train_batch_size: 16
   num_generations: 4
-  max_completion_length: 8
+  max_completion_length: 12
   max_steps: 4
   logging_steps: 1
   save_steps: 2
@@ -107,6 +107,9 @@ export async function assertSameRun(
   weights = "model.safetensors",
 ): Promise<void> {
   assert.deepEqual(await comparableMetrics(run), await comparableMetrics(other));
+  // Without a gradient equality would prove nothing.
+  const learns = (line: Line) => line["split"] === "train" && (line["grad_norm"] as number) > 0;
+  assert.ok((await readMetrics(run)).some(learns), "no step had a gradient");
   const [a, b] = await Promise.all([run, other].map((path) => Deno.readFile(`${path}/${weights}`)));
   assert.ok(a!.length > 1000 && a!.length === b!.length);
   assert.ok(a!.every((byte, i) => byte === b![i]), `${weights} differ`);

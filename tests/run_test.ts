@@ -1,0 +1,437 @@
+/** Whole runs as a person starts them, and everything that they leave behind. */
+import assert from "node:assert/strict";
+import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
+import { readSafetensors } from "../models/safetensors.ts";
+import {
+  assertClean,
+  assertSameRun,
+  comparableMetrics,
+  type Line,
+  lines,
+  readMetrics,
+  rgx,
+  root,
+  tinyConfig,
+  withFolder,
+} from "./support.ts";
+
+const MODEL = new URL("../shared/models/tinystories-656k", root).pathname;
+const SEED = new URL("../shared/seeds/000_2ea25c93a726acd7.txt", root).pathname;
+
+async function isThere(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(() => true, () => false);
+}
+
+/** Runs and expects success; gives the summary object of --json. */
+async function train(args: string[], cwd?: string): Promise<Line & { err: string }> {
+  const { code, out, err } = await rgx(["train", ...args, "--json"], "", {}, cwd);
+  assert.equal(code, 0, err);
+  assert.equal(lines(out).length, 1, "--json prints one line on stdout");
+  return { ...JSON.parse(out), err };
+}
+
+Deno.test("a run reports itself and leaves all its files", async (t) => {
+  await withFolder(async (folder) => {
+    const run = `${folder}/run`;
+    const { err, ...summary } = await train([await tinyConfig(folder), "--output-dir", run]);
+
+    await t.step("the summary has the fields of the command line's page", () => {
+      assert.equal(summary["output_dir"], run);
+      assert.equal(summary["checkpoint"], `${run}/checkpoint-4`);
+      assert.equal(summary["status"], "completed");
+      assert.equal(summary["steps"], 4);
+      assert.equal(summary["item_overlap"], 0);
+      const names = ["seconds", "tokens_generated", "tokens_trained", "peak_memory_bytes"];
+      for (const name of names) assert.ok((summary[name] as number) > 0, name);
+      const phases = summary["seconds_by_phase"] as Record<string, number>;
+      for (const name of ["generate", "score", "forward_backward", "optimizer"]) {
+        assert.ok(phases[name]! >= 0, name);
+      }
+      for (const name of ["eval_before", "eval_after"]) {
+        const result = summary[name] as Record<string, unknown>;
+        assert.equal(result["total"], 8);
+        assert.equal(result["accuracy"], (result["correct"] as number) / 8);
+        const [low, high] = result["ci95"] as [number, number];
+        assert.ok(low >= 0 && low <= (result["accuracy"] as number) && high <= 1);
+        assert.ok((result["format_rate"] as number) >= 0);
+      }
+    });
+
+    await t.step("metrics.jsonl holds every step once, under TRL's names", async () => {
+      const metrics = await readMetrics(run);
+      const of = (split: string) => metrics.filter((line) => line["split"] === split);
+      assert.deepEqual(
+        of("sft").map((line) => line["step"]),
+        Array.from({ length: 30 }, (_, i) => i + 1),
+      );
+      assert.deepEqual(of("train").map((line) => line["step"]), [1, 2, 3, 4]);
+      assert.deepEqual(of("eval").map((line) => line["step"]), [0, 4]);
+      assert.deepEqual(of("final").map((line) => line["step"]), [4]);
+      for (const line of metrics) {
+        assert.equal(typeof line["epoch"], "number");
+        assert.match(String(line["time"]), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
+      }
+      for (const line of of("train")) {
+        const names = [
+          "loss",
+          "grad_norm",
+          "learning_rate",
+          "num_tokens",
+          "reward",
+          "reward_std",
+          "frac_reward_zero_std",
+          "entropy",
+          "completions/mean_length",
+          "completions/min_length",
+          "completions/max_length",
+          "completions/clipped_ratio",
+          "completions/mean_terminated_length",
+          "rewards/correctness/mean",
+          "rewards/correctness/std",
+          "rewards/format_answer/mean",
+          "clip_ratio/region_mean",
+        ];
+        for (const name of names) assert.equal(typeof line[name], "number", name);
+      }
+      assert.equal(typeof of("final")[0]!["train_loss"], "number");
+    });
+
+    await t.step("completions are parquet with one column a reward", async () => {
+      const files = Array.from(Deno.readDirSync(`${run}/completions`), (f) => f.name).sort();
+      assert.deepEqual(files, [1, 2, 3, 4].map((step) => `completions_0000${step}.parquet`));
+      const file = await asyncBufferFromFile(`${run}/completions/${files[2]!}`);
+      const rows = await parquetReadObjects({ file });
+      assert.equal(rows.length, 16);
+      assert.deepEqual(Object.keys(rows[0]!), [
+        "step",
+        "prompt",
+        "completion",
+        "correctness",
+        "format_answer",
+        "advantage",
+      ]);
+      for (const row of rows) {
+        assert.equal(row["step"], 3);
+        assert.match(row["prompt"], /\w/);
+        assert.equal(typeof row["completion"], "string");
+        assert.ok(row["format_answer"] === 0 || row["format_answer"] === 1);
+      }
+      // Advantages are relative to the group.
+      for (let group = 0; group < 4; group++) {
+        const own = rows.slice(4 * group, 4 * group + 4);
+        assert.equal(new Set(own.map((row) => row["prompt"])).size, 1);
+        assert.ok(Math.abs(own.reduce((sum, row) => sum + row["advantage"], 0)) < 1e-6);
+      }
+    });
+
+    await t.step(
+      "trainer_state.json has transformers' keys, run.json tells the story",
+      async () => {
+        for (const path of [run, `${run}/checkpoint-4`]) {
+          const text = await Deno.readTextFile(`${path}/trainer_state.json`);
+          const state = JSON.parse(text);
+          const keys = "best_global_step best_metric best_model_checkpoint epoch eval_steps " +
+            "global_step is_hyper_param_search is_local_process_zero is_world_process_zero " +
+            "log_history logging_steps max_steps num_input_tokens_seen num_train_epochs save_steps " +
+            "stateful_callbacks total_flos train_batch_size trial_name trial_params";
+          assert.deepEqual(Object.keys(state), keys.split(" "));
+          assert.equal(text, JSON.stringify(state, null, 2) + "\n");
+          assert.equal(state.global_step, 4);
+          assert.equal(state.max_steps, 4);
+          const logged = state.log_history.filter((entry: Line) => "reward" in entry);
+          assert.deepEqual(logged.map((entry: Line) => entry["step"]), [1, 2, 3, 4]);
+          for (const entry of state.log_history) assert.equal(typeof entry.epoch, "number");
+        }
+        const story = JSON.parse(await Deno.readTextFile(`${run}/run.json`));
+        assert.equal(story.status, "completed");
+        assert.equal(story.seed, 42);
+        for (const name of ["version", "host", "device", "start", "end"]) {
+          assert.equal(typeof story[name], "string", name);
+        }
+      },
+    );
+
+    await t.step("checkpoints agree with sha256sum, and latest points to the newest", async () => {
+      assert.equal(await Deno.readLink(`${run}/latest`), "checkpoint-4");
+      for (const name of ["checkpoint-2", "checkpoint-4", "warm-start/checkpoint-30"]) {
+        const cwd = `${run}/${name}`;
+        const { code, stdout } = await new Deno.Command("sha256sum", {
+          args: ["--check", "--strict", "SHA256SUMS"],
+          cwd,
+          stdout: "piped",
+        }).output();
+        const files = Array.from(Deno.readDirSync(cwd), (file) => file.name);
+        assert.equal(code, 0, name);
+        const checked = lines(new TextDecoder().decode(stdout)).length;
+        assert.equal(checked, files.length - 1, "all files but the sums themselves");
+        assert.ok(files.includes("model.safetensors") && files.includes("config.json"));
+      }
+      const [last, final] = await Promise.all(
+        [`${run}/checkpoint-4`, run].map((path) => Deno.readFile(`${path}/model.safetensors`)),
+      );
+      assert.deepEqual(last, final);
+    });
+
+    await t.step("config.yaml alone repeats it, on any number of threads", async () => {
+      for (const threads of ["1", "2", "3"]) {
+        const again = `${folder}/again-${threads}`;
+        await train([`${run}/config.yaml`, "--output-dir", again, "--threads", threads]);
+        await assertSameRun(again, run);
+      }
+      const other = `${folder}/other`;
+      await train([`${run}/config.yaml`, "training.seed=7", "--output-dir", other]);
+      assert.notDeepEqual(await comparableMetrics(other), await comparableMetrics(run));
+    });
+
+    await t.step("the commands that it suggests work as they are printed", async () => {
+      const suggested = lines(err.slice(err.indexOf("Next:"))).map((line) => line.trim())
+        .filter((line) => line.startsWith("rgx train ")).map((line) => line.split(" ").slice(2));
+      assert.equal(suggested.length, 2);
+      for (const args of suggested) await train(args);
+      assert.ok(await isThere(`${run}/checkpoint-8`));
+      assert.ok(await isThere(`${folder}/run-seed43/checkpoint-4`));
+    });
+  });
+});
+
+Deno.test("what a person sees: plain text when piped, nothing with --quiet, JSON on request", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder);
+    const base = ["train", config, "--output-dir", `${folder}/run`, "--force"];
+    const text = await rgx(base);
+    assert.equal(text.code, 0, text.err);
+    assert.equal(text.out, "", "results on stdout only");
+    assert.ok(!text.err.includes("\r") && !text.err.includes("\x1b"));
+    assert.match(text.err, /^\{'loss': .*'reward': .*'epoch': .*\}$/m);
+    assert.match(text.err, /accuracy, sampled at T 1 .*\[\d/);
+    assert.match(text.err, /answer format/);
+    const long = lines(text.err).filter((line) => !line.startsWith("{'") && [...line].length > 80);
+    const paths = long.filter((line) => !line.includes(folder));
+    assert.deepEqual(paths, [], "everything but paths and metrics fits 80 columns");
+
+    const coloured = await rgx(base, "", { NO_COLOR: "", FORCE_COLOR: "1" });
+    assert.ok(coloured.err.includes("\x1b[") && !coloured.err.includes("\r"));
+
+    const quiet = await rgx([...base, "--quiet"]);
+    assert.deepEqual([quiet.code, quiet.out, quiet.err], [0, "", ""]);
+
+    const json = await rgx([...base, "--log-format", "json", "--json"]);
+    assert.equal(json.code, 0);
+    const events = lines(json.err).map((line) => JSON.parse(line));
+    assert.deepEqual(
+      events.filter((event) => "reward" in event).map((event) => event.step),
+      [1, 2, 3, 4],
+    );
+    assert.equal(JSON.parse(json.out).status, "completed");
+  });
+});
+
+Deno.test("--max-time stops in time with 75, and --resume completes to the same bits", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder);
+    const steps = [
+      "training.max_steps=1000",
+      "training.save_steps=10000",
+      "training.logging_steps=100",
+      "training.log_completions=false",
+    ];
+    const whole = `${folder}/whole`, run = `${folder}/run`;
+    await train([config, ...steps, "--output-dir", whole]);
+    const args = ["train", config, ...steps, "--output-dir", run];
+    const stopped = await rgx([...args, "--max-time", "00:00:01", "--json"]);
+    assert.equal(stopped.code, 75, stopped.err);
+    assertClean(stopped);
+    const summary = JSON.parse(stopped.out);
+    assert.equal(summary.status, "stopped");
+    assert.ok(summary.steps < 1000);
+    const resumed = await rgx([...args, "--resume"]);
+    assert.equal(resumed.code, 0, resumed.err);
+    await assertSameRun(run, whole);
+  });
+});
+
+const LORA = `
+model: { model_name_or_path: MODEL }
+lora: { r: 4, lora_alpha: 8, target_modules: [q_proj, v_proj] }
+data: { task_name: chain_sum, task_config: { min_terms: 2, max_terms: 2 }, num_examples: 32 }
+rewards: [{ name: brevity }]
+eval: { num_examples: 4 }
+sft: { max_steps: 3, per_device_train_batch_size: 4, learning_rate: 1.0e-3 }
+training:
+  { max_steps: 2, per_device_train_batch_size: 8, num_generations: 4, max_completion_length: 12,
+    gradient_accumulation_steps: 1, learning_rate: 1.0e-3 }
+`;
+
+Deno.test({
+  name: "LoRA on a real model writes an adapter in PEFT's format, which can be trained further",
+  ignore: !await isThere(MODEL) && (console.warn(`skipped: there is no ${MODEL}`), true),
+  fn: async () => {
+    await withFolder(async (folder) => {
+      const config = `${folder}/lora.yaml`, run = `${folder}/run`;
+      await Deno.writeTextFile(config, LORA.replace("MODEL", MODEL));
+      await train([config, "--output-dir", run]);
+      for (const path of [run, `${run}/checkpoint-2`]) {
+        const adapter = JSON.parse(await Deno.readTextFile(`${path}/adapter_config.json`));
+        assert.deepEqual(Object.keys(adapter), Object.keys(adapter).toSorted());
+        const expected = {
+          base_model_name_or_path: MODEL,
+          bias: "none",
+          fan_in_fan_out: false,
+          inference_mode: true,
+          init_lora_weights: true,
+          lora_alpha: 8,
+          lora_dropout: 0,
+          modules_to_save: null,
+          peft_type: "LORA",
+          r: 4,
+          rank_pattern: {},
+          alpha_pattern: {},
+          layers_to_transform: null,
+          revision: null,
+          target_modules: ["q_proj", "v_proj"],
+          task_type: "CAUSAL_LM",
+          use_dora: false,
+          use_rslora: false,
+        };
+        for (const [key, value] of Object.entries(expected)) {
+          assert.deepEqual(adapter[key], value, key);
+        }
+        assert.ok(!await isThere(`${path}/model.safetensors`));
+        const file = await readSafetensors(`${path}/adapter_model.safetensors`);
+        assert.deepEqual(file.metadata, { format: "pt" });
+        const shapes: Record<string, string> = {};
+        for (const [name, { dtype, shape }] of file.tensors) {
+          shapes[name] = `${dtype} ${shape}`;
+        }
+        // 2 layers of width 128, 8 heads of 16 over 4 for keys and values
+        const tensors: Record<string, string> = {};
+        for (const layer of [0, 1]) {
+          const at = `base_model.model.model.layers.${layer}.self_attn`;
+          tensors[`${at}.q_proj.lora_A.weight`] = "F32 4,128";
+          tensors[`${at}.q_proj.lora_B.weight`] = "F32 128,4";
+          tensors[`${at}.v_proj.lora_A.weight`] = "F32 4,128";
+          tensors[`${at}.v_proj.lora_B.weight`] = "F32 64,4";
+        }
+        assert.deepEqual(shapes, tensors);
+        const b = await file.float32(
+          "base_model.model.model.layers.1.self_attn.q_proj.lora_B.weight",
+        );
+        assert.ok(b.some((value) => value !== 0), "it was trained");
+      }
+      // As the model of a new run, with a KL term: its reference is the adapter as it was.
+      const more = await train([
+        config,
+        `model.model_name_or_path=${run}/checkpoint-2`,
+        "training.beta=0.1",
+        "--output-dir",
+        `${folder}/more`,
+      ]);
+      assert.equal(more["status"], "completed");
+      const kl = (await readMetrics(`${folder}/more`)).filter((line) => line["split"] === "train")
+        .map((line) => line["kl"] as number);
+      assert.equal(kl.length, 2);
+      assert.ok(Math.abs(kl[0]!) < 1e-6, "nothing has changed before the first step");
+      const adapter = JSON.parse(await Deno.readTextFile(`${folder}/more/adapter_config.json`));
+      assert.equal(adapter.base_model_name_or_path, MODEL);
+    });
+  },
+});
+
+Deno.test("a KL term makes a run of its own", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder), run = `${folder}/run`;
+    await train([config, "training.beta=0.2", "training.learning_rate=0.01", "--output-dir", run]);
+    const kl = (await readMetrics(run)).filter((line) => line["split"] === "train")
+      .map((line) => line["kl"] as number);
+    assert.ok(Math.abs(kl[0]!) < 1e-6);
+    assert.ok(kl.at(-1)! > 0);
+  });
+});
+
+Deno.test("problems come from a JSONL file, whose answers are compared as text", async () => {
+  await withFolder(async (folder) => {
+    const data = `${folder}/data.jsonl`, run = `${folder}/run`;
+    const rows = Array.from(
+      { length: 100 },
+      (_, i) => JSON.stringify({ question: `${i} + 1 =`, answer: `${i + 1}` }),
+    );
+    await Deno.writeTextFile(data, rows.join("\n") + "\n");
+    const summary = await train(
+      [
+        await tinyConfig(folder),
+        "data.task_name=null",
+        "data.dataset_name=data.jsonl",
+        "eval.num_examples=5",
+        "--output-dir",
+        run,
+      ],
+      folder,
+    );
+    assert.equal(summary["status"], "completed");
+    assert.equal((summary["eval_after"] as Line)["total"], 5);
+    assert.match(summary["err"] as string, /^task\s+\S*data\.jsonl$/m);
+    const file = await asyncBufferFromFile(`${run}/completions/completions_00001.parquet`);
+    for (const row of await parquetReadObjects({ file })) {
+      assert.match(row["prompt"], /^\d+ \+ 1 =/);
+    }
+  });
+});
+
+Deno.test({
+  name: "the configuration files of the page that rgx follows load as they are printed there",
+  ignore: !await isThere(SEED) && (console.warn(`skipped: there is no ${SEED}`), true),
+  fn: async () => {
+    const page = await Deno.readTextFile(SEED);
+    const blocks = Array.from(page.matchAll(/^```yaml\n(.*?)^```$/gms), (match) => match[1]!);
+    const find = (text: string) => {
+      const block = blocks.find((block) => block.includes(text));
+      assert.ok(block !== undefined, text);
+      return block;
+    };
+    await withFolder(async (folder) => {
+      for (const name of ["tasks", "experiments", "models"]) {
+        await Deno.mkdir(`${folder}/configs/${name}`, { recursive: true });
+      }
+      const write = (path: string, text: string) =>
+        Deno.writeTextFile(`${folder}/configs/${path}`, text);
+      await write("tasks/your_task.yaml", find("tower_of_hanoi"));
+      await write("experiments/your_experiment.yaml", find("../tasks/your_task.yaml"));
+      await write("models/my_model.yaml", find("HuggingFace/model-name"));
+      // base.yaml and qwen-7b.yaml are named by the page and not printed: the embedded ones stand in.
+      const show = async (path: string) => {
+        const result = await rgx(["config", "show", path, "--json"], "", {}, folder);
+        assert.equal(result.code, 0, result.err);
+        return JSON.parse(result.out);
+      };
+      const { config, origins } = await show("configs/experiments/your_experiment.yaml");
+      assert.equal(config.data.task_name, "tower_of_hanoi");
+      assert.equal(config.data.num_examples, 2048);
+      assert.equal(config.data.add_instructions, true);
+      assert.equal(config.training.num_train_epochs, 3);
+      assert.equal(config.training.learning_rate, 2e-6);
+      assert.equal(config.training.output_dir, "./experiments/your_experiment");
+      assert.equal(config.logging.run_name, "your_experiment");
+      assert.equal(config.logging.project, "reasoning-gym");
+      assert.deepEqual(config.rewards, [{
+        name: "correctness",
+        weight: 1,
+        params: { binary: false },
+      }]);
+      assert.match(origins["data.task_name"], /tasks\/your_task\.yaml:2/);
+
+      const weights = find("Reward shorter answers");
+      await write(
+        "experiments/two.yaml",
+        "_base_: [../base.yaml, ../models/my_model.yaml, ../tasks/your_task.yaml]\n" + weights,
+      );
+      const two = (await show("configs/experiments/two.yaml")).config;
+      assert.equal(two.model.model_name_or_path, "HuggingFace/model-name");
+      assert.equal(two.lora.r, 64);
+      assert.deepEqual(two.lora.target_modules, ["q_proj", "v_proj", "k_proj", "o_proj"]);
+      assert.deepEqual(
+        two.rewards.map((reward: Line) => [reward["name"], reward["weight"]]),
+        [["correctness", 0.8], ["brevity", 0.2]],
+      );
+    });
+  },
+});
