@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { fnv1a, philox4x32, RandomStream, sampleCounter, seedWords, uniform23 } from "./philox.ts";
+import {
+  DROPOUT_PASS,
+  dropoutCounter,
+  fnv1a,
+  philox4x32,
+  RandomStream,
+  sampleCounter,
+  seedWords,
+  uniform23,
+} from "./philox.ts";
 
 function philox(counter: number[], key: number[]): string {
   const out = new Uint32Array(4);
@@ -47,6 +56,9 @@ Deno.test("the layout of counters and keys is pinned", () => {
   assert.deepEqual(seedWords(2 ** 53 - 1), [0xffffffff, 0x1fffff]);
   assert.deepEqual(sampleCounter(7, 3, 17), [(3 << 20) | 17, 7, 0x01000000]);
   assert.deepEqual(sampleCounter(2 ** 32 * 5 + 9, 4095, 2 ** 20 - 1), [0xffffffff, 9, 0x01000005]);
+  assert.deepEqual(DROPOUT_PASS, { supervised: 0, grpo: 1 });
+  assert.deepEqual(dropoutCounter(0, 7, 3, 17), [(3 << 20) | 17, 7, 0x03000000]);
+  assert.deepEqual(dropoutCounter(255, 2 ** 32 * 5 + 9, 4095, 1), [0xfff00001, 9, 0x03ff0005]);
   assert.equal(fnv1a(""), 0x811c9dc5);
   assert.equal(fnv1a("a"), 0xe40c292c);
   assert.equal(fnv1a("foobar"), 0xbf9cf968);

@@ -9,6 +9,7 @@ import {
   attentionDecodeCases,
 } from "./conformance/attention.ts";
 import { DEVICES } from "./conformance/devices.ts";
+import { dropoutCases } from "./conformance/dropout.ts";
 import {
   elementwiseCases,
   optimizerCases,
@@ -35,6 +36,7 @@ const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[]>][] =
   ["head_backward", headBackwardCases],
   ["optimizer", optimizerCases],
   ["elementwise", elementwiseCases],
+  ["dropout", dropoutCases],
 ];
 
 for (const [name, makeCases] of TABLES) {

@@ -6,6 +6,7 @@ import type { SwigluArgs, SwigluBackwardArgs } from "./swiglu/spec.ts";
 import type { AttentionArgs, AttentionBackwardArgs } from "./attention/spec.ts";
 import type { AttentionDecodeArgs } from "./attention_decode/spec.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./rows/spec.ts";
+import type { DropoutArgs } from "./dropout/spec.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./head/spec.ts";
 import type { SampleArgs } from "./sample/spec.ts";
 import type { AdamwArgs, SumSquaresArgs } from "./optimizer/spec.ts";
@@ -27,6 +28,7 @@ export interface Ops {
   head: HeadArgs;
   head_backward: HeadBackwardArgs;
   sample: SampleArgs;
+  dropout: DropoutArgs;
   adamw: AdamwArgs;
   sum_squares: SumSquaresArgs;
   add: AddArgs;

@@ -11,6 +11,7 @@ import { BRANCH } from "./attention_decode/spec.ts";
 import { SEGMENT } from "./attention/spec.ts";
 import type { AttentionArgs } from "./attention/spec.ts";
 import type { DType, Tensor } from "./device.ts";
+import { COLUMNS, SITES } from "./dropout/spec.ts";
 import type { HeadBackwardArgs } from "./head/spec.ts";
 import type { OpName, Ops } from "./ops.ts";
 import { SUM_CHUNK } from "./optimizer/spec.ts";
@@ -293,6 +294,18 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.input("counters", counters, rows * 3, "u32");
     call.output("tokens", tokens, rows, NONE, "u32");
     call.output("logp", logp, rows);
+  },
+
+  dropout({ x, keys, out, rows, d, p, site, seedLow, seedHigh, accumulate }, call) {
+    call.sizes({ rows, d, site });
+    if (d > COLUMNS) call.fail("d", d, `at most ${COLUMNS}`);
+    if (site >= SITES) call.fail("site", site, `below ${SITES}`);
+    if (!(p >= 0 && p < 1)) call.fail("p", p, "0 ≤ p < 1");
+    word("seedLow", seedLow, call);
+    word("seedHigh", seedHigh, call);
+    call.input("x", x, rows * d);
+    call.input("keys", keys, rows * 3, "u32");
+    call.output("out", out, rows * d, accumulate === true ? NONE : ["x"]);
   },
 
   adamw(args, call) {

@@ -69,6 +69,10 @@ function rightCalls(): { [K in OpName]: Ops[K] } {
       ...{ logits: F(10), counters: U(6), tokens: U(2), logp: F(2), rows: 2, vocab: 5 },
       ...{ seedLow: 0, seedHigh: 0xffffffff, temperature: 1, topK: 0, topP: 1, minP: 0 },
     },
+    dropout: {
+      ...{ x: F(10), keys: U(6), out: F(10), rows: 2, d: 5, p: 0.1, site: 3 },
+      ...{ seedLow: 0, seedHigh: 0xffffffff },
+    },
     adamw: {
       ...{ param: F(3), grad: F(3), m: F(3), v: F(3), n: 3, lr: 0.1, beta1: 0.9, beta2: 0.99 },
       ...{ eps: 1e-8, weightDecay: 0, correction1: 0.1, correction2: 0.01, gradScale: 1 },
@@ -141,7 +145,7 @@ Deno.test("a missing tensor is refused", () => {
 
 Deno.test("sizes are non-negative integers", () => {
   const sizes =
-    /^(m|n|k|rows|d|heads|kvHeads|headDim|segmentCount|count|maxNew|runCount|pairs|vocab|topK)$/;
+    /^(m|n|k|rows|d|heads|kvHeads|headDim|segmentCount|count|maxNew|runCount|pairs|vocab|topK|site)$/;
   for (const op of NAMES) {
     const args = rightCalls()[op] as unknown as Record<string, unknown>;
     for (const name of Object.keys(args)) {
@@ -164,6 +168,7 @@ Deno.test("an output may not lie in the memory of another argument", () => {
     swiglu: ["out gate", "out up"],
     swiglu_backward: ["dgate gate", "dup up"],
     add: ["out a", "out b"],
+    dropout: ["out x"],
   };
   const outputs: { [K in OpName]: readonly string[] } = {
     matmul: ["out"],
@@ -181,6 +186,7 @@ Deno.test("an output may not lie in the memory of another argument", () => {
     head: ["logp", "lse", "entropy"],
     head_backward: ["dhidden", "dweight"],
     sample: ["tokens", "logp"],
+    dropout: ["out"],
     adamw: ["param", "m", "v"],
     sum_squares: ["partial"],
     add: ["out"],
@@ -250,6 +256,18 @@ Deno.test("options out of range are refused", () => {
   refused("sample", { ...sample, minP: 2 }, /minP is 2/);
   refused("sample", { ...sample, seedLow: 2 ** 32 }, /seedLow is 4294967296/);
   refused("sample", { ...sample, seedHigh: -1 }, /seedHigh is -1/);
+  const { dropout } = calls;
+  refused("dropout", { ...dropout, p: 1 }, /dropout: p is 1, expected 0 ≤ p < 1/);
+  refused("dropout", { ...dropout, p: -0.1 }, /p is -0.1/);
+  refused("dropout", { ...dropout, p: NaN }, /p is NaN/);
+  refused("dropout", { ...dropout, seedHigh: 0.5 }, /seedHigh is 0.5/);
+  refused("dropout", { ...dropout, site: 2 ** 14 }, /site is 16384, expected below 16384/);
+  refused("dropout", { ...dropout, d: 2 ** 20 + 1 }, /d is 1048577, expected at most 1048576/);
+  refused(
+    "dropout",
+    { ...dropout, x: dropout.out, accumulate: true },
+    /expected memory of its own/,
+  );
   refused("head", { ...head, temperature: 0 }, /head: temperature is 0, expected/);
   const mean = calls.head_backward.hidden;
   refused("head_backward", { ...calls.head_backward, mean }, /mean is given, expected no mean/);

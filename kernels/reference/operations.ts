@@ -2,6 +2,7 @@
 import type { OpName, Ops } from "../ops.ts";
 import { attention, attentionBackward } from "../attention/reference.ts";
 import { attentionDecode } from "../attention_decode/reference.ts";
+import { dropout } from "../dropout/reference.ts";
 import { add, copy, fill } from "../elementwise/reference.ts";
 import { head, headBackward } from "../head/reference.ts";
 import { matmul } from "../matmul/reference.ts";
@@ -28,6 +29,7 @@ export const REFERENCE_OPS: { readonly [K in OpName]: (args: Ops[K]) => void } =
   head,
   head_backward: headBackward,
   sample,
+  dropout,
   adamw,
   sum_squares: sumSquares,
   add,

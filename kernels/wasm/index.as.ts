@@ -13,5 +13,6 @@ export * from "../attention/backward.as";
 export * from "../attention_decode/wasm.as";
 export * from "../rows/wasm.as";
 export * from "../sample/wasm.as";
+export * from "../dropout/wasm.as";
 export * from "../optimizer/wasm.as";
 export * from "../elementwise/wasm.as";

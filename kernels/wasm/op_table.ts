@@ -2,6 +2,7 @@
 import { headBackwardWasm, headWasm } from "../head/wasm.ts";
 import { attentionBackwardWasm, attentionWasm } from "../attention/wasm.ts";
 import { attentionDecodeWasm } from "../attention_decode/wasm.ts";
+import { dropoutWasm } from "../dropout/wasm.ts";
 import { addWasm, copyWasm, fillWasm } from "../elementwise/wasm.ts";
 import { matmulWasm } from "../matmul/wasm.ts";
 import type { OpName, Ops } from "../ops.ts";
@@ -27,6 +28,7 @@ export const wasmOps: { [K in OpName]: WasmOp<Ops[K]> } = {
   scatter_rows: scatterRowsWasm,
   scatter_add_rows: scatterAddRowsWasm,
   sample: sampleWasm,
+  dropout: dropoutWasm,
   adamw: adamwWasm,
   sum_squares: sumSquaresWasm,
   add: addWasm,

@@ -1,0 +1,45 @@
+/** Cases of dropout. Bounds are relative alone: what is dropped on one device is exactly 0 on every one. */
+import { junk, normals, stream } from "../testing.ts";
+import { COLUMNS, SITES } from "../dropout/spec.ts";
+import { type Case, exact, ofLargest, relative, testCase } from "./runner.ts";
+
+const SHAPES = [
+  ...[1, 2, 3, 4, 5, 7, 15, 16, 17, 31, 32, 33, 63, 65, 288, 577].flatMap((d) =>
+    [0, 1, 2, 7].map((rows) => [rows, d] as const)
+  ),
+  [3, 0],
+  // Work for several threads; a block number beyond 2^16.
+  [301, 300],
+  [1, 300_001],
+  [1, COLUMNS],
+] as const;
+
+export function dropoutCases(): Case[] {
+  return SHAPES.flatMap(([rows, d], i) => {
+    const random = stream(`dropout ${rows} ${d}`), n = rows * d;
+    const x = normals(random, n), keys = Uint32Array.from({ length: 3 * rows }, () => random.u32());
+    const seed = { seedLow: random.u32(), seedHigh: random.u32() };
+    const site = i % 2 === 0 ? i : SITES - 1 - i;
+    const shape = `[${rows}×${d}]`, args = { keys, rows, d, p: 0.3, site, ...seed };
+    const same = normals(random, n), bound = { out: relative(3e-7, 0) };
+    return [
+      testCase("dropout", shape, { ...args, x, out: junk(n) }, bound),
+      testCase("dropout", `${shape} in place`, { ...args, x: same, out: same }, bound),
+      testCase(
+        "dropout",
+        `${shape} accumulate`,
+        { ...args, x, out: normals(random, n), accumulate: true },
+        { out: ofLargest(1e-6) },
+      ),
+      testCase("dropout", `${shape} of nothing`, { ...args, x, out: junk(n), p: 0 }, {
+        out: exact,
+      }),
+      testCase(
+        "dropout",
+        `${shape} of nearly all`,
+        { ...args, x, out: junk(n), p: 1 - 2 ** -10 },
+        bound,
+      ),
+    ];
+  });
+}
