@@ -66,9 +66,14 @@ function distinctEntries(source: ProblemSource, split: Split, count: number): En
   for (let index = 0, fruitless = 0; found.size < count; index++) {
     if (index >= length || fruitless >= FRUITLESS_DRAWS) {
       throw new UsageError(
-        `${count} held-out problems are wanted, but ${source.name} has only ${found.size} different ` +
-          `ones in its ${split} split`,
-        { advice: "set eval.num_examples lower, or choose a data source with more variety" },
+        `eval.num_examples: ${count} held-out problems are wanted, but ${source.name} has only ` +
+          `${found.size} different ones in its ${split} split`,
+        {
+          advice: source.endless
+            ? `Set eval.num_examples=${found.size} or less, or parameters with more variety.`
+            : `Set eval.num_examples=${found.size} or less. About a tenth of a file's questions are ` +
+              "held out, chosen by their text.",
+        },
       );
     }
     const entry = source.entry(split, index);

@@ -19,9 +19,10 @@ export function readJsonLines(path: string): Entry[] {
   try {
     text = Deno.readTextFileSync(path);
   } catch (cause) {
-    throw new UsageError(`cannot read the data file ${path}: ${(cause as Error).message}`, {
-      cause,
-    });
+    const why = cause instanceof Deno.errors.NotFound
+      ? "there is no such file"
+      : (cause as Error).message.replace(/ \(os error \d+\).*$/s, "");
+    throw new UsageError(`cannot read the data file ${path}: ${why}`, { cause });
   }
   const entries: Entry[] = [];
   text.replace(/^\ufeff/, "").split("\n").forEach((line, i) => {
@@ -40,7 +41,10 @@ function parseLine(line: string, place: string, index: number): Entry {
   try {
     row = JSON.parse(line);
   } catch (cause) {
-    throw new UsageError(`${place}: not valid JSON: ${(cause as Error).message}`, { cause });
+    throw new UsageError(
+      `${place}: not valid JSON: ${(cause as Error).message}; expected one object a line`,
+      { cause },
+    );
   }
   if (typeof row !== "object" || row === null || Array.isArray(row)) {
     throw new UsageError(`${place}: must be an object, found ${describe(row)}`);

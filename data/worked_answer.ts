@@ -1,14 +1,17 @@
 /** The completion that a supervised warm start imitates: the answer in its tags, and nothing else. */
-import { RgxError } from "../core/errors.ts";
+import { UsageError } from "../core/errors.ts";
+import { FILE_SOURCE } from "./score.ts";
 import type { Entry } from "../tasks/types.ts";
 
 /** Throws for entries with many right answers (answer null). */
 export function workedAnswer(entry: Entry): string {
   if (entry.answer === null) {
-    const task = String(entry.metadata["source_dataset"]);
-    throw new RgxError(`an entry of ${task} has no single right answer that could be imitated`, {
-      advice: "choose another task for the supervised warm start, or leave the warm start out",
-    });
+    const { source_dataset: task, source_index: index } = entry.metadata;
+    const from = task === FILE_SOURCE ? "the data file" : `task ${task}`;
+    throw new UsageError(
+      `sft: entry ${index} of ${from} has no single right answer that could be imitated`,
+      { advice: "Leave the warm start out (sft.max_steps=0), or choose data with answers." },
+    );
   }
   return `<answer>${entry.answer}</answer>`;
 }

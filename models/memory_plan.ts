@@ -3,7 +3,7 @@
  * the same lists of buffers that llama_pass.ts, llama_head.ts and generate.ts take from their workspaces.
  * Left out: what a device needs for itself (operations' scratch, thread stacks).
  */
-import { RgxError } from "../core/errors.ts";
+import { UsageError } from "../core/errors.ts";
 import { activationWidths, backwardWidths } from "./llama_layer.ts";
 import type { Keep } from "./llama_pass.ts";
 import { type LoraPlacement, parameterSpecs, placeLora } from "./llama_weights.ts";
@@ -137,17 +137,20 @@ function maxRank(lora: readonly LoraPlacement[]): number {
 /**
  * Refuses work that does not fit, before it begins.
  * @param options what could be set to need less, in order of usefulness
- * @throws RgxError "training needs 11.2 GB, 8.0 GB available" with the options as advice
+ * @param limit where the available bytes come from, when it is not the machine's free memory
+ * @throws UsageError "training needs 11.2 GB, 8.0 GB available" with the options as advice
  */
 export function refuseIfTooLarge(
   what: string,
   neededBytes: number,
   availableBytes: number,
   options: readonly string[],
+  limit: string | null = null,
 ): void {
   if (neededBytes <= availableBytes) return;
-  throw new RgxError(
-    `${what} needs ${formatBytes(neededBytes)}, ${formatBytes(availableBytes)} available`,
+  throw new UsageError(
+    `${what} needs ${formatBytes(neededBytes)}, ${formatBytes(availableBytes)} available` +
+      (limit === null ? "" : `: ${limit}`),
     options.length === 0 ? {} : { advice: `set ${options.join(" or ")}` },
   );
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { RgxError } from "../core/errors.ts";
+import { UsageError } from "../core/errors.ts";
 import { LlamaModel, type LlamaOptions } from "./llama.ts";
 import { initWeights } from "./init.ts";
 import {
@@ -88,7 +88,7 @@ Deno.test("work that does not fit is refused with advice", () => {
         "a smaller per_device_train_batch_size",
       ]),
     (e) =>
-      e instanceof RgxError && e.message === "training needs 11.2 GB, 8.0 GB available" &&
+      e instanceof UsageError && e.message === "training needs 11.2 GB, 8.0 GB available" &&
       e.advice ===
         "set gradient_checkpointing: true or a smaller per_device_train_batch_size",
   );

@@ -154,7 +154,7 @@ async function noModel(path: string): Promise<UsageError> {
   return new UsageError(
     `${path}: not a model folder: looked for config.json and adapter_config.json`,
     checkpoints.length === 0
-      ? {}
+      ? { advice: "Give the folder that holds config.json, model.safetensors and tokenizer.json." }
       : { advice: `It holds checkpoints: try ${path}/checkpoint-${Math.max(...checkpoints)}.` },
   );
 }

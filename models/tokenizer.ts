@@ -4,7 +4,7 @@
  * Left out: tokenizers without a `tokenizer.json` (SentencePiece `.model` files, tiktoken).
  */
 import { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
-import { RgxError } from "../core/errors.ts";
+import { RgxError, UsageError } from "../core/errors.ts";
 import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
 import { DAMAGED_ADVICE, parseJsonObject } from "./json_file.ts";
 import type { Tokenizer } from "./types.ts";
@@ -22,7 +22,7 @@ const SPECIAL_TOKEN_KEYS = ["bos_token", "eos_token", "pad_token", "unk_token"] 
 
 /**
  * Reads the tokenizer of a model folder.
- * @throws RgxError when the folder has none, or when one of its files cannot be used
+ * @throws UsageError when the folder has none, RgxError when one of its files cannot be used
  */
 export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   const files = new Map<string, string>();
@@ -34,7 +34,7 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
     }
   }
   if (!files.has("tokenizer.json")) {
-    throw new RgxError(`${folder}: no tokenizer: looked for tokenizer.json`, {
+    throw new UsageError(`${folder}: no tokenizer: looked for tokenizer.json`, {
       advice: "Name the folder of a Hugging Face model, or set tokenizer_name_or_path. " +
         "Older tokenizers (tokenizer.model, vocab.txt) are converted by saving them once with transformers.",
     });

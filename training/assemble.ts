@@ -3,7 +3,7 @@
  * problems, rewards, and the writer of its files.
  */
 import type { LoraSection, ModelInit, RunConfig } from "../configs/run_config.ts";
-import { UsageError } from "../core/errors.ts";
+import { RgxError, UsageError } from "../core/errors.ts";
 import { splitProblems } from "../data/held_out.ts";
 import { openSource } from "../data/source.ts";
 import type { Device } from "../kernels/device.ts";
@@ -17,7 +17,7 @@ import { loadTokenizer } from "../models/tokenizer.ts";
 import type { LlamaConfig, Tokenizer, WeightSource } from "../models/types.ts";
 import { createRubric } from "../rewards/rubric.ts";
 import type { ModelWriter } from "./checkpoint.ts";
-import { type MemoryPlan, planMemory } from "./memory_check.ts";
+import { checkPositions, longest, type MemoryPlan, planMemory } from "./memory_check.ts";
 import { PromptEncoder } from "./prompts.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
@@ -83,9 +83,12 @@ export async function assemble(config: RunConfig, device: Device): Promise<Train
   }
   const trainProblems = Math.min(source.length("train"), config.data.num_examples);
   const prompts = new PromptEncoder(from.tokenizer, config.data, from.eosIds);
+  const withAnswers = config.sft !== null && config.sft.max_steps > 0;
+  const lengths = longest(prompts, problems, trainProblems, withAnswers);
+  checkPositions(config, from.config.maxPositions, lengths);
   return {
     model,
-    memory: await planMemory(config, device, model, prompts, problems, trainProblems),
+    memory: await planMemory(config, device, model, lengths),
     modelWriter: config.lora === null
       ? fullWriter(model, from)
       : adapterWriter(model, continued?.config ?? peftConfig(config, config.lora)),
@@ -97,6 +100,8 @@ export async function assemble(config: RunConfig, device: Device): Promise<Train
     continuesAdapter: continued !== null,
   };
 }
+
+const TIED = ["model.embed_tokens.weight", "lm_head.weight"];
 
 async function openModel(config: RunConfig): Promise<ModelSource> {
   const { init, model_name_or_path: path, tokenizer_name_or_path: tokenizerPath } = config.model;
@@ -134,7 +139,14 @@ async function openModel(config: RunConfig): Promise<ModelSource> {
   const { adapter } = folder;
   return {
     config: folder.config,
-    weights: folder.weights,
+    weights: async (name, shape) => {
+      const values = await folder.weights(name, shape);
+      // Either name of a tied pair is enough: the model asks for the other one then.
+      if (values !== null || TIED.includes(name)) return values;
+      throw new RgxError(`${folder.path}: the weights hold no "${name}" [${shape.join(", ")}]`, {
+        advice: "config.json and the weights belong to different models.",
+      });
+    },
     tokenizer,
     eosIds: [...eosIds],
     bosId: folder.bosId,

@@ -4,11 +4,13 @@
  * taken at its full length.
  */
 import type { RunConfig } from "../configs/run_config.ts";
+import { UsageError } from "../core/errors.ts";
 import { availableBytes } from "../core/memory.ts";
 import type { SplitProblems } from "../data/held_out.ts";
 import type { Device } from "../kernels/device.ts";
 import type { LlamaModel } from "../models/llama.ts";
 import {
+  type ModelSizes,
   planGenerationBytes,
   planParameterBytes,
   planPassBytes,
@@ -36,43 +38,79 @@ const LOOKED_AT = 256;
 /** One wasm32 memory; the kernels' pointers have 32 bits. */
 const WASM_LIMIT = 2 ** 32;
 
-/** @throws RgxError "needs …, … available" with what to set. */
-export async function planMemory(
-  config: RunConfig,
-  device: Device,
-  model: LlamaModel,
+/** Longest prompt and worked answer among the problems that a run will meet, in tokens. */
+export interface Lengths {
+  prompt: number;
+  /** 1 when there is no supervised warm start. */
+  answer: number;
+}
+
+/** Of all held-out problems and the first few hundred training problems. */
+export function longest(
   prompts: PromptEncoder,
   problems: SplitProblems,
   trainProblems: number,
-): Promise<MemoryPlan> {
-  const { training, sft } = config, { sizes } = model;
+  withAnswers: boolean,
+): Lengths {
   let prompt = 1, answer = 1;
   for (const entry of problems.heldOut) prompt = Math.max(prompt, prompts.prompt(entry).ids.length);
   for (let i = 0; i < Math.min(LOOKED_AT, trainProblems); i++) {
     const entry = problems.trainEntry(i);
     prompt = Math.max(prompt, prompts.prompt(entry).ids.length);
-    if (sft !== null) answer = Math.max(answer, prompts.workedAnswer(entry).length);
+    if (withAnswers) answer = Math.max(answer, prompts.workedAnswer(entry).length);
   }
-  const { per_device_train_batch_size: batch, num_generations: group } = training;
-  const longest = training.max_completion_length;
-  const rows = Math.ceil(batch / group) * prompt + batch * longest;
-  let pass = planPassBytes(sizes, rows, batch * longest, true);
-  if (sft !== null && sft.max_steps > 0) {
-    const items = sft.per_device_train_batch_size;
-    pass = Math.max(pass, planPassBytes(sizes, items * (prompt + answer), items * answer, true));
-  }
-  const branches = batch * training.gradient_accumulation_steps;
-  const generation = planGenerationBytes(sizes, {
-    promptRows: Math.ceil(branches / group) * prompt,
-    branches,
-    maxNewTokens: longest,
-  });
+  return { prompt, answer };
+}
+
+/** @throws UsageError when a prompt and its completion have more tokens than the model has positions */
+export function checkPositions(config: RunConfig, maxPositions: number, { prompt }: Lengths): void {
+  const { max_completion_length: completion } = config.training;
+  if (prompt + completion <= maxPositions) return;
+  throw new UsageError(
+    `training.max_completion_length: the longest prompt has ${prompt} tokens, with ${completion} of the ` +
+      `completion that is more than the model's ${maxPositions} (max_position_embeddings)`,
+    {
+      advice: prompt < maxPositions
+        ? `Set training.max_completion_length=${maxPositions - prompt} or less.`
+        : "The prompt alone is too long for this model: choose shorter problems or another model.",
+    },
+  );
+}
+
+/** @throws UsageError "needs …, … available" with what to set. */
+export async function planMemory(
+  config: RunConfig,
+  device: Device,
+  model: LlamaModel,
+  { prompt, answer }: Lengths,
+): Promise<MemoryPlan> {
+  const { training, sft } = config, { sizes } = model;
+  const size: StepSize = {
+    batch: training.per_device_train_batch_size,
+    accumulation: training.gradient_accumulation_steps,
+    group: training.num_generations,
+    completion: training.max_completion_length,
+    items: sft !== null && sft.max_steps > 0 ? sft.per_device_train_batch_size : 0,
+    prompt,
+    answer,
+  };
   const { values, gradients, optimizer } = planParameterBytes(sizes);
-  const held = device.allocatedBytes;
-  const room = device.name === "wasm"
-    ? Math.min(await availableBytes(), WASM_LIMIT - held)
-    : await availableBytes();
-  const plan = {
+  const held = device.allocatedBytes, free = await availableBytes();
+  const isWasm = device.name === "wasm" && WASM_LIMIT - held < free;
+  const room = isWasm ? WASM_LIMIT - held : free;
+  const { generation, pass } = planStep(sizes, size);
+  const needs = (other: StepSize) => {
+    const step = planStep(sizes, other);
+    return optimizer + step.generation + step.pass;
+  };
+  refuseIfTooLarge(
+    "the run",
+    held + needs(size),
+    held + room,
+    held + needs(size) > held + room ? whatFits(size, (other) => needs(other) <= room) : [],
+    isWasm ? "all that one WebAssembly memory can hold" : null,
+  );
+  return {
     parameters: values + gradients,
     optimizer,
     generation,
@@ -80,9 +118,74 @@ export async function planMemory(
     peak: values + gradients + optimizer + generation + pass,
     available: held + room,
   };
-  refuseIfTooLarge("the run", held + optimizer + generation + pass, held + room, [
-    `training.per_device_train_batch_size below ${batch} (and gradient_accumulation_steps higher)`,
-    `training.max_completion_length below ${longest}`,
-  ]);
-  return plan;
+}
+
+/** What the memory of a step depends on, apart from the model. */
+interface StepSize {
+  /** Completions of a forward pass. */
+  batch: number;
+  accumulation: number;
+  /** Completions of a prompt. */
+  group: number;
+  /** Tokens. */
+  completion: number;
+  /** Problems of a supervised step; 0 = none. */
+  items: number;
+  /** Longest prompt and worked answer, in tokens. */
+  prompt: number;
+  answer: number;
+}
+
+function planStep(sizes: ModelSizes, size: StepSize): { generation: number; pass: number } {
+  const { batch, accumulation, group, completion, items, prompt, answer } = size;
+  const rows = Math.ceil(batch / group) * prompt + batch * completion;
+  const passes = [planPassBytes(sizes, rows, batch * completion, true)];
+  if (items > 0) {
+    passes.push(planPassBytes(sizes, items * (prompt + answer), items * answer, true));
+  }
+  const branches = batch * accumulation;
+  const generation = planGenerationBytes(sizes, {
+    promptRows: Math.ceil(branches / group) * prompt,
+    branches,
+    maxNewTokens: completion,
+  });
+  return { generation, pass: Math.max(...passes) };
+}
+
+/** Settings that would fit, each enough by itself; those that change least come first. */
+function whatFits(size: StepSize, fits: (size: StepSize) => boolean): string[] {
+  const { batch, accumulation, group, completion, items } = size;
+  const options: string[] = [];
+  for (let parts = 2; parts <= batch; parts++) {
+    const smaller = { ...size, batch: batch / parts, accumulation: accumulation * parts };
+    if (batch % parts !== 0 || !fits(smaller)) continue;
+    options.push(
+      `training.per_device_train_batch_size=${smaller.batch} ` +
+        `training.gradient_accumulation_steps=${smaller.accumulation} (the same step in ${parts} parts)`,
+    );
+    break;
+  }
+  const prompts = largest(
+    Math.floor(batch / group),
+    (n) => fits({ ...size, batch: n * group }),
+  );
+  if (options.length === 0 && prompts > 0) {
+    options.push(`training.per_device_train_batch_size=${prompts * group}`);
+  }
+  const tokens = largest(completion, (n) => fits({ ...size, completion: n }));
+  if (tokens > 0) options.push(`training.max_completion_length=${tokens}`);
+  const problems = largest(items, (n) => fits({ ...size, items: n }));
+  if (problems > 0) options.push(`sft.per_device_train_batch_size=${problems}`);
+  return options.length > 0 ? options : ["smaller batches, shorter completions or a smaller model"];
+}
+
+/** The largest integer in [1, below) for which `works`, which gets false once and stays so; 0 = none. */
+function largest(below: number, works: (n: number) => boolean): number {
+  let low = 0, high = below;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (works(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
 }
