@@ -149,6 +149,7 @@ export class Decoder {
       attend,
       projected: workspace.get("projected", count * d),
       activated: workspace.get("activated", count * config.intermediateSize),
+      dropout: null,
     };
     const { h, n1: normed, rho1: rho } = layers[0]!;
     device.run("gather_rows", {

@@ -1,9 +1,11 @@
 /**
  * A linear layer, y = x·Wᵀ (+ s·(x·Aᵀ)·Bᵀ with a LoRA adapter), forward and backward. W is [out, in].
  *   backward: dx = dy·W (+ du·A), dW += dyᵀ·x, du = s·dy·B, dB += s·dyᵀ·u, dA += duᵀ·x, with u = x·Aᵀ.
+ * With dropout the adapter reads dropout(x) in place of x, and dx gets dropout(du·A) with the same mask.
  * A frozen weight gets no gradient; `u` is kept from the forward (rows·r elements).
  */
 import type { Device, Tensor } from "../kernels/device.ts";
+import { type AdapterDropout, dropOut } from "./dropout.ts";
 
 export interface LoraWeights {
   a: Tensor; // [r, in]
@@ -13,6 +15,8 @@ export interface LoraWeights {
   db: Tensor | null;
   r: number;
   scale: number;
+  /** Number of the module in the model: its masks of dropout are its own. */
+  site: number;
 }
 
 export interface Linear {
@@ -31,11 +35,13 @@ export function linearForward(
   out: Tensor,
   u: Tensor | null,
   rows: number,
+  dropout: AdapterDropout | null,
 ): void {
   const { weight, lora, inDim, outDim } = linear;
   device.run("matmul", { a: x, b: weight, out, m: rows, n: outDim, k: inDim, transB: true });
   if (lora === null || u === null) return;
-  device.run("matmul", { a: x, b: lora.a, out: u, m: rows, n: lora.r, k: inDim, transB: true });
+  const read = dropped(device, dropout, lora, x, rows, inDim);
+  device.run("matmul", { a: read, b: lora.a, out: u, m: rows, n: lora.r, k: inDim, transB: true });
   device.run("matmul", {
     a: u,
     b: lora.b,
@@ -49,6 +55,20 @@ export function linearForward(
   });
 }
 
+/** What the adapter reads: x, or dropout(x) in the scratch. */
+function dropped(
+  device: Device,
+  dropout: AdapterDropout | null,
+  { site }: LoraWeights,
+  x: Tensor,
+  rows: number,
+  d: number,
+): Tensor {
+  if (dropout === null) return x;
+  dropOut(device, dropout, { x, out: dropout.scratch, rows, d, site });
+  return dropout.scratch;
+}
+
 export interface LinearBackward {
   x: Tensor; // [rows, inDim], the forward's input; read only when something is trained
   u: Tensor | null; // [rows, r], of the forward
@@ -59,11 +79,13 @@ export interface LinearBackward {
   /** Scratch [rows, r]; may be null when `u` is. */
   du: Tensor | null;
   rows: number;
+  /** The forward's. */
+  dropout: AdapterDropout | null;
 }
 
 export function linearBackward(device: Device, linear: Linear, args: LinearBackward): void {
   const { weight, dweight, lora, inDim, outDim } = linear;
-  const { x, u, dy, dx, du, rows } = args;
+  const { x, u, dy, dx, du, rows, dropout } = args;
   if (dx !== null) {
     const accumulate = args.accumulate ?? false;
     device.run("matmul", { a: dy, b: weight, out: dx, m: rows, n: inDim, k: outDim, accumulate });
@@ -81,11 +103,15 @@ export function linearBackward(device: Device, linear: Linear, args: LinearBackw
     });
   }
   if (lora === null || u === null || du === null) return;
-  const { a, b, da, db, r, scale } = lora;
+  const { a, b, da, db, r, scale, site } = lora;
   if (dx === null && da === null) return;
   device.run("matmul", { a: dy, b, out: du, m: rows, n: r, k: outDim, alpha: scale });
-  if (dx !== null) {
+  if (dx !== null && dropout === null) {
     device.run("matmul", { a: du, b: a, out: dx, m: rows, n: inDim, k: r, accumulate: true });
+  } else if (dx !== null && dropout !== null) {
+    const { scratch } = dropout;
+    device.run("matmul", { a: du, b: a, out: scratch, m: rows, n: inDim, k: r });
+    dropOut(device, dropout, { x: scratch, out: dx, rows, d: inDim, site, accumulate: true });
   }
   if (da === null || db === null) return;
   device.run("matmul", {
@@ -101,7 +127,7 @@ export function linearBackward(device: Device, linear: Linear, args: LinearBackw
   });
   device.run("matmul", {
     a: du,
-    b: x,
+    b: dropped(device, dropout, lora, x, rows, inDim),
     out: da,
     m: r,
     n: inDim,

@@ -5,6 +5,7 @@
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
+import { type AdapterDropout, adapterDropout } from "./dropout.ts";
 import { defaultLimits, generate, type GeneratorLimits } from "./generate.ts";
 import { checkLlamaConfig } from "./llama_config.ts";
 import { finalRows, HeadPass } from "./llama_head.ts";
@@ -153,6 +154,14 @@ export class LlamaModel implements LanguageModel {
     if (train && !adapter && this.options.trainable === "lora") {
       throw new RgxError("forward: training with the adapter switched off would train nothing");
     }
+    if (train && this.sizes.dropout !== null && options.dropout === undefined) {
+      throw new RgxError(
+        "forward: training an adapter with lora_dropout needs the key of its masks",
+        {
+          advice: "give `dropout`, and a `promptId` with every group",
+        },
+      );
+    }
     const packed = packGroups(groups, this.config);
     if (train) this.#pending = null;
     if (packed.pairs === 0) {
@@ -162,10 +171,22 @@ export class LlamaModel implements LanguageModel {
     }
     const workspace = train ? this.#training : this.#inference;
     const keep = !train ? "none" : this.options.recompute ? "inputs" : "all";
-    const trunk = trunkForward(this.#core, workspace, packed, { adapter, keep });
+    const dropout = adapter ? this.#dropout(workspace, groups, packed, options) : null;
+    const trunk = trunkForward(this.#core, workspace, packed, { adapter, keep, dropout });
     const head = new HeadPass(this.#core, workspace, trunk, temperature, train);
     if (train) this.#pending = { packed, passes: { trunk, head } };
     return await head.read(packed);
+  }
+
+  #dropout(
+    workspace: Workspace,
+    groups: readonly Group[],
+    { rows }: PackedBatch,
+    { dropout: key }: ForwardOptions,
+  ): AdapterDropout | null {
+    const shape = this.sizes.dropout;
+    if (shape === null || key === undefined) return null;
+    return adapterDropout(workspace, shape, groups, rows, key);
   }
 
   backward(dlogp: Float64Array, dentropy?: Float64Array): void {

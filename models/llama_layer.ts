@@ -5,6 +5,7 @@
  * nothing else. Formulas: spec.ts of each operation in kernels/.
  */
 import type { Device, Tensor } from "../kernels/device.ts";
+import type { AdapterDropout } from "./dropout.ts";
 import { type Linear, linearBackward, linearForward } from "./linear.ts";
 import { LORA_MODULES, type LoraModule } from "./lora.ts";
 import type { LayerWeights } from "./llama_weights.ts";
@@ -105,6 +106,8 @@ export interface LayerPass {
   projected: Tensor;
   /** silu(gate)·up, [rows, f]. */
   activated: Tensor;
+  /** Of what adapters read; null = none. */
+  dropout: AdapterDropout | null;
 }
 
 /**
@@ -120,7 +123,7 @@ export function layerForwardInner(
   const { device, config, rows } = pass;
   const d = config.hiddenSize, eps = config.rmsNormEps;
   const linear = (module: LoraModule, x: Tensor, out: Tensor) =>
-    linearForward(device, weights[module], x, out, saved.u[module], rows);
+    linearForward(device, weights[module], x, out, saved.u[module], rows, pass.dropout);
 
   device.run("rmsnorm", {
     ...(input === null ? { x: saved.h } : { x: input.x, add: input.add, sum: saved.h }),
@@ -168,6 +171,7 @@ export function layerForward(
     projected,
     saved.u.down_proj,
     rows,
+    pass.dropout,
   );
   return { x: saved.mid, add: projected };
 }
@@ -216,7 +220,7 @@ export function layerBackward(
   saved: LayerActivations,
   needsInput: boolean,
 ): void {
-  const { device, config, rows, scratch } = pass;
+  const { device, config, rows, scratch, dropout } = pass;
   const { dh, dnormed, dactivated, dattn, dq, dk, dv, du } = scratch;
   const { gate, up, mid, rho2, h, rho1, n1, n2, attn, u } = saved;
   const d = config.hiddenSize;
@@ -226,7 +230,10 @@ export function layerBackward(
     dy: Tensor,
     dx: Tensor | null,
     accumulate = false,
-  ) => linearBackward(device, weights[module], { x, u: u[module], dy, dx, accumulate, du, rows });
+  ) => {
+    const args = { x, u: u[module], dy, dx, accumulate, du, rows, dropout };
+    linearBackward(device, weights[module], args);
+  };
 
   if (readsInput(weights.down_proj)) activate(pass, saved);
   backward("down_proj", pass.activated, dh, dactivated);

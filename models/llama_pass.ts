@@ -4,6 +4,7 @@
  * or nothing at all (inference). Formulas are the layers' and the operations'.
  */
 import type { Device, Tensor } from "../kernels/device.ts";
+import type { AdapterDropout } from "./dropout.ts";
 import {
   type ActivationName,
   type BackwardScratch,
@@ -38,6 +39,8 @@ export type Keep = "all" | "inputs" | "none";
 export interface TrunkOptions {
   adapter: boolean;
   keep: Keep;
+  /** Of what adapters read; absent or null = none. */
+  dropout?: AdapterDropout | null;
   /** Where a layer's keys and values go instead of the workspace (a generation's prompt cache). */
   keysAndValues?: (layer: number) => { k: Tensor; v: Tensor };
 }
@@ -86,6 +89,7 @@ export function trunkForward(
     attend: attention.forward,
     projected: workspace.get("projected", rows * config.hiddenSize),
     activated: workspace.get("activated", rows * config.intermediateSize),
+    dropout: options.dropout ?? null,
   };
   const layers = weights.layers.map((layer, l) =>
     layerActivations(workspace, config, layer, rows, {

@@ -58,6 +58,11 @@ export function modulePath(layer: number, module: LoraModule): string {
   return `model.layers.${layer}.${part}.${module}`;
 }
 
+/** Number of a module in the model, which keys its dropout: never to be changed. */
+function loraSite(layer: number, module: LoraModule): number {
+  return layer * LORA_MODULES.length + LORA_MODULES.indexOf(module);
+}
+
 /** All tensors of the base model, as a checkpoint in Hugging Face's format holds them. */
 export function llamaTensors(config: LlamaConfig): LlamaTensor[] {
   const d = config.hiddenSize;
@@ -198,7 +203,15 @@ export function arrangeWeights(
     return {
       weight: value,
       dweight: grad,
-      lora: { a: a.value, b: b.value, da: a.grad, db: b.grad, r, scale },
+      lora: {
+        a: a.value,
+        b: b.value,
+        da: a.grad,
+        db: b.grad,
+        r,
+        scale,
+        site: loraSite(layer, module),
+      },
       inDim,
       outDim,
     };

@@ -1,8 +1,8 @@
 /**
  * Low-rank adapters (Hu et al. 2021) in PEFT's terms: y = W·x + s·B·(A·x) with A [r, in], B [out, r],
  * s = alpha/r (rank-stabilised: alpha/√r). This file decides which modules get an adapter, of which rank
- * and scale, how the tensors are called and how they begin. Left out: dropout, DoRA, biases and adapters
- * on embeddings.
+ * and scale, how the tensors are called and how they begin; dropout of x is in dropout.ts. Left out: DoRA,
+ * biases and adapters on embeddings.
  */
 import { UsageError } from "../core/errors.ts";
 import { RandomStream } from "../core/philox.ts";
@@ -13,7 +13,7 @@ export interface LoraOptions {
   /** Module names or path suffixes, one regular expression for the whole path, or "all-linear". */
   targetModules: readonly string[] | string;
   useRslora?: boolean;
-  /** Must be 0. */
+  /** Probability in [0, 1) of dropping an element of what A reads, while training; default 0. */
   dropout?: number;
   /** Rank or alpha of modules whose path ends with (or matches, as a regular expression) the key. */
   rankPattern?: Readonly<Record<string, number>>;
@@ -56,10 +56,9 @@ export function checkLoraOptions(options: LoraOptions): void {
   if (!(Number.isFinite(options.alpha) && options.alpha > 0)) {
     throw new UsageError(`lora_alpha must be a positive number, got ${options.alpha}`);
   }
-  if ((options.dropout ?? 0) !== 0) {
-    throw new UsageError(`lora_dropout ${options.dropout} is not supported`, {
-      advice: "set lora_dropout: 0",
-    });
+  const { dropout = 0 } = options;
+  if (!(dropout >= 0 && dropout < 1)) {
+    throw new UsageError(`lora_dropout must be at least 0 and below 1, got ${dropout}`);
   }
   const { targetModules } = options;
   if (typeof targetModules === "string") {

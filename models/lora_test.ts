@@ -52,7 +52,9 @@ Deno.test("LoRA options that cannot be honoured are refused with the key's name"
     );
   refused({ r: 0 }, /rank r must be an integer of at least 1, got 0/);
   refused({ alpha: 0 }, /lora_alpha/);
-  refused({ dropout: 0.05 }, /lora_dropout 0.05 is not supported/);
+  refused({ dropout: 1 }, /lora_dropout must be at least 0 and below 1, got 1/);
+  refused({ dropout: -0.1 }, /lora_dropout .* got -0.1/);
+  refused({ dropout: NaN }, /lora_dropout .* got NaN/);
   refused({ targetModules: [] }, /target_modules of LoRA is empty/);
   refused({ targetModules: ["c_attn"] }, /"c_attn" is no linear module/);
   refused({ targetModules: "(" }, /"\(" is no valid regular expression/);

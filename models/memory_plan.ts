@@ -4,9 +4,10 @@
  * Left out: what a device needs for itself (operations' scratch, thread stacks).
  */
 import { UsageError } from "../core/errors.ts";
+import type { DropoutShape } from "./dropout.ts";
 import { activationWidths, backwardWidths } from "./llama_layer.ts";
 import type { Keep } from "./llama_pass.ts";
-import { type LoraPlacement, parameterSpecs, placeLora } from "./llama_weights.ts";
+import { linearDims, type LoraPlacement, parameterSpecs, placeLora } from "./llama_weights.ts";
 import { checkLoraOptions, type LoraOptions } from "./lora.ts";
 import { arenaElements } from "./parameters.ts";
 import { elementCount } from "./safetensors.ts";
@@ -19,6 +20,8 @@ export interface ModelSizes {
   lora: readonly LoraPlacement[];
   trainable: "lora" | "full" | "none";
   recompute: boolean;
+  /** Of the adapters; null = none. */
+  dropout: DropoutShape | null;
   /** Bytes of a float: 4, or 8 on an f64 device. */
   floatBytes: number;
 }
@@ -35,7 +38,9 @@ export function modelSizes(
   const { lora, trainable, recompute = false } = options;
   if (lora !== undefined) checkLoraOptions(lora);
   const placed = lora === undefined ? [] : placeLora(config, lora);
-  return { config, lora: placed, trainable, recompute, floatBytes };
+  const width = Math.max(0, ...placed.map(({ module }) => linearDims(config, module)[0]));
+  const p = lora?.dropout ?? 0, dropout = p === 0 ? null : { p, width };
+  return { config, lora: placed, trainable, recompute, dropout, floatBytes };
 }
 
 /** Bytes of all values, of the gradients, and of AdamW's two moments. */
@@ -52,7 +57,8 @@ export function planParameterBytes(
 }
 
 /**
- * Bytes of a forward pass (and backward, with `train`) over `rows` packed rows with `pairs` branch tokens.
+ * Bytes of a forward pass (and backward, with `train`) over `rows` packed rows with `pairs` branch tokens,
+ * with dropout where the adapters have it.
  * Tables of u32 are counted at their largest.
  */
 export function planPassBytes(
@@ -70,6 +76,10 @@ export function planPassBytes(
     ...[pairs * d, pairs * d, pairs * d, pairs, pairs, pairs, pairs], // head
   ];
   const words = [rows, rows, rows, 5 * rows, pairs, pairs + 1, pairs]; // tokens … targets
+  if (sizes.dropout !== null) {
+    floats.push(rows * sizes.dropout.width);
+    words.push(3 * rows);
+  }
   if (train) {
     floats.push(...Object.values(backwardWidths(config)).map((width) => rows * width));
     if (sizes.lora.length > 0) floats.push(rows * maxRank(sizes.lora));

@@ -14,6 +14,7 @@ import { tinyConfig, withReference } from "./testing.ts";
 const lora = { r: 4, alpha: 8, targetModules: ["q_proj", "up_proj", "down_proj"] };
 const config = { ...tinyConfig(true), maxPositions: 256 };
 const groups = [0, 1].map((g) => ({
+  promptId: g,
   promptIds: Array.from({ length: 40 }, (_, i) => (i + g) % 19),
   branches: [[1, 2, 3], Array<number>(60).fill(4), Array<number>(50).fill(5)],
 }));
@@ -23,6 +24,7 @@ const KINDS: [string, LlamaOptions][] = [
   ["full fine-tuning", { trainable: "full" }],
   ["LoRA", { trainable: "lora", lora }],
   ["LoRA, recomputing", { trainable: "lora", lora, recompute: true }],
+  ["LoRA with dropout", { trainable: "lora", lora: { ...lora, dropout: 0.1 } }],
 ];
 
 for (const [kind, options] of KINDS) {
@@ -36,7 +38,7 @@ for (const [kind, options] of KINDS) {
       for (const train of [false, true]) {
         const before = device.allocatedBytes;
         device.resetPeak();
-        await model.forward(groups, { temperature: 1, train });
+        await model.forward(groups, { temperature: 1, train, dropout: { seed: 1, pass: 1 } });
         if (train) model.backward(new Float64Array(pairs).fill(1));
         const measured = device.peakBytes - before;
         const planned = model.planBytes(rows, pairs, train);

@@ -21,6 +21,17 @@ export type WeightSource =
 export interface Group {
   promptIds: readonly number[];
   branches: readonly (readonly number[])[];
+  /** The prompt's number in the run (within the pass), which with the branch keys dropout; else not needed. */
+  promptId?: number;
+  /** Number of the first branch, where a group is cut into several; default 0. */
+  firstBranch?: number;
+}
+
+/** Which masks dropout takes; with each row's prompt, branch and position (dropout.ts). */
+export interface DropoutKey {
+  seed: number;
+  /** Which training over the prompts: DROPOUT_PASS of core/philox.ts. */
+  pass: number;
 }
 
 /** A tensor of the model. `grad` exists on trainable parameters only and is increased by `backward`. */
@@ -56,6 +67,11 @@ export interface ForwardOptions {
   train: boolean;
   /** False switches the LoRA adapter off (the reference model). Default true. */
   adapter?: boolean;
+  /**
+   * Drop what the adapter reads, if the model was made with `lora.dropout`. Absent = no dropout, which a
+   * forward with `train` refuses of such a model.
+   */
+  dropout?: DropoutKey;
 }
 
 /**

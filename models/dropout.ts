@@ -1,0 +1,78 @@
+/**
+ * Dropout of what a LoRA adapter reads, y = W·x + s·B·(A·dropout(x)), as PEFT's `lora_dropout`: every module
+ * of every layer has masks of its own. Masks are computed from counters (kernels/dropout/spec.ts) wherever
+ * they are needed, in the forward, its recomputation and the backward, and never stored.
+ *
+ * A row is identified by the number of its prompt in the run, its branch and its position, so a mask does not
+ * depend on how a step is cut into micro-batches, on threads or on a resume. The rows of a prompt stand once
+ * in a group, and for all parts of a group that was cut: they have one mask, for every completion (as of
+ * branch 0, whose own rows have later positions). Trainers that hold a copy of the prompt for each completion
+ * drop in each copy apart; the expectation is the same.
+ */
+import { RgxError } from "../core/errors.ts";
+import { dropoutCounter, seedWords } from "../core/philox.ts";
+import type { Device, Tensor } from "../kernels/device.ts";
+import type { DropoutKey, Group } from "./types.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Dropout of a model's adapters. */
+export interface DropoutShape {
+  p: number;
+  /** Widest input of a module with an adapter. */
+  width: number;
+}
+
+/** The masks of one batch. */
+export interface AdapterDropout {
+  p: number;
+  seedLow: number;
+  seedHigh: number;
+  keys: Tensor; // u32 [rows, 3]
+  scratch: Tensor; // [rows, width]
+}
+
+/** Counter words c1, c2, c3 of every packed row (packing.ts). [rows, 3] @throws RgxError without prompt ids */
+export function dropoutKeys(groups: readonly Group[], rows: number, pass: number): Uint32Array {
+  const keys = new Uint32Array(3 * rows);
+  let row = 0;
+  groups.forEach(({ promptIds, branches, promptId, firstBranch = 0 }, g) => {
+    if (promptId === undefined) {
+      throw new RgxError(`group ${g}: no promptId, which the masks of lora_dropout depend on`);
+    }
+    const add = (branch: number, position: number) =>
+      keys.set(dropoutCounter(pass, promptId, branch, position), 3 * row++);
+    for (let i = 0; i < promptIds.length; i++) add(0, i);
+    branches.forEach((branch, b) => {
+      // The last token of a branch has no row.
+      for (let i = 0; i + 1 < branch.length; i++) add(firstBranch + b, promptIds.length + i);
+    });
+  });
+  return keys;
+}
+
+/** Uploads the masks' keys of a batch. @throws RgxError when a group has no promptId */
+export function adapterDropout(
+  workspace: Workspace,
+  { p, width }: DropoutShape,
+  groups: readonly Group[],
+  rows: number,
+  { seed, pass }: DropoutKey,
+): AdapterDropout {
+  const [seedLow, seedHigh] = seedWords(seed);
+  return {
+    p,
+    seedLow,
+    seedHigh,
+    keys: workspace.upload("dropout.keys", dropoutKeys(groups, rows, pass)),
+    scratch: workspace.get("dropped", rows * width),
+  };
+}
+
+/** out[rows, d] = dropout(x), or += with `accumulate`; also the gradient, with x by the output and out by x. */
+export function dropOut(
+  device: Device,
+  { p, seedLow, seedHigh, keys }: AdapterDropout,
+  args: { x: Tensor; out: Tensor; rows: number; d: number; site: number; accumulate?: boolean },
+): void {
+  device.run("dropout", { ...args, keys, p, seedLow, seedHigh });
+}

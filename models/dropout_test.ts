@@ -1,0 +1,254 @@
+/** Dropout of what LoRA adapters read: gradients, the same masks wherever a row stands, and the expectation. */
+import assert from "node:assert/strict";
+import { RgxError } from "../core/errors.ts";
+import { createWasmDevice } from "../kernels/wasm/device.ts";
+import { assertWithin, largest, sameBits } from "../kernels/testing.ts";
+import { dropoutKeys } from "./dropout.ts";
+import { LORA_MODULES } from "./lora.ts";
+import type { LlamaModel, LlamaOptions } from "./llama.ts";
+import { arrangeWeights, parameterSpecs, placeLora } from "./llama_weights.ts";
+import { packGroups } from "./packing.ts";
+import { Parameters } from "./parameters.ts";
+import { gradients, onEachDevice, randomModel, tinyConfig, withReference } from "./testing.ts";
+import type { DropoutKey, Group } from "./types.ts";
+
+const config = tinyConfig(true);
+const plain = { r: 3, alpha: 6, targetModules: "all-linear", seed: 9 } as const;
+const options = (dropout: number, recompute = false): LlamaOptions => ({
+  trainable: "lora",
+  lora: { ...plain, dropout },
+  recompute,
+});
+
+const groups: Group[] = [
+  {
+    promptIds: [1, 2, 3, 4],
+    branches: [[5, 6, 7], [8], [], [9, 10, 11, 12], [5, 6]],
+    promptId: 70,
+  },
+  { promptIds: [14], branches: [[2, 2, 18]], promptId: 71 },
+  { promptIds: [7, 7], branches: [], promptId: 72 },
+];
+const pairs = 13;
+const dlogp = Float64Array.from({ length: pairs }, (_, i) => Math.cos(i * 2.1));
+const dentropy = Float64Array.from({ length: pairs }, (_, i) => 0.5 * Math.sin(i * 1.3));
+const key: DropoutKey = { seed: 12, pass: 1 };
+const temperature = 0.8;
+
+/** A step's log-probabilities and gradients. */
+async function step(model: LlamaModel, batch = groups, dropout: DropoutKey | undefined = key) {
+  model.zeroGrad();
+  const how = { temperature, train: true, ...(dropout === undefined ? {} : { dropout }) };
+  const { logp } = await model.forward(batch, how);
+  model.backward(dlogp, dentropy);
+  return { logp: logp.slice(), grads: await gradients(model) };
+}
+
+for (const recompute of [false, true]) {
+  const how = recompute ? "recomputing" : "keeping activations";
+  Deno.test(`with fixed masks gradients equal finite differences, ${how}`, () =>
+    withReference(async (device) => {
+      const model = await randomModel(device, config, options(0.3, recompute));
+      const { grads } = await step(model);
+      const objective = async () => {
+        const how = { temperature, train: false, dropout: key };
+        const { logp, entropy } = await model.forward(groups, how);
+        return dlogp.reduce((sum, d, i) => sum + d * logp[i]! + dentropy[i]! * entropy[i]!, 0);
+      };
+      const size = 1e-5;
+      for (const [name, grad] of grads) {
+        const { value } = model.trainable.find((p) => p.name === name)!;
+        const start = Float64Array.from(await device.read(value));
+        const direction = start.map((_, i) => Math.sin(i * 12.9898 + name.length) * 1.3);
+        const expected = grad.reduce((sum, g, i) => sum + g * direction[i]!, 0);
+        const at = async (t: number) => {
+          model.writeParameter(name, start.map((x, i) => x + t * direction[i]!));
+          return await objective();
+        };
+        const slope = (8 * (await at(size) - await at(-size)) -
+          (await at(2 * size) - await at(-2 * size))) / (12 * size);
+        model.writeParameter(name, start);
+        const scale = Math.max(1e-2, largest(grad));
+        assert.ok(largest(grad) > 0, name);
+        assert.ok(Math.abs(slope - expected) < 1e-7 * scale, `${name}: ${expected}, ${slope}`);
+      }
+    }));
+}
+
+Deno.test("a recomputed layer has the masks of its forward, bit for bit", () =>
+  onEachDevice(async (device) => {
+    const kept = await step(await randomModel(device, config, options(0.3)));
+    const again = await step(await randomModel(device, config, options(0.3, true)));
+    assert.deepEqual(again, kept);
+  }));
+
+Deno.test("p = 0 gives the bits of an adapter without dropout", () =>
+  onEachDevice(async (device) => {
+    const without = await randomModel(device, config, { trainable: "lora", lora: plain });
+    const expected = await step(
+      without,
+      groups.map(({ promptId: _, ...group }) => group),
+      undefined,
+    );
+    assert.deepEqual(await step(await randomModel(device, config, options(0))), expected);
+    assert.notDeepEqual(await step(await randomModel(device, config, options(1e-2))), expected);
+  }));
+
+Deno.test("the CPU device drops what the reference drops", async () => {
+  const expected = await withReference(async (device) =>
+    await step(await randomModel(device, config, options(0.3)))
+  );
+  let first: Awaited<ReturnType<typeof step>> | undefined;
+  for (const threads of [1, 2, 3]) {
+    const device = await createWasmDevice({ threads });
+    await device.ready();
+    try {
+      const found = await step(await randomModel(device, config, options(0.3)));
+      assertWithin(found.logp, expected.logp, 2e-5, "logp");
+      for (const [name, grad] of expected.grads) {
+        assertWithin(found.grads.get(name)!, grad, 1e-4 * Math.max(1, largest(grad)), name);
+      }
+      first ??= found;
+      assert.deepEqual(found, first, `${threads} threads`);
+    } finally {
+      device.close();
+    }
+  }
+});
+
+Deno.test("masks belong to prompt, branch and position: any cut of a batch gives the same gradient", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, config, options(0.3));
+    const whole = await step(model);
+    const part = (g: number, from: number, to: number): Group => ({
+      ...groups[g]!,
+      branches: groups[g]!.branches.slice(from, to),
+      firstBranch: from,
+    });
+    // Group 0 in three parts, and the groups in another order.
+    const cuts = [[part(1, 0, 1), part(0, 3, 5)], [part(0, 0, 2)], [part(0, 2, 3), part(2, 0, 0)]];
+    /** Place of a branch's tokens among all. */
+    const places = [[0, 3, 4, 4, 8], [10]];
+    model.zeroGrad();
+    for (const cut of cuts) {
+      const places_ = cut.flatMap(({ branches, firstBranch = 0, promptId }) =>
+        branches.flatMap((ids, b) =>
+          ids.map((_, t) => places[promptId! - 70]![firstBranch + b]! + t)
+        )
+      );
+      const { logp } = await model.forward(cut, { temperature, train: true, dropout: key });
+      assertWithin(logp, places_.map((i) => whole.logp[i]!), 1e-12, "logp");
+      const take = (values: Float64Array) => Float64Array.from(places_, (i) => values[i]!);
+      model.backward(take(dlogp), take(dentropy));
+    }
+    for (const [name, grad] of await gradients(model)) {
+      assertWithin(grad, whole.grads.get(name)!, 1e-12 * largest(grad), name);
+    }
+  }));
+
+Deno.test("seed, pass and prompt choose the masks; forward after forward they stay", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, config, options(0.3));
+    const first = await step(model);
+    assert.deepEqual(await step(model), first);
+    const renumbered = groups.map((group) => ({ ...group, promptId: group.promptId! + 2 ** 32 }));
+    for (
+      const other of [
+        await step(model, groups, { ...key, seed: 13 }),
+        await step(model, groups, { ...key, pass: 0 }),
+        await step(model, renumbered),
+      ]
+    ) {
+      for (const [i, x] of first.logp.entries()) assert.ok(x !== other.logp[i], `token ${i}`);
+    }
+  }));
+
+Deno.test("no two rows of a batch have one key, and no two modules one site", () => {
+  const batch = [...groups, { ...groups[0]!, branches: [[1, 2, 3], [3, 4]], firstBranch: 5 }];
+  const { rows } = packGroups(batch, config), keys = dropoutKeys(batch, rows, 1);
+  assert.equal(keys.length, 3 * rows);
+  const ofRow = Array.from({ length: rows }, (_, r) => keys.subarray(3 * r, 3 * r + 3).join());
+  const prompt = groups[0]!.promptIds.length;
+  // The prompt of the second part of a group is the first's.
+  assert.equal(new Set(ofRow).size, rows - prompt);
+  assert.deepEqual(ofRow.slice(-3 - prompt, -3), ofRow.slice(0, prompt));
+  return withReference((device) => {
+    const placed = placeLora(config, plain);
+    const parameters = new Parameters(device, parameterSpecs(config, placed, "lora"));
+    const { layers } = arrangeWeights(parameters, config, placed);
+    const sites = layers.flatMap((layer) => LORA_MODULES.map((module) => layer[module].lora!.site));
+    assert.deepEqual(sites, Array.from({ length: 21 }, (_, i) => i));
+    return Promise.resolve();
+  });
+});
+
+Deno.test("over many masks the change that the adapter makes is, on average, the one without dropout", () =>
+  withReference(async (device) => {
+    // One layer whose adapter is small: log-probabilities are nearly linear in what it adds.
+    const one = { ...config, numLayers: 1 };
+    const model = await randomModel(device, one, options(0.2));
+    for (const { name } of model.trainable) {
+      if (!name.endsWith("lora_B.weight")) continue;
+      model.writeParameter(name, (await model.readParameter(name)).map((x) => 1e-3 * x));
+    }
+    const off = { temperature, train: false };
+    const base = (await model.forward(groups, { ...off, adapter: false })).logp.slice();
+    const full = (await model.forward(groups, off)).logp.slice();
+    const count = 400;
+    const sum = new Float64Array(pairs), squares = new Float64Array(pairs);
+    for (let seed = 0; seed < count; seed++) {
+      const { logp } = await model.forward(groups, { ...off, dropout: { seed, pass: 1 } });
+      for (let i = 0; i < pairs; i++) {
+        const change = logp[i]! - base[i]!;
+        sum[i]! += change / count;
+        squares[i]! += change ** 2 / count;
+      }
+    }
+    for (let i = 0; i < pairs; i++) {
+      const expected = full[i]! - base[i]!;
+      const sigma = Math.sqrt((squares[i]! - sum[i]! ** 2) / count);
+      assert.ok(sigma > 0 && Math.abs(expected) > 0);
+      assert.ok(
+        Math.abs(sum[i]! - expected) < 4 * sigma + 1e-3 * Math.abs(expected),
+        `token ${i}: ${sum[i]} ± ${sigma}, expected ${expected}`,
+      );
+    }
+  }));
+
+Deno.test("nothing is dropped without a key, with the adapter off, or in generation", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, config, options(0.5));
+    const without = await randomModel(device, config, options(0));
+    const off = { temperature, train: false };
+    const bits = async (m: LlamaModel, how: { adapter?: boolean; dropout?: DropoutKey }) =>
+      (await m.forward(groups, { ...off, ...how })).logp.slice();
+    assert.ok(sameBits(await bits(model, {}), await bits(without, {})));
+    const adapterOff = { adapter: false, dropout: key };
+    assert.ok(sameBits(await bits(model, adapterOff), await bits(without, adapterOff)));
+    assert.ok(
+      !sameBits(await bits(model, { dropout: key }), await bits(without, { dropout: key })),
+    );
+    assert.deepEqual(await model.lastLogits([1, 2]), await without.lastLogits([1, 2]));
+    const requests = [{ promptId: 70, promptIds: [1, 2, 3], n: 4 }];
+    const sampling = { maxNewTokens: 6, temperature: 1, seed: 12, eosIds: [] };
+    assert.deepEqual(
+      await model.generate(requests, sampling),
+      await without.generate(requests, sampling),
+    );
+  }));
+
+Deno.test("training with dropout but without what its masks depend on is refused", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, config, options(0.1));
+    const refused = (batch: Group[], dropout: DropoutKey | undefined, text: RegExp) =>
+      assert.rejects(
+        () => step(model, batch, dropout),
+        (e) => e instanceof RgxError && text.test(e.message),
+      );
+    await assert.rejects(
+      () => model.forward(groups, { temperature, train: true }),
+      /training an adapter with lora_dropout needs the key of its masks/,
+    );
+    const anonymous = [groups[0]!, { promptIds: [1], branches: [[2]] }];
+    await refused(anonymous, key, /group 1: no promptId/);
+  }));
