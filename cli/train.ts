@@ -29,12 +29,13 @@ export async function train(
   name: string,
   overrides: string[],
   options: TrainOptions,
+  ownOptions: readonly string[] = [],
 ): Promise<number> {
   if (options.logFormat !== "text" && options.logFormat !== "json") {
     throw new UsageError(`--log-format ${options.logFormat}: expected text or json`);
   }
   const maxSeconds = options.maxTime === undefined ? null : parseDuration(options.maxTime);
-  const loaded = await load(name, overrides, options);
+  const loaded = await load(name, overrides, options, ownOptions);
   if (options.printConfig) {
     print(loaded.yaml.trimEnd());
     return EXIT.ok;
@@ -61,10 +62,9 @@ export async function train(
       listeners: [(event) => progress.on(event)],
     });
     progress.memory = memory;
-    // Before the time is measured, which takes longer than a refusal should.
-    await trainer.check();
     progress.estimatedSeconds = await trainer.estimateSeconds();
     if (options.dryRun) {
+      await trainer.check();
       progress.showDryRun(trainer.plan(), trainer.samplePrompt());
       return EXIT.ok;
     }
@@ -82,6 +82,7 @@ async function load(
   name: string,
   overrides: string[],
   options: TrainOptions,
+  ownOptions: readonly string[],
 ): Promise<LoadedConfig> {
   if (options.device !== undefined && !DEVICE_NAMES.includes(options.device as never)) {
     throw new UsageError(`--device ${options.device}: expected ${DEVICE_NAMES.join(", ")}`);
@@ -89,7 +90,7 @@ async function load(
   const all = options.outputDir === undefined
     ? overrides
     : [...overrides, `training.output_dir=${JSON.stringify(options.outputDir)}`];
-  const loaded = await loadConfig(name, { overrides: all, env: Deno.env.toObject() });
+  const loaded = await loadConfig(name, { overrides: all, ownOptions, env: Deno.env.toObject() });
   for (const [key, value] of Object.entries(loaded.environment)) Deno.env.set(key, value);
   return loaded;
 }

@@ -10,6 +10,7 @@ import { nearest } from "../core/suggest.ts";
 import { buildRunConfig } from "./build.ts";
 import { experimentNames } from "./embedded.ts";
 import { resolveFiles } from "./files.ts";
+import { foldGenerationKwargs } from "./generation_kwargs.ts";
 import { type ConfigFile, embeddedFile, isFile, loadInherited, variables } from "./inherit.ts";
 import { type Environment, interpolate, stem } from "./interpolation.ts";
 import {
@@ -29,6 +30,8 @@ import type { RunConfig } from "./run_config.ts";
 export interface LoadOptions {
   /** Arguments after CONFIG: `a.b=v`, `+a.b=v`, `~a.b`, `--a-b v`, … */
   overrides?: readonly string[];
+  /** Options of the command itself (`--resume`), to be suggested for a misspelt one. */
+  ownOptions?: readonly string[];
   /** Environment variables; default none. */
   env?: Environment;
   /** Working directory; default the process's. */
@@ -58,7 +61,7 @@ export async function loadConfig(
   options: LoadOptions = {},
 ): Promise<LoadedConfig> {
   const cwd = options.cwd ?? Deno.cwd();
-  const overrides = parseOverrides(options.overrides ?? []);
+  const overrides = parseOverrides(options.overrides ?? [], options.ownOptions);
   const file = await locateConfig(nameOrPath, cwd);
   const problems = new Problems();
 
@@ -75,7 +78,7 @@ export async function loadConfig(
     const folder = String(runName.raw ?? runName.value).replace(/[^A-Za-z0-9._-]/g, "_");
     tree = withDefault(tree, "training", "output_dir", `./experiments/${folder}`);
   }
-  tree = await resolveFiles(tree, cwd, problems);
+  tree = foldGenerationKwargs(await resolveFiles(tree, cwd, problems), problems);
 
   const config = buildRunConfig(tree, problems);
   problems.throwIfAny();

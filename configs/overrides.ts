@@ -43,14 +43,20 @@ const RESERVED = [
   "RGX_MPI_LIB",
 ];
 
-/** The arguments after CONFIG. Throws UsageError for one that is none of the forms. */
-export function parseOverrides(args: readonly string[]): Override[] {
+/**
+ * The arguments after CONFIG. Throws UsageError for one that is none of the forms.
+ * @param options the command's own options (`--resume`), to be suggested too
+ */
+export function parseOverrides(
+  args: readonly string[],
+  options: readonly string[] = [],
+): Override[] {
   const overrides: Override[] = [];
   const source = COMMAND_LINE;
   for (let i = 0; i < args.length; i++) {
     const arg = args[i]!;
     if (arg.startsWith("--")) {
-      const { override, used } = parseFlag(arg, args[i + 1]);
+      const { override, used } = parseFlag(arg, args[i + 1], options);
       overrides.push(override);
       i += used;
       continue;
@@ -72,7 +78,11 @@ export function parseOverrides(args: readonly string[]): Override[] {
   return overrides;
 }
 
-function parseFlag(arg: string, next: string | undefined): { override: Override; used: number } {
+function parseFlag(
+  arg: string,
+  next: string | undefined,
+  options: readonly string[],
+): { override: Override; used: number } {
   const source = COMMAND_LINE;
   const [, name, value] = /^--([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
   const key = (name ?? "").replaceAll("-", "_");
@@ -90,7 +100,8 @@ function parseFlag(arg: string, next: string | undefined): { override: Override;
     return set(key, "true", 0);
   }
   if (!isKnown(key)) {
-    throw new UsageError(`${arg}: unknown option${didYouMean(key, flagNames())}`, {
+    const flags = flagNames().map((name) => `--${name.replaceAll("_", "-")}`);
+    throw new UsageError(`${arg}: unknown option${didYouMean(arg, [...options, ...flags])}`, {
       advice: "--help lists the options; a configuration key is written --key value or key=value",
     });
   }

@@ -147,7 +147,7 @@ Deno.test("an argument that is no override is refused", () => {
     });
   refused(["hello"], '"hello" is no override');
   refused(["=1"], '"=1" is no override');
-  refused(["--learnin-rate", "1"], "--learnin-rate: unknown option, did you mean learning_rate?");
+  refused(["--learnin-rate", "1"], "--learnin-rate: unknown option, did you mean --learning-rate?");
   refused(["--zzzzz"], "--zzzzz: unknown option");
   refused(["--lr"], "--lr: expected a value");
   refused(["--lr", "--beta", "1"], "--lr: expected a value");

@@ -101,8 +101,6 @@ export async function assemble(config: RunConfig, device: Device): Promise<Train
   };
 }
 
-const TIED = ["model.embed_tokens.weight", "lm_head.weight"];
-
 async function openModel(config: RunConfig): Promise<ModelSource> {
   const { init, model_name_or_path: path, tokenizer_name_or_path: tokenizerPath } = config.model;
   if (init !== null && config.lora !== null) {
@@ -141,8 +139,9 @@ async function openModel(config: RunConfig): Promise<ModelSource> {
     config: folder.config,
     weights: async (name, shape) => {
       const values = await folder.weights(name, shape);
-      // Either name of a tied pair is enough: the model asks for the other one then.
-      if (values !== null || TIED.includes(name)) return values;
+      // Of a tied pair the head is enough: the model asks for it then.
+      const mayLack = folder.config.tieWordEmbeddings && name === "model.embed_tokens.weight";
+      if (values !== null || mayLack) return values;
       throw new RgxError(`${folder.path}: the weights hold no "${name}" [${shape.join(", ")}]`, {
         advice: "config.json and the weights belong to different models.",
       });

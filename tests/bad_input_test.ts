@@ -1,0 +1,440 @@
+/**
+ * Mistakes that people make, through a real process: one clear message that says what failed, where, what
+ * was found and what to do, the right exit code, no stack, and nothing written.
+ */
+import assert from "node:assert/strict";
+import { encodeSafetensors } from "../models/safetensors.ts";
+import {
+  assertClean,
+  assertSameRun,
+  type Result,
+  rgx,
+  root,
+  spawnRgx,
+  tinyConfig,
+  withFolder,
+} from "./support.ts";
+
+const MODEL = new URL("../shared/models/tinystories-656k", root).pathname;
+const hasModel = await Deno.stat(MODEL).then(() => true, () => false);
+if (!hasModel) console.warn(`skipped: there is no ${MODEL}`);
+
+function names(folder: string): string[] {
+  return Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
+}
+
+/** Expects a refusal whose text holds all of `says`, and which fits into a few lines. */
+async function refused(
+  args: string[],
+  says: readonly (string | RegExp)[],
+  options: { code?: number; cwd?: string; env?: Record<string, string> } = {},
+): Promise<Result> {
+  const result = await rgx(args, "", options.env ?? {}, options.cwd);
+  const shown = `rgx ${args.join(" ")}\n${result.err}`;
+  assert.equal(result.code, options.code ?? 2, shown);
+  assertClean(result);
+  assert.equal(result.out, "", shown);
+  // The text as a person reads it: broken lines joined.
+  const text = result.err.replace(/\s+/g, " ");
+  for (const expected of says) {
+    const found = typeof expected === "string" ? text.includes(expected) : expected.test(text);
+    assert.ok(found, `expected ${expected} in: ${shown}`);
+  }
+  assert.ok(result.err.trimEnd().split("\n").length <= 8, `too long: ${shown}`);
+  return result;
+}
+
+Deno.test("words of the command line that mean nothing", async () => {
+  await withFolder(async (cwd) => {
+    const cases: [string[], (string | RegExp)[]][] = [
+      [["train"], ["missing required argument 'config'"]],
+      [["train", "quikstart"], ['"quikstart"', "did you mean", "quickstart"]],
+      [["train", "no/such.yaml"], ['"no/such.yaml"', "neither a file nor an embedded"]],
+      [["train", "."], ["is a folder, expected a YAML file"]],
+      [["train", "quickstart", "training.max_step=3"], ["training.max_step", "max_steps?"]],
+      [["train", "quickstart", "trainig.max_steps=3"], ["did you mean training.max_steps?"]],
+      [["train", "quickstart", "--max-step", "3"], ["--max-step", "--max-steps"]],
+      [["train", "quickstart", "--resum"], ["--resum", "--resume"]],
+      [["train", "quickstart", "training.max_steps"], ['"training.max_steps"', "key.path=value"]],
+      [["train", "quickstart", "checkpoint-3"], ['"checkpoint-3"', "no override"]],
+      [["train", "quickstart", "lr=1e-4,2e-4"], ["learning_rate", '"1e-4,2e-4"', "sweeps"]],
+      [["train", "quickstart", "training.temperature=0"], ["temperature", "> 0, found 0"]],
+      [["train", "quickstart", "--output-dir", ""], ["output_dir", "empty"]],
+      [["train", "quickstart", "--threads", "0"], ["--threads", "'0'", "from 1 to 1024"]],
+      [["train", "quickstart", "--threads", "many"], ["--threads", "'many'"]],
+      [["train", "quickstart", "--threads", "5000"], ["--threads", "'5000'"]],
+      [["train", "quickstart", "--device", "gpu"], ["--device gpu", "auto, wasm, reference"]],
+      [["train", "quickstart", "--max-time", "5m"], ["--max-time 5m", "HH:MM:SS"]],
+      [["train", "quickstart", "--max-time", "00:99:00"], ["00:99:00", "HH:MM:SS"]],
+      [["train", "quickstart", "--log-format", "xml"], ["--log-format xml", "text or json"]],
+      [["tasks", "show", "chain_som"], ["chain_som", "chain_sum"]],
+      [["tasks", "sample", "chain_sum", "--set", "seed=3"], ["--set seed=3", "--seed 3"]],
+      [["tasks", "sample", "chain_sum", "--set", "min_terms"], ["key=value"]],
+      [["tasks", "sample", "chain_sum", "--split", "dev"], ['"dev"', "validation"]],
+      [["score", "nothing.jsonl"], ["nothing.jsonl: no such file"]],
+      [["score", "."], ["is a folder, expected a JSONL file"]],
+      [["config", "show", "quickstart", "trainig.max_steps=3"], ["training.max_steps"]],
+    ];
+    for (const [args, says] of cases) await refused(args, says, { cwd });
+    for (const [name, value] of [["RGX_DEVICE", "gpu"], ["RGX_NUM_THREADS", "many"]] as const) {
+      await refused(["train", "quickstart"], [value], { cwd, env: { [name]: value } });
+    }
+    assert.deepEqual(names(cwd), [], "a refusal leaves nothing behind");
+  });
+});
+
+Deno.test("configurations that say something impossible, with their place in the file", async () => {
+  await withFolder(async (cwd) => {
+    const file = `${cwd}/c.yaml`;
+    const cases: [string, (string | RegExp)[]][] = [
+      ["training:\n  learnig_rate: 1\n", ["c.yaml:3:3: training.learnig_rate", "learning_rate?"]],
+      ["training: {max_steps: 3\n", [/c\.yaml:\d+:\d+: /, "}"]],
+      ["training:\n\tmax_steps: 3\n", ["c.yaml:3:1", "Tabs"]],
+      ["training:\n  seed: 1\n  seed: 2\n", ["c.yaml:4:3", "duplicate", "c.yaml:3:3"]],
+      ["data: { task_name: spell_backwards }\n", [
+        "c.yaml:2:20",
+        '"spell_backwards"',
+        "spell_backward?",
+      ]],
+      ["data:\n  task_config: { min_word_len: 9 }\n", ["c.yaml:3", "min_word_len = 9", "7"]],
+      ["data:\n  task_config: { min_len: 4 }\n", ["c.yaml:3:18", "min_len", "min_word_len"]],
+      ["rewards: [{ name: corectness }]\n", ["c.yaml:2", '"corectness"', "correctness?"]],
+      ["rewards: [{ name: correctness, binray: true }]\n", ["c.yaml:2:32", "binary?"]],
+      ["rewards: []\n", ["c.yaml:2:10", "at least one reward"]],
+      ["training: { num_generations: 7 }\n", ["c.yaml:2:30", "7 does not divide", "512", "8"]],
+      ["lora: { r: 4 }\n", ["c.yaml:2:7: lora", "model.init", "~lora"]],
+      ["training: { max_completion_length: 500 }\n", [
+        "c.yaml:2:36",
+        "max_position_embeddings 128",
+      ]],
+    ];
+    for (const [text, says] of cases) {
+      await Deno.writeTextFile(file, "_base_: quickstart\n" + text);
+      await refused(["train", file, "--output-dir", `${cwd}/run`], says);
+    }
+    // All errors of a file at once; a file that is no YAML at all is not commented line by line.
+    await Deno.writeTextFile(file, "_base_: quickstart\nlr: x\nsft: 3\nevil: 1\n");
+    await refused(["config", "check", file], ["c.yaml:2:5", "c.yaml:3:6", "c.yaml:4:1"]);
+    await Deno.writeTextFile(file, '{"question": "1+1?"}\n'.repeat(50));
+    await refused(["config", "check", file], ["c.yaml:2:1"]);
+    assert.deepEqual(names(cwd), ["c.yaml"]);
+  });
+});
+
+Deno.test("sizes that do not go together are refused before the first step, with what would", async () => {
+  await withFolder(async (cwd) => {
+    const config = await tinyConfig(cwd);
+    const cases: [string[], (string | RegExp)[]][] = [
+      [["training.max_prompt_length=3"], [
+        "max_prompt_length",
+        "more than 3 tokens",
+        "longest has",
+      ]],
+      [["data.num_examples=3"], ["a step takes 4 different problems", "the training set has 3"]],
+      [["eval.num_examples=99999999"], ["99999999", "spell_backward has only", "test split"]],
+      [
+        ["training.max_completion_length=110"],
+        ["has 28 tokens", "with 110", "128", "max_completion_length=100"],
+      ],
+      [
+        ["training.per_device_train_batch_size=33554432", "data.num_examples=16777216"],
+        [/needs [\d.]+ GB, [\d.]+ GB available/, "training.per_device_train_batch_size="],
+      ],
+      [
+        ["training.max_completion_length=9000000", "model.init.max_position_embeddings=10000000"],
+        [/needs [\d.]+ GB/, /set .*training\.max_completion_length=\d+/],
+      ],
+    ];
+    for (const [overrides, says] of cases) {
+      for (const dry of [[], ["--dry-run"]]) {
+        await refused(["train", config, ...overrides, "--output-dir", `${cwd}/run`, ...dry], says);
+      }
+    }
+    assert.deepEqual(names(cwd), ["tiny.yaml"]);
+  });
+});
+
+Deno.test("output folders that cannot be used, and what --force and --resume make of them", async () => {
+  await withFolder(async (cwd) => {
+    const config = await tinyConfig(cwd), run = `${cwd}/run`;
+    const train = (path: string, ...more: string[]) => [
+      "train",
+      config,
+      "--output-dir",
+      path,
+      ...more,
+    ];
+    assert.equal((await rgx(train(run))).code, 0);
+    const before = await Deno.readTextFile(`${run}/metrics.jsonl`);
+
+    await refused(train(run), ["holds another run", "--resume", "--force", "another output_dir"]);
+    await refused(train(run, "--dry-run"), ["holds another run"]);
+    await refused(train(run, "--resume=2"), ["gives up", "checkpoint-4", "--force"]);
+    await refused(train(run, "--resume=9"), ["--resume=9", "no such checkpoint", "step 2, 4"]);
+    await refused(train(run, "--resume", "training.max_steps=3"), ["step 4 is beyond", "3 steps"]);
+    await refused(train(run, "--resume", "model.init.hidden_size=32"), [
+      "checkpoint-4",
+      "has shape [86,16]",
+      "another model",
+    ]);
+    await refused(train(`${run}/config.yaml`), ["config.yaml", "a file of that name"]);
+    await refused(train("/proc/rgx"), ["cannot create /proc/rgx"]);
+    assert.equal(await Deno.readTextFile(`${run}/metrics.jsonl`), before);
+
+    // Somebody else's files: never mixed with a run unless told to, never overwritten.
+    const other = `${cwd}/other`;
+    await Deno.mkdir(other);
+    await Deno.writeTextFile(`${other}/notes.txt`, "mine");
+    await refused(train(other), ["holds other files (notes.txt)", "--force"]);
+    await refused(train(other, "--resume"), ["no run to resume", "notes.txt"]);
+    await Deno.writeTextFile(`${other}/model.safetensors`, "mine");
+    await refused(train(other, "--force"), ["would overwrite (model.safetensors)"]);
+    assert.deepEqual(names(other), ["model.safetensors", "notes.txt"]);
+    await Deno.remove(`${other}/model.safetensors`);
+    assert.equal((await rgx(train(other, "--force"))).code, 0);
+    assert.equal(await Deno.readTextFile(`${other}/notes.txt`), "mine");
+    await assertSameRun(other, run);
+
+    const more = await rgx(train(run, "--resume", "training.max_steps=5"));
+    assert.equal(more.code, 0, more.err);
+    assert.match(more.err, /warning: the configuration differs .*: training\.max_steps/);
+    const replaced = await rgx(train(run, "--force"));
+    assert.equal(replaced.code, 0, replaced.err);
+    assert.ok(!names(run).includes("checkpoint-5"));
+    await assertSameRun(run, other);
+  });
+});
+
+Deno.test("two runs in one folder: the second is told which process is there", async () => {
+  await withFolder(async (cwd) => {
+    const config = await tinyConfig(cwd), run = `${cwd}/run`;
+    const args = ["train", config, "--output-dir", run, "training.max_steps=100000"];
+    const first = spawnRgx(args);
+    const output = first.output();
+    try {
+      while (!await Deno.stat(`${run}/metrics.jsonl`).catch(() => null)) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      for (const how of [[], ["--resume"], ["--force"]]) {
+        await refused([...args, ...how], ["another run is using this folder", `${first.pid}`]);
+      }
+    } finally {
+      first.kill("SIGTERM");
+      assert.equal((await output).code, 75);
+    }
+  });
+});
+
+Deno.test({
+  name: "model folders that are none, or damaged, or contradict themselves",
+  ignore: !hasModel,
+  fn: async () => {
+    await withFolder(async (cwd) => {
+      const config = `${cwd}/c.yaml`, model = `${cwd}/model`;
+      await Deno.writeTextFile(
+        config,
+        `model: { model_name_or_path: model }
+data: { task_name: chain_sum, num_examples: 32 }
+rewards: [correctness]
+eval: { num_examples: 2 }
+training: { output_dir: run, max_steps: 1, per_device_train_batch_size: 4, num_generations: 2,
+  gradient_accumulation_steps: 1, max_completion_length: 8 }
+`,
+      );
+      const read = (name: string) => Deno.readTextFileSync(`${MODEL}/${name}`);
+      const write = (name: string, text: string | Uint8Array<ArrayBuffer>) =>
+        typeof text === "string"
+          ? Deno.writeTextFileSync(`${model}/${name}`, text)
+          : Deno.writeFileSync(`${model}/${name}`, text);
+      const weights = Deno.readFileSync(`${MODEL}/model.safetensors`);
+      const setting = (name: string, value: string) =>
+        write(
+          "config.json",
+          read("config.json").replace(new RegExp(`("${name}": *)[^,\\n]*`), `$1${value}`),
+        );
+      const cases: [string, () => void, number, (string | RegExp)[]][] = [
+        [
+          "an empty folder",
+          () => {
+            for (const name of names(model)) Deno.removeSync(`${model}/${name}`);
+          },
+          2,
+          ["model: not a model folder", "config.json"],
+        ],
+        ["no tokenizer", () => Deno.removeSync(`${model}/tokenizer.json`), 2, [
+          "model: no tokenizer: looked for tokenizer.json",
+        ]],
+        [
+          "half a tokenizer",
+          () => write("tokenizer.json", read("tokenizer.json").slice(0, 3000)),
+          1,
+          [
+            "model/tokenizer.json: not valid JSON",
+            "damaged or incomplete",
+          ],
+        ],
+        ["an empty tokenizer", () => write("tokenizer.json", "{}"), 1, ["model/tokenizer.json"]],
+        [
+          "a folder for a tokenizer",
+          () => {
+            Deno.removeSync(`${model}/tokenizer.json`);
+            Deno.mkdirSync(`${model}/tokenizer.json`);
+          },
+          1,
+          ["model/tokenizer.json", /is a directory/i],
+        ],
+        ["truncated weights", () => write("model.safetensors", weights.slice(0, 500_000)), 1, [
+          "model/model.safetensors",
+          "incomplete",
+          "bytes",
+        ]],
+        ["no weights", () => Deno.removeSync(`${model}/model.safetensors`), 2, [
+          "model: no weights: looked for model.safetensors",
+        ]],
+        ["a truncated header", () => write("model.safetensors", weights.slice(0, 100)), 1, [
+          "model/model.safetensors",
+          "incomplete",
+        ]],
+        ["other shapes", () => setting("hidden_size", "256"), 1, [
+          "model.safetensors",
+          "[2048, 128]",
+          "[2048, 256]",
+          "config.json",
+        ]],
+        ["missing layers", () => setting("num_hidden_layers", "9"), 1, [
+          "model: the weights hold no",
+          "layers.2",
+        ]],
+        ["another tokenizer", () => setting("vocab_size", "100"), 1, ["2048 ids", "100"]],
+        ["another architecture", () => setting("model_type", '"mamba"'), 2, [
+          "model/config.json",
+          '"mamba"',
+          "llama",
+        ]],
+        ["no tensor at all", () => write("model.safetensors", encodeSafetensors([])), 1, [
+          "model: the weights hold no",
+        ]],
+      ];
+      for (const [what, damage, code, says] of cases) {
+        await Deno.mkdir(model);
+        for (const name of names(MODEL)) {
+          await Deno.copyFile(`${MODEL}/${name}`, `${model}/${name}`);
+        }
+        for (const name of names(model)) await Deno.chmod(`${model}/${name}`, 0o644);
+        damage();
+        const { err } = await refused(["train", "c.yaml"], says, { cwd, code });
+        assert.ok(err !== "", what);
+        await Deno.remove(model, { recursive: true });
+      }
+      await refused(["train", "c.yaml"], ["model: no such model folder", "config.json"], { cwd });
+      await Deno.writeTextFile(model, "");
+      await refused(["train", "c.yaml"], ["model: it is a file", "folder"], { cwd });
+      assert.deepEqual(names(cwd), ["c.yaml", "model"]);
+    });
+  },
+});
+
+Deno.test("data files with a bad line are refused with file and line", async () => {
+  await withFolder(async (cwd) => {
+    const config = await tinyConfig(cwd);
+    const good = Array.from(
+      { length: 90 },
+      (_, i) => JSON.stringify({ question: `${i}?`, answer: i }),
+    );
+    const args = ["train", config, "data.task_name=null", "data.dataset_name=d.jsonl"];
+    await refused(args, ["no such file", "d.jsonl"], { cwd });
+    const cases: [string, (string | RegExp)[]][] = [
+      ["{oops", ["d.jsonl:41: not valid JSON"]],
+      ["[1]", ["d.jsonl:41: must be an object, found [1]"]],
+      ['{"q": "1?", "answer": 1}', ["d.jsonl:41", '"question"', "q, answer"]],
+      ['{"question": true, "answer": 1}', ["d.jsonl:41: question", "found true"]],
+      ['{"question": " ", "answer": 1}', ["d.jsonl:41: question is empty"]],
+    ];
+    for (const [line, says] of cases) {
+      await Deno.writeTextFile(`${cwd}/d.jsonl`, good.toSpliced(40, 0, line).join("\n"));
+      await refused(args, says, { cwd });
+    }
+    await Deno.writeTextFile(`${cwd}/d.jsonl`, good.slice(0, 9).join("\n"));
+    await refused(args, ["eval.num_examples", "d.jsonl", "About a tenth"], { cwd });
+    await Deno.writeTextFile(`${cwd}/d.jsonl`, "\n");
+    await refused(args, ["d.jsonl has no entries"], { cwd });
+    const open = Array.from({ length: 200 }, (_, i) => JSON.stringify({ prompt: `${i}?` }));
+    await Deno.writeTextFile(`${cwd}/d.jsonl`, open.join("\n"));
+    await refused(args, ["sft: entry 0 of the data file", "sft.max_steps=0"], { cwd });
+    assert.deepEqual(names(cwd), ["d.jsonl", "tiny.yaml"]);
+  });
+});
+
+/** Runs `work` in a file system of `size`, or says that it cannot be had here. */
+async function withSmallDisk(size: string, work: (path: string) => Promise<void>): Promise<void> {
+  await withFolder(async (folder) => {
+    const command = (name: string, ...args: string[]) =>
+      new Deno.Command(name, { args, stderr: "null" }).output().catch(() => null);
+    const made = await command("mount", "-t", "tmpfs", "-o", `size=${size}`, "tmpfs", folder);
+    if (!made?.success) {
+      console.warn("skipped: a small file system cannot be mounted here");
+      return;
+    }
+    try {
+      await work(folder);
+    } finally {
+      await command("umount", folder);
+    }
+  });
+}
+
+Deno.test("a full disk ends the run with 1, names the disk, and leaves the checkpoint before valid", async () => {
+  await withFolder(async (cwd) => {
+    const config = await tinyConfig(cwd);
+    const args = [
+      "train",
+      config,
+      "training.log_completions=false",
+      "training.max_steps=12",
+      "training.save_total_limit=null",
+      "model.init.hidden_size=64",
+    ];
+    const whole = await rgx([...args, "--output-dir", `${cwd}/whole`]);
+    assert.equal(whole.code, 0, whole.err);
+    await withSmallDisk("4m", async (disk) => {
+      const run = `${disk}/run`;
+      const full = await rgx([...args, "--output-dir", run]);
+      assert.equal(full.code, 1, full.err);
+      assertClean(full);
+      assert.match(full.err, /run\S*: cannot write \S+ \S+: the disk is full/);
+      assert.match(full.err, /help: Free some space/);
+      const checkpoints = [`${run}/warm-start`, run].flatMap((folder) =>
+        names(folder).filter((name) => name.startsWith("checkpoint-"))
+          .map((name) => `${folder}/${name}`)
+      );
+      assert.ok(checkpoints.length > 0, "the disk is large enough for one checkpoint");
+      for (const path of checkpoints) {
+        assert.match(path, /\/checkpoint-\d+$/, "nothing half-written is left");
+        const check = await new Deno.Command("sha256sum", {
+          args: ["--check", "--strict", "--quiet", "SHA256SUMS"],
+          cwd: path,
+        }).output();
+        assert.ok(check.success, path);
+      }
+      // With room again the run goes on to the same bits.
+      await new Deno.Command("mount", { args: ["-o", "remount,size=20m", disk] }).output();
+      const resumed = await rgx([...args, "--output-dir", run, "--resume"]);
+      assert.equal(resumed.code, 0, resumed.err);
+      await assertSameRun(run, `${cwd}/whole`);
+    });
+  });
+});
+
+Deno.test("a folder that cannot be written to is named", async () => {
+  await withFolder(async (cwd) => {
+    const config = await tinyConfig(cwd);
+    await withSmallDisk("1m", async (disk) => {
+      await new Deno.Command("mount", { args: ["-o", "remount,ro", disk] }).output();
+      await refused(["train", config, "--output-dir", `${disk}/run`], [
+        `cannot create ${disk}/run`,
+        "read-only",
+        "Name a folder that you may write to",
+      ]);
+    });
+  });
+});
