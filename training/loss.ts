@@ -17,6 +17,8 @@ export interface LossSettings extends PolicySettings {
   /** Keep only tokens whose entropy is in the top share; 1 = all. */
   top_entropy_quantile?: number;
   entropy_coef?: number;
+  /** Log the entropy bonus' metrics also while its coefficient is 0. */
+  entropy_bonus?: boolean;
   off_policy_mask_threshold?: number | null;
 }
 
@@ -48,6 +50,11 @@ export interface LossInput {
   refLogp: ArrayLike<number> | null;
   /** [T] 1 = trained on; null = all. */
   mask?: ArrayLike<number> | null;
+  /**
+   * [T] 1 = unmasked and past the entropy quantile of the whole window; null = by this micro-batch's own
+   * quantile, which is TRL's rule.
+   */
+  entropyMask?: ArrayLike<number> | null;
   /** [T] the sampler's log-probabilities, for the off-policy mask; null = oldLogp. */
   samplerLogp?: ArrayLike<number> | null;
   /** [T] from `importanceRatio`; null = 1. */
@@ -61,6 +68,8 @@ export interface LossResult {
   dlogp: Float64Array;
   /** [T] ∂loss/∂entropy, or null where the loss does not depend on it. */
   dentropy: Float64Array | null;
+  /** ΣH·m′ and Σm′ over the tokens past the entropy quantile. */
+  bonus: { entropy: number; tokens: number };
   /** TRL's names; means over this micro-batch. */
   metrics: Record<string, number>;
 }
@@ -77,7 +86,8 @@ export function grpoLoss(
   }
   const rows = offsets.length - 1, tokens = logp.length;
   const mask = input.mask ?? new Uint8Array(tokens).fill(1);
-  const kept = entropyMask(entropy, mask, settings.top_entropy_quantile ?? 1);
+  const kept = input.entropyMask ??
+    entropyMask(entropy, mask, settings.top_entropy_quantile ?? 1);
   const sequence = settings.importance_sampling_level === "sequence";
   const unmasked = sum(mask);
   const dlogp = new Float64Array(tokens);
@@ -136,11 +146,15 @@ export function grpoLoss(
   const metrics: Record<string, number> = {};
   let loss = policy + kl;
   const coefficient = settings.entropy_coef ?? 0;
+  const bonus = { entropy: 0, tokens: sum(kept) };
+  for (let t = 0; t < tokens; t++) bonus.entropy += entropy[t]! * kept[t]!;
   let dentropy: Float64Array | null = null;
-  if (coefficient !== 0) {
+  if (coefficient !== 0 || settings.entropy_bonus) {
     metrics.policy_loss = loss * (perToken(settings) ? 1 : window.microBatches);
     metrics.entropy_coef = coefficient;
-    const total = window.entropyTokens ?? Math.max(sum(kept), 1) * window.microBatches;
+  }
+  if (coefficient !== 0) {
+    const total = window.entropyTokens ?? Math.max(bonus.tokens, 1) * window.microBatches;
     dentropy = new Float64Array(tokens);
     for (let t = 0; t < tokens; t++) {
       dentropy[t] = (-coefficient * kept[t]!) / total;
@@ -153,7 +167,7 @@ export function grpoLoss(
   if (settings.beta !== 0) metrics.kl = klSum / unmasked;
   clips.write(metrics, unmasked, rows);
   if (settings.loss_type === "vespo") metrics["vespo/phi_seq_mean"] = sum(phis) / rows;
-  return { loss, dlogp, dentropy, metrics };
+  return { loss, dlogp, dentropy, bonus, metrics };
 }
 
 /** Types normalised by the window's tokens. */
@@ -185,7 +199,7 @@ function tokenWeight(
 }
 
 /** The mask of the tokens that also pass the entropy quantile. [T] */
-function entropyMask(
+export function entropyMask(
   entropy: ArrayLike<number>,
   mask: ArrayLike<number>,
   share: number,

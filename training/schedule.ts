@@ -1,8 +1,9 @@
 /**
- * Learning-rate schedules, as factors of the base rate (transformers' `get_scheduler`): `k` optimizer steps
- * are already done, so with a warm-up the first step has rate 0.
+ * Learning-rate schedules, as factors of the base rate (transformers 5.23's `get_scheduler`): `k` optimizer
+ * steps are already done, so with a warm-up the first step has rate 0 (half of the way to the first step
+ * for cosine_warmup_with_min_lr). Left out: reduce_lr_on_plateau, which needs evaluations.
  */
-import type { SchedulerType } from "../configs/run_config.ts";
+import type { SchedulerKwargs, SchedulerType } from "../configs/run_config.ts";
 
 export interface Schedule {
   type: SchedulerType;
@@ -10,6 +11,9 @@ export interface Schedule {
   warmupSteps: number;
   /** N */
   totalSteps: number;
+  kwargs?: SchedulerKwargs;
+  /** The rate that the factor is for: absolute rates in `kwargs` are divided by it. Default 1. */
+  baseRate?: number;
 }
 
 /** Whole warm-up steps of a schedule. */
@@ -20,17 +24,58 @@ export function warmupSteps(schedule: Schedule): number {
 
 /** λ(k) for k = 0, 1, …, N − 1. */
 export function rateFactor(schedule: Schedule, k: number): number {
+  const { type, totalSteps, kwargs = {} } = schedule;
   const warmup = warmupSteps(schedule);
   // transformers' plain "constant" knows no warm-up.
-  if (schedule.type === "constant") return 1;
-  if (k < warmup) return k / Math.max(1, warmup);
-  const progress = (k - warmup) / Math.max(1, schedule.totalSteps - warmup);
-  switch (schedule.type) {
+  if (type === "constant") return 1;
+  const decay = Math.max(1, totalSteps - warmup);
+  const lowest = lowestFactor(schedule);
+  if (type === "cosine_warmup_with_min_lr") {
+    if (k < warmup) return (k + 1) / warmup;
+    return above(lowest, cosine((k - warmup + 1) / decay, kwargs.num_cycles));
+  }
+  if (k < warmup) return k / warmup;
+  const progress = (k - warmup) / decay;
+  switch (type) {
     case "constant_with_warmup":
       return 1;
     case "linear":
       return Math.max(0, 1 - progress);
     case "cosine":
-      return Math.max(0, 0.5 * (1 + Math.cos(Math.PI * progress)));
+      return cosine(progress, kwargs.num_cycles);
+    case "cosine_with_min_lr":
+      return above(lowest, cosine(progress, kwargs.num_cycles));
+    case "cosine_with_restarts":
+      return progress >= 1 ? 0 : cosine(((kwargs.num_cycles ?? 1) * progress) % 1);
+    case "polynomial": {
+      const end = (kwargs.lr_end ?? 1e-7) / (schedule.baseRate ?? 1);
+      if (k > totalSteps) return end;
+      return (1 - end) * Math.max(0, 1 - progress) ** (kwargs.power ?? 1) + end;
+    }
+    case "inverse_sqrt": {
+      const scale = kwargs.timescale ?? (warmup || 10_000);
+      return 1 / Math.sqrt((k + scale - warmup) / scale);
+    }
+    case "warmup_stable_decay": {
+      const steps = kwargs.num_decay_steps ?? decay;
+      const stable = kwargs.num_stable_steps ?? Math.max(0, totalSteps - warmup - steps);
+      if (k < warmup + stable) return 1;
+      if (k >= warmup + stable + steps) return lowest;
+      return above(lowest, cosine((k - warmup - stable) / steps, kwargs.num_cycles));
+    }
   }
+}
+
+/** Half a wave from 1 to 0 by default. */
+function cosine(progress: number, cycles = 0.5): number {
+  return Math.max(0, 0.5 * (1 + Math.cos(2 * Math.PI * cycles * progress)));
+}
+
+function above(lowest: number, factor: number): number {
+  return factor * (1 - lowest) + lowest;
+}
+
+function lowestFactor({ kwargs, baseRate = 1 }: Schedule): number {
+  if (kwargs?.min_lr_rate !== undefined) return kwargs.min_lr_rate;
+  return kwargs?.min_lr === undefined ? 0 : kwargs.min_lr / baseRate;
 }

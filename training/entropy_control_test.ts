@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { EntropyControl, type EntropySettings } from "./entropy_control.ts";
+
+const SETTINGS: EntropySettings = {
+  entropy_coef: 0.01,
+  use_adaptive_entropy: true,
+  entropy_coef_min: 0,
+  entropy_coef_max: 0.02,
+  entropy_coef_delta: 0.005,
+  entropy_target: 1,
+};
+
+Deno.test("the coefficient rises at or below the target, falls above it, within its bounds", () => {
+  const control = new EntropyControl(SETTINGS, null);
+  const seen = [];
+  for (const entropy of [0.5, 1, 0.2, 3, 3, 3, 3, 3, 0.9]) {
+    control.update(entropy);
+    seen.push(control.coefficient);
+  }
+  const expected = [.015, .02, .02, .015, .01, .005, 0, 0, .005];
+  for (const [i, value] of expected.entries()) assert.ok(Math.abs(seen[i]! - value) < 1e-15);
+});
+
+Deno.test("the bonus is applied only after a step whose entropy was at or below the target", () => {
+  const control = new EntropyControl(SETTINGS, null);
+  assert.equal(control.applied, 0.01);
+  control.update(2);
+  assert.equal(control.applied, 0);
+  assert.equal(control.coefficient, 0.005);
+  control.update(1);
+  assert.equal(control.applied, 0.01);
+});
+
+Deno.test("the state goes on where it was; a constant coefficient has none", () => {
+  const control = new EntropyControl(SETTINGS, null);
+  control.update(2);
+  const again = new EntropyControl(SETTINGS, control.state());
+  for (const each of [control, again]) each.update(0.5);
+  assert.deepEqual(again.state(), control.state());
+  const constant = new EntropyControl({ ...SETTINGS, use_adaptive_entropy: false }, null);
+  constant.update(5);
+  assert.equal(constant.applied, 0.01);
+  assert.equal(constant.state(), null);
+  assert.equal(
+    new EntropyControl({ ...SETTINGS, use_adaptive_entropy: false, entropy_coef: 0 }, null).active,
+    false,
+  );
+});
+
+Deno.test("a step without tokens leaves the coefficient as it is", () => {
+  const control = new EntropyControl(SETTINGS, null);
+  control.update(NaN);
+  assert.equal(control.coefficient, 0.01);
+});
