@@ -67,11 +67,6 @@ function readInit(tree: MapNode, problems: Problems): ModelInit {
 function readLora(tree: MapNode, problems: Problems): RunConfig["lora"] {
   if (!given(tree, "lora")) return null;
   const { enabled, ...lora } = readSection(LORA, tree, problems);
-  const dropout = at(tree, "lora.lora_dropout");
-  if (enabled !== false && dropout !== undefined && lora.lora_dropout > 0) {
-    const text = "dropout is not applied by this version, adapters train without it";
-    problems.note(dropout.at, "lora.lora_dropout", text);
-  }
   return enabled === false ? null : lora;
 }
 

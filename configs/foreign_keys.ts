@@ -52,7 +52,7 @@ const WITHOUT_EFFECT = `
   ignore_bias_buffers cast_lm_head_to_fp32 bf16 fp16 gradient_checkpointing
   gradient_checkpointing_kwargs activation_checkpointing activation_checkpointing_kwargs
   ignore_data_skip full_determinism enable_jit_checkpoint disable_tqdm log_level use_cpu no_trackio
-  disable_dropout vllm_mode
+  vllm_mode
 `.trim().split(/\s+/);
 
 /** Of other engines, also written in the section `model`. */

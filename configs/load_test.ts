@@ -71,10 +71,7 @@ logging:
     assert.equal(config.training.num_generations, 8);
     assert.equal(config.logging.run_name, "x");
     assert.equal(config.logging.project, "reasoning-gym");
-    assert.deepEqual(notes.map((note) => note.split(": ")[1]), [
-      "logging.wandb_project",
-      "lora.lora_dropout",
-    ]);
+    assert.deepEqual(notes.map((note) => note.split(": ")[1]), ["logging.wandb_project"]);
     assert.equal(origins.get("lora.r"), "configs/models/qwen-7b.yaml:5");
     assert.equal(origins.get("training.num_generations"), "configs/experiments/x.yaml:10");
   });

@@ -99,6 +99,8 @@ export interface RunConfig {
     min_p: number | null;
     beta: number;
     use_bias_correction_kl: boolean;
+    /** Dropout (of adapters) is off in training too. */
+    disable_dropout: boolean;
     epsilon: number;
     epsilon_high: number | null;
     loss_type: "dapo";

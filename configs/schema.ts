@@ -179,7 +179,12 @@ export const LORA: Section<LoraSection & { enabled: boolean }> = {
     ]),
     r: key(int({ min: 1 }), 16, "rank", ["lora_r", "lora.lora_r", "lora.rank", "lora_rank"]),
     lora_alpha: key(float({ above: 0 }), 32, "scale = lora_alpha / r", ["lora.alpha"]),
-    lora_dropout: key(float({ min: 0, below: 1 }), 0, "dropout before A", ["lora.dropout"]),
+    lora_dropout: key(
+      float({ min: 0, below: 1 }),
+      0,
+      "share of what A reads that is dropped while training",
+      ["lora.dropout"],
+    ),
     target_modules: key<string[] | "all-linear">(
       either(
         choice(["all-linear"]),
@@ -333,6 +338,7 @@ export const TRAINING: Section<RunConfig["training"]> = {
       sampling("min_p"),
     ),
     beta: key(float({ min: 0 }), 0, "KL coefficient"),
+    disable_dropout: key(bool(), false, "true: train without dropout, whatever lora says"),
     use_bias_correction_kl: key(bool(), true, "weight the KL term by the importance ratio"),
     epsilon: key(float({ min: 0 }), 0.2, "lower clip of the ratio (and upper, by default)", [
       "actor_rollout_ref.actor.clip_ratio",

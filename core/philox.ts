@@ -80,7 +80,10 @@ export function sampleCounter(
   ];
 }
 
-/** Which training a dropout mask belongs to: prompts are numbered anew in each. */
+/**
+ * Which training a dropout mask belongs to: prompts are numbered anew in each. `grpo` is the first pass over
+ * a batch of completions; further ones count on from it, so that their masks are new.
+ */
 export const DROPOUT_PASS = { supervised: 0, grpo: 1 } as const;
 
 /**

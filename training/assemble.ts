@@ -66,10 +66,10 @@ export async function assemble(config: RunConfig, device: Device): Promise<Train
     );
   }
   const lora = continued !== null
-    ? loraOptions(continued.config)
+    ? { ...loraOptions(continued.config), dropout: dropoutOf(config) }
     : config.lora === null
     ? null
-    : loraFromSection(config.lora, config.training.seed);
+    : loraFromSection(config, config.lora);
   const model = await LlamaModel.create(
     device,
     from.config,
@@ -91,7 +91,7 @@ export async function assemble(config: RunConfig, device: Device): Promise<Train
     memory: await planMemory(config, device, model, lengths),
     modelWriter: config.lora === null
       ? fullWriter(model, from)
-      : adapterWriter(model, continued?.config ?? peftConfig(config, config.lora)),
+      : adapterWriter(model, peftConfig(config, config.lora, continued?.config)),
     tokenizer: from.tokenizer,
     eosIds: from.eosIds,
     problems,
@@ -173,18 +173,25 @@ function initConfig(init: ModelInit, vocabSize: number): LlamaConfig {
   };
 }
 
-function loraFromSection(lora: LoraSection, seed: number): LoraOptions {
+/** What is dropped while training: nothing under `disable_dropout`, whatever the adapter says. */
+function dropoutOf({ lora, training }: RunConfig): number {
+  return training.disable_dropout ? 0 : lora?.lora_dropout ?? 0;
+}
+
+function loraFromSection(config: RunConfig, lora: LoraSection): LoraOptions {
   return {
     r: lora.r,
     alpha: lora.lora_alpha,
     targetModules: lora.target_modules,
     useRslora: lora.use_rslora,
-    dropout: lora.lora_dropout,
-    seed,
+    dropout: dropoutOf(config),
+    seed: config.training.seed,
   };
 }
 
-function peftConfig(config: RunConfig, lora: LoraSection): PeftConfig {
+/** How the adapter is described when it is written; one that is `continued` keeps its shape. */
+function peftConfig(config: RunConfig, lora: LoraSection, continued?: PeftConfig): PeftConfig {
+  if (continued !== undefined) return { ...continued, loraDropout: lora.lora_dropout };
   return {
     baseModel: config.model.model_name_or_path,
     revision: null,

@@ -1,5 +1,6 @@
 /** One GRPO step of a run: generate, score, train, and record what happened. */
 import { RgxError } from "../core/errors.ts";
+import { DROPOUT_PASS } from "../core/philox.ts";
 import { finiteOrNull, type Metrics } from "./metrics.ts";
 import type { AdamW } from "./optimizer.ts";
 import type { ReferencePolicy } from "./reference_policy.ts";
@@ -39,10 +40,11 @@ export class GrpoSteps {
     const { training } = config, { state, clock, sizes } = this.run;
     const start = performance.now(), step = state.step + 1;
     const { indices } = this.#sampler.at(state.step);
+    const firstPromptId = state.step * sizes.promptsPerStep;
     const rollout = await rollOut(
       indices.map((index) => problems.trainEntry(index)),
       step,
-      state.step * sizes.promptsPerStep,
+      firstPromptId,
       {
         model,
         prompts: this.run.prompts,
@@ -55,8 +57,10 @@ export class GrpoSteps {
     const { window, gradNorm } = await clock.time("forward_backward", async () => ({
       window: await trainWindow(
         model,
-        rollout.rows.map(({ group, ids, advantage }) => ({
+        rollout.rows.map(({ group, ids, advantage }, i) => ({
           group,
+          promptId: firstPromptId + group,
+          branch: i % training.num_generations,
           promptIds: rollout.groups[group]!.prompt.ids,
           ids,
           advantage,
@@ -68,6 +72,7 @@ export class GrpoSteps {
           settings: training,
           maxCompletionLength: training.max_completion_length,
           reference: this.reference,
+          dropout: { seed: training.seed, pass: DROPOUT_PASS.grpo },
         },
       ),
       // Read here, so that the backward pass is booked where it belongs.

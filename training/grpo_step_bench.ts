@@ -94,6 +94,8 @@ export class BenchStep {
 
     const rows = completions.map(({ ids }, i) => ({
       group: repeatPrompt ? i : Math.floor(i / size),
+      promptId: step * promptIds.length + Math.floor(i / size),
+      branch: i % size,
       promptIds: promptIds[Math.floor(i / size)]!,
       ids,
       advantage: advantages[i]!,

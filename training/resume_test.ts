@@ -5,9 +5,6 @@
 import assert from "node:assert/strict";
 import type { Device } from "../kernels/device.ts";
 import { createDevice } from "../kernels/mod.ts";
-import { encodeModelFolder } from "../models/model_folder.ts";
-import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
-import { initWeights } from "../models/init.ts";
 import {
   type ConfigChanges,
   metricsWithoutClock,
@@ -16,6 +13,7 @@ import {
   VARYING_RUBRIC,
   withTempDir,
 } from "./testing.ts";
+import { tinyModelFolder } from "./tiny_model.ts";
 import type { TrainerOptions } from "./trainer.ts";
 
 async function withDevice<T>(work: (device: Device) => Promise<T>): Promise<T> {
@@ -69,53 +67,6 @@ async function stopAgainAndAgain(
   }
 }
 
-/** Writes the tiny model as a folder, so that an adapter can be trained on it. */
-async function tinyModelFolder(path: string): Promise<void> {
-  const init = tinyRunConfig("").model.init!;
-  const tokenizer = createCharacterTokenizer(init.tokenizer);
-  const config = {
-    vocabSize: tokenizer.vocabSize,
-    hiddenSize: init.hidden_size,
-    intermediateSize: init.intermediate_size,
-    numLayers: init.num_hidden_layers,
-    numHeads: init.num_attention_heads,
-    numKvHeads: init.num_key_value_heads,
-    headDim: init.hidden_size / init.num_attention_heads,
-    maxPositions: init.max_position_embeddings,
-    ropeTheta: init.rope_theta,
-    ropeScaling: null,
-    rmsNormEps: init.rms_norm_eps,
-    tieWordEmbeddings: true,
-  };
-  const weights = initWeights(config, 1, init.initializer_range);
-  const tensors = [...weights].map(([name, data]) => ({
-    name,
-    data,
-    shape: name.endsWith("norm.weight") ? [config.hiddenSize] : shapeOf(name, config),
-  }));
-  const files = encodeModelFolder({
-    config,
-    tensors,
-    tokenizer,
-    generationEosIds: [tokenizer.eosId!],
-    bosId: null,
-    padId: tokenizer.padId,
-  });
-  await Deno.mkdir(path);
-  for (const [name, bytes] of files) await Deno.writeFile(`${path}/${name}`, bytes);
-}
-
-function shapeOf(
-  name: string,
-  config: { vocabSize: number; hiddenSize: number; intermediateSize: number },
-): number[] {
-  const d = config.hiddenSize, f = config.intermediateSize;
-  if (name.includes("embed_tokens")) return [config.vocabSize, d];
-  if (name.includes("down_proj")) return [d, f];
-  if (/gate_proj|up_proj/.test(name)) return [f, d];
-  return /[kv]_proj/.test(name) ? [d / 2, d] : [d, d];
-}
-
 /** The kinds of run whose state differs: what is trained, and what the KL term compares with. */
 const KINDS: Record<string, (model: string) => ConfigChanges> = {
   "full fine-tuning after a warm start": () => ({}),
@@ -131,6 +82,16 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
     },
     model: { init: null, model_name_or_path: model },
     training: { beta: 0.05 },
+  }),
+  "an adapter with dropout, after a warm start": (model) => ({
+    lora: {
+      r: 2,
+      lora_alpha: 4,
+      lora_dropout: 0.1,
+      target_modules: ["q_proj", "down_proj"],
+      use_rslora: false,
+    },
+    model: { init: null, model_name_or_path: model },
   }),
   "no evaluation, one save at the end, checkpoints limited": () => ({
     eval: { num_examples: 0 },

@@ -2,6 +2,7 @@
  * One step of the supervised warm start: cross-entropy on worked answers, through the same forward and
  * backward passes as GRPO. Prompts are not trained on.
  */
+import { DROPOUT_PASS } from "../core/philox.ts";
 import type { Group, LanguageModel } from "../models/types.ts";
 import type { Entry } from "../tasks/types.ts";
 import type { PromptEncoder } from "./prompts.ts";
@@ -16,18 +17,28 @@ export interface SupervisedResult {
   promptTokens: number;
 }
 
-/** Leaves the batch's gradient in the model (zeroed first). */
+/**
+ * Leaves the batch's gradient in the model (zeroed first).
+ * @param options `firstPromptId`: number of the first entry in the whole warm start; with the seed it keys
+ * dropout.
+ */
 export async function supervisedStep(
   model: LanguageModel,
   prompts: PromptEncoder,
   entries: readonly Entry[],
+  options: { seed: number; firstPromptId: number },
 ): Promise<SupervisedResult> {
-  const groups: Group[] = entries.map((entry) => ({
+  const groups: Group[] = entries.map((entry, i) => ({
+    promptId: options.firstPromptId + i,
     promptIds: prompts.prompt(entry).ids,
     branches: [prompts.workedAnswer(entry)],
   }));
   model.zeroGrad();
-  const { logp, entropy } = await model.forward(groups, { temperature: 1, train: true });
+  const { logp, entropy } = await model.forward(groups, {
+    temperature: 1,
+    train: true,
+    dropout: { seed: options.seed, pass: DROPOUT_PASS.supervised },
+  });
   const tokens = logp.length, scale = 1 / Math.max(tokens, 1);
   let loss = 0, entropySum = 0;
   for (let t = 0; t < tokens; t++) {

@@ -91,6 +91,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       min_p: null,
       beta: 0,
       use_bias_correction_kl: true,
+      disable_dropout: false,
       epsilon: 0.2,
       epsilon_high: null,
       loss_type: "dapo",

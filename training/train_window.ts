@@ -9,7 +9,7 @@
  * Where the loss is the policy term alone, a group whose advantages are all 0 has no gradient: it gets a
  * forward pass, for its metrics, and no backward pass. With verifiable rewards that is often half of them.
  */
-import type { Group, LanguageModel } from "../models/types.ts";
+import type { DropoutKey, ForwardOptions, Group, LanguageModel } from "../models/types.ts";
 import { occasionalPause } from "./event_loop.ts";
 import { grpoLoss, type LossSettings } from "./loss.ts";
 import { averageMetrics, type Metrics } from "./metrics.ts";
@@ -19,6 +19,9 @@ import type { ReferencePolicy } from "./reference_policy.ts";
 export interface WindowRow {
   /** Rows with the same number stand together and share their prompt. */
   group: number;
+  /** Number of the prompt in the whole run, and of the completion in its group: they key dropout. */
+  promptId: number;
+  branch: number;
   promptIds: readonly number[];
   /** The tokens that are trained on; empty for a row that only counts (a masked one). */
   ids: readonly number[];
@@ -34,6 +37,8 @@ export interface WindowOptions {
   settings: LossSettings;
   maxCompletionLength: number;
   reference: ReferencePolicy | null;
+  /** Masks of `lora.lora_dropout`; a model without dropout needs and reads none. */
+  dropout?: DropoutKey;
 }
 
 export interface WindowResult {
@@ -51,7 +56,8 @@ export async function trainWindow(
   rows: readonly WindowRow[],
   options: WindowOptions,
 ): Promise<WindowResult> {
-  const { settings, temperature } = options;
+  const { settings, temperature, dropout } = options;
+  const how = { temperature, ...(dropout === undefined ? {} : { dropout }) };
   model.zeroGrad();
   const tokens = rows.reduce((sum, row) => sum + row.ids.length, 0);
   const batches = cut(rows, options.microBatchSize);
@@ -65,7 +71,7 @@ export async function trainWindow(
       : await options.reference.logp(toGroups(batch), temperature);
     const everyRow = settings.beta !== 0 || (settings.entropy_coef ?? 0) !== 0;
     const taught = taughtRows(batch, everyRow);
-    const { logp, entropy } = await forwardAll(model, batch, taught, temperature);
+    const { logp, entropy } = await forwardAll(model, batch, taught, how);
     await pause();
     const offsets = [0];
     for (const row of batch) offsets.push(offsets.at(-1)! + row.ids.length);
@@ -101,7 +107,10 @@ export async function trainWindow(
   return { loss, metrics: averageMetrics(records), tokens };
 }
 
-/** Log-probabilities of the rows' tokens under the current policy, without gradient; one array a row. */
+/**
+ * Log-probabilities of the rows' tokens under the current policy, without gradient and without dropout; one
+ * array a row.
+ */
 export async function windowLogp(
   model: LanguageModel,
   rows: readonly WindowRow[],
@@ -135,11 +144,11 @@ async function forwardAll(
   model: LanguageModel,
   rows: readonly WindowRow[],
   taught: readonly boolean[],
-  temperature: number,
+  how: Pick<ForwardOptions, "temperature" | "dropout">,
 ): Promise<{ logp: ArrayLike<number>; entropy: ArrayLike<number> }> {
   const idle = rows.filter((_, i) => !taught[i]), active = rows.filter((_, i) => taught[i]);
   const forward = (part: readonly WindowRow[], train: boolean) =>
-    model.forward(toGroups(part), { temperature, train });
+    model.forward(toGroups(part), { ...how, train });
   if (active.length === 0) return await forward(idle, false);
   if (idle.length === 0) return await forward(active, true);
   const idlePart = await forward(idle, false);
@@ -183,17 +192,13 @@ function cut<T>(rows: readonly T[], size: number): T[][] {
   return batches;
 }
 
-/** Neighbouring rows of one group share their prompt. */
+/** Neighbouring rows of one group share their prompt; their branches are neighbours too. */
 function toGroups(rows: readonly WindowRow[]): Group[] {
-  const groups: {
-    number: number;
-    promptIds: readonly number[];
-    branches: (readonly number[])[];
-  }[] = [];
-  for (const { group, promptIds, ids } of rows) {
+  const groups: (Group & { number: number; branches: (readonly number[])[] })[] = [];
+  for (const { group, promptId, branch, promptIds, ids } of rows) {
     const last = groups.at(-1);
     if (last?.number === group) last.branches.push(ids);
-    else groups.push({ number: group, promptIds, branches: [ids] });
+    else groups.push({ number: group, promptId, firstBranch: branch, promptIds, branches: [ids] });
   }
   return groups;
 }

@@ -15,6 +15,8 @@ const SETTINGS: LossSettings = {
 /** Three groups of four; the middle one has nothing to learn from. */
 const ROWS: WindowRow[] = Array.from({ length: 12 }, (_, i) => ({
   group: Math.floor(i / 4),
+  promptId: 20 + Math.floor(i / 4),
+  branch: i % 4,
   promptIds: [1, 2, 3, 4 + Math.floor(i / 4)],
   ids: Array.from({ length: 1 + (i * 5) % 7 }, (_, t) => (i + 3 * t) % 19),
   advantage: i >= 4 && i < 8 ? 0 : Math.cos(2 * i),
@@ -54,6 +56,27 @@ Deno.test("the model's gradient does not depend on how a window is cut, also thr
         assertClose(expected, await gradients(model));
       }
     }
+    model.dispose();
+  });
+});
+
+Deno.test("with dropout, too, the gradient does not depend on the cut, and the masks are those of the step", async () => {
+  await withReference(async (device) => {
+    const lora = { ...LORA, dropout: 0.2 };
+    const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });
+    const options = { ...OPTIONS, dropout: { seed: 3, pass: 1 } };
+    const whole = await trainWindow(model, ROWS, options);
+    const expected = await gradients(model);
+    for (const microBatchSize of [4, 5, 1]) {
+      const cut = await trainWindow(model, ROWS, { ...options, microBatchSize });
+      assert.ok(Math.abs(cut.loss - whole.loss) < 1e-13);
+      assertClose(expected, await gradients(model));
+    }
+    const moved = ROWS.map((row) => ({ ...row, promptId: row.promptId + 3 }));
+    const other = await trainWindow(model, moved, options);
+    assert.notEqual(other.metrics.entropy, whole.metrics.entropy);
+    assert.notDeepEqual(await gradients(model), expected);
+    await assert.rejects(() => trainWindow(model, ROWS, OPTIONS), /lora_dropout needs the key/);
     model.dispose();
   });
 });

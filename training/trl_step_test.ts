@@ -164,6 +164,8 @@ async function runCase(name: string, device: Device): Promise<void> {
 
   let rows: WindowRow[] = completions.map((ids, i) => ({
     group: Math.floor(i / 4),
+    promptId: Math.floor(i / 4),
+    branch: i % 4,
     promptIds: inputs.prompt_ids[Math.floor(i / 4)],
     ids: config.mask_truncated_completions && truncated[i] ? [] : ids,
     advantage: advantages.advantages[i]!,

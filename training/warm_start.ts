@@ -27,7 +27,10 @@ export async function warmStart(
     const { indices } = sampler.at(state.warmStartStep);
     const entries = indices.map((index) => problems.trainEntry(index));
     const { result, gradNorm } = await clock.time("forward_backward", async () => ({
-      result: await supervisedStep(model, run.prompts, entries),
+      result: await supervisedStep(model, run.prompts, entries, {
+        seed: config.training.seed,
+        firstPromptId: state.warmStartStep * sft.per_device_train_batch_size,
+      }),
       gradNorm: await optimizer.gradNorm(),
     }));
     const rate = sft.learning_rate * rateFactor(schedule, state.warmStartStep);
