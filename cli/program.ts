@@ -38,6 +38,17 @@ function integer(min: number, max = Infinity) {
   };
 }
 
+/** Parses a flag's value as a number from `min` to `max`. */
+function real(min: number, max: number) {
+  return (text: string): number => {
+    const value = Number(text);
+    if (text.trim() === "" || !(value >= min && value <= max)) {
+      throw new InvalidArgumentError(`expected a number from ${min} to ${max}.`);
+    }
+    return value;
+  };
+}
+
 function collect(value: string, previous: string[]): string[] {
   return [...previous, value];
 }
@@ -74,6 +85,8 @@ function createProgram(setExit: (code: number) => void): Command {
   trainCommand(program, setExit);
   tasksCommands(program);
   scoreCommand(program, setExit);
+  generateCommand(program);
+  logprobsCommand(program);
   configCommands(program, setExit);
   doctorCommand(program, setExit);
   for (const command of allCommands(program)) command.exitOverride().copyInheritedSettings(program);
@@ -175,6 +188,57 @@ function scoreCommand(program: Command, setExit: (code: number) => void): void {
     .action(async (file, options) => {
       setExit(await (await import("./score.ts")).scoreFile(file, options));
     });
+}
+
+function modelOptions(command: Command): Command {
+  return command
+    .requiredOption("--model <folder>", "a Hugging Face folder, a checkpoint or an adapter folder")
+    .option("--adapter <folder>", "a PEFT adapter to put on the model")
+    .option("--device <name>", "auto, wasm or reference")
+    .option("--threads <n>", "threads of the wasm device", integer(1));
+}
+
+function generateCommand(program: Command): void {
+  modelOptions(program.command("generate").description("text from a model"))
+    .option("--prompt <text>", "the prompt")
+    .option("--file <path>", "a file with the prompt; - or nothing: stdin")
+    .option("--ids-file <path>", "a JSON array of token ids instead of a text")
+    .option("--chat", "render the prompt by the model's chat template")
+    .option("--system <text>", "system message, or the name of a built-in one (with --chat)")
+    .option("--ignore-eos", "go on past the end token")
+    .option("--max-new-tokens <n>", "tokens generated at most", integer(1), 256)
+    .option("--temperature <t>", "0 is greedy", real(0, 100), 1)
+    .option("--top-p <p>", "1 = off", real(0, 1), 1)
+    .option("--top-k <k>", "0 = off", integer(0), 0)
+    .option("--min-p <p>", "0 = off", real(0, 1), 0)
+    .option("--seed <n>", "seed of the draws", integer(0), 42)
+    .option("--n <n>", "completions", integer(1), 1)
+    .option("--json", "one JSON document with ids, log-probabilities and speed")
+    .addHelpText(
+      "after",
+      examples(
+        'rgx generate --model experiments/quickstart --prompt "Reverse the letters: deno"',
+        "rgx generate --model ./tiny-llama --file prompt.txt --temperature 0 --json",
+      ),
+    )
+    .action(async (options) => (await import("./generate.ts")).generateText(options));
+}
+
+function logprobsCommand(program: Command): void {
+  modelOptions(program.command("logprobs").description("log-probabilities of given tokens"))
+    .option("--ids-file <path>", "a JSON array of token ids")
+    .option("--prompt <text>", "or a prompt …")
+    .option("--completion <text>", "… and what follows it")
+    .option("--top <k>", "the k likeliest tokens at each position", integer(0), 0)
+    .option("--json", "one JSON document")
+    .addHelpText(
+      "after",
+      examples(
+        "rgx logprobs --model ./tiny-llama --ids-file ids.json --top 5 --json",
+        'rgx logprobs --model ./tiny-llama --prompt "Once upon" --completion " a time"',
+      ),
+    )
+    .action(async (options) => (await import("./logprobs.ts")).showLogprobs(options));
 }
 
 function configCommands(program: Command, setExit: (code: number) => void): void {

@@ -136,6 +136,8 @@ async function runWave(
   const rowsOf: Branch[][] = [];
   let active = wave.branches;
   let lastPause = performance.now();
+  const start = lastPause;
+  let prefillEnd = start;
 
   stopIfAsked();
   decoder.first(active);
@@ -153,6 +155,7 @@ async function runWave(
         if (!branch.done) appendToken(branch, token, eos);
       });
     }
+    if (read === 0) prefillEnd = performance.now();
     read = to;
     const ended = active.some((branch) => branch.done);
     if (ended) active = active.filter((branch) => !branch.done);
@@ -169,6 +172,12 @@ async function runWave(
   }
 
   const logp = await decoder.readLogp(rowsOf.length);
+  options.onWave?.({
+    promptTokens: wave.promptRows,
+    newTokens: wave.branches.reduce((sum, { completion }) => sum + completion.ids.length, 0),
+    prefillSeconds: (prefillEnd - start) / 1000,
+    decodeSeconds: (performance.now() - prefillEnd) / 1000,
+  });
   rowsOf.forEach((rows, position) =>
     rows.forEach(({ completion }, row) => {
       if (position < completion.ids.length) {

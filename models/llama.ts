@@ -8,7 +8,7 @@ import type { Device } from "../kernels/device.ts";
 import { type AdapterDropout, adapterDropout } from "./dropout.ts";
 import { defaultLimits, generate, type GeneratorLimits } from "./generate.ts";
 import { checkLlamaConfig } from "./llama_config.ts";
-import { finalRows, HeadPass } from "./llama_head.ts";
+import { HeadPass } from "./llama_head.ts";
 import {
   backwardScratch,
   type LlamaCore,
@@ -21,6 +21,7 @@ import type { LoraOptions } from "./lora.ts";
 import { type ModelSizes, modelSizes, planPassBytes } from "./memory_plan.ts";
 import { type PackedBatch, packGroups } from "./packing.ts";
 import { Parameters } from "./parameters.ts";
+import { type LogitsVisitor, positionLogits } from "./position_logits.ts";
 import { RopeTable } from "./rope_table.ts";
 import type {
   Completion,
@@ -232,26 +233,21 @@ export class LlamaModel implements LanguageModel {
     ids: readonly number[],
     options: { adapter?: boolean } = {},
   ): Promise<Float32Array | Float64Array> {
-    const { device, config } = this, vocab = config.vocabSize;
-    const packed = packGroups([{ promptIds: ids, branches: [] }], config);
-    const workspace = this.#inference;
-    const trunk = trunkForward(this.#core, workspace, packed, {
-      adapter: options.adapter ?? true,
-      keep: "none",
+    let last: Float32Array | Float64Array = new Float32Array();
+    await this.positionLogits(ids, (_, logits) => last = logits, {
+      ...options,
+      from: ids.length - 1,
     });
-    const index = workspace.upload("head.index", packed.lastPromptRow);
-    const { normed } = finalRows(this.#core, workspace, trunk, index, 1);
-    const logits = workspace.get("logits", vocab);
-    device.run("matmul", {
-      a: normed,
-      b: this.#core.weights.head.value,
-      out: logits,
-      m: 1,
-      n: vocab,
-      k: config.hiddenSize,
-      transB: true,
-    });
-    return await device.read(logits, 0, vocab) as Float32Array | Float64Array;
+    return last.slice();
+  }
+
+  /** Calls `visit` with the logits after each position of a sequence, in order, beginning at `from`. */
+  positionLogits(
+    ids: readonly number[],
+    visit: LogitsVisitor,
+    { adapter = true, from = 0 }: { adapter?: boolean; from?: number } = {},
+  ): Promise<void> {
+    return positionLogits(this.#core, this.#inference, ids, { adapter, from }, visit);
   }
 
   dispose(): void {

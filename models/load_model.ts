@@ -3,7 +3,7 @@ import { UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { LlamaModel } from "./llama.ts";
 import { readModelFolder } from "./model_folder.ts";
-import { loraOptions } from "./peft_adapter.ts";
+import { loraOptions, readPeftAdapter } from "./peft_adapter.ts";
 import type { Completion, Tokenizer } from "./types.ts";
 
 export interface LoadedModel {
@@ -13,13 +13,22 @@ export interface LoadedModel {
   eosIds: readonly number[];
 }
 
-/** @throws UsageError when there is no such model; RgxError when a file is damaged. */
-export async function loadModel(path: string, device: Device): Promise<LoadedModel> {
+/**
+ * @param options.adapter a PEFT adapter's folder, put on the model instead of its own
+ * @throws UsageError when there is no such model; RgxError when a file is damaged
+ */
+export async function loadModel(
+  path: string,
+  device: Device,
+  options: { adapter?: string } = {},
+): Promise<LoadedModel> {
   const folder = await readModelFolder(path);
   if (folder.tokenizer === null) {
     throw new UsageError(`${path}: no tokenizer: looked for tokenizer.json`);
   }
-  const { adapter } = folder;
+  const adapter = options.adapter === undefined
+    ? folder.adapter
+    : await readPeftAdapter(options.adapter);
   const model = await LlamaModel.create(device, folder.config, folder.weights, {
     trainable: "none",
     ...(adapter === null ? {} : { lora: loraOptions(adapter.config) }),

@@ -122,6 +122,13 @@ export interface GenerateRequest {
   firstBranch?: number;
 }
 
+export interface WaveTiming {
+  promptTokens: number;
+  newTokens: number;
+  prefillSeconds: number;
+  decodeSeconds: number;
+}
+
 export interface GenerateOptions {
   maxNewTokens: number;
   /** 0 = greedy. */
@@ -133,6 +140,8 @@ export interface GenerateOptions {
   /** A completion ends with the first of these, which is kept. Empty = never stop early. */
   eosIds: readonly number[];
   adapter?: boolean;
+  /** Told what each wave of branches took; the first look at tokens ends the prefill. */
+  onWave?: (timing: WaveTiming) => void;
   /** Asked between tokens: true ends generation early by throwing `Interrupted`. */
   shouldStop?: () => boolean;
 }

@@ -1,0 +1,111 @@
+/** `rgx generate`: text from a model. */
+import { UsageError } from "../core/errors.ts";
+import { systemPromptText } from "../data/prompt.ts";
+import type { LoadedModel } from "../models/load_model.ts";
+import type { Completion, WaveTiming } from "../models/types.ts";
+import { type ModelFlags, readIds, withModel } from "./model_input.ts";
+import { log, print } from "./terminal.ts";
+
+export interface GenerateFlags extends ModelFlags {
+  prompt?: string;
+  file?: string;
+  idsFile?: string;
+  chat?: boolean;
+  system?: string;
+  ignoreEos?: boolean;
+  maxNewTokens: number;
+  temperature: number;
+  topP: number;
+  topK: number;
+  minP: number;
+  seed: number;
+  n: number;
+  json?: boolean;
+}
+
+export async function generateText(flags: GenerateFlags): Promise<void> {
+  const given = [flags.prompt, flags.file, flags.idsFile].filter((value) => value !== undefined);
+  if (given.length > 1) {
+    throw new UsageError("give one of --prompt, --file and --ids-file, not several");
+  }
+  if (flags.system !== undefined && !flags.chat) {
+    throw new UsageError("--system needs --chat: a plain prompt has no system message");
+  }
+  if (flags.idsFile !== undefined && flags.chat) {
+    throw new UsageError("--chat renders a text; --ids-file already holds the ids");
+  }
+  await withModel(flags, async (loaded) => {
+    const { model, tokenizer, eosIds } = loaded;
+    const promptIds = await promptOf(flags, loaded);
+    const timings: WaveTiming[] = [];
+    const [completions] = await model.generate([{ promptId: 0, promptIds, n: flags.n }], {
+      maxNewTokens: flags.maxNewTokens,
+      temperature: flags.temperature,
+      topK: flags.topK,
+      topP: flags.topP,
+      minP: flags.minP,
+      seed: flags.seed,
+      eosIds: flags.ignoreEos ? [] : eosIds,
+      onWave: (timing) => timings.push(timing),
+    });
+    const texts = completions!.map(({ ids }) => tokenizer.decode(ids, { skipSpecialTokens: true }));
+    const speed = tokensPerSecond(timings);
+    if (flags.json) {
+      print(JSON.stringify({
+        prompt_ids: promptIds,
+        completions: completions!.map((completion, i) => json(completion, texts[i]!)),
+        tokens_per_second: speed,
+      }));
+      return;
+    }
+    texts.forEach((text, i) => print(texts.length > 1 ? `[${i + 1}] ${text}` : text));
+    log(
+      `${promptIds.length} prompt tokens at ${speed.prefill.toFixed(0)}/s, ` +
+        `${completions!.reduce((sum, { ids }) => sum + ids.length, 0)} new ones at ` +
+        `${speed.decode.toFixed(0)}/s`,
+    );
+  });
+}
+
+function json({ ids, logprobs, finishReason }: Completion, text: string) {
+  return { ids, text, finish_reason: finishReason, logprobs };
+}
+
+/** Prompt tokens by the prefill's time, new tokens beyond the first by the rest. */
+function tokensPerSecond(timings: readonly WaveTiming[]): { prefill: number; decode: number } {
+  const sum = (value: (timing: WaveTiming) => number) =>
+    timings.reduce((total, timing) => total + value(timing), 0);
+  return {
+    prefill: sum((t) => t.promptTokens) / Math.max(1e-6, sum((t) => t.prefillSeconds)),
+    decode: sum((t) => t.newTokens) / Math.max(1e-6, sum((t) => t.decodeSeconds)),
+  };
+}
+
+async function promptOf(
+  flags: GenerateFlags,
+  { model, tokenizer }: LoadedModel,
+): Promise<number[]> {
+  if (flags.idsFile !== undefined) return await readIds(flags.idsFile, model.vocabSize);
+  const text = flags.prompt ?? await readPrompt(flags.file ?? "-");
+  if (!flags.chat) return tokenizer.encode(text);
+  const messages = [{ role: "user", content: text }];
+  if (flags.system !== undefined) {
+    messages.unshift({ role: "system", content: systemPromptText(flags.system) });
+  }
+  const rendered = tokenizer.applyChatTemplate(messages);
+  if (rendered === null) {
+    throw new UsageError(`${flags.model} has no chat template`, {
+      advice: "leave --chat out to continue the plain text",
+    });
+  }
+  return tokenizer.encode(rendered, { addSpecialTokens: false });
+}
+
+async function readPrompt(path: string): Promise<string> {
+  if (path === "-") return await new Response(Deno.stdin.readable).text();
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    throw new UsageError(`can not read ${path}: ${(error as Error).message}`, { cause: error });
+  }
+}

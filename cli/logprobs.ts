@@ -1,0 +1,46 @@
+/** `rgx logprobs`: log-probabilities of given tokens, and the likeliest ones at each position. */
+import { UsageError } from "../core/errors.ts";
+import { logprobs } from "../models/logprobs.ts";
+import { type ModelFlags, readIds, withModel } from "./model_input.ts";
+import { print, table } from "./terminal.ts";
+
+export interface LogprobsFlags extends ModelFlags {
+  idsFile?: string;
+  prompt?: string;
+  completion?: string;
+  top: number;
+  json?: boolean;
+}
+
+export async function showLogprobs(flags: LogprobsFlags): Promise<void> {
+  const text = flags.prompt !== undefined || flags.completion !== undefined;
+  if (text === (flags.idsFile !== undefined)) {
+    throw new UsageError("give --ids-file, or --prompt with --completion");
+  }
+  if (text && (flags.prompt === undefined || flags.completion === undefined)) {
+    throw new UsageError("--prompt and --completion belong together");
+  }
+  await withModel(flags, async ({ model, tokenizer }) => {
+    const ids = flags.idsFile !== undefined ? await readIds(flags.idsFile, model.vocabSize) : [
+      ...tokenizer.encode(flags.prompt!),
+      ...tokenizer.encode(flags.completion!, { addSpecialTokens: false }),
+    ];
+    const result = await logprobs(model, ids, flags.top);
+    if (flags.json) {
+      print(JSON.stringify(result));
+      return;
+    }
+    const name = (id: number) => JSON.stringify(tokenizer.decode([id]));
+    const best = (top: { id: number; logprob: number }[] | null) =>
+      (top ?? []).map(({ id, logprob }) => `${name(id)} ${logprob.toFixed(2)}`).join("  ");
+    const rows = ids.map((id, t) => [
+      `${t}`,
+      `${id}`,
+      result.logprobs[t]?.toFixed(4) ?? "–",
+      name(id),
+      best(result.top[t] ?? null),
+    ]);
+    print(table([["position", "id", "logprob", "token", "likeliest"], ...rows]));
+    if (flags.top > 0) print(`next: ${best(result.next_top)}`);
+  });
+}

@@ -1,0 +1,46 @@
+/**
+ * Logits of every position of one sequence, chunk by chunk: for looking at a model (log-probabilities,
+ * likeliest tokens), not for training, which never holds them.
+ */
+import { finalRows } from "./llama_head.ts";
+import { type LlamaCore, trunkForward } from "./llama_pass.ts";
+import { packGroups } from "./packing.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Positions whose logits are held at a time. */
+const CHUNK = 64;
+
+/** Logits (temperature 1) of the token after ids[0…position]: [vocabSize]; valid during the call only. */
+export type LogitsVisitor = (position: number, logits: Float32Array | Float64Array) => void;
+
+export async function positionLogits(
+  core: LlamaCore,
+  workspace: Workspace,
+  ids: readonly number[],
+  options: { adapter: boolean; from: number },
+  visit: LogitsVisitor,
+): Promise<void> {
+  const { device, config } = core, vocab = config.vocabSize, d = config.hiddenSize;
+  // The last token of a branch gets no row, as nothing follows it; a token behind `ids` gives it one.
+  const group = { promptIds: ids.slice(0, 1), branches: [[...ids.slice(1), 0]] };
+  const packed = packGroups([group], config);
+  const trunk = trunkForward(core, workspace, packed, { adapter: options.adapter, keep: "none" });
+  for (let begin = options.from; begin < ids.length; begin += CHUNK) {
+    const count = Math.min(CHUNK, ids.length - begin);
+    const rows = Uint32Array.from({ length: count }, (_, i) => begin + i);
+    const index = workspace.upload("head.index", rows);
+    const { normed } = finalRows(core, workspace, trunk, index, count);
+    const out = workspace.get("logits", count * vocab);
+    device.run("matmul", {
+      a: normed,
+      b: core.weights.head.value,
+      out,
+      m: count,
+      n: vocab,
+      k: d,
+      transB: true,
+    });
+    const logits = await device.read(out, 0, count * vocab) as Float32Array | Float64Array;
+    for (let i = 0; i < count; i++) visit(begin + i, logits.subarray(i * vocab, (i + 1) * vocab));
+  }
+}

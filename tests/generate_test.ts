@@ -1,0 +1,108 @@
+/** `rgx generate` and `rgx logprobs` on real small models; skipped, loudly, where those are not at hand. */
+import assert from "node:assert/strict";
+import { rgx } from "./support.ts";
+
+const models = new URL("../../shared/models/", import.meta.url).pathname;
+const there = await Deno.stat(models).then(() => true, () => false);
+if (!there) console.warn("SKIPPED: no shared models beside the checkout");
+
+const TINY = `${models}tinystories-656k`;
+const ignore = !there;
+
+Deno.test({
+  name: "greedy generation continues the story as the reference does, on both devices",
+  ignore,
+  fn: async () => {
+    const expected = [313, 598, 303, 1049, 1468, 267, 628, 333, 94, 1210, 263, 251, 604];
+    for (const device of ["wasm", "reference"]) {
+      const { code, out, err } = await rgx([
+        ...["generate", "--model", TINY, "--prompt", "Once upon a time", "--temperature", "0"],
+        ...["--max-new-tokens", "13", "--device", device, "--json"],
+      ]);
+      assert.equal(code, 0, err);
+      const result = JSON.parse(out);
+      assert.deepEqual(result.prompt_ids, [1, 80, 147, 201, 282, 57]);
+      assert.deepEqual(result.completions[0].ids, expected);
+      assert.ok(result.completions[0].text.startsWith(", a little girl named Lily"));
+      assert.equal(result.completions[0].finish_reason, "length");
+      assert.equal(result.completions[0].logprobs.length, 13);
+      assert.ok(result.tokens_per_second.prefill > 0 && result.tokens_per_second.decode > 0);
+    }
+  },
+});
+
+Deno.test({
+  name: "sampled completions depend on the seed only, and n of them differ",
+  ignore,
+  fn: async () => {
+    const args = ["generate", "--model", TINY, "--prompt", "Once", "--n", "3", "--json"];
+    const ids = async (...more: string[]) =>
+      JSON.parse((await rgx([...args, "--max-new-tokens", "8", ...more])).out).completions
+        .map((c: { ids: number[] }) => c.ids.join());
+    const first = await ids("--seed", "1");
+    assert.deepEqual(await ids("--seed", "1", "--threads", "1"), first);
+    assert.notDeepEqual(await ids("--seed", "2"), first);
+    assert.equal(new Set(first).size, 3);
+  },
+});
+
+Deno.test({
+  name: "logprobs agree with what generation reports, and the top tokens with the model's facts",
+  ignore,
+  fn: async () => {
+    const prompt = [1, 80, 147, 201, 282, 57];
+    const generated = JSON.parse(
+      (await rgx([
+        ...["generate", "--model", TINY, "--prompt", "Once upon a time", "--seed", "5", "--json"],
+        ...["--max-new-tokens", "6"],
+      ])).out,
+    ).completions[0];
+    const folder = await Deno.makeTempDir();
+    try {
+      const file = `${folder}/ids.json`;
+      const ids = [...prompt, ...generated.ids];
+      await Deno.writeTextFile(file, JSON.stringify(ids));
+      const { code, out, err } = await rgx(
+        ["logprobs", "--model", TINY, "--ids-file", file, "--top", "5", "--json"],
+      );
+      assert.equal(code, 0, err);
+      const result = JSON.parse(out);
+      assert.deepEqual(result.ids, ids);
+      assert.equal(result.logprobs[0], null);
+      assert.equal(result.top[0], null);
+      assert.equal(result.logprobs.length, ids.length);
+      generated.logprobs.forEach((logp: number, i: number) =>
+        assert.ok(Math.abs(logp - result.logprobs[prompt.length + i]) < 3e-5, `token ${i}`)
+      );
+      // Logits 17.3808, 13.7726, 13.7435, 12.6918, 11.3585 of the first five.
+      const top = result.top[prompt.length] as { id: number; logprob: number }[];
+      assert.deepEqual(top.map(({ id }) => id), [313, 8, 1773, 404, 547]);
+      assert.ok(Math.abs(top[0]!.logprob - top[1]!.logprob - (17.3808 - 13.7726)) < 2e-4);
+      assert.equal(result.next_top.length, 5);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
+
+Deno.test({
+  name: "what generate and logprobs can not use is explained with exit code 2",
+  ignore,
+  fn: async () => {
+    const cases: [string[], RegExp][] = [
+      [["generate", "--model", "no/such", "--prompt", "x"], /no\/such/],
+      [["generate", "--prompt", "x"], /--model/],
+      [["generate", "--model", TINY, "--prompt", "x", "--top-p", "2"], /number from 0 to 1/],
+      [["generate", "--model", TINY, "--prompt", "x", "--chat"], /chat template/],
+      [["generate", "--model", TINY, "--prompt", "x", "--ids-file", "y"], /one of --prompt/],
+      [["logprobs", "--model", TINY], /--ids-file/],
+      [["logprobs", "--model", TINY, "--ids-file", "no.json"], /no\.json/],
+    ];
+    for (const [args, message] of cases) {
+      const { code, err, out } = await rgx(args);
+      assert.equal(code, 2, `${args.join(" ")}: ${err}`);
+      assert.match(err, message);
+      assert.equal(out, "");
+    }
+  },
+});
