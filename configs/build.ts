@@ -6,21 +6,10 @@ import { type ConfigNode, describeNode, type MapNode, nodeAt, type Problems } fr
 import { checkCombinations } from "./combinations.ts";
 import { readRewards } from "./reward_list.ts";
 import type { ModelInit, RunConfig } from "./run_config.ts";
-import {
-  DATA,
-  EVAL,
-  INIT,
-  type KeySpec,
-  LOGGING,
-  LORA,
-  MODEL,
-  REQUIRED,
-  type Section,
-  SFT,
-  SHAPING,
-  TOKENIZER,
-  TRAINING,
-} from "./schema.ts";
+import { type KeySpec, REQUIRED, type Section } from "./key_spec.ts";
+import { TRAINING } from "./schema.ts";
+import { DATA, EVAL, LOGGING, SFT, SHAPING } from "./schema_data.ts";
+import { INIT, LORA, MODEL, TOKENIZER } from "./schema_model.ts";
 
 /** Where a section or key stands in the tree. */
 function at(tree: MapNode, path: string): ConfigNode | undefined {

@@ -20,7 +20,7 @@ import {
   type Source,
 } from "./node.ts";
 import { keyBeginning, KEYS } from "./names.ts";
-import { REQUIRED } from "./schema.ts";
+import { REQUIRED } from "./key_spec.ts";
 import { plainScalar } from "./yaml_source.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;

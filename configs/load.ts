@@ -10,6 +10,7 @@ import { nearest } from "../core/suggest.ts";
 import { buildRunConfig } from "./build.ts";
 import { experimentNames } from "./embedded.ts";
 import { resolveFiles } from "./files.ts";
+import { foldGenerationKwargs } from "./generation_kwargs.ts";
 import { type ConfigFile, embeddedFile, isFile, loadInherited, variables } from "./inherit.ts";
 import { type Environment, interpolate, stem } from "./interpolation.ts";
 import {
@@ -77,7 +78,7 @@ export async function loadConfig(
     const folder = String(runName.raw ?? runName.value).replace(/[^A-Za-z0-9._-]/g, "_");
     tree = withDefault(tree, "training", "output_dir", `./experiments/${folder}`);
   }
-  tree = await resolveFiles(tree, cwd, problems);
+  tree = foldGenerationKwargs(await resolveFiles(tree, cwd, problems), problems);
 
   const config = buildRunConfig(tree, problems);
   problems.throwIfAny();

@@ -5,7 +5,8 @@
 import { nearest } from "../core/suggest.ts";
 import { FOREIGN_KEYS, type ForeignKey } from "./foreign_keys.ts";
 import type { ConfigNode } from "./node.ts";
-import { type KeySpec, SECTIONS } from "./schema.ts";
+import type { KeySpec } from "./key_spec.ts";
+import { SECTIONS } from "./schema.ts";
 
 export type Meaning =
   | { kind: "key"; path: string }

@@ -36,7 +36,165 @@ export interface RewardSection {
   params: Record<string, unknown>;
 }
 
-export type SchedulerType = "linear" | "cosine" | "constant" | "constant_with_warmup";
+export type SchedulerType =
+  | "linear"
+  | "cosine"
+  | "constant"
+  | "constant_with_warmup"
+  | "cosine_with_min_lr"
+  | "cosine_warmup_with_min_lr"
+  | "cosine_with_restarts"
+  | "polynomial"
+  | "inverse_sqrt"
+  | "warmup_stable_decay";
+
+/** Parameters of one schedule; which names a schedule takes is checked when it is read. */
+export interface SchedulerKwargs {
+  /** Lowest rate, absolute, or as a share of learning_rate (cosine…min_lr, warmup_stable_decay). */
+  min_lr?: number;
+  min_lr_rate?: number;
+  /** Cosine: 0.5 = half a wave (default); cosine_with_restarts: whole number of restarts, default 1. */
+  num_cycles?: number;
+  /** Polynomial: exponent, default 1, and last rate, absolute, default 1e-7. */
+  power?: number;
+  lr_end?: number;
+  /** inverse_sqrt; default: the warm-up steps, else 10000. */
+  timescale?: number;
+  /** warmup_stable_decay: steps of the decay (required) and of the plateau (default: the rest). */
+  num_decay_steps?: number;
+  num_stable_steps?: number;
+  /** cosine_warmup_with_min_lr: rate of the first step as a share of learning_rate. */
+  warmup_lr_rate?: number;
+}
+
+export type LossType =
+  | "grpo"
+  | "dapo"
+  | "dr_grpo"
+  | "bnpo"
+  | "cispo"
+  | "sapo"
+  | "luspo"
+  | "vespo";
+
+/** How completions are sampled. `generation_kwargs` has been folded in. */
+export interface SamplingSection {
+  num_generations: number;
+  /** Completions of one problem in evaluation while training; null = num_generations. 1 is allowed. */
+  num_generations_eval: number | null;
+  max_completion_length: number;
+  max_prompt_length: number | null;
+  /** What happens to longer prompts: null = refused before step 1, left = the last tokens are kept. */
+  truncate_prompts: "left" | null;
+  temperature: number;
+  top_p: number;
+  top_k: number;
+  min_p: number | null;
+  /** Logits of tokens seen (prompt and completion) are divided (> 0) or multiplied (< 0) by it; 1 = off. */
+  repetition_penalty: number;
+  /** No end of text before so many tokens. */
+  min_new_tokens: number;
+  /** A completion ends after the first of these texts, which it keeps. */
+  stop: string[];
+  /** Seed of sampling; null = seed. */
+  generation_seed: number | null;
+}
+
+/** What is done with completions: GRPO and its variants (grpo-numerics). */
+export interface AlgorithmSection {
+  /** At most one of these two is set; `batchSizes` in `derived.ts` resolves them. */
+  generation_batch_size: number | null;
+  steps_per_generation: number | null;
+  /** μ: how often a generation batch is trained on. */
+  num_iterations: number;
+  dynamic_sampling: boolean;
+  dynamic_sampling_max_batches: number;
+  loss_type: LossType;
+  importance_sampling_level: "token" | "sequence";
+  /** KL coefficient; 0 = no reference model. */
+  beta: number;
+  use_bias_correction_kl: boolean;
+  epsilon: number;
+  /** null = epsilon. For cispo: the cap of the ratio itself. */
+  epsilon_high: number | null;
+  /** Upper bound of the ratio in the unclipped term too; null = none. */
+  delta: number | null;
+  scale_rewards: "group" | "batch" | "none";
+  multi_objective_aggregation: "sum_then_normalize" | "normalize_then_sum";
+  mask_truncated_completions: boolean;
+  /** Only tokens whose entropy is in the top share are trained on; 1 = all. */
+  top_entropy_quantile: number;
+  entropy_coef: number;
+  use_adaptive_entropy: boolean;
+  entropy_coef_min: number;
+  entropy_coef_max: number;
+  entropy_coef_delta: number;
+  entropy_target: number;
+  off_policy_mask_threshold: number | null;
+  sapo_temperature_neg: number;
+  sapo_temperature_pos: number;
+  vespo_k_pos: number;
+  vespo_lambda_pos: number;
+  vespo_k_neg: number;
+  vespo_lambda_neg: number;
+  /** Full fine-tuning only: ref ← α·policy + (1 − α)·ref every ref_model_sync_steps steps. */
+  sync_ref_model: boolean;
+  ref_model_mixup_alpha: number;
+  ref_model_sync_steps: number;
+  /** Dropout (of adapters) is off in training too. */
+  disable_dropout: boolean;
+}
+
+/** The training loop: optimizer, schedule, log, evaluation, checkpoints. */
+export interface LoopSection {
+  output_dir: string;
+  learning_rate: number;
+  per_device_train_batch_size: number;
+  /** Completions at once in evaluation while training. */
+  per_device_eval_batch_size: number;
+  gradient_accumulation_steps: number;
+  num_train_epochs: number;
+  max_steps: number;
+  lr_scheduler_type: SchedulerType;
+  lr_scheduler_kwargs: SchedulerKwargs;
+  warmup_steps: number;
+  weight_decay: number;
+  adam_beta1: number;
+  adam_beta2: number;
+  adam_epsilon: number;
+  max_grad_norm: number;
+  /** Activations are recomputed in the backward instead of kept: the same bits, less memory, more time. */
+  gradient_checkpointing: boolean;
+  seed: number;
+  /** Seed of the order of prompts; null = seed. */
+  data_seed: number | null;
+  shuffle_dataset: boolean;
+  logging_strategy: "no" | "steps" | "epoch";
+  /** Steps; a value < 1 is a share of all steps (`stepInterval` in `derived.ts`). */
+  logging_steps: number;
+  logging_first_step: boolean;
+  eval_strategy: "no" | "steps" | "epoch";
+  /** As logging_steps; null = logging_steps. */
+  eval_steps: number | null;
+  eval_on_start: boolean;
+  /** No evaluation before so many steps (eval_strategy steps) or epochs (epoch). */
+  eval_delay: number;
+  save_strategy: "no" | "steps" | "epoch" | "best";
+  /** As logging_steps. */
+  save_steps: number;
+  save_total_limit: number | null;
+  /** Checkpoints without the state that a resume needs. */
+  save_only_model: boolean;
+  load_best_model_at_end: boolean;
+  /** Name of an evaluation metric, with or without eval_; null = loss (`bestMetric` in `derived.ts`). */
+  metric_for_best_model: string | null;
+  /** null = whether the metric's name does not end in loss. */
+  greater_is_better: boolean | null;
+  /** A checkpoint folder, or true: the newest of output_dir; false = start afresh. */
+  resume_from_checkpoint: string | boolean;
+  log_completions: boolean;
+  num_completions_to_print: number;
+}
 
 export interface RunConfig {
   model: {
@@ -54,6 +212,8 @@ export interface RunConfig {
     /** JSONL file with question/answer or prompt columns. */
     dataset_name: string | null;
     num_examples: number;
+    /** Only the first so many rows of a file; null = all. */
+    max_examples: number | null;
     seed: number;
     add_instructions: boolean;
     system_prompt: string | null;
@@ -65,48 +225,13 @@ export interface RunConfig {
     per_device_train_batch_size: number;
     learning_rate: number;
     lr_scheduler_type: SchedulerType;
+    lr_scheduler_kwargs: SchedulerKwargs;
     warmup_steps: number;
     weight_decay: number;
     max_grad_norm: number;
   } | null;
   /** Held-out evaluation before and after training. num_examples 0 = none. */
   eval: { num_examples: number; temperature: number | null; batch_size: number };
-  training: {
-    output_dir: string;
-    learning_rate: number;
-    per_device_train_batch_size: number;
-    gradient_accumulation_steps: number;
-    num_train_epochs: number;
-    max_steps: number;
-    lr_scheduler_type: SchedulerType;
-    warmup_steps: number;
-    weight_decay: number;
-    adam_beta1: number;
-    adam_beta2: number;
-    adam_epsilon: number;
-    max_grad_norm: number;
-    seed: number;
-    logging_steps: number;
-    save_steps: number;
-    save_total_limit: number | null;
-    shuffle_dataset: boolean;
-    num_generations: number;
-    max_completion_length: number;
-    max_prompt_length: number | null;
-    temperature: number;
-    top_p: number;
-    top_k: number;
-    min_p: number | null;
-    beta: number;
-    use_bias_correction_kl: boolean;
-    /** Dropout (of adapters) is off in training too. */
-    disable_dropout: boolean;
-    epsilon: number;
-    epsilon_high: number | null;
-    loss_type: "dapo";
-    scale_rewards: "group";
-    log_completions: boolean;
-    num_completions_to_print: number;
-  };
+  training: LoopSection & SamplingSection & AlgorithmSection;
   logging: { run_name: string; project: string };
 }

@@ -215,3 +215,34 @@ export function refine<T>(type: ValueType<T>, rule: (value: T) => string | null)
     },
   };
 }
+
+/** A map whose keys are among these, each of its own type; keys that are not written are left out. */
+export function fields<T extends object>(
+  types: { readonly [K in keyof T]-?: ValueType<NonNullable<T[K]>> },
+  words: string,
+): ValueType<T> {
+  const known = types as Readonly<Record<string, ValueType<unknown>>>;
+  return {
+    expected: words,
+    read(node, complain) {
+      if (node.kind === "scalar" && node.value === null) return {} as T;
+      if (node.kind !== "map") return mismatch(words, node, complain);
+      const values: Record<string, unknown> = {};
+      for (const [name, entry] of node.entries) {
+        if (!Object.hasOwn(known, name)) {
+          const near = nearest(name, Object.keys(known));
+          const hint = near === null
+            ? `, known: ${Object.keys(known).join(", ")}`
+            : `, did you mean ${near}?`;
+          complain(entry.keyAt, `unknown key${hint}`, `.${name}`);
+        } else if (entry.node.kind !== "scalar" || entry.node.value !== null) {
+          values[name] = known[name]!.read(
+            entry.node,
+            (at, text, sub = "") => complain(at, text, `.${name}${sub}`),
+          );
+        }
+      }
+      return Object.values(values).includes(undefined) ? undefined : values as T;
+    },
+  };
+}

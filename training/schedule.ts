@@ -11,30 +11,35 @@ export interface Schedule {
   warmupSteps: number;
   /** N */
   totalSteps: number;
-  kwargs?: SchedulerKwargs;
-  /** The rate that the factor is for: absolute rates in `kwargs` are divided by it. Default 1. */
-  baseRate?: number;
+  kwargs: SchedulerKwargs;
+  /** The rate that the factors are of: absolute rates in `kwargs` are divided by it. */
+  learningRate: number;
 }
 
 /** Whole warm-up steps of a schedule. */
-export function warmupSteps(schedule: Schedule): number {
+export function warmupSteps(schedule: Pick<Schedule, "warmupSteps" | "totalSteps">): number {
   const { warmupSteps, totalSteps } = schedule;
   return warmupSteps < 1 ? Math.ceil(warmupSteps * totalSteps) : Math.floor(warmupSteps);
 }
 
 /** λ(k) for k = 0, 1, …, N − 1. */
 export function rateFactor(schedule: Schedule, k: number): number {
-  const { type, totalSteps, kwargs = {} } = schedule;
+  const { type, totalSteps, kwargs } = schedule;
   const warmup = warmupSteps(schedule);
   // transformers' plain "constant" knows no warm-up.
   if (type === "constant") return 1;
   const decay = Math.max(1, totalSteps - warmup);
   const lowest = lowestFactor(schedule);
   if (type === "cosine_warmup_with_min_lr") {
-    if (k < warmup) return (k + 1) / warmup;
+    if (k < warmup) {
+      const first = kwargs.warmup_lr_rate;
+      return first === undefined ? (k + 1) / warmup : above(first, k / Math.max(1, warmup - 1));
+    }
     return above(lowest, cosine((k - warmup + 1) / decay, kwargs.num_cycles));
   }
-  if (k < warmup) return k / warmup;
+  if (k < warmup) {
+    return type === "warmup_stable_decay" ? above(lowest, k / warmup) : k / warmup;
+  }
   const progress = (k - warmup) / decay;
   switch (type) {
     case "constant_with_warmup":
@@ -48,7 +53,7 @@ export function rateFactor(schedule: Schedule, k: number): number {
     case "cosine_with_restarts":
       return progress >= 1 ? 0 : cosine(((kwargs.num_cycles ?? 1) * progress) % 1);
     case "polynomial": {
-      const end = (kwargs.lr_end ?? 1e-7) / (schedule.baseRate ?? 1);
+      const end = (kwargs.lr_end ?? 1e-7) / schedule.learningRate;
       if (k > totalSteps) return end;
       return (1 - end) * Math.max(0, 1 - progress) ** (kwargs.power ?? 1) + end;
     }
@@ -75,7 +80,7 @@ function above(lowest: number, factor: number): number {
   return factor * (1 - lowest) + lowest;
 }
 
-function lowestFactor({ kwargs, baseRate = 1 }: Schedule): number {
-  if (kwargs?.min_lr_rate !== undefined) return kwargs.min_lr_rate;
-  return kwargs?.min_lr === undefined ? 0 : kwargs.min_lr / baseRate;
+function lowestFactor({ kwargs, learningRate }: Schedule): number {
+  if (kwargs.min_lr_rate !== undefined) return kwargs.min_lr_rate;
+  return kwargs.min_lr === undefined ? 0 : kwargs.min_lr / learningRate;
 }

@@ -83,12 +83,3 @@ Deno.test("without a warm-up the first step has the full rate, also in a run of 
   assert.equal(rateFactor(make("cosine", { warmupSteps: 0, totalSteps: 1 }), 0), 1);
   assert.equal(rateFactor(make("linear", { warmupSteps: 2, totalSteps: 2 }), 1), 0.5);
 });
-
-Deno.test("absolute rates of a schedule are reached: min_lr and lr_end", () => {
-  const schedule = { warmupSteps: 0, totalSteps: 10, baseRate: 1e-3 };
-  const end = (type: SchedulerType, kwargs: SchedulerKwargs) =>
-    rateFactor({ ...schedule, type, kwargs }, 10) * schedule.baseRate;
-  assert.ok(Math.abs(end("cosine_with_min_lr", { min_lr: 1e-4 }) - 1e-4) < 1e-12);
-  assert.ok(Math.abs(end("polynomial", { lr_end: 2e-5, power: 2 }) - 2e-5) < 1e-12);
-  assert.ok(Math.abs(end("polynomial", {}) - 1e-7) < 1e-15);
-});

@@ -1,5 +1,7 @@
 /** Helpers for tests of training: a tiny configuration, runs in temporary folders. Not part of the program. */
+import { defaultsOf } from "../configs/key_spec.ts";
 import type { RunConfig } from "../configs/run_config.ts";
+import { TRAINING } from "../configs/schema.ts";
 import type { Device } from "../kernels/device.ts";
 import type { Rubric } from "../rewards/rubric.ts";
 import { assemble } from "./assemble.ts";
@@ -45,6 +47,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       task_config: { min_word_len: 3, max_word_len: 4 },
       dataset_name: null,
       num_examples: 50,
+      max_examples: null,
       seed: 7,
       add_instructions: false,
       system_prompt: null,
@@ -58,12 +61,14 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       per_device_train_batch_size: 4,
       learning_rate: 1e-2,
       lr_scheduler_type: "cosine",
+      lr_scheduler_kwargs: {},
       warmup_steps: 2,
       weight_decay: 0.01,
       max_grad_norm: 1,
     },
     eval: { num_examples: 6, temperature: null, batch_size: 4 },
     training: {
+      ...defaultsOf(TRAINING),
       output_dir: outputDir,
       learning_rate: 1e-3,
       per_device_train_batch_size: 4,

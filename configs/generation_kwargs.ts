@@ -1,0 +1,71 @@
+/**
+ * `generation_kwargs`, a map in the words of transformers' `generate`, folded into the keys of sampling that
+ * it overrides, so that nothing behind the reading of configurations knows of it.
+ */
+import { describeNode, type MapNode, nodeAt, type Problems, withEntry } from "./node.ts";
+import { nearest } from "../core/suggest.ts";
+
+const PATH = "training.generation_kwargs";
+
+/** Name in the map → key of section training. */
+export const GENERATION_KWARGS: ReadonlyMap<string, string> = new Map([
+  ["temperature", "temperature"],
+  ["top_p", "top_p"],
+  ["top_k", "top_k"],
+  ["min_p", "min_p"],
+  ["repetition_penalty", "repetition_penalty"],
+  ["max_new_tokens", "max_completion_length"],
+  ["max_tokens", "max_completion_length"],
+  ["min_new_tokens", "min_new_tokens"],
+  ["min_tokens", "min_new_tokens"],
+  ["stop", "stop"],
+  ["stop_strings", "stop"],
+  ["seed", "generation_seed"],
+]);
+
+/** The tree without the map; what it overrides and is written elsewhere is noted. */
+export function foldGenerationKwargs(tree: MapNode, problems: Problems): MapNode {
+  const training = tree.entries.get("training");
+  const map = nodeAt(tree, PATH.split("."));
+  if (training?.node.kind !== "map" || map === undefined) return tree;
+  const entries = new Map(training.node.entries);
+  entries.delete("generation_kwargs");
+  let folded: MapNode = { ...training.node, entries };
+  if (map.kind !== "map") {
+    if (map.kind !== "scalar" || map.value !== null) {
+      problems.add(map.at, PATH, `expected a map, found ${describeNode(map)}`);
+    }
+    return withEntry(tree, "training", folded, training.keyAt);
+  }
+  const from = new Map<string, string>();
+  for (const [name, { keyAt, node }] of map.entries) {
+    if (name === "do_sample" && node.kind === "scalar" && node.value === true) continue;
+    const key = GENERATION_KWARGS.get(name);
+    if (key === undefined) {
+      problems.add(keyAt, `${PATH}.${name}`, unknown(name));
+      continue;
+    }
+    const earlier = from.get(key);
+    if (earlier !== undefined) {
+      problems.add(keyAt, `${PATH}.${name}`, `the same as ${earlier}`);
+      continue;
+    }
+    from.set(key, name);
+    if (folded.entries.has(key)) {
+      problems.note(keyAt, `${PATH}.${name}`, `overrides training.${key}`);
+    }
+    folded = withEntry(folded, key, node, keyAt);
+  }
+  return withEntry(tree, "training", folded, training.keyAt);
+}
+
+function unknown(name: string): string {
+  if (name === "do_sample") {
+    return "completions of one prompt must differ to be compared; set temperature";
+  }
+  const near = nearest(name, GENERATION_KWARGS.keys());
+  const hint = near === null ? "" : `, did you mean ${near}?`;
+  return `not supported by this version${hint} (known: ${
+    [...GENERATION_KWARGS.keys()].join(", ")
+  })`;
+}

@@ -1,0 +1,39 @@
+/** Types of the values that describe a schedule: of the learning rate, and of what happens every so often. */
+import type { SchedulerKwargs } from "./run_config.ts";
+import { choice, fields, float, int, refine } from "./value_types.ts";
+
+export const SCHEDULES = choice([
+  "linear",
+  "cosine",
+  "constant",
+  "constant_with_warmup",
+  "cosine_with_min_lr",
+  "cosine_warmup_with_min_lr",
+  "cosine_with_restarts",
+  "polynomial",
+  "inverse_sqrt",
+  "warmup_stable_decay",
+], { notYet: ["reduce_lr_on_plateau", "greedy"] });
+
+export const SCHEDULE_KWARGS = fields<SchedulerKwargs>({
+  min_lr: float({ min: 0 }),
+  min_lr_rate: float({ min: 0, max: 1 }),
+  num_cycles: float({ above: 0 }),
+  power: float({ above: 0 }),
+  lr_end: float({ min: 0 }),
+  timescale: float({ above: 0 }),
+  num_decay_steps: int({ min: 1 }),
+  num_stable_steps: int({ min: 0 }),
+  warmup_lr_rate: float({ min: 0, max: 1 }),
+}, "a map of parameters of the schedule");
+
+export const WARMUP = refine(
+  float({ min: 0 }),
+  (steps) => steps < 1 || Number.isInteger(steps) ? null : "expected a ratio < 1 or whole steps",
+);
+
+/** Steps between two events, or a share of all steps. */
+export const INTERVAL = refine(
+  float({ above: 0 }),
+  (steps) => steps < 1 || Number.isInteger(steps) ? null : "expected a ratio < 1 or whole steps",
+);

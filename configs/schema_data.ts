@@ -1,0 +1,117 @@
+/** Keys of the problems, the warm start, the evaluation around training, and the names of a run. */
+import { key, REQUIRED, type Section } from "./key_spec.ts";
+import type { RunConfig } from "./run_config.ts";
+import { SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
+import { bool, float, freeMap, int, listOf, name, nullable, text } from "./value_types.ts";
+
+export const DATA: Section<RunConfig["data"]> = {
+  path: "data",
+  flat: true,
+  keys: {
+    task_name: key(nullable(name()), null, "a reasoning task", ["data.name", "data.task", "task"]),
+    task_config: key(freeMap(), () => ({}), "parameters of the task", [
+      "data.config",
+      "data.params",
+    ]),
+    dataset_name: key(nullable(name()), null, "JSONL file with question/answer or prompt columns"),
+    num_examples: key(int({ min: 1 }), 2048, "training entries", [
+      "data.size",
+      "dataset_size",
+      "data.dataset_size",
+      "reasoning_gym.dataset_size",
+    ]),
+    max_examples: key(
+      nullable(int({ min: 1 })),
+      null,
+      "only the first so many rows of a file; null: all",
+    ),
+    seed: key(int({ min: 0 }), 42, "seed of the task's generator"),
+    add_instructions: key(bool(), true, "put the answer-format instruction before the question"),
+    system_prompt: key(nullable(name()), null, "text of the system message"),
+  },
+};
+
+export const SFT: Section<NonNullable<RunConfig["sft"]>> = {
+  path: "sft",
+  flat: false,
+  keys: {
+    max_steps: key(int({ min: 0 }), REQUIRED, "supervised steps before GRPO; 0 = none", [
+      "sft.steps",
+    ]),
+    per_device_train_batch_size: key(int({ min: 1 }), 64, "examples a step", ["sft.batch_size"]),
+    learning_rate: key(float({ min: 0 }), 2e-5, "highest learning rate", ["sft.lr"]),
+    lr_scheduler_type: key(SCHEDULES, "linear", "schedule of the learning rate"),
+    lr_scheduler_kwargs: key(SCHEDULE_KWARGS, () => ({}), "parameters of the schedule"),
+    warmup_steps: key(WARMUP, 0, "steps of linear warm-up; < 1 = ratio of all steps"),
+    weight_decay: key(float({ min: 0 }), 0, "AdamW's weight decay"),
+    max_grad_norm: key(float({ min: 0 }), 1, "clip the gradient to this norm; 0 = never"),
+  },
+};
+
+export const EVAL: Section<RunConfig["eval"]> = {
+  path: "eval",
+  flat: false,
+  keys: {
+    num_examples: key(int({ min: 0 }), 0, "held-out problems, before and after training"),
+    temperature: key(nullable(float({ min: 0 })), null, "null = the training temperature"),
+    batch_size: key(int({ min: 1 }), 64, "problems at once, before and after training"),
+  },
+};
+
+export const LOGGING: Section<RunConfig["logging"]> = {
+  path: "logging",
+  flat: true,
+  keys: {
+    run_name: key(name(), REQUIRED, "name of the run; default: name of the configuration file", [
+      "training.run_name",
+      "trainer.experiment_name",
+    ]),
+    project: key(text(), "huggingface", "name of the project", [
+      "logging.wandb_project",
+      "wandb_project",
+      "logging.project_name",
+      "project_name",
+      "training.project",
+      "trainer.project_name",
+    ]),
+  },
+};
+
+/** Keys that shape other keys and do not reach the trainer themselves. */
+export const SHAPING: Section<{
+  rewards: unknown;
+  "model.max_seq_length": number | null;
+  "training.reward_weights": number[] | null;
+  "training.generation_kwargs": Record<string, unknown>;
+  env: Record<string, unknown>;
+}> = {
+  path: "",
+  flat: false,
+  keys: {
+    rewards: key(
+      { expected: "a list of rewards", read: (node) => node },
+      REQUIRED,
+      "list of {name, weight, …parameters}, or names",
+      ["reward_funcs", "training.reward_funcs", "training.rewards"],
+    ),
+    "model.max_seq_length": key(
+      nullable(int({ min: 2 })),
+      null,
+      "limit of prompt and completion together, where max_prompt_length is unset",
+      ["max_seq_length", "training.max_seq_length"],
+    ),
+    "training.reward_weights": key(
+      nullable(listOf(float(), "a list of numbers")),
+      null,
+      "weights of the rewards, in order",
+      ["reward_weights"],
+    ),
+    "training.generation_kwargs": key(
+      freeMap(),
+      () => ({}),
+      "overrides the keys of sampling by name; also stop, seed, min_new_tokens",
+      ["generation_kwargs"],
+    ),
+    env: key(freeMap(), () => ({}), "environment variables, set before anything is read"),
+  },
+};

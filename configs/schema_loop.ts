@@ -1,0 +1,120 @@
+/** Keys of the training loop, as TRL sets transformers' TrainingArguments: section `training`. */
+import { key, REQUIRED, type Section } from "./key_spec.ts";
+import type { LoopSection } from "./run_config.ts";
+import { INTERVAL, SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
+import { bool, choice, either, float, int, name, nullable, refine } from "./value_types.ts";
+
+const MAX_STEPS = refine(
+  int({ min: -1 }),
+  (steps) => steps === 0 ? "expected an integer ≥ 1, or -1: num_train_epochs decides" : null,
+);
+
+export const LOOP_KEYS: Section<LoopSection>["keys"] = {
+  output_dir: key(name(), REQUIRED, "folder of the run; default ./experiments/{run_name}", [
+    "trainer.default_local_dir",
+  ]),
+  learning_rate: key(float({ min: 0 }), 1e-6, "highest learning rate", [
+    "training.lr",
+    "lr",
+    "actor_rollout_ref.actor.optim.lr",
+  ]),
+  per_device_train_batch_size: key(int({ min: 1 }), 8, "completions a micro-step", [
+    "training.batch_size",
+    "batch_size",
+  ]),
+  per_device_eval_batch_size: key(int({ min: 1 }), 8, "completions at once in evaluation"),
+  gradient_accumulation_steps: key(int({ min: 1 }), 1, "micro-steps a step"),
+  num_train_epochs: key(float({ above: 0 }), 3, "passes over the data", [
+    "training.num_epochs",
+    "num_epochs",
+    "trainer.total_epochs",
+  ]),
+  max_steps: key(MAX_STEPS, -1, "optimizer steps; -1: num_train_epochs decides", [
+    "trainer.total_training_steps",
+  ]),
+  lr_scheduler_type: key(SCHEDULES, "linear", "schedule of the learning rate"),
+  lr_scheduler_kwargs: key(
+    SCHEDULE_KWARGS,
+    () => ({}),
+    "parameters of the schedule: min_lr, min_lr_rate, num_cycles, power, lr_end, timescale, " +
+      "num_decay_steps, num_stable_steps",
+  ),
+  warmup_steps: key(WARMUP, 0, "steps of linear warm-up; < 1 = ratio of all steps", [
+    "warmup_ratio",
+    "training.warmup_ratio",
+  ]),
+  weight_decay: key(float({ min: 0 }), 0, "AdamW's weight decay"),
+  adam_beta1: key(float({ min: 0, below: 1 }), 0.9, "decay of the first moment"),
+  adam_beta2: key(float({ min: 0, below: 1 }), 0.999, "decay of the second moment"),
+  adam_epsilon: key(float({ above: 0 }), 1e-8, "added to the root of the second moment"),
+  max_grad_norm: key(float({ min: 0 }), 1, "clip the gradient to this norm; 0 = never", [
+    "actor_rollout_ref.actor.grad_clip",
+  ]),
+  gradient_checkpointing: key(
+    bool(),
+    true,
+    "recompute activations in the backward instead of keeping them: same numbers, less memory",
+    ["activation_checkpointing", "training.activation_checkpointing"],
+  ),
+  seed: key(int({ min: 0 }), 42, "seed of everything random except data.seed"),
+  data_seed: key(nullable(int({ min: 0 })), null, "seed of the order of prompts; null = seed"),
+  shuffle_dataset: key(bool(), true, "a new order every epoch"),
+  logging_strategy: key(
+    choice(["no", "steps", "epoch"], { same: [[false, "no"]] }),
+    "steps",
+    "when a line of metrics is logged",
+  ),
+  logging_steps: key(INTERVAL, 10, "steps between two log lines; < 1 = share of all steps", [
+    "logging.logging_steps",
+    "logging.log_steps",
+    "training.log_every",
+    "log_every",
+  ]),
+  logging_first_step: key(bool(), false, "log the first step too"),
+  eval_strategy: key(
+    choice(["no", "steps", "epoch"], { same: [[false, "no"]] }),
+    "no",
+    "when held-out problems are measured while training",
+    ["evaluation_strategy", "training.evaluation_strategy"],
+  ),
+  eval_steps: key(
+    nullable(INTERVAL),
+    null,
+    "steps between two evaluations; < 1 = share of all steps; null = logging_steps",
+    ["trainer.test_freq"],
+  ),
+  eval_on_start: key(bool(), false, "evaluate before the first step", [
+    "trainer.val_before_train",
+  ]),
+  eval_delay: key(float({ min: 0 }), 0, "steps or epochs before the first evaluation"),
+  save_strategy: key(
+    choice(["no", "steps", "epoch", "best"], { same: [[false, "no"]] }),
+    "steps",
+    "when a checkpoint is written; best = when the metric has improved",
+  ),
+  save_steps: key(INTERVAL, 500, "steps between two checkpoints; < 1 = share of all steps", [
+    "training.save_every",
+    "save_every",
+    "trainer.save_freq",
+  ]),
+  save_total_limit: key(nullable(int({ min: 1 })), null, "checkpoints kept; null = all"),
+  save_only_model: key(bool(), false, "checkpoints can not be resumed from, and are smaller"),
+  load_best_model_at_end: key(bool(), false, "the best checkpoint is the result of the run"),
+  metric_for_best_model: key(
+    nullable(name()),
+    null,
+    "evaluation metric that says which checkpoint is best; null = loss",
+  ),
+  greater_is_better: key(
+    nullable(bool()),
+    null,
+    "whether more of it is better; null = unless its name ends in loss",
+  ),
+  resume_from_checkpoint: key<string | boolean>(
+    either(bool(), name()),
+    false,
+    "a checkpoint folder, or true: the newest of output_dir",
+  ),
+  log_completions: key(bool(), true, "keep completions and print some"),
+  num_completions_to_print: key(int({ min: 0 }), 4, "completions printed at a time"),
+};

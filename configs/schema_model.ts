@@ -1,0 +1,125 @@
+/** Keys of the model and of its adapter: section `model`, `model.init`, `lora` (PEFT 0.21's LoraConfig). */
+import { key, REQUIRED, type Section } from "./key_spec.ts";
+import type { LoraSection, ModelInit, RunConfig } from "./run_config.ts";
+import {
+  bool,
+  choice,
+  either,
+  float,
+  int,
+  listOf,
+  name,
+  nullable,
+  refine,
+  text,
+} from "./value_types.ts";
+
+/** Linear modules of a decoder layer that an adapter can sit on. */
+export const LORA_MODULES = [
+  "q_proj",
+  "k_proj",
+  "v_proj",
+  "o_proj",
+  "gate_proj",
+  "up_proj",
+  "down_proj",
+] as const;
+
+export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
+  path: "model",
+  flat: true,
+  keys: {
+    model_name_or_path: key(
+      nullable(name()),
+      null,
+      "folder of a Hugging Face model",
+      [
+        "model.name",
+        "model.model_name",
+        "model_name",
+        "model",
+        "model_path",
+        "model.model_path",
+        "model.path",
+        "actor_rollout_ref.model.path",
+      ],
+    ),
+    tokenizer_name_or_path: key(
+      nullable(name()),
+      null,
+      "folder of the tokenizer; null = the model's",
+    ),
+  },
+};
+
+export const INIT: Section<Omit<ModelInit, "tokenizer">> = {
+  path: "model.init",
+  flat: false,
+  keys: {
+    architecture: key(choice(["llama"]), "llama", "Llama: GQA, RoPE, RMSNorm, SwiGLU"),
+    hidden_size: key(int({ min: 2 }), REQUIRED, "width of the residual stream"),
+    intermediate_size: key(int({ min: 1 }), REQUIRED, "width of the MLP"),
+    num_hidden_layers: key(int({ min: 1 }), REQUIRED, "decoder layers"),
+    num_attention_heads: key(int({ min: 1 }), REQUIRED, "query heads"),
+    num_key_value_heads: key(
+      int({ min: 1 }),
+      (init) => (init.num_attention_heads as number | undefined) ?? 1,
+      "key and value heads; default: as many as query heads",
+    ),
+    max_position_embeddings: key(int({ min: 2 }), 512, "longest sequence, prompt and completion"),
+    rope_theta: key(float({ above: 0 }), 10000, "base of the rotary angles"),
+    rms_norm_eps: key(float({ above: 0 }), 1e-5, "added to the mean square before the root"),
+    tie_word_embeddings: key(bool(), true, "the head is the embedding"),
+    initializer_range: key(float({ above: 0 }), 0.02, "standard deviation of the first weights"),
+  },
+};
+
+/** Printable ASCII and the line break. */
+const ASCII = "\n" + String.fromCharCode(...Array.from({ length: 95 }, (_, i) => 32 + i));
+
+export const TOKENIZER: Section<ModelInit["tokenizer"]> = {
+  path: "model.init.tokenizer",
+  flat: false,
+  keys: {
+    type: key(choice(["characters"]), "characters", "one token a character"),
+    alphabet: key(text(), ASCII, "all characters that are tokens"),
+    special_tokens: key(
+      listOf(text(), "a list of text"),
+      ["<pad>", "<unk>", "<eos>", "<answer>", "</answer>"],
+      "tokens of several characters; <eos> and <unk> must be there",
+    ),
+  },
+};
+
+export const LORA: Section<LoraSection & { enabled: boolean }> = {
+  path: "lora",
+  flat: true,
+  keys: {
+    enabled: key(bool(), true, "false: full fine-tuning although there is a lora section", [
+      "use_peft",
+      "lora.use_peft",
+      "model.use_peft",
+    ]),
+    r: key(int({ min: 1 }), 16, "rank", ["lora_r", "lora.lora_r", "lora.rank", "lora_rank"]),
+    lora_alpha: key(float({ above: 0 }), 32, "scale = lora_alpha / r", ["lora.alpha"]),
+    lora_dropout: key(
+      float({ min: 0, below: 1 }),
+      0,
+      "share of what A reads that is dropped while training",
+      ["lora.dropout"],
+    ),
+    target_modules: key<string[] | "all-linear">(
+      either(
+        choice(["all-linear"]),
+        refine(
+          listOf(choice(LORA_MODULES), `a list of ${LORA_MODULES.join(", ")}`),
+          (modules) => modules.length > 0 ? null : "expected at least one module",
+        ),
+      ),
+      ["q_proj", "v_proj"],
+      "modules with an adapter",
+      ["lora_target_modules", "lora.lora_target_modules"],
+    ),
+    use_rslora: key(bool(), false, "scale = lora_alpha / √r"),
+  },
+};
