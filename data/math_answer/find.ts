@@ -1,0 +1,50 @@
+/**
+ * Where a completion states its answer: in the last `\boxed{…}`, or else in the formula after "final
+ * answer is" or "answer is". A bare number, or a formula without such an announcement, is no answer.
+ * Where several boxes stand, the last one counts (math-verify joins them, and so matches none).
+ */
+
+/** The text inside, or null. */
+export function findMathAnswer(text: string): string | null {
+  return lastBox(text) ?? announced(text);
+}
+
+const BOX = /\\(?:boxed|fbox)\s*\{/g;
+
+function lastBox(text: string): string | null {
+  const starts = [...text.matchAll(BOX)].map((match) => match.index + match[0].length);
+  for (const start of starts.reverse()) {
+    const end = closingBrace(text, start);
+    if (end !== null) return text.slice(start, end);
+  }
+  return null;
+}
+
+/** Index of the brace that closes the one before `start`. */
+function closingBrace(text: string, start: number): number | null {
+  for (let i = start, depth = 1; i < text.length; i++) {
+    if (text[i] === "\\") i++;
+    else if (text[i] === "{") depth++;
+    else if (text[i] === "}" && --depth === 0) return i;
+  }
+  return null;
+}
+
+const ANNOUNCED = /\b(final\s+)?answer\s+is\s*:?\s*(\$\$|\$|\\\(|\\\[)/gi;
+const CLOSING: Readonly<Record<string, string>> = {
+  "$": "$",
+  "$$": "$$",
+  "\\(": "\\)",
+  "\\[": "\\]",
+};
+
+function announced(text: string): string | null {
+  let found: { final: boolean; content: string } | null = null;
+  for (const match of text.matchAll(ANNOUNCED)) {
+    const start = match.index + match[0].length;
+    const end = text.indexOf(CLOSING[match[2]!]!, start);
+    const final = match[1] !== undefined;
+    if (end >= 0 && (final || !found?.final)) found = { final, content: text.slice(start, end) };
+  }
+  return found?.content ?? null;
+}
