@@ -1,5 +1,5 @@
 /** The table of operations: name → arguments. One line an operation; its folder says what it computes. */
-import type { MatmulArgs } from "./matmul/spec.ts";
+import type { MatmulArgs, PackWeightArgs } from "./matmul/spec.ts";
 import type { RmsnormArgs, RmsnormBackwardArgs } from "./rmsnorm/spec.ts";
 import type { RopeArgs } from "./rope/spec.ts";
 import type { SwigluArgs, SwigluBackwardArgs } from "./swiglu/spec.ts";
@@ -14,6 +14,7 @@ import type { AddArgs, CopyArgs, FillArgs } from "./elementwise/spec.ts";
 
 export interface Ops {
   matmul: MatmulArgs;
+  pack_weight: PackWeightArgs;
   rmsnorm: RmsnormArgs;
   rmsnorm_backward: RmsnormBackwardArgs;
   rope: RopeArgs;

@@ -13,6 +13,7 @@ import type { AttentionArgs } from "./attention/spec.ts";
 import type { DType, Tensor } from "./device.ts";
 import { COLUMNS, SITES } from "./dropout/spec.ts";
 import type { HeadBackwardArgs } from "./head/spec.ts";
+import { packedLength } from "./matmul/spec.ts";
 import type { OpName, Ops } from "./ops.ts";
 import { SUM_CHUNK } from "./optimizer/spec.ts";
 
@@ -136,12 +137,19 @@ function sameStart(a: Tensor, b: Tensor): boolean {
 }
 
 const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
-  matmul({ a, b, out, m, n, k, alpha = 1 }, call) {
+  matmul({ a, b, out, m, n, k, alpha = 1, transB, packedB }, call) {
     call.sizes({ m, n, k });
     call.finite({ alpha });
+    if (packedB && transB) call.fail("packedB", true, "no transB beside it");
     call.input("a", a, m * k);
-    call.input("b", b, k * n);
+    call.input("b", b, packedB ? packedLength(n, k) : k * n);
     call.output("out", out, m * n);
+  },
+
+  pack_weight({ weight, out, n, k }, call) {
+    call.sizes({ n, k });
+    call.input("weight", weight, n * k);
+    call.output("out", out, packedLength(n, k));
   },
 
   rmsnorm({ x, add, sum, weight, out, rho, rows, d, eps }, call) {

@@ -41,6 +41,7 @@ function rightCalls(): { [K in OpName]: Ops[K] } {
   });
   return {
     matmul: { a: F(6), b: F(12), out: F(8), m: 2, n: 4, k: 3 },
+    pack_weight: { weight: F(6), out: F(32), n: 3, k: 2 },
     rmsnorm: {
       ...{ x: F(6), add: F(6), sum: F(6), weight: F(3), out: F(6), rho: F(2) },
       ...{ rows: 2, d: 3, eps: 1e-5 },
@@ -172,6 +173,7 @@ Deno.test("an output may not lie in the memory of another argument", () => {
   };
   const outputs: { [K in OpName]: readonly string[] } = {
     matmul: ["out"],
+    pack_weight: ["out"],
     rmsnorm: ["sum", "out", "rho"],
     rmsnorm_backward: ["dx", "dweight"],
     rope: ["x"],
@@ -274,6 +276,8 @@ Deno.test("options out of range are refused", () => {
   refused("adamw", { ...adamw, lr: NaN }, /adamw: lr is NaN/);
   refused("adamw", { ...adamw, correction1: 0 }, /adamw: correction1 is 0/);
   refused("matmul", { ...matmul, alpha: Infinity }, /matmul: alpha is Infinity/);
+  const twice = { ...matmul, b: F(100), transB: true, packedB: true };
+  refused("matmul", twice, /matmul: packedB is true, expected no transB beside it/);
   refused("fill", { ...fill, value: undefined }, /fill: value is undefined/);
   const { sum: _, ...withoutSum } = rmsnorm;
   refused("rmsnorm", withoutSum, /rmsnorm: add is given alone, expected add and sum together/);

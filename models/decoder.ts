@@ -7,6 +7,7 @@
 import { sampleCounter, seedWords } from "../core/philox.ts";
 import { BRANCH } from "../kernels/attention_decode/spec.ts";
 import { type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
+import { weightOperand } from "./linear.ts";
 import { finalRows } from "./llama_head.ts";
 import {
   type LayerActivations,
@@ -249,12 +250,11 @@ export class Decoder {
     const logits = workspace.get("logits", count * vocab);
     device.run("matmul", {
       a: normed,
-      b: weights.head.value,
+      ...weightOperand({ weight: weights.head.value, packed: weights.packedHead }),
       out: logits,
       m: count,
       n: vocab,
       k: config.hiddenSize,
-      transB: true,
     });
     device.run("sample", {
       logits,

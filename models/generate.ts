@@ -8,8 +8,10 @@ import { Interrupted, RgxError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { type DecodeBranch, Decoder } from "./decoder.ts";
 import type { LlamaCore } from "./llama_pass.ts";
-import { mergeAdapters, mergedBytes } from "./merge_lora.ts";
-import { type ModelSizes, planGenerationBytes } from "./memory_plan.ts";
+import { MOST_COPIED_BYTES } from "./merge_lora.ts";
+import { planGenerationBytes } from "./memory_plan.ts";
+import type { ModelSizes } from "./model_sizes.ts";
+import { packedBytes, packWeights } from "./packed_weights.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -25,15 +27,15 @@ export interface GeneratorLimits {
   waveBytes: number;
   /** Steps between two looks at the tokens. A look costs little on a CPU and much on a GPU. */
   stepsPerRead: number;
-  /** Adapters are merged into copies of their weights when the copies take at most this. */
-  mergeBytes: number;
+  /** Weights are copied, with adapters merged in, when the copies take at most this. */
+  copyBytes: number;
 }
 
 export function defaultLimits(device: Device): GeneratorLimits {
   return {
     waveBytes: 2 ** 30,
     stepsPerRead: device.name === "webgpu" ? 16 : 1,
-    mergeBytes: 2 ** 29,
+    copyBytes: MOST_COPIED_BYTES,
   };
 }
 
@@ -64,9 +66,8 @@ export async function generate(
   requests.forEach((request, i) => checkRequest(request, i, core.config.maxPositions));
   const completions: Completion[][] = requests.map(() => []);
   const waves = planWaves(sizes, requests, options, limits.waveBytes, completions);
-  const merge = (options.adapter ?? true) && sizes.lora.length > 0 && waves.length > 0 &&
-    mergedBytes(sizes) <= limits.mergeBytes;
-  const model = merge ? mergeAdapters(core, workspace) : core;
+  const copies = waves.length > 0 && packedBytes(sizes) <= limits.copyBytes;
+  const model = copies ? packWeights(core, workspace, options.adapter ?? true) : core;
   for (const wave of waves) {
     const { prompts, branches, maxNewTokens } = wave;
     const decoder = new Decoder(model, workspace, prompts, branches.length, maxNewTokens, options);

@@ -2,7 +2,8 @@
  * A linear layer, y = x·Wᵀ (+ s·(x·Aᵀ)·Bᵀ with a LoRA adapter), forward and backward. W is [out, in].
  *   backward: dx = dy·W (+ du·A), dW += dyᵀ·x, du = s·dy·B, dB += s·dyᵀ·u, dA += duᵀ·x, with u = x·Aᵀ.
  * With dropout the adapter reads dropout(x) in place of x, and dx gets dropout(du·A) with the same mask.
- * A frozen weight gets no gradient; `u` is kept from the forward (rows·r elements).
+ * A frozen weight gets no gradient; `u` is kept from the forward (rows·r elements). With W + s·B·A in place of
+ * W (merge_lora.ts; not with dropout) y and dx are one product each, and the adapter only takes gradients.
  */
 import type { Device, Tensor } from "../kernels/device.ts";
 import { type AdapterDropout, dropOut } from "./dropout.ts";
@@ -21,10 +22,21 @@ export interface LoraWeights {
 
 export interface Linear {
   weight: Tensor; // [out, in]
+  /** The weight in packed form (kernels/matmul/spec.ts), read in its place by the forward; null without. */
+  packed: Tensor | null;
   dweight: Tensor | null;
   lora: LoraWeights | null;
+  /** True when `weight` holds the adapter already. */
+  merged: boolean;
   inDim: number;
   outDim: number;
+}
+
+/** The weight as the second operand of x·Wᵀ. */
+export function weightOperand(
+  { weight, packed }: { weight: Tensor; packed: Tensor | null },
+): { b: Tensor; transB?: boolean; packedB?: boolean } {
+  return packed === null ? { b: weight, transB: true } : { b: packed, packedB: true };
 }
 
 /** out[rows, outDim] = linear(x[rows, inDim]). `u` [rows, r] is null exactly when the adapter is off or absent. */
@@ -37,11 +49,12 @@ export function linearForward(
   rows: number,
   dropout: AdapterDropout | null,
 ): void {
-  const { weight, lora, inDim, outDim } = linear;
-  device.run("matmul", { a: x, b: weight, out, m: rows, n: outDim, k: inDim, transB: true });
+  const { lora, inDim, outDim } = linear;
+  device.run("matmul", { a: x, ...weightOperand(linear), out, m: rows, n: outDim, k: inDim });
   if (lora === null || u === null) return;
   const read = dropped(device, dropout, lora, x, rows, inDim);
   device.run("matmul", { a: read, b: lora.a, out: u, m: rows, n: lora.r, k: inDim, transB: true });
+  if (linear.merged) return;
   device.run("matmul", {
     a: u,
     b: lora.b,
@@ -84,7 +97,7 @@ export interface LinearBackward {
 }
 
 export function linearBackward(device: Device, linear: Linear, args: LinearBackward): void {
-  const { weight, dweight, lora, inDim, outDim } = linear;
+  const { weight, dweight, lora, merged, inDim, outDim } = linear;
   const { x, u, dy, dx, du, rows, dropout } = args;
   if (dx !== null) {
     const accumulate = args.accumulate ?? false;
@@ -104,14 +117,16 @@ export function linearBackward(device: Device, linear: Linear, args: LinearBackw
   }
   if (lora === null || u === null || du === null) return;
   const { a, b, da, db, r, scale, site } = lora;
-  if (dx === null && da === null) return;
+  // A merged weight has brought the adapter's part to dx already.
+  const dxLeft = merged ? null : dx;
+  if (dxLeft === null && da === null) return;
   device.run("matmul", { a: dy, b, out: du, m: rows, n: r, k: outDim, alpha: scale });
-  if (dx !== null && dropout === null) {
-    device.run("matmul", { a: du, b: a, out: dx, m: rows, n: inDim, k: r, accumulate: true });
-  } else if (dx !== null && dropout !== null) {
+  if (dxLeft !== null && dropout === null) {
+    device.run("matmul", { a: du, b: a, out: dxLeft, m: rows, n: inDim, k: r, accumulate: true });
+  } else if (dxLeft !== null && dropout !== null) {
     const { scratch } = dropout;
     device.run("matmul", { a: du, b: a, out: scratch, m: rows, n: inDim, k: r });
-    dropOut(device, dropout, { x: scratch, out: dx, rows, d: inDim, site, accumulate: true });
+    dropOut(device, dropout, { x: scratch, out: dxLeft, rows, d: inDim, site, accumulate: true });
   }
   if (da === null || db === null) return;
   device.run("matmul", {

@@ -18,7 +18,9 @@ import {
 } from "./llama_pass.ts";
 import { arrangeWeights, initializeLora, loadWeights, parameterSpecs } from "./llama_weights.ts";
 import type { LoraOptions } from "./lora.ts";
-import { type ModelSizes, modelSizes, planPassBytes } from "./memory_plan.ts";
+import { mergeAdapters } from "./merge_lora.ts";
+import { planPassBytes } from "./memory_plan.ts";
+import { type ModelSizes, modelSizes } from "./model_sizes.ts";
 import { type PackedBatch, packGroups } from "./packing.ts";
 import { Parameters } from "./parameters.ts";
 import { type LogitsVisitor, positionLogits } from "./position_logits.ts";
@@ -48,6 +50,7 @@ export interface LlamaOptions {
 
 interface Pending {
   packed: PackedBatch;
+  core: LlamaCore;
   /** Null when the batch had nothing to predict. */
   passes: { trunk: TrunkPass; head: HeadPass } | null;
 }
@@ -59,6 +62,8 @@ export class LlamaModel implements LanguageModel {
   readonly sizes: ModelSizes;
   readonly #training: Workspace;
   readonly #inference: Workspace;
+  /** Merged weights, made anew by every pass that uses them. */
+  readonly #copies: Workspace;
   #pending: Pending | null = null;
 
   private constructor(
@@ -74,6 +79,7 @@ export class LlamaModel implements LanguageModel {
     this.sizes = sizes;
     this.#training = new Workspace(device, "training");
     this.#inference = new Workspace(device, "inference");
+    this.#copies = new Workspace(device, "copies");
   }
 
   /**
@@ -166,16 +172,19 @@ export class LlamaModel implements LanguageModel {
     const packed = packGroups(groups, this.config);
     if (train) this.#pending = null;
     if (packed.pairs === 0) {
-      if (train) this.#pending = { packed, passes: null };
+      if (train) this.#pending = { packed, core: this.#core, passes: null };
       const empty = () => this.device.float === "f64" ? new Float64Array() : new Float32Array();
       return { logp: empty(), entropy: empty() };
     }
     const workspace = train ? this.#training : this.#inference;
     const keep = !train ? "none" : this.options.recompute ? "inputs" : "all";
     const dropout = adapter ? this.#dropout(workspace, groups, packed, options) : null;
-    const trunk = trunkForward(this.#core, workspace, packed, { adapter, keep, dropout });
-    const head = new HeadPass(this.#core, workspace, trunk, temperature, train);
-    if (train) this.#pending = { packed, passes: { trunk, head } };
+    const core = adapter && dropout === null
+      ? mergeAdapters(this.#core, this.#copies, this.sizes, packed.rows)
+      : this.#core;
+    const trunk = trunkForward(core, workspace, packed, { adapter, keep, dropout });
+    const head = new HeadPass(core, workspace, trunk, temperature, train);
+    if (train) this.#pending = { packed, core, passes: { trunk, head } };
     return await head.read(packed);
   }
 
@@ -194,7 +203,7 @@ export class LlamaModel implements LanguageModel {
     if (this.#pending === null) {
       throw new RgxError("backward: there is no forward with train: true to go back through");
     }
-    const { packed, passes } = this.#pending;
+    const { packed, core, passes } = this.#pending;
     for (const [name, given] of [["dlogp", dlogp], ["dentropy", dentropy]] as const) {
       if (given !== undefined && given.length !== packed.pairs) {
         throw new RgxError(
@@ -204,9 +213,9 @@ export class LlamaModel implements LanguageModel {
     }
     this.#pending = null;
     if (passes === null) return;
-    const scratch = backwardScratch(this.#core, this.#training, packed.rows);
+    const scratch = backwardScratch(core, this.#training, packed.rows);
     passes.head.backward(packed, scratch.dh, dlogp, dentropy);
-    trunkBackward(this.#core, this.#training, passes.trunk, scratch);
+    trunkBackward(core, this.#training, passes.trunk, scratch);
     this.device.submit();
   }
 
@@ -254,6 +263,7 @@ export class LlamaModel implements LanguageModel {
     this.#pending = null;
     this.#training.dispose();
     this.#inference.dispose();
+    this.#copies.dispose();
     this.#core.rope.dispose();
     this.#parameters.dispose();
   }

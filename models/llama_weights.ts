@@ -4,6 +4,7 @@
  * `lm_head.weight` gives the embedding through it.
  */
 import { RgxError } from "../core/errors.ts";
+import type { Tensor } from "../kernels/device.ts";
 import type { Linear } from "./linear.ts";
 import {
   initialLoraA,
@@ -178,6 +179,8 @@ export interface LlamaWeights {
   finalNorm: Parameter;
   /** The embedding itself when tied. */
   head: Parameter;
+  /** The head in packed form (kernels/matmul/spec.ts), for decoding; null without. */
+  packedHead: Tensor | null;
   /** Lowest layer with a trainable tensor; numLayers when there is none, −1 when the embedding is trained. */
   lowestTrained: number;
 }
@@ -195,13 +198,22 @@ export function arrangeWeights(
     const { value, grad } = parameters.get(`${path}.weight`);
     const adapter = placed.get(path);
     if (adapter === undefined) {
-      return { weight: value, dweight: grad, lora: null, inDim, outDim };
+      return {
+        weight: value,
+        packed: null,
+        dweight: grad,
+        lora: null,
+        merged: false,
+        inDim,
+        outDim,
+      };
     }
     const names = loraNames(path);
     const a = parameters.get(names.a), b = parameters.get(names.b);
     const { r, scale } = adapter;
     return {
       weight: value,
+      packed: null,
       dweight: grad,
       lora: {
         a: a.value,
@@ -212,6 +224,7 @@ export function arrangeWeights(
         scale,
         site: loraSite(layer, module),
       },
+      merged: false,
       inDim,
       outDim,
     };
@@ -232,6 +245,7 @@ export function arrangeWeights(
     layers,
     finalNorm: parameters.get(FINAL_NORM),
     head: config.tieWordEmbeddings ? embedding : parameters.get(LM_HEAD),
+    packedHead: null,
     lowestTrained: embedding.grad !== null
       ? -1
       : parameters.trainable.length === 0

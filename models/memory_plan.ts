@@ -4,44 +4,14 @@
  * Left out: what a device needs for itself (operations' scratch, thread stacks).
  */
 import { UsageError } from "../core/errors.ts";
-import type { DropoutShape } from "./dropout.ts";
 import { activationWidths, backwardWidths } from "./llama_layer.ts";
 import type { Keep } from "./llama_pass.ts";
-import { linearDims, type LoraPlacement, parameterSpecs, placeLora } from "./llama_weights.ts";
-import { checkLoraOptions, type LoraOptions } from "./lora.ts";
+import { type LoraPlacement, parameterSpecs } from "./llama_weights.ts";
+import { mergedBytes } from "./merge_lora.ts";
+import type { ModelSizes } from "./model_sizes.ts";
 import { arenaElements } from "./parameters.ts";
 import { elementCount } from "./safetensors.ts";
-import type { LlamaConfig } from "./types.ts";
 import { bufferCapacity } from "./workspace.ts";
-
-/** What of a model decides its memory. */
-export interface ModelSizes {
-  config: LlamaConfig;
-  lora: readonly LoraPlacement[];
-  trainable: "lora" | "full" | "none";
-  recompute: boolean;
-  /** Of the adapters; null = none. */
-  dropout: DropoutShape | null;
-  /** Bytes of a float: 4, or 8 on an f64 device. */
-  floatBytes: number;
-}
-
-/**
- * Sizes of a model that need not exist yet.
- * @throws UsageError for LoRA options that cannot be honoured
- */
-export function modelSizes(
-  config: LlamaConfig,
-  options: { lora?: LoraOptions; trainable: "lora" | "full" | "none"; recompute?: boolean },
-  floatBytes = 4,
-): ModelSizes {
-  const { lora, trainable, recompute = false } = options;
-  if (lora !== undefined) checkLoraOptions(lora);
-  const placed = lora === undefined ? [] : placeLora(config, lora);
-  const width = Math.max(0, ...placed.map(({ module }) => linearDims(config, module)[0]));
-  const p = lora?.dropout ?? 0, dropout = p === 0 ? null : { p, width };
-  return { config, lora: placed, trainable, recompute, dropout, floatBytes };
-}
 
 /** Bytes of all values, of the gradients, and of AdamW's two moments. */
 export function planParameterBytes(
@@ -87,7 +57,8 @@ export function planPassBytes(
     if (sizes.trainable !== "full") floats.push(pairs * d); // the head's mean
     words.push(rows, rows + 1, rows); // rows by token
   }
-  return sizes.floatBytes * capacity(floats) + 4 * capacity(words);
+  const merged = train && sizes.dropout !== null ? 0 : mergedBytes(sizes, rows);
+  return sizes.floatBytes * capacity(floats) + 4 * capacity(words) + merged;
 }
 
 /** Elements of each activation buffer of a trunk pass. */

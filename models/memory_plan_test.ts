@@ -2,13 +2,9 @@ import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
 import { LlamaModel, type LlamaOptions } from "./llama.ts";
 import { initWeights } from "./init.ts";
-import {
-  modelSizes,
-  planGenerationBytes,
-  planParameterBytes,
-  refuseIfTooLarge,
-} from "./memory_plan.ts";
-import { mergedBytes } from "./merge_lora.ts";
+import { planGenerationBytes, planParameterBytes, refuseIfTooLarge } from "./memory_plan.ts";
+import { modelSizes } from "./model_sizes.ts";
+import { packedBytes } from "./packed_weights.ts";
 import { tinyConfig, withReference } from "./testing.ts";
 
 const lora = { r: 4, alpha: 8, targetModules: ["q_proj", "up_proj", "down_proj"] };
@@ -61,7 +57,7 @@ Deno.test("planned memory is what generation takes", () =>
     );
     const measured = device.peakBytes - before;
     const wave = { promptRows: 80, branches: 80, maxNewTokens: 30 };
-    const planned = planGenerationBytes(model.sizes, wave) + mergedBytes(model.sizes);
+    const planned = planGenerationBytes(model.sizes, wave) + packedBytes(model.sizes);
     assert.ok(
       measured <= planned && planned <= 1.25 * measured,
       `planned ${planned}, measured ${measured}`,

@@ -10,12 +10,14 @@ import type { SplitProblems } from "../data/held_out.ts";
 import type { Device } from "../kernels/device.ts";
 import type { LlamaModel } from "../models/llama.ts";
 import {
-  type ModelSizes,
   planGenerationBytes,
   planParameterBytes,
   planPassBytes,
   refuseIfTooLarge,
 } from "../models/memory_plan.ts";
+import type { ModelSizes } from "../models/model_sizes.ts";
+import { MOST_COPIED_BYTES } from "../models/merge_lora.ts";
+import { packedBytes } from "../models/packed_weights.ts";
 import type { PromptEncoder } from "./prompts.ts";
 
 /** Bytes. */
@@ -23,7 +25,7 @@ export interface MemoryPlan {
   /** Values and gradients (already allocated when the plan is made). */
   parameters: number;
   optimizer: number;
-  /** Largest generation wave. */
+  /** Largest generation wave, and the packed weights. */
   generation: number;
   /** Largest forward and backward pass, supervised or GRPO. */
   training: number;
@@ -144,7 +146,8 @@ function planStep(sizes: ModelSizes, size: StepSize): { generation: number; pass
     passes.push(planPassBytes(sizes, items * (prompt + answer), items * answer, true));
   }
   const branches = batch * accumulation;
-  const generation = planGenerationBytes(sizes, {
+  const copies = packedBytes(sizes);
+  const generation = (copies <= MOST_COPIED_BYTES ? copies : 0) + planGenerationBytes(sizes, {
     promptRows: Math.ceil(branches / group) * prompt,
     branches,
     maxNewTokens: completion,

@@ -6,7 +6,8 @@
  * than that: a kernel passes by adding up blocks.
  */
 import { junk, normals, stream } from "../testing.ts";
-import { type Case, testCase } from "./runner.ts";
+import { packedLength, PANEL } from "../matmul/spec.ts";
+import { type Case, exact, testCase } from "./runner.ts";
 
 const BOUND = 4 * 2 ** -24;
 
@@ -38,29 +39,51 @@ export function matmulCases(): Case[] {
     }
   }
   for (const [m, n, k] of LARGER) cases.push(...variants(m, n, k));
+  cases.push(...[[1, 1], [16, 4], [17, 5], [33, 64], [700, 300]].map(([n, k]) => packing(n!, k!)));
   return cases;
 }
 
-/** The four transpositions; alternately overwriting, accumulating and scaled. */
+function packing(n: number, k: number): Case {
+  const weight = normals(stream(`pack ${n} ${k}`), n * k), out = junk(packedLength(n, k));
+  return testCase("pack_weight", `[${n}×${k}]`, { weight, out, n, k }, { out: exact });
+}
+
+/** A weight [n, k] in panels, written out once more. */
+function inPanels(weight: Float32Array, n: number, k: number): Float32Array {
+  const packed = new Float32Array(packedLength(n, k));
+  for (let j = 0; j < n; j++) {
+    for (let p = 0; p < k; p++) {
+      packed[(j - j % PANEL) * k + p * PANEL + j % PANEL] = weight[j * k + p]!;
+    }
+  }
+  return packed;
+}
+
+/** The four transpositions, and a packed b with both of a's; alternately overwriting, accumulating and scaled. */
 function variants(m: number, n: number, k: number): Case[] {
   const random = stream(`matmul ${m} ${n} ${k}`);
-  return [0, 1, 2, 3].map((variant) => {
-    const transA = (variant & 1) !== 0, transB = (variant & 2) !== 0;
+  return [0, 1, 2, 3, 4, 5].map((variant) => {
+    const transA = (variant & 1) !== 0, transB = variant === 2 || variant === 3;
+    const packedB = variant >= 4;
     const accumulate = random.chance(0.5);
     const alpha = random.choice([undefined, 0.5, -1.75]);
     const a = normals(random, m * k), b = normals(random, k * n);
     const before = accumulate ? normals(random, m * n) : junk(m * n);
-    const name = `[${m}×${k}]·[${k}×${n}]${transA ? " transA" : ""}${transB ? " transB" : ""}` +
+    const name =
+      `[${m}×${k}]·[${k}×${n}]${transA ? " transA" : ""}${transB ? " transB" : ""}${
+        packedB ? " packedB" : ""
+      }` +
       `${accumulate ? " accumulate" : ""}${alpha === undefined ? "" : ` alpha ${alpha}`}`;
     return testCase("matmul", name, {
       a,
-      b,
+      b: packedB ? inPanels(b, n, k) : b,
       out: before,
       m,
       n,
       k,
       ...(transA ? { transA } : {}),
       ...(transB ? { transB } : {}),
+      ...(packedB ? { packedB } : {}),
       ...(accumulate ? { accumulate } : {}),
       ...(alpha === undefined ? {} : { alpha }),
     }, {
@@ -71,7 +94,7 @@ function variants(m: number, n: number, k: number): Case[] {
             let sum = 0; // Σ|a·b|
             for (let p = 0; p < k; p++) {
               const x = a[transA ? p * m + i : i * k + p]!;
-              const y = b[transB ? j * k + p : p * n + j]!;
+              const y = b[transB || packedB ? j * k + p : p * n + j]!;
               sum += Math.abs(x * y);
             }
             const kept = accumulate ? Math.abs(before[i * n + j]!) : 0;

@@ -4,6 +4,7 @@
  * scratch memory. The plan depends on the shape alone, never on the number of threads.
  */
 import type { WasmContext } from "../wasm/wasm_op.ts";
+import { packedLength, PANEL } from "./spec.ts";
 
 /** Addresses and shape of out = alpha·op(a)·op(b), dense row-major as in MatmulArgs. */
 export interface Gemm {
@@ -15,11 +16,13 @@ export interface Gemm {
   k: number;
   transA: boolean;
   transB: boolean;
+  /** b is packed (spec.ts); transB then says nothing. */
+  packedB?: boolean;
   alpha: number;
   accumulate: boolean;
 }
 
-const LANES = 16;
+const LANES = PANEL;
 const TILE_ROWS = 6;
 /**
  * Most terms that are summed one after the other; block sums are then added. Bounds both the panel
@@ -50,6 +53,13 @@ const STORE_TRANSPOSED_NS = 0.25;
 export function gemm(ctx: WasmContext, g: Gemm): void {
   const { m, n, k } = g;
   if (m === 0 || n === 0) return;
+  if (g.packedB) {
+    const mark = ctx.mark();
+    const spread = { ...spreadA(ctx, g), rows: m, columns: n, swapped: false };
+    blocks(ctx, g, spread, { address: 0, step: 0, panels: 0, packed: g.b });
+    ctx.release(mark);
+    return;
+  }
   if (g.transB && !g.transA && m <= DOT_MOST_ROWS && k % 8 === 0 && n % 4 === 0) {
     dots(ctx, g);
     return;
@@ -124,12 +134,11 @@ export function packColumns(
   source: number,
   columns: number,
   k: number,
+  packed = ctx.scratch(4 * packedLength(columns, k)),
 ): number {
-  const panels = Math.ceil(columns / LANES);
-  const packed = ctx.scratch(panels * k * LANES * 4);
   ctx.parallel({
     kernel: "matmul_pack_transposed",
-    units: panels,
+    units: Math.ceil(columns / LANES),
     grain: Math.max(1, Math.ceil(CHUNK_PACK / (k * LANES))),
     args: [source, 4 * k, columns, k, packed],
   });

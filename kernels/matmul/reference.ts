@@ -1,6 +1,19 @@
 /** Reference of the matrix product: row by row of the output, sums in float64 along k. */
 import { floats } from "../reference/tensor.ts";
-import type { MatmulArgs } from "./spec.ts";
+import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
+
+/** Where element (j, 0) of a weight [n, k] lies in its packed form; the next ones follow PANEL apart. */
+function packedStart(j: number, k: number): number {
+  return (j - j % PANEL) * k + j % PANEL;
+}
+
+export function packWeight({ weight, out, n, k }: PackWeightArgs): void {
+  const from = floats(weight), to = floats(out);
+  to.fill(0, 0, packedLength(n, k));
+  for (let j = 0; j < n; j++) {
+    for (let p = 0, at = packedStart(j, k); p < k; p++, at += PANEL) to[at] = from[j * k + p]!;
+  }
+}
 
 export function matmul(args: MatmulArgs): void {
   const { m, n, k, transA = false, transB = false, alpha = 1, accumulate = false } = args;
@@ -9,7 +22,13 @@ export function matmul(args: MatmulArgs): void {
   const sum = new Float64Array(n); // (op(a)·op(b))[i, :]
   for (let i = 0; i < m; i++) {
     for (let p = 0; p < k; p++) aRow[p] = transA ? a[p * m + i]! : a[i * k + p]!;
-    if (transB) {
+    if (args.packedB) {
+      for (let j = 0; j < n; j++) {
+        let dot = 0;
+        for (let p = 0, at = packedStart(j, k); p < k; p++, at += PANEL) dot += aRow[p]! * b[at]!;
+        sum[j] = dot;
+      }
+    } else if (transB) {
       for (let j = 0; j < n; j++) {
         let dot = 0;
         for (let p = 0, at = j * k; p < k; p++, at++) dot += aRow[p]! * b[at]!;

@@ -2,8 +2,26 @@
  * Matrix product: out[m, n] = alpha · op(a)·op(b), or += when `accumulate`.
  * All matrices row-major and dense. Gradients are matmuls again: for y = x·Wᵀ,
  * dx = dy·W (no transposition) and dW += dyᵀ·x (`transA`, `accumulate`).
+ *
+ * A weight that many small products read (decoding) can be packed once: panels of PANEL of its rows, the
+ * panel's element (p, j) at p·PANEL + j, zeros behind the last row.
  */
 import type { Tensor } from "../device.ts";
+
+/** Rows of a weight in a panel. */
+export const PANEL = 16;
+
+/** Elements of a packed weight [n, k]. */
+export function packedLength(n: number, k: number): number {
+  return Math.ceil(n / PANEL) * PANEL * k;
+}
+
+export interface PackWeightArgs {
+  weight: Tensor; // [n, k]
+  out: Tensor; // [packedLength(n, k)]
+  n: number;
+  k: number;
+}
 
 export interface MatmulArgs {
   /** [m, k], or [k, m] with `transA`. */
@@ -17,6 +35,8 @@ export interface MatmulArgs {
   k: number;
   transA?: boolean;
   transB?: boolean;
+  /** b is a weight [n, k] as `pack_weight` leaves it; in place of `transB`. */
+  packedB?: boolean;
   /** Scales the product (not what is already in `out`); default 1. */
   alpha?: number;
   accumulate?: boolean;

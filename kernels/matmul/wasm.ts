@@ -1,7 +1,7 @@
 /** Host binding of the matrix product on the WASM device. */
 import type { WasmOp } from "../wasm/wasm_op.ts";
-import { gemm } from "./gemm.ts";
-import type { MatmulArgs } from "./spec.ts";
+import { gemm, packColumns } from "./gemm.ts";
+import type { MatmulArgs, PackWeightArgs } from "./spec.ts";
 
 export const matmulWasm: WasmOp<MatmulArgs> = (args, ctx) => {
   gemm(ctx, {
@@ -13,7 +13,12 @@ export const matmulWasm: WasmOp<MatmulArgs> = (args, ctx) => {
     k: args.k,
     transA: args.transA ?? false,
     transB: args.transB ?? false,
+    packedB: args.packedB ?? false,
     alpha: args.alpha ?? 1,
     accumulate: args.accumulate ?? false,
   });
+};
+
+export const packWeightWasm: WasmOp<PackWeightArgs> = ({ weight, out, n, k }, ctx) => {
+  packColumns(ctx, ctx.pointer(weight), n, k, ctx.pointer(out));
 };

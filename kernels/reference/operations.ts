@@ -5,7 +5,7 @@ import { attentionDecode } from "../attention_decode/reference.ts";
 import { dropout } from "../dropout/reference.ts";
 import { add, copy, fill } from "../elementwise/reference.ts";
 import { head, headBackward } from "../head/reference.ts";
-import { matmul } from "../matmul/reference.ts";
+import { matmul, packWeight } from "../matmul/reference.ts";
 import { adamw, sumSquares } from "../optimizer/reference.ts";
 import { rmsnorm, rmsnormBackward } from "../rmsnorm/reference.ts";
 import { rope } from "../rope/reference.ts";
@@ -15,6 +15,7 @@ import { swiglu, swigluBackward } from "../swiglu/reference.ts";
 
 export const REFERENCE_OPS: { readonly [K in OpName]: (args: Ops[K]) => void } = {
   matmul,
+  pack_weight: packWeight,
   rmsnorm,
   rmsnorm_backward: rmsnormBackward,
   rope,

@@ -4,7 +4,7 @@ import { attentionBackwardWasm, attentionWasm } from "../attention/wasm.ts";
 import { attentionDecodeWasm } from "../attention_decode/wasm.ts";
 import { dropoutWasm } from "../dropout/wasm.ts";
 import { addWasm, copyWasm, fillWasm } from "../elementwise/wasm.ts";
-import { matmulWasm } from "../matmul/wasm.ts";
+import { matmulWasm, packWeightWasm } from "../matmul/wasm.ts";
 import type { OpName, Ops } from "../ops.ts";
 import { adamwWasm, sumSquaresWasm } from "../optimizer/wasm.ts";
 import { rmsnormBackwardWasm, rmsnormWasm } from "../rmsnorm/wasm.ts";
@@ -16,6 +16,7 @@ import type { WasmOp } from "./wasm_op.ts";
 
 export const wasmOps: { [K in OpName]: WasmOp<Ops[K]> } = {
   matmul: matmulWasm,
+  pack_weight: packWeightWasm,
   rmsnorm: rmsnormWasm,
   rmsnorm_backward: rmsnormBackwardWasm,
   rope: ropeWasm,
