@@ -18,8 +18,8 @@ const ROW_CHUNK = 256;
 const VOCAB_CHUNK = 1024;
 /** Multiply-adds worth handing to a thread (about 20 µs). */
 const UNIT_ELEMENTS = 1_000_000;
-/** Elements of a row pass worth handing to a thread (about 15 µs). */
-const CHUNK_ELEMENTS = 16384;
+/** Elements of a row pass worth handing to a thread (about 3 µs). */
+const CHUNK_ELEMENTS = 4096;
 
 /** Calls `body` for every chunk [first, first + count) of [0, total). */
 function eachChunk(total: number, size: number, body: (first: number, count: number) => void) {

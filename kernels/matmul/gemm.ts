@@ -35,9 +35,9 @@ const SPLIT_FROM = 17;
 /** Bytes of the row block that should stay in the second-level cache. */
 const ROW_BLOCK_BYTES = 512 * 1024;
 const MOST_BLOCK_TILES = 16;
-/** Work worth handing to a thread, in multiply-adds (about 15 µs) and in packed elements (10 µs). */
-const CHUNK_WORK = 800_000;
-const CHUNK_PACK = 50_000;
+/** Work worth handing to a thread, in multiply-adds and in packed elements (about 2.5 µs). */
+const CHUNK_WORK = 130_000;
+const CHUNK_PACK = 10_000;
 /** Up to this many rows x·Wᵀ is done by dot products. */
 const DOT_MOST_ROWS = 8;
 /** From this many rows on, a copy of b in panels pays for itself. */
@@ -113,7 +113,7 @@ function spreadA(ctx: WasmContext, { a, m, n, k, transA }: Gemm) {
   ctx.parallel({
     kernel: "matmul_pack_tiles",
     units: tiles,
-    grain: Math.max(8, Math.ceil(CHUNK_PACK / (TILE_ROWS * Math.max(1, k)))),
+    grain: Math.max(4, Math.ceil(CHUNK_PACK / (TILE_ROWS * Math.max(1, k)))),
     args: [a, 4 * m, Math.floor(m / tiles), m % tiles, k, packed],
   });
   return { s: packed, sStep: 0, layout: S_PACKED };

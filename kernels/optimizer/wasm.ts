@@ -9,7 +9,7 @@ export const adamwWasm: WasmOp<AdamwArgs> = (args, ctx) =>
   ctx.parallel({
     kernel: "adamw",
     units: Math.ceil(args.n / BLOCK),
-    grain: 16,
+    grain: 4,
     args: [
       ctx.pointer(args.param),
       ctx.pointer(args.grad),
@@ -32,6 +32,6 @@ export const sumSquaresWasm: WasmOp<SumSquaresArgs> = ({ x, partial, n }, ctx) =
   ctx.parallel({
     kernel: "sum_squares",
     units: Math.ceil(n / SUM_CHUNK),
-    grain: 16,
+    grain: 4,
     args: [ctx.pointer(x), ctx.pointer(partial), n],
   });

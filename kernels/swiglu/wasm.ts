@@ -4,8 +4,8 @@ import type { SwigluArgs, SwigluBackwardArgs } from "./spec.ts";
 
 /** Elements of a work unit in wasm.as.ts. */
 const BLOCK = 1024;
-/** Units of a chunk: some 10 µs. */
-const GRAIN = 16;
+/** Units of a chunk: some 2.5 µs. */
+const GRAIN = 4;
 
 export const swigluWasm: WasmOp<SwigluArgs> = ({ gate, up, out, n }, ctx) =>
   ctx.parallel({

@@ -24,6 +24,9 @@ import type { WorkerStart } from "./worker.ts";
 /** Gives each thread its private scratch: returns the address of thread 0's, `bytes` apart. */
 export type ScratchProvider = (bytesPerThread: number) => number;
 
+/** Enough that the threads end nearly together. */
+const CHUNKS_PER_THREAD = 32;
+
 export class ThreadPool {
   readonly threads: number;
   readonly #module: WebAssembly.Module;
@@ -77,7 +80,9 @@ export class ThreadPool {
     words[WORD.kernel] = kernel.index;
     words[WORD.argCount] = job.args.length;
     words[WORD.units] = job.units;
-    words[WORD.grain] = job.grain;
+    // Large jobs in larger chunks: fewer of them, and what lies together stays with one core.
+    const large = Math.ceil(job.units / (CHUNKS_PER_THREAD * this.threads));
+    words[WORD.grain] = Math.max(job.grain, large);
     args[0] = base;
     args[1] = stride;
     for (let i = 0; i < job.args.length; i++) args[i + 2] = job.args[i]!;
