@@ -38,11 +38,23 @@ const MOST_BLOCK_TILES = 16;
 /** Work worth handing to a thread, in multiply-adds and in packed elements (about 2.5 µs). */
 const CHUNK_WORK = 130_000;
 const CHUNK_PACK = 10_000;
+/**
+ * Packed rows of both operands of aᵀ·b that stay in the second-level cache, from which width of the
+ * result on packing pays, and how many rows a chunk may have.
+ */
+const TALL_BYTES = 400 * 1024;
+const TALL_WIDTH = 40;
+const TALL_LEAST = 128;
+const TALL_MOST = 512;
+/** Elements of a unit of matmul_sum_partial. */
+const SUM_UNIT = 64;
 /** Up to this many rows x·Wᵀ is done by dot products. */
 const DOT_MOST_ROWS = 8;
 /** From this many rows on, a copy of b in panels pays for itself. */
 const PACK_FROM_ROWS = 25;
-/** From this many columns on, a copy of a transposed a in tiles pays for itself. */
+/** Up to this many columns a transposed a is read where it lies. */
+const NARROW = 64;
+/** From this many columns of b on, a copy of a transposed a in tiles pays for itself. */
 const PACK_TILES_FROM_COLUMNS = 65;
 /** Rough costs in ns: one multiply-add at full speed, packing and storing transposed one element. */
 const MADD_NS = 2 / 110;
@@ -65,7 +77,10 @@ export function gemm(ctx: WasmContext, g: Gemm): void {
     return;
   }
   const mark = ctx.mark();
-  if (g.transB && !g.transA && swapPays(m, n, k)) {
+  const depth = g.transA && !g.transB ? tallDepth(m, n, k) : 0;
+  if (depth > 0) {
+    tall(ctx, g, depth);
+  } else if (g.transB && !g.transA && swapPays(m, n, k)) {
     const packed = packColumns(ctx, g.a, m, k);
     const spread = { s: g.b, sStep: 4 * k, layout: S_ROWS, rows: n, columns: m, swapped: true };
     blocks(ctx, g, spread, {
@@ -107,9 +122,9 @@ interface Lanes {
 /** a as the spread operand; transposed and read by several panels, it is first packed by tiles. */
 function spreadA(ctx: WasmContext, { a, m, n, k, transA }: Gemm) {
   if (!transA) return { s: a, sStep: 4 * k, layout: S_ROWS };
-  if (n < PACK_TILES_FROM_COLUMNS) return { s: a, sStep: 4 * m, layout: S_COLUMNS };
+  if (m <= NARROW || n < PACK_TILES_FROM_COLUMNS) return { s: a, sStep: 4 * m, layout: S_COLUMNS };
   const packed = ctx.scratch(4 * m * k);
-  const tiles = Math.ceil(m / TILE_ROWS);
+  const tiles = tileCount(m);
   ctx.parallel({
     kernel: "matmul_pack_tiles",
     units: tiles,
@@ -176,6 +191,38 @@ function lanesDirect(ctx: WasmContext, { b, m, n, k }: Gemm): Lanes {
   return { address: b, step: 4 * n, panels: direct, packed };
 }
 
+/**
+ * Rows of a chunk of aᵀ·b that is packed and multiplied within TALL_BYTES; 0 when chunks would be too flat,
+ * or too few to be worth their partial results.
+ */
+function tallDepth(m: number, n: number, k: number): number {
+  if (Math.min(m, n) < TALL_WIDTH) return 0;
+  const depth = Math.min(TALL_MOST, Math.floor(TALL_BYTES / (4 * (m + n))));
+  return depth >= TALL_LEAST && k >= 4 * depth ? depth : 0;
+}
+
+function tall(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: Gemm, depth: number) {
+  const chunks = Math.ceil(k / depth), blockTiles = Math.min(MOST_BLOCK_TILES, tileCount(m));
+  const partial = ctx.scratch(4 * chunks * m * n);
+  ctx.parallel({
+    kernel: "matmul_tall",
+    units: chunks,
+    grain: Math.max(1, Math.round(CHUNK_WORK / (m * n * depth))),
+    args: [a, b, partial, m, n, k, depth, termsInOrder(depth), blockTiles],
+    scratchBytes: 4 * depth * (m + packedLength(n, 1)) + blockTiles * TILE_ROWS * LANES * 4,
+  });
+  ctx.parallel({
+    kernel: "matmul_sum_partial",
+    units: Math.ceil(m * n / SUM_UNIT),
+    grain: Math.max(1, Math.ceil(CHUNK_PACK / (SUM_UNIT * chunks))),
+    args: [partial, chunks, m * n, out, alpha, accumulate ? 1 : 0],
+  });
+}
+
+function tileCount(rows: number): number {
+  return Math.ceil(rows / TILE_ROWS);
+}
+
 /** x·Wᵀ for few rows: dot products, nothing packed. */
 function dots(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: Gemm): void {
   ctx.parallel({
@@ -197,7 +244,7 @@ function blocks(ctx: WasmContext, g: Gemm, spread: Spread, lanes: Lanes): void {
   const { k } = g;
   const { rows, columns } = spread;
   const panels = Math.ceil(columns / LANES);
-  const tiles = Math.ceil(rows / TILE_ROWS);
+  const tiles = tileCount(rows);
   const fitting = Math.floor(ROW_BLOCK_BYTES / (4 * TILE_ROWS * Math.max(1, k)));
   const mostTiles = Math.max(2, Math.min(MOST_BLOCK_TILES, fitting));
   const rowBlocks = Math.ceil(tiles / mostTiles);

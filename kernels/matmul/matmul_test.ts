@@ -102,6 +102,7 @@ Deno.test("matmul is right across its blocks and over several threads", async ()
       [300, 1, 64],
       [110, 260, 769],
       [385, 48, 2],
+      [65, 70, 2111],
     ] as const
   ) {
     for (const layout of LAYOUTS) {
@@ -113,7 +114,11 @@ Deno.test("matmul is right across its blocks and over several threads", async ()
 });
 
 Deno.test("matmul gives the same bits with one, two and three threads", async () => {
-  const shapes = [{ m: 256, n: 301, k: 400 }, { m: 9, n: 1200, k: 257 }];
+  const shapes = [{ m: 256, n: 301, k: 400 }, { m: 9, n: 1200, k: 257 }, {
+    m: 130,
+    n: 50,
+    k: 1700,
+  }];
   const results: Float32Array[][] = [];
   for (const threads of [1, 2, 3]) {
     const device = await createWasmDevice({ threads });

@@ -106,6 +106,9 @@ export function matmul_pack(
   }
 }
 
+/** Steps along k that are copied tile by tile, so that their lines are read from the first cache. */
+const TILE_STEPS = 16;
+
 /**
  * Copies `source` [k, rows] (row stride in bytes) to tiles of `low` rows, the first `high` ones a row
  * more: tile by tile [k, height], so that a tile is read in order. Unit = tile.
@@ -121,32 +124,29 @@ export function matmul_pack_tiles(
   end: i32,
   scratch: usize,
 ): void {
-  const firstRow = begin * low + min(begin, high);
-  let from = source + (firstRow as usize) * 4;
-  let to = packed + (firstRow as usize) * (k as usize) * 4;
-  for (let kk = 0; kk < k; kk++) {
-    let a = from;
-    let b = to;
+  for (let first = 0; first < k; first += TILE_STEPS) {
+    const steps = min(TILE_STEPS, k - first);
+    const line = source + (first as usize) * stride;
     for (let t = begin; t < end; t++) {
       const height = t < high ? low + 1 : low;
-      let i = 0;
-      if (height >= 4) {
-        v128.store(b, v128.load(a));
-        i = 4;
-      }
+      const row = (t * low + min(t, high)) as usize;
+      let a = line + row * 4;
+      let b = packed + (row * (k as usize) + (first as usize) * (height as usize)) * 4;
       if (height == 6) {
-        store<i64>(b, load<i64>(a, 16), 16);
+        for (let i = 0; i < steps; i++, a += stride, b += 24) {
+          v128.store(b, v128.load(a));
+          store<i64>(b, load<i64>(a, 16), 16);
+        }
+      } else if (height == 5) {
+        for (let i = 0; i < steps; i++, a += stride, b += 20) {
+          v128.store(b, v128.load(a));
+          store<i32>(b, load<i32>(a, 16), 16);
+        }
       } else {
-        for (; i < height; i++) {
-          store<f32>(b + (i as usize) * 4, load<f32>(a + (i as usize) * 4));
+        for (let i = 0; i < steps; i++, a += stride) {
+          for (let c = 0; c < height; c++, b += 4) store<f32>(b, load<f32>(a + (c as usize) * 4));
         }
       }
-      a += (height as usize) * 4;
-      // The next tile's line for this step lies behind this tile's k − kk lines and the next one's kk.
-      const next = t + 1 < high ? low + 1 : low;
-      b += ((k - kk) as usize) * (height as usize) * 4 + (kk as usize) * (next as usize) * 4;
     }
-    from += stride;
-    to += ((begin < high ? low + 1 : low) as usize) * 4;
   }
 }

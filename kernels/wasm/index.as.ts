@@ -4,6 +4,7 @@ export * from "../matmul/tiles.as";
 export * from "../matmul/pack.as";
 export * from "../matmul/dot.as";
 export * from "../matmul/wasm.as";
+export * from "../matmul/tall.as";
 export * from "../head/wasm.as";
 export * from "../rmsnorm/wasm.as";
 export * from "../rope/wasm.as";
