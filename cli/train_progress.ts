@@ -142,7 +142,7 @@ export class TrainProgress {
     if (plan.warmStartSteps > 0) steps.push(`${plan.warmStartSteps} supervised steps`);
     if (plan.heldOut > 0) steps.push(`evaluation on ${plan.heldOut} held-out problems`);
     steps.push(
-      `${plan.steps} GRPO steps of ${plan.promptsPerStep} prompts × ${plan.numGenerations}`,
+      grpoText(plan, "GRPO steps"),
     );
     if (plan.heldOut > 0) steps.push("the same evaluation again");
     rows.push(["plan", steps.join(", ")]);
@@ -167,7 +167,7 @@ export class TrainProgress {
       case "eval_before":
         return `Before: ${plan.heldOut} problems that it will not be trained on`;
       case "grpo":
-        return `GRPO: ${plan.steps} steps of ${plan.promptsPerStep} prompts × ${plan.numGenerations}`;
+        return `GRPO: ${grpoText(plan, "steps")}`;
       case "eval_after":
         return "After: the same problems";
       default:
@@ -272,6 +272,17 @@ export class TrainProgress {
       return;
     } else log(JSON.stringify(event));
   }
+}
+
+/** "50 GRPO steps of 4 prompts × 8", or with the steps that each generation serves. */
+function grpoText(plan: TrainPlan, noun: string): string {
+  const { steps, promptsPerGeneration, numGenerations, stepsPerGeneration: each } = plan;
+  const size = `${promptsPerGeneration} prompts × ${numGenerations}`;
+  if (each === 1) return `${steps} ${noun} of ${size}`;
+  return `${steps} ${noun}, ` +
+    (each > 1
+      ? `${each} on each generation of ${size}`
+      : `${1 / each} generations of ${size} each`);
 }
 
 function bytes(count: number): string {

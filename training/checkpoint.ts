@@ -17,6 +17,7 @@ export const STATE_FILE = "rgx_state.json";
 export const TRAINER_STATE_FILE = "trainer_state.json";
 export const OPTIMIZER_FILE = "optimizer.safetensors";
 export const REFERENCE_FILE = "reference.safetensors";
+export const ROLLOUT_FILE = "rollout.safetensors";
 
 /** Turns the model into files in Hugging Face's (or PEFT's) layout. */
 export interface ModelWriter {
@@ -34,6 +35,8 @@ export interface CheckpointParts {
   /** null = starts fresh in the next phase. */
   optimizer: Uint8Array | null;
   reference: Uint8Array | null;
+  /** The generation batch in use. */
+  rollout: Uint8Array | null;
 }
 
 /** File name → content. */
@@ -44,6 +47,7 @@ export async function checkpointFiles(parts: CheckpointParts): Promise<Map<strin
   files.set(TRAINER_STATE_FILE, text(parts.trainerState));
   if (parts.optimizer !== null) files.set(OPTIMIZER_FILE, parts.optimizer);
   if (parts.reference !== null) files.set(REFERENCE_FILE, parts.reference);
+  if (parts.rollout !== null) files.set(ROLLOUT_FILE, parts.rollout);
   return files;
 }
 
@@ -65,6 +69,7 @@ export interface Restored extends DecodedState {
   path: string;
   optimizer: Uint8Array | null;
   reference: Uint8Array | null;
+  rollout: Uint8Array | null;
   logHistory: Record<string, unknown>[];
   weights: Uint8Array;
 }
@@ -109,6 +114,7 @@ export async function readCheckpoint(
     weights: await checkpoint.read(weightsFile),
     optimizer: await ifThere(OPTIMIZER_FILE),
     reference: await ifThere(REFERENCE_FILE),
+    rollout: await ifThere(ROLLOUT_FILE),
     logHistory: files.has(TRAINER_STATE_FILE)
       ? JSON.parse(await checkpoint.readText(TRAINER_STATE_FILE)).log_history
       : [],

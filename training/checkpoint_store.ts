@@ -19,6 +19,7 @@ const INCOMPLETE_MARK = "checkpoint-is-incomplete.txt";
 const RGX_STATE = "rgx_state.json";
 const TRAINER_STATE = "trainer_state.json";
 const LATEST = "latest";
+const BEST = "best";
 
 export interface CheckpointEntry {
   path: string;
@@ -40,10 +41,14 @@ export interface Checkpoint {
 export interface SaveOptions {
   /** Most checkpoints to keep, null = all. */
   saveTotalLimit?: number | null;
-  /** Step of the best checkpoint, which is never deleted. */
+  /** Step of the best checkpoint, which is never deleted; the link `best` points to it. */
   bestStep?: number | null;
   /** Takes the place of the flushing writer, in tests. */
   write?: FileWriter;
+}
+
+export function checkpointPath(outputDir: string, step: number): string {
+  return `${outputDir}/checkpoint-${step}`;
 }
 
 /**
@@ -57,10 +62,10 @@ export async function saveCheckpoint(
   files: ReadonlyMap<string, Uint8Array>,
   options: SaveOptions = {},
 ): Promise<{ path: string; removed: string[] }> {
-  const name = `checkpoint-${step}`;
-  const path = `${outputDir}/${name}`;
+  const path = checkpointPath(outputDir, step), name = `checkpoint-${step}`;
   await writeFolderAtomic(path, files, options.write === undefined ? {} : { write: options.write });
-  await pointLatest(outputDir, name);
+  await pointTo(outputDir, LATEST, name);
+  if (options.bestStep === step) await pointTo(outputDir, BEST, name);
   const removed: string[] = [];
   const { saveTotalLimit = null, bestStep = null } = options;
   if (saveTotalLimit !== null) {
@@ -72,9 +77,9 @@ export async function saveCheckpoint(
   return { path, removed };
 }
 
-async function pointLatest(outputDir: string, name: string): Promise<void> {
+async function pointTo(outputDir: string, link: string, name: string): Promise<void> {
   try {
-    await replaceSymlink(`${outputDir}/${LATEST}`, name);
+    await replaceSymlink(`${outputDir}/${link}`, name);
   } catch (error) {
     // A convenience for people: file systems without links do without it, resume never reads it.
     const { code } = (error instanceof RgxError ? error.cause : error) as { code?: string };

@@ -9,12 +9,13 @@ import { scoreCompletion } from "../data/score.ts";
 import type { LanguageModel } from "../models/types.ts";
 import type { Entry } from "../tasks/types.ts";
 import type { PromptEncoder } from "./prompts.ts";
+import { samplingOptions } from "./sampling_options.ts";
 
 /** Prompts of evaluations are numbered from here; those of training stay far below. */
 export const EVAL_PROMPT_ID = 2 ** 48;
 
 /** Scores from here on count as correct. */
-const CORRECT = 1 - 1e-9;
+export const CORRECT = 1 - 1e-9;
 
 export interface Accuracy {
   accuracy: number;
@@ -79,16 +80,7 @@ async function measure(
         promptIds: prompts.prompt(entry).ids,
         n: 1,
       })),
-      {
-        maxNewTokens: training.max_completion_length,
-        temperature,
-        topK: training.top_k,
-        topP: training.top_p,
-        minP: training.min_p ?? 0,
-        seed: training.seed,
-        eosIds: prompts.eosIds,
-        shouldStop: options.shouldStop,
-      },
+      samplingOptions(training, prompts, options.shouldStop, temperature),
     );
     for (const [i, entry] of batch.entries()) {
       const { ids } = completions[i]![0]!;

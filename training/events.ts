@@ -14,7 +14,9 @@ export interface TrainPlan {
   trainable: number;
   warmStartSteps: number;
   steps: number;
-  promptsPerStep: number;
+  promptsPerGeneration: number;
+  /** Optimizer steps that a generation batch serves; below 1 where a step takes several. */
+  stepsPerGeneration: number;
   numGenerations: number;
   trainProblems: number;
   heldOut: number;
@@ -79,6 +81,18 @@ export type TrainEvent =
   }
   | { type: "eval_progress"; done: number; total: number }
   | { type: "eval"; moment: "before" | "after"; result: EvalResult }
+  | {
+    /** An evaluation while training. */
+    type: "held_out";
+    step: number;
+    /** With `eval_` names. */
+    metrics: Metrics;
+    /** Interval of eval_accuracy over `total` problems. */
+    ci95: [low: number, high: number];
+    total: number;
+    /** Best so far, by metric_for_best_model. */
+    improved: boolean;
+  }
   | { type: "checkpoint"; path: string; step: number }
   | { type: "warning"; message: string }
   | { type: "done"; summary: TrainSummary };

@@ -1,14 +1,17 @@
 /** One GRPO step of a run: generate, score, train, and record what happened. */
 import { RgxError } from "../core/errors.ts";
 import { DROPOUT_PASS } from "../core/philox.ts";
+import { EntropyControl } from "./entropy_control.ts";
 import { finiteOrNull, type Metrics } from "./metrics.ts";
 import type { AdamW } from "./optimizer.ts";
 import type { ReferencePolicy } from "./reference_policy.ts";
-import { type Rollout, rollOut } from "./rollout.ts";
+import { joinRollouts, type Rollout, rollOut, type RolloutRow } from "./rollout.ts";
+import { RolloutBuffer } from "./rollout_buffer.ts";
+import { samplerDifference } from "./rollout_metrics.ts";
 import type { RunContext } from "./run_context.ts";
 import type { PromptSampler } from "./sampler.ts";
-import { rateFactor } from "./schedule.ts";
-import { trainWindow } from "./train_window.ts";
+import { rateFactor, scheduleOf } from "./schedule.ts";
+import { trainWindow, windowLogp, type WindowRow } from "./train_window.ts";
 
 /** Steps in a row in which a reward fails on every completion, after which the run gives up. */
 const FAILING_STEPS = 3;
@@ -20,15 +23,28 @@ export class RewardFailure extends RgxError {
 
 export class GrpoSteps {
   readonly #sampler: PromptSampler;
+  readonly #entropy: EntropyControl;
+  /** The generation batch in use. */
+  #buffer: RolloutBuffer | null;
   /** Steps in a row in which a reward failed on everything, by name. */
   readonly #failing = new Map<string, number>();
 
+  /** @param buffer the generation batch that a restored run was using */
   constructor(
     private readonly run: RunContext,
     private readonly optimizer: AdamW,
     private readonly reference: ReferencePolicy | null,
+    buffer: RolloutBuffer | null,
   ) {
-    this.#sampler = run.createSampler("GRPO", run.sizes.promptsPerStep);
+    const { training } = run.options.config;
+    this.#sampler = run.createSampler("GRPO", run.sizes.promptsPerGeneration);
+    this.#entropy = new EntropyControl(training, run.state.entropy);
+    this.#buffer = buffer;
+  }
+
+  /** The generation batch that the next step goes on with, or null when it begins with a new one. */
+  inFlight(): RolloutBuffer | null {
+    return this.run.sizes.schedule.inFlight(this.run.state.step) === null ? null : this.#buffer;
   }
 
   /**
@@ -36,78 +52,131 @@ export class GrpoSteps {
    * @throws Interrupted while generating, with nothing changed; RgxError when a reward keeps failing
    */
   async step(): Promise<void> {
-    const { config, model, problems, rubric } = this.run.options;
-    const { training } = config, { state, clock, sizes } = this.run;
+    const { training } = this.run.options.config, { state, clock, sizes } = this.run;
     const start = performance.now(), step = state.step + 1;
-    const { indices } = this.#sampler.at(state.step);
-    const firstPromptId = state.step * sizes.promptsPerStep;
-    const rollout = await rollOut(
-      indices.map((index) => problems.trainEntry(index)),
-      step,
-      firstPromptId,
-      {
-        model,
-        prompts: this.run.prompts,
-        rubric,
-        training,
-        clock,
-        shouldStop: () => this.run.stopRequested(),
-      },
-    );
+    const { buffer, rows, rollout, nextPrompt } = await this.#windowRows();
     const { window, gradNorm } = await clock.time("forward_backward", async () => ({
-      window: await trainWindow(
-        model,
-        rollout.rows.map(({ group, ids, advantage }, i) => ({
-          group,
-          promptId: firstPromptId + group,
-          branch: i % training.num_generations,
-          promptIds: rollout.groups[group]!.prompt.ids,
-          ids,
-          advantage,
-          oldLogp: null,
-        })),
-        {
-          microBatchSize: training.per_device_train_batch_size,
-          temperature: training.temperature,
-          settings: training,
-          maxCompletionLength: training.max_completion_length,
-          reference: this.reference,
-          dropout: { seed: training.seed, pass: DROPOUT_PASS.grpo },
+      window: await trainWindow(this.run.options.model, rows, {
+        microBatchSize: training.per_device_train_batch_size,
+        temperature: training.temperature,
+        settings: {
+          ...training,
+          entropy_coef: this.#entropy.applied,
+          entropy_bonus: this.#entropy.active,
         },
-      ),
+        maxCompletionLength: training.max_completion_length,
+        reference: this.reference,
+        dropout: { seed: training.seed, pass: DROPOUT_PASS.grpo },
+      }),
       // Read here, so that the backward pass is booked where it belongs.
       gradNorm: await this.optimizer.gradNorm(),
     }));
-    const schedule = {
-      type: training.lr_scheduler_type,
-      warmupSteps: training.warmup_steps,
-      totalSteps: sizes.totalSteps,
-    };
-    const rate = training.learning_rate * rateFactor(schedule, state.step);
+    const rate = training.learning_rate *
+      rateFactor(scheduleOf(training, sizes.totalSteps), state.step);
     await this.run.applyGradients(this.optimizer, rate, gradNorm);
+    this.#entropy.update(window.entropy);
+    if (training.sync_ref_model && step % training.ref_model_sync_steps === 0) {
+      this.reference?.sync(training.ref_model_mixup_alpha);
+    }
+    const generated = rollout?.completionTokens ?? 0;
+    this.#buffer = buffer;
     state.step = step;
-    state.numTokens += rollout.promptTokens + rollout.completionTokens;
-    state.tokensGenerated += rollout.completionTokens;
+    state.nextPrompt = nextPrompt;
+    state.entropy = this.#entropy.state();
+    state.numTokens += generated + (rollout?.promptTokens ?? 0);
+    state.tokensGenerated += generated;
     state.tokensTrained += window.tokens;
     state.lossSum += window.loss;
-    await this.#record(start, rollout, {
+    await this.#record(start, rollout, window.tokens, {
       loss: window.loss,
       grad_norm: gradNorm,
       learning_rate: rate,
       num_tokens: state.numTokens,
-      ...rollout.metrics,
+      ...rollout?.metrics,
       ...window.metrics,
+      ...(this.#entropy.active ? { entropy_coef: this.#entropy.coefficient } : {}),
     });
-    await this.#watchRewards(rollout);
+    if (rollout !== null) await this.#watchRewards(rollout);
+  }
+
+  /** The rows of the next step; generates the batches that it takes and that are not there yet. */
+  async #windowRows() {
+    const { state, sizes } = this.run;
+    const rows: WindowRow[] = [], rollouts: Rollout[] = [];
+    let buffer = this.inFlight(), { nextPrompt } = state;
+    for (const { generation, slice } of sizes.schedule.window(state.step)) {
+      if (buffer?.generation !== generation) {
+        const rollout = await this.#generate(nextPrompt);
+        buffer = await this.#fill(generation, rollout);
+        nextPrompt += rollout.groups.length;
+        rollouts.push(rollout);
+      }
+      rows.push(...buffer!.slice(slice));
+    }
+    return { buffer, rows, rollout: joinRollouts(rollouts), nextPrompt };
+  }
+
+  #generate(firstPrompt: number): Promise<Rollout> {
+    const { config, model, problems, rubric } = this.run.options;
+    return rollOut({
+      entryAt: (n) => problems.trainEntry(this.#sampler.draw(n)),
+      firstPrompt,
+      prompts: this.run.sizes.promptsPerGeneration,
+      step: this.run.state.step + 1,
+    }, {
+      model,
+      prompts: this.run.prompts,
+      rubric,
+      training: config.training,
+      clock: this.run.clock,
+      shouldStop: () => this.run.stopRequested(),
+    });
+  }
+
+  /** The batch as it is trained on, with the log-probabilities of the policy as it is now if they are needed. */
+  async #fill(generation: number, rollout: Rollout): Promise<RolloutBuffer> {
+    const { config, model } = this.run.options, { training } = config;
+    const { schedule } = this.run.sizes;
+    const kept = rollout.rows.filter((row) => row.kept);
+    const masked = (row: RolloutRow) => training.mask_truncated_completions && row.truncated;
+    let rows: WindowRow[] = kept.map((row) => {
+      const { prompt, promptId } = rollout.groups[row.group]!;
+      return {
+        group: promptId,
+        promptId,
+        branch: row.branch,
+        promptIds: prompt.ids,
+        ids: masked(row) ? [] : row.ids,
+        advantage: row.advantage,
+        oldLogp: null,
+      };
+    });
+    if (schedule.needsOldLogp) {
+      const old = await this.run.clock.time("forward_backward", () =>
+        windowLogp(model, rows, {
+          microBatchSize: training.per_device_train_batch_size,
+          temperature: training.temperature,
+        }));
+      rows = rows.map((row, i) => ({ ...row, oldLogp: old[i]! }));
+      const seen = kept.map((row) => masked(row) ? [] : row.logprobs);
+      Object.assign(rollout.metrics, samplerDifference(old, seen));
+    }
+    return new RolloutBuffer(generation, schedule.options.stepsPerGeneration, rows);
   }
 
   /** Metrics line, completions, events. */
-  async #record(start: number, rollout: Rollout, metrics: Metrics): Promise<void> {
+  async #record(
+    start: number,
+    rollout: Rollout | null,
+    trained: number,
+    metrics: Metrics,
+  ): Promise<void> {
     const { run } = this, { config, rubric } = run.options, { training } = config;
     const { step } = run.state, { totalSteps } = run.sizes, epoch = run.epoch();
     const clockMetrics = run.clockMetrics(start);
     const { step_time = NaN } = clockMetrics;
-    clockMetrics["throughput/tokens_per_second"] = rollout.completionTokens / step_time;
+    const generated = rollout?.completionTokens ?? 0;
+    if (rollout !== null) clockMetrics["throughput/tokens_per_second"] = generated / step_time;
     await run.store.appendMetrics({
       step,
       epoch,
@@ -115,7 +184,9 @@ export class GrpoSteps {
       ...finiteOrNull(metrics),
       ...clockMetrics,
     });
-    if (training.log_completions) await run.store.writeCompletions(step, rollout, rubric.names);
+    if (training.log_completions && rollout !== null) {
+      await run.store.writeCompletions(step, rollout, rubric.names);
+    }
     run.averager.add({ ...metrics, step_time, epoch });
     run.emit({
       type: "step",
@@ -123,23 +194,27 @@ export class GrpoSteps {
       step,
       totalSteps,
       metrics: { ...metrics, ...clockMetrics },
-      tokens: { generated: rollout.completionTokens, trained: rollout.completionTokens },
+      tokens: { generated, trained },
     });
-    if (step % training.logging_steps !== 0 && step !== totalSteps) return;
+    if (!run.due.log(step)) return;
     const means = run.averager.means();
     run.averager.reset();
     run.store.logHistory.push({ ...means, step });
     run.emit({ type: "log", step, totalSteps, metrics: means });
+    if (rollout !== null) this.#showSample(step, rollout);
+  }
+
+  #showSample(step: number, rollout: Rollout): void {
     // A group whose completions differ in reward shows more than one in which nothing is learned.
     const shown = rollout.rows.find((row) => row.advantage !== 0)?.group ?? 0;
     const { entry, prompt } = rollout.groups[shown]!;
-    run.emit({
+    this.run.emit({
       type: "sample",
       step,
       question: entry.question,
       answer: entry.answer,
       prompt: prompt.text,
-      rewardNames: rubric.names,
+      rewardNames: this.run.options.rubric.names,
       completions: rollout.rows.filter((row) => row.group === shown),
     });
   }

@@ -11,6 +11,11 @@ export interface EncodedPrompt {
   ids: number[];
 }
 
+/** Tokens that prompts are cut to, or null where none is cut. */
+export function promptTokensKept(training: RunConfig["training"]): number | null {
+  return training.truncate_prompts === "left" ? training.max_prompt_length : null;
+}
+
 export class PromptEncoder {
   readonly #hasChatTemplate: boolean;
 
@@ -19,6 +24,8 @@ export class PromptEncoder {
     readonly data: RunConfig["data"],
     /** Ids that end a completion. */
     readonly eosIds: readonly number[],
+    /** Prompts keep their last so many tokens (`truncate_prompts: left`); null = all of them. */
+    readonly keepTokens: number | null = null,
   ) {
     this.#hasChatTemplate = tokenizer.applyChatTemplate([{ role: "user", content: "?" }]) !== null;
   }
@@ -33,7 +40,8 @@ export class PromptEncoder {
         : null,
     });
     // A chat template writes its own special tokens.
-    return { text, ids: this.tokenizer.encode(text, { addSpecialTokens: !this.#hasChatTemplate }) };
+    const ids = this.tokenizer.encode(text, { addSpecialTokens: !this.#hasChatTemplate });
+    return { text, ids: this.keepTokens === null ? ids : ids.slice(-this.keepTokens) };
   }
 
   /** The worked answer as a completion: its tokens and the end token. */

@@ -4,6 +4,7 @@
  * that was trained before). The copy is swapped in for the reference's forward pass and out again, so no
  * second model is needed: two more tensors of the trainable size.
  */
+import { RgxError } from "../core/errors.ts";
 import type { Device, Tensor } from "../kernels/device.ts";
 import type { Group, LanguageModel } from "../models/types.ts";
 import { encodeSafetensors, parseSafetensors } from "../models/safetensors.ts";
@@ -12,6 +13,8 @@ import { dtypeOf } from "./optimizer.ts";
 export interface ReferencePolicy {
   /** Log-probabilities of all branch tokens, without gradient. */
   logp(groups: readonly Group[], temperature: number): Promise<ArrayLike<number>>;
+  /** ref ← α·policy + (1 − α)·ref (`sync_ref_model`). @throws RgxError where there is no copy to move */
+  sync(alpha: number): void;
   /** What a checkpoint must hold for an exact resume; null = nothing. */
   save(): Promise<Uint8Array | null>;
   dispose(): void;
@@ -22,6 +25,14 @@ export function adapterOffReference(model: LanguageModel): ReferencePolicy {
   return {
     async logp(groups, temperature) {
       return (await model.forward(groups, { temperature, train: false, adapter: false })).logp;
+    },
+    sync() {
+      throw new RgxError(
+        "sync_ref_model: the reference is the base model, which nothing can move",
+        {
+          advice: "It is for full fine-tuning: remove the lora section or sync_ref_model.",
+        },
+      );
     },
     save: () => Promise.resolve(null),
     dispose: () => {},
@@ -56,6 +67,10 @@ export async function frozenReference(
       } finally {
         copy(policy, arena.value);
       }
+    },
+    sync(alpha) {
+      device.run("add", { a: arena.value, b: frozen, out: policy, n, scale: -1 });
+      device.run("add", { a: frozen, b: policy, out: frozen, n, scale: alpha });
     },
     async save() {
       const data = await device.read(frozen) as Float32Array | Float64Array;

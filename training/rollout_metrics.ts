@@ -40,3 +40,24 @@ export function rolloutMetrics(batch: RolloutCounts): Metrics {
   metrics.frac_reward_zero_std = mean(advantages.zeroStd);
   return metrics;
 }
+
+/** How far the trainer's log-probabilities are from those that sampling saw; per row, [tokens]. */
+export function samplerDifference(
+  trainer: readonly ArrayLike<number>[],
+  sampler: readonly ArrayLike<number>[],
+): Metrics {
+  let sum = 0, count = 0, max = 0;
+  for (const [i, row] of trainer.entries()) {
+    for (let t = 0; t < row.length; t++) {
+      const difference = Math.abs(row[t]! - sampler[i]![t]!);
+      if (Number.isNaN(difference)) continue;
+      sum += difference;
+      count++;
+      max = Math.max(max, difference);
+    }
+  }
+  return {
+    "sampling/sampling_logp_difference/mean": count === 0 ? null : sum / count,
+    "sampling/sampling_logp_difference/max": count === 0 ? null : max,
+  };
+}

@@ -1,10 +1,11 @@
 /** What the phases of a run share: its parts, its progress, its clock, its records and its listeners. */
 import { Interrupted } from "../core/errors.ts";
+import { Due } from "./due.ts";
 import type { TrainEvent, TrainPhase } from "./events.ts";
 import { MetricAverager } from "./metrics.ts";
 import { AdamW } from "./optimizer.ts";
 import { PhaseClock } from "./phase_clock.ts";
-import { PromptEncoder } from "./prompts.ts";
+import { PromptEncoder, promptTokensKept } from "./prompts.ts";
 import { freshState, type RunState } from "./run_state.ts";
 import type { RunStore } from "./run_store.ts";
 import { PromptSampler } from "./sampler.ts";
@@ -13,6 +14,7 @@ import { type RunSizes, runSizes, type TrainerOptions } from "./trainer_options.
 export class RunContext {
   readonly sizes: RunSizes;
   readonly prompts: PromptEncoder;
+  readonly due: Due;
   state: RunState;
   clock = new PhaseClock();
   averager = new MetricAverager();
@@ -24,8 +26,15 @@ export class RunContext {
   constructor(readonly options: TrainerOptions) {
     const { config, tokenizer } = options;
     this.sizes = runSizes(config, options.trainProblems ?? config.data.num_examples);
+    const { schedule, totalSteps } = this.sizes;
+    this.due = new Due(config.training, totalSteps, schedule.stepsPerEpoch);
     const eosIds = options.eosIds ?? (tokenizer.eosId === null ? [] : [tokenizer.eosId]);
-    this.prompts = new PromptEncoder(tokenizer, config.data, eosIds);
+    this.prompts = new PromptEncoder(
+      tokenizer,
+      config.data,
+      eosIds,
+      promptTokensKept(config.training),
+    );
     this.state = freshState(this.sizes.warmStartSteps > 0 ? "warm_start" : "eval_before");
   }
 
@@ -44,7 +53,7 @@ export class RunContext {
   }
 
   epoch(): number {
-    return this.state.step / this.sizes.chunksPerEpoch;
+    return this.sizes.schedule.epoch(this.state.step);
   }
 
   createOptimizer(settings: { weight_decay: number; max_grad_norm: number }): AdamW {
@@ -64,7 +73,7 @@ export class RunContext {
     return new PromptSampler({
       count: this.sizes.trainProblems,
       chunk,
-      seed: training.seed,
+      seed: training.data_seed ?? training.seed,
       shuffle: training.shuffle_dataset,
       name,
     });

@@ -33,6 +33,7 @@ const RUN_FILES: ReadonlySet<string> = new Set([
   "trainer_state.json",
   "run.log",
   "latest",
+  "best",
 ]);
 
 const RUN_FOLDERS = new RegExp(`^(${WARM_START}|completions|checkpoint-\\d+)$`);

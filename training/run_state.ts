@@ -4,6 +4,7 @@
  * draws are functions of counters, so no generator state has to be kept.
  */
 import { RgxError } from "../core/errors.ts";
+import type { EntropyState } from "./entropy_control.ts";
 import type { EvalResult } from "./evaluate.ts";
 import type { AveragerState } from "./metrics.ts";
 import type { SecondsByPhase } from "./phase_clock.ts";
@@ -11,12 +12,25 @@ import type { SecondsByPhase } from "./phase_clock.ts";
 /** What comes next: a checkpoint is written in the phase that it continues in. */
 export type StatePhase = "warm_start" | "eval_before" | "grpo";
 
+/** The evaluation, of those while training, that the metric of the best checkpoint was best in. */
+export interface BestEvaluation {
+  step: number;
+  metric: number;
+}
+
 export interface RunState {
   phase: StatePhase;
   /** Supervised steps done. */
   warmStartStep: number;
   /** GRPO steps done. */
   step: number;
+  /** Prompts drawn by GRPO so far: the number of the next one. */
+  nextPrompt: number;
+  /** Adaptive entropy coefficient; null = it does not change. */
+  entropy: EntropyState | null;
+  /** Step of the newest evaluation while training, or null. */
+  evaluatedStep: number | null;
+  best: BestEvaluation | null;
   /** Prompt and completion tokens of GRPO so far (TRL's num_tokens). */
   numTokens: number;
   warmStartTokens: number;
@@ -37,6 +51,10 @@ export function freshState(phase: StatePhase): RunState {
     phase,
     warmStartStep: 0,
     step: 0,
+    nextPrompt: 0,
+    entropy: null,
+    evaluatedStep: null,
+    best: null,
     numTokens: 0,
     warmStartTokens: 0,
     tokensGenerated: 0,
@@ -58,13 +76,28 @@ export interface StateContext {
   metricsBytes: number;
   epoch: number;
   seed: number;
-  chunksPerEpoch: number;
-  promptsPerStep: number;
+  /** Of the order of prompts. */
+  dataSeed: number;
+  promptsPerEpoch: number;
+  /** Micro-batches trained on so far. */
+  microSteps: number;
+  /** The generation batch in `rollout.safetensors`, or null. */
+  rollout: RolloutPosition | null;
+}
+
+/** Where a run stands in the generation batch that is in use. */
+export interface RolloutPosition {
+  generation: number;
+  /** Micro-batches of it that were trained on. */
+  done: number;
+  /** The next slice. */
+  slice: number;
+  doneRows: number;
 }
 
 /** The text of rgx_state.json. */
 export function encodeState(state: RunState, context: StateContext): string {
-  const { chunksPerEpoch, promptsPerStep, seed } = context;
+  const { promptsPerEpoch, seed, rollout } = context;
   return JSON.stringify(
     {
       format: 1,
@@ -73,19 +106,26 @@ export function encodeState(state: RunState, context: StateContext): string {
       phase: state.phase,
       warm_start_step: state.warmStartStep,
       global_step: state.step,
-      micro_step: 0,
+      micro_step: context.microSteps,
       epoch: context.epoch,
       sampler: {
-        seed,
-        epoch: Math.floor(state.step / chunksPerEpoch),
-        position: state.step % chunksPerEpoch,
+        seed: context.dataSeed,
+        epoch: Math.floor(state.nextPrompt / promptsPerEpoch),
+        position: state.nextPrompt % promptsPerEpoch,
       },
-      rng: { seed, counters: { next_prompt: state.step * promptsPerStep } },
+      rng: { seed, counters: { next_prompt: state.nextPrompt } },
       scheduler: { step: state.phase === "warm_start" ? state.warmStartStep : state.step },
-      entropy: null,
+      entropy: state.entropy,
       curriculum: null,
       metrics_bytes: context.metricsBytes,
-      rollout: null,
+      rollout: rollout === null ? null : {
+        step: rollout.generation,
+        micro_steps: rollout.done,
+        slice: rollout.slice,
+        done_rows: rollout.doneRows,
+      },
+      evaluated_step: state.evaluatedStep,
+      best: state.best,
       eval_before: state.evalBefore,
       totals: {
         num_tokens: state.numTokens,
@@ -126,6 +166,10 @@ export function decodeState(text: string, label: string): DecodedState {
       phase: json.phase,
       warmStartStep: json.warm_start_step,
       step: json.global_step,
+      nextPrompt: json.rng.counters.next_prompt,
+      entropy: json.entropy,
+      evaluatedStep: json.evaluated_step ?? null,
+      best: json.best ?? null,
       numTokens: totals.num_tokens,
       warmStartTokens: totals.warm_start_tokens,
       tokensGenerated: totals.tokens_generated,

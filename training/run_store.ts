@@ -3,6 +3,7 @@
  * from. What is in which file is fixed here; how files are written safely is in `run_folder.ts`,
  * `metrics_log.ts` and `checkpoint_store.ts`.
  */
+import { stepInterval } from "../configs/derived.ts";
 import { sha256Hex } from "../core/checksums.ts";
 import { UsageError } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
@@ -14,20 +15,42 @@ import {
   type Restored,
   restoreWeights,
 } from "./checkpoint.ts";
-import { listCheckpoints, saveCheckpoint } from "./checkpoint_store.ts";
+import {
+  checkpointPath,
+  listCheckpoints,
+  openCheckpoint,
+  saveCheckpoint,
+} from "./checkpoint_store.ts";
 import { changedKeys } from "./changed_keys.ts";
 import type { TrainSummary } from "./events.ts";
 import type { Rollout } from "./rollout.ts";
 import { type RunFolder, WARM_START } from "./run_folder.ts";
-import { encodeState, type RunState } from "./run_state.ts";
+import type { MicroSchedule } from "./micro_schedule.ts";
+import type { RolloutBuffer } from "./rollout_buffer.ts";
+import {
+  type BestEvaluation,
+  encodeState,
+  type RolloutPosition,
+  type RunState,
+} from "./run_state.ts";
 import { encodeTrainerState } from "./trainer_state.ts";
 import type { RunSizes, TrainerOptions } from "./trainer_options.ts";
+
+/** What a checkpoint holds beside the model and the state. */
+export interface ResumeParts {
+  /** null = starts fresh in the next phase. */
+  optimizer: Uint8Array | null;
+  reference: Uint8Array | null;
+  /** The generation batch in use. */
+  rollout: RolloutBuffer | null;
+}
 
 export class RunStore {
   /** One object per log call, as in trainer_state.json. */
   logHistory: Record<string, unknown>[] = [];
   #lastCheckpoint: string | null = null;
-  #lastSaved: string | null = null;
+  /** The state of the last checkpoint, and whether a run can go on from it exactly. */
+  #lastSaved: { position: string; complete: boolean } | null = null;
   #begun = false;
   /** Checkpoints that the start of this session removes. */
   #abandoned: string[] = [];
@@ -84,7 +107,10 @@ export class RunStore {
     }
     this.logHistory = restored.logHistory;
     this.#lastCheckpoint = path;
-    this.#lastSaved = position(restored.state);
+    this.#lastSaved = {
+      position: position(restored.state),
+      complete: restored.state.phase === "eval_before" || restored.optimizer !== null,
+    };
     return { restored, warnings };
   }
 
@@ -163,20 +189,18 @@ export class RunStore {
     await this.folder.log("warning", { message });
   }
 
-  /** False when the checkpoint of this very state is the last one written. */
-  needsSave(state: RunState): boolean {
-    return this.#lastSaved !== position(state);
+  /** False when the last checkpoint is of this very state and holds at least as much. */
+  needsSave(state: RunState, complete: boolean): boolean {
+    const last = this.#lastSaved;
+    return last?.position !== position(state) || (complete && !last.complete);
   }
 
-  /** Writes a checkpoint and returns its path. */
-  async save(
-    state: RunState,
-    optimizer: Uint8Array | null,
-    reference: Uint8Array | null,
-  ): Promise<string> {
+  /** Writes a checkpoint and returns its path. `parts` null: the model only (`save_only_model`). */
+  async save(state: RunState, parts: ResumeParts | null): Promise<string> {
     const { config, modelWriter, tokenizer } = this.options, { training } = config;
+    const { schedule, promptsPerGeneration, warmStartSteps } = this.sizes;
     await this.folder.metrics.flush();
-    const trainerState = this.#trainerState(state);
+    const trainerState = await this.#trainerState(state, true);
     const files = await checkpointFiles({
       model: modelWriter,
       tokenizer,
@@ -185,28 +209,42 @@ export class RunStore {
         version: VERSION,
         configSha256: this.#configSha256,
         metricsBytes: this.folder.metrics.bytes,
-        epoch: state.step / this.sizes.chunksPerEpoch,
+        epoch: schedule.epoch(state.step),
         seed: training.seed,
-        chunksPerEpoch: this.sizes.chunksPerEpoch,
-        promptsPerStep: this.sizes.promptsPerStep,
+        dataSeed: training.data_seed ?? training.seed,
+        promptsPerEpoch: schedule.options.generationsPerEpoch * promptsPerGeneration,
+        microSteps: schedule.microSteps(state.step),
+        rollout: parts?.rollout ? rolloutPosition(parts.rollout, schedule, state.step) : null,
       }),
       trainerState,
-      optimizer,
-      reference,
+      optimizer: parts?.optimizer ?? null,
+      reference: parts?.reference ?? null,
+      rollout: parts?.rollout?.encode() ?? null,
     });
     const inWarmStart = state.phase === "warm_start" ||
-      (state.phase === "eval_before" && this.sizes.warmStartSteps > 0);
+      (state.phase === "eval_before" && warmStartSteps > 0);
     const { path, removed } = await saveCheckpoint(
       inWarmStart ? `${this.folder.path}/${WARM_START}` : this.folder.path,
       inWarmStart ? state.warmStartStep : state.step,
       files,
-      { saveTotalLimit: training.save_total_limit },
+      {
+        saveTotalLimit: training.save_total_limit,
+        bestStep: inWarmStart ? null : state.best?.step ?? null,
+      },
     );
     this.#lastCheckpoint = path;
-    this.#lastSaved = position(state);
+    this.#lastSaved = { position: position(state), complete: parts !== null };
     await this.folder.writeText("trainer_state.json", trainerState);
     await this.folder.log("checkpoint", { path, ...(removed.length > 0 ? { removed } : {}) });
     return path;
+  }
+
+  /** Puts the weights of the best checkpoint into the model. @throws RgxError when it is damaged */
+  async loadBest(best: BestEvaluation): Promise<void> {
+    const { model, modelWriter } = this.options;
+    const path = checkpointPath(this.folder.path, best.step);
+    const checkpoint = await openCheckpoint(path), name = modelWriter.weightsFile;
+    await restoreWeights(model, await checkpoint.read(name), `${path}/${name}`);
   }
 
   /** The run is complete: final model, history, status. */
@@ -217,7 +255,7 @@ export class RunStore {
   ): Promise<void> {
     await this.folder.metrics.flush();
     await this.folder.writeFiles(files);
-    await this.folder.writeText("trainer_state.json", this.#trainerState(state));
+    await this.folder.writeText("trainer_state.json", await this.#trainerState(state, false));
     await this.#close("completed", summary);
   }
 
@@ -256,22 +294,43 @@ export class RunStore {
     });
   }
 
-  #trainerState(state: RunState): string {
-    const { training } = this.options.config;
+  /** `saving`: a checkpoint of this state is about to be written. */
+  async #trainerState(state: RunState, saving: boolean): Promise<string> {
+    const { training } = this.options.config, { best } = state;
+    const bestPath = best === null ? null : checkpointPath(this.folder.path, best.step);
+    const saved = bestPath !== null && ((saving && best!.step === state.step) ||
+      await Deno.stat(bestPath).then(() => true, () => false));
     return encodeTrainerState({
       step: state.step,
       maxSteps: this.sizes.totalSteps,
-      epoch: state.step / this.sizes.chunksPerEpoch,
+      epoch: this.sizes.schedule.epoch(state.step),
       numTokens: state.numTokens,
-      loggingSteps: training.logging_steps,
-      saveSteps: training.save_steps,
+      loggingSteps: stepInterval(training.logging_steps, this.sizes.totalSteps),
+      evalSteps: training.eval_strategy === "steps"
+        ? stepInterval(training.eval_steps ?? training.logging_steps, this.sizes.totalSteps)
+        : null,
+      saveSteps: stepInterval(training.save_steps, this.sizes.totalSteps),
       training,
+      best: state.best,
+      bestCheckpoint: saved ? bestPath : null,
       logHistory: this.logHistory,
     });
   }
 }
 
 /** Two states with the same position are the same state. */
-function position({ phase, warmStartStep, step }: RunState): string {
-  return `${phase} ${warmStartStep} ${step}`;
+function position({ phase, warmStartStep, step, evaluatedStep }: RunState): string {
+  return [phase, warmStartStep, step, evaluatedStep].join();
+}
+
+function rolloutPosition(
+  buffer: RolloutBuffer,
+  schedule: MicroSchedule,
+  step: number,
+): RolloutPosition {
+  const { position: done } = schedule.inFlight(step)!, slice = done % buffer.slices;
+  const rowsBefore = (slices: number) =>
+    Array.from({ length: slices }, (_, i) => buffer.slice(i).length).reduce((a, b) => a + b, 0);
+  const doneRows = Math.floor(done / buffer.slices) * buffer.rows.length + rowsBefore(slice);
+  return { generation: buffer.generation, done, slice, doneRows };
 }

@@ -38,13 +38,22 @@ export class PromptSampler {
   /** Problem indices of step k = 0, 1, 2, …, each once. */
   at(k: number): { epoch: number; indices: number[] } {
     const { chunk } = this.options;
-    const epoch = Math.floor(k / this.chunksPerEpoch);
-    const start = (k % this.chunksPerEpoch) * chunk;
+    const first = k * chunk;
+    return {
+      epoch: Math.floor(k / this.chunksPerEpoch),
+      indices: Array.from({ length: chunk }, (_, i) => this.draw(first + i)),
+    };
+  }
+
+  /** Problem index of draw n = 0, 1, 2, … of the run: step k has the draws from k·chunk on. */
+  draw(n: number): number {
+    const perEpoch = this.chunksPerEpoch * this.options.chunk;
+    const epoch = Math.floor(n / perEpoch);
     if (epoch !== this.#epoch) {
       this.#order = this.#permutation(epoch);
       this.#epoch = epoch;
     }
-    return { epoch, indices: this.#order.slice(start, start + chunk) };
+    return this.#order[n % perEpoch]!;
   }
 
   #permutation(epoch: number): number[] {

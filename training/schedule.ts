@@ -16,6 +16,25 @@ export interface Schedule {
   learningRate: number;
 }
 
+/** The schedule that a section of the configuration describes. */
+export function scheduleOf(
+  section: {
+    lr_scheduler_type: SchedulerType;
+    lr_scheduler_kwargs: SchedulerKwargs;
+    warmup_steps: number;
+    learning_rate: number;
+  },
+  totalSteps: number,
+): Schedule {
+  return {
+    type: section.lr_scheduler_type,
+    warmupSteps: section.warmup_steps,
+    totalSteps,
+    kwargs: section.lr_scheduler_kwargs,
+    learningRate: section.learning_rate,
+  };
+}
+
 /** Whole warm-up steps of a schedule. */
 export function warmupSteps(schedule: Pick<Schedule, "warmupSteps" | "totalSteps">): number {
   const { warmupSteps, totalSteps } = schedule;
@@ -53,7 +72,7 @@ export function rateFactor(schedule: Schedule, k: number): number {
     case "cosine_with_restarts":
       return progress >= 1 ? 0 : cosine(((kwargs.num_cycles ?? 1) * progress) % 1);
     case "polynomial": {
-      const end = (kwargs.lr_end ?? 1e-7) / schedule.learningRate;
+      const end = share(schedule, kwargs.lr_end ?? 1e-7);
       if (k > totalSteps) return end;
       return (1 - end) * Math.max(0, 1 - progress) ** (kwargs.power ?? 1) + end;
     }
@@ -80,7 +99,12 @@ function above(lowest: number, factor: number): number {
   return factor * (1 - lowest) + lowest;
 }
 
-function lowestFactor({ kwargs, learningRate }: Schedule): number {
-  if (kwargs.min_lr_rate !== undefined) return kwargs.min_lr_rate;
-  return kwargs.min_lr === undefined ? 0 : kwargs.min_lr / learningRate;
+function lowestFactor(schedule: Schedule): number {
+  const { min_lr_rate: relative, min_lr: absolute } = schedule.kwargs;
+  return relative ?? (absolute === undefined ? 0 : share(schedule, absolute));
+}
+
+/** An absolute rate as a factor; with a base rate of 0 every factor gives 0. */
+function share({ learningRate }: Schedule, rate: number): number {
+  return learningRate === 0 ? 0 : rate / learningRate;
 }

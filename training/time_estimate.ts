@@ -55,8 +55,12 @@ export async function estimateSeconds(device: Device, input: EstimateInput): Pro
   const passes = config.lora === null ? 3 : 2;
   const warmRows = sizes.warmStartSteps * (sft?.per_device_train_batch_size ?? 0) *
     (promptTokens + answer);
-  const stepRows = sizes.promptsPerStep * promptTokens + sizes.rowsPerStep * answer;
-  const decoded = sizes.rowsPerStep * answer;
+  const { schedule, rowsPerGeneration, rowsPerStep } = sizes;
+  const promptsPerStep = rowsPerStep / training.num_generations;
+  const stepRows = promptsPerStep * promptTokens + rowsPerStep * answer;
+  // A generation batch serves several steps, or a step takes several of them.
+  const generations = training.gradient_accumulation_steps / schedule.perGeneration;
+  const decoded = generations * rowsPerGeneration * answer;
   const evaluated = 4 * input.heldOut * answer;
   const flops = perRow * (
     passes * (warmRows + sizes.totalSteps * stepRows) +

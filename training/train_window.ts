@@ -6,12 +6,16 @@
  * group size cuts between groups, otherwise a divided group has its prompt in both parts. The gradient is the
  * same either way, because the loss is normalised by the window (`loss.ts`).
  *
+ * Where only tokens of high entropy are trained on, the quantile is that of the whole window (TRL: of each
+ * micro-batch), so it takes a forward pass over the window before the first backward pass, unless the window
+ * is one micro-batch.
+ *
  * Where the loss is the policy term alone, a group whose advantages are all 0 has no gradient: it gets a
  * forward pass, for its metrics, and no backward pass. With verifiable rewards that is often half of them.
  */
 import type { DropoutKey, ForwardOptions, Group, LanguageModel } from "../models/types.ts";
 import { occasionalPause } from "./event_loop.ts";
-import { grpoLoss, type LossSettings } from "./loss.ts";
+import { entropyMask, grpoLoss, type LossSettings } from "./loss.ts";
 import { averageMetrics, type Metrics } from "./metrics.ts";
 import type { ReferencePolicy } from "./reference_policy.ts";
 
@@ -48,6 +52,8 @@ export interface WindowResult {
   metrics: Metrics;
   /** Tokens trained on. */
   tokens: number;
+  /** Mean entropy of the tokens past the entropy quantile; NaN without any. */
+  entropy: number;
 }
 
 /** Leaves the window's gradient in the model (zeroed first). Rows without any token are allowed. */
@@ -63,8 +69,18 @@ export async function trainWindow(
   const batches = cut(rows, options.microBatchSize);
   const records: Metrics[] = [];
   const pause = occasionalPause();
+  const share = settings.top_entropy_quantile ?? 1;
+  const past = share < 1 && batches.length > 1
+    ? await pastQuantile(model, batches, share, how)
+    : null;
+  const entropyTokens = past !== null
+    ? past.flatMap((mask) => Array.from(mask)).reduce((a, b) => a + b, 0)
+    : share < 1
+    ? null
+    : tokens;
+  const bonus = { entropy: 0, tokens: 0 };
   let loss = 0;
-  for (const batch of batches) {
+  for (const [b, batch] of batches.entries()) {
     // Before the policy's own forward, whose activations the backward pass consumes.
     const refLogp = options.reference === null || settings.beta === 0
       ? null
@@ -73,16 +89,15 @@ export async function trainWindow(
     const taught = taughtRows(batch, everyRow);
     const { logp, entropy } = await forwardAll(model, batch, taught, how);
     await pause();
-    const offsets = [0];
-    for (const row of batch) offsets.push(offsets.at(-1)! + row.ids.length);
     const result = grpoLoss(
       {
-        offsets,
+        offsets: offsetsOf(batch),
         advantages: batch.map((row) => row.advantage),
         logp,
         entropy,
         oldLogp: joinOldLogp(batch),
         refLogp,
+        entropyMask: past?.[b] ?? null,
       },
       settings,
       {
@@ -90,9 +105,7 @@ export async function trainWindow(
         rows: rows.length,
         microBatches: batches.length,
         maxCompletionLength: options.maxCompletionLength,
-        ...(settings.top_entropy_quantile === undefined || settings.top_entropy_quantile >= 1
-          ? { entropyTokens: Math.max(tokens, 1) }
-          : {}),
+        ...(entropyTokens === null ? {} : { entropyTokens: Math.max(entropyTokens, 1) }),
       },
     );
     if (taught.includes(true)) {
@@ -101,10 +114,64 @@ export async function trainWindow(
       else model.backward(dlogp, pick(result.dentropy, batch, taught));
     }
     loss += result.loss;
+    bonus.entropy += result.bonus.entropy;
+    bonus.tokens += result.bonus.tokens;
     records.push(result.metrics);
     await pause();
   }
-  return { loss, metrics: averageMetrics(records), tokens };
+  return {
+    loss,
+    metrics: averageMetrics(records),
+    tokens,
+    entropy: bonus.entropy / bonus.tokens,
+  };
+}
+
+/** Loss and metrics of rows under the policy as it is, without gradient and without dropout. */
+export async function windowLoss(
+  model: LanguageModel,
+  rows: readonly WindowRow[],
+  options: Omit<WindowOptions, "dropout" | "microBatchSize">,
+): Promise<Pick<WindowResult, "loss" | "metrics">> {
+  const { settings, temperature, reference } = options;
+  const refLogp = reference === null || settings.beta === 0
+    ? null
+    : await reference.logp(toGroups(rows), temperature);
+  const { logp, entropy } = await model.forward(toGroups(rows), { temperature, train: false });
+  return grpoLoss(
+    {
+      offsets: offsetsOf(rows),
+      advantages: rows.map((row) => row.advantage),
+      logp,
+      entropy,
+      oldLogp: joinOldLogp(rows),
+      refLogp,
+    },
+    settings,
+    {
+      tokens: logp.length,
+      rows: rows.length,
+      microBatches: 1,
+      maxCompletionLength: options.maxCompletionLength,
+    },
+  );
+}
+
+/** For each micro-batch, which of its tokens are past the entropy quantile of the window. */
+async function pastQuantile(
+  model: LanguageModel,
+  batches: readonly WindowRow[][],
+  share: number,
+  how: Pick<ForwardOptions, "temperature" | "dropout">,
+): Promise<ArrayLike<number>[]> {
+  const entropies: ArrayLike<number>[] = [];
+  for (const batch of batches) {
+    entropies.push((await model.forward(toGroups(batch), { ...how, train: false })).entropy);
+  }
+  const all = entropies.flatMap((part) => Array.from(part));
+  const mask = entropyMask(all, new Uint8Array(all.length).fill(1), share);
+  let at = 0;
+  return entropies.map(({ length }) => Array.prototype.slice.call(mask, at, at += length));
 }
 
 /**
@@ -201,6 +268,13 @@ function toGroups(rows: readonly WindowRow[]): Group[] {
     else groups.push({ number: group, promptId, firstBranch: branch, promptIds, branches: [ids] });
   }
   return groups;
+}
+
+/** Where each row's tokens begin, and the end. [rows + 1] */
+function offsetsOf(rows: readonly WindowRow[]): number[] {
+  const offsets = [0];
+  for (const row of rows) offsets.push(offsets.at(-1)! + row.ids.length);
+  return offsets;
 }
 
 /** null unless every row has old log-probabilities. [tokens] */

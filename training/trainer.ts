@@ -7,14 +7,18 @@
  * A stop is obeyed between optimizer steps and, while sampling, at the next token: a batch that was cut
  * off is sampled again after the resume, with the same tokens.
  */
-import { Interrupted, RgxError } from "../core/errors.ts";
-import { finalModelFiles, type Restored } from "./checkpoint.ts";
+import { bestMetric } from "../configs/derived.ts";
+import { Interrupted, RgxError, UsageError } from "../core/errors.ts";
+import { finalModelFiles, REFERENCE_FILE, type Restored, ROLLOUT_FILE } from "./checkpoint.ts";
 import { yieldToEvents } from "./event_loop.ts";
 import { evalMetrics, type EvalResult, evaluate } from "./evaluate.ts";
 import type { TrainPlan, TrainSummary } from "./events.ts";
 import { GrpoSteps, RewardFailure } from "./grpo_step.ts";
+import { evaluateHeldOut } from "./held_out_eval.ts";
+import type { Metrics } from "./metrics.ts";
 import type { AdamW } from "./optimizer.ts";
 import { adapterOffReference, frozenReference, type ReferencePolicy } from "./reference_policy.ts";
+import { RolloutBuffer } from "./rollout_buffer.ts";
 import { RunContext } from "./run_context.ts";
 import { RunFolder, type RunFolderOptions } from "./run_folder.ts";
 import { RunStore } from "./run_store.ts";
@@ -39,7 +43,7 @@ export class GrpoTrainer {
     this.#run = new RunContext(options);
     // Refused here and not after a long warm start.
     const { sizes } = this.#run, { sft } = options.config;
-    this.#run.createSampler("GRPO", sizes.promptsPerStep);
+    this.#run.createSampler("GRPO", sizes.promptsPerGeneration);
     if (sizes.warmStartSteps > 0) {
       this.#run.createSampler("warm start", sft!.per_device_train_batch_size);
     }
@@ -50,17 +54,16 @@ export class GrpoTrainer {
    * @throws UsageError before any work when output_dir cannot be used; RgxError for what goes wrong later
    */
   async run(): Promise<TrainSummary> {
-    const { resume = false } = this.#options;
     this.#checkPrompts();
     const folder = await RunFolder.open(this.#folderOptions());
     this.#run.store = new RunStore(folder, this.#options, this.#run.sizes);
     try {
-      await this.#begin(resume);
+      await this.#begin(this.#resume());
       await this.#phases();
       return await this.#completed();
     } catch (error) {
       if (error instanceof Interrupted) return await this.#stopped();
-      if (error instanceof RewardFailure) await this.#save();
+      if (error instanceof RewardFailure) await this.#save(true);
       // What ended the run is what the user has to see, not that its record could not be written either.
       await this.#run.store.fail(error, this.#summary("failed")).catch(() => {});
       throw error;
@@ -81,13 +84,18 @@ export class GrpoTrainer {
   }
 
   #folderOptions(): RunFolderOptions {
-    const { config, resume = false, force = false } = this.#options;
-    return { path: config.training.output_dir, resume: resume !== false, force };
+    const { config, force = false } = this.#options;
+    return { path: config.training.output_dir, resume: this.#resume() !== false, force };
+  }
+
+  /** Where the run goes on from: as asked for, else as the configuration says. */
+  #resume(): boolean | string {
+    return this.#options.resume || this.#options.config.training.resume_from_checkpoint;
   }
 
   #checkPrompts(): void {
-    const { max_prompt_length: limit } = this.#options.config.training;
-    if (limit === null || this.#promptsChecked) return;
+    const { max_prompt_length: limit, truncate_prompts: cut } = this.#options.config.training;
+    if (limit === null || cut !== null || this.#promptsChecked) return;
     this.#run.prompts.checkLengths(this.#allProblems(), limit);
     this.#promptsChecked = true;
   }
@@ -95,6 +103,7 @@ export class GrpoTrainer {
   /** What `run` would do; nothing is read or written. */
   plan(resumedFrom: string | null = null): TrainPlan {
     const { state, sizes } = this.#run, { config, model, problems, rubric } = this.#options;
+    const { training } = config;
     const count = (list: readonly { shape: readonly number[] }[]) =>
       list.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
     return {
@@ -103,7 +112,8 @@ export class GrpoTrainer {
       trainable: count(model.trainable),
       warmStartSteps: sizes.warmStartSteps,
       steps: sizes.totalSteps,
-      promptsPerStep: sizes.promptsPerStep,
+      promptsPerGeneration: sizes.promptsPerGeneration,
+      stepsPerGeneration: sizes.schedule.perGeneration / training.gradient_accumulation_steps,
       numGenerations: config.training.num_generations,
       trainProblems: sizes.trainProblems,
       heldOut: problems.heldOut.length,
@@ -137,7 +147,7 @@ export class GrpoTrainer {
   }
 
   async #begin(resume: boolean | string): Promise<void> {
-    const run = this.#run, { config, device } = this.#options;
+    const run = this.#run, { device } = this.#options;
     const { restored, warnings } = await run.store.restore(resume);
     run.start(restored?.state ?? null);
     if (restored !== null) await this.#restoreOptimizer(restored, warnings);
@@ -145,9 +155,6 @@ export class GrpoTrainer {
     device.resetPeak();
     this.#emitPlan(restored?.path ?? null);
     for (const message of warnings) await run.warn(message);
-    if (config.training.beta !== 0 && run.state.phase === "grpo" && this.#reference === null) {
-      throw new RgxError(`${restored!.path}: a run with beta ≠ 0 cannot go on without a reference`);
-    }
   }
 
   async #restoreOptimizer(restored: Restored, warnings: string[]): Promise<void> {
@@ -156,10 +163,26 @@ export class GrpoTrainer {
     if (state.phase === "warm_start") {
       this.#optimizer = this.#run.createOptimizer(this.#options.config.sft!);
     } else {
-      await this.#beginGrpo(restored.reference);
+      await this.#beginGrpo(restored.reference, await this.#restoreRollout(restored, warnings));
     }
     if (optimizer !== null) await this.#optimizer!.load(optimizer, `${path}/optimizer.safetensors`);
     else warnings.push(`${path} holds no optimizer state: the optimizer starts fresh`);
+  }
+
+  /** The generation batch that was in use. @throws RgxError for a checkpoint without the reference */
+  async #restoreRollout(restored: Restored, warnings: string[]): Promise<RolloutBuffer | null> {
+    const { state, path, reference, rollout } = restored;
+    const { beta } = this.#options.config.training;
+    if (beta !== 0 && reference === null && !this.#referenceIsBase()) {
+      throw new RgxError(`${path}: a run with beta ≠ 0 cannot go on without ${REFERENCE_FILE}`, {
+        advice: "Checkpoints of save_only_model do not hold it: start a new run from the model.",
+      });
+    }
+    if (rollout !== null) return await RolloutBuffer.decode(rollout, `${path}/${ROLLOUT_FILE}`);
+    if (this.#run.sizes.schedule.inFlight(state.step) !== null) {
+      warnings.push(`${path} holds no generation batch in use: a new one is sampled`);
+    }
+    return null;
   }
 
   async #phases(): Promise<void> {
@@ -175,34 +198,106 @@ export class GrpoTrainer {
     }
     if (state.phase === "eval_before") {
       state.evalBefore = await this.#evaluate("before");
-      await this.#beginGrpo(null);
+      await this.#beginGrpo(null, null);
       state.phase = "grpo";
     }
     run.phase("grpo");
-    while (state.step < run.sizes.totalSteps) {
+    for (;;) {
+      await this.#evaluateIfDue();
+      if (run.due.save(state.step, state.best?.step === state.step)) await save();
+      if (state.step >= run.sizes.totalSteps) break;
       run.stopIfAsked();
       await this.#steps!.step();
-      if (state.step % training.save_steps === 0) await save();
       await yieldToEvents();
     }
-    await save();
+    if (training.load_best_model_at_end) await this.#loadBest();
     this.#evalAfter = await this.#evaluate("after");
     run.phase("finish");
   }
 
-  async #beginGrpo(savedReference: Uint8Array | null): Promise<void> {
+  async #beginGrpo(savedReference: Uint8Array | null, buffer: RolloutBuffer | null): Promise<void> {
     const { config, device, model } = this.#options, { training } = config;
     this.#optimizer = this.#run.createOptimizer(training);
     if (training.beta !== 0) {
-      // A fresh adapter's reference is the base model; one that was trained before (by an earlier run or
-      // by the warm start) has a copy of itself as GRPO found it.
-      const freshAdapter = config.lora !== null && !this.#options.continuesAdapter &&
-        this.#run.sizes.warmStartSteps === 0;
-      this.#reference = freshAdapter
+      this.#reference = this.#referenceIsBase()
         ? adapterOffReference(model)
         : await frozenReference(device, model, savedReference);
     }
-    this.#steps = new GrpoSteps(this.#run, this.#optimizer, this.#reference);
+    this.#steps = new GrpoSteps(this.#run, this.#optimizer, this.#reference, buffer);
+  }
+
+  /**
+   * A fresh adapter's reference is the base model; one that was trained before (by an earlier run or by the
+   * warm start) has a copy of itself as GRPO found it.
+   */
+  #referenceIsBase(): boolean {
+    return this.#options.config.lora !== null && !this.#options.continuesAdapter &&
+      this.#run.sizes.warmStartSteps === 0;
+  }
+
+  /** The evaluation of where the run stands, unless it is not due or was made already. */
+  async #evaluateIfDue(): Promise<void> {
+    const run = this.#run, { state } = run, { config, model, problems, rubric } = this.#options;
+    const { heldOut } = problems;
+    if (heldOut.length === 0 || !run.due.evaluate(state.step)) return;
+    if (state.evaluatedStep === state.step) return;
+    const start = performance.now();
+    const { metrics, ci95, problems: total } = await run.clock.time(
+      "eval",
+      () =>
+        evaluateHeldOut(heldOut, {
+          model,
+          prompts: run.prompts,
+          rubric,
+          training: config.training,
+          reference: this.#reference,
+          step: state.step,
+          shouldStop: () => run.stopRequested(),
+          onProgress: (done, all) => run.emit({ type: "eval_progress", done, total: all }),
+        }),
+    );
+    run.clock.lap();
+    const epoch = run.epoch(), { step } = state;
+    const line = { ...metrics, eval_ci95: ci95, eval_total: total };
+    await run.store.appendMetrics({
+      step,
+      epoch,
+      split: "eval",
+      ...line,
+      ...evalSpeed(start, total),
+    });
+    run.store.logHistory.push({ ...line, epoch, step });
+    state.evaluatedStep = step;
+    const improved = this.#improves(metrics);
+    run.emit({ type: "held_out", step, metrics, ci95, total, improved });
+  }
+
+  /** Whether an evaluation is the best so far, which is then remembered. */
+  #improves(metrics: Metrics): boolean {
+    const { state } = this.#run,
+      { name, greaterIsBetter } = bestMetric(this.#options.config.training);
+    const metric = metrics[name];
+    if (metric === undefined) {
+      throw new UsageError(`training.metric_for_best_model: there is no ${name}`, {
+        advice: `Name one of ${Object.keys(metrics).join(", ")}.`,
+      });
+    }
+    if (metric === null) return false;
+    const { best } = state;
+    if (best !== null && (greaterIsBetter ? metric <= best.metric : metric >= best.metric)) {
+      return false;
+    }
+    state.best = { step: state.step, metric };
+    return true;
+  }
+
+  async #loadBest(): Promise<void> {
+    const { best } = this.#run.state;
+    if (best === null || best.step === 0) {
+      const why = best === null ? "nothing was evaluated" : "no step was better than the start";
+      return await this.#run.warn(`load_best_model_at_end: ${why}, so the last weights stay`);
+    }
+    await this.#run.store.loadBest(best);
   }
 
   async #evaluate(moment: "before" | "after"): Promise<EvalResult | null> {
@@ -221,26 +316,27 @@ export class GrpoTrainer {
         onProgress: (done, total) => run.emit({ type: "eval_progress", done, total }),
       }));
     run.clock.lap();
-    const seconds = (performance.now() - start) / 1000;
     const { step } = run.state, epoch = run.epoch(), metrics = evalMetrics(result);
     await run.store.appendMetrics({
       step,
       epoch,
       split: "eval",
       ...metrics,
-      eval_runtime: seconds,
-      eval_samples_per_second: result.total / seconds,
+      ...evalSpeed(start, result.total),
     });
     run.store.logHistory.push({ ...metrics, epoch, step });
     run.emit({ type: "eval", moment, result });
     return result;
   }
 
-  /** Writes a checkpoint of where the run stands, unless there is one already or nothing was done yet. */
-  async #save(): Promise<void> {
+  /**
+   * Writes a checkpoint of where the run stands, unless there is one already or nothing was done yet.
+   * @param complete with everything that an exact resume needs
+   */
+  async #save(complete = !this.#options.config.training.save_only_model): Promise<void> {
     const run = this.#run, { state } = run;
     if (state.phase === "warm_start" && state.warmStartStep === 0) return;
-    if (!run.store.needsSave(state)) return;
+    if (!run.store.needsSave(state, complete)) return;
     const { control } = this.#options;
     control?.saving?.(true);
     const path = await run.clock.time("checkpoint", async () =>
@@ -251,8 +347,11 @@ export class GrpoTrainer {
           seconds: run.seconds(),
           secondsByPhase: run.clock.totals(),
         },
-        await this.#optimizer?.save() ?? null,
-        await this.#reference?.save() ?? null,
+        !complete ? null : {
+          optimizer: await this.#optimizer?.save() ?? null,
+          reference: await this.#reference?.save() ?? null,
+          rollout: this.#steps?.inFlight() ?? null,
+        },
       )).finally(() => control?.saving?.(false));
     run.emit({ type: "checkpoint", path, step: state.step });
   }
@@ -278,7 +377,7 @@ export class GrpoTrainer {
   }
 
   async #stopped(): Promise<TrainSummary> {
-    await this.#save();
+    await this.#save(true);
     const summary = this.#summary("stopped");
     await this.#run.store.stop(this.#run.state, summary);
     this.#run.emit({ type: "done", summary });
@@ -314,4 +413,9 @@ export class GrpoTrainer {
     yield* problems.heldOut;
     for (let i = 0; i < this.#run.sizes.trainProblems; i++) yield problems.trainEntry(i);
   }
+}
+
+function evalSpeed(start: number, samples: number): Record<string, number> {
+  const seconds = (performance.now() - start) / 1000;
+  return { eval_runtime: seconds, eval_samples_per_second: samples / seconds };
 }

@@ -1,4 +1,5 @@
 /** What a training run is made of, and the sizes that follow from its configuration. */
+import { batchSizes } from "../configs/derived.ts";
 import type { RunConfig } from "../configs/run_config.ts";
 import { UsageError } from "../core/errors.ts";
 import type { SplitProblems } from "../data/held_out.ts";
@@ -8,6 +9,7 @@ import type { Rubric } from "../rewards/rubric.ts";
 import type { ModelWriter } from "./checkpoint.ts";
 import type { TrainControl } from "./control.ts";
 import type { TrainListener } from "./events.ts";
+import { MicroSchedule } from "./micro_schedule.ts";
 
 export interface TrainerOptions {
   config: RunConfig;
@@ -36,11 +38,13 @@ export interface TrainerOptions {
 
 export interface RunSizes {
   warmStartSteps: number;
-  /** Completions of an optimizer step. */
+  /** Completions of a generation batch (before dynamic sampling, if that leaves some out). */
+  rowsPerGeneration: number;
+  promptsPerGeneration: number;
+  /** Completions of an optimizer step; the last one of an epoch may have fewer. */
   rowsPerStep: number;
-  promptsPerStep: number;
-  /** Steps of an epoch; the last incomplete chunk of problems is dropped. */
-  chunksPerEpoch: number;
+  /** Which micro-batches are trained on when. */
+  schedule: MicroSchedule;
   totalSteps: number;
   trainProblems: number;
 }
@@ -48,25 +52,40 @@ export interface RunSizes {
 /** @throws UsageError when the sizes do not fit together. */
 export function runSizes(config: RunConfig, trainProblems: number): RunSizes {
   const { training, sft } = config;
-  const rowsPerStep = training.per_device_train_batch_size * training.gradient_accumulation_steps;
-  if (rowsPerStep % training.num_generations !== 0) {
+  const sizes = batchSizes(training), { generationBatchSize: rowsPerGeneration } = sizes;
+  if (rowsPerGeneration % training.num_generations !== 0) {
     throw new UsageError(
-      `training: per_device_train_batch_size × gradient_accumulation_steps = ${rowsPerStep} ` +
-        `completions a step, which num_generations = ${training.num_generations} does not divide`,
-      { advice: "Make the product a multiple of num_generations." },
+      `training: ${rowsPerGeneration} completions are generated at a time, which ` +
+        `num_generations = ${training.num_generations} does not divide`,
+      {
+        advice:
+          "Make per_device_train_batch_size × steps_per_generation (or gradient_accumulation_steps) " +
+          "a multiple of num_generations.",
+      },
     );
   }
-  const promptsPerStep = rowsPerStep / training.num_generations;
-  const chunksPerEpoch = Math.floor(trainProblems / promptsPerStep);
-  const totalSteps = training.max_steps > 0
-    ? training.max_steps
-    : Math.ceil(training.num_train_epochs * chunksPerEpoch);
+  if (!Number.isInteger(sizes.stepsPerGeneration)) {
+    throw new UsageError(
+      `training: generation_batch_size = ${rowsPerGeneration} is no multiple of ` +
+        `per_device_train_batch_size = ${training.per_device_train_batch_size}`,
+    );
+  }
+  const { promptsPerGeneration } = sizes;
+  const schedule = new MicroSchedule({
+    accumulation: training.gradient_accumulation_steps,
+    stepsPerGeneration: sizes.stepsPerGeneration,
+    iterations: training.num_iterations,
+    generationsPerEpoch: Math.floor(trainProblems / promptsPerGeneration),
+  });
   return {
     warmStartSteps: sft?.max_steps ?? 0,
-    rowsPerStep,
-    promptsPerStep,
-    chunksPerEpoch,
-    totalSteps,
+    rowsPerGeneration,
+    promptsPerGeneration,
+    rowsPerStep: sizes.completionsPerOptimizerStep,
+    schedule,
+    totalSteps: training.max_steps > 0
+      ? training.max_steps
+      : Math.ceil(training.num_train_epochs * schedule.stepsPerEpoch),
     trainProblems,
   };
 }

@@ -1,5 +1,6 @@
 /** transformers' `trainer_state.json`: the log history and the run's settings, for tools that read it. */
 import type { RunConfig } from "../configs/run_config.ts";
+import type { BestEvaluation } from "./run_state.ts";
 
 export interface TrainerStateInput {
   step: number;
@@ -7,8 +8,13 @@ export interface TrainerStateInput {
   epoch: number;
   numTokens: number;
   loggingSteps: number;
+  /** null without evaluations by steps. */
+  evalSteps: number | null;
   saveSteps: number;
   training: RunConfig["training"];
+  best: BestEvaluation | null;
+  /** Path of the checkpoint of `best`, or null when it was not saved. */
+  bestCheckpoint: string | null;
   /** One object per log call, with `epoch` and `step`. */
   logHistory: readonly Record<string, unknown>[];
 }
@@ -18,11 +24,11 @@ export function encodeTrainerState(input: TrainerStateInput): string {
   const { training } = input;
   return JSON.stringify(
     {
-      best_global_step: null,
-      best_metric: null,
-      best_model_checkpoint: null,
+      best_global_step: input.best?.step ?? null,
+      best_metric: input.best?.metric ?? null,
+      best_model_checkpoint: input.bestCheckpoint,
       epoch: input.epoch,
-      eval_steps: null,
+      eval_steps: input.evalSteps,
       global_step: input.step,
       is_hyper_param_search: false,
       is_local_process_zero: true,

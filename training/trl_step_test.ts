@@ -230,7 +230,13 @@ async function runCase(name: string, device: Device): Promise<void> {
     }
     if (step === 1) await checkGradients(device, model, golden, recorded, limits.gradL2);
     const rate = config.learning_rate *
-      rateFactor({ type: "linear", warmupSteps: 0, totalSteps: config.max_steps }, step - 1);
+      rateFactor({
+        type: "linear",
+        warmupSteps: 0,
+        totalSteps: config.max_steps,
+        kwargs: {},
+        learningRate: config.learning_rate,
+      }, step - 1);
     assert.ok(Math.abs(rate - expected.learning_rate) < 1e-18);
     const { gradNorm } = await optimizer.step(rate);
     const relative = Math.abs(gradNorm - expected.grad_norm) / expected.grad_norm;

@@ -3,7 +3,7 @@ import { yieldToEvents } from "./event_loop.ts";
 import { finiteOrNull, type Metrics } from "./metrics.ts";
 import type { AdamW } from "./optimizer.ts";
 import type { RunContext } from "./run_context.ts";
-import { rateFactor } from "./schedule.ts";
+import { rateFactor, scheduleOf } from "./schedule.ts";
 import { supervisedStep } from "./supervised.ts";
 
 /** Continues at `state.warmStartStep`. @throws Interrupted between two steps when asked to stop */
@@ -15,11 +15,7 @@ export async function warmStart(
   const { config, model, problems } = run.options;
   const sft = config.sft!, { state, clock } = run, total = run.sizes.warmStartSteps;
   const sampler = run.createSampler("warm start", sft.per_device_train_batch_size);
-  const schedule = {
-    type: sft.lr_scheduler_type,
-    warmupSteps: sft.warmup_steps,
-    totalSteps: total,
-  };
+  const schedule = scheduleOf(sft, total);
   run.phase("warm_start");
   while (state.warmStartStep < total) {
     run.stopIfAsked();

@@ -1,0 +1,172 @@
+/**
+ * Evaluation on held-out problems while training, as TRL's trainer does it: `num_generations_eval`
+ * completions a problem, sampled as in training, scored by the run's rewards, with the loss and the metrics
+ * of a step under `eval_` names; and the accuracy beside them. Draws are keyed by numbers that training never
+ * uses, the same in every evaluation. One difference: metrics are over all completions (TRL: means of the
+ * batches' means).
+ */
+import type { RunConfig } from "../configs/run_config.ts";
+import { wilson } from "../core/statistics.ts";
+import { scoreCompletion } from "../data/score.ts";
+import type { LanguageModel } from "../models/types.ts";
+import type { RewardValue } from "../rewards/types.ts";
+import type { Rubric } from "../rewards/rubric.ts";
+import type { Entry } from "../tasks/types.ts";
+import { groupAdvantages } from "./advantages.ts";
+import { CORRECT, EVAL_PROMPT_ID } from "./evaluate.ts";
+import { averageMetrics, finiteOrNull, type Metrics } from "./metrics.ts";
+import type { PromptEncoder } from "./prompts.ts";
+import type { ReferencePolicy } from "./reference_policy.ts";
+import { rolloutMetrics } from "./rollout_metrics.ts";
+import { samplingOptions } from "./sampling_options.ts";
+import { windowLoss, type WindowRow } from "./train_window.ts";
+
+export interface HeldOutResult {
+  /** With `eval_` names. */
+  metrics: Metrics;
+  /**
+   * Interval of eval_accuracy: Wilson's with as many observations as there are problems, since completions
+   * of one problem resemble each other.
+   */
+  ci95: [low: number, high: number];
+  problems: number;
+}
+
+export interface HeldOutOptions {
+  model: LanguageModel;
+  prompts: PromptEncoder;
+  rubric: Rubric;
+  training: RunConfig["training"];
+  reference: ReferencePolicy | null;
+  /** Optimizer steps done, for rewards that want to know. */
+  step: number;
+  /** @see GenerateOptions.shouldStop */
+  shouldStop: () => boolean;
+  /** Problems so far, of all. */
+  onProgress?: (done: number, total: number) => void;
+}
+
+/** @throws Interrupted when `shouldStop` said so. */
+export async function evaluateHeldOut(
+  entries: readonly Entry[],
+  options: HeldOutOptions,
+): Promise<HeldOutResult> {
+  const { training, rubric } = options;
+  const generations = training.num_generations_eval ?? training.num_generations;
+  const perBatch = Math.max(1, Math.floor(training.per_device_eval_batch_size / generations));
+  const rewards: RewardValue[][] = [], lengths: number[] = [], truncated: boolean[] = [];
+  const losses: Metrics[] = [];
+  let loss = 0, correct = 0, rows = 0;
+  for (let start = 0; start < entries.length; start += perBatch) {
+    const batch = await sample(entries.slice(start, start + perBatch), start, generations, options);
+    const advantages = groupAdvantages({
+      rewards: batch.map((row) => row.rewards),
+      weights: rubric.weights,
+      groupSizes: Array<number>(batch.length / generations).fill(generations),
+      scale: training.scale_rewards,
+      aggregation: training.multi_objective_aggregation,
+    }).advantages;
+    const result = await windowLoss(
+      options.model,
+      batch.map((row, i) => ({
+        ...row,
+        ids: training.mask_truncated_completions && row.truncated ? [] : row.ids,
+        advantage: advantages[i]!,
+        oldLogp: null,
+      })),
+      {
+        temperature: training.temperature,
+        settings: training,
+        maxCompletionLength: training.max_completion_length,
+        reference: options.reference,
+      },
+    );
+    loss += result.loss * batch.length;
+    losses.push(result.metrics);
+    for (const row of batch) {
+      rewards.push(row.rewards);
+      lengths.push(row.ids.length);
+      truncated.push(row.truncated);
+      if (row.correct) correct++;
+    }
+    rows += batch.length;
+    options.onProgress?.(Math.min(start + perBatch, entries.length), entries.length);
+  }
+  const metrics: Metrics = {
+    loss: loss / rows,
+    accuracy: correct / rows,
+    ...rolloutMetrics({
+      lengths,
+      truncated,
+      rewards,
+      rewardNames: rubric.names,
+      advantages: groupAdvantages({
+        rewards,
+        weights: rubric.weights,
+        groupSizes: Array<number>(entries.length).fill(generations),
+        scale: training.scale_rewards,
+        aggregation: training.multi_objective_aggregation,
+      }),
+    }),
+    ...averageMetrics(losses),
+  };
+  return {
+    metrics: Object.fromEntries(
+      Object.entries(finiteOrNull(metrics)).map(([name, value]) => [`eval_${name}`, value]),
+    ),
+    ci95: wilson((correct / rows) * entries.length, entries.length),
+    problems: entries.length,
+  };
+}
+
+type SampledRow = Omit<WindowRow, "advantage" | "oldLogp"> & {
+  rewards: RewardValue[];
+  truncated: boolean;
+  correct: boolean;
+};
+
+/** Completions of some problems, scored; those of a problem stand together. */
+async function sample(
+  entries: readonly Entry[],
+  first: number,
+  generations: number,
+  options: HeldOutOptions,
+): Promise<SampledRow[]> {
+  const { model, prompts, rubric, training } = options;
+  const encoded = entries.map((entry) => prompts.prompt(entry));
+  const completions = await model.generate(
+    encoded.map(({ ids }, i) => ({
+      promptId: EVAL_PROMPT_ID + first + i,
+      promptIds: ids,
+      n: generations,
+    })),
+    samplingOptions(training, prompts, options.shouldStop),
+  );
+  const sampled = completions.flatMap((branches, group) =>
+    branches.map(({ ids }, branch) => ({ group, branch, ids, text: prompts.text(ids) }))
+  );
+  const { values } = await rubric.score(sampled.map(({ group, ids, text }) => {
+    const entry = entries[group]!;
+    return {
+      prompt: encoded[group]!.text,
+      completion: text,
+      answer: entry.answer,
+      info: entry.metadata,
+      entry,
+      completionIds: ids,
+      truncated: prompts.truncated(ids),
+      step: options.step,
+      maxCompletionLength: training.max_completion_length,
+    };
+  }));
+  return sampled.map(({ group, branch, ids, text }, i) => ({
+    group,
+    promptId: EVAL_PROMPT_ID + first + group,
+    branch,
+    promptIds: encoded[group]!.ids,
+    ids,
+    rewards: values[i]!,
+    truncated: prompts.truncated(ids),
+    correct: scoreCompletion(text, entries[group]!).score >= CORRECT,
+  }));
+}

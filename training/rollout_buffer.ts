@@ -1,0 +1,101 @@
+/**
+ * A generation batch as it is trained on: its completions as rows, cut into the slices of the micro-batches.
+ * While it is in use the policy moves away from what sampled it, so a checkpoint in between holds it whole
+ * (`rollout.safetensors`): token ids, advantages, log-probabilities at the time of the generation.
+ * Texts and rewards are not in it; they are in the completion table of the step that generated.
+ *
+ * Slices are cut so that the rows are spread evenly, in the order of the prompts: groups stay together
+ * where the sizes allow it (TRL permutes rows instead). A batch that dynamic sampling could not fill has
+ * smaller slices, some of them perhaps empty.
+ */
+import { encodeSafetensors, parseSafetensors } from "../models/safetensors.ts";
+import type { WindowRow } from "./train_window.ts";
+
+export class RolloutBuffer {
+  constructor(
+    /** Number of the generation batch in the run. */
+    readonly generation: number,
+    readonly slices: number,
+    readonly rows: readonly WindowRow[],
+  ) {}
+
+  slice(index: number): readonly WindowRow[] {
+    const edge = (i: number) => Math.floor((i * this.rows.length) / this.slices);
+    return this.rows.slice(edge(index), edge(index + 1));
+  }
+
+  /** Everything, exactly. */
+  encode(): Uint8Array<ArrayBuffer> {
+    const { rows } = this;
+    const firsts = rows.map((row, i) => i === 0 || rows[i - 1]!.group !== row.group);
+    const groups = rows.filter((_, i) => firsts[i]);
+    const tokens = rows.flatMap((row) => [...row.ids]);
+    const prompts = groups.flatMap((row) => [...row.promptIds]);
+    const hasOld = rows.every((row) => row.oldLogp !== null);
+    const words = (name: string, values: readonly number[]) => ({
+      name,
+      dtype: "U32" as const,
+      shape: [values.length],
+      data: Uint32Array.from(values),
+    });
+    const numbers = (name: string, values: readonly number[]) => ({
+      name,
+      dtype: "F64" as const,
+      shape: [values.length],
+      data: Float64Array.from(values),
+    });
+    return encodeSafetensors([
+      words("prompt_ids", prompts),
+      words("prompt_lengths", groups.map((row) => row.promptIds.length)),
+      words("completion_ids", tokens),
+      words("completion_lengths", rows.map((row) => row.ids.length)),
+      words("first_of_group", firsts.map(Number)),
+      words("branch", rows.map((row) => row.branch)),
+      // Numbers of prompts may exceed 32 bits.
+      numbers("prompt_number", rows.map((row) => row.promptId)),
+      numbers("group", rows.map((row) => row.group)),
+      numbers("advantage", rows.map((row) => row.advantage)),
+      ...(hasOld ? [numbers("old_logp", rows.flatMap((row) => Array.from(row.oldLogp!)))] : []),
+    ], {
+      generation: String(this.generation),
+      slices: String(this.slices),
+    });
+  }
+
+  /** @throws RgxError for a file that is no such batch */
+  static async decode(bytes: Uint8Array, label: string): Promise<RolloutBuffer> {
+    const file = await parseSafetensors(bytes, label);
+    const [prompts, promptLengths, ids, lengths, firsts, branches] = await Promise.all(
+      [
+        "prompt_ids",
+        "prompt_lengths",
+        "completion_ids",
+        "completion_lengths",
+        "first_of_group",
+        "branch",
+      ].map(async (name) => Array.from(await file.integers(name), Number)),
+    ) as [number[], number[], number[], number[], number[], number[]];
+    const numbers = (name: string) => file.float64(name);
+    const promptIds = await numbers("prompt_number"), groups = await numbers("group");
+    const advantages = await numbers("advantage");
+    const old = file.tensors.has("old_logp") ? await numbers("old_logp") : null;
+    const rows: WindowRow[] = [];
+    let prompt: readonly number[] = [], promptAt = 0, group = 0, at = 0;
+    for (const [i, length] of lengths.entries()) {
+      if (firsts[i] === 1) {
+        prompt = prompts.slice(promptAt, promptAt += promptLengths[group++]!);
+      }
+      rows.push({
+        group: groups[i]!,
+        promptId: promptIds[i]!,
+        branch: branches[i]!,
+        promptIds: prompt,
+        ids: ids.slice(at, at + length),
+        advantage: advantages[i]!,
+        oldLogp: old?.slice(at, at + length) ?? null,
+      });
+      at += length;
+    }
+    return new RolloutBuffer(Number(file.metadata.generation), Number(file.metadata.slices), rows);
+  }
+}
