@@ -3,6 +3,7 @@
  * held against the float64 reference. Run it with and without the V8 flags of the engine.
  */
 import assert from "node:assert/strict";
+import { adjustLogitsCases } from "./conformance/adjust_logits.ts";
 import {
   attentionBackwardCases,
   attentionCases,
@@ -37,6 +38,7 @@ const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[]>][] =
   ["optimizer", optimizerCases],
   ["elementwise", elementwiseCases],
   ["dropout", dropoutCases],
+  ["adjust_logits", adjustLogitsCases],
 ];
 
 for (const [name, makeCases] of TABLES) {

@@ -8,6 +8,7 @@ import type { AttentionDecodeArgs } from "./attention_decode/spec.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./rows/spec.ts";
 import type { DropoutArgs } from "./dropout/spec.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./head/spec.ts";
+import type { AdjustLogitsArgs } from "./adjust_logits/spec.ts";
 import type { SampleArgs } from "./sample/spec.ts";
 import type { AdamwArgs, SumSquaresArgs } from "./optimizer/spec.ts";
 import type { AddArgs, CopyArgs, FillArgs } from "./elementwise/spec.ts";
@@ -28,6 +29,7 @@ export interface Ops {
   scatter_add_rows: ScatterAddRowsArgs;
   head: HeadArgs;
   head_backward: HeadBackwardArgs;
+  adjust_logits: AdjustLogitsArgs;
   sample: SampleArgs;
   dropout: DropoutArgs;
   adamw: AdamwArgs;

@@ -153,3 +153,21 @@ testOnEveryDevice("another seed word or counter word gives other draws", async (
     assert.ok(same < 10, `${same} of ${rows} draws are the same with another counter word ${word}`);
   }
 });
+
+testOnEveryDevice(
+  "where logits were adjusted, the draw is from those and logp from the policy's own",
+  async (device) => {
+    for (const [vocab, temperature] of [[1, 1], [17, 0], [64, 0.8], [1003, 1.3]] as const) {
+      const rows = 21, counters = countersOf(rows), options = { ...PLAIN, temperature };
+      const own = logitsOf("policy", rows, vocab), adjusted = own.map((x) => x > 0 ? x / 3 : x);
+      const alone = await drawTokens(device, adjusted, counters, vocab, options);
+      const both = await drawTokens(device, adjusted, counters, vocab, options, own);
+      assert.deepEqual(both.tokens, alone.tokens);
+      for (let r = 0; r < rows; r++) {
+        const row = own.subarray(r * vocab, (r + 1) * vocab);
+        const p = keptDistribution(row, { ...PLAIN, temperature: temperature || 1 });
+        assert.ok(Math.abs(both.logp[r]! - Math.log(p[both.tokens[r]!]!)) < 1e-5, `row ${r}`);
+      }
+    }
+  },
+);

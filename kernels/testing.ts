@@ -55,7 +55,7 @@ export function assertWithin(
   for (let i = 0; i < found.length; i++) {
     const error = Math.abs(found[i]! - expected[i]!);
     const limit = typeof bound === "number" ? bound : bound[i]!;
-    if (error <= limit) continue;
+    if (error <= limit || found[i] === expected[i]) continue; // infinities are equal
     const over = Number.isNaN(error) ? Infinity : error / limit;
     if (over > excess || worst < 0) {
       worst = i;

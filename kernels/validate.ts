@@ -7,6 +7,7 @@
  * then it must be exactly that input. Inputs may overlap each other.
  */
 import { RgxError } from "../core/errors.ts";
+import { seenWords } from "./adjust_logits/spec.ts";
 import { BRANCH } from "./attention_decode/spec.ts";
 import { SEGMENT } from "./attention/spec.ts";
 import type { AttentionArgs } from "./attention/spec.ts";
@@ -287,6 +288,28 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     if (dweight) call.output("dweight", dweight, vocab * d);
   },
 
+  adjust_logits(args, call) {
+    const { logits, out, rows, vocab, penalty, forbiddenCount } = args;
+    const { seen, slots, newest, forbidden } = args;
+    call.sizes({ rows, forbiddenCount });
+    call.positive({ vocab });
+    if (!(penalty > 0 && penalty < Infinity)) {
+      call.fail("penalty", penalty, "a finite number > 0 (1 = off)");
+    }
+    if ((seen === undefined) !== (slots === undefined)) {
+      call.fail(seen === undefined ? "slots" : "seen", "given alone", "seen and slots together");
+    }
+    if (newest && !seen) call.fail("newest", "given", "seen and slots beside it");
+    if (forbiddenCount > 0 && !forbidden) call.fail("forbidden", "absent", "a tensor");
+    call.input("logits", logits, rows * vocab);
+    call.output("out", out, rows * vocab);
+    // How many slots there are stands in the rows' slots, which the host cannot see.
+    if (seen) call.output("seen", seen, rows > 0 ? seenWords(vocab) : 0, NONE, "u32");
+    if (slots) call.input("slots", slots, rows, "u32");
+    if (newest) call.input("newest", newest, rows, "u32");
+    if (forbidden) call.input("forbidden", forbidden, forbiddenCount, "u32");
+  },
+
   sample(args, call) {
     const { logits, counters, tokens, logp, rows, vocab, temperature, topK, topP, minP } = args;
     call.sizes({ rows, topK });
@@ -299,6 +322,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     if (!(topP > 0 && topP <= 1)) call.fail("topP", topP, "0 < topP ≤ 1 (1 = off)");
     if (!(minP >= 0 && minP <= 1)) call.fail("minP", minP, "0 ≤ minP ≤ 1 (0 = off)");
     call.input("logits", logits, rows * vocab);
+    if (args.scored) call.input("scored", args.scored, rows * vocab);
     call.input("counters", counters, rows * 3, "u32");
     call.output("tokens", tokens, rows, NONE, "u32");
     call.output("logp", logp, rows);

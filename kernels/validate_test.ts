@@ -66,6 +66,10 @@ function rightCalls(): { [K in OpName]: Ops[K] } {
     },
     head: { ...head(), logp: F(2) },
     head_backward: { ...head(), dlogp: F(2), dentropy: F(3), dhidden: F(6), dweight: F(10) },
+    adjust_logits: {
+      ...{ logits: F(66), out: F(66), rows: 2, vocab: 33, penalty: 2, forbiddenCount: 3 },
+      ...{ seen: U(2), slots: U(2), newest: U(2), forbidden: U(3) },
+    },
     sample: {
       ...{ logits: F(10), counters: U(6), tokens: U(2), logp: F(2), rows: 2, vocab: 5 },
       ...{ seedLow: 0, seedHigh: 0xffffffff, temperature: 1, topK: 0, topP: 1, minP: 0 },
@@ -187,6 +191,7 @@ Deno.test("an output may not lie in the memory of another argument", () => {
     scatter_add_rows: ["table"],
     head: ["logp", "lse", "entropy"],
     head_backward: ["dhidden", "dweight"],
+    adjust_logits: ["out", "seen"],
     sample: ["tokens", "logp"],
     dropout: ["out"],
     adamw: ["param", "m", "v"],
@@ -258,7 +263,15 @@ Deno.test("options out of range are refused", () => {
   refused("sample", { ...sample, minP: 2 }, /minP is 2/);
   refused("sample", { ...sample, seedLow: 2 ** 32 }, /seedLow is 4294967296/);
   refused("sample", { ...sample, seedHigh: -1 }, /seedHigh is -1/);
-  const { dropout } = calls;
+  const { dropout, adjust_logits: adjust } = calls;
+  for (const penalty of [0, -1, NaN, Infinity]) {
+    refused("adjust_logits", { ...adjust, penalty }, /adjust_logits: penalty is .* number > 0/);
+  }
+  const without = (name: keyof typeof adjust) => ({ ...adjust, [name]: undefined });
+  refused("adjust_logits", without("seen"), /slots is given alone, expected seen and slots/);
+  refused("adjust_logits", without("slots"), /seen is given alone, expected seen and slots/);
+  refused("adjust_logits", { ...without("seen"), slots: undefined }, /newest is given/);
+  refused("adjust_logits", without("forbidden"), /forbidden is absent, expected a tensor/);
   refused("dropout", { ...dropout, p: 1 }, /dropout: p is 1, expected 0 ≤ p < 1/);
   refused("dropout", { ...dropout, p: -0.1 }, /p is -0.1/);
   refused("dropout", { ...dropout, p: NaN }, /p is NaN/);

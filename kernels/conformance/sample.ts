@@ -19,13 +19,14 @@ export const PLAIN: SampleOptions = { temperature: 1, topK: 0, topP: 1, minP: 0 
 
 export const SEED = 77 * 2 ** 32 + 12_345;
 
-/** One token and its log-probability per row; `counters` [rows, 3]. */
+/** One token and its log-probability (by `scored`, where given) per row; `counters` [rows, 3]. */
 export async function drawTokens(
   device: Device,
   logits: Float32Array,
   counters: Uint32Array,
   vocab: number,
   options: SampleOptions,
+  scored?: Float32Array,
 ): Promise<{ tokens: Uint32Array; logp: ArrayLike<number> }> {
   const rows = counters.length / 3;
   const [seedLow, seedHigh] = seedWords(SEED);
@@ -34,6 +35,7 @@ export async function drawTokens(
     counters: upload(device, counters),
     tokens: device.create("u32", rows, "tokens"),
     logp: device.create("float", rows, "logp"),
+    ...(scored === undefined ? {} : { scored: upload(device, scored) }),
   };
   device.run("sample", { ...tensors, rows, vocab, seedLow, seedHigh, ...options });
   const tokens = await device.read(tensors.tokens) as Uint32Array;

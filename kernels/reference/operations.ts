@@ -1,5 +1,6 @@
 /** The reference implementations by name; each stands in its operation's folder. */
 import type { OpName, Ops } from "../ops.ts";
+import { adjustLogits } from "../adjust_logits/reference.ts";
 import { attention, attentionBackward } from "../attention/reference.ts";
 import { attentionDecode } from "../attention_decode/reference.ts";
 import { dropout } from "../dropout/reference.ts";
@@ -29,6 +30,7 @@ export const REFERENCE_OPS: { readonly [K in OpName]: (args: Ops[K]) => void } =
   scatter_add_rows: scatterAddRows,
   head,
   head_backward: headBackward,
+  adjust_logits: adjustLogits,
   sample,
   dropout,
   adamw,

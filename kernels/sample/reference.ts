@@ -29,17 +29,19 @@ export function sample(args: SampleArgs): void {
   const { rows, vocab, temperature } = args;
   const logits = floats(args.logits), counters = words(args.counters);
   const tokens = words(args.tokens), logp = floats(args.logp);
+  const scored = args.scored && floats(args.scored);
   const z = new Float64Array(vocab), random = new Uint32Array(4);
   for (let r = 0; r < rows; r++) {
     const greedy = temperature === 0;
     const best = scaleRow(z, logits, r * vocab, greedy ? 1 : temperature);
-    const max = z[best]!;
+    let max = z[best]!;
     let token = best;
     if (!greedy) {
       const c1 = counters[r * 3]!, c2 = counters[r * 3 + 1]!, c3 = counters[r * 3 + 2]!;
       philox4x32(random, 0, c1, c2, c3, args.seedLow, args.seedHigh);
       token = draw(keptWeights(z, max, args), uniform23(random[0]!));
     }
+    if (scored) max = z[scaleRow(z, scored, r * vocab, greedy ? 1 : temperature)]!;
     let total = 0;
     for (let t = 0; t < vocab; t++) total += Math.exp(z[t]! - max);
     tokens[r] = token;

@@ -4,12 +4,15 @@
  * (largest t with #{z ≥ t} ≥ topK; then largest t with mass{z ≥ t} ≥ topP·mass; then z ≥ max + ln minP), so
  * ties at the threshold are all kept. The draw is the inverse transform in index order of one uniform,
  * Philox(seed; c0 = 0, c1, c2, c3) → word 0 → `uniform23`: it does not depend on the batch or the grid.
- * `logp` is log-softmax(logits/temperature)[token] before top-k/top-p (temperature 1 when greedy).
+ * `logp` is log-softmax(scored/temperature)[token] before top-k/top-p (temperature 1 when greedy), where
+ * `scored` are the logits themselves, or the policy's own where a rule of sampling has adjusted the logits.
  */
 import type { Tensor } from "../device.ts";
 
 export interface SampleArgs {
   logits: Tensor; // [rows, vocab]
+  /** Default: `logits`. */
+  scored?: Tensor; // [rows, vocab]
   counters: Tensor; // u32 [rows, 3]: c1, c2, c3 (core/philox.ts, sampleCounter)
   tokens: Tensor; // u32 [rows]
   logp: Tensor; // [rows]

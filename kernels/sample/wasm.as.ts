@@ -15,6 +15,7 @@ const BLOCK: usize = 256;
  */
 export function sample(
   logits: usize,
+  scored: usize,
   counters: usize,
   tokens: usize,
   logp: usize,
@@ -37,10 +38,19 @@ export function sample(
   const inverse = min(1 / t, 3e38) as f32;
   const filtered = temperature != 0 && ((topK > 0 && topK < vocab) || topP < 1);
   for (let row = begin; row < end; row++) {
-    const x = logits + (row as usize) * bytes;
+    const x = logits + (row as usize) * bytes, y = scored + (row as usize) * bytes;
+    let scoredBest: f32 = 0, scoredTotal: f64 = 0;
+    if (y != x) {
+      scoredBest = maximum(y, bytes);
+      scoredTotal = exponentials(y, weights, sums, bytes, scoredBest, inverse);
+    }
     const best = maximum(x, bytes);
     const max = (best as f64) / t;
     const total = exponentials(x, weights, sums, bytes, best, inverse);
+    if (y == x) {
+      scoredBest = best;
+      scoredTotal = total;
+    }
     let at: usize;
     if (temperature == 0) {
       at = first_equal(x, bytes, best);
@@ -67,8 +77,9 @@ export function sample(
         : draw_by_blocks(weights, sums, bytes, target);
     }
     store<u32>(tokens + ((row as usize) << 2), (at >> 2) as u32);
-    const z = (load<f32>(x + at) as f64) / t;
-    store<f32>(logp + ((row as usize) << 2), (z - max - Math.log(total)) as f32);
+    const z = (load<f32>(y + at) as f64) / t;
+    const distance = z - (scoredBest as f64) / t;
+    store<f32>(logp + ((row as usize) << 2), (distance - Math.log(scoredTotal)) as f32);
   }
 }
 

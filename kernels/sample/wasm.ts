@@ -15,6 +15,7 @@ export const sampleWasm: WasmOp<SampleArgs> = (args, ctx) => {
     scratchBytes: 2048 + 2 * padded + 8 * Math.ceil(args.vocab / 64) + 24,
     args: [
       ctx.pointer(args.logits),
+      ctx.pointer(args.scored ?? args.logits),
       ctx.pointer(args.counters),
       ctx.pointer(args.tokens),
       ctx.pointer(args.logp),

@@ -13,6 +13,7 @@ export * from "../attention/wasm.as";
 export * from "../attention/backward.as";
 export * from "../attention_decode/wasm.as";
 export * from "../rows/wasm.as";
+export * from "../adjust_logits/wasm.as";
 export * from "../sample/wasm.as";
 export * from "../dropout/wasm.as";
 export * from "../optimizer/wasm.as";

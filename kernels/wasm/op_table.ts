@@ -1,4 +1,5 @@
 /** Which host binding runs which operation on the WASM device. One line an operation. */
+import { adjustLogitsWasm } from "../adjust_logits/wasm.ts";
 import { headBackwardWasm, headWasm } from "../head/wasm.ts";
 import { attentionBackwardWasm, attentionWasm } from "../attention/wasm.ts";
 import { attentionDecodeWasm } from "../attention_decode/wasm.ts";
@@ -28,6 +29,7 @@ export const wasmOps: { [K in OpName]: WasmOp<Ops[K]> } = {
   gather_rows: gatherRowsWasm,
   scatter_rows: scatterRowsWasm,
   scatter_add_rows: scatterAddRowsWasm,
+  adjust_logits: adjustLogitsWasm,
   sample: sampleWasm,
   dropout: dropoutWasm,
   adamw: adamwWasm,

@@ -1,0 +1,24 @@
+/** Reference of the adjustment of logits. */
+import { floats, words } from "../reference/tensor.ts";
+import { type AdjustLogitsArgs, seenWords } from "./spec.ts";
+
+export function adjustLogits(args: AdjustLogitsArgs): void {
+  const { rows, vocab, penalty, forbiddenCount } = args;
+  const logits = floats(args.logits), out = floats(args.out), width = seenWords(vocab);
+  const seen = args.seen && words(args.seen), slots = args.slots && words(args.slots);
+  const newest = args.newest && words(args.newest);
+  const forbidden = args.forbidden && words(args.forbidden);
+  for (let r = 0; r < rows; r++) {
+    const first = seen ? slots![r]! * width : 0;
+    if (seen && newest) {
+      const token = newest[r]!;
+      seen[first + (token >>> 5)]! |= 1 << (token & 31);
+    }
+    for (let t = 0; t < vocab; t++) {
+      const l = logits[r * vocab + t]!;
+      const penalized = seen && seen[first + (t >>> 5)]! >>> (t & 31) & 1;
+      out[r * vocab + t] = !penalized ? l : l > 0 ? l / penalty : l * penalty;
+    }
+    for (let i = 0; i < forbiddenCount; i++) out[r * vocab + forbidden![i]!] = -Infinity;
+  }
+}

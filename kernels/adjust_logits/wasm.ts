@@ -1,0 +1,27 @@
+/** CPU binding of the adjustment of logits. */
+import type { Tensor } from "../device.ts";
+import type { WasmOp } from "../wasm/wasm_op.ts";
+import type { AdjustLogitsArgs } from "./spec.ts";
+
+/** Logits of a chunk: some 2.5 µs of copying. */
+const CHUNK = 16384;
+
+export const adjustLogitsWasm: WasmOp<AdjustLogitsArgs> = (args, ctx) => {
+  const pointer = (tensor: Tensor | undefined) => tensor === undefined ? 0 : ctx.pointer(tensor);
+  ctx.parallel({
+    kernel: "adjust_logits",
+    units: args.rows,
+    grain: Math.ceil(CHUNK / args.vocab),
+    args: [
+      ctx.pointer(args.logits),
+      ctx.pointer(args.out),
+      args.vocab,
+      args.penalty,
+      pointer(args.seen),
+      pointer(args.slots),
+      pointer(args.newest),
+      pointer(args.forbidden),
+      args.forbiddenCount,
+    ],
+  });
+};
