@@ -16,13 +16,15 @@ import {
   toJson,
 } from "./node.ts";
 import type { ForeignKey } from "./foreign_keys.ts";
-import { meaningOf, VALUE_RULES } from "./names.ts";
+import { meaningOf } from "./names.ts";
 import { NULLABLE_SECTIONS } from "./schema.ts";
+import { VALUE_RULES } from "./value_rules.ts";
 
 /** The document under canonical names: maps of the sections, `rewards`, `env`. */
 export function canonicalise(document: MapNode, problems: Problems): MapNode {
   const builder = new Builder(document, problems);
   builder.walk(document, "");
+  builder.noteIgnored();
   return builder.result();
 }
 
@@ -30,8 +32,20 @@ class Builder {
   readonly #root: Branch;
   readonly #written = new Map<string, { spelling: string; at: Position }>();
 
+  /** Keys of verl that are ignored, and where the first of them stands. */
+  readonly #ignored: string[] = [];
+  #ignoredAt: Position | null = null;
+
   constructor(document: MapNode, readonly problems: Problems) {
     this.#root = branch(document.at);
+  }
+
+  /** One note for all keys of verl that say nothing to rgx. */
+  noteIgnored(): void {
+    if (this.#ignoredAt === null) return;
+    const [first, ...more] = this.#ignored;
+    const others = more.length === 0 ? "" : `; likewise ${more.join(", ")}`;
+    this.problems.note(this.#ignoredAt, first!, `a key of verl, has no effect in rgx${others}`);
   }
 
   result(): MapNode {
@@ -52,6 +66,15 @@ class Builder {
         return this.#set(written, meaning.path, keyAt, node);
       case "prefix":
         return this.#section(written, meaning.section, keyAt, node);
+      case "withoutEffect": {
+        if (node.kind === "scalar" && node.value === null) return;
+        const why = meaning.why === "" ? "" : `; ${meaning.why}`;
+        return this.problems.note(keyAt, written, `accepted, has no effect in rgx${why}`);
+      }
+      case "verl":
+        this.#ignored.push(written);
+        this.#ignoredAt ??= keyAt;
+        return;
       case "foreign":
         return this.#foreign(written, meaning.key, keyAt, node);
       case "misplaced":
@@ -87,8 +110,8 @@ class Builder {
     this.#written.set(path, { spelling: written, at: keyAt });
     const value = VALUE_RULES.get(written)?.(node) ?? node;
     if (typeof value === "string") return this.problems.add(node.at, written, value);
-    if (written.endsWith("wandb_project")) {
-      const text = "no files for W&B are written by this version; metrics.jsonl always is";
+    if (written.endsWith("wandb_project") || written === "trainer.logger") {
+      const text = "no files for trackers are written by this version; metrics.jsonl always is";
       this.problems.note(keyAt, written, text);
     }
     this.#put(path, keyAt, markDeletions(value, written, this.problems));
@@ -108,7 +131,7 @@ class Builder {
     const value = toJson(node);
     if (isNeutral(key, value)) return;
     const advice = key.advice === "" ? "" : `; ${key.advice}`;
-    if (key.noted === true || (key.noted !== false && key.noted(value))) {
+    if (key.noted?.(value)) {
       return this.problems.note(keyAt, written, `accepted, has no effect in rgx${advice}`);
     }
     const neutral = key.neutral.filter((item) => typeof item !== "object");

@@ -1,11 +1,13 @@
 /**
- * What keys say together: sources that exclude each other, sizes that must divide or fit, a task and its
- * parameters. A rule is checked only where every key that it reads has a valid value of its own.
+ * What keys say together: sources that exclude each other, sizes that must fit, a task and its parameters;
+ * the section training has a file of its own. A rule is checked only where every key that it reads has a valid value of its own.
  */
 import { RgxError } from "../core/errors.ts";
 import { getTask, validateTaskConfig } from "../tasks/registry.ts";
-import { type ConfigNode, type MapNode, nodeAt, type Position, type Problems } from "./node.ts";
+import type { MapNode, Problems } from "./node.ts";
+import { TrainingRules } from "./combinations_training.ts";
 import { reportField } from "./reward_list.ts";
+import { RuleContext } from "./rule_context.ts";
 import type { ModelInit, RunConfig } from "./run_config.ts";
 
 export function checkCombinations(
@@ -18,67 +20,38 @@ export function checkCombinations(
   rules.model();
   rules.data();
   rules.rewards();
-  rules.groups();
   rules.lengths(maxSeqLength);
+  new TrainingRules(config, tree, problems).check();
 }
 
-class Rules {
-  constructor(
-    readonly config: RunConfig,
-    readonly tree: MapNode,
-    readonly problems: Problems,
-  ) {}
-
-  #node(path: string): ConfigNode | undefined {
-    return nodeAt(this.tree, path.split("."));
-  }
-
-  /** Where the first of these keys that is written stands, else the file. */
-  #at(...paths: string[]): Position {
-    for (const path of paths) {
-      const node = this.#node(path);
-      if (node !== undefined) return node.at;
-    }
-    return this.tree.at;
-  }
-
-  #valid(...paths: string[]): boolean {
-    return !paths.some((path) => this.problems.has(path));
-  }
-
-  /** A missing key may be one whose name was not understood: then that message is enough. */
-  #missing(key: string, text: string): void {
-    if (!this.problems.incomplete) this.problems.add(this.tree.at, key, text);
-  }
-
+class Rules extends RuleContext {
   model(): void {
     const { model } = this.config;
     const name = "model.model_name_or_path";
-    if (!this.#valid("model")) return;
+    if (!this.valid("model")) return;
     if (model.init !== null && model.model_name_or_path !== null) {
       const text = "a model is either loaded (model_name_or_path) or made (model.init), not both";
-      this.problems.add(this.#at(name), name, text);
+      this.problems.add(this.at(name), name, text);
     } else if (model.init === null && model.model_name_or_path === null) {
-      this.#missing(name, "missing: name a model folder, or make a model with model.init");
+      this.missing(name, "missing: name a model folder, or make a model with model.init");
     } else if (model.init !== null) {
       if (model.tokenizer_name_or_path !== null) {
         const key = "model.tokenizer_name_or_path";
         const text = "a model made with model.init has the tokenizer of model.init.tokenizer";
-        this.problems.add(this.#at(key), key, text);
+        this.problems.add(this.at(key), key, text);
       }
       this.#init(model.init);
     }
-    if (model.init !== null && this.config.lora !== null && this.#valid("lora")) {
+    if (model.init !== null && this.config.lora !== null && this.valid("lora")) {
       const text =
         "an adapter is useless without its base model, and model.init makes one that is " +
         "saved nowhere; remove lora (~lora, or enabled: false in it) to train all of the model";
-      this.problems.add(this.#at("lora"), "lora", text);
+      this.problems.add(this.at("lora"), "lora", text);
     }
   }
 
   #init(init: ModelInit): void {
-    const fail = (key: string, text: string) =>
-      this.problems.add(this.#at(`model.init.${key}`, "model.init"), `model.init.${key}`, text);
+    const fail = (key: string, text: string) => this.fail(text, `model.init.${key}`, "model.init");
     const { hidden_size: width, num_attention_heads: heads, num_key_value_heads: kv } = init;
     if (width % heads !== 0 || (width / heads) % 2 !== 0) {
       const text =
@@ -111,17 +84,23 @@ class Rules {
 
   data(): void {
     const { task_name: task, dataset_name: file, task_config: params } = this.config.data;
-    if (!this.#valid("data.task_name", "data.dataset_name", "data.task_config")) return;
+    if (!this.valid("data.task_name", "data.dataset_name", "data.task_config")) return;
     if (task !== null && file !== null) {
       const text = "the problems come either from a task (task_name) or from a file " +
         "(dataset_name), not both";
-      this.problems.add(this.#at("data.dataset_name"), "data.dataset_name", text);
+      this.problems.add(this.at("data.dataset_name"), "data.dataset_name", text);
     } else if (task === null && file === null) {
-      this.#missing("data.task_name", "missing: name a task, or a file with data.dataset_name");
-    } else if (task !== null) this.#task(task, params);
-    else if (Object.keys(params).length > 0) {
+      this.missing("data.task_name", "missing: name a task, or a file with data.dataset_name");
+    } else if (task !== null) {
+      this.#task(task, params);
+      if (this.config.data.max_examples !== null) {
+        const key = "data.max_examples";
+        const text = "takes the first rows of a file; a task makes data.num_examples problems";
+        this.problems.add(this.at(key), key, text);
+      }
+    } else if (Object.keys(params).length > 0) {
       const text = "parameters of a task, without effect on problems from a file";
-      this.problems.note(this.#at("data.task_config"), "data.task_config", text);
+      this.problems.note(this.at("data.task_config"), "data.task_config", text);
       this.config.data.task_config = {};
     }
   }
@@ -131,9 +110,9 @@ class Rules {
       getTask(name);
     } catch (error) {
       if (!(error instanceof RgxError)) throw error;
-      return this.problems.add(this.#at("data.task_name"), "data.task_name", error.message);
+      return this.problems.add(this.at("data.task_name"), "data.task_name", error.message);
     }
-    const map = this.#node("data.task_config") ?? this.tree;
+    const map = this.node("data.task_config") ?? this.tree;
     for (const [field, key] of [["seed", "data.seed"], ["size", "data.num_examples"]] as const) {
       if (!Object.hasOwn(params, field)) continue;
       const at = map.kind === "map" ? map.entries.get(field)!.keyAt : map.at;
@@ -146,46 +125,20 @@ class Rules {
   }
 
   rewards(): void {
-    if (!this.#valid("rewards") || this.config.rewards.length > 0) return;
+    if (!this.valid("rewards") || this.config.rewards.length > 0) return;
     const text = "missing: expected at least one reward, for example [{name: correctness}]";
-    if (this.#node("rewards") === undefined) this.#missing("rewards", text);
-    else this.problems.add(this.#at("rewards"), "rewards", text);
-  }
-
-  groups(): void {
-    const names = [
-      "training.num_generations",
-      "training.per_device_train_batch_size",
-      "training.gradient_accumulation_steps",
-    ];
-    if (!this.#valid(...names)) return;
-    const {
-      num_generations: group,
-      per_device_train_batch_size: size,
-      gradient_accumulation_steps: steps,
-    } = this.config.training;
-    const batch = size * steps;
-    if (batch % group === 0) return;
-    const sizes = nearby(size, (other) => (other * steps) % group === 0);
-    const groups = nearby(group, (other) => other >= 2 && batch % other === 0);
-    const works = [
-      groups.length > 0 ? `num_generations ${groups.join(" or ")}` : "",
-      sizes.length > 0 ? `per_device_train_batch_size ${sizes.join(" or ")}` : "",
-    ].filter((part) => part !== "").join(", or ");
-    const text = `${group} does not divide the ${batch} completions of a step ` +
-      `(per_device_train_batch_size ${size} × gradient_accumulation_steps ${steps})` +
-      (works === "" ? "" : `; works with ${works}`);
-    this.problems.add(this.#at(...names), names[0]!, text);
+    if (this.node("rewards") === undefined) this.missing("rewards", text);
+    else this.problems.add(this.at("rewards"), "rewards", text);
   }
 
   lengths(maxSeqLength: number | null): void {
     const names = ["training.max_completion_length", "training.max_prompt_length"];
-    if (!this.#valid(...names, "model")) return;
+    if (!this.valid(...names, "model")) return;
     const { max_completion_length: completion, max_prompt_length: prompt } = this.config.training;
     if (maxSeqLength !== null && prompt === null && maxSeqLength <= completion) {
       const text = `${maxSeqLength} leaves no room for a prompt beside max_completion_length ` +
         `${completion}`;
-      this.problems.add(this.#at("model.max_seq_length"), "model.max_seq_length", text);
+      this.problems.add(this.at("model.max_seq_length"), "model.max_seq_length", text);
     }
     const { init } = this.config.model;
     if (init === null) return;
@@ -196,22 +149,7 @@ class Rules {
           `${init.max_position_embeddings}`
         : `${prompt} of the prompt and ${completion} exceed max_position_embeddings ` +
           `${init.max_position_embeddings}`;
-      this.problems.add(this.#at(...names, "model.init"), names[0]!, text);
+      this.problems.add(this.at(...names, "model.init"), names[0]!, text);
     }
   }
-}
-
-/** The nearest values below and above that are right; looked for in a bounded neighbourhood. */
-function nearby(value: number, right: (value: number) => boolean): number[] {
-  const found: number[] = [];
-  for (const step of [-1, 1]) {
-    for (let distance = 1; distance <= 10_000; distance++) {
-      const other = value + step * distance;
-      if (other < 1) break;
-      if (!right(other)) continue;
-      found.push(other);
-      break;
-    }
-  }
-  return found;
 }

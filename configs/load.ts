@@ -26,6 +26,7 @@ import {
 import { applyOverride, environmentOverrides, parseOverrides } from "./overrides.ts";
 import { collectOrigins, collectSecrets, renderYaml } from "./render.ts";
 import type { RunConfig } from "./run_config.ts";
+import { foldShaping } from "./shaping.ts";
 
 export interface LoadOptions {
   /** Arguments after CONFIG: `a.b=v`, `+a.b=v`, `~a.b`, `--a-b v`, … */
@@ -78,7 +79,8 @@ export async function loadConfig(
     const folder = String(runName.raw ?? runName.value).replace(/[^A-Za-z0-9._-]/g, "_");
     tree = withDefault(tree, "training", "output_dir", `./experiments/${folder}`);
   }
-  tree = foldGenerationKwargs(await resolveFiles(tree, cwd, problems), problems);
+  tree = foldShaping(foldGenerationKwargs(tree, problems), problems);
+  tree = await resolveFiles(tree, cwd, problems);
 
   const config = buildRunConfig(tree, problems);
   problems.throwIfAny();

@@ -8,6 +8,7 @@ import { loadConfig } from "./load.ts";
 import { KEYS } from "./names.ts";
 import { renderOrigins } from "./show.ts";
 import { errorsOf, load, MINIMAL, withFiles } from "./test_support.ts";
+import { WITHOUT_EFFECT } from "./without_effect.ts";
 
 const QWEN = `model:
   name: "Qwen/Qwen2.5-7B-Instruct"
@@ -170,11 +171,11 @@ Deno.test("keys of other trainers at their neutral value are silent, without eff
     "optim: adamw_torch\nload_in_4bit: false\ncurriculum: {enabled: false, last_k: 20}\n" +
     "scale_rewards: true\nquantization: {load_in_8bit: false}\ndelta: null\n";
   assert.deepEqual((await load(MINIMAL + silent)).notes, []);
-  const noted = "bf16: true\ntraining: {gradient_checkpointing: true}\noptim: paged_adamw_8bit\n" +
+  const noted = "bf16: true\ntraining: {torch_compile: true}\noptim: paged_adamw_8bit\n" +
     "torch_dtype: bfloat16\n";
   assert.deepEqual((await load(MINIMAL + noted)).notes, [
-    "f.yaml:4:1: bf16: accepted, has no effect in rgx",
-    "f.yaml:5:12: training.gradient_checkpointing: accepted, has no effect in rgx",
+    "f.yaml:4:1: bf16: accepted, has no effect in rgx; activations and sums are f32",
+    "f.yaml:5:12: training.torch_compile: accepted, has no effect in rgx",
     "f.yaml:6:1: optim: accepted, has no effect in rgx; AdamW with f32 state is the one optimizer",
     "f.yaml:7:1: torch_dtype: accepted, has no effect in rgx; weights are kept as they are stored, " +
     "sums are f32",
@@ -257,15 +258,27 @@ Deno.test("config show has one line a key with value and origin", async () => {
   assert.ok(!lines.join().includes("hush"));
 });
 
-Deno.test("every key is either rgx's own or another trainer's, never both", () => {
-  for (const path of KEYS.keys()) assert.ok(!FOREIGN_KEYS.has(path), path);
+Deno.test("every key stands in one list: rgx's own, refused, or without effect", () => {
+  for (const path of KEYS.keys()) {
+    assert.ok(!FOREIGN_KEYS.has(path) && !WITHOUT_EFFECT.has(path), path);
+  }
+  for (const path of FOREIGN_KEYS.keys()) assert.ok(!WITHOUT_EFFECT.has(path), path);
   for (const [path, spec] of KEYS) assert.ok(spec.doc.length > 3, path);
 });
 
 Deno.test("whatever a file holds, loading it ends with a configuration or an error of usage", async () => {
   const random = new RandomStream(3, 0, 0, 0);
   const names = [...KEYS.keys()].flatMap((path) => [path, path.split(".").at(-1)!]);
-  names.push(...FOREIGN_KEYS.keys(), "model", "lora", "training", "data", "_base_", "defaults");
+  names.push(
+    ...FOREIGN_KEYS.keys(),
+    ...WITHOUT_EFFECT.keys(),
+    "model",
+    "lora",
+    "training",
+    "data",
+    "_base_",
+    "defaults",
+  );
   names.push("env", "_delete_", "rewards", "x", "<<", "__proto__", "constructor", "name", "0", "");
   const scalars = ["1", "-1", "1e400", ".nan", "true", "null", "x", "''", "${a}", "${beta}", "${"];
   scalars.push("${oc.env:X}", "base", "./f.yaml", "chain_sum", "correctness", "9007199254740993");

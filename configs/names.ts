@@ -7,12 +7,18 @@ import { FOREIGN_KEYS, type ForeignKey } from "./foreign_keys.ts";
 import type { ConfigNode } from "./node.ts";
 import type { KeySpec } from "./key_spec.ts";
 import { SECTIONS } from "./schema.ts";
+import { VERL_SECTIONS, WITHOUT_EFFECT } from "./without_effect.ts";
 
 export type Meaning =
   | { kind: "key"; path: string }
   /** A section, or an inner part of a spelling; `section` when it is one of rgx's own. */
   | { kind: "prefix"; section: boolean }
+  /** Of another trainer, and would change results. */
   | { kind: "foreign"; key: ForeignKey }
+  /** Of another engine; `why` may be empty. */
+  | { kind: "withoutEffect"; why: string }
+  /** In a section of verl. */
+  | { kind: "verl" }
   | { kind: "misplaced"; path: string }
   | { kind: "unknown"; suggestion: string | null };
 
@@ -28,11 +34,19 @@ const SPELLINGS: ReadonlyMap<string, string> = collectSpellings();
 
 /** Proper beginnings of spellings: `training`, `training.generation_config`. */
 const PREFIXES: ReadonlySet<string> = new Set(
-  [...SPELLINGS.keys(), ...FOREIGN_KEYS.keys()].flatMap((spelling) => {
+  [...SPELLINGS.keys(), ...FOREIGN_KEYS.keys(), ...WITHOUT_EFFECT.keys()].flatMap((spelling) => {
     const parts = spelling.split(".");
     return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join("."));
   }),
 );
+
+/** Canonical names first: they win where two are equally near. */
+const ALL_NAMES: ReadonlySet<string> = new Set([
+  ...KEYS.keys(),
+  ...SPELLINGS.keys(),
+  ...FOREIGN_KEYS.keys(),
+  ...WITHOUT_EFFECT.keys(),
+]);
 
 const OWN_SECTIONS: ReadonlySet<string> = new Set(SECTIONS.map((section) => section.path));
 
@@ -44,6 +58,8 @@ export function meaningOf(written: string, value?: ConfigNode): Meaning {
   if (prefix && wantsPrefix) return { kind: "prefix", section: OWN_SECTIONS.has(written) };
   const path = SPELLINGS.get(written);
   if (path !== undefined) return { kind: "key", path };
+  const why = WITHOUT_EFFECT.get(written);
+  if (why !== undefined) return { kind: "withoutEffect", why };
   const foreign = FOREIGN_KEYS.get(written);
   if (foreign !== undefined && !OWN_SECTIONS.has(written)) return { kind: "foreign", key: foreign };
   if (prefix) return { kind: "prefix", section: OWN_SECTIONS.has(written) };
@@ -53,6 +69,7 @@ export function meaningOf(written: string, value?: ConfigNode): Meaning {
   if (elsewhere !== undefined && OWN_SECTIONS.has(parts[0]!)) {
     return { kind: "misplaced", path: elsewhere };
   }
+  if (VERL_SECTIONS.includes(parts[0]!)) return { kind: "verl" };
   const around = FOREIGN_KEYS.get(parts[0]!);
   if (around !== undefined && parts.length > 1) return { kind: "foreign", key: around };
   return { kind: "unknown", suggestion: suggest(parts) };
@@ -82,7 +99,7 @@ function suggest(parts: readonly string[]): string | null {
   const section = parts.slice(0, -1).join(".");
   const names = new Set<string>();
   const flat = new Set<string>();
-  for (const spelling of [...KEYS.keys(), ...SPELLINGS.keys(), ...FOREIGN_KEYS.keys()]) {
+  for (const spelling of ALL_NAMES) {
     const at = spelling.split(".");
     if (at.length === 1) flat.add(spelling);
     if (section === "") names.add(at[0]!);
@@ -92,25 +109,6 @@ function suggest(parts: readonly string[]): string | null {
   // Nothing is in this section: its own name is what is misspelt.
   const whole = names.size === 0 ? nearest(parts.join("."), KEYS.keys()) : null;
   return whole ?? nearest(last, names) ?? nearest(last, flat);
-}
-
-/**
- * Spellings whose values mean something else than the key's: returns the key's value, or what is wrong
- * with the value. Values that are not numbers are left to the key's own check.
- */
-export const VALUE_RULES: ReadonlyMap<string, (node: ConfigNode) => ConfigNode | string> = new Map([
-  ["warmup_ratio", ratio],
-  ["training.warmup_ratio", ratio],
-  ["actor_rollout_ref.rollout.top_k", verlTopK],
-]);
-
-function ratio(node: ConfigNode): ConfigNode | string {
-  if (node.kind !== "scalar" || typeof node.value !== "number" || node.value < 1) return node;
-  return `expected a ratio < 1, found ${node.value}`;
-}
-
-function verlTopK(node: ConfigNode): ConfigNode {
-  return node.kind === "scalar" && node.value === -1 ? { ...node, value: 0 } : node;
 }
 
 function collectSpellings(): Map<string, string> {

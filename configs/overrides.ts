@@ -111,14 +111,15 @@ function parseFlag(
 
 function isKnown(key: string): boolean {
   return keyBeginning(key) !== null ||
-    ["prefix", "foreign", "misplaced"].includes(meaningOf(key).kind);
+    ["prefix", "foreign", "withoutEffect", "verl", "misplaced"].includes(meaningOf(key).kind);
 }
 
 function isFlag(key: string): boolean {
   const meaning = meaningOf(key);
   if (meaning.kind === "key") return KEYS.get(meaning.path)!.type.expected === "true or false";
-  if (meaning.kind !== "foreign") return false;
-  return meaning.key.neutral.some((value) => typeof value === "boolean") ||
+  if (meaning.kind !== "foreign" && meaning.kind !== "withoutEffect") return false;
+  const neutral = meaning.kind === "foreign" ? meaning.key.neutral : [];
+  return neutral.some((value) => typeof value === "boolean") ||
     /^(no|use)_/.test(key.split(".").at(-1)!);
 }
 

@@ -2,7 +2,17 @@
 import { key, REQUIRED, type Section } from "./key_spec.ts";
 import type { RunConfig } from "./run_config.ts";
 import { SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
-import { bool, float, freeMap, int, listOf, name, nullable, text } from "./value_types.ts";
+import {
+  anything,
+  bool,
+  float,
+  freeMap,
+  int,
+  listOf,
+  name,
+  nullable,
+  text,
+} from "./value_types.ts";
 
 export const DATA: Section<RunConfig["data"]> = {
   path: "data",
@@ -83,13 +93,24 @@ export const SHAPING: Section<{
   "model.max_seq_length": number | null;
   "training.reward_weights": number[] | null;
   "training.generation_kwargs": Record<string, unknown>;
+  "actor_rollout_ref.actor.use_kl_loss": boolean;
+  "actor_rollout_ref.actor.kl_loss_coef": number | null;
+  "data.train_batch_size": number | null;
+  "actor_rollout_ref.actor.ppo_mini_batch_size": number | null;
+  "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu": number | null;
+  "trainer.save_freq": number | null;
+  "trainer.test_freq": number | null;
+  "trainer.val_before_train": boolean;
+  "trainer.logger": unknown;
+  "reward.use_accuracy": boolean;
+  "reward.secondary_rewards": unknown;
   env: Record<string, unknown>;
 }> = {
   path: "",
   flat: false,
   keys: {
     rewards: key(
-      { expected: "a list of rewards", read: (node) => node },
+      anything("a list of rewards"),
       REQUIRED,
       "list of {name, weight, …parameters}, or names",
       ["reward_funcs", "training.reward_funcs", "training.rewards"],
@@ -111,6 +132,46 @@ export const SHAPING: Section<{
       () => ({}),
       "overrides the keys of sampling by name; also stop, seed, min_new_tokens",
       ["generation_kwargs"],
+    ),
+    "actor_rollout_ref.actor.use_kl_loss": key(bool(), false, "verl: kl_loss_coef is beta"),
+    "actor_rollout_ref.actor.kl_loss_coef": key(
+      nullable(float({ min: 0 })),
+      null,
+      "verl: beta, where use_kl_loss is true (0.001 unless written)",
+    ),
+    "data.train_batch_size": key(
+      nullable(int({ min: 1 })),
+      null,
+      "verl: prompts of a generation; × num_generations is generation_batch_size",
+    ),
+    "actor_rollout_ref.actor.ppo_mini_batch_size": key(
+      nullable(int({ min: 1 })),
+      null,
+      "verl: prompts of an optimizer step; × num_generations is the completions of a step",
+    ),
+    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu": key(
+      nullable(int({ min: 1 })),
+      null,
+      "verl: per_device_train_batch_size, where it divides the completions of a step",
+      ["actor_rollout_ref.actor.ppo_micro_batch_size"],
+    ),
+    "trainer.save_freq": key(nullable(int({ min: -1 })), null, "verl: save_steps; −1 or 0: never"),
+    "trainer.test_freq": key(
+      nullable(int({ min: -1 })),
+      null,
+      "verl: eval_steps, with eval_strategy steps; −1 or 0: never",
+    ),
+    "trainer.val_before_train": key(bool(), false, "verl: eval_on_start"),
+    "trainer.logger": key(
+      anything("a name or a list of names"),
+      null,
+      "verl: where metrics go; here always to metrics.jsonl",
+    ),
+    "reward.use_accuracy": key(bool(), false, "reasoning-gym: the reward correctness"),
+    "reward.secondary_rewards": key(
+      anything("a list of rewards"),
+      () => [],
+      "reasoning-gym: list of {name, scaling_factor, kwargs}",
     ),
     env: key(freeMap(), () => ({}), "environment variables, set before anything is read"),
   },

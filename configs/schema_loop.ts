@@ -81,11 +81,8 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     nullable(INTERVAL),
     null,
     "steps between two evaluations; < 1 = share of all steps; null = logging_steps",
-    ["trainer.test_freq"],
   ),
-  eval_on_start: key(bool(), false, "evaluate before the first step", [
-    "trainer.val_before_train",
-  ]),
+  eval_on_start: key(bool(), false, "evaluate before the first step"),
   eval_delay: key(float({ min: 0 }), 0, "steps or epochs before the first evaluation"),
   save_strategy: key(
     choice(["no", "steps", "epoch", "best"], { same: [[false, "no"]] }),
@@ -95,7 +92,6 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
   save_steps: key(INTERVAL, 500, "steps between two checkpoints; < 1 = share of all steps", [
     "training.save_every",
     "save_every",
-    "trainer.save_freq",
   ]),
   save_total_limit: key(nullable(int({ min: 1 })), null, "checkpoints kept; null = all"),
   save_only_model: key(bool(), false, "checkpoints can not be resumed from, and are smaller"),

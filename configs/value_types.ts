@@ -172,6 +172,11 @@ export function listOf<T>(type: ValueType<T>, words: string): ValueType<T[]> {
   };
 }
 
+/** Whatever stands there: it is read elsewhere. */
+export function anything(expected: string): ValueType<unknown> {
+  return { expected, read: (node) => node };
+}
+
 /** A map of names to anything; null is an empty one. */
 export function freeMap(): ValueType<Record<string, unknown>> {
   return {

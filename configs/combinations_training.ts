@@ -1,0 +1,266 @@
+/**
+ * What the keys of section `training` say together: sizes that must divide, options that need or exclude
+ * each other, parameters of a schedule. Sizes as in TRL 1.16's GRPOConfig, the best checkpoint as in
+ * transformers' TrainingArguments.
+ */
+import { nearest } from "../core/suggest.ts";
+import { evalMetricNames } from "./metric_names.ts";
+import { nearby, RuleContext } from "./rule_context.ts";
+import type { SchedulerKwargs, SchedulerType } from "./run_config.ts";
+
+const T = (name: string) => `training.${name}`;
+
+export class TrainingRules extends RuleContext {
+  check(): void {
+    this.#generation();
+    this.#evalSizes();
+    this.#evaluation();
+    this.#best();
+    this.#sampling();
+    this.#options();
+    this.#entropy();
+    this.#schedule("training", this.config.training.learning_rate);
+    if (this.config.sft !== null) this.#schedule("sft", this.config.sft.learning_rate);
+  }
+
+  /** Completions of a generation: a multiple of the micro-step, and whole groups. */
+  #generation(): void {
+    const names = [
+      T("num_generations"),
+      T("per_device_train_batch_size"),
+      T("gradient_accumulation_steps"),
+      T("generation_batch_size"),
+      T("steps_per_generation"),
+    ] as const;
+    if (!this.valid(...names)) return;
+    const {
+      num_generations: group,
+      per_device_train_batch_size: size,
+      gradient_accumulation_steps: accumulation,
+      generation_batch_size: whole,
+      steps_per_generation: steps,
+    } = this.config.training;
+    if (whole !== null && steps !== null) {
+      const text = `${whole} and steps_per_generation ${steps}: expected at most one of them; ` +
+        `steps_per_generation ${steps} alone generates ${size * steps} completions at a time`;
+      return this.fail(text, T("generation_batch_size"), T("steps_per_generation"));
+    }
+    if (whole !== null) {
+      const right = (value: number) => value % size === 0 && value % group === 0;
+      if (right(whole)) return;
+      const works = nearby(whole, right);
+      const text = `${whole} completions are not whole micro-steps of ` +
+        `per_device_train_batch_size ${size} and whole groups of num_generations ${group}` +
+        (works.length === 0 ? "" : `; works with ${works.join(" or ")}`);
+      return this.fail(text, T("generation_batch_size"));
+    }
+    const cuts = steps ?? accumulation;
+    const cutName = steps === null ? "gradient_accumulation_steps" : "steps_per_generation";
+    const batch = size * cuts;
+    if (batch % group === 0) return;
+    const sizes = nearby(size, (other) => (other * cuts) % group === 0);
+    const groups = nearby(group, (other) => other >= 2 && batch % other === 0);
+    const works = [
+      groups.length > 0 ? `num_generations ${groups.join(" or ")}` : "",
+      sizes.length > 0 ? `per_device_train_batch_size ${sizes.join(" or ")}` : "",
+    ].filter((part) => part !== "").join(", or ");
+    const what = steps === null ? "step" : "generation";
+    const text = `${group} does not divide the ${batch} completions of a ${what} ` +
+      `(per_device_train_batch_size ${size} × ${cutName} ${cuts})` +
+      (works === "" ? "" : `; works with ${works}`);
+    this.fail(text, ...names);
+  }
+
+  #evaluates(): boolean {
+    const { eval_strategy, eval_on_start } = this.config.training;
+    return eval_strategy !== "no" || eval_on_start;
+  }
+
+  #evalSizes(): void {
+    const names = [
+      T("num_generations_eval"),
+      T("per_device_eval_batch_size"),
+      T("num_generations"),
+    ] as const;
+    if (!this.valid(...names, T("eval_strategy"), T("eval_on_start")) || !this.#evaluates()) return;
+    const { training } = this.config;
+    const group = training.num_generations_eval ?? training.num_generations;
+    const size = training.per_device_eval_batch_size;
+    if (size % group === 0) return;
+    const sizes = nearby(size, (other) => other % group === 0);
+    const groups = nearby(group, (other) => size % other === 0);
+    const text = `${group} completions of a problem (num_generations_eval, else num_generations) ` +
+      `do not divide per_device_eval_batch_size ${size}; works with num_generations_eval ` +
+      `${groups.join(" or ")}, or per_device_eval_batch_size ${sizes.join(" or ")}`;
+    this.fail(text, ...names);
+  }
+
+  #evaluation(): void {
+    const names = [T("eval_strategy"), T("eval_on_start")] as const;
+    if (!this.valid(...names, T("eval_steps"), "eval")) return;
+    const { training, eval: evaluation } = this.config;
+    if (this.#evaluates() && evaluation.num_examples === 0) {
+      const name = training.eval_strategy !== "no" ? names[0] : names[1];
+      this.fail("needs held-out problems: set eval.num_examples, for example 100", name);
+    }
+    if (training.eval_steps !== null && training.eval_strategy !== "steps") {
+      const text = `has no effect while eval_strategy is ${training.eval_strategy}`;
+      this.problems.note(this.at(T("eval_steps")), T("eval_steps"), text);
+    }
+  }
+
+  #best(): void {
+    const names = [
+      T("load_best_model_at_end"),
+      T("save_strategy"),
+      T("eval_strategy"),
+      T("save_steps"),
+      T("eval_steps"),
+      T("logging_steps"),
+      T("metric_for_best_model"),
+    ] as const;
+    if (!this.valid(...names, "rewards", T("beta"))) return;
+    const { training } = this.config;
+    const { load_best_model_at_end: best, save_strategy: save, eval_strategy: measure } = training;
+    const metric = training.metric_for_best_model;
+    if (metric !== null) {
+      const known = evalMetricNames(this.config);
+      const plain = metric.replace(/^eval_/, "");
+      if (!known.includes(plain)) {
+        const near = nearest(plain, known);
+        const hint = near === null ? "" : `, did you mean ${near}?`;
+        const text = `no metric of an evaluation is called ${JSON.stringify(metric)}${hint} ` +
+          `(known: ${known.join(", ")})`;
+        this.fail(text, T("metric_for_best_model"));
+      }
+    }
+    if (save === "best" && measure === "no") {
+      const text = "best needs evaluations: set eval_strategy to steps or epoch";
+      return this.fail(text, T("save_strategy"));
+    }
+    if (!best) return;
+    if (measure === "no") {
+      const text = "needs evaluations: set eval_strategy and save_strategy to steps, or to epoch";
+      return this.fail(text, names[0]);
+    }
+    if (save === "best") return;
+    if (save !== measure) {
+      const text = `needs a checkpoint for each evaluation: save_strategy ${save} and ` +
+        `eval_strategy ${measure} differ; works with save_strategy ${measure} or best`;
+      return this.fail(text, names[0]);
+    }
+    if (save !== "steps") return;
+    const every = training.eval_steps ?? training.logging_steps;
+    if (isMultiple(training.save_steps, every)) return;
+    const works = every < 1 ? [] : nearby(training.save_steps, (other) => other % every === 0);
+    const text =
+      `needs an evaluation of each checkpoint: save_steps ${training.save_steps} is no ` +
+      `multiple of eval_steps ${every}` +
+      (works.length === 0 ? "" : `; works with save_steps ${works.join(" or ")}`);
+    this.fail(text, names[0]);
+  }
+
+  #sampling(): void {
+    const { training } = this.config;
+    const cut = T("truncate_prompts"), longest = T("max_prompt_length");
+    if (this.valid(cut, longest, "model.max_seq_length") && training.truncate_prompts !== null) {
+      const limited = training.max_prompt_length !== null ||
+        this.node("model.max_seq_length") !== undefined;
+      if (!limited) this.fail("needs max_prompt_length, the tokens that are kept", cut);
+    }
+    const least = T("min_new_tokens"), most = T("max_completion_length");
+    if (this.valid(least, most) && training.min_new_tokens > training.max_completion_length) {
+      const text = `${training.min_new_tokens} exceeds max_completion_length ` +
+        `${training.max_completion_length}`;
+      this.fail(text, least);
+    }
+  }
+
+  #options(): void {
+    const { training, lora } = this.config;
+    const sync = T("sync_ref_model");
+    if (this.valid(sync, T("beta"), "lora") && training.sync_ref_model) {
+      if (training.beta === 0) this.fail("there is no reference model with beta 0", sync);
+      if (lora !== null) {
+        const text = "the reference of an adapter is the model without it, which can not follow; " +
+          "remove lora (~lora) or sync_ref_model";
+        this.fail(text, sync);
+      }
+    }
+    const cap = T("epsilon_high");
+    if (
+      this.valid(T("loss_type"), cap, T("epsilon")) && training.loss_type === "cispo" &&
+      (training.epsilon_high ?? training.epsilon) < 1
+    ) {
+      const text = `of cispo is the cap of the ratio itself: below 1 (here ` +
+        `${training.epsilon_high ?? training.epsilon}) it cuts every token; 5.0 is usual`;
+      this.problems.note(this.at(cap, T("loss_type")), cap, text);
+    }
+    const level = T("importance_sampling_level");
+    if (
+      this.valid(T("loss_type"), level) && training.loss_type === "luspo" &&
+      training.importance_sampling_level === "token"
+    ) {
+      const text = "luspo is meant for sequence";
+      this.problems.note(this.at(level, T("loss_type")), level, text);
+    }
+  }
+
+  #entropy(): void {
+    const low = T("entropy_coef_min"), high = T("entropy_coef_max");
+    if (!this.valid(low, high)) return;
+    const { entropy_coef_min: min, entropy_coef_max: max } = this.config.training;
+    if (min > max) this.fail(`${min} exceeds entropy_coef_max ${max}`, low, high);
+  }
+
+  #schedule(section: "training" | "sft", rate: number): void {
+    const kwargs = `${section}.lr_scheduler_kwargs`, type = `${section}.lr_scheduler_type`;
+    if (!this.valid(kwargs, type, `${section}.learning_rate`)) return;
+    const { lr_scheduler_type: schedule, lr_scheduler_kwargs: given } = this.config[section]!;
+    const taken = SCHEDULE_PARAMETERS[schedule];
+    for (const name of Object.keys(given) as (keyof SchedulerKwargs)[]) {
+      if (taken.includes(name)) continue;
+      const has = taken.length === 0 ? "it has none" : `it has ${taken.join(", ")}`;
+      this.fail(`no parameter of ${schedule} (${has})`, `${kwargs}.${name}`);
+    }
+    const lowest = given.min_lr !== undefined || given.min_lr_rate !== undefined;
+    if (given.min_lr !== undefined && given.min_lr_rate !== undefined) {
+      this.fail("min_lr and min_lr_rate: expected one of them", kwargs);
+    }
+    if (schedule.endsWith("with_min_lr") && !lowest) {
+      const text = `${schedule} needs its lowest rate: ` +
+        "lr_scheduler_kwargs: {min_lr_rate: 0.1} or {min_lr: 1e-7}";
+      this.fail(text, kwargs, type);
+    }
+    if (schedule === "warmup_stable_decay" && given.num_decay_steps === undefined) {
+      this.fail(`${schedule} needs lr_scheduler_kwargs: {num_decay_steps: 100}`, kwargs, type);
+    }
+    const end = schedule === "polynomial" ? given.lr_end ?? 1e-7 : given.min_lr;
+    if (end === undefined || (end <= rate && rate > 0)) return;
+    const name = schedule === "polynomial" ? "lr_end" : "min_lr";
+    this.fail(`${end} exceeds learning_rate ${rate}`, `${kwargs}.${name}`, type);
+  }
+}
+
+const LOWEST = ["min_lr", "min_lr_rate"] as const;
+
+/** The parameters that each schedule takes. */
+const SCHEDULE_PARAMETERS: Record<SchedulerType, readonly (keyof SchedulerKwargs)[]> = {
+  linear: [],
+  constant: [],
+  constant_with_warmup: [],
+  cosine: ["num_cycles"],
+  cosine_with_restarts: ["num_cycles"],
+  cosine_with_min_lr: ["num_cycles", ...LOWEST],
+  cosine_warmup_with_min_lr: ["num_cycles", "warmup_lr_rate", ...LOWEST],
+  polynomial: ["power", "lr_end"],
+  inverse_sqrt: ["timescale"],
+  warmup_stable_decay: ["num_decay_steps", "num_stable_steps", "num_cycles", ...LOWEST],
+};
+
+/** Shares of all steps are compared as shares; a share and a number of steps are not comparable. */
+function isMultiple(value: number, unit: number): boolean {
+  if ((value < 1) !== (unit < 1)) return false;
+  const quotient = value / unit;
+  return Math.abs(quotient - Math.round(quotient)) < 1e-9 && quotient >= 1 - 1e-9;
+}

@@ -1,0 +1,36 @@
+/** Names of the metrics of an evaluation while training (TRL's and rgx's), without `eval_`. */
+import type { RunConfig } from "./run_config.ts";
+
+const ACCURACY = [
+  "accuracy",
+  "correct",
+  "mean_score",
+  "format_rate",
+  "truncated_rate",
+  "mean_completion_tokens",
+];
+
+const ALWAYS = [
+  "loss",
+  "reward",
+  "reward_std",
+  "frac_reward_zero_std",
+  "entropy",
+  "completions/mean_length",
+  "completions/min_length",
+  "completions/max_length",
+  "completions/clipped_ratio",
+  "completions/mean_terminated_length",
+  "completions/min_terminated_length",
+  "completions/max_terminated_length",
+  ...ACCURACY,
+  ...ACCURACY.map((name) => `greedy_${name}`),
+];
+
+export function evalMetricNames(config: Pick<RunConfig, "rewards" | "training">): string[] {
+  const rewards = config.rewards.flatMap(({ name }) => [
+    `rewards/${name}/mean`,
+    `rewards/${name}/std`,
+  ]);
+  return [...ALWAYS, ...config.training.beta > 0 ? ["kl"] : [], ...rewards];
+}

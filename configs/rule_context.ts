@@ -1,0 +1,53 @@
+/** What rules about several keys share: the configuration, where keys stand, whether they are valid. */
+import { type ConfigNode, type MapNode, nodeAt, type Position, type Problems } from "./node.ts";
+import type { RunConfig } from "./run_config.ts";
+
+export class RuleContext {
+  constructor(
+    readonly config: RunConfig,
+    readonly tree: MapNode,
+    readonly problems: Problems,
+  ) {}
+
+  protected node(path: string): ConfigNode | undefined {
+    return nodeAt(this.tree, path.split("."));
+  }
+
+  /** Where the first of these keys that is written stands, else the file. */
+  protected at(...paths: string[]): Position {
+    for (const path of paths) {
+      const node = this.node(path);
+      if (node !== undefined) return node.at;
+    }
+    return this.tree.at;
+  }
+
+  protected valid(...paths: string[]): boolean {
+    return !paths.some((path) => this.problems.has(path));
+  }
+
+  /** Reported at the first of `paths` that is written, under the name of the first. */
+  protected fail(text: string, ...paths: [string, ...string[]]): void {
+    this.problems.add(this.at(...paths), paths[0], text);
+  }
+
+  /** A missing key may be one whose name was not understood: then that message is enough. */
+  protected missing(key: string, text: string): void {
+    if (!this.problems.incomplete) this.problems.add(this.tree.at, key, text);
+  }
+}
+
+/** The nearest values below and above that are right; looked for in a bounded neighbourhood. */
+export function nearby(value: number, right: (value: number) => boolean): number[] {
+  const found: number[] = [];
+  for (const step of [-1, 1]) {
+    for (let distance = 1; distance <= 10_000; distance++) {
+      const other = value + step * distance;
+      if (other < 1) break;
+      if (!right(other)) continue;
+      found.push(other);
+      break;
+    }
+  }
+  return found;
+}
