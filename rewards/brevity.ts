@@ -1,8 +1,8 @@
 /** More for shorter completions that give an answer. */
 import { extractAnswer } from "../data/extract.ts";
-import type { Reward } from "./types.ts";
+import type { SampleReward } from "./types.ts";
 
-export const brevity: Reward = {
+export const brevity: SampleReward = {
   name: "brevity",
   description: "1 − tokens / max_completion_length; 0 when truncated or without an answer.",
   params: {},

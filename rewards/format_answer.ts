@@ -1,8 +1,8 @@
 /** 1 when the completion holds an answer in its tags. */
 import { extractAnswer } from "../data/extract.ts";
-import type { Reward } from "./types.ts";
+import type { SampleReward } from "./types.ts";
 
-export const formatAnswer: Reward = {
+export const formatAnswer: SampleReward = {
   name: "format_answer",
   description: "1 when the completion has an <answer>…</answer>, else 0.",
   params: {},

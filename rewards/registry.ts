@@ -2,21 +2,65 @@
 import { RgxError, UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { checkParams, withDefaults } from "../tasks/params.ts";
+import { accuracyReward } from "./accuracy_reward.ts";
 import { brevity } from "./brevity.ts";
+import { checkAnswerCorrectness } from "./check_answer_correctness.ts";
+import { checkNumbersExtraction } from "./check_numbers_extraction.ts";
 import { correctness } from "./correctness.ts";
+import { cosineScaled } from "./cosine_scaled.ts";
 import { formatAnswer } from "./format_answer.ts";
+import { matchFormatApproximately } from "./match_format_approximately.ts";
+import { matchFormatExactly } from "./match_format_exactly.ts";
+import { reasoningAccuracyReward } from "./reasoning_accuracy_reward.ts";
+import { repetitionPenalty } from "./repetition_penalty.ts";
+import { rgCosine } from "./rg_cosine.ts";
+import { rgFormat } from "./rg_format.ts";
+import { rgFormatStrict } from "./rg_format_strict.ts";
+import { rgLength } from "./rg_length.ts";
+import { rgTagCount } from "./rg_tag_count.ts";
+import { softOverlong } from "./soft_overlong.ts";
+import { thinkFormatReward } from "./think_format_reward.ts";
 import type { Reward } from "./types.ts";
 
 const rewards = new Map<string, Reward>();
 
-/** Other spellings of a reward's name. */
-const ALIASES: Readonly<Record<string, string>> = {
+/** Other spellings of a reward's name, TRL's among them. */
+export const REWARD_ALIASES: Readonly<Record<string, string>> = {
   accuracy: "correctness",
   format: "format_answer",
+  cosine: "cosine_scaled",
+  get_soft_overlong_punishment: "soft_overlong",
+  soft_overlong_punishment_reward: "soft_overlong",
+  get_cosine_scaled_reward: "cosine_scaled",
+  cosine_scaled_reward: "cosine_scaled",
+  get_repetition_penalty_reward: "repetition_penalty",
+  repetition_penalty_reward: "repetition_penalty",
 };
 
-/** Parameters that every section of a rubric has beside the reward's own. */
-const SECTION_FIELDS = ["name", "path", "weight"];
+/** What the short names mean in reasoning-gym's `reward.secondary_rewards`, and only there. */
+export const SECONDARY_REWARDS: Readonly<Record<string, string>> = {
+  format: "rg_format",
+  cosine: "rg_cosine",
+  length: "rg_length",
+};
+
+/** Names with more than one meaning, and what to write instead. */
+const AMBIGUOUS: Readonly<Record<string, string>> = {
+  length: "write rg_length (reasoning-gym's: long attempts where the answer is wrong) or brevity " +
+    "(few tokens)",
+};
+
+/** Fields of every section of a rubric beside the reward's own parameters. */
+export const SECTION_FIELDS: readonly string[] = [
+  "name",
+  "path",
+  "weight",
+  "timeout",
+  "net",
+  "concurrency",
+  "retries",
+  "sha256",
+];
 
 /** Adds a reward. Throws when the name is taken or a parameter has the name of a section's field. */
 export function registerReward(reward: Reward): void {
@@ -24,9 +68,13 @@ export function registerReward(reward: Reward): void {
     throw new RgxError(`cannot register reward "${reward.name}": ${message}`);
   };
   if (!/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(reward.name)) fail("a name has letters, digits and _");
-  if (rewards.has(reward.name) || Object.hasOwn(ALIASES, reward.name)) fail("the name is taken");
+  const taken = rewards.has(reward.name) || Object.hasOwn(REWARD_ALIASES, reward.name) ||
+    Object.hasOwn(AMBIGUOUS, reward.name);
+  if (taken) fail("the name is taken");
   const clash = SECTION_FIELDS.find((field) => Object.hasOwn(reward.params, field));
   if (clash !== undefined) fail(`"${clash}" is a field of every reward section, not a parameter`);
+  const functions = ["compute", "computeBatch"].filter((name) => name in reward);
+  if (functions.length !== 1) fail("it must have either compute or computeBatch");
   rewards.set(reward.name, reward);
 }
 
@@ -37,14 +85,15 @@ export function rewardNames(): string[] {
 
 /** The reward with this name or alias, or a UsageError that names the nearest one. */
 export function getReward(name: string): Reward {
-  const reward = rewards.get(Object.hasOwn(ALIASES, name) ? ALIASES[name]! : name);
-  if (reward === undefined) {
-    const known = [...rewards.keys(), ...Object.keys(ALIASES)];
-    throw new UsageError(
-      `unknown reward "${name}"${didYouMean(name, known)} (known: ${rewardNames().join(", ")})`,
-    );
+  const reward = rewards.get(Object.hasOwn(REWARD_ALIASES, name) ? REWARD_ALIASES[name]! : name);
+  if (reward !== undefined) return reward;
+  if (Object.hasOwn(AMBIGUOUS, name)) {
+    throw new UsageError(`reward "${name}" has two meanings: ${AMBIGUOUS[name]}`);
   }
-  return reward;
+  const known = [...rewards.keys(), ...Object.keys(REWARD_ALIASES)];
+  throw new UsageError(
+    `unknown reward "${name}"${didYouMean(name, known)} (known: ${rewardNames().join(", ")})`,
+  );
 }
 
 /** Everything wrong with a reward's parameters, each message beginning with the field. */
@@ -66,4 +115,24 @@ export function resolveRewardParams(
   return withDefaults(getReward(name).params, params);
 }
 
-for (const reward of [brevity, correctness, formatAnswer]) registerReward(reward);
+const BUILT_IN: readonly Reward[] = [
+  correctness,
+  formatAnswer,
+  brevity,
+  matchFormatExactly,
+  matchFormatApproximately,
+  checkAnswerCorrectness,
+  checkNumbersExtraction,
+  thinkFormatReward,
+  accuracyReward,
+  reasoningAccuracyReward,
+  softOverlong,
+  cosineScaled,
+  repetitionPenalty,
+  rgFormat,
+  rgCosine,
+  rgLength,
+  rgTagCount,
+  rgFormatStrict,
+];
+for (const reward of BUILT_IN) registerReward(reward);

@@ -1,37 +1,10 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
-import { createDataset } from "../tasks/dataset.ts";
 import { int } from "../tasks/define.ts";
-import {
-  getReward,
-  registerReward,
-  resolveRewardParams,
-  rewardNames,
-  validateRewardParams,
-} from "./registry.ts";
+import { getReward, registerReward, rewardNames, validateRewardParams } from "./registry.ts";
 import { createRubric } from "./rubric.ts";
-import type { RewardInput } from "./types.ts";
-
-const entry = createDataset("mini_sudoku", { seed: 4 }).entry(0);
-
-function input(completion: string, more: Partial<RewardInput> = {}): RewardInput {
-  return {
-    prompt: entry.question,
-    completion,
-    answer: entry.answer,
-    info: entry.metadata,
-    entry,
-    completionIds: [1, 2, 3, 4, 5],
-    truncated: false,
-    step: 1,
-    maxCompletionLength: 20,
-    ...more,
-  };
-}
-
-function valueOf(name: string, sample: RewardInput, params: Record<string, unknown> = {}) {
-  return getReward(name).compute(sample, resolveRewardParams(name, params));
-}
+import { entry, input, valueOf } from "./testing.ts";
+import type { RewardInput, RewardSample } from "./types.ts";
 
 Deno.test("correctness is the task's score; binary counts only what is fully right", () => {
   const right = input(`<answer>${entry.answer}</answer>`);
@@ -77,6 +50,8 @@ Deno.test("rewards are found by name or alias; unknown ones name the nearest", (
     /^binary: must be true or false/,
   );
   assert.match(validateRewardParams("brevity", { x: 1 })[0]!, /^x: unknown field .*it has none/);
+  assert.equal(getReward("cosine").name, "cosine_scaled");
+  assert.throws(() => getReward("length"), /two meanings: write rg_length .* or brevity/);
 });
 
 Deno.test("a registered reward gets its parameters and can say that it does not apply", async () => {
@@ -92,6 +67,9 @@ Deno.test("a registered reward gets its parameters and can say that it does not 
   registerReward(reward);
   assert.throws(() => registerReward(reward), /the name is taken/);
   assert.throws(() => registerReward({ ...reward, name: "format" }), /the name is taken/);
+  assert.throws(() => registerReward({ ...reward, name: "length" }), /the name is taken/);
+  const both = { ...reward, name: "toy_both", computeBatch: () => [] };
+  assert.throws(() => registerReward(both), /either compute or computeBatch/);
   const params = { weight: int(1, "clashes") };
   assert.throws(
     () => registerReward({ ...reward, name: "toy_clash", params }),
@@ -106,6 +84,8 @@ Deno.test("a registered reward gets its parameters and can say that it does not 
   assert.deepEqual(await rubric.score([input("ab"), input("")]), {
     values: [[0.5, 0], [null, 0]],
     errors: [],
+    logged: {},
+    extras: new Map(),
   });
 });
 
@@ -152,4 +132,60 @@ Deno.test("an impossible rubric is refused", () => {
   assert.throws(() => createRubric([section, section]), /brevity is listed twice/);
   assert.throws(() => createRubric([{ ...section, weight: NaN }]), /weight: .*found NaN/);
   assert.throws(() => createRubric([{ ...section, params: { a: 1 } }]), /a: unknown field/);
+});
+
+Deno.test("a reward of the whole batch sees all samples; a wrong number of values is an error of all", async () => {
+  registerReward({
+    name: "toy_rank",
+    metric: "toy_rank_reward",
+    description: "rank by length",
+    params: {},
+    computeBatch(items) {
+      if (items[0]!.completion === "short") return [1];
+      const longest = Math.max(...items.map(({ completion }) => completion.length));
+      return items.map(({ completion }) => completion === "" ? null : completion.length / longest);
+    },
+  });
+  const rubric = createRubric([{ name: "toy_rank", weight: 1, params: {} }]);
+  assert.deepEqual(rubric.names, ["toy_rank_reward"]);
+  const { values } = await rubric.score([input("ab"), input("abcd"), input("")]);
+  assert.deepEqual(values, [[0.5], [1], [null]]);
+  const wrong = await rubric.score([input("short"), input("x")]);
+  assert.deepEqual(wrong.values, [[0], [0]]);
+  assert.deepEqual(wrong.errors.map(({ name, message }) => [name, message]), [
+    ["toy_rank_reward", "returned a list of 1, a list of 2 is expected"],
+    ["toy_rank_reward", "returned a list of 1, a list of 2 is expected"],
+  ]);
+});
+
+Deno.test("what rewards log becomes means and columns; names of the trainer's own are refused", async () => {
+  registerReward({
+    name: "toy_logs",
+    description: "logs",
+    params: { wrong: int(0, "which mistake to make") },
+    compute({ completion, log, logExtra }, { wrong }) {
+      if (wrong === 1) log("step", 1);
+      if (wrong === 2) log("x", NaN);
+      if (wrong === 3) logExtra("prompt", "p");
+      if (wrong === 4) logExtra("cell", {} as never);
+      log("characters", completion.length);
+      if (completion !== "") logExtra("first", completion[0]!);
+      return 1;
+    },
+  });
+  const score = (wrong: number, samples: RewardSample[]) =>
+    createRubric([{ name: "toy_logs", weight: 1, params: { wrong } }]).score(samples);
+  const { logged, extras } = await score(0, [input("abc"), input(""), input("z")]);
+  assert.deepEqual(logged, { characters: 4 / 3 });
+  assert.deepEqual([...extras], [["first", ["a", null, "z"]]]);
+  const messages = [
+    /"step" cannot be the name of a metric/,
+    /log: x: expected a finite number, found NaN/,
+    /"prompt" cannot be the name of an extra column/,
+    /logExtra: cell: expected text, .* found an object/,
+  ];
+  for (const [i, message] of messages.entries()) {
+    const { errors } = await score(i + 1, [input("a")]);
+    assert.match(errors[0]!.message, message);
+  }
 });

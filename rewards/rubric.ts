@@ -3,18 +3,25 @@
  * advantages applies the weights. A reward that throws, takes too long or returns something that is no
  * finite number counts 0 for that completion and is reported.
  */
-import { RgxError, UsageError } from "../core/errors.ts";
+import { UsageError } from "../core/errors.ts";
+import { customScorer, type RewardFile } from "./custom/scorer.ts";
+import { inProcessScorer } from "./in_process.ts";
 import { getReward, resolveRewardParams } from "./registry.ts";
-import type { Reward, RewardInput, RewardValue } from "./types.ts";
+import { RewardNotes, type Scorer } from "./scorer.ts";
+import type { ExtraValue, RewardSample, RewardValue } from "./types.ts";
 
 export interface RubricSection {
   name: string;
   weight: number;
   params: Readonly<Record<string, unknown>>;
+  /** Seconds for one value; default {@link RubricOptions.rewardTimeout}. */
+  timeout?: number;
+  /** The user's file that is the reward; `name` then only names it. */
+  file?: RewardFile;
 }
 
 export interface RewardError {
-  /** The reward's name. */
+  /** The reward's name in the metrics. */
   name: string;
   message: string;
   completion: string;
@@ -24,19 +31,33 @@ export interface RubricScores {
   /** [completions, rewards], unweighted; null = not applicable. */
   values: RewardValue[][];
   errors: RewardError[];
+  /** What the rewards logged: the mean of each name, and extra columns with a cell a completion. */
+  logged: Record<string, number>;
+  extras: ReadonlyMap<string, readonly ExtraValue[]>;
 }
 
 export interface Rubric {
+  /** Names in metrics and tables. */
   readonly names: readonly string[];
   readonly weights: readonly number[];
   /** All rewards of all completions, in their order. */
-  score(inputs: readonly RewardInput[]): Promise<RubricScores>;
+  score(samples: readonly RewardSample[]): Promise<RubricScores>;
+  /**
+   * Finds out now instead of at the first score whether files of rewards can be used; leaves nothing open.
+   * @throws UsageError
+   */
+  open(): Promise<void>;
+  /** Ends the Workers of rewards from files; to be called when the last batch is scored. */
+  close(): void;
 }
 
 export interface RubricOptions {
-  /** Seconds after which a reward that answers later (a promise) counts 0. */
+  /** Seconds after which a value that is not there counts 0, where the section says nothing. */
   rewardTimeout?: number;
 }
+
+/** Columns of the completions table beside those of the rewards. */
+const TABLE_COLUMNS = ["step", "prompt", "completion", "advantage"];
 
 /** Throws UsageError for no rewards, unknown ones, one named twice, bad weights or parameters. */
 export function createRubric(
@@ -46,64 +67,49 @@ export function createRubric(
   if (sections.length === 0) {
     throw new UsageError("rewards: at least one reward is needed, found none");
   }
-  const rewards = sections.map(({ name, weight, params }) => {
-    if (!Number.isFinite(weight)) {
-      throw new UsageError(`reward ${name}: weight: must be a finite number, found ${weight}`);
-    }
-    return { reward: getReward(name), weight, params: resolveRewardParams(name, params) };
-  });
-  const names = rewards.map(({ reward }) => reward.name);
+  const scorers = sections.map((section) => createScorer(section, rewardTimeout));
+  const names = scorers.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) < i);
-  if (twice !== undefined) throw new UsageError(`rewards: ${twice} is listed twice`);
+  if (twice !== undefined) {
+    throw new UsageError(`rewards: ${twice} is listed twice`, {
+      advice: "Two rewards of one file need a name each.",
+    });
+  }
   return {
     names,
-    weights: rewards.map(({ weight }) => weight),
-    async score(inputs) {
+    weights: sections.map(({ weight }) => weight),
+    async open() {
+      for (const scorer of scorers) await scorer.open?.();
+    },
+    close() {
+      for (const scorer of scorers) scorer.close?.();
+    },
+    async score(samples) {
+      const notes = new RewardNotes(samples.length, [...TABLE_COLUMNS, ...names]);
+      const columns = await Promise.all(scorers.map((scorer) => scorer.score(samples, notes)));
       const errors: RewardError[] = [];
-      const one = async (reward: Reward, params: Record<string, unknown>, input: RewardInput) => {
-        try {
-          return await compute(reward, params, input, rewardTimeout);
-        } catch (error) {
-          const message = error instanceof Error ? error.message : String(error);
-          errors.push({ name: reward.name, message, completion: input.completion });
+      const values = samples.map(({ completion }, row) =>
+        columns.map((outcomes, k) => {
+          const outcome = outcomes[row]!;
+          if ("value" in outcome) return outcome.value;
+          errors.push({ name: names[k]!, message: outcome.error, completion });
           return 0;
-        }
-      };
-      const values = await Promise.all(
-        inputs.map((input) =>
-          Promise.all(rewards.map(({ reward, params }) => one(reward, params, input)))
-        ),
+        })
       );
-      return { values, errors };
+      return { values, errors, logged: notes.metrics(), extras: notes.columns() };
     },
   };
 }
 
-async function compute(
-  reward: Reward,
-  params: Record<string, unknown>,
-  input: RewardInput,
-  timeout: number,
-): Promise<RewardValue> {
-  const result = reward.compute(input, params);
-  const value = result instanceof Promise ? await withTimeout(result, timeout) : result;
-  if (value !== null && !Number.isFinite(value)) {
-    throw new RgxError(`returned ${value}, a finite number or null is expected`);
+function createScorer(section: RubricSection, rewardTimeout: number): Scorer {
+  const { name, weight, params, timeout = rewardTimeout, file } = section;
+  if (!Number.isFinite(weight)) {
+    throw new UsageError(`reward ${name}: weight: must be a finite number, found ${weight}`);
   }
-  return value;
-}
-
-async function withTimeout<T>(promise: Promise<T>, seconds: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new RgxError(`gave no value within ${seconds} s`)),
-      seconds * 1000,
-    );
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
+  if (!Number.isFinite(timeout) || timeout <= 0) {
+    throw new UsageError(`reward ${name}: timeout: must be a number above 0, found ${timeout}`);
   }
+  return file === undefined
+    ? inProcessScorer(getReward(name), resolveRewardParams(name, params), timeout)
+    : customScorer(name, file, params, timeout);
 }

@@ -19,8 +19,7 @@ import { GrpoTrainer } from "../training/trainer.ts";
 function permuted(rubric: Rubric, groupSize: number, seed: number): Rubric {
   let call = 0;
   return {
-    names: rubric.names,
-    weights: rubric.weights,
+    ...rubric,
     async score(inputs) {
       const scores = await rubric.score(inputs);
       const random = RandomStream.forPurpose(seed, "shuffle", "permuted rewards", call++);

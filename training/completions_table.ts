@@ -1,5 +1,9 @@
-/** The completions of a step as a parquet table: step, prompt, completion, one column a reward, advantage. */
+/**
+ * The completions of a step as a parquet table: step, prompt, completion, one column a reward, advantage,
+ * and the extra columns that rewards have written.
+ */
 import { parquetWriteBuffer } from "hyparquet-writer";
+import type { ExtraValue } from "../rewards/types.ts";
 import type { Rollout } from "./rollout.ts";
 
 /** @param rewardNames column names of the rewards; a null reward stays null */
@@ -20,6 +24,28 @@ export function encodeCompletions(
         type: "DOUBLE" as const,
       })),
       { name: "advantage", data: rows.map((row) => row.advantage), type: "DOUBLE" },
+      ...extraNames(rollout).map((name) =>
+        extraColumn(name, rows.map((row) => row.extras[name] ?? null))
+      ),
     ],
   }));
+}
+
+function extraNames({ rows }: Rollout): string[] {
+  return [...new Set(rows.flatMap((row) => Object.keys(row.extras)))];
+}
+
+/** Of one type where all cells are, else as text. */
+function extraColumn(name: string, cells: readonly ExtraValue[]) {
+  const types = new Set(cells.filter((cell) => cell !== null).map((cell) => typeof cell));
+  const [type] = types;
+  if (types.size === 1 && type !== "string") {
+    return {
+      name,
+      data: [...cells],
+      type: type === "number" ? "DOUBLE" as const : "BOOLEAN" as const,
+    };
+  }
+  const data = cells.map((cell) => cell === null ? null : String(cell));
+  return { name, data, type: "STRING" as const };
 }

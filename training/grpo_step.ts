@@ -88,6 +88,8 @@ export class GrpoSteps {
     state.tokensTrained += window.tokens;
     state.lossSum += window.loss;
     await this.#record(start, rollout, window.tokens, {
+      // First, so that no reward can hide a value of the trainer's own.
+      ...rollout?.logged,
       loss: window.loss,
       grad_norm: gradNorm,
       learning_rate: rate,

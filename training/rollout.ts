@@ -12,6 +12,7 @@
 import type { RunConfig } from "../configs/run_config.ts";
 import type { LanguageModel } from "../models/types.ts";
 import type { RewardError, Rubric } from "../rewards/rubric.ts";
+import type { ExtraValue } from "../rewards/types.ts";
 import type { Entry } from "../tasks/types.ts";
 import { type AdvantageInput, groupAdvantages } from "./advantages.ts";
 import { averageMetrics, type Metrics } from "./metrics.ts";
@@ -33,6 +34,8 @@ export interface RolloutRow {
   truncated: boolean;
   /** [K], unweighted; null = not applicable. */
   rewards: readonly (number | null)[];
+  /** What rewards wrote into extra columns. */
+  extras: Readonly<Record<string, ExtraValue>>;
   advantage: number;
   /** False for a row that dynamic sampling left out. */
   kept: boolean;
@@ -50,6 +53,8 @@ export interface Rollout {
   /** The completions of a group stand together. */
   rows: readonly RolloutRow[];
   metrics: Metrics;
+  /** Means of what the rewards logged. */
+  logged: Metrics;
   completionTokens: number;
   /** Prompt tokens, counted once a completion as TRL does. */
   promptTokens: number;
@@ -83,12 +88,13 @@ interface Drawn {
   groups: RolloutGroup[];
   rows: Omit<RolloutRow, "advantage" | "kept">[];
   errors: RewardError[];
+  logged: Metrics[];
 }
 
 /** @throws Interrupted when `shouldStop` said so. */
 export async function rollOut(request: RolloutRequest, options: RolloutOptions): Promise<Rollout> {
   const { training, rubric } = options;
-  const all: Drawn = { groups: [], rows: [], errors: [] };
+  const all: Drawn = { groups: [], rows: [], errors: [], logged: [] };
   const rounds = training.dynamic_sampling ? training.dynamic_sampling_max_batches : 1;
   const taught: number[] = [];
   for (let round = 0; round < rounds && taught.length < request.prompts; round++) {
@@ -98,6 +104,7 @@ export async function rollOut(request: RolloutRequest, options: RolloutOptions):
     all.groups.push(...drawn.groups);
     all.rows.push(...drawn.rows.map((row) => ({ ...row, group: first + row.group })));
     all.errors.push(...drawn.errors);
+    all.logged.push(...drawn.logged);
     for (let group = first; group < all.groups.length; group++) {
       if (teaches(all.rows.filter((row) => row.group === group), options)) taught.push(group);
     }
@@ -129,6 +136,7 @@ export async function rollOut(request: RolloutRequest, options: RolloutOptions):
       kept: keptGroups.has(row.group),
     })),
     metrics,
+    logged: averageMetrics(all.logged),
     completionTokens: all.rows.reduce((sum, row) => sum + row.ids.length, 0),
     promptTokens: all.rows.reduce(
       (sum, row) => sum + all.groups[row.group]!.prompt.ids.length,
@@ -152,6 +160,7 @@ export function joinRollouts(rollouts: readonly Rollout[]): Rollout | null {
     groups: rollouts.flatMap(({ groups }) => groups),
     rows,
     metrics: averageMetrics(rollouts.map(({ metrics }) => metrics)),
+    logged: averageMetrics(rollouts.map(({ logged }) => logged)),
     completionTokens: sum(({ completionTokens }) => completionTokens),
     promptTokens: sum(({ promptTokens }) => promptTokens),
     errors: rollouts.flatMap(({ errors }) => errors),
@@ -195,7 +204,7 @@ async function draw(
       truncated: prompts.truncated(ids),
     }))
   );
-  const { values, errors } = await clock.time("score", () =>
+  const { values, errors, logged, extras } = await clock.time("score", () =>
     rubric.score(
       sampled.map((row) => {
         const { entry, prompt } = groups[row.group]!;
@@ -212,7 +221,12 @@ async function draw(
         };
       }),
     ));
-  return { groups, rows: sampled.map((row, i) => ({ ...row, rewards: values[i]! })), errors };
+  const rows = sampled.map((row, i) => ({
+    ...row,
+    rewards: values[i]!,
+    extras: Object.fromEntries([...extras].map(([column, cells]) => [column, cells[i] ?? null])),
+  }));
+  return { groups, rows, errors, logged: [logged] };
 }
 
 type Scored = Pick<RolloutRow, "group" | "rewards">;

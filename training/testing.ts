@@ -154,7 +154,11 @@ export const VARYING_RUBRIC: Rubric = {
         truncated ? null : 1,
       ]),
       errors: [],
+      logged: {},
+      extras: new Map(),
     }),
+  open: () => Promise.resolve(),
+  close() {},
 };
 
 /** What depends on the clock or the machine, and nothing else (see the documentation of metrics.jsonl). */

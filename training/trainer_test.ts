@@ -322,7 +322,11 @@ Deno.test("a reward that fails on everything ends the run after three steps, wit
         Promise.resolve({
           values: inputs.map(() => [0]),
           errors: inputs.map(({ completion }) => ({ name: "broken", message: "oh", completion })),
+          logged: {},
+          extras: new Map(),
         }),
+      open: () => Promise.resolve(),
+      close() {},
     };
     const events: string[] = [];
     await assert.rejects(

@@ -1,0 +1,28 @@
+/** TRL's accuracy: mathematical equality of the completion's formula and the gold answer. */
+import { sameMath } from "../data/math_answer/equal.ts";
+import { findMathAnswer } from "../data/math_answer/find.ts";
+import { parseMath } from "../data/math_answer/parse.ts";
+import type { RewardSample, RewardValue, SampleReward } from "./types.ts";
+
+export const accuracyReward: SampleReward = {
+  name: "accuracy_reward",
+  description: "1 when the formula in the last \\boxed{…}, or else after “answer is”, equals the " +
+    "entry's answer (or its solution column), else 0; not applicable when the gold answer is no " +
+    "formula. A bare number does not count.",
+  params: {},
+  compute: (input) => mathAccuracy(input.completion, input),
+};
+
+/** The same for a part of the completion. */
+export function mathAccuracy(
+  text: string,
+  { answer, info }: Pick<RewardSample, "answer" | "info">,
+): RewardValue {
+  const solution = info["solution"];
+  const goldText = typeof solution === "string" ? solution : answer;
+  const gold = goldText === null ? null : parseMath(findMathAnswer(goldText) ?? goldText);
+  if (gold === null) return null;
+  const found = findMathAnswer(text);
+  const value = found === null ? null : parseMath(found);
+  return value !== null && sameMath(value, gold) ? 1 : 0;
+}

@@ -1,0 +1,93 @@
+/** A registered reward, run in the program's own thread: it is trusted not to hang. */
+import { RgxError } from "../core/errors.ts";
+import {
+  checkValue,
+  messageOf,
+  type Outcome,
+  type RewardNotes,
+  type Scorer,
+  show,
+} from "./scorer.ts";
+import type { BatchReward, Reward, RewardInput, RewardSample, SampleReward } from "./types.ts";
+
+/** @param timeout seconds that a promise may take (of a batch: for each sample) */
+export function inProcessScorer(
+  reward: Reward,
+  params: Record<string, unknown>,
+  timeout: number,
+): Scorer {
+  return {
+    name: reward.metric ?? reward.name,
+    score(samples, notes) {
+      const items = samples.map((sample, row) => withNotes(sample, row, notes));
+      return "computeBatch" in reward
+        ? scoreBatch(reward, items, params, timeout)
+        : Promise.all(items.map((item) => scoreOne(reward, item, params, timeout)));
+    },
+  };
+}
+
+function withNotes(sample: RewardSample, row: number, notes: RewardNotes): RewardInput {
+  return {
+    ...sample,
+    log: (name, value) => notes.log(name, value),
+    logExtra: (column, value) => notes.logExtra(row, column, value),
+  };
+}
+
+async function scoreOne(
+  reward: SampleReward,
+  input: RewardInput,
+  params: Record<string, unknown>,
+  timeout: number,
+): Promise<Outcome> {
+  try {
+    const result = reward.compute(input, params);
+    return {
+      value: checkValue(result instanceof Promise ? await inTime(result, timeout) : result),
+    };
+  } catch (error) {
+    return { error: messageOf(error) };
+  }
+}
+
+async function scoreBatch(
+  reward: BatchReward,
+  items: readonly RewardInput[],
+  params: Record<string, unknown>,
+  timeout: number,
+): Promise<Outcome[]> {
+  try {
+    const result = reward.computeBatch(items, params);
+    const values = result instanceof Promise
+      ? await inTime(result, timeout * items.length)
+      : result;
+    if (!Array.isArray(values) || values.length !== items.length) {
+      throw new RgxError(`returned ${show(values)}, a list of ${items.length} is expected`);
+    }
+    return values.map((value): Outcome => {
+      try {
+        return { value: checkValue(value) };
+      } catch (error) {
+        return { error: messageOf(error) };
+      }
+    });
+  } catch (error) {
+    return items.map(() => ({ error: messageOf(error) }));
+  }
+}
+
+async function inTime<T>(promise: Promise<T>, seconds: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new RgxError(`gave no value within ${seconds} s`)),
+      seconds * 1000,
+    );
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
