@@ -93,6 +93,71 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
     },
     model: { init: null, model_name_or_path: model },
   }),
+  "generations that serve several steps, in the middle of an epoch": () => ({
+    data: { num_examples: 9 },
+    training: {
+      max_steps: 7,
+      num_iterations: 2,
+      steps_per_generation: 3,
+      gradient_accumulation_steps: 2,
+      per_device_train_batch_size: 4,
+      loss_type: "grpo",
+      epsilon: 0.01,
+    },
+  }),
+  "a step that takes several generations, the best checkpoint at the end": () => ({
+    training: {
+      steps_per_generation: 1,
+      eval_strategy: "steps",
+      eval_steps: 2,
+      eval_on_start: true,
+      num_generations_eval: 2,
+      per_device_eval_batch_size: 4,
+      load_best_model_at_end: true,
+      metric_for_best_model: "reward",
+      save_total_limit: 1,
+    },
+  }),
+  "a moving reference and an adaptive entropy bonus": () => ({
+    training: {
+      beta: 0.05,
+      sync_ref_model: true,
+      ref_model_sync_steps: 2,
+      use_adaptive_entropy: true,
+      entropy_coef: 0.01,
+      entropy_target: 3.5,
+      top_entropy_quantile: 0.5,
+      loss_type: "sapo",
+    },
+  }),
+  "everything at once": (model) => ({
+    data: { num_examples: 14 },
+    lora: {
+      r: 2,
+      lora_alpha: 4,
+      lora_dropout: 0.1,
+      target_modules: ["q_proj", "down_proj"],
+      use_rslora: false,
+    },
+    model: { init: null, model_name_or_path: model },
+    training: {
+      max_steps: 7,
+      beta: 0.05,
+      num_iterations: 2,
+      steps_per_generation: 3,
+      dynamic_sampling: true,
+      mask_truncated_completions: true,
+      scale_rewards: "batch",
+      importance_sampling_level: "sequence",
+      use_adaptive_entropy: true,
+      eval_strategy: "steps",
+      eval_steps: 3,
+      lr_scheduler_type: "warmup_stable_decay",
+      lr_scheduler_kwargs: { num_decay_steps: 3 },
+      save_strategy: "epoch",
+      gradient_checkpointing: true,
+    },
+  }),
   "no evaluation, one save at the end, checkpoints limited": () => ({
     eval: { num_examples: 0 },
     training: { save_steps: 100, save_total_limit: 1 },
@@ -108,7 +173,8 @@ for (const [kind, changesFor] of Object.entries(KINDS)) {
         const changes = changesFor(model);
         await trainOn(device, tinyRunConfig(`${dir}/whole`, changes), withRewards);
         const expected = await outcome(`${dir}/whole`);
-        assert.ok(expected.metrics.filter((line) => line.split === "train").length === 6);
+        const { max_steps: steps = 6 } = changes.training ?? {};
+        assert.ok(expected.metrics.filter((line) => line.split === "train").length === steps);
         assert.ok(expected.metrics.some((line) => Number(line.grad_norm) > 0.01));
         for (const every of [3, 7]) {
           const path = `${dir}/stopped-${every}`;
