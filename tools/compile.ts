@@ -7,7 +7,7 @@
 import config from "../deno.json" with { type: "json" };
 
 /** Packages that only build things. Every package in the imports of the configuration is embedded whole. */
-const BUILD_ONLY = ["assemblyscript/asc"];
+const BUILD_ONLY = ["assemblyscript/asc", "fast-check"];
 
 /** Flags that every run needs; `deno compile` does not take `unstable` from deno.json in all versions. */
 const UNSTABLE = config.unstable.map((feature) => `--unstable-${feature}`);

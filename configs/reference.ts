@@ -1,0 +1,163 @@
+/** The reference of the configuration as a page of Markdown, made from the schema: `docs/configuration.md`. */
+import { FOREIGN_KEYS, type ForeignKey } from "./foreign_keys.ts";
+import { GENERATION_KWARGS } from "./generation_kwargs.ts";
+import { type AnySection, type KeySpec, REQUIRED } from "./key_spec.ts";
+import { ALGORITHM_KEYS } from "./schema_algorithm.ts";
+import { DATA, EVAL, LOGGING, SFT, SHAPING } from "./schema_data.ts";
+import { LOOP_KEYS } from "./schema_loop.ts";
+import { INIT, LORA, MODEL, TOKENIZER } from "./schema_model.ts";
+import { SAMPLING_KEYS } from "./schema_sampling.ts";
+import { VERL_SECTIONS, WITHOUT_EFFECT } from "./without_effect.ts";
+
+type Keys = AnySection["keys"];
+
+const training = (keys: Keys): AnySection => ({ path: "training", flat: true, keys });
+
+/** Keys of other programs that are turned into rgx's own. */
+const isOfOthers = (name: string) => /^(actor_rollout_ref|trainer|reward|data)\./.test(name);
+
+const only = (keep: (name: string) => boolean): AnySection => ({
+  ...SHAPING,
+  keys: Object.fromEntries(Object.entries<KeySpec>(SHAPING.keys).filter(([name]) => keep(name))),
+});
+
+const PARTS: [title: string, text: string, section: AnySection][] = [
+  ["Model: `model`", "", MODEL],
+  [
+    "A model made from a seed: `model.init`",
+    "Instead of model_name_or_path. Not flat: the keys stand in `model.init`.",
+    INIT,
+  ],
+  ["Its tokenizer: `model.init.tokenizer`", "", TOKENIZER],
+  [
+    "Adapter: `lora`",
+    "A section `lora` (or `use_peft: true`) trains an adapter; without it all of the model is trained.",
+    LORA,
+  ],
+  ["Problems: `data`", "", DATA],
+  [
+    "Rewards and what stands at the top",
+    "A reward is a name, or a map of its name, its weight (1) and its own parameters.",
+    only((name) => !isOfOthers(name)),
+  ],
+  [
+    "Supervised warm start: `sft`",
+    "Not flat. Without the section there is none.",
+    SFT,
+  ],
+  ["Evaluation before and after: `eval`", "Not flat.", EVAL],
+  ["Loop: `training`", "", training(LOOP_KEYS)],
+  ["Sampling: `training`", "", training(SAMPLING_KEYS)],
+  ["Algorithm: `training`", "", training(ALGORITHM_KEYS)],
+  ["Names: `logging`", "", LOGGING],
+  [
+    "Keys of other programs that are turned into these",
+    "Where the key that they stand for is written as well, that one wins.",
+    only(isOfOthers),
+  ],
+];
+
+const HEAD = `# Configuration
+
+Generated from the schema by \`deno task docs:config\`; a test holds that it is current. Names and
+defaults are those of TRL 1.16 (GRPOConfig), transformers 5.23 (TrainingArguments) and PEFT 0.21
+(LoraConfig).
+
+A key can be written flat (\`learning_rate: 1e-6\`), in its section (\`training: {learning_rate: 1e-6}\`), or
+on the command line (\`training.learning_rate=1e-6\`, \`learning_rate=1e-6\`, \`--learning-rate 1e-6\`). A flat
+\`seed\` is training.seed. What is wrong is reported with file, line and column, all of it at once, before
+anything starts.
+`;
+
+export function configurationReference(): string {
+  const parts = PARTS.map(([title, text, section]) =>
+    [`## ${title}`, text, keyTable(section)].filter((part) => part !== "").join("\n\n")
+  );
+  return [HEAD.trimEnd(), ...parts, kwargs(), withoutEffect(), refused()].join("\n\n") + "\n";
+}
+
+function keyTable(section: AnySection): string {
+  const rows = Object.entries(section.keys).map(([name, spec]) => [
+    code(name),
+    spec.type.expected,
+    showDefault(name, spec),
+    spec.doc,
+    spec.aliases.map(code).join(", "),
+  ]);
+  return table(["key", "type", "default", "meaning", "other spellings"], rows);
+}
+
+function showDefault(name: string, spec: KeySpec): string {
+  if (spec.default === REQUIRED) {
+    if (name === "output_dir") return "`./experiments/{run_name}`";
+    return name === "run_name" ? "the file's name" : "required";
+  }
+  const value = typeof spec.default === "function" ? spec.default({}) : spec.default;
+  if (name === "alphabet") return "printable ASCII and the line break";
+  return value === null ? "null" : code(typeof value === "string" ? value : JSON.stringify(value));
+}
+
+function kwargs(): string {
+  const rows = [...GENERATION_KWARGS].map(([name, key]) => [code(name), code(`training.${key}`)]);
+  return "## Names in `generation_kwargs`\n\n" + table(["name", "overrides"], rows);
+}
+
+function withoutEffect(): string {
+  const names = groups(WITHOUT_EFFECT.entries());
+  const rows = names.filter(([, why]) => why !== "" && why !== "a key of verl")
+    .map(([spellings, why]) => [spellings, why]);
+  const list = (wanted: string) =>
+    names.filter(([, why]) => why === wanted).map(([spellings]) => spellings).join(", ");
+  return [
+    "## Accepted without effect",
+    "They steer other engines and change no result; each is named in one note.",
+    list(""),
+    table(["key", "why"], rows),
+    `Of verl: ${list("a key of verl")}; and what stands in ${
+      VERL_SECTIONS.map(code).join(", ")
+    } and is no key above, in one note together.`,
+  ].join("\n\n");
+}
+
+function refused(): string {
+  const rows = groups<ForeignKey>(FOREIGN_KEYS.entries()).map(([spellings, key]) => [
+    spellings,
+    key.neutral.map((value) => code(typeof value === "string" ? value : JSON.stringify(value)))
+      .join(", "),
+    key.advice,
+  ]);
+  return [
+    "## Refused",
+    "They would change results, and this version does not do what they ask for. Their neutral values (and " +
+    "null) are taken in silence; anything else ends with exit code 2.",
+    table(["key", "neutral values", "instead"], rows),
+  ].join("\n\n");
+}
+
+/** One line a key: its spelling in a section, or alone where it has none. */
+function groups<T>(entries: Iterable<[string, T]>): [spellings: string, value: T][] {
+  const byName = new Map<string, { spellings: string[]; value: T }>();
+  for (const [spelling, value] of entries) {
+    const name = spelling.split(".").at(-1)!;
+    const group = byName.get(name);
+    if (group === undefined) byName.set(name, { spellings: [spelling], value });
+    else group.spellings.push(spelling);
+  }
+  return [...byName.values()].map(({ spellings, value }) => {
+    const nested = spellings.filter((spelling) => spelling.includes("."));
+    return [(nested.length > 0 ? nested : spellings).map(code).join(", "), value];
+  });
+}
+
+function table(head: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.map(escapeCell).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+function escapeCell(text: string): string {
+  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
+}
+
+function code(text: string): string {
+  return "`" + text + "`";
+}

@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { FOREIGN_KEYS } from "./foreign_keys.ts";
+import { KEYS } from "./names.ts";
+import { configurationReference } from "./reference.ts";
+import { WITHOUT_EFFECT } from "./without_effect.ts";
+
+Deno.test("docs/configuration.md is what the schema makes (deno task docs:config)", async () => {
+  const page = await Deno.readTextFile(new URL("../docs/configuration.md", import.meta.url));
+  assert.ok(page === configurationReference(), "it is not current: run deno task docs:config");
+});
+
+Deno.test("the reference names every key of every list", () => {
+  const page = configurationReference();
+  for (const path of [...KEYS.keys(), ...FOREIGN_KEYS.keys(), ...WITHOUT_EFFECT.keys()]) {
+    const last = path.split(".").at(-1)!;
+    assert.ok(page.includes(`${last}\``), path);
+  }
+});
