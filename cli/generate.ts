@@ -2,6 +2,7 @@
 import { UsageError } from "../core/errors.ts";
 import { systemPromptText } from "../data/prompt.ts";
 import type { LoadedModel } from "../models/load_model.ts";
+import { stopStrings } from "../models/stop_strings.ts";
 import type { Completion, WaveTiming } from "../models/types.ts";
 import { type ModelFlags, readIds, withModel } from "./model_input.ts";
 import { log, print } from "./terminal.ts";
@@ -18,6 +19,9 @@ export interface GenerateFlags extends ModelFlags {
   topP: number;
   topK: number;
   minP: number;
+  repetitionPenalty: number;
+  minNewTokens: number;
+  stop: string[];
   seed: number;
   n: number;
   json?: boolean;
@@ -34,16 +38,25 @@ export async function generateText(flags: GenerateFlags): Promise<void> {
   if (flags.idsFile !== undefined && flags.chat) {
     throw new UsageError("--chat renders a text; --ids-file already holds the ids");
   }
+  if (flags.minNewTokens > flags.maxNewTokens) {
+    throw new UsageError(
+      `--min-new-tokens ${flags.minNewTokens} is more than --max-new-tokens ${flags.maxNewTokens}`,
+    );
+  }
   await withModel(flags, async (loaded) => {
     const { model, tokenizer, eosIds } = loaded;
     const promptIds = await promptOf(flags, loaded);
     const timings: WaveTiming[] = [];
+    const stopWhen = stopStrings(tokenizer, flags.stop);
     const [completions] = await model.generate([{ promptId: 0, promptIds, n: flags.n }], {
       maxNewTokens: flags.maxNewTokens,
       temperature: flags.temperature,
       topK: flags.topK,
       topP: flags.topP,
       minP: flags.minP,
+      repetitionPenalty: flags.repetitionPenalty,
+      minNewTokens: flags.minNewTokens,
+      ...(stopWhen === null ? {} : { stopWhen }),
       seed: flags.seed,
       eosIds: flags.ignoreEos ? [] : eosIds,
       onWave: (timing) => timings.push(timing),

@@ -5,6 +5,7 @@
  * samples. Slots never move: when branches end, the table that names the slots gets shorter.
  */
 import { sampleCounter, seedWords } from "../core/philox.ts";
+import { type AdjustLogitsArgs, seenWords } from "../kernels/adjust_logits/spec.ts";
 import { BRANCH } from "../kernels/attention_decode/spec.ts";
 import { type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
 import { weightOperand } from "./linear.ts";
@@ -38,7 +39,8 @@ const STEP = {
   cacheRow: 2,
   counters: 3,
   branches: 6,
-  columns: 10,
+  slots: 10,
+  columns: 11,
 } as const;
 
 /** One wave of branches that are decoded together. */
@@ -55,6 +57,10 @@ export class Decoder {
   readonly #logp: Tensor; // [maxNewTokens, stride]
   readonly #seed: [low: number, high: number];
   #layers: LayerActivations[] | null = null;
+  /** End tokens that can be drawn at all. */
+  readonly #ends: Uint32Array;
+  /** Set of the tokens of each slot, with a repetition penalty. */
+  #seen: Tensor | null = null;
 
   constructor(
     private readonly core: LlamaCore,
@@ -73,6 +79,8 @@ export class Decoder {
     this.#tokens = workspace.get("decode.tokens", maxNewTokens * this.stride, "u32");
     this.#logp = workspace.get("decode.logp", maxNewTokens * this.stride);
     this.#seed = seedWords(options.seed);
+    this.#ends = Uint32Array.from(options.eosIds.filter((id) => id < core.config.vocabSize));
+    if ((options.minNewTokens ?? 0) > 0) workspace.upload("decode.forbidden", this.#ends);
   }
 
   /** Runs the prompts and samples token 0 of every branch (all of them active). */
@@ -93,7 +101,8 @@ export class Decoder {
     const index = workspace.upload("head.index", last);
     const { normed } = finalRows(core, workspace, trunk, index, branches.length);
     this.#writeTable(0, branches, null);
-    this.#sample(0, branches.length, normed);
+    if ((options.repetitionPenalty ?? 1) !== 1) this.#seen = this.#promptTokens(branches);
+    this.#sample(0, branches.length, normed, null);
   }
 
   /**
@@ -153,11 +162,12 @@ export class Decoder {
       dropout: null,
     };
     const { h, n1: normed, rho1: rho } = layers[0]!;
+    const fed = tokens === null
+      ? this.#tokens.view((position - 1) * stride, stride)
+      : column(STEP.tokens, 1);
     device.run("gather_rows", {
       table: weights.embedding.value,
-      index: tokens === null
-        ? this.#tokens.view((position - 1) * stride, stride)
-        : column(STEP.tokens, 1),
+      index: fed,
       out: h,
       rows: count,
       d,
@@ -176,7 +186,7 @@ export class Decoder {
       d,
       eps: config.rmsNormEps,
     });
-    this.#sample(position, count, normed);
+    this.#sample(position, count, normed, fed);
   }
 
   /** Tokens sampled at positions [from, to): row r of position p is element (p − from)·stride + r. */
@@ -229,6 +239,7 @@ export class Decoder {
       const fed = Math.max(0, position - 1); // place in its branch of the token that is fed
       const place = this.#prompts[prompt]!.length + fed;
       table[STEP.positions * stride + row] = Math.min(place, lastPosition);
+      table[STEP.slots * stride + row] = slot;
       table[STEP.cacheRow * stride + row] = slot * this.#cacheLength + fed;
       table.set(
         sampleCounter(promptId, branch, position),
@@ -244,7 +255,8 @@ export class Decoder {
     this.core.device.write(this.#tableTensor, table);
   }
 
-  #sample(position: number, count: number, normed: Tensor): void {
+  /** `fed`: the tokens of the step before, or null when there are none. */
+  #sample(position: number, count: number, normed: Tensor, fed: Tensor | null): void {
     const { core: { device, config, weights }, workspace, options, stride } = this;
     const vocab = config.vocabSize;
     const logits = workspace.get("logits", count * vocab);
@@ -256,8 +268,9 @@ export class Decoder {
       n: vocab,
       k: config.hiddenSize,
     });
+    const adjusted = this.#adjust(position, count, logits, fed);
     device.run("sample", {
-      logits,
+      ...(adjusted === null ? { logits } : { logits: adjusted, scored: logits }),
       counters: this.#tableTensor.view(STEP.counters * stride, 3 * stride),
       tokens: this.#tokens.view(position * stride, stride),
       logp: this.#logp.view(position * stride, stride),
@@ -271,5 +284,38 @@ export class Decoder {
       minP: options.minP ?? 0,
     });
     device.submit();
+  }
+
+  /** The logits to draw from where rules change them, else null. */
+  #adjust(position: number, rows: number, logits: Tensor, fed: Tensor | null): Tensor | null {
+    const { core: { device, config }, workspace, options } = this, vocab = config.vocabSize;
+    const { repetitionPenalty: penalty = 1, minNewTokens = 0 } = options;
+    const rules: Partial<AdjustLogitsArgs> = {};
+    if (this.#seen !== null) {
+      rules.seen = this.#seen;
+      rules.slots = this.#tableTensor.view(STEP.slots * this.stride, this.stride);
+      if (fed !== null) rules.newest = fed;
+    }
+    const forbiddenCount = position < minNewTokens ? this.#ends.length : 0;
+    if (forbiddenCount > 0) {
+      rules.forbidden = workspace.get("decode.forbidden", forbiddenCount, "u32");
+    }
+    if (Object.keys(rules).length === 0) return null;
+    const out = workspace.get("logits.adjusted", rows * vocab);
+    device.run("adjust_logits", { logits, out, rows, vocab, penalty, forbiddenCount, ...rules });
+    return out;
+  }
+
+  /** The set of its prompt's tokens for each slot. */
+  #promptTokens(branches: readonly DecodeBranch[]): Tensor {
+    const width = seenWords(this.core.config.vocabSize);
+    const sets = this.#prompts.map((ids) => {
+      const set = new Uint32Array(width);
+      for (const id of ids) set[id >>> 5]! |= 1 << (id & 31);
+      return set;
+    });
+    const seen = new Uint32Array(branches.length * width);
+    for (const { prompt, slot } of branches) seen.set(sets[prompt]!, slot * width);
+    return this.workspace.upload("decode.seen", seen);
   }
 }

@@ -2,14 +2,15 @@
  * Generation for groups: n branches of each prompt, the prompt computed and cached once, finished branches
  * taken out of the batch. What a branch samples depends on (seed, promptId, branch, position) and its logits
  * only: not on the batch, on its neighbours, on the split into waves, or on how often the host looks.
- * This file does the bookkeeping; decoder.ts runs the device. Left out: beams, penalties, stop strings.
+ * Over-generated tokens of a branch that has ended are cut. This file does the bookkeeping; decoder.ts runs the
+ * device. Left out: beams.
  */
 import { Interrupted, RgxError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { type DecodeBranch, Decoder } from "./decoder.ts";
 import type { LlamaCore } from "./llama_pass.ts";
 import { MOST_COPIED_BYTES } from "./merge_lora.ts";
-import { planGenerationBytes } from "./memory_plan.ts";
+import { planGenerationBytes, WAVE_BYTES } from "./memory_plan.ts";
 import type { ModelSizes } from "./model_sizes.ts";
 import { packedBytes, packWeights } from "./packed_weights.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
@@ -33,7 +34,7 @@ export interface GeneratorLimits {
 
 export function defaultLimits(device: Device): GeneratorLimits {
   return {
-    waveBytes: 2 ** 30,
+    waveBytes: WAVE_BYTES,
     stepsPerRead: device.name === "webgpu" ? 16 : 1,
     copyBytes: MOST_COPIED_BYTES,
   };
@@ -84,6 +85,8 @@ function planWaves(
   waveBytes: number,
   completions: Completion[][],
 ): Wave[] {
+  const { repetitionPenalty = 1, minNewTokens = 0 } = options;
+  const adjusted = repetitionPenalty !== 1 || minNewTokens > 0;
   const waves: Wave[] = [];
   let wave: Wave | null = null;
   requests.forEach(({ promptId, promptIds, n, firstBranch = 0 }, r) => {
@@ -95,7 +98,9 @@ function planWaves(
         maxNewTokens: Math.max(wave?.maxNewTokens ?? 0, limit),
       };
       const branches: number = (wave?.branches.length ?? 0) + 1;
-      if (wave === null || planGenerationBytes(sizes, { ...grown, branches }) > waveBytes) {
+      if (
+        wave === null || planGenerationBytes(sizes, { ...grown, branches, adjusted }) > waveBytes
+      ) {
         wave = {
           prompts: [promptIds],
           branches: [],
@@ -129,7 +134,7 @@ async function runWave(
   options: GenerateOptions,
   stepsPerRead: number,
 ): Promise<void> {
-  const eos = new Set(options.eosIds);
+  const endsWith = endRule(options);
   const stopIfAsked = () => {
     if (options.shouldStop?.()) throw new Interrupted("generation was stopped early on request");
   };
@@ -153,7 +158,7 @@ async function runWave(
     for (let position = read; position < to; position++) {
       active.forEach((branch, row) => {
         const token = tokens[(position - read) * decoder.stride + row]!;
-        if (!branch.done) appendToken(branch, token, eos);
+        if (!branch.done) appendToken(branch, token, endsWith);
       });
     }
     if (read === 0) prefillEnd = performance.now();
@@ -188,10 +193,22 @@ async function runWave(
   );
 }
 
-function appendToken(branch: Branch, token: number, eos: ReadonlySet<number>): void {
+/** Whether a completion ends by itself with its last token. */
+function endRule(options: GenerateOptions): (ids: readonly number[]) => boolean {
+  const { stopWhen, minNewTokens = 0 } = options, eos = new Set(options.eosIds);
+  return (ids) =>
+    eos.has(ids.at(-1)!) ||
+    (stopWhen !== undefined && ids.length > minNewTokens && stopWhen(ids));
+}
+
+function appendToken(
+  branch: Branch,
+  token: number,
+  endsWith: (ids: readonly number[]) => boolean,
+): void {
   const { completion } = branch;
   completion.ids.push(token);
-  if (eos.has(token)) {
+  if (endsWith(completion.ids)) {
     completion.finishReason = "stop";
     branch.done = true;
   } else if (completion.ids.length === branch.limit) {
@@ -199,7 +216,9 @@ function appendToken(branch: Branch, token: number, eos: ReadonlySet<number>): v
   }
 }
 
-function checkOptions({ maxNewTokens, temperature, topK, topP, minP }: GenerateOptions): void {
+function checkOptions(options: GenerateOptions): void {
+  const { maxNewTokens, temperature, topK, topP, minP } = options;
+  const { repetitionPenalty: penalty = 1, minNewTokens = 0 } = options;
   const refuse = (name: string, found: unknown, expected: string): never => {
     throw new RgxError(`generate: ${name} is ${found}, expected ${expected}`);
   };
@@ -213,7 +232,13 @@ function checkOptions({ maxNewTokens, temperature, topK, topP, minP }: GenerateO
     refuse("topK", topK, "an integer of at least 0");
   }
   if (topP !== undefined && !(topP > 0 && topP <= 1)) refuse("topP", topP, "0 < topP ≤ 1");
-  if (minP !== undefined && !(minP >= 0 && minP < 1)) refuse("minP", minP, "0 ≤ minP < 1");
+  if (minP !== undefined && !(minP >= 0 && minP <= 1)) refuse("minP", minP, "0 ≤ minP ≤ 1");
+  if (!(penalty > 0 && Number.isFinite(penalty))) {
+    refuse("repetitionPenalty", penalty, "a number above 0");
+  }
+  if (!(Number.isInteger(minNewTokens) && minNewTokens >= 0 && minNewTokens <= maxNewTokens)) {
+    refuse("minNewTokens", minNewTokens, `an integer from 0 to maxNewTokens (${maxNewTokens})`);
+  }
 }
 
 function checkRequest(

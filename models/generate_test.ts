@@ -214,7 +214,7 @@ Deno.test("impossible requests for generation are explained", () =>
     await refused({}, { temperature: -1 }, /temperature is -1/);
     await refused({}, { topP: 0 }, /topP is 0/);
     await refused({}, { topK: 1.5 }, /topK is 1.5/);
-    await refused({}, { minP: 1 }, /minP is 1/);
+    await refused({}, { minP: 1.5 }, /minP is 1.5/);
     await refused({ promptIds: [] }, {}, /prompt is empty/);
     await refused({ n: 4097 }, {}, /branches 0 … 4096/);
     await refused({ promptIds: Array(32).fill(1) }, {}, /32 tokens and leaves no room/);

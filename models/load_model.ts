@@ -4,6 +4,7 @@ import type { Device } from "../kernels/device.ts";
 import { LlamaModel } from "./llama.ts";
 import { readModelFolder } from "./model_folder.ts";
 import { loraOptions, readPeftAdapter } from "./peft_adapter.ts";
+import { stopStrings } from "./stop_strings.ts";
 import type { Completion, Tokenizer } from "./types.ts";
 
 export interface LoadedModel {
@@ -51,6 +52,12 @@ export interface TextOptions {
   topK?: number;
   topP?: number;
   minP?: number;
+  /** 1 = off. @see GenerateOptions.repetitionPenalty */
+  repetitionPenalty?: number;
+  /** No end before so many tokens; default 0. */
+  minNewTokens?: number;
+  /** A completion ends with the token that completes one of these, which it keeps. */
+  stop?: readonly string[];
   /** Default 42. */
   seed?: number;
   /** Completions of each prompt; default 1. */
@@ -66,10 +73,14 @@ export async function generate(
   prompts: readonly string[],
   options: TextOptions = {},
 ): Promise<TextCompletion[][]> {
-  const { maxNewTokens = 256, temperature = 1, seed = 42, n = 1, ...sampling } = options;
+  const { maxNewTokens = 256, temperature = 1, seed = 42, n = 1, stop = [], ...sampling } = options;
+  const stopWhen = stopStrings(tokenizer, stop);
   const completions = await model.generate(
     prompts.map((prompt, promptId) => ({ promptId, promptIds: tokenizer.encode(prompt), n })),
-    { maxNewTokens, temperature, seed, eosIds, ...sampling },
+    {
+      ...{ maxNewTokens, temperature, seed, eosIds, ...sampling },
+      ...(stopWhen === null ? {} : { stopWhen }),
+    },
   );
   return completions.map((group) =>
     group.map((completion) => ({

@@ -4,6 +4,7 @@
  * Left out: what a device needs for itself (operations' scratch, thread stacks).
  */
 import { UsageError } from "../core/errors.ts";
+import { seenWords } from "../kernels/adjust_logits/spec.ts";
 import { activationWidths, backwardWidths } from "./llama_layer.ts";
 import type { Keep } from "./llama_pass.ts";
 import { type LoraPlacement, parameterSpecs } from "./llama_weights.ts";
@@ -84,12 +85,44 @@ export interface GenerationSizes {
   promptRows: number;
   branches: number;
   maxNewTokens: number;
+  /** With a repetition penalty or a least length. */
+  adjusted?: boolean;
+}
+
+/** Most bytes that one wave of generation takes; more branches become several waves. */
+export const WAVE_BYTES = 2 ** 30;
+
+/**
+ * Bytes of the workspace that generation and passes without gradient share: of the largest of these waves and
+ * of a pass over `rows` packed rows with `pairs` branch tokens, buffers of the same name once.
+ */
+export function planInferenceBytes(
+  sizes: ModelSizes,
+  waves: readonly GenerationSizes[],
+  pass: { rows: number; pairs: number },
+): number {
+  const { config, floatBytes } = sizes, d = config.hiddenSize;
+  let largest = 0, rows = 0, heads = 0;
+  for (const wave of waves) {
+    largest = Math.max(largest, Math.min(planGenerationBytes(sizes, wave), WAVE_BYTES));
+    rows = Math.max(rows, wave.promptRows, wave.branches);
+    heads = Math.max(heads, wave.branches);
+  }
+  rows = Math.min(rows, pass.rows);
+  heads = Math.min(heads, pass.pairs);
+  const shared = floatBytes * capacity([
+    ...layerBuffers(sizes, rows, "none"),
+    rows * d,
+    rows * config.intermediateSize,
+    ...[heads * d, heads * d, heads * d, heads],
+  ]);
+  return largest + planPassBytes(sizes, pass.rows, pass.pairs, false) - shared;
 }
 
 /** Bytes of generating one wave: prompt pass, caches, and the buffers of a decoding step. */
 export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): number {
   const { config, floatBytes } = sizes, d = config.hiddenSize;
-  const { promptRows, branches, maxNewTokens } = wave;
+  const { promptRows, branches, maxNewTokens, adjusted = false } = wave;
   const kv = config.numKvHeads * config.headDim;
   const rows = Math.max(promptRows, branches);
   const floats = [
@@ -103,7 +136,11 @@ export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): n
     ...Array<number>(2 * config.numLayers).fill(branches * maxNewTokens * kv),
   ];
   const words = [5 * promptRows, promptRows, promptRows, promptRows];
-  words.push(maxNewTokens * (branches + 64), 10 * (branches + 64));
+  words.push(maxNewTokens * (branches + 64), 11 * (branches + 64));
+  if (adjusted) {
+    floats.push(branches * config.vocabSize);
+    words.push(branches * seenWords(config.vocabSize));
+  }
   return floatBytes * capacity(floats) + 4 * capacity(words);
 }
 

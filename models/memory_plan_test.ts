@@ -46,23 +46,26 @@ for (const [kind, options] of KINDS) {
     }));
 }
 
-Deno.test("planned memory is what generation takes", () =>
-  withReference(async (device) => {
-    const options: LlamaOptions = { trainable: "lora", lora };
-    const model = await LlamaModel.create(device, config, initWeights(config, 1, 0.1), options);
-    const before = device.allocatedBytes;
-    await model.generate(
-      groups.map(({ promptIds }, promptId) => ({ promptId, promptIds, n: 40 })),
-      { maxNewTokens: 30, temperature: 1, seed: 1, eosIds: [] },
-    );
-    const measured = device.peakBytes - before;
-    const wave = { promptRows: 80, branches: 80, maxNewTokens: 30 };
-    const planned = planGenerationBytes(model.sizes, wave) + packedBytes(model.sizes);
-    assert.ok(
-      measured <= planned && planned <= 1.25 * measured,
-      `planned ${planned}, measured ${measured}`,
-    );
-  }));
+for (const adjusted of [false, true]) {
+  Deno.test(`planned memory is what generation takes${adjusted ? " with rules" : ""}`, () =>
+    withReference(async (device) => {
+      const options: LlamaOptions = { trainable: "lora", lora };
+      const model = await LlamaModel.create(device, config, initWeights(config, 1, 0.1), options);
+      const before = device.allocatedBytes;
+      const sampling = { maxNewTokens: 30, temperature: 1, seed: 1, eosIds: [] };
+      await model.generate(
+        groups.map(({ promptIds }, promptId) => ({ promptId, promptIds, n: 40 })),
+        { ...sampling, ...(adjusted ? { repetitionPenalty: 1.1, minNewTokens: 5 } : {}) },
+      );
+      const measured = device.peakBytes - before;
+      const wave = { promptRows: 80, branches: 80, maxNewTokens: 30, adjusted };
+      const planned = planGenerationBytes(model.sizes, wave) + packedBytes(model.sizes);
+      assert.ok(
+        measured <= planned && planned <= 1.25 * measured,
+        `planned ${planned}, measured ${measured}`,
+      );
+    }));
+}
 
 Deno.test("recomputation is planned to need less, and sizes need no device", () => {
   const of = (options: LlamaOptions) => modelSizes(config, options);

@@ -136,6 +136,18 @@ export interface GenerateOptions {
   topK?: number; // 0 = off
   topP?: number; // 1 = off
   minP?: number; // 0 = off
+  /**
+   * Logits of tokens that stand in the prompt or the completion are divided (> 0) or multiplied (≤ 0) by it,
+   * before temperature; 1 = off.
+   */
+  repetitionPenalty?: number;
+  /** `eosIds` are impossible, and `stopWhen` is not asked, until a completion has so many tokens. Default 0. */
+  minNewTokens?: number;
+  /**
+   * Asked after each further token of a completion that `eosIds` does not end: true ends it with that token,
+   * which is kept. It must be a function of the ids alone (stop_strings.ts).
+   */
+  stopWhen?: (ids: readonly number[]) => boolean;
   seed: number;
   /** A completion ends with the first of these, which is kept. Empty = never stop early. */
   eosIds: readonly number[];
@@ -148,8 +160,9 @@ export interface GenerateOptions {
 
 export interface Completion {
   ids: number[];
-  /** log p at sampling, per id (temperature applied; before top-k/top-p). */
+  /** log p of the policy at sampling, per id: temperature applied, no penalty, minimum, top-k, top-p or min-p. */
   logprobs: number[];
+  /** "stop": ended by one of `eosIds` or by `stopWhen`. */
   finishReason: "stop" | "length";
 }
 

@@ -1,0 +1,202 @@
+/** Repetition penalty, least length and the stop rule, held against a plain sampler. */
+import assert from "node:assert/strict";
+import { philox4x32, sampleCounter, seedWords, uniform23 } from "../core/philox.ts";
+import { RgxError } from "../core/errors.ts";
+import { assertWithin } from "../kernels/testing.ts";
+import { createWasmDevice } from "../kernels/wasm/device.ts";
+import type { Device } from "../kernels/device.ts";
+import type { GeneratorLimits } from "./generate.ts";
+import type { LlamaModel } from "./llama.ts";
+import { onEachDevice, randomModel, tinyConfig, withReference } from "./testing.ts";
+import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
+
+const requests: GenerateRequest[] = [
+  { promptId: 10, promptIds: [1, 2, 3, 4], n: 5 },
+  { promptId: 11, promptIds: [5], n: 3 },
+  { promptId: 2 ** 33 + 1, promptIds: [1, 2, 3, 4, 1], n: 1 },
+];
+const base: GenerateOptions = { maxNewTokens: 9, temperature: 0.9, seed: 77, eosIds: [3, 8, 11] };
+/** Ends after two neighbours in descending order. */
+const stopWhen = (ids: readonly number[]) => ids.length > 1 && ids.at(-1)! < ids.at(-2)! - 6;
+
+const RULES: [string, Partial<GenerateOptions>][] = [
+  ["no rule", {}],
+  ["penalty", { repetitionPenalty: 1.7 }],
+  ["reward", { repetitionPenalty: 0.6 }],
+  ["least length", { minNewTokens: 4 }],
+  ["fixed length", { minNewTokens: 9 }],
+  ["stop rule", { stopWhen }],
+  ["all", { repetitionPenalty: 1.4, minNewTokens: 3, stopWhen }],
+  ["all, greedy", { repetitionPenalty: 1.4, minNewTokens: 3, stopWhen, temperature: 0 }],
+];
+
+/** One branch, token by token from whole logits, in the order that transformers applies its rules. */
+async function plain(
+  model: LlamaModel,
+  { promptId, promptIds }: GenerateRequest,
+  branch: number,
+  options: GenerateOptions,
+): Promise<Completion> {
+  const { repetitionPenalty: penalty = 1, minNewTokens = 0, temperature } = options;
+  const ids: number[] = [], logprobs: number[] = [];
+  const finish = (finishReason: Completion["finishReason"]) => ({ ids, logprobs, finishReason });
+  while (ids.length < options.maxNewTokens) {
+    const logits = [...await model.lastLogits([...promptIds, ...ids])];
+    const adjusted = logits.slice();
+    for (const t of new Set([...promptIds, ...ids])) {
+      adjusted[t]! *= logits[t]! > 0 ? 1 / penalty : penalty;
+    }
+    if (ids.length < minNewTokens) { for (const t of options.eosIds) adjusted[t] = -Infinity; }
+    const token = temperature === 0
+      ? adjusted.indexOf(Math.max(...adjusted))
+      : draw(adjusted.map((l) => Math.exp(l / temperature)), options.seed, [
+        ...sampleCounter(promptId, branch, ids.length),
+      ]);
+    const weights = logits.map((l) => Math.exp(l / (temperature || 1)));
+    ids.push(token);
+    logprobs.push(Math.log(weights[token]! / weights.reduce((a, b) => a + b)));
+    if (options.eosIds.includes(token)) return finish("stop");
+    if (ids.length > minNewTokens && options.stopWhen?.(ids)) return finish("stop");
+  }
+  return finish("length");
+}
+
+function draw(weights: number[], seed: number, counter: number[]): number {
+  const random = new Uint32Array(4), [c1, c2, c3] = counter;
+  philox4x32(random, 0, c1!, c2!, c3!, ...seedWords(seed));
+  const target = uniform23(random[0]!) * weights.reduce((a, b) => a + b);
+  let sum = 0;
+  return weights.findIndex((w) => (sum += w) > target);
+}
+
+async function plainly(model: LlamaModel, options: GenerateOptions): Promise<Completion[][]> {
+  const completions: Completion[][] = [];
+  for (const request of requests) {
+    const group: Completion[] = [];
+    for (let b = 0; b < request.n; b++) group.push(await plain(model, request, b, options));
+    completions.push(group);
+  }
+  return completions;
+}
+
+const withoutLogprobs = (completions: Completion[][]) =>
+  completions.flat().map(({ ids, finishReason }) => ({ ids, finishReason }));
+const flat = (completions: Completion[][]) => completions.flat().flatMap((c) => c.logprobs);
+
+for (const [name, rules] of RULES) {
+  const options = { ...base, ...rules };
+  Deno.test(`tokens, ends and the policy's log-probabilities are those of a plain sampler: ${name}`, () =>
+    onEachDevice(async (device, exact) => {
+      const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+      const expected = await plainly(model, options),
+        found = await model.generate(requests, options);
+      assert.deepEqual(withoutLogprobs(found), withoutLogprobs(expected));
+      assertWithin(flat(found), flat(expected), exact ? 1e-12 : 1e-5, name);
+      const groups = requests.map(({ promptIds }, r) => ({
+        promptIds,
+        branches: found[r]!.map((c) => c.ids),
+      }));
+      const temperature = options.temperature || 1;
+      const { logp } = await model.forward(groups, { temperature, train: false });
+      assertWithin(flat(found), logp, exact ? 1e-12 : 1e-5, `${name}: the scoring forward`);
+    }));
+}
+
+Deno.test("the rules change what is drawn, and no completion is shorter than its least length", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const unruled = await model.generate(requests, base);
+    for (const [name, rules] of RULES.slice(1)) {
+      const found = await model.generate(requests, { ...base, ...rules });
+      assert.notDeepEqual(found, unruled, name);
+      for (const { ids } of found.flat()) {
+        assert.ok(ids.length > (rules.minNewTokens ?? 0) - 1, name);
+      }
+    }
+    const fixed = await model.generate(requests, { ...base, minNewTokens: 9, stopWhen });
+    assert.deepEqual(fixed.flat().map((c) => c.ids.length), Array(9).fill(9));
+  }));
+
+Deno.test("with rules, a sample does not depend on its batch, waves, compaction or looks", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(false), { trainable: "none" });
+    for (const [name, rules] of RULES.slice(1)) {
+      const options = { ...base, ...rules };
+      const together = await model.generate(requests, options);
+      const ways: Partial<GeneratorLimits>[] = [
+        { stepsPerRead: 4 },
+        { stepsPerRead: 100 },
+        { waveBytes: 1 },
+        { waveBytes: 12_000, stepsPerRead: 2 },
+      ];
+      for (const limits of ways) {
+        const found = await model.generate(requests, options, limits);
+        assert.deepEqual(found, together, `${name}, ${JSON.stringify(limits)}`);
+      }
+      for (const [r, request] of requests.entries()) {
+        for (let b = 0; b < request.n; b++) {
+          const alone = await model.generate([{ ...request, n: 1, firstBranch: b }], options);
+          assert.deepEqual(alone, [[together[r]![b]]], `${name}, request ${r}, branch ${b}`);
+        }
+      }
+    }
+  }));
+
+Deno.test("with rules, a sample has the same bits for any number of threads", async () => {
+  const all: Completion[][][] = [];
+  for (const threads of [1, 2, 3]) {
+    const device = await createWasmDevice({ threads });
+    try {
+      await device.ready();
+      const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+      all.push(await model.generate(requests, { ...base, ...RULES.at(-2)![1] }));
+    } finally {
+      device.close();
+    }
+  }
+  assert.deepEqual(all[1], all[0]);
+  assert.deepEqual(all[2], all[0]);
+});
+
+Deno.test("rules cost an operation only in the steps that they hold in", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const steps = async (rules: Partial<GenerateOptions>) => {
+      const counted = countOf(device, "adjust_logits");
+      await model.generate(requests, { ...base, eosIds: [], ...rules });
+      return counted();
+    };
+    assert.equal(await steps({}), 0);
+    assert.equal(await steps({ repetitionPenalty: 1, minNewTokens: 0, stopWhen }), 0);
+    assert.equal(await steps({ minNewTokens: 4 }), 0, "nothing can end before its length");
+    assert.equal(await steps({ minNewTokens: 4, eosIds: [3, 99] }), 4);
+    assert.equal(await steps({ repetitionPenalty: 2 }), 9);
+  }));
+
+/** Counts an operation from now until asked. */
+function countOf(device: Device, name: string): () => number {
+  const run = device.run;
+  let count = 0;
+  device.run = (op, args) => {
+    if (op === name) count++;
+    run.call(device, op, args);
+  };
+  return () => {
+    device.run = run;
+    return count;
+  };
+}
+
+Deno.test("rules out of range are refused", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const refused = (rules: Partial<GenerateOptions>, text: RegExp) =>
+      assert.rejects(
+        () => model.generate(requests, { ...base, ...rules }),
+        (e) => e instanceof RgxError && text.test(e.message),
+      );
+    await refused({ repetitionPenalty: 0 }, /repetitionPenalty is 0, expected a number above 0/);
+    await refused({ repetitionPenalty: Infinity }, /repetitionPenalty is Infinity/);
+    await refused({ minNewTokens: 10 }, /minNewTokens is 10, expected .* maxNewTokens \(9\)/);
+    await refused({ minNewTokens: 1.5 }, /minNewTokens is 1.5/);
+  }));
