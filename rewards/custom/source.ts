@@ -58,7 +58,10 @@ function syntaxError(path: string, cause: unknown): UsageError {
     "",
   );
   const at = line === undefined ? path : `${path}:${line}:${column}`;
-  return new UsageError(`${at}: not a module that can be read: ${what}`, { cause });
+  return new UsageError(`${at}: not a module that can be read: ${what}`, {
+    advice: "The mistake is at this place or inside of what begins here.",
+    cause,
+  });
 }
 
 async function checkModule(code: string, path: string): Promise<void> {

@@ -1,0 +1,241 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { UsageError } from "../../core/errors.ts";
+import { createRubric, type Rubric, type RubricScores, type RubricSection } from "../rubric.ts";
+import { input } from "../testing.ts";
+
+interface Options extends Partial<Omit<RubricSection, "file">> {
+  file?: Partial<RubricSection["file"]>;
+  extension?: string;
+}
+
+/** A rubric of one reward, the source given, for the time of `body`. */
+async function withReward(
+  source: string,
+  body: (rubric: Rubric, path: string) => Promise<void>,
+  { file = {}, extension = ".ts", ...section }: Options = {},
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  const path = join(folder, "mine" + extension);
+  await Deno.writeTextFile(path, source);
+  const rubric = createRubric([
+    { name: "mine", weight: 1, params: {}, timeout: 5, ...section, file: { ...file, path } },
+  ]);
+  try {
+    await body(rubric, path);
+  } finally {
+    rubric.close();
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** The scores of some completions, and nothing left open. */
+async function scoresOf(
+  source: string,
+  completions: readonly string[],
+  options?: Options,
+): Promise<RubricScores> {
+  let scores: RubricScores | undefined;
+  await withReward(source, async (rubric) => {
+    scores = await rubric.score(completions.map((completion) => input(completion)));
+  }, options);
+  return scores!;
+}
+
+const column = (scores: RubricScores) => scores.values.map(([value]) => value);
+const messages = (scores: RubricScores) => scores.errors.map(({ message }) => message);
+
+Deno.test("a reward in TypeScript gets one object and its parameters", async () => {
+  const source = `
+    import type { RewardInput } from "rgx";
+    interface Box<T> { readonly value: T }
+    enum Level { Low = 1, High = 3 }
+    type Params = { factor?: number };
+    class Counter { constructor(private count: number = 0) {} next(): number { return ++this.count; } }
+    const counter = new Counter();
+    function boxed<T>(value: T): Box<T> { return { value }; }
+    export default async function mine(
+      { completion, prompt, answer, info, entry, completionIds, truncated, step, maxCompletionLength, log, logExtra }: RewardInput,
+      params: Params,
+    ): Promise<number | null> {
+      if (completion === "") return null;
+      const whole = prompt === entry.question && answer === entry.answer && truncated === false &&
+        info.source_dataset === "mini_sudoku" && completionIds.length === 5 && step === 1 && maxCompletionLength === 20;
+      log("mine/calls", counter.next());
+      logExtra("first", completion[0]!);
+      return boxed(whole ? Level.High : Level.Low).value * (params.factor ?? 1) satisfies number;
+    }`;
+  const scores = await scoresOf(source, ["ab", "", "c"], { params: { factor: 0.5 } });
+  assert.deepEqual(column(scores), [1.5, null, 1.5]);
+  assert.deepEqual(scores.logged, { "mine/calls": 1.5 });
+  assert.deepEqual([...scores.extras], [["first", ["a", null, "c"]]]);
+  assert.deepEqual(scores.errors, []);
+});
+
+Deno.test("a reward in JavaScript, and one for whole batches", async () => {
+  const length = await scoresOf("export default ({ completion }) => completion.length", ["abc"], {
+    extension: ".js",
+  });
+  assert.deepEqual(column(length), [3]);
+  const batch =
+    `export async function computeBatch(items: { completion: string; log(n: string, v: number): void }[]) {
+      items[1]!.log("size", items.length);
+      return items.map(({ completion }) => completion === "" ? null : completion.length / items.length);
+    }`;
+  const scores = await scoresOf(batch, ["ab", "", "abcd"]);
+  assert.deepEqual(column(scores), [2 / 3, null, 4 / 3]);
+  assert.deepEqual(scores.logged, { size: 3 });
+});
+
+Deno.test("what goes wrong costs its sample only and is told with completion and line", async () => {
+  const source = `export default function ({ completion, log }) {
+  switch (completion) {
+    case "throw":
+      throw new TypeError("boom");
+    case "nan":
+      return NaN;
+    case "text":
+      return "7";
+    case "nothing":
+      return;
+    case "truth":
+      return true;
+    case "log":
+      log("step", 1);
+    case "reject":
+      return Promise.reject("no");
+    case "unclonable":
+      return () => 1;
+  }
+  return 1;
+}`;
+  const kinds = ["throw", "nan", "text", "nothing", "truth", "log", "reject", "unclonable"];
+  const scores = await scoresOf(source, ["ok", ...kinds, "ok"], { extension: ".mjs" });
+  assert.deepEqual(column(scores), [1, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+  assert.deepEqual(scores.errors.map(({ name, completion }) => [name, completion]), [
+    ...kinds.map((kind) => ["mine", kind]),
+  ]);
+  const expected = [
+    /^boom \(line 4, column 13\)$/,
+    /^returned NaN, a finite number or null is expected/,
+    /^returned "7", a finite number/,
+    /^returned undefined, a finite number/,
+    /^returned true, a finite number/,
+    /^log: "step" cannot be the name of a metric/,
+    /^no$/,
+    /^returned a function, a finite number/,
+  ];
+  for (const [i, message] of messages(scores).entries()) assert.match(message, expected[i]!);
+});
+
+Deno.test("an endless loop costs its sample; the rest is scored by a fresh Worker", async () => {
+  const source = `let calls = 0;
+    export default ({ completion }) => {
+      calls++;
+      if (completion === "loop") for (;;);
+      if (completion === "microtasks") return (async () => { for (;;) await null; })();
+      return calls;
+    }`;
+  const scores = await scoresOf(source, ["a", "loop", "b", "microtasks", "c"], { timeout: 0.2 });
+  assert.deepEqual(column(scores), [1, 0, 1, 0, 1]);
+  for (const message of messages(scores)) {
+    assert.equal(message, "gave no value within 0.2 s, its Worker was ended");
+  }
+  assert.deepEqual(scores.errors.map(({ completion }) => completion), ["loop", "microtasks"]);
+});
+
+Deno.test("a promise that is never kept is late; exceptions outside of a call are reported", async () => {
+  const source = `export default async ({ completion }) => {
+      if (completion === "never") await new Promise(() => {});
+      if (completion === "timer") {
+        setTimeout(() => { throw new Error("in a timer"); }, 1);
+        await new Promise(() => {});
+      }
+      if (completion === "forgotten") {
+        Promise.reject(new Error("forgotten"));
+        await new Promise((done) => setTimeout(done, 50));
+      }
+      return 1;
+    }`;
+  const scores = await scoresOf(source, ["never", "timer", "forgotten", "ok"], { timeout: 0.3 });
+  assert.deepEqual(column(scores), [0, 0, 0, 1]);
+  const [never, timer, forgotten] = messages(scores);
+  assert.equal(never, "gave no value within 0.3 s");
+  assert.match(timer!, /in a timer/);
+  assert.match(forgotten!, /forgotten/);
+});
+
+Deno.test("a batch that hangs or is of the wrong length fails as a whole", async () => {
+  const hangs = await scoresOf("export const computeBatch = () => { for (;;); }", ["a", "b"], {
+    timeout: 0.1,
+  });
+  assert.deepEqual(column(hangs), [0, 0]);
+  assert.match(messages(hangs)[1]!, /gave no value within 0.2 s/);
+  const short = await scoresOf("export const computeBatch = () => [1]", ["a", "b"]);
+  assert.deepEqual(messages(short), [
+    "returned a list of 1, a list of 2 is expected",
+    "returned a list of 1, a list of 2 is expected",
+  ]);
+  const partly = await scoresOf("export const computeBatch = () => [1, 'x']", ["a", "b"]);
+  assert.deepEqual(column(partly), [1, 0]);
+});
+
+Deno.test("a file of a reward that cannot be used is refused with its line", async () => {
+  const cases: [source: string, message: RegExp, extension?: string][] = [
+    [
+      '\nimport { x } from "./x.ts";\nexport default () => x;',
+      /mine\.ts:2: imports "\.\/x\.ts"; a reward is one/,
+    ],
+    ['export * from "npm:zod";', /mine\.ts:1: imports "npm:zod"/],
+    ['export default async () =>\n  (await import("node:fs")).x;', /mine\.ts:2: imports "node:fs"/],
+    ["export default (x) => import(x);", /mine\.ts:1: imports a module/],
+    [
+      "export const reward = () => 1;",
+      /mine\.ts: exports reward; expected a function as its default/,
+    ],
+    ["const x = 1;", /mine\.ts: exports nothing/],
+    ["export default function () {\n  let = = 1;\n}", /mine\.ts:2:\d+: not a module/],
+    ["export default function () {\n  let = = 1;\n}", /mine\.js.*2:\d+/s, ".js"],
+    ["export default 5;", /neither computeBatch nor the default export is a function/],
+    ['throw new Error("at once"); export default 1;', /cannot be used: at once \(line 1, column/],
+    ["export default () => 1", /a reward is a file ending in \.ts, .* found \.py/, ".py"],
+  ];
+  for (const [source, message, extension = ".ts"] of cases) {
+    await withReward(source, async (rubric) => {
+      await assert.rejects(
+        rubric.open(),
+        (error) => error instanceof UsageError && message.test(error.message),
+        source,
+      );
+      const { errors } = await rubric.score([input("a")]);
+      assert.match(errors[0]!.message, message);
+    }, { extension });
+  }
+  const missing = createRubric([
+    { name: "m", weight: 1, params: {}, file: { path: "/no/such/file.ts" } },
+  ]);
+  await assert.rejects(
+    missing.open(),
+    /reward file \/no\/such\/file\.ts cannot be read: no such file/,
+  );
+});
+
+Deno.test("opening checks and leaves nothing open; a closed rubric can go on", async () => {
+  await withReward("let n = 0; export default () => ++n;", async (rubric) => {
+    await rubric.open();
+    const score = async () => column(await rubric.score([input("a"), input("b")]));
+    assert.deepEqual(await score(), [1, 2]);
+    assert.deepEqual(await score(), [3, 4]);
+    rubric.close();
+    assert.deepEqual(await score(), [1, 2]);
+  });
+});
+
+Deno.test("impossible sections are refused", () => {
+  const make = (more: Options) => () =>
+    createRubric([
+      { name: "m", weight: 1, params: {}, ...more, file: { ...more.file, path: "m.ts" } },
+    ]);
+  assert.throws(make({ file: { net: ["https://a.org/x"] } }), /net: expected a host as in/);
+  assert.throws(make({ timeout: 0 }), /timeout: must be a number above 0/);
+});
