@@ -1,0 +1,195 @@
+/** Generation batches through whole runs: used several times, in slices, with dynamic sampling. */
+import assert from "node:assert/strict";
+import { parquetReadObjects } from "hyparquet";
+import { createDevice } from "../kernels/mod.ts";
+import type { Rubric } from "../rewards/rubric.ts";
+import {
+  type ConfigChanges,
+  type FinishedRun,
+  metricsWithoutClock,
+  tinyRunConfig,
+  trainOn,
+  VARYING_RUBRIC,
+  withTempDir,
+} from "./testing.ts";
+
+type Line = Record<string, number | string | null>;
+
+interface Outcome extends FinishedRun {
+  path: string;
+  train: Line[];
+  state: (step: number) => Promise<Record<string, never>>;
+  has: (file: string) => Promise<boolean>;
+}
+
+/** One GRPO run without warm start; per_device_train_batch_size 4, GA 2, groups of 4. */
+async function withRun(
+  changes: ConfigChanges["training"],
+  work: (outcome: Outcome) => Promise<void> | void,
+  rubric: Rubric = VARYING_RUBRIC,
+): Promise<void> {
+  const device = await createDevice("wasm", { threads: 1 });
+  try {
+    await withTempDir(async (dir) => {
+      const path = `${dir}/run`;
+      const finished = await trainOn(
+        device,
+        tinyRunConfig(path, {
+          sft: null,
+          eval: { num_examples: 0 },
+          training: { save_steps: 1, learning_rate: 1e-2, ...changes },
+        }),
+        { rubric },
+      );
+      await work({
+        ...finished,
+        path,
+        train: (await metricsWithoutClock(path) as Line[]).filter(({ split }) => split === "train"),
+        state: async (step) =>
+          JSON.parse(await Deno.readTextFile(`${path}/checkpoint-${step}/rgx_state.json`)),
+        has: (file) => Deno.stat(`${path}/${file}`).then(() => true, () => false),
+      });
+    });
+  } finally {
+    device.close();
+  }
+}
+
+Deno.test("a generation serves μ·SPG/GA steps: it is sampled once, and the policy moves away from it", () =>
+  withRun(
+    { max_steps: 5, num_iterations: 2, steps_per_generation: 4, loss_type: "grpo", epsilon: 0.01 },
+    async ({ train, state, has }) => {
+      const generated = train.map((line) => "reward" in line);
+      assert.deepEqual(generated, [true, false, false, false, true]);
+      assert.deepEqual(
+        train.map((line) => line.num_tokens !== train[0]!.num_tokens),
+        [false, false, false, false, true],
+      );
+      // The first step is on-policy; from the second on some ratios are outside of 1 ± 0.01.
+      const clipped = train.map((line) => line["clip_ratio/region_mean"] as number);
+      assert.equal(clipped[0], 0);
+      assert.ok(clipped.slice(1, 4).every((share) => share > 0), String(clipped));
+      assert.equal(clipped[4], 0);
+      for (const step of [1, 2, 3]) {
+        assert.ok(await has(`checkpoint-${step}/rollout.safetensors`), `step ${step}`);
+      }
+      assert.ok(!await has("checkpoint-4/rollout.safetensors"));
+      const { rollout, micro_step, rng, sampler } = await state(3) as Record<string, unknown>;
+      assert.deepEqual(rollout, { step: 0, micro_steps: 6, slice: 2, done_rows: 24 });
+      assert.equal(micro_step, 6);
+      assert.deepEqual(rng, { seed: 3, counters: { next_prompt: 4 } });
+      assert.deepEqual(sampler, { seed: 3, epoch: 0, position: 4 });
+      assert.equal((await state(4)).rollout, null);
+      assert.ok(!await has("completions/completions_00002.parquet"));
+      assert.ok(await has("completions/completions_00005.parquet"));
+    },
+  ));
+
+Deno.test("what the sampler saw and what training computes are the same log-probabilities", () =>
+  withRun({ max_steps: 3, num_iterations: 2, top_p: 0.9 }, ({ train }) => {
+    for (const [k, line] of train.entries()) {
+      const mean = line["sampling/sampling_logp_difference/mean"] as number;
+      const max = line["sampling/sampling_logp_difference/max"] as number;
+      if (k % 2 === 1) assert.ok(mean === undefined && max === undefined);
+      else assert.ok(mean <= max && max < 1e-5, `${mean} ${max}`);
+    }
+  }));
+
+Deno.test("a step may take several generations; its records hold all of them", () =>
+  withRun({ max_steps: 2, steps_per_generation: 1 }, async ({ path, train, state }) => {
+    assert.ok(train.every((line) => "reward" in line));
+    const file = await Deno.readFile(`${path}/completions/completions_00001.parquet`);
+    assert.equal((await parquetReadObjects({ file: file.buffer })).length, 8);
+    const { rng } = await state(2) as { rng: { counters: { next_prompt: number } } };
+    assert.equal(rng.counters.next_prompt, 4);
+  }));
+
+Deno.test("the default is one generation a step, to the bit", async () => {
+  const losses: unknown[] = [];
+  for (const changes of [{}, { steps_per_generation: 2 }, { generation_batch_size: 8 }]) {
+    await withRun({ max_steps: 3, ...changes }, ({ train }) => {
+      losses.push(train.map(({ loss, grad_norm, reward }) => [loss, grad_norm, reward]));
+    });
+  }
+  assert.deepEqual(losses[1], losses[0]);
+  assert.deepEqual(losses[2], losses[0]);
+});
+
+/** Groups whose first completion's first token is even have equal rewards. */
+const HALF_FLAT: Rubric = {
+  ...VARYING_RUBRIC,
+  names: ["half"],
+  weights: [1],
+  score: (samples) => {
+    const flat = new Map<string, boolean>();
+    for (const { prompt, completionIds } of samples) {
+      if (!flat.has(prompt)) flat.set(prompt, completionIds[0]! % 2 === 0);
+    }
+    return Promise.resolve({
+      values: samples.map(({ prompt, completionIds }) => [
+        flat.get(prompt) ? 1 : completionIds.reduce((sum, id) => sum + id, 0),
+      ]),
+      errors: [],
+      logged: {},
+      extras: new Map(),
+    });
+  },
+};
+
+Deno.test("dynamic sampling replaces groups that teach nothing until the batch is full", () =>
+  withRun(
+    { max_steps: 4, dynamic_sampling: true, dynamic_sampling_max_batches: 20 },
+    async ({ path, train, state }) => {
+      let drawn = 0;
+      for (const [k, line] of train.entries()) {
+        const step = k + 1;
+        const file = await Deno.readFile(
+          `${path}/completions/completions_0000${step}.parquet`,
+        );
+        const rows = await parquetReadObjects({ file: file.buffer });
+        const groups = rows.length / 4;
+        const taught = Array.from(
+          { length: groups },
+          (_, g) => rows.slice(4 * g, 4 * g + 4).some((row) => row.half !== rows[4 * g]!.half),
+        );
+        assert.equal(line["dynamic_sampling/kept_ratio"], taught.filter(Boolean).length / groups);
+        // Two groups are trained on; the others have no advantage.
+        const trained = Array.from(
+          { length: groups },
+          (_, g) => rows.slice(4 * g, 4 * g + 4).some((row) => row.advantage !== 0),
+        );
+        assert.equal(trained.filter(Boolean).length, 2);
+        assert.equal(line.frac_reward_zero_std, taught.filter((t) => !t).length / groups);
+        drawn += groups;
+        const { rng } = await state(step) as { rng: { counters: { next_prompt: number } } };
+        assert.equal(rng.counters.next_prompt, drawn);
+      }
+      assert.ok(drawn > 8, `${drawn} groups drawn: nothing was flat`);
+    },
+    HALF_FLAT,
+  ));
+
+Deno.test("dynamic sampling that finds too little trains on what there is, also on nothing", () =>
+  withRun(
+    { max_steps: 2, dynamic_sampling: true, dynamic_sampling_max_batches: 2 },
+    async ({ train, path }) => {
+      for (const line of train) {
+        assert.equal(line["dynamic_sampling/kept_ratio"], 0);
+        assert.equal(line.grad_norm, 0);
+        assert.equal(Math.abs(line.loss as number), 0);
+        assert.equal(line.reward, 1);
+      }
+      const file = await Deno.readFile(`${path}/completions/completions_00001.parquet`);
+      assert.equal((await parquetReadObjects({ file: file.buffer })).length, 16);
+    },
+    {
+      ...HALF_FLAT,
+      score: (samples) =>
+        Promise.resolve({
+          values: samples.map(() => [1]),
+          errors: [],
+          logged: {},
+          extras: new Map(),
+        }),
+    },
+  ));

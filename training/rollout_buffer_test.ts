@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { RolloutBuffer } from "./rollout_buffer.ts";
+import type { WindowRow } from "./train_window.ts";
+
+const rows = (count: number, old = true): WindowRow[] =>
+  Array.from({ length: count }, (_, i) => ({
+    // Neighbouring groups may have the same prompt: the number tells them apart.
+    group: 2 ** 40 + Math.floor(i / 3),
+    promptId: 2 ** 40 + Math.floor(i / 3),
+    branch: i % 3,
+    promptIds: i < 6 ? [5, 6, 7] : [8],
+    ids: i === 4 ? [] : Array.from({ length: 1 + i % 4 }, (_, t) => 10 * i + t),
+    advantage: Math.sin(i) / 3,
+    oldLogp: old
+      ? Float64Array.from({ length: i === 4 ? 0 : 1 + i % 4 }, (_, t) => -Math.sqrt(i + t + 1))
+      : null,
+  }));
+
+Deno.test("a generation batch comes back exactly, with and without old log-probabilities", async () => {
+  for (const old of [true, false]) {
+    const buffer = new RolloutBuffer(7, 3, rows(9, old));
+    const again = await RolloutBuffer.decode(buffer.encode(), "rollout.safetensors");
+    assert.deepEqual(again, buffer);
+    assert.deepEqual(again.encode(), buffer.encode());
+  }
+  const empty = new RolloutBuffer(1, 2, []);
+  assert.deepEqual(await RolloutBuffer.decode(empty.encode(), ""), empty);
+});
+
+Deno.test("slices take the rows in order, evenly, each once", () => {
+  for (const [count, slices] of [[12, 3], [12, 4], [7, 3], [2, 4], [0, 2]] as const) {
+    const buffer = new RolloutBuffer(0, slices, rows(count));
+    const parts = Array.from({ length: slices }, (_, i) => buffer.slice(i));
+    assert.deepEqual(parts.flat(), buffer.rows);
+    const sizes = parts.map((part) => part.length);
+    assert.ok(Math.max(...sizes) - Math.min(...sizes) <= 1);
+  }
+});
