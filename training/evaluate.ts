@@ -83,12 +83,12 @@ async function measure(
       samplingOptions(training, prompts, options.shouldStop, temperature),
     );
     for (const [i, entry] of batch.entries()) {
-      const { ids } = completions[i]![0]!;
+      const { ids, finishReason } = completions[i]![0]!;
       const result = scoreCompletion(prompts.text(ids), entry);
       score += result.score;
       if (result.score >= CORRECT) correct++;
       if (result.extracted !== null) formatted++;
-      if (prompts.truncated(ids)) truncated++;
+      if (prompts.truncated(ids, finishReason === "stop")) truncated++;
       tokens += ids.length;
     }
     onProgress(start + batch.length);

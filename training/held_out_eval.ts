@@ -143,9 +143,12 @@ async function sample(
     samplingOptions(training, prompts, options.shouldStop),
   );
   const sampled = completions.flatMap((branches, group) =>
-    branches.map(({ ids }, branch) => ({ group, branch, ids, text: prompts.text(ids) }))
+    branches.map(({ ids, finishReason }, branch) => ({
+      ...{ group, branch, ids, text: prompts.text(ids) },
+      truncated: prompts.truncated(ids, finishReason === "stop"),
+    }))
   );
-  const { values } = await rubric.score(sampled.map(({ group, ids, text }) => {
+  const { values } = await rubric.score(sampled.map(({ group, ids, text, truncated }) => {
     const entry = entries[group]!;
     return {
       prompt: encoded[group]!.text,
@@ -154,19 +157,19 @@ async function sample(
       info: entry.metadata,
       entry,
       completionIds: ids,
-      truncated: prompts.truncated(ids),
+      truncated,
       step: options.step,
       maxCompletionLength: training.max_completion_length,
     };
   }));
-  return sampled.map(({ group, branch, ids, text }, i) => ({
+  return sampled.map(({ group, branch, ids, text, truncated }, i) => ({
     group,
     promptId: EVAL_PROMPT_ID + first + group,
     branch,
     promptIds: encoded[group]!.ids,
     ids,
     rewards: values[i]!,
-    truncated: prompts.truncated(ids),
+    truncated,
     correct: scoreCompletion(text, entries[group]!).score >= CORRECT,
   }));
 }

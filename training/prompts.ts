@@ -51,8 +51,9 @@ export class PromptEncoder {
     return eos === undefined ? ids : [...ids, eos];
   }
 
-  /** True when the completion did not end by itself. */
-  truncated(ids: readonly number[]): boolean {
+  /** True when the completion did not end by itself: with an end token or, where `stopped`, with a stop string. */
+  truncated(ids: readonly number[], stopped: boolean = false): boolean {
+    if (stopped) return false;
     const last = ids.at(-1);
     return last === undefined || !(this.eosIds.includes(last) || last === this.tokenizer.padId);
   }

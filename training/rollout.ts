@@ -195,13 +195,13 @@ async function draw(
       samplingOptions(training, prompts, options.shouldStop),
     ));
   const sampled = completions.flatMap((branches, group) =>
-    branches.map(({ ids, logprobs }, branch) => ({
+    branches.map(({ ids, logprobs, finishReason }, branch) => ({
       group,
       branch,
       ids,
       logprobs,
       text: prompts.text(ids),
-      truncated: prompts.truncated(ids),
+      truncated: prompts.truncated(ids, finishReason === "stop"),
     }))
   );
   const { values, errors, logged, extras } = await clock.time("score", () =>
