@@ -11,6 +11,7 @@ import {
 } from "./conformance/attention.ts";
 import { DEVICES } from "./conformance/devices.ts";
 import { dropoutCases } from "./conformance/dropout.ts";
+import { decodeLayerCases } from "./conformance/decode_layer.ts";
 import {
   elementwiseCases,
   optimizerCases,
@@ -32,6 +33,7 @@ const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[]>][] =
   ["attention", attentionCases],
   ["attention_backward", attentionBackwardCases],
   ["attention_decode", attentionDecodeCases],
+  ["decode_layer", decodeLayerCases],
   ["rows", rowsCases],
   ["head", headCases],
   ["head_backward", headBackwardCases],

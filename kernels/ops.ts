@@ -5,6 +5,7 @@ import type { RopeArgs } from "./rope/spec.ts";
 import type { SwigluArgs, SwigluBackwardArgs } from "./swiglu/spec.ts";
 import type { AttentionArgs, AttentionBackwardArgs } from "./attention/spec.ts";
 import type { AttentionDecodeArgs } from "./attention_decode/spec.ts";
+import type { DecodeLayerArgs } from "./decode_layer/spec.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./rows/spec.ts";
 import type { DropoutArgs } from "./dropout/spec.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./head/spec.ts";
@@ -24,6 +25,7 @@ export interface Ops {
   attention: AttentionArgs;
   attention_backward: AttentionBackwardArgs;
   attention_decode: AttentionDecodeArgs;
+  decode_layer: DecodeLayerArgs;
   gather_rows: GatherRowsArgs;
   scatter_rows: ScatterRowsArgs;
   scatter_add_rows: ScatterAddRowsArgs;

@@ -241,6 +241,36 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.output("out", args.out, count * heads * headDim);
   },
 
+  decode_layer(args, call) {
+    const { count, maxNew, d, f, heads, kvHeads, headDim, scale, eps } = args;
+    const width = heads * headDim, kv = kvHeads * headDim;
+    call.sizes({ count, maxNew });
+    call.positive({ d, f });
+    headSizes(heads, kvHeads, headDim, call);
+    call.finite({ scale, eps });
+    call.output("x", args.x, count * d);
+    call.input("inputNorm", args.inputNorm, d);
+    call.input("wq", args.wq, packedLength(width, d));
+    call.input("wk", args.wk, packedLength(kv, d));
+    call.input("wv", args.wv, packedLength(kv, d));
+    call.input("wo", args.wo, packedLength(d, width));
+    call.input("postNorm", args.postNorm, d);
+    call.input("wGate", args.wGate, packedLength(f, d));
+    call.input("wUp", args.wUp, packedLength(f, d));
+    call.input("wDown", args.wDown, packedLength(d, f));
+    const table = count > 0 ? headDim / 2 : 0, oneSlot = count > 0 ? maxNew * kv : 0;
+    call.input("cos", args.cos, table);
+    call.input("sin", args.sin, table);
+    call.input("positions", args.positions, count, "u32");
+    call.input("cacheRow", args.cacheRow, count, "u32");
+    call.input("branches", args.branches, count * BRANCH.columns, "u32");
+    // As in attention_decode.
+    call.input("prefixK", args.prefixK, 0);
+    call.input("prefixV", args.prefixV, 0);
+    call.output("branchK", args.branchK, oneSlot);
+    call.output("branchV", args.branchV, oneSlot);
+  },
+
   gather_rows({ table, index, out, rows, d }, call) {
     call.sizes({ rows, d });
     call.input("table", table, rows > 0 ? d : 0);

@@ -59,6 +59,13 @@ function rightCalls(): { [K in OpName]: Ops[K] } {
       ...{ q: F(8), prefixK: F(4), prefixV: F(4), branchK: F(12), branchV: F(12), out: F(8) },
       ...{ branches: U(4), count: 1, maxNew: 3, heads: 4, kvHeads: 2, headDim: 2, scale: 1 },
     },
+    decode_layer: {
+      ...{ x: F(3), inputNorm: F(3), wq: F(48), wk: F(48), wv: F(48), wo: F(128), postNorm: F(3) },
+      ...{ wGate: F(48), wUp: F(48), wDown: F(80), cos: F(4), sin: F(4), positions: U(1) },
+      ...{ cacheRow: U(1), branches: U(4), prefixK: F(4), prefixV: F(4), branchK: F(12) },
+      ...{ branchV: F(12), count: 1, maxNew: 3, d: 3, f: 5, heads: 4, kvHeads: 2, headDim: 2 },
+      ...{ scale: 1, eps: 1e-5 },
+    },
     gather_rows: { table: F(9), index: U(2), out: F(6), rows: 2, d: 3 },
     scatter_rows: { src: F(6), index: U(2), table: F(9), rows: 2, d: 3 },
     scatter_add_rows: {
@@ -94,6 +101,7 @@ const NAMES = Object.keys(rightCalls()) as OpName[];
 /** Arguments whose length depends on indices that the host cannot see. */
 const UNCHECKED: Partial<Record<OpName, readonly string[]>> = {
   attention_decode: ["prefixK", "prefixV"],
+  decode_layer: ["prefixK", "prefixV"],
   scatter_add_rows: ["src", "order"],
 };
 
@@ -186,6 +194,7 @@ Deno.test("an output may not lie in the memory of another argument", () => {
     attention: ["out", "lse"],
     attention_backward: ["dq", "dk", "dv"],
     attention_decode: ["out"],
+    decode_layer: ["x", "branchK", "branchV"],
     gather_rows: ["out"],
     scatter_rows: ["table"],
     scatter_add_rows: ["table"],

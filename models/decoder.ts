@@ -7,6 +7,7 @@
 import { sampleCounter, seedWords } from "../core/philox.ts";
 import { type AdjustLogitsArgs, seenWords } from "../kernels/adjust_logits/spec.ts";
 import { BRANCH } from "../kernels/attention_decode/spec.ts";
+import type { DecodeLayerArgs } from "../kernels/decode_layer/spec.ts";
 import { type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
 import { weightOperand } from "./linear.ts";
 import { finalRows } from "./llama_head.ts";
@@ -19,8 +20,10 @@ import {
 } from "./llama_layer.ts";
 import { attentionScale, bufferName, type LlamaCore, trunkForward } from "./llama_pass.ts";
 import { packGroups } from "./packing.ts";
+import { linearDims } from "./llama_weights.ts";
+import { LORA_MODULES } from "./lora.ts";
 import type { GenerateOptions } from "./types.ts";
-import type { Workspace } from "./workspace.ts";
+import { floatBytes, type Workspace } from "./workspace.ts";
 
 /** Where one branch of a wave stands on the device. */
 export interface DecodeBranch {
@@ -43,6 +46,23 @@ const STEP = {
   columns: 11,
 } as const;
 
+/** What the layers need to know of a step's rows (kernels/decode_layer/spec.ts). */
+type StepRows = Pick<
+  DecodeLayerArgs,
+  "cos" | "sin" | "positions" | "cacheRow" | "branches" | "count"
+>;
+
+/**
+ * Layers are one operation each as long as all of them fit a cache that the threads share: every thread then
+ * reads all weights for its own branches. Larger ones are read from memory, once for all branches.
+ */
+const MOST_FUSED_BYTES = 2 ** 24;
+
+function layerBytes({ config, device }: LlamaCore): number {
+  const weights = LORA_MODULES.map((module) => linearDims(config, module));
+  return floatBytes(device) * config.numLayers * weights.reduce((sum, [i, o]) => sum + i * o, 0);
+}
+
 /** One wave of branches that are decoded together. */
 export class Decoder {
   readonly #prompts: readonly (readonly number[])[];
@@ -56,6 +76,8 @@ export class Decoder {
   readonly #tokens: Tensor; // u32 [maxNewTokens, stride]
   readonly #logp: Tensor; // [maxNewTokens, stride]
   readonly #seed: [low: number, high: number];
+  /** Whether a layer is one operation. */
+  readonly #fused: boolean;
   #layers: LayerActivations[] | null = null;
   /** End tokens that can be drawn at all. */
   readonly #ends: Uint32Array;
@@ -81,6 +103,7 @@ export class Decoder {
     this.#seed = seedWords(options.seed);
     this.#ends = Uint32Array.from(options.eosIds.filter((id) => id < core.config.vocabSize));
     if ((options.minNewTokens ?? 0) > 0) workspace.upload("decode.forbidden", this.#ends);
+    this.#fused = core.weights.packedHead !== null && layerBytes(core) <= MOST_FUSED_BYTES;
   }
 
   /** Runs the prompts and samples token 0 of every branch (all of them active). */
@@ -114,9 +137,7 @@ export class Decoder {
     branches: readonly DecodeBranch[],
     tokens: Uint32Array | null,
   ): void {
-    const { core: { device, config, weights, rope }, workspace, stride } = this;
-    const count = branches.length, d = config.hiddenSize;
-    const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
+    const { core: { rope }, stride } = this, count = branches.length;
     this.#writeTable(position, branches, tokens);
     const column = (from: number, columns: number) =>
       this.#tableTensor.view(from * stride, columns * stride);
@@ -124,6 +145,58 @@ export class Decoder {
     const table = column(STEP.branches, BRANCH.columns);
     // Over-generated rows (see generate.ts) may stand past the last position; any angle will do for them.
     const { cos, sin } = rope.upTo(this.#lastPosition(position, branches));
+    const fed = tokens === null
+      ? this.#tokens.view((position - 1) * stride, stride)
+      : column(STEP.tokens, 1);
+    const rows = { cos, sin, positions, cacheRow, branches: table, count };
+    const normed = this.#fused ? this.#byLayers(fed, rows) : this.#byOperations(fed, rows);
+    this.#sample(position, count, normed, fed);
+  }
+
+  /** One operation a layer; returns the normed rows that the head reads. */
+  #byLayers(fed: Tensor, step: StepRows): Tensor {
+    const { core: { device, config, weights }, workspace } = this, { count: rows } = step;
+    const { hiddenSize: d, rmsNormEps: eps } = config;
+    const x = workspace.get("h", rows * d);
+    device.run("gather_rows", { table: weights.embedding.value, index: fed, out: x, rows, d });
+    weights.layers.forEach(({ inputNorm, postNorm, ...linears }, layer) => {
+      const prefix = this.#cache("prefix", layer, this.#prefix.at(-1)!.end);
+      const own = this.#cache("branches", layer, this.branchCount * this.#cacheLength);
+      device.run("decode_layer", {
+        x,
+        ...step,
+        inputNorm: inputNorm.value,
+        wq: linears.q_proj.packed!,
+        wk: linears.k_proj.packed!,
+        wv: linears.v_proj.packed!,
+        wo: linears.o_proj.packed!,
+        postNorm: postNorm.value,
+        wGate: linears.gate_proj.packed!,
+        wUp: linears.up_proj.packed!,
+        wDown: linears.down_proj.packed!,
+        prefixK: prefix.k,
+        prefixV: prefix.v,
+        branchK: own.k,
+        branchV: own.v,
+        maxNew: this.#cacheLength,
+        d,
+        f: config.intermediateSize,
+        heads: config.numHeads,
+        kvHeads: config.numKvHeads,
+        headDim: config.headDim,
+        scale: attentionScale(config),
+        eps,
+      });
+    });
+    const normed = workspace.get("n1", rows * d), rho = workspace.get("rho1", rows);
+    device.run("rmsnorm", { x, weight: weights.finalNorm.value, out: normed, rho, rows, d, eps });
+    return normed;
+  }
+
+  /** The same operation by operation. */
+  #byOperations(fed: Tensor, { cos, sin, positions, cacheRow, branches, count }: StepRows): Tensor {
+    const { core: { device, config, weights }, workspace } = this, d = config.hiddenSize;
+    const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
     this.#layers ??= this.#decodeActivations(count);
     const layers = this.#layers;
 
@@ -143,7 +216,7 @@ export class Decoder {
         branchK: cache.k,
         branchV: cache.v,
         out: attn,
-        branches: table,
+        branches,
         count,
         maxNew: this.#cacheLength,
         heads,
@@ -162,9 +235,6 @@ export class Decoder {
       dropout: null,
     };
     const { h, n1: normed, rho1: rho } = layers[0]!;
-    const fed = tokens === null
-      ? this.#tokens.view((position - 1) * stride, stride)
-      : column(STEP.tokens, 1);
     device.run("gather_rows", {
       table: weights.embedding.value,
       index: fed,
@@ -186,7 +256,7 @@ export class Decoder {
       d,
       eps: config.rmsNormEps,
     });
-    this.#sample(position, count, normed, fed);
+    return normed;
   }
 
   /** Tokens sampled at positions [from, to): row r of position p is element (p − from)·stride + r. */

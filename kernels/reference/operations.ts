@@ -4,6 +4,7 @@ import { adjustLogits } from "../adjust_logits/reference.ts";
 import { attention, attentionBackward } from "../attention/reference.ts";
 import { attentionDecode } from "../attention_decode/reference.ts";
 import { dropout } from "../dropout/reference.ts";
+import { decodeLayer } from "../decode_layer/reference.ts";
 import { add, copy, fill } from "../elementwise/reference.ts";
 import { head, headBackward } from "../head/reference.ts";
 import { matmul, packWeight } from "../matmul/reference.ts";
@@ -25,6 +26,7 @@ export const REFERENCE_OPS: { readonly [K in OpName]: (args: Ops[K]) => void } =
   attention,
   attention_backward: attentionBackward,
   attention_decode: attentionDecode,
+  decode_layer: decodeLayer,
   gather_rows: gatherRows,
   scatter_rows: scatterRows,
   scatter_add_rows: scatterAddRows,

@@ -12,6 +12,7 @@ export * from "../swiglu/wasm.as";
 export * from "../attention/wasm.as";
 export * from "../attention/backward.as";
 export * from "../attention_decode/wasm.as";
+export * from "../decode_layer/wasm.as";
 export * from "../rows/wasm.as";
 export * from "../adjust_logits/wasm.as";
 export * from "../sample/wasm.as";

@@ -4,6 +4,7 @@ import { headBackwardWasm, headWasm } from "../head/wasm.ts";
 import { attentionBackwardWasm, attentionWasm } from "../attention/wasm.ts";
 import { attentionDecodeWasm } from "../attention_decode/wasm.ts";
 import { dropoutWasm } from "../dropout/wasm.ts";
+import { decodeLayerWasm } from "../decode_layer/wasm.ts";
 import { addWasm, copyWasm, fillWasm } from "../elementwise/wasm.ts";
 import { matmulWasm, packWeightWasm } from "../matmul/wasm.ts";
 import type { OpName, Ops } from "../ops.ts";
@@ -26,6 +27,7 @@ export const wasmOps: { [K in OpName]: WasmOp<Ops[K]> } = {
   attention: attentionWasm,
   attention_backward: attentionBackwardWasm,
   attention_decode: attentionDecodeWasm,
+  decode_layer: decodeLayerWasm,
   gather_rows: gatherRowsWasm,
   scatter_rows: scatterRowsWasm,
   scatter_add_rows: scatterAddRowsWasm,

@@ -25,7 +25,7 @@ export interface WasmJob {
 }
 
 /** Most parameters a kernel may have, besides the last three. */
-export const MAX_ARGS = 32;
+export const MAX_ARGS = 40;
 
 /** What an operation sees of the device. Addresses are byte offsets in the device's memory. */
 export interface WasmContext {

@@ -1,0 +1,66 @@
+/** Cases of a decoding layer: around the blocks of branches, register tiles and panels of its parts. */
+import { BRANCH } from "../attention_decode/spec.ts";
+import { packedLength } from "../matmul/spec.ts";
+import { normals, stream } from "../testing.ts";
+import { type Case, ofLargest, testCase } from "./runner.ts";
+
+/** [branches, d, f, heads, kvHeads, headDim] */
+const SHAPES = [
+  [1, 8, 12, 2, 1, 4],
+  [5, 20, 33, 3, 3, 6],
+  [16, 24, 40, 4, 2, 8],
+  [37, 32, 70, 4, 1, 16],
+  [150, 16, 24, 2, 2, 8],
+] as const;
+
+const MAX_NEW = 9;
+const PROMPTS = [[0, 11], [11, 12], [12, 45]] as const;
+
+export function decodeLayerCases(): Case[] {
+  return SHAPES.map(([count, d, f, heads, kvHeads, headDim]) => {
+    const name = `${count} branches, d ${d}, f ${f}, heads ${[heads, kvHeads, headDim]}`;
+    const random = stream(`decode_layer ${name}`);
+    const width = heads * headDim, kv = kvHeads * headDim, promptRows = PROMPTS.at(-1)![1];
+    const weight = (n: number, k: number) => normals(random, packedLength(n, k), k ** -0.5);
+    const branches = new Uint32Array(count * BRANCH.columns), cacheRow = new Uint32Array(count);
+    const positions = new Uint32Array(count);
+    for (let b = 0; b < count; b++) {
+      const [begin, end] = PROMPTS[Math.floor(b * PROMPTS.length / count)]!;
+      const slot = count - 1 - b, length = 1 + random.below(MAX_NEW);
+      branches.set([begin, end, slot, length], b * BRANCH.columns);
+      cacheRow[b] = slot * MAX_NEW + length - 1;
+      positions[b] = end - begin + length - 1;
+    }
+    const table = (promptRows + MAX_NEW) * headDim / 2;
+    return testCase("decode_layer", name, {
+      x: normals(random, count * d),
+      inputNorm: normals(random, d),
+      wq: weight(width, d),
+      wk: weight(kv, d),
+      wv: weight(kv, d),
+      wo: weight(d, width),
+      postNorm: normals(random, d),
+      wGate: weight(f, d),
+      wUp: weight(f, d),
+      wDown: weight(d, f),
+      cos: normals(random, table),
+      sin: normals(random, table),
+      positions,
+      cacheRow,
+      branches,
+      prefixK: normals(random, promptRows * kv),
+      prefixV: normals(random, promptRows * kv),
+      branchK: normals(random, count * MAX_NEW * kv),
+      branchV: normals(random, count * MAX_NEW * kv),
+      count,
+      maxNew: MAX_NEW,
+      d,
+      f,
+      heads,
+      kvHeads,
+      headDim,
+      scale: 1 / Math.sqrt(headDim),
+      eps: 1e-5,
+    }, { x: ofLargest(1e-5), branchK: ofLargest(1e-5), branchV: ofLargest(1e-5) });
+  });
+}

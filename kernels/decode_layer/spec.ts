@@ -1,0 +1,41 @@
+/**
+ * One Llama layer over one new row per branch while generating: what the operations rmsnorm, matmul, rope,
+ * scatter_rows, attention_decode and swiglu do one after the other, as one operation, because each of them is
+ * tiny there. With n = rmsnorm(x): q, k, v = n·Wᵀ, q and k rotated, k and v written to their rows of the
+ * branch cache, x += attention·Woᵀ; then x += (silu(g)·u)·Wdownᵀ with g and u from rmsnorm(x).
+ */
+import type { Tensor } from "../device.ts";
+
+export interface DecodeLayerArgs {
+  x: Tensor; // [count, d], the residual stream, replaced by the layer's output
+  inputNorm: Tensor; // [d]
+  // Weights as pack_weight leaves them (kernels/matmul/spec.ts).
+  wq: Tensor; // [heads·headDim, d]
+  wk: Tensor; // [kvHeads·headDim, d]
+  wv: Tensor; // [kvHeads·headDim, d]
+  wo: Tensor; // [d, heads·headDim]
+  postNorm: Tensor; // [d]
+  wGate: Tensor; // [f, d]
+  wUp: Tensor; // [f, d]
+  wDown: Tensor; // [d, f]
+  cos: Tensor; // [positions, headDim/2]
+  sin: Tensor; // [positions, headDim/2]
+  positions: Tensor; // u32 [count]
+  /** Row of the branch cache that a branch's new key and value are written to. */
+  cacheRow: Tensor; // u32 [count]
+  /** As in attention_decode; `length` counts the new row. */
+  branches: Tensor; // u32 [count, BRANCH.columns]
+  prefixK: Tensor; // [promptRows, kvHeads·headDim]
+  prefixV: Tensor; // [promptRows, kvHeads·headDim]
+  branchK: Tensor; // [slots, maxNew, kvHeads·headDim], one row per branch overwritten
+  branchV: Tensor; // [slots, maxNew, kvHeads·headDim], one row per branch overwritten
+  count: number;
+  maxNew: number;
+  d: number;
+  f: number;
+  heads: number;
+  kvHeads: number;
+  headDim: number;
+  scale: number;
+  eps: number;
+}

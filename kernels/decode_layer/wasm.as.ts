@@ -1,0 +1,87 @@
+// One decoding layer (kernels/decode_layer/spec.ts). Work unit: some branches, taken through the whole layer
+// by one thread with everything in its scratch: rows never wait for one another between the operations.
+
+import { attention_decode } from "../attention_decode/wasm.as";
+import { matmul_blocks } from "../matmul/wasm.as";
+import { rmsnorm } from "../rmsnorm/wasm.as";
+import { rope } from "../rope/wasm.as";
+import { scatter_rows } from "../rows/wasm.as";
+import { swiglu } from "../swiglu/wasm.as";
+
+const LANES = 16;
+const TILE_ROWS = 6;
+/** Elements of a work unit of swiglu. */
+const SWIGLU_BLOCK = 1024;
+
+/** out[rows, n] = (or +=) a[rows, k] · packed weight [n, k]. `edge`: 64 bytes a row. */
+function project(
+  a: usize, packed: usize, out: usize, rows: i32, n: i32, k: i32, kBlock: i32, add: bool,
+  edge: usize,
+): void {
+  const tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
+  matmul_blocks(
+    a, (k as usize) * 4, 0, 0, 0, 0, packed, out, (n as usize) * 4, rows, n, k, kBlock, tiles,
+    1, add ? 1 : 0, 0, 0, (n + LANES - 1) / LANES, edge,
+  );
+}
+
+/**
+ * Unit: `unitRows` branches, a multiple of `blockBranches` (attention_decode). Scratch, in this order:
+ * `attentionBytes` for attention_decode, 64 bytes a row and 24 more for edges, ρ [rows], normed [rows, d], q,
+ * attention [rows, heads·headDim], k, v [rows, kvHeads·headDim], gate, up [rows, f]; each rounded up to 64 bytes.
+ */
+export function decode_layer(
+  x: usize, inputNorm: usize, wq: usize, wk: usize, wv: usize, wo: usize, postNorm: usize,
+  wGate: usize, wUp: usize, wDown: usize, cos: usize, sin: usize, positions: usize,
+  cacheRow: usize, branches: usize, prefixK: usize, prefixV: usize, branchK: usize,
+  branchV: usize, count: i32, maxNew: i32, d: i32, f: i32, heads: i32, kvHeads: i32,
+  headDim: i32, scale: f32, eps: f32, kBlockD: i32, kBlockQ: i32, kBlockF: i32,
+  unitRows: i32, blockBranches: i32, attentionBytes: usize,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  const width = heads * headDim, kv = kvHeads * headDim;
+  const edge = scratch + attentionBytes;
+  const rho = after(edge, 16 * (unitRows + TILE_ROWS));
+  const normed = after(rho, unitRows);
+  const q = after(normed, unitRows * d);
+  const attn = after(q, unitRows * width);
+  const k = after(attn, unitRows * width);
+  const v = after(k, unitRows * kv);
+  const gate = after(v, unitRows * kv);
+  const up = after(gate, unitRows * f);
+  for (let unit = begin; unit < end; unit++) {
+    const first = unit * unitRows;
+    const rows = min(unitRows, count - first), last = first + rows;
+    const h = x + ((first * d) as usize) * 4;
+    rmsnorm(h, 0, 0, inputNorm, normed, rho, d, eps, 0, rows, 0);
+    project(normed, wq, q, rows, width, d, kBlockD, false, edge);
+    project(normed, wk, k, rows, kv, d, kBlockD, false, edge);
+    project(normed, wv, v, rows, kv, d, kBlockD, false, edge);
+    // Operations that look up tables by row get addresses at which row `first` would begin.
+    const at = positions + (first as usize) * 4;
+    rope(q, cos, sin, at, heads, headDim, 1, 0, rows, 0);
+    rope(k, cos, sin, at, kvHeads, headDim, 1, 0, rows, 0);
+    const row = cacheRow + (first as usize) * 4;
+    scatter_rows(k, row, branchK, kv, 0, rows, 0);
+    scatter_rows(v, row, branchV, kv, 0, rows, 0);
+    const before = ((first * width) as usize) * 4;
+    attention_decode(
+      q - before, prefixK, prefixV, branchK, branchV, attn - before, branches, count, maxNew,
+      heads, kvHeads, headDim, scale, blockBranches,
+      (first / blockBranches) * kvHeads,
+      ((last + blockBranches - 1) / blockBranches) * kvHeads, scratch,
+    );
+    project(attn, wo, h, rows, d, width, kBlockQ, true, edge);
+    rmsnorm(h, 0, 0, postNorm, normed, rho, d, eps, 0, rows, 0);
+    project(normed, wGate, gate, rows, f, d, kBlockD, false, edge);
+    project(normed, wUp, up, rows, f, d, kBlockD, false, edge);
+    const n = rows * f;
+    swiglu(gate, up, gate, n, 0, (n + SWIGLU_BLOCK - 1) / SWIGLU_BLOCK, 0);
+    project(gate, wDown, h, rows, d, f, kBlockF, true, edge);
+  }
+}
+
+/** The address behind `floats` floats, a multiple of 64 bytes further on. */
+function after(address: usize, floats: i32): usize {
+  return address + ((((floats as usize) * 4) + 63) & ~63);
+}

@@ -1,0 +1,41 @@
+/** CPU binding of a decoding layer. */
+import { queryGroup, softmaxScratch, TILE } from "../attention/wasm.ts";
+import { termsInOrder } from "../matmul/gemm.ts";
+import type { WasmOp } from "../wasm/wasm_op.ts";
+import type { DecodeLayerArgs } from "./spec.ts";
+
+/** Most branches of an attention unit (kernels/attention_decode/wasm.ts). */
+const BLOCK_BRANCHES = 16;
+/** Most branches of a unit: their activations stay in a core's own cache. */
+const MOST_ROWS = 64;
+const TILE_ROWS = 6;
+
+export const decodeLayerWasm: WasmOp<DecodeLayerArgs> = (args, ctx) => {
+  const { count, d, f, heads, kvHeads, headDim } = args;
+  const group = queryGroup("decode_layer", heads, kvHeads);
+  const blockBranches = Math.min(BLOCK_BRANCHES, Math.floor(TILE / group));
+  // Equal shares for the threads. What a unit is changes no bit: its parts are the same row by row, and
+  // attention's blocks of branches stay whole.
+  const shares = ctx.threads * Math.ceil(count / (ctx.threads * MOST_ROWS));
+  const unitRows = Math.ceil(count / Math.max(1, shares) / blockBranches) * blockBranches;
+  const width = heads * headDim, kv = kvHeads * headDim;
+  const aligned = (bytes: number) => Math.ceil(bytes / 64) * 64;
+  const attentionBytes = aligned(softmaxScratch(headDim));
+  const floats = [16 * (unitRows + TILE_ROWS), unitRows];
+  for (const columns of [d, width, width, kv, kv, f, f]) floats.push(unitRows * columns);
+  const p = ctx.pointer.bind(ctx);
+  ctx.parallel({
+    kernel: "decode_layer",
+    units: Math.ceil(count / Math.max(1, unitRows)),
+    grain: 1,
+    scratchBytes: floats.reduce((sum, n) => sum + aligned(4 * n), attentionBytes),
+    args: [
+      ...[p(args.x), p(args.inputNorm), p(args.wq), p(args.wk), p(args.wv), p(args.wo)],
+      ...[p(args.postNorm), p(args.wGate), p(args.wUp), p(args.wDown), p(args.cos), p(args.sin)],
+      ...[p(args.positions), p(args.cacheRow), p(args.branches), p(args.prefixK), p(args.prefixV)],
+      ...[p(args.branchK), p(args.branchV), count, args.maxNew, d, f, heads, kvHeads, headDim],
+      ...[args.scale, args.eps, termsInOrder(d), termsInOrder(width), termsInOrder(f)],
+      ...[unitRows, blockBranches, attentionBytes],
+    ],
+  });
+};
