@@ -7,11 +7,11 @@
  * then it must be exactly that input. Inputs may overlap each other.
  */
 import { RgxError } from "../core/errors.ts";
+import { Call, NONE } from "./validate_call.ts";
 import { seenWords } from "./adjust_logits/spec.ts";
 import { BRANCH } from "./attention_decode/spec.ts";
 import { SEGMENT } from "./attention/spec.ts";
 import type { AttentionArgs } from "./attention/spec.ts";
-import type { DType, Tensor } from "./device.ts";
 import { COLUMNS, SITES } from "./dropout/spec.ts";
 import type { HeadBackwardArgs } from "./head/spec.ts";
 import { packedLength } from "./matmul/spec.ts";
@@ -25,116 +25,6 @@ export function validateOp<K extends OpName>(op: K, args: Ops[K]): void {
   const call = new Call(op);
   check(args, call);
   call.refuseOverlaps();
-}
-
-/** One call's tensors, as they are declared by the operation's check. */
-class Call {
-  readonly #op: string;
-  readonly #names: string[] = [];
-  readonly #tensors: Tensor[] = [];
-  readonly #lengths: number[] = [];
-  /** Per tensor: null for an input, else the inputs that this output may be. */
-  readonly #mayBe: (readonly string[] | null)[] = [];
-
-  constructor(op: string) {
-    this.#op = op;
-  }
-
-  fail(argument: string, found: unknown, expected: string): never {
-    throw new RgxError(`${this.#op}: ${argument} is ${found}, expected ${expected}`);
-  }
-
-  /** Every named argument is an integer ≥ 0. */
-  sizes(sizes: Readonly<Record<string, number>>): void {
-    for (const name in sizes) {
-      const size = sizes[name]!;
-      if (!Number.isSafeInteger(size) || size < 0) this.fail(name, size, "a non-negative integer");
-    }
-  }
-
-  /** Every named argument is an integer ≥ 1. */
-  positive(sizes: Readonly<Record<string, number>>): void {
-    for (const name in sizes) {
-      const size = sizes[name]!;
-      if (!Number.isSafeInteger(size) || size < 1) this.fail(name, size, "a positive integer");
-    }
-  }
-
-  finite(numbers: Readonly<Record<string, number>>): void {
-    for (const name in numbers) {
-      if (!Number.isFinite(numbers[name])) this.fail(name, numbers[name], "a finite number");
-    }
-  }
-
-  input(name: string, tensor: Tensor, length: number, dtype: DType = "float"): void {
-    this.#declare(name, tensor, length, dtype, null);
-  }
-
-  /** A tensor that is written; `mayBe` names the inputs that it may be identical with. */
-  output(
-    name: string,
-    tensor: Tensor,
-    length: number,
-    mayBe: readonly string[] = NONE,
-    dtype: DType = "float",
-  ): void {
-    this.#declare(name, tensor, length, dtype, mayBe);
-  }
-
-  #declare(
-    name: string,
-    tensor: Tensor,
-    length: number,
-    dtype: DType,
-    mayBe: readonly string[] | null,
-  ): void {
-    if (typeof tensor !== "object" || tensor === null) this.fail(name, tensor, "a tensor");
-    if (tensor.dtype !== dtype) {
-      this.fail(name, `"${tensor.label}" of type ${tensor.dtype}`, `type ${dtype}`);
-    }
-    if (tensor.length < length) {
-      const found = `"${tensor.label}" with ${tensor.length} elements`;
-      this.fail(name, found, `at least ${length}`);
-    }
-    this.#names.push(name);
-    this.#tensors.push(tensor);
-    this.#lengths.push(length);
-    this.#mayBe.push(mayBe);
-  }
-
-  refuseOverlaps(): void {
-    const count = this.#tensors.length;
-    for (let i = 0; i < count; i++) {
-      const mayBe = this.#mayBe[i]!;
-      if (mayBe === null) continue;
-      for (let j = 0; j < count; j++) {
-        // Two outputs are compared once.
-        if (j === i || (j < i && this.#mayBe[j] !== null)) continue;
-        const a = this.#tensors[i]!, b = this.#tensors[j]!;
-        if (!overlap(a, this.#lengths[i]!, b, this.#lengths[j]!)) continue;
-        if (mayBe.includes(this.#names[j]!) && sameStart(a, b)) continue;
-        const allowed = mayBe.length > 0
-          ? `only exactly ${mayBe.join(" or ")}`
-          : "memory of its own";
-        const found = `"${a.label}", in the memory of ${this.#names[j]} ("${b.label}")`;
-        this.fail(this.#names[i]!, found, allowed);
-      }
-    }
-  }
-}
-
-const NONE: readonly string[] = [];
-
-/** Whether the first `aLength` elements of a and the first `bLength` of b share memory. */
-function overlap(a: Tensor, aLength: number, b: Tensor, bLength: number): boolean {
-  if (aLength === 0 || bLength === 0) return false;
-  if (a === b) return true;
-  if (a.storage === undefined || a.storage !== b.storage) return false;
-  return a.offset! < b.offset! + bLength && b.offset! < a.offset! + aLength;
-}
-
-function sameStart(a: Tensor, b: Tensor): boolean {
-  return a === b || (a.storage === b.storage && a.offset === b.offset);
 }
 
 const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
