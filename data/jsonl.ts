@@ -2,12 +2,14 @@
  * Problems from a JSON Lines file. A line is an object with `question` or `prompt`, and may have `answer`,
  * `solution` or `completion` (the first of these that is there) and `metadata`. `prompt` and `completion`
  * may also be chat messages; then one user (assistant) message is expected. All further columns go to the
- * metadata. A bad line is an error with its place.
+ * metadata. A completion is a whole text: the answer is what stands in its answer tags (all of it where there
+ * are none), and the text itself is the metadata's `completion`. A bad line is an error with its place.
  */
 import { UsageError } from "../core/errors.ts";
 import { isBlank } from "../tasks/python_text.ts";
 import { hasTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
+import { extractAnswer } from "./extract.ts";
 import { FILE_SOURCE } from "./score.ts";
 
 const QUESTION_COLUMNS = ["question", "prompt"];
@@ -60,15 +62,20 @@ function parseLine(line: string, place: string, index: number): Entry {
   const answerColumn = ANSWER_COLUMNS.find((name) => columns[name] != null);
   const question = textOf(columns[questionColumn], "user", `${place}: ${questionColumn}`);
   if (isBlank(question)) throw new UsageError(`${place}: ${questionColumn} is empty`);
+  const text = (column: string) => textOf(columns[column], "assistant", `${place}: ${column}`);
+  const completion = columns["completion"] == null ? null : text("completion");
   const answer = answerColumn === undefined
     ? null
-    : textOf(columns[answerColumn], "assistant", `${place}: ${answerColumn}`);
+    : answerColumn === "completion"
+    ? extractAnswer(completion!) ?? completion
+    : text(answerColumn);
   if (metadata != null && (typeof metadata !== "object" || Array.isArray(metadata))) {
     throw new UsageError(`${place}: metadata must be an object, found ${describe(metadata)}`);
   }
   const rest = Object.fromEntries(
     Object.entries(columns).filter(([name]) => name !== questionColumn && name !== answerColumn),
   );
+  if (completion !== null) rest["completion"] = completion;
   return { question, answer, metadata: metadataOf(rest, metadata ?? {}, index) };
 }
 

@@ -3,6 +3,8 @@ import { UsageError } from "../core/errors.ts";
 import type { Split } from "../core/philox.ts";
 import { splitProblems } from "./held_out.ts";
 import { openSource, type ProblemSource, type SourceOptions } from "./source.ts";
+import { readJsonLines } from "./jsonl.ts";
+import { workedAnswer } from "./worked_answer.ts";
 
 const TASK: SourceOptions = {
   task_name: "spell_backward",
@@ -124,11 +126,26 @@ Deno.test("rows may have prompt columns, messages, metadata and further columns"
       source_index: 0,
       difficulty: {},
       level: 3,
+      completion: "C0",
       source_dataset: "file",
     });
+    assert.deepEqual(all.slice(0, 3).map(workedAnswer), ["C0", "C1", "<answer>C2</answer>"]);
     assert.equal(all[3]!.metadata["source_dataset"], "chain_sum");
     assert.equal(all[3]!.metadata["num_terms"], 2);
   });
+});
+
+Deno.test("a completion is imitated word for word, and its answer is the one in its tags", () => {
+  const completion = "<think>1 + 1</think>\n<answer> 2 </answer>";
+  const messages = [{ role: "assistant", content: completion }];
+  withFile(
+    [{ prompt: "P0", completion }, { prompt: "P1", completion: messages, answer: "3" }],
+    (path) => {
+      const found = readJsonLines(path);
+      assert.deepEqual(found.map(({ answer }) => answer), ["2", "3"]);
+      assert.deepEqual(found.map(workedAnswer), [completion, completion]);
+    },
+  );
 });
 
 Deno.test("a bad line is refused with file and line", () => {

@@ -1,10 +1,15 @@
-/** The completion that a supervised warm start imitates: the answer in its tags, and nothing else. */
+/**
+ * The completion that a supervised warm start imitates: the one that a data file gives, word for word, else the
+ * answer in its tags and nothing else.
+ */
 import { UsageError } from "../core/errors.ts";
 import { FILE_SOURCE } from "./score.ts";
 import type { Entry } from "../tasks/types.ts";
 
-/** Throws for entries with many right answers (answer null). */
+/** Throws for entries with many right answers (answer null) and no completion. */
 export function workedAnswer(entry: Entry): string {
+  const { completion } = entry.metadata;
+  if (typeof completion === "string") return completion;
   if (entry.answer === null) {
     const { source_dataset: task, source_index: index } = entry.metadata;
     const from = task === FILE_SOURCE ? "the data file" : `task ${task}`;
