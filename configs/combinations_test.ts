@@ -202,10 +202,11 @@ Deno.test("intervals below 1 are shares of all steps, at least one step", () => 
   assert.deepEqual([0.1, 0.001, 7].map((value) => stepInterval(value, 25)), [3, 1, 7]);
 });
 
-Deno.test("the best metric is the loss, smaller is better; of any other, greater is", () => {
+Deno.test("the best metric is the accuracy; greater is better except of a loss", () => {
   const best = (metric: string | null, greater: boolean | null = null) =>
     bestMetric({ metric_for_best_model: metric, greater_is_better: greater });
-  assert.deepEqual(best(null), { name: "eval_loss", greaterIsBetter: false });
+  assert.deepEqual(best(null), { name: "eval_accuracy", greaterIsBetter: true });
+  assert.deepEqual(best("loss"), { name: "eval_loss", greaterIsBetter: false });
   assert.deepEqual(best("accuracy"), { name: "eval_accuracy", greaterIsBetter: true });
   assert.deepEqual(best("eval_reward", false), { name: "eval_reward", greaterIsBetter: false });
 });

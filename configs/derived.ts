@@ -59,7 +59,7 @@ export interface BestMetric {
 export function bestMetric(
   training: Pick<RunConfig["training"], "metric_for_best_model" | "greater_is_better">,
 ): BestMetric {
-  const written = training.metric_for_best_model ?? "loss";
+  const written = training.metric_for_best_model ?? "accuracy";
   const name = written.startsWith("eval_") ? written : `eval_${written}`;
   return { name, greaterIsBetter: training.greater_is_better ?? !name.endsWith("loss") };
 }

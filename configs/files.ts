@@ -1,10 +1,20 @@
 /**
  * Files that a configuration names. Paths are relative to the working directory; a configuration that lies
- * outside of it may also name files relative to itself.
+ * outside of it may also name files relative to itself. The files of rewards are looked for beside the
+ * configuration first, and noted with their SHA-256, so that a changed one does not go unnoticed.
  */
 import { isAbsolute, relative, resolve } from "node:path";
 import { stat } from "node:fs/promises";
-import { type MapNode, nodeAt, type Problems, type ScalarNode, withEntry } from "./node.ts";
+import { RgxError } from "../core/errors.ts";
+import { rewardFileHash } from "../rewards/custom/source.ts";
+import {
+  type ConfigNode,
+  type MapNode,
+  nodeAt,
+  type Problems,
+  type ScalarNode,
+  withEntry,
+} from "./node.ts";
 
 const FILE_KEYS = [
   ["data", "dataset_name"],
@@ -30,7 +40,46 @@ export async function resolveFiles(
     const map = nodeAt(tree, [section]) as MapNode;
     tree = withEntry(tree, section, withEntry(map, name, { ...node, value: found }));
   }
-  return tree;
+  const rewards = nodeAt(tree, ["rewards"]);
+  if (rewards?.kind !== "list") return tree;
+  const items = await Promise.all(
+    rewards.items.map((item, i) => resolveReward(item, `rewards.${i}`, cwd, problems)),
+  );
+  return withEntry(tree, "rewards", { ...rewards, items });
+}
+
+/** A reward with its path from the working directory and the SHA-256 of its file. */
+async function resolveReward(
+  item: ConfigNode,
+  key: string,
+  cwd: string,
+  problems: Problems,
+): Promise<ConfigNode> {
+  const path = nodeAt(item, ["path"]);
+  if (item.kind !== "map" || path?.kind !== "scalar" || typeof path.value !== "string") return item;
+  const { directory } = path.at.source;
+  const places = [...directory === null ? [] : [resolve(cwd, directory, path.value)]];
+  if (!places.includes(resolve(cwd, path.value))) places.push(resolve(cwd, path.value));
+  let found: string | undefined;
+  for (const place of places) if (found === undefined && await exists(place)) found = place;
+  if (found === undefined) {
+    const text = `no such file: ${path.value} (looked for ${places.join(" and ")})`;
+    problems.add(path.at, `${key}.path`, text);
+    return item;
+  }
+  try {
+    const hash = await rewardFileHash(found), noted = nodeAt(item, ["sha256"]);
+    if (noted?.kind === "scalar" && noted.value !== hash) {
+      problems.note(noted.at, `${key}.sha256`, `${path.value} has changed since this was written`);
+    }
+    const value = isOutside(found, cwd) ? found : relative(cwd, found);
+    const resolved = withEntry(item, "path", { ...path, value });
+    return withEntry(resolved, "sha256", { kind: "scalar", value: hash, at: path.at });
+  } catch (error) {
+    if (!(error instanceof RgxError)) throw error;
+    problems.add(path.at, `${key}.path`, error.message);
+    return item;
+  }
 }
 
 async function findFile(node: ScalarNode, value: string, cwd: string): Promise<string | null> {

@@ -39,7 +39,6 @@ const TRAINING: Record<string, ForeignKey> = {
   vllm_importance_sampling_clip_min: refused(SERVER),
   vllm_importance_sampling_cap: refused(SERVER, 3),
   log_unique_prompts: refused("", false),
-  reward_timeout: refused("", 5),
   optim: {
     neutral: ["adamw_torch_fused", "adamw_torch", "adamw_hf"],
     noted: (value) => typeof value === "string" && /^(paged_)?adamw/.test(value),

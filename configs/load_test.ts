@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { RgxError } from "../core/errors.ts";
 import { RandomStream } from "../core/philox.ts";
 import { EMBEDDED, experimentNames } from "./embedded.ts";
 import { FOREIGN_KEYS } from "./foreign_keys.ts";
@@ -264,59 +263,6 @@ Deno.test("every key stands in one list: rgx's own, refused, or without effect",
   }
   for (const path of FOREIGN_KEYS.keys()) assert.ok(!WITHOUT_EFFECT.has(path), path);
   for (const [path, spec] of KEYS) assert.ok(spec.doc.length > 3, path);
-});
-
-Deno.test("whatever a file holds, loading it ends with a configuration or an error of usage", async () => {
-  const random = new RandomStream(3, 0, 0, 0);
-  const names = [...KEYS.keys()].flatMap((path) => [path, path.split(".").at(-1)!]);
-  names.push(
-    ...FOREIGN_KEYS.keys(),
-    ...WITHOUT_EFFECT.keys(),
-    "model",
-    "lora",
-    "training",
-    "data",
-    "_base_",
-    "defaults",
-  );
-  names.push("env", "_delete_", "rewards", "x", "<<", "__proto__", "constructor", "name", "0", "");
-  const scalars = ["1", "-1", "1e400", ".nan", "true", "null", "x", "''", "${a}", "${beta}", "${"];
-  scalars.push("${oc.env:X}", "base", "./f.yaml", "chain_sum", "correctness", "9007199254740993");
-  const pick = (list: readonly string[]) => list[random.below(list.length)]!;
-  const value = (depth: number): string => {
-    const kind = random.below(depth > 0 ? 5 : 3);
-    if (kind < 3) {
-      return pick(scalars).startsWith("$") ? `"${pick(scalars)}"` : `'${pick(scalars)}'`;
-    }
-    const items = Array.from(
-      { length: random.below(4) },
-      () => kind === 3 ? value(depth - 1) : `${JSON.stringify(pick(names))}: ${value(depth - 1)}`,
-    );
-    return kind === 3 ? `[${items.join(", ")}]` : `{${items.join(", ")}}`;
-  };
-  const plain = () => random.chance(0.5) ? pick(scalars) : value(3);
-  await withFiles({ "x": "" }, async (cwd) => {
-    for (let i = 0; i < 1500; i++) {
-      const lines = Array.from(
-        { length: random.below(8) },
-        () => `${pick(names) || "k"}: ${plain()}`,
-      );
-      const text = random.chance(0.2)
-        ? Array.from({ length: 30 }, () => pick([..."{}[]:,-&*!|>'\"%@`# \n\tab1$"])).join("")
-        : lines.join("\n");
-      await Deno.writeTextFile(join(cwd, "f.yaml"), text);
-      const overrides = random.chance(0.5)
-        ? [`${pick(["", "+", "++"])}${pick(names)}=${plain()}`]
-        : [];
-      if (random.chance(0.2)) overrides.push(`~${pick(names) || "k"}`);
-      try {
-        await loadConfig("f.yaml", { cwd, overrides, env: { RGX_BETA: pick(scalars) } });
-      } catch (error) {
-        if (error instanceof RgxError && error.exitCode === 2) continue;
-        throw new Error(`${text}\n${overrides.join(" ")}`, { cause: error });
-      }
-    }
-  });
 });
 
 Deno.test("an error in an override does not hide those of the file", async () => {

@@ -1,14 +1,7 @@
 /** Names of the metrics of an evaluation while training (TRL's and rgx's), without `eval_`. */
 import type { RunConfig } from "./run_config.ts";
 
-const ACCURACY = [
-  "accuracy",
-  "correct",
-  "mean_score",
-  "format_rate",
-  "truncated_rate",
-  "mean_completion_tokens",
-];
+const ACCURACY = ["accuracy", "correct", "mean_score", "format_rate"];
 
 const ALWAYS = [
   "loss",
@@ -24,7 +17,6 @@ const ALWAYS = [
   "completions/min_terminated_length",
   "completions/max_terminated_length",
   ...ACCURACY,
-  ...ACCURACY.map((name) => `greedy_${name}`),
 ];
 
 export function evalMetricNames(config: Pick<RunConfig, "rewards" | "training">): string[] {

@@ -23,7 +23,13 @@ export function asDocument(config: RunConfig): Record<string, Json> {
   const document = {
     model,
     ...rest,
-    rewards: rewards.map(({ name, weight, params }) => ({ name, weight, ...params })),
+    rewards: rewards.map(({ name, weight, params, file, ...more }) => ({
+      name,
+      weight,
+      ...more,
+      ...file,
+      ...params,
+    })),
   };
   return structuredClone(document) as unknown as Record<string, Json>;
 }

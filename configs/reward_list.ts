@@ -1,11 +1,16 @@
-/** The list of rewards: names or `{name, weight, …parameters}`, checked against the registry. */
+/**
+ * The list of rewards: names, `{name, weight, …parameters}` checked against the registry, or
+ * `{path, weight, …parameters}` for a file of the user's.
+ */
+import { basename, extname } from "node:path";
 import { RgxError } from "../core/errors.ts";
+import { hostProblem } from "../rewards/custom/scorer.ts";
 import { getReward } from "../rewards/registry.ts";
 import type { Reward } from "../rewards/types.ts";
 import { checkParams, withDefaults } from "../tasks/params.ts";
 import { type ConfigNode, describeNode, type MapNode, type Problems, toJson } from "./node.ts";
 import type { RewardSection } from "./run_config.ts";
-import { float } from "./value_types.ts";
+import { float, int, listOf, text, type ValueType } from "./value_types.ts";
 
 /** `weights` (TRL's `reward_weights`) replace the weights of the items, in order. */
 export function readRewards(
@@ -41,51 +46,111 @@ export function readRewards(
 function readReward(item: ConfigNode, key: string, problems: Problems): RewardSection | null {
   if (item.kind === "scalar" && typeof item.value === "string") {
     const reward = find(item.value, item, key, problems);
-    return reward && { name: reward.name, weight: 1, params: withDefaults(reward.params, {}) };
+    return reward && {
+      name: reward.name,
+      weight: reward.defaultWeight ?? 1,
+      params: withDefaults(reward.params, {}),
+    };
   }
   if (item.kind !== "map") {
     const text = `expected a name or {name, weight, …parameters}, found ${describeNode(item)}`;
     problems.add(item.at, key, text);
     return null;
   }
-  const name = item.entries.get("name")?.node;
+  const fields = new Fields(item, key, problems);
+  const path = fields.read("path", text());
+  if (path !== undefined) return readFileReward(fields, path);
+  const name = fields.read("name", text());
   if (name === undefined) {
-    const path = item.entries.get("path");
-    if (path === undefined) problems.add(item.at, key, "name is missing");
-    else {
-      const text = "not supported yet by this version; register the reward in a program (mod.ts)";
-      problems.add(path.keyAt, `${key}.path`, text);
+    if (!item.entries.has("name") && !item.entries.has("path")) {
+      problems.add(item.at, key, "name is missing");
     }
     return null;
   }
-  if (name.kind !== "scalar" || typeof name.value !== "string") {
-    problems.add(name.at, `${key}.name`, `expected text, found ${describeNode(name)}`);
-    return null;
-  }
-  const reward = find(name.value, name, `${key}.name`, problems);
-  const weightNode = item.entries.get("weight")?.node;
-  const weight = weightNode === undefined
-    ? 1
-    : float().read(weightNode, (at, text) => problems.add(at, `${key}.weight`, text));
+  const reward = find(name, item.entries.get("name")!.node, `${key}.name`, problems);
+  const weight = fields.read("weight", float(), reward?.defaultWeight ?? 1);
+  const timeout = fields.read("timeout", SECONDS);
   if (reward === null || weight === undefined) return null;
-  return readParams(item, key, reward, weight, problems);
-}
-
-function readParams(
-  item: MapNode,
-  key: string,
-  reward: Reward,
-  weight: number,
-  problems: Problems,
-): RewardSection {
-  const given: Record<string, unknown> = Object.create(null);
-  for (const [name, { node }] of item.entries) {
-    if (name !== "name" && name !== "weight") given[name] = toJson(node);
-  }
+  const given = fields.rest();
   for (const message of checkParams(`reward ${reward.name}`, reward.params, given)) {
     reportField(message, item, key, problems);
   }
-  return { name: reward.name, weight, params: withDefaults(reward.params, given) };
+  const params = withDefaults(reward.params, given);
+  return { name: reward.name, weight, params, ...timeout !== undefined && { timeout } };
+}
+
+const SECONDS = float({ above: 0 });
+const HOSTS: ValueType<string[]> = {
+  expected: "a list of hosts",
+  read(node, complain) {
+    const hosts = listOf(text(), this.expected).read(
+      node.kind === "scalar" ? { kind: "list", items: [node], at: node.at } : node,
+      complain,
+    );
+    const problem = hosts?.map(hostProblem).find((found) => found !== null);
+    if (problem === undefined) return hosts;
+    complain(node.at, problem);
+    return undefined;
+  },
+};
+
+/** A reward that is a file: everything that is no field of the section is a parameter of its own. */
+function readFileReward(fields: Fields, path: string): RewardSection | null {
+  const name = fields.read("name", text(), nameOf(path));
+  const weight = fields.read("weight", float(), 1);
+  const timeout = fields.read("timeout", SECONDS);
+  const sha256 = fields.read("sha256", text());
+  const net = fields.read("net", HOSTS);
+  const concurrency = fields.read("concurrency", int({ min: 1 }));
+  const retries = fields.read("retries", int({ min: 0 }));
+  if (name === undefined || weight === undefined) return null;
+  return {
+    name,
+    weight,
+    params: fields.rest(),
+    ...timeout !== undefined && { timeout },
+    file: {
+      path,
+      ...sha256 !== undefined && { sha256 },
+      ...net !== undefined && { net },
+      ...concurrency !== undefined && { concurrency },
+      ...retries !== undefined && { retries },
+    },
+  };
+}
+
+/** The file's name without its ending, as metrics and tables can hold it. */
+function nameOf(path: string): string {
+  return basename(path, extname(path)).replace(/[^A-Za-z0-9_]/g, "_");
+}
+
+/** The entries of a section, some of which are read by type; the rest are parameters. */
+class Fields {
+  readonly #read = new Set<string>();
+
+  constructor(
+    readonly item: MapNode,
+    readonly key: string,
+    readonly problems: Problems,
+  ) {}
+
+  /** Undefined where the field is missing and has no default, or has a wrong value, which is reported. */
+  read<T>(name: string, type: ValueType<T>, missing?: T): T | undefined {
+    this.#read.add(name);
+    const node = this.item.entries.get(name)?.node;
+    if (node === undefined) return missing;
+    return type.read(node, (at, words, sub = "") => {
+      this.problems.add(at, `${this.key}.${name}${sub}`, words);
+    });
+  }
+
+  rest(): Record<string, unknown> {
+    const given: Record<string, unknown> = Object.create(null);
+    for (const [name, { node }] of this.item.entries) {
+      if (!this.#read.has(name)) given[name] = toJson(node);
+    }
+    return given;
+  }
 }
 
 function find(name: string, node: ConfigNode, key: string, problems: Problems): Reward | null {

@@ -4,6 +4,8 @@
  * Defaults live in the schema (`schema.ts`), not here.
  */
 
+import type { RewardFile } from "../rewards/custom/scorer.ts";
+
 /** A model made from a seed instead of loaded (rgx's own section `model.init`). */
 export interface ModelInit {
   architecture: "llama";
@@ -32,8 +34,12 @@ export interface LoraSection {
 export interface RewardSection {
   name: string;
   weight: number;
-  /** The reward's own parameters, checked against what its registry entry declares. */
+  /** The reward's own parameters, checked against what its registry entry declares (not of a file). */
   params: Record<string, unknown>;
+  /** Seconds for one value, where it is not `training.reward_timeout`. */
+  timeout?: number;
+  /** The user's file that is the reward. */
+  file?: RewardFile;
 }
 
 export type SchedulerType =
@@ -163,7 +169,7 @@ export interface LoopSection {
   adam_beta2: number;
   adam_epsilon: number;
   max_grad_norm: number;
-  /** Activations are recomputed in the backward instead of kept: the same bits, less memory, more time. */
+  /** Activations may be recomputed in the backward instead of kept: the same bits, less memory, more time. */
   gradient_checkpointing: boolean;
   seed: number;
   /** Seed of the order of prompts; null = seed. */
@@ -186,12 +192,14 @@ export interface LoopSection {
   /** Checkpoints without the state that a resume needs. */
   save_only_model: boolean;
   load_best_model_at_end: boolean;
-  /** Name of an evaluation metric, with or without eval_; null = loss (`bestMetric` in `derived.ts`). */
+  /** Name of an evaluation metric, with or without eval_; null = accuracy (`bestMetric` in `derived.ts`). */
   metric_for_best_model: string | null;
   /** null = whether the metric's name does not end in loss. */
   greater_is_better: boolean | null;
   /** A checkpoint folder, or true: the newest of output_dir; false = start afresh. */
   resume_from_checkpoint: string | boolean;
+  /** Seconds that a reward has for one value. */
+  reward_timeout: number;
   log_completions: boolean;
   num_completions_to_print: number;
 }

@@ -53,7 +53,8 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
   gradient_checkpointing: key(
     bool(),
     true,
-    "recompute activations in the backward instead of keeping them: same numbers, less memory",
+    "may recompute activations in the backward instead of keeping them (same numbers, less memory): " +
+      "done when the run would take more than half of the memory otherwise",
     ["activation_checkpointing", "training.activation_checkpointing"],
   ),
   seed: key(int({ min: 0 }), 42, "seed of everything random except data.seed"),
@@ -99,7 +100,8 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
   metric_for_best_model: key(
     nullable(name()),
     null,
-    "evaluation metric that says which checkpoint is best; null = loss",
+    "evaluation metric that says which checkpoint is best; null = accuracy (TRL: loss, which says " +
+      "nothing in GRPO)",
   ),
   greater_is_better: key(
     nullable(bool()),
@@ -111,6 +113,7 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     false,
     "a checkpoint folder, or true: the newest of output_dir",
   ),
+  reward_timeout: key(float({ above: 0 }), 5, "seconds that a reward has for one value"),
   log_completions: key(bool(), true, "keep completions and print some"),
   num_completions_to_print: key(int({ min: 0 }), 4, "completions printed at a time"),
 };

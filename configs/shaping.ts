@@ -4,6 +4,7 @@
  * rgx's keys after everything is merged; what is also written in rgx's own words wins.
  * verl: main of 2026-08. Left out: what verl's other losses and estimators would need.
  */
+import { SECONDARY_REWARDS } from "../rewards/registry.ts";
 import { type ConfigNode, type MapNode, nodeAt, type Problems, withEntry } from "./node.ts";
 
 /** The tree with those keys turned into rgx's; they themselves stay and are read by nobody. */
@@ -128,6 +129,11 @@ function secondaryReward(item: ConfigNode): ConfigNode {
   entries.delete("scaling_factor");
   entries.delete("kwargs");
   if (weight !== undefined) entries.set("weight", weight);
+  const name = entries.get("name");
+  if (name?.node.kind === "scalar" && typeof name.node.value === "string") {
+    const value = SECONDARY_REWARDS[name.node.value] ?? name.node.value;
+    entries.set("name", { ...name, node: { ...name.node, value } });
+  }
   if (parameters?.kind === "map") {
     for (const [name, entry] of parameters.entries) entries.set(name, entry);
   }

@@ -1,0 +1,155 @@
+/**
+ * Damaged safetensors: every buffer is read with the values that it holds, or refused with an RgxError,
+ * soon. Buffers are whole files with bytes changed, cut off or put in, and files whose header was made up.
+ */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { RgxError } from "../core/errors.ts";
+import { encodeSafetensors, parseSafetensors, type SafetensorsFile } from "./safetensors.ts";
+
+const RUNS = { numRuns: 10_000, seed: 4 };
+/** Far above what any case takes on a busy machine. */
+const SLOW_MS = 5_000;
+
+const WHOLE = encodeSafetensors([
+  {
+    name: "model.embed.weight",
+    dtype: "F32",
+    shape: [3, 4],
+    data: Float32Array.from(Array(12).keys()),
+  },
+  { name: "head", dtype: "F16", shape: [5], data: new Float32Array([1, -2, 0.5, 65504, 0]) },
+  { name: "half", dtype: "BF16", shape: [2, 1], data: new Float32Array([1.5, -3]) },
+  { name: "step", dtype: "I64", shape: [], data: new BigInt64Array([7n]) },
+  { name: "mask", dtype: "BOOL", shape: [3], data: new Uint8Array([1, 0, 1]) },
+  { name: "none", dtype: "F32", shape: [0, 2], data: new Float32Array(0) },
+]);
+
+/** Reads everything; null = refused. */
+async function readAll(bytes: Uint8Array): Promise<SafetensorsFile | null> {
+  const start = performance.now();
+  try {
+    const file = await parseSafetensors(bytes, "x.safetensors");
+    for (const { name, dtype, shape } of file.tensors.values()) {
+      const stored = await file.bytes(name);
+      const count = shape.reduce((a, b) => a * b, 1);
+      if (dtype.startsWith("F8")) await assert.rejects(file.float32(name), RgxError);
+      else if (/^(F|BF)/.test(dtype)) {
+        const values = await file.float32(name);
+        assert.equal(values.length, count);
+        if (dtype === "F32") assert.deepEqual(new Uint8Array(values.buffer), stored);
+      } else assert.equal((await file.integers(name)).length, count);
+    }
+    return file;
+  } catch (error) {
+    if (!(error instanceof RgxError)) throw error;
+    assert.match(error.message, /^x\.safetensors: /);
+    return null;
+  } finally {
+    assert.ok(performance.now() - start < SLOW_MS);
+  }
+}
+
+type Edit = { at: number; out: number; put: number[] };
+
+const edit: fc.Arbitrary<Edit> = fc.record({
+  // The header is where damage has consequences.
+  at: fc.oneof(fc.nat(20), fc.nat(500), fc.nat(WHOLE.length)),
+  out: fc.oneof(fc.constant(0), fc.constant(1), fc.nat(40), fc.nat(WHOLE.length)),
+  put: fc.oneof(
+    fc.array(fc.nat(255), { maxLength: 3 }),
+    fc.constantFrom(...'0 9 -1 99999999999 null [] {} " , } F64 __proto__ 1e3 .5'.split(" "))
+      .map((text) => [...new TextEncoder().encode(text)]),
+  ),
+});
+
+function apply(bytes: Uint8Array, { at, out, put }: Edit): Uint8Array {
+  const begin = Math.min(at, bytes.length), end = Math.min(bytes.length, begin + out);
+  return Uint8Array.from([...bytes.subarray(0, begin), ...put, ...bytes.subarray(end)]);
+}
+
+Deno.test("10,000 damaged safetensors files are read as they are or refused", async () => {
+  let refused = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 4 }), async (edits) => {
+      if (await readAll(edits.reduce(apply, WHOLE)) === null) refused++;
+    }),
+    RUNS,
+  );
+  assert.ok(refused > RUNS.numRuns / 2, `only ${refused} were refused`);
+  assert.equal((await readAll(WHOLE))?.tensors.size, 6);
+});
+
+const number = fc.oneof(
+  fc.nat(12),
+  fc.constantFrom(-1, 0.5, 2 ** 31, 2 ** 53, 2 ** 53 - 1, 1e308, null, "4", true),
+);
+const entry = fc.record({
+  dtype: fc.constantFrom(
+    "F32",
+    "F16",
+    "BF16",
+    "F64",
+    "I64",
+    "I8",
+    "BOOL",
+    "F8_E4M3",
+    "F4",
+    3,
+    null,
+  ),
+  shape: fc.oneof(fc.array(number, { maxLength: 3 }), number),
+  data_offsets: fc.oneof(fc.array(number, { maxLength: 3 }), fc.tuple(fc.nat(8), fc.nat(60))),
+}, { requiredKeys: [] });
+const header = fc.dictionary(
+  fc.constantFrom("a", "b", "__proto__", "constructor", "", "größe", "__metadata__"),
+  fc.oneof({ weight: 5, arbitrary: entry }, fc.jsonValue() as fc.Arbitrary<unknown>),
+  { maxKeys: 4 },
+);
+
+Deno.test("10,000 made-up headers are read as they are or refused", () =>
+  fc.assert(
+    fc.asyncProperty(header, fc.nat(80), fc.nat(9), async (content, dataBytes, spaces) => {
+      const json = new TextEncoder().encode(JSON.stringify(content) + " ".repeat(spaces));
+      const bytes = new Uint8Array(8 + json.length + dataBytes);
+      new DataView(bytes.buffer).setBigUint64(0, BigInt(json.length), true);
+      bytes.set(json, 8);
+      await readAll(bytes);
+    }),
+    RUNS,
+  ));
+
+Deno.test("10,000 sets of tensors come back with their bytes", () => {
+  const sizes = { F32: 4, F16: 2, BF16: 2, F64: 8, I64: 8, U8: 1, BOOL: 1 } as const;
+  const tensor = fc.record({
+    name: fc.string({ maxLength: 6 }),
+    dtype: fc.constantFrom(...Object.keys(sizes) as (keyof typeof sizes)[]),
+    shape: fc.array(fc.nat(4), { maxLength: 3 }),
+    fill: fc.nat(255),
+  });
+  const tensors = fc.uniqueArray(tensor, { maxLength: 5, selector: ({ name }) => name });
+  return fc.assert(
+    fc.asyncProperty(
+      tensors.filter((list) => list.every(({ name }) => name !== "__metadata__")),
+      async (list) => {
+        const data = ({ shape, dtype, fill }: typeof list[number]) =>
+          new Uint8Array(shape.reduce((a, b) => a * b, 1) * sizes[dtype]).fill(fill);
+        const bytes = encodeSafetensors(
+          list.map((item) => ({
+            name: item.name,
+            dtype: item.dtype,
+            shape: item.shape,
+            data: data(item),
+          })),
+        );
+        const file = await parseSafetensors(bytes);
+        assert.equal(file.tensors.size, list.length);
+        for (const item of list) {
+          assert.deepEqual(file.info(item.name).shape, item.shape);
+          assert.deepEqual(await file.bytes(item.name), data(item));
+        }
+      },
+    ),
+    RUNS,
+  );
+});
