@@ -253,8 +253,23 @@ Deno.test("a reward list of a wrong form is refused", async () => {
     ["rewards: []\n", /^f\.yaml:3:10: rewards: missing: expected at least one reward/],
     ["rewards: [5]\n", /^f\.yaml:3:11: rewards\.0: expected a name or \{name, weight/],
     ["rewards: [{weight: 1}]\n", /^f\.yaml:3:11: rewards\.0: name is missing$/],
-    ["rewards: [{name: 5}]\n", /^f\.yaml:3:18: rewards\.0\.name: expected text, found 5$/],
-    ["rewards: [{path: r.ts}]\n", /^f\.yaml:3:12: rewards\.0\.path: not supported yet/],
+    [
+      "rewards: [{name: 5}]\n",
+      /^f\.yaml:3:18: rewards\.0\.name: expected text, found 5; put it in quotes$/,
+    ],
+    [
+      "rewards: [{path: r.ts}]\n",
+      /^f\.yaml:3:18: rewards\.0\.path: no such file: r\.ts \(looked for/,
+    ],
+    ["rewards: [length]\n", /^f\.yaml:3:11: rewards\.0: reward "length" has two meanings/],
+    [
+      "rewards: [{name: brevity, timeout: 0}]\n",
+      /^f\.yaml:3:36: rewards\.0\.timeout: expected a number > 0, found 0$/,
+    ],
+    [
+      "rewards: [{name: brevity, net: [a.org]}]\n",
+      /^f\.yaml:3:27: rewards\.0\.net: unknown field of reward brevity/,
+    ],
     [
       "rewards: [{name: brevity, weight: much}]\n",
       /^f\.yaml:3:35: rewards\.0\.weight: expected a number, found text "much"$/,

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { sha256Hex } from "../core/checksums.ts";
+import { createRubric } from "../rewards/rubric.ts";
+import { loadConfig } from "./load.ts";
+import { errorsOf, load, MINIMAL, withFiles } from "./test_support.ts";
+
+const SOURCE = "export default ({ completion }, { factor }) => completion.length * factor;\n";
+const HEAD = "model: m\ntask: chain_sum\nrewards:\n";
+
+Deno.test("a reward can be a file with parameters, hosts and limits of its own", async () => {
+  const yaml = HEAD +
+    "  - {path: ./my-reward.ts, weight: 0.5, factor: 2, tags: [a, b], timeout: 9, " +
+    "net: [api.example.org, 'localhost:80'], concurrency: 3, retries: 1}\n  - correctness\n";
+  const { config } = await load(yaml, {}, { "my-reward.ts": SOURCE });
+  const { params, ...section } = config.rewards[0]!;
+  assert.deepEqual({ ...params }, { factor: 2, tags: ["a", "b"] });
+  assert.deepEqual(section, {
+    name: "my_reward",
+    weight: 0.5,
+    timeout: 9,
+    file: {
+      path: "my-reward.ts",
+      sha256: sha256Hex(SOURCE),
+      net: ["api.example.org", "localhost:80"],
+      concurrency: 3,
+      retries: 1,
+    },
+  });
+  const named = await load(HEAD + "  - {name: judge, path: r.js, net: a.org}\n", {}, {
+    "r.js": "",
+  });
+  assert.equal(named.config.rewards[0]!.name, "judge");
+  assert.deepEqual(named.config.rewards[0]!.file!.net, ["a.org"]);
+});
+
+Deno.test("a reward's file is looked for beside the configuration that names it, then where one works", async () => {
+  const files = {
+    "sub/base.yaml": HEAD + "  - path: ./r.ts\n",
+    "sub/r.ts": SOURCE,
+    "r.ts": SOURCE + "\n",
+    "a.yaml": "_base_: sub/base.yaml\n",
+    "sub/b.yaml": HEAD + "  - path: other.ts\n",
+    "other.ts": SOURCE,
+  };
+  await withFiles(files, async (cwd) => {
+    const fileOf = async (name: string, overrides: string[] = []) =>
+      (await loadConfig(name, { cwd, overrides })).config.rewards[0]!.file!;
+    assert.deepEqual(await fileOf("a.yaml"), { path: "sub/r.ts", sha256: sha256Hex(SOURCE) });
+    assert.equal((await fileOf("sub/b.yaml")).path, "other.ts");
+    const elsewhere = { cwd: join(cwd, "sub"), overrides: ["rewards=[{path: ../r.ts}]"] };
+    const { config } = await loadConfig("base.yaml", elsewhere);
+    assert.equal(config.rewards[0]!.file!.path, join(cwd, "r.ts"));
+  });
+});
+
+Deno.test("the written configuration loads to the same, and says when the file has changed", async () => {
+  const yaml = HEAD + "  - {path: r.ts, factor: 2, timeout: 3}\n  - {name: brevity, timeout: 1}\n";
+  await withFiles({ "f.yaml": yaml, "r.ts": SOURCE }, async (cwd) => {
+    const first = await loadConfig("f.yaml", { cwd });
+    await Deno.mkdir(join(cwd, "run"));
+    await Deno.writeTextFile(join(cwd, "run/config.yaml"), first.yaml);
+    const again = await loadConfig("run/config.yaml", { cwd });
+    assert.deepEqual(again.config.rewards, first.config.rewards);
+    assert.deepEqual(again.notes, first.notes);
+    await Deno.writeTextFile(join(cwd, "r.ts"), SOURCE + "// better\n");
+    const changed = await loadConfig("run/config.yaml", { cwd });
+    assert.ok(changed.notes.some((note) => /rewards\.0\.sha256: r\.ts has changed/.test(note)));
+    assert.notEqual(changed.yaml, first.yaml);
+  });
+});
+
+Deno.test("what is wrong with the section of a file is said where it stands", async () => {
+  const cases: [item: string, message: RegExp][] = [
+    ["{path: no.ts}", /^f\.yaml:4:12: rewards\.0\.path: no such file: no\.ts \(looked for \//],
+    ["{path: 5}", /^f\.yaml:4:12: rewards\.0\.path: expected text, found 5/],
+    [
+      "{path: r.ts, net: ['https://a.org']}",
+      /^f\.yaml:4:23: rewards\.0\.net: expected a host as in/,
+    ],
+    ["{path: r.ts, retries: -1}", /^f\.yaml:4:27: rewards\.0\.retries: expected .*≥ 0/],
+    ["{path: r.ts, concurrency: 0}", /^f\.yaml:4:31: rewards\.0\.concurrency: expected .*≥ 1/],
+    ["{path: r.ts, timeout: 0}", /^f\.yaml:4:27: rewards\.0\.timeout: expected .*> 0/],
+    ["{path: r.ts, weight: a}", /^f\.yaml:4:26: rewards\.0\.weight: expected a number/],
+    ["{path: .}", /rewards\.0\.path: the reward file .* cannot be read: EISDIR/],
+  ];
+  for (const [item, message] of cases) {
+    const lines = await errorsOf(`${HEAD}  - ${item}\n`, {}, { "r.ts": SOURCE });
+    assert.equal(lines.length, 1, lines.join("\n"));
+    assert.match(lines[0]!, message);
+  }
+});
+
+Deno.test("the sections of a configuration make a rubric", async () => {
+  const yaml = HEAD +
+    "  - {path: r.ts, factor: 2}\n  - {name: cosine, max_len: 9}\n  - rg_format\n";
+  await withFiles({ "f.yaml": yaml, "r.ts": SOURCE }, async (cwd) => {
+    const { config } = await loadConfig("f.yaml", { cwd: cwd });
+    const rubric = createRubric(config.rewards);
+    assert.deepEqual(rubric.names, ["r", "cosine_scaled_reward", "rg_format"]);
+    assert.deepEqual(rubric.weights, [1, 1, 0.2]);
+  });
+});
+
+Deno.test("reasoning-gym's secondary rewards have its short names; reward_timeout is a key", async () => {
+  const yaml = "model: m\ntask: chain_sum\nreward_timeout: 7\nreward:\n  use_accuracy: true\n" +
+    "  secondary_rewards:\n    - {name: cosine, scaling_factor: 0.3}\n" +
+    "    - {name: format, scaling_factor: 0.1, kwargs: {preappend_thinking_token: true}}\n" +
+    "    - {name: length}\n";
+  const { config } = await load(yaml);
+  assert.deepEqual(config.rewards.map(({ name, weight }) => [name, weight]), [
+    ["correctness", 1],
+    ["rg_cosine", 0.3],
+    ["rg_format", 0.1],
+    ["rg_length", 0.2],
+  ]);
+  assert.equal(config.rewards[2]!.params["preappend_thinking_token"], true);
+  assert.equal(config.training.reward_timeout, 7);
+  assert.equal((await load(MINIMAL)).config.training.reward_timeout, 5);
+});
