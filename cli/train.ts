@@ -50,18 +50,17 @@ export async function train(
   const progress = new TrainProgress(loaded.config, device, options);
   try {
     const parts = await assemble(loaded.config, device);
-    const { memory, ...trainerParts } = parts;
     const trainer = new GrpoTrainer({
       config: loaded.config,
       configText: loaded.yaml,
       device,
-      ...trainerParts,
+      ...parts,
       resume: options.resume === "latest" ? true : options.resume ?? false,
       force: options.force ?? false,
       control,
       listeners: [(event) => progress.on(event)],
     });
-    progress.memory = memory;
+    progress.memory = parts.memory;
     progress.estimatedSeconds = await trainer.estimateSeconds();
     if (options.dryRun) {
       await trainer.check();

@@ -11,14 +11,21 @@ import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
 import { initWeights } from "../models/init.ts";
 import { LlamaModel } from "../models/llama.ts";
 import type { LoraOptions } from "../models/lora.ts";
+import { modelSizes } from "../models/model_sizes.ts";
 import { encodeModelFolder, readModelFolder } from "../models/model_folder.ts";
 import { encodePeftAdapter, loraOptions, type PeftConfig } from "../models/peft_adapter.ts";
 import { loadTokenizer } from "../models/tokenizer.ts";
 import type { LlamaConfig, Tokenizer, WeightSource } from "../models/types.ts";
 import { createRubric } from "../rewards/rubric.ts";
 import type { ModelWriter } from "./checkpoint.ts";
-import { checkPositions, longest, type MemoryPlan, planMemory } from "./memory_check.ts";
-import { PromptEncoder } from "./prompts.ts";
+import {
+  checkPositions,
+  longest,
+  type MemoryPlan,
+  needsRecompute,
+  planMemory,
+} from "./memory_check.ts";
+import { PromptEncoder, promptTokensKept } from "./prompts.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
 export type TrainingParts =
@@ -50,10 +57,17 @@ interface ModelSource {
 /**
  * @throws UsageError or RgxError for what the configuration names and is not usable, and when the planned
  * memory is more than there is
+ * @param options `availableBytes`: memory that the run may take; default: what the machine has
  */
-export async function assemble(config: RunConfig, device: Device): Promise<TrainingParts> {
+export async function assemble(
+  config: RunConfig,
+  device: Device,
+  options: { availableBytes?: number } = {},
+): Promise<TrainingParts> {
+  const { availableBytes } = options;
   // The cheap parts first: what is wrong with them is found before a large model is loaded.
   const rubric = createRubric(config.rewards);
+  await rubric.open();
   const source = openSource(config.data);
   const problems = splitProblems({ source, heldOutCount: config.eval.num_examples });
   const from = await openModel(config);
@@ -70,25 +84,36 @@ export async function assemble(config: RunConfig, device: Device): Promise<Train
     : config.lora === null
     ? null
     : loraFromSection(config, config.lora);
-  const model = await LlamaModel.create(
-    device,
-    from.config,
-    from.weights,
-    lora === null ? { trainable: "full" } : { trainable: "lora", lora },
+  const { max_examples: most, num_examples: count } = config.data;
+  const trainProblems = Math.min(source.length("train"), count, most ?? Infinity);
+  const prompts = new PromptEncoder(
+    from.tokenizer,
+    config.data,
+    from.eosIds,
+    promptTokensKept(config.training),
   );
+  const withAnswers = config.sft !== null && config.sft.max_steps > 0;
+  const lengths = longest(prompts, problems, trainProblems, withAnswers);
+  checkPositions(config, from.config.maxPositions, lengths);
+  const trainable = lora === null
+    ? { trainable: "full" as const }
+    : { trainable: "lora" as const, lora };
+  const fixedReference = lora !== null && continued === null && !withAnswers;
+  const step = { ...lengths, copiedReference: config.training.beta !== 0 && !fixedReference };
+  const recompute = config.training.gradient_checkpointing &&
+    await needsRecompute(config, device, modelSizes(from.config, trainable), step, availableBytes);
+  const model = await LlamaModel.create(device, from.config, from.weights, {
+    ...trainable,
+    recompute,
+  });
   if (continued !== null) {
     for (const { name } of model.trainable) {
       model.writeParameter(name, await continued.read(name));
     }
   }
-  const trainProblems = Math.min(source.length("train"), config.data.num_examples);
-  const prompts = new PromptEncoder(from.tokenizer, config.data, from.eosIds);
-  const withAnswers = config.sft !== null && config.sft.max_steps > 0;
-  const lengths = longest(prompts, problems, trainProblems, withAnswers);
-  checkPositions(config, from.config.maxPositions, lengths);
   return {
     model,
-    memory: await planMemory(config, device, model, lengths),
+    memory: await planMemory(config, device, model, step, availableBytes),
     modelWriter: config.lora === null
       ? fullWriter(model, from)
       : adapterWriter(model, peftConfig(config, config.lora, continued?.config)),

@@ -44,6 +44,8 @@ export interface TrainSummary {
   seconds_by_phase: SecondsByPhase;
   tokens_generated: number;
   tokens_trained: number;
+  /** Device memory as planned before step 1 (null: it was not), and the most that was taken. */
+  memory_planned_bytes: number | null;
   peak_memory_bytes: number;
   eval_before: EvalResult | null;
   eval_after: EvalResult | null;

@@ -15,10 +15,17 @@ import {
 
 type Line = Record<string, number | string | null>;
 
+interface StateFile {
+  micro_step: number;
+  rollout: unknown;
+  rng: { seed: number; counters: { next_prompt: number } };
+  sampler: unknown;
+}
+
 interface Outcome extends FinishedRun {
   path: string;
   train: Line[];
-  state: (step: number) => Promise<Record<string, never>>;
+  state: (step: number) => Promise<StateFile>;
   has: (file: string) => Promise<boolean>;
 }
 
@@ -74,7 +81,7 @@ Deno.test("a generation serves μ·SPG/GA steps: it is sampled once, and the pol
         assert.ok(await has(`checkpoint-${step}/rollout.safetensors`), `step ${step}`);
       }
       assert.ok(!await has("checkpoint-4/rollout.safetensors"));
-      const { rollout, micro_step, rng, sampler } = await state(3) as Record<string, unknown>;
+      const { rollout, micro_step, rng, sampler } = await state(3);
       assert.deepEqual(rollout, { step: 0, micro_steps: 6, slice: 2, done_rows: 24 });
       assert.equal(micro_step, 6);
       assert.deepEqual(rng, { seed: 3, counters: { next_prompt: 4 } });
@@ -100,7 +107,7 @@ Deno.test("a step may take several generations; its records hold all of them", (
     assert.ok(train.every((line) => "reward" in line));
     const file = await Deno.readFile(`${path}/completions/completions_00001.parquet`);
     assert.equal((await parquetReadObjects({ file: file.buffer })).length, 8);
-    const { rng } = await state(2) as { rng: { counters: { next_prompt: number } } };
+    const { rng } = await state(2);
     assert.equal(rng.counters.next_prompt, 4);
   }));
 
@@ -161,7 +168,7 @@ Deno.test("dynamic sampling replaces groups that teach nothing until the batch i
         assert.equal(trained.filter(Boolean).length, 2);
         assert.equal(line.frac_reward_zero_std, taught.filter((t) => !t).length / groups);
         drawn += groups;
-        const { rng } = await state(step) as { rng: { counters: { next_prompt: number } } };
+        const { rng } = await state(step);
         assert.equal(rng.counters.next_prompt, drawn);
       }
       assert.ok(drawn > 8, `${drawn} groups drawn: nothing was flat`);

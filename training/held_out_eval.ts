@@ -56,7 +56,7 @@ export async function evaluateHeldOut(
   const perBatch = Math.max(1, Math.floor(training.per_device_eval_batch_size / generations));
   const rewards: RewardValue[][] = [], lengths: number[] = [], truncated: boolean[] = [];
   const losses: Metrics[] = [];
-  let loss = 0, correct = 0, rows = 0;
+  let loss = 0, correct = 0, score = 0, formatted = 0, rows = 0;
   for (let start = 0; start < entries.length; start += perBatch) {
     const batch = await sample(entries.slice(start, start + perBatch), start, generations, options);
     const advantages = groupAdvantages({
@@ -87,7 +87,9 @@ export async function evaluateHeldOut(
       rewards.push(row.rewards);
       lengths.push(row.ids.length);
       truncated.push(row.truncated);
-      if (row.correct) correct++;
+      score += row.score;
+      if (row.score >= CORRECT) correct++;
+      if (row.hasAnswer) formatted++;
     }
     rows += batch.length;
     options.onProgress?.(Math.min(start + perBatch, entries.length), entries.length);
@@ -95,6 +97,9 @@ export async function evaluateHeldOut(
   const metrics: Metrics = {
     loss: loss / rows,
     accuracy: correct / rows,
+    correct,
+    mean_score: score / rows,
+    format_rate: formatted / rows,
     ...rolloutMetrics({
       lengths,
       truncated,
@@ -122,7 +127,10 @@ export async function evaluateHeldOut(
 type SampledRow = Omit<WindowRow, "advantage" | "oldLogp"> & {
   rewards: RewardValue[];
   truncated: boolean;
-  correct: boolean;
+  /** Of the task, partial credit included. */
+  score: number;
+  /** An answer could be extracted. */
+  hasAnswer: boolean;
 };
 
 /** Completions of some problems, scored; those of a problem stand together. */
@@ -162,14 +170,18 @@ async function sample(
       maxCompletionLength: training.max_completion_length,
     };
   }));
-  return sampled.map(({ group, branch, ids, text, truncated }, i) => ({
-    group,
-    promptId: EVAL_PROMPT_ID + first + group,
-    branch,
-    promptIds: encoded[group]!.ids,
-    ids,
-    rewards: values[i]!,
-    truncated,
-    correct: scoreCompletion(text, entries[group]!).score >= CORRECT,
-  }));
+  return sampled.map(({ group, branch, ids, text }, i) => {
+    const { score, extracted } = scoreCompletion(text, entries[group]!);
+    return {
+      group,
+      promptId: EVAL_PROMPT_ID + first + group,
+      branch,
+      promptIds: encoded[group]!.ids,
+      ids,
+      rewards: values[i]!,
+      truncated: prompts.truncated(ids),
+      score,
+      hasAnswer: extracted !== null,
+    };
+  });
 }

@@ -3,6 +3,7 @@
  * longest prompts, and refused with advice when it does not fit. An upper bound: every completion is
  * taken at its full length.
  */
+import { batchSizes } from "../configs/derived.ts";
 import type { RunConfig } from "../configs/run_config.ts";
 import { UsageError } from "../core/errors.ts";
 import { availableBytes } from "../core/memory.ts";
@@ -10,7 +11,7 @@ import type { SplitProblems } from "../data/held_out.ts";
 import type { Device } from "../kernels/device.ts";
 import type { LlamaModel } from "../models/llama.ts";
 import {
-  planGenerationBytes,
+  planInferenceBytes,
   planParameterBytes,
   planPassBytes,
   refuseIfTooLarge,
@@ -18,6 +19,7 @@ import {
 import type { ModelSizes } from "../models/model_sizes.ts";
 import { MOST_COPIED_BYTES } from "../models/merge_lora.ts";
 import { packedBytes } from "../models/packed_weights.ts";
+import { floatBytes } from "../models/workspace.ts";
 import type { PromptEncoder } from "./prompts.ts";
 
 /** Bytes. */
@@ -25,7 +27,9 @@ export interface MemoryPlan {
   /** Values and gradients (already allocated when the plan is made). */
   parameters: number;
   optimizer: number;
-  /** Largest generation wave, and the packed weights. */
+  /** Copies for the KL term. */
+  reference: number;
+  /** Largest generation wave, the packed weights, and passes without gradient. */
   generation: number;
   /** Largest forward and backward pass, supervised or GRPO. */
   training: number;
@@ -79,47 +83,69 @@ export function checkPositions(config: RunConfig, maxPositions: number, { prompt
   );
 }
 
-/** @throws UsageError "needs …, … available" with what to set. */
+/** What a run needs beside what its configuration says. */
+export interface Needs extends Lengths {
+  /** The reference of the KL term is a copy of the trained values. */
+  copiedReference: boolean;
+}
+
+/**
+ * Whether activations should be computed again in the backward pass, where the configuration allows it: when
+ * the run would take more than half of the memory otherwise. The results are the same bits, and it takes
+ * about a third more time.
+ */
+export async function needsRecompute(
+  config: RunConfig,
+  device: Device,
+  sizes: ModelSizes,
+  needs: Needs,
+  available?: number,
+): Promise<boolean> {
+  const own = { ...sizes, floatBytes: floatBytes(device) };
+  const { values, gradients } = planParameterBytes(own);
+  const { room } = await memoryRoom(device, available);
+  return values + gradients + beside(own, stepSize(config, needs)) > room / 2;
+}
+
+/**
+ * @param available bytes that may be taken; default: what the machine has
+ * @throws UsageError "needs …, … available" with what to set
+ */
 export async function planMemory(
   config: RunConfig,
   device: Device,
   model: LlamaModel,
-  { prompt, answer }: Lengths,
+  needs: Needs,
+  available?: number,
 ): Promise<MemoryPlan> {
-  const { training, sft } = config, { sizes } = model;
-  const size: StepSize = {
-    batch: training.per_device_train_batch_size,
-    accumulation: training.gradient_accumulation_steps,
-    group: training.num_generations,
-    completion: training.max_completion_length,
-    items: sft !== null && sft.max_steps > 0 ? sft.per_device_train_batch_size : 0,
-    prompt,
-    answer,
-  };
+  const { sizes } = model, size = stepSize(config, needs);
   const { values, gradients, optimizer } = planParameterBytes(sizes);
-  const held = device.allocatedBytes, free = await availableBytes();
-  const isWasm = device.name === "wasm" && WASM_LIMIT - held < free;
-  const room = isWasm ? WASM_LIMIT - held : free;
-  const { generation, pass } = planStep(sizes, size);
-  const needs = (other: StepSize) => {
-    const step = planStep(sizes, other);
-    return optimizer + step.generation + step.pass;
-  };
+  const held = device.allocatedBytes, { room, isWasm } = await memoryRoom(device, available);
+  const needed = beside(sizes, size);
   refuseIfTooLarge(
     "the run",
-    held + needs(size),
+    held + needed,
     held + room,
-    held + needs(size) > held + room ? whatFits(size, (other) => needs(other) <= room) : [],
+    needed > room ? whatFits(size, (other) => beside(sizes, other) <= room) : [],
     isWasm ? "all that one WebAssembly memory can hold" : null,
   );
   return {
     parameters: values + gradients,
     optimizer,
-    generation,
-    training: pass,
-    peak: values + gradients + optimizer + generation + pass,
+    ...planStep(sizes, size),
+    peak: values + gradients + needed,
     available: held + room,
   };
+}
+
+/** What the device may still take, and whether its 32-bit pointers are what limits it. */
+async function memoryRoom(
+  device: Device,
+  available?: number,
+): Promise<{ room: number; isWasm: boolean }> {
+  const held = device.allocatedBytes, free = available ?? await availableBytes();
+  const isWasm = device.name === "wasm" && WASM_LIMIT - held < free;
+  return { room: isWasm ? WASM_LIMIT - held : free, isWasm };
 }
 
 /** What the memory of a step depends on, apart from the model. */
@@ -127,32 +153,86 @@ interface StepSize {
   /** Completions of a forward pass. */
   batch: number;
   accumulation: number;
+  /** Completions generated at a time. */
+  generated: number;
   /** Completions of a prompt. */
   group: number;
   /** Tokens. */
   completion: number;
+  /** Rules of sampling change logits. */
+  adjusted: boolean;
   /** Problems of a supervised step; 0 = none. */
   items: number;
+  /** Prompts and completions of each kind of evaluation, at a time. */
+  evaluations: { prompts: number; completions: number }[];
   /** Longest prompt and worked answer, in tokens. */
   prompt: number;
   answer: number;
+  copiedReference: boolean;
 }
 
-function planStep(sizes: ModelSizes, size: StepSize): { generation: number; pass: number } {
-  const { batch, accumulation, group, completion, items, prompt, answer } = size;
+function stepSize(config: RunConfig, needs: Needs): StepSize {
+  const { training, sft, eval: heldOut } = config, sizes = batchSizes(training);
+  const each = sizes.generationsInEval;
+  const during = training.eval_strategy === "no" && !training.eval_on_start
+    ? 0
+    : Math.max(1, Math.floor(training.per_device_eval_batch_size / each));
+  const around = Math.min(heldOut.batch_size, heldOut.num_examples);
+  return {
+    batch: training.per_device_train_batch_size,
+    accumulation: training.gradient_accumulation_steps,
+    generated: sizes.generationBatchSize,
+    group: training.num_generations,
+    completion: training.max_completion_length,
+    adjusted: training.repetition_penalty !== 1 || training.min_new_tokens > 0,
+    items: sft !== null && sft.max_steps > 0 ? sft.per_device_train_batch_size : 0,
+    evaluations: heldOut.num_examples === 0 ? [] : [
+      { prompts: around, completions: around },
+      { prompts: during, completions: during * each },
+    ],
+    ...needs,
+  };
+}
+
+/** Bytes beside values and gradients. */
+function beside(sizes: ModelSizes, size: StepSize): number {
+  const { reference, generation, training } = planStep(sizes, size);
+  return planParameterBytes(sizes).optimizer + reference + generation + training;
+}
+
+function planStep(
+  sizes: ModelSizes,
+  size: StepSize,
+): Pick<MemoryPlan, "reference" | "generation" | "training"> {
+  const { batch, generated, group, completion, items, prompt, answer } = size;
   const rows = Math.ceil(batch / group) * prompt + batch * completion;
   const passes = [planPassBytes(sizes, rows, batch * completion, true)];
   if (items > 0) {
     passes.push(planPassBytes(sizes, items * (prompt + answer), items * answer, true));
   }
-  const branches = batch * accumulation;
   const copies = packedBytes(sizes);
-  const generation = (copies <= MOST_COPIED_BYTES ? copies : 0) + planGenerationBytes(sizes, {
-    promptRows: Math.ceil(branches / group) * prompt,
-    branches,
+  const waves = [
+    { prompts: Math.ceil(generated / group), completions: generated },
+    ...size.evaluations,
+  ].map(({ prompts, completions }) => ({
+    promptRows: prompts * prompt,
+    branches: completions,
     maxNewTokens: completion,
-  });
-  return { generation, pass: Math.max(...passes) };
+    adjusted: size.adjusted,
+  }));
+  // Passes without gradient: of the reference, of the policy that generated, of groups that teach nothing,
+  // of evaluations while training.
+  const { prompts, completions } = size.evaluations[1] ?? { prompts: 0, completions: 0 };
+  const pairs = Math.max(batch, completions) * completion;
+  const inferenceRows = Math.max(rows, prompts * prompt + completions * completion);
+  // The policy meanwhile, and the copy that takes its place.
+  const reference = size.copiedReference ? planParameterBytes(sizes).optimizer : 0;
+  return {
+    reference,
+    generation: (copies <= MOST_COPIED_BYTES ? copies : 0) +
+      planInferenceBytes(sizes, waves, { rows: inferenceRows, pairs }),
+    training: Math.max(...passes),
+  };
 }
 
 /** Settings that would fit, each enough by itself; those that change least come first. */

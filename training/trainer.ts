@@ -70,6 +70,7 @@ export class GrpoTrainer {
     } finally {
       this.#optimizer?.dispose();
       this.#reference?.dispose();
+      this.#options.rubric.close();
       await folder.close();
     }
   }
@@ -395,6 +396,7 @@ export class GrpoTrainer {
       seconds_by_phase: run.clock.totals(),
       tokens_generated: state.tokensGenerated,
       tokens_trained: state.tokensTrained,
+      memory_planned_bytes: this.#options.memory?.peak ?? null,
       peak_memory_bytes: device.peakBytes,
       eval_before: state.evalBefore,
       eval_after: this.#evalAfter,

@@ -9,6 +9,7 @@ import type { Rubric } from "../rewards/rubric.ts";
 import type { ModelWriter } from "./checkpoint.ts";
 import type { TrainControl } from "./control.ts";
 import type { TrainListener } from "./events.ts";
+import type { MemoryPlan } from "./memory_check.ts";
 import { MicroSchedule } from "./micro_schedule.ts";
 
 export interface TrainerOptions {
@@ -28,6 +29,8 @@ export interface TrainerOptions {
   rubric: Rubric;
   /** The model came with an adapter that is trained further: the reference of the KL term is a copy of it. */
   continuesAdapter?: boolean;
+  /** What the run was planned to take, for its summary. */
+  memory?: MemoryPlan;
   /** true: from the newest valid checkpoint of output_dir; a path: from that one. */
   resume?: boolean | string;
   /** Replace another run's files in output_dir. */
