@@ -1,4 +1,5 @@
 /** Names of the metrics of an evaluation while training (TRL's and rgx's), without `eval_`. */
+import { metricName } from "../rewards/registry.ts";
 import type { RunConfig } from "./run_config.ts";
 
 const ACCURACY = ["accuracy", "correct", "mean_score", "format_rate"];
@@ -20,9 +21,8 @@ const ALWAYS = [
 ];
 
 export function evalMetricNames(config: Pick<RunConfig, "rewards" | "training">): string[] {
-  const rewards = config.rewards.flatMap(({ name }) => [
-    `rewards/${name}/mean`,
-    `rewards/${name}/std`,
-  ]);
+  const rewards = config.rewards
+    .map(({ name, file }) => file === undefined ? metricName(name) : name)
+    .flatMap((name) => [`rewards/${name}/mean`, `rewards/${name}/std`]);
   return [...ALWAYS, ...config.training.beta > 0 ? ["kl"] : [], ...rewards];
 }

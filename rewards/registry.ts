@@ -96,6 +96,12 @@ export function getReward(name: string): Reward {
   );
 }
 
+/** The name of a reward in metrics and tables: TRL's, where it has one. */
+export function metricName(name: string): string {
+  const reward = getReward(name);
+  return reward.metric ?? reward.name;
+}
+
 /** Everything wrong with a reward's parameters, each message beginning with the field. */
 export function validateRewardParams(
   name: string,

@@ -38,6 +38,8 @@ const command = new Deno.Command(Deno.execPath(), {
     "--include",
     "kernels/wasm/worker.ts",
     "--include",
+    "rewards/custom/worker.ts",
+    "--include",
     "tasks/assets/words.txt",
     "--output",
     output,
