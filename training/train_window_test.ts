@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { RgxError } from "../core/errors.ts";
 import { assertWithin } from "../kernels/testing.ts";
 import { gradients, randomModel, tinyConfig, withReference } from "../models/testing.ts";
 import type { LossSettings } from "./loss.ts";
@@ -43,20 +44,73 @@ function assertClose(a: Map<string, Float64Array>, b: Map<string, Float64Array>)
   }
 }
 
+/** Every loss type that is normalised by the window; bnpo is by the micro-batch, by definition. */
+const TYPES = ["dapo", "grpo", "dr_grpo", "luspo", "cispo", "sapo", "vespo"] as const;
+
 Deno.test("the model's gradient does not depend on how a window is cut, also through groups", async () => {
   await withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
-    for (const loss_type of ["dapo", "grpo", "dr_grpo", "luspo", "cispo", "sapo"] as const) {
-      const settings = { ...SETTINGS, loss_type };
-      const whole = await trainWindow(model, ROWS, { ...OPTIONS, settings });
-      const expected = await gradients(model);
-      for (const microBatchSize of [4, 5, 1]) {
-        const cut = await trainWindow(model, ROWS, { ...OPTIONS, settings, microBatchSize });
-        assert.ok(Math.abs(cut.loss - whole.loss) < 1e-13);
-        assert.equal(cut.tokens, whole.tokens);
-        assertClose(expected, await gradients(model));
+    const reference = await frozenReference(device, model, null);
+    // Policies that the old log-probabilities are of and that the reference is: others than the one trained.
+    const { value, length: n } = model.trainableArena!;
+    device.run("add", { a: value, b: value, out: value, n, scale: -0.1 });
+    const old = await windowLogp(model, ROWS, OPTIONS);
+    device.run("add", { a: value, b: value, out: value, n, scale: 0.15 });
+    const offPolicy = ROWS.map((row, i) => ({ ...row, oldLogp: old[i]! }));
+    const extras: Partial<LossSettings> = {
+      beta: 0.04,
+      entropy_coef: 0.02,
+      top_entropy_quantile: 0.4,
+      off_policy_mask_threshold: 0.01,
+      delta: 1.2,
+    };
+    for (const loss_type of TYPES) {
+      for (const importance_sampling_level of ["token", "sequence"] as const) {
+        for (const [rows, more] of [[ROWS, {}], [offPolicy, extras]] as const) {
+          const settings = { ...SETTINGS, loss_type, importance_sampling_level, ...more };
+          const options = { ...OPTIONS, settings, reference };
+          const whole = await trainWindow(model, rows, options);
+          const expected = await gradients(model);
+          for (const microBatchSize of [4, 5, 1]) {
+            const cut = await trainWindow(model, rows, { ...options, microBatchSize });
+            const what = `${loss_type} ${importance_sampling_level} ${microBatchSize}`;
+            assert.ok(Math.abs(cut.loss - whole.loss) < 1e-13, what);
+            assert.ok(Math.abs(cut.entropy - whole.entropy) < 1e-13, what);
+            assert.equal(cut.tokens, whole.tokens);
+            assertClose(expected, await gradients(model));
+          }
+        }
       }
     }
+    reference.dispose();
+    model.dispose();
+  });
+});
+
+Deno.test("the reference follows the policy by a share at a time", async () => {
+  await withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
+    const reference = await frozenReference(device, model, null);
+    const { value, length: n } = model.trainableArena!;
+    const before = (await device.read(value)).slice();
+    device.run("add", { a: value, b: value, out: value, n, scale: 0.5 });
+    const policy = (await device.read(value)).slice();
+    reference.sync(0.25);
+    const moved = await frozenReference(device, model, await reference.save());
+    const read = async () => {
+      // The copy is seen through the log-probabilities of a model that holds it.
+      const groups = [{ promptIds: [1, 2], branches: [[3, 4, 5]] }];
+      return [...Array.from(await moved.logp(groups, 1))];
+    };
+    const found = await read();
+    device.write(value, Float64Array.from(before, (x, i) => 0.75 * x + 0.25 * policy[i]!));
+    const { logp } = await model.forward([{ promptIds: [1, 2], branches: [[3, 4, 5]] }], {
+      temperature: 1,
+      train: false,
+    });
+    for (const [t, x] of logp.entries()) assert.ok(Math.abs(x - found[t]!) < 1e-13);
+    assert.throws(() => adapterOffReference(model).sync(0.5), RgxError);
+    for (const each of [reference, moved]) each.dispose();
     model.dispose();
   });
 });
