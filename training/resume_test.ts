@@ -188,7 +188,7 @@ for (const [kind, changesFor] of Object.entries(KINDS)) {
 }
 
 /** A child process that trains and kills itself at a given moment. */
-const CHILD = (output: string, killAt: string) => `
+const CHILD = (output: string, killAt: string, changes: ConfigChanges, threads: number) => `
   import { createDevice } from ${JSON.stringify(new URL("../kernels/mod.ts", import.meta.url))};
   import { tinyRunConfig, trainOn, VARYING_RUBRIC } from ${
   JSON.stringify(new URL("./testing.ts", import.meta.url))
@@ -219,15 +219,20 @@ const CHILD = (output: string, killAt: string) => `
   const listeners = [(event) => {
     if (event.type === when && --left === 0) die();
   }];
-  const device = await createDevice("wasm", { threads: 1 });
-  await trainOn(device, tinyRunConfig(output), {
+  const device = await createDevice("wasm", { threads: ${threads} });
+  await trainOn(device, tinyRunConfig(output, ${JSON.stringify(changes)}), {
     resume: true, rubric: VARYING_RUBRIC, control, listeners,
   });
   device.close();
   Deno.exit(0);
 `;
 
-async function runChild(output: string, killAt: string): Promise<"killed" | "completed"> {
+async function runChild(
+  output: string,
+  killAt: string,
+  changes: ConfigChanges = {},
+  threads = 1,
+): Promise<"killed" | "completed"> {
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       "run",
@@ -241,7 +246,7 @@ async function runChild(output: string, killAt: string): Promise<"killed" | "com
     stderr: "piped",
   }).spawn();
   const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(CHILD(output, killAt)));
+  await writer.write(new TextEncoder().encode(CHILD(output, killAt, changes, threads)));
   await writer.close();
   const { code, signal, stderr } = await child.output();
   if (signal === "SIGKILL") return "killed";
@@ -284,5 +289,33 @@ Deno.test("a run killed with SIGKILL at any moment equals one that was not", asy
       metrics.filter((line) => line.split === "train").map((line) => line.step),
       [1, 2, 3, 4, 5, 6],
     );
+  });
+});
+
+Deno.test("a run with everything at once, killed again and again, on other numbers of threads", async () => {
+  await withTempDir(async (dir) => {
+    await tinyModelFolder(`${dir}/model`);
+    const { training, ...rest } = KINDS["everything at once"]!(`${dir}/model`);
+    const changes = { ...rest, training: { ...training, save_strategy: "steps" as const } };
+    await withDevice((device) =>
+      trainOn(device, tinyRunConfig(`${dir}/whole`, changes), withRewards)
+    );
+    const path = `${dir}/killed`;
+    const moments = [
+      "step 2",
+      "after 70",
+      "step 9",
+      "asked 30",
+      "writing 9",
+      "after 130",
+      "step 2",
+    ];
+    let killed = 0;
+    for (const [i, moment] of moments.entries()) {
+      if (await runChild(path, moment, changes, 1 + i % 3) === "killed") killed++;
+    }
+    assert.ok(killed >= 4, `only ${killed} kills hit`);
+    await runChild(path, "never 0", changes, 2);
+    assert.deepEqual(await outcome(path), await outcome(`${dir}/whole`));
   });
 });
