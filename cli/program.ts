@@ -83,6 +83,7 @@ function createProgram(setExit: (code: number) => void): Command {
     );
 
   trainCommand(program, setExit);
+  sftCommand(program, setExit);
   tasksCommands(program);
   scoreCommand(program, setExit);
   generateCommand(program);
@@ -100,9 +101,13 @@ function* allCommands(command: Command): Generator<Command> {
   }
 }
 
-function trainCommand(program: Command, setExit: (code: number) => void): void {
-  program.command("train")
-    .description("train a language model on a reasoning task")
+/** What `train` and `sft` have in common. */
+function runCommand(
+  command: Command,
+  phases: "all" | "sft",
+  setExit: (code: number) => void,
+): Command {
+  return command
     .argument("<config>", "a YAML file, or the name of an embedded config such as quickstart")
     .argument("[overrides...]", "key.path=value, +key=value, ~key, or --key value; later ones win")
     .option("--resume [checkpoint]", "go on from the newest (or the named) checkpoint")
@@ -118,6 +123,16 @@ function trainCommand(program: Command, setExit: (code: number) => void): void {
     .option("--quiet", "warnings and errors only")
     .option("--verbose", "more detail, and stacks of errors")
     .allowUnknownOption()
+    .action(async (config, overrides, options, command: Command) => {
+      const { train } = await import("./train.ts");
+      const own = command.options.map((option) => option.long ?? "");
+      setExit(await train(config, overrides, options, own, phases));
+    });
+}
+
+function trainCommand(program: Command, setExit: (code: number) => void): void {
+  runCommand(program.command("train"), "all", setExit)
+    .description("train a language model on a reasoning task")
     .addHelpText(
       "after",
       examples(
@@ -127,12 +142,22 @@ function trainCommand(program: Command, setExit: (code: number) => void): void {
       ) +
         "\n\nOn-policy GRPO with scaled advantages has a loss value near 0 by construction;\n" +
         "grad_norm and reward show whether it learns.",
-    )
-    .action(async (config, overrides, options, command: Command) => {
-      const { train } = await import("./train.ts");
-      const own = command.options.map((option) => option.long ?? "");
-      setExit(await train(config, overrides, options, own));
-    });
+    );
+}
+
+function sftCommand(program: Command, setExit: (code: number) => void): void {
+  runCommand(program.command("sft"), "sft", setExit)
+    .description("supervised training alone: on worked answers, or on prompts and completions")
+    .addHelpText(
+      "after",
+      examples(
+        "rgx sft quickstart --output-dir runs/warm",
+        "rgx sft my_experiment.yaml sft.max_steps=200 --resume",
+        "rgx sft my_experiment.yaml dataset_name=pairs.jsonl task_name=null",
+      ) +
+        "\n\nThe configuration is that of rgx train, whose section sft is obeyed. rgx train … --resume\n" +
+        "in the same folder goes on with GRPO.",
+    );
 }
 
 function tasksCommands(program: Command): void {

@@ -1,9 +1,10 @@
-/** `rgx train`: reads the configuration, makes the parts, runs the trainer, shows what happens. */
+/** `rgx train` and `rgx sft`: reads the configuration, makes the parts, runs the trainer, shows what happens. */
 import { loadConfig, type LoadedConfig } from "../configs/load.ts";
 import { EXIT, UsageError } from "../core/errors.ts";
 import { createDevice, DEVICE_NAMES } from "../kernels/mod.ts";
 import { assemble } from "../training/assemble.ts";
 import { GrpoTrainer } from "../training/trainer.ts";
+import { requireWarmStart } from "../training/warm_start.ts";
 import { TrainProgress } from "./train_progress.ts";
 import { listenForStop, parseDuration } from "./stop_control.ts";
 import { log, print } from "./terminal.ts";
@@ -30,6 +31,7 @@ export async function train(
   overrides: string[],
   options: TrainOptions,
   ownOptions: readonly string[] = [],
+  phases: "all" | "sft" = "all",
 ): Promise<number> {
   if (options.logFormat !== "text" && options.logFormat !== "json") {
     throw new UsageError(`--log-format ${options.logFormat}: expected text or json`);
@@ -40,6 +42,7 @@ export async function train(
     print(loaded.yaml.trimEnd());
     return EXIT.ok;
   }
+  if (phases === "sft") requireWarmStart(loaded.config);
   if (!options.quiet) { for (const note of loaded.notes) log(`note: ${note}`); }
 
   const device = await createDevice(
@@ -57,6 +60,7 @@ export async function train(
       ...parts,
       resume: options.resume === "latest" ? true : options.resume ?? false,
       force: options.force ?? false,
+      phases,
       control,
       listeners: [(event) => progress.on(event)],
     });

@@ -141,16 +141,18 @@ export class TrainProgress {
     const steps: string[] = [];
     if (plan.warmStartSteps > 0) steps.push(`${plan.warmStartSteps} supervised steps`);
     if (plan.heldOut > 0) steps.push(`evaluation on ${plan.heldOut} held-out problems`);
-    steps.push(
-      grpoText(plan, "GRPO steps"),
-    );
+    if (plan.phases === "sft") steps.reverse();
+    else steps.push(grpoText(plan, "GRPO steps"));
     if (plan.heldOut > 0) steps.push("the same evaluation again");
     rows.push(["plan", steps.join(", ")]);
     if (this.estimatedSeconds !== null && !plan.resumedFrom) {
       rows.push(["time", `about ${duration(this.estimatedSeconds)} on this machine`]);
     }
     if (plan.resumedFrom) {
-      rows.push(["resuming", `${plan.resumedFrom} (step ${plan.stepsDone} of ${plan.steps})`]);
+      const done = plan.phases === "sft"
+        ? `${plan.warmStartDone} of ${plan.warmStartSteps}`
+        : `${plan.stepsDone} of ${plan.steps}`;
+      rows.push(["resuming", `${plan.resumedFrom} (step ${done})`]);
     }
     for (const [name, value] of rows) {
       wrap(value, columns() - 10).forEach((line, i) => {
@@ -163,7 +165,9 @@ export class TrainProgress {
     const plan = this.#plan!;
     switch (phase) {
       case "warm_start":
-        return `Warm start: ${plan.warmStartSteps} supervised steps on worked answers`;
+        return `${
+          plan.phases === "sft" ? "Supervised" : "Warm start"
+        }: ${plan.warmStartSteps} supervised steps on worked answers`;
       case "eval_before":
         return `Before: ${plan.heldOut} problems that it will not be trained on`;
       case "grpo":
@@ -225,7 +229,7 @@ export class TrainProgress {
 
   #done(summary: TrainSummary): void {
     this.#clear();
-    for (const line of summaryTable(summary, this.config)) {
+    for (const line of summaryTable(summary, this.config, this.#plan!.phases)) {
       for (const part of this.#live ? wrap(line, columns()) : [line]) log(part);
     }
   }

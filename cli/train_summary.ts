@@ -1,7 +1,7 @@
 /** The end of a run: the held-out table before and after, with n and intervals, and the next commands. */
 import type { RunConfig } from "../configs/run_config.ts";
 import type { Accuracy, EvalResult } from "../training/evaluate.ts";
-import type { TrainSummary } from "../training/events.ts";
+import type { TrainPlan, TrainSummary } from "../training/events.ts";
 import { paint, table } from "./terminal.ts";
 import { duration } from "./train_text.ts";
 
@@ -9,7 +9,11 @@ const p = (x: number) => (100 * x).toFixed(1);
 const interval = ({ ci95: [low, high] }: Accuracy) => `[${p(low)}, ${p(high)}]`;
 
 /** Lines for the terminal. */
-export function summaryTable(summary: TrainSummary, config: RunConfig): string[] {
+export function summaryTable(
+  summary: TrainSummary,
+  config: RunConfig,
+  phases: TrainPlan["phases"],
+): string[] {
   const lines: string[] = [""];
   const { eval_before: before, eval_after: after } = summary;
   if (summary.status === "stopped") {
@@ -17,7 +21,7 @@ export function summaryTable(summary: TrainSummary, config: RunConfig): string[]
       `Stopped after step ${summary.steps}; everything is saved in ${
         summary.checkpoint ?? summary.output_dir
       }.`,
-      `Go on with: ${rgxTrain(summary)} --resume`,
+      `Go on with: ${rerun(summary, phases)} --resume`,
     );
     return lines;
   }
@@ -39,15 +43,22 @@ export function summaryTable(summary: TrainSummary, config: RunConfig): string[]
         `(${summary.items_redrawn} drawn again to keep them apart).`,
     );
   }
-  const { seconds_by_phase: phases } = summary;
-  const parts = Object.entries(phases).filter(([, s]) => s >= 0.05)
+  const { seconds_by_phase: seconds } = summary;
+  const parts = Object.entries(seconds).filter(([, s]) => s >= 0.05)
     .map(([name, s]) => `${name.replace("_", "+")} ${s.toFixed(1)}`);
   lines.push(`Time ${duration(summary.seconds)} (seconds: ${parts.join(", ")}).`);
   lines.push("", `Checkpoint: ${summary.checkpoint}`, "Next:");
-  const again = rgxTrain(summary), seed = config.training.seed + 1;
+  const again = rerun(summary, phases), seed = config.training.seed + 1;
   const other = shellWord(`${summary.output_dir.replace(/\/+$/, "")}-seed${seed}`);
+  if (phases === "sft") {
+    lines.push(
+      `  ${rerun(summary, "all")} --resume`,
+      paint("dim", "      go on with GRPO"),
+    );
+  }
+  const steps = phases === "sft" ? "sft.max_steps" : "training.max_steps";
   lines.push(
-    `  ${again} --resume training.max_steps=${summary.steps * 2}`,
+    `  ${again} --resume ${steps}=${summary.steps * 2}`,
     paint("dim", "      go on from here"),
     `  ${again} training.seed=${seed} --output-dir ${other}`,
     paint("dim", "      the same with another seed"),
@@ -58,8 +69,10 @@ export function summaryTable(summary: TrainSummary, config: RunConfig): string[]
 }
 
 /** The command that repeats a run: its merged configuration, whatever it was started with. */
-function rgxTrain(summary: TrainSummary): string {
-  return `rgx train ${shellWord(`${summary.output_dir}/config.yaml`)}`;
+function rerun(summary: TrainSummary, phases: TrainPlan["phases"]): string {
+  return `rgx ${phases === "sft" ? "sft" : "train"} ${
+    shellWord(`${summary.output_dir}/config.yaml`)
+  }`;
 }
 
 /** Quoted where a shell would take it apart. */

@@ -8,6 +8,8 @@ import type { SecondsByPhase } from "./phase_clock.ts";
 export type TrainPhase = "warm_start" | "eval_before" | "grpo" | "eval_after" | "finish";
 
 export interface TrainPlan {
+  /** All of them, or the supervised warm start alone with an evaluation before and after it. */
+  phases: "all" | "sft";
   outputDir: string;
   /** Parameters of the model, and how many of them are trained. */
   parameters: number;

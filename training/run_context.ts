@@ -43,6 +43,8 @@ export class RunContext {
     this.#started = performance.now();
     if (restored === null) return;
     this.state = restored;
+    // A run of all phases has done its supervised part then.
+    if (this.supervisedOnly && restored.phase === "eval_before") restored.phase = "warm_start";
     this.clock = new PhaseClock(restored.secondsByPhase);
     this.averager = new MetricAverager(restored.averager);
   }
@@ -52,8 +54,26 @@ export class RunContext {
     return this.state.seconds + (performance.now() - this.#started) / 1000;
   }
 
+  /** Whether the supervised warm start is all there is to do. */
+  get supervisedOnly(): boolean {
+    return this.options.phases === "sft";
+  }
+
+  /** Epochs of GRPO so far. */
   epoch(): number {
     return this.sizes.schedule.epoch(this.state.step);
+  }
+
+  /** Optimizer steps, their examples and epochs so far, of what the run is for: GRPO or supervised training. */
+  progress(): { step: number; epoch: number; samples: number } {
+    const { state, sizes } = this;
+    if (!this.supervisedOnly) {
+      const { step } = state;
+      return { step, epoch: this.epoch(), samples: step * sizes.rowsPerStep };
+    }
+    const step = state.warmStartStep, batch = this.options.config.sft!.per_device_train_batch_size;
+    const epoch = step / Math.floor(sizes.trainProblems / batch);
+    return { step, epoch, samples: step * batch };
   }
 
   createOptimizer(settings: { weight_decay: number; max_grad_norm: number }): AdamW {

@@ -91,7 +91,12 @@ export class RunStore {
     const { model, modelWriter } = this.options;
     const restored = await readCheckpoint(path, modelWriter.weightsFile);
     await restoreWeights(model, restored.weights, `${path}/${modelWriter.weightsFile}`);
-    const { step } = restored.state, { totalSteps } = this.sizes;
+    const { step, phase } = restored.state, { totalSteps } = this.sizes;
+    if (this.options.phases === "sft" && phase === "grpo") {
+      throw new UsageError(`${path}: GRPO has begun (step ${step}): its supervised part is over`, {
+        advice: "Go on with rgx train … --resume, or start anew in another output_dir.",
+      });
+    }
     if (step > totalSteps) {
       throw new UsageError(`${path}: step ${step} is beyond the ${totalSteps} steps of this run`, {
         advice: `Set training.max_steps to ${step} or more.`,

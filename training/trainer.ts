@@ -23,8 +23,9 @@ import { RunContext } from "./run_context.ts";
 import { RunFolder, type RunFolderOptions } from "./run_folder.ts";
 import { RunStore } from "./run_store.ts";
 import { estimateSeconds } from "./time_estimate.ts";
+import { trainPlan } from "./train_plan.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
-import { warmStart } from "./warm_start.ts";
+import { requireWarmStart, warmStart } from "./warm_start.ts";
 
 export type { TrainerOptions } from "./trainer_options.ts";
 
@@ -43,7 +44,8 @@ export class GrpoTrainer {
     this.#run = new RunContext(options);
     // Refused here and not after a long warm start.
     const { sizes } = this.#run, { sft } = options.config;
-    this.#run.createSampler("GRPO", sizes.promptsPerGeneration);
+    if (options.phases === "sft") requireWarmStart(options.config);
+    else this.#run.createSampler("GRPO", sizes.promptsPerGeneration);
     if (sizes.warmStartSteps > 0) {
       this.#run.createSampler("warm start", sft!.per_device_train_batch_size);
     }
@@ -59,7 +61,7 @@ export class GrpoTrainer {
     this.#run.store = new RunStore(folder, this.#options, this.#run.sizes);
     try {
       await this.#begin(this.#resume());
-      await this.#phases();
+      await (this.#run.supervisedOnly ? this.#supervisedPhases() : this.#phases());
       return await this.#completed();
     } catch (error) {
       if (error instanceof Interrupted) return await this.#stopped();
@@ -103,26 +105,7 @@ export class GrpoTrainer {
 
   /** What `run` would do; nothing is read or written. */
   plan(resumedFrom: string | null = null): TrainPlan {
-    const { state, sizes } = this.#run, { config, model, problems, rubric } = this.#options;
-    const { training } = config;
-    const count = (list: readonly { shape: readonly number[] }[]) =>
-      list.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
-    return {
-      outputDir: config.training.output_dir,
-      parameters: count(model.parameters),
-      trainable: count(model.trainable),
-      warmStartSteps: sizes.warmStartSteps,
-      steps: sizes.totalSteps,
-      promptsPerGeneration: sizes.promptsPerGeneration,
-      stepsPerGeneration: sizes.schedule.perGeneration / training.gradient_accumulation_steps,
-      numGenerations: config.training.num_generations,
-      trainProblems: sizes.trainProblems,
-      heldOut: problems.heldOut.length,
-      rewards: rubric.names,
-      resumedFrom,
-      warmStartDone: state.warmStartStep,
-      stepsDone: state.step,
-    };
+    return trainPlan(this.#run, resumedFrom);
   }
 
   /** About how many seconds a fresh run takes on this device (`time_estimate.ts`). */
@@ -132,7 +115,7 @@ export class GrpoTrainer {
     const entry = problems.trainEntry(0);
     return estimateSeconds(device, {
       config,
-      sizes,
+      sizes: this.#run.supervisedOnly ? { ...sizes, totalSteps: 0 } : sizes,
       heldOut: problems.heldOut.length,
       parameters,
       promptTokens: prompts.prompt(entry).ids.length,
@@ -186,6 +169,16 @@ export class GrpoTrainer {
     return null;
   }
 
+  async #supervisedPhases(): Promise<void> {
+    const run = this.#run, { state } = run, save = () => this.#save();
+    if (state.warmStartStep === 0) state.evalBefore = await this.#evaluate("before");
+    this.#optimizer ??= run.createOptimizer(this.#options.config.sft!);
+    await warmStart(run, this.#optimizer, save);
+    await save();
+    this.#evalAfter = await this.#evaluate("after");
+    run.phase("finish");
+  }
+
   async #phases(): Promise<void> {
     const run = this.#run, { state } = run, { training, sft } = this.#options.config;
     const save = () => this.#save();
@@ -201,6 +194,7 @@ export class GrpoTrainer {
       state.evalBefore = await this.#evaluate("before");
       await this.#beginGrpo(null, null);
       state.phase = "grpo";
+      state.lossSum = 0;
     }
     run.phase("grpo");
     for (;;) {
@@ -317,7 +311,7 @@ export class GrpoTrainer {
         onProgress: (done, total) => run.emit({ type: "eval_progress", done, total }),
       }));
     run.clock.lap();
-    const { step } = run.state, epoch = run.epoch(), metrics = evalMetrics(result);
+    const { step, epoch } = run.progress(), metrics = evalMetrics(result);
     await run.store.appendMetrics({
       step,
       epoch,
@@ -358,18 +352,19 @@ export class GrpoTrainer {
   }
 
   async #completed(): Promise<TrainSummary> {
-    const run = this.#run, { state, sizes } = run, { modelWriter, tokenizer } = this.#options;
+    const run = this.#run, { state } = run, { modelWriter, tokenizer } = this.#options;
+    const { step, epoch, samples } = run.progress();
     const summary = this.#summary("completed"), runtime = summary.seconds;
     await run.store.appendMetrics({
-      step: state.step,
-      epoch: run.epoch(),
+      step,
+      epoch,
       split: "final",
       train_runtime: runtime,
-      train_samples_per_second: state.step * sizes.rowsPerStep / runtime,
-      train_steps_per_second: state.step / runtime,
+      train_samples_per_second: samples / runtime,
+      train_steps_per_second: step / runtime,
       // TRL's GRPO trainer counts none either.
       total_flos: 0,
-      train_loss: state.lossSum / state.step,
+      train_loss: state.lossSum / step,
     });
     const files = await finalModelFiles(modelWriter, tokenizer, this.#options.config);
     await run.store.finish(files, state, summary);
@@ -391,7 +386,7 @@ export class GrpoTrainer {
       output_dir: config.training.output_dir,
       checkpoint: run.store.lastCheckpoint,
       status,
-      steps: state.step,
+      steps: run.progress().step,
       seconds: run.seconds(),
       seconds_by_phase: run.clock.totals(),
       tokens_generated: state.tokensGenerated,

@@ -31,6 +31,8 @@ export interface TrainerOptions {
   continuesAdapter?: boolean;
   /** What the run was planned to take, for its summary. */
   memory?: MemoryPlan;
+  /** "sft": the supervised warm start alone, with an evaluation before and after it. Default: all phases. */
+  phases?: "all" | "sft";
   /** true: from the newest valid checkpoint of output_dir; a path: from that one. */
   resume?: boolean | string;
   /** Replace another run's files in output_dir. */

@@ -1,10 +1,23 @@
 /** The supervised warm start as a phase of a run: order, schedule, records, checkpoints. */
+import { stepInterval } from "../configs/derived.ts";
+import type { RunConfig } from "../configs/run_config.ts";
+import { UsageError } from "../core/errors.ts";
 import { yieldToEvents } from "./event_loop.ts";
 import { finiteOrNull, type Metrics } from "./metrics.ts";
 import type { AdamW } from "./optimizer.ts";
 import type { RunContext } from "./run_context.ts";
 import { rateFactor, scheduleOf } from "./schedule.ts";
 import { supervisedStep } from "./supervised.ts";
+
+/** @throws UsageError where supervised training alone is asked for and there is none */
+export function requireWarmStart({ sft }: RunConfig): void {
+  if (sft !== null && sft.max_steps > 0) return;
+  throw new UsageError("sft: the configuration has no supervised training", {
+    advice: "Add a section such as\n" +
+      "  sft: { max_steps: 100, per_device_train_batch_size: 16, learning_rate: 1.0e-5 }\n" +
+      "or say it on the command line: sft.max_steps=100 sft.learning_rate=1e-5",
+  });
+}
 
 /** Continues at `state.warmStartStep`. @throws Interrupted between two steps when asked to stop */
 export async function warmStart(
@@ -16,6 +29,7 @@ export async function warmStart(
   const sft = config.sft!, { state, clock } = run, total = run.sizes.warmStartSteps;
   const sampler = run.createSampler("warm start", sft.per_device_train_batch_size);
   const schedule = scheduleOf(sft, total);
+  const saveSteps = stepInterval(config.training.save_steps, total);
   run.phase("warm_start");
   while (state.warmStartStep < total) {
     run.stopIfAsked();
@@ -34,6 +48,7 @@ export async function warmStart(
     state.warmStartStep++;
     state.warmStartTokens += result.tokens + result.promptTokens;
     state.tokensTrained += result.tokens;
+    state.lossSum += result.loss;
     const metrics: Metrics = {
       loss: result.loss,
       grad_norm: gradNorm,
@@ -56,7 +71,7 @@ export async function warmStart(
       metrics,
       tokens: { generated: 0, trained: result.tokens },
     });
-    const due = state.warmStartStep % config.training.save_steps === 0;
+    const due = state.warmStartStep % saveSteps === 0;
     if (due && state.warmStartStep < total) await save();
     await yieldToEvents();
   }

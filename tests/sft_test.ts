@@ -1,0 +1,122 @@
+/** `rgx sft` as real processes: what a run writes, going on after a stop, going on with GRPO, refusals. */
+import assert from "node:assert/strict";
+import {
+  assertClean,
+  comparableMetrics,
+  lines,
+  readMetrics,
+  rgx,
+  spawnRgx,
+  tinyConfig,
+  withFolder,
+} from "./support.ts";
+
+const FAST = ["training.save_steps=10", "--quiet", "--threads", "1"];
+
+const weights = (run: string) => Deno.readFile(`${run}/model.safetensors`);
+
+Deno.test("rgx sft trains on worked answers between two evaluations and writes a model", () =>
+  withFolder(async (folder) => {
+    const config = await tinyConfig(folder), run = `${folder}/run`;
+    const done = await rgx(["sft", config, "--output-dir", run, "--json", "--threads", "1"]);
+    assert.equal(done.code, 0, done.err);
+    assertClean(done);
+    assert.match(done.err, /evaluation on 8 held-out problems, 30 supervised steps, the same/);
+    assert.match(done.err, /rgx train .*config\.yaml --resume/);
+    const summary = JSON.parse(lines(done.out).at(-1)!);
+    assert.equal(summary.status, "completed");
+    assert.equal(summary.steps, 30);
+    assert.equal(summary.tokens_generated, 0);
+    assert.equal(summary.eval_before.total, 8);
+    assert.equal(summary.eval_after.total, 8);
+    assert.match(summary.checkpoint, /warm-start\/checkpoint-30$/);
+    const metrics = await readMetrics(run);
+    assert.deepEqual(
+      metrics.map(({ split, step }) => [split, step]),
+      [["eval", 0], ...Array.from({ length: 30 }, (_, i) => ["sft", i + 1]), ["eval", 30], [
+        "final",
+        30,
+      ]],
+    );
+    const losses = metrics.filter((line) => line["split"] === "sft").map((line) => line["loss"]);
+    assert.ok((losses.at(-1) as number) < (losses[0] as number));
+    const mean = (losses as number[]).reduce((a, b) => a + b) / 30;
+    assert.ok(Math.abs((metrics.at(-1)!["train_loss"] as number) - mean) < 1e-9);
+    for (const name of ["model.safetensors", "config.json", "tokenizer.json", "config.yaml"]) {
+      assert.ok((await Deno.stat(`${run}/${name}`)).isFile, name);
+    }
+  }));
+
+Deno.test("a supervised run that was stopped goes on to the same bits, and repeats nothing", () =>
+  withFolder(async (folder) => {
+    const config = await tinyConfig(folder), whole = `${folder}/whole`, halved = `${folder}/halved`;
+    const args = (
+      run: string,
+    ) => ["sft", config, ...FAST, "sft.max_steps=300", "--output-dir", run];
+    const first = await rgx(args(whole));
+    assert.equal(first.code, 0, first.err);
+
+    const child = spawnRgx(args(halved));
+    const drained = Promise.all([child.stdout.cancel(), child.stderr.cancel()]);
+    for (;;) {
+      const seen = await Deno.readTextFile(`${halved}/metrics.jsonl`).catch(() => "");
+      if (seen.includes('"split":"sft"') && seen.split("\n").length > 15) break;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    child.kill("SIGTERM");
+    assert.equal((await child.status).code, 75);
+    await drained;
+    assert.ok((await readMetrics(halved)).length < 250, "it was stopped on its way");
+
+    const second = await rgx([...args(halved), "--resume"]);
+    assert.equal(second.code, 0, second.err);
+    assert.deepEqual(await comparableMetrics(halved), await comparableMetrics(whole));
+    assert.deepEqual(await weights(halved), await weights(whole));
+  }));
+
+Deno.test("rgx train goes on where rgx sft ended, as if it had done both; the way back is refused", () =>
+  withFolder(async (folder) => {
+    const config = await tinyConfig(folder), both = `${folder}/both`, one = `${folder}/one`;
+    const run = async (...args: string[]) => {
+      const result = await rgx([args[0]!, config, ...FAST, "--output-dir", ...args.slice(1)]);
+      assert.equal(result.code, 0, result.err);
+    };
+    await run("sft", both);
+    await run("train", both, "--resume");
+    await run("train", one);
+    assert.deepEqual(await weights(both), await weights(one));
+    const of = async (folder: string, split: string) =>
+      (await comparableMetrics(folder)).filter((line) => line.includes(`"split":"${split}"`));
+    for (const split of ["sft", "train", "final"]) {
+      assert.deepEqual(await of(both, split), await of(one, split), split);
+    }
+    const back = await rgx(["sft", config, ...FAST, "--output-dir", both, "--resume"]);
+    assert.equal(back.code, 2);
+    assert.match(back.err, /GRPO has begun \(step 4\): its supervised part is over/);
+    assertClean(back);
+  }));
+
+Deno.test("prompts and completions of a file are imitated; without a section sft the run is refused", () =>
+  withFolder(async (folder) => {
+    const config = await tinyConfig(folder), file = `${folder}/pairs.jsonl`;
+    const rows = Array.from({ length: 200 }, (_, i) => ({
+      prompt: `say ${i}`,
+      completion: `it is ${i % 10}`,
+    }));
+    await Deno.writeTextFile(file, rows.map((row) => JSON.stringify(row)).join("\n") + "\n");
+    const data = ["data.task_name=null", `data.dataset_name=${file}`, "~data.task_config"];
+    const done = await rgx([
+      ...["sft", config, ...data, ...FAST, "--output-dir", `${folder}/run`, "--json"],
+    ]);
+    assert.equal(done.code, 0, done.err);
+    const metrics = await readMetrics(`${folder}/run`);
+    const [first, last] = [metrics[1]!, metrics.at(-3)!].map((line) => line["loss"] as number);
+    assert.ok(last! < 0.7 * first!, `${first} → ${last}`);
+
+    const none = await rgx(["sft", config, "sft=null", "--output-dir", `${folder}/none`]);
+    assert.equal(none.code, 2);
+    assert.match(none.err, /the configuration has no supervised training/);
+    assert.match(none.err, /sft\.max_steps=100/);
+    assertClean(none);
+    await assert.rejects(() => Deno.stat(`${folder}/none`), Deno.errors.NotFound);
+  }));

@@ -1,0 +1,27 @@
+/** What a run would do, from its parts and its state: nothing is read or written. */
+import type { TrainPlan } from "./events.ts";
+import type { RunContext } from "./run_context.ts";
+
+export function trainPlan(run: RunContext, resumedFrom: string | null): TrainPlan {
+  const { state, sizes } = run, { config, model, problems, rubric } = run.options;
+  const { training } = config;
+  const count = (list: readonly { shape: readonly number[] }[]) =>
+    list.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+  return {
+    phases: run.supervisedOnly ? "sft" : "all",
+    outputDir: training.output_dir,
+    parameters: count(model.parameters),
+    trainable: count(model.trainable),
+    warmStartSteps: sizes.warmStartSteps,
+    steps: sizes.totalSteps,
+    promptsPerGeneration: sizes.promptsPerGeneration,
+    stepsPerGeneration: sizes.schedule.perGeneration / training.gradient_accumulation_steps,
+    numGenerations: training.num_generations,
+    trainProblems: sizes.trainProblems,
+    heldOut: problems.heldOut.length,
+    rewards: rubric.names,
+    resumedFrom,
+    warmStartDone: state.warmStartStep,
+    stepsDone: state.step,
+  };
+}
