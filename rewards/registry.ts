@@ -121,7 +121,8 @@ export function resolveRewardParams(
   return withDefaults(getReward(name).params, params);
 }
 
-const BUILT_IN: readonly Reward[] = [
+/** Those that are always there, in the order of the documentation. */
+export const BUILT_IN_REWARDS: readonly Reward[] = [
   correctness,
   formatAnswer,
   brevity,
@@ -141,4 +142,4 @@ const BUILT_IN: readonly Reward[] = [
   rgTagCount,
   rgFormatStrict,
 ];
-for (const reward of BUILT_IN) registerReward(reward);
+for (const reward of BUILT_IN_REWARDS) registerReward(reward);
