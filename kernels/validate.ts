@@ -88,13 +88,14 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.output("out", out, n, ["gate", "up"]);
   },
 
-  swiglu_backward({ dout, gate, up, dgate, dup, n }, call) {
+  swiglu_backward({ dout, gate, up, dgate, dup, activated, n }, call) {
     call.sizes({ n });
     call.input("dout", dout, n);
     call.input("gate", gate, n);
     call.input("up", up, n);
     call.output("dgate", dgate, n, ["gate"]);
     call.output("dup", dup, n, ["up"]);
+    if (activated) call.output("activated", activated, n);
   },
 
   attention(args, call) {

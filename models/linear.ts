@@ -94,6 +94,8 @@ export interface LinearBackward {
   rows: number;
   /** The forward's. */
   dropout: AdapterDropout | null;
+  /** Called once dx is there and before x is read: x may be made only then. */
+  beforeX?: () => void;
 }
 
 export function linearBackward(device: Device, linear: Linear, args: LinearBackward): void {
@@ -103,51 +105,28 @@ export function linearBackward(device: Device, linear: Linear, args: LinearBackw
     const accumulate = args.accumulate ?? false;
     device.run("matmul", { a: dy, b: weight, out: dx, m: rows, n: inDim, k: outDim, accumulate });
   }
-  if (dweight !== null) {
-    device.run("matmul", {
-      a: dy,
-      b: x,
-      out: dweight,
-      m: outDim,
-      n: inDim,
-      k: rows,
-      transA: true,
-      accumulate: true,
-    });
-  }
-  if (lora === null || u === null || du === null) return;
-  const { a, b, da, db, r, scale, site } = lora;
   // A merged weight has brought the adapter's part to dx already.
   const dxLeft = merged ? null : dx;
-  if (dxLeft === null && da === null) return;
-  device.run("matmul", { a: dy, b, out: du, m: rows, n: r, k: outDim, alpha: scale });
-  if (dxLeft !== null && dropout === null) {
-    device.run("matmul", { a: du, b: a, out: dxLeft, m: rows, n: inDim, k: r, accumulate: true });
-  } else if (dxLeft !== null && dropout !== null) {
-    const { scratch } = dropout;
-    device.run("matmul", { a: du, b: a, out: scratch, m: rows, n: inDim, k: r });
-    dropOut(device, dropout, { x: scratch, out: dxLeft, rows, d: inDim, site, accumulate: true });
+  if (lora !== null && u !== null && du !== null && (dxLeft !== null || lora.da !== null)) {
+    const { a, b, r, scale, site } = lora;
+    device.run("matmul", { a: dy, b, out: du, m: rows, n: r, k: outDim, alpha: scale });
+    if (dxLeft !== null && dropout === null) {
+      device.run("matmul", { a: du, b: a, out: dxLeft, m: rows, n: inDim, k: r, accumulate: true });
+    } else if (dxLeft !== null && dropout !== null) {
+      const { scratch } = dropout;
+      device.run("matmul", { a: du, b: a, out: scratch, m: rows, n: inDim, k: r });
+      dropOut(device, dropout, { x: scratch, out: dxLeft, rows, d: inDim, site, accumulate: true });
+    }
   }
+  args.beforeX?.();
+  const sum = { k: rows, transA: true, accumulate: true };
+  if (dweight !== null) {
+    device.run("matmul", { a: dy, b: x, out: dweight, m: outDim, n: inDim, ...sum });
+  }
+  if (lora === null || u === null || du === null) return;
+  const { da, db, r, scale } = lora;
   if (da === null || db === null) return;
-  device.run("matmul", {
-    a: dy,
-    b: u,
-    out: db,
-    m: outDim,
-    n: r,
-    k: rows,
-    transA: true,
-    alpha: scale,
-    accumulate: true,
-  });
-  device.run("matmul", {
-    a: du,
-    b: dropped(device, dropout, lora, x, rows, inDim),
-    out: da,
-    m: r,
-    n: inDim,
-    k: rows,
-    transA: true,
-    accumulate: true,
-  });
+  device.run("matmul", { a: dy, b: u, out: db, m: outDim, n: r, alpha: scale, ...sum });
+  const read = dropped(device, dropout, lora, x, rows, inDim);
+  device.run("matmul", { a: du, b: read, out: da, m: r, n: inDim, ...sum });
 }

@@ -230,15 +230,19 @@ export function layerBackward(
     dy: Tensor,
     dx: Tensor | null,
     accumulate = false,
+    beforeX = () => {},
   ) => {
-    const args = { x, u: u[module], dy, dx, accumulate, du, rows, dropout };
+    const args = { x, u: u[module], dy, dx, accumulate, du, rows, dropout, beforeX };
     linearBackward(device, weights[module], args);
   };
 
-  if (readsInput(weights.down_proj)) activate(pass, saved);
-  backward("down_proj", pass.activated, dh, dactivated);
-  const n = rows * config.intermediateSize;
-  device.run("swiglu_backward", { dout: dactivated, gate, up, dgate: gate, dup: up, n });
+  // What the down projection reads was not kept: it comes out of SwiGLU's backward once more.
+  const { activated } = pass, n = rows * config.intermediateSize;
+  const swiglu = { dout: dactivated, gate, up, dgate: gate, dup: up, n };
+  const wanted = readsInput(weights.down_proj) ? { activated } : {};
+  backward("down_proj", activated, dh, dactivated, false, () => {
+    device.run("swiglu_backward", { ...swiglu, ...wanted });
+  });
   backward("gate_proj", n2, gate, dnormed);
   backward("up_proj", n2, up, dnormed, true);
   const { postNorm, inputNorm } = weights;

@@ -58,6 +58,12 @@ export function swigluCases(): Case[] {
       ),
       testCase(
         "swiglu_backward",
+        `${n} and forward`,
+        { dout, gate, up, dgate: junk(n), dup: junk(n), activated: junk(n), n },
+        { ...both, activated: relative() },
+      ),
+      testCase(
+        "swiglu_backward",
         `${n} in place`,
         { dout, gate: inGate, up: inUp, dgate: inGate, dup: inUp, n },
         both,

@@ -17,10 +17,12 @@ export function swiglu(args: SwigluArgs): void {
 export function swigluBackward(args: SwigluBackwardArgs): void {
   const dout = floats(args.dout), gate = floats(args.gate), up = floats(args.up);
   const dgate = floats(args.dgate), dup = floats(args.dup);
+  const activated = args.activated && floats(args.activated);
   for (let i = 0; i < args.n; i++) {
     // Read first: dgate may be gate, and dup may be up.
     const dz = dout[i]!, a = gate[i]!, b = up[i]!, s = sigmoid(a);
     dgate[i] = dz * b * s * (1 + a * (1 - s));
     dup[i] = dz * a * s;
+    if (activated) activated[i] = a * s * b;
   }
 }

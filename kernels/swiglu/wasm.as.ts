@@ -73,11 +73,54 @@ export function swiglu_backward(
     v128.store(dup + at, f32x4.mul(z0, a0));
     v128.store(dup + at, f32x4.mul(z1, a1), 16);
   }
-  for (; at < last; at += 4) {
-    const a = v128.load32_splat(gate + at), b = v128.load32_splat(up + at);
-    const s = sigmoid(a);
-    const z = f32x4.mul(v128.load32_splat(dout + at), s);
-    store<f32>(dgate + at, f32x4.extract_lane(gate_derivative(z, a, b, s), 0));
-    store<f32>(dup + at, f32x4.extract_lane(f32x4.mul(z, a), 0));
+  for (; at < last; at += 4) backward_one(dout + at, gate + at, up + at, dgate + at, dup + at, 0);
+}
+
+/** The same; the forward's output goes to `out`. */
+export function swiglu_backward_and_forward(
+  dout: usize,
+  gate: usize,
+  up: usize,
+  dgate: usize,
+  dup: usize,
+  out: usize,
+  n: i32,
+  begin: i32,
+  end: i32,
+  scratch: usize,
+): void {
+  let at = ((begin * BLOCK) as usize) << 2;
+  const last = (min(end * BLOCK, n) as usize) << 2;
+  for (; at + 32 <= last; at += 32) {
+    const a0 = v128.load(gate + at), a1 = v128.load(gate + at, 16);
+    const b0 = v128.load(up + at), b1 = v128.load(up + at, 16);
+    const s0 = sigmoid(a0), s1 = sigmoid(a1);
+    const z0 = f32x4.mul(v128.load(dout + at), s0), z1 = f32x4.mul(v128.load(dout + at, 16), s1);
+    v128.store(out + at, f32x4.mul(f32x4.mul(a0, s0), b0));
+    v128.store(out + at, f32x4.mul(f32x4.mul(a1, s1), b1), 16);
+    v128.store(dgate + at, gate_derivative(z0, a0, b0, s0));
+    v128.store(dgate + at, gate_derivative(z1, a1, b1, s1), 16);
+    v128.store(dup + at, f32x4.mul(z0, a0));
+    v128.store(dup + at, f32x4.mul(z1, a1), 16);
   }
+  for (; at < last; at += 4) {
+    backward_one(dout + at, gate + at, up + at, dgate + at, dup + at, out + at);
+  }
+}
+
+/** One element; `out` 0 = not wanted. */
+function backward_one(
+  dout: usize,
+  gate: usize,
+  up: usize,
+  dgate: usize,
+  dup: usize,
+  out: usize,
+): void {
+  const a = v128.load32_splat(gate), b = v128.load32_splat(up);
+  const s = sigmoid(a);
+  const z = f32x4.mul(v128.load32_splat(dout), s);
+  if (out != 0) store<f32>(out, f32x4.extract_lane(f32x4.mul(f32x4.mul(a, s), b), 0));
+  store<f32>(dgate, f32x4.extract_lane(gate_derivative(z, a, b, s), 0));
+  store<f32>(dup, f32x4.extract_lane(f32x4.mul(z, a), 0));
 }

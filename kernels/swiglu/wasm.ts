@@ -15,17 +15,13 @@ export const swigluWasm: WasmOp<SwigluArgs> = ({ gate, up, out, n }, ctx) =>
     args: [ctx.pointer(gate), ctx.pointer(up), ctx.pointer(out), n],
   });
 
-export const swigluBackwardWasm: WasmOp<SwigluBackwardArgs> = (args, ctx) =>
+export const swigluBackwardWasm: WasmOp<SwigluBackwardArgs> = (args, ctx) => {
+  const { activated, n } = args;
+  const pointers = [args.dout, args.gate, args.up, args.dgate, args.dup].map((t) => ctx.pointer(t));
   ctx.parallel({
-    kernel: "swiglu_backward",
-    units: Math.ceil(args.n / BLOCK),
+    kernel: activated ? "swiglu_backward_and_forward" : "swiglu_backward",
+    units: Math.ceil(n / BLOCK),
     grain: GRAIN,
-    args: [
-      ctx.pointer(args.dout),
-      ctx.pointer(args.gate),
-      ctx.pointer(args.up),
-      ctx.pointer(args.dgate),
-      ctx.pointer(args.dup),
-      args.n,
-    ],
+    args: activated ? [...pointers, ctx.pointer(activated), n] : [...pointers, n],
   });
+};
