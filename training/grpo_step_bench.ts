@@ -263,7 +263,7 @@ async function benchSteps(rounds: number): Promise<void> {
   }
   console.log(`Median milliseconds of ${rounds} rounds.\n`);
   console.log(`| adapters on | threads | ${STEP_PHASES.join(" | ")} | step | fastest step |`);
-  console.log(`| --- | ${"---: | ".repeat(STEP_PHASES.length + 3)}`);
+  console.log(`| --- | ${Array(STEP_PHASES.length + 3).fill("---:").join(" | ")} |`);
   const stepMs = new Map<string, number>();
   for (const { name, threads, times } of variants) {
     const ms = median(times.map(total));
