@@ -1,0 +1,235 @@
+/** Options of the algorithm and of the data through whole runs: each has an effect, and its metrics. */
+import assert from "node:assert/strict";
+import { UsageError } from "../core/errors.ts";
+import type { Device } from "../kernels/device.ts";
+import { createDevice } from "../kernels/mod.ts";
+import { assemble } from "./assemble.ts";
+import { PromptEncoder, promptTokensKept } from "./prompts.ts";
+import {
+  type ConfigChanges,
+  metricsWithoutClock,
+  tinyRunConfig,
+  trainOn,
+  VARYING_RUBRIC,
+  withTempDir,
+} from "./testing.ts";
+
+type Training = NonNullable<ConfigChanges["training"]>;
+type Line = Record<string, number>;
+
+/** Step lines of runs of three steps, the last two off-policy. */
+async function withRuns(
+  work: (
+    run: (training: Training, more?: ConfigChanges) => Promise<Line[]>,
+    device: Device,
+  ) => Promise<void>,
+): Promise<void> {
+  const device = await createDevice("wasm", { threads: 1 });
+  let count = 0;
+  try {
+    await withTempDir((dir) =>
+      work(async (training, more = {}) => {
+        const path = `${dir}/${count++}`;
+        const config = tinyRunConfig(path, {
+          sft: null,
+          eval: { num_examples: 0 },
+          ...more,
+          training: { max_steps: 3, learning_rate: 2e-2, num_iterations: 3, ...training },
+        });
+        await trainOn(device, config, { rubric: VARYING_RUBRIC });
+        return (await metricsWithoutClock(path)).filter(({ split }) => split === "train") as Line[];
+      }, device)
+    );
+  } finally {
+    device.close();
+  }
+}
+
+const CLIP = ["low_mean", "low_min", "high_mean", "high_max", "region_mean"]
+  .map((name) => `clip_ratio/${name}`);
+
+Deno.test("every loss type trains, with its own metrics", () =>
+  withRuns(async (run) => {
+    const seen = new Map<string, string>();
+    for (
+      const [loss_type, metrics] of [
+        ["grpo", CLIP],
+        ["bnpo", CLIP],
+        ["dr_grpo", CLIP],
+        ["dapo", CLIP],
+        ["luspo", CLIP],
+        ["cispo", ["cispo_clip_ratio"]],
+        ["sapo", []],
+        ["vespo", ["vespo/phi_seq_mean"]],
+      ] as const
+    ) {
+      const more = loss_type === "cispo" ? { epsilon_high: 1.05 } : {};
+      // Long enough for completions to differ in length.
+      const lines = await run({ loss_type, max_completion_length: 60, ...more });
+      const own = [...CLIP, "cispo_clip_ratio", "vespo/phi_seq_mean"]
+        .filter((name) => name in lines[0]!);
+      assert.deepEqual(own.sort(), [...metrics].sort(), loss_type);
+      assert.ok(
+        lines.every((line) => Number.isFinite(line.loss) && line.grad_norm! > 0),
+        loss_type,
+      );
+      const text = JSON.stringify(lines.map((line) => line.grad_norm));
+      assert.ok(![...seen.values()].includes(text), `${loss_type} is as another one`);
+      seen.set(loss_type, text);
+    }
+  }));
+
+Deno.test("every option of the algorithm changes what is learned", () =>
+  withRuns(async (run) => {
+    const base: Training = { loss_type: "grpo", epsilon: 0.05 };
+    const expected = JSON.stringify(await run(base));
+    const options: Training[] = [
+      { epsilon: 0.01 },
+      { epsilon_high: 0.01 },
+      { delta: 1.01 },
+      { importance_sampling_level: "sequence" },
+      { scale_rewards: "batch" },
+      { scale_rewards: "none" },
+      { multi_objective_aggregation: "normalize_then_sum" },
+      { mask_truncated_completions: true },
+      { top_entropy_quantile: 0.3 },
+      { entropy_coef: 0.1 },
+      { use_adaptive_entropy: true, entropy_coef: 0.1 },
+      { off_policy_mask_threshold: 1e-4 },
+      { beta: 0.5 },
+      { beta: 0.5, use_bias_correction_kl: false },
+      { beta: 0.5, sync_ref_model: true, ref_model_sync_steps: 1 },
+      { loss_type: "sapo" },
+      { loss_type: "sapo", sapo_temperature_pos: 3 },
+      { loss_type: "sapo", sapo_temperature_neg: 3 },
+      { loss_type: "vespo" },
+      { loss_type: "vespo", vespo_k_pos: 1 },
+      { loss_type: "vespo", vespo_lambda_pos: 1 },
+      { loss_type: "vespo", vespo_k_neg: 1 },
+      { loss_type: "vespo", vespo_lambda_neg: 1 },
+      { max_grad_norm: 0.01 },
+      { steps_per_generation: 4 },
+      { generation_seed: 9 },
+      { data_seed: 9 },
+      { shuffle_dataset: false },
+      { lr_scheduler_type: "polynomial" },
+    ];
+    const all = [expected];
+    for (const option of options) {
+      const text = JSON.stringify(await run({ ...base, ...option }));
+      assert.ok(!all.includes(text), `${JSON.stringify(option)} has no effect of its own`);
+      all.push(text);
+    }
+  }));
+
+Deno.test("the entropy bonus logs the policy's loss and its coefficient, the adaptive one as it moves", () =>
+  withRuns(async (run) => {
+    const whole = { per_device_train_batch_size: 8, gradient_accumulation_steps: 1 };
+    for (const line of await run({ entropy_coef: 0.01, ...whole })) {
+      assert.equal(line.entropy_coef, 0.01);
+      assert.ok(Math.abs(line.loss! - (line.policy_loss! - 0.01 * line.entropy!)) < 1e-12);
+    }
+    const adaptive = {
+      ...whole,
+      use_adaptive_entropy: true,
+      entropy_coef: 0.02,
+      entropy_coef_delta: 0.005,
+      entropy_target: 1,
+    };
+    const falling = await run(adaptive);
+    assert.ok(falling.every((line) => line.entropy! > 1));
+    assert.deepEqual(falling.map((line) => Number(line.entropy_coef!.toFixed(6))), [
+      .015,
+      .01,
+      .005,
+    ]);
+    // Above the target the bonus is not applied from the second step on: the loss is the policy's.
+    assert.equal(falling[1]!.loss, falling[1]!.policy_loss);
+    const rising = await run({ ...adaptive, entropy_target: 100 });
+    assert.deepEqual(rising.map((line) => Number(line.entropy_coef!.toFixed(6))), [
+      .025,
+      .03,
+      .035,
+    ]);
+  }));
+
+Deno.test("the KL term is 0 at first and is measured against a reference that may follow", () =>
+  withRuns(async (run) => {
+    const still = await run({ beta: 0.01 });
+    assert.ok(Math.abs(still[0]!.kl!) < 1e-6 && still[2]!.kl! > still[0]!.kl!);
+    const moving = await run({
+      beta: 0.01,
+      sync_ref_model: true,
+      ref_model_sync_steps: 1,
+      ref_model_mixup_alpha: 1,
+    });
+    // A reference that is the policy after every step: nothing to measure.
+    for (const line of moving) assert.ok(Math.abs(line.kl!) < 1e-6, String(line.kl));
+  }));
+
+Deno.test("masked truncated completions count in no token mean", () =>
+  withRuns(async (run) => {
+    const [plain] = await run({ loss_type: "dapo" });
+    const [masked] = await run({ loss_type: "dapo", mask_truncated_completions: true });
+    assert.ok(plain!["completions/clipped_ratio"]! > 0);
+    assert.equal(masked!["completions/clipped_ratio"], plain!["completions/clipped_ratio"]);
+    assert.notEqual(masked!.entropy, plain!.entropy);
+  }));
+
+Deno.test("prompts are refused above max_prompt_length, or keep their last tokens", async () => {
+  const device = await createDevice("wasm", { threads: 1 });
+  try {
+    await withTempDir(async (dir) => {
+      const limit = { max_prompt_length: 12, max_steps: 1 };
+      const refused = tinyRunConfig(`${dir}/refused`, { sft: null, training: limit });
+      await assert.rejects(
+        trainOn(device, refused),
+        (error) => error instanceof UsageError && /more than 12 tokens/.test(error.message),
+      );
+      const config = tinyRunConfig(`${dir}/cut`, {
+        sft: null,
+        training: { ...limit, truncate_prompts: "left" },
+      });
+      const { model, tokenizer, eosIds, problems } = await assemble(config, device);
+      model.dispose();
+      const entry = problems.trainEntry(0);
+      const whole = new PromptEncoder(tokenizer, config.data, eosIds).prompt(entry);
+      const cut = new PromptEncoder(
+        tokenizer,
+        config.data,
+        eosIds,
+        promptTokensKept(config.training),
+      )
+        .prompt(entry);
+      assert.ok(whole.ids.length > 12);
+      assert.deepEqual(cut.ids, whole.ids.slice(-12));
+      const { summary } = await trainOn(device, config, { rubric: VARYING_RUBRIC });
+      assert.equal(summary.status, "completed");
+      const [line] = (await metricsWithoutClock(`${dir}/cut`)).filter(({ split }) =>
+        split === "train"
+      );
+      const tokens = summary.tokens_generated;
+      assert.equal(line!.num_tokens, tokens + 8 * 12);
+    });
+  } finally {
+    device.close();
+  }
+});
+
+Deno.test("data.max_examples takes the first rows of a file", async () => {
+  const device = await createDevice("wasm", { threads: 1 });
+  try {
+    await withTempDir(async (dir) => {
+      const file = `${dir}/problems.jsonl`;
+      const rows = Array.from({ length: 12 }, (_, i) => ({ question: `${i}?`, answer: `${i}` }));
+      await Deno.writeTextFile(file, rows.map((row) => JSON.stringify(row)).join("\n"));
+      const data = { task_name: null, task_config: {}, dataset_name: file, max_examples: 5 };
+      const config = tinyRunConfig(`${dir}/run`, { sft: null, eval: { num_examples: 0 }, data });
+      const parts = await assemble(config, device);
+      parts.model.dispose();
+      assert.equal(parts.trainProblems, 5);
+    });
+  } finally {
+    device.close();
+  }
+});
