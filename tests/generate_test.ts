@@ -86,6 +86,36 @@ Deno.test({
 });
 
 Deno.test({
+  name:
+    "stop strings, a least length and a repetition penalty do what they say, from the command line",
+  ignore,
+  fn: async () => {
+    const run = async (...more: string[]) => {
+      const { code, out, err } = await rgx([
+        ...["generate", "--model", TINY, "--prompt", "Once upon a time", "--temperature", "0"],
+        ...["--max-new-tokens", "60", "--json", ...more],
+      ]);
+      assert.equal(code, 0, err);
+      return JSON.parse(out).completions[0];
+    };
+    const plain = await run();
+    // "Lily" spans tokens; the second string is the one that comes first.
+    const stopped = await run("--stop", "play", "--stop", "Lily");
+    assert.equal(stopped.finish_reason, "stop");
+    assert.match(stopped.text, /^[^]*Lily\w*\W?$/);
+    assert.deepEqual(stopped.ids, plain.ids.slice(0, stopped.ids.length));
+    assert.ok(!stopped.text.slice(0, -3).includes("Lily"), "it ends with the first");
+    const late = await run("--stop", "Lily", "--min-new-tokens", "20");
+    assert.ok(late.ids.length > 20, "not before the least length");
+    const fixed = await run("--stop", "Lily", "--min-new-tokens", "60");
+    assert.deepEqual([fixed.ids.length, fixed.finish_reason], [60, "length"]);
+    const varied = await run("--repetition-penalty", "1.5");
+    const distinct = (ids: number[]) => new Set(ids).size / ids.length;
+    assert.ok(distinct(varied.ids) > distinct(plain.ids));
+  },
+});
+
+Deno.test({
   name: "what generate and logprobs can not use is explained with exit code 2",
   ignore,
   fn: async () => {
@@ -94,6 +124,20 @@ Deno.test({
       [["generate", "--prompt", "x"], /--model/],
       [["generate", "--model", TINY, "--prompt", "x", "--top-p", "2"], /number from 0 to 1/],
       [["generate", "--model", TINY, "--prompt", "x", "--chat"], /chat template/],
+      [
+        [
+          "generate",
+          "--model",
+          TINY,
+          "--prompt",
+          "x",
+          "--min-new-tokens",
+          "9",
+          "--max-new-tokens",
+          "8",
+        ],
+        /--min-new-tokens 9 is more than --max-new-tokens 8/,
+      ],
       [["generate", "--model", TINY, "--prompt", "x", "--ids-file", "y"], /one of --prompt/],
       [["logprobs", "--model", TINY], /--ids-file/],
       [["logprobs", "--model", TINY, "--ids-file", "no.json"], /no\.json/],
