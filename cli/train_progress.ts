@@ -104,6 +104,8 @@ export class TrainProgress {
           `  sampled ${percent(event.result)}   greedy ${percent(event.result.greedy)}   ` +
             `answer format ${(100 * event.result.format_rate).toFixed(1)} %`,
         );
+      case "held_out":
+        return this.#heldOut(event);
       case "checkpoint":
         return this.#print(paint("dim", `saved ${event.path}`));
       case "done":
@@ -200,6 +202,14 @@ export class TrainProgress {
     const due = step % every === 0 || step === totalSteps;
     this.#progress(parts.join("  "), due);
     if (due) this.#resetRecent();
+  }
+
+  #heldOut(event: Extract<TrainEvent, { type: "held_out" }>): void {
+    const { step, metrics, ci95, improved } = event;
+    const accuracy = percent({ accuracy: metrics["eval_accuracy"] ?? NaN, ci95 });
+    const reward = metrics["eval_reward"]?.toFixed(3) ?? "–";
+    const best = improved ? "   best so far" : "";
+    this.#print(`  step ${step}: held-out accuracy ${accuracy}   reward ${reward}${best}`);
   }
 
   #sample(event: Extract<TrainEvent, { type: "sample" }>): void {

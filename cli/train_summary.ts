@@ -47,7 +47,12 @@ export function summaryTable(
   const parts = Object.entries(seconds).filter(([, s]) => s >= 0.05)
     .map(([name, s]) => `${name.replace("_", "+")} ${s.toFixed(1)}`);
   lines.push(`Time ${duration(summary.seconds)} (seconds: ${parts.join(", ")}).`);
-  lines.push("", `Checkpoint: ${summary.checkpoint}`, "Next:");
+  const { memory_planned_bytes: planned, peak_memory_bytes: peak } = summary;
+  if (planned !== null) {
+    const mb = (count: number) => `${Math.round(count / 1e6)} MB`;
+    lines.push(`Memory ${mb(peak)} at most, ${mb(planned)} were planned.`);
+  }
+  lines.push("", `Checkpoint: ${summary.checkpoint ?? "none (save_strategy)"}`, "Next:");
   const again = rerun(summary, phases), seed = config.training.seed + 1;
   const other = shellWord(`${summary.output_dir.replace(/\/+$/, "")}-seed${seed}`);
   if (phases === "sft") {

@@ -296,6 +296,8 @@ export class RunStore {
       eval_before: summary.eval_before,
       eval_after: summary.eval_after,
       item_overlap: summary.item_overlap,
+      memory_planned_bytes: summary.memory_planned_bytes,
+      peak_memory_bytes: summary.peak_memory_bytes,
     });
   }
 
