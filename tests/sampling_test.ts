@@ -1,0 +1,36 @@
+/** Keys of sampling that change how completions end, in whole training runs. */
+import assert from "node:assert/strict";
+import { type Line, readMetrics, rgx, tinyConfig, withFolder } from "./support.ts";
+
+async function trained(folder: string, name: string, ...overrides: string[]): Promise<Line[]> {
+  const config = await tinyConfig(folder), run = `${folder}/${name}`;
+  const { code, err } = await rgx(["train", config, "--quiet", "--output-dir", run, ...overrides]);
+  assert.equal(code, 0, err);
+  return (await readMetrics(run)).filter((line) => line["split"] === "train");
+}
+
+Deno.test("training samples with a least length, stop strings and a repetition penalty", () =>
+  withFolder(async (folder) => {
+    const plain = await trained(folder, "plain");
+    const longest = await trained(folder, "longest", "training.min_new_tokens=12");
+    for (const line of longest) {
+      assert.equal(line["completions/min_length"], 12);
+      assert.equal(line["completions/clipped_ratio"], 1);
+    }
+    // Every completion of this model begins with the tag or soon has a letter of it.
+    const stop = 'training.stop=["a","e","<","o"]';
+    const stopped = await trained(folder, "stopped", stop, "training.repetition_penalty=1.3");
+    for (const line of [...longest, ...stopped]) {
+      const worst = line["sampling/sampling_logp_difference/max"] as number;
+      assert.ok(worst < 1e-4, `sampling and training disagree by ${worst}`);
+    }
+    const mean = (lines: Line[], name: string) =>
+      lines.reduce((sum, line) => sum + (line[name] as number), 0) / lines.length;
+    assert.ok(
+      mean(stopped, "completions/mean_length") < mean(plain, "completions/mean_length") / 2,
+    );
+    assert.ok(
+      mean(stopped, "completions/clipped_ratio") < 0.5,
+      "a stop string is an end, not a cut",
+    );
+  }));
