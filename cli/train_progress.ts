@@ -37,7 +37,7 @@ export class TrainProgress {
   /** Start of the phase, and the step it started from. */
   #phase = { name: "", begin: performance.now(), step: 0 };
   /** Sums since the last line. */
-  #recent = { steps: 0, reward: 0, accuracy: 0, tokens: 0, since: performance.now() };
+  #recent = { generations: 0, reward: 0, accuracy: 0, tokens: 0, since: performance.now() };
 
   constructor(
     private readonly config: RunConfig,
@@ -183,18 +183,24 @@ export class TrainProgress {
 
   #step(event: Extract<TrainEvent, { type: "step" }>): void {
     const { metrics, step, totalSteps, tokens } = event, recent = this.#recent;
-    recent.steps++;
-    recent.tokens += event.phase === "grpo" ? tokens.generated : tokens.trained;
-    recent.reward += metrics["reward"] ?? 0;
-    recent.accuracy += metrics["rewards/correctness/mean"] ?? NaN;
+    // Of GRPO, those generated: unless a generation serves several steps, which then have none.
+    const everyStep = (this.#plan?.stepsPerGeneration ?? 1) <= 1;
+    recent.tokens += event.phase === "grpo" && everyStep ? tokens.generated : tokens.trained;
+    if (typeof metrics["reward"] === "number") {
+      recent.generations++;
+      recent.reward += metrics["reward"];
+      recent.accuracy += metrics["rewards/correctness/mean"] ?? NaN;
+    }
     const now = performance.now();
     const perStep = (now - this.#phase.begin) / Math.max(1, step - this.#phase.step);
     const left = duration(perStep * (totalSteps - step) / 1000);
     const rate = recent.tokens / Math.max(1e-3, (now - recent.since) / 1000);
     const parts = [`  step ${step}/${totalSteps}`];
     if (event.phase === "grpo") {
-      parts.push(`reward ${(recent.reward / recent.steps).toFixed(3)}`);
-      const accuracy = recent.accuracy / recent.steps;
+      if (recent.generations > 0) {
+        parts.push(`reward ${(recent.reward / recent.generations).toFixed(3)}`);
+      }
+      const accuracy = recent.accuracy / recent.generations;
       if (!Number.isNaN(accuracy)) parts.push(`correctness ${(100 * accuracy).toFixed(1)} %`);
     } else parts.push(`loss ${metrics["loss"]?.toFixed(4)}`);
     parts.push(`${Math.round(rate)} tokens/s`, `${left} left`);
@@ -277,7 +283,7 @@ export class TrainProgress {
   }
 
   #resetRecent(): void {
-    this.#recent = { steps: 0, reward: 0, accuracy: 0, tokens: 0, since: performance.now() };
+    this.#recent = { generations: 0, reward: 0, accuracy: 0, tokens: 0, since: performance.now() };
   }
 
   #logJson(event: TrainEvent): void {

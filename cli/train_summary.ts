@@ -50,7 +50,9 @@ export function summaryTable(
   const { memory_planned_bytes: planned, peak_memory_bytes: peak } = summary;
   if (planned !== null) {
     const mb = (count: number) => `${Math.round(count / 1e6)} MB`;
-    lines.push(`Memory ${mb(peak)} at most, ${mb(planned)} were planned.`);
+    lines.push(
+      `Memory ${mb(peak)} at most (planned for completions of full length: ${mb(planned)}).`,
+    );
   }
   lines.push("", `Checkpoint: ${summary.checkpoint ?? "none (save_strategy)"}`, "Next:");
   const again = rerun(summary, phases), seed = config.training.seed + 1;

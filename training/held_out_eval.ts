@@ -30,6 +30,9 @@ export interface HeldOutResult {
    */
   ci95: [low: number, high: number];
   problems: number;
+  completions: number;
+  /** Batches of `per_device_eval_batch_size` completions. */
+  batches: number;
 }
 
 export interface HeldOutOptions {
@@ -121,6 +124,8 @@ export async function evaluateHeldOut(
     ),
     ci95: wilson((correct / rows) * entries.length, entries.length),
     problems: entries.length,
+    completions: rows,
+    batches: losses.length,
   };
 }
 

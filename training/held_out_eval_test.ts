@@ -77,6 +77,7 @@ Deno.test("held-out problems are evaluated at the steps asked for, under TRL's n
         "eval_clip_ratio/region_mean",
         "eval_runtime",
         "eval_samples_per_second",
+        "eval_steps_per_second",
       ]
     ) assert.ok(name in lines[0]!, name);
     assert.equal(lines[0]!.eval_total, 5);

@@ -4,8 +4,10 @@
  * taken to be as long as the worked answers (or half their limit), and everything beside matrix products
  * is a fixed share.
  */
+import { batchSizes } from "../configs/derived.ts";
 import type { RunConfig } from "../configs/run_config.ts";
 import type { Device } from "../kernels/device.ts";
+import { Due } from "./due.ts";
 import type { RunSizes } from "./trainer_options.ts";
 
 /** Share of its matrix-product speed that a whole step reaches, measured on the quickstart. */
@@ -61,10 +63,19 @@ export async function estimateSeconds(device: Device, input: EstimateInput): Pro
   // A generation batch serves several steps, or a step takes several of them.
   const generations = training.gradient_accumulation_steps / schedule.perGeneration;
   const decoded = generations * rowsPerGeneration * answer;
-  const evaluated = 4 * input.heldOut * answer;
+  const evaluated = input.heldOut * answer * (4 + evaluations(training, sizes));
   const flops = perRow * (
     passes * (warmRows + sizes.totalSteps * stepRows) +
     DECODE_COST * (sizes.totalSteps * decoded + evaluated)
   );
   return flops / (EFFICIENCY * 1e9 * await measureSpeed(device));
+}
+
+/** Completions a held-out problem that evaluations while training sample. */
+function evaluations(training: RunConfig["training"], sizes: RunSizes): number {
+  const { eval_strategy: strategy, eval_on_start: onStart } = training;
+  const { evalSteps } = new Due(training, sizes.totalSteps, sizes.schedule.stepsPerEpoch);
+  const interval = strategy === "epoch" ? sizes.schedule.stepsPerEpoch : evalSteps;
+  const count = strategy === "no" ? 0 : Math.floor(sizes.totalSteps / interval);
+  return (count + (onStart ? 1 : 0)) * batchSizes(training).generationsInEval;
 }

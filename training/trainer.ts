@@ -237,7 +237,7 @@ export class GrpoTrainer {
     if (heldOut.length === 0 || !run.due.evaluate(state.step)) return;
     if (state.evaluatedStep === state.step) return;
     const start = performance.now();
-    const { metrics, ci95, problems: total } = await run.clock.time(
+    const { metrics, ci95, problems: total, completions, batches } = await run.clock.time(
       "eval",
       () =>
         evaluateHeldOut(heldOut, {
@@ -259,7 +259,7 @@ export class GrpoTrainer {
       epoch,
       split: "eval",
       ...line,
-      ...evalSpeed(start, total),
+      ...evalSpeed(start, completions, batches),
     });
     run.store.logHistory.push({ ...line, epoch, step });
     state.evaluatedStep = step;
@@ -412,7 +412,11 @@ export class GrpoTrainer {
   }
 }
 
-function evalSpeed(start: number, samples: number): Record<string, number> {
+function evalSpeed(start: number, samples: number, batches?: number): Record<string, number> {
   const seconds = (performance.now() - start) / 1000;
-  return { eval_runtime: seconds, eval_samples_per_second: samples / seconds };
+  return {
+    eval_runtime: seconds,
+    eval_samples_per_second: samples / seconds,
+    ...(batches === undefined ? {} : { eval_steps_per_second: batches / seconds }),
+  };
 }
