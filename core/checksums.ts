@@ -60,11 +60,14 @@ export async function verifySums(folder: string): Promise<string | null> {
   const sums = parseSums(text);
   if (sums === null || sums.size === 0) return `${SUMS_FILE} is damaged`;
   for (const [name, expected] of sums) {
+    // Sums are of the folder's own files: anything else is no name that was written.
+    if (/[/\0]|^\.\.?$/.test(name) || name.length > 255) return `${SUMS_FILE} is damaged`;
     try {
       const found = await sha256OfFile(`${folder}/${name}`);
       if (found !== expected) return `${name} does not have the checksum that it was written with`;
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return `${name} is missing`;
+      if (error instanceof Deno.errors.IsADirectory) return `${name} is a folder`;
       throw error;
     }
   }

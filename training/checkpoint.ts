@@ -5,13 +5,14 @@
  * How folders are written, checked and deleted is in `checkpoint_store.ts`.
  */
 import type { RunConfig } from "../configs/run_config.ts";
-import { UsageError } from "../core/errors.ts";
+import { RgxError, UsageError } from "../core/errors.ts";
 import { parseSafetensors } from "../models/safetensors.ts";
 import type { LanguageModel, Tokenizer } from "../models/types.ts";
 import { findNewestValid, listCheckpoints, openCheckpoint } from "./checkpoint_store.ts";
 import { modelCard } from "./model_card.ts";
 import { WARM_START } from "./run_folder.ts";
 import { type DecodedState, decodeState } from "./run_state.ts";
+import { parseJson } from "./state_check.ts";
 
 export const STATE_FILE = "rgx_state.json";
 export const TRAINER_STATE_FILE = "trainer_state.json";
@@ -116,9 +117,19 @@ export async function readCheckpoint(
     reference: await ifThere(REFERENCE_FILE),
     rollout: await ifThere(ROLLOUT_FILE),
     logHistory: files.has(TRAINER_STATE_FILE)
-      ? JSON.parse(await checkpoint.readText(TRAINER_STATE_FILE)).log_history
+      ? logHistory(
+        await checkpoint.readText(TRAINER_STATE_FILE),
+        `${path}/${TRAINER_STATE_FILE}`,
+      )
       : [],
   };
+}
+
+function logHistory(text: string, label: string): Record<string, unknown>[] {
+  const json = parseJson(text, label) as { log_history?: unknown } | null;
+  const history = json?.log_history;
+  if (Array.isArray(history)) return history;
+  throw new RgxError(`${label}: log_history is missing, expected a list`);
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   replaceSymlink,
   writeFolderAtomic,
 } from "../core/atomic_file.ts";
-import { SUMS_FILE, verifySums } from "../core/checksums.ts";
+import { parseSums, SUMS_FILE, verifySums } from "../core/checksums.ts";
 import { RgxError } from "../core/errors.ts";
 
 /** What transformers leaves in an emergency save that it could not finish. */
@@ -191,6 +191,11 @@ async function fileNames(path: string): Promise<Set<string> | null> {
   return names;
 }
 
+async function summedFiles(folder: string): Promise<Set<string>> {
+  const sums = parseSums(await Deno.readTextFile(`${folder}/${SUMS_FILE}`));
+  return new Set([SUMS_FILE, ...sums?.keys() ?? []]);
+}
+
 /**
  * Opens a checkpoint after checking every byte of it. A link such as `latest` is followed.
  * @throws RgxError when it is missing or damaged, saying what is wrong
@@ -203,8 +208,10 @@ export async function openCheckpoint(path: string): Promise<Checkpoint> {
         "Resume from an earlier one, or with --resume alone, which takes the newest whole one.",
     });
   }
-  const files = (await fileNames(path))!;
   const real = await Deno.realPath(path);
+  const present = (await fileNames(path))!;
+  // A file without a checksum may hold anything: it is no part of the checkpoint.
+  const files = present.has(SUMS_FILE) ? await summedFiles(real) : present;
   const read = async (name: string) => {
     if (!files.has(name)) {
       throw new RgxError(`${path}: the checkpoint holds no ${name}`);
@@ -213,7 +220,7 @@ export async function openCheckpoint(path: string): Promise<Checkpoint> {
   };
   return {
     path,
-    foreign: !files.has(SUMS_FILE),
+    foreign: !present.has(SUMS_FILE),
     files,
     read,
     readText: async (name) => new TextDecoder().decode(await read(name)),

@@ -8,6 +8,7 @@
  * where the sizes allow it (TRL permutes rows instead). A batch that dynamic sampling could not fill has
  * smaller slices, some of them perhaps empty.
  */
+import { RgxError } from "../core/errors.ts";
 import { encodeSafetensors, parseSafetensors } from "../models/safetensors.ts";
 import type { WindowRow } from "./train_window.ts";
 
@@ -79,6 +80,20 @@ export class RolloutBuffer {
     const promptIds = await numbers("prompt_number"), groups = await numbers("group");
     const advantages = await numbers("advantage");
     const old = file.tensors.has("old_logp") ? await numbers("old_logp") : null;
+    const total = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
+    const counts = [firsts, branches, promptIds, groups, advantages].map((list) => list.length);
+    const generation = Number(file.metadata.generation), slices = Number(file.metadata.slices);
+    const agrees = counts.every((count) => count === lengths.length) &&
+      total(lengths) === ids.length && total(promptLengths) === prompts.length &&
+      (firsts.length === 0 || firsts[0] === 1) &&
+      firsts.filter((first) => first === 1).length === promptLengths.length &&
+      (old === null || old.length === ids.length) &&
+      [generation, slices].every((count) => Number.isSafeInteger(count) && count >= 0);
+    if (!agrees) {
+      throw new RgxError(`${label}: its tensors do not belong together`, {
+        advice: "Resume from another checkpoint.",
+      });
+    }
     const rows: WindowRow[] = [];
     let prompt: readonly number[] = [], promptAt = 0, group = 0, at = 0;
     for (const [i, length] of lengths.entries()) {
@@ -96,6 +111,6 @@ export class RolloutBuffer {
       });
       at += length;
     }
-    return new RolloutBuffer(Number(file.metadata.generation), Number(file.metadata.slices), rows);
+    return new RolloutBuffer(generation, slices, rows);
   }
 }

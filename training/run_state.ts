@@ -8,6 +8,7 @@ import type { EntropyState } from "./entropy_control.ts";
 import type { EvalResult } from "./evaluate.ts";
 import type { AveragerState } from "./metrics.ts";
 import type { SecondsByPhase } from "./phase_clock.ts";
+import { checkStateFields, parseJson } from "./state_check.ts";
 
 /** What comes next: a checkpoint is written in the phase that it continues in. */
 export type StatePhase = "warm_start" | "eval_before" | "grpo";
@@ -36,7 +37,7 @@ export interface RunState {
   warmStartTokens: number;
   tokensGenerated: number;
   tokensTrained: number;
-  /** Σ of the GRPO steps' losses, for train_loss. */
+  /** Σ of the losses of this phase's steps, for train_loss. */
   lossSum: number;
   skippedSteps: number;
   evalBefore: EvalResult | null;
@@ -152,12 +153,14 @@ export interface DecodedState {
 
 /** @throws RgxError for a file of another format. */
 export function decodeState(text: string, label: string): DecodedState {
-  const json = JSON.parse(text);
-  if (json.format !== 1) {
-    throw new RgxError(`${label}: format ${JSON.stringify(json.format)}, this rgx reads 1`, {
+  // deno-lint-ignore no-explicit-any -- every field is checked below
+  const json = parseJson(text, label) as any;
+  if (json?.format !== 1) {
+    throw new RgxError(`${label}: format ${JSON.stringify(json?.format)}, this rgx reads 1`, {
       advice: "Continue the run with the version of rgx that wrote it (see run.json).",
     });
   }
+  checkStateFields(json, label);
   const { totals } = json;
   return {
     metricsBytes: json.metrics_bytes,
@@ -167,7 +170,7 @@ export function decodeState(text: string, label: string): DecodedState {
       warmStartStep: json.warm_start_step,
       step: json.global_step,
       nextPrompt: json.rng.counters.next_prompt,
-      entropy: json.entropy,
+      entropy: json.entropy ?? null,
       evaluatedStep: json.evaluated_step ?? null,
       best: json.best ?? null,
       numTokens: totals.num_tokens,

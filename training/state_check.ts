@@ -1,0 +1,73 @@
+/**
+ * The shape of `rgx_state.json`: checked field by field before a run goes on from it, so that a file that
+ * was edited, or written by something else, is refused with the field's name.
+ */
+import { RgxError } from "../core/errors.ts";
+
+type Check = (value: unknown) => boolean;
+
+const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isNumber: Check = (value) => typeof value === "number";
+const isMap: Check = (value) =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isNumbers: Check = (value) => isMap(value) && Object.values(value as object).every(isNumber);
+const orNull = (check: Check): Check => (value) => value === null || check(value);
+const orUnset = (check: Check): Check => (value) => value === undefined || check(value);
+
+/** Dotted path, what is right there, in words. */
+const FIELDS: readonly (readonly [path: string, check: Check, words: string])[] = [
+  ["metrics_bytes", isCount, "a count"],
+  ["config_sha256", (value) => typeof value === "string", "text"],
+  [
+    "phase",
+    (value) => ["warm_start", "eval_before", "grpo"].includes(value as string),
+    "warm_start, eval_before or grpo",
+  ],
+  ["warm_start_step", isCount, "a count"],
+  ["global_step", isCount, "a count"],
+  ["rng.counters.next_prompt", isCount, "a count"],
+  ["entropy", orUnset(orNull(isNumbers)), "null or a map of numbers"],
+  ["evaluated_step", orUnset(orNull(isCount)), "null or a count"],
+  ["best", orUnset(orNull(isNumbers)), "null or a map of numbers"],
+  ["eval_before", orNull(isMap), "null or a map"],
+  ["since_log", isMap, "a map"],
+  ["totals.num_tokens", isCount, "a count"],
+  ["totals.warm_start_tokens", isCount, "a count"],
+  ["totals.tokens_generated", isCount, "a count"],
+  ["totals.tokens_trained", isCount, "a count"],
+  ["totals.loss_sum", orNull(isNumber), "a number"],
+  ["totals.skipped_steps", isCount, "a count"],
+  ["totals.seconds", isNumber, "a number"],
+  ["totals.seconds_by_phase", isNumbers, "a map of numbers"],
+];
+
+/** The JSON of a text. @throws RgxError when it is none */
+export function parseJson(text: string, label: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new RgxError(`${label}: not valid JSON: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** @throws RgxError for the first field that is not as written by this version */
+export function checkStateFields(json: unknown, label: string): void {
+  for (const [path, check, words] of FIELDS) {
+    const value = valueAt(json, path);
+    if (check(value)) continue;
+    const found = JSON.stringify(value)?.slice(0, 60) ?? "nothing";
+    throw new RgxError(`${label}: ${path} is ${found}, expected ${words}`, {
+      advice: "Resume from another checkpoint; this one was not written by this version of rgx.",
+    });
+  }
+}
+
+function valueAt(json: unknown, path: string): unknown {
+  return path.split(".").reduce<unknown>(
+    (value, part) =>
+      isMap(value) && Object.hasOwn(value as object, part)
+        ? (value as Record<string, unknown>)[part]
+        : undefined,
+    json,
+  );
+}
