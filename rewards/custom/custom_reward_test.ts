@@ -165,6 +165,29 @@ Deno.test("a promise that is never kept is late; exceptions outside of a call ar
   assert.match(forgotten!, /forgotten/);
 });
 
+Deno.test("after eight late values in a row the rest of the batch is not tried", async () => {
+  const source = `export default ({ completion }) => {
+      if (completion === "loop") for (;;);
+      if (completion === "never") return new Promise(() => {});
+      return 1;
+    }`;
+  const many = (text: string, count: number) => new Array<string>(count).fill(text);
+  const completions = [...many("never", 7), "ok", ...many("never", 20)];
+  const late = await scoresOf(source, completions, { timeout: 0.05 });
+  assert.deepEqual(column(late), completions.map((text) => text === "ok" ? 1 : 0));
+  const told = messages(late);
+  assert.deepEqual(told.slice(0, 15), many("gave no value within 0.05 s", 15));
+  assert.deepEqual(told.slice(15), many("not tried: 8 in a row gave no value", 12));
+  const loops = await scoresOf(source, [...many("loop", 10), "ok"], { timeout: 0.05 });
+  assert.deepEqual(messages(loops).slice(7), [
+    "gave no value within 0.05 s, its Worker was ended",
+    ...many("not tried: 8 in a row gave no value", 3),
+  ]);
+  const lanes = { timeout: 0.05, file: { concurrency: 3 } };
+  const together = await scoresOf(source, many("never", 40), lanes);
+  assert.equal(messages(together).filter((text) => text.startsWith("not tried")).length, 16);
+});
+
 Deno.test("a batch that hangs or is of the wrong length fails as a whole", async () => {
   const hangs = await scoresOf("export const computeBatch = () => { for (;;); }", ["a", "b"], {
     timeout: 0.1,

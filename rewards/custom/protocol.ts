@@ -23,6 +23,8 @@ export type ToWorker =
 /** A value or why there is none, and what was logged on the way. */
 export interface Scored {
   result: { value: RewardValue } | { error: string };
+  /** There is none because the time was up. */
+  late?: boolean;
   logged: (readonly [name: string, value: number])[];
   extras: (readonly [column: string, value: ExtraValue])[];
 }

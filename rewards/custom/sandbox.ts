@@ -14,7 +14,10 @@ const LOAD_TIME = 10;
 /** Seconds that a Worker gets on top of a time limit, in which it can report it itself. */
 const GRACE = 0.5;
 
-/** The Worker was ended with these samples started and not done. */
+/** Values in a row (in each lane) that may be late; what is left of the batch is not tried then. */
+const LATE_IN_A_ROW = 8;
+
+/** The Worker has to be ended, with these samples started and not done. */
 interface Ended {
   running: number[];
   message: string;
@@ -24,6 +27,7 @@ export class Sandbox {
   #worker: Worker | null = null;
   #wholeBatch = false;
   #batches = 0;
+  #lateInARow = 0;
 
   /**
    * @param url the module, as a `data:` URL
@@ -78,6 +82,7 @@ export class Sandbox {
     const fail = (row: number, error: string) =>
       results.set(row, { result: { error }, logged: [], extras: [] });
     let { concurrency } = limits;
+    this.#lateInARow = 0;
     for (let rows = [...samples.keys()]; rows.length > 0;) {
       try {
         await this.start();
@@ -93,15 +98,28 @@ export class Sandbox {
         limits: { ...limits, concurrency },
       };
       const ended = await this.#runBatch(message, results);
+      rows = rows.filter((row) => !results.has(row));
       if (ended !== null) {
         this.close();
         if (this.#wholeBatch) { for (const row of rows) fail(row, ended.message); }
         else if (ended.running.length > 1) concurrency = 1; // to find out which one it is
-        else fail(ended.running[0] ?? rows.find((row) => !results.has(row))!, ended.message);
+        else if (!this.#tooManyLate(concurrency)) {
+          fail(ended.running[0] ?? rows[0]!, ended.message);
+          this.#lateInARow++;
+        }
+        rows = rows.filter((row) => !results.has(row));
       }
-      rows = rows.filter((row) => !results.has(row));
+      if (this.#tooManyLate(concurrency)) {
+        // A whole batch of time limits would take longer than anybody waits.
+        for (const row of rows) fail(row, `not tried: ${this.#lateInARow} in a row gave no value`);
+        rows = [];
+      }
     }
     return samples.map((_, row) => results.get(row)!);
+  }
+
+  #tooManyLate(concurrency: number): boolean {
+    return this.#lateInARow >= LATE_IN_A_ROW * concurrency;
   }
 
   /** Resolves with null when every sample has a result, else when the Worker has to be ended. */
@@ -129,6 +147,7 @@ export class Sandbox {
       const settle = (row: number, scored: Scored) => {
         if (missing.delete(row)) results.set(row, scored);
         running.delete(row);
+        this.#lateInARow = scored.late ? this.#lateInARow + 1 : 0;
       };
       worker.onerror = (event) => {
         event.preventDefault();
@@ -143,6 +162,7 @@ export class Sandbox {
           }
         }
         if (missing.size === 0) finish(null);
+        else if (this.#tooManyLate(limits.concurrency)) finish("too many are late");
         else expectSign();
       };
       expectSign();

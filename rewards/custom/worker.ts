@@ -74,7 +74,8 @@ async function score(
             await new Promise((resume) => wait(resume, pause * 1000));
             continue;
           }
-          report(row, { ...notes, result: { error: explain(error) } });
+          const late = error instanceof Late;
+          report(row, { ...notes, result: { error: explain(error) }, late });
           break;
         }
       }

@@ -1,0 +1,77 @@
+/** Rewards from files in whole runs. */
+import assert from "node:assert/strict";
+import { parquetReadObjects } from "hyparquet";
+import { RgxError } from "../core/errors.ts";
+import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { createRubric } from "../rewards/rubric.ts";
+import type { TrainEvent } from "./events.ts";
+import { metricsWithoutClock, tinyRunConfig, trainOn, withTempDir } from "./testing.ts";
+
+/** A run of two steps (unless it ends before) with the reward `mine` from this source. */
+async function trainWith(source: string, dir: string, steps = 2) {
+  const device = createReferenceDevice();
+  const warnings: string[] = [];
+  try {
+    await Deno.writeTextFile(`${dir}/mine.ts`, source);
+    const config = tinyRunConfig(`${dir}/run`, {
+      eval: { num_examples: 0 },
+      training: { max_steps: steps, save_steps: 100 },
+    });
+    const rubric = createRubric([
+      { name: "mine", weight: 1, params: {}, file: { path: `${dir}/mine.ts` } },
+    ]);
+    const listener = (event: TrainEvent) => {
+      if (event.type === "warning") warnings.push(event.message);
+    };
+    await trainOn(device, config, { rubric, listeners: [listener] });
+  } finally {
+    device.close();
+  }
+  return warnings;
+}
+
+Deno.test("a reward from a file trains; what it logs stands in metrics and completions", async () => {
+  await withTempDir(async (dir) => {
+    const source = `export default ({ completion, completionIds, log, logExtra, step }) => {
+      log("mine/tokens", completionIds.length);
+      log("loss", 1e6);
+      logExtra("tokens", completionIds.length);
+      logExtra("even", completionIds.length % 2 === 0);
+      logExtra("mixed", completionIds.length % 2 === 0 ? step : "odd");
+      if (completionIds[0] % 2 === 0) throw new Error("even start");
+      return completionIds.length;
+    };`;
+    const warnings = await trainWith(source, dir);
+    assert.equal(warnings.length, 1);
+    assert.match(
+      warnings[0]!,
+      /reward mine failed and counts 0: even start \(line 7.*completion was "/,
+    );
+    const [step] = (await metricsWithoutClock(`${dir}/run`)).filter(({ split }) =>
+      split === "train"
+    );
+    assert.equal(step!["mine/tokens"], step!["completions/mean_length"]);
+    assert.notEqual(step!["loss"], 1e6);
+    assert.ok(Number(step!["rewards/mine/errors"]) > 0);
+    const file = await Deno.readFile(`${dir}/run/completions/completions_00001.parquet`);
+    const rows = await parquetReadObjects({ file: file.buffer });
+    for (const row of rows) {
+      const tokens = row["tokens"] as number;
+      assert.ok(row["mine"] === tokens || row["mine"] === 0);
+      assert.equal(row["even"], tokens % 2 === 0);
+      assert.equal(row["mixed"], tokens % 2 === 0 ? "1" : "odd");
+    }
+    assert.ok(rows.some((row) => row["mine"] !== 0), "every completion began with an even token");
+  });
+});
+
+Deno.test("a file that fails on everything ends the run with a checkpoint, and its Worker", async () => {
+  await withTempDir(async (dir) => {
+    await assert.rejects(
+      trainWith("export default () => { throw new Error('never') };", dir, 9),
+      (error) =>
+        error instanceof RgxError && /mine failed on every completion of 3/.test(error.message),
+    );
+    assert.ok((await Deno.stat(`${dir}/run/checkpoint-3`)).isDirectory);
+  });
+});
