@@ -3,6 +3,7 @@
  * network. Skipped, loudly, where dist/rgx has not been built.
  */
 import assert from "node:assert/strict";
+import { parquetReadObjects } from "hyparquet";
 import { versionLine } from "../core/version.ts";
 
 const executable = new URL("../dist/rgx", import.meta.url).pathname;
@@ -100,5 +101,50 @@ Deno.test({
       await Deno.writeTextFile(`${folder}/answers.jsonl`, input.join("\n") + "\n");
       const scored = await run(folder, ["score", "answers.jsonl"]);
       assert.equal(scored.out, '{"score":1}\n{"score":1}\n');
+    }),
+});
+
+const REWARD = `enum Value { None = 0, Full = 1 }
+interface Input { completion: string; logExtra(column: string, value: string): void }
+let calls: number = 0;
+export default function judge({ completion, logExtra }: Input): Value {
+  logExtra("wasm", typeof (globalThis as any).WebAssembly);
+  if (++calls === 5) for (;;);
+  return completion.includes("a") ? Value.Full : Value.None;
+}
+`;
+
+Deno.test({
+  name: "the executable trains with a reward in TypeScript, and lives on when it hangs",
+  ignore: !built,
+  fn: () =>
+    inEmptyFolder(async (folder) => {
+      await Deno.writeTextFile(`${folder}/judge.ts`, REWARD);
+      const rewards = "[{path: judge.ts, timeout: 0.2}]";
+      await Deno.writeTextFile(`${folder}/my.yaml`, `_base_: quickstart\nrewards: ${rewards}\n`);
+      const short = ["sft.max_steps=2", "training.max_steps=1", "eval.num_examples=0"];
+      const batch = [
+        "training.generation_batch_size=16",
+        "training.per_device_train_batch_size=16",
+      ];
+      const { code, out, err } = await run(folder, [
+        "train",
+        "my.yaml",
+        ...short,
+        ...batch,
+        "--json",
+      ]);
+      assert.equal(code, 0, err);
+      assert.equal(JSON.parse(out.trimEnd().split("\n").at(-1)!).status, "completed");
+      assert.match(err, /reward judge failed and counts 0: gave no value within 0.2 s/);
+      const metrics = await Deno.readTextFile(`${folder}/experiments/my/metrics.jsonl`);
+      const step = metrics.split("\n").find((line) => line.includes('"split":"train"'))!;
+      assert.equal(JSON.parse(step)["rewards/judge/errors"], 3);
+      const table = await Deno.readFile(
+        `${folder}/experiments/my/completions/completions_00001.parquet`,
+      );
+      const rows = await parquetReadObjects({ file: table.buffer });
+      const wasm = rows.map((row) => row["wasm"]).filter((value) => value !== null);
+      assert.deepEqual(new Set(wasm), new Set(["undefined"]));
     }),
 });
