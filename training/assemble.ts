@@ -66,7 +66,7 @@ export async function assemble(
 ): Promise<TrainingParts> {
   const { availableBytes } = options;
   // The cheap parts first: what is wrong with them is found before a large model is loaded.
-  const rubric = createRubric(config.rewards);
+  const rubric = createRubric(config.rewards, { rewardTimeout: config.training.reward_timeout });
   await rubric.open();
   const source = openSource(config.data);
   const problems = splitProblems({ source, heldOutCount: config.eval.num_examples });
