@@ -112,6 +112,7 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     either(bool(), name()),
     false,
     "a checkpoint folder, or true: the newest of output_dir",
+    ["trainer.resume_mode"],
   ),
   reward_timeout: key(float({ above: 0 }), 5, "seconds that a reward has for one value"),
   log_completions: key(bool(), true, "keep completions and print some"),

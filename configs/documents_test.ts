@@ -1,0 +1,232 @@
+/**
+ * The YAML blocks and command lines of the example documents: each block loads, or is refused for the reason
+ * that stands here.
+ */
+import assert from "node:assert/strict";
+import { configArguments } from "./config_arguments.ts";
+import { errorsOf, load } from "./test_support.ts";
+
+const FOLDER = new URL("../../shared/seeds/", import.meta.url);
+
+/** What a block lacks to be a whole configuration, by the first key that is not there. */
+const COMPLETED: [key: RegExp, yaml: string][] = [
+  [/^(model:|_base_:)/m, "model: m\n"],
+  [/^(data:|_base_:)/m, "task: chain_sum\n"],
+  [/^(rewards:|_base_:)/m, "rewards: [correctness]\n"],
+];
+
+/** Blocks that are refused: what they hold, and why. */
+const REFUSED: [block: RegExp, reason: RegExp][] = [
+  // A reward that the reader is told to write: no file of it is named.
+  [/name: "my_reward"/, /unknown reward "my_reward"/],
+  // Placeholders for the name of a task.
+  [/task_name: "(your_task|any_reasoning_gym_task)"/, /unknown task/],
+  [/hf_upload:\n {2}enabled: true/, /hf_upload: not supported yet by this version/],
+];
+
+/** Files that blocks name as their bases. */
+const BASES = {
+  "base.yaml": "training: {per_device_train_batch_size: 8}\n",
+  "models/qwen-7b.yaml": 'model:\n  name: "Qwen/Qwen2.5-7B-Instruct"\n\nlora: {r: 64}\n',
+  "tasks/leg_counting.yaml": "data: {task_name: leg_counting}\nrewards: [{name: correctness}]\n",
+  "tasks/your_task.yaml": "data: {task_name: tower_of_hanoi}\nrewards: [{name: correctness}]\n",
+};
+
+async function documents(): Promise<string[]> {
+  const texts: string[] = [];
+  try {
+    for await (const { name } of Deno.readDir(FOLDER)) {
+      if (name.endsWith(".txt")) texts.push(await Deno.readTextFile(new URL(name, FOLDER)));
+    }
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    console.warn("skipped: the example documents are not here");
+  }
+  return texts;
+}
+
+const texts = await documents();
+const blocks = texts.flatMap((text) =>
+  [...text.matchAll(/^( *)```yaml\n(.*?)^ *```/gms)].map(([, indent, block]) =>
+    block!.split("\n").map((line) => line.slice(indent!.length)).join("\n")
+  )
+);
+
+/** Bases of the blocks lie in the folder above them. */
+function atHome(block: string): string {
+  return block.replaceAll("- ../", "- ./");
+}
+
+Deno.test({
+  name: "every YAML block of the example documents loads, or is refused for a known reason",
+  ignore: texts.length === 0,
+  async fn() {
+    assert.ok(blocks.length >= 11, `only ${blocks.length} blocks`);
+    const reasons = new Set<RegExp>();
+    for (const block of blocks) {
+      const whole = atHome(block) +
+        COMPLETED.filter(([there]) => !there.test(block)).map(([, yaml]) => yaml).join("");
+      const lines = await errorsOf(whole, {}, BASES);
+      const expected = REFUSED.find(([what]) => what.test(block));
+      if (expected === undefined) assert.deepEqual(lines, [], whole);
+      else {
+        assert.equal(lines.length, 1, lines.join("\n"));
+        assert.match(lines[0]!, expected[1]);
+        reasons.add(expected[1]);
+      }
+    }
+    assert.equal(reasons.size, REFUSED.length, "a reason is listed that no block has");
+  },
+});
+
+Deno.test({
+  name: "the experiment of the documents means what it says",
+  ignore: texts.length === 0,
+  async fn() {
+    const block = blocks.find((text) => text.includes("wandb_project"))!;
+    const { config, notes } = await load(atHome(block), {}, BASES);
+    assert.equal(config.model.model_name_or_path, "Qwen/Qwen2.5-7B-Instruct");
+    assert.equal(config.lora?.r, 64);
+    assert.equal(config.data.task_name, "tower_of_hanoi");
+    assert.equal(config.training.num_train_epochs, 3);
+    assert.equal(config.training.learning_rate, 2e-6);
+    assert.equal(config.logging.project, "reasoning-gym");
+    assert.match(notes.join(), /wandb_project: no files for trackers/);
+  },
+});
+
+const VERL = `data:
+  train_files: train.parquet
+  train_batch_size: 16
+  max_prompt_length: 512
+  max_response_length: 1024
+reasoning_gym: {dataset_size: 20000}
+task: chain_sum
+actor_rollout_ref:
+  model: {path: Qwen/Qwen2.5-3B-Instruct, enable_gradient_checkpointing: true}
+  actor:
+    strategy: fsdp
+    ppo_mini_batch_size: 8
+    ppo_micro_batch_size_per_gpu: 4
+    use_kl_loss: true
+    kl_loss_coef: 0.002
+    clip_ratio_low: 0.1
+    clip_ratio_high: 0.28
+    entropy_coeff: 0.01
+    grad_clip: 0.5
+    loss_agg_mode: seq-mean-token-sum-norm
+    optim: {lr: 2.0e-6, lr_warmup_steps_ratio: 0}
+    fsdp_config: {param_offload: false}
+  rollout: {name: vllm, n: 8, top_k: -1, temperature: 0.9, gpu_memory_utilization: 0.6}
+algorithm: {adv_estimator: grpo, kl_ctrl: {type: fixed}}
+trainer:
+  logger: ["console", "wandb"]
+  project_name: rg-grpo
+  experiment_name: algorithmic_qwen2.5_3b
+  n_gpus_per_node: 4
+  save_freq: 100
+  test_freq: 50
+  total_epochs: 2
+  resume_mode: auto
+reward:
+  use_accuracy: true
+  secondary_rewards: [{name: brevity, scaling_factor: 0.2}]
+critic: {optim: {lr: 1.0e-5}}
+`;
+
+Deno.test("a configuration of verl means what it says; what it steers elsewhere is named once", async () => {
+  const { config, notes } = await load(VERL);
+  const { training } = config;
+  assert.equal(config.model.model_name_or_path, "Qwen/Qwen2.5-3B-Instruct");
+  assert.equal(config.data.num_examples, 20000);
+  assert.deepEqual(
+    [training.num_generations, training.max_completion_length, training.max_prompt_length],
+    [8, 1024, 512],
+  );
+  // 16 prompts a generation, 8 a step, 4 completions at once.
+  assert.deepEqual(
+    [
+      training.generation_batch_size,
+      training.per_device_train_batch_size,
+      training.gradient_accumulation_steps,
+    ],
+    [128, 4, 16],
+  );
+  assert.deepEqual([training.beta, training.epsilon, training.epsilon_high], [0.002, 0.1, 0.28]);
+  assert.deepEqual([training.entropy_coef, training.max_grad_norm], [0.01, 0.5]);
+  assert.deepEqual([training.loss_type, training.learning_rate], ["dr_grpo", 2e-6]);
+  assert.deepEqual([training.top_k, training.temperature], [0, 0.9]);
+  assert.deepEqual([training.save_steps, training.num_train_epochs], [100, 2]);
+  assert.equal(training.resume_from_checkpoint, true);
+  assert.equal(config.logging.run_name, "algorithmic_qwen2.5_3b");
+  assert.deepEqual(config.rewards.map(({ name, weight }) => [name, weight]), [
+    ["correctness", 1],
+    ["brevity", 0.2],
+  ]);
+  const ignored = notes.filter((note) => note.includes("a key of verl, has no effect"));
+  assert.equal(ignored.length, 1, notes.join("\n"));
+  for (const name of ["strategy", "gpu_memory_utilization", "critic", "n_gpus_per_node"]) {
+    assert.ok(ignored[0]!.includes(name), `${ignored[0]} lacks ${name}`);
+  }
+  assert.ok(notes.some((note) => /test_freq.*eval\.num_examples/.test(note)));
+});
+
+Deno.test("keys of verl on the command line, and its evaluation where there are problems for it", async () => {
+  const { config } = await load(VERL, {
+    overrides: [
+      "actor_rollout_ref.rollout.tensor_model_parallel_size=1",
+      "trainer.n_gpus_per_node=2",
+      "trainer.project_name=other",
+      "++eval.num_examples=40",
+    ],
+  });
+  assert.equal(config.logging.project, "other");
+  assert.deepEqual([config.training.eval_strategy, config.training.eval_steps], ["steps", 50]);
+  assert.match(
+    (await errorsOf(VERL, { overrides: ["algorithm.adv_estimator=gae"] }))[0]!,
+    /adv_estimator: not supported yet by this version \(only grpo\)/,
+  );
+  assert.match(
+    (await errorsOf(VERL.replace("seq-mean-token-sum-norm", "token-sum")))[0]!,
+    /expected token-mean or seq-mean-token-mean or seq-mean-token-sum-norm/,
+  );
+});
+
+Deno.test("the flags of the GSM8K recipe are keys", async () => {
+  const yaml = "model: m\ndataset_name: g.jsonl\nrewards: [check_answer_correctness]\n";
+  const { config } = await load(yaml, {
+    overrides: [
+      ..."--model-name Qwen/Qwen2.5-3B-Instruct --max-steps 100 --learning-rate 1e-5".split(" "),
+      ..."--batch-size 4 --gradient-accumulation-steps 8 --max-examples 2000".split(" "),
+      ..."--output-dir ./my_grpo_model --no-trackio --project-name P --skip-evaluation".split(" "),
+    ],
+  }, { "g.jsonl": '{"question": "q", "answer": "1"}\n' });
+  const { training } = config;
+  assert.equal(config.model.model_name_or_path, "Qwen/Qwen2.5-3B-Instruct");
+  assert.deepEqual(
+    [training.max_steps, training.learning_rate, training.per_device_train_batch_size],
+    [100, 1e-5, 4],
+  );
+  assert.deepEqual([training.gradient_accumulation_steps, config.data.max_examples], [8, 2000]);
+  assert.deepEqual([training.output_dir, config.logging.project], ["./my_grpo_model", "P"]);
+  assert.equal(config.eval.num_examples, 0);
+});
+
+Deno.test("--config-path and --config-name name the configuration", () => {
+  const named = (line: string) => configArguments(line.split(" "));
+  assert.deepEqual(
+    named("--config-path configs/inter --config-name algorithmic_qwen_3b trainer.nnodes=1"),
+    { config: "configs/inter/algorithmic_qwen_3b.yaml", overrides: ["trainer.nnodes=1"] },
+  );
+  assert.deepEqual(named("--config-name=a.yml --config-path=c beta=1"), {
+    config: "c/a.yml",
+    overrides: ["beta=1"],
+  });
+  assert.deepEqual(named("--config-name quickstart --beta 1"), {
+    config: "quickstart",
+    overrides: ["--beta", "1"],
+  });
+  assert.deepEqual(named("quickstart beta=1"), { config: "quickstart", overrides: ["beta=1"] });
+  assert.throws(() => named("--config-path configs x"), /--config-name/);
+  assert.throws(() => named("--config-name"), /expected a name/);
+});
