@@ -18,7 +18,13 @@ export { openSource } from "./data/source.ts";
 export { splitProblems } from "./data/held_out.ts";
 export { registerReward, rewardNames } from "./rewards/registry.ts";
 export { createRubric } from "./rewards/rubric.ts";
-export type { Reward, RewardInput } from "./rewards/types.ts";
+export type {
+  BatchReward,
+  Reward,
+  RewardInput,
+  RewardSample,
+  SampleReward,
+} from "./rewards/types.ts";
 export { loadConfig } from "./configs/load.ts";
 export type { RunConfig } from "./configs/run_config.ts";
 export { createDevice } from "./kernels/mod.ts";

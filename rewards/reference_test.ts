@@ -27,3 +27,18 @@ Deno.test("the example of docs/rewards.md works", async () => {
     await Deno.remove(path);
   }
 });
+
+Deno.test("the reward of the README works", async () => {
+  const readme = await Deno.readTextFile(new URL("../README.md", import.meta.url));
+  const [, example] = /```ts\n(\/\/ few_vowels\.ts[^]*?)```/.exec(readme) ?? [];
+  const path = await Deno.makeTempFile({ suffix: ".ts" });
+  await Deno.writeTextFile(path, example!);
+  const rubric = createRubric([{ name: "few_vowels", weight: 1, params: {}, file: { path } }]);
+  try {
+    const { values, errors } = await rubric.score(["abcd", ""].map((text) => input(text)));
+    assert.deepEqual([values, errors], [[[0.75], [1]], []]);
+  } finally {
+    rubric.close();
+    await Deno.remove(path);
+  }
+});
