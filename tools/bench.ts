@@ -4,7 +4,8 @@
  * Left out: the memory over many steps takes a minute more and is asked for with --memory.
  */
 const ROOT = new URL("../", import.meta.url);
-const FLAGS = "--v8-flags=--no-wasm-bounds-checks,--experimental-wasm-revectorize";
+const FLAGS =
+  "--v8-flags=--no-wasm-bounds-checks,--experimental-wasm-revectorize,--max-semi-space-size=8";
 
 /** What a benchmark prints. @throws Error when it fails. */
 async function output(script: string, args: readonly string[] = []): Promise<string> {

@@ -11,7 +11,8 @@ const BUILD_ONLY = ["assemblyscript/asc", "fast-check"];
 
 /** Flags that every run needs; `deno compile` does not take `unstable` from deno.json in all versions. */
 const UNSTABLE = config.unstable.map((feature) => `--unstable-${feature}`);
-const V8_FLAGS = "--v8-flags=--no-wasm-bounds-checks,--experimental-wasm-revectorize";
+const V8_FLAGS =
+  "--v8-flags=--no-wasm-bounds-checks,--experimental-wasm-revectorize,--max-semi-space-size=8";
 
 const safe = Deno.args.includes("--safe");
 const output = safe ? "dist/rgx-safe" : "dist/rgx";

@@ -1,0 +1,22 @@
+/** Memory over steps of the quickstart's shape; `deno task bench:grpo --memory 500` looks for longer. */
+import assert from "node:assert/strict";
+import { createWasmDevice } from "../kernels/wasm/device.ts";
+import { residentMemory } from "./grpo_step_bench.ts";
+
+Deno.test("memory does not grow from step to step", async () => {
+  const device = await createWasmDevice({ threads: 2 });
+  try {
+    const allocated: number[] = [];
+    const resident = await residentMemory(device, 24, () => allocated.push(device.allocatedBytes));
+    // Buffers have room for longer batches than the first; a later one may still be the longest so far.
+    assert.ok(
+      allocated.at(-1)! <= 1.1 * allocated[3]!,
+      `${allocated[3]} → ${allocated.at(-1)} bytes`,
+    );
+    // JavaScript's own heap finds its size within the first steps: some tens of megabytes.
+    assert.ok(resident.at(-1)! - resident[3]! < 60e6, `${resident[3]} → ${resident.at(-1)} bytes`);
+    assert.equal(device.allocatedBytes, 0);
+  } finally {
+    device.close();
+  }
+});
