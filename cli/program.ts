@@ -3,6 +3,7 @@
  * runs, so that `rgx --version` and `--help` start fast. No logic lives here.
  */
 import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { withConfigArgument } from "../configs/config_arguments.ts";
 import { EXIT } from "../core/errors.ts";
 import { versionLine } from "../core/version.ts";
 import { reportError } from "./report_error.ts";
@@ -14,7 +15,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   const program = createProgram((code) => exitCode = code);
   try {
     // A bare --resume takes no value, so that `--resume CONFIG` means what it says.
-    const given = args.map((arg) => arg === "--resume" ? "--resume=latest" : arg);
+    const given = withConfigName(args).map((arg) => arg === "--resume" ? "--resume=latest" : arg);
     await program.parseAsync(given, { from: "user" });
     return exitCode;
   } catch (error) {
@@ -24,6 +25,13 @@ export async function runCli(args: readonly string[]): Promise<number> {
     }
     return reportError(error, args.includes("--verbose"));
   }
+}
+
+/** Hydra's flags, where a command takes a configuration. */
+function withConfigName(args: readonly string[]): string[] {
+  const words = args[0] === "config" && args[1] === "show" ? 2 : 1;
+  if (!["train", "sft", "config"].includes(args[0] ?? "")) return [...args];
+  return [...args.slice(0, words), ...withConfigArgument(args.slice(words))];
 }
 
 /** Parses a flag's value as an integer from `min` to `max`. */

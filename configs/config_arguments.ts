@@ -1,13 +1,13 @@
-/**
- * The name of the configuration among the arguments of a command: the first one, or in Hydra's words
- * `--config-path FOLDER --config-name NAME`.
- */
+/** Hydra's way to name a configuration, `--config-path FOLDER --config-name NAME`, as the argument CONFIG. */
 import { UsageError } from "../core/errors.ts";
 
 const FLAGS = ["--config-path", "--config-name"];
 
-/** @throws UsageError for a flag without its value, or a folder without a name */
-export function configArguments(args: readonly string[]): { config: string; overrides: string[] } {
+/**
+ * The arguments of a command with these flags taken out and the path that they name put in front.
+ * @throws UsageError for a flag without its value, or a folder without a name
+ */
+export function withConfigArgument(args: readonly string[]): string[] {
   const given = new Map<string, string>();
   const rest: string[] = [];
   for (let i = 0; i < args.length; i++) {
@@ -22,20 +22,19 @@ export function configArguments(args: readonly string[]): { config: string; over
     }
   }
   const folder = given.get("--config-path"), name = given.get("--config-name");
+  if (name === undefined && folder === undefined) return rest;
   if (name === undefined) {
-    if (folder !== undefined) {
-      throw new UsageError(`--config-path ${folder}: expected --config-name NAME beside it`);
-    }
-    const [config, ...overrides] = rest;
-    if (config === undefined) throw new UsageError("expected the name of a configuration");
-    return { config, overrides };
+    throw new UsageError(`--config-path ${folder}: expected --config-name NAME beside it`);
   }
-  if (folder === undefined) return { config: name, overrides: rest };
+  if (folder === undefined) return [name, ...rest];
   const file = /\.(ya?ml|json)$/.test(name) ? name : `${name}.yaml`;
-  return { config: `${folder.replace(/\/+$/, "")}/${file}`, overrides: rest };
+  return [`${folder.replace(/(.)\/+$/, "$1")}/${file}`, ...rest];
 }
 
 function splitFlag(arg: string): [flag: string, value: string | undefined] {
   const [, flag, value] = /^(--[^=]+)=(.*)$/s.exec(arg) ?? [];
-  return flag === undefined ? [arg, undefined] : [flag.replaceAll("_", "-"), value];
+  return flag === undefined ? [arg.replaceAll("_", "-"), undefined] : [
+    flag.replaceAll("_", "-"),
+    value,
+  ];
 }

@@ -3,7 +3,7 @@
  * that stands here.
  */
 import assert from "node:assert/strict";
-import { configArguments } from "./config_arguments.ts";
+import { withConfigArgument } from "./config_arguments.ts";
 import { errorsOf, load } from "./test_support.ts";
 
 const FOLDER = new URL("../../shared/seeds/", import.meta.url);
@@ -213,20 +213,14 @@ Deno.test("the flags of the GSM8K recipe are keys", async () => {
 });
 
 Deno.test("--config-path and --config-name name the configuration", () => {
-  const named = (line: string) => configArguments(line.split(" "));
-  assert.deepEqual(
+  const named = (line: string) => withConfigArgument(line.split(" ")).join(" ");
+  assert.equal(
     named("--config-path configs/inter --config-name algorithmic_qwen_3b trainer.nnodes=1"),
-    { config: "configs/inter/algorithmic_qwen_3b.yaml", overrides: ["trainer.nnodes=1"] },
+    "configs/inter/algorithmic_qwen_3b.yaml trainer.nnodes=1",
   );
-  assert.deepEqual(named("--config-name=a.yml --config-path=c beta=1"), {
-    config: "c/a.yml",
-    overrides: ["beta=1"],
-  });
-  assert.deepEqual(named("--config-name quickstart --beta 1"), {
-    config: "quickstart",
-    overrides: ["--beta", "1"],
-  });
-  assert.deepEqual(named("quickstart beta=1"), { config: "quickstart", overrides: ["beta=1"] });
+  assert.equal(named("--config_name=a.yml --config-path=c/ beta=1"), "c/a.yml beta=1");
+  assert.equal(named("--threads 2 --config-name quickstart"), "quickstart --threads 2");
+  assert.equal(named("quickstart a_b=1 --c_d 2"), "quickstart a_b=1 --c_d 2");
   assert.throws(() => named("--config-path configs x"), /--config-name/);
   assert.throws(() => named("--config-name"), /expected a name/);
 });
