@@ -3,6 +3,7 @@
  * (redrawn on a terminal, a plain line now and then elsewhere), a sample of prompt, completions, rewards
  * and advantages, and at the end the honest table and what to try next.
  */
+import { stepInterval } from "../configs/derived.ts";
 import type { RunConfig } from "../configs/run_config.ts";
 import type { Device } from "../kernels/device.ts";
 import type { TrainEvent, TrainPlan, TrainSummary } from "../training/events.ts";
@@ -204,10 +205,14 @@ export class TrainProgress {
       if (!Number.isNaN(accuracy)) parts.push(`correctness ${(100 * accuracy).toFixed(1)} %`);
     } else parts.push(`loss ${metrics["loss"]?.toFixed(4)}`);
     parts.push(`${Math.round(rate)} tokens/s`, `${left} left`);
-    const every = this.config.training.logging_steps;
+    const every = this.#loggingSteps(totalSteps);
     const due = step % every === 0 || step === totalSteps;
     this.#progress(parts.join("  "), due);
     if (due) this.#resetRecent();
+  }
+
+  #loggingSteps(totalSteps: number): number {
+    return stepInterval(this.config.training.logging_steps, totalSteps);
   }
 
   #heldOut(event: Extract<TrainEvent, { type: "held_out" }>): void {
@@ -221,12 +226,8 @@ export class TrainProgress {
   #sample(event: Extract<TrainEvent, { type: "sample" }>): void {
     const count = this.config.training.num_completions_to_print;
     // One sample every few logs is enough to see what the model does.
-    const every = this.config.training.logging_steps * 5;
-    if (
-      count <= 0 || (event.step % every !== 0 && event.step !== this.config.training.logging_steps)
-    ) {
-      return;
-    }
+    const every = this.#loggingSteps(this.#plan!.steps);
+    if (count <= 0 || (event.step % (5 * every) !== 0 && event.step !== every)) return;
     const width = columns();
     this.#print(paint("dim", clip(`  prompt: ${oneLine(event.prompt)}`, width)));
     for (const { text, rewards, advantage } of event.completions.slice(0, count)) {

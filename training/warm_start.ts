@@ -71,7 +71,7 @@ export async function warmStart(
       metrics,
       tokens: { generated: 0, trained: result.tokens },
     });
-    const due = state.warmStartStep % saveSteps === 0;
+    const due = config.training.save_strategy !== "no" && state.warmStartStep % saveSteps === 0;
     if (due && state.warmStartStep < total) await save();
     await yieldToEvents();
   }
