@@ -126,7 +126,9 @@ export class TrainingRules extends RuleContext {
     if (metric !== null) {
       const known = evalMetricNames(this.config);
       const plain = metric.replace(/^eval_/, "");
-      if (!known.includes(plain)) {
+      // The user's own rewards may log metrics under names of their own; the run knows them.
+      const maybe = this.config.rewards.some(({ file }) => file !== undefined);
+      if (!known.includes(plain) && !maybe) {
         const near = nearest(plain, known);
         const hint = near === null ? "" : `, did you mean ${near}?`;
         const text = `no metric of an evaluation is called ${JSON.stringify(metric)}${hint} ` +
