@@ -41,7 +41,8 @@ if (import.meta.main) {
     "tinystories-656k (d 128, 2 layers, vocabulary 2048), 4 prompts × 8 completions, 64 prompt tokens " +
     "and exactly 64 new ones, LoRA r 16, one micro-batch, rewards ±1 so that every completion has a " +
     "gradient. `quickstart` is the shape of the quickstart: d 96, 2 layers, 85 characters, all weights " +
-    "trained, 32 prompts × 16 completions of some 10 tokens. The reference is TRL 1.16, which took " +
+    "trained, 32 prompts × 16 completions of some 10 tokens, with the forward pass of a reference (beta " +
+    "0.2). The reference is TRL 1.16, which took " +
     "0.63–0.92 s for the first step on a machine of this kind. The last column is what it saves that the " +
     "eight completions of a prompt share it, in generation, forward and backward.",
     steps,

@@ -19,6 +19,7 @@ import type { LlamaConfig, Tokenizer } from "../models/types.ts";
 import { groupAdvantages } from "./advantages.ts";
 import type { LossSettings } from "./loss.ts";
 import { AdamW } from "./optimizer.ts";
+import { frozenReference, type ReferencePolicy } from "./reference_policy.ts";
 import { trainWindow } from "./train_window.ts";
 
 /** Seconds that TRL 1.16 took for this step on a machine of this kind (2 cores). */
@@ -55,6 +56,7 @@ export class BenchStep {
     readonly device: Device,
     readonly model: LlamaModel,
     private readonly tokenizer: Pick<Tokenizer, "decode">,
+    private readonly reference: { policy: ReferencePolicy; beta: number } | null = null,
   ) {
     this.#optimizer = new AdamW(device, model, {
       beta1: 0.9,
@@ -104,9 +106,9 @@ export class BenchStep {
     await trainWindow(this.model, rows, {
       microBatchSize: rows.length,
       temperature: 1,
-      settings: LOSS,
+      settings: { ...LOSS, beta: this.reference?.beta ?? 0 },
       maxCompletionLength: newTokens,
-      reference: null,
+      reference: this.reference?.policy ?? null,
     });
     const norm = await this.#optimizer.gradNorm();
     marks.push(performance.now());
@@ -119,6 +121,7 @@ export class BenchStep {
 
   dispose(): void {
     this.#optimizer.dispose();
+    this.reference?.policy.dispose();
     this.model.dispose();
   }
 }
@@ -160,7 +163,7 @@ export async function tinystoriesStep(
   };
 }
 
-/** The quickstart's model and batch: 32 prompts × 16, some 25 tokens and at most 16 new ones. */
+/** The quickstart's model, batch and loss: 32 prompts × 16, some 25 tokens and at most 16 new ones. */
 export async function quickstartStep(
   device: Device,
 ): Promise<{ step: BenchStep; shape: StepShape }> {
@@ -188,7 +191,10 @@ export async function quickstartStep(
   );
   const decode = (ids: readonly number[]) => String.fromCharCode(...ids);
   return {
-    step: new BenchStep(device, model, { decode }),
+    step: new BenchStep(device, model, { decode }, {
+      policy: await frozenReference(device, model, null),
+      beta: 0.2,
+    }),
     // Six of 85 tokens end a completion of an untrained model: about ten tokens, of many lengths.
     shape: {
       promptIds,
