@@ -230,13 +230,14 @@ export class TrainProgress {
     if (count <= 0 || (event.step % (5 * every) !== 0 && event.step !== every)) return;
     const width = columns();
     this.#print(paint("dim", clip(`  prompt: ${oneLine(event.prompt)}`, width)));
-    for (const { text, rewards, advantage } of event.completions.slice(0, count)) {
+    const shown = bestAndWorst(event.completions, count);
+    for (const { text, rewards, advantage } of shown) {
       const values = rewards.map((r) => r === null ? "–" : r.toFixed(2)).join(" ");
       const sign = advantage < 0 ? "−" : "+";
       const numbers = `  ${values}  ${sign}${Math.abs(advantage).toFixed(2)}  `;
       this.#print(paint("dim", clip(numbers + oneLine(text), width)));
     }
-    const more = event.completions.length - count;
+    const more = event.completions.length - shown.length;
     if (more > 0) {
       this.#print(
         paint("dim", `  … ${more} more (columns: ${event.rewardNames.join(", ")}, advantage)`),
@@ -313,6 +314,20 @@ function bytes(count: number): string {
 function percent({ accuracy, ci95 }: { accuracy: number; ci95: readonly number[] }): string {
   const p = (x: number) => (100 * x).toFixed(1);
   return `${p(accuracy)} % [${p(ci95[0]!)}, ${p(ci95[1]!)}]`;
+}
+
+/** Different texts from both ends of the advantages, best first: what is learned and what is unlearned. */
+function bestAndWorst<T extends { text: string; advantage: number }>(
+  completions: readonly T[],
+  count: number,
+): T[] {
+  const different = [
+    ...new Map(completions.map((completion) => [completion.text, completion])).values(),
+  ]
+    .sort((a, b) => b.advantage - a.advantage);
+  if (different.length <= count) return different;
+  const best = Math.ceil(count / 2);
+  return [...different.slice(0, best), ...different.slice(different.length - (count - best))];
 }
 
 const oneLine = (text: string) => text.replaceAll("\n", "⏎");
