@@ -35,7 +35,7 @@ if (import.meta.main) {
   const parts = [
     "# Performance",
     "Written by `deno task bench --memory`. Ratios count, not milliseconds: everything in a table was " +
-    "measured in one run, in turns. " +
+    "measured in one run, in turns; where other work disturbs, the fastest runs say most. " +
     `Measured with Deno ${Deno.version.deno} on ${await processor()}, ${cores} cores.`,
     "## A GRPO step",
     "tinystories-656k (d 128, 2 layers, vocabulary 2048), 4 prompts × 8 completions, 64 prompt tokens " +

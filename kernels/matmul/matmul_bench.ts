@@ -40,29 +40,41 @@ const SHAPES: Shape[] = [
   dytX(16, 128, 2304),
 ];
 
-/** Milliseconds of the fastest of many runs within some tenths of a second. */
-function fastest(call: () => void, flops: number): number {
+/** Milliseconds of the fastest of many runs of each call, in turns, within half a second. */
+function fastest(calls: readonly (() => void)[], flops: number): number[] {
   const inner = Math.max(1, Math.round(2e7 / flops));
-  const until = performance.now() + 250;
-  let best = Infinity;
+  const until = performance.now() + 500;
+  const best = calls.map(() => Infinity);
   while (performance.now() < until) {
-    const start = performance.now();
-    for (let i = 0; i < inner; i++) call();
-    best = Math.min(best, (performance.now() - start) / inner);
+    calls.forEach((call, c) => {
+      const start = performance.now();
+      for (let i = 0; i < inner; i++) call();
+      best[c] = Math.min(best[c]!, (performance.now() - start) / inner);
+    });
   }
   return best;
 }
 
-function measure(device: WasmDevice, { m, n, k, transA, transB }: Shape): number {
+/** GFLOP/s of the product on each device. */
+function measure(devices: readonly WasmDevice[], shape: Shape): number[] {
+  const { m, n, k } = shape, flops = 2 * m * n * k;
+  const products = devices.map((device) => product(device, shape));
+  const ms = fastest(products.map(({ run }) => run), flops);
+  for (const { free } of products) free();
+  return ms.map((t) => flops / t / 1e6);
+}
+
+function product(device: WasmDevice, { m, n, k, transA, transB }: Shape) {
   const a = device.create("float", m * k, "a");
   const b = device.create("float", k * n, "b");
   const out = device.create("float", m * n, "out");
   device.write(a, new Float32Array(m * k).map((_, i) => (i % 13) / 13 - 0.4));
   device.write(b, new Float32Array(k * n).map((_, i) => (i % 11) / 11 - 0.4));
   const args = { a, b, out, m, n, k, transA: transA ?? false, transB: transB ?? false };
-  const ms = fastest(() => device.run("matmul", args), 2 * m * n * k);
-  for (const tensor of [a, b, out]) device.free(tensor);
-  return 2 * m * n * k / ms / 1e6;
+  return {
+    run: () => device.run("matmul", args),
+    free: () => [a, b, out].forEach((tensor) => device.free(tensor)),
+  };
 }
 
 /** GFLOP/s of the 6×16 tile on operands that lie in the first cache. */
@@ -77,9 +89,9 @@ function tilePeak(device: WasmDevice): number {
   const args = [s, 0, 0, v, 64, 1, 0, c, 64, 6 * tiles, 16, k, k, tiles, 1, 0, 0];
   const job = { kernel: "matmul_blocks", units: 1, grain: 1, args };
   const flops = 2 * 96 * tiles * k;
-  const ms = fastest(() => device.parallel(job), flops);
+  const [ms] = fastest([() => device.parallel(job)], flops);
   device.free(memory);
-  return flops / ms / 1e6;
+  return flops / ms! / 1e6;
 }
 
 if (import.meta.main) {
@@ -93,14 +105,13 @@ if (import.meta.main) {
   for (const shape of SHAPES) {
     const name = `${shape.name} m=${shape.m} n=${shape.n} k=${shape.k}`;
     if (!name.includes(wanted)) continue;
-    const single = measure(one, shape);
-    const double = measure(two, shape);
+    const [single, double] = measure([one, two], shape);
     console.log(
       name.padEnd(30),
-      single.toFixed(1).padStart(8),
-      double.toFixed(1).padStart(10),
-      (double / single).toFixed(2).padStart(9),
-      `${(100 * single / peak).toFixed(0)} %`.padStart(8),
+      single!.toFixed(1).padStart(8),
+      double!.toFixed(1).padStart(10),
+      (double! / single!).toFixed(2).padStart(9),
+      `${(100 * single! / peak).toFixed(0)} %`.padStart(8),
     );
   }
   one.close();
