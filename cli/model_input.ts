@@ -1,14 +1,12 @@
 /** What `generate` and `logprobs` have in common: the model with its adapter, and ids from files. */
 import { UsageError } from "../core/errors.ts";
-import { createDevice } from "../kernels/mod.ts";
 import type { Device } from "../kernels/device.ts";
 import { type LoadedModel, loadModel } from "../models/load_model.ts";
+import { type DeviceFlags, openDevice } from "./open_device.ts";
 
-export interface ModelFlags {
+export interface ModelFlags extends DeviceFlags {
   model: string;
   adapter?: string;
-  device?: string;
-  threads?: number;
 }
 
 /** Loads the model, hands it on, and releases it and its device whatever happens. */
@@ -16,10 +14,7 @@ export async function withModel<T>(
   flags: ModelFlags,
   body: (loaded: LoadedModel, device: Device) => Promise<T>,
 ): Promise<T> {
-  const device = await createDevice(
-    flags.device ?? Deno.env.get("RGX_DEVICE") ?? "auto",
-    flags.threads === undefined ? {} : { threads: flags.threads },
-  );
+  const device = await openDevice(flags);
   try {
     const options = flags.adapter === undefined ? {} : { adapter: flags.adapter };
     const loaded = await loadModel(flags.model, device, options);

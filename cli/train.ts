@@ -1,7 +1,8 @@
 /** `rgx train` and `rgx sft`: reads the configuration, makes the parts, runs the trainer, shows what happens. */
 import { loadConfig, type LoadedConfig } from "../configs/load.ts";
 import { EXIT, UsageError } from "../core/errors.ts";
-import { createDevice, DEVICE_NAMES } from "../kernels/mod.ts";
+import { DEVICE_NAMES } from "../kernels/mod.ts";
+import { openDevice } from "./open_device.ts";
 import { assemble } from "../training/assemble.ts";
 import { GrpoTrainer } from "../training/trainer.ts";
 import { requireWarmStart } from "../training/warm_start.ts";
@@ -45,10 +46,7 @@ export async function train(
   if (phases === "sft") requireWarmStart(loaded.config);
   if (!options.quiet) { for (const note of loaded.notes) log(`note: ${note}`); }
 
-  const device = await createDevice(
-    options.device ?? Deno.env.get("RGX_DEVICE") ?? "auto",
-    options.threads === undefined ? {} : { threads: options.threads },
-  );
+  const device = await openDevice(options);
   const control = listenForStop(maxSeconds);
   const progress = new TrainProgress(loaded.config, device, options);
   try {
