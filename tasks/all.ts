@@ -1,11 +1,13 @@
-/** Every built-in task: one line each, named as the task. Adding a task = its file and a line here. */
-export { default as basic_arithmetic } from "./arithmetic/basic_arithmetic.ts";
-export { default as chain_sum } from "./arithmetic/chain_sum.ts";
-export { default as gsm_symbolic } from "./arithmetic/gsm_symbolic.ts";
-export { default as leg_counting } from "./arithmetic/leg_counting.ts";
-export { default as letter_counting } from "./algorithmic/letter_counting.ts";
-export { default as mini_sudoku } from "./games/mini_sudoku.ts";
-export { default as shortest_path } from "./graphs/shortest_path.ts";
-export { default as simple_geometry } from "./geometry/simple_geometry.ts";
-export { default as spell_backward } from "./algorithmic/spell_backward.ts";
-export { default as tower_of_hanoi } from "./games/tower_of_hanoi.ts";
+/** Every built-in task. Adding a task = its file and a line in the `mod.ts` of its category. */
+export * from "./algebra/mod.ts";
+export * from "./algorithmic/mod.ts";
+export * from "./arc/mod.ts";
+export * from "./arithmetic/mod.ts";
+export * from "./code/mod.ts";
+export * from "./cognition/mod.ts";
+export * from "./games/mod.ts";
+export * from "./geometry/mod.ts";
+export * from "./graphs/mod.ts";
+export * from "./induction/mod.ts";
+export * from "./logic/mod.ts";
+export * from "./probability/mod.ts";

@@ -10,7 +10,7 @@
  *       score: decimalScore,
  *     });
  *
- * and one line in `all.ts`.
+ * and one line in the `mod.ts` of its category.
  */
 import type { CurriculumAttribute, ParamSpec, ParamValue, Task } from "./types.ts";
 

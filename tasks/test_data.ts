@@ -1,5 +1,6 @@
 /** For tests only: the recorded behaviour of reasoning-gym in the shared folder, and how to go without. */
 import { existsSync } from "node:fs";
+import { getTask, taskNames } from "./registry.ts";
 
 const SHARED = new URL("../../shared/", import.meta.url);
 
@@ -18,4 +19,11 @@ export function readJson<T>(path: string): T {
 export function readJsonLines<T>(path: string): T[] {
   const text = Deno.readTextFileSync(new URL(path, SHARED));
   return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+}
+
+/** The tasks that the tests over the registry look at: all, or those that `RGX_TEST_TASKS=a,b` names. */
+export function testedTasks(): string[] {
+  const asked = Deno.env.get("RGX_TEST_TASKS");
+  if (asked === undefined) return taskNames();
+  return asked.split(",").map((name) => getTask(name).name);
 }

@@ -1,0 +1,2 @@
+/** The algebra tasks, one line each, named as the task. */
+export {};

@@ -1,0 +1,2 @@
+/** The arc tasks, one line each, named as the task. */
+export {};

@@ -1,0 +1,2 @@
+/** The code tasks, one line each, named as the task. */
+export {};

@@ -1,0 +1,2 @@
+/** The cognition tasks, one line each, named as the task. */
+export {};

@@ -1,0 +1,2 @@
+/** The induction tasks, one line each, named as the task. */
+export {};

@@ -1,0 +1,2 @@
+/** The logic tasks, one line each, named as the task. */
+export {};

@@ -1,0 +1,2 @@
+/** The probability tasks, one line each, named as the task. */
+export {};
