@@ -109,5 +109,5 @@ function clamp(task: Task, config: Record<string, ParamValue>): string[] {
     const side = value > high ? "above its maximum" : "below its minimum";
     notes.push(`${field}: ${value} is ${side}, ${config[field]} is used`);
   }
-  return notes;
+  return [...notes, ...(task.clamp?.(config) ?? [])];
 }

@@ -228,6 +228,11 @@ interface Curricula {
   configs: Record<string, { level: number; config: Record<string, ParamValue>; valid: unknown }[]>;
 }
 
+/** Two tasks have no validation upstream, so that their levels are recorded as errors of another kind. */
+function isUnchecked(valid: unknown): boolean {
+  return typeof valid === "string" && valid.endsWith("has no attribute 'validate'");
+}
+
 Deno.test({
   name: "every curriculum level gives the recorded configuration in all three modes",
   ignore,
@@ -247,7 +252,7 @@ Deno.test({
           const config = curriculumConfig(task, { "*": level }, { mode, onClamp });
           const label = `${name} ${modeText} level ${level}`;
           assert.deepEqual(validateTaskConfig(name, config), [], label);
-          if (valid === true) assert.deepEqual(config, expected, label);
+          if (valid === true || isUnchecked(valid)) assert.deepEqual(config, expected, label);
           else assert.ok(clamped.length > 0, `${label} is not valid upstream and was not clamped`);
         }
       }

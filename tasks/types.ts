@@ -74,6 +74,11 @@ export interface Task<C extends object = Record<string, ParamValue>> {
    * `min_x ≤ max_x` of every such pair); each begins with `field: ` and names the values found.
    */
   validate?(config: C): string[];
+  /**
+   * Curriculum levels can break a rule between two fields, which `min` and `max` cannot mend: sets the nearest
+   * valid values in place and returns one note for each, like "max_empty: 16 is above …, 9 is used".
+   */
+  clamp?(config: C): string[];
   /** Entry `index`: a pure function of its arguments. */
   generate(random: RandomStream, config: C, index: number): Generated;
   /** Score in [0, 1] of a non-blank answer. Must not throw and must not need more than the entry. */
