@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { literalsEqual, parseJson, parseLiteral, PyDict, PyFloat } from "./literals.ts";
+import { repr } from "./python_repr.ts";
+
+Deno.test("Python literals are read as Python reads them", () => {
+  const cases: [text: string, repr: string][] = [
+    ["-5", "-5"],
+    ["+1_000", "1000"],
+    ["-(1)", "-1"],
+    ["0x1F", "31"],
+    ["0b1_01", "5"],
+    ["00", "0"],
+    ["01.5", "1.5"],
+    ["-.5", "-0.5"],
+    ["1e5", "100000.0"],
+    ["1e999999", "inf"],
+    ["9007199254740993", "9007199254740993"],
+    ["-123456789012345678901234567890", "-123456789012345678901234567890"],
+    [`'a' "b"`, "'ab'"],
+    ["'''a'b\nc'''", '"a\'b\\nc"'],
+    ["r'a\\n'", "'a\\\\n'"],
+    ["'\\x41\\u0042\\U00000043\\101\\q\\''", `"ABCA\\\\q'"`],
+    ["[1, 2.0, 'x', None, True, False,]", "[1, 2.0, 'x', None, True, False]"],
+    ["1, 2,", "(1, 2)"],
+    ["(1)", "1"],
+    ["(1,)", "(1,)"],
+    ["()", "()"],
+    ["{1, 2, 1.0, True}", "{1, 2}"],
+    ["set()", "set()"],
+    ["{1: 'a', 1.0: 'b', (2, 3): {}}", "{1: 'b', (2, 3): {}}"],
+    ["\n[ # first\n 1,\\\n2]\n", "[1, 2]"],
+  ];
+  for (const [text, expected] of cases) {
+    const value = parseLiteral(text);
+    assert.ok(value !== undefined, text);
+    assert.equal(repr(value), expected, text);
+  }
+});
+
+Deno.test("what Python does not read as a literal is refused", () => {
+  const texts = [
+    ...["", "x", "true", "--1", "-True", "-'a'", "1+1", "1j", "1__0", "1_", "007", "0x", "1e", "."],
+    ...["'a", "'a\nb'", "f'x'", "b'x'", "'\\x4'", "'\\N{DASH}'", "...", "1 2", "1if", "Truex", "١"],
+    ...["[,]", "[1 2]", "[1]]", "[1", "(,)", "{[1]}", "{[1]: 2}", "{1:}", "{1: 2 3: 4}", "[*[1]]"],
+    ...["\n [1]", "[1]\n[2]", "1\n,2", "[1]\0", "9".repeat(4301), "(1 for x in y)", "set([1])"],
+  ];
+  for (const text of texts) assert.equal(parseLiteral(text), undefined, text);
+});
+
+Deno.test("literals compare as in Python", () => {
+  const equal = (a: string, b: string) => literalsEqual(parseLiteral(a)!, parseLiteral(b)!);
+  assert.ok(equal("[1, 1.0, True]", "[1.0, True, 1]"));
+  assert.ok(equal("9007199254740993", "0x20000000000001"));
+  assert.ok(!equal("9007199254740993", "9007199254740992"));
+  assert.ok(!equal("[1]", "(1,)") && !equal("[1]", "[1, 2]") && !equal("'1'", "1"));
+  assert.ok(equal("{1, 'a'}", "{'a', 1.0}") && !equal("{1}", "{'1'}"));
+  assert.ok(equal("{'a': [1], 'b': 2}", "{'b': 2, 'a': [1]}") && !equal("{1: 2}", "{1: 3}"));
+  assert.ok(!equal("None", "False") && equal("None", "None"));
+  assert.ok(literalsEqual(parseLiteral("[0.5]")!, [0.5]));
+  assert.ok(new PyDict([[1, "a"]]).get(new PyFloat(1)) === "a");
+});
+
+Deno.test("JSON is read with the infinities and NaN that Python allows", () => {
+  assert.deepEqual(parseJson(' {"a": [1, 2.5e3, "NaN", null]}'), { a: [1, 2500, "NaN", null] });
+  assert.deepEqual(parseJson('[NaN, -Infinity, Infinity, "a\\"NaN"]'), [
+    NaN,
+    -Infinity,
+    Infinity,
+    'a"NaN',
+  ]);
+  for (
+    const text of ["", "[1,]", "{a: 1}", "'a'", "-NaN", "nan", "[NaN", "xNaN", "\ufeff1", "01"]
+  ) {
+    assert.equal(parseJson(text), undefined, text);
+  }
+});
+
+Deno.test("long and deep texts are read or refused at once", () => {
+  const million = 1_000_000;
+  const texts = [
+    "[".repeat(million),
+    "[".repeat(million) + "]".repeat(million),
+    "-(".repeat(million / 2),
+    '"'.repeat(million),
+    '{"a":'.repeat(million / 5),
+    "1,".repeat(million / 2),
+    `[${"1,".repeat(million / 2)}1]`,
+    `[${"1.,".repeat(million / 3)}1]`,
+    `[${"[],".repeat(million / 3)}1]`,
+    `{${"'a':1,".repeat(million / 6)}}`,
+    `{${"((1,),),".repeat(million / 8)}}`,
+    "'" + "\\x41".repeat(million / 4) + "'",
+    "9".repeat(million),
+    "1_".repeat(million / 2),
+    " ".repeat(million) + "x",
+    "\n".repeat(million) + "x",
+    " \n#".repeat(million / 3),
+    "'a' ".repeat(million / 4),
+    "NaN".repeat(million / 3),
+    `"${"\\".repeat(million)}NaN`,
+    "1e999999",
+  ];
+  for (const text of texts) {
+    for (const parse of [parseJson, parseLiteral]) {
+      const start = performance.now();
+      parse(text);
+      const time = performance.now() - start;
+      assert.ok(time < 400, `${parse.name} ${text.slice(0, 12)}: ${time.toFixed(0)} ms`);
+    }
+  }
+  assert.equal(parseLiteral(texts[1]!), undefined);
+  assert.equal(parseJson(texts[1]!), undefined);
+});

@@ -1,0 +1,112 @@
+/**
+ * How Python writes values: `repr`, `str`, `round(x, n)` and the formats `.nf`, `.ne` and `,`. Rounding looks
+ * at the exact value of the double and takes the even digit on a tie, where `toFixed` takes the larger.
+ */
+import { type Literal, PyDict, PyFloat, type PySet, PyTuple } from "./literals.ts";
+
+/** `repr(x)` of a float: shortest digits, `.0` for whole numbers, an exponent below 1e-4 and from 1e16. */
+export function reprFloat(x: number): string {
+  if (Number.isNaN(x)) return "nan";
+  if (!Number.isFinite(x)) return x < 0 ? "-inf" : "inf";
+  if (Number.isInteger(x) && Math.abs(x) < 1e16) return `${Object.is(x, -0) ? "-0" : x}.0`;
+  const size = Math.abs(x);
+  if (size >= 1e-4 && size < 1e16) return String(x);
+  return twoDigitExponent(x.toExponential());
+}
+
+/** `repr` of a string: single quotes unless only those occur in it; unprintable characters escaped. */
+export function reprString(text: string): string {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  const escaped = text.replace(/[\\'"]|[\p{C}\p{Z}]/gu, (character) => {
+    if (character === " ") return character;
+    if (character === "'" || character === '"') {
+      return character === quote ? "\\" + character : character;
+    }
+    const short = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" }[character];
+    if (short !== undefined) return short;
+    const point = character.codePointAt(0)!, hex = point.toString(16);
+    if (point < 0x100) return "\\x" + hex.padStart(2, "0");
+    return point < 0x10000 ? "\\u" + hex.padStart(4, "0") : "\\U" + hex.padStart(8, "0");
+  });
+  return quote + escaped + quote;
+}
+
+/** `repr(value)`; a number is an int (a float is a `PyFloat`), but one with a fraction is read as a float. */
+export function repr(value: Literal): string {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (typeof value === "string") return reprString(value);
+  if (typeof value === "number") return Number.isInteger(value) ? int(value) : reprFloat(value);
+  if (typeof value === "bigint") return String(value);
+  if (value instanceof PyFloat) return reprFloat(value.value);
+  if (Array.isArray(value)) return `[${value.map(repr).join(", ")}]`;
+  if (value instanceof PyTuple) {
+    const items = value.items.map(repr);
+    return items.length === 1 ? `(${items[0]},)` : `(${items.join(", ")})`;
+  }
+  if (value instanceof PyDict) {
+    return `{${value.entries.map(([key, item]) => `${repr(key)}: ${repr(item)}`).join(", ")}}`;
+  }
+  return value.size === 0 ? "set()" : `{${(value as PySet).items.map(repr).join(", ")}}`;
+}
+
+/** `str(value)`: a string as it is, anything else as `repr`. */
+export function str(value: Literal): string {
+  return typeof value === "string" ? value : repr(value);
+}
+
+function int(value: number): string {
+  return Number.isSafeInteger(value) ? String(value === 0 ? 0 : value) : String(BigInt(value));
+}
+
+/** `format(x, ".{digits}f")` for 0 ≤ digits ≤ 99. */
+export function formatFixed(x: number, digits: number): string {
+  if (!Number.isFinite(x)) return reprFloat(x);
+  const size = Math.abs(x), sign = x < 0 || Object.is(x, -0) ? "-" : "";
+  if (size >= 1e21) return sign + BigInt(size) + (digits > 0 ? "." + "0".repeat(digits) : "");
+  // Only a multiple of 2^-(digits + 1) can lie exactly between two results.
+  if (Number.isInteger(size * 2 ** (digits + 1))) {
+    const exact = size.toFixed(digits + 1);
+    if (exact.endsWith("5") && "02468".includes(exact.at(exact.at(-2) === "." ? -3 : -2)!)) {
+      return sign + exact.slice(0, digits === 0 ? -2 : -1);
+    }
+  }
+  return sign + size.toFixed(digits);
+}
+
+/** `format(x, ".{digits}e")` for 0 ≤ digits ≤ 50. */
+export function formatExponent(x: number, digits: number): string {
+  if (!Number.isFinite(x)) return reprFloat(x);
+  const size = Math.abs(x), sign = x < 0 || Object.is(x, -0) ? "-" : "";
+  const exact = size.toExponential(100),
+    [mantissa, exponent] = exact.split("e") as [string, string];
+  const end = digits === 0 ? 1 : digits + 2;
+  const rest = mantissa.slice(end).replace(".", "");
+  const tieToEven = /^50*$/.test(rest) && "02468".includes(mantissa[end - 1]!);
+  const text = tieToEven ? `${mantissa.slice(0, end)}e${exponent}` : size.toExponential(digits);
+  return sign + twoDigitExponent(text);
+}
+
+/** `format(x, ",")` of a float: its `repr` with commas between thousands. */
+export function formatThousands(x: number): string {
+  const text = reprFloat(x), whole = /^-?[0-9]+(?=\.|$)/.exec(text)?.[0];
+  return whole === undefined
+    ? text
+    : whole.replace(/[0-9](?=(?:[0-9]{3})+$)/g, "$&,") + text.slice(whole.length);
+}
+
+/** `round(x, digits)` for −308 ≤ digits ≤ 99. */
+export function round(x: number, digits = 0): number {
+  if (!Number.isFinite(x)) return x;
+  if (digits >= 0) return Number(formatFixed(x, digits));
+  const size = Math.abs(x), whole = BigInt(Math.floor(size)), step = 10n ** BigInt(-digits);
+  const twice = whole % step * 2n, fraction = size > Math.floor(size);
+  let quotient = whole / step;
+  if (twice > step || (twice === step && (fraction || quotient % 2n === 1n))) quotient++;
+  const result = Number(quotient * step);
+  return x < 0 || Object.is(x, -0) ? -result : result;
+}
+
+function twoDigitExponent(text: string): string {
+  return text.replace(/e([+-])([0-9])$/, "e$10$2");
+}
