@@ -7,72 +7,14 @@
  * an error in Python, is accepted; JSON integers beyond 2^53 are rounded.
  */
 
+import { type Literal, PyDict, PyFloat, PySet, PyTuple, UnhashableError } from "./python_values.ts";
+
+export { type Literal, literalsEqual, PyDict, PyFloat, PySet, PyTuple } from "./python_values.ts";
+
 /** Deepest nesting that `parseJson` accepts. */
 const JSON_DEPTH = 900;
 /** Deepest nesting of brackets in Python's tokenizer, so also of `parseLiteral`. */
 const LITERAL_DEPTH = 200;
-
-/** A Python value: int is a number (a bigint beyond 2^53), list an array, None null. */
-export type Literal =
-  | null
-  | boolean
-  | number
-  | bigint
-  | string
-  | Literal[]
-  | PyFloat
-  | PyTuple
-  | PySet
-  | PyDict;
-
-export class PyFloat {
-  constructor(readonly value: number) {}
-}
-
-export class PyTuple {
-  constructor(readonly items: readonly Literal[]) {}
-}
-
-/** Distinct items in the order of their first mention. */
-export class PySet {
-  readonly #items = new Map<string, Literal>();
-  constructor(items: Iterable<Literal>) {
-    for (const item of items) {
-      const key = hashKey(item);
-      if (!this.#items.has(key)) this.#items.set(key, item);
-    }
-  }
-  get items(): Literal[] {
-    return [...this.#items.values()];
-  }
-  get size(): number {
-    return this.#items.size;
-  }
-  has(item: Literal): boolean {
-    return this.#items.has(hashKey(item));
-  }
-}
-
-/** Keys compare as in Python (1, 1.0 and True are one key); the last value of a key counts. */
-export class PyDict {
-  readonly #entries = new Map<string, [key: Literal, value: Literal]>();
-  constructor(entries: Iterable<readonly [Literal, Literal]>) {
-    for (const [key, value] of entries) {
-      const hash = hashKey(key);
-      const known = this.#entries.get(hash);
-      this.#entries.set(hash, [known ? known[0] : key, value]);
-    }
-  }
-  get entries(): [key: Literal, value: Literal][] {
-    return [...this.#entries.values()];
-  }
-  get size(): number {
-    return this.#entries.size;
-  }
-  get(key: Literal): Literal | undefined {
-    return this.#entries.get(hashKey(key))?.[1];
-  }
-}
 
 /** The value of a JSON text, `NaN` and `Infinity` included; undefined when it is none. */
 export function parseJson(text: string): unknown {
@@ -123,50 +65,9 @@ export function parseLiteral(text: string): Literal | undefined {
   try {
     return new LiteralReader(text).readAll();
   } catch (error) {
-    if (error === NOT_A_LITERAL) return undefined;
+    if (error === NOT_A_LITERAL || error instanceof UnhashableError) return undefined;
     throw error;
   }
-}
-
-/** Python's `==` between two values, which may also come from JSON (a number is then its value). */
-export function literalsEqual(a: Literal, b: Literal): boolean {
-  const x = numberOf(a), y = numberOf(b);
-  // deno-lint-ignore eqeqeq -- compares a number with a bigint by value
-  if (x !== undefined || y !== undefined) return x !== undefined && y !== undefined && x == y;
-  if (Array.isArray(a)) return Array.isArray(b) && sameItems(a, b);
-  if (a instanceof PyTuple) return b instanceof PyTuple && sameItems(a.items, b.items);
-  if (a instanceof PySet) {
-    return b instanceof PySet && a.size === b.size && a.items.every((item) => b.has(item));
-  }
-  if (a instanceof PyDict) {
-    return b instanceof PyDict && a.size === b.size && a.entries.every(([key, value]) => {
-      const other = b.get(key);
-      return other !== undefined && literalsEqual(value, other);
-    });
-  }
-  return a === b;
-}
-
-function sameItems(a: readonly Literal[], b: readonly Literal[]): boolean {
-  return a.length === b.length && a.every((item, i) => literalsEqual(item, b[i]!));
-}
-
-function numberOf(value: Literal): number | bigint | undefined {
-  if (typeof value === "number" || typeof value === "bigint") return value;
-  if (typeof value === "boolean") return Number(value);
-  return value instanceof PyFloat ? value.value : undefined;
-}
-
-/** Equal for values that are equal and may be keys; throws for those that cannot be. */
-function hashKey(value: Literal): string {
-  const number = numberOf(value);
-  if (number !== undefined) {
-    return Number.isInteger(number) ? `${BigInt(number)}` : `${number}`;
-  }
-  if (typeof value === "string") return JSON.stringify(value);
-  if (value === null) return "null";
-  if (value instanceof PyTuple) return `(${value.items.map(hashKey).join()})`;
-  throw NOT_A_LITERAL;
 }
 
 /** Thrown inside the reader for every text that is no literal; made once, for it needs no stack. */
@@ -182,7 +83,6 @@ const FLOAT = new RegExp(
 const INTEGER =
   /0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|0(?:_?0)*|[1-9](?:_?[0-9])*/y;
 const NAME = /[\p{L}\p{N}_]+/uy;
-const STRING_START = /(?:[uU]|([rR]))?('''|"""|'|")/y;
 /** Python refuses decimal integers with more digits. */
 const MOST_DIGITS = 4300;
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -265,7 +165,8 @@ class LiteralReader {
         return this.#signed(code === 45);
     }
     if ((code >= 48 && code <= 57) || code === 46) return this.#number();
-    if (this.#matchAt(STRING_START) !== null) return this.#strings();
+    const text = this.#strings();
+    if (text !== undefined) return text;
     switch (this.#matchAt(NAME)) {
       case "True":
         return this.#advance(4, true);
@@ -358,6 +259,8 @@ class LiteralReader {
   }
 
   #number(): number | bigint | PyFloat {
+    const short = this.#shortInteger();
+    if (short >= 0) return short;
     const start = this.#at;
     let value: number | bigint | PyFloat;
     const float = this.#matchAt(FLOAT);
@@ -374,15 +277,34 @@ class LiteralReader {
     return value;
   }
 
-  /** One string or several next to each other, which are joined. */
-  #strings(): string {
-    let all = "";
+  /** Up to 15 plain digits, the usual case, without a regular expression; −1 for any other number. */
+  #shortInteger(): number {
+    let value = 0, end = this.#at;
+    for (; end < this.#at + 15; end++) {
+      const digit = this.#text.charCodeAt(end) - 48;
+      if (!(digit >= 0 && digit <= 9)) break;
+      value = value * 10 + digit;
+    }
+    const next = this.#text.charCodeAt(end);
+    if (end === this.#at || next === 46 || isWordCode(next)) return -1;
+    if (this.#code() === 48 && end > this.#at + 1) return -1;
+    this.#at = end;
+    return value;
+  }
+
+  /** One string or several next to each other, which are joined; undefined when there is none. */
+  #strings(): string | undefined {
+    let all: string | undefined;
     for (;;) {
-      STRING_START.lastIndex = this.#at;
-      const match = STRING_START.exec(this.#text);
-      if (match === null) return all;
-      this.#at += match[0].length;
-      all += this.#string(match[2]!, match[1] !== undefined);
+      let start = this.#at;
+      const prefix = this.#text[start] ?? "";
+      if ("uUrR".includes(prefix)) start++;
+      const quote = this.#text[start];
+      if (quote !== "'" && quote !== '"') return all;
+      const triple = quote.repeat(3);
+      const mark = this.#text.startsWith(triple, start) ? triple : quote;
+      this.#at = start + mark.length;
+      all = (all ?? "") + this.#string(mark, "rR".includes(prefix));
       this.#skip();
     }
   }

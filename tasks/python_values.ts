@@ -1,0 +1,112 @@
+/**
+ * Python values that JavaScript lacks, as `parseLiteral` (literals.ts) reads them and `repr` (python_repr.ts)
+ * writes them, and Python's `==` between them.
+ */
+
+/** A Python value: int is a number (a bigint beyond 2^53), list an array, None null. */
+export type Literal =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Literal[]
+  | PyFloat
+  | PyTuple
+  | PySet
+  | PyDict;
+
+export class PyFloat {
+  constructor(readonly value: number) {}
+}
+
+export class PyTuple {
+  constructor(readonly items: readonly Literal[]) {}
+}
+
+/** Distinct items in the order of their first mention. */
+export class PySet {
+  readonly #items = new Map<string, Literal>();
+  constructor(items: Iterable<Literal>) {
+    for (const item of items) {
+      const key = hashKey(item);
+      if (!this.#items.has(key)) this.#items.set(key, item);
+    }
+  }
+  get items(): Literal[] {
+    return [...this.#items.values()];
+  }
+  get size(): number {
+    return this.#items.size;
+  }
+  has(item: Literal): boolean {
+    return this.#items.has(hashKey(item));
+  }
+}
+
+/** Keys compare as in Python (1, 1.0 and True are one key); the last value of a key counts. */
+export class PyDict {
+  readonly #entries = new Map<string, [key: Literal, value: Literal]>();
+  constructor(entries: Iterable<readonly [Literal, Literal]>) {
+    for (const [key, value] of entries) {
+      const hash = hashKey(key);
+      const known = this.#entries.get(hash);
+      this.#entries.set(hash, [known ? known[0] : key, value]);
+    }
+  }
+  get entries(): [key: Literal, value: Literal][] {
+    return [...this.#entries.values()];
+  }
+  get size(): number {
+    return this.#entries.size;
+  }
+  get(key: Literal): Literal | undefined {
+    return this.#entries.get(hashKey(key))?.[1];
+  }
+}
+
+/** A list, set or dict as an item of a set or as a key. */
+export class UnhashableError extends Error {}
+
+/** Python's `==` between two values, which may also come from JSON (a number is then its value). */
+export function literalsEqual(a: Literal, b: Literal): boolean {
+  const x = numberOf(a), y = numberOf(b);
+  // deno-lint-ignore eqeqeq -- compares a number with a bigint by value
+  if (x !== undefined || y !== undefined) return x !== undefined && y !== undefined && x == y;
+  if (Array.isArray(a)) return Array.isArray(b) && sameItems(a, b);
+  if (a instanceof PyTuple) return b instanceof PyTuple && sameItems(a.items, b.items);
+  if (a instanceof PySet) {
+    return b instanceof PySet && a.size === b.size && a.items.every((item) => b.has(item));
+  }
+  if (a instanceof PyDict) {
+    return b instanceof PyDict && a.size === b.size && a.entries.every(([key, value]) => {
+      const other = b.get(key);
+      return other !== undefined && literalsEqual(value, other);
+    });
+  }
+  return a === b;
+}
+
+function sameItems(a: readonly Literal[], b: readonly Literal[]): boolean {
+  return a.length === b.length && a.every((item, i) => literalsEqual(item, b[i]!));
+}
+
+function numberOf(value: Literal): number | bigint | undefined {
+  if (typeof value === "number" || typeof value === "bigint") return value;
+  if (typeof value === "boolean") return Number(value);
+  return value instanceof PyFloat ? value.value : undefined;
+}
+
+/** Equal for values that are equal; throws for those that cannot be keys. */
+function hashKey(value: Literal): string {
+  const number = numberOf(value);
+  if (number !== undefined) {
+    return Number.isInteger(number) && !Number.isSafeInteger(number)
+      ? `${BigInt(number)}`
+      : `${number}`;
+  }
+  if (typeof value === "string") return JSON.stringify(value);
+  if (value === null) return "null";
+  if (value instanceof PyTuple) return `(${value.items.map(hashKey).join()})`;
+  throw new UnhashableError("lists, sets and dicts are no keys");
+}
