@@ -1,0 +1,89 @@
+/** Element by element on the GPU: one invocation an element; tensors beyond one binding go in parts. */
+import type { Tensor } from "../device.ts";
+import { kernel } from "../webgpu/kernel.ts";
+import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
+import type { AddArgs, CopyArgs, FillArgs } from "./spec.ts";
+
+/** Invocations of a workgroup. */
+export const GROUP = 256;
+
+/** WGSL: the entry point over elements i < p.n; `body` does one. */
+export function perElement(body: string): string {
+  return `@compute @workgroup_size(${GROUP})
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) local: u32) {
+  let i = (group.x + group.y * groups.x) * ${GROUP}u + local;
+  if (i >= p.n) { return; }
+  ${body}
+}`;
+}
+
+/** Calls `each` for parts of [0, n) that fit one binding. */
+export function inParts(
+  ctx: WebgpuContext,
+  n: number,
+  each: (part: (tensor: Tensor) => Tensor, count: number) => void,
+): void {
+  const { bindingElements } = ctx.limits;
+  if (n <= bindingElements) {
+    each((tensor) => tensor, n);
+    return;
+  }
+  for (let begin = 0; begin < n; begin += bindingElements) {
+    const count = Math.min(bindingElements, n - begin);
+    each((tensor) => tensor.view(begin, count), count);
+  }
+}
+
+const add = kernel({
+  name: "add",
+  buffers: { a: "read f32", b: "read f32", sum: "write f32" },
+  params: { n: "u32", scale: "f32" },
+  code: perElement("sum[i] = a[i] + p.scale * b[i];"),
+});
+
+export const addWebgpu: WebgpuOp<AddArgs> = ({ a, b, out, n, scale = 1 }, ctx) => {
+  inParts(ctx, n, (part, count) =>
+    ctx.dispatch({
+      kernel: add,
+      buffers: { a: part(a), b: part(b), sum: part(out) },
+      params: { n: count, scale },
+      groups: ctx.grid(Math.ceil(count / GROUP)),
+      flops: 2 * count,
+    }));
+};
+
+/** Copies bits, whatever they mean. */
+const copy = kernel({
+  name: "copy",
+  buffers: { src: "read u32", dst: "write u32" },
+  params: { n: "u32" },
+  code: perElement("dst[i] = src[i];"),
+});
+
+export const copyWebgpu: WebgpuOp<CopyArgs> = ({ src, out, n }, ctx) => {
+  inParts(ctx, n, (part, count) =>
+    ctx.dispatch({
+      kernel: copy,
+      buffers: { src: part(src), dst: part(out) },
+      params: { n: count },
+      groups: ctx.grid(Math.ceil(count / GROUP)),
+    }));
+};
+
+const fill = kernel({
+  name: "fill",
+  buffers: { dst: "write f32" },
+  params: { n: "u32", value: "f32" },
+  code: perElement("dst[i] = p.value;"),
+});
+
+export const fillWebgpu: WebgpuOp<FillArgs> = ({ out, n, value }, ctx) => {
+  inParts(ctx, n, (part, count) =>
+    ctx.dispatch({
+      kernel: fill,
+      buffers: { dst: part(out) },
+      params: { n: count, value },
+      groups: ctx.grid(Math.ceil(count / GROUP)),
+    }));
+};

@@ -1,0 +1,378 @@
+/**
+ * The GPU device: Deno's WebGPU, WGSL kernels. Operations are recorded and submitted together; nothing waits
+ * until `read`. Float precision is f32. What goes wrong on the GPU is known a moment later: it is thrown by the
+ * next call of the device, and no `read` returns without having looked.
+ * Left out: several cards in one process (one process a card), buffers beyond the adapter's largest.
+ */
+import { EXIT, RgxError } from "../../core/errors.ts";
+import type { Device, DType, HostArray, Tensor } from "../device.ts";
+import type { OpName, Ops } from "../ops.ts";
+import { validateOp } from "../validate.ts";
+import {
+  type AdapterInfo,
+  describeAdapter,
+  findAdapter,
+  requestDevice,
+  usableFeatures,
+} from "./adapter.ts";
+import { noAdapterError } from "./no_adapter.ts";
+import { webgpuOps } from "./op_table.ts";
+import { BufferPool } from "./pool.ts";
+import { Readback } from "./readback.ts";
+import { Recorder } from "./recorder.ts";
+import { type Block, WebgpuTensor } from "./tensor.ts";
+import { formatTrace, Tracer } from "./trace.ts";
+import type { Dispatch, WebgpuContext, WebgpuLimits } from "./webgpu_op.ts";
+
+const USAGE = { storage: 0x80, copySource: 0x4, copyTarget: 0x8 } as const;
+/** Idle buffers beyond this are destroyed at the next submit. */
+const IDLE_BYTES = 2 ** 30;
+
+export interface WebgpuDeviceOptions {
+  /** Smaller limits than the adapter's, for tests of what happens beyond them. */
+  limits?: Partial<WebgpuLimits>;
+}
+
+/** Counters for tests and reports. */
+export interface WebgpuCounters {
+  dispatches: number;
+  submits: number;
+  /** Bytes copied to the host, and the number of copies. */
+  readBytes: number;
+  reads: number;
+  pipelines: number;
+}
+
+/** See {@link createWebgpuDevice}. */
+export class WebgpuDevice implements Device, WebgpuContext {
+  readonly name = "webgpu";
+  readonly float = "f32";
+  readonly threads = 1;
+  readonly software: boolean;
+  readonly limits: WebgpuLimits;
+  readonly #gpu: GPUDevice;
+  readonly #pool: BufferPool;
+  readonly #recorder: Recorder;
+  readonly #readback: Readback;
+  readonly #tracer: Tracer | null;
+  readonly #live = new Set<Block>();
+  readonly #largest: number;
+  #scratch: WebgpuTensor[] = [];
+  #depth = 0;
+  #running = "";
+  #allocated = 0;
+  #peak = 0;
+  #reads = 0;
+  #readBytes = 0;
+  #closed = false;
+  #failure: RgxError | null = null;
+
+  constructor(
+    gpu: GPUDevice,
+    readonly adapter: AdapterInfo,
+    tracer: Tracer | null,
+    limits: Partial<WebgpuLimits> = {},
+  ) {
+    this.#gpu = gpu;
+    this.#tracer = tracer;
+    this.software = adapter.software;
+    this.#largest = gpu.limits.maxBufferSize;
+    this.limits = {
+      bindingElements: Math.floor(gpu.limits.maxStorageBufferBindingSize / 4 / 64) * 64,
+      groupsPerDimension: gpu.limits.maxComputeWorkgroupsPerDimension,
+      workgroupBytes: gpu.limits.maxComputeWorkgroupStorageSize,
+      invocations: gpu.limits.maxComputeInvocationsPerWorkgroup,
+      ...limits,
+    };
+    this.#pool = new BufferPool((bytes, label) => this.#createBuffer(bytes, label), IDLE_BYTES);
+    this.#recorder = new Recorder(gpu, tracer, (message) => this.#fail(message));
+    this.#readback = new Readback(gpu);
+    gpu.addEventListener("uncapturederror", (event) => {
+      event.preventDefault();
+      this.#fail((event as GPUUncapturedErrorEvent).error.message.trim());
+    });
+    gpu.lost.then(({ message }) => {
+      if (!this.#closed) this.#failure = lostError(this.adapter.name, message);
+    });
+  }
+
+  get counters(): WebgpuCounters {
+    const { dispatches, submits, pipelines } = this.#recorder;
+    const { size } = pipelines;
+    return { dispatches, submits, readBytes: this.#readBytes, reads: this.#reads, pipelines: size };
+  }
+
+  /** Bytes of all buffers on the GPU, idle ones of the pool included. */
+  get heldBytes(): number {
+    return this.#pool.heldBytes + this.#recorder.ownBytes;
+  }
+
+  create(dtype: DType, length: number, label: string): Tensor {
+    this.#mustWork();
+    if (!Number.isInteger(length) || length < 0) {
+      throw new RangeError(`tensor "${label}" cannot have ${length} elements`);
+    }
+    const bytes = 4 * length;
+    if (bytes > this.#largest) {
+      throw new RgxError(
+        `tensor "${label}" needs ${bytes} bytes, and ${this.adapter.name} has buffers of at most ` +
+          `${this.#largest} bytes`,
+        { advice: "make the batch, the sequences or the model smaller" },
+      );
+    }
+    const { buffer, isNew } = this.#pool.take(bytes, label);
+    const block: Block = { buffer, freed: false, stale: !isNew };
+    this.#live.add(block);
+    this.#allocated += bytes;
+    if (this.#allocated > this.#peak) this.#peak = this.#allocated;
+    return new WebgpuTensor(this, dtype, block, 0, length, label, false);
+  }
+
+  write(tensor: Tensor, data: HostArray, offset = 0): void {
+    const own = this.#own(tensor);
+    checkRange(tensor, offset, data.length, "write");
+    if ((own.dtype === "u32") !== (data instanceof Uint32Array)) {
+      throw new TypeError(
+        `write of ${data.constructor.name} to ${own.dtype} tensor "${tensor.label}"`,
+      );
+    }
+    if (data.length === 0) return;
+    const whole = !own.isView && offset === 0 && data.length === own.length;
+    if (whole) own.block.stale = false;
+    else this.#clearIfStale(own);
+    const words = data instanceof Float64Array ? Float32Array.from(data) : data;
+    const bytes = new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
+    const start = 4 * (own.offset + offset);
+    this.#recorder.write(own.block.buffer, start, bytes as Uint8Array<ArrayBuffer>);
+  }
+
+  async read(tensor: Tensor, offset = 0, length = tensor.length - offset): Promise<HostArray> {
+    const own = this.#own(tensor);
+    checkRange(tensor, offset, length, "read");
+    const type = own.dtype === "u32" ? Uint32Array : Float32Array;
+    if (length === 0) return new type(0);
+    this.#clearIfStale(own);
+    this.submit();
+    // The error scopes of what was submitted are told in a later microtask.
+    await Promise.resolve();
+    this.#mustWork();
+    const bytes = 4 * length;
+    const start = 4 * (own.offset + offset);
+    const copy = await this.#readback.read(own.block.buffer.gpu, start, bytes);
+    this.#reads++;
+    this.#readBytes += bytes;
+    this.#mustWork();
+    return new type(copy);
+  }
+
+  free(tensor: Tensor): void {
+    const own = this.#own(tensor);
+    if (own.isView) {
+      throw new RgxError(`"${tensor.label}" is a view; free the tensor it belongs to`);
+    }
+    own.block.freed = true;
+    this.#live.delete(own.block);
+    this.#allocated -= 4 * own.length;
+    this.#pool.give(own.block.buffer);
+  }
+
+  run<K extends OpName>(op: K, args: Ops[K]): void {
+    this.#mustWork();
+    validateOp(op, args);
+    for (const value of Object.values(args)) {
+      if (typeof value === "object" && value !== null) this.#own(value as Tensor);
+    }
+    const before = this.#scratch.length, outer = this.#running;
+    if (this.#depth++ === 0) this.#running = op;
+    try {
+      webgpuOps[op](args, this);
+    } finally {
+      this.#depth--;
+      this.#running = outer;
+      for (const tensor of this.#scratch.splice(before)) this.free(tensor);
+    }
+  }
+
+  submit(): void {
+    this.#mustWork();
+    this.#recorder.submit();
+    if (this.#pool.overfull) {
+      this.#recorder.pipelines.forgetGroups();
+      this.#pool.trim(IDLE_BYTES / 2);
+    }
+  }
+
+  dispatch(call: Dispatch): void {
+    const { kernel, buffers, groups } = call;
+    if (groups.includes(0)) return;
+    const tensors = kernel.bufferNames.map((name) => {
+      const tensor = buffers[name];
+      if (tensor === undefined) throw new Error(`${kernel.name}: the buffer ${name} is missing`);
+      return this.#own(tensor);
+    });
+    this.#checkDispatch(call, tensors);
+    for (const tensor of tensors) this.#clearIfStale(tensor);
+    this.#recorder.dispatch(call, tensors);
+  }
+
+  scratch(dtype: DType, length: number, label: string): Tensor {
+    const tensor = this.create(dtype, length, `${this.#running}: ${label}`) as WebgpuTensor;
+    tensor.block.stale = false;
+    this.#scratch.push(tensor);
+    return tensor;
+  }
+
+  grid(count: number): [x: number, y: number] {
+    const { groupsPerDimension } = this.limits;
+    if (count <= groupsPerDimension) return [count, count === 0 ? 0 : 1];
+    const y = Math.ceil(count / groupsPerDimension);
+    return [Math.ceil(count / y), y];
+  }
+
+  get allocatedBytes(): number {
+    return this.#allocated;
+  }
+
+  get peakBytes(): number {
+    return this.#peak;
+  }
+
+  resetPeak(): void {
+    this.#peak = this.#allocated;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    if (this.#failure === null) this.#recorder.submit();
+    this.#closed = true;
+    this.#live.clear();
+    this.#allocated = 0;
+    if (this.#tracer !== null) {
+      console.error(`kernels on ${this.adapter.name}:`);
+      for (const line of formatTrace(this.#tracer.table())) console.error(line);
+      this.#tracer.close();
+    }
+    this.#readback.close();
+    this.#recorder.close();
+    this.#gpu.destroy();
+  }
+
+  /** Ends the GPU device behind this one's back, as a driver reset would (tests). */
+  lose(): void {
+    this.#failure = lostError(this.adapter.name, "given up on purpose");
+    this.#gpu.destroy();
+  }
+
+  #createBuffer(size: number, label: string): GPUBuffer {
+    const usage = USAGE.storage | USAGE.copySource | USAGE.copyTarget;
+    this.#gpu.pushErrorScope("out-of-memory");
+    const buffer = this.#gpu.createBuffer({ size, usage, label });
+    this.#gpu.popErrorScope().then((error) => {
+      if (error === null) return;
+      this.#failure ??= new RgxError(
+        `out of memory on ${this.adapter.name}: tensor "${label}" needs ${size} bytes beside the ` +
+          `${this.heldBytes - size} that rgx holds`,
+        { advice: "make the batch, the sequences or the model smaller" },
+      );
+    }, () => {});
+    return buffer;
+  }
+
+  #checkDispatch({ kernel, groups, params = {} }: Dispatch, tensors: WebgpuTensor[]): void {
+    const { bindingElements, groupsPerDimension } = this.limits;
+    const shapes = () => {
+      const buffers = kernel.bufferNames.map((name, i) => `${name}[${tensors[i]!.length}]`);
+      const values = Object.entries(params).map(([name, value]) => `${name} = ${value}`);
+      return `${kernel.name} on ${buffers.join(", ")}${values.length > 0 ? ` with ` : ""}${
+        values.join(", ")
+      }`;
+    };
+    if (groups.some((n) => n! > groupsPerDimension)) {
+      throw new RgxError(
+        `${shapes()}: a grid of ${
+          groups.join(" × ")
+        } workgroups; ${this.adapter.name} has at most ` +
+          `${groupsPerDimension} in a dimension`,
+      );
+    }
+    const large = tensors.find((tensor) => tensor.length > bindingElements);
+    if (large !== undefined) {
+      throw new RgxError(
+        `${shapes()}: "${large.label}" has ${
+          4 * large.length
+        } bytes, and ${this.adapter.name} binds ` +
+          `at most ${4 * bindingElements}`,
+        { advice: "make the batch or the sequences smaller" },
+      );
+    }
+    for (const name of kernel.paramNames) {
+      if (typeof params[name] !== "number") {
+        throw new Error(`${kernel.name}: the parameter ${name} is missing`);
+      }
+    }
+  }
+
+  #clearIfStale({ block }: WebgpuTensor): void {
+    if (!block.stale) return;
+    block.stale = false;
+    this.#recorder.clear(block.buffer);
+  }
+
+  #own(tensor: Tensor): WebgpuTensor {
+    this.#mustBeOpen();
+    if (!(tensor instanceof WebgpuTensor) || tensor.device !== this) {
+      throw new RgxError(
+        `tensor "${tensor.label}" belongs to another device (${tensor.device?.name})`,
+      );
+    }
+    if (tensor.block.freed) throw new RgxError(`tensor "${tensor.label}" was freed`);
+    return tensor;
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closed) throw new RgxError("the GPU device is closed");
+  }
+
+  #mustWork(): void {
+    this.#mustBeOpen();
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  #fail(message: string): void {
+    this.#failure ??= new RgxError(`the GPU refused what it was given: ${message}`);
+  }
+}
+
+function lostError(name: string, message: string): RgxError {
+  return new RgxError(`the GPU ${name} was lost: ${message}`, {
+    advice: "what was saved is safe; go on with --resume (after a driver reset, if there was one)",
+    exitCode: EXIT.resumable,
+  });
+}
+
+function checkRange(tensor: Tensor, offset: number, length: number, what: string): void {
+  const whole = Number.isInteger(offset) && Number.isInteger(length);
+  if (!whole || offset < 0 || length < 0 || offset + length > tensor.length) {
+    throw new RangeError(
+      `${what} of [${offset}, ${offset + length}) in "${tensor.label}" (${tensor.length} elements)`,
+    );
+  }
+}
+
+/**
+ * A device on the first adapter.
+ * @throws RgxError (exit 2, with what to install) when there is none, or when it is too small.
+ */
+export async function createWebgpuDevice(options: WebgpuDeviceOptions = {}): Promise<WebgpuDevice> {
+  const adapter = await findAdapter();
+  if (adapter === null) throw noAdapterError();
+  const level = Number(Deno.env.get("RGX_DEBUG") ?? 0);
+  const features = level >= 2 ? await usableFeatures(adapter) : [];
+  const timed = features.includes("timestamp-query");
+  const gpu = await requestDevice(adapter, timed ? ["timestamp-query"] : []);
+  const each = level >= 3
+    ? (call: Parameters<typeof formatTrace>[0][number]) => console.error(formatTrace([call])[0])
+    : null;
+  const tracer = timed ? await Tracer.create(gpu, each) : null;
+  return new WebgpuDevice(gpu, describeAdapter(adapter), tracer, options.limits);
+}

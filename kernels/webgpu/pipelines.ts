@@ -1,0 +1,145 @@
+/**
+ * Compute pipelines, cached by kernel and binding pattern, and their bind groups, cached by the buffers in
+ * them. Making a pipeline is synchronous in Deno; what is wrong with a kernel's text is known only a moment
+ * later, through the error scope around it: `onError` receives it with the kernel's name and the WGSL line.
+ */
+import type { WebgpuTensor } from "./tensor.ts";
+import { type BindingPattern, type Kernel, kernelText, patternKey } from "./kernel.ts";
+
+export interface Pipeline {
+  readonly gpu: GPUComputePipeline;
+  readonly layout: GPUBindGroupLayout;
+  readonly groups: Map<string, GPUBindGroup>;
+  readonly pattern: BindingPattern;
+}
+
+/** Bytes of a slot of the parameter arena: WebGPU's largest alignment of dynamic offsets. */
+export const PARAMS_SLOT = 256;
+/** Bind groups that are kept, over all pipelines; they are cheap to make again. */
+const MAX_GROUPS = 16_384;
+
+export class Pipelines {
+  readonly #device: GPUDevice;
+  readonly #params: GPUBuffer;
+  readonly #onError: (message: string) => void;
+  readonly #byKernel = new Map<Kernel, Map<string, Pipeline>>();
+  readonly #byText = new Map<string, Pipeline>();
+  readonly #layouts = new Map<string, { group: GPUBindGroupLayout; whole: GPUPipelineLayout }>();
+  #groupCount = 0;
+
+  constructor(device: GPUDevice, params: GPUBuffer, onError: (message: string) => void) {
+    this.#device = device;
+    this.#params = params;
+    this.#onError = onError;
+  }
+
+  /** Pipelines made so far. */
+  get size(): number {
+    return this.#byText.size;
+  }
+
+  /** The pipeline for a kernel whose buffers are these tensors. */
+  of(kernel: Kernel, tensors: readonly WebgpuTensor[]): Pipeline {
+    const pattern = patternOf(kernel, tensors);
+    const key = patternKey(pattern);
+    let byPattern = this.#byKernel.get(kernel);
+    if (byPattern === undefined) this.#byKernel.set(kernel, byPattern = new Map());
+    let found = byPattern.get(key);
+    if (found === undefined) byPattern.set(key, found = this.#make(kernel, pattern));
+    return found;
+  }
+
+  group(pipeline: Pipeline, tensors: readonly WebgpuTensor[]): GPUBindGroup {
+    const { standsFor } = pipeline.pattern;
+    let key = "";
+    for (const { block, offset, length } of tensors) {
+      key += `${block.buffer.id},${offset},${length};`;
+    }
+    let group = pipeline.groups.get(key);
+    if (group !== undefined) return group;
+    if (this.#groupCount >= MAX_GROUPS) this.forgetGroups();
+    const entries: GPUBindGroupEntry[] = [
+      { binding: 0, resource: { buffer: this.#params, offset: 0, size: PARAMS_SLOT } },
+    ];
+    tensors.forEach((tensor, i) => {
+      if (standsFor[i] !== i) return;
+      // One and the same tensor under several names: the longest of the views.
+      let length = tensor.length;
+      standsFor.forEach((first, j) => {
+        if (first === i) length = Math.max(length, tensors[j]!.length);
+      });
+      // A binding may not be empty, and one of vec4 must hold at least one element.
+      const available = tensor.block.buffer.bytes - 4 * tensor.offset;
+      const size = Math.min(available, Math.ceil(Math.max(4 * length, 4) / 16) * 16);
+      const resource = { buffer: tensor.block.buffer.gpu, offset: 4 * tensor.offset, size };
+      entries.push({ binding: i + 1, resource });
+    });
+    group = this.#device.createBindGroup({ layout: pipeline.layout, entries });
+    pipeline.groups.set(key, group);
+    this.#groupCount++;
+    return group;
+  }
+
+  /** Drops all bind groups: they keep destroyed buffers from going away. */
+  forgetGroups(): void {
+    for (const pipeline of this.#byText.values()) pipeline.groups.clear();
+    this.#groupCount = 0;
+  }
+
+  #make(kernel: Kernel, pattern: BindingPattern): Pipeline {
+    const code = kernelText(kernel, pattern);
+    const known = this.#byText.get(code);
+    if (known !== undefined) return known;
+    const { group, whole } = this.#layout(pattern);
+    this.#device.pushErrorScope("validation");
+    const module = this.#device.createShaderModule({ code, label: kernel.name });
+    const gpu = this.#device.createComputePipeline({
+      layout: whole,
+      compute: { module, entryPoint: "main" },
+      label: kernel.name,
+    });
+    this.#device.popErrorScope().then((error) => {
+      if (error !== null) {
+        this.#onError(`the kernel ${kernel.name} does not compile:\n${error.message.trim()}`);
+      }
+    }, () => {});
+    const pipeline = { gpu, layout: group, groups: new Map(), pattern };
+    this.#byText.set(code, pipeline);
+    return pipeline;
+  }
+
+  #layout({ standsFor, writable }: BindingPattern) {
+    const key = patternKey({ standsFor, writable });
+    let found = this.#layouts.get(key);
+    if (found === undefined) {
+      const entries: GPUBindGroupLayoutEntry[] = [{
+        binding: 0,
+        visibility: GPUShaderStage.COMPUTE,
+        buffer: { type: "uniform", hasDynamicOffset: true, minBindingSize: PARAMS_SLOT },
+      }];
+      standsFor.forEach((first, i) => {
+        if (first !== i) return;
+        const type = writable[i] ? "storage" as const : "read-only-storage" as const;
+        entries.push({ binding: i + 1, visibility: GPUShaderStage.COMPUTE, buffer: { type } });
+      });
+      const group = this.#device.createBindGroupLayout({ entries });
+      const whole = this.#device.createPipelineLayout({ bindGroupLayouts: [group] });
+      this.#layouts.set(key, found = { group, whole });
+    }
+    return found;
+  }
+}
+
+/** See {@link BindingPattern}: which tensors are the same, and which must be bound writable. */
+function patternOf(kernel: Kernel, tensors: readonly WebgpuTensor[]): BindingPattern {
+  const writes = kernel.bufferNames.map((name) => kernel.buffers[name]!.startsWith("write"));
+  const standsFor: number[] = [], writable: boolean[] = [];
+  tensors.forEach((tensor, i) => {
+    const shares = (other: WebgpuTensor) => other.block.buffer === tensor.block.buffer;
+    const written = tensors.some((other, j) => writes[j] && shares(other));
+    writable.push(written);
+    const first = tensors.findIndex((other) => shares(other) && other.offset === tensor.offset);
+    standsFor.push(written ? first : i);
+  });
+  return { standsFor, writable };
+}

@@ -1,0 +1,189 @@
+/**
+ * Records dispatches into one command encoder and submits them together: hundreds of operations a submit,
+ * parameters in one uniform buffer with dynamic offsets. Numbers the recordings, so that the host knows
+ * whether a write to a buffer may overtake a command that waits.
+ */
+import type { Dispatch } from "./webgpu_op.ts";
+import { PARAMS_SLOT, Pipelines } from "./pipelines.ts";
+import { STAGED_BYTES } from "./quirks.ts";
+import type { PooledBuffer, WebgpuTensor } from "./tensor.ts";
+import type { Tracer } from "./trace.ts";
+
+/** Dispatches of a submit. */
+const SLOTS = 2048;
+/** Bytes that can be copied from the host to buffers in use before a submit. */
+const UPLOAD_BYTES = 1 << 20;
+
+export class Recorder {
+  readonly pipelines: Pipelines;
+  /** Dispatches and submits since the device was made. */
+  dispatches = 0;
+  submits = 0;
+  readonly #device: GPUDevice;
+  readonly #params: GPUBuffer;
+  readonly #paramWords = new ArrayBuffer(SLOTS * PARAMS_SLOT);
+  readonly #paramView = new DataView(this.#paramWords);
+  readonly #upload: GPUBuffer;
+  readonly #uploadBytes = new Uint8Array(UPLOAD_BYTES);
+  readonly #tracer: Tracer | null;
+  readonly #onError: (message: string) => void;
+  #encoder: GPUCommandEncoder | null = null;
+  #pass: GPUComputePassEncoder | null = null;
+  #slot = 0;
+  #uploaded = 0;
+  #staged = 0;
+  #recording = 0;
+  #names: string[] = [];
+
+  constructor(
+    device: GPUDevice,
+    tracer: Tracer | null,
+    onError: (message: string) => void,
+  ) {
+    this.#device = device;
+    this.#tracer = tracer;
+    this.#onError = onError;
+    this.#params = device.createBuffer({
+      size: SLOTS * PARAMS_SLOT,
+      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
+      label: "parameters",
+    });
+    this.#upload = device.createBuffer({
+      size: UPLOAD_BYTES,
+      usage: GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
+      label: "upload",
+    });
+    this.pipelines = new Pipelines(device, this.#params, onError);
+  }
+
+  /** Bytes of the recorder's own buffers. */
+  readonly ownBytes = SLOTS * PARAMS_SLOT + UPLOAD_BYTES;
+
+  dispatch(
+    { kernel, params, groups: [x, y = 1, z = 1], flops = 0 }: Dispatch,
+    tensors: WebgpuTensor[],
+  ): void {
+    const pipeline = this.pipelines.of(kernel, tensors);
+    const group = this.pipelines.group(pipeline, tensors);
+    if (this.#slot === SLOTS || this.#tracer?.full) this.submit();
+    const offset = PARAMS_SLOT * this.#slot++;
+    kernel.paramNames.forEach((name, i) => {
+      const value = params![name]!;
+      const at = offset + 4 * i;
+      if (kernel.params[name] === "f32") this.#paramView.setFloat32(at, value, true);
+      else if (kernel.params[name] === "i32") this.#paramView.setInt32(at, value, true);
+      else this.#paramView.setUint32(at, value, true);
+    });
+    const pass = this.#tracer === null
+      ? this.#openPass()
+      : this.#tracedPass(kernel.name, tensors, flops);
+    pass.setPipeline(pipeline.gpu);
+    pass.setBindGroup(0, group, [offset]);
+    pass.dispatchWorkgroups(x, y, z);
+    if (this.#tracer !== null) this.#endPass();
+    for (const { block } of tensors) block.buffer.usedIn = this.#recording;
+    this.#names.push(kernel.name);
+    this.dispatches++;
+  }
+
+  clear(buffer: PooledBuffer): void {
+    this.#endPass();
+    this.#open().clearBuffer(buffer.gpu, 0, buffer.bytes);
+    buffer.usedIn = this.#recording;
+  }
+
+  /** Bytes into a buffer, after all recorded commands and before all later ones. */
+  write(buffer: PooledBuffer, offset: number, data: Uint8Array<ArrayBuffer>): void {
+    if (buffer.usedIn !== this.#recording) {
+      this.#device.queue.writeBuffer(buffer.gpu, offset, data);
+      this.#staged += data.byteLength;
+      if (this.#staged >= STAGED_BYTES) this.submit(true);
+      return;
+    }
+    if (data.byteLength > UPLOAD_BYTES / 4) {
+      this.submit();
+      this.write(buffer, offset, data);
+      return;
+    }
+    if (this.#uploaded + data.byteLength > UPLOAD_BYTES) {
+      this.submit();
+      this.write(buffer, offset, data);
+      return;
+    }
+    this.#uploadBytes.set(data, this.#uploaded);
+    this.#endPass();
+    this.#open().copyBufferToBuffer(
+      this.#upload,
+      this.#uploaded,
+      buffer.gpu,
+      offset,
+      data.byteLength,
+    );
+    this.#uploaded += data.byteLength;
+  }
+
+  /** Hands everything recorded to the device. `always`: also nothing, so that staged writes are let go. */
+  submit(always = false): void {
+    this.#endPass();
+    const encoder = this.#encoder;
+    if (encoder === null && !always && this.#staged === 0) return;
+    const { queue } = this.#device;
+    if (this.#slot > 0) {
+      queue.writeBuffer(this.#params, 0, this.#paramWords, 0, this.#slot * PARAMS_SLOT);
+    }
+    if (this.#uploaded > 0) {
+      queue.writeBuffer(this.#upload, 0, this.#uploadBytes, 0, this.#uploaded);
+    }
+    const names = this.#names;
+    this.#device.pushErrorScope("validation");
+    if (encoder !== null) this.#tracer?.resolve(encoder);
+    queue.submit(encoder === null ? [] : [encoder.finish()]);
+    this.#device.popErrorScope().then((error) => {
+      if (error !== null) this.#onError(`${error.message.trim()}\nrecorded: ${summary(names)}`);
+    }, () => {});
+    this.#tracer?.collect();
+    this.#encoder = null;
+    this.#slot = 0;
+    this.#uploaded = 0;
+    this.#staged = 0;
+    this.#recording++;
+    this.#names = [];
+    this.submits++;
+  }
+
+  close(): void {
+    this.#params.destroy();
+    this.#upload.destroy();
+  }
+
+  #open(): GPUCommandEncoder {
+    return this.#encoder ??= this.#device.createCommandEncoder();
+  }
+
+  #openPass(): GPUComputePassEncoder {
+    return this.#pass ??= this.#open().beginComputePass();
+  }
+
+  #tracedPass(
+    name: string,
+    tensors: readonly WebgpuTensor[],
+    flops: number,
+  ): GPUComputePassEncoder {
+    const bytes = tensors.reduce((sum, { length }) => sum + 4 * length, 0);
+    this.#pass = this.#open().beginComputePass(this.#tracer!.pass({ name, flops, bytes }));
+    return this.#pass;
+  }
+
+  #endPass(): void {
+    this.#pass?.end();
+    this.#pass = null;
+  }
+}
+
+/** Names of kernels with repetitions counted, the last ones first. */
+function summary(names: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const name of names.toReversed()) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const parts = [...counts].slice(0, 12).map(([name, n]) => n > 1 ? `${name} ×${n}` : name);
+  return `${parts.join(", ")}${counts.size > 12 ? ", …" : ""} (last first)`;
+}

@@ -1,0 +1,127 @@
+/**
+ * Time of every kernel, measured by the GPU itself: with RGX_DEBUG=2 each dispatch is a pass of its own with a
+ * time stamp before and after it. Ticks count as nanoseconds, which holds on NVIDIA and on Mesa's lavapipe; WebGPU
+ * does not tell the period. Bytes count each tensor once: a lower bound on the traffic.
+ */
+import { mapsAtOnce } from "./quirks.ts";
+
+/** Dispatches between two read-outs: two time stamps each, 4096 in a set. */
+const CAPACITY = 1024;
+
+export interface TracedDispatch {
+  name: string;
+  flops: number;
+  bytes: number;
+}
+
+export interface KernelTime extends TracedDispatch {
+  calls: number;
+  milliseconds: number;
+}
+
+export class Tracer {
+  readonly #stamps: GPUQuerySet;
+  readonly #resolved: GPUBuffer;
+  readonly #staging: GPUBuffer;
+  readonly #each: ((call: KernelTime) => void) | null;
+  readonly #totals = new Map<string, KernelTime>();
+  #waiting: TracedDispatch[] = [];
+
+  private constructor(device: GPUDevice, each: ((call: KernelTime) => void) | null) {
+    const size = 16 * CAPACITY;
+    this.#stamps = device.createQuerySet({ type: "timestamp", count: 2 * CAPACITY });
+    this.#resolved = device.createBuffer({
+      size,
+      usage: GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC,
+    });
+    this.#staging = device.createBuffer({
+      size,
+      usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ,
+    });
+    this.#each = each;
+  }
+
+  /** null where a mapping cannot be had at once (then there are no times). */
+  static async create(
+    device: GPUDevice,
+    each: ((call: KernelTime) => void) | null = null,
+  ): Promise<Tracer | null> {
+    if (!mapsAtOnce()) return null;
+    const tracer = new Tracer(device, each);
+    await tracer.#staging.mapAsync(GPUMapMode.READ);
+    tracer.#staging.unmap();
+    return tracer;
+  }
+
+  get full(): boolean {
+    return this.#waiting.length === CAPACITY;
+  }
+
+  /** The descriptor of the pass that holds the next dispatch. */
+  pass(dispatch: TracedDispatch): GPUComputePassDescriptor {
+    const at = 2 * this.#waiting.length;
+    this.#waiting.push(dispatch);
+    return {
+      timestampWrites: {
+        querySet: this.#stamps,
+        beginningOfPassWriteIndex: at,
+        endOfPassWriteIndex: at + 1,
+      },
+    };
+  }
+
+  /** Records the copy of the time stamps, before the submit. */
+  resolve(encoder: GPUCommandEncoder): void {
+    const count = 2 * this.#waiting.length;
+    if (count === 0) return;
+    encoder.resolveQuerySet(this.#stamps, 0, count, this.#resolved, 0);
+    encoder.copyBufferToBuffer(this.#resolved, 0, this.#staging, 0, 8 * count);
+  }
+
+  /** Reads the time stamps, after the submit; waits for the device. */
+  collect(): void {
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return;
+    this.#waiting = [];
+    this.#staging.mapAsync(GPUMapMode.READ).catch(() => {});
+    const ticks = new BigUint64Array(this.#staging.getMappedRange(0, 16 * waiting.length).slice(0));
+    this.#staging.unmap();
+    waiting.forEach((dispatch, i) => {
+      const milliseconds = Number(ticks[2 * i + 1]! - ticks[2 * i]!) / 1e6;
+      const call = { ...dispatch, calls: 1, milliseconds };
+      const total = this.#totals.get(dispatch.name);
+      if (total === undefined) this.#totals.set(dispatch.name, call);
+      else {
+        total.calls++;
+        total.milliseconds += milliseconds;
+        total.flops += dispatch.flops;
+        total.bytes += dispatch.bytes;
+      }
+      this.#each?.(call);
+    });
+  }
+
+  /** Kernels with their sums, most expensive first. */
+  table(): KernelTime[] {
+    return [...this.#totals.values()].sort((a, b) => b.milliseconds - a.milliseconds);
+  }
+
+  close(): void {
+    this.#stamps.destroy();
+    this.#resolved.destroy();
+    this.#staging.destroy();
+  }
+}
+
+/** The table as text: share, time, calls, GFLOP/s where it has a meaning, GB/s. */
+export function formatTrace(rows: readonly KernelTime[]): string[] {
+  const sum = rows.reduce((total, row) => total + row.milliseconds, 0);
+  return rows.map(({ name, calls, milliseconds, flops, bytes }) => {
+    const rate = (amount: number) => (amount / milliseconds / 1e6).toFixed(1).padStart(8);
+    const share = (100 * milliseconds / sum).toFixed(1).padStart(5);
+    return `${name.padEnd(30)} ${share} % ${milliseconds.toFixed(2).padStart(10)} ms ` +
+      `${String(calls).padStart(7)} x ${flops > 0 ? rate(flops) : "       –"} GFLOP/s ${
+        rate(bytes)
+      } GB/s`;
+  });
+}
