@@ -79,16 +79,37 @@ export function equalDecimals(a: Decimal, b: Decimal): boolean {
   return a.negative === b.negative && a.digits === b.digits && a.exponent === b.exponent;
 }
 
-/** Digits of other scripts as 0–9: Unicode keeps each script's ten in one run that begins with its zero. */
-function asciiDigits(text: string): string {
-  return text.replace(/\P{ASCII}/gu, (character) => {
-    if (!isDigit(character)) return character;
-    const point = character.codePointAt(0)!;
-    let start = point;
-    while (isDigit(String.fromCodePoint(start - 1))) start--;
-    return String((point - start) % 10);
-  });
+/**
+ * Digits of other scripts as 0–9 (Unicode keeps the tens of a script in one run that begins with a zero).
+ * A text with other characters beyond ASCII, and an endless one, is returned as it is: it is no number.
+ */
+export function asciiDigits(text: string): string {
+  if (ASCII.test(text) || text.length > LONGEST || NO_DIGIT.test(text)) return text;
+  let result = "";
+  for (const character of text) {
+    if (character <= "\u007f") {
+      result += character;
+      continue;
+    }
+    let digit = digitOf.get(character);
+    if (digit === undefined) {
+      const point = character.codePointAt(0)!;
+      let start = point;
+      while (isDigit(String.fromCodePoint(start - 1))) start--;
+      digit = String((point - start) % 10);
+      digitOf.set(character, digit);
+    }
+    result += digit;
+  }
+  return result;
 }
+
+const ASCII = /^\p{ASCII}*$/u;
+/** In characters; more of other scripts would take too long for what no answer contains. */
+const LONGEST = 50_000;
+const NO_DIGIT = /[^\p{ASCII}\p{Nd}]/u;
+/** The digits of other scripts that were met so far. */
+const digitOf = new Map<string, string>();
 
 function isDigit(character: string): boolean {
   return /^\p{Nd}$/u.test(character);

@@ -1,7 +1,7 @@
 /** Sums and differences of several whole numbers with the same number of digits. */
 import { bool, defineTask, int, rangeAttribute } from "../define.ts";
 import { decimalScore } from "../scoring.ts";
-import type { RandomStream } from "../../core/philox.ts";
+import { drawTerm } from "./terms.ts";
 
 export default defineTask({
   name: "chain_sum",
@@ -54,28 +54,3 @@ export default defineTask({
   },
   score: decimalScore,
 });
-
-/** One digit: 0–9; more: no leading zero; with negation the whole range ±(10^digits − 1). */
-function drawTerm(random: RandomStream, digits: number, negation: boolean): bigint {
-  if (negation) {
-    const limit = 10n ** BigInt(digits) - 1n;
-    return belowBig(random, 2n * limit + 1n) - limit;
-  }
-  const low = digits === 1 ? 0n : 10n ** BigInt(digits - 1);
-  return low + belowBig(random, 10n ** BigInt(digits) - low);
-}
-
-const CHUNK = 10n ** 15n;
-
-/** Uniform in [0, n) for any n ≥ 1: a native draw when it fits, else decimal chunks with rejection. */
-function belowBig(random: RandomStream, n: bigint): bigint {
-  if (n <= CHUNK) return BigInt(random.below(Number(n)));
-  for (;;) {
-    let value = 0n, range = 1n;
-    while (range < n) {
-      value = value * CHUNK + BigInt(random.below(1e15));
-      range *= CHUNK;
-    }
-    if (value < range - range % n) return value % n;
-  }
-}

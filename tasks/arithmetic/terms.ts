@@ -1,0 +1,35 @@
+/** Whole numbers of a given number of digits, of any size, for the chains of terms. */
+import type { RandomStream } from "../../core/philox.ts";
+
+/** One digit: 0–9; more: no leading zero; with negation the whole range ±(10^digits − 1). */
+export function drawTerm(random: RandomStream, digits: number, negation: boolean): bigint {
+  if (negation) {
+    const limit = 10n ** BigInt(digits) - 1n;
+    return belowBig(random, 2n * limit + 1n) - limit;
+  }
+  const low = digits === 1 ? 0n : 10n ** BigInt(digits - 1);
+  return low + belowBig(random, 10n ** BigInt(digits) - low);
+}
+
+const CHUNK = 10n ** 15n;
+
+/** Uniform in [0, n) for any n ≥ 1: a native draw when it fits, else decimal chunks with rejection. */
+export function belowBig(random: RandomStream, n: bigint): bigint {
+  if (n <= CHUNK) return BigInt(random.below(Number(n)));
+  for (;;) {
+    let value = 0n, range = 1n;
+    while (range < n) {
+      value = value * CHUNK + BigInt(random.below(1e15));
+      range *= CHUNK;
+    }
+    if (value < range - range % n) return value % n;
+  }
+}
+
+/** value / 10^places with exactly that many digits after the point, such as "-0.50". */
+export function withPoint(value: bigint, places: number): string {
+  if (places === 0) return value.toString();
+  const sign = value < 0n ? "-" : "";
+  const digits = (value < 0n ? -value : value).toString().padStart(places + 1, "0");
+  return `${sign}${digits.slice(0, -places)}.${digits.slice(-places)}`;
+}
