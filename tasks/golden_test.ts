@@ -263,8 +263,8 @@ Deno.test({
       }
       for (const [modeText, rows] of Object.entries(golden[name]!.configs)) {
         const mode = modeText.replace(/\(.*/, "") as CurriculumMode;
-        for (const { level, config, valid } of rows) {
-          const expected = withEnumValues(config);
+        for (const { level, config: recorded, valid } of rows) {
+          const expected = withEnumValues(recorded);
           const clamped: string[] = [];
           const onClamp = (note: string) => clamped.push(note);
           const config = curriculumConfig(task, { "*": level }, { mode, onClamp });
