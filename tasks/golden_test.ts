@@ -126,8 +126,8 @@ function fits(type: string, expected: string[]): boolean {
 }
 
 function loose(type: string): string {
-  return type.replaceAll("float", "int").replaceAll("int|int", "int")
-    .replaceAll("list<int>|list<int>", "list<int>");
+  return type.replaceAll("float", "int").replace(/int(\|int)+/g, "int")
+    .replace(/list<int>(\|list<int>)+/g, "list<int>");
 }
 
 interface TaskFacts {
