@@ -1,11 +1,9 @@
 /** Element by element on the GPU: one invocation an element; tensors beyond one binding go in parts. */
-import type { Tensor } from "../device.ts";
 import { kernel } from "../webgpu/kernel.ts";
-import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { inParts } from "../webgpu/parts.ts";
+import { GROUP } from "../webgpu/reduce.ts";
+import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
 import type { AddArgs, CopyArgs, FillArgs } from "./spec.ts";
-
-/** Invocations of a workgroup. */
-export const GROUP = 256;
 
 /** WGSL: the entry point over elements i < p.n; `body` does one. */
 export function perElement(body: string): string {
@@ -16,23 +14,6 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   if (i >= p.n) { return; }
   ${body}
 }`;
-}
-
-/** Calls `each` for parts of [0, n) that fit one binding. */
-export function inParts(
-  ctx: WebgpuContext,
-  n: number,
-  each: (part: (tensor: Tensor) => Tensor, count: number) => void,
-): void {
-  const { bindingElements } = ctx.limits;
-  if (n <= bindingElements) {
-    each((tensor) => tensor, n);
-    return;
-  }
-  for (let begin = 0; begin < n; begin += bindingElements) {
-    const count = Math.min(bindingElements, n - begin);
-    each((tensor) => tensor.view(begin, count), count);
-  }
 }
 
 const add = kernel({

@@ -1,9 +1,22 @@
 /** Which host binding runs which operation on the WebGPU device. One line an operation. */
 import { addWebgpu, copyWebgpu, fillWebgpu } from "../elementwise/webgpu.ts";
 import type { OpName, Ops } from "../ops.ts";
+import { adamwWebgpu, sumSquaresWebgpu } from "../optimizer/webgpu.ts";
+import { rmsnormBackwardWebgpu, rmsnormWebgpu } from "../rmsnorm/webgpu.ts";
+import { gatherRowsWebgpu, scatterAddRowsWebgpu, scatterRowsWebgpu } from "../rows/webgpu.ts";
+import { swigluBackwardWebgpu, swigluWebgpu } from "../swiglu/webgpu.ts";
 import type { WebgpuOp } from "./webgpu_op.ts";
 
 export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
+  rmsnorm: rmsnormWebgpu,
+  rmsnorm_backward: rmsnormBackwardWebgpu,
+  swiglu: swigluWebgpu,
+  swiglu_backward: swigluBackwardWebgpu,
+  gather_rows: gatherRowsWebgpu,
+  scatter_rows: scatterRowsWebgpu,
+  scatter_add_rows: scatterAddRowsWebgpu,
+  adamw: adamwWebgpu,
+  sum_squares: sumSquaresWebgpu,
   add: addWebgpu,
   copy: copyWebgpu,
   fill: fillWebgpu,

@@ -1,0 +1,95 @@
+/** AdamW and sums of squares on the GPU. The sum of a chunk is a fixed tree over 256 invocations. */
+import { perElement } from "../elementwise/webgpu.ts";
+import { kernel } from "../webgpu/kernel.ts";
+import { inParts } from "../webgpu/parts.ts";
+import { GROUP, reduceSum } from "../webgpu/reduce.ts";
+import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { type AdamwArgs, SUM_CHUNK, type SumSquaresArgs } from "./spec.ts";
+
+const adamw = kernel({
+  name: "adamw",
+  buffers: { weight: "write f32", grad: "read f32", first: "write f32", second: "write f32" },
+  params: {
+    n: "u32",
+    keep: "f32",
+    beta1: "f32",
+    rest1: "f32",
+    beta2: "f32",
+    rest2: "f32",
+    eps: "f32",
+    step: "f32",
+    root2: "f32",
+    grad_scale: "f32",
+  },
+  code: perElement(`
+  let g = grad[i] * p.grad_scale;
+  let m = fma(p.beta1, first[i], p.rest1 * g);
+  let v = fma(p.beta2, second[i], p.rest2 * g * g);
+  first[i] = m;
+  second[i] = v;
+  weight[i] = fma(-p.step, m / fma(sqrt(v), p.root2, p.eps), weight[i] * p.keep);`),
+});
+
+export const adamwWebgpu: WebgpuOp<AdamwArgs> = (args, ctx) => {
+  const { param, grad, m, v, n, lr, beta1, beta2, eps, weightDecay, gradScale } = args;
+  inParts(ctx, n, (part, count) =>
+    ctx.dispatch({
+      kernel: adamw,
+      buffers: { weight: part(param), grad: part(grad), first: part(m), second: part(v) },
+      params: {
+        n: count,
+        keep: 1 - lr * weightDecay,
+        beta1,
+        rest1: 1 - beta1,
+        beta2,
+        rest2: 1 - beta2,
+        eps,
+        step: lr / args.correction1,
+        root2: 1 / Math.sqrt(args.correction2),
+        grad_scale: gradScale,
+      },
+      groups: ctx.grid(Math.ceil(count / GROUP)),
+    }));
+};
+
+const sumSquares = kernel({
+  name: "sum_squares",
+  buffers: { values: "read f32", sums: "write f32" },
+  params: { n: "u32" },
+  code: `${reduceSum(GROUP)}
+@compute @workgroup_size(${GROUP})
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) local: u32) {
+  let chunk = group.x + group.y * groups.x;
+  if (chunk * ${SUM_CHUNK}u >= p.n) { return; }
+  let end = min(p.n, (chunk + 1u) * ${SUM_CHUNK}u);
+  var sum = 0.0;
+  for (var i = chunk * ${SUM_CHUNK}u + local; i < end; i += ${GROUP}u) {
+    let x = values[i];
+    sum = fma(x, x, sum);
+  }
+  sum = reduce_sum(local, sum);
+  if (local == 0u) { sums[chunk] = sum; }
+}`,
+});
+
+export const sumSquaresWebgpu: WebgpuOp<SumSquaresArgs> = ({ x, partial, n }, ctx) => {
+  const { bindingElements } = ctx.limits;
+  // Parts of x are whole chunks, and 64 chunks are where a view of the sums may begin.
+  const most = Math.max(1, Math.floor(bindingElements / SUM_CHUNK / 64)) * 64 * SUM_CHUNK;
+  const size = n <= bindingElements ? Math.max(n, 1) : most;
+  for (let begin = 0; begin < n; begin += size) {
+    const count = Math.min(size, n - begin), chunks = Math.ceil(count / SUM_CHUNK);
+    const whole = size >= n;
+    ctx.dispatch({
+      kernel: sumSquares,
+      buffers: {
+        values: whole ? x : x.view(begin, count),
+        sums: whole ? partial : partial.view(begin / SUM_CHUNK, chunks),
+      },
+      params: { n: count },
+      groups: ctx.grid(chunks),
+      flops: 2 * count,
+    });
+  }
+};

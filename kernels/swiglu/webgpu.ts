@@ -1,0 +1,66 @@
+/** SwiGLU on the GPU: one invocation an element; the exponential is our own, within 2 units in the last place. */
+import { perElement } from "../elementwise/webgpu.ts";
+import { kernel, variants } from "../webgpu/kernel.ts";
+import { EXP, SIGMOID } from "../webgpu/math.ts";
+import { inParts } from "../webgpu/parts.ts";
+import { GROUP } from "../webgpu/reduce.ts";
+import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
+import type { SwigluArgs, SwigluBackwardArgs } from "./spec.ts";
+
+const forward = kernel({
+  name: "swiglu",
+  buffers: { gate: "read f32", up: "read f32", product: "write f32" },
+  params: { n: "u32" },
+  code: EXP + SIGMOID + perElement(`
+  let x = gate[i];
+  product[i] = x * sigmoid_f32(x) * up[i];`),
+});
+
+export const swigluWebgpu: WebgpuOp<SwigluArgs> = ({ gate, up, out, n }, ctx) => {
+  inParts(ctx, n, (part, count) =>
+    ctx.dispatch({
+      kernel: forward,
+      buffers: { gate: part(gate), up: part(up), product: part(out) },
+      params: { n: count },
+      groups: ctx.grid(Math.ceil(count / GROUP)),
+    }));
+};
+
+const backward = variants(({ activated }: { activated: boolean }) => ({
+  name: `swiglu_backward${activated ? ".activated" : ""}`,
+  buffers: {
+    dout: "read f32",
+    gate: "read f32",
+    up: "read f32",
+    dgate: "write f32",
+    dup: "write f32",
+    ...(activated ? { activation: "write f32" } : {}),
+  },
+  params: { n: "u32" as const },
+  code: EXP + SIGMOID + perElement(`
+  let x = gate[i];
+  let u = up[i];
+  let s = sigmoid_f32(x);
+  let d = dout[i];
+  dgate[i] = d * u * s * fma(x, 1.0 - s, 1.0);
+  dup[i] = d * x * s;
+  ${activated ? "activation[i] = x * s * u;" : ""}`),
+}));
+
+export const swigluBackwardWebgpu: WebgpuOp<SwigluBackwardArgs> = (args, ctx) => {
+  const { dout, gate, up, dgate, dup, activated, n } = args;
+  inParts(ctx, n, (part, count) =>
+    ctx.dispatch({
+      kernel: backward({ activated: activated !== undefined }),
+      buffers: {
+        dout: part(dout),
+        gate: part(gate),
+        up: part(up),
+        dgate: part(dgate),
+        dup: part(dup),
+        ...(activated === undefined ? {} : { activation: part(activated) }),
+      },
+      params: { n: count },
+      groups: ctx.grid(Math.ceil(count / GROUP)),
+    }));
+};

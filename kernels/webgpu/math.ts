@@ -1,0 +1,36 @@
+/**
+ * WGSL functions whose precision the operations rely on. Vulkan lets `exp` and `log` be off by several units in
+ * the last place and more far from 1, and drivers use that; these are within 2 units everywhere, and give the same
+ * on every driver that rounds products and sums correctly.
+ */
+
+/**
+ * exp_f32(x): e^x, 0 below −87.3 (no denormals), 2^127·1.99 above 88.7. By Cody and Waite: x = n·ln 2 + r, |r| ≤ ln 2/2,
+ * e^r by a polynomial of degree 6 (coefficients of the series, the last ones adjusted for the interval), then n added to the exponent.
+ */
+export const EXP = `
+fn exp_f32(value: f32) -> f32 {
+  let x = clamp(value, -87.3, 88.7);
+  let n = round(x * 1.44269504);
+  let r = fma(n, -1.42860677e-6, fma(n, -0.693145752, x));
+  var q = fma(r, 1.9875691500e-4, 1.3981999507e-3);
+  q = fma(q, r, 8.3334519073e-3);
+  q = fma(q, r, 4.1665795894e-2);
+  q = fma(q, r, 1.6666665459e-1);
+  q = fma(q, r, 5.0000001201e-1);
+  let e = fma(q, r * r, r) + 1.0;
+  let half = i32(n) / 2;
+  let a = bitcast<f32>(u32(half + 127) << 23u);
+  let b = bitcast<f32>(u32(i32(n) - half + 127) << 23u);
+  return select(e * a * b, 0.0, value < -87.3);
+}
+`;
+
+/** sigmoid_f32(x) = 1/(1 + e^−x), without overflow. Needs {@link EXP}. */
+export const SIGMOID = `
+fn sigmoid_f32(x: f32) -> f32 {
+  let e = exp_f32(-abs(x));
+  let s = 1.0 / (1.0 + e);
+  return select(e * s, s, x >= 0.0);
+}
+`;
