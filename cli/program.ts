@@ -121,7 +121,7 @@ function runCommand(
     .option("--resume [checkpoint]", "go on from the newest (or the named) checkpoint")
     .option("--dry-run", "everything up to the first step: config, sample, memory, device")
     .option("--print-config", "print the merged config as YAML and stop")
-    .option("--device <name>", "auto, wasm or reference")
+    .option("--device <name>", "auto, webgpu, wasm or reference")
     .option("--threads <n>", "threads of the wasm device", integer(1, 1024))
     .option("--output-dir <folder>", "where the run is written")
     .option("--max-time <hh:mm:ss>", "save and stop (exit 75) in time")
@@ -227,7 +227,7 @@ function modelOptions(command: Command): Command {
   return command
     .requiredOption("--model <folder>", "a Hugging Face folder, a checkpoint or an adapter folder")
     .option("--adapter <folder>", "a PEFT adapter to put on the model")
-    .option("--device <name>", "auto, wasm or reference")
+    .option("--device <name>", "auto, webgpu, wasm or reference")
     .option("--threads <n>", "threads of the wasm device", integer(1));
 }
 

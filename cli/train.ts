@@ -1,7 +1,7 @@
 /** `rgx train` and `rgx sft`: reads the configuration, makes the parts, runs the trainer, shows what happens. */
 import { loadConfig, type LoadedConfig } from "../configs/load.ts";
 import { EXIT, UsageError } from "../core/errors.ts";
-import { DEVICE_NAMES } from "../kernels/mod.ts";
+import { DEVICE_NAMES, isDeviceName } from "../kernels/mod.ts";
 import { openDevice } from "./open_device.ts";
 import { assemble } from "../training/assemble.ts";
 import { GrpoTrainer } from "../training/trainer.ts";
@@ -85,7 +85,7 @@ async function load(
   options: TrainOptions,
   ownOptions: readonly string[],
 ): Promise<LoadedConfig> {
-  if (options.device !== undefined && !DEVICE_NAMES.includes(options.device as never)) {
+  if (options.device !== undefined && !isDeviceName(options.device)) {
     throw new UsageError(`--device ${options.device}: expected ${DEVICE_NAMES.join(", ")}`);
   }
   const all = options.outputDir === undefined

@@ -6,6 +6,7 @@
 import { stepInterval } from "../configs/derived.ts";
 import type { RunConfig } from "../configs/run_config.ts";
 import type { Device } from "../kernels/device.ts";
+import { describeDevice } from "../kernels/mod.ts";
 import type { TrainEvent, TrainPlan, TrainSummary } from "../training/events.ts";
 import type { MemoryPlan } from "../training/memory_check.ts";
 import { dictLine, duration } from "./train_text.ts";
@@ -135,7 +136,7 @@ export class TrainProgress {
       ["model", `${from}, ${how}`],
       ["task", [task, ...settings].join(", ")],
       ["rewards", rewards.join(", ")],
-      ["device", `${device.name}, ${device.threads} thread${device.threads === 1 ? "" : "s"}`],
+      ["device", describeDevice(device)],
     ];
     if (memory) {
       rows.push(["memory", `${bytes(memory.peak)} planned of ${bytes(memory.available)}`]);

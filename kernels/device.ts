@@ -42,8 +42,21 @@ export interface Tensor {
   view(offset: number, length: number): Tensor;
 }
 
+/** The graphics adapter behind a device. */
+export interface AdapterInfo {
+  /** "NVIDIA H100 80GB HBM3", "llvmpipe (LLVM 15.0.6, 256 bits)". */
+  name: string;
+  /** PCI ids, decimal; vendor 4318 is NVIDIA. */
+  vendor: number;
+  device: number;
+  /** A CPU behind the graphics interface: right, and slow. */
+  software: boolean;
+}
+
 export interface Device {
   readonly name: "reference" | "wasm" | "webgpu";
+  /** Of `webgpu`. */
+  readonly adapter?: AdapterInfo;
   /** Precision of `float` tensors. */
   readonly float: "f32" | "f64";
   /** Threads (1 where the notion does not apply). */

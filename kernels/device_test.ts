@@ -156,9 +156,9 @@ Deno.test("devices are made by name", async () => {
     device.close();
   }
   await assert.rejects(
-    () => createDevice("webgpu"),
+    () => createDevice("gpu"),
     (error: Error) =>
       error instanceof UsageError &&
-      /unknown device "webgpu".*auto, wasm, reference/.test(error.message),
+      /unknown device "gpu".*auto, webgpu, wasm, reference/.test(error.message),
   );
 });

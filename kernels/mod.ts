@@ -3,13 +3,15 @@
  * no device does not pay for loading one.
  */
 import { UsageError } from "../core/errors.ts";
-import type { Device } from "./device.ts";
+import type { AdapterInfo, Device } from "./device.ts";
 
 /** What a user may ask for; "auto" takes the fastest one that this machine has. */
-export const DEVICE_NAMES = ["auto", "wasm", "reference"] as const;
+export const DEVICE_NAMES = ["auto", "webgpu", "wasm", "reference"] as const;
 export type DeviceName = typeof DEVICE_NAMES[number];
 
 /**
+ * @param name "auto" is a graphics card where there is one, else the CPU: a software adapter is never chosen,
+ *   because the kernels for the CPU are far faster. "webgpu:1" is the second card of several.
  * @param options.threads Threads of the CPU device; default: what the machine grants this process.
  * @throws UsageError for an unknown name; RgxError when the device cannot be had.
  */
@@ -17,13 +19,51 @@ export async function createDevice(
   name: string,
   options: { threads?: number } = {},
 ): Promise<Device> {
-  switch (name) {
+  const [kind, card] = splitCard(name);
+  switch (kind) {
     case "reference":
       return (await import("./reference/device.ts")).createReferenceDevice();
-    case "auto":
     case "wasm":
       return await (await import("./wasm/device.ts")).createWasmDevice(options);
+    case "webgpu":
+      return await (await import("./webgpu/device.ts")).createWebgpuDevice({ card });
+    case "auto":
+      return await createDevice(await hasGraphicsCard() ? "webgpu" : "wasm", options);
     default:
-      throw new UsageError(`unknown device "${name}", expected ${DEVICE_NAMES.join(", ")}`);
+      throw new UsageError(`unknown device "${name}", expected ${DEVICE_NAMES.join(", ")}`, {
+        advice: "one card of several is named by its number: webgpu:0, webgpu:1 …",
+      });
   }
+}
+
+/** Whether `name` may be given to {@link createDevice}. */
+export function isDeviceName(name: string): boolean {
+  const [kind] = splitCard(name);
+  return (DEVICE_NAMES as readonly string[]).includes(kind);
+}
+
+/** "webgpu:1" → ["webgpu", 1]; any other name → [name, null]. */
+function splitCard(name: string): [kind: string, card: number | null] {
+  const match = /^webgpu:([0-9]{1,3})$/.exec(name);
+  return match === null ? [name, null] : ["webgpu", Number(match[1])];
+}
+
+/** The adapter that "webgpu" would take, or null; nothing is allocated on it. */
+export async function graphicsAdapter(): Promise<AdapterInfo | null> {
+  const { describeAdapter, findAdapter } = await import("./webgpu/adapter.ts");
+  const adapter = await findAdapter();
+  return adapter === null ? null : describeAdapter(adapter);
+}
+
+async function hasGraphicsCard(): Promise<boolean> {
+  const adapter = await graphicsAdapter();
+  return adapter !== null && !adapter.software;
+}
+
+/** "wasm, 2 threads"; "webgpu, NVIDIA H100 80GB HBM3". */
+export function describeDevice({ name, threads, adapter }: Device): string {
+  if (adapter !== undefined) {
+    return `${name}, ${adapter.name}${adapter.software ? " (software: right, and slow)" : ""}`;
+  }
+  return `${name}, ${threads} thread${threads === 1 ? "" : "s"}`;
 }

@@ -63,7 +63,7 @@ Deno.test("words of the command line that mean nothing", async () => {
       [["train", "quickstart", "--threads", "0"], ["--threads", "'0'", "from 1 to 1024"]],
       [["train", "quickstart", "--threads", "many"], ["--threads", "'many'"]],
       [["train", "quickstart", "--threads", "5000"], ["--threads", "'5000'"]],
-      [["train", "quickstart", "--device", "gpu"], ["--device gpu", "auto, wasm, reference"]],
+      [["train", "quickstart", "--device", "gpu"], ["--device gpu", "auto, webgpu, wasm, reference"]],
       [["train", "quickstart", "--max-time", "5m"], ["--max-time 5m", "HH:MM:SS"]],
       [["train", "quickstart", "--max-time", "00:99:00"], ["00:99:00", "HH:MM:SS"]],
       [["train", "quickstart", "--log-format", "xml"], ["--log-format xml", "text or json"]],

@@ -158,6 +158,7 @@ export class RunStore {
       host: Deno.hostname(),
       pid: Deno.pid,
       device: device.name,
+      ...(device.adapter === undefined ? {} : { adapter: device.adapter }),
       threads: device.threads,
       seed: config.training.seed,
       start: (restored !== null && earlier?.start) || new Date().toISOString(),

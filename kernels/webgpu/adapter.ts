@@ -3,18 +3,8 @@
  * limits instead of WebGPU's small defaults, and words for what is wrong when there is none.
  */
 import { EXIT, RgxError } from "../../core/errors.ts";
+import type { AdapterInfo } from "../device.ts";
 import { grantable, prepareEnvironment } from "./quirks.ts";
-
-/** What `rgx doctor`, `run.json` and the first line of a run say about an adapter. */
-export interface AdapterInfo {
-  /** "NVIDIA H100 80GB HBM3", "llvmpipe (LLVM 15.0.6, 256 bits)". */
-  name: string;
-  /** PCI ids, decimal; 4318 is NVIDIA. */
-  vendor: number;
-  device: number;
-  /** A CPU behind the graphics interface: right, and slow. */
-  software: boolean;
-}
 
 /** Limits that kernels profit from; asked for at the adapter's largest value. */
 const LIMITS = [

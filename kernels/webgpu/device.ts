@@ -5,16 +5,11 @@
  * Left out: several cards in one process (one process a card), buffers beyond the adapter's largest.
  */
 import { EXIT, RgxError } from "../../core/errors.ts";
-import type { Device, DType, HostArray, Tensor } from "../device.ts";
+import type { AdapterInfo, Device, DType, HostArray, Tensor } from "../device.ts";
 import type { OpName, Ops } from "../ops.ts";
 import { validateOp } from "../validate.ts";
-import {
-  type AdapterInfo,
-  describeAdapter,
-  findAdapter,
-  requestDevice,
-  usableFeatures,
-} from "./adapter.ts";
+import { describeAdapter, findAdapter, requestDevice, usableFeatures } from "./adapter.ts";
+import { selectCard } from "./cards.ts";
 import { noAdapterError } from "./no_adapter.ts";
 import { webgpuOps } from "./op_table.ts";
 import { BufferPool } from "./pool.ts";
@@ -29,6 +24,8 @@ const USAGE = { storage: 0x80, copySource: 0x4, copyTarget: 0x8 } as const;
 const IDLE_BYTES = 2 ** 30;
 
 export interface WebgpuDeviceOptions {
+  /** Number of the card, of several; null: the one that the system offers first. */
+  card?: number | null;
   /** Smaller limits than the adapter's, for tests of what happens beyond them. */
   limits?: Partial<WebgpuLimits>;
 }
@@ -364,6 +361,7 @@ function checkRange(tensor: Tensor, offset: number, length: number, what: string
  * @throws RgxError (exit 2, with what to install) when there is none, or when it is too small.
  */
 export async function createWebgpuDevice(options: WebgpuDeviceOptions = {}): Promise<WebgpuDevice> {
+  if (options.card !== undefined && options.card !== null) selectCard(options.card);
   const adapter = await findAdapter();
   if (adapter === null) throw noAdapterError();
   const level = Number(Deno.env.get("RGX_DEBUG") ?? 0);
