@@ -9,7 +9,7 @@ export function inParts(
   each: (part: (tensor: Tensor) => Tensor, count: number) => void,
 ): void {
   if (n <= limits.bindingElements) {
-    each((tensor) => tensor, n);
+    each((tensor) => fitting(tensor, n, limits.bindingElements), n);
     return;
   }
   for (let begin = 0; begin < n; begin += limits.bindingElements) {
@@ -28,14 +28,19 @@ export function inRowParts(
   width: number,
   each: (part: (tensor: Tensor, w: number) => Tensor, rows: number, begin: number) => void,
 ): void {
-  const fitting = Math.floor(limits.bindingElements / Math.max(width, 1));
-  if (rows <= fitting) {
-    each((tensor) => tensor, rows, 0);
+  const most = Math.floor(limits.bindingElements / Math.max(width, 1));
+  if (rows <= most) {
+    each((tensor, w) => fitting(tensor, rows * w, limits.bindingElements), rows, 0);
     return;
   }
-  const size = Math.max(1, Math.floor(fitting / VIEW_ALIGNMENT)) * VIEW_ALIGNMENT;
+  const size = Math.max(1, Math.floor(most / VIEW_ALIGNMENT)) * VIEW_ALIGNMENT;
   for (let begin = 0; begin < rows; begin += size) {
     const count = Math.min(size, rows - begin);
     each((tensor, w) => tensor.view(begin * w, count * w), count, begin);
   }
+}
+
+/** A tensor with room to spare may be longer than a binding although its first `n` elements are not. */
+export function fitting(tensor: Tensor, n: number, bindingElements: number): Tensor {
+  return tensor.length <= bindingElements ? tensor : tensor.view(0, n);
 }

@@ -1,0 +1,82 @@
+/** Choosing a card, and the words for having none, on made-up machines. */
+import assert from "node:assert/strict";
+import { UsageError } from "../../core/errors.ts";
+import { cardEnvironment, listCards } from "./cards.ts";
+import { type Machine, missingForGpu, noAdapterError } from "./no_adapter.ts";
+
+const H100 = { vendor: "10de", device: "2330" };
+const TWINS = [{ address: "0000:41:00.0", ...H100 }, { address: "0000:c1:00.0", ...H100 }];
+
+Deno.test("cards are the display controllers of the PCI bus, by address", async () => {
+  const root = await Deno.makeTempDir();
+  try {
+    const devices: Record<string, string> = {
+      "0000:c1:00.0": "0x030200",
+      "0000:00:1f.0": "0x060100",
+      "0000:41:00.0": "0x030000",
+    };
+    for (const [address, kind] of Object.entries(devices)) {
+      await Deno.mkdir(`${root}/${address}`);
+      await Deno.writeTextFile(`${root}/${address}/class`, `${kind}\n`);
+      await Deno.writeTextFile(`${root}/${address}/vendor`, "0x10de\n");
+      await Deno.writeTextFile(`${root}/${address}/device`, "0x2330\n");
+    }
+    assert.deepEqual(listCards(root), TWINS);
+    assert.deepEqual(listCards(`${root}/none`), []);
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+});
+
+Deno.test("a card is chosen by Mesa's layer, or by its kind where it has no twin", () => {
+  assert.deepEqual(cardEnvironment(1, TWINS, true), {
+    MESA_VK_DEVICE_SELECT: "10de:2330!",
+    DRI_PRIME: "pci-0000_c1_00_0",
+  });
+  assert.deepEqual(cardEnvironment(0, TWINS.slice(0, 1), false), {
+    VK_LOADER_DEVICE_SELECT: "10de:2330",
+  });
+});
+
+Deno.test("a card that is not there, or cannot be told from its twin, is refused", () => {
+  const refuses = (card: number, pattern: RegExp) =>
+    assert.throws(
+      () => cardEnvironment(card, TWINS, false),
+      (error: Error) => error instanceof UsageError && pattern.test(error.message),
+    );
+  refuses(2, /no graphics card 2: this machine has 2\n\s+webgpu:0 is 10de:2330 at 0000:41:00\.0/);
+  refuses(0, /cannot be told from its 1 twins/);
+});
+
+function machine(files: string[], closed: string[] = [], os = "linux"): Machine {
+  return {
+    os,
+    exists: (path) => files.includes(path),
+    canOpen: (path) => files.includes(path) && !closed.includes(path),
+  };
+}
+
+const LOADER = "/usr/lib/x86_64-linux-gnu/libvulkan.so.1";
+
+Deno.test("without an adapter it is said what is missing and which command mends it", () => {
+  const says = (m: Machine, ...patterns: RegExp[]) => {
+    const text = missingForGpu(m).join("\n");
+    for (const pattern of patterns) assert.match(text, pattern);
+    return text;
+  };
+  says(machine([]), /apt-get install libvulkan1/, /no graphics card is visible/);
+  says(machine([LOADER]), /mesa-vulkan-drivers/);
+  const driver = says(machine([LOADER, "/dev/nvidia0"]), /nvidia_icd\.json/, /VK_DRIVER_FILES/);
+  assert.ok(!driver.includes("libvulkan1"));
+  says(
+    machine(
+      [LOADER, "/dev/nvidia0", "/usr/share/vulkan/icd.d/nvidia_icd.json"],
+      ["/dev/nvidia0"],
+    ),
+    /\/dev\/nvidia0 may not be opened/,
+  );
+  assert.deepEqual(missingForGpu(machine([], [], "darwin")), []);
+  const error = noAdapterError(machine([]));
+  assert.equal(error.exitCode, 2);
+  assert.match(error.advice ?? "", /--device wasm/);
+});

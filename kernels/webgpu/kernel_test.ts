@@ -1,0 +1,72 @@
+/** The text of kernels: declarations by call, and the size classes of the pool. */
+import assert from "node:assert/strict";
+import { kernel, kernelText, MAX_PARAMS, variants } from "./kernel.ts";
+import { BufferPool, sizeClass } from "./pool.ts";
+
+const example = kernel({
+  name: "example",
+  buffers: { first: "read f32", second: "read f32", third: "write f32" },
+  params: { n: "u32", scale: "f32" },
+  code: "fn main() { third[0] = first[0] + second[0] + p.scale; }",
+});
+
+Deno.test("buffers are declared with the access that the call needs, parameters as one struct", () => {
+  const text = kernelText(example, { standsFor: [0, 1, 2], writable: [false, true, true] });
+  assert.match(text, /struct Params \{ n: u32, scale: f32 \}/);
+  assert.match(text, /@binding\(1\) var<storage, read> first: array<f32>;/);
+  assert.match(text, /@binding\(2\) var<storage, read_write> second: array<f32>;/);
+  assert.match(text, /@binding\(3\) var<storage, read_write> third: array<f32>;/);
+});
+
+Deno.test("one tensor under two names is one variable", () => {
+  const text = kernelText(example, { standsFor: [0, 1, 0], writable: [true, false, true] });
+  assert.match(text, /read_write> first/);
+  assert.ok(!text.includes("third"), text);
+  assert.match(text, /first\[0\] = first\[0\] \+ second\[0\]/);
+});
+
+Deno.test("a variant is made once for each set of options", () => {
+  let made = 0;
+  const of = variants(({ lanes }: { lanes: number }) => {
+    made++;
+    return { name: `lanes ${lanes}`, buffers: {}, params: {}, code: "" };
+  });
+  assert.equal(of({ lanes: 4 }), of({ lanes: 4 }));
+  assert.notEqual(of({ lanes: 8 }), of({ lanes: 4 }));
+  assert.equal(made, 2);
+});
+
+Deno.test("more parameters than a slot holds are refused", () => {
+  const names = Array.from({ length: MAX_PARAMS + 1 }, (_, i) => [`p${i}`, "u32" as const]);
+  const spec = { name: "many", buffers: {}, params: Object.fromEntries(names), code: "" };
+  assert.throws(() => kernel(spec), /many has too many parameters/);
+});
+
+Deno.test("a size class holds the size, is a multiple of 256, and loses an eighth at most", () => {
+  let last = 0;
+  for (let bytes = 1; bytes < 5e9; bytes = Math.ceil(bytes * 1.01)) {
+    const size = sizeClass(bytes);
+    assert.ok(size >= bytes && size % 256 === 0 && size >= last, `${bytes}: ${size}`);
+    assert.ok(size - bytes < Math.max(256, bytes / 4), `${bytes}: ${size}`);
+    last = size;
+  }
+});
+
+Deno.test("the pool gives idle buffers out again and destroys what is more than it should keep", () => {
+  const destroyed: number[] = [];
+  const make = (bytes: number) =>
+    ({ destroy: () => destroyed.push(bytes) }) as unknown as GPUBuffer;
+  const pool = new BufferPool(make, 1000);
+  const a = pool.take(1000, "a");
+  assert.deepEqual([a.isNew, pool.heldBytes], [true, 1024]);
+  pool.give(a.buffer);
+  assert.ok(pool.overfull);
+  const again = pool.take(900, "b");
+  assert.equal(again.isNew, false);
+  assert.equal(again.buffer, a.buffer);
+  pool.give(again.buffer);
+  pool.give(pool.take(10, "small").buffer);
+  pool.trim(256);
+  assert.deepEqual(destroyed, [1024]);
+  assert.equal(pool.heldBytes, 256);
+});
