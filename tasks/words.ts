@@ -6,7 +6,7 @@
  * The file has one line a length: the words in order, each as the number of letters that it shares with
  * the one before (a digit, A for 10) followed by the others; the length says where a word ends.
  */
-import { RgxError } from "../core/errors.ts";
+import { readAsset } from "./asset.ts";
 
 export const SHORTEST_WORD = 3;
 export const LONGEST_WORD = 11;
@@ -67,19 +67,5 @@ export function decodeWords(text: string, length: number): string[] {
 }
 
 function readLines(): string[] {
-  if (lines === undefined) {
-    const file = new URL("./assets/words.txt", import.meta.url);
-    try {
-      lines = Deno.readTextFileSync(file).split("\n");
-    } catch (cause) {
-      throw new RgxError(
-        `cannot read the word list ${file.pathname}: ${(cause as Error).message}`,
-        {
-          advice: "the file belongs to the program; reinstall it, and allow reading",
-          cause,
-        },
-      );
-    }
-  }
-  return lines;
+  return lines ??= readAsset("words.txt").split("\n");
 }

@@ -41,6 +41,8 @@ const command = new Deno.Command(Deno.execPath(), {
     "--include",
     "rewards/custom/worker.ts",
     "--include",
+    "tasks/assets/ladder.txt",
+    "--include",
     "tasks/assets/words.txt",
     "--output",
     output,
