@@ -1,4 +1,6 @@
 /** Which host binding runs which operation on the WebGPU device. One line an operation. */
+import { adjustLogitsWebgpu } from "../adjust_logits/webgpu.ts";
+import { dropoutWebgpu } from "../dropout/webgpu.ts";
 import { addWebgpu, copyWebgpu, fillWebgpu } from "../elementwise/webgpu.ts";
 import type { OpName, Ops } from "../ops.ts";
 import { adamwWebgpu, sumSquaresWebgpu } from "../optimizer/webgpu.ts";
@@ -15,6 +17,8 @@ export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   gather_rows: gatherRowsWebgpu,
   scatter_rows: scatterRowsWebgpu,
   scatter_add_rows: scatterAddRowsWebgpu,
+  adjust_logits: adjustLogitsWebgpu,
+  dropout: dropoutWebgpu,
   adamw: adamwWebgpu,
   sum_squares: sumSquaresWebgpu,
   add: addWebgpu,

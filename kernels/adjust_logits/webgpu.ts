@@ -1,0 +1,98 @@
+/**
+ * The adjustment of logits on the GPU: the newest tokens are added to their sets, then one invocation a logit
+ * copies or penalises it, then forbidden ones are overwritten. Logits move as bits, so that infinities are safe.
+ * Left out: sets of seen tokens beyond one binding (a million tokens' vocabulary with a thousand slots fits).
+ */
+import { variants } from "../webgpu/kernel.ts";
+import { inRowParts } from "../webgpu/parts.ts";
+import { GROUP } from "../webgpu/reduce.ts";
+import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { type AdjustLogitsArgs, seenWords } from "./spec.ts";
+
+/** WGSL: the entry point over i < p.n. */
+function perElement(body: string): string {
+  return `@compute @workgroup_size(${GROUP})
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) local: u32) {
+  let i = (group.x + group.y * groups.x) * ${GROUP}u + local;
+  if (i >= p.n) { return; }
+  ${body}
+}`;
+}
+
+/** Rows have slots of their own, so that no two invocations write to one word. */
+const addNewest = variants(() => ({
+  name: "adjust_logits.newest",
+  buffers: { slots: "read u32", newest: "read u32", seen: "write u32" },
+  params: { n: "u32" as const, width: "u32" as const },
+  code: perElement(`let token = newest[i];
+  seen[slots[i] * p.width + (token >> 5u)] |= 1u << (token & 31u);`),
+}));
+
+const adjust = variants(({ penalised }: { penalised: boolean }) => ({
+  name: "adjust_logits",
+  buffers: {
+    src: "read u32",
+    ...(penalised ? { slots: "read u32", seen: "read u32" } : {}),
+    dst: "write u32",
+  },
+  params: {
+    n: "u32" as const,
+    vocab: "u32" as const,
+    width: "u32" as const,
+    penalty: "f32" as const,
+  },
+  code: perElement(
+    penalised
+      ? `let row = i / p.vocab;
+  let token = i - row * p.vocab;
+  let bits = src[i];
+  let logit = bitcast<f32>(bits);
+  let changed = select(logit * p.penalty, logit / p.penalty, logit > 0.0);
+  let hit = (seen[slots[row] * p.width + (token >> 5u)] >> (token & 31u)) & 1u;
+  dst[i] = select(bits, bitcast<u32>(changed), hit == 1u);`
+      : "dst[i] = src[i];",
+  ),
+}));
+
+/** The bits of −∞, which WGSL cannot write as a number. */
+const forbid = variants(() => ({
+  name: "adjust_logits.forbid",
+  buffers: { forbidden: "read u32", dst: "write u32" },
+  params: { n: "u32" as const, vocab: "u32" as const, count: "u32" as const },
+  code: perElement(`let row = i / p.count;
+  dst[row * p.vocab + forbidden[i - row * p.count]] = 0xff800000u;`),
+}));
+
+export const adjustLogitsWebgpu: WebgpuOp<AdjustLogitsArgs> = (args, ctx) => {
+  const { logits, out, rows, vocab, penalty, seen, slots, newest, forbidden } = args;
+  const width = seenWords(vocab), count = args.forbiddenCount;
+  if (seen !== undefined && slots !== undefined && newest !== undefined) {
+    ctx.dispatch({
+      kernel: addNewest({}),
+      buffers: { slots, newest, seen },
+      params: { n: rows, width },
+      groups: ctx.grid(Math.ceil(rows / GROUP)),
+    });
+  }
+  inRowParts(ctx, rows, vocab, (part, partRows) => {
+    const penalised = seen !== undefined && slots !== undefined;
+    ctx.dispatch({
+      kernel: adjust({ penalised }),
+      buffers: {
+        src: part(logits, vocab),
+        ...(penalised ? { slots: part(slots, 1), seen } : {}),
+        dst: part(out, vocab),
+      },
+      params: { n: partRows * vocab, vocab, width, penalty },
+      groups: ctx.grid(Math.ceil(partRows * vocab / GROUP)),
+    });
+    if (count === 0 || forbidden === undefined) return;
+    ctx.dispatch({
+      kernel: forbid({}),
+      buffers: { forbidden, dst: part(out, vocab) },
+      params: { n: partRows * count, vocab, count },
+      groups: ctx.grid(Math.ceil(partRows * count / GROUP)),
+    });
+  });
+};

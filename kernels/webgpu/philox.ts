@@ -1,0 +1,34 @@
+/**
+ * WGSL: Philox4x32-10 (core/philox.ts), word for word the same. A product of two u32 has 64 bits, which WGSL has
+ * no type for: its high word is put together from products of halves.
+ */
+export const PHILOX = `
+fn mul_high(a: u32, b: u32) -> u32 {
+  let al = a & 0xffffu;
+  let ah = a >> 16u;
+  let bl = b & 0xffffu;
+  let bh = b >> 16u;
+  let t = ah * bl + ((al * bl) >> 16u);
+  let w = al * bh + (t & 0xffffu);
+  return ah * bh + (t >> 16u) + (w >> 16u);
+}
+fn philox_round(c: vec4u, k: vec2u) -> vec4u {
+  return vec4u(
+    mul_high(0xcd9e8d57u, c.z) ^ c.y ^ k.x,
+    0xcd9e8d57u * c.z,
+    mul_high(0xd2511f53u, c.x) ^ c.w ^ k.y,
+    0xd2511f53u * c.x,
+  );
+}
+/** Four words of a counter and a key. */
+fn philox(counter: vec4u, key: vec2u) -> vec4u {
+  var c = counter;
+${
+  Array.from({ length: 10 }, (_, round) => {
+    const low = Math.imul(round, 0x9e3779b9) >>> 0, high = Math.imul(round, 0xbb67ae85) >>> 0;
+    return `  c = philox_round(c, key + vec2u(${low}u, ${high}u));`;
+  }).join("\n")
+}
+  return c;
+}
+`;
