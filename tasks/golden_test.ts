@@ -152,6 +152,8 @@ interface TaskFacts {
 const PARAM_TYPES: Record<string, string> = {
   str: "string",
   enum: "string",
+  time: "string",
+  date: "string",
   "list<str>": "string[]",
 };
 
@@ -230,15 +232,25 @@ Deno.test({
   },
 });
 
-/** The recorded `TextTransformation.ORIGINAL` is the value `original`. */
-function withEnumValues(config: Record<string, ParamValue>): Record<string, ParamValue> {
+/** The recorded `TextTransformation.ORIGINAL` is the value `original`; times and dates are their ISO texts. */
+function withPlainValues(config: Record<string, ParamValue>): Record<string, ParamValue> {
   return JSON.parse(
     JSON.stringify(config),
     (_key, value) =>
       typeof value === "string" && /^[A-Z]\w+\.[A-Z_]+$/.test(value)
         ? value.split(".")[1]!.toLowerCase()
-        : value,
+        : isoText(value?.__repr__) ?? value,
   );
+}
+
+/** "datetime.time(23, 59)" as "23:59:00", "datetime.date(1900, 1, 1)" as "1900-01-01". */
+function isoText(repr: unknown): string | null {
+  const match = typeof repr === "string" && /^datetime\.(time|date)\((.*)\)$/.exec(repr);
+  if (!match) return null;
+  const [first = "0", second = "0", third = "0", micro] = match[2]!.split(", ");
+  const padded = [first.padStart(2, "0"), second.padStart(2, "0"), third.padStart(2, "0")];
+  if (match[1] === "date") return padded.join("-");
+  return padded.join(":") + (micro === undefined ? "" : `.${micro.padStart(6, "0")}`);
 }
 
 interface Curricula {
@@ -264,7 +276,7 @@ Deno.test({
       for (const [modeText, rows] of Object.entries(golden[name]!.configs)) {
         const mode = modeText.replace(/\(.*/, "") as CurriculumMode;
         for (const { level, config: recorded, valid } of rows) {
-          const expected = withEnumValues(recorded);
+          const expected = withPlainValues(recorded);
           const clamped: string[] = [];
           const onClamp = (note: string) => clamped.push(note);
           const config = curriculumConfig(task, { "*": level }, { mode, onClamp });
@@ -286,7 +298,7 @@ Deno.test({
       const [row] = readJsonLines<{ config: Record<string, ParamValue> }>(
         `golden/items/${name}.jsonl`,
       );
-      const { seed: _seed, size: _size, ...config } = withEnumValues(row!.config);
+      const { seed: _seed, size: _size, ...config } = withPlainValues(row!.config);
       assert.deepEqual(checkParams(`task ${name}`, getTask(name).params, config), []);
       assert.deepEqual(validateTaskConfig(name, config), []);
     }

@@ -1,0 +1,87 @@
+/** Dates and clock times as text: the letters of C's `strftime` that questions use. */
+import { dateOfDay, isoDate, MONTHS, padded, weekdayOfDay, WEEKDAYS } from "./dates.ts";
+
+/** A reading of calendar and clock at one place. */
+export interface Reading {
+  /** Days since 1970-01-01. */
+  day: number;
+  /** Milliseconds since midnight. */
+  time: number;
+  /** Hours that the place is ahead of UTC; undefined where no zone is named. */
+  offset?: number;
+}
+
+/** Known letters: %Y %m %d %B %b %A %a %H %M %S %f (three digits) %z (such as +05:00). */
+export function formatReading(format: string, { day, time, offset }: Reading): string {
+  const { year, month, day: dayOfMonth } = dateOfDay(day);
+  let text = "";
+  for (let i = 0; i < format.length; i++) {
+    if (format[i] !== "%") {
+      text += format[i];
+      continue;
+    }
+    switch (format[++i]) {
+      case "Y":
+        text += padded(year, 4);
+        break;
+      case "m":
+        text += padded(month);
+        break;
+      case "d":
+        text += padded(dayOfMonth);
+        break;
+      case "B":
+        text += MONTHS[month - 1];
+        break;
+      case "b":
+        text += MONTHS[month - 1]!.slice(0, 3);
+        break;
+      case "A":
+        text += WEEKDAYS[weekdayOfDay(day)];
+        break;
+      case "a":
+        text += WEEKDAYS[weekdayOfDay(day)]!.slice(0, 3);
+        break;
+      case "H":
+        text += padded(Math.floor(time / 3_600_000));
+        break;
+      case "M":
+        text += padded(Math.floor(time / 60_000) % 60);
+        break;
+      case "S":
+        text += padded(Math.floor(time / 1000) % 60);
+        break;
+      case "f":
+        text += padded(time % 1000, 3);
+        break;
+      case "z":
+        text += zone(offset ?? 0);
+        break;
+    }
+  }
+  return text;
+}
+
+function zone(offset: number): string {
+  return `${offset < 0 ? "-" : "+"}${padded(Math.abs(offset))}:00`;
+}
+
+/** As Python prints a time: HH:MM:SS with six decimals where it has a fraction. */
+export function clockText(time: number): string {
+  const text = formatReading("%H:%M:%S", { day: 0, time });
+  return time % 1000 === 0 ? text : `${text}.${padded(time % 1000, 3)}000`;
+}
+
+/** As Python prints a date with a time, and a zone where there is one. */
+export function dateTimeText({ day, time, offset }: Reading): string {
+  return `${isoDate(day)} ${clockText(time)}${offset === undefined ? "" : zone(offset)}`;
+}
+
+/** Milliseconds of a text such as 09:30, 09:30:15 or 09:30:15.250999 (cut off, not rounded); null for others. */
+export function parseClock(text: string): number | null {
+  const match = /^([01][0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:\.([0-9]{1,6}))?)?$/.exec(text);
+  if (match === null) return null;
+  const [, hours, minutes, seconds = "0", fraction = ""] = match;
+  const milliseconds = Number(fraction.padEnd(3, "0").slice(0, 3));
+  return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000 + milliseconds;
+}
