@@ -6,6 +6,7 @@ import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { withConfigArgument } from "../configs/config_arguments.ts";
 import { EXIT } from "../core/errors.ts";
 import { versionLine } from "../core/version.ts";
+import { HOST_COMMAND } from "../rewards/custom/protocol.ts";
 import { reportError } from "./report_error.ts";
 import { columns, log, print } from "./terminal.ts";
 
@@ -98,6 +99,7 @@ function createProgram(setExit: (code: number) => void): Command {
   logprobsCommand(program);
   configCommands(program, setExit);
   doctorCommand(program, setExit);
+  rewardHostCommand(program);
   for (const command of allCommands(program)) command.exitOverride().copyInheritedSettings(program);
   return program;
 }
@@ -308,4 +310,11 @@ function doctorCommand(program: Command, setExit: (code: number) => void): void 
     .option("--json", "one JSON document")
     .addHelpText("after", examples("rgx doctor", "rgx doctor --json"))
     .action(async (options) => setExit(await (await import("./doctor.ts")).doctor(options)));
+}
+
+/** How the executable starts itself for a user's reward. */
+function rewardHostCommand(program: Command): void {
+  program.command(HOST_COMMAND, { hidden: true })
+    .argument("[hosts...]")
+    .action(async (hosts) => await (await import("../rewards/custom/host.ts")).hostReward(hosts));
 }

@@ -23,7 +23,7 @@ Deno.test("the example of docs/rewards.md works", async () => {
     assert.deepEqual(values, [[1], [0], [null]]);
     assert.deepEqual(logged, { vowels: 1.5 });
   } finally {
-    rubric.close();
+    await rubric.close();
     await Deno.remove(path);
   }
 });
@@ -38,7 +38,7 @@ Deno.test("the reward of the README works", async () => {
     const { values, errors } = await rubric.score(["abcd", ""].map((text) => input(text)));
     assert.deepEqual([values, errors], [[[0.75], [1]], []]);
   } finally {
-    rubric.close();
+    await rubric.close();
     await Deno.remove(path);
   }
 });

@@ -47,8 +47,11 @@ export interface Rubric {
    * @throws UsageError
    */
   open(): Promise<void>;
-  /** Ends the Workers of rewards from files; to be called when the last batch is scored. */
-  close(): void;
+  /**
+   * Ends the processes of rewards from files, at once, and with them a batch that is being scored; to be
+   * called when the last batch is scored. Scoring again starts them again.
+   */
+  close(): Promise<void>;
 }
 
 export interface RubricOptions {
@@ -81,8 +84,8 @@ export function createRubric(
     async open() {
       for (const scorer of scorers) await scorer.open?.();
     },
-    close() {
-      for (const scorer of scorers) scorer.close?.();
+    async close() {
+      await Promise.all(scorers.map((scorer) => scorer.close?.()));
     },
     async score(samples) {
       const notes = new RewardNotes(samples.length, [...TABLE_COLUMNS, ...names]);

@@ -1,6 +1,7 @@
 /**
  * What a rubric is made of: one scorer a reward, which scores a whole batch and never fails as a whole.
- * Rewards of the program run in its own thread (`in_process.ts`), files of users in a Worker (`custom/`).
+ * Rewards of the program run in its own thread (`in_process.ts`), files of users in processes of their own
+ * (`custom/`).
  */
 import { RgxError } from "../core/errors.ts";
 import type { ExtraValue, RewardSample, RewardValue } from "./types.ts";
@@ -16,7 +17,7 @@ export interface Scorer {
   /** Finds out whether the reward can be used at all. @throws UsageError */
   open?(): Promise<void>;
   /** Ends what `score` has started; scoring again starts it again. */
-  close?(): void;
+  close?(): Promise<void>;
 }
 
 /** Fields of every line of metrics that no reward may set. */

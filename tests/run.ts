@@ -6,11 +6,6 @@
 
 const V8_FLAGS = "--v8-flags=--no-wasm-bounds-checks,--experimental-wasm-revectorize";
 const root = new URL("..", import.meta.url);
-/**
- * Tests with rewards that loop for ever. Deno 2.9 does not end a Worker that is busy (2.6 does, after two
- * seconds): its thread goes on until the process ends, and would slow every test after it.
- */
-const HANGING = ["rewards/custom/", "training/custom_reward_test.ts"];
 const sum = { passed: 0, failed: 0, skipped: 0 };
 
 /** Runs `deno` with `args`, echoing its output; returns the output and whether it succeeded. */
@@ -64,17 +59,11 @@ if (files.length === 0) {
     "--check",
   );
 }
-if (files.length > 0) await test("the files asked for, with the V8 flags", V8_FLAGS, ...files);
-else {
-  await test(
-    "all tests but those of hanging rewards, with the V8 flags",
-    V8_FLAGS,
-    ...HANGING.map(
-      (file) => `--ignore=${file}`,
-    ),
-  );
-  await test("rewards that hang, in a process of their own", V8_FLAGS, ...HANGING);
-}
+await test(
+  files.length === 0 ? "all tests, with the V8 flags" : "the files asked for, with the V8 flags",
+  V8_FLAGS,
+  ...files,
+);
 if (files.length === 0) await test("kernels without the V8 flags (bounds checked)", "kernels/");
 
 console.log("");

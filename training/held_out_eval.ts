@@ -19,6 +19,7 @@ import type { PromptEncoder } from "./prompts.ts";
 import type { ReferencePolicy } from "./reference_policy.ts";
 import { rolloutMetrics } from "./rollout_metrics.ts";
 import { samplingOptions } from "./sampling_options.ts";
+import { scoreBatch } from "./score_batch.ts";
 import { windowLoss, type WindowRow } from "./train_window.ts";
 
 export interface HeldOutResult {
@@ -161,7 +162,7 @@ async function sample(
       truncated: prompts.truncated(ids, finishReason === "stop"),
     }))
   );
-  const { values } = await rubric.score(sampled.map(({ group, ids, text, truncated }) => {
+  const samples = sampled.map(({ group, ids, text, truncated }) => {
     const entry = entries[group]!;
     return {
       prompt: encoded[group]!.text,
@@ -174,7 +175,8 @@ async function sample(
       step: options.step,
       maxCompletionLength: training.max_completion_length,
     };
-  }));
+  });
+  const { values } = await scoreBatch(rubric, samples, options.shouldStop);
   return sampled.map(({ group, branch, ids, text }, i) => {
     const { score, extracted } = scoreCompletion(text, entries[group]!);
     return {

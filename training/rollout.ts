@@ -20,6 +20,7 @@ import type { PhaseClock } from "./phase_clock.ts";
 import type { EncodedPrompt, PromptEncoder } from "./prompts.ts";
 import { rolloutMetrics } from "./rollout_metrics.ts";
 import { samplingOptions } from "./sampling_options.ts";
+import { scoreBatch } from "./score_batch.ts";
 
 export interface RolloutRow {
   /** Index into `groups`. */
@@ -205,7 +206,8 @@ async function draw(
     }))
   );
   const { values, errors, logged, extras } = await clock.time("score", () =>
-    rubric.score(
+    scoreBatch(
+      rubric,
       sampled.map((row) => {
         const { entry, prompt } = groups[row.group]!;
         return {
@@ -220,6 +222,7 @@ async function draw(
           maxCompletionLength: training.max_completion_length,
         };
       }),
+      options.shouldStop,
     ));
   const rows = sampled.map((row, i) => ({
     ...row,

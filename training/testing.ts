@@ -158,7 +158,7 @@ export const VARYING_RUBRIC: Rubric = {
       extras: new Map(),
     }),
   open: () => Promise.resolve(),
-  close() {},
+  async close() {},
 };
 
 /** What depends on the clock or the machine, and nothing else (see the documentation of metrics.jsonl). */

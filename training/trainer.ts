@@ -72,7 +72,7 @@ export class GrpoTrainer {
     } finally {
       this.#optimizer?.dispose();
       this.#reference?.dispose();
-      this.#options.rubric.close();
+      await this.#options.rubric.close();
       await folder.close();
     }
   }

@@ -326,7 +326,7 @@ Deno.test("a reward that fails on everything ends the run after three steps, wit
           extras: new Map(),
         }),
       open: () => Promise.resolve(),
-      close() {},
+      close: () => Promise.resolve(),
     };
     const events: string[] = [];
     await assert.rejects(

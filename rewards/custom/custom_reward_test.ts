@@ -24,7 +24,7 @@ async function withReward(
   try {
     await body(rubric, path);
   } finally {
-    rubric.close();
+    await rubric.close();
     await Deno.remove(folder, { recursive: true });
   }
 }
@@ -139,7 +139,7 @@ Deno.test("an endless loop costs its sample; the rest is scored by a fresh Worke
   const scores = await scoresOf(source, ["a", "loop", "b", "microtasks", "c"], { timeout: 0.2 });
   assert.deepEqual(column(scores), [1, 0, 1, 0, 1]);
   for (const message of messages(scores)) {
-    assert.equal(message, "gave no value within 0.2 s, its Worker was ended");
+    assert.equal(message, "gave no value within 0.2 s, its process was ended");
   }
   assert.deepEqual(scores.errors.map(({ completion }) => completion), ["loop", "microtasks"]);
 });
@@ -180,7 +180,7 @@ Deno.test("after eight late values in a row the rest of the batch is not tried",
   assert.deepEqual(told.slice(15), many("not tried: 8 in a row gave no value", 12));
   const loops = await scoresOf(source, [...many("loop", 10), "ok"], { timeout: 0.05 });
   assert.deepEqual(messages(loops).slice(7), [
-    "gave no value within 0.05 s, its Worker was ended",
+    "gave no value within 0.05 s, its process was ended",
     ...many("not tried: 8 in a row gave no value", 3),
   ]);
   const lanes = { timeout: 0.05, file: { concurrency: 3 } };
@@ -249,7 +249,7 @@ Deno.test("opening checks and leaves nothing open; a closed rubric can go on", a
     const score = async () => column(await rubric.score([input("a"), input("b")]));
     assert.deepEqual(await score(), [1, 2]);
     assert.deepEqual(await score(), [3, 4]);
-    rubric.close();
+    await rubric.close();
     assert.deepEqual(await score(), [1, 2]);
   });
 });

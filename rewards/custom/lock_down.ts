@@ -15,6 +15,22 @@ const REMOVED = [
   "close",
 ];
 
+/** Ways of printing that would use standard output. */
+const TO_OUTPUT = [
+  "log",
+  "info",
+  "debug",
+  "dir",
+  "dirxml",
+  "table",
+  "count",
+  "timeLog",
+  "timeEnd",
+  "group",
+  "groupCollapsed",
+  "clear",
+] as const;
+
 /** To be called before any code of the user is loaded. Cannot be undone. */
 export function lockDown(): void {
   const scope = globalThis as unknown as Record<string, unknown>;
@@ -33,8 +49,8 @@ export function lockDown(): void {
       return original(callback, ...rest);
     };
   }
-  // Standard output belongs to the results of the program.
-  for (const name of ["log", "info", "debug"] as const) console[name] = console.error;
+  // The process speaks to the program through its standard output.
+  for (const name of TO_OUTPUT) console[name] = console.error;
 }
 
 function checked(code: string): string {

@@ -1,5 +1,14 @@
-/** The messages between the program and the Worker that runs a user's reward. */
+/**
+ * The messages between the program and the Worker that runs a user's reward, a line of JSON each, which
+ * the process between them hands on unread.
+ */
 import type { ExtraValue, RewardSample, RewardValue } from "../types.ts";
+
+/** The executable's hidden command that hosts a reward. */
+export const HOST_COMMAND = "reward-host";
+
+/** Bytes that the process of a reward may hold. */
+export const MEMORY_LIMIT = 2 ** 30;
 
 export interface Limits {
   /** Seconds for one value. */
@@ -36,3 +45,30 @@ export type FromWorker =
   | { type: "scored"; batch: number; row: number; scored: Scored }
   /** An exception outside of any call: in a timer, or a promise that nobody waited for. */
   | { type: "uncaught"; message: string };
+
+/** What the program reads: also from the process itself. */
+export type FromReward = FromWorker | { type: "ended"; message: string };
+
+// Taken before the user's code can put something else in their place.
+const { parse, stringify } = JSON;
+
+/** A message as a line; numbers that JSON lacks, which extra columns may hold, are kept. */
+export function toLine(message: FromWorker): string {
+  return stringify(
+    message,
+    (_, value) =>
+      typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))
+        ? { $number: Object.is(value, -0) ? "-0" : String(value) }
+        : value,
+  );
+}
+
+/** The message of a line, null for one that is none. */
+export function fromLine(line: string): FromReward | null {
+  try {
+    const message = parse(line, (_, value) => value?.$number ? Number(value.$number) : value);
+    return typeof message?.type === "string" ? message : null;
+  } catch {
+    return null;
+  }
+}

@@ -22,7 +22,7 @@ async function tries(
       found: scores.extras.get("found") ?? [],
     };
   } finally {
-    rubric.close();
+    await rubric.close();
     await Deno.remove(path);
   }
 }
@@ -183,7 +183,7 @@ Deno.test("of several values in the making, the one that hangs is found", async 
     const { values } = await rubric.score(["a", "b", "loop", "c", "d"].map((text) => input(text)));
     assert.deepEqual(values, [[1], [1], [0], [1], [1]]);
   } finally {
-    rubric.close();
+    await rubric.close();
     await Deno.remove(path);
   }
 });

@@ -1,4 +1,4 @@
-/** A reward from a user's file, in its own Worker. */
+/** A reward from a user's file, in a process of its own. */
 import { UsageError } from "../../core/errors.ts";
 import { messageOf, type Outcome, type RewardNotes, type Scorer } from "../scorer.ts";
 import type { RewardSample } from "../types.ts";
@@ -52,9 +52,9 @@ export function customScorer(
     async open() {
       const opened = await open();
       await opened.start();
-      opened.close();
+      await opened.close();
     },
-    close: () => sandbox?.close(),
+    close: async () => await sandbox?.close(),
     async score(samples, notes) {
       try {
         const scored = await (await open()).score(samples.map(plain), params, limits);

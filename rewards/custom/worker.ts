@@ -1,11 +1,11 @@
 /**
  * The inside of the Worker that runs a user's reward. Loads one module, scores batches with it, and says
- * what it is doing after every step, so that the program outside knows which sample it hangs on.
+ * what it is doing after every step, so that the program knows which sample it hangs on.
  */
 import { checkValue, messageOf, RewardNotes, show } from "../scorer.ts";
 import type { RewardInput } from "../types.ts";
 import { lockDown } from "./lock_down.ts";
-import type { FromWorker, Limits, Scored, ToWorker } from "./protocol.ts";
+import { type FromWorker, type Limits, type Scored, toLine, type ToWorker } from "./protocol.ts";
 
 type Params = Readonly<Record<string, unknown>>;
 type Call = (input: unknown, params: Params) => unknown;
@@ -16,10 +16,11 @@ const FIRST_PAUSE = 0.5;
 
 // Taken before the user's code can put something else in their place.
 const scope = self as unknown as {
-  postMessage(message: FromWorker): void;
+  postMessage(line: string): void;
   addEventListener(type: string, listener: (event: Event) => void): void;
 };
-const post = scope.postMessage.bind(scope);
+const postLine = scope.postMessage.bind(scope), parse = JSON.parse;
+const post = (message: FromWorker) => postLine(toLine(message));
 const wait = setTimeout, stopWaiting = clearTimeout;
 Object.assign(globalThis, { postMessage: undefined });
 lockDown();
@@ -28,7 +29,7 @@ let compute: Call | null = null, computeBatch: Call | null = null;
 let moduleUrl = "";
 
 scope.addEventListener("message", (event) => {
-  const message = (event as MessageEvent<ToWorker>).data;
+  const message: ToWorker = parse((event as MessageEvent<string>).data);
   if (message.type === "load") load(message.url);
   else score(message);
 });

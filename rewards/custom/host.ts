@@ -1,0 +1,63 @@
+/**
+ * The process in which a user's reward runs: it holds the Worker that has no permissions, carries lines
+ * between it and the program, and stays awake while the reward is busy. So it can end itself when the
+ * program is gone (its input closes) or the reward takes too much memory; the program ends it when the
+ * reward hangs. A Worker within the program would not do: Deno 2.9 never stops the thread of a busy one.
+ */
+import { LineWriter, readLines } from "./lines.ts";
+import { type FromReward, MEMORY_LIMIT } from "./protocol.ts";
+
+/** Milliseconds between two looks at the memory: within them an array of a few hundred MB can be filled. */
+const LOOK = 20;
+
+/** Those by which a run is asked to stop also reach its children; their end is for the program to say. */
+const SIGNALS: Deno.Signal[] = Deno.build.os === "windows"
+  ? ["SIGINT", "SIGBREAK"]
+  : ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"];
+
+/** Serves until the input closes, then ends the process. @param net hosts that the reward may connect to */
+export async function hostReward(net: readonly string[]): Promise<never> {
+  for (const signal of SIGNALS) Deno.addSignalListener(signal, () => {});
+  const output = new LineWriter(Deno.stdout.writable, () => Deno.exit(1));
+  const tell = (message: FromReward) => output.write(JSON.stringify(message));
+  const worker = new Worker(new URL("./worker.ts", import.meta.url), {
+    type: "module",
+    name: "reward",
+    deno: { permissions: net.length === 0 ? "none" : only(net) },
+  } as WorkerOptions);
+  worker.onmessage = ({ data }: MessageEvent<string>) => output.write(data);
+  worker.onerror = (event) => {
+    event.preventDefault();
+    tell({ type: "ended", message: event.message });
+  };
+  let told = false;
+  setInterval(() => {
+    if (told || Deno.memoryUsage().rss <= MEMORY_LIMIT) return;
+    told = true;
+    tell({
+      type: "ended",
+      message: `took more than ${MEMORY_LIMIT / 2 ** 20} MiB of memory, its process was ended`,
+    });
+    // Nothing more may be taken, so there is no time for the pipe to be read by a busy program.
+    setTimeout(() => Deno.exit(1), LOOK);
+  }, LOOK);
+  for await (const lines of readLines(Deno.stdin.readable)) {
+    for (const line of lines) worker.postMessage(line);
+  }
+  Deno.exit(0);
+}
+
+function only(net: readonly string[]) {
+  return {
+    net: [...net],
+    env: false,
+    ffi: false,
+    import: false,
+    read: false,
+    run: false,
+    sys: false,
+    write: false,
+  };
+}
+
+if (import.meta.main) await hostReward(Deno.args);

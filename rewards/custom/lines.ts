@@ -1,0 +1,53 @@
+/** Lines of text over a pipe, between the program and the process of a user's reward. */
+
+/** The complete lines of each piece that arrives, without their ends; what has no end is not a line. */
+export async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string[]> {
+  const decoder = new TextDecoder();
+  let begun: string[] = [];
+  for await (const bytes of stream) {
+    const [first, ...more] = decoder.decode(bytes, { stream: true }).split("\n");
+    begun.push(first!);
+    if (more.length === 0) continue;
+    const last = more.pop()!;
+    yield [begun.join(""), ...more];
+    begun = [last];
+  }
+}
+
+/** Writes lines; those that come while a write goes on leave together in the next one. */
+export class LineWriter {
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #encoder = new TextEncoder();
+  #waiting: string[] = [];
+  #writing = false;
+
+  /** @param gone called when nobody reads any more */
+  constructor(stream: WritableStream<Uint8Array>, private readonly gone: () => void) {
+    this.#writer = stream.getWriter();
+  }
+
+  write(line: string): void {
+    this.#waiting.push(line);
+    if (!this.#writing) this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    this.#writing = true;
+    try {
+      while (this.#waiting.length > 0) {
+        const text = this.#waiting.join("\n") + "\n";
+        this.#waiting = [];
+        await this.#writer.write(this.#encoder.encode(text));
+      }
+    } catch {
+      this.gone();
+    } finally {
+      this.#writing = false;
+    }
+  }
+
+  /** Closes the pipe, whatever has become of the other end. */
+  async close(): Promise<void> {
+    await this.#writer.close().catch(() => {});
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * The process of a user's reward as the program sees it: started with as little as its host needs, spoken
+ * to in lines of JSON, ended by force. A checkout starts `host.ts`; the executable starts itself again.
+ */
+import { fileURLToPath } from "node:url";
+import { LineWriter, readLines } from "./lines.ts";
+import { fromLine, type FromReward, HOST_COMMAND, type ToWorker } from "./protocol.ts";
+
+/** @param ended why no message will follow, after the last one */
+export type Listener = (messages: FromReward[], ended: string | null) => void;
+
+export class RewardProcess {
+  readonly #child: Deno.ChildProcess;
+  readonly #input: LineWriter;
+  readonly #done: Promise<void>;
+  #listener: Listener | null = null;
+  #ended: string | null = null;
+
+  /** @param net hosts that the reward may connect to. @throws Error when no process can be started */
+  constructor(net: readonly string[]) {
+    this.#child = new Deno.Command(Deno.execPath(), {
+      args: Deno.build.standalone ? [HOST_COMMAND, ...net] : checkoutArguments(net),
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "inherit",
+    }).spawn();
+    this.#input = new LineWriter(this.#child.stdin, () => {});
+    this.#done = this.#listen();
+  }
+
+  /** Why the process is no more, or null while it is. */
+  get ended(): string | null {
+    return this.#ended;
+  }
+
+  /** Hands what the process says to `listener` from now on; null: to nobody. */
+  listen(listener: Listener | null): void {
+    this.#listener = listener;
+  }
+
+  send(message: ToWorker): void {
+    this.#input.write(JSON.stringify(message));
+  }
+
+  /** Ends the process, however busy it is; resolves when it is gone. */
+  async kill(): Promise<void> {
+    this.#listener = null;
+    try {
+      this.#child.kill("SIGKILL");
+    } catch {
+      // It has ended by itself.
+    }
+    await this.#done;
+  }
+
+  async #listen(): Promise<void> {
+    for await (const lines of readLines(this.#child.stdout)) {
+      const messages = lines.map(fromLine).filter((message) => message !== null);
+      const end = messages.find((message) => message.type === "ended");
+      if (end !== undefined) this.#ended ??= end.message;
+      this.#listener?.(messages, this.#ended);
+    }
+    const { code, signal } = await this.#child.status;
+    this.#ended ??= `its process ended (${signal ?? `exit code ${code}`})`;
+    this.#listener?.([], this.#ended);
+    await this.#input.close();
+  }
+}
+
+/** The host reads its own program, and connects where the reward may; nothing else, and no V8 flags. */
+function checkoutArguments(net: readonly string[]): string[] {
+  const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+  const read = ["../", "../../core/"].map((folder) => here(folder).replaceAll(",", ",,"));
+  return [
+    "run",
+    "--quiet",
+    "--no-prompt",
+    "--no-config",
+    "--no-lock",
+    "--no-npm",
+    "--no-remote",
+    "--unstable-worker-options",
+    `--allow-read=${read.join(",")}`,
+    ...(net.length === 0 ? [] : [`--allow-net=${net.join(",")}`]),
+    here("./host.ts"),
+    ...net,
+  ];
+}
