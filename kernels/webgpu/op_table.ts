@@ -5,6 +5,7 @@ import { addWebgpu, copyWebgpu, fillWebgpu } from "../elementwise/webgpu.ts";
 import type { OpName, Ops } from "../ops.ts";
 import { adamwWebgpu, sumSquaresWebgpu } from "../optimizer/webgpu.ts";
 import { rmsnormBackwardWebgpu, rmsnormWebgpu } from "../rmsnorm/webgpu.ts";
+import { ropeWebgpu } from "../rope/webgpu.ts";
 import { gatherRowsWebgpu, scatterAddRowsWebgpu, scatterRowsWebgpu } from "../rows/webgpu.ts";
 import { swigluBackwardWebgpu, swigluWebgpu } from "../swiglu/webgpu.ts";
 import type { WebgpuOp } from "./webgpu_op.ts";
@@ -12,6 +13,7 @@ import type { WebgpuOp } from "./webgpu_op.ts";
 export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   rmsnorm: rmsnormWebgpu,
   rmsnorm_backward: rmsnormBackwardWebgpu,
+  rope: ropeWebgpu,
   swiglu: swigluWebgpu,
   swiglu_backward: swigluBackwardWebgpu,
   gather_rows: gatherRowsWebgpu,
