@@ -139,7 +139,8 @@ export class TrainProgress {
       ["device", describeDevice(device)],
     ];
     if (memory) {
-      rows.push(["memory", `${bytes(memory.peak)} planned of ${bytes(memory.available)}`]);
+      const of = Number.isFinite(memory.available) ? ` of ${bytes(memory.available)}` : "";
+      rows.push(["memory", `${bytes(memory.peak)} planned${of}`]);
     }
     rows.push(["output", plan.outputDir]);
     const steps: string[] = [];

@@ -9,6 +9,7 @@ import { UsageError } from "../core/errors.ts";
 import { availableBytes } from "../core/memory.ts";
 import type { SplitProblems } from "../data/held_out.ts";
 import type { Device } from "../kernels/device.ts";
+import { gpuAvailableBytes } from "../kernels/webgpu/gpu_memory.ts";
 import type { LlamaModel } from "../models/llama.ts";
 import {
   planInferenceBytes,
@@ -120,14 +121,14 @@ export async function planMemory(
 ): Promise<MemoryPlan> {
   const { sizes } = model, size = stepSize(config, needs);
   const { values, gradients, optimizer } = planParameterBytes(sizes);
-  const held = device.allocatedBytes, { room, isWasm } = await memoryRoom(device, available);
+  const held = device.allocatedBytes, { room, where } = await memoryRoom(device, available);
   const needed = beside(sizes, size);
   refuseIfTooLarge(
     "the run",
     held + needed,
     held + room,
     needed > room ? whatFits(size, (other) => beside(sizes, other) <= room) : [],
-    isWasm ? "all that one WebAssembly memory can hold" : null,
+    where,
   );
   return {
     parameters: values + gradients,
@@ -138,14 +139,21 @@ export async function planMemory(
   };
 }
 
-/** What the device may still take, and whether its 32-bit pointers are what limits it. */
+/** What the device may still take, and what limits it where that is not the machine's memory. */
 async function memoryRoom(
   device: Device,
   available?: number,
-): Promise<{ room: number; isWasm: boolean }> {
+): Promise<{ room: number; where: string | null }> {
+  if (device.adapter !== undefined && available === undefined) {
+    const room = await gpuAvailableBytes(device.adapter);
+    // Nobody tells for some cards: then the card itself refuses.
+    return { room: room ?? Infinity, where: `what ${device.adapter.name} has free` };
+  }
   const held = device.allocatedBytes, free = available ?? await availableBytes();
   const isWasm = device.name === "wasm" && WASM_LIMIT - held < free;
-  return { room: isWasm ? WASM_LIMIT - held : free, isWasm };
+  return isWasm
+    ? { room: WASM_LIMIT - held, where: "all that one WebAssembly memory can hold" }
+    : { room: free, where: null };
 }
 
 /** What the memory of a step depends on, apart from the model. */

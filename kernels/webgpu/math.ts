@@ -34,3 +34,21 @@ fn sigmoid_f32(x: f32) -> f32 {
   return select(e * s, s, x >= 0.0);
 }
 `;
+
+/**
+ * log_f32(x): the natural logarithm of a positive normal number. x = 2^k·m with m from √½ to √2, f = m − 1,
+ * s = f/(2 + f): ln m = f − f²/2 + s·(f²/2 + s²·(2/3 + 2/5·s² + …)), in which f is exact; then k·ln 2 in two parts.
+ */
+export const LOG = `
+fn log_f32(x: f32) -> f32 {
+  let bits = bitcast<i32>(x);
+  let k = (bits - 0x3f3504f3) >> 23u;
+  let f = bitcast<f32>(bits - (k << 23u)) - 1.0;
+  let s = f / (2.0 + f);
+  let t = s * s;
+  let series = t * fma(t, fma(t, fma(t, 0.22222222, 0.28571429), 0.4), 0.66666667);
+  let half_square = 0.5 * f * f;
+  let n = f32(k);
+  return fma(n, 0.693145752, f - (half_square - fma(s, half_square + series, n * 1.42860677e-6)));
+}
+`;

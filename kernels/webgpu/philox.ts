@@ -1,8 +1,10 @@
+/** WGSL: Philox4x32-10 (core/philox.ts), word for word the same. */
+
 /**
- * WGSL: Philox4x32-10 (core/philox.ts), word for word the same. A product of two u32 has 64 bits, which WGSL has
- * no type for: its high word is put together from products of halves.
+ * mul_high(a, b): the high word of a product of two u32. It has 64 bits, which WGSL has no type for: it is put
+ * together from products of halves.
  */
-export const PHILOX = `
+export const MUL_HIGH = `
 fn mul_high(a: u32, b: u32) -> u32 {
   let al = a & 0xffffu;
   let ah = a >> 16u;
@@ -12,6 +14,10 @@ fn mul_high(a: u32, b: u32) -> u32 {
   let w = al * bh + (t & 0xffffu);
   return ah * bh + (t >> 16u) + (w >> 16u);
 }
+`;
+
+/** philox(counter, key): the four words. Needs {@link MUL_HIGH}. */
+export const PHILOX = `
 fn philox_round(c: vec4u, k: vec2u) -> vec4u {
   return vec4u(
     mul_high(0xcd9e8d57u, c.z) ^ c.y ^ k.x,
@@ -20,7 +26,6 @@ fn philox_round(c: vec4u, k: vec2u) -> vec4u {
     0xd2511f53u * c.x,
   );
 }
-/** Four words of a counter and a key. */
 fn philox(counter: vec4u, key: vec2u) -> vec4u {
   var c = counter;
 ${

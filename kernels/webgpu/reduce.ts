@@ -1,33 +1,46 @@
 /**
- * WGSL: sums over neighbouring invocations by a fixed tree in workgroup memory, so that a result has the same bits
- * always. Written out step by step: loops are slow in the code that naga makes.
+ * WGSL: sums and maxima over neighbouring invocations by a fixed tree in workgroup memory, so that a result has the
+ * same bits always. Written out step by step: loops are slow in the code that naga makes.
  */
 
-/** Invocations of a workgroup that uses {@link reduceSum}. */
+/** Invocations of a workgroup, where nothing asks for another number. */
 export const GROUP = 256;
 
 /**
- * `reduce_sum(local, value)`: each `lanes` neighbours among the workgroup's 256 invocations get the sum of their
- * values. All invocations must call it: it holds barriers. @param lanes A power of two up to 256.
+ * `reduce_sum(local, value)`: each `lanes` neighbours among the workgroup's invocations get the sum of their
+ * values. All invocations must call it: it holds barriers. @param lanes A power of two up to `group`.
  */
-export function reduceSum(lanes: number): string {
+export function reduceSum(lanes: number, group = GROUP): string {
+  return reduction("reduce_sum", "reduce_slots", (a, b) => `${a} + ${b}`, lanes, group);
+}
+
+/** `reduce_max(local, value)`: the largest value, otherwise as {@link reduceSum}. */
+export function reduceMax(lanes: number, group = GROUP): string {
+  return reduction("reduce_max", "max_slots", (a, b) => `max(${a}, ${b})`, lanes, group);
+}
+
+function reduction(
+  name: string,
+  slots: string,
+  combine: (a: string, b: string) => string,
+  lanes: number,
+  group: number,
+): string {
   const steps: string[] = [];
   for (let half = lanes / 2; half >= 1; half /= 2) {
-    const among = lanes === GROUP ? "local" : `(local & ${lanes - 1}u)`;
-    steps.push(
-      `if (${among} < ${half}u) { reduce_slots[local] += reduce_slots[local + ${half}u]; }`,
-      "workgroupBarrier();",
-    );
+    const among = lanes === group ? "local" : `(local & ${lanes - 1}u)`;
+    const both = combine(`${slots}[local]`, `${slots}[local + ${half}u]`);
+    steps.push(`if (${among} < ${half}u) { ${slots}[local] = ${both}; }`, "workgroupBarrier();");
   }
-  const first = lanes === GROUP ? "0u" : `local & ${0x1_0000_0000 - lanes}u`;
+  const first = lanes === group ? "0u" : `local & ${0x1_0000_0000 - lanes}u`;
   return `
-var<workgroup> reduce_slots: array<f32, ${GROUP}>;
-fn reduce_sum(local: u32, value: f32) -> f32 {
+var<workgroup> ${slots}: array<f32, ${group}>;
+fn ${name}(local: u32, value: f32) -> f32 {
   workgroupBarrier();
-  reduce_slots[local] = value;
+  ${slots}[local] = value;
   workgroupBarrier();
   ${steps.join("\n  ")}
-  return reduce_slots[${first}];
+  return ${slots}[${first}];
 }
 `;
 }
