@@ -1,5 +1,13 @@
 /** The algorithmic tasks, one line each, named as the task. */
+export { default as ab } from "./ab.ts";
+export { default as base_conversion } from "./base_conversion.ts";
+export { default as binary_alternation } from "./binary_alternation.ts";
+export { default as binary_matrix } from "./binary_matrix.ts";
+export { default as count_primes } from "./count_primes.ts";
+export { default as cryptarithm } from "./cryptarithm.ts";
+export { default as isomorphic_strings } from "./isomorphic_strings.ts";
 export { default as letter_counting } from "./letter_counting.ts";
+export { default as number_filtering } from "./number_filtering.ts";
 export { default as number_sorting } from "./number_sorting.ts";
 export { default as palindrome_generation } from "./palindrome_generation.ts";
 export { default as palindrome_partitioning } from "./palindrome_partitioning.ts";
