@@ -9,17 +9,23 @@ export const PYTHON_SPACE =
   "\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 
 const LEADING = new RegExp(`^[${PYTHON_SPACE}]+`);
-const SPACE = new RegExp(`^[${PYTHON_SPACE}]$`);
-const RUN = new RegExp(`[${PYTHON_SPACE}]+`);
 
+/** Whether the (first) character is white space. */
 export function isSpace(character: string): boolean {
-  return SPACE.test(character);
+  return isSpaceCode(character.charCodeAt(0));
+}
+
+function isSpaceCode(code: number): boolean {
+  if (code <= 32) return code >= 28 || (code >= 9 && code <= 13);
+  if (code < 0x1680) return code === 0x85 || code === 0xa0;
+  return code === 0x1680 || (code >= 0x2000 && code <= 0x200a) || code === 0x2028 ||
+    code === 0x2029 || code === 0x202f || code === 0x205f || code === 0x3000;
 }
 
 /** `str.rstrip()`: from the end by hand, since a regular expression would look at every run before it. */
 export function stripEnd(text: string): string {
   let end = text.length;
-  while (end > 0 && isSpace(text[end - 1]!)) end--;
+  while (end > 0 && isSpaceCode(text.charCodeAt(end - 1))) end--;
   return text.slice(0, end);
 }
 
@@ -32,9 +38,16 @@ export function isBlank(text: string): boolean {
   return strip(text) === "";
 }
 
-/** `str.split()`: the words between white space. */
-export function words(text: string): string[] {
-  return text.split(RUN).filter((word) => word !== "");
+/** `str.split()`: the words between white space, or the first `most` of them. */
+export function words(text: string, most = Infinity): string[] {
+  const found: string[] = [];
+  for (let at = 0; at < text.length && found.length < most; at++) {
+    if (isSpaceCode(text.charCodeAt(at))) continue;
+    const start = at;
+    while (at < text.length && !isSpaceCode(text.charCodeAt(at))) at++;
+    found.push(text.slice(start, at));
+  }
+  return found;
 }
 
 /** `len(str)`: code points. */

@@ -4,6 +4,7 @@ import { parseJson } from "../literals.ts";
 import { reprFloat, round } from "../python_repr.ts";
 import { parseDecimal } from "../python_text.ts";
 import type { ScorableEntry } from "../types.ts";
+import { isOverlong } from "./overlong.ts";
 
 /** Relative distance at which a number counts as the right one. */
 const TOLERANCE = 1e-6;
@@ -89,11 +90,11 @@ export default defineTask({
 });
 
 function score(answer: string, entry: ScorableEntry): number {
-  const given = readList(answer);
-  const expected = numbersOf(entry.metadata?.["sorted_numbers"] ?? readList(entry.answer ?? ""));
-  if (expected === null || !Array.isArray(given) || given.length !== expected.length) return 0;
-  const numbers = numbersOf(given);
-  if (numbers === null) return 0;
+  const listed = entry.metadata?.["sorted_numbers"] ?? readList(entry.answer ?? "");
+  const expected = numbersOf(listed);
+  if (expected === null || isOverlong(answer, String(listed))) return 0;
+  const numbers = numbersOf(readList(answer));
+  if (numbers === null || numbers.length !== expected.length) return 0;
   const sign = entry.metadata?.["direction"] === "descending" ? -1 : 1;
   const right = numbers.every((x, i) =>
     Math.abs(x - expected[i]!) <= TOLERANCE * Math.abs(expected[i]!) &&

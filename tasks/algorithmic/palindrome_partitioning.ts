@@ -142,22 +142,20 @@ function jsonText(lists: readonly (readonly string[])[]): string {
 }
 
 function score(answer: string, entry: ScorableEntry): number {
-  const expected = partitionSet(entry.metadata?.["solution"] ?? parseJson(entry.answer ?? ""));
-  if (expected === null) return 0;
-  const given = partitionSet(parseJson(answer), expected.size);
-  if (given === null || given.size !== expected.size) return 0;
-  for (const partition of given) if (!expected.has(partition)) return 0;
-  return 1;
+  const solution = entry.metadata?.["solution"] ?? parseJson(entry.answer ?? "");
+  const given = parseJson(answer);
+  if (!Array.isArray(solution) || !Array.isArray(given)) return 0;
+  const expected = new Set(solution.map(keyOf)), found = new Set<string>();
+  for (const pieces of given) {
+    const key = keyOf(pieces);
+    if (key === null || !expected.has(key)) return 0;
+    found.add(key);
+  }
+  return found.size === expected.size ? 1 : 0;
 }
 
-/** Each list of strings as one text; null when the value is something else or has too many different ones. */
-function partitionSet(value: unknown, most = Infinity): Set<string> | null {
-  if (!Array.isArray(value)) return null;
-  const set = new Set<string>();
-  for (const pieces of value) {
-    if (!Array.isArray(pieces) || !pieces.every((piece) => typeof piece === "string")) return null;
-    set.add(JSON.stringify(pieces));
-    if (set.size > most) return null;
-  }
-  return set;
+/** A list of strings as one text; null for anything else. */
+function keyOf(pieces: unknown): string | null {
+  const strings = Array.isArray(pieces) && pieces.every((piece) => typeof piece === "string");
+  return strings ? JSON.stringify(pieces) : null;
 }

@@ -1,7 +1,7 @@
 /** Maximum or average pooling of a matrix of digits; windows do not overlap and may be cut off at the edge. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { reprFloat } from "../python_repr.ts";
-import { words } from "../python_text.ts";
+import { isSpace } from "../python_text.ts";
 import type { ScorableEntry } from "../types.ts";
 import { digitMatrix, matrixText } from "./matrix.ts";
 
@@ -66,24 +66,28 @@ export default defineTask({
 function pool(
   matrix: readonly (readonly number[])[],
   size: number,
-  reduce: (window: number[]) => number,
+  reduce: (window: readonly number[]) => number,
 ): number[][] {
   const pooled: number[][] = [];
   for (let top = 0; top < matrix.length; top += size) {
-    const rows = matrix.slice(top, top + size), results: number[] = [];
+    const results: number[] = [], bottom = Math.min(top + size, matrix.length);
     for (let left = 0; left < matrix[0]!.length; left += size) {
-      results.push(reduce(rows.flatMap((row) => row.slice(left, left + size))));
+      const window: number[] = [], right = Math.min(left + size, matrix[0]!.length);
+      for (let row = top; row < bottom; row++) {
+        for (let column = left; column < right; column++) window.push(matrix[row]![column]!);
+      }
+      results.push(reduce(window));
     }
     pooled.push(results);
   }
   return pooled;
 }
 
-function maximum(window: number[]): number {
-  return Math.max(...window);
+function maximum(window: readonly number[]): number {
+  return window.reduce((largest, x) => Math.max(largest, x), 0);
 }
 
-function average(window: number[]): number {
+function average(window: readonly number[]): number {
   return window.reduce((sum, x) => sum + x, 0) / window.length;
 }
 
@@ -96,8 +100,10 @@ function roundedHundredths(x: number): number {
 const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 
 function score(answer: string, entry: ScorableEntry): number {
-  const expected = cellsOf(entry.answer ?? ""), given = cellsOf(answer);
-  if (expected.length === 0 || given.length !== expected.length) return 0;
+  const expected = cellsOf(entry.answer ?? "", Infinity, Infinity);
+  if (expected === null || expected.length === 0) return 0;
+  const given = cellsOf(answer, expected.length, Math.max(...expected.map((row) => row.length)));
+  if (given === null || given.length !== expected.length) return 0;
   if (given.some((row, i) => row.length !== expected[i]!.length)) return 0;
   if (!given.every((row) => row.every((cell) => NUMBER.test(cell)))) return 0;
   return given.every((row, i) => row.every((cell, j) => near(expected[i]![j]!, cell))) ? 1 : 0.1;
@@ -108,7 +114,24 @@ function near(expected: string, given: string): boolean {
   return Number.isFinite(x) && Math.abs(Number(expected) - x) <= 1e-8 + 0.01 * Math.abs(x);
 }
 
-/** The words of each line that is not blank. */
-function cellsOf(text: string): string[][] {
-  return text.split(/\r\n|\r|\n/).map(words).filter((row) => row.length > 0);
+/** The words of each line that is not blank; null as soon as there are too many. */
+function cellsOf(text: string, mostRows: number, mostColumns: number): string[][] | null {
+  const rows: string[][] = [];
+  let row: string[] = [], from = -1;
+  for (let at = 0; at <= text.length; at++) {
+    const character = at < text.length ? text[at]! : "\n";
+    if (!isSpace(character)) {
+      if (from < 0) from = at;
+      continue;
+    }
+    if (from >= 0) row.push(text.slice(from, at));
+    from = -1;
+    if (row.length > mostColumns) return null;
+    if (row.length > 0 && (character === "\n" || character === "\r")) {
+      rows.push(row);
+      row = [];
+      if (rows.length > mostRows) return null;
+    }
+  }
+  return rows;
 }

@@ -51,9 +51,11 @@ export default defineTask({
 
 /** A quarter turn clockwise: the first column, read upward, becomes the first row. */
 function rotate(matrix: readonly (readonly number[])[]): number[][] {
-  const n = matrix.length;
-  return Array.from(
-    { length: n },
-    (_, row) => Array.from({ length: n }, (_, column) => matrix[n - 1 - column]![row]!),
-  );
+  const n = matrix.length, turned: number[][] = [];
+  for (let row = 0; row < n; row++) {
+    const cells: number[] = new Array(n);
+    for (let column = 0; column < n; column++) cells[column] = matrix[n - 1 - column]![row]!;
+    turned.push(cells);
+  }
+  return turned;
 }

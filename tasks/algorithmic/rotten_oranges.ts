@@ -28,12 +28,14 @@ export default defineTask({
   },
   generate(random, config) {
     const n = random.int(config.min_n, config.max_n);
+    // One draw a cell: below the first bound a rotten orange, below the second a fresh one.
+    const orange = config.p_oranges * 2 ** 32, rotten = orange * config.p_rotten;
     const matrix: number[][] = [];
     for (let row = 0; row < n; row++) {
-      const cells: number[] = [];
+      const cells: number[] = new Array(n);
       for (let column = 0; column < n; column++) {
-        const orange = random.chance(config.p_oranges);
-        cells.push(!orange ? 0 : random.chance(config.p_rotten) ? ROTTEN : FRESH);
+        const drawn = random.u32();
+        cells[column] = drawn < rotten ? ROTTEN : drawn < orange ? FRESH : 0;
       }
       matrix.push(cells);
     }
@@ -60,14 +62,14 @@ function minutes(matrix: readonly (readonly number[])[]): number {
   const cells = new Uint8Array(width * width);
   const queue = new Int32Array(n * n);
   let end = 0, fresh = 0;
-  matrix.forEach((row, r) => {
-    row.forEach((value, c) => {
-      const cell = (r + 1) * width + c + 1;
+  for (let row = 0; row < n; row++) {
+    for (let column = 0; column < n; column++) {
+      const cell = (row + 1) * width + column + 1, value = matrix[row]![column]!;
       cells[cell] = value;
       if (value === ROTTEN) queue[end++] = cell;
       else if (value === FRESH) fresh++;
-    });
-  });
+    }
+  }
   const steps = [1, -1, width, -width];
   let minute = 0;
   for (let start = 0; fresh > 0 && start < end; minute++) {

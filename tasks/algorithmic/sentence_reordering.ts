@@ -60,7 +60,7 @@ function shuffle(random: RandomStream, sentence: string): string[] {
 function score(answer: string, entry: ScorableEntry): number {
   const oracle = entry.answer ?? "";
   if (answer === oracle) return 1;
-  const expected = words(oracle), given = words(answer);
+  const expected = words(oracle), given = words(answer, expected.length + 1);
   if (expected.length === 0 || given.length !== expected.length) return 0.05;
   const equal = given.filter((word, i) => word.toLowerCase() === expected[i]!.toLowerCase());
   return equal.length / expected.length;

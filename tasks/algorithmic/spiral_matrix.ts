@@ -1,10 +1,11 @@
 /** Read a square matrix of digits along a clockwise spiral. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
-import { type Literal, parseLiteral, PyTuple } from "../literals.ts";
+import { parseLiteral, PyTuple } from "../literals.ts";
 import { str } from "../python_repr.ts";
 import { strip } from "../python_text.ts";
 import type { ScorableEntry } from "../types.ts";
 import { digitMatrix, matrixText } from "./matrix.ts";
+import { isOverlong } from "./overlong.ts";
 
 export default defineTask({
   name: "spiral_matrix",
@@ -61,12 +62,8 @@ function spiral(matrix: readonly (readonly number[])[]): number[] {
 function score(answer: string, entry: ScorableEntry): number {
   const oracle = entry.answer ?? "";
   if (strip(answer) === oracle) return 1;
+  if (isOverlong(answer, oracle)) return 0;
   const value = parseLiteral(answer);
   const items = value instanceof PyTuple ? value.items : value;
-  return Array.isArray(items) && joined(items, oracle) ? 0.1 : 0;
-}
-
-/** Whether the items with spaces between them are the text; most lists are too long to try. */
-function joined(items: readonly Literal[], text: string): boolean {
-  return items.length <= text.length && items.map(str).join(" ") === text;
+  return Array.isArray(items) && items.map(str).join(" ") === oracle ? 0.1 : 0;
 }

@@ -2,6 +2,7 @@
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { parseLiteral } from "../literals.ts";
 import type { ScorableEntry } from "../types.ts";
+import { isOverlong } from "./overlong.ts";
 
 /** Pattern → the letter inserted behind it. */
 const INSERTED: Readonly<Record<string, string>> = {
@@ -69,7 +70,7 @@ function insert(string: string): string {
 function score(answer: string, entry: ScorableEntry): number {
   const oracle = entry.answer ?? "";
   if (answer === oracle) return 1;
-  const items = parseLiteral(answer);
-  if (!Array.isArray(items) || items.length > oracle.length) return 0;
+  const items = isOverlong(answer, oracle) ? undefined : parseLiteral(answer);
+  if (!Array.isArray(items)) return 0;
   return items.every((item) => typeof item === "string") && items.join("") === oracle ? 0.1 : 0;
 }
