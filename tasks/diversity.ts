@@ -271,7 +271,7 @@ function compareMedian(key: string, values: number[], quantiles: Quantiles, h: n
   return median >= a && median <= b ? [] : [`${key}: median ${median}, theirs ${a} to ${b}`];
 }
 
-/** A key of the metadata, or one derived from it: K.length, K.row_length, K.smallest, K.size, K.SUB. */
+/** A key of the metadata, or one derived from it: K.length, K.row_length, K.smallest, K.size, K.SUB (of each element). */
 function valueAt(metadata: Record<string, unknown>, key: string): unknown {
   if (Object.hasOwn(metadata, key)) return metadata[key];
   const dot = key.lastIndexOf(".");
@@ -280,6 +280,9 @@ function valueAt(metadata: Record<string, unknown>, key: string): unknown {
   if (Array.isArray(base)) {
     if (part === "length") return base.length;
     if (part === "row_length") return (base[0] as unknown[] | undefined)?.length;
+    if (part !== "smallest" && part !== "largest") {
+      return base.map((element) => (element as Record<string, unknown>)[part]);
+    }
     return base.length === 0 ? undefined : Math[part === "smallest" ? "min" : "max"](...base);
   }
   if (typeof base !== "object" || base === null) return undefined;
