@@ -5,7 +5,7 @@
  * reward hangs. A Worker within the program would not do: Deno 2.9 never stops the thread of a busy one.
  */
 import { LineWriter, readLines } from "./lines.ts";
-import { type FromReward, MEMORY_LIMIT } from "./protocol.ts";
+import { type FromReward, MEMORY_LIMIT, toLine } from "./protocol.ts";
 
 /** Milliseconds between two looks at the memory: within them an array of a few hundred MB can be filled. */
 const LOOK = 20;
@@ -19,7 +19,7 @@ const SIGNALS: Deno.Signal[] = Deno.build.os === "windows"
 export async function hostReward(net: readonly string[]): Promise<never> {
   for (const signal of SIGNALS) Deno.addSignalListener(signal, () => {});
   const output = new LineWriter(Deno.stdout.writable, () => Deno.exit(1));
-  const tell = (message: FromReward) => output.write(JSON.stringify(message));
+  const tell = (message: FromReward) => output.write(toLine([message]));
   const worker = new Worker(new URL("./worker.ts", import.meta.url), {
     type: "module",
     name: "reward",

@@ -55,7 +55,7 @@ export class RewardProcess {
 
   async #listen(): Promise<void> {
     for await (const lines of readLines(this.#child.stdout)) {
-      const messages = lines.map(fromLine).filter((message) => message !== null);
+      const messages = lines.flatMap(fromLine);
       const end = messages.find((message) => message.type === "ended");
       if (end !== undefined) this.#ended ??= end.message;
       this.#listener?.(messages, this.#ended);

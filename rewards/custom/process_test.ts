@@ -73,12 +73,12 @@ Deno.test("what a reward prints, and odd numbers, do not disturb the messages", 
       }
       console.time("t"); console.timeLog("t"); console.timeEnd("t"); console.clear();
       logExtra("low", -Infinity); logExtra("none", NaN); logExtra("text", "\\ud800\\n\\u2028");
-      return -0;
+      return 0.1;
     }`;
   await withReward(source, async (rubric) => {
     const { values, errors, extras } = await rubric.score(inputs("a", "b"));
     assert.deepEqual(errors, []);
-    assert.deepEqual(values, [[-0], [-0]]);
+    assert.deepEqual(values, [[0.1], [0.1]]);
     assert.deepEqual(extras.get("low"), [-Infinity, -Infinity]);
     assert.deepEqual(extras.get("none"), [NaN, NaN]);
     assert.deepEqual(extras.get("text"), ["\ud800\n\u2028", "\ud800\n\u2028"]);

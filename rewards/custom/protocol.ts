@@ -1,5 +1,5 @@
 /**
- * The messages between the program and the Worker that runs a user's reward, a line of JSON each, which
+ * The messages between the program and the Worker that runs a user's reward, lines of JSON, which
  * the process between them hands on unread.
  */
 import type { ExtraValue, RewardSample, RewardValue } from "../types.ts";
@@ -35,7 +35,7 @@ export interface Scored {
   /** There is none because the time was up. */
   late?: boolean;
   logged: (readonly [name: string, value: number])[];
-  extras: (readonly [column: string, value: ExtraValue])[];
+  extras: (readonly [column: string, cell: Cell])[];
 }
 
 export type FromWorker =
@@ -52,23 +52,27 @@ export type FromReward = FromWorker | { type: "ended"; message: string };
 // Taken before the user's code can put something else in their place.
 const { parse, stringify } = JSON;
 
-/** A message as a line; numbers that JSON lacks, which extra columns may hold, are kept. */
-export function toLine(message: FromWorker): string {
-  return stringify(
-    message,
-    (_, value) =>
-      typeof value === "number" && (!Number.isFinite(value) || Object.is(value, -0))
-        ? { $number: Object.is(value, -0) ? "-0" : String(value) }
-        : value,
-  );
+export function toLine(messages: readonly FromReward[]): string {
+  return stringify(messages);
 }
 
-/** The message of a line, null for one that is none. */
-export function fromLine(line: string): FromReward | null {
+/** The messages of a line; none when it is something else, as a crashing process may print. */
+export function fromLine(line: string): FromReward[] {
   try {
-    const message = parse(line, (_, value) => value?.$number ? Number(value.$number) : value);
-    return typeof message?.type === "string" ? message : null;
+    const messages = parse(line);
+    return Array.isArray(messages) ? messages : [];
   } catch {
-    return null;
+    return [];
   }
+}
+
+/** A cell of an extra column; the numbers that JSON lacks travel as text. */
+export type Cell = ExtraValue | { number: string };
+
+export function encodeCell(value: ExtraValue): Cell {
+  return typeof value !== "number" || Number.isFinite(value) ? value : { number: String(value) };
+}
+
+export function decodeCell(cell: Cell): ExtraValue {
+  return typeof cell === "object" && cell !== null ? Number(cell.number) : cell;
 }

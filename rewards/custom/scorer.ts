@@ -2,7 +2,7 @@
 import { UsageError } from "../../core/errors.ts";
 import { messageOf, type Outcome, type RewardNotes, type Scorer } from "../scorer.ts";
 import type { RewardSample } from "../types.ts";
-import type { Scored } from "./protocol.ts";
+import { decodeCell, type Scored } from "./protocol.ts";
 import { Sandbox } from "./sandbox.ts";
 import { loadRewardFile } from "./source.ts";
 
@@ -84,7 +84,7 @@ function plain(sample: RewardSample): RewardSample {
 function take({ result, logged, extras }: Scored, row: number, notes: RewardNotes): Outcome {
   try {
     for (const [name, value] of logged) notes.log(name, value);
-    for (const [column, value] of extras) notes.logExtra(row, column, value);
+    for (const [column, cell] of extras) notes.logExtra(row, column, decodeCell(cell));
     return result;
   } catch (error) {
     return { error: messageOf(error) };

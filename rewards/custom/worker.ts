@@ -5,7 +5,14 @@
 import { checkValue, messageOf, RewardNotes, show } from "../scorer.ts";
 import type { RewardInput } from "../types.ts";
 import { lockDown } from "./lock_down.ts";
-import { type FromWorker, type Limits, type Scored, toLine, type ToWorker } from "./protocol.ts";
+import {
+  encodeCell,
+  type FromWorker,
+  type Limits,
+  type Scored,
+  toLine,
+  type ToWorker,
+} from "./protocol.ts";
 
 type Params = Readonly<Record<string, unknown>>;
 type Call = (input: unknown, params: Params) => unknown;
@@ -20,7 +27,16 @@ const scope = self as unknown as {
   addEventListener(type: string, listener: (event: Event) => void): void;
 };
 const postLine = scope.postMessage.bind(scope), parse = JSON.parse;
-const post = (message: FromWorker) => postLine(toLine(message));
+/** What is done and not told yet. */
+let held: FromWorker[] = [];
+const post = (message: FromWorker) => {
+  held.push(message);
+  tell();
+};
+const tell = () => {
+  if (held.length > 0) postLine(toLine(held));
+  held = [];
+};
 const wait = setTimeout, stopWaiting = clearTimeout;
 Object.assign(globalThis, { postMessage: undefined });
 lockDown();
@@ -57,8 +73,12 @@ async function load(url: string): Promise<void> {
 async function score(
   { batch, samples, params, limits }: Extract<ToWorker, { type: "score" }>,
 ): Promise<void> {
-  const report = (row: number, scored: Scored) => post({ type: "scored", batch, row, scored });
-  if (computeBatch !== null) return await scoreBatch(computeBatch, samples, params, limits, report);
+  // Told together with the start of the next one, which follows at once: half as many messages.
+  const report = (row: number, scored: Scored) => held.push({ type: "scored", batch, row, scored });
+  if (computeBatch !== null) {
+    await scoreBatch(computeBatch, samples, params, limits, report);
+    return tell();
+  }
   const queue = samples[Symbol.iterator]();
   const lane = async () => {
     for (const { row, sample } of queue) {
@@ -81,6 +101,7 @@ async function score(
         }
       }
     }
+    tell();
   };
   await Promise.all(Array.from({ length: limits.concurrency }, lane));
 }
@@ -90,7 +111,7 @@ async function scoreBatch(
   samples: Samples,
   params: Params,
   { timeout }: Limits,
-  report: (row: number, scored: Scored) => void,
+  report: (row: number, scored: Scored) => unknown,
 ): Promise<void> {
   const all = samples.map(({ row, sample }) => ({ row, ...noted(sample) }));
   try {
@@ -125,7 +146,7 @@ function noted(sample: Samples[number]["sample"]) {
     },
     logExtra(column, value) {
       check.logExtra(0, column, value);
-      notes.extras.push([column, value]);
+      notes.extras.push([column, encodeCell(value)]);
     },
   };
   return { notes, input };
