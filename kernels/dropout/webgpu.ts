@@ -4,7 +4,7 @@
  */
 import { variants } from "../webgpu/kernel.ts";
 import { inRowParts } from "../webgpu/parts.ts";
-import { PHILOX } from "../webgpu/philox.ts";
+import { MUL_HIGH, PHILOX } from "../webgpu/philox.ts";
 import { GROUP } from "../webgpu/reduce.ts";
 import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
 import { type DropoutArgs, dropoutThreshold } from "./spec.ts";
@@ -33,7 +33,7 @@ const dropout = variants(({ whole, accumulate }: { whole: boolean; accumulate: b
       seed_low: "u32" as const,
       seed_high: "u32" as const,
     },
-    code: `${PHILOX}
+    code: `${MUL_HIGH}${PHILOX}
 @compute @workgroup_size(${GROUP})
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
         @builtin(local_invocation_index) local: u32) {

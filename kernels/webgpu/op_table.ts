@@ -2,15 +2,19 @@
 import { adjustLogitsWebgpu } from "../adjust_logits/webgpu.ts";
 import { dropoutWebgpu } from "../dropout/webgpu.ts";
 import { addWebgpu, copyWebgpu, fillWebgpu } from "../elementwise/webgpu.ts";
+import { matmulWebgpu, packWeightWebgpu } from "../matmul/webgpu.ts";
 import type { OpName, Ops } from "../ops.ts";
 import { adamwWebgpu, sumSquaresWebgpu } from "../optimizer/webgpu.ts";
 import { rmsnormBackwardWebgpu, rmsnormWebgpu } from "../rmsnorm/webgpu.ts";
 import { ropeWebgpu } from "../rope/webgpu.ts";
 import { gatherRowsWebgpu, scatterAddRowsWebgpu, scatterRowsWebgpu } from "../rows/webgpu.ts";
+import { sampleWebgpu } from "../sample/webgpu.ts";
 import { swigluBackwardWebgpu, swigluWebgpu } from "../swiglu/webgpu.ts";
 import type { WebgpuOp } from "./webgpu_op.ts";
 
 export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
+  matmul: matmulWebgpu,
+  pack_weight: packWeightWebgpu,
   rmsnorm: rmsnormWebgpu,
   rmsnorm_backward: rmsnormBackwardWebgpu,
   rope: ropeWebgpu,
@@ -19,6 +23,7 @@ export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   gather_rows: gatherRowsWebgpu,
   scatter_rows: scatterRowsWebgpu,
   scatter_add_rows: scatterAddRowsWebgpu,
+  sample: sampleWebgpu,
   adjust_logits: adjustLogitsWebgpu,
   dropout: dropoutWebgpu,
   adamw: adamwWebgpu,

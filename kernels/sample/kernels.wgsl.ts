@@ -1,0 +1,224 @@
+/**
+ * WGSL of sampling: the weights of chunks of a row, and the draw. A row is cut into chunks, at most as many as a
+ * workgroup has invocations, so that many workgroups share a long row; each chunk leaves its largest logit and its
+ * Σ e^((x − largest)/T), and one workgroup a row merges these, picks the chunk by a prefix sum, and a token in
+ * it by another. All sums are fixed trees. Exponents are of differences of logits, so that any temperature is safe.
+ */
+import { variants } from "../webgpu/kernel.ts";
+import { EXP, LOG } from "../webgpu/math.ts";
+import { MUL_HIGH, PHILOX } from "../webgpu/philox.ts";
+import { reduceMax, reduceSum } from "../webgpu/reduce.ts";
+
+/** WGSL: `ordered_key(x)`, a u32 that is ordered as x; −0 counts as 0. */
+export const ORDERED_KEY = `
+fn ordered_key(x: f32) -> u32 {
+  let raw = bitcast<u32>(x);
+  let bits = select(raw, 0u, (raw << 1u) == 0u);
+  return select(bits | 0x80000000u, ~bits, bits >= 0x80000000u);
+}
+`;
+
+/** WGSL: a logit as a finite number: −∞ (a forbidden token) has no weight like the lowest. */
+export const FINITE = `
+fn finite(x: f32) -> f32 { return max(x, -3.0e38); }
+`;
+
+/** WGSL: the entry point and `number`, which workgroup this is. */
+export function entry(invocations: number): string {
+  return `@compute @workgroup_size(${invocations})
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) local: u32) {
+  let number = group.x + group.y * groups.x;`;
+}
+
+/** Tokens that filters leave; `limits` of a row: lowest key, bits of the largest logit (threshold.wgsl.ts). */
+const KEPT = `
+fn kept(x: f32, best: f32, least: u32) -> bool {
+  return ordered_key(x) >= least && (x - best) * p.inverse >= p.log_min_p;
+}
+`;
+
+/** Largest logit and weight of each chunk; `filtered`: of the kept tokens, relative to the row's largest. */
+export const weighChunks = variants((
+  { invocations, filtered }: { invocations: number; filtered: boolean },
+) => ({
+  name: `sample.${filtered ? "weigh_kept" : "weigh"}`,
+  buffers: {
+    logits: "read f32",
+    ...(filtered ? { row_limits: "read u32" } : {}),
+    stats: "write vec2<f32>",
+  },
+  params: {
+    rows: "u32" as const,
+    vocab: "u32" as const,
+    chunks: "u32" as const,
+    size: "u32" as const,
+    inverse: "f32" as const,
+    log_min_p: "f32" as const,
+  },
+  code: `${EXP}${FINITE}${reduceSum(invocations, invocations)}${
+    filtered ? `${ORDERED_KEY}${KEPT}` : reduceMax(invocations, invocations)
+  }
+${entry(invocations)}
+  if (number >= p.rows * p.chunks) { return; }
+  let row = number / p.chunks;
+  let begin = row * p.vocab;
+  let first = begin + (number - row * p.chunks) * p.size;
+  let end = min(begin + p.vocab, first + p.size);
+  ${
+    filtered
+      ? `let least = row_limits[2u * row];
+  let best = bitcast<f32>(row_limits[2u * row + 1u]);`
+      : `var high = -3.0e38;
+  for (var i = first + local; i < end; i += ${invocations}u) { high = max(high, logits[i]); }
+  let best = reduce_max(local, high);`
+  }
+  var sum = 0.0;
+  for (var i = first + local; i < end; i += ${invocations}u) {
+    let x = finite(logits[i]);
+    ${filtered ? "if (!kept(x, best, least)) { continue; }" : ""}
+    sum += exp_f32((x - best) * p.inverse);
+  }
+  let weight = reduce_sum(local, sum);
+  if (local == 0u) { stats[number] = vec2f(best, weight); }
+}`,
+}));
+
+/** `prefix_sum`: of the values of this invocation and those before it, by doubling steps. */
+function prefixSum(invocations: number): string {
+  const steps: string[] = [];
+  for (let step = 1; step < invocations; step *= 2) {
+    steps.push(`if (local >= ${step}u) { sum += prefix_slots[local - ${step}u]; }
+  workgroupBarrier();
+  prefix_slots[local] = sum;
+  workgroupBarrier();`);
+  }
+  return `
+var<workgroup> prefix_slots: array<f32, ${invocations}>;
+fn prefix_sum(local: u32, value: f32) -> f32 {
+  var sum = value;
+  workgroupBarrier();
+  prefix_slots[local] = sum;
+  workgroupBarrier();
+  ${steps.join("\n  ")}
+  return sum;
+}
+`;
+}
+
+export interface DrawOptions {
+  invocations: number;
+  /** Whether row limits apply. */
+  filtered: boolean;
+  /** Take the first of the largest instead of drawing. */
+  greedy: boolean;
+}
+
+/** One workgroup a row. `stats` are the chunks of what is drawn from, `all_stats` those of `scored`. */
+export const drawTokens = variants(({ invocations, filtered, greedy }: DrawOptions) => {
+  const token = greedy
+    ? "select(0.0, 1.0, x == best)"
+    : filtered
+    ? "select(0.0, exp_f32((x - best) * p.inverse), kept(x, best, least))"
+    : "exp_f32((x - best) * p.inverse)";
+  return {
+    name: `sample.${greedy ? "greedy" : filtered ? "draw_kept" : "draw"}`,
+    buffers: {
+      logits: "read f32",
+      scored: "read f32",
+      stats: "read vec2<f32>",
+      all_stats: "read vec2<f32>",
+      ...(filtered ? { row_limits: "read u32" } : {}),
+      ...(greedy ? {} : { counters: "read u32" }),
+      tokens: "write u32",
+      logp: "write f32",
+    },
+    params: {
+      rows: "u32" as const,
+      vocab: "u32" as const,
+      chunks: "u32" as const,
+      size: "u32" as const,
+      inverse: "f32" as const,
+      log_min_p: "f32" as const,
+      seed_low: "u32" as const,
+      seed_high: "u32" as const,
+    },
+    code: `${EXP}${LOG}${FINITE}${filtered ? `${ORDERED_KEY}${KEPT}` : ""}
+${greedy ? "" : `${MUL_HIGH}${PHILOX}`}
+${reduceSum(invocations, invocations)}${reduceMax(invocations, invocations)}${
+      prefixSum(invocations)
+    }
+var<workgroup> first_beyond: atomic<u32>;
+var<workgroup> last_with_any: atomic<u32>;
+/** The first invocation with a value whose prefix sum exceeds the target, else the last with a value. */
+fn pick(local: u32, value: f32, upto: f32, aim: f32) -> u32 {
+  workgroupBarrier();
+  if (local == 0u) {
+    atomicStore(&first_beyond, ${invocations}u);
+    atomicStore(&last_with_any, 0u);
+  }
+  workgroupBarrier();
+  if (value > 0.0) {
+    if (upto > aim) { atomicMin(&first_beyond, local); }
+    atomicMax(&last_with_any, local);
+  }
+  workgroupBarrier();
+  let beyond = atomicLoad(&first_beyond);
+  return select(atomicLoad(&last_with_any), beyond, beyond < ${invocations}u);
+}
+${entry(invocations)}
+  if (number >= p.rows) { return; }
+  let row = number;
+  let begin = row * p.vocab;
+  let here = local < p.chunks;
+  let chunk = row * p.chunks + min(local, p.chunks - 1u);
+  let whole = all_stats[chunk];
+  let scored_best = reduce_max(local, whole.x);
+  let scored_mass = select(0.0, whole.y * exp_f32((whole.x - scored_best) * p.inverse), here);
+  let scored_total = reduce_sum(local, scored_mass);
+  let part = stats[chunk];
+  let best = reduce_max(local, part.x);
+  ${filtered ? "let least = row_limits[2u * row];" : ""}
+  let mass = select(0.0, ${
+      greedy ? "select(0.0, 1.0, part.x == best)" : "part.y * exp_f32((part.x - best) * p.inverse)"
+    }, here);
+  let upto = prefix_sum(local, mass);
+  ${
+      greedy ? "let aim = 0.0;" : `let c = vec4u(
+    0u, counters[3u * row], counters[3u * row + 1u], counters[3u * row + 2u],
+  );
+  let word = philox(c, vec2u(p.seed_low, p.seed_high)).x;
+  let aim = (f32(word >> 9u) + 0.5) * ${2 ** -23} * prefix_slots[${invocations - 1}];`
+    }
+  let chosen = pick(local, mass, upto, aim);
+  var before = 0.0;
+  if (chosen > 0u) { before = prefix_slots[chosen - 1u]; }
+  let rest = aim - before;
+
+  let span = p.size / ${invocations}u;
+  let first = begin + chosen * p.size + local * span;
+  let end = min(begin + p.vocab, first + span);
+  var own = 0.0;
+  for (var i = first; i < end; i++) {
+    let x = finite(logits[i]);
+    own += ${token};
+  }
+  let up_to_own = prefix_sum(local, own);
+  let winner = pick(local, own, up_to_own, rest);
+  if (local != winner) { return; }
+  var sum = 0.0;
+  if (winner > 0u) { sum = prefix_slots[winner - 1u]; }
+  var drawn = first;
+  for (var i = first; i < end; i++) {
+    let x = finite(logits[i]);
+    let weight = ${token};
+    if (weight == 0.0) { continue; }
+    drawn = i;
+    sum += weight;
+    if (sum > rest) { break; }
+  }
+  tokens[row] = drawn - begin;
+  logp[row] = (finite(scored[drawn]) - scored_best) * p.inverse - log_f32(scored_total);
+}`,
+  };
+});

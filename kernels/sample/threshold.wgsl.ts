@@ -1,0 +1,190 @@
+/**
+ * WGSL of top-k and top-p: one workgroup a row finds the lowest key (`ordered_key` of a logit) that is kept, from the
+ * top digit of the keys to the last. Each digit takes one pass that adds up, in workgroup memory, how many keys or
+ * how much weight have each value of the digit, and one search in these sums from the largest value down. Weights
+ * are added as integers of 64 bits (a weight of 1 is 2^42), and so are counts: sums are the same in any order.
+ */
+import { variants } from "../webgpu/kernel.ts";
+import { EXP } from "../webgpu/math.ts";
+import { MUL_HIGH } from "../webgpu/philox.ts";
+import { reduceMax } from "../webgpu/reduce.ts";
+import { entry, FINITE, ORDERED_KEY } from "./kernels.wgsl.ts";
+
+/** Integers of 64 bits as (low, high). */
+const WIDE = `
+fn wide_sum(a: vec2u, b: vec2u) -> vec2u {
+  let low = a.x + b.x;
+  return vec2u(low, a.y + b.y + select(0u, 1u, low < a.x));
+}
+fn wide_difference(a: vec2u, b: vec2u) -> vec2u {
+  return vec2u(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));
+}
+fn wide_below(a: vec2u, b: vec2u) -> bool {
+  return a.y < b.y || (a.y == b.y && a.x < b.x);
+}
+`;
+
+export interface ThresholdOptions {
+  invocations: number;
+  /** Bits of each digit, from the top; 32 in all. */
+  digits: readonly number[];
+  topK: boolean;
+  topP: boolean;
+}
+
+/**
+ * Inclusive prefix sums of `value` over the workgroup, and the search: the digit where the sum from the largest
+ * value down reaches `wanted`. Leaves that digit, and what is still wanted within it, in workgroup variables.
+ */
+function searchDigits(invocations: number): string {
+  const steps: string[] = [];
+  for (let step = 1; step < invocations; step *= 2) {
+    steps.push(`if (local >= ${step}u) { upto = wide_sum(upto, wide_slots[local - ${step}u]); }
+  workgroupBarrier();
+  wide_slots[local] = upto;
+  workgroupBarrier();`);
+  }
+  return `
+var<workgroup> wide_slots: array<vec2u, ${invocations}>;
+var<workgroup> found_digit: u32;
+var<workgroup> found_rest: vec2u;
+fn bin(digit: u32) -> vec2u { return vec2u(atomicLoad(&low[digit]), atomicLoad(&high[digit])); }
+/** Sums from digit \`size\` − 1 down to the last of this invocation's \`each\` digits. */
+fn sums_from_top(local: u32, size: u32, each: u32) -> vec2u {
+  var upto = vec2u(0u);
+  for (var j = 0u; j < each; j++) {
+    let place = local * each + j;
+    if (place < size) { upto = wide_sum(upto, bin(size - 1u - place)); }
+  }
+  wide_slots[local] = upto;
+  workgroupBarrier();
+  ${steps.join("\n  ")}
+  return upto;
+}
+fn search(local: u32, size: u32, each: u32, upto: vec2u, wanted: vec2u) {
+  var above = vec2u(0u);
+  if (local > 0u) { above = wide_slots[local - 1u]; }
+  if (wide_below(above, wanted) && !wide_below(upto, wanted)) {
+    for (var j = 0u; j < each; j++) {
+      let digit = size - 1u - (local * each + j);
+      let next = wide_sum(above, bin(digit));
+      if (!wide_below(next, wanted)) {
+        found_digit = digit;
+        found_rest = wide_difference(wanted, above);
+        break;
+      }
+      above = next;
+    }
+  }
+  workgroupBarrier();
+}
+`;
+}
+
+/** WGSL that finds `name`, the largest key from which on the weight (or the count) is as much as wanted. */
+function searchKey(
+  name: string,
+  { invocations, digits }: ThresholdOptions,
+  skip: string,
+  add: string,
+  wanted: string,
+): string {
+  let shift = 32;
+  const passes = digits.map((bits, i) => {
+    const seen = shift === 32 ? 0 : (2 ** 32 - 2 ** shift);
+    shift -= bits;
+    const size = 2 ** bits, each = Math.ceil(size / invocations);
+    const conditions = [...(seen === 0 ? [] : [`(key & ${seen}u) != ${name}`]), skip].filter(
+      Boolean,
+    );
+    return `
+  for (var b = local; b < ${size}u; b += ${invocations}u) {
+    atomicStore(&low[b], 0u);
+    atomicStore(&high[b], 0u);
+  }
+  workgroupBarrier();
+  for (var i = begin + local; i < end; i += ${invocations}u) {
+    let x = finite(logits[i]);
+    let key = ordered_key(x);
+    ${conditions.length > 0 ? `if (${conditions.join(" || ")}) { continue; }` : ""}
+    let digit = (key >> ${shift}u) & ${size - 1}u;
+    ${add}
+  }
+  workgroupBarrier();
+  let ${name}_sums_${i} = sums_from_top(local, ${size}u, ${each}u);
+  ${i === 0 ? `var ${name}_rest = ${wanted};` : ""}
+  search(local, ${size}u, ${each}u, ${name}_sums_${i}, ${name}_rest);
+  ${name} |= found_digit << ${shift}u;
+  ${name}_rest = found_rest;
+  workgroupBarrier();`;
+  });
+  return `var ${name} = 0u;${passes.join("")}`;
+}
+
+/** Per row: the lowest key that is kept (0: all), and the bits of the largest logit. */
+export const rowLimits = variants((options: ThresholdOptions) => {
+  const { invocations, digits, topK, topP } = options, bins = 2 ** Math.max(...digits);
+  const byCount = topK
+    ? searchKey("least_by_count", options, "", "atomicAdd(&low[digit], 1u);", "vec2u(p.top_k, 0u)")
+    : "let least_by_count = 0u;";
+  const byMass = topP
+    ? searchKey(
+      "least_by_mass",
+      options,
+      topK ? "key < least_by_count" : "",
+      `let weight = exp_f32((x - best) * p.inverse) * 1024.0;
+    let whole = floor(weight);
+    let fraction = u32((weight - whole) * 4294967296.0);
+    let old = atomicAdd(&low[digit], fraction);
+    let carried = u32(whole) + select(0u, 1u, old + fraction < old);
+    if (carried > 0u) { atomicAdd(&high[digit], carried); }`,
+      `share(wide_slots[${invocations - 1}])`,
+    )
+    : "let least_by_mass = 0u;";
+  return {
+    name: `sample.limits${topK ? ".top_k" : ""}${topP ? ".top_p" : ""}`,
+    buffers: { logits: "read f32", stats: "read vec2<f32>", row_limits: "write u32" },
+    params: {
+      rows: "u32" as const,
+      vocab: "u32" as const,
+      chunks: "u32" as const,
+      inverse: "f32" as const,
+      top_k: "u32" as const,
+      top_p: "u32" as const,
+    },
+    code: `${topP ? `${EXP}${MUL_HIGH}` : ""}${FINITE}${ORDERED_KEY}${
+      reduceMax(invocations, invocations)
+    }${
+      topK || topP
+        ? `var<workgroup> low: array<atomic<u32>, ${bins}>;
+var<workgroup> high: array<atomic<u32>, ${bins}>;${WIDE}${searchDigits(invocations)}`
+        : ""
+    }
+${
+      topP
+        ? `/** top-p of the whole weight; at least the smallest. */
+fn share(total: vec2u) -> vec2u {
+  let product = vec2u(total.y * p.top_p, mul_high(total.y, p.top_p));
+  let wanted = wide_sum(product, vec2u(mul_high(total.x, p.top_p), 0u));
+  return select(wanted, vec2u(1u, 0u), all(wanted == vec2u(0u)));
+}`
+        : ""
+    }
+${entry(invocations)}
+  if (number >= p.rows) { return; }
+  let begin = number * p.vocab;
+  let end = begin + p.vocab;
+  var highest = -3.0e38;
+  for (var c = local; c < p.chunks; c += ${invocations}u) {
+    highest = max(highest, stats[number * p.chunks + c].x);
+  }
+  let best = reduce_max(local, highest);
+  ${byCount}
+  ${byMass}
+  if (local == 0u) {
+    row_limits[2u * number] = max(least_by_count, least_by_mass);
+    row_limits[2u * number + 1u] = bitcast<u32>(best);
+  }
+}`,
+  };
+});

@@ -1,0 +1,96 @@
+/**
+ * Sampling on the GPU: weights of chunks, limits of top-k, top-p and min-p where there are any and the weights of
+ * what they keep, then the draw. Nothing comes back to the host. Top-k and top-p order the logits themselves: two
+ * that only the division by the temperature makes equal are told apart.
+ */
+import { inRowParts } from "../webgpu/parts.ts";
+import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
+import type { SampleArgs } from "./spec.ts";
+import { drawTokens, weighChunks } from "./kernels.wgsl.ts";
+import { rowLimits } from "./threshold.wgsl.ts";
+
+/** Tokens of a chunk for each invocation, where that makes no more chunks than invocations. */
+const SPAN = 16;
+
+/** How a row is cut and shared. Sums depend on it, so it depends on the vocabulary alone. */
+function shapeOf(vocab: number): { invocations: number; size: number; chunks: number } {
+  const invocations = vocab <= 1024 ? 64 : 256;
+  const span = Math.max(SPAN, Math.ceil(vocab / invocations / invocations));
+  const size = span * invocations;
+  return { invocations, size, chunks: Math.ceil(vocab / size) };
+}
+
+/** Invocations and digits of the search for limits, which no result depends on. */
+function searchShape(vocab: number, { limits, software }: WebgpuContext) {
+  if (vocab <= 1024) return { invocations: 64, digits: [8, 8, 8, 8] };
+  const large = !software && limits.invocations >= 1024 && limits.workgroupBytes >= 24_576;
+  return { invocations: large ? 1024 : 256, digits: [10, 8, 7, 7] };
+}
+
+export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {
+  const { logits, scored = logits, counters, tokens, logp, rows, vocab, temperature } = args;
+  const { topP, minP, seedLow, seedHigh } = args;
+  const greedy = temperature === 0;
+  const topK = args.topK > 0 && args.topK < vocab;
+  const filtered = !greedy && (topK || topP < 1 || minP > 0);
+  const { invocations, size, chunks } = shapeOf(vocab);
+  const shared = {
+    vocab,
+    chunks,
+    size,
+    // Finite for any temperature: 0 times it must stay 0.
+    inverse: greedy ? 1 : Math.min(1 / temperature, 3e38),
+    log_min_p: minP > 0 ? Math.log(minP) : -3e38,
+  };
+  inRowParts(ctx, rows, Math.max(vocab, 3), (part, count) => {
+    const params = { ...shared, rows: count };
+    const weigh = (of: typeof logits, label: string) => {
+      const stats = ctx.scratch("float", 2 * count * chunks, label);
+      ctx.dispatch({
+        kernel: weighChunks({ invocations, filtered: false }),
+        buffers: { logits: part(of, vocab), stats },
+        params,
+        groups: ctx.grid(count * chunks),
+      });
+      return stats;
+    };
+    const plain = weigh(logits, "chunks");
+    const whole = scored === logits ? plain : weigh(scored, "chunks of the policy's logits");
+    let stats = plain, limits = plain;
+    if (filtered) {
+      stats = ctx.scratch("float", 2 * count * chunks, "chunks of what is kept");
+      limits = ctx.scratch("u32", 2 * count, "row limits");
+      ctx.dispatch({
+        kernel: rowLimits({ ...searchShape(vocab, ctx), topK, topP: topP < 1 }),
+        buffers: { logits: part(logits, vocab), stats: plain, row_limits: limits },
+        params: {
+          ...params,
+          top_k: args.topK,
+          top_p: Math.min(Math.round(topP * 2 ** 32), 2 ** 32 - 1),
+        },
+        groups: ctx.grid(count),
+      });
+      ctx.dispatch({
+        kernel: weighChunks({ invocations, filtered }),
+        buffers: { logits: part(logits, vocab), row_limits: limits, stats },
+        params,
+        groups: ctx.grid(count * chunks),
+      });
+    }
+    ctx.dispatch({
+      kernel: drawTokens({ invocations, filtered, greedy }),
+      buffers: {
+        logits: part(logits, vocab),
+        scored: part(scored, vocab),
+        stats,
+        all_stats: whole,
+        row_limits: limits,
+        counters: part(counters, 3),
+        tokens: part(tokens, 1),
+        logp: part(logp, 1),
+      },
+      params: { ...params, seed_low: seedLow, seed_high: seedHigh },
+      groups: ctx.grid(count),
+    });
+  });
+};
