@@ -1,0 +1,27 @@
+/** Conway's Game of Life (B3/S23) on a torus of any size. */
+
+/** Cells row by row; 1 is alive. */
+export type Cells = Uint8Array<ArrayBuffer>;
+
+/** The next generation. */
+export function lifeStep(cells: Cells, rows: number, columns: number): Cells {
+  const next = new Uint8Array(cells.length);
+  for (let row = 0; row < rows; row++) {
+    const here = row * columns;
+    const above = (row === 0 ? rows - 1 : row - 1) * columns;
+    const below = (row === rows - 1 ? 0 : row + 1) * columns;
+    // Living cells of three rows in the columns to the left, here and to the right.
+    let left = cells[above + columns - 1]! + cells[here + columns - 1]! +
+      cells[below + columns - 1]!;
+    let middle = cells[above]! + cells[here]! + cells[below]!;
+    for (let column = 0; column < columns; column++) {
+      const to = column === columns - 1 ? 0 : column + 1;
+      const right = cells[above + to]! + cells[here + to]! + cells[below + to]!;
+      const all = left + middle + right;
+      if (all === 3 || (all === 4 && cells[here + column] === 1)) next[here + column] = 1;
+      left = middle;
+      middle = right;
+    }
+  }
+  return next;
+}
