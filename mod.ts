@@ -9,6 +9,7 @@
  */
 export { RgxError, UsageError } from "./core/errors.ts";
 export { createDataset, type Dataset, scoreAnswer } from "./tasks/dataset.ts";
+export { CompositeDataset } from "./tasks/composite_dataset.ts";
 export { getTask, registerTask, taskNames } from "./tasks/registry.ts";
 export type { Entry, ScorableEntry, Task } from "./tasks/types.ts";
 export { extractAnswer } from "./data/extract.ts";

@@ -50,7 +50,7 @@ function described(cells: string[][], texts: string[], width: number): string[] 
 
 export async function showTask(name: string, options: { json?: boolean }): Promise<void> {
   const task = await getTask(name);
-  const sample = (await createDataset(name, { size: 1, seed: 42 })).entry(0);
+  const sample = (await createDataset(name, { ...task.example, size: 1, seed: 42 })).entry(0);
   if (options.json) {
     return print(JSON.stringify({
       name: task.name,

@@ -10,4 +10,5 @@ export * from "./geometry/mod.ts";
 export * from "./graphs/mod.ts";
 export * from "./induction/mod.ts";
 export * from "./logic/mod.ts";
+export * from "./other/mod.ts";
 export * from "./probability/mod.ts";

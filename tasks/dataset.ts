@@ -31,6 +31,7 @@ export class Dataset implements Iterable<Entry> {
   readonly #task: Task;
   readonly #params: Record<string, ParamValue>;
   readonly #seed: number;
+  readonly #opened: ((index: number) => Entry) | null;
 
   constructor(name: string, options: DatasetOptions = {}) {
     const { size, seed, split = "train", ...params } = options;
@@ -52,6 +53,8 @@ export class Dataset implements Iterable<Entry> {
     }
     this.split = split;
     this.config = { ...this.#params, seed: this.#seed, size: this.length };
+    const own = { seed: this.#seed, size: this.length, split, create: createDataset };
+    this.#opened = this.#task.open?.(this.#params, own) ?? null;
   }
 
   /** Entry `index` ≥ 0, also beyond `length`. */
@@ -61,6 +64,7 @@ export class Dataset implements Iterable<Entry> {
         `task ${this.name}: an entry's index is an integer of at least 0, found ${index}`,
       );
     }
+    if (this.#opened !== null) return this.#opened(index);
     const random = RandomStream.forTask(this.#seed, this.split, this.name, index);
     const { question, answer, metadata, difficulty } = this.#task.generate(
       random,

@@ -29,7 +29,7 @@ export function registerTask(task: Task): void {
   if (clash !== undefined) {
     fail(`"${clash}" is a field of every data set, not a parameter of a task`);
   }
-  const errors = configErrors(task, withDefaults(task.params, {}));
+  const errors = configErrors(task, withDefaults(task.params, task.example ?? {}));
   if (errors.length > 0) fail(`its defaults are not valid: ${errors.join("; ")}`);
   tasks.set(task.name, task);
 }

@@ -26,7 +26,11 @@ export function scoreTaskAnswer(
   answer: string | null,
   entry: ScorableEntry,
 ): number {
-  const task = getTask(name);
+  const task = getTask(name), source = entry.metadata?.["source_dataset"];
+  // A task that is made of others: the one that the entry comes from.
+  if (task.open !== undefined && typeof source === "string" && source !== name) {
+    return scoreTaskAnswer(source, answer, entry);
+  }
   if (typeof answer !== "string") return 0;
   if (isBlank(answer)) {
     const oracleIsBlank = typeof entry.answer === "string" && isBlank(entry.answer);

@@ -3,7 +3,7 @@
  * it; nothing else has to change. Names, parameters, metadata keys and scores are reasoning-gym's, so
  * entries can be exchanged in both directions; the wording of questions is rgx's own.
  */
-import type { RandomStream } from "../core/philox.ts";
+import type { RandomStream, Split } from "../core/philox.ts";
 
 /** One problem. JSON-serialisable. */
 export interface Entry {
@@ -58,6 +58,15 @@ export interface Generated {
   difficulty: Record<string, unknown> | number;
 }
 
+/** What a data set is opened with beside its parameters. */
+export interface OpenOptions {
+  seed: number;
+  size: number;
+  split: Split;
+  /** Makes the data set of another task. */
+  create(name: string, options: Record<string, unknown>): { entry(index: number): Entry };
+}
+
 /** A complete parameter set of one task; `C` is the task's own interface. */
 export interface Task<C extends object = Record<string, ParamValue>> {
   name: string;
@@ -81,6 +90,10 @@ export interface Task<C extends object = Record<string, ParamValue>> {
   clamp?(config: C): string[];
   /** Entry `index`: a pure function of its arguments. */
   generate(random: RandomStream, config: C, index: number): Generated;
+  /** In place of `generate`, for a task that is made of others: its entries, complete. */
+  open?(config: C, options: OpenOptions): (index: number) => Entry;
+  /** Parameters to show it with, where the defaults alone are not enough to make an entry. */
+  example?: Partial<C>;
   /** Score in [0, 1] of a non-blank answer. Must not throw and must not need more than the entry. */
   score(answer: string, entry: ScorableEntry): number;
   /** True when a blank answer may be right (the oracle itself can be empty). */

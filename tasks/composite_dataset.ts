@@ -1,0 +1,32 @@
+/** Several tasks in one data set, with scoring: what an experiment holds whose weights and parameters change. */
+import { type CompositeOptions, type CompositePart, CompositeParts } from "./composite_parts.ts";
+import { createDataset } from "./dataset.ts";
+import { scoreAnswer } from "./score_answer.ts";
+import type { ScorableEntry } from "./types.ts";
+
+/**
+ * See {@link CompositeParts}: `entry`, `addDataset`, `removeDataset`, `updateConfig`, `updateWeight`.
+ *
+ *     const mixed = new CompositeDataset([
+ *       { name: "chain_sum", weight: 2, config: {} },
+ *       { name: "leg_counting", weight: 1, config: { max_animals: 5 } },
+ *     ], { seed: 42, size: 500, split: "train", versions: true });
+ *     const entry = mixed.entry(0);
+ *     mixed.scoreAnswer(entry.answer, entry); // 1
+ */
+export class CompositeDataset extends CompositeParts {
+  /** @throws UsageError for an unknown task, field or value, no data set, or a name given twice. */
+  constructor(parts: readonly CompositePart[], options: Omit<CompositeOptions, "create">) {
+    super(parts, { ...options, create: createDataset });
+  }
+
+  /** Score in [0, 1] of an answer to an entry of one of the tasks. */
+  scoreAnswer(answer: string | null, entry: ScorableEntry): number {
+    return scoreAnswer(answer, entry);
+  }
+
+  /** The same by `entry_id`, also when the parameters have changed since. @throws UsageError for an unknown id. */
+  scoreAnswerById(answer: string | null, entryId: string): number {
+    return scoreAnswer(answer, this.entryById(entryId));
+  }
+}

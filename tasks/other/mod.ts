@@ -1,0 +1,2 @@
+/** The other tasks, one line each, named as the task. */
+export { default as composite } from "./composite.ts";
