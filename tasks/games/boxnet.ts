@@ -130,8 +130,7 @@ const ACTION = /^move\(([^,]*),\s([^)]*)\)/;
 
 function score(answer: string, entry: ScorableEntry): number {
   const state = readState(entry.metadata?.["initial_state"]);
-  const json = parseJson(answer);
-  const plan = isEmptyObject(json) ? [] : json;
+  const plan = parseJson(answer);
   if (state === null || !isPlan(plan)) return 0;
   const countBoxes = () => state.values().reduce((n, items) => n + items.filter(isBox).length, 0);
   const boxes = countBoxes();
@@ -174,12 +173,6 @@ function readState(value: unknown): Map<string, string[]> | null {
     state.set(square, items.filter((item) => typeof item === "string"));
   }
   return state;
-}
-
-/** `{}` counts as a plan without steps. */
-function isEmptyObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value) &&
-    Object.keys(value).length === 0;
 }
 
 function isPlan(value: unknown): value is Record<string, string>[] {

@@ -41,10 +41,9 @@ export default defineTask({
     const puzzle = board(queens);
     const solutions = completions(queens).map(board);
     return {
-      question:
-        `On this ${n} × ${n} board stand ${n - removed} queens (Q); _ is an empty square:\n` +
+      question: `This is a ${n} × ${n} board; Q is a queen and _ an empty square:\n` +
         `${boardText(puzzle)}\nPut ${removed} more queen${removed === 1 ? "" : "s"} on empty ` +
-        `squares so that no two of the ${n} queens are in the same row, column or diagonal. The ` +
+        `squares so that no two of the then ${n} queens are in the same row, column or diagonal. The ` +
         `queens on the board stay where they are.\nAnswer with the completed board in the same ` +
         `form: ${n} lines of ${n} squares separated by spaces.`,
       answer: boardText(board(solution)),
@@ -58,13 +57,18 @@ export default defineTask({
     };
   },
   score(answer: string, entry: ScorableEntry): number {
-    const valid = entry.metadata?.["valid_answers"];
-    if (!Array.isArray(valid)) return 0;
+    const valid = answersOf(entry.metadata?.["valid_answers"]);
     if (valid.includes(answer)) return 1;
     const literal = parseLiteral(answer);
     return isBoard(literal) && valid.includes(boardText(literal)) ? 0.5 : 0;
   },
 });
+
+/** A list, or a Python set in a form of JSON: `{"__set__": [...]}`. */
+function answersOf(value: unknown): unknown[] {
+  const list = (value as { __set__?: unknown } | null | undefined)?.__set__ ?? value;
+  return Array.isArray(list) ? list : [];
+}
 
 const found = new Map<number, number[][]>();
 
