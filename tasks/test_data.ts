@@ -12,12 +12,16 @@ export function exists(path: string): boolean {
   return existsSync(new URL(path, SHARED));
 }
 
+export function readText(path: string): string {
+  return Deno.readTextFileSync(new URL(path, SHARED));
+}
+
 export function readJson<T>(path: string): T {
-  return JSON.parse(Deno.readTextFileSync(new URL(path, SHARED)));
+  return JSON.parse(readText(path));
 }
 
 export function readJsonLines<T>(path: string): T[] {
-  const text = Deno.readTextFileSync(new URL(path, SHARED));
+  const text = readText(path);
   return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
