@@ -1,5 +1,6 @@
 /** Which host binding runs which operation on the WebGPU device. One line an operation. */
 import { adjustLogitsWebgpu } from "../adjust_logits/webgpu.ts";
+import { attentionBackwardWebgpu, attentionWebgpu } from "../attention/webgpu.ts";
 import { dropoutWebgpu } from "../dropout/webgpu.ts";
 import { addWebgpu, copyWebgpu, fillWebgpu } from "../elementwise/webgpu.ts";
 import { matmulWebgpu, packWeightWebgpu } from "../matmul/webgpu.ts";
@@ -24,6 +25,8 @@ export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   scatter_rows: scatterRowsWebgpu,
   scatter_add_rows: scatterAddRowsWebgpu,
   sample: sampleWebgpu,
+  attention: attentionWebgpu,
+  attention_backward: attentionBackwardWebgpu,
   adjust_logits: adjustLogitsWebgpu,
   dropout: dropoutWebgpu,
   adamw: adamwWebgpu,

@@ -1,0 +1,301 @@
+/**
+ * WGSL of attention's backward, in which scores are computed again. Four kernels:
+ *
+ *   delta   δ = dout·out of each row and head, kept beside its lse.
+ *   limits  for each key the end of the rows that may attend to it (its segment's groupEnd), and for each tile
+ *           of keys the largest of them: the rows that attend to key j are exactly [j, limit).
+ *   queries dq, over the same tiles of queries and keys as the forward.
+ *   keys    dk and dv, over tiles of keys; each walks over all queries from its first key to its limit. Many
+ *           branches attend to a prompt's key, so the walk is cut into parts with sums of their own, which
+ *           `sum` adds up in order.
+ */
+import type { KernelSpec } from "../webgpu/kernel.ts";
+import { EXP } from "../webgpu/math.ts";
+import { reduceSum } from "../webgpu/reduce.ts";
+import {
+  attends,
+  type AttentionOptions,
+  keyRange,
+  QUERY_FUNCTIONS,
+  QUERY_PARAMS,
+  queryTile,
+  segmentColumn,
+} from "./forward.wgsl.ts";
+import { headType, headVectors, type Product, Tiles } from "./tiles.wgsl.ts";
+
+/** Invocations that share a row and head in `delta`. */
+const DELTA_LANES = 8;
+const DELTA_GROUP = 256;
+/** Rows and heads of a workgroup of `delta`. */
+export const DELTA_ROWS = DELTA_GROUP / DELTA_LANES;
+
+/** Rows of a part of the walk over queries, at least. */
+export const PART_ROWS = 128;
+
+const SCORES: readonly Product[] = [
+  { rows: "queries", columns: "keys", sums: "dot" },
+  { rows: "douts", columns: "values", sums: "slope" },
+];
+
+const EXP4 = `${EXP}
+fn exp4(x: vec4<f32>) -> vec4<f32> {
+  return vec4<f32>(exp_f32(x.x), exp_f32(x.y), exp_f32(x.z), exp_f32(x.w));
+}`;
+
+export function deltaSpec({ headDim }: { headDim: number }): KernelSpec {
+  const width = headDim % 4 === 0 ? 4 : 2, vectors = headDim / width;
+  return {
+    name: "attention_backward.delta",
+    buffers: {
+      douts: `read ${headType(headDim)}`,
+      outputs: `read ${headType(headDim)}`,
+      lses: "read f32",
+      stats: "write vec2<f32>",
+    },
+    params: { n: "u32" },
+    code: `${reduceSum(DELTA_LANES, DELTA_GROUP)}
+@compute @workgroup_size(${DELTA_GROUP})
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) local: u32) {
+  let at = (group.x + group.y * groups.x) * ${DELTA_ROWS}u + local / ${DELTA_LANES}u;
+  let lane = local % ${DELTA_LANES}u;
+  var sum = 0.0;
+  if (at < p.n) {
+    for (var c = lane; c < ${vectors}u; c += ${DELTA_LANES}u) {
+      sum += dot(douts[at * ${vectors}u + c], outputs[at * ${vectors}u + c]);
+    }
+  }
+  let delta = reduce_sum(local, sum);
+  if (at < p.n && lane == 0u) { stats[at] = vec2<f32>(lses[at], delta); }
+}`,
+  };
+}
+
+/** Limits of the rows, and behind them those of the tiles of `tileKeys` keys. */
+export function limitsSpec({ tileKeys }: { tileKeys: number }): KernelSpec {
+  return {
+    name: "attention_backward.limits",
+    buffers: { segments: "read u32", row_segment: "read u32", limits: "write u32" },
+    params: { rows: "u32", count: "u32" },
+    code: `var<workgroup> largest: atomic<u32>;
+@compute @workgroup_size(${tileKeys})
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) local: u32) {
+  let number = group.x + group.y * groups.x;
+  if (number >= p.count) { return; }
+  let row = number * ${tileKeys}u + local;
+  if (row < p.rows) {
+    let s = row_segment[row];
+    let limit = ${segmentColumn("s", "groupEnd")};
+    limits[row] = limit;
+    atomicMax(&largest, limit);
+  }
+  workgroupBarrier();
+  if (local == 0u) { limits[p.rows + number] = atomicLoad(&largest); }
+}`,
+  };
+}
+
+export function queryGradientSpec({ headDim, sizes }: AttentionOptions): KernelSpec {
+  const tiles = new Tiles(sizes, headDim, 2), type = headType(headDim);
+  const number = (n: string) =>
+    `select(NONE, (begin + ${n}) * p.kv_heads + head, begin + ${n} < end)`;
+  return {
+    name: "attention_backward.queries",
+    buffers: {
+      queries: `read ${type}`,
+      keys: `read ${type}`,
+      values: `read ${type}`,
+      douts: `read ${type}`,
+      stats: "read vec2<f32>",
+      segments: "read u32",
+      row_segment: "read u32",
+      dqueries: `write ${type}`,
+    },
+    params: QUERY_PARAMS,
+    code: `${tiles.declarations(["queries", "keys", "values", "douts"])}
+${tiles.storing("dqueries")}
+${EXP4}
+${QUERY_FUNCTIONS}
+${
+      tiles.main(`${queryTile(tiles)}
+  ${
+        tiles.eachRow((i) =>
+          `var stat${i} = vec2<f32>();
+  if (query${i} < queries_end) { stat${i} = stats[query_number(query${i}, queries_end, head)]; }`
+        )
+      }
+  ${tiles.mixes("sum")}
+  for (var t = 0u; t < key_tiles; t++) {
+    ${keyRange(tiles)}
+    ${tiles.columnNumbers(number)}
+    ${tiles.scores(SCORES)}
+    let key4 = vec4<u32>(begin + 4u * x) + vec4<u32>(0u, 1u, 2u, 3u);
+    ${
+        tiles.eachRow((i) =>
+          `let weight${i} = select(vec4<f32>(), exp4(p.scale * dot${i} - stat${i}.x), ${
+            attends(i)
+          });
+    let ds${i} = weight${i} * (slope${i} - stat${i}.y);`
+        )
+      }
+    ${tiles.keepWeights("ds")}
+    ${tiles.mix("sum", "keys", "end - begin", number)}
+  }
+  ${
+        tiles.eachRow((i) =>
+          `if (query${i} < queries_end) {
+    let at = query_number(query${i}, queries_end, head);
+    ${
+            Array.from(
+              { length: tiles.mixed },
+              (_, j) => `store_dqueries(at, x + ${j * sizes.across}u, p.scale * sum${i}_${j});`,
+            ).join("\n")
+          }
+  }`
+        )
+      }`)
+    }`,
+  };
+}
+
+/** WGSL: `part_rows`, how many rows of queries a part of a tile's walk over `range` rows has. */
+const PARTS = `fn part_rows(range: u32) -> u32 {
+  return max(${PART_ROWS}u, (range + p.parts - 1u) / p.parts);
+}`;
+
+/** One workgroup a part, a tile of keys and a key head. */
+export function keyGradientSpec({ headDim, sizes }: AttentionOptions): KernelSpec {
+  const tiles = new Tiles(sizes, headDim, 2), type = headType(headDim), { m, n } = tiles;
+  const query = (q: string) =>
+    `select(NONE, query_row(begin + ${q}, head), begin + ${q} < queries_end)`;
+  const products = SCORES.map(({ rows, columns, sums }) => ({
+    rows: columns,
+    columns: rows,
+    sums,
+  }));
+  return {
+    name: "attention_backward.keys",
+    buffers: {
+      queries: `read ${type}`,
+      keys: `read ${type}`,
+      values: `read ${type}`,
+      douts: `read ${type}`,
+      stats: "read vec2<f32>",
+      limits: "read u32",
+      dkeys: `write ${type}`,
+      dvalues: `write ${type}`,
+    },
+    params: { ...QUERY_PARAMS, parts: "u32" },
+    code: `${tiles.declarations(["queries", "keys", "values", "douts"])}
+${tiles.storing("dkeys")}
+${tiles.storing("dvalues")}
+${EXP4}
+${PARTS}
+fn query_row(query: u32, head: u32) -> u32 {
+  return query / p.per_kv * p.heads + head * p.per_kv + query % p.per_kv;
+}
+fn limit_of(key: u32) -> u32 {
+  if (key >= p.rows) { return 0u; }
+  return limits[key];
+}
+fn key_number(key: u32, head: u32) -> u32 {
+  return select(NONE, key * p.kv_heads + head, key < p.rows);
+}
+${
+      tiles.main(`let piece = number % p.parts;
+  let head = number / p.parts % p.kv_heads;
+  let key_tile = number / p.parts / p.kv_heads;
+  let first = key_tile * ${m}u;
+  let last_limit = limits[p.rows + key_tile];
+  let length = part_rows(last_limit - first);
+  let from_row = first + piece * length;
+  if (from_row >= last_limit) { return; }
+  let queries_end = min(from_row + length, last_limit) * p.per_kv;
+  ${tiles.rowNumbers((r) => `key_number(first + ${r}, head)`)}
+  ${
+        tiles.eachRow((i) =>
+          `let key${i} = first + ${tiles.row(i)};
+  let limit${i} = limit_of(key${i});`
+        )
+      }
+  ${tiles.mixes("dk")}
+  ${tiles.mixes("dv")}
+  for (var begin = from_row * p.per_kv; begin < queries_end; begin += ${n}u) {
+    ${tiles.columnNumbers(query)}
+    ${tiles.scores(products)}
+    let query4 = vec4<u32>(begin + 4u * x) + vec4<u32>(0u, 1u, 2u, 3u);
+    let inside = query4 < vec4<u32>(queries_end);
+    let row4 = query4 / p.per_kv;
+    ${
+        ["x", "y", "z", "w"].map((c) =>
+          `var stat_${c} = vec2<f32>();
+    if (inside.${c}) { stat_${c} = stats[query_row(query4.${c}, head)]; }`
+        ).join("\n")
+      }
+    let lse4 = vec4<f32>(stat_x.x, stat_y.x, stat_z.x, stat_w.x);
+    let delta4 = vec4<f32>(stat_x.y, stat_y.y, stat_z.y, stat_w.y);
+    ${
+        tiles.eachRow((i) =>
+          `let attended${i} = inside & (row4 >= vec4<u32>(key${i})) & (row4 < vec4<u32>(limit${i}));
+    let weight${i} = select(vec4<f32>(), exp4(p.scale * dot${i} - lse4), attended${i});
+    let ds${i} = weight${i} * (slope${i} - delta4);`
+        )
+      }
+    ${tiles.keepWeights("weight")}
+    ${tiles.mix("dv", "douts", "queries_end - begin", query)}
+    ${tiles.keepWeights("ds")}
+    ${tiles.mix("dk", "queries", "queries_end - begin", query)}
+  }
+  let part_at = piece * p.rows * p.kv_heads;
+  ${
+        tiles.eachRow((i) =>
+          `if (key${i} < p.rows) {
+    let at = part_at + key${i} * p.kv_heads + head;
+    ${
+            Array.from({ length: tiles.mixed }, (_, j) =>
+              `store_dkeys(at, x + ${j * sizes.across}u, p.scale * dk${i}_${j});
+    store_dvalues(at, x + ${j * sizes.across}u, dv${i}_${j});`).join("\n")
+          }
+  }`
+        )
+      }`)
+    }`,
+  };
+}
+
+/** Adds the parts: one invocation a vector of dk and dv. */
+export function sumSpec({ headDim, tileKeys }: { headDim: number; tileKeys: number }): KernelSpec {
+  const type = headType(headDim);
+  const vectors = headDim % 4 === 0 ? headVectors(headDim) : headDim / 2;
+  return {
+    name: "attention_backward.sum",
+    buffers: {
+      dkey_parts: `read ${type}`,
+      dvalue_parts: `read ${type}`,
+      limits: "read u32",
+      dkeys: `write ${type}`,
+      dvalues: `write ${type}`,
+    },
+    params: { n: "u32", rows: "u32", kv_heads: "u32", parts: "u32" },
+    code: `${PARTS}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
+        @builtin(local_invocation_index) local: u32) {
+  let at = (group.x + group.y * groups.x) * 256u + local;
+  if (at >= p.n) { return; }
+  let key_tile = at / (p.kv_heads * ${vectors}u) / ${tileKeys}u;
+  let range = limits[p.rows + key_tile] - key_tile * ${tileKeys}u;
+  let length = part_rows(range);
+  var dk = dkey_parts[at];
+  var dv = dvalue_parts[at];
+  for (var from_row = length; from_row < range; from_row += length) {
+    let part = from_row / length * p.n + at;
+    dk += dkey_parts[part];
+    dv += dvalue_parts[part];
+  }
+  dkeys[at] = dk;
+  dvalues[at] = dv;
+}`,
+  };
+}

@@ -1,0 +1,133 @@
+/**
+ * WGSL of attention over the packed group batch. A workgroup takes a tile of queries (pairs of a row and a query
+ * head, row by row, of the heads that share a key head) and walks over the keys that any of them attends to:
+ * the prefix of the tile's first row, then the rows from the beginning of that row's segment to the last row of
+ * the tile. All that other rows of the tile attend to lies in the two: their prefix is the same, or in the tile's
+ * own span. What a row does not attend to is masked.
+ */
+import type { KernelSpec } from "../webgpu/kernel.ts";
+import { LOG } from "../webgpu/math.ts";
+import { softmaxDeclarations, softmaxEnd, softmaxStart, softmaxTile } from "./softmax.wgsl.ts";
+import { SEGMENT } from "./spec.ts";
+import { headType, rowOf, Tiles, type TileSizes } from "./tiles.wgsl.ts";
+
+export interface AttentionOptions {
+  headDim: number;
+  sizes: TileSizes;
+}
+
+export const QUERY_PARAMS = {
+  count: "u32",
+  rows: "u32",
+  heads: "u32",
+  kv_heads: "u32",
+  per_kv: "u32",
+  scale: "f32",
+} as const;
+
+/** Columns of the segment table of segment `s`. */
+export const segmentColumn = (s: string, column: keyof typeof SEGMENT) =>
+  `segments[${s} * ${SEGMENT.columns}u + ${SEGMENT[column]}u]`;
+
+/** Of a workgroup of queries: which they are, and what they attend to. Up to `tiles` tiles of keys. */
+export function queryTile(tiles: Tiles): string {
+  const { m, n } = tiles;
+  return `let head = number % p.kv_heads;
+  let first = number / p.kv_heads * ${m}u;
+  let queries_end = min(first + ${m}u, p.rows * p.per_kv);
+  let first_segment = row_segment[first / p.per_kv];
+  let prefix_begin = ${segmentColumn("first_segment", "prefixBegin")};
+  let prefix_end = ${segmentColumn("first_segment", "prefixEnd")};
+  let own_begin = ${segmentColumn("first_segment", "begin")};
+  let own_end = (queries_end - 1u) / p.per_kv + 1u;
+  let prefix_tiles = (prefix_end - prefix_begin + ${n - 1}u) / ${n}u;
+  let key_tiles = prefix_tiles + (own_end - own_begin + ${n - 1}u) / ${n}u;
+  ${tiles.rowNumbers((r) => `query_number(first + ${r}, queries_end, head)`)}
+  ${
+    tiles.eachRow((i) =>
+      `let query${i} = first + ${tiles.row(i)};
+  let row${i} = query${i} / p.per_kv;
+  let range${i} = attended(row${i}, query${i} < queries_end);`
+    )
+  }`;
+}
+
+/** Of a tile of keys: where it begins and ends. */
+export function keyRange({ n }: Tiles): string {
+  return `let in_prefix = t < prefix_tiles;
+    let begin = select(own_begin + (t - prefix_tiles) * ${n}u, prefix_begin + t * ${n}u, in_prefix);
+    let end = select(own_end, prefix_end, in_prefix);`;
+}
+
+/** Whether row i of the invocation attends to the keys `key4`. */
+export const attends = (i: number) =>
+  `(key4 < vec4<u32>(end)) & (((key4 >= vec4<u32>(range${i}.x)) & (key4 < vec4<u32>(range${i}.y))) | ` +
+  `((key4 >= vec4<u32>(range${i}.z)) & (key4 < vec4<u32>(range${i}.w))))`;
+
+/** `query_number`: row of q (in heads) of a query; `attended`: prefix and own rows of a row, as two ranges. */
+export const QUERY_FUNCTIONS = `
+fn query_number(query: u32, end: u32, head: u32) -> u32 {
+  let row = query / p.per_kv;
+  return select(NONE, row * p.heads + head * p.per_kv + query % p.per_kv, query < end);
+}
+fn attended(row: u32, exists: bool) -> vec4<u32> {
+  if (!exists) { return vec4<u32>(); }
+  let s = row_segment[row];
+  return vec4<u32>(${segmentColumn("s", "prefixBegin")}, ${segmentColumn("s", "prefixEnd")},
+    ${segmentColumn("s", "begin")}, row + 1u);
+}`;
+
+/** The forward: one workgroup a tile of queries and a key head. */
+export function attentionSpec({ headDim, sizes }: AttentionOptions): KernelSpec {
+  const tiles = new Tiles(sizes, headDim, 1), type = headType(headDim), { each } = sizes;
+  return {
+    name: "attention",
+    buffers: {
+      queries: `read ${type}`,
+      keys: `read ${type}`,
+      values: `read ${type}`,
+      outputs: `write ${type}`,
+      lses: "write f32",
+      segments: "read u32",
+      row_segment: "read u32",
+    },
+    params: QUERY_PARAMS,
+    code: `${tiles.declarations(["queries", "keys", "values"])}
+${tiles.storing("outputs")}
+${softmaxDeclarations(tiles)}
+${LOG}
+${QUERY_FUNCTIONS}
+${
+      tiles.main(`${queryTile(tiles)}
+  ${softmaxStart(tiles)}
+  for (var t = 0u; t < key_tiles; t++) {
+    ${keyRange(tiles)}
+    ${
+        softmaxTile(tiles, {
+          queries: "queries",
+          keys: "keys",
+          values: "values",
+          allowed: attends,
+          row: (key) => `${key} * p.kv_heads + head`,
+        })
+      }
+  }
+  ${softmaxEnd(tiles)}
+  ${
+        tiles.eachRow((i) =>
+          `if (query${i} < queries_end) {
+    let at = query_number(query${i}, queries_end, head);
+    let sum = ${rowOf("total", each, i)};
+    ${
+            Array.from(
+              { length: tiles.mixed },
+              (_, j) => `store_outputs(at, x + ${j * sizes.across}u, out${i}_${j} / sum);`,
+            ).join("\n")
+          }
+    if (x == 0u) { lses[at] = ${rowOf("peak", each, i)} + log_f32(sum); }
+  }`
+        )
+      }`)
+    }`,
+  };
+}

@@ -1,0 +1,148 @@
+/**
+ * GPU bindings of attention over the packed group batch and its backward.
+ * Left out: tensors beyond one binding (the device says so); the keys and values of a batch are far below it.
+ */
+import type { Tensor } from "../device.ts";
+import { variants } from "../webgpu/kernel.ts";
+import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
+import {
+  DELTA_ROWS,
+  deltaSpec,
+  keyGradientSpec,
+  limitsSpec,
+  PART_ROWS,
+  queryGradientSpec,
+  sumSpec,
+} from "./backward.wgsl.ts";
+import { attentionSpec } from "./forward.wgsl.ts";
+import { softmaxBytes } from "./softmax.wgsl.ts";
+import type { AttentionArgs, AttentionBackwardArgs } from "./spec.ts";
+import { Tiles, type TileShape, type TileSizes, tileSizes } from "./tiles.wgsl.ts";
+
+/** Most workgroup memory of a kernel, whatever is granted: several workgroups should share a processor. */
+const MOST_BYTES = 32_768;
+/** Most parts of the walk over the queries of a tile of keys, and elements of all their sums together. */
+const MOST_PARTS = 8;
+const MOST_PART_ELEMENTS = 2 ** 25;
+
+const forward = variants(attentionSpec);
+const delta = variants(deltaSpec);
+const limitsOf = variants(limitsSpec);
+const queryGradient = variants(queryGradientSpec);
+const keyGradient = variants(keyGradientSpec);
+const sum = variants(sumSpec);
+
+/** Shapes of tiles by the size of heads, best first; later ones need less memory. */
+const SHAPES: readonly {
+  upTo: number;
+  queries: readonly TileShape[];
+  keys: readonly TileShape[];
+}[] = [
+  { upTo: 64, queries: [[8, 16, 4], [8, 16, 2]], keys: [[8, 16, 4], [8, 16, 2]] },
+  { upTo: 128, queries: [[8, 16, 4], [8, 16, 2]], keys: [[16, 16, 4], [16, 8, 4], [16, 8, 2]] },
+  {
+    upTo: Infinity,
+    queries: [[16, 16, 4], [16, 16, 2], [16, 8, 2]],
+    keys: [[16, 16, 2], [16, 8, 2]],
+  },
+];
+
+/** The tile for an operation over heads of `headDim`. @param products Score products at a time. */
+export function attentionTile(
+  ctx: WebgpuContext,
+  over: "queries" | "keys",
+  headDim: number,
+  products: number,
+): TileSizes {
+  const shapes = SHAPES.find(({ upTo }) => headDim <= upTo)![over];
+  const bytes = Math.min(ctx.limits.workgroupBytes, MOST_BYTES);
+  return tileSizes(shapes, headDim, products, bytes, products === 1 ? softmaxBytes : () => 0);
+}
+
+export const attentionWebgpu: WebgpuOp<AttentionArgs> = (args, ctx) => {
+  const { headDim } = args;
+  const sizes = attentionTile(ctx, "queries", headDim, 1);
+  const { m } = new Tiles(sizes, headDim, 1);
+  const { count, params } = queryGrid(args, m);
+  ctx.dispatch({
+    kernel: forward({ headDim, sizes }),
+    buffers: {
+      queries: args.q,
+      keys: args.k,
+      values: args.v,
+      outputs: args.out,
+      lses: args.lse,
+      segments: args.segments,
+      row_segment: args.rowSegment,
+    },
+    params,
+    groups: ctx.grid(count),
+  });
+};
+
+export const attentionBackwardWebgpu: WebgpuOp<AttentionBackwardArgs> = (args, ctx) => {
+  const { rows, heads, headDim, segments, rowSegment } = args;
+  const stats = ctx.scratch("float", 2 * rows * heads, "lse and delta");
+  ctx.dispatch({
+    kernel: delta({ headDim }),
+    buffers: { douts: args.dout, outputs: args.out, lses: args.lse, stats },
+    params: { n: rows * heads },
+    groups: ctx.grid(Math.ceil(rows * heads / DELTA_ROWS)),
+    flops: 2 * rows * heads * headDim,
+  });
+  const inputs = { queries: args.q, keys: args.k, values: args.v, douts: args.dout, stats };
+  const sizes = attentionTile(ctx, "queries", headDim, 2);
+  const { count, params } = queryGrid(args, new Tiles(sizes, headDim, 2).m);
+  ctx.dispatch({
+    kernel: queryGradient({ headDim, sizes }),
+    buffers: { ...inputs, segments, row_segment: rowSegment, dqueries: args.dq },
+    params,
+    groups: ctx.grid(count),
+  });
+  keyGradients(args, inputs, ctx);
+};
+
+type Inputs = Record<"queries" | "keys" | "values" | "douts" | "stats", Tensor>;
+
+function keyGradients(args: AttentionBackwardArgs, inputs: Inputs, ctx: WebgpuContext): void {
+  const { rows, heads, kvHeads, headDim, scale, segments, rowSegment } = args;
+  const sizes = attentionTile(ctx, "keys", headDim, 2);
+  const { m: tileKeys } = new Tiles(sizes, headDim, 2);
+  const tiles = Math.ceil(rows / tileKeys), elements = rows * kvHeads * headDim;
+  const limits = ctx.scratch("u32", rows + tiles, "limits");
+  ctx.dispatch({
+    kernel: limitsOf({ tileKeys }),
+    buffers: { segments, row_segment: rowSegment, limits },
+    params: { rows, count: tiles },
+    groups: ctx.grid(tiles),
+  });
+  const room = Math.min(MOST_PART_ELEMENTS, ctx.limits.bindingElements);
+  const parts = Math.max(
+    1,
+    Math.min(MOST_PARTS, Math.ceil(rows / PART_ROWS), Math.floor(room / Math.max(1, elements))),
+  );
+  const partial = (name: string, whole: Tensor) =>
+    parts === 1 ? whole : ctx.scratch("float", parts * elements, `parts of ${name}`);
+  const dkeys = partial("dk", args.dk), dvalues = partial("dv", args.dv);
+  const count = tiles * kvHeads * parts;
+  ctx.dispatch({
+    kernel: keyGradient({ headDim, sizes }),
+    buffers: { ...inputs, limits, dkeys, dvalues },
+    params: { count, rows, heads, kv_heads: kvHeads, per_kv: heads / kvHeads, scale, parts },
+    groups: ctx.grid(count),
+  });
+  if (parts === 1) return;
+  const n = elements / (headDim % 4 === 0 ? 4 : 2);
+  ctx.dispatch({
+    kernel: sum({ headDim, tileKeys }),
+    buffers: { dkey_parts: dkeys, dvalue_parts: dvalues, limits, dkeys: args.dk, dvalues: args.dv },
+    params: { n, rows, kv_heads: kvHeads, parts },
+    groups: ctx.grid(Math.ceil(n / 256)),
+  });
+}
+
+/** Workgroups and parameters of a kernel over tiles of `m` queries. */
+function queryGrid({ rows, heads, kvHeads, scale }: AttentionArgs, m: number) {
+  const perKv = heads / kvHeads, count = Math.ceil(rows * perKv / m) * kvHeads;
+  return { count, params: { count, rows, heads, kv_heads: kvHeads, per_kv: perKv, scale } };
+}
