@@ -27,12 +27,22 @@ export function digitMatrix(random: RandomStream, rows: number, columns: number)
 
 /** A line a row, a space between cells. */
 export function matrixText(matrix: readonly (readonly (number | string)[])[]): string {
-  let text = "";
-  for (const row of matrix) {
-    if (text !== "") text += "\n";
-    for (let column = 0; column < row.length; column++) {
-      text += column === 0 ? row[column] : " " + row[column];
-    }
-  }
-  return text;
+  return matrix.map((row) => row.join(" ")).join("\n");
 }
+
+/** The same of digits: as bytes, several times as fast as joined texts. */
+export function digitText(matrix: readonly (readonly number[])[]): string {
+  const bytes = new Uint8Array(matrix.reduce((size, row) => size + 2 * row.length, 0));
+  let end = 0;
+  for (const row of matrix) {
+    for (let column = 0; column < row.length; column++) {
+      bytes[end++] = ZERO + row[column]!;
+      bytes[end++] = SPACE;
+    }
+    bytes[end - 1] = NEWLINE;
+  }
+  return decoder.decode(bytes.subarray(0, -1));
+}
+
+const ZERO = 48, SPACE = 32, NEWLINE = 10;
+const decoder = new TextDecoder("latin1");

@@ -3,7 +3,7 @@ import { defineTask, int, rangeAttribute } from "../define.ts";
 import { reprFloat } from "../python_repr.ts";
 import { isSpace } from "../python_text.ts";
 import type { ScorableEntry } from "../types.ts";
-import { digitMatrix, matrixText } from "./matrix.ts";
+import { digitMatrix, digitText, matrixText } from "./matrix.ts";
 
 export default defineTask({
   name: "pool_matrix",
@@ -37,21 +37,19 @@ export default defineTask({
     const matrix = digitMatrix(random, rows, cols);
     const type = random.chance(0.5) ? "average" : "max";
     const solution = pool(matrix, size, type === "max" ? maximum : average);
-    const written = type === "max"
-      ? solution
-      : solution.map((row) => row.map((x) => reprFloat(roundedHundredths(x))));
     return {
       question:
-        `${
-          type === "max" ? "Max" : "Average"
-        } pooling: divide this matrix into windows of ${`${size} × ${size}`} cells without overlap, beginning at the top left corner; windows at the right and lower edge ` +
-        `may be smaller.\n${matrixText(matrix)}\nReplace each window by ` +
+        `${type === "max" ? "Max" : "Average"} pooling: divide this matrix into windows of ` +
+        `${size} × ${size} cells without overlap, beginning at the top left corner; windows at the ` +
+        `right and lower edge may be smaller.\n${digitText(matrix)}\nReplace each window by ` +
         (type === "max"
           ? "its largest number. "
           : "the average of the numbers in it, rounded to 2 decimals. ") +
         "Answer with the matrix of the results: one line for each row of windows, the numbers of a " +
         "row separated by spaces.",
-      answer: matrixText(written),
+      answer: type === "max"
+        ? digitText(solution)
+        : matrixText(solution.map((row) => row.map((x) => reprFloat(roundedHundredths(x))))),
       metadata: { matrix, pool_type: type, pool_size: size, solution, rows, cols },
       difficulty: {
         rows: [config.min_rows, config.max_rows],

@@ -1,7 +1,7 @@
 /** Turn a square matrix of digits clockwise by a multiple of 90 degrees. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
-import { digitMatrix, matrixText } from "./matrix.ts";
+import { digitMatrix, digitText } from "./matrix.ts";
 
 export default defineTask({
   name: "rotate_matrix",
@@ -35,10 +35,10 @@ export default defineTask({
     return {
       question:
         `Turn this square matrix clockwise by ${90 * turns} degrees:\n${
-          matrixText(matrix)
+          digitText(matrix)
         }\nAnswer with the turned matrix in the same form: one line for each row, the numbers of a ` +
         "row separated by single spaces.",
-      answer: matrixText(solution),
+      answer: digitText(solution),
       metadata: { matrix, num_rotations: turns, solution, n },
       difficulty: {
         n: [config.min_n, config.max_n],

@@ -1,7 +1,7 @@
 /** Minutes until rot has spread to every fresh orange of a grid, by breadth-first search. */
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
-import { matrixText } from "./matrix.ts";
+import { digitText } from "./matrix.ts";
 
 const FRESH = 1, ROTTEN = 2;
 
@@ -42,7 +42,7 @@ export default defineTask({
     const solution = minutes(matrix);
     return {
       question: "In this grid, 0 is an empty cell, 1 a fresh orange and 2 a rotten orange.\n" +
-        `${matrixText(matrix)}\n` +
+        `${digitText(matrix)}\n` +
         "Each minute, every fresh orange directly above, below, left or right of a rotten one rots " +
         "too. After how many minutes is no fresh orange left? Answer with the number only: 0 when " +
         "there is none to begin with, and -1 when some orange never rots.",

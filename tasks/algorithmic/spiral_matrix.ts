@@ -4,7 +4,7 @@ import { parseLiteral, PyTuple } from "../literals.ts";
 import { str } from "../python_repr.ts";
 import { strip } from "../python_text.ts";
 import type { ScorableEntry } from "../types.ts";
-import { digitMatrix, matrixText } from "./matrix.ts";
+import { digitMatrix, digitText } from "./matrix.ts";
 import { isOverlong } from "./overlong.ts";
 
 export default defineTask({
@@ -28,7 +28,7 @@ export default defineTask({
     return {
       question:
         `Walk through this matrix along a spiral and list the numbers on the way:\n${
-          matrixText(matrix)
+          digitText(matrix)
         }\nBegin at the top left corner and go clockwise around the border: right along the first row, ` +
         "down the last column, left along the last row, up the first column. Go around what is left " +
         "inside in the same way until every number has been listed. Answer with the numbers in this " +
