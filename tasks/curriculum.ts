@@ -30,12 +30,8 @@ export function curriculumConfig(
   levels: Readonly<Record<string, number>>,
   { mode = "inclusive", k = 2, onClamp }: CurriculumOptions = {},
 ): Record<string, ParamValue> {
-  const attributes = attributesOf(task);
+  const attributes = checkedAttributes(task, levels);
   const { "*": everywhere = 0, ...named } = levels;
-  if (!Number.isSafeInteger(everywhere) || everywhere < 0) {
-    throw new UsageError(`a difficulty level is an integer of at least 0, found ${everywhere}`);
-  }
-  for (const [name, level] of Object.entries(named)) checkLevel(task, attributes, name, level);
   const config = withDefaults(task.params, {});
   for (const attribute of attributes) {
     const level = named[attribute.name] ?? Math.min(everywhere, attribute.levels.length - 1);
@@ -49,6 +45,20 @@ export function curriculumConfig(
   }
   for (const note of clamp(task, config)) onClamp?.(note);
   return config;
+}
+
+/** A task's attributes. @throws UsageError when it has none, or when one of the levels does not exist */
+export function checkedAttributes(
+  task: Task,
+  levels: Readonly<Record<string, number>>,
+): readonly CurriculumAttribute[] {
+  const attributes = attributesOf(task);
+  const { "*": everywhere = 0, ...named } = levels;
+  if (!Number.isSafeInteger(everywhere) || everywhere < 0) {
+    throw new UsageError(`a difficulty level is an integer of at least 0, found ${everywhere}`);
+  }
+  for (const [name, level] of Object.entries(named)) checkLevel(task, attributes, name, level);
+  return attributes;
 }
 
 function attributesOf(task: Task): readonly CurriculumAttribute[] {

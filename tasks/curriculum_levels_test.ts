@@ -1,0 +1,158 @@
+/** Moving through the levels of a curriculum, by hand and by scores; recorded traces of reasoning-gym's. */
+import assert from "node:assert/strict";
+import { UsageError } from "../core/errors.ts";
+import { CurriculumCoach, CurriculumLevels } from "./curriculum_levels.ts";
+import { getTask, hasTask } from "./registry.ts";
+import { ScoreBoard } from "./score_board.ts";
+import { haveShared, readJson } from "./test_data.ts";
+import type { Entry, ParamValue } from "./types.ts";
+
+const RULE = {
+  automatic: false,
+  update_steps: 30,
+  last_k: 4,
+  success_threshold: 0.7,
+  failure_threshold: 0.1,
+};
+
+const levelsOf = (task = "chain_sum", start = {}) => new CurriculumLevels(getTask(task), start);
+
+Deno.test("single attributes move between 0 and their top", () => {
+  const levels = levelsOf();
+  const names = Object.keys(levels.levels);
+  assert.deepEqual(new Set(Object.values(levels.levels)), new Set([0]));
+  assert.equal(levels.decrement(names[0]!), false);
+  const top = getTask("chain_sum").curriculum![0]!.levels.length - 1;
+  for (let level = 1; level <= top; level++) assert.equal(levels.increment(names[0]!), true);
+  assert.equal(levels.increment(names[0]!), false);
+  assert.equal(levels.levels[names[0]!], top);
+  assert.equal(levels.levels[names[1]!], 0);
+  assert.throws(() => levels.set(names[0]!, top + 1), UsageError);
+  assert.throws(() => levels.increment("nothing"), /unknown curriculum attribute/);
+});
+
+Deno.test("the global level lifts all to one above the highest and lowers only the highest", () => {
+  const levels = levelsOf("chain_sum", { num_terms: 2 });
+  assert.equal(levels.incrementGlobal(), true);
+  assert.deepEqual(levels.levels, { num_terms: 3, num_digits: 3 });
+  levels.set("num_digits", 1);
+  assert.equal(levels.decrementGlobal(), true);
+  assert.deepEqual(levels.levels, { num_terms: 2, num_digits: 1 });
+  levels.setGlobal(99);
+  assert.equal(levels.incrementGlobal(), false);
+  levels.setGlobal(0);
+  assert.equal(levels.decrementGlobal(), false);
+});
+
+interface Trace {
+  levels: Record<string, number>;
+  incremented: boolean;
+}
+
+Deno.test({
+  name: "raising the global level follows the recorded traces",
+  ignore: !haveShared,
+  fn() {
+    const golden = readJson<Record<string, { increment_trace: Trace[] }>>(
+      "golden/core/curricula.json",
+    );
+    let compared = 0;
+    for (const [name, { increment_trace: trace }] of Object.entries(golden)) {
+      if (!hasTask(name)) continue;
+      const levels = levelsOf(name);
+      for (const { levels: expected, incremented } of trace) {
+        assert.deepEqual(levels.levels, expected, name);
+        assert.equal(levels.incrementGlobal(), incremented, name);
+        compared++;
+      }
+    }
+    assert.ok(compared > 30);
+  },
+});
+
+Deno.test("a coach raises at high means, lowers at low ones, and begins anew after each change", () => {
+  const coach = new CurriculumCoach([levelsOf()], RULE);
+  const scores = (...list: number[]) => list.forEach((score) => coach.record("chain_sum", score));
+  scores(1, 1, 1);
+  assert.deepEqual(coach.endStep(1), []);
+  scores(1);
+  const [up] = coach.endStep(2);
+  assert.deepEqual([up!.direction, up!.mean, up!.levels["num_terms"]], ["up", 1, 1]);
+  assert.deepEqual(coach.endStep(3), []);
+  scores(0.5, 0.7, 0.8, 0.8);
+  assert.deepEqual(coach.endStep(4), [], "0.7 is not above 0.7");
+  scores(0, 0, 0, 0.2);
+  assert.equal(coach.endStep(5)[0]!.direction, "down");
+  scores(0, 0, 0, 0);
+  assert.deepEqual(coach.endStep(6), [], "there is nothing below level 0");
+});
+
+Deno.test("an automatic coach raises by the clock, and a level that is refused is taken back", () => {
+  const coach = new CurriculumCoach([levelsOf()], { ...RULE, automatic: true, update_steps: 3 });
+  assert.deepEqual([1, 2, 3, 4, 5, 6].map((step) => coach.endStep(step).length), [
+    0,
+    0,
+    1,
+    0,
+    0,
+    1,
+  ]);
+  assert.equal(coach.of("chain_sum")!.highest, 2);
+  assert.deepEqual(coach.endStep(9, () => false), []);
+  assert.equal(coach.of("chain_sum")!.highest, 2);
+});
+
+Deno.test("a coach goes on from its state, and thresholds must not cross", () => {
+  const coach = new CurriculumCoach([levelsOf()], RULE),
+    other = new CurriculumCoach([levelsOf()], RULE);
+  for (let step = 1; step <= 5; step++) {
+    coach.record("chain_sum", 1);
+    coach.record("chain_sum", 0.9);
+    coach.record("something else", 0);
+    coach.endStep(step);
+  }
+  other.restore(JSON.parse(JSON.stringify(coach.state)));
+  assert.deepEqual(other.state, coach.state);
+  assert.deepEqual(other.levels, coach.levels);
+  assert.throws(
+    () => new CurriculumCoach([levelsOf()], { ...RULE, failure_threshold: 0.8 }),
+    /failure_threshold \(0.8\) is above success_threshold \(0.7\)/,
+  );
+});
+
+interface Experiment {
+  log: { entry: Entry; score: number }[];
+  aggregate: Record<string, { groups: [unknown, number[]][]; stats: [unknown, number[]][] }>;
+  chain_sum_config_after_increment: Record<string, ParamValue>;
+}
+
+Deno.test({
+  name: "a score board groups and sums as the recorded experiment does",
+  ignore: !haveShared,
+  fn() {
+    const { experiment } = readJson<{ experiment: Experiment }>(
+      "golden/core/composite_experiment.json",
+    );
+    const board = new ScoreBoard();
+    for (const { entry, score } of experiment.log) board.add(entry, score);
+    const groups = board.groups(), stats = board.stats();
+    assert.deepEqual(Object.keys(groups).sort(), Object.keys(experiment.aggregate).sort());
+    for (const [task, expected] of Object.entries(experiment.aggregate)) {
+      assert.deepEqual(groups[task]!.map(({ key, scores }) => [key, scores]), expected.groups);
+      stats[task]!.forEach(({ key, n, mean, deviation, min, max }, i) => {
+        const [expectedKey, numbers] = expected.stats[i]!;
+        assert.deepEqual(key, expectedKey);
+        [n, mean, deviation, min, max].forEach((x, j) =>
+          assert.ok(Math.abs(x - numbers[j]!) < 1e-12, `${task}: ${x}, not ${numbers[j]}`)
+        );
+      });
+    }
+    assert.deepEqual(board.groups(1)["chain_sum"]!.map(({ scores }) => scores.length), [1]);
+    board.clear("chain_sum");
+    assert.equal(board.count("chain_sum"), 0);
+    const levels = levelsOf();
+    levels.incrementGlobal();
+    const { seed: _seed, size: _size, ...config } = experiment.chain_sum_config_after_increment;
+    assert.deepEqual(levels.config(), config);
+  },
+});
