@@ -1,4 +1,7 @@
-/** From one word to another by changing one letter at a time. */
+/**
+ * From one word to another by changing one letter at a time. reasoning-gym refuses more than 20 000 entries,
+ * which it makes in advance; here every entry is made alone, so there is no such limit.
+ */
 import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
