@@ -81,6 +81,25 @@ fn search(local: u32, size: u32, each: u32, upto: vec2u, wanted: vec2u) {
 `;
 }
 
+/** WGSL: `digit_at(pass)`: its shift, how many values it has, and a mask of the bits above it. */
+function digitTable(digits: readonly number[]): string {
+  let shift = 32;
+  const cases = digits.map((bits, pass) => {
+    const above = shift === 32 ? 0 : 2 ** 32 - 2 ** shift;
+    shift -= bits;
+    return `case ${pass === digits.length - 1 ? "default" : `${pass}u`} {
+      return vec3u(${shift}u, ${2 ** bits}u, ${above}u);
+    }`;
+  });
+  return `
+fn digit_at(pass_number: u32) -> vec3u {
+  switch pass_number {
+    ${cases.join("\n    ")}
+  }
+}
+`;
+}
+
 /** WGSL that finds `name`, the largest key from which on the weight (or the count) is as much as wanted. */
 function searchKey(
   name: string,
@@ -89,36 +108,31 @@ function searchKey(
   add: string,
   wanted: string,
 ): string {
-  let shift = 32;
-  const passes = digits.map((bits, i) => {
-    const seen = shift === 32 ? 0 : (2 ** 32 - 2 ** shift);
-    shift -= bits;
-    const size = 2 ** bits, each = Math.ceil(size / invocations);
-    const conditions = [...(seen === 0 ? [] : [`(key & ${seen}u) != ${name}`]), skip].filter(
-      Boolean,
-    );
-    return `
-  for (var b = local; b < ${size}u; b += ${invocations}u) {
-    atomicStore(&low[b], 0u);
-    atomicStore(&high[b], 0u);
-  }
-  workgroupBarrier();
-  for (var i = begin + local; i < end; i += ${invocations}u) {
-    let x = finite(logits[i]);
-    let key = ordered_key(x);
-    ${conditions.length > 0 ? `if (${conditions.join(" || ")}) { continue; }` : ""}
-    let digit = (key >> ${shift}u) & ${size - 1}u;
-    ${add}
-  }
-  workgroupBarrier();
-  let ${name}_sums_${i} = sums_from_top(local, ${size}u, ${each}u);
-  ${i === 0 ? `var ${name}_rest = ${wanted};` : ""}
-  search(local, ${size}u, ${each}u, ${name}_sums_${i}, ${name}_rest);
-  ${name} |= found_digit << ${shift}u;
-  ${name}_rest = found_rest;
-  workgroupBarrier();`;
-  });
-  return `var ${name} = 0u;${passes.join("")}`;
+  return `var ${name} = 0u;
+  var ${name}_rest = vec2u(0u);
+  for (var pass_number = 0u; pass_number < ${digits.length}u; pass_number++) {
+    let place = digit_at(pass_number);
+    for (var b = local; b < place.y; b += ${invocations}u) {
+      atomicStore(&low[b], 0u);
+      atomicStore(&high[b], 0u);
+    }
+    workgroupBarrier();
+    for (var i = begin + local; i < end; i += ${invocations}u) {
+      let x = finite(logits[i]);
+      let key = ordered_key(x);
+      if ((key & place.z) != ${name}${skip}) { continue; }
+      let digit = (key >> place.x) & (place.y - 1u);
+      ${add}
+    }
+    workgroupBarrier();
+    let each = (place.y + ${invocations - 1}u) / ${invocations}u;
+    let upto = sums_from_top(local, place.y, each);
+    if (pass_number == 0u) { ${name}_rest = ${wanted}; }
+    search(local, place.y, each, upto, ${name}_rest);
+    ${name} |= found_digit << place.x;
+    ${name}_rest = found_rest;
+    workgroupBarrier();
+  }`;
 }
 
 /** Per row: the lowest key that is kept (0: all), and the bits of the largest logit. */
@@ -131,7 +145,7 @@ export const rowLimits = variants((options: ThresholdOptions) => {
     ? searchKey(
       "least_by_mass",
       options,
-      topK ? "key < least_by_count" : "",
+      topK ? " || key < least_by_count" : "",
       `let weight = exp_f32((x - best) * p.inverse) * 1024.0;
     let whole = floor(weight);
     let fraction = u32((weight - whole) * 4294967296.0);
@@ -157,7 +171,9 @@ export const rowLimits = variants((options: ThresholdOptions) => {
     }${
       topK || topP
         ? `var<workgroup> low: array<atomic<u32>, ${bins}>;
-var<workgroup> high: array<atomic<u32>, ${bins}>;${WIDE}${searchDigits(invocations)}`
+var<workgroup> high: array<atomic<u32>, ${bins}>;${WIDE}${searchDigits(invocations)}${
+          digitTable(digits)
+        }`
         : ""
     }
 ${

@@ -14,7 +14,7 @@ const SPAN = 16;
 
 /** How a row is cut and shared. Sums depend on it, so it depends on the vocabulary alone. */
 function shapeOf(vocab: number): { invocations: number; size: number; chunks: number } {
-  const invocations = vocab <= 1024 ? 64 : 256;
+  const invocations = vocab <= 128 ? 32 : vocab <= 1024 ? 64 : 256;
   const span = Math.max(SPAN, Math.ceil(vocab / invocations / invocations));
   const size = span * invocations;
   return { invocations, size, chunks: Math.ceil(vocab / size) };
@@ -22,6 +22,7 @@ function shapeOf(vocab: number): { invocations: number; size: number; chunks: nu
 
 /** Invocations and digits of the search for limits, which no result depends on. */
 function searchShape(vocab: number, { limits, software }: WebgpuContext) {
+  if (vocab <= 128) return { invocations: 32, digits: [6, 6, 5, 5, 5, 5] };
   if (vocab <= 1024) return { invocations: 64, digits: [8, 8, 8, 8] };
   const large = !software && limits.invocations >= 1024 && limits.workgroupBytes >= 24_576;
   return { invocations: large ? 1024 : 256, digits: [10, 8, 7, 7] };

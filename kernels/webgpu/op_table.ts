@@ -4,6 +4,7 @@ import { attentionBackwardWebgpu, attentionWebgpu } from "../attention/webgpu.ts
 import { dropoutWebgpu } from "../dropout/webgpu.ts";
 import { addWebgpu, copyWebgpu, fillWebgpu } from "../elementwise/webgpu.ts";
 import { matmulWebgpu, packWeightWebgpu } from "../matmul/webgpu.ts";
+import { headBackwardWebgpu, headWebgpu } from "../head/webgpu.ts";
 import type { OpName, Ops } from "../ops.ts";
 import { adamwWebgpu, sumSquaresWebgpu } from "../optimizer/webgpu.ts";
 import { rmsnormBackwardWebgpu, rmsnormWebgpu } from "../rmsnorm/webgpu.ts";
@@ -24,6 +25,8 @@ export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   gather_rows: gatherRowsWebgpu,
   scatter_rows: scatterRowsWebgpu,
   scatter_add_rows: scatterAddRowsWebgpu,
+  head: headWebgpu,
+  head_backward: headBackwardWebgpu,
   sample: sampleWebgpu,
   attention: attentionWebgpu,
   attention_backward: attentionBackwardWebgpu,

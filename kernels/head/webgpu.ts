@@ -1,0 +1,179 @@
+/**
+ * The fused head on the GPU: chunks of rows × chunks of the vocabulary, each a matrix product into one bounded piece
+ * of scratch and a pass over its rows, in a fixed order. The backward makes the logits again, or starts from the
+ * forward's mean where that is enough. How chunks are cut depends on the device's limits.
+ */
+import { VIEW_ALIGNMENT } from "../device.ts";
+import { inRowParts } from "../webgpu/parts.ts";
+import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
+import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
+
+/**
+ * Most rows and most logits of a chunk. On a card 64 MiB: enough workgroups for every product of a chunk, while
+ * writing and reading it takes some percent of the time of the products.
+ */
+const CHUNK = { card: { rows: 4096, logits: 2 ** 24 }, software: { rows: 256, logits: 2 ** 18 } };
+
+interface Chunk {
+  row: number;
+  rows: number;
+  first: number;
+  width: number;
+}
+
+/** Sizes of chunks: multiples of a view's alignment, or the whole. */
+function chunkSizes(
+  { rows, vocab, d }: Pick<HeadArgs, "rows" | "vocab" | "d">,
+  { limits: { bindingElements }, software }: WebgpuContext,
+): { rows: number; width: number } {
+  const most = software ? CHUNK.software : CHUNK.card;
+  const aligned = (n: number) => Math.max(1, Math.floor(n / VIEW_ALIGNMENT)) * VIEW_ALIGNMENT;
+  const count = Math.min(rows, most.rows, aligned(bindingElements / d));
+  const fitting = aligned(Math.min(most.logits, bindingElements) / Math.max(1, count));
+  const even = vocab / Math.ceil(vocab / fitting);
+  return {
+    rows: count,
+    width: Math.min(vocab, Math.ceil(even / VIEW_ALIGNMENT) * VIEW_ALIGNMENT),
+  };
+}
+
+/** Calls `each` for the chunks of the logits, with the logits of each made. */
+function eachChunk(
+  args: Pick<HeadArgs, "hidden" | "weight" | "rows" | "vocab" | "d" | "temperature">,
+  ctx: WebgpuContext,
+  each: (chunk: Chunk, logits: ReturnType<WebgpuContext["scratch"]>) => void,
+): void {
+  const { hidden, weight, rows, vocab, d, temperature } = args;
+  if (rows === 0) return;
+  const size = chunkSizes(args, ctx);
+  const logits = ctx.scratch("float", size.rows * size.width, "logits");
+  for (let row = 0; row < rows; row += size.rows) {
+    for (let first = 0; first < vocab; first += size.width) {
+      const chunk = {
+        row,
+        rows: Math.min(size.rows, rows - row),
+        first,
+        width: Math.min(size.width, vocab - first),
+      };
+      ctx.run("matmul", {
+        a: hidden.view(row * d, chunk.rows * d),
+        b: weight.view(first * d, chunk.width * d),
+        out: logits,
+        m: chunk.rows,
+        n: chunk.width,
+        k: d,
+        transB: true,
+        alpha: 1 / temperature,
+      });
+      each(chunk, logits);
+    }
+  }
+}
+
+/** How a workgroup goes through a row. */
+function rowOptions({ width }: Chunk): { invocations: number; vectors: boolean } {
+  return { invocations: width <= 512 ? 64 : 256, vectors: width % 4 === 0 };
+}
+
+export const headWebgpu: WebgpuOp<HeadArgs> = (args, ctx) => {
+  const { pairStart, targets, logp, lse, entropy, mean, vocab, d } = args;
+  const running = ctx.scratch("float", 4 * chunkSizes(args, ctx).rows, "running values");
+  eachChunk(args, ctx, (chunk, logits) => {
+    const { row, rows, first, width } = chunk;
+    const means = mean?.view(row * d, rows * d);
+    ctx.dispatch({
+      kernel: mergeLogits({ ...rowOptions(chunk), mean: means !== undefined }),
+      buffers: {
+        logits,
+        pair_start: pairStart,
+        targets,
+        running,
+        logp,
+        lse,
+        entropy,
+        ...(means === undefined ? {} : { means }),
+      },
+      params: { rows, row, width, first, last: first + width === vocab ? 1 : 0, d },
+      groups: ctx.grid(rows),
+    });
+    if (means === undefined) return;
+    ctx.run("matmul", {
+      a: logits,
+      b: args.weight.view(first * d, width * d),
+      out: means,
+      m: rows,
+      n: d,
+      k: width,
+      accumulate: first > 0,
+    });
+  });
+};
+
+export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
+  const { hidden, weight, pairStart, targets, lse, entropy, dlogp, dentropy } = args;
+  const { mean, dhidden, dweight, rows, vocab, d } = args;
+  const alpha = 1 / args.temperature;
+  if (mean !== undefined) {
+    inRowParts(
+      ctx,
+      rows,
+      d,
+      (part, count, row) =>
+        inRowParts(ctx, vocab, d, (tokenPart, tokens, first) =>
+          ctx.dispatch({
+            kernel: fromMean({ invocations: d <= 512 ? 64 : 256 }),
+            buffers: {
+              weight: tokenPart(weight, d),
+              pair_start: pairStart,
+              targets,
+              dlogp,
+              means: part(mean, d),
+              dhidden: part(dhidden, d),
+            },
+            params: { rows: count, row, d, first, tokens, scale: alpha },
+            groups: ctx.grid(count),
+          })),
+    );
+    return;
+  }
+  eachChunk(args, ctx, (chunk, logits) => {
+    const { row, rows, first, width } = chunk;
+    ctx.dispatch({
+      kernel: logitSlopes({ ...rowOptions(chunk), dentropy: dentropy !== undefined }),
+      buffers: {
+        logits,
+        pair_start: pairStart,
+        targets,
+        lse,
+        entropy,
+        dlogp,
+        ...(dentropy === undefined ? {} : { dentropy }),
+      },
+      params: { rows, row, width, first },
+      groups: ctx.grid(rows),
+    });
+    ctx.run("matmul", {
+      a: logits,
+      b: weight.view(first * d, width * d),
+      out: dhidden.view(row * d, rows * d),
+      m: rows,
+      n: d,
+      k: width,
+      alpha,
+      accumulate: first > 0,
+    });
+    if (dweight === undefined) return;
+    ctx.run("matmul", {
+      a: logits,
+      b: hidden.view(row * d, rows * d),
+      out: dweight.view(first * d, width * d),
+      m: width,
+      n: d,
+      k: rows,
+      transA: true,
+      alpha,
+      accumulate: true,
+    });
+  });
+};
