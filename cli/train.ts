@@ -38,7 +38,7 @@ export async function train(
     throw new UsageError(`--log-format ${options.logFormat}: expected text or json`);
   }
   const maxSeconds = options.maxTime === undefined ? null : parseDuration(options.maxTime);
-  const loaded = await load(name, overrides, options, ownOptions);
+  const loaded = await load(name, overrides, options, ownOptions, phases);
   if (options.printConfig) {
     print(loaded.yaml.trimEnd());
     return EXIT.ok;
@@ -50,7 +50,7 @@ export async function train(
   const control = listenForStop(maxSeconds);
   const progress = new TrainProgress(loaded.config, device, options);
   try {
-    const parts = await assemble(loaded.config, device);
+    const parts = await assemble(loaded.config, device, { phases });
     const trainer = new GrpoTrainer({
       config: loaded.config,
       configText: loaded.yaml,
@@ -84,6 +84,7 @@ async function load(
   overrides: string[],
   options: TrainOptions,
   ownOptions: readonly string[],
+  phases: "all" | "sft",
 ): Promise<LoadedConfig> {
   if (options.device !== undefined && !isDeviceName(options.device)) {
     throw new UsageError(`--device ${options.device}: expected ${DEVICE_NAMES.join(", ")}`);
@@ -91,7 +92,8 @@ async function load(
   const all = options.outputDir === undefined
     ? overrides
     : [...overrides, `training.output_dir=${JSON.stringify(options.outputDir)}`];
-  const loaded = await loadConfig(name, { overrides: all, ownOptions, env: Deno.env.toObject() });
+  const env = Deno.env.toObject();
+  const loaded = await loadConfig(name, { overrides: all, ownOptions, env, phases });
   for (const [key, value] of Object.entries(loaded.environment)) Deno.env.set(key, value);
   return loaded;
 }

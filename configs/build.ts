@@ -20,7 +20,11 @@ function at(tree: MapNode, path: string): ConfigNode | undefined {
  * The configuration, complete. Only to be used when `problems` stays empty: keys with a wrong value hold
  * no value.
  */
-export function buildRunConfig(tree: MapNode, problems: Problems): RunConfig {
+export function buildRunConfig(
+  tree: MapNode,
+  problems: Problems,
+  phases: "all" | "sft" = "all",
+): RunConfig {
   const shaping = readSection(SHAPING, tree, problems);
   const rewards = readRewards(at(tree, "rewards"), shaping["training.reward_weights"], problems);
   const config: RunConfig = {
@@ -37,7 +41,7 @@ export function buildRunConfig(tree: MapNode, problems: Problems): RunConfig {
     logging: readSection(LOGGING, tree, problems),
   };
   const limit = shaping["model.max_seq_length"];
-  checkCombinations(config, limit ?? null, tree, problems);
+  checkCombinations(config, limit ?? null, tree, problems, phases);
   if (limit !== null && config.training.max_prompt_length === null) {
     config.training.max_prompt_length = limit - config.training.max_completion_length;
   }

@@ -15,13 +15,14 @@ export function checkCombinations(
   maxSeqLength: number | null,
   tree: MapNode,
   problems: Problems,
+  phases: "all" | "sft",
 ): void {
   const rules = new Rules(config, tree, problems);
   rules.model();
   rules.data();
   rules.rewards();
   rules.lengths(maxSeqLength);
-  new TrainingRules(config, tree, problems).check();
+  new TrainingRules(config, tree, problems).check(phases);
 }
 
 class Rules extends RuleContext {

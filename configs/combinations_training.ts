@@ -11,11 +11,14 @@ import type { SchedulerKwargs, SchedulerType } from "./run_config.ts";
 const T = (name: string) => `training.${name}`;
 
 export class TrainingRules extends RuleContext {
-  check(): void {
-    this.#generation();
-    this.#evalSizes();
-    this.#evaluation();
-    this.#best();
+  /** @param phases "sft": without the rules about sizes and evaluations that GRPO alone has */
+  check(phases: "all" | "sft"): void {
+    if (phases === "all") {
+      this.#generation();
+      this.#evalSizes();
+      this.#evaluation();
+      this.#best();
+    }
     this.#sampling();
     this.#options();
     this.#entropy();

@@ -35,6 +35,8 @@ export interface LoadOptions {
   ownOptions?: readonly string[];
   /** Environment variables; default none. */
   env?: Environment;
+  /** "sft": of the supervised training alone, so that what only GRPO needs is not checked. Default: all. */
+  phases?: "all" | "sft";
   /** Working directory; default the process's. */
   cwd?: string;
 }
@@ -82,7 +84,7 @@ export async function loadConfig(
   tree = foldShaping(foldGenerationKwargs(tree, problems), problems);
   tree = await resolveFiles(tree, cwd, problems);
 
-  const config = buildRunConfig(tree, problems);
+  const config = buildRunConfig(tree, problems, options.phases);
   problems.throwIfAny();
   const secrets = collectSecrets(tree);
   const set = variables(nodeAt(tree, ["env"]));

@@ -13,6 +13,13 @@ import {
 
 const FAST = ["training.save_steps=10", "--quiet", "--threads", "1"];
 
+/** trainer_state.json without the clock. */
+async function trainerState(run: string) {
+  const state = JSON.parse(await Deno.readTextFile(`${run}/trainer_state.json`));
+  for (const entry of state.log_history) delete entry.step_time;
+  return state;
+}
+
 const weights = (run: string) => Deno.readFile(`${run}/model.safetensors`);
 
 Deno.test("rgx sft trains on worked answers between two evaluations and writes a model", () =>
@@ -42,6 +49,16 @@ Deno.test("rgx sft trains on worked answers between two evaluations and writes a
     assert.ok((losses.at(-1) as number) < (losses[0] as number));
     const mean = (losses as number[]).reduce((a, b) => a + b) / 30;
     assert.ok(Math.abs((metrics.at(-1)!["train_loss"] as number) - mean) < 1e-9);
+    const state = JSON.parse(await Deno.readTextFile(`${run}/trainer_state.json`));
+    assert.equal(state.global_step, 30);
+    assert.equal(state.max_steps, 30);
+    assert.equal(state.epoch, 30 / 4);
+    assert.equal(state.train_batch_size, 16);
+    assert.equal(state.num_input_tokens_seen, metrics.at(-3)!["num_tokens"]);
+    assert.deepEqual(
+      state.log_history.map(({ step }: { step: number }) => step),
+      [0, ...Array.from({ length: 30 }, (_, i) => i + 1), 30],
+    );
     for (const name of ["model.safetensors", "config.json", "tokenizer.json", "config.yaml"]) {
       assert.ok((await Deno.stat(`${run}/${name}`)).isFile, name);
     }
@@ -71,6 +88,7 @@ Deno.test("a supervised run that was stopped goes on to the same bits, and repea
     const second = await rgx([...args(halved), "--resume"]);
     assert.equal(second.code, 0, second.err);
     assert.deepEqual(await comparableMetrics(halved), await comparableMetrics(whole));
+    assert.deepEqual(await trainerState(halved), await trainerState(whole));
     assert.deepEqual(await weights(halved), await weights(whole));
   }));
 
@@ -84,6 +102,7 @@ Deno.test("rgx train goes on where rgx sft ended, as if it had done both; the wa
     await run("sft", both);
     await run("train", both, "--resume");
     await run("train", one);
+    assert.deepEqual(await trainerState(both), await trainerState(one));
     assert.deepEqual(await weights(both), await weights(one));
     const of = async (folder: string, split: string) =>
       (await comparableMetrics(folder)).filter((line) => line.includes(`"split":"${split}"`));
@@ -94,6 +113,27 @@ Deno.test("rgx train goes on where rgx sft ended, as if it had done both; the wa
     assert.equal(back.code, 2);
     assert.match(back.err, /GRPO has begun \(step 4\): its supervised part is over/);
     assertClean(back);
+  }));
+
+Deno.test("sizes that only GRPO would refuse do not stand in the way of rgx sft", () =>
+  withFolder(async (folder) => {
+    const config = await tinyConfig(folder), output = ["--output-dir", `${folder}/run`];
+    // 6 does not divide 16; 4096 completions at a time are more than there are problems.
+    for (const size of ["training.num_generations=6", "training.steps_per_generation=4096"]) {
+      const done = await rgx([
+        "sft",
+        config,
+        size,
+        "sft.max_steps=2",
+        ...FAST,
+        ...output,
+        "--force",
+      ]);
+      assert.equal(done.code, 0, done.err);
+      const refused = await rgx(["train", config, size, ...FAST, ...output, "--resume"]);
+      assert.notEqual(refused.code, 0, size);
+      assertClean(refused);
+    }
   }));
 
 Deno.test("prompts and completions of a file are imitated; without a section sft the run is refused", () =>

@@ -57,14 +57,15 @@ interface ModelSource {
 /**
  * @throws UsageError or RgxError for what the configuration names and is not usable, and when the planned
  * memory is more than there is
- * @param options `availableBytes`: memory that the run may take; default: what the machine has
+ * @param options `availableBytes`: memory that the run may take; default: what the machine has. `phases`:
+ * as in TrainerOptions; the supervised training alone needs less
  */
 export async function assemble(
   config: RunConfig,
   device: Device,
-  options: { availableBytes?: number } = {},
+  options: { availableBytes?: number; phases?: "all" | "sft" } = {},
 ): Promise<TrainingParts> {
-  const { availableBytes } = options;
+  const { availableBytes, phases = "all" } = options;
   // The cheap parts first: what is wrong with them is found before a large model is loaded.
   const rubric = createRubric(config.rewards, { rewardTimeout: config.training.reward_timeout });
   await rubric.open();
@@ -99,7 +100,11 @@ export async function assemble(
     ? { trainable: "full" as const }
     : { trainable: "lora" as const, lora };
   const fixedReference = lora !== null && continued === null && !withAnswers;
-  const step = { ...lengths, copiedReference: config.training.beta !== 0 && !fixedReference };
+  const step = {
+    ...lengths,
+    supervisedOnly: phases === "sft",
+    copiedReference: phases === "all" && config.training.beta !== 0 && !fixedReference,
+  };
   const recompute = config.training.gradient_checkpointing &&
     await needsRecompute(config, device, modelSizes(from.config, trainable), step, availableBytes);
   const model = await LlamaModel.create(device, from.config, from.weights, {

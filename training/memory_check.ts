@@ -88,6 +88,8 @@ export function checkPositions(config: RunConfig, maxPositions: number, { prompt
 export interface Needs extends Lengths {
   /** The reference of the KL term is a copy of the trained values. */
   copiedReference: boolean;
+  /** There is no GRPO. */
+  supervisedOnly: boolean;
 }
 
 /**
@@ -186,17 +188,18 @@ function stepSize(config: RunConfig, needs: Needs): StepSize {
     ? 0
     : Math.max(1, Math.floor(training.per_device_eval_batch_size / each));
   const around = Math.min(heldOut.batch_size, heldOut.num_examples);
+  const { supervisedOnly } = needs;
   return {
-    batch: training.per_device_train_batch_size,
+    batch: supervisedOnly ? 0 : training.per_device_train_batch_size,
     accumulation: training.gradient_accumulation_steps,
-    generated: sizes.generationBatchSize,
+    generated: supervisedOnly ? 0 : sizes.generationBatchSize,
     group: training.num_generations,
     completion: training.max_completion_length,
     adjusted: training.repetition_penalty !== 1 || training.min_new_tokens > 0,
     items: sft !== null && sft.max_steps > 0 ? sft.per_device_train_batch_size : 0,
     evaluations: heldOut.num_examples === 0 ? [] : [
       { prompts: around, completions: around },
-      { prompts: during, completions: during * each },
+      ...(supervisedOnly ? [] : [{ prompts: during, completions: during * each }]),
     ],
     ...needs,
   };
@@ -214,7 +217,7 @@ function planStep(
 ): Pick<MemoryPlan, "reference" | "generation" | "training"> {
   const { batch, generated, group, completion, items, prompt, answer } = size;
   const rows = Math.ceil(batch / group) * prompt + batch * completion;
-  const passes = [planPassBytes(sizes, rows, batch * completion, true)];
+  const passes = batch === 0 ? [] : [planPassBytes(sizes, rows, batch * completion, true)];
   if (items > 0) {
     passes.push(planPassBytes(sizes, items * (prompt + answer), items * answer, true));
   }

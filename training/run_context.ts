@@ -25,7 +25,8 @@ export class RunContext {
   /** @throws UsageError when the configuration's sizes do not fit together. */
   constructor(readonly options: TrainerOptions) {
     const { config, tokenizer } = options;
-    this.sizes = runSizes(config, options.trainProblems ?? config.data.num_examples);
+    const problems = options.trainProblems ?? config.data.num_examples;
+    this.sizes = runSizes(config, problems, options.phases);
     const { schedule, totalSteps } = this.sizes;
     this.due = new Due(config.training, totalSteps, schedule.stepsPerEpoch);
     const eosIds = options.eosIds ?? (tokenizer.eosId === null ? [] : [tokenizer.eosId]);
@@ -46,7 +47,9 @@ export class RunContext {
     // A run of all phases has done its supervised part then.
     if (this.supervisedOnly && restored.phase === "eval_before") restored.phase = "warm_start";
     this.clock = new PhaseClock(restored.secondsByPhase);
-    this.averager = new MetricAverager(restored.averager);
+    // What rgx sft had not logged yet is nothing of GRPO's.
+    const begins = !this.supervisedOnly && restored.phase === "warm_start";
+    this.averager = new MetricAverager(begins ? {} : restored.averager);
   }
 
   /** Seconds of work so far, earlier sessions included. */

@@ -110,7 +110,9 @@ export class RunStore {
           (changed.length > 0 ? `: ${changed.join(", ")}` : ""),
       );
     }
-    this.logHistory = restored.logHistory;
+    // GRPO has a history of its own, with steps that count from 1 again.
+    const begins = this.options.phases !== "sft" && phase === "warm_start";
+    this.logHistory = begins ? [] : restored.logHistory;
     this.#lastCheckpoint = path;
     this.#lastSaved = {
       position: position(restored.state),
@@ -304,7 +306,26 @@ export class RunStore {
 
   /** `saving`: a checkpoint of this state is about to be written. */
   async #trainerState(state: RunState, saving: boolean): Promise<string> {
-    const { training } = this.options.config, { best } = state;
+    const { training, sft } = this.options.config, { best } = state;
+    const logHistory = this.logHistory;
+    if (this.options.phases === "sft") {
+      const { warmStartSteps: total, trainProblems } = this.sizes, step = state.warmStartStep;
+      const batchSize = sft!.per_device_train_batch_size;
+      return encodeTrainerState({
+        step,
+        maxSteps: total,
+        epoch: step / Math.floor(trainProblems / batchSize),
+        epochs: null,
+        batchSize,
+        numTokens: state.warmStartTokens,
+        loggingSteps: stepInterval(training.logging_steps, total),
+        evalSteps: null,
+        saveSteps: stepInterval(training.save_steps, total),
+        best: null,
+        bestCheckpoint: null,
+        logHistory,
+      });
+    }
     const bestPath = best === null ? null : checkpointPath(this.folder.path, best.step);
     const saved = bestPath !== null && ((saving && best!.step === state.step) ||
       await Deno.stat(bestPath).then(() => true, () => false));
@@ -318,10 +339,11 @@ export class RunStore {
         ? stepInterval(training.eval_steps ?? training.logging_steps, this.sizes.totalSteps)
         : null,
       saveSteps: stepInterval(training.save_steps, this.sizes.totalSteps),
-      training,
+      epochs: training.max_steps > 0 ? null : training.num_train_epochs,
+      batchSize: training.per_device_train_batch_size,
       best: state.best,
       bestCheckpoint: saved ? bestPath : null,
-      logHistory: this.logHistory,
+      logHistory,
     });
   }
 }

@@ -54,9 +54,16 @@ export interface RunSizes {
   trainProblems: number;
 }
 
-/** @throws UsageError when the sizes do not fit together. */
-export function runSizes(config: RunConfig, trainProblems: number): RunSizes {
-  const { training, sft } = config;
+/**
+ * @param phases "sft": those of GRPO, which is not run, need not fit together
+ * @throws UsageError when the sizes do not fit together
+ */
+export function runSizes(
+  config: RunConfig,
+  trainProblems: number,
+  phases: "all" | "sft" = "all",
+): RunSizes {
+  const { sft } = config, training = phases === "all" ? config.training : withoutGroups(config);
   const sizes = batchSizes(training), { generationBatchSize: rowsPerGeneration } = sizes;
   if (rowsPerGeneration % training.num_generations !== 0) {
     throw new UsageError(
@@ -92,5 +99,16 @@ export function runSizes(config: RunConfig, trainProblems: number): RunSizes {
       ? training.max_steps
       : Math.ceil(training.num_train_epochs * schedule.stepsPerEpoch),
     trainProblems,
+  };
+}
+
+/** Sizes that always fit, for a run without GRPO. */
+function withoutGroups({ training }: RunConfig): RunConfig["training"] {
+  return {
+    ...training,
+    generation_batch_size: null,
+    steps_per_generation: null,
+    gradient_accumulation_steps: 1,
+    per_device_train_batch_size: training.num_generations,
   };
 }

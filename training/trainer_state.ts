@@ -1,5 +1,4 @@
 /** transformers' `trainer_state.json`: the log history and the run's settings, for tools that read it. */
-import type { RunConfig } from "../configs/run_config.ts";
 import type { BestEvaluation } from "./run_state.ts";
 
 export interface TrainerStateInput {
@@ -11,7 +10,9 @@ export interface TrainerStateInput {
   /** null without evaluations by steps. */
   evalSteps: number | null;
   saveSteps: number;
-  training: RunConfig["training"];
+  /** As configured; null where steps decide. */
+  epochs: number | null;
+  batchSize: number;
   best: BestEvaluation | null;
   /** Path of the checkpoint of `best`, or null when it was not saved. */
   bestCheckpoint: string | null;
@@ -21,7 +22,6 @@ export interface TrainerStateInput {
 
 /** The text of the file: indent 2, keys sorted. */
 export function encodeTrainerState(input: TrainerStateInput): string {
-  const { training } = input;
   return JSON.stringify(
     {
       best_global_step: input.best?.step ?? null,
@@ -39,13 +39,11 @@ export function encodeTrainerState(input: TrainerStateInput): string {
       logging_steps: input.loggingSteps,
       max_steps: input.maxSteps,
       num_input_tokens_seen: input.numTokens,
-      num_train_epochs: training.max_steps > 0
-        ? Math.max(1, Math.ceil(input.epoch))
-        : training.num_train_epochs,
+      num_train_epochs: input.epochs ?? Math.max(1, Math.ceil(input.epoch)),
       save_steps: input.saveSteps,
       stateful_callbacks: {},
       total_flos: 0,
-      train_batch_size: training.per_device_train_batch_size,
+      train_batch_size: input.batchSize,
       trial_name: null,
       trial_params: null,
     },

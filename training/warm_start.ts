@@ -1,7 +1,7 @@
 /** The supervised warm start as a phase of a run: order, schedule, records, checkpoints. */
-import { stepInterval } from "../configs/derived.ts";
 import type { RunConfig } from "../configs/run_config.ts";
 import { UsageError } from "../core/errors.ts";
+import { Due } from "./due.ts";
 import { yieldToEvents } from "./event_loop.ts";
 import { finiteOrNull, type Metrics } from "./metrics.ts";
 import type { AdamW } from "./optimizer.ts";
@@ -29,7 +29,7 @@ export async function warmStart(
   const sft = config.sft!, { state, clock } = run, total = run.sizes.warmStartSteps;
   const sampler = run.createSampler("warm start", sft.per_device_train_batch_size);
   const schedule = scheduleOf(sft, total);
-  const saveSteps = stepInterval(config.training.save_steps, total);
+  const due = new Due(config.training, total, sampler.chunksPerEpoch);
   run.phase("warm_start");
   while (state.warmStartStep < total) {
     run.stopIfAsked();
@@ -56,23 +56,32 @@ export async function warmStart(
       entropy: result.entropy,
       num_tokens: state.warmStartTokens,
     };
+    const step = state.warmStartStep, epoch = step / sampler.chunksPerEpoch;
+    const clockMetrics = run.clockMetrics(start);
     await run.store.appendMetrics({
-      step: state.warmStartStep,
-      epoch: state.warmStartStep / sampler.chunksPerEpoch,
+      step,
+      epoch,
       split: "sft",
       ...finiteOrNull(metrics),
-      ...run.clockMetrics(start),
+      ...clockMetrics,
     });
+    if (run.supervisedOnly) {
+      run.averager.add({ ...metrics, step_time: clockMetrics["step_time"] ?? null, epoch });
+      if (due.log(step)) {
+        run.store.logHistory.push({ ...run.averager.means(), step });
+        run.averager.reset();
+      }
+    }
     run.emit({
       type: "step",
       phase: "warm_start",
-      step: state.warmStartStep,
+      step,
       totalSteps: total,
       metrics,
       tokens: { generated: 0, trained: result.tokens },
     });
-    const due = config.training.save_strategy !== "no" && state.warmStartStep % saveSteps === 0;
-    if (due && state.warmStartStep < total) await save();
+    const saves = config.training.save_strategy !== "no" && step % due.saveSteps === 0;
+    if (saves && step < total) await save();
     await yieldToEvents();
   }
 }
