@@ -1,11 +1,13 @@
 /** The games tasks, one line each, named as the task. */
 export { default as boxnet } from "./boxnet.ts";
 export { default as countdown } from "./countdown.ts";
+export { default as futoshiki } from "./futoshiki.ts";
 export { default as kakurasu } from "./kakurasu.ts";
 export { default as mahjong_puzzle } from "./mahjong_puzzle.ts";
 export { default as maze } from "./maze.ts";
 export { default as mini_sudoku } from "./mini_sudoku.ts";
 export { default as n_queens } from "./n_queens.ts";
 export { default as puzzle24 } from "./puzzle24.ts";
+export { default as sudoku } from "./sudoku.ts";
 export { default as survo } from "./survo.ts";
 export { default as tower_of_hanoi } from "./tower_of_hanoi.ts";

@@ -1,0 +1,215 @@
+/**
+ * Fills grids in which every unit (row, column, box) holds each digit 1–n once, with inequalities between cells
+ * if there are any: sudoku, futoshiki. A cell has a set of candidates, one bit a digit. What is certain is filled
+ * in first: single candidates, digits with a single place in a unit, bounds from inequalities; then the cell
+ * with the fewest candidates is tried.
+ */
+
+/** The shape of a puzzle: it serves any number of grids. */
+export interface Shape {
+  /** Number of digits. */
+  n: number;
+  cells: number;
+  /** The cells of each unit. */
+  units: readonly Uint8Array[];
+  /** For each cell the others that share a unit with it. */
+  peers: readonly Uint8Array[];
+  /** For each cell its units. */
+  unitsOf: readonly Uint8Array[];
+}
+
+/** Cell `less` holds a smaller digit than cell `more`. */
+export interface Inequality {
+  less: number;
+  more: number;
+}
+
+export function makeShape(n: number, units: readonly (readonly number[])[]): Shape {
+  const cells = n * n;
+  const unitsOf = Array.from(
+    { length: cells },
+    (_, cell) => units.flatMap((unit, u) => unit.includes(cell) ? [u] : []),
+  );
+  return {
+    n,
+    cells,
+    units: units.map((unit) => Uint8Array.from(unit)),
+    unitsOf: unitsOf.map((list) => Uint8Array.from(list)),
+    peers: unitsOf.map((list, cell) =>
+      Uint8Array.from(new Set(list.flatMap((u) => units[u]!).filter((other) => other !== cell)))
+    ),
+  };
+}
+
+/** Rows and columns of an n × n grid as units; cells are numbered row by row. */
+export function latinUnits(n: number): number[][] {
+  const line = Array.from({ length: n }, (_, i) => i);
+  return [
+    ...line.map((r) => line.map((c) => r * n + c)),
+    ...line.map((c) => line.map((r) => r * n + c)),
+  ];
+}
+
+/** Which of several candidates is tried first; the digit with the lowest bit when it is missing. */
+export type Choose = (candidates: number[]) => number[];
+
+export class CellSolver {
+  /** Guesses of the last search that led nowhere. */
+  #failures = 0;
+  #most = 0;
+  readonly #queue: Int32Array;
+
+  constructor(
+    private readonly shape: Shape,
+    private readonly inequalities: readonly Inequality[] = [],
+  ) {
+    this.#queue = new Int32Array(shape.cells);
+  }
+
+  /**
+   * Completes the candidates (all bits of the digits that a cell may hold). Returns the completed cells as single
+   * bits, null when there is no completion, and undefined after `mostFailures` guesses that led nowhere.
+   */
+  solve(
+    candidates: Uint16Array,
+    mostFailures: number,
+    choose?: Choose,
+  ): Uint16Array | null | undefined {
+    this.#failures = 0;
+    this.#most = mostFailures;
+    const cells = candidates.slice();
+    const result = this.#start(cells) ? this.#search(cells, choose) : null;
+    return result ?? (this.#failures >= this.#most ? undefined : null);
+  }
+
+  #start(cells: Uint16Array): boolean {
+    for (let cell = 0; cell < cells.length; cell++) {
+      const bits = cells[cell]!;
+      if (bits === 0 || ((bits & (bits - 1)) === 0 && !this.#exclude(cells, cell))) return false;
+    }
+    return this.#settle(cells);
+  }
+
+  #search(cells: Uint16Array, choose?: Choose): Uint16Array | null {
+    const cell = fewestCandidates(cells);
+    if (cell < 0) return cells;
+    const bits: number[] = [];
+    for (let rest = cells[cell]!; rest !== 0; rest &= rest - 1) bits.push(rest & -rest);
+    for (const bit of choose === undefined ? bits : choose(bits)) {
+      const next = cells.slice();
+      next[cell] = bit;
+      if (this.#exclude(next, cell) && this.#settle(next)) {
+        const found = this.#search(next, choose);
+        if (found !== null) return found;
+      }
+      if (++this.#failures >= this.#most) return null;
+    }
+    return null;
+  }
+
+  /** Takes the digit of a filled cell from its peers, and so on from those that are filled by it. */
+  #exclude(cells: Uint16Array, filled: number): boolean {
+    const queue = this.#queue;
+    let length = 1;
+    queue[0] = filled;
+    while (length > 0) {
+      const cell = queue[--length]!, bit = cells[cell]!;
+      for (const peer of this.shape.peers[cell]!) {
+        const before = cells[peer]!;
+        if ((before & bit) === 0) continue;
+        const after = before & ~bit;
+        if (after === 0) return false;
+        cells[peer] = after;
+        if ((after & (after - 1)) === 0) queue[length++] = peer;
+      }
+    }
+    return true;
+  }
+
+  /** Digits with one place in a unit, and inequalities, until nothing changes. */
+  #settle(cells: Uint16Array): boolean {
+    const full = (1 << this.shape.n) - 1;
+    for (let isChanged = true; isChanged;) {
+      isChanged = false;
+      for (const { less, more } of this.inequalities) {
+        const a = cells[less]!, b = cells[more]!;
+        // Below the highest candidate of the larger cell; above the lowest of the smaller one.
+        const newA = a & ((1 << (31 - Math.clz32(b))) - 1), newB = b & ~((a & -a) * 2 - 1);
+        if (newA === 0 || newB === 0) return false;
+        if (newA !== a && !this.#narrow(cells, less, newA)) return false;
+        if (newB !== b && !this.#narrow(cells, more, newB)) return false;
+        if (newA !== a || newB !== b) isChanged = true;
+      }
+      for (const unit of this.shape.units) {
+        let once = 0, twice = 0;
+        for (const cell of unit) {
+          const bits = cells[cell]!;
+          twice |= once & bits;
+          once |= bits;
+        }
+        if (once !== full) return false;
+        const hidden = once & ~twice;
+        for (const cell of unit) {
+          const bits = cells[cell]!, only = bits & hidden;
+          if (only === 0 || only === bits) continue;
+          if ((only & (only - 1)) !== 0 || !this.#narrow(cells, cell, only)) return false;
+          isChanged = true;
+        }
+      }
+    }
+    return true;
+  }
+
+  #narrow(cells: Uint16Array, cell: number, bits: number): boolean {
+    // An exclusion that went on from another cell may have taken more already.
+    const left = cells[cell]! & bits;
+    if (left === 0) return false;
+    if (left === cells[cell]) return true;
+    cells[cell] = left;
+    return (left & (left - 1)) !== 0 || this.#exclude(cells, cell);
+  }
+}
+
+function fewestCandidates(cells: Uint16Array): number {
+  let best = -1, fewest = 32;
+  for (let cell = 0; cell < cells.length; cell++) {
+    const bits = cells[cell]!;
+    if ((bits & (bits - 1)) === 0) continue;
+    const count = bitCount(bits);
+    if (count === 2) return cell;
+    if (count < fewest) {
+      fewest = count;
+      best = cell;
+    }
+  }
+  return best;
+}
+
+function bitCount(bits: number): number {
+  let count = 0;
+  for (let rest = bits; rest !== 0; rest &= rest - 1) count++;
+  return count;
+}
+
+/**
+ * Whether a cell of a puzzle with one solution may be emptied: is there no other solution once its digit is
+ * forbidden? A search of more than `mostFailures` guesses counts as no.
+ */
+export function mayBeEmptied(
+  solver: CellSolver,
+  clues: Uint16Array,
+  cell: number,
+  full: number,
+  mostFailures: number,
+): boolean {
+  const digit = clues[cell]!;
+  clues[cell] = full & ~digit;
+  const other = solver.solve(clues, mostFailures);
+  clues[cell] = digit;
+  return other === null;
+}
+
+/** 1 for the bit of digit 1, 2 for that of digit 2, … */
+export function digitOf(bit: number): number {
+  return 32 - Math.clz32(bit);
+}
