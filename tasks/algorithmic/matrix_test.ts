@@ -68,6 +68,7 @@ Deno.test("spiral_matrix: lists are worth 0.1, and no answer is executed", () =>
     ["[1, 2, 4, 3]", 0.1],
     ["1, 2, 4, 3", 0.1],
     ["['1', '2', '4', '3']", 0.1],
+    ["'1243'", 0.1],
     ["[1, 2, 3, 4]", 0],
     ["[[1, 2, 4, 3]]", 0],
     // The original evaluates this and gives 0.1.
@@ -127,6 +128,7 @@ Deno.test("pool_matrix: 1 within one percent, 0.1 for the right shape", () => {
     ["4.53 9\n\n0.111 2", 1],
     ["4.56 9\n0.11 2", 0.1],
     ["1e999 9\n0.11 2", 0.1],
+    ["nan 9\n0.11 -inf", 0.1],
     ["4.5 9 0.11 2", 0],
     ["4.5, 9\n0.11, 2", 0],
     ["[[4.5, 9], [0.11, 2]]", 0],

@@ -4,7 +4,7 @@ import { parseJson } from "../literals.ts";
 import { reprFloat, round } from "../python_repr.ts";
 import { parseDecimal } from "../python_text.ts";
 import type { ScorableEntry } from "../types.ts";
-import { isOverlong } from "./overlong.ts";
+import { isOverlong } from "./list_answer.ts";
 
 /** Relative distance at which a number counts as the right one. */
 const TOLERANCE = 1e-6;

@@ -95,7 +95,8 @@ function roundedHundredths(x: number): number {
   return (floor + (rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? 1 : 0)) / 100;
 }
 
-const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
+/** What NumPy reads as a number; those that are not finite are near to none. */
+const NUMBER = /^[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|nan|inf(?:inity)?)$/i;
 
 function score(answer: string, entry: ScorableEntry): number {
   const expected = cellsOf(entry.answer ?? "", Infinity, Infinity);

@@ -112,12 +112,15 @@ Deno.test("string_insertion: a list of the letters is worth 0.1, and no answer i
     ["ABCDA", 1],
     ["['A', 'B', 'C', 'D', 'A']", 0.1],
     ["['ABC', 'DA']", 0.1],
+    ["'AB', 'CDA'", 0.1],
+    ['"ABCDA"', 0.1],
     ["['A', 'B', 'C', 'D']", 0],
     // The original evaluates this and gives 0.1.
     ["list('ABCDA')", 0],
     [" ABCDA", 0],
     ["abcda", 0],
     ["[1, 2]", 0],
+    ["12", 0],
   ];
   for (const [answer, score] of cases) {
     assert.equal(scoreTaskAnswer("string_insertion", answer, entry), score, answer);

@@ -1,11 +1,10 @@
 /** Read a square matrix of digits along a clockwise spiral. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
-import { parseLiteral, PyTuple } from "../literals.ts";
 import { str } from "../python_repr.ts";
 import { strip } from "../python_text.ts";
 import type { ScorableEntry } from "../types.ts";
+import { listItems } from "./list_answer.ts";
 import { digitMatrix, digitText } from "./matrix.ts";
-import { isOverlong } from "./overlong.ts";
 
 export default defineTask({
   name: "spiral_matrix",
@@ -62,8 +61,6 @@ function spiral(matrix: readonly (readonly number[])[]): number[] {
 function score(answer: string, entry: ScorableEntry): number {
   const oracle = entry.answer ?? "";
   if (strip(answer) === oracle) return 1;
-  if (isOverlong(answer, oracle)) return 0;
-  const value = parseLiteral(answer);
-  const items = value instanceof PyTuple ? value.items : value;
-  return Array.isArray(items) && items.map(str).join(" ") === oracle ? 0.1 : 0;
+  const items = listItems(answer, oracle);
+  return items !== null && items.map(str).join(" ") === oracle ? 0.1 : 0;
 }

@@ -1,8 +1,7 @@
 /** Insert letters behind five patterns while reading a string of A–E from the left. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
-import { parseLiteral } from "../literals.ts";
 import type { ScorableEntry } from "../types.ts";
-import { isOverlong } from "./overlong.ts";
+import { listItems } from "./list_answer.ts";
 
 /** Pattern → the letter inserted behind it. */
 const INSERTED: Readonly<Record<string, string>> = {
@@ -70,7 +69,7 @@ function insert(string: string): string {
 function score(answer: string, entry: ScorableEntry): number {
   const oracle = entry.answer ?? "";
   if (answer === oracle) return 1;
-  const items = isOverlong(answer, oracle) ? undefined : parseLiteral(answer);
-  if (!Array.isArray(items)) return 0;
-  return items.every((item) => typeof item === "string") && items.join("") === oracle ? 0.1 : 0;
+  const items = listItems(answer, oracle);
+  const strings = items !== null && items.every((item) => typeof item === "string");
+  return strings && items.join("") === oracle ? 0.1 : 0;
 }
