@@ -15,7 +15,8 @@ export function isSpace(character: string): boolean {
   return isSpaceCode(character.charCodeAt(0));
 }
 
-function isSpaceCode(code: number): boolean {
+/** Whether a UTF-16 unit is white space. */
+export function isSpaceCode(code: number): boolean {
   if (code <= 32) return code >= 28 || (code >= 9 && code <= 13);
   if (code < 0x1680) return code === 0x85 || code === 0xa0;
   return code === 0x1680 || (code >= 0x2000 && code <= 0x200a) || code === 0x2028 ||

@@ -1,7 +1,7 @@
 /** Maximum or average pooling of a matrix of digits; windows do not overlap and may be cut off at the edge. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { reprFloat } from "../python_repr.ts";
-import { isSpace } from "../python_text.ts";
+import { isSpaceCode } from "../python_text.ts";
 import type { ScorableEntry } from "../types.ts";
 import { digitMatrix, digitText, matrixText } from "./matrix.ts";
 
@@ -113,20 +113,22 @@ function near(expected: string, given: string): boolean {
   return Number.isFinite(x) && Math.abs(Number(expected) - x) <= 1e-8 + 0.01 * Math.abs(x);
 }
 
+const NEWLINE = 10, RETURN = 13;
+
 /** The words of each line that is not blank; null as soon as there are too many. */
 function cellsOf(text: string, mostRows: number, mostColumns: number): string[][] | null {
   const rows: string[][] = [];
   let row: string[] = [], from = -1;
   for (let at = 0; at <= text.length; at++) {
-    const character = at < text.length ? text[at]! : "\n";
-    if (!isSpace(character)) {
+    const code = at < text.length ? text.charCodeAt(at) : NEWLINE;
+    if (!isSpaceCode(code)) {
       if (from < 0) from = at;
       continue;
     }
     if (from >= 0) row.push(text.slice(from, at));
     from = -1;
     if (row.length > mostColumns) return null;
-    if (row.length > 0 && (character === "\n" || character === "\r")) {
+    if (row.length > 0 && (code === NEWLINE || code === RETURN)) {
       rows.push(row);
       row = [];
       if (rows.length > mostRows) return null;
