@@ -1,6 +1,8 @@
 /** Which host binding runs which operation on the WebGPU device. One line an operation. */
 import { adjustLogitsWebgpu } from "../adjust_logits/webgpu.ts";
 import { attentionBackwardWebgpu, attentionWebgpu } from "../attention/webgpu.ts";
+import { attentionDecodeWebgpu } from "../attention_decode/webgpu.ts";
+import { decodeLayerWebgpu } from "../decode_layer/webgpu.ts";
 import { dropoutWebgpu } from "../dropout/webgpu.ts";
 import { addWebgpu, copyWebgpu, fillWebgpu } from "../elementwise/webgpu.ts";
 import { matmulWebgpu, packWeightWebgpu } from "../matmul/webgpu.ts";
@@ -22,14 +24,16 @@ export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   rope: ropeWebgpu,
   swiglu: swigluWebgpu,
   swiglu_backward: swigluBackwardWebgpu,
+  attention: attentionWebgpu,
+  attention_backward: attentionBackwardWebgpu,
+  attention_decode: attentionDecodeWebgpu,
+  decode_layer: decodeLayerWebgpu,
   gather_rows: gatherRowsWebgpu,
   scatter_rows: scatterRowsWebgpu,
   scatter_add_rows: scatterAddRowsWebgpu,
   head: headWebgpu,
   head_backward: headBackwardWebgpu,
   sample: sampleWebgpu,
-  attention: attentionWebgpu,
-  attention_backward: attentionBackwardWebgpu,
   adjust_logits: adjustLogitsWebgpu,
   dropout: dropoutWebgpu,
   adamw: adamwWebgpu,
@@ -37,4 +41,4 @@ export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   add: addWebgpu,
   copy: copyWebgpu,
   fill: fillWebgpu,
-} as unknown as { [K in OpName]: WebgpuOp<Ops[K]> };
+};

@@ -1,0 +1,119 @@
+/**
+ * GPU binding of attention while decoding: partial softmaxes over pieces of the prompts' and of the branches' keys,
+ * then their merge. Caches beyond one binding go in parts: the prompts' by rows, the branches' by slots.
+ */
+import { softmaxBytes } from "../attention/softmax.wgsl.ts";
+import { Tiles, type TileShape, type TileSizes, tileSizes } from "../attention/tiles.wgsl.ts";
+import { type Tensor, VIEW_ALIGNMENT } from "../device.ts";
+import { variants } from "../webgpu/kernel.ts";
+import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { mergeSpec, ownSpec, PIECE_KEYS, prefixSpec } from "./partial.wgsl.ts";
+import type { AttentionDecodeArgs } from "./spec.ts";
+
+const prefix = variants(prefixSpec);
+const own = variants(ownSpec);
+const merge = variants(mergeSpec);
+
+/** Workgroups that keep a device busy: on a card, and on a software adapter. */
+const BUSY = { card: 1024, software: 16 } as const;
+/** Most pieces that a range of keys is cut into. */
+const MOST_PIECES = 16;
+const MOST_BYTES = 32_768;
+
+/** Shapes of tiles by their queries, best first. */
+const SHAPES: readonly { upTo: number; shapes: readonly TileShape[] }[] = [
+  { upTo: 4, shapes: [[32, 4, 1], [16, 4, 1]] },
+  { upTo: 8, shapes: [[16, 8, 1]] },
+  { upTo: 16, shapes: [[16, 8, 2], [16, 8, 1]] },
+  { upTo: Infinity, shapes: [[16, 8, 4], [16, 8, 2], [16, 8, 1]] },
+];
+
+function tileFor(queries: number, headDim: number, ctx: WebgpuContext): TileSizes {
+  const { shapes } = SHAPES.find(({ upTo }) => queries <= upTo)!;
+  const bytes = Math.min(ctx.limits.workgroupBytes, MOST_BYTES);
+  return tileSizes(shapes, headDim, 1, bytes, softmaxBytes);
+}
+
+export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) => {
+  const { count, maxNew, heads, kvHeads, headDim, scale } = args;
+  if (count === 0) return;
+  const perKv = heads / kvHeads, row = kvHeads * headDim, n = count * heads * headDim;
+  const prefixParts = boundParts(args.prefixK, args.prefixV, row, ctx);
+  const slotParts = boundParts(args.branchK, args.branchV, maxNew * row, ctx);
+  const room = Math.floor(ctx.limits.bindingElements / n / (prefixParts.length + 1));
+  const pieces = (keys: number, tileKeys: number, workgroups: number) => {
+    const busy = Math.ceil(BUSY[ctx.software ? "software" : "card"] / workgroups);
+    const useful = Math.ceil(keys / Math.max(PIECE_KEYS, tileKeys));
+    return Math.max(1, Math.min(busy, useful, MOST_PIECES, room));
+  };
+
+  const ownSizes = tileFor(perKv, headDim, ctx), ownTile = new Tiles(ownSizes, headDim, 1);
+  const ownUnits = count * Math.ceil(perKv / ownTile.m) * kvHeads;
+  const ownPieces = pieces(maxNew, ownTile.n, ownUnits);
+  const sizes = tileFor(count * perKv, headDim, ctx), tile = new Tiles(sizes, headDim, 1);
+  const units = Math.ceil(count * perKv / tile.m) * kvHeads;
+  const prefixPieces = pieces(prefixParts.at(-1)?.end ?? 0, tile.n, units);
+  const allPieces = ownPieces + prefixParts.length * prefixPieces;
+
+  const buffers = {
+    queries: args.q,
+    branches: args.branches,
+    mixes: ctx.scratch("float", allPieces * n, "partial outputs"),
+    sums: ctx.scratch("float", allPieces * 2 * count * heads, "partial sums"),
+  };
+  const shape = { branch_count: count, heads, kv_heads: kvHeads, per_kv: perKv, scale };
+  prefixParts.forEach(({ begin, end, keys, values }, part) => {
+    const first_piece = ownPieces + part * prefixPieces, groups = units * prefixPieces;
+    const pieces = { count: groups, pieces: prefixPieces, first_piece };
+    ctx.dispatch({
+      kernel: prefix({ headDim, sizes }),
+      buffers: { ...buffers, keys, values },
+      params: { ...shape, ...pieces, bound_begin: begin, bound_end: end },
+      groups: ctx.grid(groups),
+    });
+  });
+  for (const { begin, end, keys, values } of slotParts) {
+    const groups = ownUnits * ownPieces;
+    const pieces = { count: groups, pieces: ownPieces, first_piece: 0 };
+    ctx.dispatch({
+      kernel: own({ headDim, sizes: ownSizes }),
+      buffers: { ...buffers, keys, values },
+      params: { ...shape, ...pieces, bound_begin: begin, bound_end: end, max_new: maxNew },
+      groups: ctx.grid(groups),
+    });
+  }
+  const vectors = n / (headDim % 4 === 0 ? 4 : 2);
+  ctx.dispatch({
+    kernel: merge({ headDim }),
+    buffers: { mixes: buffers.mixes, sums: buffers.sums, outputs: args.out },
+    params: { n: vectors, rows: count * heads, pieces: allPieces },
+    groups: ctx.grid(Math.ceil(vectors / 256)),
+  });
+};
+
+interface BoundPart {
+  /** Rows (of `width` elements) that `keys` and `values` hold. */
+  begin: number;
+  end: number;
+  keys: Tensor;
+  values: Tensor;
+}
+
+/** A cache in parts of whole rows that fit one binding. A row that fits none is left to the device's message. */
+function boundParts(keys: Tensor, values: Tensor, width: number, ctx: WebgpuContext): BoundPart[] {
+  const most = ctx.limits.bindingElements;
+  if (width === 0) return [];
+  const rows = Math.floor(Math.min(keys.length, values.length) / width);
+  const whole = Math.max(keys.length, values.length) <= most;
+  let step = VIEW_ALIGNMENT;
+  while (step % 2 === 0 && step / 2 * width % VIEW_ALIGNMENT === 0) step /= 2;
+  step *= Math.floor(most / (step * width));
+  if (whole || step === 0) return rows === 0 ? [] : [{ begin: 0, end: rows, keys, values }];
+  const parts: BoundPart[] = [];
+  for (let begin = 0; begin < rows; begin += step) {
+    const end = Math.min(begin + step, rows),
+      view = [begin * width, (end - begin) * width] as const;
+    parts.push({ begin, end, keys: keys.view(...view), values: values.view(...view) });
+  }
+  return parts;
+}
