@@ -29,7 +29,7 @@ interface Board {
 
 const SIZE = 6, EXIT_ROW = 2, MOST_VEHICLES = 13, MOST_WALLS = 2;
 /** Boards with more positions are not looked at. */
-const MOST_STATES = 20_000, SLOTS = 1 << 16;
+const MOST_STATES = 8_000, SLOTS = 1 << 16;
 
 const slots = new Int32Array(SLOTS), slotState = new Int32Array(SLOTS);
 const keys = new Int32Array(MOST_STATES + 1);

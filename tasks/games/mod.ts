@@ -1,6 +1,7 @@
 /** The games tasks, one line each, named as the task. */
 export { default as boxnet } from "./boxnet.ts";
 export { default as countdown } from "./countdown.ts";
+export { default as emoji_mystery } from "./emoji_mystery.ts";
 export { default as futoshiki } from "./futoshiki.ts";
 export { default as kakurasu } from "./kakurasu.ts";
 export { default as mahjong_puzzle } from "./mahjong_puzzle.ts";
@@ -11,3 +12,4 @@ export { default as puzzle24 } from "./puzzle24.ts";
 export { default as sudoku } from "./sudoku.ts";
 export { default as survo } from "./survo.ts";
 export { default as tower_of_hanoi } from "./tower_of_hanoi.ts";
+export { default as tsumego } from "./tsumego.ts";

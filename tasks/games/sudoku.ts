@@ -50,11 +50,14 @@ export default defineTask({
 let solver: CellSolver | undefined;
 
 function sudokuSolver(): CellSolver {
-  const blocks = Array.from({ length: SIZE }, (_, b) => {
+  return solver ??= new CellSolver(makeShape(SIZE, [...latinUnits(SIZE), ...blocks()]));
+}
+
+function blocks(): number[][] {
+  return Array.from({ length: SIZE }, (_, b) => {
     const corner = Math.floor(b / 3) * 27 + (b % 3) * 3;
     return Array.from({ length: SIZE }, (_, i) => corner + Math.floor(i / 3) * SIZE + i % 3);
   });
-  return solver ??= new CellSolver(makeShape(SIZE, [...latinUnits(SIZE), ...blocks]));
 }
 
 function drawPuzzle(random: RandomStream, wanted: number) {
