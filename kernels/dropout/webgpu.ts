@@ -12,28 +12,29 @@ import { type DropoutArgs, dropoutThreshold } from "./spec.ts";
 /** Columns that share a counter: the words of a block. */
 const BLOCK = 4;
 
-const dropout = variants(({ whole, accumulate }: { whole: boolean; accumulate: boolean }) => {
-  const type = whole ? "vec4<f32>" : "f32";
-  const put = (at: string, value: string) =>
-    accumulate ? `dst[${at}] += ${value};` : `dst[${at}] = ${value};`;
-  const columns = Array.from({ length: BLOCK }, (_, k) => `
+export const dropoutKernel = variants(
+  ({ whole, accumulate }: { whole: boolean; accumulate: boolean }) => {
+    const type = whole ? "vec4<f32>" : "f32";
+    const put = (at: string, value: string) =>
+      accumulate ? `dst[${at}] += ${value};` : `dst[${at}] = ${value};`;
+    const columns = Array.from({ length: BLOCK }, (_, k) => `
   if (column + ${k}u < p.d) {
     ${put(`at + ${k}u`, `select(0.0, src[at + ${k}u] * p.scale, kept[${k}])`)}
   }`);
-  return {
-    name: `dropout${whole ? "" : ".ragged"}`,
-    buffers: { src: `read ${type}`, row_keys: "read u32", dst: `write ${type}` },
-    params: {
-      d: "u32" as const,
-      blocks: "u32" as const,
-      n: "u32" as const,
-      threshold: "u32" as const,
-      scale: "f32" as const,
-      place: "u32" as const,
-      seed_low: "u32" as const,
-      seed_high: "u32" as const,
-    },
-    code: `${MUL_HIGH}${PHILOX}
+    return {
+      name: `dropout${whole ? "" : ".ragged"}`,
+      buffers: { src: `read ${type}`, row_keys: "read u32", dst: `write ${type}` },
+      params: {
+        d: "u32" as const,
+        blocks: "u32" as const,
+        n: "u32" as const,
+        threshold: "u32" as const,
+        scale: "f32" as const,
+        place: "u32" as const,
+        seed_low: "u32" as const,
+        seed_high: "u32" as const,
+      },
+      code: `${MUL_HIGH}${PHILOX}
 @compute @workgroup_size(${GROUP})
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
         @builtin(local_invocation_index) local: u32) {
@@ -46,21 +47,22 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   );
   let kept = philox(c, vec2u(p.seed_low, p.seed_high)) >= vec4u(p.threshold);
   ${
-      whole
-        ? put("i", "select(vec4f(0.0), src[i] * p.scale, kept)")
-        : `let column = ${BLOCK}u * block;
+        whole
+          ? put("i", "select(vec4f(0.0), src[i] * p.scale, kept)")
+          : `let column = ${BLOCK}u * block;
   let at = row * p.d + column;${columns.join("")}`
-    }
+      }
 }`,
-  };
-});
+    };
+  },
+);
 
 export const dropoutWebgpu: WebgpuOp<DropoutArgs> = (args, ctx) => {
   const { x, keys, out, rows, d, p, site, seedLow, seedHigh, accumulate = false } = args;
   const blocks = Math.ceil(d / BLOCK);
   inRowParts(ctx, rows, Math.max(d, 3), (part, count) =>
     ctx.dispatch({
-      kernel: dropout({ whole: d % BLOCK === 0, accumulate }),
+      kernel: dropoutKernel({ whole: d % BLOCK === 0, accumulate }),
       buffers: { src: part(x, d), row_keys: part(keys, 3), dst: part(out, d) },
       params: {
         d,

@@ -29,7 +29,8 @@ function chunkSizes(
 ): { rows: number; width: number } {
   const most = software ? CHUNK.software : CHUNK.card;
   const aligned = (n: number) => Math.max(1, Math.floor(n / VIEW_ALIGNMENT)) * VIEW_ALIGNMENT;
-  const count = Math.min(rows, most.rows, aligned(bindingElements / d));
+  const narrowest = Math.min(vocab, VIEW_ALIGNMENT);
+  const count = Math.min(rows, most.rows, aligned(bindingElements / Math.max(d, narrowest)));
   const fitting = aligned(Math.min(most.logits, bindingElements) / Math.max(1, count));
   const even = vocab / Math.ceil(vocab / fitting);
   return {

@@ -1,0 +1,10 @@
+/** The adjustment of logits on the GPU beyond one binding. */
+import { adjustLogitsCases } from "../conformance/adjust_logits.ts";
+import { checkCase } from "../conformance/runner.ts";
+import { testOnWebgpu } from "../webgpu/testing.ts";
+
+testOnWebgpu("logits beyond one binding", { bindingElements: 64 * 1009 }, async (device) => {
+  for (const test of adjustLogitsCases()) {
+    if (test.name.startsWith("[70×1009]")) await checkCase(device, test);
+  }
+});

@@ -1,0 +1,18 @@
+/** Dropout on the GPU beyond one binding. */
+import { dropoutCases } from "../conformance/dropout.ts";
+import { checkCase } from "../conformance/runner.ts";
+import { checkSnapshot, testOnWebgpu } from "../webgpu/testing.ts";
+import { dropoutKernel } from "./webgpu.ts";
+
+testOnWebgpu(
+  "dropout of tensors beyond one binding",
+  { bindingElements: 300 * 64 },
+  async (device) => {
+    for (const test of dropoutCases()) {
+      if (test.name.startsWith("[301×300]")) await checkCase(device, test);
+    }
+  },
+);
+
+Deno.test("the text of dropout's kernel is as it was", () =>
+  checkSnapshot(import.meta, "dropout", dropoutKernel({ whole: true, accumulate: true })));

@@ -1,0 +1,248 @@
+struct Params { rows: u32, vocab: u32, chunks: u32, inverse: f32, top_k: u32, top_p: u32 }
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read> logits: array<f32>;
+@group(0) @binding(2) var<storage, read> stats: array<vec2<f32>>;
+@group(0) @binding(3) var<storage, read_write> row_limits: array<u32>;
+
+fn exp_f32(value: f32) -> f32 {
+  let x = clamp(value, -87.3, 88.7);
+  let n = round(x * 1.44269504);
+  let r = fma(n, -1.42860677e-6, fma(n, -0.693145752, x));
+  var q = fma(r, 1.9875691500e-4, 1.3981999507e-3);
+  q = fma(q, r, 8.3334519073e-3);
+  q = fma(q, r, 4.1665795894e-2);
+  q = fma(q, r, 1.6666665459e-1);
+  q = fma(q, r, 5.0000001201e-1);
+  let e = fma(q, r * r, r) + 1.0;
+  let half = i32(n) / 2;
+  let a = bitcast<f32>(u32(half + 127) << 23u);
+  let b = bitcast<f32>(u32(i32(n) - half + 127) << 23u);
+  return select(e * a * b, 0.0, value < -87.3);
+}
+
+fn mul_high(a: u32, b: u32) -> u32 {
+  let al = a & 0xffffu;
+  let ah = a >> 16u;
+  let bl = b & 0xffffu;
+  let bh = b >> 16u;
+  let t = ah * bl + ((al * bl) >> 16u);
+  let w = al * bh + (t & 0xffffu);
+  return ah * bh + (t >> 16u) + (w >> 16u);
+}
+
+fn finite(x: f32) -> f32 { return max(x, -3.0e38); }
+
+fn ordered_key(x: f32) -> u32 {
+  let raw = bitcast<u32>(x);
+  let bits = select(raw, 0u, (raw << 1u) == 0u);
+  return select(bits | 0x80000000u, ~bits, bits >= 0x80000000u);
+}
+
+var<workgroup> max_slots: array<f32, 1024>;
+fn reduce_max(local: u32, value: f32) -> f32 {
+  workgroupBarrier();
+  max_slots[local] = value;
+  workgroupBarrier();
+  if (local < 512u) { max_slots[local] = max(max_slots[local], max_slots[local + 512u]); }
+  workgroupBarrier();
+  if (local < 256u) { max_slots[local] = max(max_slots[local], max_slots[local + 256u]); }
+  workgroupBarrier();
+  if (local < 128u) { max_slots[local] = max(max_slots[local], max_slots[local + 128u]); }
+  workgroupBarrier();
+  if (local < 64u) { max_slots[local] = max(max_slots[local], max_slots[local + 64u]); }
+  workgroupBarrier();
+  if (local < 32u) { max_slots[local] = max(max_slots[local], max_slots[local + 32u]); }
+  workgroupBarrier();
+  if (local < 16u) { max_slots[local] = max(max_slots[local], max_slots[local + 16u]); }
+  workgroupBarrier();
+  if (local < 8u) { max_slots[local] = max(max_slots[local], max_slots[local + 8u]); }
+  workgroupBarrier();
+  if (local < 4u) { max_slots[local] = max(max_slots[local], max_slots[local + 4u]); }
+  workgroupBarrier();
+  if (local < 2u) { max_slots[local] = max(max_slots[local], max_slots[local + 2u]); }
+  workgroupBarrier();
+  if (local < 1u) { max_slots[local] = max(max_slots[local], max_slots[local + 1u]); }
+  workgroupBarrier();
+  return max_slots[0u];
+}
+var<workgroup> low: array<atomic<u32>, 1024>;
+var<workgroup> high: array<atomic<u32>, 1024>;
+fn wide_sum(a: vec2u, b: vec2u) -> vec2u {
+  let low = a.x + b.x;
+  return vec2u(low, a.y + b.y + select(0u, 1u, low < a.x));
+}
+fn wide_difference(a: vec2u, b: vec2u) -> vec2u {
+  return vec2u(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));
+}
+fn wide_below(a: vec2u, b: vec2u) -> bool {
+  return a.y < b.y || (a.y == b.y && a.x < b.x);
+}
+
+var<workgroup> wide_slots: array<vec2u, 1024>;
+var<workgroup> found_digit: u32;
+var<workgroup> found_rest: vec2u;
+fn bin(digit: u32) -> vec2u { return vec2u(atomicLoad(&low[digit]), atomicLoad(&high[digit])); }
+/** Sums from digit `size` − 1 down to the last of this invocation's `each` digits. */
+fn sums_from_top(local: u32, size: u32, each: u32) -> vec2u {
+  var upto = vec2u(0u);
+  for (var j = 0u; j < each; j++) {
+    let place = local * each + j;
+    if (place < size) { upto = wide_sum(upto, bin(size - 1u - place)); }
+  }
+  wide_slots[local] = upto;
+  workgroupBarrier();
+  if (local >= 1u) { upto = wide_sum(upto, wide_slots[local - 1u]); }
+  workgroupBarrier();
+  wide_slots[local] = upto;
+  workgroupBarrier();
+  if (local >= 2u) { upto = wide_sum(upto, wide_slots[local - 2u]); }
+  workgroupBarrier();
+  wide_slots[local] = upto;
+  workgroupBarrier();
+  if (local >= 4u) { upto = wide_sum(upto, wide_slots[local - 4u]); }
+  workgroupBarrier();
+  wide_slots[local] = upto;
+  workgroupBarrier();
+  if (local >= 8u) { upto = wide_sum(upto, wide_slots[local - 8u]); }
+  workgroupBarrier();
+  wide_slots[local] = upto;
+  workgroupBarrier();
+  if (local >= 16u) { upto = wide_sum(upto, wide_slots[local - 16u]); }
+  workgroupBarrier();
+  wide_slots[local] = upto;
+  workgroupBarrier();
+  if (local >= 32u) { upto = wide_sum(upto, wide_slots[local - 32u]); }
+  workgroupBarrier();
+  wide_slots[local] = upto;
+  workgroupBarrier();
+  if (local >= 64u) { upto = wide_sum(upto, wide_slots[local - 64u]); }
+  workgroupBarrier();
+  wide_slots[local] = upto;
+  workgroupBarrier();
+  if (local >= 128u) { upto = wide_sum(upto, wide_slots[local - 128u]); }
+  workgroupBarrier();
+  wide_slots[local] = upto;
+  workgroupBarrier();
+  if (local >= 256u) { upto = wide_sum(upto, wide_slots[local - 256u]); }
+  workgroupBarrier();
+  wide_slots[local] = upto;
+  workgroupBarrier();
+  if (local >= 512u) { upto = wide_sum(upto, wide_slots[local - 512u]); }
+  workgroupBarrier();
+  wide_slots[local] = upto;
+  workgroupBarrier();
+  return upto;
+}
+fn search(local: u32, size: u32, each: u32, upto: vec2u, wanted: vec2u) {
+  var above = vec2u(0u);
+  if (local > 0u) { above = wide_slots[local - 1u]; }
+  if (wide_below(above, wanted) && !wide_below(upto, wanted)) {
+    for (var j = 0u; j < each; j++) {
+      let digit = size - 1u - (local * each + j);
+      let next = wide_sum(above, bin(digit));
+      if (!wide_below(next, wanted)) {
+        found_digit = digit;
+        found_rest = wide_difference(wanted, above);
+        break;
+      }
+      above = next;
+    }
+  }
+  workgroupBarrier();
+}
+
+fn digit_at(pass_number: u32) -> vec3u {
+  switch pass_number {
+    case 0u {
+      return vec3u(22u, 1024u, 0u);
+    }
+    case 1u {
+      return vec3u(14u, 256u, 4290772992u);
+    }
+    case 2u {
+      return vec3u(7u, 128u, 4294950912u);
+    }
+    case default {
+      return vec3u(0u, 128u, 4294967168u);
+    }
+  }
+}
+
+/** top-p of the whole weight; at least the smallest. */
+fn share(total: vec2u) -> vec2u {
+  let product = vec2u(total.y * p.top_p, mul_high(total.y, p.top_p));
+  let wanted = wide_sum(product, vec2u(mul_high(total.x, p.top_p), 0u));
+  return select(wanted, vec2u(1u, 0u), all(wanted == vec2u(0u)));
+}
+@compute @workgroup_size(1024)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) local: u32) {
+  let number = group.x + group.y * groups.x;
+  if (number >= p.rows) { return; }
+  let begin = number * p.vocab;
+  let end = begin + p.vocab;
+  var highest = -3.0e38;
+  for (var c = local; c < p.chunks; c += 1024u) {
+    highest = max(highest, stats[number * p.chunks + c].x);
+  }
+  let best = reduce_max(local, highest);
+  var least_by_count = 0u;
+  var least_by_count_rest = vec2u(0u);
+  for (var pass_number = 0u; pass_number < 4u; pass_number++) {
+    let place = digit_at(pass_number);
+    for (var b = local; b < place.y; b += 1024u) {
+      atomicStore(&low[b], 0u);
+      atomicStore(&high[b], 0u);
+    }
+    workgroupBarrier();
+    for (var i = begin + local; i < end; i += 1024u) {
+      let x = finite(logits[i]);
+      let key = ordered_key(x);
+      if ((key & place.z) != least_by_count) { continue; }
+      let digit = (key >> place.x) & (place.y - 1u);
+      atomicAdd(&low[digit], 1u);
+    }
+    workgroupBarrier();
+    let each = (place.y + 1023u) / 1024u;
+    let upto = sums_from_top(local, place.y, each);
+    if (pass_number == 0u) { least_by_count_rest = vec2u(p.top_k, 0u); }
+    search(local, place.y, each, upto, least_by_count_rest);
+    least_by_count |= found_digit << place.x;
+    least_by_count_rest = found_rest;
+    workgroupBarrier();
+  }
+  var least_by_mass = 0u;
+  var least_by_mass_rest = vec2u(0u);
+  for (var pass_number = 0u; pass_number < 4u; pass_number++) {
+    let place = digit_at(pass_number);
+    for (var b = local; b < place.y; b += 1024u) {
+      atomicStore(&low[b], 0u);
+      atomicStore(&high[b], 0u);
+    }
+    workgroupBarrier();
+    for (var i = begin + local; i < end; i += 1024u) {
+      let x = finite(logits[i]);
+      let key = ordered_key(x);
+      if ((key & place.z) != least_by_mass || key < least_by_count) { continue; }
+      let digit = (key >> place.x) & (place.y - 1u);
+      let weight = exp_f32((x - best) * p.inverse) * 1024.0;
+    let whole = floor(weight);
+    let fraction = u32((weight - whole) * 4294967296.0);
+    let old = atomicAdd(&low[digit], fraction);
+    let carried = u32(whole) + select(0u, 1u, old + fraction < old);
+    if (carried > 0u) { atomicAdd(&high[digit], carried); }
+    }
+    workgroupBarrier();
+    let each = (place.y + 1023u) / 1024u;
+    let upto = sums_from_top(local, place.y, each);
+    if (pass_number == 0u) { least_by_mass_rest = share(wide_slots[1023]); }
+    search(local, place.y, each, upto, least_by_mass_rest);
+    least_by_mass |= found_digit << place.x;
+    least_by_mass_rest = found_rest;
+    workgroupBarrier();
+  }
+  if (local == 0u) {
+    row_limits[2u * number] = max(least_by_count, least_by_mass);
+    row_limits[2u * number + 1u] = bitcast<u32>(best);
+  }
+}
