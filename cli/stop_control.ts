@@ -39,9 +39,12 @@ function ignoresHangup(): boolean {
 /** Listens from now on. `maxSeconds` counts from now as well. */
 export function listenForStop(maxSeconds: number | null): StopControl {
   let reason: string | null = null, saving = false;
-  const handlers = SIGNALS.filter((signal) => signal !== "SIGHUP" || !ignoresHangup())
+  const hangupIgnored = ignoresHangup();
+  const handlers = SIGNALS
     .map((signal) => {
       const handler = () => {
+        // Deno takes over SIGHUP with the first listener to any signal: only a listener can ignore it still.
+        if (signal === "SIGHUP" && hangupIgnored) return;
         if (reason !== null && reason !== "the time limit") {
           if (saving && signal !== reason) {
             log(`${signal}: the checkpoint is being written (${reason} again: end at once)`);

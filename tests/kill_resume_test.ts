@@ -10,10 +10,12 @@ import {
   readMetrics,
   type Result,
   rgx,
+  root,
   spawnRgx,
   tinyConfig,
   withFolder,
 } from "./support.ts";
+import { V8_FLAGS } from "../tools/v8_flags.ts";
 
 /** Long enough to be hit in every phase, each with several checkpoints. */
 const LONG = [
@@ -44,8 +46,8 @@ interface Session {
   ended: boolean;
 }
 
-function start(args: readonly string[]): Session {
-  const child = spawnRgx(["train", ...args]);
+function start(args: readonly string[], options: { safe?: boolean } = {}): Session {
+  const child = spawnRgx(["train", ...args], options);
   const session = {
     child,
     out: new Output(child.stdout),
@@ -101,7 +103,7 @@ Deno.test("each signal saves a checkpoint, exits with 75, and the run goes on to
     // Every session is stopped by another signal, a little later than the one before.
     const run = `${folder}/run`, metrics = `${run}/metrics.jsonl`;
     const args = [config, ...steps, "--output-dir", run, "--resume", "--json"];
-    const signals = ["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2"] as const;
+    const signals = ["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGHUP"] as const;
     for (const [i, signal] of signals.entries()) {
       const session = start(args);
       await moment(session, `step ${4 * i + 3}`, () => countLines(metrics, "train") >= 4 * i + 3);
@@ -122,6 +124,48 @@ Deno.test("each signal saves a checkpoint, exits with 75, and the run goes on to
     const last = await rgx(["train", `${run}/config.yaml`, "--resume"]);
     assert.equal(last.code, 0, last.err);
     await assertSameRun(run, `${folder}/whole`);
+  });
+});
+
+Deno.test("under nohup the end of the terminal stops nothing", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder), run = `${folder}/run`;
+    const command = [Deno.execPath(), "run", "-A", "--no-check", V8_FLAGS, "main.ts"];
+    const child = new Deno.Command("nohup", {
+      args: [...command, "train", config, "--output-dir", run],
+      cwd: root,
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    const ended = child.status.then(() => true);
+    while (countLines(`${run}/metrics.jsonl`, "sft") < 2) {
+      const pause = new Promise<false>((resolve) => setTimeout(() => resolve(false), 5));
+      assert.ok(!(await Promise.race([ended, pause])), "it ended too early");
+    }
+    child.kill("SIGHUP");
+    assert.equal((await child.status).code, 0);
+    assert.equal(JSON.parse(await Deno.readTextFile(`${run}/run.json`)).status, "completed");
+  });
+});
+
+Deno.test("what the safe build begins the fast one ends, and the other way round, with the same bits", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder);
+    const steps = ["training.max_steps=12", "training.save_steps=1000"];
+    const whole = await rgx(["train", config, ...steps, "--output-dir", `${folder}/whole`]);
+    assert.equal(whole.code, 0, whole.err);
+    for (const safe of [true, false]) {
+      const run = `${folder}/${safe}`;
+      const args = [config, ...steps, "--output-dir", run, "--resume"];
+      const first = start(args, { safe });
+      await moment(first, "step 3", () => countLines(`${run}/metrics.jsonl`, "train") >= 3);
+      first.child.kill("SIGTERM");
+      assert.equal((await end(first)).code, 75);
+      const second = await end(start(args, { safe: !safe }));
+      assert.equal(second.code, 0, second.err);
+      await assertSameRun(run, `${folder}/whole`);
+    }
   });
 });
 

@@ -1,10 +1,11 @@
 /**
  * `deno task test`: format, lint, types, every test, and the kernels' tests once more without the V8
- * flags (with bounds checks on, an access out of bounds traps). The last line is the sum:
+ * flags for speed (with bounds checks on, an access out of bounds traps). The last line is the sum:
  * `N passed, N failed` (`, N skipped`). Arguments are handed to `deno test` as a filter of files.
  */
 
-const V8_FLAGS = "--v8-flags=--no-wasm-bounds-checks,--experimental-wasm-revectorize";
+import { SAFE_V8_FLAGS, V8_FLAGS } from "../tools/v8_flags.ts";
+
 const root = new URL("..", import.meta.url);
 const sum = { passed: 0, failed: 0, skipped: 0 };
 
@@ -64,7 +65,7 @@ await test(
   V8_FLAGS,
   ...files,
 );
-if (files.length === 0) await test("kernels without the V8 flags (bounds checked)", "kernels/");
+if (files.length === 0) await test("kernels with bounds checks", SAFE_V8_FLAGS, "kernels/");
 
 console.log("");
 console.log(

@@ -1,5 +1,6 @@
 /** What the tests of whole commands share: real processes, tiny runs, and what two runs must have in common. */
 import assert from "node:assert/strict";
+import { SAFE_V8_FLAGS, V8_FLAGS } from "../tools/v8_flags.ts";
 
 export const root = new URL("..", import.meta.url);
 
@@ -12,10 +13,23 @@ export interface Result {
 /** Starts `rgx` with nobody at the keyboard, its streams piped and no colour. */
 export function spawnRgx(
   args: readonly string[],
-  options: { env?: Record<string, string>; cwd?: string; stdin?: "piped" | "null" } = {},
+  options: {
+    env?: Record<string, string>;
+    cwd?: string;
+    stdin?: "piped" | "null";
+    /** As `deno task rgx:safe`. */
+    safe?: boolean;
+  } = {},
 ): Deno.ChildProcess {
   return new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", new URL("main.ts", root).pathname, ...args],
+    args: [
+      "run",
+      "-A",
+      "--no-check",
+      options.safe ? SAFE_V8_FLAGS : V8_FLAGS,
+      new URL("main.ts", root).pathname,
+      ...args,
+    ],
     cwd: options.cwd ?? root,
     env: { NO_COLOR: "1", COLUMNS: "80", ...options.env },
     stdin: options.stdin ?? "null",

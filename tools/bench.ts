@@ -3,14 +3,14 @@
  * machine they run on and want it for themselves: a table made while something else runs says little.
  * Left out: the memory over many steps takes a minute more and is asked for with --memory.
  */
+import { V8_FLAGS } from "./v8_flags.ts";
+
 const ROOT = new URL("../", import.meta.url);
-const FLAGS =
-  "--v8-flags=--no-wasm-bounds-checks,--experimental-wasm-revectorize,--max-semi-space-size=8";
 
 /** What a benchmark prints. @throws Error when it fails. */
 async function output(script: string, args: readonly string[] = []): Promise<string> {
   const command = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", FLAGS, script, ...args],
+    args: ["run", "-A", V8_FLAGS, script, ...args],
     cwd: ROOT,
     stdout: "piped",
     stderr: "inherit",

@@ -1,18 +1,17 @@
 /**
  * `deno task compile`: builds dist/rgx, one file with the code, the configs and the kernels inside.
- * `--safe` builds dist/rgx-safe without the V8 flags (flags can not be changed in a built executable):
+ * `--safe` builds dist/rgx-safe without the V8 flags for speed (flags can not be changed in a built executable):
  * about a third of the speed on the CPU, with every memory access of the kernels checked.
  * The base executable is Deno's own; DENORT_BIN names another one where it can not be downloaded.
  */
 import config from "../deno.json" with { type: "json" };
+import { SAFE_V8_FLAGS, V8_FLAGS } from "./v8_flags.ts";
 
 /** Packages that only build things. Every package in the imports of the configuration is embedded whole. */
 const BUILD_ONLY = ["assemblyscript/asc", "fast-check"];
 
 /** Flags that every run needs; `deno compile` does not take `unstable` from deno.json in all versions. */
 const UNSTABLE = config.unstable.map((feature) => `--unstable-${feature}`);
-const V8_FLAGS =
-  "--v8-flags=--no-wasm-bounds-checks,--experimental-wasm-revectorize,--max-semi-space-size=8";
 
 const safe = Deno.args.includes("--safe");
 const output = safe ? "dist/rgx-safe" : "dist/rgx";
@@ -35,7 +34,7 @@ const command = new Deno.Command(Deno.execPath(), {
     "--no-check",
     "--quiet",
     ...UNSTABLE,
-    ...(safe ? [] : [V8_FLAGS]),
+    safe ? SAFE_V8_FLAGS : V8_FLAGS,
     "--include",
     "kernels/wasm/worker.ts",
     "--include",
