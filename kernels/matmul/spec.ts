@@ -5,6 +5,9 @@
  *
  * A weight that many small products read (decoding) can be packed once: panels of PANEL of its rows, the
  * panel's element (p, j) at p·PANEL + j, zeros behind the last row.
+ *
+ * A frozen weight may stay in its storage type: b then is a u32 tensor of two halves a word, widened (exactly) where
+ * it is read. An adapter's product may be added in the same call: + loraScale · xa·loraBᵀ.
  */
 import type { Tensor } from "../device.ts";
 
@@ -15,6 +18,9 @@ export const PANEL = 16;
 export function packedLength(n: number, k: number): number {
   return Math.ceil(n / PANEL) * PANEL * k;
 }
+
+/** Storage types of a weight: IEEE binary16, and the upper half of a float32. */
+export type WeightType = "f16" | "bf16";
 
 export interface PackWeightArgs {
   weight: Tensor; // [n, k]
@@ -40,4 +46,14 @@ export interface MatmulArgs {
   /** Scales the product (not what is already in `out`); default 1. */
   alpha?: number;
   accumulate?: boolean;
+  /**
+   * b is a weight [n, k] (`transB`) in this type: u32 [n·k/2], the element with the even index in the lower half of
+   * its word; k is even.
+   */
+  weightType?: WeightType;
+  /** LoRA, all three or none: adds loraScale · xa·loraBᵀ; `loraScale` defaults to 1. */
+  xa?: Tensor; // [m, r]
+  loraB?: Tensor; // [n, r]
+  r?: number;
+  loraScale?: number;
 }

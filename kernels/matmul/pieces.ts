@@ -1,0 +1,68 @@
+/**
+ * Cuts a matrix product so that no operand of a piece needs more than one binding, and finds the binding. Matrices
+ * are cut between rows; what is bound begins at a view's alignment, and the kernel is told where in it the rows begin.
+ */
+import { type Tensor, VIEW_ALIGNMENT } from "../device.ts";
+import type { WebgpuLimits } from "../webgpu/webgpu_op.ts";
+import { type MatmulArgs, PANEL } from "./spec.ts";
+
+/** A part of a product: rows and columns of the result, and terms of the sum; `end` exclusive. */
+export interface Piece {
+  m0: number;
+  m: number;
+  n0: number;
+  n: number;
+  k0: number;
+  k: number;
+}
+
+/** The pieces in order; those along k follow one another. `block` terms along k are best kept together. */
+export function* pieces(args: MatmulArgs, limits: WebgpuLimits, block: number): Generator<Piece> {
+  const { m, n, k, r = 0, transA, transB, packedB, weightType } = args;
+  const most = limits.bindingElements - VIEW_ALIGNMENT;
+  /** Most rows of this length in one binding. */
+  const fitting = (length: number) => Math.max(1, Math.floor(most / Math.max(1, length)));
+  const along = transB || packedB ? k / (weightType === undefined ? 1 : 2) : 0;
+  const mMost = Math.min(fitting(n), transA ? m : fitting(k), fitting(r), m);
+  const nMost = Math.min(transB || packedB ? fitting(along) : n, fitting(r), n);
+  const kMost = Math.min(transA ? fitting(m) : k, transB || packedB ? k : fitting(n), k);
+  const mStep = mMost < m ? wholeBlocks(mMost, 128) : m;
+  const nStep = nMost >= n
+    ? n
+    : packedB
+    ? Math.max(PANEL, nMost - nMost % PANEL)
+    : wholeBlocks(nMost, 128);
+  const kStep = kMost < k ? wholeBlocks(kMost, block) : Math.max(1, k);
+  for (let m0 = 0; m0 < m; m0 += mStep) {
+    for (let n0 = 0; n0 < n; n0 += nStep) {
+      for (let k0 = 0; k0 === 0 || k0 < k; k0 += kStep) {
+        yield {
+          m0,
+          m: Math.min(mStep, m - m0),
+          n0,
+          n: Math.min(nStep, n - n0),
+          k0,
+          k: Math.min(kStep, k - k0),
+        };
+      }
+    }
+  }
+}
+
+/** As many whole blocks as fit, or of 4 or 1 where not one fits. */
+function wholeBlocks(count: number, block: number): number {
+  const unit = count >= block ? block : count >= 4 ? 4 : 1;
+  return count - count % unit;
+}
+
+/** What to bind for elements [start, start + length) of a tensor, and where in it they begin. */
+export function bound(
+  tensor: Tensor,
+  start: number,
+  length: number,
+  { bindingElements }: WebgpuLimits,
+): { tensor: Tensor; base: number } {
+  if (tensor.length <= bindingElements) return { tensor, base: start };
+  const base = start % VIEW_ALIGNMENT, first = start - base;
+  return { tensor: tensor.view(first, length === 0 ? 0 : base + length), base };
+}

@@ -1,0 +1,342 @@
+/**
+ * WGSL of the tiled matrix product. A workgroup makes a block of bm × bn outputs; tile after tile of bk terms lies in
+ * workgroup memory, as lines [k][row] of both operands, while each invocation adds tm × tn products a term to named
+ * accumulators. What an invocation fetches is a block of 4 × 4 elements, so that vectors are read along either
+ * direction and stored along rows; the next tile's blocks are on their way while this one is multiplied.
+ *
+ * The sum is made of blocks: every `flush` tiles the accumulators are added to `out` and begin again. That bounds the
+ * rounding error without a second set of registers, and cuts along k leave the same bits. With `slices` > 1 as
+ * many groups of invocations share a tile's terms and their sums are added up first: few outputs and long sums
+ * then still fill a workgroup. A LoRA product is more tiles of the same loop, with operands and scale of its own.
+ */
+import { bufferType, type Elements, type ElementType, fourElements } from "./elements.wgsl.ts";
+import type { KernelSpec } from "../webgpu/kernel.ts";
+
+/** How a tile is cut. bm and bn are multiples of 4·(threads across); tm and tn of 4. */
+export interface TileShape {
+  /** Outputs of a workgroup, and of an invocation. */
+  bm: number;
+  bn: number;
+  tm: number;
+  tn: number;
+  /** Terms in workgroup memory; a multiple of 4 and of `slices`. */
+  bk: number;
+  slices: number;
+}
+
+/** How an operand lies: along k, across it, or in the panels of `pack_weight`. */
+export type Layout = "along" | "across" | "panels";
+
+export interface TileOptions extends TileShape {
+  a: Layout;
+  b: Layout;
+  bType: ElementType;
+  aligned: boolean;
+  lora: boolean;
+}
+
+export function threadsOf({ bm, bn, tm, tn, slices }: TileShape): number {
+  return (bm / tm) * (bn / tn) * slices;
+}
+
+/** Elements of 16 bytes of workgroup memory: both operands' tiles, or the slices' sums. */
+export function sharedVectors(shape: TileShape): number {
+  const { bm, bn, bk, slices } = shape;
+  return Math.max(bk * (bm + bn), slices > 1 ? bm * bn * slices : 0) / 4;
+}
+
+const range = (n: number) => [...Array(n).keys()];
+
+export function tileKernel(options: TileOptions): KernelSpec {
+  const { bm, bn, bk, a, b, bType, aligned, lora } = options;
+  const f32: Elements = { type: "f32", aligned };
+  // Panels are aligned whatever the shape.
+  const bElements: Elements = { type: bType, aligned: aligned || b === "panels" };
+  const slices = options.slices > 1 ? `s${options.slices}` : "";
+  return {
+    name: `matmul.${bm}x${bn}x${bk}${slices}${lora ? ".lora" : ""}`,
+    buffers: {
+      mat_a: `read ${bufferType(f32)}`,
+      mat_b: `read ${bufferType(bElements)}`,
+      ...(lora ? { lora_x: `read ${bufferType(f32)}`, lora_w: `read ${bufferType(f32)}` } : {}),
+      mat_out: `write ${bufferType(f32)}`,
+    },
+    params: {
+      m: "u32",
+      n: "u32",
+      k: "u32",
+      lda: "u32",
+      ldb: "u32",
+      ldo: "u32",
+      a_base: "u32",
+      b_base: "u32",
+      out_base: "u32",
+      flush: "u32",
+      add: "u32",
+      m_first: "u32",
+      alpha: "f32",
+      ...(lora ? { r: "u32", x_base: "u32", w_base: "u32", lora_scale: "f32" } : {}),
+    },
+    code: [
+      `var<workgroup> lines: array<vec4f, ${sharedVectors(options)}>;`,
+      fourElements("a", "mat_a", f32),
+      block("a", a, "m", "p.a_base", "p.lda", "p.k"),
+      fourElements("b", "mat_b", bElements),
+      block("b", b, "n", "p.b_base", "p.ldb", "p.k"),
+      ...(lora
+        ? [
+          fourElements("x", "lora_x", f32),
+          block("x", "along", "m", "p.x_base", "p.r", "p.r"),
+          fourElements("w", "lora_w", f32),
+          block("w", "along", "n", "p.w_base", "p.r", "p.r"),
+        ]
+        : []),
+      put(aligned),
+      main(options),
+    ].join("\n"),
+  };
+}
+
+/**
+ * fn block_<name>(first, depth): terms depth … depth + 3 (columns of the result) of the rows first … first + 3.
+ * Terms from the end on are zero; rows beyond the last one are anything, since nobody stores what comes of them.
+ */
+function block(
+  name: string,
+  layout: Layout,
+  rows: string,
+  base: string,
+  step: string,
+  terms: string,
+): string {
+  const signature = `fn block_${name}(first: u32, depth: u32) -> mat4x4f {`;
+  if (layout === "along") {
+    const lines = range(4).map((i) =>
+      `four_${name}(${base} + min(first + ${i}u, p.${rows} - 1u) * ${step}, depth, ${terms})`
+    );
+    return `${signature}\n  return transpose(mat4x4f(\n    ${lines.join(",\n    ")}));\n}`;
+  }
+  const line = layout === "across"
+    ? `four_${name}(${base} + depth * ${step}, first, p.${rows});`
+    : `four_${name}(${base} + (first & ~15u) * ${step} + depth * 16u, first & 15u, 16u);`;
+  return `
+fn line_${name}(first: u32, depth: u32) -> vec4f {
+  if (depth >= ${terms} || first >= p.${rows}) { return vec4f(0.0); }
+  return ${line}
+}
+${signature}
+  return mat4x4f(${range(4).map((i) => `line_${name}(first, depth + ${i}u)`).join(", ")});
+}`;
+}
+
+/** fn put(row, column, value, scale, add): four outputs. */
+function put(aligned: boolean): string {
+  const signature = "fn put(row: u32, column: u32, value: vec4f, scale: f32, add: bool) {";
+  if (aligned) {
+    return `${signature}
+  if (row >= p.m || column >= p.n) { return; }
+  let at = (p.out_base + row * p.ldo + column) >> 2u;
+  if (add) { mat_out[at] = fma(vec4f(scale), value, mat_out[at]); } else { mat_out[at] = scale * value; }
+}`;
+  }
+  return `
+fn put_one(at: u32, value: f32, scale: f32, add: bool) {
+  if (add) { mat_out[at] = fma(scale, value, mat_out[at]); } else { mat_out[at] = scale * value; }
+}
+${signature}
+  if (row >= p.m) { return; }
+  let at = p.out_base + row * p.ldo + column;
+${
+    ["x", "y", "z", "w"].map((lane, j) =>
+      `  if (column + ${j}u < p.n) { put_one(at + ${j}u, value.${lane}, scale, add); }`
+    ).join("\n")
+  }
+}`;
+}
+
+/** One round of fetching: each invocation its block of 4 × 4 elements of a or of b. */
+interface Round {
+  /** WGSL: the declarations before the loop. */
+  setup: string;
+  /** WGSL: `blockQ = …` for the tile with this first term. */
+  fetch: (operands: readonly [string, string], depth: string) => string;
+  /** WGSL: storing it. */
+  store: string;
+}
+
+function rounds(options: TileOptions): Round[] {
+  const { bm, bn, bk } = options;
+  const threads = threadsOf(options), inA = bm * bk / 16, all = inA + bn * bk / 16;
+  return range(Math.ceil(all / threads)).map((q) => {
+    const from = q * threads, to = from + threads;
+    const hasA = from < inA, hasB = to > inA, partial = to > all;
+    const isA = hasA && hasB ? `id${q} < ${inA}u` : `${hasA}`;
+    const choose = (left: string, right: string) =>
+      !hasB ? left : !hasA ? right : left === right ? left : `select(${right}, ${left}, in_a${q})`;
+    const [rowA, termA] = placeInTile(`id${q}`, bm, bk, options.a);
+    const [rowB, termB] = placeInTile(hasA ? `(id${q} - ${inA}u)` : `id${q}`, bn, bk, options.b);
+    const shift = hasA ? "" : ` - ${inA}u`;
+    const guard = (code: string) =>
+      partial ? `if (id${q} + ${hasA ? 0 : inA}u < ${all}u) { ${code} }` : code;
+    const stride = `stride${q}`;
+    return {
+      setup: `  let id${q} = local + ${from}u${shift};
+  let in_a${q} = ${isA};
+  let row${q} = 4u * ${choose(rowA, rowB)};
+  let term${q} = 4u * ${choose(termA, termB)};
+  let ${stride} = ${choose(`${bm / 4}u`, `${bn / 4}u`)};
+  let place${q} = ${choose("0u", `${bm * bk / 4}u`)} + term${q} * ${stride} + row${q} / 4u;
+  let first${q} = row${q} + ${choose("origin_m", "origin_n")};
+  var block${q} = mat4x4f();`,
+      fetch: ([left, right], depth) => {
+        const of = (name: string) => `block${q} = block_${name}(first${q}, ${depth} + term${q});`;
+        const code = !hasB
+          ? of(left)
+          : !hasA
+          ? of(right)
+          : `if (in_a${q}) { ${of(left)} } else { ${of(right)} }`;
+        return guard(code);
+      },
+      store: guard(
+        range(4).map((i) => `lines[place${q} + ${i}u * ${stride}] = block${q}[${i}];`).join(" "),
+      ),
+    };
+  });
+}
+
+/**
+ * Which block of a tile of `rows` × bk is the id-th, as (row, term), both counted in fours. Neighbours read
+ * neighbouring memory; along k, eight rows come first, so that a store of eight invocations meets all banks.
+ */
+function placeInTile(id: string, rows: number, bk: number, layout: Layout): [string, string] {
+  const high = rows / 4, deep = bk / 4;
+  if (layout !== "along") return [`(${id} % ${high}u)`, `(${id} / ${high}u)`];
+  const wide = Math.min(8, high);
+  return [
+    `(${id} % ${wide}u + ${wide}u * (${id} / ${wide * deep}u))`,
+    `(${id} / ${wide}u % ${deep}u)`,
+  ];
+}
+
+function main(options: TileOptions): string {
+  const { bm, bn, bk, tm, tn, slices, lora } = options;
+  const threads = threadsOf(options), lanes = threads / slices, wide = bn / tn;
+  const rows = range(tm), columns = range(tn / 4);
+  const sums = rows.flatMap((i) => columns.map((j) => `c${i}_${j}`));
+  const fetching = rounds(options);
+  const fetchAll = (tile: string, indent: string) => {
+    const from = (operands: readonly [string, string], depth: string) =>
+      fetching.map(({ fetch }) => `${indent}${fetch(operands, depth)}`).join("\n");
+    if (!lora) return from(["a", "b"], `(${tile}) * ${bk}u`);
+    return `${indent}if (${tile} < tiles_k) {
+${from(["a", "b"], `(${tile}) * ${bk}u`)}
+${indent}} else {
+${from(["x", "w"], `(${tile} - tiles_k) * ${bk}u`)}
+${indent}}`;
+  };
+  return `
+@compute @workgroup_size(${threads})
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) local: u32) {
+  let number = group.x + group.y * groups.x;
+  let tiles_m = (p.m + ${bm - 1}u) / ${bm}u;
+  let tiles_n = (p.n + ${bn - 1}u) / ${bn}u;
+  if (number >= tiles_m * tiles_n) { return; }
+  let tile_m = select(number / tiles_n, number % tiles_m, p.m_first != 0u);
+  let tile_n = select(number % tiles_n, number / tiles_m, p.m_first != 0u);
+  let origin_m = tile_m * ${bm}u;
+  let origin_n = tile_n * ${bn}u;
+  ${
+    lora
+      ? `let tiles_k = (p.k + ${bk - 1}u) / ${bk}u;
+  let tiles = tiles_k + (p.r + ${bk - 1}u) / ${bk}u;`
+      : `let tiles = max(1u, (p.k + ${bk - 1}u) / ${bk}u);`
+  }
+${fetching.map(({ setup }) => setup).join("\n")}
+  let lane = local % ${lanes}u;
+  let slice = local / ${lanes}u;
+  let ty = lane / ${wide}u;
+  let tx = lane % ${wide}u;
+  var stored = p.add != 0u;
+${sums.map((c) => `  var ${c} = vec4f(0.0);`).join("\n")}
+${fetchAll("0u", "  ")}
+  for (var tile = 0u; tile < tiles; tile++) {
+    workgroupBarrier();
+${fetching.map(({ store }) => `    ${store}`).join("\n")}
+    workgroupBarrier();
+    if (tile + 1u < tiles) {
+${fetchAll("tile + 1u", "      ")}
+    }
+${range(bk / slices).map((step) => term(options, step)).join("\n")}
+    if (tile + 1u == tiles${
+    lora ? " || tile + 1u == tiles_k" : ""
+  } || (tile + 1u) % p.flush == 0u) {
+      ${
+    lora ? "let scale = select(p.alpha, p.lora_scale, tile >= tiles_k);" : "let scale = p.alpha;"
+  }
+${slices === 1 ? putSums(options) : addSlices(options)}
+      stored = true;
+${sums.map((c) => `      ${c} = vec4f(0.0);`).join("\n")}
+    }
+  }
+}`;
+}
+
+/** One term of every product of an invocation. */
+function term({ bm, bn, bk, tm, tn, slices }: TileOptions, step: number): string {
+  const at = (lines: number, offset: number, thread: string) => {
+    // Neighbouring slices take neighbouring terms: their lines then lie in different banks.
+    const slice = slices > 1 ? ` + slice * ${lines}u` : "";
+    return `lines[${thread}${slice} + ${offset + step * slices * lines}u]`;
+  };
+  const a = range(tm / 4).map((g) => `    let a${step}_${g} = ${at(bm / 4, g * (bm / tm), "ty")};`);
+  const b = range(tn / 4).map((h) =>
+    `    let b${step}_${h} = ${at(bn / 4, bm * bk / 4 + h * (bn / tn), "tx")};`
+  );
+  const madds = range(tm).flatMap((i) =>
+    range(tn / 4).map((h) => {
+      const x = `vec4f(a${step}_${i >> 2}.${"xyzw"[i & 3]})`;
+      return `    c${i}_${h} = fma(${x}, b${step}_${h}, c${i}_${h});`;
+    })
+  );
+  return [...a, ...b, ...madds].join("\n");
+}
+
+/** Row and column of accumulator (i, h), within the block. */
+function outputAt({ bm, bn, tm, tn }: TileShape, i: number, h: number): [string, string] {
+  return [
+    `4u * (ty + ${(i >> 2) * (bm / tm)}u) + ${i & 3}u`,
+    `4u * (tx + ${h * (bn / tn)}u)`,
+  ];
+}
+
+function putSums(options: TileOptions): string {
+  const { tm, tn } = options;
+  return range(tm).flatMap((i) =>
+    range(tn / 4).map((h) => {
+      const [row, column] = outputAt(options, i, h);
+      return `      put(origin_m + ${row}, origin_n + ${column}, c${i}_${h}, scale, stored);`;
+    })
+  ).join("\n");
+}
+
+/** The slices' sums meet in workgroup memory, as [slice][row][column], and are added in their order. */
+function addSlices(options: TileOptions): string {
+  const { bm, bn, tm, tn, slices } = options;
+  const block = bm * bn / 4, wide = bn / 4, threads = threadsOf(options);
+  const meet = range(tm).flatMap((i) =>
+    range(tn / 4).map((h) => {
+      const [row, column] = outputAt(options, i, h);
+      return `      lines[slice * ${block}u + (${row}) * ${wide}u + (${column}) / 4u] = c${i}_${h};`;
+    })
+  );
+  const outputs = range(Math.ceil(block / threads)).map((q) => {
+    const at = `at${q}`;
+    const others = range(slices - 1).map((s) => ` + lines[${at} + ${(s + 1) * block}u]`);
+    const code = `put(origin_m + ${at} / ${wide}u, origin_n + 4u * (${at} % ${wide}u), ` +
+      `lines[${at}]${others.join("")}, scale, stored);`;
+    const guard = (q + 1) * threads > block ? `if (${at} < ${block}u) { ${code} }` : code;
+    return `      let ${at} = local + ${q * threads}u;\n      ${guard}`;
+  });
+  return ["      workgroupBarrier();", ...meet, "      workgroupBarrier();", ...outputs].join("\n");
+}

@@ -1,0 +1,204 @@
+/**
+ * The matrix product on the GPU: which kernel for which shape, and the pieces of what exceeds a binding. The choice
+ * depends on the whole product's shape alone (and on whether the adapter is software), never on the pieces, so a
+ * product that is cut gives the same bits as one that is not, as long as a block of its sum fits a binding.
+ * Left out: kernels in f16 and with subgroups.
+ */
+import type { Tensor } from "../device.ts";
+import { perElement } from "../elementwise/webgpu.ts";
+import { kernel, variants } from "../webgpu/kernel.ts";
+import { GROUP } from "../webgpu/reduce.ts";
+import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { bound, type Piece, pieces } from "./pieces.ts";
+import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
+import { tileKernel, type TileOptions, type TileShape } from "./tile.wgsl.ts";
+import { VECTOR_COLUMNS, vectorKernel } from "./vector.wgsl.ts";
+
+/** Shapes of tiles, from the fastest for large products to the one that makes most of few outputs. */
+export const TILES = {
+  large: { bm: 128, bn: 128, tm: 8, tn: 8, bk: 16, slices: 1 },
+  medium: { bm: 64, bn: 64, tm: 4, tn: 4, bk: 32, slices: 1 },
+  small: { bm: 32, bn: 32, tm: 4, tn: 4, bk: 64, slices: 4 },
+  skinny: { bm: 16, bn: 16, tm: 4, tn: 4, bk: 128, slices: 16 },
+} as const satisfies Record<string, TileShape>;
+
+/** A product gets the largest tile that cuts its result in this many workgroups: some for each core of a card. */
+const ENOUGH_GROUPS = 256;
+/** Up to this many rows are done as vectors. */
+const VECTOR_ROWS = 3;
+/** Sums from this length on keep a whole workgroup of {@link VECTOR_COLUMNS} columns busy. */
+const LONG_SUM = 512;
+/** Most terms of an accumulator before it is added to the others. */
+const BLOCK_TERMS = 512;
+
+const tile = variants(tileKernel);
+const vector = variants(vectorKernel);
+
+/** A tile for the result's shape. */
+export function chooseTile(m: number, n: number, software: boolean): TileShape {
+  if (software) return Math.min(m, n) > 16 ? TILES.medium : TILES.skinny;
+  const { large, medium, small, skinny } = TILES;
+  for (const shape of [large, medium, small]) {
+    const groups = Math.ceil(m / shape.bm) * Math.ceil(n / shape.bn);
+    // Half empty, a tile does the work of four smaller ones or less.
+    if (groups >= ENOUGH_GROUPS && 2 * Math.min(m, n) > shape.bm) return shape;
+  }
+  return Math.min(m, n) > skinny.bm ? small : skinny;
+}
+
+export const matmulWebgpu: WebgpuOp<MatmulArgs> = (args, ctx) => {
+  const { m, n, transA, transB } = args;
+  // One row is the same either way.
+  if (transA && m === 1) matmulWebgpu({ ...args, transA: false }, ctx);
+  else if (m <= VECTOR_ROWS && transB && !transA) matmulWith("vector", args, ctx);
+  else matmulWith(chooseTile(m, n, ctx.software), args, ctx);
+};
+
+/** The product by the kernel for vectors (m ≤ 3, a not transposed, `transB`), or with a tile of this shape. */
+export function matmulWith(
+  shape: "vector" | TileShape,
+  args: MatmulArgs,
+  ctx: WebgpuContext,
+): void {
+  const { m, n, k } = args;
+  if (m === 0 || n === 0) return;
+  const flush = shape === "vector" ? 1 : tilesOfBlock(k, shape);
+  for (const piece of pieces(args, ctx.limits, shape === "vector" ? 1 : flush * shape.bk)) {
+    const call = pieceOf(args, piece, ctx);
+    if (shape === "vector") dispatchVector(call, ctx);
+    else dispatchTile(call, shape, flush, args, ctx);
+  }
+}
+
+/** Tiles whose terms one accumulator adds up: at least two blocks, as soon as there are two tiles. */
+function tilesOfBlock(k: number, { bk, slices }: TileShape): number {
+  const tiles = Math.ceil(k / bk);
+  return Math.max(1, Math.min(Math.floor(tiles / 2), BLOCK_TERMS * slices / bk));
+}
+
+/** A piece of the product with what to bind. */
+interface Call {
+  piece: Piece;
+  buffers: Record<string, Tensor>;
+  bases: { a_base: number; b_base: number; out_base: number };
+  /** The adapter's part; it comes with the last terms. */
+  lora: { r: number; x_base: number; w_base: number; lora_scale: number } | null;
+  add: number;
+  alpha: number;
+  n: number;
+  /** Everything begins and goes on in vectors of four. */
+  aligned: boolean;
+  bType: TileOptions["bType"];
+}
+
+function pieceOf(args: MatmulArgs, piece: Piece, { limits }: WebgpuContext): Call {
+  const { m, n, k, transA, transB, packedB, weightType, xa, loraB } = args;
+  const { m0, n0, k0 } = piece;
+  const halves = weightType === undefined ? 1 : 2;
+  const a = transA
+    ? bound(args.a, k0 * m, piece.k * m, limits)
+    : bound(args.a, m0 * k, piece.m * k, limits);
+  const b = packedB
+    ? bound(args.b, n0 * k, packedLength(piece.n, k), limits)
+    : transB
+    ? bound(args.b, n0 * k / halves, piece.n * k / halves, limits)
+    : bound(args.b, k0 * n, piece.k * n, limits);
+  const out = bound(args.out, m0 * n, piece.m * n, limits);
+  const bases = {
+    a_base: a.base + (transA ? m0 : k0),
+    b_base: packedB ? b.base + k0 * PANEL : b.base * halves + (transB ? k0 : n0),
+    out_base: out.base + n0,
+  };
+  const buffers: Record<string, Tensor> = { mat_a: a.tensor, mat_b: b.tensor, mat_out: out.tensor };
+  const steps = [transA ? m : k, packedB ? 0 : transB ? k : n, n];
+  const extents = [transA ? piece.m : piece.k, packedB ? 0 : transB ? piece.k : piece.n, piece.n];
+  let lora: Call["lora"] = null;
+  const { r = 0, loraScale = 1 } = args;
+  if (xa !== undefined && loraB !== undefined && r > 0 && k0 + piece.k === k) {
+    const x = bound(xa, m0 * r, piece.m * r, limits), w = bound(loraB, n0 * r, piece.n * r, limits);
+    lora = { r, x_base: x.base, w_base: w.base, lora_scale: loraScale };
+    steps.push(r, x.base, w.base);
+    buffers.lora_x = x.tensor;
+    buffers.lora_w = w.tensor;
+  }
+  const whole = [...Object.values(bases), ...steps, ...extents].every((size) => size % 4 === 0);
+  return {
+    piece,
+    buffers,
+    bases,
+    lora,
+    add: args.accumulate || k0 > 0 ? 1 : 0,
+    alpha: args.alpha ?? 1,
+    n,
+    aligned: whole,
+    bType: weightType ?? "f32",
+  };
+}
+
+function dispatchVector(call: Call, ctx: WebgpuContext): void {
+  const { piece: { m, n, k }, buffers, bases, lora, add, alpha, aligned, bType } = call;
+  const threads = k >= LONG_SUM ? 256 : 64;
+  ctx.dispatch({
+    kernel: vector({ rows: m, threads, bType, aligned, lora: lora !== null }),
+    buffers,
+    params: { n, k, ldo: call.n, ...bases, add, alpha, ...lora },
+    groups: ctx.grid(Math.ceil(n / VECTOR_COLUMNS)),
+    flops: 2 * m * n * (k + (lora?.r ?? 0)),
+  });
+}
+
+function dispatchTile(
+  call: Call,
+  shape: TileShape,
+  flush: number,
+  { transA, transB, packedB, m: wholeM, k: wholeK }: MatmulArgs,
+  ctx: WebgpuContext,
+): void {
+  const { piece: { m, n, k }, buffers, bases, lora, add, alpha, aligned, bType } = call;
+  const options: TileOptions = {
+    ...shape,
+    a: transA ? "across" : "along",
+    b: packedB ? "panels" : transB ? "along" : "across",
+    bType,
+    aligned,
+    lora: lora !== null,
+  };
+  const lda = transA ? wholeM : wholeK, ldb = transB || packedB ? wholeK : call.n;
+  // Neighbouring workgroups share the larger operand.
+  const m_first = m <= n ? 1 : 0;
+  const groups = Math.ceil(m / shape.bm) * Math.ceil(n / shape.bn);
+  ctx.dispatch({
+    kernel: tile(options),
+    buffers,
+    params: { m, n, k, lda, ldb, ldo: call.n, ...bases, flush, add, m_first, alpha, ...lora },
+    groups: ctx.grid(groups),
+    flops: 2 * m * n * (k + (lora?.r ?? 0)),
+  });
+}
+
+const pack = kernel({
+  name: "pack_weight",
+  buffers: { weight: "read f32", panels: "write f32" },
+  params: { n: "u32", rows: "u32", k: "u32", in_base: "u32", out_base: "u32" },
+  code: perElement(`let row = i / (${PANEL}u * p.k) * ${PANEL}u + i % ${PANEL}u;
+  var value = 0.0;
+  if (row < p.rows) { value = weight[p.in_base + row * p.k + i / ${PANEL}u % p.k]; }
+  panels[p.out_base + i] = value;`),
+});
+
+export const packWeightWebgpu: WebgpuOp<PackWeightArgs> = ({ weight, out, n, k }, ctx) => {
+  if (n === 0 || k === 0) return;
+  const most = Math.floor((ctx.limits.bindingElements - 64) / (PANEL * k)) * PANEL;
+  const step = Math.max(PANEL, most);
+  for (let first = 0; first < n; first += step) {
+    const rows = Math.min(step, n - first), count = packedLength(rows, k);
+    const from = bound(weight, first * k, rows * k, ctx.limits);
+    const to = bound(out, first * k, count, ctx.limits);
+    ctx.dispatch({
+      kernel: pack,
+      buffers: { weight: from.tensor, panels: to.tensor },
+      params: { n: count, rows, k, in_base: from.base, out_base: to.base },
+      groups: ctx.grid(Math.ceil(count / GROUP)),
+    });
+  }
+};
