@@ -29,11 +29,14 @@ export const QUERY_PARAMS = {
 export const segmentColumn = (s: string, column: keyof typeof SEGMENT) =>
   `segments[${s} * ${SEGMENT.columns}u + ${SEGMENT[column]}u]`;
 
-/** Of a workgroup of queries: which they are, and what they attend to. Up to `tiles` tiles of keys. */
+/**
+ * Of a workgroup of queries: which they are, and what they attend to. The last queries come first: within a
+ * segment they have the most keys, and the longest work should not begin last.
+ */
 export function queryTile(tiles: Tiles): string {
   const { m, n } = tiles;
   return `let head = number % p.kv_heads;
-  let first = number / p.kv_heads * ${m}u;
+  let first = (p.count - 1u - number) / p.kv_heads * ${m}u;
   let queries_end = min(first + ${m}u, p.rows * p.per_kv);
   let first_segment = row_segment[first / p.per_kv];
   let prefix_begin = ${segmentColumn("first_segment", "prefixBegin")};

@@ -198,13 +198,30 @@ export function ownSpec(options: PartialOptions): KernelSpec {
   return partialSpec("attention_decode.own", options, { max_new: "u32" }, body);
 }
 
-/** One invocation a vector of the output. */
+/** One invocation a vector of the output. The branches' own pieces come first; one of them has keys. */
 export function mergeSpec({ headDim }: { headDim: number }): KernelSpec {
   const type = headType(headDim), vectors = headDim / (headDim % 4 === 0 ? 4 : 2);
+  const peaks = (kind: string) =>
+    `for (var z = 0u; z < p.${kind}_pieces; z++) { peak = max(peak, ${kind}_sums[z * p.rows + row].x); }`;
+  const mixes = (kind: string) =>
+    `for (var z = 0u; z < p.${kind}_pieces; z++) {
+    let part = ${kind}_sums[z * p.rows + row];
+    if (part.y > 0.0) {
+      let share = exp_f32(part.x - peak);
+      total += share * part.y;
+      mix += share * ${kind}_mixes[z * p.n + at];
+    }
+  }`;
   return {
     name: "attention_decode.merge",
-    buffers: { mixes: `read ${type}`, sums: "read vec2<f32>", outputs: `write ${type}` },
-    params: { n: "u32", rows: "u32", pieces: "u32" },
+    buffers: {
+      own_mixes: `read ${type}`,
+      own_sums: "read vec2<f32>",
+      prefix_mixes: `read ${type}`,
+      prefix_sums: "read vec2<f32>",
+      outputs: `write ${type}`,
+    },
+    params: { n: "u32", rows: "u32", own_pieces: "u32", prefix_pieces: "u32" },
     code: `${EXP}
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
@@ -213,17 +230,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   if (at >= p.n) { return; }
   let row = at / ${vectors}u;
   var peak = -1e30;
-  for (var z = 0u; z < p.pieces; z++) { peak = max(peak, sums[z * p.rows + row].x); }
+  ${peaks("own")}
+  ${peaks("prefix")}
   var total = 0.0;
   var mix = ${type}();
-  for (var z = 0u; z < p.pieces; z++) {
-    let part = sums[z * p.rows + row];
-    if (part.y > 0.0) {
-      let share = exp_f32(part.x - peak);
-      total += share * part.y;
-      mix += share * mixes[z * p.n + at];
-    }
-  }
+  ${mixes("own")}
+  ${mixes("prefix")}
   outputs[at] = mix / total;
 }`,
   };

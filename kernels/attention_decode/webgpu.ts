@@ -40,7 +40,7 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
   const perKv = heads / kvHeads, row = kvHeads * headDim, n = count * heads * headDim;
   const prefixParts = boundParts(args.prefixK, args.prefixV, row, ctx);
   const slotParts = boundParts(args.branchK, args.branchV, maxNew * row, ctx);
-  const room = Math.floor(ctx.limits.bindingElements / n / (prefixParts.length + 1));
+  const room = Math.floor(ctx.limits.bindingElements / n / Math.max(1, prefixParts.length));
   const pieces = (keys: number, tileKeys: number, workgroups: number) => {
     const busy = Math.ceil(BUSY[ctx.software ? "software" : "card"] / workgroups);
     const useful = Math.ceil(keys / Math.max(PIECE_KEYS, tileKeys));
@@ -53,40 +53,52 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
   const sizes = tileFor(count * perKv, headDim, ctx), tile = new Tiles(sizes, headDim, 1);
   const units = Math.ceil(count * perKv / tile.m) * kvHeads;
   const prefixPieces = pieces(prefixParts.at(-1)?.end ?? 0, tile.n, units);
-  const allPieces = ownPieces + prefixParts.length * prefixPieces;
-
-  const buffers = {
-    queries: args.q,
-    branches: args.branches,
-    mixes: ctx.scratch("float", allPieces * n, "partial outputs"),
-    sums: ctx.scratch("float", allPieces * 2 * count * heads, "partial sums"),
-  };
+  // Memory of their own lets the two kinds of pieces run at the same time.
+  const partials = (kind: string, pieces: number) => ({
+    mixes: ctx.scratch("float", pieces * n, `${kind} outputs`),
+    sums: ctx.scratch("float", pieces * 2 * count * heads, `${kind} sums`),
+  });
+  const ownPartials = partials("own", ownPieces);
+  const allPrefixPieces = prefixParts.length * prefixPieces;
+  const prefixPartials = partials("prefix", allPrefixPieces);
+  const inputs = { queries: args.q, branches: args.branches };
   const shape = { branch_count: count, heads, kv_heads: kvHeads, per_kv: perKv, scale };
   prefixParts.forEach(({ begin, end, keys, values }, part) => {
-    const first_piece = ownPieces + part * prefixPieces, groups = units * prefixPieces;
-    const pieces = { count: groups, pieces: prefixPieces, first_piece };
+    const groups = units * prefixPieces, first_piece = part * prefixPieces;
+    const bounds = { bound_begin: begin, bound_end: end };
     ctx.dispatch({
       kernel: prefix({ headDim, sizes }),
-      buffers: { ...buffers, keys, values },
-      params: { ...shape, ...pieces, bound_begin: begin, bound_end: end },
+      buffers: { ...inputs, ...prefixPartials, keys, values },
+      params: { ...shape, ...bounds, count: groups, pieces: prefixPieces, first_piece },
       groups: ctx.grid(groups),
     });
   });
   for (const { begin, end, keys, values } of slotParts) {
     const groups = ownUnits * ownPieces;
-    const pieces = { count: groups, pieces: ownPieces, first_piece: 0 };
+    const bounds = { bound_begin: begin, bound_end: end, max_new: maxNew };
     ctx.dispatch({
       kernel: own({ headDim, sizes: ownSizes }),
-      buffers: { ...buffers, keys, values },
-      params: { ...shape, ...pieces, bound_begin: begin, bound_end: end, max_new: maxNew },
+      buffers: { ...inputs, ...ownPartials, keys, values },
+      params: { ...shape, ...bounds, count: groups, pieces: ownPieces, first_piece: 0 },
       groups: ctx.grid(groups),
     });
   }
   const vectors = n / (headDim % 4 === 0 ? 4 : 2);
   ctx.dispatch({
     kernel: merge({ headDim }),
-    buffers: { mixes: buffers.mixes, sums: buffers.sums, outputs: args.out },
-    params: { n: vectors, rows: count * heads, pieces: allPieces },
+    buffers: {
+      own_mixes: ownPartials.mixes,
+      own_sums: ownPartials.sums,
+      prefix_mixes: prefixPartials.mixes,
+      prefix_sums: prefixPartials.sums,
+      outputs: args.out,
+    },
+    params: {
+      n: vectors,
+      rows: count * heads,
+      own_pieces: ownPieces,
+      prefix_pieces: allPrefixPieces,
+    },
     groups: ctx.grid(Math.ceil(vectors / 256)),
   });
 };
