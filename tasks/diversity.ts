@@ -160,9 +160,10 @@ function metadataKey(
   if (expected.kind === "contains") {
     return loose ? [] : compareContains(key, expected.shares!, entries, items);
   }
-  const values = entries.map((entry) => valueAt(entry.metadata, key)).filter((v) =>
-    v !== undefined
-  );
+  // Lists and maps are compared by their derived keys; only those of `difficulty` are recorded as a value.
+  const isCompared = (value: unknown) =>
+    value !== undefined && (typeof value !== "object" || value === null || key.includes("."));
+  const values = entries.map((entry) => valueAt(entry.metadata, key)).filter(isCompared);
   if (values.length === 0) return [`${key}: missing`];
   const n1 = Math.round(items * expected.present_share!);
   if (expected.kind === "categories" && !loose) {
@@ -281,7 +282,9 @@ function valueAt(metadata: Record<string, unknown>, key: string): unknown {
     if (part === "length") return base.length;
     if (part === "row_length") return (base[0] as unknown[] | undefined)?.length;
     if (part !== "smallest" && part !== "largest") {
-      return base.map((element) => (element as Record<string, unknown>)[part]);
+      // The recorded figures leave out lists in which an element lacks the key.
+      const parts = base.map((element) => (element as Record<string, unknown>)[part]);
+      return parts.includes(undefined) ? undefined : parts;
     }
     return base.length === 0 ? undefined : Math[part === "smallest" ? "min" : "max"](...base);
   }

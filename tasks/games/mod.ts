@@ -4,6 +4,7 @@ export { default as countdown } from "./countdown.ts";
 export { default as emoji_mystery } from "./emoji_mystery.ts";
 export { default as futoshiki } from "./futoshiki.ts";
 export { default as kakurasu } from "./kakurasu.ts";
+export { default as knight_swap } from "./knight_swap.ts";
 export { default as mahjong_puzzle } from "./mahjong_puzzle.ts";
 export { default as maze } from "./maze.ts";
 export { default as mini_sudoku } from "./mini_sudoku.ts";
