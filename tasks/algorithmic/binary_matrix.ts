@@ -61,20 +61,25 @@ function binaryMatrix(random: RandomStream, n: number, pZero: number): number[][
 
 /** Two passes: distances over paths that come from above or the left, then also from below or the right. */
 function distances(matrix: readonly (readonly number[])[]): number[][] {
-  const n = matrix.length;
-  const result = matrix.map((row) => row.map((cell) => cell === 0 ? 0 : 2 * n));
+  const n = matrix.length, far = 2 * n;
+  const result: number[][] = [];
   for (let row = 0; row < n; row++) {
+    const cells = matrix[row]!, above = result[row - 1], line: number[] = [];
+    let left = far;
     for (let column = 0; column < n; column++) {
-      const cells = result[row]!;
-      if (row > 0) cells[column] = Math.min(cells[column]!, result[row - 1]![column]! + 1);
-      if (column > 0) cells[column] = Math.min(cells[column]!, cells[column - 1]! + 1);
+      const up = above === undefined ? far : above[column]!;
+      left = cells[column] === 0 ? 0 : Math.min(left, up) + 1;
+      line.push(left);
     }
+    result.push(line);
   }
   for (let row = n - 1; row >= 0; row--) {
+    const line = result[row]!, below = result[row + 1];
+    let right = far;
     for (let column = n - 1; column >= 0; column--) {
-      const cells = result[row]!;
-      if (row < n - 1) cells[column] = Math.min(cells[column]!, result[row + 1]![column]! + 1);
-      if (column < n - 1) cells[column] = Math.min(cells[column]!, cells[column + 1]! + 1);
+      const down = below === undefined ? far : below[column]!;
+      right = Math.min(line[column]!, Math.min(right, down) + 1);
+      line[column] = right;
     }
   }
   return result;

@@ -9,7 +9,7 @@ import type { ScorableEntry } from "../types.ts";
 import { type Cells, lifeStep } from "./life.ts";
 import { COMMON_PERIOD, DYING, type LifePattern, OSCILLATORS } from "./life_patterns.ts";
 
-const MOST_TRIES = 1000;
+const MOST_TRIES = 200;
 const SMALLEST_GRID: Readonly<Record<number, number>> = { 1: 7, 2: 13, 3: 25 };
 
 export default defineTask({
@@ -112,7 +112,15 @@ interface Placed {
   position: [row: number, column: number];
 }
 
-/** Up to `count` patterns, away from the border; one that finds no free place is left out. */
+/** Bottom and right are those of the first row and column behind. */
+interface Box {
+  top: number;
+  left: number;
+  bottom: number;
+  right: number;
+}
+
+/** Up to `count` patterns, away from the border: as many as find a free place. */
 function place(
   random: RandomStream,
   patterns: readonly LifePattern[],
@@ -122,26 +130,39 @@ function place(
 ): { cells: Cells; placed: Placed[] } {
   const cells: Cells = new Uint8Array(rows * columns);
   const placed: Placed[] = [];
-  const boxes: [top: number, left: number, bottom: number, right: number][] = [];
-  for (let i = 0; i < count; i++) {
-    for (let attempt = 0; attempt < MOST_TRIES; attempt++) {
-      const pattern = random.choice(patterns);
-      const lastRow = rows - pattern.rows - 1, lastColumn = columns - pattern.columns - 1;
-      if (lastRow < 1 || lastColumn < 1) continue;
-      const top = random.int(1, lastRow), left = random.int(1, lastColumn);
-      const bottom = top + pattern.rows, right = left + pattern.columns;
-      // Boxes with a margin of one cell each must not share a cell.
-      const free = boxes.every(([t, l, b, r]) =>
-        top > b + 1 || bottom + 1 < t || left > r + 1 || right + 1 < l
-      );
-      if (!free) continue;
-      for (const [row, column] of pattern.cells) cells[(top + row) * columns + left + column] = 1;
-      boxes.push([top, left, bottom, right]);
-      placed.push({ name: pattern.name, position: [top, left] });
-      break;
-    }
+  const boxes: Box[] = [];
+  let tries = 0;
+  while (placed.length < count && tries++ < MOST_TRIES) {
+    const pattern = random.choice(patterns);
+    const lastRow = rows - pattern.rows - 1, lastColumn = columns - pattern.columns - 1;
+    if (lastRow < 1 || lastColumn < 1) continue;
+    const top = random.int(1, lastRow), left = random.int(1, lastColumn);
+    const bottom = top + pattern.rows, right = left + pattern.columns;
+    if (meets(boxes, top, left, bottom, right)) continue;
+    for (const [row, column] of pattern.cells) cells[(top + row) * columns + left + column] = 1;
+    boxes.push({ top, left, bottom, right });
+    placed.push({ name: pattern.name, position: [top, left] });
+    tries = 0;
   }
   return { cells, placed };
+}
+
+/** Whether the box with a margin of one cell shares a cell with another one with its margin. */
+function meets(
+  boxes: readonly Box[],
+  top: number,
+  left: number,
+  bottom: number,
+  right: number,
+): boolean {
+  for (let i = 0; i < boxes.length; i++) {
+    const box = boxes[i]!;
+    if (
+      top <= box.bottom + 1 && bottom + 1 >= box.top && left <= box.right + 1 &&
+      right + 1 >= box.left
+    ) return true;
+  }
+  return false;
 }
 
 /** Simulates until nothing lives, the steps are over, or the board is the first one again. */
