@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { headBackwardCases, headCases } from "../conformance/head.ts";
 import { type Case, checkCase } from "../conformance/runner.ts";
+import { normals, stream, upload } from "../testing.ts";
 import { checkSnapshot, testOnWebgpu } from "../webgpu/testing.ts";
 import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
 
@@ -23,6 +24,29 @@ testOnWebgpu("the head of tensors beyond one binding", LIMITS, async (device) =>
 
 testOnWebgpu("the head's backward of tensors beyond one binding", LIMITS, async (device) => {
   for (const test of large(await headBackwardCases())) await checkCase(device, test);
+});
+
+testOnWebgpu("the head's memory is bounded", { bindingElements: 2 ** 15 }, async (device) => {
+  const rows = 700, vocab = 3000, d = 8, random = stream("memory of the head");
+  const args = {
+    hidden: upload(device, normals(random, rows * d)),
+    weight: upload(device, normals(random, vocab * d)),
+    pairStart: upload(device, Uint32Array.from({ length: rows + 1 }, (_, r) => r)),
+    targets: upload(device, new Uint32Array(rows)),
+    lse: device.create("float", rows, "lse"),
+    entropy: device.create("float", rows, "entropy"),
+  };
+  const logp = device.create("float", rows, "logp");
+  const dhidden = device.create("float", rows * d, "dhidden");
+  const sizes = { rows, pairs: rows, vocab, d, temperature: 1 }, before = device.allocatedBytes;
+  device.resetPeak();
+  device.run("head", { ...args, ...sizes, logp });
+  device.run("head_backward", { ...args, ...sizes, dlogp: logp, dhidden });
+  const most = 4 * 1.2 * 2 ** 15;
+  assert.ok(device.peakBytes - before < most, `${device.peakBytes - before} bytes`);
+  assert.ok((await device.read(dhidden)).every(Number.isFinite));
+  for (const tensor of [...Object.values(args), logp, dhidden]) device.free(tensor);
+  assert.equal(device.allocatedBytes, 0);
 });
 
 Deno.test("the text of the head's kernels is as it was", async () => {

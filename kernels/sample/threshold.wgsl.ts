@@ -28,6 +28,8 @@ export interface ThresholdOptions {
   invocations: number;
   /** Bits of each digit, from the top; 32 in all. */
   digits: readonly number[];
+  /** Logits that an invocation loads before it uses the first of them: waiting times overlap. */
+  loads: number;
   topK: boolean;
   topP: boolean;
 }
@@ -103,11 +105,24 @@ fn digit_at(pass_number: u32) -> vec3u {
 /** WGSL that finds `name`, the largest key from which on the weight (or the count) is as much as wanted. */
 function searchKey(
   name: string,
-  { invocations, digits }: ThresholdOptions,
+  { invocations, digits, loads }: ThresholdOptions,
   skip: string,
   add: string,
   wanted: string,
 ): string {
+  const at = (load: number) => load === 0 ? "i" : `i + ${load * invocations}u`;
+  const every = Array.from({ length: loads }, (_, load) => load);
+  const loadAll = every.map((load) => `let x${load} = finite(logits[min(${at(load)}, end - 1u)]);`);
+  const uses = every.map((load) =>
+    `{
+        let x = x${load};
+        let key = ordered_key(x);
+        if (${at(load)} < end && (key & place.z) == ${name}${skip}) {
+          let digit = (key >> place.x) & (place.y - 1u);
+          ${add}
+        }
+      }`
+  );
   return `var ${name} = 0u;
   var ${name}_rest = vec2u(0u);
   for (var pass_number = 0u; pass_number < ${digits.length}u; pass_number++) {
@@ -117,12 +132,9 @@ function searchKey(
       atomicStore(&high[b], 0u);
     }
     workgroupBarrier();
-    for (var i = begin + local; i < end; i += ${invocations}u) {
-      let x = finite(logits[i]);
-      let key = ordered_key(x);
-      if ((key & place.z) != ${name}${skip}) { continue; }
-      let digit = (key >> place.x) & (place.y - 1u);
-      ${add}
+    for (var i = begin + local; i < end; i += ${loads * invocations}u) {
+      ${loadAll.join("\n      ")}
+      ${uses.join("\n      ")}
     }
     workgroupBarrier();
     let each = (place.y + ${invocations - 1}u) / ${invocations}u;
@@ -145,7 +157,7 @@ export const rowLimits = variants((options: ThresholdOptions) => {
     ? searchKey(
       "least_by_mass",
       options,
-      topK ? " || key < least_by_count" : "",
+      topK ? " && key >= least_by_count" : "",
       `let weight = exp_f32((x - best) * p.inverse) * 1024.0;
     let whole = floor(weight);
     let fraction = u32((weight - whole) * 4294967296.0);

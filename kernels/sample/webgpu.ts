@@ -21,11 +21,11 @@ function shapeOf(vocab: number): { invocations: number; size: number; chunks: nu
 }
 
 /** Invocations and digits of the search for limits, which no result depends on. */
-function searchShape(vocab: number, { limits, software }: WebgpuContext) {
-  if (vocab <= 128) return { invocations: 32, digits: [6, 6, 5, 5, 5, 5] };
-  if (vocab <= 1024) return { invocations: 64, digits: [8, 8, 8, 8] };
-  const large = !software && limits.invocations >= 1024 && limits.workgroupBytes >= 24_576;
-  return { invocations: large ? 1024 : 256, digits: [10, 8, 7, 7] };
+function searchShape(vocab: number, { limits }: WebgpuContext) {
+  if (vocab <= 128) return { invocations: 32, digits: [6, 6, 5, 5, 5, 5], loads: 1 };
+  if (vocab <= 1024) return { invocations: 64, digits: [8, 8, 8, 8], loads: 1 };
+  const large = limits.invocations >= 1024 && limits.workgroupBytes >= 24_576;
+  return { invocations: large ? 1024 : 256, digits: [10, 8, 7, 7], loads: 4 };
 }
 
 export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {

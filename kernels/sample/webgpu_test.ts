@@ -121,6 +121,6 @@ Deno.test("the text of the kernels of sampling is as it was", async () => {
   const plain = { invocations: 256, filtered: false };
   await checkSnapshot(import.meta, "weigh", weighChunks(plain));
   await checkSnapshot(import.meta, "draw", drawKernel({ ...plain, greedy: false }));
-  const search = { invocations: 1024, digits: [10, 8, 7, 7], topK: true, topP: true };
+  const search = { invocations: 1024, digits: [10, 8, 7, 7], loads: 4, topK: true, topP: true };
   await checkSnapshot(import.meta, "limits", rowLimits(search));
 });

@@ -195,12 +195,43 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
       atomicStore(&high[b], 0u);
     }
     workgroupBarrier();
-    for (var i = begin + local; i < end; i += 1024u) {
-      let x = finite(logits[i]);
-      let key = ordered_key(x);
-      if ((key & place.z) != least_by_count) { continue; }
-      let digit = (key >> place.x) & (place.y - 1u);
-      atomicAdd(&low[digit], 1u);
+    for (var i = begin + local; i < end; i += 4096u) {
+      let x0 = finite(logits[min(i, end - 1u)]);
+      let x1 = finite(logits[min(i + 1024u, end - 1u)]);
+      let x2 = finite(logits[min(i + 2048u, end - 1u)]);
+      let x3 = finite(logits[min(i + 3072u, end - 1u)]);
+      {
+        let x = x0;
+        let key = ordered_key(x);
+        if (i < end && (key & place.z) == least_by_count) {
+          let digit = (key >> place.x) & (place.y - 1u);
+          atomicAdd(&low[digit], 1u);
+        }
+      }
+      {
+        let x = x1;
+        let key = ordered_key(x);
+        if (i + 1024u < end && (key & place.z) == least_by_count) {
+          let digit = (key >> place.x) & (place.y - 1u);
+          atomicAdd(&low[digit], 1u);
+        }
+      }
+      {
+        let x = x2;
+        let key = ordered_key(x);
+        if (i + 2048u < end && (key & place.z) == least_by_count) {
+          let digit = (key >> place.x) & (place.y - 1u);
+          atomicAdd(&low[digit], 1u);
+        }
+      }
+      {
+        let x = x3;
+        let key = ordered_key(x);
+        if (i + 3072u < end && (key & place.z) == least_by_count) {
+          let digit = (key >> place.x) & (place.y - 1u);
+          atomicAdd(&low[digit], 1u);
+        }
+      }
     }
     workgroupBarrier();
     let each = (place.y + 1023u) / 1024u;
@@ -220,17 +251,63 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
       atomicStore(&high[b], 0u);
     }
     workgroupBarrier();
-    for (var i = begin + local; i < end; i += 1024u) {
-      let x = finite(logits[i]);
-      let key = ordered_key(x);
-      if ((key & place.z) != least_by_mass || key < least_by_count) { continue; }
-      let digit = (key >> place.x) & (place.y - 1u);
-      let weight = exp_f32((x - best) * p.inverse) * 1024.0;
+    for (var i = begin + local; i < end; i += 4096u) {
+      let x0 = finite(logits[min(i, end - 1u)]);
+      let x1 = finite(logits[min(i + 1024u, end - 1u)]);
+      let x2 = finite(logits[min(i + 2048u, end - 1u)]);
+      let x3 = finite(logits[min(i + 3072u, end - 1u)]);
+      {
+        let x = x0;
+        let key = ordered_key(x);
+        if (i < end && (key & place.z) == least_by_mass && key >= least_by_count) {
+          let digit = (key >> place.x) & (place.y - 1u);
+          let weight = exp_f32((x - best) * p.inverse) * 1024.0;
     let whole = floor(weight);
     let fraction = u32((weight - whole) * 4294967296.0);
     let old = atomicAdd(&low[digit], fraction);
     let carried = u32(whole) + select(0u, 1u, old + fraction < old);
     if (carried > 0u) { atomicAdd(&high[digit], carried); }
+        }
+      }
+      {
+        let x = x1;
+        let key = ordered_key(x);
+        if (i + 1024u < end && (key & place.z) == least_by_mass && key >= least_by_count) {
+          let digit = (key >> place.x) & (place.y - 1u);
+          let weight = exp_f32((x - best) * p.inverse) * 1024.0;
+    let whole = floor(weight);
+    let fraction = u32((weight - whole) * 4294967296.0);
+    let old = atomicAdd(&low[digit], fraction);
+    let carried = u32(whole) + select(0u, 1u, old + fraction < old);
+    if (carried > 0u) { atomicAdd(&high[digit], carried); }
+        }
+      }
+      {
+        let x = x2;
+        let key = ordered_key(x);
+        if (i + 2048u < end && (key & place.z) == least_by_mass && key >= least_by_count) {
+          let digit = (key >> place.x) & (place.y - 1u);
+          let weight = exp_f32((x - best) * p.inverse) * 1024.0;
+    let whole = floor(weight);
+    let fraction = u32((weight - whole) * 4294967296.0);
+    let old = atomicAdd(&low[digit], fraction);
+    let carried = u32(whole) + select(0u, 1u, old + fraction < old);
+    if (carried > 0u) { atomicAdd(&high[digit], carried); }
+        }
+      }
+      {
+        let x = x3;
+        let key = ordered_key(x);
+        if (i + 3072u < end && (key & place.z) == least_by_mass && key >= least_by_count) {
+          let digit = (key >> place.x) & (place.y - 1u);
+          let weight = exp_f32((x - best) * p.inverse) * 1024.0;
+    let whole = floor(weight);
+    let fraction = u32((weight - whole) * 4294967296.0);
+    let old = atomicAdd(&low[digit], fraction);
+    let carried = u32(whole) + select(0u, 1u, old + fraction < old);
+    if (carried > 0u) { atomicAdd(&high[digit], carried); }
+        }
+      }
     }
     workgroupBarrier();
     let each = (place.y + 1023u) / 1024u;
