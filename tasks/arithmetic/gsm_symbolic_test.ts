@@ -14,11 +14,15 @@ function valueOf(side: string): number | null {
   return /^[-+*/(). 0-9]+$/.test(plain) && /\d/.test(plain) ? Function(`return ${plain}`)() : null;
 }
 
+/** A number agreement gone wrong. */
+const ONE_OF_MANY =
+  /\b1 (hours|minutes|seconds|days|weeks|years|degrees|points|rows|floors|pieces|trips|times|friends|people|pupils|votes|eggs|cars|dollars|boxes)\b/;
+
 Deno.test("every template gives whole, right, worked answers for many draws", () => {
-  assert.ok(templates.length >= 30);
+  assert.ok(templates.length >= 100, `${templates.length} templates`);
   let equations = 0;
   templates.forEach((template, t) => {
-    for (let i = 0; i < 300; i++) {
+    for (let i = 0; i < 80; i++) {
       const random = RandomStream.forTask(77, "train", `template ${t}`, i);
       const { question, answer, steps, variables } = template(random);
       const label = `template ${t}, draw ${i}: ${question}`;
@@ -28,7 +32,7 @@ Deno.test("every template gives whole, right, worked answers for many draws", ()
         !/NaN|undefined|\.\d{3,}|Infinity|\$-|[ (]-\d/.test(question + steps.join()),
         label,
       );
-      assert.ok(!/\b1 (hours|minutes|rows|days|friends)\b/.test(question), label);
+      assert.ok(!ONE_OF_MANY.test(`${question} ${steps.join(" ")}`), label);
       assert.ok(Object.keys(variables).length >= 3, label);
       const last = steps.at(-1)!;
       assert.ok(new RegExp(`(?<!\\d)${Math.abs(answer)}(?!\\d)`).test(last), `${label}: ${last}`);
@@ -44,7 +48,7 @@ Deno.test("every template gives whole, right, worked answers for many draws", ()
       }
     }
   });
-  assert.ok(equations > 15_000, `only ${equations} equations were checked`);
+  assert.ok(equations > 20_000, `only ${equations} equations were checked`);
 });
 
 Deno.test("no template repeats itself quickly, and templates are drawn evenly", () => {
@@ -59,7 +63,8 @@ Deno.test("no template repeats itself quickly, and templates are drawn evenly", 
     const shape = Object.keys(metadata["variables"] as object).join();
     shapes.set(shape, (shapes.get(shape) ?? 0) + 1);
   }
-  assert.ok(shapes.size >= 30, `${shapes.size} different stories`);
+  assert.ok(shapes.size >= 100, `${shapes.size} different stories`);
+  assert.ok(Math.max(...shapes.values()) < 50, "no story comes too often");
 });
 
 Deno.test("the first number of an answer counts, with its sign and thousands commas", () => {

@@ -1,10 +1,17 @@
 /** All word problem templates. A new one is a function in one of these files (or in a new one, listed here). */
+import { counting } from "./counting.ts";
+import { farm } from "./farm.ts";
 import { groups } from "./groups.ts";
+import { kitchen } from "./kitchen.ts";
 import { measures } from "./measures.ts";
 import { money } from "./money.ts";
 import { puzzles } from "./puzzles.ts";
 import { rates } from "./rates.ts";
+import { school } from "./school.ts";
+import { sport } from "./sport.ts";
 import type { Template } from "./template.ts";
+import { travel } from "./travel.ts";
+import { work } from "./work.ts";
 
 export const templates: readonly Template[] = [
   ...money,
@@ -12,4 +19,11 @@ export const templates: readonly Template[] = [
   ...groups,
   ...measures,
   ...puzzles,
+  ...farm,
+  ...school,
+  ...sport,
+  ...travel,
+  ...kitchen,
+  ...counting,
+  ...work,
 ];

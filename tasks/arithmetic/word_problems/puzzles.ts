@@ -107,7 +107,7 @@ const sharing: Template = (random) => {
 
 const elevator: Template = (random) => {
   const start = random.int(8, 90), down = random.int(2, start - 3), up = random.int(2, 60);
-  const last = random.int(1, start - down + up - 1), end = start - down + up - last;
+  const last = random.int(2, start - down + up - 1), end = start - down + up - last;
   return {
     question:
       `A lift stands on floor ${start}. It goes down ${down} floors, up ${up} floors and down ${last} ` +

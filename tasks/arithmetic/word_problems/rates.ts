@@ -68,7 +68,10 @@ const workers: Template = (random) => {
   const crew = random.int(3, 10), days = random.int(4, 18);
   const total = crew * days;
   const options = [];
-  for (let n = 2; n <= 60; n++) if (total % n === 0 && n !== crew) options.push(n);
+  for (let n = 2; n <= Math.min(60, total / 2); n++) {
+    if (total % n === 0 && n !== crew) options.push(n);
+  }
+  if (options.length === 0) return workers(random);
   const newCrew = random.choice(options), newDays = total / newCrew;
   return {
     question:
