@@ -1,75 +1,138 @@
 /**
- * `rgx doctor`: what this machine offers and what to fix. Measures each device with one matrix product
- * shape for about a second; says nothing about other machines.
+ * `rgx doctor`: what this machine offers and what to fix. Measures each device with one matrix product and one
+ * copy for about a second; says nothing about other machines.
  */
 import { availableBytes } from "../core/memory.ts";
 import { EXIT } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
 import { createDevice } from "../kernels/mod.ts";
 import type { Device } from "../kernels/device.ts";
-import { print, table } from "./terminal.ts";
+import {
+  adapterLimits,
+  describeAdapter,
+  findAdapter,
+  usableFeatures,
+} from "../kernels/webgpu/adapter.ts";
+import { listCards } from "../kernels/webgpu/cards.ts";
+import { gpuAvailableBytes } from "../kernels/webgpu/gpu_memory.ts";
+import { missingForGpu } from "../kernels/webgpu/no_adapter.ts";
+import { mapsAtOnce } from "../kernels/webgpu/quirks.ts";
+import { print, table, wrap } from "./terminal.ts";
 
 interface DeviceReport {
   name: string;
   threads: number;
+  /** Matrix product in f32. */
   gflops: number;
+  /** Copy, bytes read and written. */
+  gbytes_per_second: number;
 }
 
 interface AdapterReport {
-  description: string;
-  vendor: string;
-  fallback: boolean;
-  maxBufferBytes: number;
+  name: string;
+  vendor: number;
+  device: number;
+  /** A CPU behind the graphics interface. */
+  software: boolean;
+  /** What it may still take; null where nothing tells. */
+  available_bytes: number | null;
+  limits: Record<string, number>;
+  /** Features that kernels can use and the adapter grants. */
   features: string[];
+  /** Everything that the adapter lists. */
+  listed_features: string[];
+  /** Whether results come back without a pause of 10 ms in this version of Deno. */
+  fast_readback: boolean;
+  /** Display controllers of this machine; one of several is chosen by --device webgpu:N. */
+  cards: string[];
 }
 
-/** GFLOP/s of x[256, 576]·Wᵀ[576, 1536] on a device: the median of runs that together last ≤ 1 s. */
-async function measure(device: Device): Promise<number> {
-  const [m, k, n] = device.name === "reference" ? [32, 144, 192] : [256, 576, 1536];
-  const a = device.create("float", m * k, "doctor.a");
-  const b = device.create("float", n * k, "doctor.b");
-  const out = device.create("float", m * n, "doctor.out");
-  device.write(a, new Float32Array(m * k).fill(0.5));
-  device.write(b, new Float32Array(n * k).fill(0.25));
+/** The median milliseconds of the later half of runs that together last about `limit` ms. */
+async function median(limit: number, run: () => Promise<unknown>): Promise<number> {
   const times: number[] = [];
   const begin = performance.now();
-  while (performance.now() - begin < 1000) {
+  while (times.length < 3 || performance.now() - begin < limit) {
     const start = performance.now();
-    device.run("matmul", { a, b, out, m, n, k, transB: true });
-    await device.read(out, 0, 1);
+    await run();
     times.push(performance.now() - start);
   }
   // The first half warms the compiler up.
   const late = times.slice(times.length >> 1).sort((x, y) => x - y);
-  for (const tensor of [a, b, out]) device.free(tensor);
-  return 2 * m * k * n / late[late.length >> 1]! / 1e6;
+  return late[late.length >> 1]!;
 }
 
-async function adapter(): Promise<AdapterReport | null> {
-  const found = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
-  if (!found) return null;
+/** Shapes of x[m, k]·Wᵀ[k, n] and elements copied: enough work for the device, not more than a moment. */
+function sizes(device: Device): { product: [number, number, number]; copied: number } {
+  if (device.name === "reference") return { product: [32, 144, 192], copied: 2 ** 18 };
+  const isCard = device.adapter !== undefined && !device.adapter.software;
+  return isCard
+    ? { product: [4096, 4096, 4096], copied: 2 ** 26 }
+    : { product: [256, 576, 1536], copied: 2 ** 23 };
+}
+
+async function measure(device: Device): Promise<Omit<DeviceReport, "name" | "threads">> {
+  const { product: [m, k, n], copied } = sizes(device);
+  const create = (what: string, length: number) => device.create("float", length, `doctor.${what}`);
+  const a = create("a", m * k), b = create("b", n * k), out = create("out", m * n);
+  device.run("fill", { out: a, n: m * k, value: 0.5 });
+  device.run("fill", { out: b, n: n * k, value: 0.25 });
+  const product = await median(700, () => {
+    device.run("matmul", { a, b, out, m, n, k, transB: true });
+    return device.read(out, 0, 1);
+  });
+  for (const tensor of [a, b, out]) device.free(tensor);
+  const from = create("from", copied), to = create("to", copied);
+  const copy = await median(300, () => {
+    device.run("copy", { src: from, out: to, n: copied });
+    return device.read(to, 0, 1);
+  });
+  for (const tensor of [from, to]) device.free(tensor);
+  return { gflops: 2 * m * k * n / product / 1e6, gbytes_per_second: 8 * copied / copy / 1e6 };
+}
+
+async function adapterReport(): Promise<AdapterReport | null> {
+  const found = await findAdapter();
+  if (found === null) return null;
+  const info = describeAdapter(found);
   return {
-    description: found.info.description || found.info.device,
-    vendor: found.info.vendor,
-    fallback: found.info.isFallbackAdapter,
-    maxBufferBytes: found.limits.maxBufferSize,
-    features: [...found.features].sort(),
+    ...info,
+    available_bytes: await gpuAvailableBytes(info),
+    limits: adapterLimits(found),
+    features: await usableFeatures(found),
+    listed_features: [...found.features].sort(),
+    fast_readback: mapsAtOnce(),
+    cards: listCards().map(({ address, vendor, device }) => `${vendor}:${device} at ${address}`),
   };
 }
 
-export async function doctor(options: { json?: boolean }): Promise<number> {
-  const devices: DeviceReport[] = [];
-  for (const [name, threads] of [["reference", 1], ["wasm", 1], ["wasm", undefined]] as const) {
-    const device = await createDevice(name, threads === undefined ? {} : { threads });
-    if (threads === undefined && device.threads === 1) {
-      device.close();
-      continue;
-    }
-    devices.push({ name, threads: device.threads, gflops: await measure(device) });
-    device.close();
-  }
-  const memory = await availableBytes();
-  const gpu = await adapter();
+const GIB = (bytes: number) =>
+  bytes < 2 ** 30 ? `${Math.round(bytes / 2 ** 20)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+
+function adapterRows(gpu: AdapterReport | null): string[][] {
+  if (gpu === null) return [["GPU adapter", "none found"]];
+  const { limits } = gpu;
+  const free = gpu.available_bytes === null ? "" : `, ${GIB(gpu.available_bytes)} free`;
+  const largest = GIB(limits["maxStorageBufferBindingSize"]!);
+  return [
+    ["GPU adapter", `${gpu.name}${gpu.software ? " (software)" : ""}${free}`],
+    [
+      "GPU limits",
+      `buffers ${GIB(limits["maxBufferSize"]!)}, bindings ${largest}, workgroups of ` +
+      `${limits["maxComputeInvocationsPerWorkgroup"]} with ` +
+      `${limits["maxComputeWorkgroupStorageSize"]! / 1024} KiB`,
+    ],
+    ["GPU features", gpu.features.join(", ") || "none of those that kernels can use"],
+    ...(gpu.cards.length > 1
+      ? [["GPU cards", gpu.cards.map((card, i) => `webgpu:${i} ${card}`).join("; ")]]
+      : []),
+  ];
+}
+
+function adviceFor(
+  devices: readonly DeviceReport[],
+  gpu: AdapterReport | null,
+  memory: number,
+): string[] {
   const advice: string[] = [];
   const oneThread = devices.find((d) => d.name === "wasm" && d.threads === 1)!;
   if (oneThread.gflops < 60) {
@@ -78,6 +141,35 @@ export async function doctor(options: { json?: boolean }): Promise<number> {
     );
   }
   if (memory < 2 * 2 ** 30) advice.push("less than 2 GiB of memory are free: only tiny models fit");
+  if (gpu === null) { for (const missing of missingForGpu()) advice.push(missing); }
+  else if (gpu.software) {
+    advice.push("the GPU adapter is a CPU: --device auto takes wasm, which is far faster");
+    if (listCards().length > 0) { for (const missing of missingForGpu()) advice.push(missing); }
+  }
+  if (gpu !== null && !gpu.fast_readback) {
+    advice.push(
+      `Deno ${Deno.version.deno} is not known to map buffers at once: every look at the GPU's results costs 10 ms more`,
+    );
+  }
+  return advice;
+}
+
+export async function doctor(options: { json?: boolean }): Promise<number> {
+  const gpu = await adapterReport();
+  const devices: DeviceReport[] = [];
+  const wanted: [name: string, threads: number | undefined][] = [
+    ["reference", 1],
+    ["wasm", 1],
+    ["wasm", undefined],
+  ];
+  if (gpu !== null) wanted.push(["webgpu", undefined]);
+  for (const [name, threads] of wanted) {
+    const device = await createDevice(name, threads === undefined ? {} : { threads });
+    const isSame = devices.some((d) => d.name === name && d.threads === device.threads);
+    if (!isSame) devices.push({ name, threads: device.threads, ...await measure(device) });
+    device.close();
+  }
+  const memory = await availableBytes();
   const report = {
     rgx: VERSION,
     deno: Deno.version.deno,
@@ -88,7 +180,7 @@ export async function doctor(options: { json?: boolean }): Promise<number> {
     available_memory_bytes: memory,
     devices,
     gpu_adapter: gpu,
-    advice,
+    advice: adviceFor(devices, gpu, memory),
   };
   if (options.json) {
     print(JSON.stringify(report));
@@ -98,18 +190,21 @@ export async function doctor(options: { json?: boolean }): Promise<number> {
     ["rgx", `${VERSION} (deno ${report.deno}, v8 ${report.v8})`],
     ["system", report.os],
     ["processors", `${report.threads} threads`],
-    ["free memory", `${(memory / 2 ** 30).toFixed(1)} GiB`],
-    [
-      "GPU adapter",
-      gpu ? `${gpu.description}${gpu.fallback ? " (software)" : ""}, not used yet` : "none found",
-    ],
+    ["free memory", GIB(memory)],
+    ...adapterRows(gpu),
   ]));
   print("");
+  const decimals = (x: number) => x.toFixed(x < 10 ? 2 : 0);
   print(table([
-    ["device", "threads", "f32 GFLOP/s"],
-    ...devices.map((d) => [d.name, `${d.threads}`, d.gflops.toFixed(d.gflops < 10 ? 2 : 0)]),
+    ["device", "threads", "f32 GFLOP/s", "copy GB/s"],
+    ...devices.map((d) => [
+      d.name,
+      d.name === "webgpu" ? "–" : `${d.threads}`,
+      decimals(d.gflops),
+      decimals(d.gbytes_per_second),
+    ]),
   ]));
-  print(advice.length === 0 ? "\nNothing to fix." : "");
-  for (const line of advice) print(`fix: ${line}`);
+  print(report.advice.length === 0 ? "\nNothing to fix." : "");
+  for (const line of report.advice) print(wrap(`fix: ${line}`, 80).join("\n"));
   return EXIT.ok;
 }

@@ -353,7 +353,6 @@ export class Decoder {
       topP: options.topP ?? 1,
       minP: options.minP ?? 0,
     });
-    device.submit();
   }
 
   /** The logits to draw from where rules change them, else null. */

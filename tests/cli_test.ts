@@ -155,6 +155,11 @@ Deno.test("doctor --json measures the devices of this machine", async () => {
   assert.equal(code, 0);
   const report = JSON.parse(out);
   assert.ok(report.devices.length >= 2);
-  for (const device of report.devices) assert.ok(device.gflops > 0, device.name);
+  for (const device of report.devices) {
+    assert.ok(device.gflops > 0 && device.gbytes_per_second > 0, device.name);
+  }
+  const names = report.devices.map(({ name }: { name: string }) => name);
+  assert.equal(names.includes("webgpu"), report.gpu_adapter !== null);
+  if (report.gpu_adapter !== null) assert.ok(report.gpu_adapter.limits.maxBufferSize >= 2 ** 28);
   assert.ok(report.available_memory_bytes > 0);
 });

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import type { Device } from "../kernels/device.ts";
-import { createDevice } from "../kernels/mod.ts";
+import { createDevice, graphicsAdapter } from "../kernels/mod.ts";
 import { createReferenceDevice } from "../kernels/reference/device.ts";
 import { LlamaModel } from "../models/llama.ts";
 import { readSafetensors, type SafetensorsFile } from "../models/safetensors.ts";
@@ -316,6 +316,7 @@ const DEVICES: Record<string, () => Device | Promise<Device>> = {
   "reference f64": () => createReferenceDevice({ float: "f64" }),
   "reference f32": () => createReferenceDevice(),
   "wasm": () => createDevice("wasm", { threads: 2 }),
+  ...(await graphicsAdapter() === null ? {} : { "webgpu": () => createDevice("webgpu") }),
 };
 for (const [label, create] of Object.entries(DEVICES)) {
   for (const name of CASES) {

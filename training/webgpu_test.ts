@@ -1,0 +1,258 @@
+/**
+ * Training and generation on the GPU (here a software adapter): equal to the other devices as far as floating point
+ * lets, the same bits every time, nothing done elsewhere, memory flat, and nothing lost with the device.
+ */
+import assert from "node:assert/strict";
+import { EXIT, RgxError } from "../core/errors.ts";
+import { philox4x32, sampleCounter, seedWords, uniform23 } from "../core/philox.ts";
+import { createWasmDevice } from "../kernels/wasm/device.ts";
+import { findAdapter } from "../kernels/webgpu/adapter.ts";
+import { createWebgpuDevice, type WebgpuDevice } from "../kernels/webgpu/device.ts";
+import { initWeights } from "../models/init.ts";
+import { LlamaModel } from "../models/llama.ts";
+import type { LlamaConfig } from "../models/types.ts";
+import { BenchStep } from "./grpo_step_bench.ts";
+import {
+  metricsWithoutClock,
+  tinyRunConfig,
+  trainOn,
+  VARYING_RUBRIC,
+  withTempDir,
+} from "./testing.ts";
+
+const ignore = await findAdapter() === null;
+if (ignore) console.warn("tests of training on webgpu are ignored: no adapter");
+
+async function onGpu<T>(work: (device: WebgpuDevice) => Promise<T>): Promise<T> {
+  const device = await createWebgpuDevice();
+  try {
+    return await work(device);
+  } finally {
+    device.close();
+  }
+}
+
+const short = (path: string, max_steps = 3) =>
+  tinyRunConfig(path, { training: { max_steps, save_steps: 1 }, sft: { max_steps: 2 } });
+
+async function weightsOf(path: string): Promise<Uint8Array> {
+  return await Deno.readFile(`${path}/model.safetensors`);
+}
+
+Deno.test({
+  name: "a run on webgpu names its adapter, reads little back, and gives the same bits again",
+  ignore,
+  fn: () =>
+    withTempDir(async (folder) => {
+      const outcomes: { metrics: unknown; weights: Uint8Array }[] = [];
+      for (const name of ["first", "second"]) {
+        const path = `${folder}/${name}`;
+        await onGpu(async (device) => {
+          const perStep: { dispatches: number; readBytes: number }[] = [];
+          let last = device.counters;
+          const { summary } = await trainOn(device, short(path), {
+            rubric: VARYING_RUBRIC,
+            listeners: [(event) => {
+              if (event.type !== "step") return;
+              const now = device.counters;
+              perStep.push({
+                dispatches: now.dispatches - last.dispatches,
+                readBytes: now.readBytes - last.readBytes,
+              });
+              last = now;
+            }],
+          });
+          assert.equal(summary.status, "completed");
+          // Eight completions of ten tokens: tokens, log-probabilities and sums, but no weights or activations.
+          for (const { dispatches, readBytes } of perStep.slice(1, -1)) {
+            assert.ok(dispatches > 50, `${dispatches} dispatches`);
+            assert.ok(readBytes < 30_000, `${readBytes} bytes read in a step`);
+          }
+          const run = JSON.parse(await Deno.readTextFile(`${path}/run.json`));
+          assert.deepEqual([run.device, run.adapter], ["webgpu", device.adapter]);
+        });
+        outcomes.push({ metrics: await metricsWithoutClock(path), weights: await weightsOf(path) });
+      }
+      assert.deepEqual(outcomes[1], outcomes[0]);
+    }),
+});
+
+Deno.test({
+  name: "a checkpoint made on the CPU goes on on the GPU and back",
+  ignore,
+  fn: () =>
+    withTempDir(async (folder) => {
+      const cpu = await createWasmDevice({ threads: 1 });
+      try {
+        const rubric = VARYING_RUBRIC, path = `${folder}/mixed`, alone = `${folder}/alone`;
+        await trainOn(cpu, short(alone, 6), { rubric });
+        const stopAt = (step: number) => {
+          let done = 0;
+          return {
+            rubric,
+            resume: step > 2,
+            listeners: [(event: { type: string }) => {
+              if (event.type === "step") done++;
+            }],
+            control: { stopRequested: () => done >= 2 ? "save" as const : "no" as const },
+          };
+        };
+        const stopped = await trainOn(cpu, short(path, 6), stopAt(2));
+        assert.equal(stopped.summary.status, "stopped");
+        const onwards = await onGpu((gpu) => trainOn(gpu, short(path, 6), stopAt(4)));
+        assert.equal(onwards.summary.status, "stopped");
+        const { summary } = await trainOn(cpu, short(path, 6), { rubric, resume: true });
+        assert.equal(summary.status, "completed");
+        const steps = (await metricsWithoutClock(path)).filter((line) => "step" in line);
+        assert.ok(steps.length >= 3);
+        // The weights differ in their last bits only: the same tokens were sampled.
+        const own = new Float32Array((await weightsOf(alone)).slice(-4 * 1000).buffer);
+        const mixed = new Float32Array((await weightsOf(path)).slice(-4 * 1000).buffer);
+        own.forEach((x, i) => assert.ok(Math.abs(x - mixed[i]!) < 2e-3, `${x} and ${mixed[i]}`));
+      } finally {
+        cpu.close();
+      }
+    }),
+});
+
+Deno.test({
+  name:
+    "a device that is lost ends the run with exit code 75, and the run goes on from its checkpoint",
+  ignore,
+  fn: () =>
+    withTempDir(async (folder) => {
+      const path = `${folder}/run`, whole = `${folder}/whole`, rubric = VARYING_RUBRIC;
+      await onGpu((device) => trainOn(device, short(whole), { rubric }));
+      const lost = onGpu((device) =>
+        trainOn(device, short(path), {
+          rubric,
+          listeners: [(event) => {
+            if (event.type === "step" && event.step === 2) device.lose();
+          }],
+        })
+      );
+      await assert.rejects(
+        lost,
+        (error: Error) =>
+          error instanceof RgxError && error.exitCode === EXIT.resumable &&
+          /was lost/.test(error.message),
+      );
+      const { summary } = await onGpu((device) =>
+        trainOn(device, short(path), { rubric, resume: true })
+      );
+      assert.equal(summary.status, "completed");
+      assert.deepEqual(await weightsOf(path), await weightsOf(whole));
+    }),
+});
+
+const CONFIG: LlamaConfig = {
+  vocabSize: 96,
+  hiddenSize: 32,
+  intermediateSize: 48,
+  numLayers: 2,
+  numHeads: 4,
+  numKvHeads: 2,
+  headDim: 8,
+  maxPositions: 64,
+  ropeTheta: 10000,
+  ropeScaling: null,
+  rmsNormEps: 1e-5,
+  tieWordEmbeddings: true,
+};
+
+Deno.test({
+  name: "sampled tokens equal the CPU's wherever the draw is not at a boundary",
+  ignore,
+  fn: async () => {
+    const cpu = await createWasmDevice({ threads: 1 });
+    const requests = Array.from({ length: 6 }, (_, p) => ({
+      promptId: p,
+      promptIds: Array.from({ length: 5 + p }, (_, i) => (7 * p + 3 * i) % 96),
+      n: 4,
+    }));
+    const options = { maxNewTokens: 24, temperature: 1, seed: 11, eosIds: [5] };
+    const weights = initWeights(CONFIG, 3, 0.3);
+    try {
+      const model = await LlamaModel.create(cpu, CONFIG, weights, { trainable: "none" });
+      const expected = await model.generate(requests, options);
+      const found = await onGpu(async (gpu) => {
+        const own = await LlamaModel.create(gpu, CONFIG, weights, { trainable: "none" });
+        const result = await own.generate(requests, options);
+        own.dispose();
+        return result;
+      });
+      let compared = 0;
+      for (const [r, { promptId, promptIds }] of requests.entries()) {
+        for (const [branch, { ids, logprobs }] of found[r]!.entries()) {
+          const other = expected[r]![branch]!;
+          const at = ids.findIndex((id, i) => id !== other.ids[i]);
+          const same = at < 0 ? ids.length : at;
+          for (let i = 0; i < same; i++) {
+            assert.ok(Math.abs(logprobs[i]! - other.logprobs[i]!) < 1e-4);
+            compared++;
+          }
+          if (at < 0) assert.deepEqual(ids, other.ids);
+          else {
+            const near = await boundaryDistance(
+              model,
+              [...promptIds, ...ids.slice(0, at)],
+              uniform(options.seed, promptId, branch, at),
+            );
+            assert.ok(near < 1e-4, `branch ${branch} of prompt ${r} parts at ${at}: ${near}`);
+          }
+        }
+      }
+      assert.ok(compared > 300, `${compared} tokens compared`);
+      model.dispose();
+    } finally {
+      cpu.close();
+    }
+  },
+});
+
+/** The uniform number that decides a token. */
+function uniform(seed: number, promptId: number, branch: number, position: number): number {
+  const words = new Uint32Array(4);
+  philox4x32(words, 0, ...sampleCounter(promptId, branch, position), ...seedWords(seed));
+  return uniform23(words[0]!);
+}
+
+/** How far a draw lies from the nearest step of the cumulative distribution of the next token. */
+async function boundaryDistance(model: LlamaModel, ids: number[], draw: number): Promise<number> {
+  let logits = new Float64Array(0);
+  await model.positionLogits(ids, (_, row) => logits = Float64Array.from(row), {
+    from: ids.length - 1,
+  });
+  const largest = Math.max(...logits), masses = logits.map((z) => Math.exp(z - largest));
+  const total = masses.reduce((sum, x) => sum + x, 0);
+  let cumulative = 0, nearest = 1;
+  for (const mass of masses) {
+    cumulative += mass / total;
+    nearest = Math.min(nearest, Math.abs(cumulative - draw));
+  }
+  return nearest;
+}
+
+Deno.test({
+  name: "five hundred steps leave device memory flat",
+  ignore,
+  fn: () =>
+    onGpu(async (device) => {
+      const tiny = { ...CONFIG, numLayers: 1, hiddenSize: 16, numHeads: 2, numKvHeads: 1 };
+      const model = await LlamaModel.create(device, tiny, initWeights(tiny, 1, 0.1), {
+        trainable: "full",
+      });
+      const bench = new BenchStep(device, model, { decode: (ids) => String.fromCharCode(...ids) });
+      const held: number[] = [];
+      for (let step = 0; step < 500; step++) {
+        // Lengths change from step to step, as they do in training.
+        const promptIds = [Array.from({ length: 3 + step % 5 }, (_, i) => i + 6)];
+        const eosIds = [0, 1, 2];
+        await bench.run({ promptIds, completions: 2, newTokens: 2, eosIds, repeatPrompt: false });
+        held.push(device.heldBytes);
+      }
+      assert.equal(held[499], held[100], `${held[100]} → ${held[499]} bytes`);
+      bench.dispose();
+      assert.equal(device.allocatedBytes, 0);
+    }),
+});
