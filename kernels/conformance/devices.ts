@@ -2,6 +2,8 @@
 import type { Device } from "../device.ts";
 import { createReferenceDevice } from "../reference/device.ts";
 import { createWasmDevice } from "../wasm/device.ts";
+import { findAdapter } from "../webgpu/adapter.ts";
+import { createWebgpuDevice } from "../webgpu/device.ts";
 
 export interface DeviceUnderTest {
   name: string;
@@ -15,7 +17,17 @@ export const DEVICES: readonly DeviceUnderTest[] = [
   { name: "wasm, 1 thread", create: () => wasm(1) },
   { name: "wasm, 2 threads", create: () => wasm(2), sameBitsAs: "wasm, 1 thread" },
   { name: "wasm, 3 threads", create: () => wasm(3), sameBitsAs: "wasm, 1 thread" },
+  ...await webgpu(),
 ];
+
+/** A GPU, or a software adapter; without either the tests of this device are missing, and say so. */
+async function webgpu(): Promise<DeviceUnderTest[]> {
+  if (await findAdapter() === null) {
+    console.warn("tests on webgpu are left out: no adapter (apt-get install mesa-vulkan-drivers)");
+    return [];
+  }
+  return [{ name: "webgpu", create: () => createWebgpuDevice() }];
+}
 
 /** All threads are up before the first operation: else a short test would run on one. */
 async function wasm(threads: number): Promise<Device> {
