@@ -3,22 +3,12 @@
  * copies or penalises it, then forbidden ones are overwritten. Logits move as bits, so that infinities are safe.
  * Left out: sets of seen tokens beyond one binding (a million tokens' vocabulary with a thousand slots fits).
  */
+import { perElement } from "../elementwise/webgpu.ts";
 import { variants } from "../webgpu/kernel.ts";
 import { inRowParts } from "../webgpu/parts.ts";
 import { GROUP } from "../webgpu/reduce.ts";
 import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
 import { type AdjustLogitsArgs, seenWords } from "./spec.ts";
-
-/** WGSL: the entry point over i < p.n. */
-function perElement(body: string): string {
-  return `@compute @workgroup_size(${GROUP})
-fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) local: u32) {
-  let i = (group.x + group.y * groups.x) * ${GROUP}u + local;
-  if (i >= p.n) { return; }
-  ${body}
-}`;
-}
 
 /** Rows have slots of their own, so that no two invocations write to one word. */
 const addNewest = variants(() => ({
