@@ -75,14 +75,18 @@ const DECIMAL = /^([+-]?)(?=[0-9]|\.[0-9])([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]
 
 /**
  * What `decimal.Decimal(text)` reads: surrounding space, underscores, a sign, an exponent and the digits of
- * any script. null for anything else, also for infinities and NaN (they equal no oracle).
+ * any script. null for anything else, also for infinities and NaN (they equal no oracle) and texts that are
+ * far longer than any answer.
  */
 export function parseDecimal(text: string): Decimal | null {
+  if (text.length > LONGEST) return null;
   const match = DECIMAL.exec(asciiDigits(strip(text).replaceAll("_", "")));
   if (match === null) return null;
   const fraction = match[3] ?? "";
   const all = (match[2]! + fraction).replace(/^0+/, "");
-  const digits = all.replace(/0+$/, "");
+  let end = all.length;
+  while (all[end - 1] === "0") end--;
+  const digits = all.slice(0, end);
   if (digits === "") return { negative: false, digits: "0", exponent: 0 };
   const exponent = Number(match[4] ?? 0) - fraction.length + all.length - digits.length;
   if (!Number.isSafeInteger(exponent)) return null;

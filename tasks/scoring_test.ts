@@ -86,3 +86,14 @@ Deno.test("a number grid: format, single cells and surplus text", () => {
   assert.equal(numberGridScore("Grid:\n1 2\n2 1", entry), 0.9 * 7 / 13);
   assert.equal(numberGridScore("1 3", { answer: "1 2\n2 1" }), 0);
 });
+
+Deno.test("long runs of zeros and digits of other scripts take no time", () => {
+  const start = performance.now();
+  const entry = { answer: "7" };
+  for (const zeros of ["0".repeat(49_000), "٠".repeat(49_000), "0".repeat(1_000_000)]) {
+    for (const text of [`1${zeros}1`, `1.${zeros}1`, `${zeros}1x`, `1_${zeros}`]) {
+      assert.equal(decimalScore(text, entry), 0);
+    }
+  }
+  assert.ok(performance.now() - start < 2000);
+});

@@ -59,7 +59,7 @@ export default defineTask({
   params: {
     year: int(2022, "year that the dates are in", { min: 1, max: LAST_YEAR }),
     tasks,
-    offset_upper_bound: int(100, "most days between two dates", { min: 1 }),
+    offset_upper_bound: int(100, "most days between two dates", { min: 1, max: 1_000_000 }),
     leap_year_range: int(200, "width of the span of years around `year`", { min: 0 }),
   },
   curriculum: [

@@ -17,9 +17,9 @@ export default defineTask({
     "numerator or denominator is still the given one, 0.05 otherwise; other text 0.01.",
   params: {
     min_value: int(1, "smallest numerator and denominator of the reduced fraction", { min: 1 }),
-    max_value: int(1000, "largest numerator and denominator of the reduced fraction"),
+    max_value: int(1000, "largest numerator and denominator of the reduced fraction", { max: 1e9 }),
     min_factor: int(1, "smallest common factor", { min: 1 }),
-    max_factor: int(100, "largest common factor"),
+    max_factor: int(100, "largest common factor", { max: 1e6 }),
     styles: texts([...STYLES], "how fractions are written", STYLES),
   },
   curriculum: [

@@ -74,7 +74,7 @@ interface Lock {
   path: string[];
 }
 
-/** Draws until a lock can be opened; after very many draws, easier ones (level 1 takes two at most times). */
+/** Draws until a lock can be opened; long bad luck lowers the level, and with it the target. */
 function drawLock(random: RandomStream, level: number): Lock {
   for (let draw = 1;; draw++) {
     const base = 5 + level ** 1.5, presses = Math.min(15, 6 + Math.floor(1.5 * level));
