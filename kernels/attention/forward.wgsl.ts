@@ -19,6 +19,8 @@ export interface AttentionOptions {
 export const QUERY_PARAMS = {
   count: "u32",
   rows: "u32",
+  /** Row of the batch that the first bound query belongs to. */
+  row_begin: "u32",
   heads: "u32",
   kv_heads: "u32",
   per_kv: "u32",
@@ -38,11 +40,11 @@ export function queryTile(tiles: Tiles): string {
   return `let head = number % p.kv_heads;
   let first = (p.count - 1u - number) / p.kv_heads * ${m}u;
   let queries_end = min(first + ${m}u, p.rows * p.per_kv);
-  let first_segment = row_segment[first / p.per_kv];
+  let first_segment = row_segment[p.row_begin + first / p.per_kv];
   let prefix_begin = ${segmentColumn("first_segment", "prefixBegin")};
   let prefix_end = ${segmentColumn("first_segment", "prefixEnd")};
   let own_begin = ${segmentColumn("first_segment", "begin")};
-  let own_end = (queries_end - 1u) / p.per_kv + 1u;
+  let own_end = p.row_begin + (queries_end - 1u) / p.per_kv + 1u;
   let prefix_tiles = (prefix_end - prefix_begin + ${n - 1}u) / ${n}u;
   let key_tiles = prefix_tiles + (own_end - own_begin + ${n - 1}u) / ${n}u;
   ${tiles.rowNumbers((r) => `query_number(first + ${r}, queries_end, head)`)}
@@ -50,7 +52,7 @@ export function queryTile(tiles: Tiles): string {
     tiles.eachRow((i) =>
       `let query${i} = first + ${tiles.row(i)};
   let row${i} = query${i} / p.per_kv;
-  let range${i} = attended(row${i}, query${i} < queries_end);`
+  let range${i} = attended(p.row_begin + row${i}, query${i} < queries_end);`
     )
   }`;
 }

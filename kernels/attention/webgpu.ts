@@ -1,9 +1,11 @@
 /**
  * GPU bindings of attention over the packed group batch and its backward.
- * Left out: tensors beyond one binding (the device says so); the keys and values of a batch are far below it.
+ * Queries beyond one binding go in parts, in the forward. Left out: keys and values beyond it, and the backward of
+ * such batches; the device says so.
  */
 import type { Tensor } from "../device.ts";
 import { variants } from "../webgpu/kernel.ts";
+import { inRowParts } from "../webgpu/parts.ts";
 import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
 import {
   DELTA_ROWS,
@@ -25,11 +27,11 @@ const MOST_BYTES = 32_768;
 const MOST_PARTS = 8;
 const MOST_PART_ELEMENTS = 2 ** 25;
 
-const forward = variants(attentionSpec);
+export const attentionKernel = variants(attentionSpec);
 const delta = variants(deltaSpec);
 const limitsOf = variants(limitsSpec);
-const queryGradient = variants(queryGradientSpec);
-const keyGradient = variants(keyGradientSpec);
+export const queryGradient = variants(queryGradientSpec);
+export const keyGradient = variants(keyGradientSpec);
 const sum = variants(sumSpec);
 
 /** Shapes of tiles by the size of heads, best first; later ones need less memory. */
@@ -60,23 +62,25 @@ export function attentionTile(
 }
 
 export const attentionWebgpu: WebgpuOp<AttentionArgs> = (args, ctx) => {
-  const { headDim } = args;
+  const { heads, headDim } = args, width = heads * headDim;
   const sizes = attentionTile(ctx, "queries", headDim, 1);
   const { m } = new Tiles(sizes, headDim, 1);
-  const { count, params } = queryGrid(args, m);
-  ctx.dispatch({
-    kernel: forward({ headDim, sizes }),
-    buffers: {
-      queries: args.q,
-      keys: args.k,
-      values: args.v,
-      outputs: args.out,
-      lses: args.lse,
-      segments: args.segments,
-      row_segment: args.rowSegment,
-    },
-    params,
-    groups: ctx.grid(count),
+  inRowParts(ctx, args.rows, width, (part, rows, begin) => {
+    const { count, params } = queryGrid(args, m, rows, begin);
+    ctx.dispatch({
+      kernel: attentionKernel({ headDim, sizes }),
+      buffers: {
+        queries: part(args.q, width),
+        keys: args.k,
+        values: args.v,
+        outputs: part(args.out, width),
+        lses: part(args.lse, heads),
+        segments: args.segments,
+        row_segment: args.rowSegment,
+      },
+      params,
+      groups: ctx.grid(count),
+    });
   });
 };
 
@@ -92,7 +96,7 @@ export const attentionBackwardWebgpu: WebgpuOp<AttentionBackwardArgs> = (args, c
   });
   const inputs = { queries: args.q, keys: args.k, values: args.v, douts: args.dout, stats };
   const sizes = attentionTile(ctx, "queries", headDim, 2);
-  const { count, params } = queryGrid(args, new Tiles(sizes, headDim, 2).m);
+  const { count, params } = queryGrid(args, new Tiles(sizes, headDim, 2).m, rows);
   ctx.dispatch({
     kernel: queryGradient({ headDim, sizes }),
     buffers: { ...inputs, segments, row_segment: rowSegment, dqueries: args.dq },
@@ -105,7 +109,7 @@ export const attentionBackwardWebgpu: WebgpuOp<AttentionBackwardArgs> = (args, c
 type Inputs = Record<"queries" | "keys" | "values" | "douts" | "stats", Tensor>;
 
 function keyGradients(args: AttentionBackwardArgs, inputs: Inputs, ctx: WebgpuContext): void {
-  const { rows, heads, kvHeads, headDim, scale, segments, rowSegment } = args;
+  const { rows, kvHeads, headDim, segments, rowSegment } = args;
   const sizes = attentionTile(ctx, "keys", headDim, 2);
   const { m: tileKeys } = new Tiles(sizes, headDim, 2);
   const tiles = Math.ceil(rows / tileKeys), elements = rows * kvHeads * headDim;
@@ -128,7 +132,7 @@ function keyGradients(args: AttentionBackwardArgs, inputs: Inputs, ctx: WebgpuCo
   ctx.dispatch({
     kernel: keyGradient({ headDim, sizes }),
     buffers: { ...inputs, limits, dkeys, dvalues },
-    params: { count, rows, heads, kv_heads: kvHeads, per_kv: heads / kvHeads, scale, parts },
+    params: { ...queryGrid(args, tileKeys, rows).params, count, parts },
     groups: ctx.grid(count),
   });
   if (parts === 1) return;
@@ -141,8 +145,18 @@ function keyGradients(args: AttentionBackwardArgs, inputs: Inputs, ctx: WebgpuCo
   });
 }
 
-/** Workgroups and parameters of a kernel over tiles of `m` queries. */
-function queryGrid({ rows, heads, kvHeads, scale }: AttentionArgs, m: number) {
-  const perKv = heads / kvHeads, count = Math.ceil(rows * perKv / m) * kvHeads;
-  return { count, params: { count, rows, heads, kv_heads: kvHeads, per_kv: perKv, scale } };
+/** Workgroups and parameters of a kernel over tiles of `m` queries, of `rows` rows from `begin`. */
+function queryGrid(args: AttentionArgs, m: number, rows: number, begin = 0) {
+  const { heads, kvHeads, scale } = args, perKv = heads / kvHeads;
+  const count = Math.ceil(rows * perKv / m) * kvHeads;
+  const params = {
+    count,
+    rows,
+    row_begin: begin,
+    heads,
+    kv_heads: kvHeads,
+    per_kv: perKv,
+    scale,
+  };
+  return { count, params };
 }

@@ -10,9 +10,9 @@ import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
 import { mergeSpec, ownSpec, PIECE_KEYS, prefixSpec } from "./partial.wgsl.ts";
 import type { AttentionDecodeArgs } from "./spec.ts";
 
-const prefix = variants(prefixSpec);
-const own = variants(ownSpec);
-const merge = variants(mergeSpec);
+export const prefixPieces = variants(prefixSpec);
+export const ownPieces = variants(ownSpec);
+export const mergePieces = variants(mergeSpec);
 
 /** Workgroups that keep a device busy: on a card, and on a software adapter. */
 const BUSY = { card: 1024, software: 16 } as const;
@@ -28,7 +28,8 @@ const SHAPES: readonly { upTo: number; shapes: readonly TileShape[] }[] = [
   { upTo: Infinity, shapes: [[16, 8, 4], [16, 8, 2], [16, 8, 1]] },
 ];
 
-function tileFor(queries: number, headDim: number, ctx: WebgpuContext): TileSizes {
+/** The tile for so many queries in all. */
+export function decodeTile(queries: number, headDim: number, ctx: WebgpuContext): TileSizes {
   const { shapes } = SHAPES.find(({ upTo }) => queries <= upTo)!;
   const bytes = Math.min(ctx.limits.workgroupBytes, MOST_BYTES);
   return tileSizes(shapes, headDim, 1, bytes, softmaxBytes);
@@ -47,45 +48,45 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
     return Math.max(1, Math.min(busy, useful, MOST_PIECES, room));
   };
 
-  const ownSizes = tileFor(perKv, headDim, ctx), ownTile = new Tiles(ownSizes, headDim, 1);
+  const ownSizes = decodeTile(perKv, headDim, ctx), ownTile = new Tiles(ownSizes, headDim, 1);
   const ownUnits = count * Math.ceil(perKv / ownTile.m) * kvHeads;
-  const ownPieces = pieces(maxNew, ownTile.n, ownUnits);
-  const sizes = tileFor(count * perKv, headDim, ctx), tile = new Tiles(sizes, headDim, 1);
+  const ownCount = pieces(maxNew, ownTile.n, ownUnits);
+  const sizes = decodeTile(count * perKv, headDim, ctx), tile = new Tiles(sizes, headDim, 1);
   const units = Math.ceil(count * perKv / tile.m) * kvHeads;
-  const prefixPieces = pieces(prefixParts.at(-1)?.end ?? 0, tile.n, units);
+  const prefixCount = pieces(prefixParts.at(-1)?.end ?? 0, tile.n, units);
   // Memory of their own lets the two kinds of pieces run at the same time.
   const partials = (kind: string, pieces: number) => ({
     mixes: ctx.scratch("float", pieces * n, `${kind} outputs`),
     sums: ctx.scratch("float", pieces * 2 * count * heads, `${kind} sums`),
   });
-  const ownPartials = partials("own", ownPieces);
-  const allPrefixPieces = prefixParts.length * prefixPieces;
-  const prefixPartials = partials("prefix", allPrefixPieces);
+  const ownPartials = partials("own", ownCount);
+  const allPrefixCount = prefixParts.length * prefixCount;
+  const prefixPartials = partials("prefix", allPrefixCount);
   const inputs = { queries: args.q, branches: args.branches };
   const shape = { branch_count: count, heads, kv_heads: kvHeads, per_kv: perKv, scale };
   prefixParts.forEach(({ begin, end, keys, values }, part) => {
-    const groups = units * prefixPieces, first_piece = part * prefixPieces;
+    const groups = units * prefixCount, first_piece = part * prefixCount;
     const bounds = { bound_begin: begin, bound_end: end };
     ctx.dispatch({
-      kernel: prefix({ headDim, sizes }),
+      kernel: prefixPieces({ headDim, sizes }),
       buffers: { ...inputs, ...prefixPartials, keys, values },
-      params: { ...shape, ...bounds, count: groups, pieces: prefixPieces, first_piece },
+      params: { ...shape, ...bounds, count: groups, pieces: prefixCount, first_piece },
       groups: ctx.grid(groups),
     });
   });
   for (const { begin, end, keys, values } of slotParts) {
-    const groups = ownUnits * ownPieces;
+    const groups = ownUnits * ownCount;
     const bounds = { bound_begin: begin, bound_end: end, max_new: maxNew };
     ctx.dispatch({
-      kernel: own({ headDim, sizes: ownSizes }),
+      kernel: ownPieces({ headDim, sizes: ownSizes }),
       buffers: { ...inputs, ...ownPartials, keys, values },
-      params: { ...shape, ...bounds, count: groups, pieces: ownPieces, first_piece: 0 },
+      params: { ...shape, ...bounds, count: groups, pieces: ownCount, first_piece: 0 },
       groups: ctx.grid(groups),
     });
   }
   const vectors = n / (headDim % 4 === 0 ? 4 : 2);
   ctx.dispatch({
-    kernel: merge({ headDim }),
+    kernel: mergePieces({ headDim }),
     buffers: {
       own_mixes: ownPartials.mixes,
       own_sums: ownPartials.sums,
@@ -96,8 +97,8 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
     params: {
       n: vectors,
       rows: count * heads,
-      own_pieces: ownPieces,
-      prefix_pieces: allPrefixPieces,
+      own_pieces: ownCount,
+      prefix_pieces: allPrefixCount,
     },
     groups: ctx.grid(Math.ceil(vectors / 256)),
   });

@@ -28,7 +28,15 @@ const HEADS = [
   [2, 2, 128],
 ] as const;
 
-type Heads = typeof HEADS[number];
+/** Small, large and odd ones, over fewer layouts. */
+const MORE_HEADS = [
+  [4, 2, 2],
+  [7, 1, 6],
+  [34, 2, 10],
+  [2, 1, 256],
+] as const;
+
+type Heads = typeof HEADS[number] | typeof MORE_HEADS[number];
 
 /** Softmax outputs at |v| ~ 1; scores of size s are themselves wrong by some 2^−24·s. */
 const outBound = (scores: number) => 2e-6 + 2 ** -21 * Math.max(0, scores - 10);
@@ -56,8 +64,8 @@ function forwardArgs(layout: Layout, [heads, kvHeads, headDim]: Heads, steepness
 }
 
 function eachShape(make: (name: string, layout: Layout, heads: Heads) => Case[]): Case[] {
-  return LAYOUTS.flatMap((groups) =>
-    HEADS.flatMap((heads) =>
+  return LAYOUTS.flatMap((groups, i) =>
+    (i % 3 === 1 ? [...HEADS, ...MORE_HEADS] : HEADS).flatMap((heads) =>
       make(`${JSON.stringify(groups)}, heads ${heads}`, packLengths(groups), heads)
     )
   );
@@ -134,8 +142,8 @@ const DECODES: readonly {
 ];
 
 export function attentionDecodeCases(): Case[] {
-  return DECODES.flatMap(({ slots, maxNew, promptRows, branches }) =>
-    HEADS.map(([heads, kvHeads, headDim]) => {
+  return DECODES.flatMap(({ slots, maxNew, promptRows, branches }, i) =>
+    (i % 3 === 1 ? [...HEADS, ...MORE_HEADS] : HEADS).map(([heads, kvHeads, headDim]) => {
       const count = branches.length, width = kvHeads * headDim;
       const name = `${count} branches, prompt ${promptRows}, new ${maxNew}, ` +
         `heads ${[heads, kvHeads, headDim]}`;

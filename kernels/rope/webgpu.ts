@@ -4,8 +4,8 @@
  */
 import { variants } from "../webgpu/kernel.ts";
 import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
-import { VIEW_ALIGNMENT } from "../device.ts";
 import { perElement } from "../elementwise/webgpu.ts";
+import { inRowParts } from "../webgpu/parts.ts";
 import { GROUP } from "../webgpu/reduce.ts";
 import type { RopeArgs } from "./spec.ts";
 
@@ -40,24 +40,21 @@ const rope = variants(({ width }: RopeOptions) => {
 });
 
 export const ropeWebgpu: WebgpuOp<RopeArgs> = (args, ctx) => {
-  const { rows, heads, headDim, inverse = false } = args;
-  const width = headDim % 8 === 0 ? 4 : 1, half = headDim / 2 / width, row = heads * headDim;
-  const most = Math.floor(ctx.limits.bindingElements / row / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
-  const fits = args.x.length <= ctx.limits.bindingElements || most === 0;
-  const step = fits ? Math.max(1, rows) : most;
-  for (let begin = 0; begin < rows; begin += step) {
-    const count = Math.min(step, rows - begin), n = count * heads * half;
+  const { heads, headDim, inverse = false } = args;
+  const width = headDim % 8 === 0 ? 4 : 1, half = headDim / 2 / width;
+  inRowParts(ctx, args.rows, heads * headDim, (part, rows) => {
+    const n = rows * heads * half;
     ctx.dispatch({
       kernel: rope({ width }),
       buffers: {
-        x: fits ? args.x : args.x.view(begin * row, count * row),
+        x: part(args.x, heads * headDim),
         cosines: args.cos,
         sines: args.sin,
-        positions: fits ? args.positions : args.positions.view(begin, count),
+        positions: part(args.positions, 1),
       },
       params: { n, heads, half, sign: inverse ? -1 : 1 },
       groups: ctx.grid(Math.ceil(n / GROUP)),
       flops: 6 * n * width,
     });
-  }
+  });
 };

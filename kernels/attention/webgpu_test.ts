@@ -1,0 +1,63 @@
+/** Attention on the GPU: small limits, which choose other tiles and cut the queries; the text of its kernels. */
+import assert from "node:assert/strict";
+import { attentionBackwardCases, attentionCases } from "../conformance/attention.ts";
+import { type Case, checkCase } from "../conformance/runner.ts";
+import type { WebgpuContext } from "../webgpu/webgpu_op.ts";
+import { checkSnapshot, testOnWebgpu } from "../webgpu/testing.ts";
+import { attentionKernel, attentionTile, keyGradient, queryGradient } from "./webgpu.ts";
+
+/** Cases of two layouts, one of them the largest. */
+function twoLayouts(cases: Case[], heads: RegExp): Case[] {
+  const picked = cases.filter(({ name }) => /^\[\[(2|70),/.test(name) && heads.test(name));
+  assert.ok(picked.length >= 2);
+  return picked;
+}
+
+testOnWebgpu(
+  "attention in 16 KiB of workgroup memory",
+  { workgroupBytes: 16_384 },
+  async (device) => {
+    const heads = /heads (4,4,16|3,1,80|2,2,128|2,1,256)$/;
+    for (const test of twoLayouts(attentionCases(), heads)) await checkCase(device, test);
+    for (const test of twoLayouts(await attentionBackwardCases(), heads)) {
+      await checkCase(device, test);
+    }
+  },
+);
+
+testOnWebgpu(
+  "attention with more queries than one binding holds",
+  { bindingElements: 3 * 64 * 6 * 64 },
+  async (device) => {
+    for (const test of twoLayouts(attentionCases(), /heads 6,2,64$/)) {
+      const before = device.counters.dispatches;
+      await checkCase(device, test);
+      const parts = (device.counters.dispatches - before) / 3;
+      assert.equal(parts, test.name.startsWith("[[70") ? 3 : 1);
+    }
+  },
+);
+
+Deno.test("a tile of every size of heads fits the least workgroup memory", () => {
+  const ctx = { limits: { workgroupBytes: 16_384 } } as WebgpuContext;
+  for (let headDim = 2; headDim <= 256; headDim += 2) {
+    for (const over of ["queries", "keys"] as const) {
+      for (const products of [1, 2]) {
+        const { across, down } = attentionTile(ctx, over, headDim, products);
+        assert.ok(across * down <= 256);
+      }
+    }
+  }
+});
+
+Deno.test("the text of attention's kernels is as it was", async () => {
+  const ctx = { limits: { workgroupBytes: 49_152 } } as WebgpuContext;
+  const options = (over: "queries" | "keys", headDim: number, products: number) => ({
+    headDim,
+    sizes: attentionTile(ctx, over, headDim, products),
+  });
+  await checkSnapshot(import.meta, "forward_64", attentionKernel(options("queries", 64, 1)));
+  await checkSnapshot(import.meta, "queries_64", queryGradient(options("queries", 64, 2)));
+  await checkSnapshot(import.meta, "keys_64", keyGradient(options("keys", 64, 2)));
+  await checkSnapshot(import.meta, "keys_2", keyGradient(options("keys", 2, 2)));
+});

@@ -1,0 +1,47 @@
+/** Attention while decoding on the GPU: caches beyond one binding, other tiles; the text of its kernels. */
+import assert from "node:assert/strict";
+import { attentionDecodeCases } from "../conformance/attention.ts";
+import { checkCase } from "../conformance/runner.ts";
+import { checkSnapshot, testOnWebgpu } from "../webgpu/testing.ts";
+import type { WebgpuContext } from "../webgpu/webgpu_op.ts";
+import { decodeTile, mergePieces, ownPieces, prefixPieces } from "./webgpu.ts";
+
+const FIVE = "5 branches, prompt 90, new 40, heads";
+
+for (
+  const { bindingElements, heads, dispatches } of [
+    // Parts of 2 slots and 80 prompt rows.
+    { bindingElements: 10_240, heads: "6,2,64", dispatches: 2 + 4 + 1 },
+    // The same, although views begin at multiples of 64 elements and rows have 12.
+    { bindingElements: 1024, heads: "2,1,12", dispatches: 2 + 4 + 1 },
+    { bindingElements: 2 ** 24, heads: "6,2,64", dispatches: 1 + 1 + 1 },
+  ]
+) {
+  testOnWebgpu(
+    `decoding with heads ${heads} and caches in bindings of ${bindingElements} elements`,
+    { bindingElements },
+    async (device) => {
+      const test = attentionDecodeCases().find(({ name }) => name === `${FIVE} ${heads}`)!;
+      await checkCase(device, test);
+      assert.equal(device.counters.dispatches, 3 * dispatches);
+    },
+  );
+}
+
+testOnWebgpu(
+  "decoding in 16 KiB of workgroup memory",
+  { workgroupBytes: 16_384 },
+  async (device) => {
+    const cases = attentionDecodeCases().filter(({ name }) => name.startsWith(FIVE));
+    assert.ok(cases.length > 5);
+    for (const test of cases) await checkCase(device, test);
+  },
+);
+
+Deno.test("the text of decoding's kernels is as it was", async () => {
+  const ctx = { limits: { workgroupBytes: 49_152 } } as WebgpuContext;
+  const options = (queries: number) => ({ headDim: 64, sizes: decodeTile(queries, 64, ctx) });
+  await checkSnapshot(import.meta, "prefix_64", prefixPieces(options(64)));
+  await checkSnapshot(import.meta, "own_64", ownPieces(options(7)));
+  await checkSnapshot(import.meta, "merge_64", mergePieces({ headDim: 64 }));
+});
