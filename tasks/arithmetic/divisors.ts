@@ -1,4 +1,4 @@
-/** Greatest common divisors and least common multiples. */
+/** What the tasks about divisors share: greatest common divisors, least common multiples, lists of numbers. */
 
 /** Greatest common divisor of two whole numbers ≥ 0, not both 0. */
 export function gcdOf(a: number, b: number): number {
@@ -13,4 +13,9 @@ export function lcmOf(numbers: readonly number[]): bigint {
     multiple *= BigInt(number / gcdOf(Number(multiple % BigInt(number)), number));
   }
   return multiple;
+}
+
+/** "4, 6 and 9". */
+export function listed(numbers: readonly number[]): string {
+  return `${numbers.slice(0, -1).join(", ")} and ${numbers.at(-1)}`;
 }

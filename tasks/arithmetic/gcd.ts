@@ -1,7 +1,7 @@
 /** The greatest common divisor of several numbers. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
-import { gcdOf } from "./divisors.ts";
+import { gcdOf, listed } from "./divisors.ts";
 import { mustBeAbove, raiseAbove } from "./rules.ts";
 
 /** Draws to find numbers with a common divisor above 1; the last draw counts in any case. */
@@ -57,7 +57,3 @@ export default defineTask({
   },
   score: defaultScore,
 });
-
-function listed(numbers: readonly number[]): string {
-  return `${numbers.slice(0, -1).join(", ")} and ${numbers.at(-1)}`;
-}

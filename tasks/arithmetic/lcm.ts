@@ -1,7 +1,7 @@
 /** The least common multiple of several numbers. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
-import { lcmOf } from "./divisors.ts";
+import { lcmOf, listed } from "./divisors.ts";
 import { mustBeAbove, raiseAbove } from "./rules.ts";
 
 /** Draws to find numbers whose product is not the answer; the last draw counts in any case. */
@@ -58,7 +58,3 @@ export default defineTask({
   },
   score: defaultScore,
 });
-
-function listed(numbers: readonly number[]): string {
-  return `${numbers.slice(0, -1).join(", ")} and ${numbers.at(-1)}`;
-}

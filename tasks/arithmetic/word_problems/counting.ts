@@ -1,9 +1,6 @@
 /** Word problems about counting: common multiples, arrangements, sequences, digits. */
+import { gcdOf } from "../divisors.ts";
 import { people, type Person, person, type Template } from "./template.ts";
-
-function gcd(a: number, b: number): number {
-  return b === 0 ? a : gcd(b, a % b);
-}
 
 const together: Template = (random) => {
   const thing = random.choice([
@@ -14,7 +11,7 @@ const together: Template = (random) => {
   ]);
   const common = random.int(2, 6), a = common * random.int(2, 5), b = common * random.int(2, 7);
   if (a === b) return together(random);
-  const every = a * b / gcd(a, b), span = every * random.int(3, 40) + random.int(1, every - 1);
+  const every = a * b / gcdOf(a, b), span = every * random.int(3, 40) + random.int(1, every - 1);
   const times = Math.floor(span / every);
   return {
     question:
@@ -32,7 +29,7 @@ const together: Template = (random) => {
 const ribbons: Template = (random) => {
   const material = random.choice(["ribbons", "planks", "ropes", "strips of paper"]);
   const piece = random.int(6, 24), m = random.int(3, 12), n = random.int(3, 12);
-  if (gcd(m, n) !== 1 || m === n) return ribbons(random);
+  if (gcdOf(m, n) !== 1 || m === n) return ribbons(random);
   return {
     question:
       `Two ${material}, ${piece * m} cm and ${
