@@ -25,7 +25,7 @@ import { Tiles, type TileShape, type TileSizes, tileSizes } from "./tiles.wgsl.t
 const MOST_BYTES = 32_768;
 /** Most parts of the walk over the queries of a tile of keys, and elements of all their sums together. */
 const MOST_PARTS = 8;
-const MOST_PART_ELEMENTS = 2 ** 25;
+const MOST_PART_ELEMENTS = 2 ** 24;
 
 export const attentionKernel = variants(attentionSpec);
 const delta = variants(deltaSpec);

@@ -1,7 +1,75 @@
-/** A decoding layer on the GPU: its operations one after the other, recorded without waiting for any of them. */
+/**
+ * A decoding layer on the GPU: its operations one after the other, recorded without waiting for any of them. Only
+ * what puts the new keys and values into the cache is a kernel of its own: each dispatch costs as much as one of
+ * these small operations takes.
+ */
 import type { Tensor } from "../device.ts";
-import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { perElement } from "../elementwise/webgpu.ts";
+import { variants } from "../webgpu/kernel.ts";
+import { GROUP } from "../webgpu/reduce.ts";
+import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
 import type { DecodeLayerArgs } from "./spec.ts";
+
+/** Rotates a new key (as `rope` does) into its row of the cache and copies its value; `width` pairs an invocation. */
+export const placeKernel = variants(({ width }: { width: number }) => {
+  const type = width === 4 ? "vec4<f32>" : "f32";
+  return {
+    name: "decode_layer.place",
+    buffers: {
+      new_keys: `read ${type}`,
+      new_values: `read ${type}`,
+      cosines: `read ${type}`,
+      sines: `read ${type}`,
+      positions: "read u32",
+      cache_rows: "read u32",
+      cache_keys: `write ${type}`,
+      cache_values: `write ${type}`,
+    },
+    params: { n: "u32", heads: "u32", half: "u32" },
+    code: perElement(`let pair = i % p.half;
+  let head = i / p.half;
+  let row = head / p.heads;
+  let from_at = head * 2u * p.half + pair;
+  let to_at = (cache_rows[row] * p.heads + head % p.heads) * 2u * p.half + pair;
+  let angle = positions[row] * p.half + pair;
+  let c = cosines[angle];
+  let s = sines[angle];
+  let a = new_keys[from_at];
+  let b = new_keys[from_at + p.half];
+  cache_keys[to_at] = a * c - b * s;
+  cache_keys[to_at + p.half] = b * c + a * s;
+  cache_values[to_at] = new_values[from_at];
+  cache_values[to_at + p.half] = new_values[from_at + p.half];`),
+  };
+});
+
+function place(k: Tensor, v: Tensor, args: DecodeLayerArgs, ctx: WebgpuContext): void {
+  const { cos, sin, positions, cacheRow: index, branchK, branchV } = args;
+  const { count: rows, kvHeads: heads, headDim } = args, d = heads * headDim;
+  if (Math.max(branchK.length, branchV.length) > ctx.limits.bindingElements) {
+    ctx.run("rope", { x: k, cos, sin, positions, rows, heads, headDim });
+    ctx.run("scatter_rows", { src: k, index, table: branchK, rows, d });
+    ctx.run("scatter_rows", { src: v, index, table: branchV, rows, d });
+    return;
+  }
+  const width = headDim % 8 === 0 ? 4 : 1, half = headDim / 2 / width, n = rows * heads * half;
+  ctx.dispatch({
+    kernel: placeKernel({ width }),
+    buffers: {
+      new_keys: k,
+      new_values: v,
+      cosines: cos,
+      sines: sin,
+      positions,
+      cache_rows: index,
+      cache_keys: branchK,
+      cache_values: branchV,
+    },
+    params: { n, heads, half },
+    groups: ctx.grid(Math.ceil(n / GROUP)),
+    flops: 6 * n * width,
+  });
+}
 
 export const decodeLayerWebgpu: WebgpuOp<DecodeLayerArgs> = (args, ctx) => {
   const { x, count: rows, d, f, heads, kvHeads, headDim, eps } = args;
@@ -20,12 +88,9 @@ export const decodeLayerWebgpu: WebgpuOp<DecodeLayerArgs> = (args, ctx) => {
   const q = project(normed, args.wq, width, d, "q");
   const k = project(normed, args.wk, kv, d, "k");
   const v = project(normed, args.wv, kv, d, "v");
-  const { cos, sin, positions, cacheRow: index, branches, prefixK, prefixV, branchK, branchV } =
-    args;
+  const { cos, sin, positions, branches, prefixK, prefixV, branchK, branchV } = args;
   ctx.run("rope", { x: q, cos, sin, positions, rows, heads, headDim });
-  ctx.run("rope", { x: k, cos, sin, positions, rows, heads: kvHeads, headDim });
-  ctx.run("scatter_rows", { src: k, index, table: branchK, rows, d: kv });
-  ctx.run("scatter_rows", { src: v, index, table: branchV, rows, d: kv });
+  place(k, v, args, ctx);
   const { maxNew, scale } = args, caches = { prefixK, prefixV, branchK, branchV };
   const shape = { count: rows, maxNew, heads, kvHeads, headDim, scale };
   const out = ctx.scratch("float", rows * width, "attention");

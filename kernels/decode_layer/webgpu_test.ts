@@ -1,0 +1,21 @@
+/** A decoding layer on the GPU: its cache beyond one binding; the text of its kernel. */
+import assert from "node:assert/strict";
+import { decodeLayerCases } from "../conformance/decode_layer.ts";
+import { checkCase } from "../conformance/runner.ts";
+import { checkSnapshot, testOnWebgpu } from "../webgpu/testing.ts";
+import { placeKernel } from "./webgpu.ts";
+
+testOnWebgpu(
+  "a decoding layer with a cache beyond one binding",
+  { bindingElements: 9 * 32 * 16 },
+  async (device) => {
+    const test = decodeLayerCases().find(({ name }) => name.startsWith("16 branches"))!;
+    await checkCase(device, test);
+    const large = decodeLayerCases().find(({ name }) => name.startsWith("37 branches"))!;
+    assert.ok((large.args as unknown as { branchK: Float32Array }).branchK.length > 9 * 32 * 16);
+    await checkCase(device, large);
+  },
+);
+
+Deno.test("the text of a decoding layer's kernel is as it was", () =>
+  checkSnapshot(import.meta, "place", placeKernel({ width: 4 })));
