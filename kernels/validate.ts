@@ -28,12 +28,32 @@ export function validateOp<K extends OpName>(op: K, args: Ops[K]): void {
 }
 
 const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
-  matmul({ a, b, out, m, n, k, alpha = 1, transB, packedB }, call) {
+  matmul(args, call) {
+    const { a, b, out, m, n, k, alpha = 1, transB, packedB, weightType } = args;
     call.sizes({ m, n, k });
     call.finite({ alpha });
     if (packedB && transB) call.fail("packedB", true, "no transB beside it");
     call.input("a", a, m * k);
-    call.input("b", b, packedB ? packedLength(n, k) : k * n);
+    if (weightType === undefined) {
+      call.input("b", b, packedB ? packedLength(n, k) : k * n);
+    } else {
+      if (weightType !== "f16" && weightType !== "bf16") {
+        call.fail("weightType", weightType, `"f16" or "bf16"`);
+      }
+      if (!transB) call.fail("weightType", weightType, "transB beside it");
+      even("k", k, call);
+      call.input("b", b, n * k / 2, "u32");
+    }
+    const { xa, loraB, r, loraScale = 1 } = args;
+    const missing = (["xa", "loraB", "r"] as const).find((name) => args[name] === undefined);
+    if (xa !== undefined && loraB !== undefined && r !== undefined) {
+      call.sizes({ r });
+      call.finite({ loraScale });
+      call.input("xa", xa, m * r);
+      call.input("loraB", loraB, n * r);
+    } else if (missing && (xa !== undefined || loraB !== undefined || r !== undefined)) {
+      call.fail(missing, "absent", "xa, loraB and r together");
+    }
     call.output("out", out, m * n);
   },
 

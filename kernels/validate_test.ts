@@ -40,7 +40,10 @@ function rightCalls(): { [K in OpName]: Ops[K] } {
     temperature: 1,
   });
   return {
-    matmul: { a: F(6), b: F(12), out: F(8), m: 2, n: 4, k: 3 },
+    matmul: {
+      ...{ a: F(6), b: F(12), out: F(8), m: 2, n: 4, k: 3 },
+      ...{ xa: F(4), loraB: F(8), r: 2, loraScale: 0.5 },
+    },
     pack_weight: { weight: F(6), out: F(32), n: 3, k: 2 },
     rmsnorm: {
       ...{ x: F(6), add: F(6), sum: F(6), weight: F(3), out: F(6), rho: F(2) },
@@ -308,6 +311,15 @@ Deno.test("options out of range are refused", () => {
   refused("matmul", { ...matmul, alpha: Infinity }, /matmul: alpha is Infinity/);
   const twice = { ...matmul, b: F(100), transB: true, packedB: true };
   refused("matmul", twice, /matmul: packedB is true, expected no transB beside it/);
+  const stored = { ...matmul, a: F(8), b: U(8), k: 4, transB: true, weightType: "f16" } as const;
+  validateOp("matmul", stored);
+  refused("matmul", { ...stored, weightType: "f8" }, /matmul: weightType is f8, expected "f16" or/);
+  refused("matmul", { ...stored, transB: false }, /weightType is f16, expected transB beside it/);
+  refused("matmul", { ...stored, b: F(16) }, /matmul: b is "f" of type float, expected type u32/);
+  refused("matmul", { ...stored, k: 3 }, /matmul: k is 3, expected an even number/);
+  const { r: _r, ...withoutRank } = matmul;
+  refused("matmul", withoutRank, /matmul: r is absent, expected xa, loraB and r together/);
+  refused("matmul", { ...matmul, r: 3 }, /matmul: xa is "f" with 4 elements, expected at least 6/);
   refused("fill", { ...fill, value: undefined }, /fill: value is undefined/);
   const { sum: _, ...withoutSum } = rmsnorm;
   refused("rmsnorm", withoutSum, /rmsnorm: add is given alone, expected add and sum together/);

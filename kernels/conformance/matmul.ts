@@ -5,8 +5,10 @@
  * elements (5.3·2^−24 was the worst of 1.8·10^6 sums of 8 to 257 terms), and the suite looks at more
  * than that: a kernel passes by adding up blocks.
  */
+import type { RandomStream } from "../../core/philox.ts";
+import { widenWords } from "../matmul/halves.ts";
+import { packedLength, PANEL, type WeightType } from "../matmul/spec.ts";
 import { junk, normals, stream } from "../testing.ts";
-import { packedLength, PANEL } from "../matmul/spec.ts";
 import { type Case, exact, testCase } from "./runner.ts";
 
 const BOUND = 4 * 2 ** -24;
@@ -30,6 +32,26 @@ const LARGER = [
   [0, 5, 3],
   [5, 0, 3],
   [5, 7, 0],
+  // Multiples of four: what GPUs read as vectors.
+  [1, 36, 1028],
+  [2, 68, 128],
+  [12, 132, 392],
+  [132, 68, 36],
+] as const;
+
+/** [m, n, k, r]: products with an adapter (r = 0: without) and a weight in each storage type; k is even. */
+const STORED = [
+  [1, 36, 64, 8],
+  [1, 577, 1024, 3],
+  [3, 33, 2050, 16],
+  [8, 96, 64, 0],
+  [7, 48, 130, 5],
+  [17, 35, 6, 33],
+  [70, 130, 68, 8],
+  [200, 64, 320, 4],
+  [33, 20, 2, 1],
+  [4, 4, 0, 2],
+  [0, 8, 4, 2],
 ] as const;
 
 export function matmulCases(): Case[] {
@@ -40,6 +62,14 @@ export function matmulCases(): Case[] {
     }
   }
   for (const [m, n, k] of LARGER) cases.push(...variants(m, n, k));
+  for (const [m, n, k, r] of STORED) {
+    const random = stream(`stored ${m} ${n} ${k} ${r}`);
+    for (const weightType of ["f16", "bf16"] as const) {
+      cases.push(productCase(random, { m, n, k, r: 0, transB: true, weightType }));
+      cases.push(productCase(random, { m, n, k, r, transB: true, weightType }));
+    }
+    for (const layout of LAYOUTS) cases.push(productCase(random, { m, n, k, r, ...layout }));
+  }
   cases.push(...[[1, 1], [16, 4], [17, 5], [33, 64], [700, 300]].map(([n, k]) => packing(n!, k!)));
   return cases;
 }
@@ -60,50 +90,94 @@ function inPanels(weight: Float32Array, n: number, k: number): Float32Array {
   return packed;
 }
 
-/** The four transpositions, and a packed b with both of a's; alternately overwriting, accumulating and scaled. */
+/** The four transpositions, and a packed b with both of a's. */
+const LAYOUTS = [
+  {},
+  { transA: true },
+  { transB: true },
+  { transA: true, transB: true },
+  { packedB: true },
+  { transA: true, packedB: true },
+] as const;
+
 function variants(m: number, n: number, k: number): Case[] {
   const random = stream(`matmul ${m} ${n} ${k}`);
-  return [0, 1, 2, 3, 4, 5].map((variant) => {
-    const transA = (variant & 1) !== 0, transB = variant === 2 || variant === 3;
-    const packedB = variant >= 4;
-    const accumulate = random.chance(0.5);
-    const alpha = random.choice([undefined, 0.5, -1.75]);
-    const a = normals(random, m * k), b = normals(random, k * n);
-    const before = accumulate ? normals(random, m * n) : junk(m * n);
-    const name =
-      `[${m}×${k}]·[${k}×${n}]${transA ? " transA" : ""}${transB ? " transB" : ""}${
-        packedB ? " packedB" : ""
-      }` +
-      `${accumulate ? " accumulate" : ""}${alpha === undefined ? "" : ` alpha ${alpha}`}`;
-    return testCase("matmul", name, {
-      a,
-      b: packedB ? inPanels(b, n, k) : b,
-      out: before,
-      m,
-      n,
-      k,
-      ...(transA ? { transA } : {}),
-      ...(transB ? { transB } : {}),
-      ...(packedB ? { packedB } : {}),
-      ...(accumulate ? { accumulate } : {}),
-      ...(alpha === undefined ? {} : { alpha }),
-    }, {
-      out: () => {
-        const bound = new Float64Array(m * n);
-        for (let i = 0; i < m; i++) {
-          for (let j = 0; j < n; j++) {
-            let sum = 0; // Σ|a·b|
-            for (let p = 0; p < k; p++) {
-              const x = a[transA ? p * m + i : i * k + p]!;
-              const y = b[transB || packedB ? j * k + p : p * n + j]!;
-              sum += Math.abs(x * y);
-            }
-            const kept = accumulate ? Math.abs(before[i * n + j]!) : 0;
-            bound[i * n + j] = BOUND * (Math.abs(alpha ?? 1) * sum + kept) + 1e-7;
+  return LAYOUTS.map((layout) => productCase(random, { m, n, k, r: 0, ...layout }));
+}
+
+interface Product {
+  m: number;
+  n: number;
+  k: number;
+  /** Rank of an adapter; 0: none. */
+  r: number;
+  transA?: true;
+  transB?: true;
+  packedB?: true;
+  weightType?: WeightType;
+}
+
+/** One product, overwriting, accumulating or scaled as it comes. */
+function productCase(random: RandomStream, product: Product): Case {
+  const { m, n, k, r, transA, transB, packedB, weightType } = product;
+  const accumulate = random.chance(0.5);
+  const alpha = random.choice([undefined, 0.5, -1.75]);
+  const loraScale = r > 0 ? random.choice([undefined, 2, -0.25]) : undefined;
+  const a = normals(random, m * k);
+  const stored = weightType === undefined ? null : halves(random, n * k, weightType);
+  const b = stored === null ? normals(random, k * n) : widenWords(stored, n * k, weightType!);
+  const before = accumulate ? normals(random, m * n) : junk(m * n);
+  const xa = normals(random, m * r), loraB = normals(random, n * r);
+  const flags = Object.entries({ transA, transB, packedB, accumulate })
+    .filter(([, set]) => set).map(([flag]) => ` ${flag}`);
+  const name = `[${m}×${k}]·[${k}×${n}]${flags.join("")}` +
+    `${alpha === undefined ? "" : ` alpha ${alpha}`}${weightType ? ` ${weightType}` : ""}` +
+    `${r > 0 ? ` + ${loraScale ?? 1}·[${m}×${r}]·[${r}×${n}]` : ""}`;
+  return testCase("matmul", name, {
+    a,
+    b: stored ?? (packedB ? inPanels(b, n, k) : b),
+    out: before,
+    m,
+    n,
+    k,
+    ...(transA ? { transA } : {}),
+    ...(transB ? { transB } : {}),
+    ...(packedB ? { packedB } : {}),
+    ...(accumulate ? { accumulate } : {}),
+    ...(alpha === undefined ? {} : { alpha }),
+    ...(weightType === undefined ? {} : { weightType }),
+    ...(r > 0 ? { xa, loraB, r } : {}),
+    ...(loraScale === undefined ? {} : { loraScale }),
+  }, {
+    out: () => {
+      const bound = new Float64Array(m * n);
+      for (let i = 0; i < m; i++) {
+        for (let j = 0; j < n; j++) {
+          let sum = 0; // Σ|a·b|
+          for (let p = 0; p < k; p++) {
+            const x = a[transA ? p * m + i : i * k + p]!;
+            const y = b[transB || packedB ? j * k + p : p * n + j]!;
+            sum += Math.abs(x * y);
           }
+          let added = 0; // Σ|xa·loraB|
+          for (let p = 0; p < r; p++) added += Math.abs(xa[i * r + p]! * loraB[j * r + p]!);
+          const kept = accumulate ? Math.abs(before[i * n + j]!) : 0;
+          const whole = Math.abs(alpha ?? 1) * sum + Math.abs(loraScale ?? 1) * added + kept;
+          bound[i * n + j] = BOUND * whole + 1e-7;
         }
-        return bound;
-      },
-    });
+      }
+      return bound;
+    },
   });
+}
+
+/** Words of `count` halves: magnitudes from 1/8 to 2, with zeros and, for f16, its denormals among them. */
+function halves(random: RandomStream, count: number, type: WeightType): Uint32Array {
+  const half = () => {
+    const sign = random.int(0, 1) << 15, power = random.int(-3, 0);
+    const tiny = random.chance(0.05);
+    if (type === "bf16") return sign | (tiny ? 0 : (127 + power) << 7 | random.int(0, 127));
+    return sign | (tiny ? 0 : (15 + power) << 10) | random.int(0, 1023);
+  };
+  return Uint32Array.from({ length: Math.ceil(count / 2) }, () => (half() | half() << 16) >>> 0);
 }

@@ -4,7 +4,7 @@
  * scratch memory. The plan depends on the shape alone, never on the number of threads.
  */
 import type { WasmContext } from "../wasm/wasm_op.ts";
-import { packedLength, PANEL } from "./spec.ts";
+import { packedLength, PANEL, type WeightType } from "./spec.ts";
 
 /** Addresses and shape of out = alpha·op(a)·op(b), dense row-major as in MatmulArgs. */
 export interface Gemm {
@@ -18,6 +18,8 @@ export interface Gemm {
   transB: boolean;
   /** b is packed (spec.ts); transB then says nothing. */
   packedB?: boolean;
+  /** b is stored in halves (spec.ts). */
+  weightType?: WeightType | undefined;
   alpha: number;
   accumulate: boolean;
 }
@@ -38,6 +40,8 @@ const MOST_BLOCK_TILES = 16;
 /** Work worth handing to a thread, in multiply-adds and in packed elements (about 2.5 µs). */
 const CHUNK_WORK = 130_000;
 const CHUNK_PACK = 10_000;
+/** Bytes of a widened part of a weight that is stored in halves: the second-level cache of some cores. */
+const WIDENED_BYTES = 2 ** 22;
 /**
  * Packed rows of both operands of aᵀ·b that stay in the second-level cache, from which width of the
  * result on packing pays, and how many rows a chunk may have.
@@ -70,6 +74,10 @@ export function gemm(ctx: WasmContext, g: Gemm): void {
     const spread = { ...spreadA(ctx, g), rows: m, columns: n, swapped: false };
     blocks(ctx, g, spread, { address: 0, step: 0, panels: 0, packed: g.b });
     ctx.release(mark);
+    return;
+  }
+  if (g.weightType !== undefined) {
+    stored(ctx, g, g.weightType);
     return;
   }
   if (g.transB && !g.transA && m <= DOT_MOST_ROWS && k % 8 === 0 && n % 4 === 0) {
@@ -132,6 +140,28 @@ function spreadA(ctx: WasmContext, { a, m, n, k, transA }: Gemm) {
     args: [a, 4 * m, Math.floor(m / tiles), m % tiles, k, packed],
   });
   return { s: packed, sStep: 0, layout: S_PACKED };
+}
+
+/** A weight in halves is widened into panels, some at a time, since all of them might not fit the memory. */
+function stored(ctx: WasmContext, g: Gemm, type: WeightType): void {
+  const { m, n, k } = g;
+  const mark = ctx.mark();
+  const spread = { ...spreadA(ctx, g), rows: m, swapped: false };
+  const step = LANES * Math.max(1, Math.floor(WIDENED_BYTES / (4 * LANES * Math.max(1, k))));
+  const packed = ctx.scratch(4 * packedLength(Math.min(n, step), k));
+  for (let first = 0; first < n; first += step) {
+    const columns = Math.min(step, n - first);
+    ctx.parallel({
+      kernel: "matmul_pack_halves",
+      units: Math.ceil(columns / LANES),
+      grain: Math.max(1, Math.ceil(CHUNK_PACK / (k * LANES))),
+      args: [g.b + 2 * first * k, type === "bf16" ? 1 : 0, columns, k, packed],
+      scratchBytes: 64,
+    });
+    const part = { ...g, out: g.out + 4 * first };
+    blocks(ctx, part, { ...spread, columns }, { address: 0, step: 0, panels: 0, packed });
+  }
+  ctx.release(mark);
 }
 
 /** For x·Wᵀ: whether to spread W and fill the lanes with x, which then is what must be packed. */

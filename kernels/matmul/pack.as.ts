@@ -6,7 +6,7 @@ const LANES = 16;
 /** Transposes a 4×4 block: rows of `from` (stride in bytes) to rows of `to`, 64 bytes apart. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
-function transpose4(from: usize, stride: usize, to: usize): void {
+export function transpose4(from: usize, stride: usize, to: usize): void {
   const a = v128.load(from);
   const b = v128.load(from + stride);
   const c = v128.load(from + 2 * stride);

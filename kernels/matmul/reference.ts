@@ -1,5 +1,6 @@
 /** Reference of the matrix product: row by row of the output, sums in float64 along k. */
-import { floats } from "../reference/tensor.ts";
+import { floats, words } from "../reference/tensor.ts";
+import { widenWords } from "./halves.ts";
 import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
 
 /** Where element (j, 0) of a weight [n, k] lies in its packed form; the next ones follow PANEL apart. */
@@ -17,7 +18,12 @@ export function packWeight({ weight, out, n, k }: PackWeightArgs): void {
 
 export function matmul(args: MatmulArgs): void {
   const { m, n, k, transA = false, transB = false, alpha = 1, accumulate = false } = args;
-  const a = floats(args.a), b = floats(args.b), out = floats(args.out);
+  const { weightType, xa, loraB, r = 0, loraScale = 1 } = args;
+  const a = floats(args.a), out = floats(args.out);
+  const b = weightType === undefined
+    ? floats(args.b)
+    : widenWords(words(args.b), n * k, weightType);
+  const adapted = xa && loraB ? { x: floats(xa), w: floats(loraB) } : null;
   const aRow = new Float64Array(k); // op(a)[i, :]
   const sum = new Float64Array(n); // (op(a)·op(b))[i, :]
   for (let i = 0; i < m; i++) {
@@ -42,7 +48,13 @@ export function matmul(args: MatmulArgs): void {
       }
     }
     for (let j = 0, at = i * n; j < n; j++, at++) {
-      out[at] = (accumulate ? out[at]! : 0) + alpha * sum[j]!;
+      let value = (accumulate ? out[at]! : 0) + alpha * sum[j]!;
+      if (adapted !== null) {
+        let dot = 0;
+        for (let p = 0; p < r; p++) dot += adapted.x[i * r + p]! * adapted.w[j * r + p]!;
+        value += loraScale * dot;
+      }
+      out[at] = value;
     }
   }
 }

@@ -14,8 +14,23 @@ export const matmulWasm: WasmOp<MatmulArgs> = (args, ctx) => {
     transA: args.transA ?? false,
     transB: args.transB ?? false,
     packedB: args.packedB ?? false,
+    weightType: args.weightType,
     alpha: args.alpha ?? 1,
     accumulate: args.accumulate ?? false,
+  });
+  const { xa, loraB, r = 0 } = args;
+  if (xa === undefined || loraB === undefined || r === 0) return;
+  gemm(ctx, {
+    a: ctx.pointer(xa),
+    b: ctx.pointer(loraB),
+    out: ctx.pointer(args.out),
+    m: args.m,
+    n: args.n,
+    k: r,
+    transA: false,
+    transB: true,
+    alpha: args.loraScale ?? 1,
+    accumulate: true,
   });
 };
 

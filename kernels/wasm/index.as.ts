@@ -2,6 +2,7 @@
 export * from "./memory.as";
 export * from "../matmul/tiles.as";
 export * from "../matmul/pack.as";
+export * from "../matmul/halves.as";
 export * from "../matmul/dot.as";
 export * from "../matmul/wasm.as";
 export * from "../matmul/tall.as";
