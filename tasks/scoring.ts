@@ -53,3 +53,11 @@ export function numberGridScore(answer: string, entry: ScorableEntry): number {
 function isGrid(value: unknown): value is unknown[][] {
   return Array.isArray(value) && value.length > 0 && value.every((row) => Array.isArray(row));
 }
+
+/**
+ * Whether an answer is far longer than any sensible one, so that a scorer that would parse it refuses it: a
+ * million characters of JSON take longer to read than a score may.
+ */
+export function isOverlong(answer: string, entry: ScorableEntry): boolean {
+  return answer.length > Math.max(100_000, 20 * (entry.answer?.length ?? 0));
+}

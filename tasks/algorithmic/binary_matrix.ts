@@ -3,6 +3,7 @@ import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
 import { type Literal, parseLiteral, PyTuple } from "../literals.ts";
 import { str } from "../python_repr.ts";
+import { isOverlong } from "../scoring.ts";
 import type { ScorableEntry } from "../types.ts";
 import { matrixText } from "./matrix.ts";
 
@@ -88,6 +89,7 @@ function distances(matrix: readonly (readonly number[])[]): number[][] {
 function score(answer: string, entry: ScorableEntry): number {
   const oracle = entry.answer ?? "";
   if (answer === oracle) return 1;
+  if (isOverlong(answer, entry)) return 0;
   const rows = items(parseLiteral(answer));
   // A row takes at least one character, so a longer list cannot be the right one.
   if (rows === undefined || rows.length > oracle.length) return 0;

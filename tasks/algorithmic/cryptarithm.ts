@@ -2,6 +2,7 @@
 import type { RandomStream } from "../../core/philox.ts";
 import { bool, defineTask, int, rangeAttribute } from "../define.ts";
 import { strip } from "../python_text.ts";
+import { isOverlong } from "../scoring.ts";
 import type { ScorableEntry } from "../types.ts";
 
 const ALPHABET = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
@@ -86,6 +87,7 @@ function column(words: readonly string[], result: string): string {
 }
 
 function score(answer: string, entry: ScorableEntry): number {
+  if (isOverlong(answer, entry)) return 0;
   const mapping = new Map<string, number>();
   for (const pair of answer.split(",")) {
     const parts = pair.split("=");

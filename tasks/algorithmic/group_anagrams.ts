@@ -1,6 +1,7 @@
 /** Sort words into groups of anagrams. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { parseJson } from "../literals.ts";
+import { isOverlong } from "../scoring.ts";
 import type { ScorableEntry } from "../types.ts";
 import { anagramGroups } from "./anagrams.ts";
 
@@ -76,7 +77,7 @@ function list(words: readonly string[]): string {
 }
 
 function score(answer: string, entry: ScorableEntry): number {
-  const given = groupsOf(parseJson(answer));
+  const given = isOverlong(answer, entry) ? null : groupsOf(parseJson(answer));
   if (given === null) return 0;
   const solution = groupsOf(entry.metadata?.["solution"] ?? parseJson(entry.answer ?? ""));
   return solution !== null && sameGroups(given, solution) ? 1 : 0.01;

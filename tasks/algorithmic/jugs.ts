@@ -6,6 +6,7 @@ import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int } from "../define.ts";
 import { parseJson } from "../literals.ts";
+import { isOverlong } from "../scoring.ts";
 import type { ScorableEntry } from "../types.ts";
 import { applyMove, jugName, moveText, OUTSIDE, solveJugs } from "./jug_search.ts";
 
@@ -116,7 +117,8 @@ function gcd(a: number, b: number): number {
 const MOVE = /^(?:(fill|empty) (.)|pour (.)->(.))$/;
 
 function score(answer: string, entry: ScorableEntry): number {
-  const moves = parseJson(answer), puzzle = entry.metadata?.["puzzle"];
+  const moves = isOverlong(answer, entry) ? null : parseJson(answer);
+  const puzzle = entry.metadata?.["puzzle"];
   const { jug_capacities: capacities, target: goal } = (puzzle ?? {}) as Record<string, unknown>;
   if (!Array.isArray(moves) || !Array.isArray(capacities)) return 0;
   const n = capacities.length, amounts = capacities.map(() => 0);

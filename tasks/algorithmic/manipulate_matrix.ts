@@ -2,6 +2,7 @@
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
 import { codePoints, strip, words } from "../python_text.ts";
+import { isOverlong } from "../scoring.ts";
 import type { ScorableEntry } from "../types.ts";
 import { digitMatrix, matrixText } from "./matrix.ts";
 import {
@@ -126,10 +127,10 @@ function drawOperations(
 
 function score(answer: string, entry: ScorableEntry): number {
   const given = strip(answer), oracle = strip(entry.answer ?? "");
-  if (
-    given === oracle || given.split("\n").map((row) => words(row).join(" ")).join("\n") === oracle
-  ) {
-    return 1;
-  }
-  return oracle !== "" && given.includes(oracle) ? oracle.length / codePoints(given) : 0;
+  if (given === oracle || (!isOverlong(answer, entry) && oneSpace(given) === oracle)) return 1;
+  return oracle !== "" && given.includes(oracle) ? codePoints(oracle) / codePoints(given) : 0;
+}
+
+function oneSpace(text: string): string {
+  return text.split("\n").map((row) => words(row).join(" ")).join("\n");
 }
