@@ -42,6 +42,8 @@ const command = new Deno.Command(Deno.execPath(), {
     "--include",
     "tasks/assets/ladder.txt",
     "--include",
+    "tasks/assets/rush_hour.txt",
+    "--include",
     "tasks/assets/words.txt",
     "--output",
     output,

@@ -10,6 +10,7 @@ export { default as maze } from "./maze.ts";
 export { default as mini_sudoku } from "./mini_sudoku.ts";
 export { default as n_queens } from "./n_queens.ts";
 export { default as puzzle24 } from "./puzzle24.ts";
+export { default as rush_hour } from "./rush_hour.ts";
 export { default as sokoban } from "./sokoban.ts";
 export { default as sudoku } from "./sudoku.ts";
 export { default as survo } from "./survo.ts";

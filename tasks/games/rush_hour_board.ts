@@ -1,0 +1,71 @@
+/** The car park of Rush Hour: read from 36 characters, moved square by square. */
+
+export const SIZE = 6;
+const SQUARES = SIZE * SIZE;
+
+export interface Vehicle {
+  squares: number[];
+  /** From a square to the next one in the direction of the vehicle: 1 along a row, 6 along a column. */
+  step: number;
+}
+
+export interface Board {
+  /** By the letter that the question shows: A is the red car. */
+  vehicles: Map<string, Vehicle>;
+  isTaken: Uint8Array;
+}
+
+/**
+ * The board of a text of 36 squares, row by row: o or . empty, x wall, letters vehicles. The vehicles in the order
+ * of their letters are shown as A, B, C … null for any other value.
+ */
+export function readBoard(config: unknown): Board | null {
+  if (typeof config !== "string" || config.length !== SQUARES) return null;
+  const byLetter = new Map<string, number[]>(), isTaken = new Uint8Array(SQUARES);
+  for (let square = 0; square < SQUARES; square++) {
+    const mark = config[square]!;
+    if (mark === "o" || mark === ".") continue;
+    isTaken[square] = 1;
+    if (mark === "x") continue;
+    const squares = byLetter.get(mark);
+    if (squares === undefined) byLetter.set(mark, [square]);
+    else squares.push(square);
+  }
+  const vehicles = new Map<string, Vehicle>();
+  for (const letter of [...byLetter.keys()].sort()) {
+    const squares = byLetter.get(letter)!;
+    if (squares.length < 2) return null;
+    vehicles.set(String.fromCharCode(65 + vehicles.size), {
+      squares,
+      step: squares[1]! - squares[0]!,
+    });
+  }
+  return { vehicles, isTaken };
+}
+
+/** Plays moves of a letter and a distance (negative: left or up); stops a vehicle where it is blocked. */
+export function applyMoves(board: Board, moves: Iterable<readonly [string, number]>): void {
+  for (const [letter, distance] of moves) {
+    const vehicle = board.vehicles.get(letter);
+    if (vehicle === undefined) continue;
+    for (let i = Math.abs(distance); i > 0; i--) if (!moveBy1(board, vehicle, distance > 0)) break;
+  }
+}
+
+function moveBy1({ isTaken }: Board, { squares, step }: Vehicle, forwards: boolean): boolean {
+  const front = forwards ? squares.at(-1)! : squares[0]!;
+  const next = forwards ? front + step : front - step;
+  if (next < 0 || next >= SQUARES || isTaken[next]) return false;
+  const leavesRow = Math.floor(next / SIZE) !== Math.floor(front / SIZE);
+  if (step === 1 && leavesRow) return false;
+  isTaken[forwards ? squares[0]! : squares.at(-1)!] = 0;
+  isTaken[next] = 1;
+  for (let i = 0; i < squares.length; i++) squares[i]! += forwards ? step : -step;
+  return true;
+}
+
+/** Whether the red car's front is at the right edge. */
+export function isSolved({ vehicles }: Board): boolean {
+  const red = vehicles.get("A");
+  return red !== undefined && red.step === 1 && red.squares.at(-1)! % SIZE === SIZE - 1;
+}
