@@ -1,6 +1,7 @@
 /** A column addition whose digits are replaced by letters. */
 import type { RandomStream } from "../../core/philox.ts";
 import { bool, defineTask, int, rangeAttribute } from "../define.ts";
+import { parseInteger } from "../python_numbers.ts";
 import { strip } from "../python_text.ts";
 import { isOverlong } from "../scoring.ts";
 import type { ScorableEntry } from "../types.ts";
@@ -91,9 +92,9 @@ function score(answer: string, entry: ScorableEntry): number {
   const mapping = new Map<string, number>();
   for (const pair of answer.split(",")) {
     const parts = pair.split("=");
-    const digit = strip(parts[1] ?? "");
-    if (parts.length !== 2 || !/^[+-]?[0-9](?:_?[0-9])*$/.test(digit)) return 0;
-    mapping.set(strip(parts[0]!), Number(digit.replaceAll("_", "")));
+    const digit = parts.length === 2 ? parseInteger(parts[1]!) : null;
+    if (digit === null) return 0;
+    mapping.set(strip(parts[0]!), Number(digit));
   }
   return isSolution(mapping, entry.metadata ?? {}) ? 1 : 0.01;
 }
