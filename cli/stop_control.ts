@@ -36,15 +36,17 @@ function ignoresHangup(): boolean {
   }
 }
 
+/** Asked before anything listens: Deno takes over SIGHUP with the first listener to any signal. */
+const HANGUP_IGNORED = ignoresHangup();
+
 /** Listens from now on. `maxSeconds` counts from now as well. */
 export function listenForStop(maxSeconds: number | null): StopControl {
   let reason: string | null = null, saving = false;
-  const hangupIgnored = ignoresHangup();
   const handlers = SIGNALS
     .map((signal) => {
       const handler = () => {
-        // Deno takes over SIGHUP with the first listener to any signal: only a listener can ignore it still.
-        if (signal === "SIGHUP" && hangupIgnored) return;
+        // Without a listener, SIGHUP would end the process all the same.
+        if (signal === "SIGHUP" && HANGUP_IGNORED) return;
         if (reason !== null && reason !== "the time limit") {
           if (saving && signal !== reason) {
             log(`${signal}: the checkpoint is being written (${reason} again: end at once)`);
