@@ -1,27 +1,94 @@
 /**
- * WGSL of the product of one to three rows with a weight [n, k] (decoding): bound by reading the weight once.
- * A workgroup makes four columns of the result; its invocations go along k together, four terms each, share what
- * they read of the rows, and add up their sums in a fixed tree. A LoRA product joins the same sums.
+ * WGSL of the product of one to three rows with a weight (decoding): bound by reading the weight once. A workgroup
+ * makes 4 to 16 columns of the result. Its invocations share out the terms, so that they read neighbouring memory,
+ * and add up their sums in a fixed tree. A LoRA product joins the same sums.
+ *   rows of a weight [n, k]: an invocation takes four terms of four rows at a time;
+ *   panels of `pack_weight`: a term of four of a panel's rows.
  */
 import { bufferType, type Elements, type ElementType, fourElements } from "./elements.wgsl.ts";
-import type { KernelSpec } from "../webgpu/kernel.ts";
+import type { KernelSpec, ParamType } from "../webgpu/kernel.ts";
 
 export interface VectorOptions {
   /** 1 … 3. */
   rows: number;
-  /** Invocations; a multiple of {@link LAST_SUMS}. */
+  /** Invocations; 64 or more. */
   threads: number;
   bType: ElementType;
   aligned: boolean;
   lora: boolean;
 }
 
-/** Columns of a workgroup. */
+export interface PanelVectorOptions {
+  rows: number;
+  threads: number;
+  /** Of a workgroup: 4, 8 or 16, so that they lie in one panel. */
+  columns: number;
+  lora: boolean;
+}
+
+/** Columns of a workgroup that reads rows. */
 export const VECTOR_COLUMNS = 4;
-/** Sums that are left for one invocation. */
+/** Sums of a result that are left for one invocation. */
 const LAST_SUMS = 16;
+/** Terms of a panel that an invocation reads at once, to have them on the way together. */
+const AT_ONCE = 4;
 
 const range = (n: number) => [...Array(n).keys()];
+
+const PARAMS: Record<string, ParamType> = {
+  n: "u32",
+  k: "u32",
+  ldo: "u32",
+  a_base: "u32",
+  b_base: "u32",
+  out_base: "u32",
+  add: "u32",
+  alpha: "f32",
+};
+const LORA_PARAMS: Record<string, ParamType> = {
+  r: "u32",
+  x_base: "u32",
+  w_base: "u32",
+  lora_scale: "f32",
+};
+
+function head(rows: number, threads: number): string[] {
+  return [
+    `var<workgroup> partial: array<vec4f, ${rows * threads}>;`,
+    `@compute @workgroup_size(${threads})`,
+    "fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,",
+    "        @builtin(local_invocation_index) local: u32) {",
+  ];
+}
+
+/**
+ * Adds up `values` (one vec4f a row, of the columns of quad `local % quads`) over the invocations, and writes them.
+ */
+function finish(rows: number, threads: number, quads: number, values: readonly string[]): string[] {
+  const last = LAST_SUMS * quads;
+  const strided = (count: number, step: number) =>
+    range(count).map((s) => `partial[begin + ${s * step}u]`).join(" + ");
+  return [
+    ...values.map((value, i) => `  partial[local + ${i * threads}u] = ${value};`),
+    "  workgroupBarrier();",
+    `  if (local < ${rows * last}u) {`,
+    `    let begin = local / ${last}u * ${threads}u + local % ${last}u;`,
+    `    partial[begin] = ${strided(threads / last, last)};`,
+    "  }",
+    "  workgroupBarrier();",
+    `  if (local < ${rows * quads}u) {`,
+    `    let begin = local / ${quads}u * ${threads}u + local % ${quads}u;`,
+    `    let sum = ${strided(LAST_SUMS, quads)};`,
+    `    let column = first + 4u * (local % ${quads}u);`,
+    `    let at = p.out_base + local / ${quads}u * p.ldo + column;`,
+    ...range(4).map((j) => {
+      const lane = `sum.${"xyzw"[j]}`, out = `mat_out[at + ${j}u]`;
+      return `    if (column + ${j}u < p.n) { ${out} = select(${lane}, ${out} + ${lane}, p.add != 0u); }`;
+    }),
+    "  }",
+    "}",
+  ];
+}
 
 export function vectorKernel({ rows, threads, bType, aligned, lora }: VectorOptions): KernelSpec {
   const f32: Elements = { type: "f32", aligned }, weight: Elements = { type: bType, aligned };
@@ -41,42 +108,23 @@ export function vectorKernel({ rows, threads, bType, aligned, lora }: VectorOpti
     "  }",
   ];
   const total = (c: string) => `(${c}.x + ${c}.y) + (${c}.z + ${c}.w)`;
-  const strided = (count: number, step: number) =>
-    range(count).map((s) => `partial[begin + ${s * step}u]`).join(" + ");
   const code = [
-    `var<workgroup> partial: array<vec4f, ${rows * threads}>;`,
     fourElements("a", "mat_a", f32),
     fourElements("b", "mat_b", weight),
     ...(lora ? [fourElements("x", "lora_x", f32), fourElements("w", "lora_w", f32)] : []),
-    `@compute @workgroup_size(${threads})`,
-    "fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,",
-    "        @builtin(local_invocation_index) local: u32) {",
+    ...head(rows, threads),
     `  let first = (group.x + group.y * groups.x) * ${VECTOR_COLUMNS}u;`,
     "  if (first >= p.n) { return; }",
     ...sums.map((c) => `  var ${c} = vec4f(0.0);`),
     ...products("a", "b", "p.k", ""),
     ...sums.map((c) => `  ${c} *= p.alpha;`),
     ...(lora ? products("x", "w", "p.r", "p.lora_scale * ") : []),
-    ...each.map((i) => {
-      const parts = columns.map((j) => total(`c${i}_${j}`));
-      return `  partial[local + ${i * threads}u] = vec4f(${parts.join(", ")});`;
-    }),
-    "  workgroupBarrier();",
-    `  let begin = local / ${LAST_SUMS}u * ${threads}u + local % ${LAST_SUMS}u;`,
-    `  if (local < ${rows * LAST_SUMS}u) { partial[begin] = ${
-      strided(threads / LAST_SUMS, LAST_SUMS)
-    }; }`,
-    "  workgroupBarrier();",
-    `  if (local < ${rows}u) {`,
-    `    let begin = local * ${threads}u;`,
-    `    let sum = ${strided(LAST_SUMS, 1)};`,
-    "    let at = p.out_base + local * p.ldo + first;",
-    ...columns.map((j) => {
-      const lane = `sum.${"xyzw"[j]}`, out = `mat_out[at + ${j}u]`;
-      return `    if (first + ${j}u < p.n) { ${out} = select(${lane}, ${out} + ${lane}, p.add != 0u); }`;
-    }),
-    "  }",
-    "}",
+    ...finish(
+      rows,
+      threads,
+      1,
+      each.map((i) => `vec4f(${columns.map((j) => total(`c${i}_${j}`)).join(", ")})`),
+    ),
   ];
   return {
     name: `matmul.vector${rows}${lora ? ".lora" : ""}`,
@@ -86,17 +134,60 @@ export function vectorKernel({ rows, threads, bType, aligned, lora }: VectorOpti
       ...(lora ? { lora_x: `read ${bufferType(f32)}`, lora_w: `read ${bufferType(f32)}` } : {}),
       mat_out: "write f32",
     },
-    params: {
-      n: "u32",
-      k: "u32",
-      ldo: "u32",
-      a_base: "u32",
-      b_base: "u32",
-      out_base: "u32",
-      add: "u32",
-      alpha: "f32",
-      ...(lora ? { r: "u32", x_base: "u32", w_base: "u32", lora_scale: "f32" } : {}),
+    params: { ...PARAMS, ...(lora ? LORA_PARAMS : {}) },
+    code: code.join("\n"),
+  };
+}
+
+export function panelVectorKernel(
+  { rows, threads, columns, lora }: PanelVectorOptions,
+): KernelSpec {
+  const each = range(rows), quads = columns / 4, depth = threads / quads;
+  /** Reads terms `at`, `at + depth` …, then multiplies. */
+  const terms = (count: number) => [
+    ...range(count).map((u) => `    let w${u} = mat_b[panel + (at + ${u * depth}u) * 4u];`),
+    ...each.flatMap((i) =>
+      range(count).map((u) => {
+        const x = `mat_a[p.a_base + ${i}u * p.k + at + ${u * depth}u]`;
+        return `    c${i} = fma(vec4f(${x}), w${u}, c${i});`;
+      })
+    ),
+  ];
+  const loraTerms = [
+    `  for (var at = local / ${quads}u; at < p.r; at += ${depth}u) {`,
+    `    let w = p.lora_scale * vec4f(${
+      range(4).map((j) => `lora_w[p.w_base + min(column + ${j}u, p.n - 1u) * p.r + at]`).join(", ")
+    });`,
+    ...each.map((i) => `    c${i} = fma(vec4f(lora_x[p.x_base + ${i}u * p.r + at]), w, c${i});`),
+    "  }",
+  ];
+  const code = [
+    ...head(rows, threads),
+    `  let first = (group.x + group.y * groups.x) * ${columns}u;`,
+    "  if (first >= p.n) { return; }",
+    `  let column = first + 4u * (local % ${quads}u);`,
+    "  let panel = (p.b_base + (first & ~15u) * p.k + (column & 15u)) >> 2u;",
+    ...each.map((i) => `  var c${i} = vec4f(0.0);`),
+    `  var at = local / ${quads}u;`,
+    `  for (; at + ${(AT_ONCE - 1) * depth}u < p.k; at += ${AT_ONCE * depth}u) {`,
+    ...terms(AT_ONCE),
+    "  }",
+    `  for (; at < p.k; at += ${depth}u) {`,
+    ...terms(1),
+    "  }",
+    ...each.map((i) => `  c${i} *= p.alpha;`),
+    ...(lora ? loraTerms : []),
+    ...finish(rows, threads, quads, each.map((i) => `c${i}`)),
+  ];
+  return {
+    name: `matmul.panels${rows}${lora ? ".lora" : ""}`,
+    buffers: {
+      mat_a: "read f32",
+      mat_b: "read vec4<f32>",
+      ...(lora ? { lora_x: "read f32", lora_w: "read f32" } : {}),
+      mat_out: "write f32",
     },
+    params: { ...PARAMS, ...(lora ? LORA_PARAMS : {}) },
     code: code.join("\n"),
   };
 }

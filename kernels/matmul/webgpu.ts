@@ -12,7 +12,7 @@ import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
 import { bound, type Piece, pieces } from "./pieces.ts";
 import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
 import { tileKernel, type TileOptions, type TileShape } from "./tile.wgsl.ts";
-import { VECTOR_COLUMNS, vectorKernel } from "./vector.wgsl.ts";
+import { panelVectorKernel, VECTOR_COLUMNS, vectorKernel } from "./vector.wgsl.ts";
 
 /** Shapes of tiles, from the fastest for large products to the one that makes most of few outputs. */
 export const TILES = {
@@ -26,13 +26,16 @@ export const TILES = {
 const ENOUGH_GROUPS = 256;
 /** Up to this many rows are done as vectors. */
 const VECTOR_ROWS = 3;
-/** Sums from this length on keep a whole workgroup of {@link VECTOR_COLUMNS} columns busy. */
+/** Sums from this length on keep a large workgroup busy with few columns. */
 const LONG_SUM = 512;
+/** Weights with fewer rows than this are cut more finely, to have enough workgroups. */
+const WIDE = 4096;
 /** Most terms of an accumulator before it is added to the others. */
 const BLOCK_TERMS = 512;
 
 const tile = variants(tileKernel);
 const vector = variants(vectorKernel);
+const panelVector = variants(panelVectorKernel);
 
 /** A tile for the result's shape. */
 export function chooseTile(m: number, n: number, software: boolean): TileShape {
@@ -46,26 +49,31 @@ export function chooseTile(m: number, n: number, software: boolean): TileShape {
   return Math.min(m, n) > skinny.bm ? small : skinny;
 }
 
+/** What computes a product: the kernel for few rows, or a tile. */
+export type Choice = "vector" | TileShape;
+
+export function chooseKernel({ m, n, transA, transB, packedB }: MatmulArgs, software: boolean) {
+  if (m <= VECTOR_ROWS && (transB || packedB) && (!transA || m === 1)) return "vector";
+  return chooseTile(m, n, software);
+}
+
 export const matmulWebgpu: WebgpuOp<MatmulArgs> = (args, ctx) => {
-  const { m, n, transA, transB } = args;
-  // One row is the same either way.
-  if (transA && m === 1) matmulWebgpu({ ...args, transA: false }, ctx);
-  else if (m <= VECTOR_ROWS && transB && !transA) matmulWith("vector", args, ctx);
-  else matmulWith(chooseTile(m, n, ctx.software), args, ctx);
+  matmulWith(chooseKernel(args, ctx.software), args, ctx);
 };
 
-/** The product by the kernel for vectors (m ≤ 3, a not transposed, `transB`), or with a tile of this shape. */
-export function matmulWith(
-  shape: "vector" | TileShape,
-  args: MatmulArgs,
-  ctx: WebgpuContext,
-): void {
+/** The product by that kernel, which must suit it; tiles suit every product. */
+export function matmulWith(shape: Choice, args: MatmulArgs, ctx: WebgpuContext): void {
   const { m, n, k } = args;
   if (m === 0 || n === 0) return;
+  if (m === 1 && args.transA) {
+    // One row is the same either way.
+    matmulWith(shape, { ...args, transA: false }, ctx);
+    return;
+  }
   const flush = shape === "vector" ? 1 : tilesOfBlock(k, shape);
   for (const piece of pieces(args, ctx.limits, shape === "vector" ? 1 : flush * shape.bk)) {
     const call = pieceOf(args, piece, ctx);
-    if (shape === "vector") dispatchVector(call, ctx);
+    if (shape === "vector") dispatchVector(call, args, ctx);
     else dispatchTile(call, shape, flush, args, ctx);
   }
 }
@@ -73,7 +81,7 @@ export function matmulWith(
 /** Tiles whose terms one accumulator adds up: at least two blocks, as soon as there are two tiles. */
 function tilesOfBlock(k: number, { bk, slices }: TileShape): number {
   const tiles = Math.ceil(k / bk);
-  return Math.max(1, Math.min(Math.floor(tiles / 2), BLOCK_TERMS * slices / bk));
+  return Math.max(1, Math.min(tiles >> 1, Math.floor(BLOCK_TERMS * slices / bk)));
 }
 
 /** A piece of the product with what to bind. */
@@ -135,14 +143,15 @@ function pieceOf(args: MatmulArgs, piece: Piece, { limits }: WebgpuContext): Cal
   };
 }
 
-function dispatchVector(call: Call, ctx: WebgpuContext): void {
+function dispatchVector(call: Call, { packedB }: MatmulArgs, ctx: WebgpuContext): void {
   const { piece: { m, n, k }, buffers, bases, lora, add, alpha, aligned, bType } = call;
-  const threads = k >= LONG_SUM ? 256 : 64;
+  const options = { rows: m, threads: k >= LONG_SUM ? 256 : 64, lora: lora !== null };
+  const columns = !packedB ? VECTOR_COLUMNS : call.n >= WIDE ? 16 : 8;
   ctx.dispatch({
-    kernel: vector({ rows: m, threads, bType, aligned, lora: lora !== null }),
+    kernel: packedB ? panelVector({ ...options, columns }) : vector({ ...options, bType, aligned }),
     buffers,
     params: { n, k, ldo: call.n, ...bases, add, alpha, ...lora },
-    groups: ctx.grid(Math.ceil(n / VECTOR_COLUMNS)),
+    groups: ctx.grid(Math.ceil(n / columns)),
     flops: 2 * m * n * (k + (lora?.r ?? 0)),
   });
 }
