@@ -5,8 +5,8 @@ import { SPLIT, type Split } from "../core/philox.ts";
 import { createDataset } from "../tasks/dataset.ts";
 import { curriculumConfig } from "../tasks/curriculum.ts";
 import { getTask, taskNames } from "../tasks/registry.ts";
-import type { ParamValue } from "../tasks/types.ts";
-import { clip, columns, print, table, wrap } from "./terminal.ts";
+import type { ParamValue, Task } from "../tasks/types.ts";
+import { clip, columns, log, print, table, wrap } from "./terminal.ts";
 
 export async function listTasks(options: { category?: string; json?: boolean }): Promise<void> {
   const tasks = [];
@@ -125,8 +125,9 @@ export async function sampleTask(name: string, options: SampleOptions): Promise<
     levels[attribute] = level;
   }
   const params: Record<string, ParamValue> = Object.keys(levels).length > 0
-    ? curriculumConfig(task, levels)
+    ? curriculumConfig(task, levels, { onClamp: (text) => log(`note: ${text}`) })
     : {};
+  noteLastLevels(task, levels);
   for (const text of options.set) {
     const [key, value] = splitPair(text, "--set", "key=value");
     if (key === "seed" || key === "size") {
@@ -141,6 +142,17 @@ export async function sampleTask(name: string, options: SampleOptions): Promise<
     split: options.split as Split,
   });
   for (let i = 0; i < options.size; i++) print(JSON.stringify(dataset.entry(options.offset + i)));
+}
+
+/** Says of which attributes `--level` was meant to be higher than there are levels. */
+function noteLastLevels({ curriculum = [] }: Task, levels: Readonly<Record<string, number>>): void {
+  const { "*": asked = 0, ...named } = levels;
+  const lower = curriculum.filter(({ name, levels: { length } }) =>
+    asked >= length && !(name in named)
+  );
+  if (lower.length === 0) return;
+  const last = lower.map(({ name, levels: { length } }) => `${name} ${length - 1}`).join(", ");
+  log(`note: --level ${asked}: the last level is taken where there are fewer: ${last}`);
 }
 
 function splitPair(text: string, flag: string, form: string): [string, string] {

@@ -80,6 +80,19 @@ Deno.test("tasks sample obeys --set and refuses what the task refuses", async ()
   assert.match(name.err, /chain_sum/);
 });
 
+Deno.test("tasks sample says when --level is more than there is; a named attribute is refused", async () => {
+  const sample = (...args: string[]) => rgx(["tasks", "sample", "spell_backward", ...args]);
+  const high = await sample("--level", "99");
+  assert.equal(high.code, 0);
+  assert.match(high.err, /^note: --level 99: the last level is taken .*: word_len \d+\n$/);
+  const level = /word_len (\d+)/.exec(high.err)![1]!;
+  const last = await sample("--level", level);
+  assert.deepEqual([last.out, last.err], [high.out, ""]);
+  const named = await sample("--set-level", "word_len=99");
+  assert.equal(named.code, 2);
+  assert.match(named.err, /the levels of this attribute .* are 0 to \d+, found 99/);
+});
+
 Deno.test("what tasks sample writes, score gives 1 for, and 0 for null, in order", async () => {
   const { out } = await rgx(["tasks", "sample", "spell_backward", "--size", "4"]);
   const input = lines(out).flatMap((line) => {

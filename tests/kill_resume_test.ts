@@ -169,6 +169,36 @@ Deno.test("what the safe build begins the fast one ends, and the other way round
   });
 });
 
+Deno.test("asked to stop, a run does not wait for a slow reward, and does the step again later", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder), run = `${folder}/run`;
+    await Deno.writeTextFile(
+      `${folder}/slow.js`,
+      `export default async ({ completion }, { seconds }) => {
+         await new Promise((done) => setTimeout(done, seconds * 1000));
+         return completion.length;
+       }`,
+    );
+    const args = (folder: string, seconds: number) => [
+      config,
+      `rewards=[{path: ${run}/../slow.js, timeout: 600, seconds: ${seconds}}]`,
+      ...["--output-dir", folder, "--resume"],
+    ];
+    const whole = await rgx(["train", ...args(`${folder}/whole`, 0)]);
+    assert.equal(whole.code, 0, whole.err);
+    const session = start(args(run, 600));
+    await moment(session, "a step", () => session.err.text.includes("GRPO: 4 steps"));
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    session.child.kill("SIGINT");
+    const stopped = await end(session);
+    assert.equal(stopped.code, 75, stopped.err);
+    assertClean(stopped);
+    const last = await rgx(["train", ...args(run, 0)]);
+    assert.equal(last.code, 0, last.err);
+    await assertSameRun(run, `${folder}/whole`);
+  });
+});
+
 Deno.test("a second signal ends the process at once, with nothing new saved", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder);
