@@ -146,5 +146,44 @@ Deno.test({
       const rows = await parquetReadObjects({ file: table.buffer });
       const wasm = rows.map((row) => row["wasm"]).filter((value) => value !== null);
       assert.deepEqual(new Set(wasm), new Set(["undefined"]));
+      assert.deepEqual(await processesIn(folder), []);
+    }),
+});
+
+/** Command lines of the processes that work in `folder`; none where there is no /proc. */
+async function processesIn(folder: string): Promise<string[]> {
+  const found: string[] = [];
+  if (!(await exists("/proc/self/cwd"))) return found;
+  for await (const { name } of Deno.readDir("/proc")) {
+    const cwd = await Deno.readLink(`/proc/${name}/cwd`).catch(() => null);
+    if (cwd === folder) found.push(await Deno.readTextFile(`/proc/${name}/cmdline`));
+  }
+  return found;
+}
+
+const HOARDER = `const kept: unknown[] = [];
+let calls: number = 0;
+export default () => {
+  if (++calls === 10) for (;;) kept.push(new Uint8Array(5e7).fill(1));
+  return calls % 2;
+};
+`;
+
+Deno.test({
+  name: "the executable lives on when a reward takes memory without end",
+  ignore: !built,
+  fn: () =>
+    inEmptyFolder(async (folder) => {
+      await Deno.writeTextFile(`${folder}/hoarder.ts`, HOARDER);
+      const { code, err } = await run(folder, [
+        "train",
+        "quickstart",
+        "rewards=[{path: hoarder.ts, timeout: 60}]",
+        ...["sft.max_steps=2", "training.max_steps=1", "eval.num_examples=0"],
+        ...["training.generation_batch_size=16", "training.per_device_train_batch_size=16"],
+      ]);
+      assert.equal(code, 0, err);
+      assert.match(err, /reward hoarder failed and counts 0: took more than 1024 MiB of memory/);
+      assert.deepEqual(await processesIn(folder), []);
     }),
 });
