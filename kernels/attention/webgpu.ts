@@ -34,8 +34,8 @@ export const queryGradient = variants(queryGradientSpec);
 export const keyGradient = variants(keyGradientSpec);
 const sum = variants(sumSpec);
 
-/** Shapes of tiles by the size of heads, best first; later ones need less memory. */
-const SHAPES: readonly {
+/** Shapes of tiles by the size of heads, best first; later ones need less memory. The bench tries others in their place. */
+export const SHAPES: {
   upTo: number;
   queries: readonly TileShape[];
   keys: readonly TileShape[];
