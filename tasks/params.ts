@@ -49,11 +49,13 @@ function checkValue(field: string, spec: ParamSpec, value: unknown): string[] {
   }
   const list = spec.type.endsWith("[]");
   const element = list ? spec.type.slice(0, -2) : spec.type;
-  if (list && !Array.isArray(value)) {
+  // A list of strings with a string as its default may be given as one: its characters are the elements.
+  const letters = list && typeof value === "string" && typeof spec.default === "string";
+  if (list && !letters && !Array.isArray(value)) {
     return [`${field}: must be ${typeText(spec)}, found ${show(value)}`];
   }
   const errors: string[] = [];
-  for (const item of list ? value as unknown[] : [value]) {
+  for (const item of list ? [...value as string | unknown[]] : [value]) {
     if (!hasType(element, item)) {
       errors.push(`${field}: must be ${typeText(spec)}, found ${show(value)}`);
     } else if (spec.values && !spec.values.includes(item as string)) {

@@ -1,0 +1,163 @@
+/**
+ * Formulas as models write them, in Python's notation: `3*x**2/4 - sin(2*x) + C`. A text becomes a program
+ * for a stack machine, which is then run over numbers, derivatives or polynomials (`run`); no text is ever
+ * executed. Left out on purpose: `^`, products without `*`, comparisons, factorials.
+ */
+
+export type Step =
+  | { kind: "number"; text: string }
+  | { kind: "name"; name: string }
+  | { kind: "call"; name: string; count: number }
+  | { kind: "+" | "-" | "*" | "/" | "**" | "negate" };
+
+/** What a program is run over. A result of null means that there is none, and ends the run. */
+export interface Domain<T> {
+  number(text: string): T | null;
+  name(name: string): T | null;
+  call(name: string, parts: readonly T[]): T | null;
+  operator(kind: "+" | "-" | "*" | "/" | "**", a: T, b: T): T | null;
+  negate(a: T): T | null;
+}
+
+/** Brackets and powers may nest this deep. */
+const DEPTH = 150;
+
+const TOKEN =
+  /[ \t\f]*(?:([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)|([A-Za-z_]\w*)|(\*\*|[-+*/(),]))/y;
+
+/** The program of a formula; null when the text is none. Time is linear in its length. */
+export function parseFormula(text: string): Step[] | null {
+  const tokens = tokenize(text);
+  if (tokens === null) return null;
+  const parser = new Parser(tokens);
+  return parser.sum(0) && parser.atEnd() ? parser.steps : null;
+}
+
+/** The value of a program; null where an operation has none. */
+export function run<T>(program: readonly Step[], domain: Domain<T>): T | null {
+  const stack: T[] = [];
+  for (const step of program) {
+    let value: T | null;
+    switch (step.kind) {
+      case "number":
+        value = domain.number(step.text);
+        break;
+      case "name":
+        value = domain.name(step.name);
+        break;
+      case "negate":
+        value = domain.negate(stack.pop()!);
+        break;
+      case "call":
+        value = domain.call(step.name, stack.splice(stack.length - step.count));
+        break;
+      default: {
+        const b = stack.pop()!;
+        value = domain.operator(step.kind, stack.pop()!, b);
+      }
+    }
+    if (value === null) return null;
+    stack.push(value);
+  }
+  return stack[0] ?? null;
+}
+
+interface Token {
+  kind: "number" | "name" | "sign";
+  text: string;
+}
+
+function tokenize(text: string): Token[] | null {
+  const tokens: Token[] = [];
+  const source = text.trim();
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < source.length) {
+    const match = TOKEN.exec(source);
+    if (match === null) return null;
+    const [, number, name, sign] = match;
+    if (number !== undefined) tokens.push({ kind: "number", text: number });
+    else if (name !== undefined) tokens.push({ kind: "name", text: name });
+    else tokens.push({ kind: "sign", text: sign! });
+  }
+  return tokens;
+}
+
+/** Recursive descent; every method appends its steps and returns false where the text is no formula. */
+class Parser {
+  readonly steps: Step[] = [];
+  #at = 0;
+  constructor(private readonly tokens: readonly Token[]) {}
+
+  atEnd(): boolean {
+    return this.#at === this.tokens.length;
+  }
+
+  #take(sign: string): boolean {
+    const token = this.tokens[this.#at];
+    if (token?.kind !== "sign" || token.text !== sign) return false;
+    this.#at++;
+    return true;
+  }
+
+  #oneOf<T extends string>(...signs: T[]): T | undefined {
+    return signs.find((sign) => this.#take(sign));
+  }
+
+  sum(depth: number): boolean {
+    if (depth > DEPTH || !this.#product(depth)) return false;
+    for (let sign; (sign = this.#oneOf("+", "-")) !== undefined;) {
+      if (!this.#product(depth)) return false;
+      this.steps.push({ kind: sign });
+    }
+    return true;
+  }
+
+  #product(depth: number): boolean {
+    if (!this.#signed(depth)) return false;
+    for (let sign; (sign = this.#oneOf("*", "/")) !== undefined;) {
+      if (!this.#signed(depth)) return false;
+      this.steps.push({ kind: sign });
+    }
+    return true;
+  }
+
+  /** Signs bind weaker than powers: -x**2 is -(x**2). */
+  #signed(depth: number): boolean {
+    let negative = false;
+    for (let sign; (sign = this.#oneOf("+", "-")) !== undefined;) {
+      if (sign === "-") negative = !negative;
+    }
+    if (!this.#power(depth)) return false;
+    if (negative) this.steps.push({ kind: "negate" });
+    return true;
+  }
+
+  #power(depth: number): boolean {
+    if (depth > DEPTH || !this.#atom(depth)) return false;
+    if (!this.#take("**")) return true;
+    if (!this.#signed(depth + 1)) return false;
+    this.steps.push({ kind: "**" });
+    return true;
+  }
+
+  #atom(depth: number): boolean {
+    if (this.#take("(")) return this.sum(depth + 1) && this.#take(")");
+    const token = this.tokens[this.#at];
+    if (token === undefined || token.kind === "sign") return false;
+    this.#at++;
+    if (token.kind === "number") this.steps.push({ kind: "number", text: token.text });
+    else if (this.#take("(")) return this.#call(token.text, depth + 1);
+    else this.steps.push({ kind: "name", name: token.text });
+    return true;
+  }
+
+  #call(name: string, depth: number): boolean {
+    let count = 0;
+    do {
+      if (!this.sum(depth)) return false;
+      count++;
+    } while (this.#take(","));
+    this.steps.push({ kind: "call", name, count });
+    return this.#take(")");
+  }
+}
