@@ -1,2 +1,2 @@
 /** The induction tasks, one line each, named as the task. */
-export {};
+export { default as list_functions } from "./list_functions.ts";

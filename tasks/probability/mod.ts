@@ -1,2 +1,2 @@
 /** The probability tasks, one line each, named as the task. */
-export {};
+export { default as coin_flip } from "./coin_flip.ts";
