@@ -13,6 +13,7 @@ import { selectCard } from "./cards.ts";
 import { noAdapterError } from "./no_adapter.ts";
 import { webgpuOps } from "./op_table.ts";
 import { BufferPool } from "./pool.ts";
+import { popError } from "./quirks.ts";
 import { Readback } from "./readback.ts";
 import { Recorder } from "./recorder.ts";
 import { type Block, WebgpuTensor } from "./tensor.ts";
@@ -264,7 +265,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
     const usage = USAGE.storage | USAGE.copySource | USAGE.copyTarget;
     this.#gpu.pushErrorScope("out-of-memory");
     const buffer = this.#gpu.createBuffer({ size, usage, label });
-    this.#gpu.popErrorScope().then((error) => {
+    popError(this.#gpu).then((error) => {
       if (error === null) return;
       this.#failure ??= new RgxError(
         `out of memory on ${this.adapter.name}: tensor "${label}" needs ${size} bytes beside the ` +

@@ -4,6 +4,7 @@
  * later, through the error scope around it: `onError` receives it with the kernel's name and the WGSL line.
  */
 import type { WebgpuTensor } from "./tensor.ts";
+import { popError } from "./quirks.ts";
 import { type BindingPattern, type Kernel, kernelText, patternKey } from "./kernel.ts";
 
 export interface Pipeline {
@@ -98,7 +99,7 @@ export class Pipelines {
       compute: { module, entryPoint: "main" },
       label: kernel.name,
     });
-    this.#device.popErrorScope().then((error) => {
+    popError(this.#device).then((error) => {
       if (error !== null) {
         this.#onError(`the kernel ${kernel.name} does not compile:\n${error.message.trim()}`);
       }

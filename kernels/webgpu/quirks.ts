@@ -58,3 +58,11 @@ export async function grantable(
   }
   return granted;
 }
+
+/**
+ * Ends an error scope and tells what it caught, if anything. Deno 2.6 returns the error itself and not a promise of it;
+ * can go with the support of that version.
+ */
+export function popError(device: GPUDevice): Promise<GPUError | null> {
+  return Promise.resolve(device.popErrorScope());
+}

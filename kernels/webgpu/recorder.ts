@@ -5,7 +5,7 @@
  */
 import type { Dispatch } from "./webgpu_op.ts";
 import { PARAMS_SLOT, Pipelines } from "./pipelines.ts";
-import { STAGED_BYTES } from "./quirks.ts";
+import { popError, STAGED_BYTES } from "./quirks.ts";
 import type { PooledBuffer, WebgpuTensor } from "./tensor.ts";
 import type { Tracer } from "./trace.ts";
 
@@ -21,8 +21,9 @@ export class Recorder {
   submits = 0;
   readonly #device: GPUDevice;
   readonly #params: GPUBuffer;
-  readonly #paramWords = new ArrayBuffer(SLOTS * PARAMS_SLOT);
-  readonly #paramView = new DataView(this.#paramWords);
+  // Bytes and not an ArrayBuffer, which Deno 2.6 does not take for `writeBuffer`.
+  readonly #paramBytes = new Uint8Array(SLOTS * PARAMS_SLOT);
+  readonly #paramView = new DataView(this.#paramBytes.buffer);
   readonly #upload: GPUBuffer;
   readonly #uploadBytes = new Uint8Array(UPLOAD_BYTES);
   readonly #tracer: Tracer | null;
@@ -129,7 +130,7 @@ export class Recorder {
     if (encoder === null && !always && this.#staged === 0) return;
     const { queue } = this.#device;
     if (this.#slot > 0) {
-      queue.writeBuffer(this.#params, 0, this.#paramWords, 0, this.#slot * PARAMS_SLOT);
+      queue.writeBuffer(this.#params, 0, this.#paramBytes, 0, this.#slot * PARAMS_SLOT);
     }
     if (this.#uploaded > 0) {
       queue.writeBuffer(this.#upload, 0, this.#uploadBytes, 0, this.#uploaded);
@@ -138,7 +139,7 @@ export class Recorder {
     this.#device.pushErrorScope("validation");
     if (encoder !== null) this.#tracer?.resolve(encoder);
     queue.submit(encoder === null ? [] : [encoder.finish()]);
-    this.#device.popErrorScope().then((error) => {
+    popError(this.#device).then((error) => {
       if (error !== null) this.#onError(`${error.message.trim()}\nrecorded: ${summary(names)}`);
     }, () => {});
     this.#tracer?.collect();
