@@ -63,7 +63,10 @@ Deno.test("words of the command line that mean nothing", async () => {
       [["train", "quickstart", "--threads", "0"], ["--threads", "'0'", "from 1 to 1024"]],
       [["train", "quickstart", "--threads", "many"], ["--threads", "'many'"]],
       [["train", "quickstart", "--threads", "5000"], ["--threads", "'5000'"]],
-      [["train", "quickstart", "--device", "gpu"], ["--device gpu", "auto, webgpu, wasm, reference"]],
+      [["train", "quickstart", "--device", "gpu"], [
+        "--device gpu",
+        "auto, webgpu, wasm, reference",
+      ]],
       [["train", "quickstart", "--max-time", "5m"], ["--max-time 5m", "HH:MM:SS"]],
       [["train", "quickstart", "--max-time", "00:99:00"], ["00:99:00", "HH:MM:SS"]],
       [["train", "quickstart", "--log-format", "xml"], ["--log-format xml", "text or json"]],
@@ -76,6 +79,13 @@ Deno.test("words of the command line that mean nothing", async () => {
       [["config", "show", "quickstart", "trainig.max_steps=3"], ["training.max_steps"]],
     ];
     for (const [args, says] of cases) await refused(args, says, { cwd });
+    // A driver file that is not there hides every card.
+    const noDriver = { VK_DRIVER_FILES: `${cwd}/none`, VK_ICD_FILENAMES: `${cwd}/none` };
+    const gpu = ["train", "quickstart", "--device", "webgpu"];
+    await refused(gpu, ["no GPU adapter was found", "--device wasm"], { cwd, env: noDriver });
+    await refused(["train", "quickstart", "--device", "webgpu:99"], [
+      "no graphics card 99",
+    ], { cwd });
     for (const [name, value] of [["RGX_DEVICE", "gpu"], ["RGX_NUM_THREADS", "many"]] as const) {
       await refused(["train", "quickstart"], [value], { cwd, env: { [name]: value } });
     }

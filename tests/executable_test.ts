@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
 import { versionLine } from "../core/version.ts";
+import { findAdapter } from "../kernels/webgpu/adapter.ts";
 
 const executable = new URL("../dist/rgx", import.meta.url).pathname;
 const built = await exists(executable);
@@ -84,6 +85,39 @@ Deno.test({
       const more = await run(folder, [...short, "training.max_steps=3", "--resume"]);
       assert.equal(more.code, 0, more.err);
       assert.equal(JSON.parse(more.out.trimEnd().split("\n").at(-1)!).steps, 3);
+    }),
+});
+
+Deno.test({
+  name: "the executable trains on the GPU with nothing installed but a driver",
+  ignore: !built || await findAdapter() === null,
+  fn: () =>
+    inEmptyFolder(async (folder) => {
+      // Smaller than the quickstart in everything but the steps: here the GPU is a CPU.
+      const { code, out, err } = await run(folder, [
+        "train",
+        "quickstart",
+        "--device",
+        "webgpu",
+        "max_steps=3",
+        "sft.max_steps=2",
+        "eval.num_examples=4",
+        "num_generations=4",
+        "per_device_train_batch_size=8",
+        "training.max_completion_length=8",
+        "--json",
+      ]);
+      assert.equal(code, 0, err);
+      assert.match(err, /device +webgpu, \S+/);
+      const summary = JSON.parse(out.trimEnd().split("\n").at(-1)!);
+      assert.deepEqual([summary.status, summary.steps], ["completed", 3]);
+      const record = JSON.parse(
+        await Deno.readTextFile(`${folder}/${summary.output_dir}/run.json`),
+      );
+      assert.equal(record.device, "webgpu");
+      assert.ok(record.adapter.name.length > 0);
+      const planned = summary.memory_planned_bytes, peak = summary.peak_memory_bytes;
+      assert.ok(Math.abs(peak / planned - 1) < 0.1, `${peak} of ${planned} planned bytes`);
     }),
 });
 

@@ -17,7 +17,7 @@ import { popError } from "./quirks.ts";
 import { Readback } from "./readback.ts";
 import { Recorder } from "./recorder.ts";
 import { type Block, WebgpuTensor } from "./tensor.ts";
-import { formatTrace, Tracer } from "./trace.ts";
+import { formatTrace, type KernelTime, Tracer } from "./trace.ts";
 import type { Dispatch, WebgpuContext, WebgpuLimits } from "./webgpu_op.ts";
 
 const USAGE = { storage: 0x80, copySource: 0x4, copyTarget: 0x8 } as const;
@@ -27,6 +27,11 @@ const IDLE_BYTES = 2 ** 30;
 export interface WebgpuDeviceOptions {
   /** Number of the card, of several; null: the one that the system offers first. */
   card?: number | null;
+  /**
+   * Times of the kernels: by the GPU's time stamps (where it has them, else by waiting), or by waiting for each;
+   * default: by time stamps where RGX_DEBUG is 2 or more (and printed at the end), else off.
+   */
+  trace?: "stamps" | "waits" | "off";
   /** Smaller limits than the adapter's, for tests of what happens beyond them. */
   limits?: Partial<WebgpuLimits>;
 }
@@ -245,14 +250,16 @@ export class WebgpuDevice implements Device, WebgpuContext {
     this.#closed = true;
     this.#live.clear();
     this.#allocated = 0;
-    if (this.#tracer !== null) {
-      console.error(`kernels on ${this.adapter.name}:`);
-      for (const line of formatTrace(this.#tracer.table())) console.error(line);
-      this.#tracer.close();
-    }
+    this.#tracer?.close();
     this.#readback.close();
     this.#recorder.close();
     this.#gpu.destroy();
+  }
+
+  /** Time of every kernel so far, most expensive first; empty unless it is traced. */
+  kernelTimes(): KernelTime[] {
+    if (this.#failure === null && !this.#closed) this.#recorder.submit();
+    return this.#tracer?.table() ?? [];
   }
 
   /** Ends the GPU device behind this one's back, as a driver reset would (tests). */
@@ -366,12 +373,26 @@ export async function createWebgpuDevice(options: WebgpuDeviceOptions = {}): Pro
   const adapter = await findAdapter();
   if (adapter === null) throw noAdapterError();
   const level = Number(Deno.env.get("RGX_DEBUG") ?? 0);
-  const features = level >= 2 ? await usableFeatures(adapter) : [];
-  const timed = features.includes("timestamp-query");
-  const gpu = await requestDevice(adapter, timed ? ["timestamp-query"] : []);
-  const each = level >= 3
-    ? (call: Parameters<typeof formatTrace>[0][number]) => console.error(formatTrace([call])[0])
-    : null;
-  const tracer = timed ? await Tracer.create(gpu, each) : null;
-  return new WebgpuDevice(gpu, describeAdapter(adapter), tracer, options.limits);
+  const trace = options.trace ?? (level >= 2 ? "stamps" : "off");
+  const features = trace === "stamps" ? await usableFeatures(adapter) : [];
+  const stamped = features.filter((feature) => feature === "timestamp-query");
+  const gpu = await requestDevice(adapter, stamped);
+  const each = level >= 3 ? (call: KernelTime) => console.error(formatTrace([call])[0]) : null;
+  const tracer = trace === "off" ? null : await Tracer.create(gpu, each);
+  const device = new WebgpuDevice(gpu, describeAdapter(adapter), tracer, options.limits);
+  if (level >= 2) printTimesAtClose(device);
+  return device;
+}
+
+function printTimesAtClose(device: WebgpuDevice): void {
+  const close = device.close.bind(device);
+  let closed = false;
+  device.close = () => {
+    const times = closed ? [] : device.kernelTimes();
+    close();
+    if (closed) return;
+    closed = true;
+    console.error(`kernels on ${device.adapter.name}:`);
+    for (const line of formatTrace(times)) console.error(line);
+  };
 }

@@ -1,7 +1,8 @@
 /**
- * Time of every kernel, measured by the GPU itself: with RGX_DEBUG=2 each dispatch is a pass of its own with a
- * time stamp before and after it. Ticks count as nanoseconds, which holds on NVIDIA and on Mesa's lavapipe; WebGPU
- * does not tell the period. Bytes count each tensor once: a lower bound on the traffic.
+ * Time of every kernel. With RGX_DEBUG=2 each dispatch is a pass of its own, with a time stamp of the GPU before and
+ * after it. Ticks count as nanoseconds, which holds on NVIDIA and on Mesa's lavapipe; WebGPU does not tell the period.
+ * Where the adapter has no time stamps each dispatch is submitted alone and waited for: its time then holds some tenths
+ * of a millisecond for that. Bytes count each tensor once: a lower bound on the traffic.
  */
 import { mapsAtOnce } from "./quirks.ts";
 
@@ -20,19 +21,28 @@ export interface KernelTime extends TracedDispatch {
 }
 
 export class Tracer {
-  readonly #stamps: GPUQuerySet;
+  /** Null without time stamps. */
+  readonly #stamps: GPUQuerySet | null;
   readonly #resolved: GPUBuffer;
   readonly #staging: GPUBuffer;
   readonly #each: ((call: KernelTime) => void) | null;
+  #started = 0;
   readonly #totals = new Map<string, KernelTime>();
   #waiting: TracedDispatch[] = [];
 
-  private constructor(device: GPUDevice, each: ((call: KernelTime) => void) | null) {
+  private constructor(
+    device: GPUDevice,
+    hasStamps: boolean,
+    each: ((call: KernelTime) => void) | null,
+  ) {
     const size = 16 * CAPACITY;
-    this.#stamps = device.createQuerySet({ type: "timestamp", count: 2 * CAPACITY });
+    this.#stamps = hasStamps
+      ? device.createQuerySet({ type: "timestamp", count: 2 * CAPACITY })
+      : null;
     this.#resolved = device.createBuffer({
       size,
-      usage: GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC,
+      usage: (this.#stamps === null ? GPUBufferUsage.COPY_DST : GPUBufferUsage.QUERY_RESOLVE) |
+        GPUBufferUsage.COPY_SRC,
     });
     this.#staging = device.createBuffer({
       size,
@@ -47,20 +57,21 @@ export class Tracer {
     each: ((call: KernelTime) => void) | null = null,
   ): Promise<Tracer | null> {
     if (!mapsAtOnce()) return null;
-    const tracer = new Tracer(device, each);
+    const tracer = new Tracer(device, device.features.has("timestamp-query"), each);
     await tracer.#staging.mapAsync(GPUMapMode.READ);
     tracer.#staging.unmap();
     return tracer;
   }
 
   get full(): boolean {
-    return this.#waiting.length === CAPACITY;
+    return this.#waiting.length === (this.#stamps === null ? 1 : CAPACITY);
   }
 
   /** The descriptor of the pass that holds the next dispatch. */
   pass(dispatch: TracedDispatch): GPUComputePassDescriptor {
     const at = 2 * this.#waiting.length;
     this.#waiting.push(dispatch);
+    if (this.#stamps === null) return {};
     return {
       timestampWrites: {
         querySet: this.#stamps,
@@ -74,6 +85,12 @@ export class Tracer {
   resolve(encoder: GPUCommandEncoder): void {
     const count = 2 * this.#waiting.length;
     if (count === 0) return;
+    if (this.#stamps === null) {
+      // The copy is what the mapping waits for.
+      encoder.copyBufferToBuffer(this.#resolved, 0, this.#staging, 0, 8 * count);
+      this.#started = performance.now();
+      return;
+    }
     encoder.resolveQuerySet(this.#stamps, 0, count, this.#resolved, 0);
     encoder.copyBufferToBuffer(this.#resolved, 0, this.#staging, 0, 8 * count);
   }
@@ -86,8 +103,11 @@ export class Tracer {
     this.#staging.mapAsync(GPUMapMode.READ).catch(() => {});
     const ticks = new BigUint64Array(this.#staging.getMappedRange(0, 16 * waiting.length).slice(0));
     this.#staging.unmap();
+    const waited = performance.now() - this.#started;
     waiting.forEach((dispatch, i) => {
-      const milliseconds = Number(ticks[2 * i + 1]! - ticks[2 * i]!) / 1e6;
+      const milliseconds = this.#stamps === null
+        ? waited
+        : Number(ticks[2 * i + 1]! - ticks[2 * i]!) / 1e6;
       const call = { ...dispatch, calls: 1, milliseconds };
       const total = this.#totals.get(dispatch.name);
       if (total === undefined) this.#totals.set(dispatch.name, call);
@@ -107,7 +127,7 @@ export class Tracer {
   }
 
   close(): void {
-    this.#stamps.destroy();
+    this.#stamps?.destroy();
     this.#resolved.destroy();
     this.#staging.destroy();
   }
