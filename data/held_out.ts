@@ -16,6 +16,8 @@ export interface HeldOutOptions {
 }
 
 export interface SplitProblems {
+  /** Where they come from; changing its training split changes `trainEntry`. */
+  readonly source: ProblemSource;
   /** Entries with different questions, in the order of the split. */
   readonly heldOut: readonly Entry[];
   /** Training entry `index`: its question is never a held-out one. */
@@ -40,6 +42,7 @@ export function splitProblems(
   const redrawnIndices = new Set<number>();
   let overlap = 0;
   return {
+    source,
     heldOut,
     trainEntry(index) {
       let entry = source.entry("train", index);

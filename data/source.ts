@@ -1,20 +1,26 @@
 /**
- * Where problems come from: a task that generates them, or a file with a fixed number of them. Both give
+ * Where problems come from: tasks that generate them, or a file with a fixed number of them. Both give
  * entries by split and index, and their splits never share a key: a task draws each split from its own
  * key space, a file deals its questions out by their hash (so that equal questions share a split).
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import { RandomStream, SPLIT, type Split } from "../core/philox.ts";
-import { createDataset, type Dataset } from "../tasks/dataset.ts";
+import type { CompositeDataset } from "../tasks/composite_dataset.ts";
+import { resolveTaskConfig } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
 import { readJsonLines } from "./jsonl.ts";
+import { type StartingLevels, type TaskShare, TaskSource } from "./task_source.ts";
 
 export interface SourceOptions {
-  /** Exactly one of the two is given. */
+  /** Exactly one of the two is given; "composite" stands for `tasks`. */
   task_name: string | null;
   dataset_name: string | null;
   /** Parameters of the task. */
   task_config: Record<string, unknown>;
+  /** Several tasks in place of one, each drawn by its weight; task i has the seed `seed` + i + 1. */
+  tasks?: readonly TaskShare[] | null;
+  /** Tasks begin at the levels of a curriculum; null = parameters are as written. */
+  curriculum?: { readonly curricula: StartingLevels } | null;
   seed: number;
   /** Length of the training split (of a file: at most). */
   num_examples: number;
@@ -32,11 +38,20 @@ export interface ProblemSource {
   entry(split: Split, index: number, redraw?: number): Entry;
   /** Entries of a split; of an endless source `num_examples` for training and Infinity for the others. */
   length(split: Split): number;
+  /** The training split of several tasks, whose weights, parameters and tasks can be changed; else null. */
+  readonly mix: CompositeDataset | null;
+  /**
+   * Other parameters for a task's training entries, all of them, from the next entry on; its held-out splits
+   * stay. @throws UsageError when the source has no such task, or the task refuses a value
+   */
+  setConfig(task: string, config: Readonly<Record<string, unknown>>): void;
 }
 
 /** Opens what a configuration's data section names; throws UsageError when it can not be used. */
 export function openSource(options: SourceOptions): ProblemSource {
-  const { task_name, dataset_name, num_examples } = options;
+  const { dataset_name, num_examples, seed } = options;
+  const tasks = options.tasks ?? partsOf(options);
+  const task_name = options.task_name ?? (tasks === null ? null : "composite");
   if ((task_name === null) === (dataset_name === null)) {
     throw new UsageError(
       `data: exactly one of task_name and dataset_name must be given, found ` +
@@ -48,32 +63,20 @@ export function openSource(options: SourceOptions): ProblemSource {
       `data: num_examples: must be an integer of at least 1, found ${num_examples}`,
     );
   }
-  return task_name !== null
-    ? new TaskSource(task_name, options)
-    : new FileSource(dataset_name!, options);
+  if (task_name === null) return new FileSource(dataset_name!, options);
+  const alone = { task_name, weight: 1, config: options.task_config };
+  const curricula = options.curriculum?.curricula ?? null;
+  const isMixed = tasks !== null;
+  return new TaskSource({ tasks: tasks ?? [alone], isMixed, curricula, seed, num_examples });
 }
 
-/** Redrawn entries lie this far behind each other: no run counts so far. */
-const REDRAW_STRIDE = 2 ** 40;
-
-class TaskSource implements ProblemSource {
-  readonly endless = true;
-  readonly #datasets: Record<Split, Dataset>;
-  readonly #trainLength: number;
-
-  constructor(readonly name: string, { task_config, seed, num_examples }: SourceOptions) {
-    const open = (split: Split) => createDataset(name, { ...task_config, seed, split });
-    this.#datasets = { train: open("train"), validation: open("validation"), test: open("test") };
-    this.#trainLength = num_examples;
-  }
-
-  entry(split: Split, index: number, redraw = 0): Entry {
-    return this.#datasets[split].entry(index + redraw * REDRAW_STRIDE);
-  }
-
-  length(split: Split): number {
-    return split === "train" ? this.#trainLength : Infinity;
-  }
+/** The parts of the task "composite" as its own parameters name them; null for another task. */
+function partsOf({ task_name, task_config }: SourceOptions): TaskShare[] | null {
+  if (task_name !== "composite") return null;
+  const { datasets } = resolveTaskConfig("composite", task_config);
+  return (datasets as unknown as (Partial<TaskShare> & { name: string })[]).map(
+    ({ name, weight = 1, config = {} }) => ({ task_name: name, weight, config }),
+  );
 }
 
 /** Share of a file's questions in the validation split, and as much again in the test split. */
@@ -81,6 +84,7 @@ const HELD_BACK = 0.1;
 
 class FileSource implements ProblemSource {
   readonly endless = false;
+  readonly mix = null;
   readonly #entries: Record<Split, Entry[]> = { train: [], validation: [], test: [] };
 
   constructor(readonly name: string, { num_examples }: SourceOptions) {
@@ -106,6 +110,10 @@ class FileSource implements ProblemSource {
 
   length(split: Split): number {
     return this.#entries[split].length;
+  }
+
+  setConfig(): void {
+    throw new UsageError(`${this.name}: the problems of a file have no parameters`);
   }
 }
 

@@ -16,6 +16,8 @@ export interface CurriculumOptions {
   mode?: CurriculumMode;
   /** For `last_k` (1 or more). */
   k?: number;
+  /** Parameters that no attribute sets; default: the task's own. */
+  base?: Readonly<Record<string, unknown>>;
   /** Told of every clamped value: "max_rotation: 50 is above its maximum, 25 is used". */
   onClamp?: (note: string) => void;
 }
@@ -28,11 +30,11 @@ export interface CurriculumOptions {
 export function curriculumConfig(
   task: Task,
   levels: Readonly<Record<string, number>>,
-  { mode = "inclusive", k = 2, onClamp }: CurriculumOptions = {},
+  { mode = "inclusive", k = 2, base = {}, onClamp }: CurriculumOptions = {},
 ): Record<string, ParamValue> {
   const attributes = checkedAttributes(task, levels);
   const { "*": everywhere = 0, ...named } = levels;
-  const config = withDefaults(task.params, {});
+  const config = withDefaults(task.params, base);
   for (const attribute of attributes) {
     const level = named[attribute.name] ?? Math.min(everywhere, attribute.levels.length - 1);
     if (attribute.field !== undefined) config[attribute.field] = attribute.levels[level]!;

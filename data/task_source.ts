@@ -1,0 +1,128 @@
+/**
+ * Problems that tasks generate: of one task, or of several drawn by weight. The training split can change while a
+ * run takes entries from it: a task's parameters (a curriculum raises them) and, of several tasks, their weights.
+ * The held-out splits stay as they were when the source was opened, so that evaluations remain comparable.
+ */
+import { UsageError } from "../core/errors.ts";
+import type { Split } from "../core/philox.ts";
+import { didYouMean } from "../core/suggest.ts";
+import { CompositeDataset } from "../tasks/composite_dataset.ts";
+import { CurriculumLevels } from "../tasks/curriculum_levels.ts";
+import { createDataset } from "../tasks/dataset.ts";
+import { getTask } from "../tasks/registry.ts";
+import type { Entry } from "../tasks/types.ts";
+import type { ProblemSource } from "./source.ts";
+
+/** A task of a run: its share of the entries, relative to the others, and its parameters. */
+export interface TaskShare {
+  task_name: string;
+  weight: number;
+  config: Readonly<Record<string, unknown>>;
+}
+
+/** Starting levels by task and attribute (`"*"`: of all that are not named); see `tasks/curriculum_levels.ts`. */
+export type StartingLevels = Readonly<
+  Record<string, { readonly attribute_levels: Readonly<Record<string, number>> }>
+>;
+
+export interface TaskSourceOptions {
+  tasks: readonly TaskShare[];
+  /** Entries are drawn from the tasks by their weights; else there is one task. */
+  isMixed: boolean;
+  /** Tasks that begin at a level; without any, every task that has levels begins at 0. null: none does. */
+  curricula: StartingLevels | null;
+  seed: number;
+  num_examples: number;
+}
+
+/** Redrawn entries lie this far behind each other: no run counts so far. */
+const REDRAW_STRIDE = 2 ** 40;
+
+/** The levels at which the tasks of a curriculum begin. @throws UsageError for a task that is none of the run's */
+export function startingLevels(
+  tasks: readonly TaskShare[],
+  curricula: StartingLevels,
+): CurriculumLevels[] {
+  const names = tasks.map(({ task_name }) => task_name);
+  const stranger = Object.keys(curricula).find((name) => !names.includes(name));
+  if (stranger !== undefined) {
+    throw new UsageError(
+      `curriculum.curricula.${stranger}: not a task of this run${didYouMean(stranger, names)} ` +
+        `(its tasks: ${names.join(", ")})`,
+    );
+  }
+  const chosen = Object.keys(curricula).length > 0 ? Object.keys(curricula) : names.filter(
+    (name) => getTask(name).curriculum !== undefined,
+  );
+  if (chosen.length === 0) {
+    throw new UsageError(`curriculum: none of the run's tasks has levels: ${names.join(", ")}`, {
+      advice: "rgx tasks list shows which tasks have a curriculum",
+    });
+  }
+  return chosen.map((name) =>
+    new CurriculumLevels(getTask(name), curricula[name]?.attribute_levels ?? {})
+  );
+}
+
+/**
+ * A task's parameters at its present levels: what no attribute sets is as in the share.
+ * @param onClamp told of every value that a level asks for and the task does not take
+ */
+export function configAtLevels(
+  own: CurriculumLevels,
+  { config }: TaskShare,
+  onClamp?: (note: string) => void,
+): Record<string, unknown> {
+  const { seed, size, ...base } = config;
+  return {
+    ...own.config({ base, ...(onClamp && { onClamp }) }),
+    ...(seed !== undefined && { seed }),
+    ...(size !== undefined && { size }),
+  };
+}
+
+export class TaskSource implements ProblemSource {
+  readonly endless = true;
+  readonly name: string;
+  /** The training split of several tasks: its weights, parameters and tasks can be changed. null: one task. */
+  readonly mix: CompositeDataset | null;
+  readonly #splits: Record<Split, { entry(index: number): Entry }>;
+  readonly #open: (config: Readonly<Record<string, unknown>>) => { entry(index: number): Entry };
+  readonly #trainLength: number;
+
+  /** @throws UsageError for an unknown task, field, value or level */
+  constructor({ tasks, isMixed, curricula, seed, num_examples }: TaskSourceOptions) {
+    const levels = curricula === null ? [] : startingLevels(tasks, curricula);
+    const parts = tasks.map((share) => {
+      const own = levels.find(({ task }) => task.name === share.task_name);
+      const config = own === undefined ? share.config : configAtLevels(own, share);
+      return { name: share.task_name, weight: share.weight, config };
+    });
+    const open = (split: Split) =>
+      isMixed
+        ? new CompositeDataset(parts, { seed, size: num_examples, split })
+        : createDataset(first.name, { seed, ...first.config, split });
+    const first = parts[0]!, train = open("train");
+    this.name = isMixed ? "composite" : first.name;
+    this.mix = train instanceof CompositeDataset ? train : null;
+    this.#splits = { train, validation: open("validation"), test: open("test") };
+    this.#open = (config) => createDataset(first.name, { seed, ...config, split: "train" });
+    this.#trainLength = num_examples;
+  }
+
+  entry(split: Split, index: number, redraw = 0): Entry {
+    return this.#splits[split].entry(index + redraw * REDRAW_STRIDE);
+  }
+
+  length(split: Split): number {
+    return split === "train" ? this.#trainLength : Infinity;
+  }
+
+  setConfig(task: string, config: Readonly<Record<string, unknown>>): void {
+    if (this.mix !== null) return this.mix.updateConfig(task, config);
+    if (task !== this.name) {
+      throw new UsageError(`the problems are of the task ${this.name}, not of "${task}"`);
+    }
+    this.#splits.train = this.#open(config);
+  }
+}
