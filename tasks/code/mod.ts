@@ -1,2 +1,2 @@
 /** The code tasks, one line each, named as the task. */
-export {};
+export { default as bf } from "./bf.ts";

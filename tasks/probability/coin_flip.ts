@@ -9,6 +9,8 @@ const TOLERANCE = 1e-4;
 const SIGNIFICANT = 10;
 /** 2^1000 is within the range of a double. */
 const MOST_TRIALS = 1000;
+/** In characters; no answer is longer. */
+const LONGEST = 5000;
 
 export default defineTask({
   name: "coin_flip",
@@ -89,6 +91,7 @@ function general(x: number): string {
 }
 
 function score(answer: string, entry: ScorableEntry): number {
+  if (answer.length > LONGEST) return 0;
   const given = parseNumber(answer), expected = probabilityOf(entry);
   if (given === null || expected === null) return 0;
   if (Math.abs(given - expected) <= TOLERANCE) return 1;
@@ -101,10 +104,8 @@ function score(answer: string, entry: ScorableEntry): number {
 function probabilityOf(entry: ScorableEntry): number | null {
   const rational = entry.metadata?.["rational"] as Record<string, unknown> | null | undefined;
   const { numerator, denominator } = rational ?? {};
-  if (typeof numerator === "number" && typeof denominator === "number" && denominator > 0) {
-    return numerator / denominator;
-  }
-  return parseNumber(entry.answer ?? "");
+  const known = Number(numerator) / Number(denominator);
+  return finite(known) ?? parseNumber(entry.answer ?? "");
 }
 
 /** A decimal number or a fraction of two; thousands commas are left out. */
