@@ -1,0 +1,135 @@
+/** A grid of marks that shows where an arithmetic function of the coordinates has a given remainder. */
+import { defineTask, int } from "../define.ts";
+import { defaultScore } from "../scoring.ts";
+import type { RandomStream } from "../../core/philox.ts";
+
+const OPERATIONS = ["sum", "diff", "prod", "pow"] as const;
+type Operation = typeof OPERATIONS[number];
+
+const HIT = "✅", MISS = "❌", HOLE = "❔";
+/** Products of two remainders stay exact below this. */
+const LARGEST = 10_000_000;
+/** Draws of a rule before one is taken that certainly hits: remainder 1 of a sum. */
+const MOST_TRIES = 1000;
+
+export default defineTask({
+  name: "modulo_grid",
+  category: "cognition",
+  description: "Find the arithmetic rule behind a grid of marks and fill in the hidden cells.",
+  scoring: "1 for the solution; its share of the length when the answer contains it; else 0.",
+  params: {
+    size_x: int(20, "columns", { min: 6, max: 1000 }),
+    size_y: int(20, "rows", { min: 6, max: 1000 }),
+    max_divisor: int(20, "largest divisor; with 1 no remainder is above 0", {
+      min: 2,
+      max: LARGEST,
+    }),
+    max_target: int(20, "largest remainder", { min: 1, max: LARGEST }),
+    max_holes: int(1, "most hidden cells", { min: 1, max: 1_000_000 }),
+  },
+  curriculum: [
+    { name: "size_x", field: "size_x", levels: [20, 40, 60, 80], description: "columns" },
+    { name: "size_y", field: "size_y", levels: [20, 40, 60, 80], description: "rows" },
+    { name: "max_holes", field: "max_holes", levels: [1, 5, 10, 15], description: "hidden cells" },
+    {
+      name: "max_divisor",
+      field: "max_divisor",
+      levels: [3, 5, 7, 15, 17, 49],
+      description: "largest divisor",
+    },
+    {
+      name: "max_target",
+      field: "max_target",
+      levels: [1, 0, 3, 7, 9, 21],
+      description: "largest remainder",
+    },
+  ],
+  generate(random, config) {
+    const { size_x, size_y } = config;
+    const cells = size_x * size_y;
+    const holes = Array.from({ length: config.max_holes }, () => random.below(cells));
+    const { operation, divisor, target, hits } = drawRule(random, config, new Set(holes));
+    return {
+      question: `Each cell of the grid below shows ${HIT} where f(x, y) leaves a certain ` +
+        `remainder when divided by a certain number, else ${MISS}. Here x is the column and y the ` +
+        "row of the cell, both counted from 0 at the top left, and f is one of x + y, |x - y|, " +
+        `x * y and x to the power of y (with 0 to the power of 0 = 1). Cells with ${HOLE} are ` +
+        `hidden.\n\n${gridText(hits, size_x, holes)}\n\n` +
+        "Find f, the divisor and the remainder, and answer with the complete grid: the same lines " +
+        `without spaces, every ${HOLE} replaced by ${HIT} or ${MISS}.`,
+      answer: gridText(hits, size_x, []),
+      metadata: { divisor, target, operation },
+      difficulty: {
+        size_x,
+        size_y,
+        holes: config.max_holes,
+        divisor: config.max_divisor,
+        target: config.max_target,
+      },
+    };
+  },
+  score: defaultScore,
+});
+
+interface Limits {
+  size_x: number;
+  size_y: number;
+  max_divisor: number;
+  max_target: number;
+}
+
+/** A rule with a hit, beside the hidden cells if that can be had. */
+function drawRule(random: RandomStream, limits: Limits, hidden: ReadonlySet<number>) {
+  const { size_x, size_y } = limits;
+  let fallback;
+  for (let attempt = 0; attempt < MOST_TRIES; attempt++) {
+    const operation = random.choice(OPERATIONS);
+    const divisor = random.int(1, limits.max_divisor);
+    const target = random.int(1, limits.max_target);
+    if (target >= divisor) continue;
+    const hits = hitsOf(operation, divisor, target, size_x, size_y);
+    if (hits.some((hit, cell) => hit === 1 && !hidden.has(cell))) {
+      return { operation, divisor, target, hits };
+    }
+    if (hits.includes(1)) fallback ??= { operation, divisor, target, hits };
+  }
+  return fallback ??
+    { operation: "sum", divisor: 2, target: 1, hits: hitsOf("sum", 2, 1, size_x, size_y) };
+}
+
+/** 1 for each cell, row by row, where the remainder is the target. */
+function hitsOf(operation: Operation, divisor: number, target: number, w: number, h: number) {
+  const hits = new Uint8Array(w * h);
+  for (let x = 0; x < w; x++) {
+    let power = 1 % divisor;
+    for (let y = 0; y < h; y++) {
+      let value;
+      switch (operation) {
+        case "sum":
+          value = x + y;
+          break;
+        case "diff":
+          value = Math.abs(x - y);
+          break;
+        case "prod":
+          value = x * y;
+          break;
+        default:
+          value = power;
+          power = power * x % divisor;
+      }
+      if (value % divisor === target) hits[y * w + x] = 1;
+    }
+  }
+  return hits;
+}
+
+function gridText(hits: Uint8Array, width: number, holes: readonly number[]): string {
+  const marks: string[] = Array.from(hits, (hit) => hit === 1 ? HIT : MISS);
+  for (const hole of holes) marks[hole] = HOLE;
+  const lines: string[] = [];
+  for (let at = 0; at < marks.length; at += width) {
+    lines.push(marks.slice(at, at + width).join(""));
+  }
+  return lines.join("\n");
+}
