@@ -32,22 +32,39 @@ function containedShare(answer: string, oracle: string): number {
 export function numberGridScore(answer: string, entry: ScorableEntry): number {
   const oracle = entry.answer ?? "";
   const solution = entry.metadata?.["solution"];
-  const lines = answer.split("\n");
   let score = 0;
-  if (lines.map(stripEnd).join("\n") === oracle.split("\n").map(stripEnd).join("\n")) score = 1;
-  else if (isGrid(solution)) {
-    const n = solution.length;
-    let row = 0, equal = 0;
-    for (const line of lines) {
-      const digits = line.match(/[1-9]/g) ?? [];
-      if (row === n || digits.length !== n) continue;
-      digits.forEach((digit, column) => equal += Number(digit) === solution[row]![column] ? 1 : 0);
-      row++;
-    }
-    score = 0.9 * equal / (n * n);
-  }
+  if (equalLines(answer, oracle)) score = 1;
+  else if (isGrid(solution)) score = 0.9 * shareOfCells(answer, solution);
   const length = codePoints(answer), expected = codePoints(oracle);
   return length > expected ? score * expected / length : score;
+}
+
+/** Equality line by line up to trailing space. */
+function equalLines(a: string, b: string): boolean {
+  const expected = b.split("\n").map(stripEnd);
+  const lines = a.split("\n", expected.length + 1);
+  return lines.length === expected.length &&
+    lines.every((line, i) => stripEnd(line) === expected[i]);
+}
+
+/** Read by character, since a text can have very many lines that are no row. */
+function shareOfCells(text: string, solution: readonly unknown[][]): number {
+  const n = solution.length;
+  let row = 0, equal = 0, digits: number[] = [], count = 0;
+  for (let i = 0; i <= text.length && row < n; i++) {
+    const code = i < text.length ? text.charCodeAt(i) : 10;
+    if (code >= 49 && code <= 57) {
+      if (count++ < n) digits.push(code - 48);
+    } else if (code === 10) {
+      if (count === n) {
+        const cells = solution[row++]!;
+        equal += digits.filter((digit, column) => digit === cells[column]).length;
+      }
+      if (count > 0) digits = [];
+      count = 0;
+    }
+  }
+  return equal / (n * n);
 }
 
 function isGrid(value: unknown): value is unknown[][] {

@@ -4,6 +4,7 @@
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
+import { codePoints } from "../python_text.ts";
 import { makeSentence } from "../sentences.ts";
 import type { ScorableEntry } from "../types.ts";
 
@@ -50,8 +51,8 @@ export default defineTask({
   score(answer: string, entry: ScorableEntry): number {
     const oracle = entry.answer ?? "";
     if (answer === oracle) return 1;
+    if (codePoints(answer) !== codePoints(oracle)) return 0.01;
     const given = [...answer], expected = [...oracle];
-    if (given.length !== expected.length) return 0.01;
     return given.filter((character, i) => character === expected[i]).length / expected.length;
   },
 });

@@ -13,7 +13,7 @@ export interface IntegerExpression {
 }
 
 /** Longer texts are not read: an answer needs a few dozen characters, and fractions grow with the text. */
-const MAX_LENGTH = 5000;
+const MAX_LENGTH = 2000;
 
 const BINDING: Record<string, number> = { "+": 1, "-": 1, "*": 2, "/": 2, "negate": 3, "keep": 3 };
 

@@ -8,6 +8,8 @@ import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
 import type { ScorableEntry } from "../types.ts";
 
+/** Longer texts are not read. */
+const LONGEST_ANSWER = 100_000;
 /** Guesses after which a grid counts as not unique. */
 const MOST_GUESSES = 400;
 
@@ -205,6 +207,7 @@ function turned({ ones, zeros }: Known, length: number): Known {
 function score(answer: string, entry: ScorableEntry): number {
   const { row_sums: rowSums, col_sums: columnSums } = entry.metadata ?? {};
   if (!Array.isArray(rowSums) || !Array.isArray(columnSums)) return 0;
+  if (answer.length > LONGEST_ANSWER) return 0;
   const grid: number[][] = [];
   for (const line of answer.split("\n")) {
     const row: number[] = [];

@@ -53,41 +53,46 @@ Deno.test("sokoban: the answer, played on the board of the question, puts every 
   }
 });
 
-/** The fewest slides that bring car A to the right edge, and the answer with them; boards as 36 characters. */
+/**
+ * The fewest slides that bring car A to the right edge, and an answer with them. A state is a text with the first
+ * square of each vehicle as a character.
+ */
 function solveRushHour(board: string): { fewest: number; answer: string } {
-  const letters = [...new Set(board.replace(/[.x]/g, ""))];
-  const before = new Map<string, [string, string]>([[board, ["", ""]]]);
-  for (let layer = [board], fewest = 0; layer.length > 0; fewest++) {
+  const letters = [...new Set(board.replace(/[.x]/g, ""))].sort();
+  const units = letters.map((letter) => board[board.indexOf(letter) + 1] === letter ? 1 : 6);
+  const lengths = letters.map((letter) => board.split(letter).length - 1);
+  const start = letters.map((letter) => String.fromCharCode(48 + board.indexOf(letter))).join("");
+  const before = new Map<string, [string, string]>([[start, ["", ""]]]);
+  const taken = new Uint8Array(36);
+  for (let layer = [start], fewest = 0; layer.length > 0; fewest++) {
     const next: string[] = [];
     for (const state of layer) {
-      if (state.slice(12, 18).endsWith("AA")) {
+      if (state.charCodeAt(0) === 48 + 16) {
         const moves: string[] = [];
         for (let at = state; before.get(at)![0] !== ""; at = before.get(at)![0]) {
           moves.unshift(before.get(at)![1]);
         }
         return { fewest, answer: moves.join(" ") };
       }
-      for (const letter of letters) {
-        const first = state.indexOf(letter), last = state.lastIndexOf(letter);
-        const unit = last - first < 6 ? 1 : 6;
+      for (let square = 0; square < 36; square++) taken[square] = board[square] === "x" ? 1 : 0;
+      letters.forEach((_, v) => {
+        for (let k = 0; k < lengths[v]!; k++) taken[state.charCodeAt(v) - 48 + k * units[v]!] = 1;
+      });
+      letters.forEach((letter, v) => {
+        const unit = units[v]!, first = state.charCodeAt(v) - 48, row = Math.floor(first / 6);
         for (const sign of [-1, 1]) {
-          let now = state, [tail, head] = sign > 0 ? [first, last] : [last, first];
           for (let far = 1;; far++) {
-            const to = head + sign * unit;
-            if (now[to] !== "." || (unit === 1 && Math.floor(to / 6) !== Math.floor(head / 6))) {
-              break;
-            }
-            const cells = [...now];
-            cells[to] = letter;
-            cells[tail] = ".";
-            now = cells.join("");
-            [tail, head] = [tail + sign * unit, to];
+            const to = first + sign * far * unit,
+              head = sign > 0 ? to + (lengths[v]! - 1) * unit : to;
+            if (head < 0 || head > 35 || taken[head] === 1) break;
+            if (unit === 1 && Math.floor(head / 6) !== row) break;
+            const now = state.slice(0, v) + String.fromCharCode(48 + to) + state.slice(v + 1);
             if (before.has(now)) continue;
             before.set(now, [state, `${letter}${sign > 0 ? "+" : "-"}${far}`]);
             next.push(now);
           }
         }
-      }
+      });
     }
     layer = next;
   }

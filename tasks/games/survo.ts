@@ -3,6 +3,9 @@ import { defineTask, int, rangeAttribute } from "../define.ts";
 import { words } from "../python_text.ts";
 import type { ScorableEntry } from "../types.ts";
 
+/** Longer texts are not read. */
+const LONGEST_ANSWER = 100_000;
+
 export default defineTask({
   name: "survo",
   category: "games",
@@ -108,6 +111,7 @@ function tableText(table: readonly number[][]): string {
 function score(answer: string, entry: ScorableEntry): number {
   const { puzzle, candidate_numbers: candidates } = entry.metadata ?? {};
   if (!isTable(puzzle) || !Array.isArray(candidates)) return 0;
+  if (answer.length > LONGEST_ANSWER) return 0;
   const table = readTable(answer, puzzle.length);
   if (table === null) return 0;
   const filled: number[] = [], last = puzzle.length - 1;
