@@ -295,5 +295,10 @@ function valueAt(metadata: Record<string, unknown>, key: string): unknown {
 }
 
 function asText(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return typeof value === "string" ? value : JSON.stringify(value, withTwelveDigits);
+}
+
+/** As the statistics write numbers that have more. */
+function withTwelveDigits(_key: string, value: unknown): unknown {
+  return typeof value === "number" ? Number(value.toPrecision(12)) : value;
 }

@@ -161,6 +161,7 @@ const PARAM_TYPES: Record<string, string> = {
   time: "string",
   date: "string",
   "list<str>": "string[]",
+  "list<enum>": "string[]",
   "list<float>": "float[]",
 };
 
