@@ -125,7 +125,7 @@ function plantGroup(random: RandomStream, size: number, neighbours: readonly num
     .filter((point) => stones[point] === EMPTY);
   const move = random.choice(border);
   for (const point of border) if (point !== move) stones[point] = BLACK;
-  return stones.every((stone, p) => stone === EMPTY || liberties(stones, p, neighbours).free > 0)
+  return stones.every((stone, p) => stone === EMPTY || hasLiberty(stones, p, neighbours))
     ? { stones, move }
     : null;
 }
@@ -148,11 +148,16 @@ function scatter(
     if (stones[point] !== EMPTY || point === move) continue;
     stones[point] = random.chance(0.5) ? BLACK : WHITE;
     const isLegal = [point, ...neighbours[point]!].every((p) =>
-      stones[p] === EMPTY || liberties(stones, p, neighbours).free > 0
+      stones[p] === EMPTY || hasLiberty(stones, p, neighbours)
     );
     if (isLegal) return;
     stones[point] = EMPTY;
   }
+}
+
+function hasLiberty(stones: Uint8Array, point: number, neighbours: readonly number[][]): boolean {
+  return neighbours[point]!.some((next) => stones[next] === EMPTY) ||
+    liberties(stones, point, neighbours).free > 0;
 }
 
 /** Empty points next to the group of a stone (2 stands for more) and the number of its stones. */
