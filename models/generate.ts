@@ -149,7 +149,8 @@ async function runWave(
   decoder.first(active);
   rowsOf.push(active);
   for (let read = 0; active.length > 0;) {
-    const to = Math.min(read + stepsPerRead, wave.maxNewTokens);
+    // The first token alone: what comes before it is the prompt's time.
+    const to = Math.min(read + (read === 0 ? 1 : stepsPerRead), wave.maxNewTokens);
     for (let position = rowsOf.length; position < to; position++) {
       decoder.next(position, active, null);
       rowsOf.push(active);

@@ -256,3 +256,35 @@ Deno.test({
       assert.equal(device.allocatedBytes, 0);
     }),
 });
+
+Deno.test({
+  name: "a model whose embedding exceeds one binding trains as one that does not",
+  ignore,
+  fn: async () => {
+    const config = { ...CONFIG, vocabSize: 9000 };
+    const weights: Float32Array[] = [];
+    for (const limits of [{}, { bindingElements: 2 ** 18 }]) {
+      const device = await createWebgpuDevice({ limits });
+      try {
+        const model = await LlamaModel.create(device, config, initWeights(config, 5, 0.2), {
+          trainable: "full",
+        });
+        const bench = new BenchStep(device, model, { decode: (ids) => `${ids}` });
+        const promptIds = [[3, 1, 4, 1, 5], [9, 2, 6]];
+        const shape = { promptIds, completions: 4, newTokens: 6, eosIds: [], repeatPrompt: false };
+        await bench.run(shape);
+        await bench.run(shape);
+        const all: Float32Array[] = [];
+        for (const { value } of model.trainable) {
+          all.push(await device.read(value) as Float32Array);
+        }
+        weights.push(Float32Array.from(all.flatMap((part) => [...part])));
+        bench.dispose();
+      } finally {
+        device.close();
+      }
+    }
+    assert.ok(weights[0]!.length > 2 ** 18);
+    weights[0]!.forEach((x, i) => assert.ok(Math.abs(x - weights[1]![i]!) < 1e-6, `element ${i}`));
+  },
+});

@@ -7,11 +7,22 @@ import type { WebgpuTensor } from "./tensor.ts";
 import { popError } from "./quirks.ts";
 import { type BindingPattern, type Kernel, kernelText, patternKey } from "./kernel.ts";
 
-export interface Pipeline {
+interface Pipeline {
   readonly gpu: GPUComputePipeline;
   readonly layout: GPUBindGroupLayout;
-  readonly groups: Map<string, GPUBindGroup>;
   readonly pattern: BindingPattern;
+}
+
+/** What a dispatch needs. */
+export interface Bound {
+  readonly pipeline: GPUComputePipeline;
+  readonly group: GPUBindGroup;
+}
+
+/** A kernel's pipelines by pattern, and its bound pipelines by the buffers, offsets and lengths of its tensors. */
+interface KnownKernel {
+  readonly bound: Map<string, Bound>;
+  readonly pipelines: Map<string, Pipeline>;
 }
 
 /** Bytes of a slot of the parameter arena: WebGPU's largest alignment of dynamic offsets. */
@@ -23,7 +34,7 @@ export class Pipelines {
   readonly #device: GPUDevice;
   readonly #params: GPUBuffer;
   readonly #onError: (message: string) => void;
-  readonly #byKernel = new Map<Kernel, Map<string, Pipeline>>();
+  readonly #byKernel = new Map<Kernel, KnownKernel>();
   readonly #byText = new Map<string, Pipeline>();
   readonly #layouts = new Map<string, { group: GPUBindGroupLayout; whole: GPUPipelineLayout }>();
   #groupCount = 0;
@@ -39,26 +50,39 @@ export class Pipelines {
     return this.#byText.size;
   }
 
-  /** The pipeline for a kernel whose buffers are these tensors. */
-  of(kernel: Kernel, tensors: readonly WebgpuTensor[]): Pipeline {
-    const pattern = patternOf(kernel, tensors);
-    const key = patternKey(pattern);
-    let byPattern = this.#byKernel.get(kernel);
-    if (byPattern === undefined) this.#byKernel.set(kernel, byPattern = new Map());
-    let found = byPattern.get(key);
-    if (found === undefined) byPattern.set(key, found = this.#make(kernel, pattern));
-    return found;
-  }
-
-  group(pipeline: Pipeline, tensors: readonly WebgpuTensor[]): GPUBindGroup {
-    const { standsFor } = pipeline.pattern;
+  /** The pipeline and the bind group for a kernel whose buffers are these tensors. */
+  bind(kernel: Kernel, tensors: readonly WebgpuTensor[]): Bound {
     let key = "";
     for (const { block, offset, length } of tensors) {
       key += `${block.buffer.id},${offset},${length};`;
     }
-    let group = pipeline.groups.get(key);
-    if (group !== undefined) return group;
-    if (this.#groupCount >= MAX_GROUPS) this.forgetGroups();
+    let known = this.#byKernel.get(kernel);
+    if (known === undefined) {
+      this.#byKernel.set(kernel, known = { bound: new Map(), pipelines: new Map() });
+    }
+    let found = known.bound.get(key);
+    if (found === undefined) {
+      if (this.#groupCount >= MAX_GROUPS) this.forgetGroups();
+      const pipeline = this.#pipeline(kernel, known, tensors);
+      found = { pipeline: pipeline.gpu, group: this.#group(pipeline, tensors) };
+      known.bound.set(key, found);
+      this.#groupCount++;
+    }
+    return found;
+  }
+
+  #pipeline(
+    kernel: Kernel,
+    { pipelines }: KnownKernel,
+    tensors: readonly WebgpuTensor[],
+  ): Pipeline {
+    const pattern = patternOf(kernel, tensors), key = patternKey(pattern);
+    let found = pipelines.get(key);
+    if (found === undefined) pipelines.set(key, found = this.#make(kernel, pattern));
+    return found;
+  }
+
+  #group({ pattern: { standsFor }, layout }: Pipeline, tensors: readonly WebgpuTensor[]) {
     const entries: GPUBindGroupEntry[] = [
       { binding: 0, resource: { buffer: this.#params, offset: 0, size: PARAMS_SLOT } },
     ];
@@ -75,15 +99,12 @@ export class Pipelines {
       const resource = { buffer: tensor.block.buffer.gpu, offset: 4 * tensor.offset, size };
       entries.push({ binding: i + 1, resource });
     });
-    group = this.#device.createBindGroup({ layout: pipeline.layout, entries });
-    pipeline.groups.set(key, group);
-    this.#groupCount++;
-    return group;
+    return this.#device.createBindGroup({ layout, entries });
   }
 
   /** Drops all bind groups: they keep destroyed buffers from going away. */
   forgetGroups(): void {
-    for (const pipeline of this.#byText.values()) pipeline.groups.clear();
+    for (const { bound } of this.#byKernel.values()) bound.clear();
     this.#groupCount = 0;
   }
 
@@ -104,7 +125,7 @@ export class Pipelines {
         this.#onError(`the kernel ${kernel.name} does not compile:\n${error.message.trim()}`);
       }
     }, () => {});
-    const pipeline = { gpu, layout: group, groups: new Map(), pattern };
+    const pipeline = { gpu, layout: group, pattern };
     this.#byText.set(code, pipeline);
     return pipeline;
   }

@@ -9,8 +9,8 @@ import { popError, STAGED_BYTES } from "./quirks.ts";
 import type { PooledBuffer, WebgpuTensor } from "./tensor.ts";
 import type { Tracer } from "./trace.ts";
 
-/** Dispatches of a submit. */
-const SLOTS = 2048;
+/** Dispatches of a submit: many, and few enough for the card to begin while the host still records. */
+const SLOTS = 512;
 /** Bytes that can be copied from the host to buffers in use before a submit. */
 const UPLOAD_BYTES = 1 << 20;
 
@@ -64,8 +64,7 @@ export class Recorder {
     { kernel, params, groups: [x, y = 1, z = 1], flops = 0 }: Dispatch,
     tensors: WebgpuTensor[],
   ): void {
-    const pipeline = this.pipelines.of(kernel, tensors);
-    const group = this.pipelines.group(pipeline, tensors);
+    const { pipeline, group } = this.pipelines.bind(kernel, tensors);
     if (this.#slot === SLOTS || this.#tracer?.full) this.submit();
     const offset = PARAMS_SLOT * this.#slot++;
     kernel.paramNames.forEach((name, i) => {
@@ -78,7 +77,7 @@ export class Recorder {
     const pass = this.#tracer === null
       ? this.#openPass()
       : this.#tracedPass(kernel.name, tensors, flops);
-    pass.setPipeline(pipeline.gpu);
+    pass.setPipeline(pipeline);
     pass.setBindGroup(0, group, [offset]);
     pass.dispatchWorkgroups(x, y, z);
     if (this.#tracer !== null) this.#endPass();
