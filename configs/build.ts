@@ -8,7 +8,15 @@ import { readRewards } from "./reward_list.ts";
 import type { ModelInit, RunConfig } from "./run_config.ts";
 import { type KeySpec, REQUIRED, type Section } from "./key_spec.ts";
 import { TRAINING } from "./schema.ts";
-import { DATA, EVAL, LOGGING, SFT, SHAPING } from "./schema_data.ts";
+import {
+  CURRICULUM,
+  CURRICULUM_SCHEDULE,
+  DATA,
+  EVAL,
+  LOGGING,
+  SFT,
+  SHAPING,
+} from "./schema_data.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./schema_model.ts";
 
 /** Where a section or key stands in the tree. */
@@ -34,6 +42,7 @@ export function buildRunConfig(
     },
     lora: readLora(tree, problems),
     data: readSection(DATA, tree, problems),
+    curriculum: readCurriculum(tree, problems),
     rewards,
     sft: readSft(tree, problems),
     eval: readSection(EVAL, tree, problems),
@@ -61,6 +70,13 @@ function readLora(tree: MapNode, problems: Problems): RunConfig["lora"] {
   if (!given(tree, "lora")) return null;
   const { enabled, ...lora } = readSection(LORA, tree, problems);
   return enabled === false ? null : lora;
+}
+
+function readCurriculum(tree: MapNode, problems: Problems): RunConfig["curriculum"] {
+  if (!given(tree, "curriculum")) return null;
+  const { enabled, ...rest } = readSection(CURRICULUM, tree, problems);
+  const schedule = readSection(CURRICULUM_SCHEDULE, tree, problems);
+  return enabled ? { enabled, ...rest, schedule } : null;
 }
 
 function readSft(tree: MapNode, problems: Problems): RunConfig["sft"] {

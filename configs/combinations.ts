@@ -1,12 +1,10 @@
 /**
- * What keys say together: sources that exclude each other, sizes that must fit, a task and its parameters;
- * the section training has a file of its own. A rule is checked only where every key that it reads has a valid value of its own.
+ * What keys say together: sources that exclude each other, sizes that must fit; the problems and the section
+ * training have files of their own. A rule is checked only where every key that it reads has a valid value of its own.
  */
-import { RgxError } from "../core/errors.ts";
-import { getTask, validateTaskConfig } from "../tasks/registry.ts";
+import { DataRules } from "./combinations_data.ts";
 import type { MapNode, Problems } from "./node.ts";
 import { TrainingRules } from "./combinations_training.ts";
-import { reportField } from "./reward_list.ts";
 import { RuleContext } from "./rule_context.ts";
 import type { ModelInit, RunConfig } from "./run_config.ts";
 
@@ -19,7 +17,7 @@ export function checkCombinations(
 ): void {
   const rules = new Rules(config, tree, problems);
   rules.model();
-  rules.data();
+  new DataRules(config, tree, problems).check();
   rules.rewards();
   rules.lengths(maxSeqLength);
   new TrainingRules(config, tree, problems).check(phases);
@@ -80,48 +78,6 @@ class Rules extends RuleContext {
     if (short !== undefined) {
       const text = `${JSON.stringify(short)} is too short, expected two characters or more`;
       fail("tokenizer.special_tokens", text);
-    }
-  }
-
-  data(): void {
-    const { task_name: task, dataset_name: file, task_config: params } = this.config.data;
-    if (!this.valid("data.task_name", "data.dataset_name", "data.task_config")) return;
-    if (task !== null && file !== null) {
-      const text = "the problems come either from a task (task_name) or from a file " +
-        "(dataset_name), not both";
-      this.problems.add(this.at("data.dataset_name"), "data.dataset_name", text);
-    } else if (task === null && file === null) {
-      this.missing("data.task_name", "missing: name a task, or a file with data.dataset_name");
-    } else if (task !== null) {
-      this.#task(task, params);
-      if (this.config.data.max_examples !== null) {
-        const key = "data.max_examples";
-        const text = "takes the first rows of a file; a task makes data.num_examples problems";
-        this.problems.add(this.at(key), key, text);
-      }
-    } else if (Object.keys(params).length > 0) {
-      const text = "parameters of a task, without effect on problems from a file";
-      this.problems.note(this.at("data.task_config"), "data.task_config", text);
-      this.config.data.task_config = {};
-    }
-  }
-
-  #task(name: string, params: Record<string, unknown>): void {
-    try {
-      getTask(name);
-    } catch (error) {
-      if (!(error instanceof RgxError)) throw error;
-      return this.problems.add(this.at("data.task_name"), "data.task_name", error.message);
-    }
-    const map = this.node("data.task_config") ?? this.tree;
-    for (const [field, key] of [["seed", "data.seed"], ["size", "data.num_examples"]] as const) {
-      if (!Object.hasOwn(params, field)) continue;
-      const at = map.kind === "map" ? map.entries.get(field)!.keyAt : map.at;
-      this.problems.add(at, `data.task_config.${field}`, `write it as ${key}`);
-    }
-    const own = Object.entries(params).filter(([field]) => field !== "seed" && field !== "size");
-    for (const message of validateTaskConfig(name, Object.fromEntries(own))) {
-      reportField(message, map, "data.task_config", this.problems);
     }
   }
 

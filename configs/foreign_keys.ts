@@ -123,9 +123,6 @@ for (const name of "loftq eva corda lora_ga velora monteclora arrow kasa".split(
 }
 
 const DATA: Record<string, ForeignKey> = {
-  tasks: refused("one task a run: data.task_name"),
-  system_prompt_id: refused("write the text in data.system_prompt"),
-  developer_prompt: refused("data.system_prompt"),
   developer_role: refused("data.system_prompt", "system"),
   dataset_config: refused("name the file in data.dataset_name"),
   dataset_train_split: refused("name the file in data.dataset_name", "train"),
@@ -137,12 +134,9 @@ const DATA: Record<string, ForeignKey> = {
 
 /** Whole sections: whatever stands in them. */
 const SECTIONS: Record<string, ForeignKey> = {
-  curriculum: refused("the difficulty of a task is data.task_config", { enabled: false }),
   slurm: refused("write the job script by hand"),
   hf_upload: refused(UPLOAD, { enabled: false }),
   reward: refused("rewards: [{name, weight}]"),
-  reasoning_gym: refused("data.task_name and data.num_examples"),
-  datasets: refused("one task a run: data.task_name"),
 };
 
 const VERL: Record<string, ForeignKey> = {
@@ -168,10 +162,8 @@ function collect(): Map<string, ForeignKey> {
   for (const [name, key] of Object.entries(LORA)) add("lora", name, key);
   keys.set("lora_modules_to_save", LORA.modules_to_save!);
   keys.set("lora_task_type", LORA.task_type!);
-  for (const [name, key] of Object.entries(DATA)) {
-    if (name === "tasks") keys.set("data.tasks", key);
-    else add("data", name, key);
-  }
+  for (const [name, key] of Object.entries(DATA)) add("data", name, key);
+  keys.set("reasoning_gym.developer_role", DATA.developer_role!);
   for (const prefix of ["training.generation_config", "generation_config", "generation"]) {
     keys.set(`${prefix}.do_sample`, refused(GREEDY, true));
   }

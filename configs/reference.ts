@@ -3,7 +3,15 @@ import { FOREIGN_KEYS, type ForeignKey } from "./foreign_keys.ts";
 import { GENERATION_KWARGS } from "./generation_kwargs.ts";
 import { type AnySection, type KeySpec, REQUIRED } from "./key_spec.ts";
 import { ALGORITHM_KEYS } from "./schema_algorithm.ts";
-import { DATA, EVAL, LOGGING, SFT, SHAPING } from "./schema_data.ts";
+import {
+  CURRICULUM,
+  CURRICULUM_SCHEDULE,
+  DATA,
+  EVAL,
+  LOGGING,
+  SFT,
+  SHAPING,
+} from "./schema_data.ts";
 import { LOOP_KEYS } from "./schema_loop.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./schema_model.ts";
 import { SAMPLING_KEYS } from "./schema_sampling.ts";
@@ -34,7 +42,25 @@ const PARTS: [title: string, text: string, section: AnySection][] = [
     "A section `lora` (or `use_peft: true`) trains an adapter; without it all of the model is trained.",
     LORA,
   ],
-  ["Problems: `data`", "", DATA],
+  [
+    "Problems: `data`",
+    "Several tasks in one run are a list of `{task_name, weight, config}` in `tasks` (or a map of names to " +
+    "`{weight, config}`): each entry comes from one of them, drawn by weight, and metrics are given for each " +
+    "task beside those of all.",
+    DATA,
+  ],
+  [
+    "Levels of difficulty: `curriculum`",
+    "Not flat. After each step a task's levels go up when the mean of its last `last_k` scores (of the task, " +
+    "partial credit included) is above `success_threshold`, down when it is below `failure_threshold`; " +
+    "then its scores are forgotten. Up: all attributes go to one above the highest present level, or to their " +
+    "top. Down: those at the highest level go down by one. The next generated completions are of the new " +
+    "level. A level whose prompts do not fit beside their completions is not taken. Held-out problems stay at " +
+    "the starting levels, so that evaluations of one run can be compared. Parameters that no attribute sets " +
+    "are those of `data`.",
+    CURRICULUM,
+  ],
+  ["Its schedule: `curriculum.schedule`", "", CURRICULUM_SCHEDULE],
   [
     "Rewards and what stands at the top",
     "A reward is a name, or a map of its name, its weight (1) and its own parameters.",

@@ -131,6 +131,8 @@ const VALUES = [
   "[x]",
   "{a: 1}",
   "{min_terms: 3}",
+  "{num_terms: 1}",
+  "{chain_sum: {weight: 2}}",
   "{temperature: 0.5}",
   "{min_lr_rate: 0.5}",
   "[brevity]",
@@ -153,6 +155,16 @@ const BESIDE: Record<string, string> = {
   "trainer.test_freq": "eval: {num_examples: 9}\n",
   "trainer.val_before_train": "eval: {num_examples: 9}\n",
 };
+for (
+  const key of [
+    "schedule.automatic",
+    "schedule.update_steps",
+    "last_k",
+    "success_threshold",
+    "failure_threshold",
+    "curricula.chain_sum.attribute_levels",
+  ]
+) BESIDE[`curriculum.${key}`] = "curriculum.enabled: true\n";
 
 /** Two loadable documents: with problems of a task, and of a file. */
 const DOCUMENTS = ["task: chain_sum", "dataset_name: f.jsonl"].map((source) =>
@@ -162,7 +174,8 @@ const DOCUMENTS = ["task: chain_sum", "dataset_name: f.jsonl"].map((source) =>
 type Outcome = "effect" | "noted" | "refused";
 
 /** What loading the key with one value or another comes to. */
-async function outcomes(name: string, key: string): Promise<Set<Outcome>> {
+async function outcomes(name: string, written: string): Promise<Set<Outcome>> {
+  const key = written.replace("curricula.task.", "curricula.chain_sum.");
   const found = new Set<Outcome>();
   const beside = BESIDE[key] ?? BESIDE[key.split(".").at(-1)!] ?? "";
   for (const document of DOCUMENTS) {
@@ -171,7 +184,7 @@ async function outcomes(name: string, key: string): Promise<Set<Outcome>> {
     const path = meaning.kind === "key" ? meaning.path : "";
     const lines = document.split("\n").filter((line) =>
       !(line.startsWith("model_name:") && path.startsWith("model.model_name")) &&
-      !(line.startsWith("task:") && path === "data.task_name") &&
+      !(line.startsWith("task:") && ["data.task_name", "data.tasks"].includes(path)) &&
       !(line.startsWith("dataset_name:") && path === "data.dataset_name") &&
       !(line.startsWith("rewards:") && (path === "rewards" || path.startsWith("reward.")))
     ).join("\n");

@@ -204,6 +204,30 @@ export interface LoopSection {
   num_completions_to_print: number;
 }
 
+/** One of several tasks. */
+export interface TaskSection {
+  task_name: string;
+  /** Its share of the entries, relative to the others. */
+  weight: number;
+  config: Record<string, unknown>;
+}
+
+/** reasoning-gym's curriculum: after each step a task's levels go up or down by its scores. */
+export interface CurriculumSection {
+  enabled: true;
+  schedule: {
+    /** Up every `update_steps` steps, whatever the scores. */
+    automatic: boolean;
+    update_steps: number;
+  };
+  /** Newest scores that are looked at; fewer move nothing. */
+  last_k: number;
+  success_threshold: number;
+  failure_threshold: number;
+  /** Tasks and their starting levels (`*`: of all attributes); none: all tasks of the run that have levels. */
+  curricula: Record<string, { attribute_levels: Record<string, number>; weight: number }>;
+}
+
 export interface RunConfig {
   model: {
     /** Folder of a Hugging Face model, or null when `init` is given. */
@@ -217,6 +241,8 @@ export interface RunConfig {
     /** Procedural task, or null when `dataset_name` is given. */
     task_name: string | null;
     task_config: Record<string, unknown>;
+    /** Several tasks drawn by weight; then task_name is null or "composite". */
+    tasks: TaskSection[] | null;
     /** JSONL file with question/answer or prompt columns. */
     dataset_name: string | null;
     num_examples: number;
@@ -226,6 +252,8 @@ export interface RunConfig {
     add_instructions: boolean;
     system_prompt: string | null;
   };
+  /** Difficulty levels that move with the results, or null. */
+  curriculum: CurriculumSection | null;
   rewards: RewardSection[];
   /** Supervised warm start before GRPO, or null. */
   sft: {

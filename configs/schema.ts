@@ -8,7 +8,15 @@
 import type { AnySection, Section } from "./key_spec.ts";
 import type { RunConfig } from "./run_config.ts";
 import { ALGORITHM_KEYS } from "./schema_algorithm.ts";
-import { DATA, EVAL, LOGGING, SFT, SHAPING } from "./schema_data.ts";
+import {
+  CURRICULUM,
+  CURRICULUM_SCHEDULE,
+  DATA,
+  EVAL,
+  LOGGING,
+  SFT,
+  SHAPING,
+} from "./schema_data.ts";
 import { LOOP_KEYS } from "./schema_loop.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./schema_model.ts";
 import { SAMPLING_KEYS } from "./schema_sampling.ts";
@@ -25,6 +33,8 @@ export const SECTIONS: readonly AnySection[] = [
   TOKENIZER,
   LORA,
   DATA,
+  CURRICULUM,
+  CURRICULUM_SCHEDULE,
   SFT,
   EVAL,
   TRAINING,
@@ -33,4 +43,4 @@ export const SECTIONS: readonly AnySection[] = [
 ];
 
 /** Sections that may be null as a whole: what they describe does not take place. */
-export const NULLABLE_SECTIONS: readonly string[] = ["lora", "sft", "model.init"];
+export const NULLABLE_SECTIONS: readonly string[] = ["lora", "sft", "curriculum", "model.init"];

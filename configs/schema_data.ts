@@ -1,7 +1,8 @@
 /** Keys of the problems, the warm start, the evaluation around training, and the names of a run. */
 import { key, REQUIRED, type Section } from "./key_spec.ts";
-import type { RunConfig } from "./run_config.ts";
+import type { CurriculumSection, RunConfig } from "./run_config.ts";
 import { SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
+import { CURRICULA, TASKS } from "./task_types.ts";
 import {
   anything,
   bool,
@@ -23,6 +24,12 @@ export const DATA: Section<RunConfig["data"]> = {
       "data.config",
       "data.params",
     ]),
+    tasks: key(
+      nullable(TASKS),
+      null,
+      "several tasks drawn by weight, in place of one; task_name is then null or composite",
+      ["data.datasets", "reasoning_gym.datasets", "datasets"],
+    ),
     dataset_name: key(nullable(name()), null, "JSONL file with question/answer or prompt columns"),
     num_examples: key(int({ min: 1 }), 2048, "training entries", [
       "data.size",
@@ -37,7 +44,45 @@ export const DATA: Section<RunConfig["data"]> = {
     ),
     seed: key(int({ min: 0 }), 42, "seed of the task's generator"),
     add_instructions: key(bool(), true, "put the answer-format instruction before the question"),
-    system_prompt: key(nullable(name()), null, "text of the system message"),
+    system_prompt: key(
+      nullable(name()),
+      null,
+      "text of the system message, or DeepSeekZero, default, simple, direct or chain_of_draft",
+      [
+        "data.system_prompt_id",
+        "system_prompt_id",
+        "data.developer_prompt",
+        "developer_prompt",
+        "reasoning_gym.developer_prompt",
+      ],
+    ),
+  },
+};
+
+export const CURRICULUM: Section<
+  Omit<CurriculumSection, "enabled" | "schedule"> & { enabled: boolean }
+> = {
+  path: "curriculum",
+  flat: false,
+  keys: {
+    enabled: key(bool(), false, "whether levels of difficulty move with the results"),
+    last_k: key(int({ min: 1 }), 20, "scores of a task that are looked at, the newest"),
+    success_threshold: key(float({ min: 0, max: 1 }), 0.7, "up when their mean is above"),
+    failure_threshold: key(float({ min: 0, max: 1 }), 0.1, "down when their mean is below"),
+    curricula: key(
+      CURRICULA,
+      () => ({}),
+      "starting levels, `*` of all attributes; empty: all tasks of the run that have levels, from 0",
+    ),
+  },
+};
+
+export const CURRICULUM_SCHEDULE: Section<CurriculumSection["schedule"]> = {
+  path: "curriculum.schedule",
+  flat: false,
+  keys: {
+    automatic: key(bool(), false, "up every update_steps steps, whatever the scores"),
+    update_steps: key(int({ min: 1 }), 30, "steps between two levels, with automatic"),
   },
 };
 

@@ -45,6 +45,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
     data: {
       task_name: "spell_backward",
       task_config: { min_word_len: 3, max_word_len: 4 },
+      tasks: null,
       dataset_name: null,
       num_examples: 50,
       max_examples: null,
@@ -52,6 +53,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       add_instructions: false,
       system_prompt: null,
     },
+    curriculum: null,
     rewards: [
       { name: "correctness", weight: 1, params: {} },
       { name: "format_answer", weight: 0.5, params: {} },

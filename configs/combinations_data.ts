@@ -1,0 +1,209 @@
+/**
+ * Rules about where problems come from: one task, several, or a file, each with what it understands; and the
+ * curriculum, which belongs to the tasks. Two rules complete what is left unsaid: the parts of the task "composite"
+ * may be its own parameter, and a curriculum alone names the tasks.
+ */
+import { RgxError } from "../core/errors.ts";
+import { getTask, validateTaskConfig } from "../tasks/registry.ts";
+import { didYouMean } from "../core/suggest.ts";
+import type { Task } from "../tasks/types.ts";
+import { type ConfigNode, nodeAt } from "./node.ts";
+import { reportField } from "./reward_list.ts";
+import { RuleContext } from "./rule_context.ts";
+import type { CurriculumSection, TaskSection } from "./run_config.ts";
+import { TASKS } from "./task_types.ts";
+
+export class DataRules extends RuleContext {
+  check(): void {
+    const keys = ["task_name", "dataset_name", "task_config", "tasks"].map((key) => `data.${key}`);
+    if (!this.valid(...keys, "curriculum")) return;
+    this.#complete();
+    if (!this.valid(...keys)) return;
+    const { task_name: task, tasks, dataset_name: file, max_examples } = this.config.data;
+    if ((task !== null || tasks !== null) && file !== null) {
+      const text = "the problems come either from a task (task_name) or from a file " +
+        "(dataset_name), not both";
+      return this.problems.add(this.at("data.dataset_name"), "data.dataset_name", text);
+    }
+    if (file !== null) return this.#file();
+    if (tasks !== null) this.#mixture(tasks, task);
+    else if (task !== null) this.#single(task);
+    else {
+      const text = "missing: name a task, or a file with data.dataset_name";
+      return this.missing("data.task_name", text);
+    }
+    if (max_examples !== null) {
+      const key = "data.max_examples";
+      const text = "takes the first rows of a file; a task makes data.num_examples problems";
+      this.problems.add(this.at(key), key, text);
+    }
+    if (this.config.curriculum !== null) this.#curriculum(this.config.curriculum);
+  }
+
+  /** What other keys say about the tasks. */
+  #complete(): void {
+    const { data, curriculum } = this.config;
+    const parts = this.node("data.task_config.datasets");
+    if (data.task_name === "composite" && data.tasks === null && parts !== undefined) {
+      const tasks = TASKS.read(parts, (at, text, sub = "") => {
+        this.problems.add(at, `data.task_config.datasets${sub}`, text);
+      });
+      const { datasets: _parts, ...rest } = data.task_config;
+      data.task_config = rest;
+      if (tasks !== undefined) data.tasks = tasks;
+      else this.problems.incomplete = true;
+    }
+    const named = Object.entries(curriculum?.curricula ?? {});
+    const nothing = data.task_name === null && data.tasks === null && data.dataset_name === null;
+    if (!nothing || named.length === 0) return;
+    data.tasks = named.map(([task_name, { weight }]) => ({ task_name, weight, config: {} }));
+  }
+
+  #file(): void {
+    const { data } = this.config;
+    if (Object.keys(data.task_config).length > 0) {
+      const text = "parameters of a task, without effect on problems from a file";
+      this.problems.note(this.at("data.task_config"), "data.task_config", text);
+      data.task_config = {};
+    }
+    if (this.config.curriculum === null) return;
+    this.problems.add(this.at("curriculum"), "curriculum", "the problems of a file have no levels");
+  }
+
+  #single(name: string): void {
+    if (name === "composite") {
+      const text = "a composite needs its tasks: data.tasks, a list of {task_name, weight, config}";
+      return this.missing("data.tasks", text);
+    }
+    const { task_config: params } = this.config.data;
+    const map = this.node("data.task_config") ?? this.tree;
+    for (const [field, key] of [["seed", "data.seed"], ["size", "data.num_examples"]] as const) {
+      if (!Object.hasOwn(params, field)) continue;
+      const at = map.kind === "map" ? map.entries.get(field)!.keyAt : map.at;
+      this.problems.add(at, `data.task_config.${field}`, `write it as ${key}`);
+    }
+    this.#task(name, params, "data.task_name", map, "data.task_config");
+  }
+
+  #mixture(tasks: readonly TaskSection[], name: string | null): void {
+    if (name !== null && name !== "composite") {
+      const text = `${name} beside data.tasks: write task_name: composite, or take data.tasks away`;
+      this.problems.add(this.at("data.task_name"), "data.task_name", text);
+    }
+    if (Object.keys(this.config.data.task_config).length > 0) {
+      const text = "several tasks have their parameters in data.tasks: {task_name, weight, config}";
+      this.problems.add(this.at("data.task_config"), "data.task_config", text);
+    }
+    for (const [i, { task_name, config }] of tasks.entries()) {
+      const node = this.#part(task_name, i), key = `data.tasks.${i}`;
+      const map = ["config", "task_config", "params"]
+        .map((field) => node && nodeAt(node, [field])).find((found) => found !== undefined);
+      this.#task(task_name, config, key, map ?? node ?? this.tree, `${key}.config`);
+    }
+  }
+
+  /** Where a part of the mixture is written. */
+  #part(name: string, index: number): ConfigNode | undefined {
+    const list = this.node("data.tasks") ?? this.node("data.task_config.datasets");
+    if (list?.kind === "list") return list.items[index];
+    return list?.kind === "map" ? list.entries.get(name)?.node : list;
+  }
+
+  /** A task's name and its parameters. */
+  #task(
+    name: string,
+    params: Readonly<Record<string, unknown>>,
+    key: string,
+    map: ConfigNode,
+    mapKey: string,
+  ): void {
+    const task = this.#find(name, key, map);
+    if (task === null) return;
+    if (task.open !== undefined) {
+      return this.problems.add(map.at, key, `${name} is made of tasks and can not be a part`);
+    }
+    const own = Object.entries(params).filter(([field]) => field !== "seed" && field !== "size");
+    for (const message of validateTaskConfig(name, Object.fromEntries(own))) {
+      reportField(message, map, mapKey, this.problems);
+    }
+  }
+
+  #find(name: string, key: string, node: ConfigNode): Task | null {
+    try {
+      return getTask(name);
+    } catch (error) {
+      if (!(error instanceof RgxError)) throw error;
+      const at = key === "data.task_name" ? this.at(key) : node.at;
+      this.problems.add(at, key, error.message);
+      return null;
+    }
+  }
+
+  #curriculum(curriculum: CurriculumSection): void {
+    const { success_threshold: high, failure_threshold: low, curricula } = curriculum;
+    if (low > high) {
+      const text = `${low} is above success_threshold ${high}: levels would go up and down at once`;
+      this.fail(text, "curriculum.failure_threshold", "curriculum.success_threshold", "curriculum");
+    }
+    const { tasks, task_name, task_config } = this.config.data;
+    const run = new Map(
+      (tasks ?? [{ task_name: task_name!, config: task_config }]).map((
+        t,
+      ) => [t.task_name, t.config]),
+    );
+    for (const [name, { attribute_levels }] of Object.entries(curricula)) {
+      const key = `curriculum.curricula.${name}`, task = this.#find(name, key, this.tree);
+      if (task === null) continue;
+      if (!run.has(name)) {
+        const near = didYouMean(name, run.keys());
+        const text = `not a task of this run${near} (its tasks: ${[...run.keys()].join(", ")})`;
+        this.fail(text, key);
+      } else this.#levels(task, attribute_levels, key);
+    }
+    const begun = Object.keys(curricula).length > 0 ? Object.keys(curricula) : [...run.keys()];
+    const tasksWithLevels = begun.filter((name) => this.#levelled(name));
+    if (tasksWithLevels.length === 0 && Object.keys(curricula).length === 0) {
+      this.fail(`none of the run's tasks has levels: ${begun.join(", ")}`, "curriculum");
+    }
+    for (const name of tasksWithLevels) this.#hiddenFields(name, run.get(name) ?? {});
+  }
+
+  #levels(task: Task, levels: Readonly<Record<string, number>>, key: string): void {
+    if (task.curriculum === undefined) {
+      return this.fail(`${task.name} has no difficulty levels`, key);
+    }
+    const names = task.curriculum.map(({ name }) => name);
+    for (const [name, level] of Object.entries(levels)) {
+      const path = `${key}.attribute_levels.${name}`;
+      const attribute = task.curriculum.find((candidate) => candidate.name === name);
+      if (name === "*") continue;
+      if (attribute === undefined) {
+        const text = `no attribute of ${task.name}${didYouMean(name, names)} ` +
+          `(its attributes: ${names.join(", ")})`;
+        this.fail(text, path);
+      } else if (level >= attribute.levels.length) {
+        this.fail(`expected a level of 0 to ${attribute.levels.length - 1}, found ${level}`, path);
+      }
+    }
+  }
+
+  /** Parameters that are written and that the levels replace. */
+  #hiddenFields(name: string, config: Readonly<Record<string, unknown>>): void {
+    for (const { name: attribute, ...fields } of getTask(name).curriculum ?? []) {
+      for (const field of [fields.field, fields.lowerField, fields.upperField]) {
+        if (field === undefined || !Object.hasOwn(config, field)) continue;
+        const text = `the curriculum sets ${field} of ${name} (attribute ${attribute}); ` +
+          "the written value has no effect";
+        this.problems.note(this.at("data.tasks", "data.task_config"), "curriculum", text);
+      }
+    }
+  }
+
+  #levelled(name: string): boolean {
+    try {
+      return getTask(name).curriculum !== undefined;
+    } catch {
+      return false; // reported where the task is named
+    }
+  }
+}

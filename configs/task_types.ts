@@ -1,0 +1,131 @@
+/** The types of values that name several tasks: a mixture of tasks, and the starting levels of a curriculum. */
+import { type ConfigNode, describeNode, type MapNode } from "./node.ts";
+import type { CurriculumSection, TaskSection } from "./run_config.ts";
+import { type Complain, fields, float, freeMap, int, name, type ValueType } from "./value_types.ts";
+
+/** What a part of a mixture may hold; the name has several spellings, also reasoning-gym's. */
+const PART = fields<{
+  task_name?: string;
+  name?: string;
+  dataset?: string;
+  weight?: number;
+  config?: Record<string, unknown>;
+  task_config?: Record<string, unknown>;
+  params?: Record<string, unknown>;
+}>({
+  task_name: name(),
+  name: name(),
+  dataset: name(),
+  weight: float({ above: 0 }),
+  config: freeMap(),
+  task_config: freeMap(),
+  params: freeMap(),
+}, "{task_name, weight, config}");
+
+/** A list of `{task_name, weight, config}`, or a map of names to `{weight, config}`. */
+export const TASKS: ValueType<TaskSection[]> = {
+  expected: "a list of {task_name, weight, config}, or a map of tasks to {weight, config}",
+  read(node, complain) {
+    const parts = readParts(node, this.expected, complain);
+    if (parts === undefined || parts.includes(undefined)) return undefined;
+    const tasks = parts as TaskSection[];
+    if (tasks.length === 0) {
+      complain(node.at, "expected at least one task, found none");
+      return undefined;
+    }
+    const twice = tasks.find(({ task_name }, i) =>
+      tasks.findIndex((other) => other.task_name === task_name) < i
+    );
+    if (twice === undefined) return tasks;
+    complain(node.at, `${twice.task_name} is there twice`);
+    return undefined;
+  },
+};
+
+function readParts(
+  node: ConfigNode,
+  expected: string,
+  complain: Complain,
+): (TaskSection | undefined)[] | undefined {
+  if (node.kind === "list") {
+    return node.items.map((item, i) => readPart(item, null, below(`.${i}`, complain)));
+  }
+  if (node.kind === "map") {
+    return [...node.entries].map(([task, entry]) =>
+      readPart(entry.node, task, below(`.${task}`, complain))
+    );
+  }
+  complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
+  return undefined;
+}
+
+/** @param key the task's name where the mixture is a map */
+function readPart(node: ConfigNode, key: string | null, complain: Complain) {
+  if (key === null && node.kind === "scalar" && typeof node.value === "string") {
+    return { task_name: node.value, weight: 1, config: {} };
+  }
+  const part = PART.read(node, complain);
+  if (part === undefined) return undefined;
+  const names = [key, part.task_name, part.name, part.dataset].filter((given) => given != null);
+  const configs = [part.config, part.task_config, part.params].filter((given) => given != null);
+  if (names.length !== 1) {
+    const found = names.length === 0 ? "none" : names.join(" and ");
+    complain(node.at, `expected one task_name, found ${found}`);
+    return undefined;
+  }
+  if (configs.length > 1) {
+    complain(node.at, "config, task_config and params mean the same: write one of them");
+    return undefined;
+  }
+  return { task_name: names[0]!, weight: part.weight ?? 1, config: configs[0] ?? {} };
+}
+
+const LEVELS = {
+  expected: "a map of attributes to levels",
+  read(node: ConfigNode, complain: Complain): Record<string, number> | undefined {
+    return readMap(node, this.expected, int({ min: 0 }), complain);
+  },
+};
+
+const CURRICULUM = fields<{ attribute_levels?: Record<string, number>; weight?: number }>({
+  attribute_levels: LEVELS,
+  weight: float({ above: 0 }),
+}, "{attribute_levels, weight}");
+
+/** A map of tasks to `{attribute_levels, weight}`. */
+export const CURRICULA: ValueType<CurriculumSection["curricula"]> = {
+  expected: "a map of tasks to {attribute_levels}",
+  read(node, complain) {
+    const one: ValueType<CurriculumSection["curricula"][string]> = {
+      ...CURRICULUM,
+      read(inner, report) {
+        const read = CURRICULUM.read(inner, report);
+        return read && { attribute_levels: read.attribute_levels ?? {}, weight: read.weight ?? 1 };
+      },
+    };
+    return readMap(node, this.expected, one, complain);
+  },
+};
+
+/** All values of a map, each of one type; null is an empty map. */
+function readMap<T>(
+  node: ConfigNode,
+  expected: string,
+  type: ValueType<T>,
+  complain: Complain,
+): Record<string, T> | undefined {
+  if (node.kind === "scalar" && node.value === null) return {};
+  if (node.kind !== "map") {
+    complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
+    return undefined;
+  }
+  const values = [...(node as MapNode).entries].map(([key, entry]) =>
+    [key, type.read(entry.node, below(`.${key}`, complain))] as const
+  );
+  if (values.some(([, value]) => value === undefined)) return undefined;
+  return Object.fromEntries(values) as Record<string, T>;
+}
+
+function below(part: string, complain: Complain): Complain {
+  return (at, text, sub = "") => complain(at, text, part + sub);
+}
