@@ -1,0 +1,97 @@
+/** What a function returns, or what it was given. */
+import { defineTask, float } from "../define.ts";
+import { parseJson } from "../literals.ts";
+import { codePoints, strip } from "../python_text.ts";
+import type { ParamSpec, ScorableEntry } from "../types.ts";
+import { jsonDistance, pythonJson } from "./json_distance.ts";
+import { SNIPPETS, sourceOf } from "./snippets/all.ts";
+
+const difficulty: ParamSpec & { default: number | null } = {
+  type: "int",
+  default: null,
+  nullable: true,
+  min: 1,
+  max: 10,
+  description: "take only functions of this difficulty (1 to 10; null for all)",
+};
+
+export default defineTask({
+  name: "codeio",
+  category: "code",
+  description: "Predict the output of a function, or its input.",
+  scoring:
+    "1 when the answer is exactly the JSON. Else the part from the first { to the last } is compared with it " +
+    "as JSON: 1 when equal, less the more their trees differ, at least 0.01; text around it lowers the score.",
+  params: {
+    input_prediction_probability: float(0.5, "how often the output is asked for, not the input", {
+      min: 0,
+      max: 1,
+    }),
+    difficulty,
+  },
+  curriculum: [{
+    name: "difficulty",
+    field: "difficulty",
+    levels: [6, 7, 8, 9],
+    description: "difficulty of the functions",
+  }],
+  generate(random, config) {
+    const wanted = config.difficulty;
+    const askOutput = random.chance(config.input_prediction_probability);
+    const snippet = random.choice(
+      SNIPPETS.filter(({ level, reversible }) =>
+        (wanted === null || level === wanted) && (askOutput || reversible)
+      ),
+    );
+    const input = snippet.draw(random), output = snippet.run(input as never);
+    const given = askOutput ? input : output, asked = askOutput ? output : input;
+    return {
+      question:
+        `Here is a function in JavaScript.\n\n${sourceOf(snippet)}\n\n${snippet.purpose}\n` +
+        `Its input is one object with ${snippet.input}. Its output is one object with ${snippet.output}.\n` +
+        (askOutput
+          ? `Which output does it return for this input?\n${pythonJson(given)}\n`
+          : `For which input does it return this output?\n${pythonJson(given)}\n`) +
+        `Answer with the ${
+          askOutput ? "output" : "input"
+        } as one JSON object, its keys in double quotes, ` +
+        "without further text.",
+      answer: pythonJson(asked),
+      metadata: { input_data: input, output_data: output },
+      difficulty: { difficulty: wanted },
+    };
+  },
+  score,
+});
+
+const LEAST = 0.01;
+const LEAST_FOR_SURPLUS = 0.2;
+/** Answers with more characters than this are not read, unless the right one is as long. */
+const LONGEST = 100_000;
+
+function score(answer: string, entry: ScorableEntry): number {
+  const oracle = strip(entry.answer ?? ""), text = strip(answer);
+  if (text === oracle) return 1;
+  if (text.length > Math.max(LONGEST, 20 * oracle.length)) return 0;
+  const open = text.indexOf("{"), close = text.lastIndexOf("}");
+  if (open < 0 || close < 0) return 0;
+  const given = parseJson(text.slice(open, close + 1)), right = parseJson(oracle);
+  const size = codePoints(oracle);
+  if (given === undefined || right === undefined) {
+    return oracle !== "" && text.includes(oracle) ? size / codePoints(text) : 0;
+  }
+  const extra = codePoints(text.slice(0, open)) + codePoints(text.slice(close + 1));
+  const most = Math.max(size / (size + 0.5 * extra), LEAST_FOR_SURPLUS);
+  if (equal(given, right)) return most;
+  const distance = jsonDistance(given, right);
+  const longest = Math.max(pythonJson(given).length, pythonJson(right).length);
+  return Math.max(LEAST, most * (1 - distance / (0.2 * longest)));
+}
+
+/** Equal as JSON: the order of keys does not count. */
+function equal(a: unknown, b: unknown): boolean {
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
+  const keys = Object.keys(a);
+  return Array.isArray(a) === Array.isArray(b) && keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && equal(a[key as never], b[key as never]));
+}

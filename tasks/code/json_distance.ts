@@ -1,0 +1,171 @@
+/**
+ * The edit distance of two JSON values as ordered trees (Zhang and Shasha, "Simple fast algorithms for the
+ * editing distance between trees and related problems", SIAM J. Comput. 18, 1989). A node's label is its key,
+ * for a leaf with its value; inserting and deleting cost the label's length, renaming the edit distance of the
+ * labels, and two numbers are compared by their relative difference.
+ */
+import { reprFloat } from "../python_repr.ts";
+
+interface Node {
+  key: string;
+  /** A leaf's value; undefined for objects and lists. */
+  value?: string | number;
+  length: number;
+}
+
+interface Tree {
+  /** In postorder. */
+  nodes: Node[];
+  /** For each node the first leaf below it. */
+  first: number[];
+}
+
+/** Nodes of one tree times those of the other, and characters compared, before the distance is given up. */
+const MOST_PAIRS = 250_000;
+const MOST_WORK = 6_000_000;
+const SMALLEST_DIVISOR = 1e-4;
+
+/** The distance; Infinity where it would take too long to find (both values are then large). */
+export function jsonDistance(a: unknown, b: unknown): number {
+  const left = treeOf(a), right = treeOf(b);
+  if (left.nodes.length * right.nodes.length > MOST_PAIRS) return Infinity;
+  const labels = new LabelDistance();
+  const change = left.nodes.map((x) => right.nodes.map((y) => labels.between(x, y)));
+  return labels.exceeded ? Infinity : treeDistance(left, right, change);
+}
+
+function treeOf(value: unknown): Tree {
+  const tree: Tree = { nodes: [], first: [] };
+  append(tree, value, "root");
+  return tree;
+}
+
+function append({ nodes, first }: Tree, value: unknown, key: string): void {
+  const begin = nodes.length;
+  if (typeof value === "object" && value !== null) {
+    const list = Array.isArray(value);
+    for (const [name, item] of Object.entries(value)) {
+      append({ nodes, first }, item, list ? `item_${name}` : name);
+    }
+    nodes.push({ key, length: key.length });
+    first.push(first[begin] ?? begin);
+  } else {
+    const leaf = typeof value === "number" ? value : pythonText(value);
+    nodes.push({ key, value: leaf, length: key.length + 1 + String(leaf).length });
+    first.push(begin);
+  }
+}
+
+function pythonText(value: unknown): string {
+  return typeof value === "string" ? value : value === null ? "None" : value ? "True" : "False";
+}
+
+class LabelDistance {
+  #work = 0;
+
+  get exceeded(): boolean {
+    return this.#work > MOST_WORK;
+  }
+
+  between(a: Node, b: Node): number {
+    if (a.value === undefined || b.value === undefined) return this.#texts(label(a), label(b));
+    return this.#texts(a.key, b.key) + this.#values(a.value, b.value);
+  }
+
+  #values(a: string | number, b: string | number): number {
+    if (typeof a === "string" || typeof b === "string") return this.#texts(String(a), String(b));
+    if (a === b) return 0;
+    const divisor = Math.max(Math.min(Math.abs(a), Math.abs(b)), SMALLEST_DIVISOR);
+    return Math.max(String(a).length, String(b).length) * Math.abs(a - b) / divisor;
+  }
+
+  /** Levenshtein's distance, without what both texts begin and end with. */
+  #texts(a: string, b: string): number {
+    if (a === b) return 0;
+    let start = 0, endA = a.length, endB = b.length;
+    while (start < endA && start < endB && a[start] === b[start]) start++;
+    while (endA > start && endB > start && a[endA - 1] === b[endB - 1]) {
+      endA--;
+      endB--;
+    }
+    this.#work += (endA - start) * (endB - start);
+    if (this.exceeded) return 0;
+    let row = Array.from({ length: endB - start + 1 }, (_, j) => j);
+    for (let i = start; i < endA; i++) {
+      const next = [i - start + 1];
+      for (let j = start; j < endB; j++) {
+        const column = j - start;
+        next.push(
+          Math.min(row[column]! + (a[i] === b[j] ? 0 : 1), row[column + 1]! + 1, next[column]! + 1),
+        );
+      }
+      row = next;
+    }
+    return row[endB - start]!;
+  }
+}
+
+function label({ key, value }: Node): string {
+  return value === undefined ? key : `${key}:${value}`;
+}
+
+/** Roots of the subtrees whose distances are not found on the way to another's. */
+function keyRoots({ first }: Tree): number[] {
+  const last = new Map<number, number>();
+  first.forEach((leaf, i) => last.set(leaf, i));
+  return [...last.values()].sort((a, b) => a - b);
+}
+
+function treeDistance(a: Tree, b: Tree, change: readonly (readonly number[])[]): number {
+  const distance = a.nodes.map(() => new Float64Array(b.nodes.length));
+  const forest = Array.from(
+    { length: a.nodes.length + 1 },
+    () => new Float64Array(b.nodes.length + 1),
+  );
+  for (const i of keyRoots(a)) {
+    for (const j of keyRoots(b)) {
+      const fromA = a.first[i]!, fromB = b.first[j]!;
+      forest[0]![0] = 0;
+      for (let x = fromA; x <= i; x++) {
+        forest[x - fromA + 1]![0] = forest[x - fromA]![0]! + a.nodes[x]!.length;
+      }
+      for (let y = fromB; y <= j; y++) {
+        forest[0]![y - fromB + 1] = forest[0]![y - fromB]! + b.nodes[y]!.length;
+      }
+      for (let x = fromA; x <= i; x++) {
+        const above = forest[x - fromA]!, row = forest[x - fromA + 1]!;
+        for (let y = fromB; y <= j; y++) {
+          const column = y - fromB;
+          const without = Math.min(
+            above[column + 1]! + a.nodes[x]!.length,
+            row[column]! + b.nodes[y]!.length,
+          );
+          if (a.first[x] === fromA && b.first[y] === fromB) {
+            row[column + 1] = Math.min(without, above[column]! + change[x]![y]!);
+            distance[x]![y] = row[column + 1]!;
+          } else {
+            const before = forest[a.first[x]! - fromA]![b.first[y]! - fromB]!;
+            row[column + 1] = Math.min(without, before + distance[x]![y]!);
+          }
+        }
+      }
+    }
+  }
+  return distance[a.nodes.length - 1]![b.nodes.length - 1]!;
+}
+
+/** JSON as Python writes it: a space after commas and colons, only ASCII. */
+export function pythonJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(pythonJson).join(", ")}]`;
+  if (typeof value === "object" && value !== null) {
+    const fields = Object.entries(value).map(([key, item]) =>
+      `${pythonJson(key)}: ${pythonJson(item)}`
+    );
+    return `{${fields.join(", ")}}`;
+  }
+  if (typeof value === "number") return Number.isInteger(value) ? String(value) : reprFloat(value);
+  return JSON.stringify(value).replace(
+    /[^\0-\x7f]/g,
+    (character) => "\\u" + character.charCodeAt(0).toString(16).padStart(4, "0"),
+  );
+}

@@ -1,0 +1,104 @@
+/** What a reference function of codeio comes with, and what its inputs are drawn from. */
+import type { RandomStream } from "../../../core/philox.ts";
+
+export type Json = number | string | boolean | Json[] | { [key: string]: Json };
+
+export interface Snippet {
+  /** The function, which must not change its input. */
+  run: (input: never) => unknown;
+  /** 1 (a line of arithmetic) to 10. */
+  level: number;
+  /** What it does, for people. */
+  purpose: string;
+  /** The fields of the input and of the output. */
+  input: string;
+  output: string;
+  /** The output belongs to this one input: it can be asked for. */
+  reversible?: boolean;
+  draw(random: RandomStream): { [field: string]: Json };
+}
+
+/** Between `fewest` and `most` numbers. */
+export function numbers(
+  random: RandomStream,
+  [fewest, most]: readonly [number, number],
+  [low, high]: readonly [number, number],
+): number[] {
+  return Array.from({ length: random.int(fewest, most) }, () => random.int(low, high));
+}
+
+/** Different numbers in random order. */
+export function different(
+  random: RandomStream,
+  count: number,
+  [low, high]: readonly [number, number],
+): number[] {
+  return random.sample(Array.from({ length: high - low + 1 }, (_, i) => low + i), count);
+}
+
+/** Letters from an alphabet. */
+export function letters(
+  random: RandomStream,
+  [fewest, most]: readonly [number, number],
+  alphabet = "abcdefghijklmnopqrstuvwxyz",
+): string {
+  return numbers(random, [fewest, most], [0, alphabet.length - 1])
+    .map((place) => alphabet[place]).join("");
+}
+
+export const NAMES: readonly string[] = [
+  "Ada",
+  "Ben",
+  "Cleo",
+  "Dora",
+  "Emil",
+  "Finn",
+  "Gita",
+  "Hugo",
+  "Ines",
+  "Jan",
+  "Kira",
+  "Leo",
+  "Mona",
+  "Nils",
+];
+
+export const WORDS: readonly string[] = [
+  "boat",
+  "river",
+  "stone",
+  "notes",
+  "onset",
+  "tones",
+  "listen",
+  "silent",
+  "lamp",
+  "palm",
+  "garden",
+  "danger",
+  "tea",
+  "eat",
+  "ate",
+  "night",
+  "thing",
+  "cloud",
+  "state",
+  "taste",
+  "wind",
+  "paper",
+  "dawn",
+  "ember",
+];
+
+/** Rows of # and dots. */
+export function picture(
+  random: RandomStream,
+  rows: number,
+  columns: number,
+  share: number,
+): string[] {
+  return Array.from(
+    { length: rows },
+    () => Array.from({ length: columns }, () => random.chance(share) ? "#" : ".").join(""),
+  );
+}
