@@ -46,7 +46,8 @@ export type TrainingParts =
 /** A model's architecture, values and tokenizer before it is on a device. */
 interface ModelSource {
   config: LlamaConfig;
-  weights: WeightSource;
+  /** Made when it is asked for: after it is known that the model fits. */
+  weights: () => WeightSource;
   tokenizer: Tokenizer;
   eosIds: number[];
   bosId: number | null;
@@ -107,7 +108,9 @@ export async function assemble(
   };
   const recompute = config.training.gradient_checkpointing &&
     await needsRecompute(config, device, modelSizes(from.config, trainable), step, availableBytes);
-  const model = await LlamaModel.create(device, from.config, from.weights, {
+  const sizes = modelSizes(from.config, { ...trainable, recompute });
+  const memory = await planMemory(config, device, sizes, step, availableBytes);
+  const model = await LlamaModel.create(device, from.config, from.weights(), {
     ...trainable,
     recompute,
   });
@@ -118,7 +121,7 @@ export async function assemble(
   }
   return {
     model,
-    memory: await planMemory(config, device, model, step, availableBytes),
+    memory,
     modelWriter: config.lora === null
       ? fullWriter(model, from)
       : adapterWriter(model, peftConfig(config, config.lora, continued?.config)),
@@ -144,7 +147,7 @@ async function openModel(config: RunConfig): Promise<ModelSource> {
     const llama = initConfig(init, tokenizer.vocabSize);
     return {
       config: llama,
-      weights: initWeights(llama, config.training.seed, init.initializer_range),
+      weights: () => initWeights(llama, config.training.seed, init.initializer_range),
       tokenizer,
       eosIds: tokenizer.eosId === null ? [] : [tokenizer.eosId],
       bosId: null,
@@ -167,7 +170,7 @@ async function openModel(config: RunConfig): Promise<ModelSource> {
   const { adapter } = folder;
   return {
     config: folder.config,
-    weights: async (name, shape) => {
+    weights: () => async (name, shape) => {
       const values = await folder.weights(name, shape);
       // Of a tied pair the head is enough: the model asks for it then.
       const mayLack = folder.config.tieWordEmbeddings && name === "model.embed_tokens.weight";

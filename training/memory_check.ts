@@ -10,7 +10,6 @@ import { availableBytes } from "../core/memory.ts";
 import type { SplitProblems } from "../data/held_out.ts";
 import type { Device } from "../kernels/device.ts";
 import { gpuAvailableBytes } from "../kernels/webgpu/gpu_memory.ts";
-import type { LlamaModel } from "../models/llama.ts";
 import {
   planInferenceBytes,
   planParameterBytes,
@@ -111,32 +110,33 @@ export async function needsRecompute(
 }
 
 /**
+ * To be asked before the model is made, so that one which does not fit costs no time.
  * @param available bytes that may be taken; default: what the machine has
  * @throws UsageError "needs …, … available" with what to set
  */
 export async function planMemory(
   config: RunConfig,
   device: Device,
-  model: LlamaModel,
+  modelSizes: ModelSizes,
   needs: Needs,
   available?: number,
 ): Promise<MemoryPlan> {
-  const { sizes } = model, size = stepSize(config, needs);
+  const sizes = { ...modelSizes, floatBytes: floatBytes(device) }, size = stepSize(config, needs);
   const { values, gradients, optimizer } = planParameterBytes(sizes);
   const held = device.allocatedBytes, { room, where } = await memoryRoom(device, available);
-  const needed = beside(sizes, size);
+  const own = values + gradients, needed = own + beside(sizes, size);
   refuseIfTooLarge(
     "the run",
     held + needed,
     held + room,
-    needed > room ? whatFits(size, (other) => beside(sizes, other) <= room) : [],
+    needed > room ? whatFits(size, (other) => own + beside(sizes, other) <= room) : [],
     where,
   );
   return {
-    parameters: values + gradients,
+    parameters: own,
     optimizer,
     ...planStep(sizes, size),
-    peak: values + gradients + needed,
+    peak: needed,
     available: held + room,
   };
 }

@@ -132,3 +132,16 @@ Deno.test("a run that does not fit is refused before it begins, with settings th
       /per_device_train_batch_size=\d+/.test(error.advice ?? ""),
   );
 });
+
+Deno.test("a model that does not fit is refused before any of it is made", async () => {
+  const { model } = tinyRunConfig("");
+  const huge = { hidden_size: 16_384, intermediate_size: 65_536, num_hidden_layers: 64 };
+  const device = await createDevice("wasm", { threads: 1 });
+  try {
+    const config = tinyRunConfig("", { model: { init: { ...model.init!, ...huge } } });
+    await assert.rejects(assemble(config, device), /the run needs \d+\.\d GB, \d\.\d GB available/);
+    assert.equal(device.peakBytes, 0);
+  } finally {
+    device.close();
+  }
+});
