@@ -1,2 +1,2 @@
 /** The arc tasks, one line each, named as the task. */
-export {};
+export { default as arc_agi } from "./arc_agi.ts";

@@ -1,12 +1,13 @@
 /** A grid of marks that shows where an arithmetic function of the coordinates has a given remainder. */
 import { defineTask, int } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
+import { blankDrawing, drawingText } from "./drawing.ts";
 import type { RandomStream } from "../../core/philox.ts";
 
 const OPERATIONS = ["sum", "diff", "prod", "pow"] as const;
 type Operation = typeof OPERATIONS[number];
 
-const HIT = "✅", MISS = "❌", HOLE = "❔";
+const HIT = "✅", MISS = "❌", HOLE = "❔", HIT_CODE = HIT.charCodeAt(0);
 /** Products of two remainders stay exact below this. */
 const LARGEST = 10_000_000;
 /** Draws of a rule before one is taken that certainly hits: remainder 1 of a sum. */
@@ -46,18 +47,22 @@ export default defineTask({
   ],
   generate(random, config) {
     const { size_x, size_y } = config;
-    const cells = size_x * size_y;
-    const holes = Array.from({ length: config.max_holes }, () => random.below(cells));
-    const { operation, divisor, target, hits } = drawRule(random, config, new Set(holes));
+    const holes = Array.from(
+      { length: config.max_holes },
+      () => random.below(size_x) + random.below(size_y) * (size_x + 1),
+    );
+    const { operation, divisor, target, grid } = drawRule(random, config, holes);
+    const answer = drawingText(grid).trimEnd();
+    for (const hole of holes) grid[hole] = HOLE.charCodeAt(0);
     return {
       question: `Each cell of the grid below shows ${HIT} where f(x, y) leaves a certain ` +
         `remainder when divided by a certain number, else ${MISS}. Here x is the column and y the ` +
         "row of the cell, both counted from 0 at the top left, and f is one of x + y, |x - y|, " +
         `x * y and x to the power of y (with 0 to the power of 0 = 1). Cells with ${HOLE} are ` +
-        `hidden.\n\n${gridText(hits, size_x, holes)}\n\n` +
+        `hidden.\n\n${drawingText(grid)}\n` +
         "Find f, the divisor and the remainder, and answer with the complete grid: the same lines " +
         `without spaces, every ${HOLE} replaced by ${HIT} or ${MISS}.`,
-      answer: gridText(hits, size_x, []),
+      answer,
       metadata: { divisor, target, operation },
       difficulty: {
         size_x,
@@ -79,7 +84,7 @@ interface Limits {
 }
 
 /** A rule with a hit, beside the hidden cells if that can be had. */
-function drawRule(random: RandomStream, limits: Limits, hidden: ReadonlySet<number>) {
+function drawRule(random: RandomStream, limits: Limits, hidden: readonly number[]) {
   const { size_x, size_y } = limits;
   let fallback;
   for (let attempt = 0; attempt < MOST_TRIES; attempt++) {
@@ -87,19 +92,19 @@ function drawRule(random: RandomStream, limits: Limits, hidden: ReadonlySet<numb
     const divisor = random.int(1, limits.max_divisor);
     const target = random.int(1, limits.max_target);
     if (target >= divisor) continue;
-    const hits = hitsOf(operation, divisor, target, size_x, size_y);
-    if (hits.some((hit, cell) => hit === 1 && !hidden.has(cell))) {
-      return { operation, divisor, target, hits };
-    }
-    if (hits.includes(1)) fallback ??= { operation, divisor, target, hits };
+    const { grid, hits } = mark(operation, divisor, target, size_x, size_y);
+    const seen = hits - new Set(hidden.filter((cell) => grid[cell] === HIT_CODE)).size;
+    if (seen > 0) return { operation, divisor, target, grid };
+    if (hits > 0) fallback ??= { operation, divisor, target, grid };
   }
   return fallback ??
-    { operation: "sum", divisor: 2, target: 1, hits: hitsOf("sum", 2, 1, size_x, size_y) };
+    { operation: "sum", divisor: 2, target: 1, grid: mark("sum", 2, 1, size_x, size_y).grid };
 }
 
-/** 1 for each cell, row by row, where the remainder is the target. */
-function hitsOf(operation: Operation, divisor: number, target: number, w: number, h: number) {
-  const hits = new Uint8Array(w * h);
+/** The grid, and how many of its cells have the remainder. */
+function mark(operation: Operation, divisor: number, target: number, w: number, h: number) {
+  const grid = blankDrawing(w, h, MISS);
+  let hits = 0;
   for (let x = 0; x < w; x++) {
     let power = 1 % divisor;
     for (let y = 0; y < h; y++) {
@@ -118,18 +123,10 @@ function hitsOf(operation: Operation, divisor: number, target: number, w: number
           value = power;
           power = power * x % divisor;
       }
-      if (value % divisor === target) hits[y * w + x] = 1;
+      if (value % divisor !== target) continue;
+      grid[y * (w + 1) + x] = HIT_CODE;
+      hits++;
     }
   }
-  return hits;
-}
-
-function gridText(hits: Uint8Array, width: number, holes: readonly number[]): string {
-  const marks: string[] = Array.from(hits, (hit) => hit === 1 ? HIT : MISS);
-  for (const hole of holes) marks[hole] = HOLE;
-  const lines: string[] = [];
-  for (let at = 0; at < marks.length; at += width) {
-    lines.push(marks.slice(at, at + width).join(""));
-  }
-  return lines.join("\n");
+  return { grid, hits };
 }

@@ -1,11 +1,12 @@
 /** Counting rectangles that are drawn with characters. */
 import { defineTask, int } from "../define.ts";
 import { parseInteger } from "../python_numbers.ts";
+import { blankDrawing, drawingText } from "./drawing.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import type { ScorableEntry } from "../types.ts";
 
 const SMALLEST_SIDE = 3;
-const MARKS = [" ", "#", "█"] as const;
+const BLANK = " ", ONCE = "#".charCodeAt(0), TWICE = "█".charCodeAt(0);
 /** Places tried for a rectangle before the drawing is taken for full. */
 const MOST_TRIES = 200;
 
@@ -28,8 +29,7 @@ export default defineTask({
     },
   ],
   generate(random, config) {
-    const { grid, count } = draw(random, config);
-    const puzzle = drawing(grid, config.width);
+    const { puzzle, count } = draw(random, config);
     return {
       question:
         "How many rectangles are in the drawing below? Each is an outline, one character thick, " +
@@ -44,52 +44,33 @@ export default defineTask({
   score,
 });
 
-/** Number of outlines on each cell, row by row. */
+/** A drawing with as many of the wanted rectangles as find a place. */
 function draw(
   random: RandomStream,
   { width, height, max_rectangles }: { width: number; height: number; max_rectangles: number },
 ) {
   const wanted = random.int(1, max_rectangles);
-  const grid = new Uint8Array(width * height);
+  const drawing = blankDrawing(width, height, BLANK);
   let count = 0;
   for (let tries = 0; count < wanted && tries < MOST_TRIES; tries++) {
     const left = random.int(0, width - SMALLEST_SIDE), top = random.int(0, height - SMALLEST_SIDE);
-    const cells = outline(
-      left,
-      top,
-      random.int(left + SMALLEST_SIDE - 1, width - 1),
-      random.int(top + SMALLEST_SIDE - 1, height - 1),
-      width,
-    );
-    if (cells.some((cell) => grid[cell] === 2)) continue;
-    for (const cell of cells) grid[cell]!++;
+    const right = random.int(left + SMALLEST_SIDE - 1, width - 1);
+    const bottom = random.int(top + SMALLEST_SIDE - 1, height - 1);
+    const cells = outline(left, top, right, bottom, width + 1);
+    if (cells.some((cell) => drawing[cell] === TWICE)) continue;
+    for (const cell of cells) drawing[cell] = drawing[cell] === ONCE ? TWICE : ONCE;
     count++;
     tries = 0;
   }
-  return { grid, count };
+  return { puzzle: drawingText(drawing), count };
 }
 
-/** The cells of an outline, each once. */
-function outline(left: number, top: number, right: number, bottom: number, width: number) {
+/** The cells of an outline, each once; `stride` is the distance from one row to the next. */
+function outline(left: number, top: number, right: number, bottom: number, stride: number) {
   const cells: number[] = [];
-  for (let x = left; x <= right; x++) cells.push(top * width + x, bottom * width + x);
-  for (let y = top + 1; y < bottom; y++) cells.push(y * width + left, y * width + right);
+  for (let x = left; x <= right; x++) cells.push(top * stride + x, bottom * stride + x);
+  for (let y = top + 1; y < bottom; y++) cells.push(y * stride + left, y * stride + right);
   return cells;
-}
-
-/** Lines of `width` characters, each with a line end. */
-function drawing(grid: Uint8Array, width: number): string {
-  const blank = " ".repeat(width) + "\n";
-  let text = "";
-  for (let start = 0; start < grid.length; start += width) {
-    const row = grid.subarray(start, start + width);
-    if (row.every((value) => value === 0)) text += blank;
-    else {
-      for (const value of row) text += MARKS[value]!;
-      text += "\n";
-    }
-  }
-  return text;
 }
 
 function score(answer: string, entry: ScorableEntry): number {
