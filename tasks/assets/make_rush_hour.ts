@@ -1,5 +1,6 @@
 /**
- * Makes lines of `rush_hour.txt` (run by hand): hard Rush Hour boards with a shortest solution each.
+ * Makes lines of `rush_hour.txt` (run by hand): hard Rush Hour boards with a shortest solution each. The file has
+ * the lines of three runs: `0 500 300 15`, `1000 500 300 15` and `10000 60 4000 40 42`.
  *
  *     deno run -A tasks/assets/make_rush_hour.ts FIRST COUNT CHANGES LEAST [KEEP] > lines
  *
