@@ -5,3 +5,4 @@ export { default as knights_knaves } from "./knights_knaves.ts";
 export { default as propositional_logic } from "./propositional_logic.ts";
 export { default as self_reference } from "./self_reference.ts";
 export { default as syllogism } from "./syllogism.ts";
+export { default as zebra_puzzles } from "./zebra_puzzles.ts";
