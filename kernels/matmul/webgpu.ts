@@ -20,10 +20,12 @@ export const TILES = {
   medium: { bm: 64, bn: 64, tm: 4, tn: 4, bk: 32, slices: 1 },
   small: { bm: 32, bn: 32, tm: 4, tn: 4, bk: 64, slices: 4 },
   skinny: { bm: 16, bn: 16, tm: 4, tn: 4, bk: 128, slices: 16 },
+  // A CPU behind Vulkan takes a second to compile much text, and gains little from many invocations.
+  software: { bm: 32, bn: 32, tm: 4, tn: 4, bk: 16, slices: 1 },
 } as const satisfies Record<string, TileShape>;
 
 /** A product gets the largest tile that cuts its result in this many workgroups: some for each core of a card. */
-const ENOUGH_GROUPS = 256;
+const ENOUGH_GROUPS = 192;
 /** Up to this many rows are done as vectors. */
 const VECTOR_ROWS = 3;
 /** Sums from this length on keep a large workgroup busy with few columns. */
@@ -39,14 +41,14 @@ const panelVector = variants(panelVectorKernel);
 
 /** A tile for the result's shape. */
 export function chooseTile(m: number, n: number, software: boolean): TileShape {
-  if (software) return Math.min(m, n) > 16 ? TILES.medium : TILES.skinny;
+  if (software) return TILES.software;
   const { large, medium, small, skinny } = TILES;
   for (const shape of [large, medium, small]) {
     const groups = Math.ceil(m / shape.bm) * Math.ceil(n / shape.bn);
     // Half empty, a tile does the work of four smaller ones or less.
     if (groups >= ENOUGH_GROUPS && 2 * Math.min(m, n) > shape.bm) return shape;
   }
-  return Math.min(m, n) > skinny.bm ? small : skinny;
+  return skinny;
 }
 
 /** What computes a product: the kernel for few rows, or a tile. */

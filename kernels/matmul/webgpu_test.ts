@@ -1,0 +1,131 @@
+/** The matrix product on the GPU: every tile, what exceeds a binding, and the text of the kernels. */
+import assert from "node:assert/strict";
+import { matmulCases } from "../conformance/matmul.ts";
+import { type Case, checkCase } from "../conformance/runner.ts";
+import type { Device } from "../device.ts";
+import { normals, sameBits, stream, upload } from "../testing.ts";
+import { createWebgpuDevice, type WebgpuDevice } from "../webgpu/device.ts";
+import { kernel } from "../webgpu/kernel.ts";
+import { checkSnapshot, testOnWebgpu } from "../webgpu/testing.ts";
+import type { MatmulArgs } from "./spec.ts";
+import { tileKernel, type TileShape } from "./tile.wgsl.ts";
+import { panelVectorKernel, vectorKernel } from "./vector.wgsl.ts";
+import { chooseKernel, chooseTile, matmulWith, TILES } from "./webgpu.ts";
+
+/** Cases of these shapes: [m×k]·[k×n]. */
+function ofShapes(...shapes: string[]): Case[] {
+  const picked = matmulCases().filter(({ name }) => shapes.some((shape) => name.startsWith(shape)));
+  assert.ok(picked.length >= 6 * shapes.length);
+  return picked;
+}
+
+/** The device with every product done by one tile. */
+function withTile(device: WebgpuDevice, tile: TileShape): Device {
+  return {
+    name: device.name,
+    float: device.float,
+    threads: device.threads,
+    create: (...args) => device.create(...args),
+    write: (...args) => device.write(...args),
+    read: (...args) => device.read(...args),
+    free: (tensor) => device.free(tensor),
+    run: (_op, args) => matmulWith(tile, args as MatmulArgs, device),
+    submit: () => device.submit(),
+    allocatedBytes: 0,
+    peakBytes: 0,
+    resetPeak: () => {},
+    close: () => {},
+  };
+}
+
+Object.entries(TILES).forEach(([name, tile], number) => {
+  testOnWebgpu(`products by the tile "${name}"`, {}, async (device) => {
+    const cases = ofShapes(
+      "[65×257]·[257×129]",
+      "[132×36]·[36×68]",
+      "[12×392]·[392×132]",
+      "[5×0]·[0×7]",
+      "[17×6]·[6×35]",
+      "[70×68]·[68×130]",
+    );
+    // Every tile another fifth of them: compiling all variants of all tiles takes minutes.
+    const some = cases.filter((_, i) => i % 5 === number % 5);
+    for (const test of some) await checkCase(withTile(device, tile), test);
+  });
+});
+
+testOnWebgpu("products beyond one binding", { bindingElements: 2 ** 13 }, async (device) => {
+  const cases = ofShapes(
+    "[65×257]·[257×129]",
+    "[2×128]·[128×68]",
+    "[12×392]·[392×132]",
+    "[200×320]·[320×64]",
+  );
+  for (const test of cases) await checkCase(device, test);
+  const packing = matmulCases().filter(({ op }) => op === "pack_weight");
+  for (const test of packing) await checkCase(device, test);
+});
+
+testOnWebgpu("a product that is cut has the bits of one that is not", {}, async (whole) => {
+  const cut = await createWebgpuDevice({ limits: { bindingElements: 4096 } });
+  const run = async (device: Device, args: Omit<MatmulArgs, "a" | "b" | "out">) => {
+    const { m, n, k } = args, random = stream(`cut ${m} ${n} ${k}`);
+    const a = upload(device, normals(random, m * k)), b = upload(device, normals(random, k * n));
+    const out = device.create("float", m * n, "out");
+    device.run("matmul", { ...args, a, b, out });
+    const found = await device.read(out);
+    for (const tensor of [a, b, out]) device.free(tensor);
+    return found;
+  };
+  try {
+    for (
+      const args of [
+        { m: 50, n: 40, k: 160 },
+        { m: 50, n: 40, k: 160, transA: true },
+        { m: 120, n: 44, k: 36 },
+        { m: 120, n: 44, k: 36, transA: true, transB: true },
+        { m: 2, n: 300, k: 512, transB: true },
+      ]
+    ) {
+      const before = cut.counters.dispatches;
+      assert.ok(sameBits(await run(cut, args), await run(whole, args)), JSON.stringify(args));
+      assert.ok(cut.counters.dispatches > before + 1, "one dispatch");
+    }
+  } finally {
+    cut.close();
+  }
+});
+
+Deno.test("a product's kernel follows from its shape", () => {
+  const shape = (m: number, n: number) => chooseTile(m, n, false);
+  assert.equal(shape(4096, 4096), TILES.large);
+  assert.equal(shape(4096, 128), TILES.small);
+  assert.equal(shape(64, 4864), TILES.small);
+  assert.equal(shape(16, 151_936), TILES.skinny);
+  assert.equal(shape(4096, 16), TILES.skinny);
+  assert.equal(chooseTile(4096, 4096, true), TILES.software);
+  const tensors = { a: null, b: null, out: null } as unknown as Pick<MatmulArgs, "a" | "b" | "out">;
+  const kernelOf = (m: number, layout: Partial<MatmulArgs>) =>
+    chooseKernel({ ...tensors, m, n: 896, k: 896, ...layout }, false);
+  assert.equal(kernelOf(3, { transB: true }), "vector");
+  assert.equal(kernelOf(1, { packedB: true, transA: true }), "vector");
+  assert.equal(kernelOf(2, { transA: true, transB: true }), TILES.skinny);
+  assert.equal(kernelOf(1, {}), TILES.skinny);
+});
+
+Deno.test("the text of the product's kernels is as it was", async () => {
+  const layout = { a: "along", b: "along", bType: "f32", aligned: true, lora: false } as const;
+  const texts = {
+    large: tileKernel({ ...TILES.large, ...layout }),
+    skinny_bf16: tileKernel({ ...TILES.skinny, ...layout, bType: "bf16" }),
+    small_lora: tileKernel({
+      ...{ ...TILES.small, aligned: false, lora: true },
+      ...{ a: "across", b: "panels", bType: "f32" },
+    }),
+    vector: vectorKernel({ rows: 2, threads: 256, bType: "f16", aligned: true, lora: true }),
+    panels: panelVectorKernel({ rows: 1, threads: 256, columns: 8, lora: false }),
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    await checkSnapshot(import.meta, name, kernel(text));
+  }
+});
