@@ -49,23 +49,17 @@ export function linearForward(
   rows: number,
   dropout: AdapterDropout | null,
 ): void {
-  const { lora, inDim, outDim } = linear;
-  device.run("matmul", { a: x, ...weightOperand(linear), out, m: rows, n: outDim, k: inDim });
-  if (lora === null || u === null) return;
+  const { lora, merged, inDim, outDim } = linear;
+  const product = { a: x, ...weightOperand(linear), out, m: rows, n: outDim, k: inDim };
+  if (lora === null || u === null) {
+    device.run("matmul", product);
+    return;
+  }
+  const { a, b, r, scale } = lora;
   const read = dropped(device, dropout, lora, x, rows, inDim);
-  device.run("matmul", { a: read, b: lora.a, out: u, m: rows, n: lora.r, k: inDim, transB: true });
-  if (linear.merged) return;
-  device.run("matmul", {
-    a: u,
-    b: lora.b,
-    out,
-    m: rows,
-    n: outDim,
-    k: lora.r,
-    transB: true,
-    alpha: lora.scale,
-    accumulate: true,
-  });
+  device.run("matmul", { a: read, b: a, out: u, m: rows, n: r, k: inDim, transB: true });
+  const adapter = merged ? {} : { xa: u, loraB: b, r, loraScale: scale };
+  device.run("matmul", { ...product, ...adapter });
 }
 
 /** What the adapter reads: x, or dropout(x) in the scratch. */

@@ -135,6 +135,25 @@ Deno.test("matmul gives the same bits with one, two and three threads", async ()
   assert.deepEqual(results[2], results[0]);
 });
 
+Deno.test("an adapter's product in the same call has the bits of a second call", async () => {
+  const device = await createWasmDevice({ threads: 1 });
+  const m = 37, n = 50, k = 64, r = 6;
+  const make = (length: number, seed: number) => {
+    const tensor = device.create("float", length, `operand ${seed}`);
+    device.write(tensor, noise(length, seed));
+    return tensor;
+  };
+  const a = make(m * k, 1), b = make(n * k, 2), xa = make(m * r, 3), loraB = make(n * r, 4);
+  const one = make(m * n, 5), two = make(m * n, 6);
+  const sizes = { m, n, k, transB: true };
+  device.run("matmul", { ...sizes, a, b, out: one, xa, loraB, r, loraScale: 0.3 });
+  device.run("matmul", { ...sizes, a, b, out: two });
+  const adapter = { a: xa, b: loraB, k: r, alpha: 0.3, accumulate: true };
+  device.run("matmul", { ...sizes, ...adapter, out: two });
+  assert.deepEqual(await device.read(one), await device.read(two));
+  device.close();
+});
+
 Deno.test("matmul with an empty side leaves its result alone, with empty k clears it", async () => {
   const device = await createWasmDevice({ threads: 1 });
   for (const layout of LAYOUTS) {
