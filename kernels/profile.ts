@@ -20,8 +20,8 @@ export interface OpProfile {
 export function flopsOf<K extends OpName>(op: K, args: Ops[K]): number {
   switch (op) {
     case "matmul": {
-      const { m, n, k } = args as Ops["matmul"];
-      return 2 * m * n * k;
+      const { m, n, k, r = 0 } = args as Ops["matmul"];
+      return 2 * m * n * (k + r);
     }
     case "head": {
       const { rows, vocab, d, mean } = args as Ops["head"];
