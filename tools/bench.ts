@@ -5,6 +5,8 @@
  */
 import { V8_FLAGS } from "./v8_flags.ts";
 
+import { graphicsAdapter } from "../kernels/mod.ts";
+
 const ROOT = new URL("../", import.meta.url);
 
 /** What a benchmark prints. @throws Error when it fails. */
@@ -23,6 +25,18 @@ async function output(script: string, args: readonly string[] = []): Promise<str
 async function processor(): Promise<string> {
   const info = await Deno.readTextFile("/proc/cpuinfo").catch(() => "");
   return info.match(/model name\s*:\s*(.+)/)?.[1] ?? "an unknown processor";
+}
+
+/** What the GPU benchmark found, or that nothing was measured. */
+async function gpuSection(): Promise<string> {
+  const adapter = await graphicsAdapter();
+  if (adapter === null || adapter.software) {
+    return "Not measured: no graphics card was at hand, only Mesa's lavapipe, a CPU, on which the kernels " +
+      "are tested and which says nothing about speed. `deno task bench:gpu` measures a card in at most five " +
+      "minutes: products, memory-bound kernels, decoding and a GRPO step of a model of Qwen2.5-0.5B's size, " +
+      "beside the same step in torch. Tile sizes are estimates until then.";
+  }
+  return `${adapter.name}:\n\n${fenced(await output("tools/bench_gpu.ts"))}`;
 }
 
 if (import.meta.main) {
@@ -49,6 +63,8 @@ if (import.meta.main) {
     ...(memory === null
       ? []
       : ["## Memory", "Resident memory over 500 steps of the quickstart's shape.", fenced(memory)]),
+    "## On a GPU",
+    await gpuSection(),
     "## Matrix products",
     "GFLOP/s in f32, best of many runs.",
     fenced(matmul),
