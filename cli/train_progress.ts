@@ -9,7 +9,7 @@ import type { Device } from "../kernels/device.ts";
 import { describeDevice } from "../kernels/mod.ts";
 import type { TrainEvent, TrainPlan, TrainSummary } from "../training/events.ts";
 import type { MemoryPlan } from "../training/memory_check.ts";
-import { dictLine, duration } from "./train_text.ts";
+import { dictLine, duration, levelLine, problemsText } from "./train_text.ts";
 import { summaryTable } from "./train_summary.ts";
 import { clip, columns, isInteractive, log, logRaw, paint, wrap } from "./terminal.ts";
 
@@ -108,6 +108,8 @@ export class TrainProgress {
         );
       case "held_out":
         return this.#heldOut(event);
+      case "curriculum":
+        return this.#print(`  step ${event.step}: ${levelLine(event.change)}`);
       case "checkpoint":
         return this.#print(paint("dim", `saved ${event.path}`));
       case "done":
@@ -130,8 +132,9 @@ export class TrainProgress {
     const rewards = config.rewards.map(({ name, weight, params }) =>
       name + (params["binary"] ? " (binary)" : "") + (weight === 1 ? "" : ` × ${weight}`)
     );
-    const task = data.task_name ?? data.dataset_name ?? "";
+    const task = problemsText(data);
     const settings = Object.entries(data.task_config).map(([k, v]) => `${k} ${JSON.stringify(v)}`);
+    if (config.curriculum !== null) settings.push("with a curriculum");
     const rows: [string, string][] = [
       ["model", `${from}, ${how}`],
       ["task", [task, ...settings].join(", ")],

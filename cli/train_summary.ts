@@ -1,12 +1,12 @@
 /** The end of a run: the held-out table before and after, with n and intervals, and the next commands. */
 import type { RunConfig } from "../configs/run_config.ts";
-import type { Accuracy, EvalResult } from "../training/evaluate.ts";
+import type { Accuracy, EvalResult, TaskAccuracy } from "../training/evaluate.ts";
 import type { TrainPlan, TrainSummary } from "../training/events.ts";
 import { paint, table } from "./terminal.ts";
 import { duration } from "./train_text.ts";
 
 const p = (x: number) => (100 * x).toFixed(1);
-const interval = ({ ci95: [low, high] }: Accuracy) => `[${p(low)}, ${p(high)}]`;
+const interval = ({ ci95: [low, high] }: TaskAccuracy) => `[${p(low)}, ${p(high)}]`;
 
 /** Lines for the terminal. */
 export function summaryTable(
@@ -88,7 +88,7 @@ function shellWord(text: string): string {
 }
 
 function evalTable(before: EvalResult, after: EvalResult): string[] {
-  const row = (name: string, a: Accuracy, b: Accuracy): string[] => [
+  const row = (name: string, a: TaskAccuracy, b: TaskAccuracy): string[] => [
     name,
     `${p(a.accuracy)} %`,
     interval(a),
@@ -107,6 +107,9 @@ function evalTable(before: EvalResult, after: EvalResult): string[] {
   return table([
     ["held-out", "before", "95 %", "after", "95 %", "n"],
     row(`accuracy, sampled at T ${after.temperature}`, before, after),
+    ...Object.entries(before.tasks ?? {}).map(([task, own]) =>
+      row(`  ${task}`, own, after.tasks?.[task] ?? own)
+    ),
     row("accuracy, greedy", before.greedy, after.greedy),
     format("answer format, sampled", before, after),
   ]).split("\n");

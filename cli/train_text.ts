@@ -1,4 +1,6 @@
 /** Numbers and metrics of a training run as text. */
+import type { RunConfig } from "../configs/run_config.ts";
+import type { LevelChange } from "../tasks/curriculum_levels.ts";
 
 /** One log line in the style that the field knows: {'loss': 0.0123, 'reward': 0.41, …}. */
 export function dictLine(
@@ -8,6 +10,19 @@ export function dictLine(
   const shown = Object.entries(metrics).filter(([key]) => keys === null || keys.includes(key));
   if (keys) shown.sort(([a], [b]) => keys.indexOf(a) - keys.indexOf(b));
   return `{${shown.map(([key, value]) => `'${key}': ${significant(value)}`).join(", ")}}`;
+}
+
+/** The task, the file, or the tasks with their weights. */
+export function problemsText({ tasks, task_name, dataset_name }: RunConfig["data"]): string {
+  if (tasks === null) return task_name ?? dataset_name ?? "";
+  return tasks.map(({ task_name, weight }) => `${task_name} × ${weight}`).join(", ");
+}
+
+/** "chain_sum up: num_terms 2, num_digits 1 (score 0.83)". */
+export function levelLine({ task, direction, mean, levels }: LevelChange): string {
+  const now = Object.entries(levels).map(([name, level]) => `${name} ${level}`).join(", ");
+  const why = mean === null ? "it was time" : `score ${significant(mean)}`;
+  return `${task} ${direction}: ${now} (${why})`;
 }
 
 /** Four significant digits, as short as possible. */

@@ -24,6 +24,7 @@ import {
   type MemoryPlan,
   needsRecompute,
   planMemory,
+  promptMisfit,
 } from "./memory_check.ts";
 import { PromptEncoder, promptTokensKept } from "./prompts.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
@@ -39,6 +40,7 @@ export type TrainingParts =
       | "trainProblems"
       | "rubric"
       | "continuesAdapter"
+      | "promptMisfit"
     >
   >
   & { model: LlamaModel; memory: MemoryPlan };
@@ -70,7 +72,7 @@ export async function assemble(
   // The cheap parts first: what is wrong with them is found before a large model is loaded.
   const rubric = createRubric(config.rewards, { rewardTimeout: config.training.reward_timeout });
   await rubric.open();
-  const source = openSource(config.data);
+  const source = openSource({ ...config.data, curriculum: config.curriculum });
   const problems = splitProblems({ source, heldOutCount: config.eval.num_examples });
   const from = await openModel(config);
   const continued = from.adapter;
@@ -122,6 +124,7 @@ export async function assemble(
   return {
     model,
     memory,
+    promptMisfit: promptMisfit(config, device, sizes, from.config.maxPositions, step, memory),
     modelWriter: config.lora === null
       ? fullWriter(model, from)
       : adapterWriter(model, peftConfig(config, config.lora, continued?.config)),

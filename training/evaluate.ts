@@ -30,7 +30,11 @@ export interface Accuracy {
   /** Share of completions that did not end by themselves. */
   truncated_rate: number;
   mean_completion_tokens: number;
+  /** Of problems of several tasks: the same by task. */
+  tasks?: Record<string, TaskAccuracy>;
 }
+
+export type TaskAccuracy = Pick<Accuracy, "accuracy" | "correct" | "total" | "ci95" | "mean_score">;
 
 /** Sampled at `temperature`; `greedy` beside it. */
 export interface EvalResult extends Accuracy {
@@ -71,7 +75,8 @@ async function measure(
 ): Promise<Accuracy> {
   const { model, prompts, training } = options;
   const batchSize = Math.max(1, options.eval.batch_size);
-  let correct = 0, score = 0, formatted = 0, truncated = 0, tokens = 0;
+  let formatted = 0, truncated = 0, tokens = 0;
+  const scores: number[] = [];
   for (let start = 0; start < entries.length; start += batchSize) {
     const batch = entries.slice(start, start + batchSize);
     const completions = await model.generate(
@@ -85,8 +90,7 @@ async function measure(
     for (const [i, entry] of batch.entries()) {
       const { ids, finishReason } = completions[i]![0]!;
       const result = scoreCompletion(prompts.text(ids), entry);
-      score += result.score;
-      if (result.score >= CORRECT) correct++;
+      scores.push(result.score);
       if (result.extracted !== null) formatted++;
       if (prompts.truncated(ids, finishReason === "stop")) truncated++;
       tokens += ids.length;
@@ -94,16 +98,35 @@ async function measure(
     onProgress(start + batch.length);
   }
   const total = entries.length;
+  const tasks = accuracyByTask(entries, scores);
   return {
-    accuracy: correct / total,
-    correct,
-    total,
-    ci95: wilson(correct, total),
-    mean_score: score / total,
+    ...accuracyOf(scores),
     format_rate: formatted / total,
     truncated_rate: truncated / total,
     mean_completion_tokens: tokens / total,
+    ...(Object.keys(tasks).length > 1 && { tasks }),
   };
+}
+
+function accuracyOf(scores: readonly number[]): TaskAccuracy {
+  const total = scores.length, correct = scores.filter((score) => score >= CORRECT).length;
+  const mean_score = scores.reduce((sum, score) => sum + score, 0) / total;
+  return { accuracy: correct / total, correct, total, ci95: wilson(correct, total), mean_score };
+}
+
+function accuracyByTask(
+  entries: readonly Entry[],
+  scores: readonly number[],
+): Record<string, TaskAccuracy> {
+  const byTask = new Map<string, number[]>();
+  for (const [i, { metadata }] of entries.entries()) {
+    const task = String(metadata["source_dataset"]), own = byTask.get(task);
+    if (own === undefined) byTask.set(task, [scores[i]!]);
+    else own.push(scores[i]!);
+  }
+  return Object.fromEntries(
+    [...byTask].sort(([a], [b]) => a < b ? -1 : 1).map(([task, own]) => [task, accuracyOf(own)]),
+  );
 }
 
 /** The result as metrics of a line in metrics.jsonl. */
@@ -118,6 +141,11 @@ export function evalMetrics(result: EvalResult): Record<string, number | number[
     out[`${prefix}format_rate`] = accuracy.format_rate;
     out[`${prefix}truncated_rate`] = accuracy.truncated_rate;
     out[`${prefix}mean_completion_tokens`] = accuracy.mean_completion_tokens;
+    for (const [task, own] of Object.entries(accuracy.tasks ?? {})) {
+      out[`${prefix}tasks/${task}/accuracy`] = own.accuracy;
+      out[`${prefix}tasks/${task}/total`] = own.total;
+      out[`${prefix}tasks/${task}/mean_score`] = own.mean_score;
+    }
   }
   return out;
 }

@@ -1,6 +1,7 @@
 /**
  * What a training run tells those who listen (progress display, trackers). The trainer prints nothing.
  */
+import type { LevelChange } from "../tasks/curriculum_levels.ts";
 import type { EvalResult } from "./evaluate.ts";
 import type { Metrics } from "./metrics.ts";
 import type { SecondsByPhase } from "./phase_clock.ts";
@@ -71,6 +72,12 @@ export type TrainEvent =
     metrics: Metrics;
     /** Tokens generated and trained in this step. */
     tokens: { generated: number; trained: number };
+  }
+  | {
+    /** A task goes on with harder or easier problems after this step. */
+    type: "curriculum";
+    step: number;
+    change: LevelChange;
   }
   | { type: "log"; step: number; totalSteps: number; metrics: Metrics }
   | {

@@ -11,6 +11,7 @@ import { samplerDifference } from "./rollout_metrics.ts";
 import type { RunContext } from "./run_context.ts";
 import type { PromptSampler } from "./sampler.ts";
 import { rateFactor, scheduleOf } from "./schedule.ts";
+import { rolloutScores, taskMetrics, type TaskScore } from "./task_metrics.ts";
 import { trainWindow, windowLogp, type WindowRow } from "./train_window.ts";
 
 /** Steps in a row in which a reward fails on every completion, after which the run gives up. */
@@ -87,6 +88,7 @@ export class GrpoSteps {
     state.tokensGenerated += generated;
     state.tokensTrained += window.tokens;
     state.lossSum += window.loss;
+    const scores = this.#scores(rollout);
     await this.#record(start, rollout, window.tokens, {
       // First, so that no reward can hide a value of the trainer's own.
       ...rollout?.logged,
@@ -97,8 +99,48 @@ export class GrpoSteps {
       ...rollout?.metrics,
       ...window.metrics,
       ...(this.#entropy.active ? { entropy_coef: this.#entropy.coefficient } : {}),
+      ...(this.run.options.problems.source.mix === null ? {} : taskMetrics(scores)),
+      ...this.run.curriculum?.metrics(),
     });
+    await this.#moveLevels(scores);
     if (rollout !== null) await this.#watchRewards(rollout);
+  }
+
+  /** Scores of what was generated, where somebody asks for them. */
+  #scores(rollout: Rollout | null): TaskScore[] {
+    const { curriculum, options } = this.run;
+    const wanted = curriculum !== null || options.problems.source.mix !== null;
+    return rollout === null || !wanted ? [] : rolloutScores(rollout, options.rubric.weights);
+  }
+
+  /** The curriculum looks at the scores; problems made from now on are of its levels. */
+  async #moveLevels(scores: readonly TaskScore[]): Promise<void> {
+    const { run } = this, { curriculum, state } = run, { step } = state;
+    if (curriculum === null) return;
+    curriculum.record(scores);
+    const { changes, notes } = curriculum.endStep(step, (task) => this.#misfit(task));
+    state.curriculum = curriculum.state;
+    for (const change of changes) {
+      await run.store.appendEvent("curriculum", step, { ...change });
+      run.emit({ type: "curriculum", step, change });
+    }
+    for (const note of notes) await run.warn(note);
+  }
+
+  /** Why the training prompts of a task as it is now do not fit. */
+  #misfit(task: string): string | null {
+    const { problems, promptMisfit, config } = this.run.options;
+    const { max_prompt_length: limit } = config.training;
+    let longest = 0;
+    for (let i = 0; i < this.run.sizes.trainProblems; i++) {
+      const entry = problems.trainEntry(i);
+      if (entry.metadata["source_dataset"] !== task) continue;
+      longest = Math.max(longest, this.run.prompts.prompt(entry).ids.length);
+    }
+    if (limit !== null && longest > limit) {
+      return `its longest prompt has ${longest} tokens, max_prompt_length is ${limit}`;
+    }
+    return promptMisfit?.(longest) ?? null;
   }
 
   /** The rows of the next step; generates the batches that it takes and that are not there yet. */

@@ -20,6 +20,7 @@ import type { ReferencePolicy } from "./reference_policy.ts";
 import { rolloutMetrics } from "./rollout_metrics.ts";
 import { samplingOptions } from "./sampling_options.ts";
 import { scoreBatch } from "./score_batch.ts";
+import { taskMetrics, type TaskScore } from "./task_metrics.ts";
 import { windowLoss, type WindowRow } from "./train_window.ts";
 
 export interface HeldOutResult {
@@ -59,7 +60,7 @@ export async function evaluateHeldOut(
   const generations = training.num_generations_eval ?? training.num_generations;
   const perBatch = Math.max(1, Math.floor(training.per_device_eval_batch_size / generations));
   const rewards: RewardValue[][] = [], lengths: number[] = [], truncated: boolean[] = [];
-  const losses: Metrics[] = [];
+  const losses: Metrics[] = [], scores: TaskScore[] = [];
   let loss = 0, correct = 0, score = 0, formatted = 0, rows = 0;
   for (let start = 0; start < entries.length; start += perBatch) {
     const batch = await sample(entries.slice(start, start + perBatch), start, generations, options);
@@ -92,12 +93,14 @@ export async function evaluateHeldOut(
       lengths.push(row.ids.length);
       truncated.push(row.truncated);
       score += row.score;
+      scores.push({ task: row.task, score: row.score });
       if (row.score >= CORRECT) correct++;
       if (row.hasAnswer) formatted++;
     }
     rows += batch.length;
     options.onProgress?.(Math.min(start + perBatch, entries.length), entries.length);
   }
+  const isMixed = new Set(scores.map(({ task }) => task)).size > 1;
   const metrics: Metrics = {
     loss: loss / rows,
     accuracy: correct / rows,
@@ -118,6 +121,7 @@ export async function evaluateHeldOut(
       }),
     }),
     ...averageMetrics(losses),
+    ...(isMixed ? taskMetrics(scores) : {}),
   };
   return {
     metrics: Object.fromEntries(
@@ -133,6 +137,8 @@ export async function evaluateHeldOut(
 type SampledRow = Omit<WindowRow, "advantage" | "oldLogp"> & {
   rewards: RewardValue[];
   truncated: boolean;
+  /** The problem's task. */
+  task: string;
   /** Of the task, partial credit included. */
   score: number;
   /** An answer could be extracted. */
@@ -187,6 +193,7 @@ async function sample(
       ids,
       rewards: values[i]!,
       truncated: prompts.truncated(ids),
+      task: String(entries[group]!.metadata["source_dataset"]),
       score,
       hasAnswer: extracted !== null,
     };

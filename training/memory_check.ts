@@ -83,6 +83,35 @@ export function checkPositions(config: RunConfig, maxPositions: number, { prompt
   );
 }
 
+/**
+ * Whether prompts that are longer than those the run was planned with would still fit: the model's positions, and
+ * the memory that was there. The answer is why not, in words, or null.
+ */
+export function promptMisfit(
+  config: RunConfig,
+  device: Device,
+  modelSizes: ModelSizes,
+  maxPositions: number,
+  needs: Needs,
+  { available }: MemoryPlan,
+): (tokens: number) => string | null {
+  const { max_completion_length: completion } = config.training;
+  const sizes = { ...modelSizes, floatBytes: floatBytes(device) };
+  const { values, gradients } = planParameterBytes(sizes);
+  return (tokens) => {
+    if (tokens + completion > maxPositions) {
+      return `its longest prompt has ${tokens} tokens, with ${completion} of the completion that is ` +
+        `more than the model's ${maxPositions}`;
+    }
+    const size = stepSize(config, { ...needs, prompt: Math.max(tokens, needs.prompt) });
+    const bytes = values + gradients + beside(sizes, size);
+    if (bytes <= available) return null;
+    const megabytes = (count: number) => `${Math.round(count / 1e6)} MB`;
+    return `its longest prompt has ${tokens} tokens, which takes ${megabytes(bytes)} of memory, ` +
+      `${megabytes(available)} are available`;
+  };
+}
+
 /** What a run needs beside what its configuration says. */
 export interface Needs extends Lengths {
   /** The reference of the KL term is a copy of the trained values. */

@@ -1,6 +1,6 @@
 /**
  * Means of metrics between two log calls, by TRL's rules: non-finite values are dropped, a name without a
- * valid value becomes null, and running totals (`num_tokens`, `epoch`, …) keep their last value.
+ * valid value becomes null, and running totals (`num_tokens`, `epoch`, levels, …) keep their last value.
  */
 
 export type Metrics = Record<string, number | null>;
@@ -22,7 +22,7 @@ export class MetricAverager {
     for (const [name, value] of Object.entries(metrics)) {
       const entry = this.#entries[name] ??= { sum: 0, count: 0 };
       if (value === null || !Number.isFinite(value)) continue;
-      if (LAST.has(name)) entry.count = entry.sum = 0;
+      if (LAST.has(name) || name.startsWith("curriculum/")) entry.count = entry.sum = 0;
       entry.sum += value;
       entry.count++;
     }

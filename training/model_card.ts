@@ -5,6 +5,8 @@ import { VERSION } from "../core/version.ts";
 export function modelCard(config: RunConfig): string {
   const { model, data, rewards, training, sft, lora } = config;
   const base = model.model_name_or_path;
+  const problems = data.tasks?.map(({ task_name }) => task_name).join(", ") ?? data.task_name ??
+    data.dataset_name;
   const warmStart = sft !== null && sft.max_steps > 0
     ? `${sft.max_steps} supervised steps on worked answers, then `
     : "";
@@ -17,7 +19,7 @@ export function modelCard(config: RunConfig): string {
     "---",
     `# ${config.logging.run_name}`,
     "",
-    `Trained by rgx ${VERSION} on ${data.task_name ?? data.dataset_name}: ${warmStart}GRPO ` +
+    `Trained by rgx ${VERSION} on ${problems}: ${warmStart}GRPO ` +
     `(loss ${training.loss_type}, ${training.num_generations} completions a prompt, learning rate ` +
     `${training.learning_rate}), rewarded for ${rewards.map(({ name }) => name).join(", ")}.`,
     lora === null

@@ -1,5 +1,6 @@
 /** What the phases of a run share: its parts, its progress, its clock, its records and its listeners. */
 import { Interrupted } from "../core/errors.ts";
+import { restoreWeights, TrainingCurriculum } from "./curriculum.ts";
 import { Due } from "./due.ts";
 import type { TrainEvent, TrainPhase } from "./events.ts";
 import { MetricAverager } from "./metrics.ts";
@@ -15,6 +16,8 @@ export class RunContext {
   readonly sizes: RunSizes;
   readonly prompts: PromptEncoder;
   readonly due: Due;
+  /** null: the problems keep their parameters. */
+  readonly curriculum: TrainingCurriculum | null;
   state: RunState;
   clock = new PhaseClock();
   averager = new MetricAverager();
@@ -36,6 +39,9 @@ export class RunContext {
       eosIds,
       promptTokensKept(config.training),
     );
+    this.curriculum = config.curriculum === null
+      ? null
+      : new TrainingCurriculum(config.curriculum, config.data, options.problems.source);
     this.state = freshState(this.sizes.warmStartSteps > 0 ? "warm_start" : "eval_before");
   }
 
@@ -50,6 +56,9 @@ export class RunContext {
     // What rgx sft had not logged yet is nothing of GRPO's.
     const begins = !this.supervisedOnly && restored.phase === "warm_start";
     this.averager = new MetricAverager(begins ? {} : restored.averager);
+    if (restored.curriculum !== null) this.curriculum?.restore(restored.curriculum);
+    const { source } = this.options.problems;
+    if (restored.taskWeights !== null) restoreWeights(source, restored.taskWeights);
   }
 
   /** Seconds of work so far, earlier sessions included. */

@@ -4,6 +4,7 @@
  * draws are functions of counters, so no generator state has to be kept.
  */
 import { RgxError } from "../core/errors.ts";
+import type { CoachState } from "../tasks/curriculum_levels.ts";
 import type { EntropyState } from "./entropy_control.ts";
 import type { EvalResult } from "./evaluate.ts";
 import type { AveragerState } from "./metrics.ts";
@@ -29,6 +30,10 @@ export interface RunState {
   nextPrompt: number;
   /** Adaptive entropy coefficient; null = it does not change. */
   entropy: EntropyState | null;
+  /** Levels of difficulty and the scores that are looked at; null = there is no curriculum. */
+  curriculum: CoachState | null;
+  /** Weights of tasks that a program has changed while training; null = none. */
+  taskWeights: Record<string, number> | null;
   /** Step of the newest evaluation while training, or null. */
   evaluatedStep: number | null;
   best: BestEvaluation | null;
@@ -54,6 +59,8 @@ export function freshState(phase: StatePhase): RunState {
     step: 0,
     nextPrompt: 0,
     entropy: null,
+    curriculum: null,
+    taskWeights: null,
     evaluatedStep: null,
     best: null,
     numTokens: 0,
@@ -117,7 +124,8 @@ export function encodeState(state: RunState, context: StateContext): string {
       rng: { seed, counters: { next_prompt: state.nextPrompt } },
       scheduler: { step: state.phase === "warm_start" ? state.warmStartStep : state.step },
       entropy: state.entropy,
-      curriculum: null,
+      curriculum: state.curriculum,
+      task_weights: state.taskWeights,
       metrics_bytes: context.metricsBytes,
       rollout: rollout === null ? null : {
         step: rollout.generation,
@@ -171,6 +179,8 @@ export function decodeState(text: string, label: string): DecodedState {
       step: json.global_step,
       nextPrompt: json.rng.counters.next_prompt,
       entropy: json.entropy ?? null,
+      curriculum: json.curriculum ?? null,
+      taskWeights: json.task_weights ?? null,
       evaluatedStep: json.evaluated_step ?? null,
       best: json.best ?? null,
       numTokens: totals.num_tokens,

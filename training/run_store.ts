@@ -189,6 +189,17 @@ export class RunStore {
     });
   }
 
+  /** A line in metrics.jsonl that is no split: what happened after a step. */
+  async appendEvent(
+    event: string,
+    step: number,
+    details: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    const time = new Date().toISOString();
+    await this.folder.metrics.append({ event, step, time, ...details });
+    await this.folder.log(event, { step, ...details });
+  }
+
   writeCompletions(step: number, rollout: Rollout, names: readonly string[]): Promise<void> {
     return this.folder.writeCompletions(step, rollout, names);
   }

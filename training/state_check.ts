@@ -10,7 +10,13 @@ const isCount: Check = (value) => Number.isSafeInteger(value) && (value as numbe
 const isNumber: Check = (value) => typeof value === "number";
 const isMap: Check = (value) =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-const isNumbers: Check = (value) => isMap(value) && Object.values(value as object).every(isNumber);
+const isNumbers: Check = (value) => isMapOf(isNumber)(value);
+const isListOfNumbers: Check = (value) => Array.isArray(value) && value.every(isNumber);
+const isMapOf = (check: Check): Check => (value) =>
+  isMap(value) && Object.values(value as object).every(check);
+const isCurriculum: Check = (value) =>
+  isMap(value) && isMapOf(isMapOf(isCount))((value as Record<string, unknown>)["levels"]) &&
+  isMapOf(isListOfNumbers)((value as Record<string, unknown>)["scores"]);
 const orNull = (check: Check): Check => (value) => value === null || check(value);
 const orUnset = (check: Check): Check => (value) => value === undefined || check(value);
 
@@ -27,6 +33,8 @@ const FIELDS: readonly (readonly [path: string, check: Check, words: string])[] 
   ["global_step", isCount, "a count"],
   ["rng.counters.next_prompt", isCount, "a count"],
   ["entropy", orUnset(orNull(isNumbers)), "null or a map of numbers"],
+  ["curriculum", orUnset(orNull(isCurriculum)), "null or levels and scores by task"],
+  ["task_weights", orUnset(orNull(isNumbers)), "null or a map of numbers"],
   ["evaluated_step", orUnset(orNull(isCount)), "null or a count"],
   ["best", orUnset(orNull(isNumbers)), "null or a map of numbers"],
   ["eval_before", orNull(isMap), "null or a map"],

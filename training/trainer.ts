@@ -10,6 +10,7 @@
 import { bestMetric } from "../configs/derived.ts";
 import { Interrupted, RgxError, UsageError } from "../core/errors.ts";
 import { finalModelFiles, REFERENCE_FILE, type Restored, ROLLOUT_FILE } from "./checkpoint.ts";
+import { changedWeights } from "./curriculum.ts";
 import { yieldToEvents } from "./event_loop.ts";
 import { evalMetrics, type EvalResult, evaluate } from "./evaluate.ts";
 import type { TrainPlan, TrainSummary } from "./events.ts";
@@ -138,7 +139,9 @@ export class GrpoTrainer {
     await run.store.begin(restored);
     device.resetPeak();
     this.#emitPlan(restored?.path ?? null);
-    for (const message of warnings) await run.warn(message);
+    for (const message of [...warnings, ...run.curriculum?.takeNotes() ?? []]) {
+      await run.warn(message);
+    }
   }
 
   async #restoreOptimizer(restored: Restored, warnings: string[]): Promise<void> {
@@ -338,6 +341,10 @@ export class GrpoTrainer {
       await run.store.save(
         {
           ...state,
+          taskWeights: changedWeights(
+            this.#options.problems.source,
+            this.#options.config.data,
+          ),
           averager: run.averager.state(),
           seconds: run.seconds(),
           secondsByPhase: run.clock.totals(),

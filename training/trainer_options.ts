@@ -29,6 +29,8 @@ export interface TrainerOptions {
   rubric: Rubric;
   /** The model came with an adapter that is trained further: the reference of the KL term is a copy of it. */
   continuesAdapter?: boolean;
+  /** Why prompts of so many tokens do not fit beside their completions; null: they do. Default: all fit. */
+  promptMisfit?: (tokens: number) => string | null;
   /** What the run was planned to take, for its summary. */
   memory?: MemoryPlan;
   /** "sft": the supervised warm start alone, with an evaluation before and after it. Default: all phases. */
