@@ -1,0 +1,74 @@
+/** One-dimensional grids for `arc_1d`: rows of colours, 0 is the background. Blocks are runs of cells. */
+import type { RandomStream } from "../../core/philox.ts";
+
+export type Row = number[];
+export interface RowPair {
+  input: Row;
+  output: Row;
+}
+/** Draws a pair that shows the rule, or null where the draw does not. */
+export type RowRule = (random: RandomStream, size: number) => RowPair | null;
+
+export interface Block {
+  start: number;
+  length: number;
+}
+
+export function blank(size: number): Row {
+  return new Array<number>(size).fill(0);
+}
+
+/** A copy of the row with a block of one colour; cells beyond the ends are left out. */
+export function painted(row: Row, start: number, length: number, color: number): Row {
+  return row.slice().fill(color, Math.max(0, start), Math.max(0, start + length));
+}
+
+/** The row with cells written from `start` on. */
+export function written(row: Row, start: number, cells: readonly number[]): Row {
+  const result = row.slice();
+  cells.forEach((color, i) => result[start + i] = color);
+  return result;
+}
+
+/** A colour that is none of the given ones. */
+export function colorBut(random: RandomStream, ...others: number[]): number {
+  for (;;) {
+    const color = random.int(1, 9);
+    if (!others.includes(color)) return color;
+  }
+}
+
+export function colors(random: RandomStream, count: number): Row {
+  return Array.from({ length: count }, () => random.int(1, 9));
+}
+
+/**
+ * Places for blocks of these lengths, from left to right, at least `gap` cells apart, in the cells from `first` to
+ * the end; null when they do not fit. Free cells are shared out at random.
+ */
+export function place(
+  random: RandomStream,
+  size: number,
+  lengths: readonly number[],
+  gap: number,
+  first = 0,
+): Block[] | null {
+  const taken = lengths.reduce((sum, length) => sum + length, gap * (lengths.length - 1));
+  const free = size - first - taken;
+  if (free < 0) return null;
+  const offsets = lengths.map(() => random.int(0, free)).sort((a, b) => a - b);
+  let start = first;
+  return lengths.map((length, i) => {
+    const block = { start: start + offsets[i]!, length };
+    start += length + gap;
+    return block;
+  });
+}
+
+/** The rule for rows that are read from the other end. */
+export function mirrored(rule: RowRule): RowRule {
+  return (random, size) => {
+    const pair = rule(random, size);
+    return pair && { input: pair.input.toReversed(), output: pair.output.toReversed() };
+  };
+}
