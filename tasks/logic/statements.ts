@@ -31,7 +31,9 @@ export function drawStatement(
     const parts: Statement[] = [];
     for (let i = 0; i < count; i++) {
       let part = draw(levels - 1);
-      if (parts.some((other) => isSameAtom(other, part))) part = draw(levels - 1);
+      for (let tries = 0; tries < 8 && parts.some((other) => isSameAtom(other, part)); tries++) {
+        part = draw(levels - 1);
+      }
       parts.push(part);
     }
     return [name, ...parts];
