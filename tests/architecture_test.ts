@@ -11,7 +11,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   models: ["kernels", "core"],
   configs: ["tasks", "rewards", "core"],
   training: ["models", "kernels", "rewards", "data", "tasks", "configs", "core"],
-  cli: ["training", "models", "kernels", "rewards", "data", "tasks", "configs", "core"],
+  bench: ["models", "data", "tasks", "configs", "core"],
+  cli: ["bench", "training", "models", "kernels", "rewards", "data", "tasks", "configs", "core"],
 };
 
 const root = new URL("..", import.meta.url);

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { RgxError, UsageError } from "../core/errors.ts";
+import {
+  checkResultFile,
+  readResultFile,
+  type TaskResultFile,
+  writeResultFile,
+} from "./result_file.ts";
+
+const file: TaskResultFile = {
+  format: 1,
+  kind: "task",
+  created: "2026-01-02T03:04:05.000Z",
+  stamp: "20260102_030405",
+  rgx_version: "0.1.0",
+  deno_version: "2.6.10",
+  seed: 1,
+  sampling: {
+    temperature: 0,
+    top_p: 1,
+    top_k: 0,
+    min_p: 0,
+    repetition_penalty: 1,
+    max_new_tokens: 8,
+    samples: 1,
+  },
+  task: "chain_sum",
+  task_name: "chain_sum",
+  category: "arithmetic",
+  parameters: {},
+  models: {
+    tiny: {
+      accuracy: 1,
+      correct: 1,
+      total: 1,
+      ci95: [0.2, 1],
+      mean_score: 1,
+      mean_score_ci95: [1, 1],
+      format_rate: 1,
+      truncated_rate: 0,
+      mean_completion_tokens: 3,
+      num_examples: 1,
+      errors: 0,
+      accuracy_of_all: 1,
+      prompt: {
+        system_prompt: null,
+        add_instructions: true,
+        format: "plain",
+        few_shot: 0,
+        few_shot_as: "prompt",
+        from: "default",
+      },
+      overlap: null,
+      samples: null,
+      usage: { prompt_tokens: 5, completion_tokens: 3, seconds: 0.1 },
+      device: "reference",
+      examples: [{
+        index: 0,
+        question: "1 + 1?",
+        expected: "2",
+        completion: "<answer>2</answer>",
+        extracted: "2",
+        score: 1,
+        truncated: false,
+        completion_tokens: 3,
+        metadata: {},
+      }],
+    },
+  },
+  comparisons: [],
+};
+
+Deno.test("a result file is read as it was written, and no temporary file remains", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/results_chain_sum_20260102_030405.json`;
+    await writeResultFile(path, file);
+    assert.deepEqual(await readResultFile(path), file);
+    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), [
+      "results_chain_sum_20260102_030405.json",
+    ]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("files of another version, damaged ones and missing ones are refused with the place", async () => {
+  const broken = (change: (copy: Record<string, unknown>) => void) => {
+    const copy = structuredClone(file) as unknown as Record<string, unknown>;
+    change(copy);
+    return () => checkResultFile(copy, "x.json");
+  };
+  assert.throws(broken((f) => f["format"] = 2), /x\.json: result format 2, .* reads format 1/);
+  assert.throws(broken((f) => delete f["format"]), /not a result file of rgx bench/);
+  assert.throws(broken((f) => f["kind"] = "other"), /kind: expected "task" or "all_tasks"/);
+  assert.throws(broken((f) => f["models"] = []), /x\.json: models: expected an object, found \[\]/);
+  const model = (f: Record<string, unknown>) =>
+    (f["models"] as Record<string, Record<string, unknown>>)["tiny"]!;
+  assert.throws(
+    broken((f) => delete model(f)["accuracy"]),
+    /models\.tiny: accuracy: expected a number, found nothing/,
+  );
+  assert.throws(
+    broken((f) => model(f)["ci95"] = [1]),
+    /models\.tiny\.ci95: expected \[low, high\]/,
+  );
+  assert.throws(() => checkResultFile([1], "x.json"), RgxError);
+  await assert.rejects(readResultFile("/no/such/results.json"), UsageError);
+});
