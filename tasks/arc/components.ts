@@ -9,25 +9,26 @@ export interface Area {
 
 /** All areas, the background's too, in the order of their first cells. */
 export function areas(board: Board): Area[] {
-  const width = board[0]!.length, seen = new Uint8Array(board.length * width);
+  const height = board.length, width = board[0]!.length;
+  const colors = board.flat(), seen = new Uint8Array(colors.length);
   const found: Area[] = [];
-  for (let first = 0; first < seen.length; first++) {
+  for (let first = 0; first < colors.length; first++) {
     if (seen[first] === 1) continue;
-    const color = board[Math.floor(first / width)]![first % width]!;
-    const cells = [first];
+    const color = colors[first]!, cells = [first];
     seen[first] = 1;
     for (let head = 0; head < cells.length; head++) {
-      const cell = cells[head]!, row = Math.floor(cell / width), column = cell % width;
-      const visit = (r: number, c: number) => {
-        const next = r * width + c;
-        if (board[r]?.[c] !== color || seen[next] === 1) return;
+      const cell = cells[head]!, column = cell % width;
+      for (let side = 0; side < 4; side++) {
+        let next: number;
+        if (side === 0) next = cell - width;
+        else if (side === 1) next = cell + width;
+        else if (side === 2) next = column === 0 ? -1 : cell - 1;
+        else next = column === width - 1 ? -1 : cell + 1;
+        if (next < 0 || next >= height * width) continue;
+        if (seen[next] === 1 || colors[next] !== color) continue;
         seen[next] = 1;
         cells.push(next);
-      };
-      visit(row - 1, column);
-      visit(row, column - 1);
-      visit(row, column + 1);
-      visit(row + 1, column);
+      }
     }
     found.push({ color, cells });
   }

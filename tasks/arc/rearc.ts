@@ -155,7 +155,7 @@ function drawPuzzle(
     const off = Math.max(low - measure, measure - high, 0);
     if (best !== undefined && best.off <= off) continue;
     const examples = drawExamples(random, plan, count, exampleRange);
-    if (examples === null) continue;
+    if (examples === null || !showsColors(examples, test)) continue;
     best = { family: plan.family, test, examples, measure, off };
     if (off === 0) break;
   }
@@ -185,6 +185,12 @@ function drawExamples(random: RandomStream, plan: Plan, count: number, [low, hig
     if (pair !== null) examples.push(pair);
   }
   return examples.length === count ? examples : null;
+}
+
+/** Whether the examples show what becomes of each colour of the test's input. */
+function showsColors(examples: readonly Pair[], test: Pair): boolean {
+  const shown = new Set(examples.flatMap(({ input }) => input.flat()));
+  return test.input.every((row) => row.every((color) => shown.has(color)));
 }
 
 function drawPair(random: RandomStream, plan: Plan, difficulty: number): Pair | null {
