@@ -93,7 +93,7 @@ function createProgram(setExit: (code: number) => void): Command {
 
   trainCommand(program, setExit);
   sftCommand(program, setExit);
-  tasksCommands(program);
+  exportCommand(tasksCommands(program));
   scoreCommand(program, setExit);
   generateCommand(program);
   logprobsCommand(program);
@@ -170,8 +170,9 @@ function sftCommand(program: Command, setExit: (code: number) => void): void {
     );
 }
 
-function tasksCommands(program: Command): void {
-  const tasks = program.command("tasks").description("list, describe and sample reasoning tasks");
+function tasksCommands(program: Command): Command {
+  const tasks = program.command("tasks")
+    .description("list, describe, sample and export reasoning tasks");
   tasks.command("list")
     .description("all tasks: name, category, one line, curriculum")
     .option("--category <name>", "only this category")
@@ -209,6 +210,34 @@ function tasksCommands(program: Command): void {
       ),
     )
     .action(async (name, options) => (await import("./tasks.ts")).sampleTask(name, options));
+  return tasks;
+}
+
+function exportCommand(tasks: Command): void {
+  tasks.command("export")
+    .description("data sets of tasks as files, in the rows that other trainers read")
+    .argument("<names...>", "task names")
+    .requiredOption("--output <file>", "….jsonl or ….parquet; {split} in it: a file for each split")
+    .option("--splits <sizes>", "entries of each task: train=N,validation=N,test=N", "train=500")
+    .option("--format <name>", "raw, chat, verl or trl", "raw")
+    .option("--seed <n>", "seed of the data sets", integer(0), 42)
+    .option("--set <k=v>", "a parameter (repeatable); of several tasks: NAME.k=v", collect, [])
+    .option("--level <n>", "curriculum level of every attribute", integer(0))
+    .option("--set-level <attr=n>", "level of one attribute (repeatable)", collect, [])
+    .option("--system <text>", "system message, or the name of a built-in one (not raw)")
+    .option("--no-instructions", "leave the answer-format instruction out (not raw)")
+    .addHelpText(
+      "after",
+      examples(
+        "rgx tasks export chain_sum --output sums.jsonl --splits train=1000,test=100",
+        "rgx tasks export leg_counting word_ladder --format verl --output '{split}.parquet' \\\n" +
+          "      --splits train=5000,test=200",
+      ) +
+        "\n\nA question of test or validation is not asked in train, where a task has enough of them.",
+    )
+    .action(async (names, options) => {
+      await (await import("./tasks_export.ts")).exportTasks(names, options);
+    });
 }
 
 function scoreCommand(program: Command, setExit: (code: number) => void): void {

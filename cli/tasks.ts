@@ -1,12 +1,10 @@
 /** `rgx tasks list|show|sample`: the registry and its data sets, printed. */
-import { parse } from "yaml";
 import { UsageError } from "../core/errors.ts";
 import { SPLIT, type Split } from "../core/philox.ts";
 import { createDataset } from "../tasks/dataset.ts";
-import { curriculumConfig } from "../tasks/curriculum.ts";
 import { getTask, taskNames } from "../tasks/registry.ts";
-import type { ParamValue, Task } from "../tasks/types.ts";
-import { clip, columns, log, print, table, wrap } from "./terminal.ts";
+import { readTaskParams } from "./task_params.ts";
+import { clip, columns, LineWriter, print, table, wrap } from "./terminal.ts";
 
 export async function listTasks(options: { category?: string; json?: boolean }): Promise<void> {
   const tasks = [];
@@ -114,49 +112,16 @@ export async function sampleTask(name: string, options: SampleOptions): Promise<
     });
   }
   const task = await getTask(name);
-  const levels: Record<string, number> = {};
-  if (options.level !== undefined) levels["*"] = options.level;
-  for (const text of options.setLevel) {
-    const [attribute, value] = splitPair(text, "--set-level", "attribute=level");
-    const level = Number(value);
-    if (!Number.isInteger(level) || level < 0) {
-      throw new UsageError(`--set-level ${text}: expected an integer level ≥ 0, found "${value}"`);
-    }
-    levels[attribute] = level;
-  }
-  const params: Record<string, ParamValue> = Object.keys(levels).length > 0
-    ? curriculumConfig(task, levels, { onClamp: (text) => log(`note: ${text}`) })
-    : {};
-  noteLastLevels(task, levels);
-  for (const text of options.set) {
-    const [key, value] = splitPair(text, "--set", "key=value");
-    if (key === "seed" || key === "size") {
-      throw new UsageError(`--set ${text}: write --${key} ${value}`);
-    }
-    params[key] = parse(value) as ParamValue;
-  }
+  const params = readTaskParams(task, options);
   const dataset = await createDataset(name, {
     ...params,
     size: Math.max(1, options.size),
     seed: options.seed,
     split: options.split as Split,
   });
-  for (let i = 0; i < options.size; i++) print(JSON.stringify(dataset.entry(options.offset + i)));
-}
-
-/** Says of which attributes `--level` was meant to be higher than there are levels. */
-function noteLastLevels({ curriculum = [] }: Task, levels: Readonly<Record<string, number>>): void {
-  const { "*": asked = 0, ...named } = levels;
-  const lower = curriculum.filter(({ name, levels: { length } }) =>
-    asked >= length && !(name in named)
-  );
-  if (lower.length === 0) return;
-  const last = lower.map(({ name, levels: { length } }) => `${name} ${length - 1}`).join(", ");
-  log(`note: --level ${asked}: the last level is taken where there are fewer: ${last}`);
-}
-
-function splitPair(text: string, flag: string, form: string): [string, string] {
-  const at = text.indexOf("=");
-  if (at <= 0) throw new UsageError(`${flag} ${text}: expected ${form}`);
-  return [text.slice(0, at), text.slice(at + 1)];
+  const lines = new LineWriter();
+  for (let i = 0; i < options.size; i++) {
+    lines.write(JSON.stringify(dataset.entry(options.offset + i)));
+  }
+  lines.flush();
 }

@@ -24,6 +24,22 @@ export function print(text: string): void {
   writeAll(Deno.stdout, text + "\n");
 }
 
+/** Many lines of result on stdout, written in large pieces. */
+export class LineWriter {
+  #text = "";
+
+  write(line: string): void {
+    this.#text += line + "\n";
+    if (this.#text.length >= 1 << 16) this.flush();
+  }
+
+  /** To be called at the end. */
+  flush(): void {
+    if (this.#text !== "") writeAll(Deno.stdout, this.#text);
+    this.#text = "";
+  }
+}
+
 /** A line for the person watching, on stderr. A closed stderr is nobody watching. */
 export function log(text: string): void {
   try {

@@ -84,6 +84,27 @@ export async function writeFileAtomic(
 }
 
 /**
+ * The same for content that is too large to be held at once.
+ * @param produce writes it under the temporary name that it is given
+ */
+export async function produceFileAtomic(
+  path: string,
+  produce: (temporary: string) => Promise<void> | void,
+): Promise<void> {
+  const temporary = `${path}.tmp-${Deno.pid}`;
+  try {
+    await produce(temporary);
+    using file = await Deno.open(temporary, { read: true, write: true });
+    await file.sync();
+    await Deno.rename(temporary, path);
+    await flushFolder(parentOf(path));
+  } catch (error) {
+    await removeQuietly(temporary);
+    throw explainFileError(error, "write the file", path);
+  }
+}
+
+/**
  * Makes a folder of these files (plain names) and their `SHA256SUMS`, which is written last. A folder
  * that is there already is replaced.
  * @throws RgxError when the disk is full or the place not writable; nothing half-written remains, and

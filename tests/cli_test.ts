@@ -15,6 +15,7 @@ Deno.test("every command has help with examples", async () => {
     ["tasks", "list"],
     ["tasks", "show"],
     ["tasks", "sample"],
+    ["tasks", "export"],
     ["score"],
     ["config", "show"],
     ["config", "check"],

@@ -1,0 +1,66 @@
+/** Parameters of a task as they are typed: `--set key=value`, `--level L`, `--set-level attribute=L`. */
+import { parse } from "yaml";
+import { UsageError } from "../core/errors.ts";
+import { curriculumConfig } from "../tasks/curriculum.ts";
+import type { ParamValue, Task } from "../tasks/types.ts";
+import { log } from "./terminal.ts";
+
+export interface TaskParamOptions {
+  set: readonly string[];
+  level?: number;
+  setLevel: readonly string[];
+}
+
+/**
+ * What the flags say about a task.
+ * @param prefix of the flags that are about this task, where a command takes several: "chain_sum."
+ * @throws UsageError for a flag without a value, and for a level or attribute that there is not
+ */
+export function readTaskParams(
+  task: Task,
+  options: TaskParamOptions,
+  prefix = "",
+): Record<string, ParamValue> {
+  const own = (texts: readonly string[]) =>
+    texts.filter((text) => text.startsWith(prefix)).map((text) => text.slice(prefix.length));
+  const levels: Record<string, number> = {};
+  const hasLevels = prefix === "" || task.curriculum !== undefined;
+  if (options.level !== undefined && hasLevels) levels["*"] = options.level;
+  for (const text of own(options.setLevel)) {
+    const [attribute, value] = splitPair(text, "--set-level", "attribute=level");
+    const level = Number(value);
+    if (!Number.isInteger(level) || level < 0) {
+      throw new UsageError(`--set-level ${text}: expected an integer level ≥ 0, found "${value}"`);
+    }
+    levels[attribute] = level;
+  }
+  const params: Record<string, ParamValue> = Object.keys(levels).length > 0
+    ? curriculumConfig(task, levels, { onClamp: (text) => log(`note: ${text}`) })
+    : {};
+  noteLastLevels(task, levels);
+  for (const text of own(options.set)) {
+    const [key, value] = splitPair(text, "--set", "key=value");
+    if (key === "seed" || key === "size") {
+      throw new UsageError(`--set ${text}: write --${key} ${value}`);
+    }
+    params[key] = parse(value) as ParamValue;
+  }
+  return params;
+}
+
+/** Says of which attributes `--level` was meant to be higher than there are levels. */
+function noteLastLevels({ curriculum = [] }: Task, levels: Readonly<Record<string, number>>): void {
+  const { "*": asked = 0, ...named } = levels;
+  const lower = curriculum.filter(({ name, levels: { length } }) =>
+    asked >= length && !(name in named)
+  );
+  if (lower.length === 0) return;
+  const last = lower.map(({ name, levels: { length } }) => `${name} ${length - 1}`).join(", ");
+  log(`note: --level ${asked}: the last level is taken where there are fewer: ${last}`);
+}
+
+function splitPair(text: string, flag: string, form: string): [string, string] {
+  const at = text.indexOf("=");
+  if (at <= 0) throw new UsageError(`${flag} ${text}: expected ${form}`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}

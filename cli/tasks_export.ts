@@ -1,0 +1,156 @@
+/** `rgx tasks export`: data sets on disk for other trainers. */
+import { UsageError } from "../core/errors.ts";
+import { SPLIT, type Split } from "../core/philox.ts";
+import { didYouMean } from "../core/suggest.ts";
+import {
+  EXPORT_FORMATS,
+  type ExportFormat,
+  type Row,
+  ROW_FORMATS,
+  type RowOptions,
+  withSplit,
+} from "../data/export_rows.ts";
+import { writeJsonLines, writeParquet } from "../data/row_files.ts";
+import { createDataset, type Dataset } from "../tasks/dataset.ts";
+import { getTask } from "../tasks/registry.ts";
+import type { Entry } from "../tasks/types.ts";
+import { readTaskParams } from "./task_params.ts";
+import { log } from "./terminal.ts";
+
+export interface ExportOptions {
+  output: string;
+  splits: string;
+  format: string;
+  seed: number;
+  set: string[];
+  level?: number;
+  setLevel: string[];
+  system?: string;
+  /** Commander's `--no-instructions`. */
+  instructions: boolean;
+}
+
+/** Stands for the split's name in `--output`: a file for each. */
+const PLACEHOLDER = "{split}";
+/** Splits in the order in which their questions are kept apart: a later one avoids those of the earlier ones. */
+const PRECEDENCE: readonly Split[] = ["test", "validation", "train"];
+/** Draws for an entry whose question another split has, before it is kept as it is. */
+const REDRAWS = 100;
+const REDRAW_STRIDE = 2 ** 40;
+
+export async function exportTasks(names: string[], options: ExportOptions): Promise<void> {
+  const format = formatOf(options.format), sizes = readSplits(options.splits);
+  const kind = /\.(jsonl|parquet)$/.exec(options.output)?.[1];
+  if (kind === undefined) {
+    throw new UsageError(
+      `--output ${options.output}: expected a name that ends in .jsonl or .parquet`,
+    );
+  }
+  for (const text of [...options.set, ...options.setLevel]) {
+    if (names.length === 1 || names.some((name) => text.startsWith(`${name}.`))) continue;
+    throw new UsageError(`${text}: of several tasks, say which: ${names[0]}.${text}`);
+  }
+  const sets = names.map((name) => new TaskSplits(name, names.length > 1, options));
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice !== undefined) throw new UsageError(`the task ${twice} is named twice`);
+  for (const set of sets) set.holdApart(sizes);
+  const rowOptions: RowOptions = {
+    systemPrompt: options.system ?? null,
+    addInstructions: options.instructions,
+  };
+  const files = options.output.includes(PLACEHOLDER)
+    ? [...sizes].map(([split, size]) => new Map([[split, size]]))
+    : [sizes];
+  for (const own of files) {
+    const path = options.output.replaceAll(PLACEHOLDER, [...own.keys()][0]!);
+    const shape = own.size > 1 && format !== "verl"
+      ? withSplit(ROW_FORMATS[format])
+      : ROW_FORMATS[format];
+    const rows = function* (): Generator<Row> {
+      for (const [split, size] of own) {
+        for (const set of sets) {
+          for (const entry of set.entries(split, size)) yield shape.row(entry, split, rowOptions);
+        }
+      }
+    };
+    if (kind === "jsonl") await writeJsonLines(path, rows());
+    else await writeParquet(path, shape.columns, rows());
+    const counts = [...own].map(([split, size]) => `${split} ${size * sets.length}`).join(", ");
+    log(`wrote ${path} (${counts})`);
+  }
+  for (const { name, kept } of sets) {
+    if (kept === 0) continue;
+    log(`note: ${name} has few different questions: ${kept} entries ask what another split asks`);
+  }
+}
+
+function formatOf(format: string): ExportFormat {
+  const found = EXPORT_FORMATS.find((known) => known === format);
+  if (found !== undefined) return found;
+  throw new UsageError(`--format ${format}: expected one of ${EXPORT_FORMATS.join(", ")}`);
+}
+
+/** `train=1000,test=100` */
+function readSplits(text: string): Map<Split, number> {
+  const sizes = new Map<Split, number>();
+  for (const part of text.split(",")) {
+    const [, split = "", count = ""] = /^\s*(\w*)\s*=\s*(\d*)\s*$/.exec(part) ?? [];
+    if (!Object.hasOwn(SPLIT, split)) {
+      const near = didYouMean(split, Object.keys(SPLIT));
+      throw new UsageError(
+        `--splits ${text}: expected train=N,validation=N,test=N (any of them), found "${part}"${near}`,
+      );
+    }
+    const size = Number(count);
+    if (count === "" || !Number.isSafeInteger(size) || size < 1) {
+      throw new UsageError(
+        `--splits ${text}: ${split}: expected a number of entries, found "${count}"`,
+      );
+    }
+    if (sizes.has(split as Split)) {
+      throw new UsageError(`--splits ${text}: ${split} is there twice`);
+    }
+    sizes.set(split as Split, size);
+  }
+  return sizes;
+}
+
+/** One task's entries; no split asks a question of another one, where the task has enough of them. */
+class TaskSplits {
+  readonly #sets: Record<Split, Dataset>;
+  /** Questions of each split that a later one must not ask. */
+  readonly #questions = new Map<Split, ReadonlySet<string>>();
+  /** Entries that ask what another split asks. */
+  kept = 0;
+
+  constructor(readonly name: string, isOneOfSeveral: boolean, options: ExportOptions) {
+    const params = readTaskParams(getTask(name), options, isOneOfSeveral ? `${name}.` : "");
+    const open = (split: Split) => createDataset(name, { ...params, seed: options.seed, split });
+    this.#sets = { train: open("train"), validation: open("validation"), test: open("test") };
+  }
+
+  holdApart(sizes: ReadonlyMap<Split, number>): void {
+    const splits = PRECEDENCE.filter((split) => sizes.has(split));
+    for (const split of splits.slice(0, -1)) {
+      const questions = new Set<string>();
+      for (const { question } of this.entries(split, sizes.get(split)!)) questions.add(question);
+      this.#questions.set(split, questions);
+    }
+    this.kept = 0;
+  }
+
+  *entries(split: Split, size: number): Generator<Entry> {
+    const others = [...this.#questions]
+      .filter(([other]) => PRECEDENCE.indexOf(other) < PRECEDENCE.indexOf(split))
+      .map(([, questions]) => questions);
+    const isTaken = ({ question }: Entry) => others.some((questions) => questions.has(question));
+    for (let index = 0; index < size; index++) {
+      let entry = this.#sets[split].entry(index);
+      for (let draw = 1; draw <= REDRAWS && isTaken(entry); draw++) {
+        entry = this.#sets[split].entry(index + draw * REDRAW_STRIDE);
+      }
+      if (isTaken(entry)) this.kept++;
+      yield entry;
+    }
+  }
+}

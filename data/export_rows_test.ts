@@ -1,0 +1,119 @@
+/** The rows of every format in both kinds of file, read again. */
+import assert from "node:assert/strict";
+import { parquetReadObjects } from "hyparquet";
+import { createDataset, scoreAnswer } from "../tasks/dataset.ts";
+import type { Entry } from "../tasks/types.ts";
+import {
+  EXPORT_FORMATS,
+  type ExportFormat,
+  type Row,
+  ROW_FORMATS,
+  withSplit,
+} from "./export_rows.ts";
+import { writeJsonLines, writeParquet } from "./row_files.ts";
+
+const OPTIONS = { systemPrompt: "simple", addInstructions: true };
+
+/** The first has no single right answer. */
+function entries(): Entry[] {
+  return ["rush_hour", "chain_sum", "spell_backward"].flatMap((name) => [
+    ...createDataset(name, { seed: 4, size: 5 }),
+  ]);
+}
+
+async function written(format: ExportFormat, kind: "jsonl" | "parquet"): Promise<Row[]> {
+  const path = await Deno.makeTempFile({ suffix: `.${kind}` });
+  try {
+    const { columns, row } = withSplit(ROW_FORMATS[format]);
+    const rows = entries().map((entry) => row(entry, "test", OPTIONS));
+    if (kind === "jsonl") {
+      await writeJsonLines(path, rows);
+      const text = await Deno.readTextFile(path);
+      return text.trimEnd().split("\n").map((line) => JSON.parse(line));
+    }
+    await writeParquet(path, columns, rows);
+    const bytes = await Deno.readFile(path);
+    return await parquetReadObjects({ file: bytes.buffer }) as Row[];
+  } finally {
+    await Deno.remove(path);
+  }
+}
+
+Deno.test("a table holds what JSON Lines hold, and its columns are those that are declared", async () => {
+  for (const format of EXPORT_FORMATS) {
+    const lines = await written(format, "jsonl"), table = await written(format, "parquet");
+    assert.equal(table.length, 15);
+    for (const [i, row] of table.entries()) {
+      const plain = JSON.parse(
+        JSON.stringify(row, (_, v) => typeof v === "bigint" ? Number(v) : v),
+      );
+      if (format === "raw") plain.metadata = JSON.parse(plain.metadata);
+      assert.deepEqual(plain, lines[i]);
+      assert.deepEqual(Object.keys(row), ["split", ...Object.keys(ROW_FORMATS[format].columns)]);
+    }
+  }
+});
+
+Deno.test("an entry can be scored from the rows of every format", () => {
+  for (const entry of entries().filter(({ answer }) => answer !== null)) {
+    const row = (format: ExportFormat) =>
+      // deno-lint-ignore no-explicit-any -- what a row holds is what is tested
+      ROW_FORMATS[format].row(entry, "train", OPTIONS) as any;
+    assert.deepEqual(row("raw"), entry);
+    for (const format of ["chat", "trl"] as const) {
+      const { answer, metadata, task } = row(format);
+      assert.equal(task, entry.metadata["source_dataset"]);
+      assert.equal(scoreAnswer(entry.answer, { answer, metadata: JSON.parse(metadata) }), 1);
+    }
+    const { reward_model: { ground_truth, style }, extra_info } = row("verl");
+    assert.deepEqual(JSON.parse(extra_info.entry), entry);
+    assert.equal(scoreAnswer(ground_truth, JSON.parse(extra_info.entry)), 1);
+    assert.equal(style, "rule");
+  }
+});
+
+Deno.test("prompts are conversations with the instruction and the system message", () => {
+  const [manyAnswers, , , , , sum] = entries();
+  const [system, user] = ROW_FORMATS.trl.row(sum!, "train", OPTIONS)["prompt"] as Row[];
+  assert.equal(system!["role"], "system");
+  assert.ok((user!["content"] as string).endsWith(sum!.question));
+  const bare = { systemPrompt: null, addInstructions: false };
+  assert.deepEqual(ROW_FORMATS.chat.row(sum!, "train", bare)["messages"], [
+    { role: "user", content: sum!.question },
+    { role: "assistant", content: `<answer>${sum!.answer}</answer>` },
+  ]);
+  assert.equal((ROW_FORMATS.chat.row(manyAnswers!, "train", bare)["messages"] as Row[]).length, 1);
+});
+
+Deno.test("more rows than a group holds, and none", async () => {
+  const path = await Deno.makeTempFile({ suffix: ".parquet" });
+  try {
+    const rows = (count: number) => Array.from({ length: count }, (_, n) => ({ n, text: `t${n}` }));
+    for (const count of [25_000, 0]) {
+      await writeParquet(path, { n: "int", text: "text" }, rows(count));
+      const { buffer } = await Deno.readFile(path);
+      const found = await parquetReadObjects({ file: buffer });
+      assert.equal(found.length, count);
+      if (count > 0) assert.deepEqual(found.at(-1), { n: 24_999n, text: "t24999" });
+    }
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("a file that can not be finished leaves the earlier one", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/a.jsonl`;
+    await writeJsonLines(path, [{ a: 1 }]);
+    const failing = function* () {
+      yield { a: 2 };
+      throw new Error("no more");
+    };
+    await assert.rejects(writeJsonLines(path, failing()), /no more/);
+    assert.equal(await Deno.readTextFile(path), '{"a":1}\n');
+    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["a.jsonl"]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

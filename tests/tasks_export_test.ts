@@ -1,0 +1,89 @@
+/** `rgx tasks export` as a whole command. */
+import assert from "node:assert/strict";
+import { lines, rgx } from "./support.ts";
+
+interface ExportedRow {
+  split: string;
+  question: string;
+  answer: string;
+  metadata: Record<string, unknown>;
+}
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await work(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("several tasks and splits in one file: every row says its split, no question is in two", () =>
+  inFolder(async (folder) => {
+    const path = `${folder}/all.jsonl`;
+    const { code, err } = await rgx([
+      ...["tasks", "export", "spell_backward", "chain_sum", "--output", path],
+      ...["--splits", "train=200,test=60", "--seed", "5", "--set", "chain_sum.max_terms=2"],
+      ...["--set", "chain_sum.max_digits=2", "--set", "spell_backward.max_word_len=4"],
+    ]);
+    assert.equal(code, 0, err);
+    assert.match(err, /wrote .*all\.jsonl \(train 400, test 120\)/);
+    const rows = lines(await Deno.readTextFile(path)).map((l) => JSON.parse(l) as ExportedRow);
+    assert.equal(rows.length, 520);
+    const asked = (split: string) =>
+      new Set(rows.filter((row) => row.split === split).map(({ question }) => question));
+    assert.ok([...asked("test")].every((question) => !asked("train").has(question)));
+    const first = JSON.parse(
+      (await rgx([
+        ...["tasks", "sample", "chain_sum", "--size", "1", "--seed", "5", "--split", "test"],
+        ...["--set", "max_terms=2", "--set", "max_digits=2"],
+      ])).out,
+    );
+    const own = rows.find((row) =>
+      row.split === "test" && row.metadata["source_dataset"] === "chain_sum"
+    )!;
+    assert.deepEqual(own, { split: "test", ...first });
+    const scored = await rgx(
+      ["score"],
+      rows.map((entry) => JSON.stringify({ entry, answer: entry.answer })).join("\n"),
+    );
+    assert.deepEqual(new Set(lines(scored.out)), new Set(['{"score":1}']));
+  }));
+
+Deno.test("{split} in the name makes a file of each", () =>
+  inFolder(async (folder) => {
+    const { code, err } = await rgx([
+      ...["tasks", "export", "chain_sum", "--format", "trl", "--output", `${folder}/{split}.jsonl`],
+      ...["--splits", "train=3,validation=2", "--no-instructions", "--system", "Be brief."],
+    ]);
+    assert.equal(code, 0, err);
+    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), [
+      "train.jsonl",
+      "validation.jsonl",
+    ]);
+    const [row] = lines(await Deno.readTextFile(`${folder}/train.jsonl`)).map((l) => JSON.parse(l));
+    assert.deepEqual(Object.keys(row), ["prompt", "answer", "task", "metadata"]);
+    assert.equal(row.prompt[0].content, "Be brief.");
+  }));
+
+Deno.test("what can not be exported is refused, and nothing is written", () =>
+  inFolder(async (folder) => {
+    const wrong: [string[], RegExp][] = [
+      [["chain_sum", "--output", "a.csv"], /ends in \.jsonl or \.parquet/],
+      [["chain_sun", "--output", "a.jsonl"], /unknown task "chain_sun".*chain_sum/],
+      [["chain_sum", "chain_sum", "--output", "a.jsonl"], /named twice/],
+      [["chain_sum", "--output", "a.jsonl", "--format", "csv"], /one of raw, chat, verl, trl/],
+      [["chain_sum", "--output", "a.jsonl", "--splits", "trian=3"], /found "trian=3".*train/],
+      [["chain_sum", "--output", "a.jsonl", "--splits", "train=0"], /number of entries, found "0"/],
+      [
+        ["chain_sum", "leg_counting", "--output", "a.jsonl", "--set", "max_terms=3"],
+        /of several tasks, say which: chain_sum\.max_terms=3/,
+      ],
+    ];
+    for (const [args, expected] of wrong) {
+      const { code, err } = await rgx(["tasks", "export", ...args], "", {}, folder);
+      assert.equal(code, 2, args.join(" "));
+      assert.match(err, expected);
+    }
+    assert.deepEqual([...Deno.readDirSync(folder)], []);
+  }));
