@@ -22,6 +22,7 @@ export const DEVICES: readonly DeviceUnderTest[] = [
 
 /** A GPU, or a software adapter; without either the tests of this device are missing, and say so. */
 async function webgpu(): Promise<DeviceUnderTest[]> {
+  if (Deno.env.get("RGX_TEST_WEBGPU") === "off") return [];
   if (await findAdapter() === null) {
     console.warn("tests on webgpu are left out: no adapter (apt-get install mesa-vulkan-drivers)");
     return [];
