@@ -3,7 +3,7 @@
  * {@link MOST_VARIABLES} variables, 32 assignments to a word. Reading is a shunting yard, so nesting costs no
  * call stack; operators bind in the order above, equal ones from left to right.
  */
-import { isSpace } from "../python_text.ts";
+import { isSpaceCode } from "../python_text.ts";
 
 export type Table = Uint32Array;
 
@@ -12,53 +12,76 @@ export const MOST_VARIABLES = 12;
 
 /** A word holds all assignments of five variables; their columns within it. */
 const WITHIN_WORD = [0xaaaaaaaa, 0xcccccccc, 0xf0f0f0f0, 0xff00ff00, 0xffff0000];
-const BINDING: Record<string, number> = { "¬": 5, "∧": 4, "∨": 3, "→": 2, "↔": 1 };
+/** From the weakest to the strongest. */
+const OPERATORS = [..."↔→∨∧¬"];
+const BINDING = new Map(OPERATORS.map((sign, i) => [sign.charCodeAt(0), i + 1]));
+const SIGN = new Map(OPERATORS.map((sign) => [sign.charCodeAt(0), sign]));
+const OPEN = 0x28, CLOSE = 0x29, NOT = 0xac;
 
-/** The table of each of `count` variables, in the order of their names. */
-export function variableTables(count: number): Table[] {
-  const words = 2 ** Math.max(0, count - WITHIN_WORD.length);
-  return Array.from({ length: count }, (_, variable) =>
-    Uint32Array.from(
-      { length: words },
-      (_, word) => WITHIN_WORD[variable] ?? (word >>> (variable - 5) & 1 ? 0xffffffff : 0),
-    ));
+const tablesOf = new Map<number, readonly Table[]>();
+
+/** The table of each of `count` variables, in the order of their names; shared, so not to be changed. */
+export function variableTables(count: number): readonly Table[] {
+  let tables = tablesOf.get(count);
+  if (tables === undefined) {
+    const words = 2 ** Math.max(0, count - WITHIN_WORD.length);
+    tables = Array.from({ length: count }, (_, variable) =>
+      Uint32Array.from(
+        { length: words },
+        (_, word) => WITHIN_WORD[variable] ?? (word >>> (variable - 5) & 1 ? 0xffffffff : 0),
+      ));
+    tablesOf.set(count, tables);
+  }
+  return tables;
 }
 
 /** The table of a formula; null when the text is none, or has other variables. */
 export function formulaTable(text: string, variables: ReadonlyMap<string, Table>): Table | null {
-  const operands: Table[] = [], operators: string[] = [];
+  // Codes, not characters: those beyond Latin letters would be made anew each time.
+  const byCode = new Map([...variables].map(([name, table]) => [name.codePointAt(0), table]));
+  const operands: Table[] = [], operators: number[] = [];
+  /** Tables of operands that were combined, to be used again: a long text has many. */
+  const spare: Table[] = [];
   let wantsOperand = true;
-  for (const token of text) {
-    const variable = variables.get(token), binding = BINDING[token];
-    if (variable !== undefined || token === "(" || token === "¬") {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    const variable = byCode.get(code), binding = BINDING.get(code) ?? 0;
+    if (variable !== undefined || code === OPEN || code === NOT) {
       if (!wantsOperand) return null;
-      if (variable === undefined) operators.push(token);
-      else operands.push(variable.slice());
-      wantsOperand = variable === undefined;
-    } else if (token === ")" || binding !== undefined) {
-      if (wantsOperand) return null;
-      while (operators.length > 0 && (BINDING[operators.at(-1)!] ?? 0) >= (binding ?? 1)) {
-        applyLast(operators, operands);
+      if (variable === undefined) operators.push(code);
+      else {
+        const table = spare.pop() ?? new Uint32Array(variable.length);
+        table.set(variable);
+        operands.push(table);
       }
-      if (binding !== undefined) operators.push(token);
+      wantsOperand = variable === undefined;
+    } else if (code === CLOSE || binding > 0) {
+      if (wantsOperand) return null;
+      while (
+        operators.length > 0 && (BINDING.get(operators.at(-1)!) ?? 0) >= Math.max(1, binding)
+      ) {
+        applyLast();
+      }
+      if (binding > 0) operators.push(code);
       else if (operators.pop() === undefined) return null;
-      wantsOperand = binding !== undefined;
-    } else if (!isSpace(token)) return null;
+      wantsOperand = binding > 0;
+    } else if (!isSpaceCode(code)) return null;
   }
   if (wantsOperand) return null;
   while (operators.length > 0) {
-    if (operators.at(-1) === "(") return null;
-    applyLast(operators, operands);
+    if (operators.at(-1) === OPEN) return null;
+    applyLast();
   }
   return operands[0]!;
-}
 
-function applyLast(operators: string[], operands: Table[]): void {
-  const operator = operators.pop()!;
-  if (operator === "¬") negate(operands.at(-1)!);
-  else {
-    const right = operands.pop()!;
-    combine(operator, operands.at(-1)!, right);
+  function applyLast(): void {
+    const code = operators.pop()!;
+    if (code === NOT) negate(operands.at(-1)!);
+    else {
+      const right = operands.pop()!;
+      combine(SIGN.get(code)!, operands.at(-1)!, right);
+      spare.push(right);
+    }
   }
 }
 
@@ -83,9 +106,13 @@ export function combine(operator: string, left: Table, right: Table): void {
 
 /** Whether `conclusion` is true wherever `premises` are. */
 export function entails(premises: Table, conclusion: Table): boolean {
-  return premises.every((word, i) => (word & ~conclusion[i]!) === 0);
+  for (let i = 0; i < premises.length; i++) {
+    if ((premises[i]! & ~conclusion[i]!) !== 0) return false;
+  }
+  return true;
 }
 
 export function isTautology(table: Table): boolean {
-  return table.every((word) => word === 0xffffffff);
+  for (let i = 0; i < table.length; i++) if (table[i] !== 0xffffffff) return false;
+  return true;
 }

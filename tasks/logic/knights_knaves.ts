@@ -7,9 +7,9 @@ import { defineTask, int } from "../define.ts";
 import { words } from "../python_text.ts";
 import { isOverlong } from "../scoring.ts";
 import type { ScorableEntry } from "../types.ts";
-import { countSolutions, drawStatement, holds, phrase, type Statement } from "./statements.ts";
+import { drawStatement, hasOneSolution, holds, phrase, type Statement } from "./statements.ts";
 
-/** Words of the question around them ("and", "is", "a") begin or end none of these names. */
+/** None contains "and", which is taken out of answers. */
 const NAMES = (
   "Emma Liam Olivia Noah Ava William Sophia James Mia Benjamin Charlotte Lucas Amelia Henry Harper Ethan " +
   "Evelyn Jacob Abigail Michael Emily Daniel Elizabeth Logan Sofia Jackson Avery Aiden Ella Samuel Scarlett " +
@@ -124,7 +124,7 @@ function drawPuzzle(
       return statement;
     });
     const fits = statements.every((statement, i) => holds(statement, solution) === solution[i]);
-    if (fits && countSolutions(statements, 2) === 1) return { statements, solution };
+    if (fits && hasOneSolution(statements)) return { statements, solution };
   }
 }
 

@@ -151,9 +151,19 @@ function findConclusion(
   premises: readonly Formula[],
   together: Table,
 ): Formula {
+  const table = new Uint32Array(together.length);
   for (let tries = 0; tries < 60; tries++) {
-    const candidate = drawConclusion(random, variables);
-    if (entails(together, candidate.table) && !isTautology(candidate.table)) return candidate;
+    const [first, second] = variables.length === 1
+      ? [variables[0]!, variables[0]!]
+      : random.sample(variables, 2) as [Formula, Formula];
+    const form = random.random(), operator = random.choice(BINARY);
+    // The table alone first: most candidates do not follow.
+    table.set(first.table);
+    if (form < 0.35) negate(table);
+    if (form >= 0.1) combine(operator, table, second.table);
+    if (!entails(together, table) || isTautology(table)) continue;
+    const left = form < 0.35 ? not(first) : first;
+    return form < 0.1 ? left : join(operator, left, second);
   }
   const telling = premises.filter(({ table }) => !isTautology(table));
   const long = telling.find(({ nodes }) => nodes > 1);
@@ -161,20 +171,12 @@ function findConclusion(
   return join("∨", telling[0]!, variables.find((other) => other !== telling[0]) ?? telling[0]!);
 }
 
-function drawConclusion(random: RandomStream, variables: readonly Formula[]): Formula {
-  const [first, second] = variables.length === 1
-    ? [variables[0]!, variables[0]!]
-    : random.sample(variables, 2) as [Formula, Formula];
-  const form = random.random();
-  if (form < 0.1) return not(first);
-  return join(random.choice(BINARY), form < 0.35 ? not(first) : first, second);
-}
-
 function score(answer: string, entry: ScorableEntry): number {
   const premises = entry.metadata?.["premises"], names = entry.metadata?.["variables"];
   if (isOverlong(answer, entry) || !isTexts(premises) || !isTexts(names)) return 0;
-  const used = new Set([...answer, ...premises.join("")]);
-  const occurring = names.filter((name) => used.has(name));
+  const occurring = names.filter((name) =>
+    answer.includes(name) || premises.some((premise) => premise.includes(name))
+  );
   if (occurring.length > MOST_VARIABLES) return 0;
   const tables = variableTables(occurring.length);
   const variables = new Map(occurring.map((name, i) => [name, tables[i]!]));

@@ -8,7 +8,7 @@ import type { RandomStream } from "../../core/philox.ts";
 type Operator = "not" | "and" | "or" | "->" | "<=>";
 export type Statement = ["telling-truth" | "lying", number] | [Operator, ...Statement[]];
 
-/** Atoms of one statement; beyond it, deep statements get plain parts only. */
+/** Atoms of one statement; beyond them, no parts are added and those that are due are plain. */
 const MOST_ATOMS = 200;
 const OPERATORS: readonly Operator[] = ["not", "and", "or", "->", "<=>"];
 
@@ -29,7 +29,7 @@ export function drawStatement(
     const name = OPERATORS[operator]!;
     const count = name === "not" ? 1 : operator >= 3 ? 2 : random.int(2, Math.max(2, width));
     const parts: Statement[] = [];
-    for (let i = 0; i < count; i++) {
+    for (let i = 0; i < count && (i < 2 || atoms < MOST_ATOMS); i++) {
       let part = draw(levels - 1);
       for (let tries = 0; tries < 8 && parts.some((other) => isSameAtom(other, part)); tries++) {
         part = draw(levels - 1);
@@ -100,33 +100,35 @@ function negated(truth: boolean | undefined): boolean | undefined {
   return truth === undefined ? undefined : !truth;
 }
 
-/** Number of role assignments in which exactly the knights' statements are true, counted up to `most`. */
-export function countSolutions(statements: readonly Statement[], most: number): number {
-  return search(statements, Array.from(statements, () => undefined), most);
-}
+/** Branches of the search among many people; a puzzle that needs more is drawn again. */
+const MOST_BRANCHES = 500;
 
-function search(
-  statements: readonly Statement[],
-  isKnight: (boolean | undefined)[],
-  most: number,
-): number {
-  for (let changed = true; changed;) {
-    changed = false;
-    for (let i = 0; i < statements.length; i++) {
-      const truth = holds(statements[i]!, isKnight);
-      if (truth === undefined || truth === isKnight[i]) continue;
-      if (isKnight[i] !== undefined) return 0;
-      isKnight[i] = truth;
-      changed = true;
+/** Whether exactly one assignment of roles makes the knights' statements, and no others, true. */
+export function hasOneSolution(statements: readonly Statement[]): boolean {
+  let branches = 0;
+  return count(Array.from(statements, () => undefined)) === 1;
+
+  /** Number of solutions with these roles, 2 for more or where the search ends. */
+  function count(isKnight: (boolean | undefined)[]): number {
+    for (let changed = true; changed;) {
+      changed = false;
+      for (let i = 0; i < statements.length; i++) {
+        const truth = holds(statements[i]!, isKnight);
+        if (truth === undefined || truth === isKnight[i]) continue;
+        if (isKnight[i] !== undefined) return 0;
+        isKnight[i] = truth;
+        changed = true;
+      }
     }
+    const open = isKnight.indexOf(undefined);
+    if (open === -1) return 1;
+    if (++branches > MOST_BRANCHES) return 2;
+    const other = isKnight.slice();
+    isKnight[open] = true;
+    other[open] = false;
+    const found = count(isKnight);
+    return found === 2 ? 2 : Math.min(2, found + count(other));
   }
-  const open = isKnight.indexOf(undefined);
-  if (open === -1) return 1;
-  const other = isKnight.slice();
-  isKnight[open] = true;
-  other[open] = false;
-  const found = search(statements, isKnight, most);
-  return found >= most ? found : found + search(statements, other, most - found);
 }
 
 /** In words; parts that are not plain stand in parentheses. */

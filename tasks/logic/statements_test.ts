@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../dataset.ts";
 import { scoreTaskAnswer } from "../score_answer.ts";
+import { haveShared, readJsonLines } from "../test_data.ts";
 import type { Entry } from "../types.ts";
+import { hasOneSolution, holds, type Statement } from "./statements.ts";
 
 function entries(name: string, ...configs: DatasetOptions[]): Entry[] {
   return configs.flatMap((config) => [...createDataset(name, { size: 150, ...config })]);
@@ -134,6 +136,21 @@ Deno.test("knights_knaves: of all roles, only those of the answer fit the statem
     assert.deepEqual(solutions, [named], question);
     assert.match(answer!, /^(\w+ is an? \w+, )*(and )?\w+ is an? \w+\.$/);
   }
+});
+
+Deno.test({
+  name: "knights_knaves: the recorded puzzles have one solution, the recorded one",
+  ignore: !haveShared,
+  fn() {
+    const rows = readJsonLines<{ entry: Entry }>("golden/model-answers/knights_knaves.jsonl");
+    assert.ok(rows.length > 20);
+    for (const { entry: { metadata } } of rows) {
+      const statements = metadata["statements"] as Statement[];
+      const solution = metadata["solution"] as boolean[];
+      assert.deepEqual(statements.map((statement) => holds(statement, solution)), solution);
+      assert.ok(hasOneSolution(statements), JSON.stringify(statements));
+    }
+  },
 });
 
 Deno.test("knights_knaves: an answer is worth 0.3 + 0.7·k/n for k right roles of n, in any form", () => {
