@@ -28,7 +28,7 @@ export interface PanelVectorOptions {
 
 /** Columns of a workgroup that reads rows. */
 export const VECTOR_COLUMNS = 4;
-/** Sums of a result that are left for one invocation. */
+/** Most sums of a result that are left for one invocation. */
 const LAST_SUMS = 16;
 /** Terms of a panel that an invocation reads at once, to have them on the way together. */
 const AT_ONCE = 4;
@@ -65,7 +65,10 @@ function head(rows: number, threads: number): string[] {
  * Adds up `values` (one vec4f a row, of the columns of quad `local % quads`) over the invocations, and writes them.
  */
 function finish(rows: number, threads: number, quads: number, values: readonly string[]): string[] {
-  const last = LAST_SUMS * quads;
+  // All rows are added up at once: each needs invocations of its own.
+  let left = LAST_SUMS;
+  while (rows * left * quads > threads) left /= 2;
+  const last = left * quads;
   const strided = (count: number, step: number) =>
     range(count).map((s) => `partial[begin + ${s * step}u]`).join(" + ");
   return [
@@ -78,7 +81,7 @@ function finish(rows: number, threads: number, quads: number, values: readonly s
     "  workgroupBarrier();",
     `  if (local < ${rows * quads}u) {`,
     `    let begin = local / ${quads}u * ${threads}u + local % ${quads}u;`,
-    `    let sum = ${strided(LAST_SUMS, quads)};`,
+    `    let sum = ${strided(left, quads)};`,
     `    let column = first + 4u * (local % ${quads}u);`,
     `    let at = p.out_base + local / ${quads}u * p.ldo + column;`,
     ...range(4).map((j) => {
