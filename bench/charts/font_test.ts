@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { fontMetrics, fontTtf, textWidth } from "./font.ts";
+
+/** Sum of big-endian words, as the OpenType specification defines a table's checksum. */
+function checksum(bytes: Uint8Array): number {
+  let sum = 0;
+  for (let i = 0; i < bytes.length; i++) sum = (sum + (bytes[i]! << (24 - 8 * (i % 4)))) >>> 0;
+  return sum;
+}
+
+Deno.test("the font unpacks to a TrueType file whose tables have the checksums it states", () => {
+  const ttf = fontTtf(), data = new DataView(ttf.buffer);
+  const count = data.getUint16(4);
+  assert.ok(count > 8);
+  for (let i = 0; i < count; i++) {
+    const entry = 12 + 16 * i;
+    const tag = String.fromCharCode(...ttf.subarray(entry, entry + 4));
+    if (tag === "head") continue; // holds the checksum of the whole file
+    const at = data.getUint32(entry + 8), length = data.getUint32(entry + 12);
+    assert.equal(checksum(ttf.subarray(at, at + length)), data.getUint32(entry + 4), tag);
+  }
+});
+
+Deno.test("widths are those of the font's glyphs", () => {
+  // Units per em are 2048; these advances are what the font's tables list.
+  assert.equal(textWidth("i", 2048), 512);
+  assert.equal(textWidth("W", 2048), 1822);
+  assert.equal(textWidth("iW", 1024), (512 + 1822) / 2);
+  assert.ok(textWidth("漢", 10) === 10, "a character that the font lacks takes an em");
+  const { ascent, descent, widths } = fontMetrics();
+  assert.ok(ascent > 0.9 && descent > 0.2 && widths.size > 5000);
+});

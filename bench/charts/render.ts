@@ -1,0 +1,90 @@
+/**
+ * Pictures of Plotly figures without a browser: Plotly itself draws the SVG in a document of jsdom that measures texts
+ * with the embedded font, and resvg makes the pixels with that same font. Loaded only when a chart is drawn: the
+ * packages are large. The document is kept for the next figure.
+ */
+import { initWasm, Resvg } from "@resvg/resvg-wasm";
+import resvgWasm from "@resvg/resvg-wasm/index_bg.wasm" with { type: "bytes" };
+import { JSDOM } from "jsdom";
+import plotlySource from "plotly.js-basic-dist-min" with { type: "text" };
+import { type Figure, PNG_SCALE } from "./figure.ts";
+import { FONT_FAMILY, fontTtf } from "./font.ts";
+import { installTextLayout } from "./text_layout.ts";
+
+/** What is used of Plotly. */
+interface Plotly {
+  newPlot(node: unknown, data: unknown, layout: unknown, config: unknown): Promise<unknown>;
+  toImage(node: unknown, options: Record<string, unknown>): Promise<string>;
+  purge(node: unknown): void;
+}
+
+interface Loaded {
+  plotly: Plotly;
+  document: Document;
+  /** Begins the names that Plotly draws for parts of a picture anew, so that a figure gives the same bytes each time. */
+  restartNames(): void;
+}
+
+let loaded: Loaded | undefined;
+
+function load(): Loaded {
+  if (loaded !== undefined) return loaded;
+  const { window } = new JSDOM("<!doctype html><body></body>", { runScripts: "outside-only" });
+  // What Plotly calls and jsdom does not have. Nothing is animated, so a frame is there at once.
+  window.URL.createObjectURL = () => "";
+  window.HTMLCanvasElement.prototype.getContext = () => null;
+  window.requestAnimationFrame = (callback: (time: number) => void) => {
+    queueMicrotask(() => callback(0));
+    return 0;
+  };
+  window.cancelAnimationFrame = () => {};
+  installTextLayout(window);
+  window.eval(plotlySource);
+  let state = 1;
+  window.Math.random = () => (state = (state * 48271) % 0x7fffffff) / 0x7fffffff;
+  return loaded = {
+    plotly: window.Plotly,
+    document: window.document,
+    restartNames: () => state = 1,
+  };
+}
+
+/** The figure as SVG; its texts are texts. */
+export async function renderSvg({ data, layout }: Figure): Promise<string> {
+  const { plotly, document, restartNames } = load();
+  restartNames();
+  const node = document.createElement("div");
+  document.body.append(node);
+  try {
+    // Plotly writes into what it is given.
+    await plotly.newPlot(node, structuredClone(data), structuredClone(layout), {
+      staticPlot: true,
+    });
+    const { width, height } = layout;
+    return await plotly.toImage(node, { format: "svg", width, height, imageDataOnly: true });
+  } finally {
+    plotly.purge(node);
+    node.remove();
+  }
+}
+
+let ready: Promise<unknown> | undefined;
+
+/** The figure as PNG on white. */
+export async function renderPng(figure: Figure): Promise<Uint8Array<ArrayBuffer>> {
+  const svg = await renderSvg(figure);
+  await (ready ??= initWasm(resvgWasm));
+  const family = FONT_FAMILY.split(",")[0]!;
+  const resvg = new Resvg(svg, {
+    font: { fontBuffers: [fontTtf()], defaultFontFamily: family, sansSerifFamily: family },
+    background: "white",
+    fitTo: { mode: "zoom", value: PNG_SCALE },
+  });
+  const image = resvg.render();
+  try {
+    return new Uint8Array(image.asPng());
+  } finally {
+    image.free();
+    resvg.free();
+  }
+}
