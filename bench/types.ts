@@ -1,0 +1,88 @@
+/** What the parts of a benchmark hand to each other. */
+import type { Entry } from "../tasks/types.ts";
+import type { PromptSettings, SampleResult, Sampling } from "./result_file.ts";
+
+/** A task as it is asked for. */
+export interface TaskRequest {
+  /** A registered task, or a data set (`gsm8k`, `math500`, `mmlu_pro`, `file`), which needs `path`. */
+  name: string;
+  /** How charts, tables and file names call it; default: the name. */
+  label?: string;
+  category?: string | null;
+  parameters?: Record<string, unknown>;
+  /** Problems; default: the benchmark's. */
+  size?: number;
+  /** Seed of the problems; default: the benchmark's. */
+  seed?: number;
+  path?: string;
+  /** Scores below 1 count as 0. */
+  binary?: boolean;
+}
+
+/** The problems of a task: the same for every model. */
+export interface TestSet {
+  label: string;
+  taskName: string;
+  category: string | null;
+  parameters: Record<string, unknown>;
+  seed: number;
+  binary: boolean;
+  entries: readonly Entry[];
+  /** For few-shot prompts: from another split than the problems. */
+  shots: readonly Entry[];
+}
+
+/** How a model is asked. `stop` and the penalties are those of a run's own evaluation. */
+export interface ModelSettings {
+  prompt: PromptSettings;
+  sampling: Sampling;
+  /** Seed of the draws. */
+  seed: number;
+}
+
+/** A completion as it comes, not yet scored. */
+export interface RawAnswer {
+  completion: string;
+  truncated: boolean;
+  completion_tokens: number;
+  prompt_tokens: number;
+  reasoning?: string;
+  error?: string;
+}
+
+/** A problem of a test set and the samples of it that are still missing. */
+export interface Question {
+  set: TestSet;
+  index: number;
+  samples: readonly number[];
+}
+
+export type OnAnswer = (question: Question, sample: number, answer: RawAnswer) => void;
+
+/** A model that can be asked, on this machine or far away. */
+export interface Answerer {
+  /** Where it runs, for the result file. */
+  readonly device: string;
+  /**
+   * Answers all questions, in any order; `onAnswer` is told of every sample as soon as it is there.
+   * @throws Interrupted when `shouldStop` said so
+   */
+  answer(
+    questions: readonly Question[],
+    onAnswer: OnAnswer,
+    shouldStop: () => boolean,
+  ): Promise<void>;
+  close(): void;
+}
+
+/** A finished sample, as a line of the file that a resume reads. */
+export interface SampleLine {
+  /** Hash of everything that the answer depends on, the model and the task included. */
+  key: string;
+  model: string;
+  task: string;
+  index: number;
+  sample: number;
+  prompt_tokens: number;
+  result: SampleResult;
+}
