@@ -107,11 +107,12 @@ ${entry(invocations)}
   let fade = exp_f32(before.x - m);
   let l = reduce_sum(local, sum_load(sums)) + fade * before.y;
   let s = reduce_sum(local, sum_load(shifted)) + fade * fma(before.x - m, before.y, before.z);
+  // All have read \`before\`, and the targets' logits, when anyone overwrites them.
+  storageBarrier();
   if (local == 0u) { running[number] = vec4f(m, l, s, 0.0); }
   ${
       mean
         ? `let share = select(1.0, 1.0 / l, p.last == 1u);
-  storageBarrier();
   ${loop("logits[i] = exp_load(logits[i] - Load(m)) * share;")}
   if (p.first > 0u) {
     for (var j = local; j < p.d; j += ${invocations}u) { means[number * p.d + j] *= fade * share; }

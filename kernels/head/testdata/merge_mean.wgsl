@@ -119,9 +119,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   let fade = exp_f32(before.x - m);
   let l = reduce_sum(local, sum_load(sums)) + fade * before.y;
   let s = reduce_sum(local, sum_load(shifted)) + fade * fma(before.x - m, before.y, before.z);
+  // All have read `before`, and the targets' logits, when anyone overwrites them.
+  storageBarrier();
   if (local == 0u) { running[number] = vec4f(m, l, s, 0.0); }
   let share = select(1.0, 1.0 / l, p.last == 1u);
-  storageBarrier();
   for (var i = begin + local; i < end; i += 256u) { logits[i] = exp_load(logits[i] - Load(m)) * share; }
   if (p.first > 0u) {
     for (var j = local; j < p.d; j += 256u) { means[number * p.d + j] *= fade * share; }
