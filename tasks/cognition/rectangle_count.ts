@@ -1,4 +1,7 @@
-/** Counting rectangles that are drawn with characters. */
+/**
+ * Counting rectangles that are drawn with characters. Outlines cross, but never run along each other or touch with
+ * a corner: then every line can be followed, and there is one way to take the drawing apart.
+ */
 import { defineTask, int } from "../define.ts";
 import { parseInteger } from "../python_numbers.ts";
 import { blankDrawing, drawingText } from "./drawing.ts";
@@ -34,7 +37,8 @@ export default defineTask({
       question:
         "How many rectangles are in the drawing below? Each is an outline, one character thick, " +
         "with sides of at least 3 characters. A character that belongs to one outline is #, one " +
-        "that belongs to two outlines is █; no character belongs to more than two.\n" +
+        "where two outlines cross is █. Outlines meet in such crossings only: they do not run along " +
+        "each other, and no corner lies on another outline.\n" +
         `${puzzle}\nAnswer with the number only.`,
       answer: String(count),
       metadata: { puzzle, solution: count, num_rectangles: count },
@@ -49,28 +53,66 @@ function draw(
   random: RandomStream,
   { width, height, max_rectangles }: { width: number; height: number; max_rectangles: number },
 ) {
-  const wanted = random.int(1, max_rectangles);
+  const wanted = random.int(1, max_rectangles), stride = width + 1;
   const drawing = blankDrawing(width, height, BLANK);
   let count = 0;
   for (let tries = 0; count < wanted && tries < MOST_TRIES; tries++) {
-    const left = random.int(0, width - SMALLEST_SIDE), top = random.int(0, height - SMALLEST_SIDE);
-    const right = random.int(left + SMALLEST_SIDE - 1, width - 1);
-    const bottom = random.int(top + SMALLEST_SIDE - 1, height - 1);
-    const cells = outline(left, top, right, bottom, width + 1);
-    if (cells.some((cell) => drawing[cell] === TWICE)) continue;
-    for (const cell of cells) drawing[cell] = drawing[cell] === ONCE ? TWICE : ONCE;
+    // The more tries fail, the smaller a rectangle is wanted.
+    const w = random.int(SMALLEST_SIDE, largestSide(width, tries));
+    const h = random.int(SMALLEST_SIDE, largestSide(height, tries));
+    const corner = random.int(0, height - h) * stride + random.int(0, width - w);
+    const sides = [
+      { start: corner, length: w, step: 1, across: stride },
+      { start: corner + (h - 1) * stride, length: w, step: 1, across: stride },
+      { start: corner, length: h, step: stride, across: 1 },
+      { start: corner + w - 1, length: h, step: stride, across: 1 },
+    ];
+    if (!sides.every((side) => fits(drawing, side))) continue;
+    sides.forEach(({ start, length, step }, i) => {
+      // The corners belong to the first two sides.
+      const first = i < 2 ? 0 : 1;
+      for (let at = first; at < length - first; at++) {
+        const cell = start + at * step;
+        drawing[cell] = drawing[cell] === ONCE ? TWICE : ONCE;
+      }
+    });
     count++;
     tries = 0;
   }
   return { puzzle: drawingText(drawing), count };
 }
 
-/** The cells of an outline, each once; `stride` is the distance from one row to the next. */
-function outline(left: number, top: number, right: number, bottom: number, stride: number) {
-  const cells: number[] = [];
-  for (let x = left; x <= right; x++) cells.push(top * stride + x, bottom * stride + x);
-  for (let y = top + 1; y < bottom; y++) cells.push(y * stride + left, y * stride + right);
-  return cells;
+function largestSide(size: number, tries: number): number {
+  return Math.max(SMALLEST_SIDE, Math.floor(size * (1 - 2 * tries / MOST_TRIES)));
+}
+
+interface Side {
+  start: number;
+  length: number;
+  /** Distance from a cell to the next one along the side, and to its neighbour across it. */
+  step: number;
+  across: number;
+}
+
+/** Whether the side meets what is drawn in straight crossings only. */
+function fits(drawing: Uint16Array, { start, length, step, across }: Side): boolean {
+  const isDrawn = (cell: number) => drawing[cell] === ONCE || drawing[cell] === TWICE;
+  for (let at = 0; at < length; at++) {
+    const cell = start + at * step;
+    const crossed = isDrawn(cell - across), other = isDrawn(cell + across);
+    if (!isDrawn(cell)) {
+      if (crossed || other) return false;
+      if ((at === 0 && isDrawn(cell - step)) || (at === length - 1 && isDrawn(cell + step))) {
+        return false;
+      }
+    } else {
+      const inside = at > 1 && at < length - 2;
+      if (!inside || !crossed || !other || isDrawn(cell - step) || isDrawn(cell + step)) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 function score(answer: string, entry: ScorableEntry): number {
