@@ -21,6 +21,8 @@ export function runBf(program: string): string {
   const tape = new Uint8Array(CELLS);
   let at = 0, taken = 0, output = "";
   const execute = (body: readonly Step[]): void => {
+    // Also counts the rounds of an empty loop.
+    if (++taken > MOST_STEPS) throw wrong(`more than ${MOST_STEPS} steps`);
     for (const step of body) {
       if (++taken > MOST_STEPS) throw wrong(`more than ${MOST_STEPS} steps`);
       switch (step.kind) {

@@ -91,7 +91,7 @@ export function fewestHops({ roads, from, to }) {
       }
     }
   }
-  return { reached: Object.keys(distance).length, hops: to in distance ? distance[to] : -1 };
+  return { reached: Object.keys(distance), hops: to in distance ? distance[to] : -1 };
 }
 
 export function orderTasks({ tasks, before }) {

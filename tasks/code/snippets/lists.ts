@@ -109,7 +109,8 @@ export const LIST_SNIPPETS: readonly Snippet[] = [
     level: 8,
     purpose: "Finds the fewest roads from one town to another.",
     input: "roads, a list of pairs of towns, from and to",
-    output: "reached, how many towns can be reached (with the first), and hops (-1 without a way)",
+    output:
+      "reached, the towns that can be reached in the order in which they are found, and hops (-1 without a way)",
     draw(random) {
       const towns = random.sample(NAMES, random.int(6, 8));
       const roads = Array.from(

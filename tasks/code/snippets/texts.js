@@ -54,7 +54,7 @@ export function bracketDepth({ text }) {
     if (depth < 0) balanced = false;
     deepest = Math.max(deepest, depth);
   }
-  return { deepest, balanced: balanced && depth === 0 };
+  return { deepest, open: depth, balanced: balanced && depth === 0 };
 }
 
 export function groupAnagrams({ words }) {

@@ -64,7 +64,7 @@ export const TEXT_SNIPPETS: readonly Snippet[] = [
     level: 4,
     purpose: "Measures how deep brackets nest and tells whether they match.",
     input: "text, made of round brackets",
-    output: "deepest, and balanced, true or false",
+    output: "deepest, open (opening brackets less closing ones), and balanced, true or false",
     draw(random) {
       let text = "", open = 0;
       for (let left = random.int(8, 20); left > 0; left--) {
