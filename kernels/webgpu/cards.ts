@@ -18,7 +18,13 @@ const PCI = "/sys/bus/pci/devices";
 const LAYER = "VkLayer_MESA_device_select.json";
 const LAYER_FOLDERS = ["/usr/share/vulkan/implicit_layer.d", "/etc/vulkan/implicit_layer.d"];
 
-/** Display controllers (PCI class 03) in the order of their addresses; none where there is no PCI bus to read. */
+/** Makers of the display controllers of servers' remote consoles (ASPEED, Matrox, Huawei): these compute nothing. */
+const CONSOLES = ["1a03", "102b", "19e5"];
+
+/**
+ * Display controllers (PCI class 03) in the order of their addresses, without those of remote consoles; none where
+ * there is no PCI bus to read.
+ */
 export function listCards(root = PCI): Card[] {
   let names: string[];
   try {
@@ -36,7 +42,8 @@ export function listCards(root = PCI): Card[] {
       }
     };
     if (!read("class").startsWith("03")) continue;
-    cards.push({ address, vendor: read("vendor"), device: read("device") });
+    const vendor = read("vendor");
+    if (!CONSOLES.includes(vendor)) cards.push({ address, vendor, device: read("device") });
   }
   return cards;
 }

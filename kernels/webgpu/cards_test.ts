@@ -10,15 +10,16 @@ const TWINS = [{ address: "0000:41:00.0", ...H100 }, { address: "0000:c1:00.0", 
 Deno.test("cards are the display controllers of the PCI bus, by address", async () => {
   const root = await Deno.makeTempDir();
   try {
-    const devices: Record<string, string> = {
-      "0000:c1:00.0": "0x030200",
-      "0000:00:1f.0": "0x060100",
-      "0000:41:00.0": "0x030000",
+    const devices: Record<string, [kind: string, vendor: string]> = {
+      "0000:c1:00.0": ["0x030200", "0x10de"],
+      "0000:00:1f.0": ["0x060100", "0x10de"],
+      "0000:41:00.0": ["0x030000", "0x10de"],
+      "0000:03:00.0": ["0x030000", "0x1a03"], // a server's remote console
     };
-    for (const [address, kind] of Object.entries(devices)) {
+    for (const [address, [kind, vendor]] of Object.entries(devices)) {
       await Deno.mkdir(`${root}/${address}`);
       await Deno.writeTextFile(`${root}/${address}/class`, `${kind}\n`);
-      await Deno.writeTextFile(`${root}/${address}/vendor`, "0x10de\n");
+      await Deno.writeTextFile(`${root}/${address}/vendor`, `${vendor}\n`);
       await Deno.writeTextFile(`${root}/${address}/device`, "0x2330\n");
     }
     assert.deepEqual(listCards(root), TWINS);
