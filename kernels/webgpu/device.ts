@@ -79,7 +79,8 @@ export class WebgpuDevice implements Device, WebgpuContext {
     this.#gpu = gpu;
     this.#tracer = tracer;
     this.software = adapter.software;
-    this.#largest = gpu.limits.maxBufferSize;
+    // Whole vectors of four, as bindings are.
+    this.#largest = Math.floor(gpu.limits.maxBufferSize / 16) * 16;
     this.limits = {
       bindingElements: Math.floor(gpu.limits.maxStorageBufferBindingSize / 4 / 64) * 64,
       groupsPerDimension: gpu.limits.maxComputeWorkgroupsPerDimension,
@@ -87,7 +88,8 @@ export class WebgpuDevice implements Device, WebgpuContext {
       invocations: gpu.limits.maxComputeInvocationsPerWorkgroup,
       ...limits,
     };
-    this.#pool = new BufferPool((bytes, label) => this.#createBuffer(bytes, label), IDLE_BYTES);
+    const create = (bytes: number, label: string) => this.#createBuffer(bytes, label);
+    this.#pool = new BufferPool(create, IDLE_BYTES, this.#largest);
     this.#recorder = new Recorder(gpu, tracer, (message) => this.#fail(message));
     this.#readback = new Readback(gpu);
     gpu.addEventListener("uncapturederror", (event) => {

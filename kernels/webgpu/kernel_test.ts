@@ -70,3 +70,10 @@ Deno.test("the pool gives idle buffers out again and destroys what is more than 
   assert.deepEqual(destroyed, [1024]);
   assert.equal(pool.heldBytes, 256);
 });
+
+Deno.test("no buffer of the pool is larger than the largest, whatever its size class", () => {
+  const pool = new BufferPool(() => ({}) as GPUBuffer, 0, 4080);
+  assert.ok(sizeClass(4000) > 4080);
+  assert.equal(pool.take(4000, "a").buffer.bytes, 4080);
+  assert.equal(pool.take(100, "b").buffer.bytes, sizeClass(100));
+});

@@ -18,14 +18,23 @@ export class BufferPool {
   readonly #idle = new Map<number, PooledBuffer[]>();
   readonly #create: (bytes: number, label: string) => GPUBuffer;
   readonly #limit: number;
+  readonly #largest: number;
   #nextId = 0;
   #idleBytes = 0;
   #heldBytes = 0;
 
-  /** @param limit Most idle bytes that are kept; `trim` destroys the rest. */
-  constructor(create: (bytes: number, label: string) => GPUBuffer, limit: number) {
+  /**
+   * @param limit Most idle bytes that are kept; `trim` destroys the rest.
+   * @param largest Most bytes of a buffer: the last size class, which may be smaller than its step.
+   */
+  constructor(
+    create: (bytes: number, label: string) => GPUBuffer,
+    limit: number,
+    largest = Infinity,
+  ) {
     this.#create = create;
     this.#limit = limit;
+    this.#largest = largest;
   }
 
   /** Bytes of all buffers, idle ones included. */
@@ -35,7 +44,7 @@ export class BufferPool {
 
   /** `isNew`: never used, so filled with zeros. */
   take(bytes: number, label: string): { buffer: PooledBuffer; isNew: boolean } {
-    const size = sizeClass(bytes);
+    const size = Math.min(sizeClass(bytes), this.#largest);
     const idle = this.#idle.get(size)?.pop();
     if (idle !== undefined) {
       this.#idleBytes -= size;
