@@ -245,6 +245,7 @@ function scoreCommand(program: Command, setExit: (code: number) => void): void {
     .description("score answers (JSONL in, JSONL out, in order)")
     .argument("[file]", "JSONL file, or - for stdin", "-")
     .option("--completions", "take whole completions and extract their answers as training does")
+    .option("--threads <n>", "threads; default: one a core", integer(1, 1024))
     .addHelpText(
       "after",
       examples("rgx score answers.jsonl", "cat answers.jsonl | rgx score --completions -"),

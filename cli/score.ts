@@ -1,18 +1,28 @@
-/** `rgx score`: answers or completions in, scores out, line by line and in order. */
-import { createInterface } from "node:readline";
-import { createReadStream } from "node:fs";
-import process from "node:process";
+/**
+ * `rgx score`: answers or completions in, scores out, line by line and in order. The input is cut into pieces at the
+ * ends of lines; a few of them are in memory at a time. A large input is scored by all cores; of one that comes
+ * slowly each line is answered as soon as it is there.
+ */
 import { EXIT, UsageError } from "../core/errors.ts";
-import { scoreCompletion } from "../data/score.ts";
-import { scoreAnswer } from "../tasks/dataset.ts";
-import { getTask } from "../tasks/registry.ts";
-import type { ScorableEntry } from "../tasks/types.ts";
-import { print } from "./terminal.ts";
+import { scoreLines } from "./score_lines.ts";
+import { ScorePool } from "./score_pool.ts";
+import { writeResult } from "./terminal.ts";
 
-export async function scoreFile(
-  file: string,
-  options: { completions?: boolean },
-): Promise<number> {
+export interface ScoreOptions {
+  completions?: boolean;
+  /** Default: one a core. */
+  threads?: number;
+}
+
+/** Bytes that are read at once. */
+const PIECE = 1 << 18;
+/** Bytes that are scored before threads are started, which takes about as long. */
+const ALONE = 1 << 20;
+/** Pieces in memory for each thread. */
+const AHEAD = 3;
+
+/** Returns the exit code: 1 when no line could be scored. */
+export async function scoreFile(file: string, options: ScoreOptions): Promise<number> {
   if (file !== "-") {
     const info = await Deno.stat(file).catch((cause) => {
       if (!(cause instanceof Deno.errors.NotFound)) throw cause;
@@ -20,51 +30,69 @@ export async function scoreFile(
     });
     if (info.isDirectory) throw new UsageError(`${file}: is a folder, expected a JSONL file`);
   }
-  const input = file === "-" ? process.stdin : createReadStream(file);
-  let scored = 0, failed = 0;
-  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
-    if (line.trim() === "") continue;
-    const result = await scoreLine(line, options.completions ?? false);
-    if ("error" in result) failed++;
-    else scored++;
-    print(JSON.stringify(result));
+  using opened = file === "-" ? null : await Deno.open(file);
+  const { completions = false } = options;
+  const threads = options.threads ?? navigator.hardwareConcurrency;
+  const total = { scored: 0, failed: 0 };
+  let alone = 0, pool: ScorePool | null = null;
+  const count = ({ scored, failed }: { scored: number; failed: number }) => {
+    total.scored += scored;
+    total.failed += failed;
+  };
+  /** Pieces that are not written yet, oldest first; each is written when those before it are. */
+  const pending: Promise<void>[] = [];
+  try {
+    for await (const lines of pieces(opened ?? Deno.stdin)) {
+      if (threads === 1 || alone < ALONE) {
+        alone += lines.length;
+        const piece = scoreLines(new TextDecoder().decode(lines), completions);
+        count(piece);
+        writeResult(new TextEncoder().encode(piece.text));
+        continue;
+      }
+      pool ??= new ScorePool(threads);
+      const scored = pool.score({ lines, completions });
+      const before = pending.at(-1) ?? Promise.resolve();
+      const written = Promise.all([scored, before]).then(([reply]) => {
+        count(reply);
+        writeResult(reply.text);
+      });
+      written.catch(() => {}); // awaited below
+      pending.push(written);
+      if (pending.length >= AHEAD * threads) await pending.shift();
+    }
+    await pending.at(-1);
+  } finally {
+    pool?.close();
   }
-  return scored === 0 && failed > 0 ? EXIT.failure : EXIT.ok;
+  return total.scored === 0 && total.failed > 0 ? EXIT.failure : EXIT.ok;
 }
 
-type LineResult = { score: number } | { score: 0; error: string };
-
-async function scoreLine(line: string, completions: boolean): Promise<LineResult> {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch (error) {
-    return { score: 0, error: `not JSON: ${(error as Error).message}` };
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return { score: 0, error: "expected an object with entry and answer" };
-  }
-  const { entry, answer, completion } = value as Record<string, unknown>;
-  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
-    return { score: 0, error: "entry: expected an object with question, answer and metadata" };
-  }
-  const metadata = (entry as ScorableEntry).metadata;
-  const name = metadata?.["source_dataset"];
-  if (typeof name !== "string") {
-    return { score: 0, error: "entry.metadata.source_dataset: expected the task's name" };
-  }
-  try {
-    await getTask(name);
-    if (completions) {
-      if (typeof completion !== "string") {
-        return { score: 0, error: "completion: expected a string (with --completions)" };
-      }
-      const result = scoreCompletion(completion, entry as ScorableEntry);
-      return result.error === null ? { score: result.score } : { score: 0, error: result.error };
+/** What is there of the input, cut at the ends of lines; a line that is longer than a piece stays whole. */
+async function* pieces(
+  input: { read(buffer: Uint8Array): Promise<number | null> },
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  let unfinished: Uint8Array[] = [];
+  for (;;) {
+    const buffer = new Uint8Array(PIECE), length = await input.read(buffer);
+    if (length === null) break;
+    const read = buffer.subarray(0, length), end = read.lastIndexOf(0x0a) + 1;
+    if (end === 0) {
+      unfinished.push(read);
+      continue;
     }
-    if (!("answer" in value)) return { score: 0, error: "answer: expected a string or null" };
-    return { score: scoreAnswer(answer as string | null, entry as ScorableEntry) };
-  } catch (error) {
-    return { score: 0, error: (error as Error).message };
+    yield join([...unfinished, read.subarray(0, end)]);
+    unfinished = end < length ? [read.slice(end)] : [];
   }
+  if (unfinished.length > 0) yield join(unfinished);
+}
+
+function join(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }

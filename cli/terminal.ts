@@ -10,7 +10,10 @@ export class OutputClosed extends Error {}
 
 /** Writes all of `text` to a stream, synchronously, so that nothing is lost at exit. */
 function writeAll(stream: { writeSync(data: Uint8Array): number }, text: string): void {
-  let bytes = encoder.encode(text);
+  writeBytes(stream, encoder.encode(text));
+}
+
+function writeBytes(stream: { writeSync(data: Uint8Array): number }, bytes: Uint8Array): void {
   try {
     while (bytes.length > 0) bytes = bytes.subarray(stream.writeSync(bytes));
   } catch (error) {
@@ -22,6 +25,11 @@ function writeAll(stream: { writeSync(data: Uint8Array): number }, text: string)
 /** A line (or several) of result on stdout. */
 export function print(text: string): void {
   writeAll(Deno.stdout, text + "\n");
+}
+
+/** Result as bytes on stdout, whole lines. */
+export function writeResult(bytes: Uint8Array): void {
+  writeBytes(Deno.stdout, bytes);
 }
 
 /** Many lines of result on stdout, written in large pieces. */

@@ -62,6 +62,15 @@ export function fnv1a(text: string): number {
   return hash >>> 0;
 }
 
+const taskHashes = new Map<string, number>();
+
+/** The same of a task's name, which is asked for with every entry. */
+function taskHash(name: string): number {
+  let hash = taskHashes.get(name);
+  if (hash === undefined) taskHashes.set(name, hash = fnv1a(name));
+  return hash;
+}
+
 /** Uniform in (0, 1), never 0 or 1, from the upper 23 bits of a word: exact in f32. */
 export function uniform23(word: number): number {
   return ((word >>> 9) + 0.5) * 2 ** -23;
@@ -123,7 +132,7 @@ export class RandomStream {
     return new RandomStream(
       seed,
       index >>> 0,
-      fnv1a(taskName),
+      taskHash(taskName),
       ((PURPOSE.task << 24) | (Math.floor(index / 0x1_0000_0000) << 2) | SPLIT[split]) >>> 0,
     );
   }

@@ -40,6 +40,8 @@ const command = new Deno.Command(Deno.execPath(), {
     "--include",
     "rewards/custom/worker.ts",
     "--include",
+    "cli/score_worker.ts",
+    "--include",
     "tasks/assets/arc.br",
     "--include",
     "tasks/assets/fonts.br",

@@ -1,0 +1,62 @@
+/** Lines of `rgx score` to lines of results: what one worker does with a piece of the input. */
+import { scoreCompletion } from "../data/score.ts";
+import { scoreAnswer } from "../tasks/dataset.ts";
+import { getTask } from "../tasks/registry.ts";
+import type { ScorableEntry } from "../tasks/types.ts";
+
+export interface ScoredPiece {
+  /** One JSON line for each line that is not blank, in order. */
+  text: string;
+  scored: number;
+  failed: number;
+}
+
+/** @param completions the lines hold whole completions, from which the answer is taken as in training */
+export function scoreLines(lines: string, completions: boolean): ScoredPiece {
+  const piece: ScoredPiece = { text: "", scored: 0, failed: 0 };
+  for (const line of lines.split("\n")) {
+    if (line.trim() === "") continue;
+    const result = scoreLine(line, completions);
+    if ("error" in result) piece.failed++;
+    else piece.scored++;
+    piece.text += JSON.stringify(result) + "\n";
+  }
+  return piece;
+}
+
+type LineResult = { score: number } | { score: 0; error: string };
+
+function scoreLine(line: string, completions: boolean): LineResult {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (error) {
+    return { score: 0, error: `not JSON: ${(error as Error).message}` };
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return { score: 0, error: "expected an object with entry and answer" };
+  }
+  const { entry, answer, completion } = value as Record<string, unknown>;
+  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
+    return { score: 0, error: "entry: expected an object with question, answer and metadata" };
+  }
+  const metadata = (entry as ScorableEntry).metadata;
+  const name = metadata?.["source_dataset"];
+  if (typeof name !== "string") {
+    return { score: 0, error: "entry.metadata.source_dataset: expected the task's name" };
+  }
+  try {
+    getTask(name);
+    if (completions) {
+      if (typeof completion !== "string") {
+        return { score: 0, error: "completion: expected a string (with --completions)" };
+      }
+      const result = scoreCompletion(completion, entry as ScorableEntry);
+      return result.error === null ? { score: result.score } : { score: 0, error: result.error };
+    }
+    if (!("answer" in value)) return { score: 0, error: "answer: expected a string or null" };
+    return { score: scoreAnswer(answer as string | null, entry as ScorableEntry) };
+  } catch (error) {
+    return { score: 0, error: (error as Error).message };
+  }
+}
