@@ -95,13 +95,14 @@ const backward = variants(({ lanes, accumulate }: { lanes: number; accumulate: b
 }`,
 }));
 
-/** Rows whose share of the weight's gradient one invocation sums. */
+/** Rows whose share of the weight's gradient one invocation sums, at least; and most chunks of rows. */
 const CHUNK = 64;
+const MOST_CHUNKS = 256;
 
 const weightPartial = variants(() => ({
   name: "rmsnorm_backward.weight",
   buffers: { dout: "read f32", x: "read f32", rho: "read f32", partial: "write f32" },
-  params: { rows: "u32" as const, d: "u32" as const, n: "u32" as const },
+  params: { rows: "u32" as const, d: "u32" as const, n: "u32" as const, size: "u32" as const },
   code: `@compute @workgroup_size(${GROUP})
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
         @builtin(local_invocation_index) local: u32) {
@@ -109,9 +110,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   if (i >= p.n) { return; }
   let chunk = i / p.d;
   let column = i - chunk * p.d;
-  let end = min(p.rows, (chunk + 1u) * ${CHUNK}u);
+  let end = min(p.rows, (chunk + 1u) * p.size);
   var sum = 0.0;
-  for (var row = chunk * ${CHUNK}u; row < end; row++) {
+  for (var row = chunk * p.size; row < end; row++) {
     let at = row * p.d + column;
     sum = fma(dout[at] * x[at], rho[row], sum);
   }
@@ -169,12 +170,12 @@ function addWeightGradient(
   rows: number,
   d: number,
 ): void {
-  const chunks = Math.ceil(rows / CHUNK);
+  const size = Math.max(CHUNK, Math.ceil(rows / MOST_CHUNKS)), chunks = Math.ceil(rows / size);
   const partial = ctx.scratch("float", chunks * d, "gradient of the weight by chunks of rows");
   ctx.dispatch({
     kernel: weightPartial({}),
     buffers: { dout, x, rho, partial },
-    params: { rows, d, n: chunks * d },
+    params: { rows, d, n: chunks * d, size },
     groups: ctx.grid(Math.ceil(chunks * d / GROUP)),
     flops: 3 * rows * d,
   });
