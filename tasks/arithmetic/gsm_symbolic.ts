@@ -28,8 +28,12 @@ export default defineTask({
   score,
 });
 
-/** A sign counts where it does not follow a letter, digit or dot ("5-70" is a range). */
-const NUMBER = /(?:(?<![\w.])[-+−])?(?:\d{1,3}(?:,\d{3})+(?![\d,])|\d+)(?:\.\d+)?|\.\d+/;
+/**
+ * A number that is no part of a word ("x33" and "12a" are none). A sign counts where it does not follow a letter, digit
+ * or dot ("5-70" is a range).
+ */
+const NUMBER =
+  /(?:(?<![\w.])[-+−])?(?<!\w)(?:\d{1,3}(?:,\d{3})+(?![\d,])|\d+)(?:\.\d+)?(?!\w)|(?<!\w)\.\d+(?!\w)/;
 
 function score(answer: string, entry: ScorableEntry): number {
   const given = firstNumber(answer), oracle = firstNumber(entry.answer ?? "");
