@@ -199,12 +199,11 @@ function score(answer: string, entry: ScorableEntry): number {
   return /^[A-Z][0-9]+$/.test(given) ? 0.05 : 0.01;
 }
 
-/** Whether the coordinate occurs without a letter or digit on either side. */
+/** Whether the coordinate occurs to its end: C1 is not in C11. */
 function containsWhole(text: string, coordinate: string): boolean {
   if (coordinate === "") return false;
   for (let at = text.indexOf(coordinate); at >= 0; at = text.indexOf(coordinate, at + 1)) {
-    const before = text[at - 1] ?? " ", after = text[at + coordinate.length] ?? " ";
-    if (!/[\p{L}\p{N}]/u.test(before) && !/[\p{L}\p{N}]/u.test(after)) return true;
+    if (!/\p{N}/u.test(text[at + coordinate.length] ?? " ")) return true;
   }
   return false;
 }
