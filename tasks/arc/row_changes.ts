@@ -194,7 +194,8 @@ function duplicateFromSeeds(random: RandomStream, size: number) {
 }
 
 function fillFromPixel(random: RandomStream, size: number) {
-  const length = random.int(1, size - 3), start = random.int(0, size - length - 2);
+  // A block of one cell could not be told from the pixel.
+  const length = random.int(2, size - 3), start = random.int(0, size - length - 2);
   const color = random.int(1, 9), pixel = start + length;
   const input: Row = painted(blank(size), start, length, color);
   const other = colorBut(random, color);
