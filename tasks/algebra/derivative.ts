@@ -190,8 +190,8 @@ function raise(a: Dual, b: Dual): Dual {
 
 /** No sensible answer is longer, in characters. */
 const LONGEST = 4000;
-const ENOUGH = 12;
-const FEWEST = 8;
+/** Points that must agree. */
+const ENOUGH = 8;
 const TOLERANCE = 1e-9;
 
 /**
@@ -219,7 +219,7 @@ export function isAntiderivative(
     if (Math.abs(a.v - b.v) > TOLERANCE * size + error) return false;
     decided++;
   }
-  return decided >= FEWEST;
+  return decided === ENOUGH;
 }
 
 /** Both signs, near zero (for asin 3x) and far away (for logarithms and roots of large sums). */
