@@ -1,0 +1,190 @@
+/**
+ * `deno task bench:tasks`: how many entries a second each task makes at default parameters, and how many answers it
+ * scores, in one thread. Rates are per second of processor time (all threads of the process, so the garbage
+ * collector counts), which other work on the machine disturbs little. `--json` prints one document, `--seconds S`
+ * (0.2) measures each task for so long, `--only a,b` some tasks, `--python PATH` also measures reasoning-gym in the
+ * Python that is named, task by task in turns, and gives the ratios.
+ */
+import process from "node:process";
+import type { Dataset } from "../tasks/dataset.ts";
+
+interface Rates {
+  /** Entries made and answers scored per second. */
+  entries: number;
+  scores: number;
+}
+
+interface TaskRates extends Rates {
+  task: string;
+  /** Python's, or null where it was not measured or failed. */
+  python: Rates | null;
+}
+
+/** Entries whose answers are scored, in turns. */
+const SCORED = 8;
+
+function processorSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}
+
+/** Calls of work(i) per second, i = 0, 1, 2, … */
+function rate(seconds: number, work: (i: number) => void): number {
+  const begin = processorSeconds();
+  // The clock is asked more rarely than a fast task makes entries.
+  for (let done = 0, pause = 1;;) {
+    for (const end = done + pause; done < end; done++) work(done);
+    const spent = processorSeconds() - begin;
+    if (spent >= seconds) return done / spent;
+    if (spent < seconds / 20) pause *= 2;
+  }
+}
+
+function measure(data: Dataset, seconds: number): Rates {
+  const entries = Array.from({ length: SCORED }, (_, i) => data.entry(i));
+  // Until the code is compiled as it stays.
+  rate(seconds / 2, (i) => data.entry(1e6 + i));
+  return {
+    entries: rate(seconds, (i) => data.entry(i)),
+    scores: rate(seconds / 2, (i) => {
+      const entry = entries[i % SCORED]!;
+      data.scoreAnswer(entry.answer ?? "0", entry);
+    }),
+  };
+}
+
+/** A process that measures reasoning-gym, one task at a time. */
+class Peer {
+  readonly #child: Deno.ChildProcess;
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
+  readonly #reader: ReadableStreamDefaultReader<string>;
+  #text = "";
+  version = "";
+
+  constructor(python: string) {
+    const script = new URL("peers/reasoning_gym_speed.py", import.meta.url).pathname;
+    this.#child = new Deno.Command(python, {
+      args: [script],
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    this.#writer = this.#child.stdin.getWriter();
+    this.#reader = this.#child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  }
+
+  /** @throws Error where reasoning-gym can not be imported */
+  async open(): Promise<void> {
+    const hello = await this.#line();
+    if (hello === null) {
+      throw new Error("this Python has no reasoning-gym: pip install reasoning-gym");
+    }
+    this.version = JSON.parse(hello).version;
+  }
+
+  /** null where the task failed. */
+  async measure(task: string, seconds: number): Promise<Rates | null> {
+    await this.#writer.write(new TextEncoder().encode(JSON.stringify({ task, seconds }) + "\n"));
+    const reply = JSON.parse(await this.#line() ?? "null");
+    if (reply !== null && !("error" in reply)) return reply;
+    console.error(`reasoning-gym, ${task}: ${reply?.error ?? "it ended"}`);
+    return null;
+  }
+
+  async close(): Promise<void> {
+    await this.#writer.close();
+    await this.#reader.cancel();
+    await this.#child.status;
+  }
+
+  async #line(): Promise<string | null> {
+    for (;;) {
+      const end = this.#text.indexOf("\n");
+      if (end >= 0) {
+        const line = this.#text.slice(0, end);
+        this.#text = this.#text.slice(end + 1);
+        return line;
+      }
+      const { value } = await this.#reader.read();
+      if (value === undefined) return null;
+      this.#text += value;
+    }
+  }
+}
+
+/** Of several ratios. */
+function geometricMean(values: readonly number[]): number {
+  return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
+}
+
+function number(value: number): string {
+  return value >= 100 ? Math.round(value).toLocaleString("en-US") : value.toPrecision(2);
+}
+
+function report(rows: readonly TaskRates[], version: string): string {
+  const measured = rows.filter((row) => row.python !== null);
+  const withPython = measured.length > 0;
+  const head = ["task", "entries/s", "scores/s"];
+  if (withPython) head.push("Python entries/s", "×", "Python scores/s", "×");
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  const lines = [line(head), line(head.map((_, i) => i === 0 ? "---" : "---:"))];
+  for (const { task, entries, scores, python } of rows) {
+    const cells = [task, number(entries), number(scores)];
+    if (python !== null) {
+      cells.push(number(python.entries), number(entries / python.entries));
+      cells.push(number(python.scores), number(scores / python.scores));
+    } else if (withPython) cells.push("", "", "", "");
+    lines.push(line(cells));
+  }
+  lines.push(
+    "",
+    `Geometric mean: ${number(geometricMean(rows.map((row) => row.entries)))} entries/s, ` +
+      `${number(geometricMean(rows.map((row) => row.scores)))} scores/s.`,
+  );
+  if (withPython) {
+    const ratios = measured.map(({ task, entries, python }) => ({
+      task,
+      ratio: entries / python!.entries,
+    })).sort((a, b) => a.ratio - b.ratio);
+    const scoring = measured.map(({ scores, python }) => scores / python!.scores);
+    lines.push(
+      `Over the ${measured.length} tasks that reasoning-gym ${version} was measured on: ` +
+        `${number(geometricMean(ratios.map(({ ratio }) => ratio)))} × its entries/s and ` +
+        `${
+          number(geometricMean(scoring))
+        } × its scores/s in the geometric mean; the smallest ratios are ` +
+        ratios.slice(0, 5).map(({ task, ratio }) => `${task} ${number(ratio)}`).join(", ") + ".",
+    );
+  }
+  return lines.join("\n");
+}
+
+function flag(name: string): string | null {
+  const at = Deno.args.indexOf(name);
+  return at < 0 ? null : Deno.args[at + 1] ?? "";
+}
+
+if (import.meta.main) {
+  const before = processorSeconds(), start = performance.now();
+  const { getTask, taskNames } = await import("../tasks/registry.ts");
+  const registry = { processor: processorSeconds() - before, wall: performance.now() - start };
+  const { createDataset } = await import("../tasks/dataset.ts");
+  const seconds = Number(flag("--seconds") ?? "0.2"), only = flag("--only")?.split(",");
+  const python = flag("--python"), peer = python === null ? null : new Peer(python);
+  await peer?.open();
+  const rows: TaskRates[] = [];
+  for (const task of only ?? taskNames().filter((name) => getTask(name).open === undefined)) {
+    const own = measure(createDataset(task, { seed: 42 }), seconds);
+    rows.push({ task, ...own, python: await peer?.measure(task, seconds) ?? null });
+  }
+  await peer?.close();
+  if (Deno.args.includes("--json")) {
+    console.log(JSON.stringify({ registry_ms: registry.processor * 1000, tasks: rows }));
+  } else {
+    console.log(report(rows, peer?.version ?? ""));
+    console.log(
+      `\nLoading the registry: ${(registry.processor * 1000).toFixed(0)} ms of processor time, ` +
+        `${registry.wall.toFixed(0)} ms on the clock.`,
+    );
+  }
+}
