@@ -228,13 +228,14 @@ function frequencies(g: Grid, ground: number): [color: number, count: number][] 
   return [...counts].sort((a, b) => b[1] - a[1]);
 }
 
-/** The smallest rectangle with all that is not background. */
+/** The smallest rectangle with all that is not background; null where that is the whole grid. */
 function cropped(g: Grid, ground: number): Grid | null {
   const filled = (row: number[]) => row.some((color) => color !== ground);
   const columns = transpose(g);
   const top = g.findIndex(filled), left = columns.findIndex(filled);
   if (top < 0) return null;
   const bottom = g.findLastIndex(filled), right = columns.findLastIndex(filled);
+  if (bottom - top + 1 === g.length && right - left + 1 === g[0]!.length) return null;
   return g.slice(top, bottom + 1).map((row) => row.slice(left, right + 1));
 }
 
