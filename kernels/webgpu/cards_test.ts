@@ -1,6 +1,7 @@
 /** Choosing a card, and the words for having none, on made-up machines. */
 import assert from "node:assert/strict";
-import { UsageError } from "../../core/errors.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
+import { requestDevice } from "./adapter.ts";
 import { cardEnvironment, listCards } from "./cards.ts";
 import { type Machine, missingForGpu, noAdapterError } from "./no_adapter.ts";
 
@@ -80,4 +81,25 @@ Deno.test("without an adapter it is said what is missing and which command mends
   const error = noAdapterError(machine([]));
   assert.equal(error.exitCode, 2);
   assert.match(error.advice ?? "", /--device wasm/);
+});
+
+Deno.test("an adapter whose limits are too small is refused by name, limit and need", async () => {
+  const limits = {
+    maxStorageBufferBindingSize: 2 ** 27,
+    maxBufferSize: 2 ** 28,
+    maxComputeWorkgroupStorageSize: 8192,
+    maxComputeInvocationsPerWorkgroup: 256,
+    maxComputeWorkgroupSizeX: 256,
+    maxStorageBuffersPerShaderStage: 8,
+    maxComputeWorkgroupsPerDimension: 65_535,
+  };
+  const info = { description: "a small one", vendor: "1", device: "2", isFallbackAdapter: false };
+  const small = { limits, info } as unknown as GPUAdapter;
+  await assert.rejects(
+    () => requestDevice(small),
+    (error: RgxError) =>
+      error instanceof RgxError && error.exitCode === 2 &&
+      /a small one is too small for rgx: its maxComputeWorkgroupStorageSize is 8192, at least 16384/
+        .test(error.message),
+  );
 });

@@ -156,18 +156,25 @@ export class WebgpuDevice implements Device, WebgpuContext {
     checkRange(tensor, offset, length, "read");
     const type = own.dtype === "u32" ? Uint32Array : Float32Array;
     if (length === 0) return new type(0);
-    this.#clearIfStale(own);
-    this.submit();
-    // The error scopes of what was submitted are told in a later microtask.
-    await Promise.resolve();
-    this.#mustWork();
-    const bytes = 4 * length;
-    const start = 4 * (own.offset + offset);
-    const copy = await this.#readback.read(own.block.buffer.gpu, start, bytes);
-    this.#reads++;
-    this.#readBytes += bytes;
-    this.#mustWork();
-    return new type(copy);
+    try {
+      this.#clearIfStale(own);
+      this.submit();
+      // The error scopes of what was submitted are told in a later microtask.
+      await Promise.resolve();
+      this.#mustWork();
+      const bytes = 4 * length;
+      const start = 4 * (own.offset + offset);
+      const copy = await this.#readback.read(own.block.buffer.gpu, start, bytes);
+      this.#reads++;
+      this.#readBytes += bytes;
+      this.#mustWork();
+      return new type(copy);
+    } catch (error) {
+      // The loss of a device is told later than the errors that follow from it, and explains them.
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      this.#mustWork();
+      throw error;
+    }
   }
 
   free(tensor: Tensor): void {
@@ -266,7 +273,6 @@ export class WebgpuDevice implements Device, WebgpuContext {
 
   /** Ends the GPU device behind this one's back, as a driver reset would (tests). */
   lose(): void {
-    this.#failure = lostError(this.adapter.name, "given up on purpose");
     this.#gpu.destroy();
   }
 

@@ -136,8 +136,13 @@ export class Recorder {
     }
     const names = this.#names;
     this.#device.pushErrorScope("validation");
-    if (encoder !== null) this.#tracer?.resolve(encoder);
-    queue.submit(encoder === null ? [] : [encoder.finish()]);
+    try {
+      if (encoder !== null) this.#tracer?.resolve(encoder);
+      queue.submit(encoder === null ? [] : [encoder.finish()]);
+    } catch (error) {
+      // What was recorded for a device that is gone.
+      this.#onError(`${(error as Error).message}\nrecorded: ${summary(names)}`);
+    }
     popError(this.#device).then((error) => {
       if (error !== null) this.#onError(`${error.message.trim()}\nrecorded: ${summary(names)}`);
     }, () => {});
