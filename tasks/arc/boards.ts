@@ -117,10 +117,12 @@ function parseBoard(text: string): number[][] | null {
     const trimmed = strip(line);
     if (trimmed === "" || trimmed.startsWith("Shape:")) continue;
     const row: number[] = [];
-    for (const cell of trimmed.split(" ")) {
-      if (cell === "") continue;
-      if (!/^[0-9]$/.test(cell)) return null;
-      row.push(Number(cell));
+    for (let i = 0; i < trimmed.length; i++) {
+      if (trimmed[i] === " ") continue;
+      const color = trimmed.charCodeAt(i) - "0".charCodeAt(0);
+      // A cell is one digit: a space or the end must follow.
+      if (!(color >= 0 && color < COLORS) || (trimmed[i + 1] ?? " ") !== " ") return null;
+      row.push(color);
     }
     board.push(row);
   }

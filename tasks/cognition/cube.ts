@@ -38,12 +38,15 @@ const quarters = new Map<string, Quarter>();
 /** Stickers are numbered face by face (`FACES`), each row by row as in the unfolded net. */
 export class Cube {
   readonly stickers: Uint8Array;
+  /** Colours on their way to other stickers. */
+  readonly #moved: Uint8Array;
   /** What the moves so far mean. */
   readonly #known = new Map<string, { quarter: Quarter; times: number }>();
 
   constructor(readonly size: number) {
     const area = size * size;
     this.stickers = Uint8Array.from({ length: 6 * area }, (_, i) => Math.floor(i / area));
+    this.#moved = new Uint8Array(6 * area);
   }
 
   /** Applies moves that are separated by spaces; false, perhaps halfway, when one is none. */
@@ -65,10 +68,10 @@ export class Cube {
       if (read === null) return false;
       this.#known.set(token, move = read);
     }
-    const { to, from } = move.quarter, { stickers } = this;
+    const { to, from } = move.quarter, { stickers } = this, moved = this.#moved;
     for (let time = 0; time < move.times; time++) {
-      const colors = from.map((sticker) => stickers[sticker]!);
-      for (let i = 0; i < to.length; i++) stickers[to[i]!] = colors[i]!;
+      for (let i = 0; i < from.length; i++) moved[i] = stickers[from[i]!]!;
+      for (let i = 0; i < to.length; i++) stickers[to[i]!] = moved[i]!;
     }
     return true;
   }

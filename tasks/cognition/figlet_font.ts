@@ -1,6 +1,7 @@
 /** Reading a word that is drawn with characters. */
 import { bool, defineTask, int, type Param, rangeAttribute } from "../define.ts";
 import { strip } from "../python_text.ts";
+import { isOverlong } from "../scoring.ts";
 import { LONGEST_WORD, SHORTEST_WORD, wordAt, wordCount } from "../words.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { drawWord, type Font, fontNames, loadFont } from "./fonts.ts";
@@ -93,6 +94,7 @@ function drawListed(random: RandomStream, min: number, max: number): string {
 }
 
 function score(answer: string, entry: ScorableEntry): number {
+  if (isOverlong(answer, entry)) return 0;
   const given = plain(answer), oracle = plain(entry.answer ?? "");
   if (oracle === "") return 0;
   if (given === oracle) return 1;

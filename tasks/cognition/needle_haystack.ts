@@ -1,6 +1,7 @@
 /** One statement among many answers the question. No other statement has the same verb and thing. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { strip } from "../python_text.ts";
+import { isOverlong } from "../scoring.ts";
 import { NAMES, THINGS, VERBS } from "./haystack_words.ts";
 import type { ScorableEntry } from "../types.ts";
 
@@ -56,7 +57,7 @@ function predicate(number: number): string {
 
 function score(answer: string, entry: ScorableEntry): number {
   const oracle = plain(entry.answer ?? "");
-  return oracle !== "" && plain(answer) === oracle ? 1 : 0;
+  return oracle !== "" && !isOverlong(answer, entry) && plain(answer) === oracle ? 1 : 0;
 }
 
 function plain(text: string): string {
