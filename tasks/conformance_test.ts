@@ -1,0 +1,180 @@
+/**
+ * What the protocol promises for every registered task, beyond what `generation_test.ts` says of its entries and
+ * `golden_test.ts` of recorded data: parameters out of range are refused, entries stay within what they claim, and no
+ * answer keeps a scorer busy. A new task is covered without a change here.
+ */
+import assert from "node:assert/strict";
+import process from "node:process";
+import { curriculumConfig } from "./curriculum.ts";
+import { createDataset } from "./dataset.ts";
+import { LONGEST_ANSWER, LONGEST_QUESTION } from "./limits.ts";
+import { getTask, validateTaskConfig } from "./registry.ts";
+import { scoreAnswer } from "./score_answer.ts";
+import { testedTasks } from "./test_data.ts";
+import type { ParamSpec } from "./types.ts";
+
+/** Values that a parameter of this kind must refuse. */
+function wrongValues(spec: ParamSpec): unknown[] {
+  if (spec.type === "any") return [];
+  const isList = spec.type.endsWith("[]"), of = isList ? spec.type.slice(0, -2) : spec.type;
+  const wrong: Record<string, unknown[]> = {
+    int: ["3", 1.5, NaN, true, 2 ** 60],
+    float: ["3", NaN, Infinity, false],
+    bool: [0, "true"],
+    string: [3, true],
+  };
+  const values = [...wrong[of]!];
+  if (spec.min !== undefined) values.push(spec.min - 1);
+  if (spec.max !== undefined) values.push(spec.max + 1);
+  if (spec.values !== undefined) values.push("no such value");
+  const inList = isList ? values.map((value) => [value]) : values;
+  return [...inList, ...(spec.nullable ? [] : [null]), { a: 1 }];
+}
+
+Deno.test("every parameter refuses other types and values out of its range, by its name", () => {
+  for (const name of testedTasks()) {
+    const { params, example = {} } = getTask(name);
+    for (const [field, spec] of Object.entries(params)) {
+      for (const value of wrongValues(spec)) {
+        const errors = validateTaskConfig(name, { ...example, [field]: value });
+        const shown = `${name}: ${field} = ${JSON.stringify(value)}`;
+        assert.ok(errors.length > 0, `${shown} is accepted`);
+        assert.ok(errors.some((error) => error.startsWith(`${field}: `)), `${shown}: ${errors}`);
+      }
+    }
+  }
+});
+
+Deno.test("a smallest value above its largest is refused", () => {
+  for (const name of testedTasks()) {
+    const { params, example = {} } = getTask(name);
+    for (const [low, spec] of Object.entries(params)) {
+      const high = low.replace(/^min_/, "max_");
+      if (high === low || params[high] === undefined || spec.nullable) continue;
+      const top = params[high].default as number;
+      const errors = validateTaskConfig(name, { ...example, [low]: top + 1, [high]: top });
+      assert.ok(errors.length > 0, `${name}: ${low} = ${top + 1} above ${high} = ${top}`);
+    }
+  }
+});
+
+/** Keys whose value means something else than the range of the same name, with the reason. */
+const OTHER_MEANING: Record<string, string> = {
+  "circuit_logic.inputs": "the range is of each term's, the value lists all of them",
+  "power_function.exponent": "the range is of its size, half of them are negative",
+  "propositional_logic.complexity": "the range is of depths, the value counts the example's nodes",
+};
+
+Deno.test("no entry is longer or larger than it claims", () => {
+  let compared = 0;
+  for (const name of testedTasks()) {
+    for (const entry of createDataset(name, { seed: 77, size: 30 })) {
+      const { question, answer, metadata } = entry;
+      const label = `${name} ${metadata["source_index"]}`;
+      assert.ok(question.trim() !== "", `${label}: an empty question`);
+      assert.ok(question.length <= LONGEST_QUESTION, `${label}: ${question.length} characters`);
+      assert.ok((answer ?? "").length <= LONGEST_ANSWER, `${label}: a long answer`);
+      const { difficulty } = metadata;
+      for (const [key, claim] of Object.entries(difficulty ?? {})) {
+        if (!isPair(claim) || OTHER_MEANING[`${name}.${key}`] !== undefined) continue;
+        const value = metadata[key];
+        const size = Array.isArray(value) && !isNumbers(value, claim) ? value.length : null;
+        const values = size !== null ? [size] : [value].flat();
+        for (const found of values) {
+          if (typeof found !== "number") continue;
+          const text = `${label}: ${key} is ${found}, claimed are ${claim}`;
+          assert.ok(found >= claim[0] && found <= claim[1], text);
+          compared++;
+        }
+      }
+    }
+  }
+  if (Deno.env.get("RGX_TEST_TASKS") === undefined) assert.ok(compared > 1000, String(compared));
+});
+
+function isPair(value: unknown): value is [number, number] {
+  return Array.isArray(value) && value.length === 2 && value.every((x) => typeof x === "number");
+}
+
+/** Whether a list is of values in the range, not of as many values as the range says. */
+function isNumbers(list: readonly unknown[], [low, high]: [number, number]): boolean {
+  return list.every((x) => typeof x === "number" && x >= low && x <= high);
+}
+
+Deno.test("an entry has the keys of the protocol and no others", () => {
+  for (const name of testedTasks()) {
+    const { metadata, ...rest } = createDataset(name, { seed: 5 }).entry(3);
+    assert.deepEqual(Object.keys(rest), ["question", "answer"], name);
+    assert.equal(metadata["source_dataset"], name);
+    assert.equal(metadata["source_index"], 3, name);
+    assert.ok(["object", "number"].includes(typeof metadata["difficulty"]), name);
+  }
+});
+
+/** What a model, or somebody who wants to do harm, could answer. */
+const HOSTILE: Record<string, string> = {
+  "a megabyte of words": "the answer is ".repeat(75_000),
+  "a megabyte of one letter": "a".repeat(1_000_000),
+  "brackets in brackets": "[".repeat(1_000_000),
+  "parentheses, closed": "(".repeat(500_000) + "1" + ")".repeat(500_000),
+  "lists in lists": "[1,".repeat(300_000),
+  "an enormous exponent": "1e999999",
+  "an exponent of many digits": "1e" + "9".repeat(100_000),
+  "a tiny number": "1e-999999999",
+  "a million digits": "9".repeat(1_000_000),
+  "a long fraction": "0." + "3".repeat(1_000_000),
+  "digits of another script": "٣".repeat(100_000),
+  "wide digits": "１２３",
+  "bait for backtracking": "a".repeat(50_000) + "!",
+  "spaces": "1" + " ".repeat(1_000_000) + "x",
+  "lines": "\n1".repeat(500_000),
+  "numbers and commas": "1,".repeat(500_000),
+  "numbers and spaces": "1 2 ".repeat(250_000),
+  "a long sum": "1+".repeat(500_000) + "1",
+  "powers of powers": "9**".repeat(300_000) + "9",
+  "signs": "-".repeat(1_000_000) + "1",
+  "quotes": "'".repeat(1_000_000),
+  "pairs": "(1, 2), ".repeat(120_000),
+  "a deep object": '{"a":'.repeat(150_000),
+  "nothing printable": "\u0000".repeat(1_000_000),
+  "half a character": "\ud800".repeat(500_000),
+  "moves": "up down left right ".repeat(50_000),
+  "variables": "x*y+".repeat(250_000) + "z",
+};
+
+/** Milliseconds of processor time; the machine may be busy with something else. */
+function spent(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+/** Twice the 50 ms that the protocol allows: garbage of the answer before is collected in between. */
+const PATIENCE = 100;
+
+for (const [kind, answer] of Object.entries(HOSTILE)) {
+  Deno.test(`no scorer is kept busy by an answer of ${kind}`, () => {
+    for (const name of testedTasks()) {
+      const entry = createDataset(name, { seed: 3 }).entry(0);
+      let score = NaN, best = Infinity;
+      for (let attempt = 0; attempt < 3 && best > PATIENCE; attempt++) {
+        best = Math.min(best, spent(() => score = scoreAnswer(answer, entry)));
+      }
+      assert.ok(best <= PATIENCE, `${name} takes ${best.toFixed(0)} ms`);
+      assert.ok(score >= 0 && score < 1, `${name} gives ${score}`);
+    }
+  });
+}
+
+Deno.test("an answer is scored the same at every level's entries, whatever was scored before", () => {
+  for (const name of testedTasks()) {
+    const task = getTask(name);
+    const config = task.curriculum === undefined ? {} : curriculumConfig(task, { "*": 1 });
+    const entry = createDataset(name, { ...config, seed: 6 }).entry(2);
+    const answers = [entry.answer ?? "0", "0", "1, 2, 3", "[[1]]"];
+    const scores = answers.map((answer) => scoreAnswer(answer, entry));
+    const copy = JSON.parse(JSON.stringify(entry));
+    assert.deepEqual(answers.toReversed().map((a) => scoreAnswer(a, copy)).reverse(), scores, name);
+  }
+});
