@@ -1,0 +1,43 @@
+/** The example of docs/adding-a-task.md is a task: it is read from the page, registered and used. */
+import assert from "node:assert/strict";
+import { createDataset, registerTask, scoreAnswer, type Task } from "../mod.ts";
+import { curriculumConfig } from "../tasks/curriculum.ts";
+import { validateTaskConfig } from "../tasks/registry.ts";
+import { root } from "./support.ts";
+
+/** The first block of code of the page, as a module; its imports are those of a file in `tasks/arithmetic/`. */
+async function exampleTask(): Promise<Task> {
+  const page = await Deno.readTextFile(new URL("docs/adding-a-task.md", root));
+  const code = /```ts\n([^]*?)```/.exec(page)![1]!;
+  assert.match(code, /defineTask\(\{/);
+  const folder = new URL("tasks/arithmetic/", root);
+  const text = code.replaceAll(
+    /from "(\.\.?\/[^"]+)"/g,
+    (_, path) => `from "${new URL(path, folder)}"`,
+  );
+  const file = await Deno.makeTempFile({ suffix: ".ts" });
+  try {
+    await Deno.writeTextFile(file, text);
+    return (await import(`file://${file}`)).default;
+  } finally {
+    await Deno.remove(file);
+  }
+}
+
+Deno.test("the example of the page on adding a task is a task that can be used", async () => {
+  const task = await exampleTask();
+  registerTask(task);
+  for (let level = 0; level < 4; level++) {
+    const config = curriculumConfig(task, { "*": level });
+    for (const entry of createDataset(task.name, { ...config, seed: 9, size: 50 })) {
+      const digits = /of ([0-9]+)\?/.exec(entry.question)![1]!;
+      const sum = [...digits].reduce((total, digit) => total + Number(digit), 0);
+      assert.equal(entry.answer, String(sum));
+      assert.equal(scoreAnswer(entry.answer, entry), 1);
+      assert.equal(scoreAnswer("no", entry), 0);
+      assert.equal(digits.length, entry.metadata["digits"]);
+    }
+  }
+  assert.match(validateTaskConfig(task.name, { min_digits: 0 })[0]!, /^min_digits: .*found 0/);
+  assert.deepEqual(validateTaskConfig(task.name, { min_digits: 7 }).length, 1);
+});
