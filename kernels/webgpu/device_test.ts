@@ -63,6 +63,16 @@ gpuTest(
   },
 );
 
+gpuTest("a large write is staged in parts", async (device) => {
+  const words = Uint32Array.from({ length: 17 * 2 ** 20 + 3 }, (_, i) => i);
+  const tensor = device.create("u32", words.length, "large"), before = device.counters.submits;
+  device.write(tensor, words.subarray(1), 1);
+  assert.equal(device.counters.submits, before + 1);
+  for (const at of [0, 1, 2 ** 24, 2 ** 24 + 1, words.length - 1]) {
+    assert.deepEqual([...await device.read(tensor, at, 1)], [at]);
+  }
+});
+
 gpuTest(
   "a tensor in memory of a freed one waits for the commands that still use it",
   async (device) => {

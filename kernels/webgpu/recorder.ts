@@ -95,9 +95,12 @@ export class Recorder {
   /** Bytes into a buffer, after all recorded commands and before all later ones. */
   write(buffer: PooledBuffer, offset: number, data: Uint8Array<ArrayBuffer>): void {
     if (buffer.usedIn !== this.#recording) {
-      this.#device.queue.writeBuffer(buffer.gpu, offset, data);
-      this.#staged += data.byteLength;
-      if (this.#staged >= STAGED_BYTES) this.submit(true);
+      for (let done = 0; done < data.byteLength; done += STAGED_BYTES) {
+        const part = data.subarray(done, done + STAGED_BYTES);
+        this.#device.queue.writeBuffer(buffer.gpu, offset + done, part);
+        this.#staged += part.byteLength;
+        if (this.#staged >= STAGED_BYTES) this.submit(true);
+      }
       return;
     }
     if (data.byteLength > UPLOAD_BYTES / 4) {
