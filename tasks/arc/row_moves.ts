@@ -13,6 +13,9 @@ import {
 } from "./rows.ts";
 import type { RandomStream } from "../../core/philox.ts";
 
+/** Share of the draws that show less of a rule, and are not taken. */
+const MOSTLY = 0.7;
+
 export const MOVES: Record<string, RowRule> = {};
 
 for (const steps of [1, 2, 3, 4]) {
@@ -112,6 +115,8 @@ function antigravity(random: RandomStream, size: number) {
 
 function oneStep(random: RandomStream, size: number) {
   const input = scattered(random, size, 1, 9), output = input.slice();
+  // A cell that cannot move tells the rule from a shift of the whole row.
+  if (input[0] === 0 && random.chance(MOSTLY)) return null;
   for (let i = 1; i < size; i++) {
     if (output[i] === 0 || output[i - 1] !== 0) continue;
     output[i - 1] = output[i]!;
@@ -132,7 +137,9 @@ function touchDot(most: number, dotColor: number): RowRule {
     if (found === null) return null;
     const { block: { start, length }, dot } = found;
     const color = colorBut(random, dotColor), row = written(blank(size), dot, [dotColor]);
-    const steps = Math.min(most, dot - start - length);
+    const gap = dot - start - length, steps = Math.min(most, gap);
+    // Pairs that end at the dot do not show how far a block goes.
+    if (gap <= most && most < Infinity && random.chance(MOSTLY)) return null;
     return {
       input: painted(row, start, length, color),
       output: painted(row, start + steps, length, color),
