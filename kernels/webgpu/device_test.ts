@@ -1,6 +1,9 @@
 /** What the GPU device promises beyond `kernels/device_test.ts`: memory, order, errors, limits. */
 import assert from "node:assert/strict";
 import { EXIT, RgxError } from "../../core/errors.ts";
+import { elementwiseCases, rmsnormCases } from "../conformance/elementwise.ts";
+import { matmulCases } from "../conformance/matmul.ts";
+import { checkCase } from "../conformance/runner.ts";
 import type { Tensor } from "../device.ts";
 import { upload } from "../testing.ts";
 import { findAdapter } from "./adapter.ts";
@@ -135,6 +138,16 @@ gpuTest("a tensor beyond the largest buffer is refused with its size", (device) 
 });
 
 const small = { limits: { bindingElements: 1 << 18 } };
+
+gpuTest("grids beyond one dimension of workgroups do all of the work", async (device) => {
+  const names = ["add", "rmsnorm", "rmsnorm_backward", "matmul"];
+  const tests = [...elementwiseCases(), ...rmsnormCases(), ...matmulCases()];
+  for (const name of names) {
+    const some = tests.filter(({ op }) => op === name).filter((_, i) => i % 11 === 10);
+    assert.ok(some.length > 3, name);
+    for (const test of some) await checkCase(device, test);
+  }
+}, { limits: { groupsPerDimension: 37 } });
 
 gpuTest("tensors beyond one binding are gone through in parts", async (device) => {
   const n = (1 << 18) * 2 + 777;
