@@ -1,13 +1,19 @@
 /**
  * `deno task bench`: runs the benchmarks one after the other and writes docs/performance.md. They measure the
  * machine they run on and want it for themselves: a table made while something else runs says little.
- * Left out: the memory over many steps takes a minute more and is asked for with --memory.
+ * Left out: the memory over many steps takes a minute more and is asked for with --memory; reasoning-gym's rates
+ * beside the tasks' need a Python that has it, which --python names.
  */
 import { V8_FLAGS } from "./v8_flags.ts";
 
 import { graphicsAdapter } from "../kernels/mod.ts";
 
 const ROOT = new URL("../", import.meta.url);
+
+const TASKS_TEXT =
+  "`deno task bench:tasks`: entries made and answers scored per second of processor time at default parameters, in " +
+  "one thread; processor time is that of all threads of the process, so the garbage collector counts. Python is " +
+  "reasoning-gym on the same machine, task by task in turns.";
 
 /** What a benchmark prints. @throws Error when it fails. */
 async function output(script: string, args: readonly string[] = []): Promise<string> {
@@ -45,6 +51,11 @@ if (import.meta.main) {
   const memory = Deno.args.includes("--memory")
     ? await output("training/grpo_step_bench.ts", ["--memory", "500"])
     : null;
+  const python = Deno.args.indexOf("--python");
+  const tasks = await output(
+    "tools/bench_tasks.ts",
+    python < 0 ? [] : Deno.args.slice(python, python + 2),
+  );
   const cores = navigator.hardwareConcurrency;
   const parts = [
     "# Performance",
@@ -68,6 +79,9 @@ if (import.meta.main) {
     "## Matrix products",
     "GFLOP/s in f32, best of many runs.",
     fenced(matmul),
+    "## Tasks",
+    TASKS_TEXT,
+    tasks,
   ];
   await Deno.writeTextFile(new URL("docs/performance.md", ROOT), parts.join("\n\n") + "\n");
   await new Deno.Command(Deno.execPath(), { args: ["fmt", "-q", "docs/performance.md"], cwd: ROOT })

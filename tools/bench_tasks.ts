@@ -48,7 +48,7 @@ function measure(data: Dataset, seconds: number): Rates {
     entries: rate(seconds, (i) => data.entry(i)),
     scores: rate(seconds / 2, (i) => {
       const entry = entries[i % SCORED]!;
-      data.scoreAnswer(entry.answer ?? "0", entry);
+      data.scoreAnswer(entry.answer ?? "[]", entry);
     }),
   };
 }
