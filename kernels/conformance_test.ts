@@ -20,6 +20,7 @@ import {
   rowsCases,
   swigluCases,
 } from "./conformance/elementwise.ts";
+import { biasCases, geluCases, layernormCases } from "./conformance/gpt2.ts";
 import { headBackwardCases, headCases } from "./conformance/head.ts";
 import { matmulCases } from "./conformance/matmul.ts";
 import { type Case, checkCase, execute } from "./conformance/runner.ts";
@@ -30,6 +31,9 @@ const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[]>][] =
   ["rmsnorm", rmsnormCases],
   ["rope", ropeCases],
   ["swiglu", swigluCases],
+  ["bias", biasCases],
+  ["layernorm", layernormCases],
+  ["gelu", geluCases],
   ["attention", attentionCases],
   ["attention_backward", attentionBackwardCases],
   ["attention_decode", attentionDecodeCases],

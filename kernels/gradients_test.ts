@@ -111,6 +111,46 @@ Deno.test("rmsnorm_backward is the gradient of rmsnorm", async () => {
   }
 });
 
+Deno.test("layernorm_backward is the gradient of layernorm, add_bias_backward that of its bias", async () => {
+  for (const [rows, d] of [[1, 5], [4, 7], [3, 16]] as const) {
+    const sizes = { rows, d }, eps = 1e-5;
+    const x = random64("layernorm x", rows * d), weight = random64("layernorm w", d);
+    const bias = random64("layernorm b", d), dout = random64("layernorm dout", rows * d);
+    const outputs = () => ({ out: empty(rows * d), mean: empty(rows), rho: empty(rows) });
+    const forward = () => run("layernorm", { x, weight, bias, ...outputs(), ...sizes, eps });
+    const loss = async () => dot(dout, (await forward()).get("out")!);
+    const { mean, rho } = Object.fromEntries(await forward());
+    const dxBefore = random64("dx before", rows * d), dwBefore = random64("dw before", d);
+    const inputs = { dout, x, weight, mean: mean!, rho: rho!, ...sizes };
+    const back = await run("layernorm_backward", {
+      ...{ ...inputs, dx: dxBefore, accumulate: true, dweight: dwBefore },
+    });
+    const dx = back.get("dx")!.map((g, i) => g - dxBefore[i]!);
+    await checkGradient("dx", x, dx, loss);
+    await checkGradient(
+      "dweight",
+      weight,
+      back.get("dweight")!.map((g, i) => g - dwBefore[i]!),
+      loss,
+    );
+    const dbBefore = random64("db before", d);
+    const ofBias = await run("add_bias_backward", { dout, dbias: dbBefore, ...sizes });
+    await checkGradient("dbias", bias, ofBias.get("dbias")!.map((g, i) => g - dbBefore[i]!), loss);
+    const frozen = await run("layernorm_backward", { ...inputs, dx: empty(rows * d) });
+    assertWithin(frozen.get("dx")!, dx, 1e-14 * Math.max(1, largest(dx)), "dx without accumulate");
+  }
+});
+
+Deno.test("gelu_backward is the gradient of gelu", async () => {
+  const n = 33, x = random64("gelu x", n, 2), dout = random64("gelu dout", n);
+  x[0] = -40;
+  x[1] = 40;
+  const loss = async () => dot(dout, (await run("gelu", { x, out: empty(n), n })).get("out")!);
+  const back = await run("gelu_backward", { dout, x, dx: empty(n), activated: empty(n), n });
+  await checkGradient("dx", x, back.get("dx")!, loss);
+  assert.deepEqual(back.get("activated"), (await run("gelu", { x, out: empty(n), n })).get("out"));
+});
+
 Deno.test("the inverse rotation is the gradient of rope", async () => {
   const rows = 4, heads = 2, headDim = 6, half = headDim / 2, maxPositions = 9;
   const angles = random64("angles", maxPositions * half, 3);

@@ -1,8 +1,11 @@
 /** The table of operations: name → arguments. One line an operation; its folder says what it computes. */
 import type { MatmulArgs, PackWeightArgs } from "./matmul/spec.ts";
 import type { RmsnormArgs, RmsnormBackwardArgs } from "./rmsnorm/spec.ts";
+import type { LayernormArgs, LayernormBackwardArgs } from "./layernorm/spec.ts";
+import type { AddBiasArgs, AddBiasBackwardArgs } from "./bias/spec.ts";
 import type { RopeArgs } from "./rope/spec.ts";
 import type { SwigluArgs, SwigluBackwardArgs } from "./swiglu/spec.ts";
+import type { GeluArgs, GeluBackwardArgs } from "./gelu/spec.ts";
 import type { AttentionArgs, AttentionBackwardArgs } from "./attention/spec.ts";
 import type { AttentionDecodeArgs } from "./attention_decode/spec.ts";
 import type { DecodeLayerArgs } from "./decode_layer/spec.ts";
@@ -19,9 +22,15 @@ export interface Ops {
   pack_weight: PackWeightArgs;
   rmsnorm: RmsnormArgs;
   rmsnorm_backward: RmsnormBackwardArgs;
+  layernorm: LayernormArgs;
+  layernorm_backward: LayernormBackwardArgs;
+  add_bias: AddBiasArgs;
+  add_bias_backward: AddBiasBackwardArgs;
   rope: RopeArgs;
   swiglu: SwigluArgs;
   swiglu_backward: SwigluBackwardArgs;
+  gelu: GeluArgs;
+  gelu_backward: GeluBackwardArgs;
   attention: AttentionArgs;
   attention_backward: AttentionBackwardArgs;
   attention_decode: AttentionDecodeArgs;

@@ -15,6 +15,7 @@ import type { AttentionArgs } from "./attention/spec.ts";
 import { COLUMNS, SITES } from "./dropout/spec.ts";
 import type { HeadBackwardArgs } from "./head/spec.ts";
 import { packedLength } from "./matmul/spec.ts";
+import type { Tensor } from "./device.ts";
 import type { OpName, Ops } from "./ops.ts";
 import { SUM_CHUNK } from "./optimizer/spec.ts";
 
@@ -67,10 +68,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.sizes({ rows });
     call.positive({ d });
     call.finite({ eps });
-    if ((add === undefined) !== (sum === undefined)) {
-      const given = add === undefined ? "sum" : "add";
-      call.fail(given, "given alone", "add and sum together");
-    }
+    residual(add, sum, call);
     call.input("x", x, rows * d);
     if (add) call.input("add", add, rows * d);
     if (sum) call.output("sum", sum, rows * d, ["x"]);
@@ -88,6 +86,47 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.input("rho", rho, rows);
     call.output("dx", dx, rows * d);
     if (dweight) call.output("dweight", dweight, d);
+  },
+
+  layernorm({ x, add, sum, weight, bias, out, mean, rho, rows, d, eps }, call) {
+    call.sizes({ rows });
+    call.positive({ d });
+    call.finite({ eps });
+    residual(add, sum, call);
+    call.input("x", x, rows * d);
+    if (add) call.input("add", add, rows * d);
+    if (sum) call.output("sum", sum, rows * d, ["x"]);
+    call.input("weight", weight, d);
+    call.input("bias", bias, d);
+    call.output("out", out, rows * d);
+    call.output("mean", mean, rows);
+    call.output("rho", rho, rows);
+  },
+
+  layernorm_backward({ dout, x, weight, mean, rho, dx, dweight, rows, d }, call) {
+    call.sizes({ rows });
+    call.positive({ d });
+    call.input("dout", dout, rows * d);
+    call.input("x", x, rows * d);
+    call.input("weight", weight, d);
+    call.input("mean", mean, rows);
+    call.input("rho", rho, rows);
+    call.output("dx", dx, rows * d);
+    if (dweight) call.output("dweight", dweight, d);
+  },
+
+  add_bias({ x, bias, rows, d }, call) {
+    call.sizes({ rows });
+    call.positive({ d });
+    call.output("x", x, rows * d);
+    call.input("bias", bias, d);
+  },
+
+  add_bias_backward({ dout, dbias, rows, d }, call) {
+    call.sizes({ rows });
+    call.positive({ d });
+    call.input("dout", dout, rows * d);
+    call.output("dbias", dbias, d);
   },
 
   rope({ x, cos, sin, positions, rows, heads, headDim }, call) {
@@ -115,6 +154,20 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.input("up", up, n);
     call.output("dgate", dgate, n, ["gate"]);
     call.output("dup", dup, n, ["up"]);
+    if (activated) call.output("activated", activated, n);
+  },
+
+  gelu({ x, out, n }, call) {
+    call.sizes({ n });
+    call.input("x", x, n);
+    call.output("out", out, n, ["x"]);
+  },
+
+  gelu_backward({ dout, x, dx, activated, n }, call) {
+    call.sizes({ n });
+    call.input("dout", dout, n);
+    call.input("x", x, n);
+    call.output("dx", dx, n, ["x"]);
     if (activated) call.output("activated", activated, n);
   },
 
@@ -345,6 +398,11 @@ function attentionInputs(args: AttentionArgs, call: Call): void {
   call.input("v", args.v, rows * kvHeads * headDim);
   call.input("segments", args.segments, segmentCount * SEGMENT.columns, "u32");
   call.input("rowSegment", args.rowSegment, rows, "u32");
+}
+
+function residual(add: Tensor | undefined, sum: Tensor | undefined, call: Call): void {
+  if ((add === undefined) === (sum === undefined)) return;
+  call.fail(add === undefined ? "sum" : "add", "given alone", "add and sum together");
 }
 
 /** What head and head_backward have in common. */

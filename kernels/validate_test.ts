@@ -53,6 +53,18 @@ function rightCalls(): { [K in OpName]: Ops[K] } {
       ...{ dout: F(6), x: F(6), weight: F(3), rho: F(2), dx: F(6), dweight: F(3) },
       ...{ rows: 2, d: 3 },
     },
+    layernorm: {
+      ...{ x: F(6), add: F(6), sum: F(6), weight: F(3), bias: F(3), out: F(6), mean: F(2) },
+      ...{ rho: F(2), rows: 2, d: 3, eps: 1e-5 },
+    },
+    layernorm_backward: {
+      ...{ dout: F(6), x: F(6), weight: F(3), mean: F(2), rho: F(2), dx: F(6), dweight: F(3) },
+      ...{ rows: 2, d: 3 },
+    },
+    add_bias: { x: F(6), bias: F(3), rows: 2, d: 3 },
+    add_bias_backward: { dout: F(6), dbias: F(3), rows: 2, d: 3 },
+    gelu: { x: F(5), out: F(5), n: 5 },
+    gelu_backward: { dout: F(5), x: F(5), dx: F(5), activated: F(5), n: 5 },
     rope: { x: F(16), cos: F(6), sin: F(6), positions: U(2), rows: 2, heads: 2, headDim: 4 },
     swiglu: { gate: F(5), up: F(5), out: F(5), n: 5 },
     swiglu_backward: {
@@ -189,6 +201,9 @@ Deno.test("an output may not lie in the memory of another argument", () => {
   /** Outputs per operation that may be an input, with it. */
   const allowed: Record<string, readonly string[]> = {
     rmsnorm: ["sum x"],
+    layernorm: ["sum x"],
+    gelu: ["out x"],
+    gelu_backward: ["dx x"],
     swiglu: ["out gate", "out up"],
     swiglu_backward: ["dgate gate", "dup up"],
     add: ["out a", "out b"],
@@ -199,6 +214,12 @@ Deno.test("an output may not lie in the memory of another argument", () => {
     pack_weight: ["out"],
     rmsnorm: ["sum", "out", "rho"],
     rmsnorm_backward: ["dx", "dweight"],
+    layernorm: ["sum", "out", "mean", "rho"],
+    layernorm_backward: ["dx", "dweight"],
+    add_bias: ["x"],
+    add_bias_backward: ["dbias"],
+    gelu: ["out"],
+    gelu_backward: ["dx", "activated"],
     rope: ["x"],
     swiglu: ["out"],
     swiglu_backward: ["dgate", "dup", "activated"],

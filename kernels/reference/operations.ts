@@ -6,6 +6,9 @@ import { attentionDecode } from "../attention_decode/reference.ts";
 import { dropout } from "../dropout/reference.ts";
 import { decodeLayer } from "../decode_layer/reference.ts";
 import { add, copy, fill } from "../elementwise/reference.ts";
+import { addBias, addBiasBackward } from "../bias/reference.ts";
+import { gelu, geluBackward } from "../gelu/reference.ts";
+import { layernorm, layernormBackward } from "../layernorm/reference.ts";
 import { head, headBackward } from "../head/reference.ts";
 import { matmul, packWeight } from "../matmul/reference.ts";
 import { adamw, sumSquares } from "../optimizer/reference.ts";
@@ -20,9 +23,15 @@ export const REFERENCE_OPS: { readonly [K in OpName]: (args: Ops[K]) => void } =
   pack_weight: packWeight,
   rmsnorm,
   rmsnorm_backward: rmsnormBackward,
+  layernorm,
+  layernorm_backward: layernormBackward,
+  add_bias: addBias,
+  add_bias_backward: addBiasBackward,
   rope,
   swiglu,
   swiglu_backward: swigluBackward,
+  gelu,
+  gelu_backward: geluBackward,
   attention,
   attention_backward: attentionBackward,
   attention_decode: attentionDecode,

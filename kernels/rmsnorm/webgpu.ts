@@ -1,21 +1,21 @@
 /**
  * RMSNorm on the GPU. A row is shared by 32 to 256 neighbouring invocations; sums are fixed trees. The gradient
- * of the weight is summed over chunks of rows first, then over the chunks, in order.
+ * of the weight is a sum over columns.
  */
-import type { Tensor } from "../device.ts";
+import { addColumnSums, columnChunks } from "../webgpu/column_sums.ts";
 import { variants } from "../webgpu/kernel.ts";
 import { inRowParts } from "../webgpu/parts.ts";
 import { GROUP, reduceSum } from "../webgpu/reduce.ts";
-import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
+import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
 import type { RmsnormArgs, RmsnormBackwardArgs } from "./spec.ts";
 
 /** Invocations that share a row of d elements. */
-function lanesFor(d: number): number {
+export function lanesFor(d: number): number {
   return d <= 64 ? 32 : d <= 256 ? 64 : d <= 1024 ? 128 : GROUP;
 }
 
 /** WGSL: which row and lane this invocation has. */
-function rowHeader(lanes: number): string {
+export function rowHeader(lanes: number): string {
   return `${reduceSum(lanes)}
 @compute @workgroup_size(${GROUP})
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
@@ -95,45 +95,11 @@ const backward = variants(({ lanes, accumulate }: { lanes: number; accumulate: b
 }`,
 }));
 
-/** Rows whose share of the weight's gradient one invocation sums, at least; and most chunks of rows. */
-const CHUNK = 64;
-const MOST_CHUNKS = 256;
-
-const weightPartial = variants(() => ({
-  name: "rmsnorm_backward.weight",
-  buffers: { dout: "read f32", x: "read f32", rho: "read f32", partial: "write f32" },
-  params: { rows: "u32" as const, d: "u32" as const, n: "u32" as const, size: "u32" as const },
-  code: `@compute @workgroup_size(${GROUP})
-fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) local: u32) {
-  let i = (group.x + group.y * groups.x) * ${GROUP}u + local;
-  if (i >= p.n) { return; }
-  let chunk = i / p.d;
-  let column = i - chunk * p.d;
-  let end = min(p.rows, (chunk + 1u) * p.size);
-  var sum = 0.0;
-  for (var row = chunk * p.size; row < end; row++) {
-    let at = row * p.d + column;
-    sum = fma(dout[at] * x[at], rho[row], sum);
-  }
-  partial[i] = sum;
-}`,
-}));
-
-const weightSum = variants(() => ({
-  name: "rmsnorm_backward.weight_sum",
-  buffers: { partial: "read f32", dweight: "write f32" },
-  params: { chunks: "u32" as const, n: "u32" as const },
-  code: `@compute @workgroup_size(${GROUP})
-fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) local: u32) {
-  let i = (group.x + group.y * groups.x) * ${GROUP}u + local;
-  if (i >= p.n) { return; }
-  var sum = 0.0;
-  for (var chunk = 0u; chunk < p.chunks; chunk++) { sum += partial[chunk * p.n + i]; }
-  dweight[i] += sum;
-}`,
-}));
+const weightChunks = columnChunks(
+  "rmsnorm_backward.weight",
+  ["dout", "x", "rho"],
+  "sum = fma(dout[at] * x[at], rho[row], sum);",
+);
 
 export const rmsnormBackwardWebgpu: WebgpuOp<RmsnormBackwardArgs> = (args, ctx) => {
   const { dout, x, weight, rho, dx, accumulate = false, dweight, rows, d } = args;
@@ -141,12 +107,8 @@ export const rmsnormBackwardWebgpu: WebgpuOp<RmsnormBackwardArgs> = (args, ctx) 
   inRowParts(ctx, rows, d, (part, count) => {
     // Before dx, which may lie where dout does.
     if (dweight !== undefined) {
-      addWeightGradient(
-        ctx,
-        { dout: part(dout, d), x: part(x, d), rho: part(rho, 1), dweight },
-        count,
-        d,
-      );
+      const inputs = { dout: part(dout, d), x: part(x, d), rho: part(rho, 1) };
+      addColumnSums(ctx, weightChunks, inputs, { sums: dweight, rows: count, d, flops: 3 });
     }
     ctx.dispatch({
       kernel: backward({ lanes, accumulate }),
@@ -163,26 +125,3 @@ export const rmsnormBackwardWebgpu: WebgpuOp<RmsnormBackwardArgs> = (args, ctx) 
     });
   });
 };
-
-function addWeightGradient(
-  ctx: WebgpuContext,
-  { dout, x, rho, dweight }: { dout: Tensor; x: Tensor; rho: Tensor; dweight: Tensor },
-  rows: number,
-  d: number,
-): void {
-  const size = Math.max(CHUNK, Math.ceil(rows / MOST_CHUNKS)), chunks = Math.ceil(rows / size);
-  const partial = ctx.scratch("float", chunks * d, "gradient of the weight by chunks of rows");
-  ctx.dispatch({
-    kernel: weightPartial({}),
-    buffers: { dout, x, rho, partial },
-    params: { rows, d, n: chunks * d, size },
-    groups: ctx.grid(Math.ceil(chunks * d / GROUP)),
-    flops: 3 * rows * d,
-  });
-  ctx.dispatch({
-    kernel: weightSum({}),
-    buffers: { partial, dweight },
-    params: { chunks, n: d },
-    groups: ctx.grid(Math.ceil(d / GROUP)),
-  });
-}

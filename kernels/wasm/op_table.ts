@@ -7,6 +7,9 @@ import { dropoutWasm } from "../dropout/wasm.ts";
 import { decodeLayerWasm } from "../decode_layer/wasm.ts";
 import { addWasm, copyWasm, fillWasm } from "../elementwise/wasm.ts";
 import { matmulWasm, packWeightWasm } from "../matmul/wasm.ts";
+import { geluBackwardWasm, geluWasm } from "../gelu/wasm.ts";
+import { addBiasBackwardWasm, addBiasWasm } from "../bias/wasm.ts";
+import { layernormBackwardWasm, layernormWasm } from "../layernorm/wasm.ts";
 import type { OpName, Ops } from "../ops.ts";
 import { adamwWasm, sumSquaresWasm } from "../optimizer/wasm.ts";
 import { rmsnormBackwardWasm, rmsnormWasm } from "../rmsnorm/wasm.ts";
@@ -21,9 +24,15 @@ export const wasmOps: { [K in OpName]: WasmOp<Ops[K]> } = {
   pack_weight: packWeightWasm,
   rmsnorm: rmsnormWasm,
   rmsnorm_backward: rmsnormBackwardWasm,
+  layernorm: layernormWasm,
+  layernorm_backward: layernormBackwardWasm,
+  add_bias: addBiasWasm,
+  add_bias_backward: addBiasBackwardWasm,
   rope: ropeWasm,
   swiglu: swigluWasm,
   swiglu_backward: swigluBackwardWasm,
+  gelu: geluWasm,
+  gelu_backward: geluBackwardWasm,
   attention: attentionWasm,
   attention_backward: attentionBackwardWasm,
   attention_decode: attentionDecodeWasm,

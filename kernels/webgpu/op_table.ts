@@ -7,6 +7,9 @@ import { dropoutWebgpu } from "../dropout/webgpu.ts";
 import { addWebgpu, copyWebgpu, fillWebgpu } from "../elementwise/webgpu.ts";
 import { matmulWebgpu, packWeightWebgpu } from "../matmul/webgpu.ts";
 import { headBackwardWebgpu, headWebgpu } from "../head/webgpu.ts";
+import { geluBackwardWebgpu, geluWebgpu } from "../gelu/webgpu.ts";
+import { addBiasBackwardWebgpu, addBiasWebgpu } from "../bias/webgpu.ts";
+import { layernormBackwardWebgpu, layernormWebgpu } from "../layernorm/webgpu.ts";
 import type { OpName, Ops } from "../ops.ts";
 import { adamwWebgpu, sumSquaresWebgpu } from "../optimizer/webgpu.ts";
 import { rmsnormBackwardWebgpu, rmsnormWebgpu } from "../rmsnorm/webgpu.ts";
@@ -21,9 +24,15 @@ export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   pack_weight: packWeightWebgpu,
   rmsnorm: rmsnormWebgpu,
   rmsnorm_backward: rmsnormBackwardWebgpu,
+  layernorm: layernormWebgpu,
+  layernorm_backward: layernormBackwardWebgpu,
+  add_bias: addBiasWebgpu,
+  add_bias_backward: addBiasBackwardWebgpu,
   rope: ropeWebgpu,
   swiglu: swigluWebgpu,
   swiglu_backward: swigluBackwardWebgpu,
+  gelu: geluWebgpu,
+  gelu_backward: geluBackwardWebgpu,
   attention: attentionWebgpu,
   attention_backward: attentionBackwardWebgpu,
   attention_decode: attentionDecodeWebgpu,

@@ -1,0 +1,36 @@
+/** A bias and its gradient on the GPU: one invocation an element; the gradient is a sum over columns. */
+import { perElement } from "../elementwise/webgpu.ts";
+import { addColumnSums, columnChunks } from "../webgpu/column_sums.ts";
+import { kernel } from "../webgpu/kernel.ts";
+import { inRowParts } from "../webgpu/parts.ts";
+import { GROUP } from "../webgpu/reduce.ts";
+import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
+import type { AddBiasArgs, AddBiasBackwardArgs } from "./spec.ts";
+
+const add = kernel({
+  name: "add_bias",
+  buffers: { x: "write f32", bias: "read f32" },
+  params: { n: "u32", d: "u32" },
+  code: perElement("x[i] += bias[i % p.d];"),
+});
+
+export const addBiasWebgpu: WebgpuOp<AddBiasArgs> = ({ x, bias, rows, d }, ctx) => {
+  inRowParts(ctx, rows, d, (part, count) =>
+    ctx.dispatch({
+      kernel: add,
+      buffers: { x: part(x, d), bias },
+      params: { n: count * d, d },
+      groups: ctx.grid(Math.ceil(count * d / GROUP)),
+      flops: count * d,
+    }));
+};
+
+const chunks = columnChunks("add_bias_backward", ["dout"], "sum += dout[at];");
+
+export const addBiasBackwardWebgpu: WebgpuOp<AddBiasBackwardArgs> = (args, ctx) => {
+  const { dout, dbias, rows, d } = args;
+  inRowParts(ctx, rows, d, (part, count) => {
+    const sizes = { sums: dbias, rows: count, d, flops: 1 };
+    addColumnSums(ctx, chunks, { dout: part(dout, d) }, sizes);
+  });
+};

@@ -1,0 +1,29 @@
+/** CPU bindings of GELU and its backward. */
+import type { WasmOp } from "../wasm/wasm_op.ts";
+import type { GeluArgs, GeluBackwardArgs } from "./spec.ts";
+
+/** Elements of a work unit in wasm.as.ts. */
+const BLOCK = 1024;
+/** Units of a chunk: some 2.5 µs. */
+const GRAIN = 4;
+
+export const geluWasm: WasmOp<GeluArgs> = ({ x, out, n }, ctx) =>
+  ctx.parallel({
+    kernel: "gelu",
+    units: Math.ceil(n / BLOCK),
+    grain: GRAIN,
+    args: [ctx.pointer(x), ctx.pointer(out), n],
+  });
+
+export const geluBackwardWasm: WasmOp<GeluBackwardArgs> = (args, ctx) => {
+  const { dout, x, dx, activated, n } = args;
+  ctx.parallel({
+    kernel: "gelu_backward",
+    units: Math.ceil(n / BLOCK),
+    grain: GRAIN,
+    args: [
+      ...[ctx.pointer(dout), ctx.pointer(x), ctx.pointer(dx)],
+      ...[activated ? ctx.pointer(activated) : 0, n],
+    ],
+  });
+};

@@ -1,0 +1,68 @@
+/**
+ * GELU on the GPU: one invocation an element. ½·(1 + tanh u) = s = σ(2u), so that the exponential is our own and
+ * nothing overflows: y = x·s and dy/dx = s + s·(1 − s)·x·2·du/dx, where s·(1 − s) comes from the exponential.
+ */
+import { perElement } from "../elementwise/webgpu.ts";
+import { kernel, variants } from "../webgpu/kernel.ts";
+import { EXP } from "../webgpu/math.ts";
+import { inParts } from "../webgpu/parts.ts";
+import { GROUP } from "../webgpu/reduce.ts";
+import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
+import type { GeluArgs, GeluBackwardArgs } from "./spec.ts";
+
+/** The factors are 2·√(2/π), and that times 0.044715 and 0.134145; beyond 12 nothing changes any more. */
+const GATE = `let a = x[i];
+  let c = clamp(a, -12.0, 12.0);
+  let z = c * fma(c * c, 0.07135481627159625, 1.5957691216057308);
+  let e = exp_f32(-abs(z));
+  let t = 1.0 / (1.0 + e);
+  let s = select(e * t, t, z >= 0.0);`;
+const SLOPE = `fma(e * t * t, c * fma(c * c, 0.21406444881478875, 1.5957691216057308), s)`;
+
+const forward = kernel({
+  name: "gelu",
+  buffers: { x: "read f32", activation: "write f32" },
+  params: { n: "u32" },
+  code: EXP + perElement(`${GATE}
+  activation[i] = a * s;`),
+});
+
+export const geluWebgpu: WebgpuOp<GeluArgs> = ({ x, out, n }, ctx) => {
+  inParts(ctx, n, (part, count) =>
+    ctx.dispatch({
+      kernel: forward,
+      buffers: { x: part(x), activation: part(out) },
+      params: { n: count },
+      groups: ctx.grid(Math.ceil(count / GROUP)),
+    }));
+};
+
+const backward = variants(({ activated }: { activated: boolean }) => ({
+  name: `gelu_backward${activated ? ".activated" : ""}`,
+  buffers: {
+    dout: "read f32",
+    x: "read f32",
+    dx: "write f32",
+    ...(activated ? { activation: "write f32" } : {}),
+  },
+  params: { n: "u32" as const },
+  code: EXP + perElement(`${GATE}
+  dx[i] = dout[i] * ${SLOPE};
+  ${activated ? "activation[i] = a * s;" : ""}`),
+}));
+
+export const geluBackwardWebgpu: WebgpuOp<GeluBackwardArgs> = (args, ctx) => {
+  const { dout, x, dx, activated, n } = args;
+  inParts(ctx, n, (part, count) =>
+    ctx.dispatch({
+      kernel: backward({ activated: activated !== undefined }),
+      buffers: {
+        dout: part(dout),
+        x: part(x),
+        dx: part(dx),
+        ...(activated === undefined ? {} : { activation: part(activated) }),
+      },
+      params: { n: count },
+      groups: ctx.grid(Math.ceil(count / GROUP)),
+    }));
+};

@@ -1,0 +1,129 @@
+/**
+ * LayerNorm on the GPU. A row is shared by 32 to 256 neighbouring invocations; sums are fixed trees. The gradient
+ * of the weight is a sum over columns.
+ */
+import { lanesFor, rowHeader } from "../rmsnorm/webgpu.ts";
+import { addColumnSums, columnChunks } from "../webgpu/column_sums.ts";
+import { variants } from "../webgpu/kernel.ts";
+import { inRowParts } from "../webgpu/parts.ts";
+import { GROUP } from "../webgpu/reduce.ts";
+import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
+import type { LayernormArgs, LayernormBackwardArgs } from "./spec.ts";
+
+const forward = variants(({ lanes, residual }: { lanes: number; residual: boolean }) => ({
+  name: `layernorm${residual ? ".residual" : ""}`,
+  buffers: {
+    x: "read f32",
+    ...(residual ? { branch: "read f32", total: "write f32" } : {}),
+    scales: "read f32",
+    shifts: "read f32",
+    normed: "write f32",
+    means: "write f32",
+    rho: "write f32",
+  },
+  params: { rows: "u32" as const, d: "u32" as const, eps: "f32" as const },
+  code: `${rowHeader(lanes)}
+  var sum = 0.0;
+  for (var i = begin + lane; i < end; i += ${lanes}u) {
+    let h = x[i]${residual ? " + branch[i]" : ""};
+    ${residual ? "total[i] = h;" : ""}
+    sum += h;
+  }
+  let mean = reduce_sum(local, sum) / f32(p.d);
+  var squares = 0.0;
+  for (var i = begin + lane; i < end; i += ${lanes}u) {
+    let h = ${residual ? "total" : "x"}[i] - mean;
+    squares = fma(h, h, squares);
+  }
+  let scale = 1.0 / sqrt(reduce_sum(local, squares) / f32(p.d) + p.eps);
+  if (inside && lane == 0u) {
+    means[row] = mean;
+    rho[row] = scale;
+  }
+  for (var i = begin + lane; i < end; i += ${lanes}u) {
+    let h = (${residual ? "total" : "x"}[i] - mean) * scale;
+    normed[i] = h * scales[i - begin] + shifts[i - begin];
+  }
+}`,
+}));
+
+export const layernormWebgpu: WebgpuOp<LayernormArgs> = (args, ctx) => {
+  const { x, add, sum, weight, bias, out, mean, rho, rows, d, eps } = args;
+  const lanes = lanesFor(d), residual = add !== undefined && sum !== undefined;
+  inRowParts(ctx, rows, d, (part, count) =>
+    ctx.dispatch({
+      kernel: forward({ lanes, residual }),
+      buffers: {
+        x: part(x, d),
+        ...(residual ? { branch: part(add, d), total: part(sum, d) } : {}),
+        scales: weight,
+        shifts: bias,
+        normed: part(out, d),
+        means: part(mean, 1),
+        rho: part(rho, 1),
+      },
+      params: { rows: count, d, eps },
+      groups: ctx.grid(Math.ceil(count * lanes / GROUP)),
+      flops: 8 * count * d,
+    }));
+};
+
+const backward = variants(({ lanes, accumulate }: { lanes: number; accumulate: boolean }) => ({
+  name: `layernorm_backward${accumulate ? ".accumulate" : ""}`,
+  buffers: {
+    dout: "read f32",
+    x: "read f32",
+    scales: "read f32",
+    means: "read f32",
+    rho: "read f32",
+    dx: "write f32",
+  },
+  params: { rows: "u32" as const, d: "u32" as const },
+  code: `${rowHeader(lanes)}
+  let mean = select(0.0, means[min(row, p.rows - 1u)], inside);
+  let scale = select(0.0, rho[min(row, p.rows - 1u)], inside);
+  var slope_sum = 0.0;
+  var along_sum = 0.0;
+  for (var i = begin + lane; i < end; i += ${lanes}u) {
+    let g = dout[i] * scales[i - begin];
+    slope_sum += g;
+    along_sum = fma(g, x[i] - mean, along_sum);
+  }
+  let slope = reduce_sum(local, slope_sum) / f32(p.d);
+  let along = scale * scale * (reduce_sum(local, along_sum) / f32(p.d));
+  for (var i = begin + lane; i < end; i += ${lanes}u) {
+    let g = dout[i] * scales[i - begin] - slope;
+    let derivative = scale * (g - (x[i] - mean) * along);
+    dx[i] = ${accumulate ? "dx[i] + " : ""}derivative;
+  }
+}`,
+}));
+
+const weightChunks = columnChunks(
+  "layernorm_backward.weight",
+  ["dout", "x", "means", "rho"],
+  "sum = fma(dout[at], (x[at] - means[row]) * rho[row], sum);",
+);
+
+export const layernormBackwardWebgpu: WebgpuOp<LayernormBackwardArgs> = (args, ctx) => {
+  const { dout, x, weight, mean, rho, dx, accumulate = false, dweight, rows, d } = args;
+  const lanes = lanesFor(d);
+  inRowParts(ctx, rows, d, (part, count) => {
+    const inputs = {
+      dout: part(dout, d),
+      x: part(x, d),
+      means: part(mean, 1),
+      rho: part(rho, 1),
+    };
+    if (dweight !== undefined) {
+      addColumnSums(ctx, weightChunks, inputs, { sums: dweight, rows: count, d, flops: 4 });
+    }
+    ctx.dispatch({
+      kernel: backward({ lanes, accumulate }),
+      buffers: { ...inputs, scales: weight, dx: part(dx, d) },
+      params: { rows: count, d },
+      groups: ctx.grid(Math.ceil(count * lanes / GROUP)),
+      flops: 12 * count * d,
+    });
+  });
+};

@@ -1,0 +1,79 @@
+/**
+ * Sums over the rows of a batch for every column, as gradients of norm weights and biases are: each chunk of rows
+ * first, then the chunks in order, so that the bits are the same always.
+ */
+import type { Tensor } from "../device.ts";
+import { type Kernel, kernel } from "./kernel.ts";
+import { GROUP } from "./reduce.ts";
+import type { WebgpuContext } from "./webgpu_op.ts";
+
+/** Rows of a chunk, at least; and most chunks. */
+const CHUNK = 64;
+const MOST_CHUNKS = 256;
+
+const HEADER = `@compute @workgroup_size(${GROUP})
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) local: u32) {
+  let i = (group.x + group.y * groups.x) * ${GROUP}u + local;
+  if (i >= p.n) { return; }`;
+
+/**
+ * The kernel for the chunks. @param inputs Names of its buffers of f32.
+ * @param step WGSL that adds the element `at` (column `column` of row `row`) to `sum`.
+ */
+export function columnChunks(name: string, inputs: readonly string[], step: string): Kernel {
+  return kernel({
+    name,
+    buffers: {
+      ...Object.fromEntries(inputs.map((input) => [input, "read f32"])),
+      partial: "write f32",
+    },
+    params: { rows: "u32", d: "u32", n: "u32", size: "u32" },
+    code: `${HEADER}
+  let chunk = i / p.d;
+  let column = i - chunk * p.d;
+  let end = min(p.rows, (chunk + 1u) * p.size);
+  var sum = 0.0;
+  for (var row = chunk * p.size; row < end; row++) {
+    let at = row * p.d + column;
+    ${step}
+  }
+  partial[i] = sum;
+}`,
+  });
+}
+
+const chunkSum = kernel({
+  name: "column_sums",
+  buffers: { partial: "read f32", sums: "write f32" },
+  params: { chunks: "u32", n: "u32" },
+  code: `${HEADER}
+  var sum = 0.0;
+  for (var chunk = 0u; chunk < p.chunks; chunk++) { sum += partial[chunk * p.n + i]; }
+  sums[i] += sum;
+}`,
+});
+
+/** sums[d] += the sums of `rows` rows of `d` columns. @param flops Of one element. */
+export function addColumnSums(
+  ctx: WebgpuContext,
+  chunksKernel: Kernel,
+  buffers: Readonly<Record<string, Tensor>>,
+  { sums, rows, d, flops }: { sums: Tensor; rows: number; d: number; flops: number },
+): void {
+  const size = Math.max(CHUNK, Math.ceil(rows / MOST_CHUNKS)), chunks = Math.ceil(rows / size);
+  const partial = ctx.scratch("float", chunks * d, "sums of columns by chunks of rows");
+  ctx.dispatch({
+    kernel: chunksKernel,
+    buffers: { ...buffers, partial },
+    params: { rows, d, n: chunks * d, size },
+    groups: ctx.grid(Math.ceil(chunks * d / GROUP)),
+    flops: flops * rows * d,
+  });
+  ctx.dispatch({
+    kernel: chunkSum,
+    buffers: { partial, sums },
+    params: { chunks, n: d },
+    groups: ctx.grid(Math.ceil(d / GROUP)),
+  });
+}
