@@ -28,6 +28,11 @@ function f16Table(): Float32Array {
   return f16Values = table;
 }
 
+/** The value of one binary16 bit pattern. */
+export function f16Value(bits: number): number {
+  return f16Table()[bits]!;
+}
+
 /** float32 values of binary16 bit patterns. */
 export function widenF16(halves: Uint16Array): Float32Array<ArrayBuffer> {
   const table = f16Table();

@@ -6,6 +6,7 @@
  * Left out: 8-bit float values (their bytes can be read), big-endian hosts (Deno runs on none).
  */
 import { RgxError } from "../core/errors.ts";
+import { type ByteSource, fileSource, memorySource } from "./byte_source.ts";
 import { narrowBF16, narrowF16, widenBF16, widenF16 } from "./half_floats.ts";
 
 const DTYPE_BYTES = {
@@ -39,12 +40,6 @@ export interface TensorInfo {
   /** Byte range in the data, counted from its start. */
   readonly begin: number;
   readonly end: number;
-}
-
-/** Bytes of a file, or of memory, by range. */
-interface ByteSource {
-  readonly size: number;
-  read(begin: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
 }
 
 /** Number of elements of a shape. */
@@ -139,18 +134,7 @@ const INTEGER_VIEWS: Partial<Record<SafetensorsDType, (buffer: ArrayBuffer) => F
 
 /** Opens a file: reads and checks its header. @throws RgxError when it is missing or not valid */
 export async function readSafetensors(path: string): Promise<SafetensorsFile> {
-  let size: number;
-  try {
-    const stat = await Deno.stat(path);
-    if (!stat.isFile) throw new RgxError(`${path}: not a file, expected safetensors weights`);
-    size = stat.size;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) {
-      throw new RgxError(`${path}: no such file, expected safetensors weights`, { cause: error });
-    }
-    throw error;
-  }
-  return await open(path, { size, read: (begin, end) => readRange(path, begin, end) });
+  return await open(path, await fileSource(path, "safetensors weights"));
 }
 
 /** The same for bytes in memory. @throws RgxError when they are not valid */
@@ -158,31 +142,7 @@ export function parseSafetensors(
   bytes: Uint8Array,
   label = "safetensors data",
 ): Promise<SafetensorsFile> {
-  return open(label, {
-    size: bytes.length,
-    read: (begin, end) => Promise.resolve(Uint8Array.from(bytes.subarray(begin, end))),
-  });
-}
-
-async function readRange(
-  path: string,
-  begin: number,
-  end: number,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const out = new Uint8Array(end - begin);
-  using file = await Deno.open(path, { read: true });
-  await file.seek(begin, Deno.SeekMode.Start);
-  for (let at = 0; at < out.length;) {
-    const n = await file.read(out.subarray(at));
-    if (n === null) {
-      throw new RgxError(
-        `${path}: nothing left to read at byte ${begin + at}, expected data up to ${end}`,
-        { advice: "It was shortened while rgx was reading it." },
-      );
-    }
-    at += n;
-  }
-  return out;
+  return open(label, memorySource(bytes));
 }
 
 const DOWNLOAD_AGAIN = "Fetch or write the file again.";

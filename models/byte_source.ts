@@ -1,0 +1,56 @@
+/** Bytes by range, from a file or from memory: what the readers of weight files are written against. */
+import { RgxError } from "../core/errors.ts";
+
+export interface ByteSource {
+  readonly size: number;
+  /** A copy in a buffer of its own. Both ends must be within `size`. */
+  read(begin: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/**
+ * A file, which is opened anew by each read: nothing has to be closed.
+ * @param expected what it should be, for messages
+ * @throws RgxError when there is no such file, or later when it has become shorter
+ */
+export async function fileSource(path: string, expected: string): Promise<ByteSource> {
+  let size: number;
+  try {
+    const stat = await Deno.stat(path);
+    if (!stat.isFile) throw new RgxError(`${path}: not a file, expected ${expected}`);
+    size = stat.size;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) {
+      throw new RgxError(`${path}: no such file, expected ${expected}`, { cause: error });
+    }
+    throw error;
+  }
+  return { size, read: (begin, end) => readRange(path, begin, end) };
+}
+
+export function memorySource(bytes: Uint8Array): ByteSource {
+  return {
+    size: bytes.length,
+    read: (begin, end) => Promise.resolve(Uint8Array.from(bytes.subarray(begin, end))),
+  };
+}
+
+async function readRange(
+  path: string,
+  begin: number,
+  end: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const out = new Uint8Array(end - begin);
+  using file = await Deno.open(path, { read: true });
+  await file.seek(begin, Deno.SeekMode.Start);
+  for (let at = 0; at < out.length;) {
+    const n = await file.read(out.subarray(at));
+    if (n === null) {
+      throw new RgxError(
+        `${path}: nothing left to read at byte ${begin + at}, expected data up to ${end}`,
+        { advice: "It was shortened while rgx was reading it." },
+      );
+    }
+    at += n;
+  }
+  return out;
+}

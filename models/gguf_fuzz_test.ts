@@ -1,0 +1,103 @@
+/**
+ * Damaged GGUF files: every buffer is read whole or refused with an RgxError. Buffers are files with bytes
+ * changed, cut off or put in, and files made of arbitrary metadata and tensors.
+ */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { RgxError } from "../core/errors.ts";
+import { GGML_TYPES } from "./ggml_types.ts";
+import { type GgufFile, parseGguf } from "./gguf.ts";
+import { encodeTestGguf } from "./gguf_testing.ts";
+
+const RUNS = { numRuns: 10_000, seed: 6 };
+
+const WHOLE = encodeTestGguf({
+  "general.architecture": ["string", "llama"],
+  "llama.block_count": ["u32", 2],
+  "tokens": ["string", ["a", "größe", ""]],
+  "types": ["i32", [1, 3, 6]],
+}, [
+  { name: "a", shape: [2, 3], typeId: 0, data: new Uint8Array(24).fill(7) },
+  { name: "b", shape: [2, 32], typeId: 8, data: new Uint8Array(68).fill(0x3c) },
+  { name: "k", shape: [256], typeId: 12, data: new Uint8Array(144).fill(0x31) },
+]);
+
+/** Reads everything; null = refused. */
+async function readAll(bytes: Uint8Array): Promise<GgufFile | null> {
+  try {
+    const file = await parseGguf(bytes, "x.gguf");
+    for (const { name, shape } of file.tensors.values()) {
+      const values = await file.float32(name);
+      assert.equal(values.length, shape.reduce((a, b) => a * b, 1));
+    }
+    return file;
+  } catch (error) {
+    if (!(error instanceof RgxError)) throw error;
+    assert.ok(error.message.startsWith("x.gguf: "), error.message);
+    return null;
+  }
+}
+
+/** An edit at a place: bytes taken out, bytes put in. */
+const edit: fc.Arbitrary<Edit> = fc.record({
+  at: fc.oneof({ weight: 3, arbitrary: fc.nat(300) }, fc.nat(WHOLE.length)),
+  out: fc.oneof(fc.constant(0), fc.constant(1), fc.constant(8), fc.nat(WHOLE.length)),
+  put: fc.oneof(
+    fc.array(fc.nat(255), { maxLength: 3 }),
+    fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
+      .map((n) => [...new Uint8Array(new BigUint64Array([n]).buffer)]),
+    fc.nat(40).map((n) => [n, 0, 0, 0, 0, 0, 0, 0]),
+  ),
+  /** Written over the bytes instead of between them. */
+  over: fc.boolean(),
+});
+
+type Edit = { at: number; out: number; put: number[]; over: boolean };
+
+function apply(bytes: Uint8Array, { at, out, put, over }: Edit): Uint8Array {
+  const begin = Math.min(at, bytes.length);
+  const end = Math.min(bytes.length, begin + (over ? put.length : out));
+  return Uint8Array.from([...bytes.subarray(0, begin), ...put, ...bytes.subarray(end)]);
+}
+
+Deno.test("10,000 damaged GGUF files are read whole or refused", async () => {
+  let refused = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {
+      if (await readAll(edits.reduce(apply, WHOLE)) === null) refused++;
+    }),
+    RUNS,
+  );
+  assert.ok(refused > RUNS.numRuns / 2, `only ${refused} were refused`);
+  assert.equal((await readAll(WHOLE))?.tensors.size, 3);
+});
+
+const tensor = fc.record({
+  name: fc.string({ maxLength: 4 }),
+  type: fc.constantFrom(...GGML_TYPES),
+  rows: fc.nat(3),
+  blocks: fc.nat(2),
+  fill: fc.nat(255),
+});
+
+Deno.test("10,000 sets of tensors come back in their sizes and in their order", () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(tensor, { maxLength: 4, selector: ({ name }) => name }),
+      fc.constantFrom(1, 8, 32, 256),
+      async (list, alignment) => {
+        const tensors = list.map(({ name, type: [typeId, type], rows, blocks, fill }) => ({
+          ...{ name, typeId, shape: [rows, blocks * type.weights] },
+          data: new Uint8Array(rows * blocks * type.bytes).fill(fill),
+        }));
+        const file = await readAll(
+          encodeTestGguf({ "general.alignment": ["u32", alignment] }, tensors, { alignment }),
+        );
+        assert.deepEqual(
+          [...file!.tensors.values()].map(({ name, shape }) => ({ name, shape })),
+          tensors.map(({ name, shape }) => ({ name, shape })),
+        );
+      },
+    ),
+    RUNS,
+  ));
