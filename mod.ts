@@ -35,3 +35,5 @@ export type { Completion, LanguageModel, Tokenizer } from "./models/types.ts";
 export { assemble } from "./training/assemble.ts";
 export { GrpoTrainer } from "./training/trainer.ts";
 export type { TrainEvent, TrainSummary } from "./training/events.ts";
+export { type Plot, type PlotOptions, plotResults } from "./bench/charts/plot_results.ts";
+export { type Curves, type CurvesOptions, plotCurves } from "./bench/charts/curves.ts";

@@ -1,0 +1,111 @@
+/**
+ * What a chart shows, gathered from result files: which tasks, which models, and the result of each pair. A pair that was
+ * measured more than once is drawn once: the newest, so that `results_all_tasks_*` beside its parts, or all files of a
+ * folder, can be given together. What a reader of the chart should know comes back as notes.
+ */
+import { RgxError } from "../../core/errors.ts";
+import type { ModelResult, ResultFile, TaskResults } from "../result_file.ts";
+
+/** A result file and where it comes from (for messages). */
+export interface NamedResult {
+  path: string;
+  result: ResultFile;
+}
+
+export interface ChartData {
+  /** In the order of the files. */
+  tasks: string[];
+  models: string[];
+  /** Task → model → result; a pair that was not measured is missing. */
+  results: Map<string, Map<string, ModelResult>>;
+  /** Newest stamp of the files. */
+  stamp: string;
+  /** Sentences for the user. */
+  notes: string[];
+}
+
+interface Found {
+  path: string;
+  created: string;
+  stamp: string;
+  /** What makes problems and answers comparable. */
+  setting: string;
+  result: ModelResult;
+}
+
+/** @throws RgxError when there is nothing to draw */
+export function gatherResults(files: readonly NamedResult[]): ChartData {
+  const found = new Map<string, Map<string, Found>>();
+  const models = new Set<string>(), notes: string[] = [];
+  for (const { path, result: file } of files) {
+    for (const task of file.kind === "task" ? [file] : Object.values(file.tasks)) {
+      const ofTask = found.get(task.task) ?? new Map<string, Found>();
+      for (const [model, result] of Object.entries(task.models)) {
+        const { created, stamp } = file;
+        const next = { path, created, stamp, setting: settingOf(file, task), result };
+        const before = ofTask.get(model);
+        ofTask.set(model, before === undefined ? next : newer(before, next));
+        if (before !== undefined && before.stamp !== stamp) {
+          notes.push(twice(task.task, model, before, next));
+        }
+        models.add(model);
+      }
+      if (ofTask.size > 0) found.set(task.task, ofTask);
+    }
+    if (file.kind === "all_tasks") {
+      for (const { task, model } of file.failures) notes.push(`${model} failed on ${task}`);
+    }
+  }
+  if (found.size === 0) {
+    throw new RgxError(`no results in ${files.map((file) => file.path).join(", ")}`, {
+      advice: "All combinations of the benchmark failed; its own messages say why.",
+    });
+  }
+  for (const [task, ofTask] of found) {
+    const settings = new Set([...ofTask.values()].map(({ setting }) => setting));
+    if (settings.size > 1) {
+      notes.push(`${task}: not the same measurement for all models: ${[...settings].join(" | ")}`);
+    }
+  }
+  const results = new Map(
+    [...found].map((
+      [task, ofTask],
+    ) => [task, new Map([...ofTask].map(([model, { result }]) => [model, result]))]),
+  );
+  return {
+    tasks: [...found.keys()],
+    models: [...models],
+    results,
+    stamp: files.map(({ result }) => result.stamp).sort().at(-1)!,
+    notes: [...new Set(notes)],
+  };
+}
+
+function newer(a: Found, b: Found): Found {
+  return b.created > a.created ? b : a;
+}
+
+function twice(task: string, model: string, a: Found, b: Found): string {
+  const kept = newer(a, b), left = kept === a ? b : a;
+  return `${task}, ${model}: measured more than once; drawn is ${kept.path}, not ${left.path}`;
+}
+
+function settingOf(file: ResultFile, task: TaskResults): string {
+  const { temperature, samples } = file.sampling;
+  const drawn = temperature === 0 ? "greedy" : `temperature ${temperature}, ${samples} samples`;
+  return `seed ${file.seed}, ${drawn}, ${JSON.stringify(task.parameters)}`;
+}
+
+/** The same with other names of models, in the same order. */
+export function renameModels(data: ChartData, names: ReadonlyMap<string, string>): ChartData {
+  const nameOf = (model: string) => names.get(model) ?? model;
+  return {
+    ...data,
+    models: data.models.map(nameOf),
+    results: new Map(
+      [...data.results].map((
+        [task, ofTask],
+      ) => [task, new Map([...ofTask].map(([model, result]) => [nameOf(model), result]))]),
+    ),
+  };
+}

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { RgxError } from "../../core/errors.ts";
+import { gatherResults, renameModels } from "./chart_data.ts";
+import { allTasksFile, chartData, taskFile } from "./testing.ts";
+
+Deno.test("the combined file beside its parts is not counted twice", () => {
+  const parts = { a: { base: 10, tuned: 20 }, b: { base: 5, tuned: 7 } };
+  const { tasks, models, results, notes } = gatherResults([
+    { path: "results_a.json", result: taskFile("a", parts.a) },
+    { path: "results_all_tasks.json", result: allTasksFile(parts) },
+    { path: "results_b.json", result: taskFile("b", parts.b) },
+  ]);
+  assert.deepEqual(tasks, ["a", "b"]);
+  assert.deepEqual(models, ["base", "tuned"]);
+  assert.equal(results.get("b")!.get("tuned")!.correct, 7);
+  assert.deepEqual(notes, []);
+});
+
+Deno.test("of two measurements the newest is drawn, and a note says so", () => {
+  const { results, stamp, notes } = gatherResults([
+    { path: "new.json", result: taskFile("a", { base: 11 }, "20260105_000000") },
+    { path: "old.json", result: taskFile("a", { base: 10, other: 1 }, "20260103_000000") },
+  ]);
+  assert.equal(results.get("a")!.get("base")!.correct, 11);
+  assert.equal(results.get("a")!.get("other")!.correct, 1);
+  assert.equal(stamp, "20260105_000000");
+  assert.deepEqual(notes, ["a, base: measured more than once; drawn is new.json, not old.json"]);
+});
+
+Deno.test("models measured on different problems are pointed out", () => {
+  const { notes } = gatherResults([
+    { path: "1.json", result: taskFile("a", { base: 10 }) },
+    { path: "2.json", result: { ...taskFile("a", { tuned: 12 }), seed: 2 } },
+  ]);
+  assert.equal(notes.length, 1);
+  assert.match(notes[0]!, /^a: not the same measurement for all models: seed 1.*\| seed 2/);
+});
+
+Deno.test("a benchmark of which nothing succeeded has nothing to draw", () => {
+  assert.throws(
+    () => gatherResults([{ path: "x.json", result: allTasksFile({}) }]),
+    (error: unknown) => error instanceof RgxError && /no results in x\.json/.test(error.message),
+  );
+});
+
+Deno.test("renaming keeps the order and the results", () => {
+  const renamed = renameModels(
+    chartData({ a: { x: 1, y: 2 }, b: { y: 3 } }),
+    new Map([["y", "Y!"]]),
+  );
+  assert.deepEqual(renamed.models, ["x", "Y!"]);
+  assert.equal(renamed.results.get("b")!.get("Y!")!.correct, 3);
+});

@@ -1,0 +1,45 @@
+/** `comparison_{task}.png`: all models on one task, a bar each with its 95 % interval. */
+import type { ChartData } from "./chart_data.ts";
+import type { Figure } from "./figure.ts";
+import { drawHeading, drawPanel, sampleSize, valueOf, valueWidth } from "./panel.ts";
+import { Sheet } from "./sheet.ts";
+import { FAINT_INK, LINE_SPACING, linesWidth, percent, seriesStyle, textRows } from "./style.ts";
+
+const WIDTH = 1120, MARGIN = 24, SIZE = 16;
+
+export function comparisonFigure(data: ChartData, task: string, title?: string): Figure {
+  const results = data.results.get(task)!;
+  const sheet = new Sheet();
+  const top = drawHeading(
+    sheet,
+    title ?? `Accuracy on ${task}`,
+    `Correct answers in %, with 95 % intervals; ${sampleSize(results.values())}`,
+    WIDTH,
+  );
+  const names = textRows(data.models, SIZE, 360);
+  const left = MARGIN + linesWidth(names.flat(), SIZE) + 14;
+  const intervals = linesWidth(["[100.0, 100.0]"], SIZE - 1);
+  const width = WIDTH - MARGIN - left - valueWidth(SIZE) - intervals - 12;
+  // Few bars may be thick.
+  const thickness = data.models.length <= 4 ? 38 : 26;
+  let y = top + 6;
+  const rows = data.models.map((model, i) => {
+    const height = Math.max(1.4 * thickness, names[i]!.length * SIZE * LINE_SPACING + 12);
+    const value = valueOf(model, task, results.get(model));
+    const row = { y: y + height / 2, height: thickness, style: seriesStyle(i), value };
+    sheet.text(left - 12, row.y, names[i]!, { size: SIZE, anchor: "right" });
+    if (value !== null) {
+      const [low, high] = value.ci95.map((end) => percent(end).slice(0, -2));
+      sheet.text(WIDTH - MARGIN, row.y, [`[${low}, ${high}]`], {
+        size: SIZE - 1,
+        anchor: "right",
+        color: FAINT_INK,
+      });
+    }
+    y += height;
+    return row;
+  });
+  const area = { x: left, top, bottom: y + 6, width, size: SIZE, tickLabels: true, units: true };
+  drawPanel(sheet, { ...area, ticks: [0, 20, 40, 60, 80, 100] }, rows);
+  return sheet.figure(WIDTH, Math.ceil(y + 46));
+}

@@ -1,0 +1,326 @@
+/**
+ * Training curves of one or several runs, a panel for each metric: a thin line for the steps and a thick one for their
+ * running mean; evaluations are points with their 95 % intervals. Of very long runs every k-th step is drawn.
+ */
+import { UsageError } from "../../core/errors.ts";
+import { didYouMean } from "../../core/suggest.ts";
+import type { Figure } from "./figure.ts";
+import { FONT_FAMILY } from "./font.ts";
+import { type Point, readRuns, type RunMetrics } from "./run_metrics.ts";
+import {
+  escapeText,
+  FAINT_INK,
+  GRID,
+  INK,
+  LINE_SPACING,
+  lineColor,
+  linesWidth,
+  seriesStyle,
+  textRows,
+  wrapText,
+} from "./style.ts";
+import { checkPicturePath, writeFigure } from "./write_figure.ts";
+
+/** Drawn when nothing is asked for, as far as a run has them. */
+const USUAL = [
+  "reward",
+  "eval_accuracy",
+  "completions/mean_length",
+  "entropy",
+  "kl",
+  "loss",
+  "grad_norm",
+  "sft/loss",
+];
+const MOST_USUAL = 6;
+const WIDTH = 1120, MARGIN = 24, SIZE = 16;
+/** Fewer points than this are shown one by one. */
+const FEW_POINTS = 25;
+const MOST_POINTS = 1500;
+
+export interface CurvesOptions {
+  /** Names as in metrics.jsonl; `sft/…` for the supervised warm start. */
+  metrics?: readonly string[];
+  title?: string;
+  /** A path that ends in .png, .svg or .html; default `curves.png` in the first run's folder. An existing file is replaced. */
+  output?: string;
+}
+
+export interface Curves {
+  path: string;
+  metrics: string[];
+  runs: string[];
+  /** What the reader of the chart should know. */
+  notes: string[];
+}
+
+/**
+ * Draws the curves of training runs.
+ * @param paths run folders or their `metrics.jsonl`
+ * @throws UsageError on runs that are not there and metrics that no run has; RgxError on damaged files
+ */
+export async function plotCurves(
+  paths: readonly string[],
+  options: CurvesOptions = {},
+): Promise<Curves> {
+  if (options.output !== undefined) checkPicturePath(options.output);
+  const runs = await readRuns(paths);
+  const metrics = chooseMetrics(runs, options.metrics);
+  const title = options.title ??
+    `Training: ${runs.length === 1 ? runs[0]!.name : `${runs.length} runs`}`;
+  const path = options.output ??
+    `${paths[0]!.replace(/\/?(metrics\.jsonl)?$/, "") || "."}/curves.png`;
+  await writeFigure(path, curvesFigure(runs, metrics, title), title);
+  const notes = runs.filter(({ series }) => !metrics.some((metric) => series.has(metric)))
+    .map(({ name }) => `${name} has none of the metrics that are drawn`);
+  return { path, metrics, runs: runs.map(({ name }) => name), notes };
+}
+
+/** @throws UsageError on a name that no run has, or when there is nothing to draw */
+export function chooseMetrics(
+  runs: readonly RunMetrics[],
+  asked: readonly string[] | undefined,
+): string[] {
+  const known = new Set(runs.flatMap(({ series }) => [...series.keys()]));
+  if (known.size === 0) {
+    throw new UsageError(
+      `no steps have been recorded yet: ${runs.map(({ name }) => name).join(", ")}`,
+    );
+  }
+  if (asked === undefined) {
+    const usual = USUAL.filter((name) => known.has(name) && !isConstantZero(runs, name));
+    return (usual.length > 0 ? usual : [...known]).slice(0, MOST_USUAL);
+  }
+  if (asked.length === 0) throw new UsageError("no metrics were named");
+  for (const name of asked) {
+    if (!known.has(name)) {
+      throw new UsageError(`no metric "${name}" in these runs${didYouMean(name, known)}`, {
+        advice: `metrics: ${[...known].sort().join(", ")}`,
+      });
+    }
+  }
+  return [...new Set(asked)];
+}
+
+function isConstantZero(runs: readonly RunMetrics[], name: string): boolean {
+  return runs.every(({ series }) => (series.get(name) ?? []).every(({ value }) => value === 0));
+}
+
+export function curvesFigure(
+  runs: readonly RunMetrics[],
+  metrics: readonly string[],
+  title: string,
+): Figure {
+  const columns = metrics.length === 1 ? 1 : 2, rows = Math.ceil(metrics.length / columns);
+  const plotHeight = columns === 1 ? 420 : 210, above = 40, below = 34, left = 62, gap = 30;
+  const plotWidth = (WIDTH - 2 * MARGIN - (columns - 1) * gap) / columns - left;
+  const head = heading(runs, title), common = stepRange(runs, metrics);
+  const height = Math.ceil(head.bottom + rows * (above + plotHeight + below) + 34);
+  const figure: Figure = {
+    data: [],
+    layout: {
+      width: WIDTH,
+      height,
+      font: { family: FONT_FAMILY, size: 14, color: INK },
+      paper_bgcolor: "#ffffff",
+      plot_bgcolor: "#ffffff",
+      margin: { l: 0, r: 0, t: 0, b: 0, pad: 0 },
+      hovermode: "closest",
+      hoverlabel: { bgcolor: "#ffffff", font: { family: FONT_FAMILY, size: 14 } },
+      showlegend: runs.length > 1,
+      legend: { ...head.legend, y: 1 - head.legendTop / height },
+      annotations: head.annotations.map(at(height)),
+    },
+  };
+  metrics.forEach((metric, m) => {
+    const id = m === 0 ? "" : `${m + 1}`, isLowest = m + columns >= metrics.length;
+    const x = MARGIN + left + (m % columns) * (left + plotWidth + gap);
+    const top = head.bottom + Math.floor(m / columns) * (above + plotHeight + below) + above;
+    const axis = { gridcolor: GRID, zeroline: false, linecolor: FAINT_INK, showline: true };
+    const isShare = runs.every(({ series }) => (series.get(metric) ?? []).every(isShareOf(metric)));
+    figure.layout[`xaxis${id}`] = {
+      ...axis,
+      domain: [x / WIDTH, (x + plotWidth) / WIDTH],
+      anchor: `y${id}`,
+      ...(metric.startsWith("sft/") ? {} : { range: common }),
+      nticks: 7,
+      showgrid: false,
+    };
+    figure.layout[`yaxis${id}`] = {
+      ...axis,
+      domain: [1 - (top + plotHeight) / height, 1 - top / height],
+      anchor: `x${id}`,
+      nticks: 6,
+      ...(isShare ? { tickformat: "~%", rangemode: "tozero" } : { tickformat: "~g" }),
+    };
+    const notes: Note[] = [{ x: x - left + 8, y: top - 20, lines: [metric], size: SIZE }];
+    if (isLowest) {
+      const y = top + plotHeight + 38;
+      notes.push({ x: x + plotWidth / 2, y, lines: ["step"], size: 14, color: FAINT_INK });
+    }
+    (figure.layout["annotations"] as unknown[]).push(...notes.map(at(height)));
+    runs.forEach((run, r) => {
+      const points = run.series.get(metric);
+      if (points !== undefined) figure.data.push(...lines(run.name, r, points, id));
+    });
+  });
+  // Every run has a line in the legend, whether or not the first panel has it.
+  const named = new Set<unknown>();
+  for (const trace of figure.data) {
+    if (trace["showlegend"] !== true) continue;
+    trace["showlegend"] = !named.has(trace["legendgroup"]);
+    named.add(trace["legendgroup"]);
+  }
+  return figure;
+}
+
+/** One range of steps for all panels, so that they can be compared; the warm start counts for itself. */
+function stepRange(runs: readonly RunMetrics[], metrics: readonly string[]): [number, number] {
+  let low = Infinity, high = -Infinity;
+  for (const metric of metrics.filter((name) => !name.startsWith("sft/"))) {
+    for (const { series } of runs) {
+      for (const { step } of series.get(metric) ?? []) {
+        low = Math.min(low, step);
+        high = Math.max(high, step);
+      }
+    }
+  }
+  const room = 0.02 * Math.max(1, high - low);
+  return [low - room, high + room];
+}
+
+const isShareOf = (metric: string) => ({ value }: Point) =>
+  /accuracy|rate$|ratio|^frac_/.test(metric) && value >= 0 && value <= 1;
+
+/** The thin and the thick line of a run, or its points. */
+function lines(name: string, r: number, points: readonly Point[], id: string) {
+  const { dash, symbol } = seriesStyle(r), color = lineColor(r);
+  const isEvaluation = points.every(({ ci95 }) => ci95 !== undefined);
+  const common = {
+    type: "scatter",
+    xaxis: `x${id}`,
+    yaxis: `y${id}`,
+    legendgroup: name,
+    name: escapeText(name),
+  };
+  if (points.length <= FEW_POINTS) {
+    return [{
+      ...common,
+      mode: "lines+markers",
+      x: points.map(({ step }) => step),
+      y: points.map(({ value }) => value),
+      line: { color, width: 2, dash },
+      marker: {
+        color,
+        symbol,
+        size: isEvaluation ? 9 : 5,
+        line: { color: INK, width: isEvaluation ? 1 : 0 },
+      },
+      ...(isEvaluation
+        ? {
+          error_y: {
+            type: "data",
+            symmetric: false,
+            array: points.map(({ value, ci95 }) => ci95![1] - value),
+            arrayminus: points.map(({ value, ci95 }) => value - ci95![0]),
+            color,
+            thickness: 1.6,
+            width: 5,
+          },
+        }
+        : {}),
+      showlegend: true,
+    }];
+  }
+  const stride = Math.ceil(points.length / MOST_POINTS);
+  const shown = (values: readonly number[]) => values.filter((_, i) => i % stride === 0);
+  const x = shown(points.map(({ step }) => step)), values = points.map(({ value }) => value);
+  return [
+    {
+      ...common,
+      mode: "lines",
+      x,
+      y: shown(values),
+      line: { color, width: 1 },
+      opacity: 0.35,
+      hoverinfo: "skip",
+      showlegend: false,
+    },
+    {
+      ...common,
+      mode: "lines",
+      x,
+      y: shown(runningMean(values, Math.ceil(points.length / 40))),
+      line: { color, width: 2.5, dash },
+      showlegend: true,
+    },
+  ];
+}
+
+/** Mean over the `reach` values before and after each one, fewer at the ends. */
+export function runningMean(values: readonly number[], reach: number): number[] {
+  const sums = [0];
+  for (const value of values) sums.push(sums.at(-1)! + value);
+  return values.map((_, i) => {
+    const near = Math.min(reach, i, values.length - 1 - i);
+    return (sums[i + near + 1]! - sums[i - near]!) / (2 * near + 1);
+  });
+}
+
+interface Note {
+  x: number;
+  y: number;
+  lines: readonly string[];
+  size: number;
+  color?: string;
+}
+
+/** An annotation whose left end (of "step": middle) and middle line are at a pixel of the picture. */
+function at(height: number) {
+  return ({ x, y, lines, size, color = INK }: Note) => ({
+    text: lines.map(escapeText).join("<br>"),
+    x: x / WIDTH,
+    y: 1 - y / height,
+    xref: "paper",
+    yref: "paper",
+    xanchor: lines[0] === "step" ? "center" : "left",
+    yanchor: "middle",
+    align: "left",
+    showarrow: false,
+    font: { size, color },
+  });
+}
+
+/** Title, explanation, and where the legend goes. */
+function heading(runs: readonly RunMetrics[], title: string) {
+  const large = 25, small = 15;
+  const titleLines = wrapText(title, large, WIDTH - 2 * MARGIN);
+  const titleHeight = titleLines.length * large * LINE_SPACING;
+  const legendTop = 24 + titleHeight + small * LINE_SPACING + 8;
+  const explained =
+    "Thin: each step. Thick: running mean. Points: evaluations with 95 % intervals.";
+  const names = textRows(runs.map(({ name }) => name), small, 420);
+  const entry = linesWidth(names.flat(), small) + 8;
+  // Plotly puts as many entries into a row as fit; each has 50 pixels of symbol and space besides.
+  const columns = Math.max(1, Math.floor((WIDTH - 2 * MARGIN) / (entry + 50)));
+  const rowHeight = Math.max(...names.map((lines) => lines.length)) * small * LINE_SPACING + 6;
+  const legendHeight = runs.length > 1 ? Math.ceil(runs.length / columns) * rowHeight + 10 : 0;
+  const annotations: Note[] = [
+    { x: MARGIN, y: 20 + titleHeight / 2, lines: titleLines, size: large },
+    { x: MARGIN, y: 24 + titleHeight + 10, lines: [explained], size: small, color: FAINT_INK },
+  ];
+  return {
+    annotations,
+    legendTop,
+    bottom: legendTop + legendHeight,
+    legend: {
+      orientation: "h",
+      x: MARGIN / WIDTH,
+      xanchor: "left",
+      yanchor: "top",
+      entrywidth: entry,
+      entrywidthmode: "pixels",
+      font: { size: small },
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { RgxError, UsageError } from "../../core/errors.ts";
+import { chooseMetrics, curvesFigure, plotCurves, runningMean } from "./curves.ts";
+import { parseMetrics, readRuns } from "./run_metrics.ts";
+
+const line = (value: unknown) => JSON.stringify(value) + "\n";
+
+/** A run of 60 steps with a warm start and two evaluations. */
+function metricsText(gain = 0.01): string {
+  let text = line({ step: 1, split: "sft", loss: 3, epoch: 0 });
+  const evaluation = (step: number, accuracy: number) =>
+    line({
+      step,
+      split: "eval",
+      eval_accuracy: accuracy,
+      eval_ci95: [accuracy - 0.1, accuracy + 0.1],
+    });
+  text += evaluation(0, 0.2);
+  for (let step = 1; step <= 60; step++) {
+    text += line({ step, epoch: step / 9, time: "x", split: "train", reward: gain * step, kl: 0 });
+  }
+  return text + line({ step: 60, event: "stop" }) + evaluation(60, 0.7) +
+    line({ step: 60, split: "final", train_loss: 1 });
+}
+
+Deno.test("metrics are read by name and split; events and sums are no steps", () => {
+  const series = parseMetrics(metricsText(), "m");
+  assert.deepEqual([...series.keys()].sort(), ["eval_accuracy", "kl", "reward", "sft/loss"]);
+  assert.equal(series.get("reward")!.length, 60);
+  assert.deepEqual(series.get("eval_accuracy")![1], {
+    step: 60,
+    value: 0.7,
+    ci95: [0.7 - 0.1, 0.7 + 0.1],
+  });
+});
+
+Deno.test("a line that is still being written is left out, a damaged one is an error", () => {
+  const text = metricsText() + '{"step":61,"split":"train","rew';
+  assert.equal(parseMetrics(text, "m").get("reward")!.length, 60);
+  assert.throws(
+    () => parseMetrics('{"step":1,"split":"train","a":1}\nrubbish\n', "runs/m.jsonl"),
+    (error: unknown) => error instanceof RgxError && /^runs\/m\.jsonl:2: not/.test(error.message),
+  );
+});
+
+Deno.test("the usual metrics are those that a run has and that are not always 0", () => {
+  const runs = [{ name: "a", series: parseMetrics(metricsText(), "m") }];
+  assert.deepEqual(chooseMetrics(runs, undefined), ["reward", "eval_accuracy", "sft/loss"]);
+  assert.deepEqual(chooseMetrics(runs, ["kl", "kl"]), ["kl"]);
+  assert.throws(
+    () => chooseMetrics(runs, ["rewards"]),
+    (error: unknown) => error instanceof UsageError && /did you mean reward\?/.test(error.message),
+  );
+  assert.throws(() => chooseMetrics([{ name: "a", series: new Map() }], undefined), UsageError);
+});
+
+Deno.test("a running mean keeps straight lines straight, up to both ends", () => {
+  assert.deepEqual(runningMean([1, 2, 3, 4, 5], 2), [1, 2, 3, 4, 5]);
+  assert.deepEqual(runningMean([0, 3, 0], 1), [0, 1, 0]);
+});
+
+Deno.test("every run is in the legend once, and panels share their steps", () => {
+  const runs = ["a", "b"].map((name, i) => ({
+    name,
+    series: parseMetrics(metricsText(0.01 * (i + 1)), "m"),
+  }));
+  const { data, layout } = curvesFigure(runs, ["reward", "eval_accuracy"], "t");
+  const inLegend = data.filter((trace) => trace["showlegend"] === true);
+  assert.deepEqual(inLegend.map((trace) => trace["name"]), ["a", "b"]);
+  const range = (axis: string) => (layout[axis] as { range: [number, number] }).range;
+  assert.deepEqual(range("xaxis"), range("xaxis2"));
+  assert.ok(range("xaxis")[0] < 0 && range("xaxis")[1] > 60);
+});
+
+Deno.test("curves of run folders become a picture, by default in the first of them", async () => {
+  const root = await Deno.makeTempDir();
+  try {
+    for (const name of ["x/run", "y/run"]) {
+      await Deno.mkdir(`${root}/${name}`, { recursive: true });
+      await Deno.writeTextFile(`${root}/${name}/metrics.jsonl`, metricsText());
+    }
+    await Deno.writeTextFile(`${root}/empty.jsonl`, line({ step: 1, split: "train", other: 1 }));
+    const drawn = await plotCurves([`${root}/x/run`, `${root}/y/run/metrics.jsonl`]);
+    assert.equal(drawn.path, `${root}/x/run/curves.png`);
+    assert.deepEqual(drawn.runs, ["x/run", "y/run"]);
+    assert.ok((await Deno.stat(drawn.path)).size > 10_000);
+    const { notes } = await plotCurves([`${root}/x/run/`, `${root}/empty.jsonl`], {
+      metrics: ["reward"],
+      output: `${root}/c.svg`,
+    });
+    assert.deepEqual(notes, ["empty.jsonl has none of the metrics that are drawn"]);
+    await assert.rejects(
+      readRuns([root]),
+      (error: unknown) =>
+        error instanceof UsageError && /holds no metrics\.jsonl/.test(error.message),
+    );
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+});

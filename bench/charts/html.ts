@@ -1,0 +1,51 @@
+/**
+ * A figure as one HTML file that needs nothing else: Plotly, the font and the numbers are inside. Bars and points
+ * answer to the pointer.
+ */
+import plotlySource from "plotly.js-basic-dist-min" with { type: "text" };
+import { type Figure, PNG_SCALE } from "./figure.ts";
+import { FONT_FAMILY, fontWoff } from "./font.ts";
+import { escapeText } from "./style.ts";
+
+export function renderHtml({ data, layout }: Figure, title: string): string {
+  const family = FONT_FAMILY.split(",")[0]!;
+  // A text of the user's that looks like the end of the script must not end it.
+  const json = (value: unknown) => JSON.stringify(value).replaceAll("<", "\\u003c");
+  const config = {
+    displaylogo: false,
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+    toImageButtonOptions: { scale: PNG_SCALE, filename: title.replaceAll(/[^\w.-]+/g, "_") },
+  };
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${escapeText(title)}</title>
+<style>
+@font-face {
+  font-family: "${family}";
+  src: url(data:font/woff;base64,${base64(fontWoff())}) format("woff");
+}
+body { margin: 0; background: #ffffff; }
+</style>
+</head>
+<body>
+<div id="chart"></div>
+<script>${plotlySource.replaceAll("</script", "<\\/script")}</script>
+<script>
+document.fonts.load('14px "${family}"').then(() =>
+  Plotly.newPlot("chart", ${json(data)}, ${json(layout)}, ${json(config)})
+);
+</script>
+</body>
+</html>
+`;
+}
+
+function base64(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 0x8000) {
+    text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  }
+  return btoa(text);
+}

@@ -1,0 +1,104 @@
+/** Bars of accuracies on a common scale from 0 to 100 %, and what charts write above them. */
+import type { Interval, ModelResult } from "../result_file.ts";
+import type { Sheet } from "./sheet.ts";
+import { FAINT_INK, GRID, LINE_SPACING, percent, type SeriesStyle, wrapText } from "./style.ts";
+
+/** What a bar shows; null where there is no result. */
+export type Value = { accuracy: number; ci95: Interval; hover: readonly string[] } | null;
+
+export interface PanelRow {
+  /** Middle of the bar. */
+  y: number;
+  height: number;
+  style: SeriesStyle;
+  value: Value;
+}
+
+export interface PanelArea {
+  x: number;
+  top: number;
+  bottom: number;
+  width: number;
+  /** Font size of the numbers. */
+  size: number;
+  /** Percentages that have a line. */
+  ticks: readonly number[];
+  /** Whether these are written below. */
+  tickLabels: boolean;
+  /** Whether numbers have their "%". */
+  units: boolean;
+}
+
+/** Room to the right of the bars for their numbers. */
+export function valueWidth(size: number, units = true): number {
+  return (units ? 4.7 : 3.6) * size;
+}
+
+/** Draws rows into an area; the numbers stand right of it. */
+export function drawPanel(sheet: Sheet, area: PanelArea, rows: readonly PanelRow[]): void {
+  const { x, top, bottom, width, size } = area;
+  for (const tick of area.ticks) {
+    const at = x + width * tick / 100;
+    sheet.line(at, top, at, bottom, tick === 0 ? FAINT_INK : GRID);
+    if (area.tickLabels) {
+      const label = [tick === 100 && area.units ? "100 %" : `${tick}`];
+      sheet.text(at, bottom + size, label, { size: size - 1, anchor: "middle", color: FAINT_INK });
+    }
+  }
+  for (const { y, height, style, value } of rows) {
+    const right = x + width + valueWidth(size, area.units);
+    if (value === null) {
+      sheet.text(x + 6, y, ["no result"], { size: size - 1, color: FAINT_INK });
+      sheet.text(right, y, ["–"], { size, anchor: "right", color: FAINT_INK });
+      continue;
+    }
+    const { accuracy, ci95: [low, high], hover } = value;
+    const bar = { x, y, height, style, hover, length: width * accuracy };
+    sheet.bar({ ...bar, low: width * low, high: width * high });
+    const number = percent(accuracy).slice(0, area.units ? undefined : -2);
+    sheet.text(right, y, [number], { size, anchor: "right" });
+  }
+}
+
+/** Title and subtitle in the upper left corner. @returns where the next thing may begin */
+export function drawHeading(sheet: Sheet, title: string, subtitle: string, width: number): number {
+  const size = 25, small = 15, left = 24;
+  const titleLines = wrapText(title, size, width - 2 * left);
+  const titleHeight = titleLines.length * size * LINE_SPACING;
+  sheet.text(left, 20 + titleHeight / 2, titleLines, { size });
+  const lines = wrapText(subtitle, small, width - 2 * left);
+  const height = lines.length * small * LINE_SPACING, y = 24 + titleHeight;
+  sheet.text(left, y + height / 2, lines, { size: small, color: FAINT_INK });
+  return y + height + 14;
+}
+
+/** What the pointer shows on a bar. */
+export function hoverLines(model: string, task: string, result: ModelResult): string[] {
+  const [low, high] = result.ci95;
+  return [
+    model,
+    task,
+    `accuracy ${percent(result.accuracy)} [${percent(low)}, ${percent(high)}]`,
+    `correct ${result.correct} of ${result.total}`,
+    `mean score ${result.mean_score.toFixed(3)}`,
+    `answer format ${percent(result.format_rate)}, cut off ${percent(result.truncated_rate)}`,
+    `${result.mean_completion_tokens.toFixed(1)} tokens on average`,
+  ];
+}
+
+export function valueOf(model: string, task: string, result: ModelResult | undefined): Value {
+  if (result === undefined || result.total === 0) return null;
+  const { accuracy, ci95 } = result;
+  return { accuracy, ci95, hover: hoverLines(model, task, result) };
+}
+
+/** "n = 100 problems", where that holds for all results. */
+export function sampleSize(results: Iterable<ModelResult>): string {
+  const sizes = new Set<string>(), counts: number[] = [];
+  for (const { num_examples: n, samples } of results) {
+    sizes.add(`${n} problems${samples === null ? "" : ` × ${samples.k} samples`}`);
+    counts.push(n);
+  }
+  if (sizes.size === 1) return `n = ${[...sizes][0]}`;
+  return `n = ${Math.min(...counts)} to ${Math.max(...counts)} problems`;
+}

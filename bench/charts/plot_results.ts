@@ -1,0 +1,147 @@
+/**
+ * A chart from result files: of one task a comparison of the models, of several a summary. Which of them it is shows in
+ * the results themselves. The figures are made here, the drawing is loaded when it is needed.
+ */
+import { UsageError } from "../../core/errors.ts";
+import { readResultFile, type ResultFile } from "../result_file.ts";
+import { gatherResults, type NamedResult, renameModels } from "./chart_data.ts";
+import { comparisonFigure } from "./comparison.ts";
+import type { Figure } from "./figure.ts";
+import { parseRename, readRenameFile, type Rename, resolveRenames } from "./rename.ts";
+import { summaryFigure } from "./summary.ts";
+import { checkPicturePath, writeFigure } from "./write_figure.ts";
+
+export interface PlotOptions {
+  title?: string;
+  /** Names of models in the chart: `{ model: name }`, or `["model=name", …]`. */
+  rename?: Readonly<Record<string, string>> | readonly string[];
+  /** A JSON file of such names. */
+  renameFile?: string;
+  /** A path that ends in .png, .svg or .html; an existing file is replaced. Default: a new PNG beside the results. */
+  output?: string;
+}
+
+export interface Plot {
+  path: string;
+  kind: "comparison" | "summary";
+  tasks: string[];
+  /** As they are called in the chart. */
+  models: string[];
+  /** What the reader of the chart should know. */
+  notes: string[];
+}
+
+/**
+ * Draws the results of a benchmark.
+ * @param results result files, folders of them, or results themselves
+ * @throws UsageError on files that are not there, renames that fit no model, other kinds of output;
+ *   RgxError on files that hold no results of this version, or when the chart cannot be written
+ */
+export async function plotResults(
+  results: readonly (string | ResultFile)[],
+  options: PlotOptions = {},
+): Promise<Plot> {
+  if (options.output !== undefined) checkPicturePath(options.output);
+  const { figure, title, ...plot } = await figureOf(results, options);
+  const path = options.output ?? await newPath(results, plot.kind, plot.tasks[0]!);
+  await writeFigure(path, figure, title);
+  return { path, ...plot };
+}
+
+async function figureOf(
+  results: readonly (string | ResultFile)[],
+  options: PlotOptions,
+): Promise<Omit<Plot, "path"> & { figure: Figure; title: string }> {
+  const gathered = gatherResults(await readAll(results));
+  const renames: Rename[] = [];
+  const { rename = [], renameFile } = options;
+  if (isList(rename)) renames.push(...rename.map((text) => parseRename(text, gathered.models)));
+  else {
+    for (const [from, to] of Object.entries(rename)) {
+      renames.push({ from, to, place: "rename", inFile: false });
+    }
+  }
+  if (renameFile !== undefined) renames.push(...await readRenameFile(renameFile));
+  const { names, notes } = resolveRenames(renames, gathered.models);
+  const data = renameModels(gathered, names), { tasks, models } = data;
+  const isSingle = tasks.length === 1;
+  return {
+    figure: isSingle
+      ? comparisonFigure(data, tasks[0]!, options.title)
+      : summaryFigure(data, options.title),
+    title: options.title ??
+      (isSingle ? `Accuracy on ${tasks[0]}` : `Accuracy on ${tasks.length} tasks`),
+    kind: isSingle ? "comparison" : "summary",
+    tasks,
+    models,
+    notes: [...gathered.notes, ...notes],
+  };
+}
+
+function isList(rename: NonNullable<PlotOptions["rename"]>): rename is readonly string[] {
+  return Array.isArray(rename);
+}
+
+async function readAll(results: readonly (string | ResultFile)[]): Promise<NamedResult[]> {
+  if (results.length === 0) throw new UsageError("no result files were named");
+  const files: NamedResult[] = [];
+  for (const item of results) {
+    if (typeof item !== "string") files.push({ path: `result ${files.length + 1}`, result: item });
+    else {
+      for (const path of await filesIn(item)) {
+        files.push({ path, result: await readResultFile(path) });
+      }
+    }
+  }
+  return files;
+}
+
+/** The result files of a folder, or the file itself. */
+async function filesIn(path: string): Promise<string[]> {
+  const isFolder = await Deno.stat(path).then((info) => info.isDirectory, () => false);
+  if (!isFolder) return [path];
+  const names: string[] = [];
+  for await (const { name, isFile } of Deno.readDir(path)) {
+    if (isFile && /^results_.*\.json$/.test(name)) names.push(name);
+  }
+  if (names.length === 0) {
+    throw new UsageError(`${path}: there is no results_….json in this folder`);
+  }
+  return names.sort().map((name) => `${path.replace(/\/+$/, "")}/${name}`);
+}
+
+/** A name that is still free, in the folder of the first result. */
+async function newPath(
+  results: readonly (string | ResultFile)[],
+  kind: Plot["kind"],
+  task: string,
+): Promise<string> {
+  const [first] = results;
+  let folder = ".";
+  if (typeof first === "string") {
+    const isFolder = (await Deno.stat(first)).isDirectory;
+    folder = isFolder
+      ? first.replace(/\/+$/, "")
+      : first.includes("/")
+      ? first.replace(/\/[^/]*$/, "")
+      : ".";
+  }
+  const subject = kind === "summary" ? "summary_all_tasks" : `comparison_${safeName(task)}`;
+  const stem = `${folder}/${subject}_${localStamp(new Date())}`;
+  for (let n = 1;; n++) {
+    const path = `${stem}${n === 1 ? "" : `_${n}`}.png`;
+    const isTaken = await Deno.lstat(path).then(() => true, () => false);
+    if (!isTaken) return path;
+  }
+}
+
+function safeName(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9._-]/g, "_");
+}
+
+/** YYYYMMDD_HHMMSS in local time. */
+function localStamp(date: Date): string {
+  const two = (value: number) => String(value).padStart(2, "0");
+  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join("");
+  return `${day}_${two(date.getHours())}${two(date.getMinutes())}${two(date.getSeconds())}`;
+}

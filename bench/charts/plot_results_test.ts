@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { UsageError } from "../../core/errors.ts";
+import { type ResultFile, writeResultFile } from "../result_file.ts";
+import { comparisonFigure } from "./comparison.ts";
+import type { Figure } from "./figure.ts";
+import { textWidth } from "./font.ts";
+import { plotResults } from "./plot_results.ts";
+import { renderSvg } from "./render.ts";
+import { summaryFigure } from "./summary.ts";
+import { allTasksFile, chartData, taskFile } from "./testing.ts";
+
+async function inFolder(
+  files: Record<string, ResultFile>,
+  body: (folder: string) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    for (const [name, file] of Object.entries(files)) {
+      await writeResultFile(`${folder}/${name}`, file);
+    }
+    await body(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** All texts of a figure that lays itself out. */
+function textsOf(figure: Figure): string[] {
+  return figure.data.flatMap((trace) =>
+    trace["type"] === "scatter" ? trace["text"] as string[] : []
+  );
+}
+
+const isUsage = (message: RegExp) => (error: unknown) =>
+  error instanceof UsageError && message.test(error.message);
+
+Deno.test("one task becomes a comparison, several a summary, each a new PNG beside the results", () =>
+  inFolder({
+    "results_a.json": taskFile("a/b", { base: 10, tuned: 30 }),
+    "results_c.json": taskFile("c", { base: 0, tuned: 50 }),
+  }, async (folder) => {
+    const one = await plotResults([`${folder}/results_a.json`]);
+    assert.equal(one.kind, "comparison");
+    assert.match(one.path.slice(folder.length), /^\/comparison_a_b_\d{8}_\d{6}\.png$/);
+    const again = await plotResults([`${folder}/results_a.json`]);
+    assert.notEqual(again.path, one.path);
+    const all = await plotResults([folder], { rename: { tuned: "Tuned" } });
+    assert.match(all.path.slice(folder.length), /^\/summary_all_tasks_\d{8}_\d{6}\.png$/);
+    assert.deepEqual([all.kind, all.tasks, all.models], ["summary", ["a/b", "c"], [
+      "base",
+      "Tuned",
+    ]]);
+    for (const { path } of [one, again, all]) {
+      assert.deepEqual([...(await Deno.readFile(path)).subarray(1, 4)], [80, 78, 71]);
+    }
+  }));
+
+Deno.test("an SVG and an HTML page hold title and names, and the page needs nothing else", () =>
+  inFolder({}, async (folder) => {
+    const results = [allTasksFile({ a: { "<b>base</b>": 10, tuned: 20 } })];
+    const options = { title: 'Title </script> & "x"', rename: ["tuned=Fine-tuned"] };
+    const svg = await plotResults(results, { ...options, output: `${folder}/x.svg` });
+    const drawing = await Deno.readTextFile(svg.path);
+    assert.match(drawing, />&#60;b>base&#60;\/b></);
+    assert.match(drawing, />Fine-tuned</);
+    await plotResults(results, { ...options, output: `${folder}/x.html` });
+    const page = await Deno.readTextFile(`${folder}/x.html`);
+    assert.match(page, /<title>Title &lt;\/script&gt; &amp; "x"<\/title>/);
+    assert.equal(page.match(/<\/script/g)?.length, 2);
+    assert.doesNotMatch(page, /<(script|link|img)[^>]*(src|href)=/);
+    assert.match(page, /Fine-tuned/);
+  }));
+
+Deno.test("what cannot be drawn is refused before anything is read", async () => {
+  await assert.rejects(plotResults(["none.json"], { output: "x.jpg" }), isUsage(/\.png, \.svg or/));
+  await assert.rejects(plotResults(["none.json"]), isUsage(/none\.json: there is no such file/));
+  await assert.rejects(plotResults([]), isUsage(/no result files/));
+  await inFolder({}, async (folder) => {
+    await assert.rejects(plotResults([folder]), isUsage(/there is no results_/));
+  });
+});
+
+Deno.test("bars and intervals stand where the numbers say", () => {
+  const figure = comparisonFigure(chartData({ a: { zero: 0, half: 25, all: 50 } }), "a");
+  const [bars] = figure.data as {
+    x: number[];
+    error_x: { array: number[]; arrayminus: number[] };
+  }[];
+  const scale = bars!.x[2]!; // 100 %
+  assert.deepEqual(bars!.x.map((x) => x / scale), [0, 0.5, 1]);
+  const { array, arrayminus } = bars!.error_x;
+  assert.ok(array[0]! / scale > 0.07 && arrayminus[0] === 0, "0 of 50 may still be 7 %");
+  assert.ok(Math.abs(arrayminus[1]! - array[1]!) < 1e-9 * scale);
+  assert.ok(arrayminus[2]! / scale > 0.07 && array[2] === 0);
+  assert.ok(textsOf(figure).includes("0.0 %") && textsOf(figure).includes("[0.0, 7.1]"));
+});
+
+Deno.test("the average is over the tasks that all models have, and says so", () => {
+  const whole = textsOf(summaryFigure(chartData({ a: { x: 10, y: 20 }, b: { x: 20, y: 40 } })));
+  assert.ok(whole.includes("average of 2 tasks"));
+  assert.ok(whole.includes("30.0 %") && whole.includes("60.0 %"));
+  const partly = textsOf(
+    summaryFigure(chartData({ a: { x: 10, y: 20 }, b: { x: 20 }, c: { x: 30, y: 30 } })),
+  );
+  assert.ok(
+    partly.join(" ").replaceAll("<br>", " ").includes("average of the 2 tasks that all models"),
+  );
+  assert.ok(partly.includes("no result"));
+  const never = textsOf(summaryFigure(chartData({ a: { x: 10 }, b: { y: 20 } })));
+  assert.ok(!never.some((text) => text.includes("average")));
+});
+
+Deno.test("with many models and tasks nothing stands outside the picture, and no name is cut", async () => {
+  const models = Array.from(
+    { length: 14 },
+    (_, i) =>
+      i % 5 === 0
+        ? `/projects/somebody/experiments/a_long_name_${i}/checkpoint-${i}000`
+        : `org/model-${i}`,
+  );
+  const counts = Object.fromEntries(models.map((name, i) => [name, i * 3]));
+  const tasks = Array.from({ length: 22 }, (_, i) => [`task_number_${i}`, counts]);
+  const data = chartData(Object.fromEntries(tasks));
+  const figure = summaryFigure(data);
+  const texts = textsOf(figure).map((text) => text.replaceAll("<br>", ""));
+  for (const name of [...data.models, ...data.tasks]) assert.ok(texts.includes(name), name);
+  const { width, height } = figure.layout;
+  const svg = await renderSvg(figure);
+  let seen = 0;
+  const pattern =
+    /<text x="([\d.]+)" y="([\d.]+)" style="([^"]*)" text-anchor="(\w+)"[^>]*>(.*?)<\/text>/g;
+  for (const [, x, y, style, anchor, content] of svg.matchAll(pattern)) {
+    const size = Number(/font-size: ([\d.]+)px/.exec(style!)![1]);
+    for (const line of content!.split("</tspan>")) {
+      const wide = textWidth(line.replaceAll(/<[^>]*>/g, ""), size);
+      const left = Number(x) - (anchor === "end" ? wide : anchor === "middle" ? wide / 2 : 0);
+      assert.ok(left >= 0 && left + wide <= width, `${line} at ${left}`);
+    }
+    assert.ok(Number(y) > 0 && Number(y) < height, content);
+    seen++;
+  }
+  assert.ok(seen > 14 * 22, `${seen} texts`);
+});

@@ -1,0 +1,120 @@
+/**
+ * Names for charts: `--rename A=B` and files of them. A rename that changes nothing is refused with the nearest name,
+ * since a misspelt one would go unnoticed; a file may name models that are not in these results (one file serves
+ * many charts), as long as it names one that is.
+ */
+import { parseDocument } from "yaml";
+import { UsageError } from "../../core/errors.ts";
+import { didYouMean } from "../../core/suggest.ts";
+
+/** A rename and where it was asked for. */
+export interface Rename {
+  from: string;
+  to: string;
+  place: string;
+  /** From a file of renames, which may hold more than is needed. */
+  inFile: boolean;
+}
+
+/**
+ * `A=B`; where a name has `=` in it, the cut is where the left side is a model's name.
+ * @throws UsageError
+ */
+export function parseRename(text: string, models: readonly string[]): Rename {
+  const place = `--rename ${text}`;
+  const cuts = [...text.matchAll(/=/g)].map(({ index }) => index);
+  const known = cuts.find((at) => models.includes(text.slice(0, at)));
+  const at = known ?? cuts[0] ?? -1;
+  const from = text.slice(0, at), to = text.slice(at + 1).trim();
+  if (at <= 0 || to === "") {
+    throw new UsageError(`${place}: expected "name of a model=name in the chart"`);
+  }
+  return { from, to, place, inFile: false };
+}
+
+/**
+ * A JSON object of names (YAML will do as well).
+ * @throws UsageError when it cannot be read, is something else, or names a model twice
+ */
+export async function readRenameFile(path: string): Promise<Rename[]> {
+  let text: string;
+  try {
+    text = await Deno.readTextFile(path);
+  } catch (cause) {
+    const why = (cause as Error).message.replace(/ \(os error \d+\).*$/s, "");
+    throw new UsageError(`cannot read the rename file ${path}: ${why}`, { cause });
+  }
+  // JSON.parse would keep the last of two equal keys and say nothing.
+  const document = parseDocument(text, { uniqueKeys: true });
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const duplicate = error.code === "DUPLICATE_KEY" ? "a model is renamed twice: " : "";
+    throw new UsageError(`${path}: ${duplicate}${error.message.split("\n")[0]}`, { cause: error });
+  }
+  const names: unknown = document.toJS();
+  const isMap = typeof names === "object" && names !== null && !Array.isArray(names);
+  if (!isMap || Object.values(names).some((to) => typeof to !== "string" || to.trim() === "")) {
+    throw new UsageError(`${path}: expected an object of names, {"model": "name in the chart"}`);
+  }
+  return Object.entries(names).map(([from, to]) => ({
+    from,
+    to: to.trim(),
+    place: path,
+    inFile: true,
+  }));
+}
+
+/**
+ * What each model is called; models that are not renamed are not in it.
+ * @returns also a note on names of files that are not in these results
+ * @throws UsageError when a model is renamed twice, two models get one name, or a name is unknown
+ */
+export function resolveRenames(
+  renames: readonly Rename[],
+  models: readonly string[],
+): { names: Map<string, string>; notes: string[] } {
+  const names = new Map<string, string>(), places = new Map<string, string>();
+  const unused: Rename[] = [];
+  for (const rename of renames) {
+    const { from, to, place, inFile } = rename;
+    if (!models.includes(from)) {
+      unused.push(rename);
+      if (!inFile) throw unknownModel(rename, models);
+      continue;
+    }
+    if (places.has(from)) {
+      throw new UsageError(
+        `${place}: "${from}" is renamed twice, to "${names.get(from)}" (${
+          places.get(from)
+        }) and to "${to}"`,
+      );
+    }
+    names.set(from, to);
+    places.set(from, place);
+  }
+  if (unused.length > 0 && names.size === 0) throw unknownModel(unused[0]!, models);
+  const taken = new Map<string, string>();
+  for (const model of models) {
+    const name = names.get(model) ?? model, other = taken.get(name);
+    if (other !== undefined) {
+      throw new UsageError(`"${other}" and "${model}" would both be called "${name}"`, {
+        advice: "Give each model a name of its own.",
+      });
+    }
+    taken.set(name, model);
+  }
+  const notes = unused.map(({ from, place }) =>
+    `${place}: "${from}" is not in these results` +
+    didYouMean(from, models.filter((model) => !names.has(model)))
+  );
+  return { names, notes };
+}
+
+function unknownModel({ from, place }: Rename, models: readonly string[]): UsageError {
+  return new UsageError(
+    `${place}: no model "${from}" in these results${didYouMean(from, models)}`,
+    {
+      advice: `models: ${models.join(", ")}`,
+    },
+  );
+}

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { UsageError } from "../../core/errors.ts";
+import { parseRename, readRenameFile, resolveRenames } from "./rename.ts";
+
+const models = ["Qwen/Qwen2.5-7B-Instruct", "runs/lr=1e-4/checkpoint-9"];
+const refuses = (message: RegExp) => (error: unknown) =>
+  error instanceof UsageError && message.test(error.message);
+
+Deno.test("a rename is cut at the sign that leaves a model's name on the left", () => {
+  const one = parseRename("Qwen/Qwen2.5-7B-Instruct=Qwen = 7B", models);
+  assert.deepEqual([one.from, one.to], [models[0], "Qwen = 7B"]);
+  const two = parseRename("runs/lr=1e-4/checkpoint-9=tuned", models);
+  assert.deepEqual([two.from, two.to], [models[1], "tuned"]);
+  for (const text of ["tuned", "=tuned", "Qwen/Qwen2.5-7B-Instruct="]) {
+    assert.throws(() => parseRename(text, models), refuses(/expected "name of a model=/), text);
+  }
+});
+
+Deno.test("an unknown name is refused with the nearest one", () => {
+  const rename = parseRename("Qwen/Qwen2.5-7B-Instuct=Qwen", models);
+  assert.throws(
+    () => resolveRenames([rename], models),
+    refuses(/no model "Qwen\/Qwen2\.5-7B-Instuct".*did you mean Qwen\/Qwen2\.5-7B-Instruct\?/),
+  );
+});
+
+Deno.test("a model renamed twice, or two models of one name, are refused", () => {
+  const to = (from: string, name: string) => parseRename(`${from}=${name}`, models);
+  assert.throws(
+    () => resolveRenames([to(models[0]!, "a"), to(models[0]!, "b")], models),
+    refuses(/renamed twice, to "a" .* and to "b"/),
+  );
+  assert.throws(
+    () => resolveRenames([to(models[0]!, "a"), to(models[1]!, "a")], models),
+    refuses(/would both be called "a"/),
+  );
+  assert.throws(
+    () => resolveRenames([to(models[0]!, models[1]!)], models),
+    refuses(/would both be called/),
+  );
+});
+
+Deno.test("a file of renames may hold more than is needed, but not the same model twice", async () => {
+  const folder = await Deno.makeTempDir();
+  const file = async (text: string) => {
+    await Deno.writeTextFile(`${folder}/names.json`, text);
+    return await readRenameFile(`${folder}/names.json`);
+  };
+  try {
+    const renames = await file(`{\n\t"${models[0]}": "Qwen 7B",\n\t"somebody/else": "Else"\n}`);
+    const { names, notes } = resolveRenames(renames, models);
+    assert.deepEqual([...names], [[models[0], "Qwen 7B"]]);
+    assert.match(notes.join(), /"somebody\/else" is not in these results/);
+    const others = await file('{"nobody": "x"}');
+    assert.throws(() => resolveRenames(others, models), refuses(/no model "nobody"/));
+    await assert.rejects(file('{"a": "x", "a": "y"}'), refuses(/renamed twice/));
+    await assert.rejects(file('["a"]'), refuses(/expected an object of names/));
+    await assert.rejects(file('{"a": 1}'), refuses(/expected an object of names/));
+    await assert.rejects(readRenameFile(`${folder}/none.json`), refuses(/cannot read the rename/));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,199 @@
+/**
+ * `summary_all_tasks.png`: all models on all tasks and on average. Few bars stand in groups, one a task, with a legend;
+ * many are cut into a panel a task, with the models' names beside each row of panels, so that twenty tasks and
+ * a dozen models can be read without matching colours.
+ *
+ * The average is over the tasks that every model has, since averages over different tasks say nothing.
+ */
+import { averageAccuracy } from "../average.ts";
+import type { ChartData } from "./chart_data.ts";
+import type { Figure } from "./figure.ts";
+import {
+  drawHeading,
+  drawPanel,
+  type PanelRow,
+  sampleSize,
+  type Value,
+  valueOf,
+  valueWidth,
+} from "./panel.ts";
+import { Sheet } from "./sheet.ts";
+import {
+  BAND,
+  DISTINCT_STYLES,
+  LINE_SPACING,
+  linesWidth,
+  percent,
+  seriesStyle,
+  textRows,
+} from "./style.ts";
+
+const MARGIN = 24;
+/** More bars than this become panels. */
+const BARS_IN_GROUPS = 40;
+
+/** A task, or the average over tasks, with a value for each model. */
+interface Group {
+  label: string;
+  values: Value[];
+  isAverage: boolean;
+}
+
+export function summaryFigure(data: ChartData, title?: string): Figure {
+  const groups = groupsOf(data);
+  const shown = title ?? `Accuracy on ${data.tasks.length} tasks`;
+  const results = [...data.results.values()].flatMap((ofTask) => [...ofTask.values()]);
+  const subtitle = `Correct answers in %, with 95 % intervals; ${sampleSize(results)} a task`;
+  const bars = groups.length * data.models.length;
+  return data.models.length <= DISTINCT_STYLES && bars <= BARS_IN_GROUPS
+    ? groupedFigure(data.models, groups, shown, subtitle)
+    : panelsFigure(data.models, groups, shown, subtitle);
+}
+
+function groupsOf({ tasks, models, results }: ChartData): Group[] {
+  const groups: Group[] = tasks.map((task) => ({
+    label: task,
+    values: models.map((model) => valueOf(model, task, results.get(task)!.get(model))),
+    isAverage: false,
+  }));
+  const shared = groups.filter(({ values }) => values.every((value) => value !== null));
+  if (shared.length === 0) return groups;
+  const label = shared.length === tasks.length
+    ? `average of ${tasks.length} tasks`
+    : `average of the ${shared.length} tasks that all models have`;
+  const values = models.map((model, i) => {
+    const { accuracy, ci95 } = averageAccuracy(shared.map((group) => group.values[i]!));
+    const [low, high] = ci95;
+    const text = `accuracy ${percent(accuracy)} [${percent(low)}, ${percent(high)}]`;
+    return { accuracy, ci95, hover: [model, label, text] };
+  });
+  return [...groups, { label, values, isAverage: true }];
+}
+
+function groupedFigure(
+  models: readonly string[],
+  groups: readonly Group[],
+  title: string,
+  subtitle: string,
+): Figure {
+  const width = 1120, size = 16, sheet = new Sheet();
+  let y = drawLegend(sheet, models, width, size, drawHeading(sheet, title, subtitle, width));
+  const bars = groups.length * models.length;
+  const thickness = bars <= 16 ? 26 : 20, gap = 0.8 * thickness;
+  const labels = textRows(groups.map(({ label }) => label), size, 250);
+  const left = MARGIN + linesWidth(labels.flat(), size) + 14;
+  const top = y, rows: PanelRow[] = [];
+  groups.forEach(({ values, isAverage }, g) => {
+    const text = labels[g]!.length * size * LINE_SPACING;
+    const height = Math.max(models.length * thickness, text) + gap;
+    if (isAverage) sheet.area(MARGIN / 2, y, width - MARGIN / 2, y + height, BAND);
+    sheet.text(left - 12, y + height / 2, labels[g]!, { size, anchor: "right" });
+    const first = y + height / 2 - (models.length - 1) * thickness / 2;
+    values.forEach((value, i) =>
+      rows.push({
+        y: first + i * thickness,
+        height: 0.88 * thickness,
+        style: seriesStyle(i),
+        value,
+      })
+    );
+    y += height;
+  });
+  const area = { x: left, top, bottom: y, width: width - MARGIN - left - valueWidth(size), size };
+  drawPanel(
+    sheet,
+    { ...area, ticks: [0, 20, 40, 60, 80, 100], tickLabels: true, units: true },
+    rows,
+  );
+  return sheet.figure(width, Math.ceil(y + 42));
+}
+
+/** Swatches and names in as many lines as they need. @returns where the next thing may begin */
+function drawLegend(
+  sheet: Sheet,
+  models: readonly string[],
+  width: number,
+  size: number,
+  top: number,
+): number {
+  const swatch = 15, gap = 30, before = 1.6 * swatch + 9;
+  const names = textRows(models, size, 420);
+  let x = MARGIN, y = top, height = 0;
+  names.forEach((lines, i) => {
+    const needed = before + linesWidth(lines, size);
+    if (x > MARGIN && x + needed > width - MARGIN) {
+      x = MARGIN;
+      y += height + 4;
+      height = 0;
+    }
+    const ownHeight = lines.length * size * LINE_SPACING, first = y + size * LINE_SPACING / 2;
+    sheet.swatch(x, first, swatch, seriesStyle(i));
+    sheet.text(x + before, y + ownHeight / 2, lines, { size });
+    x += needed + gap;
+    height = Math.max(height, ownHeight);
+  });
+  return y + height + 14;
+}
+
+function panelsFigure(
+  models: readonly string[],
+  groups: readonly Group[],
+  title: string,
+  subtitle: string,
+): Figure {
+  const size = 14, bar = 118, gap = 24, below = 16, tickHeight = 26;
+  const names = textRows(models, size, 250);
+  const heights = names.map((lines) => Math.max(22, lines.length * size * LINE_SPACING + 4));
+  const bodyHeight = heights.reduce((sum, height) => sum + height, 0);
+  const namesWidth = linesWidth(names.flat(), size) + 12;
+  const panelWidth = bar + valueWidth(size, false);
+  const labels = textRows(groups.map(({ label }) => label), size, panelWidth);
+  const columns = columnsOf(
+    groups.length,
+    2 * MARGIN + namesWidth,
+    panelWidth + gap,
+    bodyHeight + below + 1.5 * size * LINE_SPACING,
+  );
+  const width = Math.ceil(2 * MARGIN + namesWidth + columns * (panelWidth + gap) - gap);
+  const sheet = new Sheet();
+  let top = drawHeading(sheet, title, subtitle, width);
+  for (let first = 0; first < groups.length; first += columns) {
+    const inRow = groups.slice(first, first + columns);
+    const most = Math.max(...inRow.map((_, c) => labels[first + c]!.length));
+    const labelHeight = most * size * LINE_SPACING + 8, start = top + labelHeight;
+    const bottom = start + bodyHeight;
+    inRow.forEach(({ values, isAverage }, c) => {
+      const g = first + c, x = MARGIN + namesWidth + c * (panelWidth + gap);
+      const isLowest = g + columns >= groups.length;
+      let y = start;
+      const rows = values.map((value, i) => {
+        const middle = y + heights[i]! / 2;
+        if (c === 0) sheet.text(x - 10, middle, names[i]!, { size, anchor: "right" });
+        y += heights[i]!;
+        return { y: middle, height: 17, style: seriesStyle(i), value };
+      });
+      if (isAverage) sheet.area(x - 9, top, x + panelWidth + 9, bottom + tickHeight, BAND);
+      const height = labels[g]!.length * size * LINE_SPACING;
+      sheet.text(x, start - 4 - height / 2, labels[g]!, { size });
+      const area = { x, top: start, bottom, width: bar, size, ticks: [0, 50, 100] };
+      drawPanel(sheet, { ...area, tickLabels: isLowest, units: false }, rows);
+    });
+    top = bottom + (first + 2 * columns > groups.length ? tickHeight : 0) + below;
+  }
+  return sheet.figure(width, Math.ceil(top + 4));
+}
+
+/** How many panels side by side give a picture near to a slide's shape, and few empty places. */
+function columnsOf(panels: number, beside: number, width: number, height: number): number {
+  const misfit = (columns: number) => {
+    const above = 100, rows = Math.ceil(panels / columns);
+    const shape = Math.abs(Math.log((beside + columns * width) / (above + rows * height) / 1.7));
+    // A last row that is nearly empty is ugly.
+    return shape + 0.8 * (rows * columns - panels) / (rows * columns);
+  };
+  let best = 1;
+  for (let columns = 2; columns <= Math.min(8, panels); columns++) {
+    if (misfit(columns) < misfit(best)) best = columns;
+  }
+  return best;
+}

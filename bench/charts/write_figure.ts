@@ -1,0 +1,32 @@
+/** A figure into a file; its name's ending says which kind. What draws is loaded only then. */
+import { writeFileAtomic } from "../../core/atomic_file.ts";
+import { UsageError } from "../../core/errors.ts";
+import type { Figure } from "./figure.ts";
+
+/** @throws UsageError unless the name ends in .png, .svg or .html */
+export function checkPicturePath(path: string): "png" | "svg" | "html" {
+  const kind = /\.(png|svg|html)$/i.exec(path)?.[1]?.toLowerCase();
+  if (kind === "png" || kind === "svg" || kind === "html") return kind;
+  throw new UsageError(
+    `cannot draw into ${path}: expected a name that ends in .png, .svg or .html`,
+  );
+}
+
+/**
+ * @param title of the page, in HTML
+ * @throws UsageError on another kind of file, RgxError when it cannot be written
+ */
+export async function writeFigure(path: string, figure: Figure, title: string): Promise<void> {
+  const kind = checkPicturePath(path);
+  await writeFileAtomic(path, await render(kind, figure, title));
+}
+
+async function render(
+  kind: "png" | "svg" | "html",
+  figure: Figure,
+  title: string,
+): Promise<Uint8Array | string> {
+  if (kind === "html") return (await import("./html.ts")).renderHtml(figure, title);
+  const { renderPng, renderSvg } = await import("./render.ts");
+  return kind === "png" ? await renderPng(figure) : await renderSvg(figure);
+}
