@@ -14,7 +14,7 @@ export interface KernelSpec {
   name: string;
   /**
    * Buffers by their name in the code, in binding order: access and element type, "read f32", "write vec4<f32>"
-   * ("write" allows reading). A name must not be used for anything else in the code.
+   * ("write" allows reading). A name must not be used for anything else in the code, but for members (`v.x`).
    */
   buffers: Readonly<Record<string, string>>;
   params: Readonly<Record<string, ParamType>>;
@@ -62,7 +62,8 @@ export function kernelText(spec: Kernel, { standsFor, writable }: BindingPattern
     const type = spec.buffers[name]!.replace(/^(read|write) /, "");
     const first = standsFor[i]!;
     if (first !== i) {
-      code = code.replace(new RegExp(`\\b${name}\\b`, "g"), spec.bufferNames[first]!);
+      // Not after a dot: `group.x` is no buffer.
+      code = code.replace(new RegExp(`(?<!\\.)\\b${name}\\b`, "g"), spec.bufferNames[first]!);
       return;
     }
     const access = writable[i] ? "read_write" : "read";
