@@ -112,11 +112,18 @@ export function dropoutCounter(
   ];
 }
 
+/** Where a block is made. */
+const BLOCK = new Uint32Array(4);
+
 /** A sequence of draws for one (seed, c1, c2, c3); block after block of four words (c0 = 0, 1, …). */
 export class RandomStream {
-  readonly #block = new Uint32Array(4);
-  readonly #key: [number, number];
-  #used = 4;
+  // Fields, since an array for every stream would take longer to make than its first words. Signed: small integers.
+  readonly #k0: number;
+  readonly #k1: number;
+  #w1 = 0;
+  #w2 = 0;
+  #w3 = 0;
+  #left = 0;
   #c0 = 0;
   constructor(
     seed: number,
@@ -124,7 +131,9 @@ export class RandomStream {
     private readonly c2: number,
     private readonly c3: number,
   ) {
-    this.#key = seedWords(seed);
+    const [low, high] = seedWords(seed);
+    this.#k0 = low;
+    this.#k1 = high;
   }
 
   /** The stream of entry `index` of a task: nothing else is needed to make that entry. */
@@ -149,11 +158,20 @@ export class RandomStream {
 
   /** A uniform 32-bit word. */
   u32(): number {
-    if (this.#used === 4) {
-      philox4x32(this.#block, this.#c0++, this.c1, this.c2, this.c3, this.#key[0], this.#key[1]);
-      this.#used = 0;
+    switch (this.#left--) {
+      case 3:
+        return this.#w1 >>> 0;
+      case 2:
+        return this.#w2 >>> 0;
+      case 1:
+        return this.#w3 >>> 0;
     }
-    return this.#block[this.#used++]!;
+    philox4x32(BLOCK, this.#c0++, this.c1, this.c2, this.c3, this.#k0, this.#k1);
+    this.#w1 = BLOCK[1]! | 0;
+    this.#w2 = BLOCK[2]! | 0;
+    this.#w3 = BLOCK[3]! | 0;
+    this.#left = 3;
+    return BLOCK[0]!;
   }
 
   /** Uniform in [0, 1) with 53 bits. */
@@ -176,7 +194,8 @@ export class RandomStream {
       const limit = Math.floor(0x1_0000_0000 / n) * n;
       for (;;) {
         const word = this.u32();
-        if (word < limit) return word % n;
+        // The remainder: the quotient is exact enough below 2^53, and the operator % is slow on large numbers.
+        if (word < limit) return word - Math.floor(word / n) * n;
       }
     }
     const limit = Math.floor(2 ** 53 / n) * n;
