@@ -23,6 +23,9 @@ export interface Sampling {
   max_new_tokens: number;
   /** Completions of each problem. */
   samples: number;
+  /** A completion ends after one of these. */
+  stop?: string[];
+  min_new_tokens?: number;
 }
 
 /** How questions became prompts for a model. */
@@ -115,7 +118,7 @@ export interface PairedComparison {
   second: string;
   /** Problems that both answered. */
   n: number;
-  /** Accuracy of the second less that of the first, and its interval (paired bootstrap). */
+  /** Accuracy of the second less that of the first, and its 95 % interval for matched pairs. */
   difference: number;
   ci95: Interval;
   /** Problems that only the first, and only the second, got right. */

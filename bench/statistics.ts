@@ -3,11 +3,11 @@
  * models on the same problems, and the measures of several samples a problem.
  *
  * Sources: Efron (1979), percentile bootstrap; McNemar (1947), exact two-sided form (twice the smaller tail of
- * the binomial, at most 1); Chen et al. (2021), arXiv 2107.03374, unbiased pass@k. Draws are counter based,
+ * the binomial, at most 1); Agresti and Min (2005), interval of matched pairs; Chen et al. (2021), arXiv 2107.03374, unbiased pass@k. Draws are counter based,
  * so the same data give the same interval. Wilson's interval is in core/statistics.ts.
  */
 import { RandomStream } from "../core/philox.ts";
-import { mean, quantile } from "../core/statistics.ts";
+import { mean, quantile, Z95 } from "../core/statistics.ts";
 import type { Interval } from "./result_file.ts";
 
 const RESAMPLES = 2000;
@@ -52,11 +52,24 @@ export function pairedTest(first: readonly number[], second: readonly number[]):
   return {
     n: first.length,
     difference: first.length === 0 ? 0 : mean(differences),
-    ci95: first.length === 0 ? [-1, 1] : bootstrapMean(differences),
+    ci95: isBinary
+      ? pairedInterval(onlyFirst, onlySecond, first.length)
+      : bootstrapMean(differences),
     only_first: onlyFirst,
     only_second: onlySecond,
     p_value: isBinary ? mcnemarExact(onlyFirst, onlySecond) : signFlip(differences),
   };
+}
+
+/**
+ * 95 % interval of the difference of two proportions from matched pairs: Wald's with half a pair more in each
+ * cell, so that it keeps a width when no pair differs.
+ */
+function pairedInterval(onlyFirst: number, onlySecond: number, n: number): Interval {
+  const b = onlyFirst + 0.5, c = onlySecond + 0.5, total = n + 2;
+  const half = Z95 * Math.sqrt(b + c - (b - c) ** 2 / total) / total;
+  const center = (c - b) / total;
+  return [Math.max(-1, center - half), Math.min(1, center + half)];
 }
 
 /** Two-sided exact p-value of `a` against `b` discordant pairs. */

@@ -32,12 +32,14 @@ export interface TestSet {
   shots: readonly Entry[];
 }
 
-/** How a model is asked. `stop` and the penalties are those of a run's own evaluation. */
+/** How a model is asked. */
 export interface ModelSettings {
   prompt: PromptSettings;
   sampling: Sampling;
   /** Seed of the draws. */
   seed: number;
+  /** Prompts keep their last so many tokens, as the checkpoint's run cut them; null = all. */
+  keepPromptTokens: number | null;
 }
 
 /** A completion as it comes, not yet scored. */
@@ -46,6 +48,8 @@ export interface RawAnswer {
   truncated: boolean;
   completion_tokens: number;
   prompt_tokens: number;
+  /** Where it was made. */
+  device: string;
   reasoning?: string;
   error?: string;
 }
@@ -61,8 +65,6 @@ export type OnAnswer = (question: Question, sample: number, answer: RawAnswer) =
 
 /** A model that can be asked, on this machine or far away. */
 export interface Answerer {
-  /** Where it runs, for the result file. */
-  readonly device: string;
   /**
    * Answers all questions, in any order; `onAnswer` is told of every sample as soon as it is there.
    * @throws Interrupted when `shouldStop` said so
@@ -75,6 +77,26 @@ export interface Answerer {
   close(): void;
 }
 
+/** A model of a benchmark. */
+export interface ModelRequest {
+  /** As it was given; its name in results and charts. */
+  name: string;
+  /** A folder, or the address of an OpenAI-compatible server and the model's name there. */
+  where: { kind: "local"; path: string } | { kind: "remote"; model: string };
+  settings: ModelSettings;
+  /** Changes when the weights do. */
+  fingerprint: string;
+}
+
+/** What a benchmark tells while it runs. */
+export type BenchEvent =
+  | { type: "plan"; models: string[]; tasks: string[]; combinations: number; samples: number }
+  | { type: "resumed"; samples: number }
+  | { type: "loading"; worker: number; model: string }
+  | { type: "progress"; worker: number; model: string; done: number; total: number }
+  | { type: "failed"; model: string; task: string; error: string }
+  | { type: "warning"; message: string };
+
 /** A finished sample, as a line of the file that a resume reads. */
 export interface SampleLine {
   /** Hash of everything that the answer depends on, the model and the task included. */
@@ -84,5 +106,6 @@ export interface SampleLine {
   index: number;
   sample: number;
   prompt_tokens: number;
+  device: string;
   result: SampleResult;
 }

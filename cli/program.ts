@@ -2,11 +2,14 @@
  * The command line: names, flags and help of every command. Each command's code is loaded only when it
  * runs, so that `rgx --version` and `--help` start fast. No logic lives here.
  */
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command, CommanderError } from "commander";
 import { withConfigArgument } from "../configs/config_arguments.ts";
 import { EXIT } from "../core/errors.ts";
 import { versionLine } from "../core/version.ts";
 import { HOST_COMMAND } from "../rewards/custom/protocol.ts";
+import { benchCommands } from "./bench_command.ts";
+import { collect, examples, integer, real } from "./flag_types.ts";
+import { plotCommands } from "./plot_command.ts";
 import { reportError } from "./report_error.ts";
 import { columns, log, print } from "./terminal.ts";
 
@@ -33,37 +36,6 @@ function withConfigName(args: readonly string[]): string[] {
   const words = args[0] === "config" && args[1] === "show" ? 2 : 1;
   if (!["train", "sft", "config"].includes(args[0] ?? "")) return [...args];
   return [...args.slice(0, words), ...withConfigArgument(args.slice(words))];
-}
-
-/** Parses a flag's value as an integer from `min` to `max`. */
-function integer(min: number, max = Infinity) {
-  return (text: string): number => {
-    const value = Number(text);
-    if (text.trim() === "" || !Number.isSafeInteger(value) || value < min || value > max) {
-      const range = max === Infinity ? `≥ ${min}` : `from ${min} to ${max}`;
-      throw new InvalidArgumentError(`expected an integer ${range}.`);
-    }
-    return value;
-  };
-}
-
-/** Parses a flag's value as a number from `min` to `max`. */
-function real(min: number, max: number) {
-  return (text: string): number => {
-    const value = Number(text);
-    if (text.trim() === "" || !(value >= min && value <= max)) {
-      throw new InvalidArgumentError(`expected a number from ${min} to ${max}.`);
-    }
-    return value;
-  };
-}
-
-function collect(value: string, previous: string[]): string[] {
-  return [...previous, value];
-}
-
-function examples(...lines: string[]): string {
-  return "\nExamples:\n" + lines.map((line) => `  $ ${line}`).join("\n");
 }
 
 function createProgram(setExit: (code: number) => void): Command {
@@ -97,6 +69,8 @@ function createProgram(setExit: (code: number) => void): Command {
   scoreCommand(program, setExit);
   generateCommand(program);
   logprobsCommand(program);
+  benchCommands(program, setExit);
+  plotCommands(program);
   configCommands(program, setExit);
   doctorCommand(program, setExit);
   rewardHostCommand(program);

@@ -39,8 +39,14 @@ function ignoresHangup(): boolean {
 /** Asked before anything listens: Deno takes over SIGHUP with the first listener to any signal. */
 const HANGUP_IGNORED = ignoresHangup();
 
-/** Listens from now on. `maxSeconds` counts from now as well. */
-export function listenForStop(maxSeconds: number | null): StopControl {
+/**
+ * Listens from now on. `maxSeconds` counts from now as well.
+ * @param plan what is done before the end, in words
+ */
+export function listenForStop(
+  maxSeconds: number | null,
+  plan = "finishing this step, then saving a checkpoint",
+): StopControl {
   let reason: string | null = null, saving = false;
   const handlers = SIGNALS
     .map((signal) => {
@@ -56,7 +62,7 @@ export function listenForStop(maxSeconds: number | null): StopControl {
           Deno.exit(signal === "SIGINT" ? EXIT.sigint : EXIT.sigterm);
         }
         reason = signal;
-        log(`${signal}: finishing this step, then saving a checkpoint (again: end at once)`);
+        log(`${signal}: ${plan} (again: end at once)`);
       };
       Deno.addSignalListener(signal, handler);
       return { signal, handler };
@@ -69,7 +75,7 @@ export function listenForStop(maxSeconds: number | null): StopControl {
     stopRequested() {
       if (reason === null && performance.now() >= deadline) {
         reason = "the time limit";
-        log("time limit: finishing this step, then saving a checkpoint");
+        log(`time limit: ${plan}`);
       }
       return reason === null ? "no" : "save";
     },

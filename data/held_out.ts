@@ -8,6 +8,12 @@ import type { Split } from "../core/philox.ts";
 import type { Entry } from "../tasks/types.ts";
 import type { ProblemSource } from "./source.ts";
 
+/**
+ * Prompts of evaluations and benchmarks are numbered from here, which keys their draws; those of training stay
+ * far below.
+ */
+export const EVAL_PROMPT_ID = 2 ** 48;
+
 export interface HeldOutOptions {
   source: ProblemSource;
   /** Number of held-out problems; 0 = none. */

@@ -10,6 +10,9 @@ import { extractAnswer } from "./extract.ts";
 /** `metadata.source_dataset` of entries that come from a file and belong to no task. */
 export const FILE_SOURCE = "file";
 
+/** Scores from here on count as correct. */
+export const CORRECT = 1 - 1e-9;
+
 export interface ScoredCompletion {
   /** null: the completion has no answer tags. */
   extracted: string | null;

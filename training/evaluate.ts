@@ -5,17 +5,12 @@
  */
 import type { RunConfig } from "../configs/run_config.ts";
 import { wilson } from "../core/statistics.ts";
-import { scoreCompletion } from "../data/score.ts";
+import { EVAL_PROMPT_ID } from "../data/held_out.ts";
+import { CORRECT, scoreCompletion } from "../data/score.ts";
 import type { LanguageModel } from "../models/types.ts";
 import type { Entry } from "../tasks/types.ts";
 import type { PromptEncoder } from "./prompts.ts";
 import { samplingOptions } from "./sampling_options.ts";
-
-/** Prompts of evaluations are numbered from here; those of training stay far below. */
-export const EVAL_PROMPT_ID = 2 ** 48;
-
-/** Scores from here on count as correct. */
-export const CORRECT = 1 - 1e-9;
 
 export interface Accuracy {
   accuracy: number;

@@ -7,13 +7,13 @@
  */
 import type { RunConfig } from "../configs/run_config.ts";
 import { wilson } from "../core/statistics.ts";
-import { scoreCompletion } from "../data/score.ts";
+import { EVAL_PROMPT_ID } from "../data/held_out.ts";
+import { CORRECT, scoreCompletion } from "../data/score.ts";
 import type { LanguageModel } from "../models/types.ts";
 import type { RewardValue } from "../rewards/types.ts";
 import type { Rubric } from "../rewards/rubric.ts";
 import type { Entry } from "../tasks/types.ts";
 import { groupAdvantages } from "./advantages.ts";
-import { CORRECT, EVAL_PROMPT_ID } from "./evaluate.ts";
 import { averageMetrics, finiteOrNull, type Metrics } from "./metrics.ts";
 import type { PromptEncoder } from "./prompts.ts";
 import type { ReferencePolicy } from "./reference_policy.ts";

@@ -6,7 +6,7 @@ import { createReferenceDevice } from "../kernels/reference/device.ts";
 import { readModelFolder } from "../models/model_folder.ts";
 import type { Rubric } from "../rewards/rubric.ts";
 import { assemble } from "./assemble.ts";
-import { EVAL_PROMPT_ID } from "./evaluate.ts";
+import { EVAL_PROMPT_ID } from "../data/held_out.ts";
 import { PromptEncoder } from "./prompts.ts";
 import {
   type ConfigChanges,

@@ -4,7 +4,7 @@
  * program is gone (its input closes) or the reward takes too much memory; the program ends it when the
  * reward hangs. A Worker within the program would not do: Deno 2.9 never stops the thread of a busy one.
  */
-import { LineWriter, readLines } from "./lines.ts";
+import { LineWriter, readLines } from "../../core/line_pipe.ts";
 import { type FromReward, MEMORY_LIMIT, toLine } from "./protocol.ts";
 
 /** Milliseconds between two looks at the memory: within them an array of a few hundred MB can be filled. */

@@ -3,7 +3,7 @@
  * to in lines of JSON, ended by force. A checkout starts `host.ts`; the executable starts itself again.
  */
 import { fileURLToPath } from "node:url";
-import { LineWriter, readLines } from "./lines.ts";
+import { LineWriter, readLines } from "../../core/line_pipe.ts";
 import { fromLine, type FromReward, HOST_COMMAND, type ToWorker } from "./protocol.ts";
 
 /** @param ended why no message will follow, after the last one */

@@ -1,4 +1,4 @@
-/** Lines of text over a pipe, between the program and the process of a user's reward. */
+/** Lines of text over a pipe, between the program and a process that it started. */
 
 /** The complete lines of each piece that arrives, without their ends; what has no end is not a line. */
 export async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string[]> {

@@ -1,0 +1,363 @@
+/**
+ * Models × tasks. The same problems, prompts, extraction and scoring as in training (data/), every sample on disk
+ * as soon as it is there, results in the files of result_file.ts. Nothing is printed here.
+ */
+import { EXIT, Interrupted, UsageError } from "../core/errors.ts";
+import { VERSION } from "../core/version.ts";
+import { writeResults } from "./benchmark_files.ts";
+import { scoreProblem } from "./datasets.ts";
+import { LocalModel, type ModelDevice } from "./local_model.ts";
+import { type Asked, planModels, type PlannedModel } from "./model_plan.ts";
+import { OverlapCounter } from "./overlap.ts";
+import { type RemoteOptions, RemoteServer } from "./remote/server.ts";
+import {
+  type AllTasksResultFile,
+  RESULT_FORMAT,
+  type SampleResult,
+  type Sampling,
+  type TaskResults,
+} from "./result_file.ts";
+import { type Job, type JobListener, runJobs } from "./run_jobs.ts";
+import { combinationKey, SampleStore } from "./sample_store.ts";
+import { averages, compareModels, summarize } from "./summarize.ts";
+import { createTestSet } from "./test_set.ts";
+import type {
+  BenchEvent,
+  ModelRequest,
+  RawAnswer,
+  SampleLine,
+  TaskRequest,
+  TestSet,
+} from "./types.ts";
+import { runWorkers, type WorkerOptions } from "./worker_pool.ts";
+
+export interface BenchmarkOptions {
+  /** Folders (Hugging Face, runs, checkpoints, adapters) and `openai:NAME`. */
+  models: readonly string[];
+  tasks: readonly (string | TaskRequest)[];
+  /** Problems of each task; default 100. */
+  numExamples?: number;
+  /** At most so many problems of a task, whatever it asks for. */
+  limit?: number;
+  /** Seed of the problems, and of the draws where `samplingSeed` is not given; default 42. */
+  seed?: number;
+  samplingSeed?: number;
+  sampling?: Partial<Sampling>;
+  prompt?: Asked["prompt"];
+  systemPrompts?: Asked["systemPrompts"];
+  /** Also measure the models that adapters and runs began with; default true. */
+  includeBase?: boolean;
+  /** Default `benchmark_results`. */
+  outputDir?: string;
+  /** What an earlier benchmark in the folder has answered is not asked again. */
+  resume?: boolean;
+  /** Where models of this machine run; not needed for remote ones, nor with `workers`. */
+  device?: ModelDevice;
+  /** Processes for the models of this machine; default: none, they run in this one. */
+  workers?: WorkerOptions | null;
+  remote?: RemoteOptions;
+  shouldStop?: () => boolean;
+  onEvent?: (event: BenchEvent) => void;
+}
+
+export interface Benchmark {
+  result: AllTasksResultFile;
+  /** Paths of what was written; the combined file comes last. */
+  files: string[];
+  /** Samples without an answer. */
+  unanswered: number;
+  /** Samples that this call evaluated, and that it found. */
+  evaluated: number;
+  resumed: number;
+  /** Tokens and, where prices are known, money; of remote models alone. */
+  remote: { prompt_tokens: number; completion_tokens: number; cost: number | null } | null;
+  exitCode: number;
+}
+
+/**
+ * @throws UsageError before any work for what cannot be measured; RgxError when an endpoint is not reachable;
+ *   Interrupted when `shouldStop` said so: what is answered stays, and `resume` goes on
+ */
+export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
+  const { outputDir = "benchmark_results", seed = 42, onEvent = () => {} } = options;
+  const shouldStop = options.shouldStop ?? (() => false);
+  const sets = testSets(options, seed);
+  const { models, sampling, warnings } = await planModels(options.models, {
+    seed: options.samplingSeed ?? seed,
+    remote: {
+      address: options.remote?.baseUrl ?? Deno.env.get("OPENAI_BASE_URL") ?? "",
+      format: options.remote?.completions ? "plain" : "chat",
+    },
+    includeBase: options.includeBase ?? true,
+    ...(options.sampling && { sampling: options.sampling }),
+    ...(options.prompt && { prompt: options.prompt }),
+    ...(options.systemPrompts && { systemPrompts: options.systemPrompts }),
+  });
+  const isRemote = (model: ModelRequest) => model.where.kind === "remote";
+  if (options.device === undefined && !options.workers && !models.every(isRemote)) {
+    throw new UsageError("benchmark: models of this machine need a device or workers");
+  }
+  const server = models.some(isRemote)
+    ? await RemoteServer.connect(options.remote ?? {}, outputDir)
+    : null;
+  for (const message of warnings) onEvent({ type: "warning", message });
+  const stamp = await freeStamp(outputDir);
+  const resume = options.resume ?? false;
+  const store = await SampleStore.open(outputDir, `samples_${stamp}.jsonl`, { resume });
+  try {
+    const run = new Run(models, sets, store, sampling.samples, onEvent);
+    onEvent({
+      type: "plan",
+      models: models.map(({ name }) => name),
+      tasks: sets.map(({ label }) => label),
+      combinations: models.length * sets.length,
+      samples: run.total,
+    });
+    if (run.resumed > 0) onEvent({ type: "resumed", samples: run.resumed });
+    const jobs = run.jobs(), local = jobs.filter((job) => !isRemote(job.model));
+    const remote = jobs.filter((job) => isRemote(job.model));
+    const workers = options.workers ?? null;
+    const here = async () => {
+      await runJobs(
+        remote,
+        (model) => Promise.resolve(server!.model(model)),
+        run.listener(workers === null ? 0 : workers.devices.length, samplesOf(remote)),
+        shouldStop,
+      );
+    };
+    if (workers === null) {
+      await runJobs(
+        local,
+        (model) => openLocal(model, options.device!),
+        run.listener(0, samplesOf(local)),
+        shouldStop,
+      );
+      await here();
+    } else {
+      const both = [runWorkers(local, workers, (w, n) => run.listener(w, n), shouldStop), here()];
+      // Both have ended before the store is closed.
+      const failed = (await Promise.allSettled(both)).find(({ status }) => status === "rejected");
+      if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+    }
+    if (shouldStop() && run.answered < run.total) throw new Interrupted();
+    const result = run.result(stamp, seed, sampling);
+    run.warnOfSilence(result);
+    const files = await writeResults(outputDir, result);
+    const unanswered = run.total - run.answered + run.errors;
+    return {
+      result,
+      files,
+      unanswered,
+      evaluated: run.evaluated,
+      resumed: run.resumed,
+      remote: server?.usage() ?? null,
+      exitCode: unanswered > 0 || result.failures.length > 0 ? EXIT.failure : EXIT.ok,
+    };
+  } finally {
+    store.close();
+    server?.close();
+  }
+}
+
+function openLocal(model: ModelRequest, device: ModelDevice): Promise<LocalModel> {
+  const { where } = model;
+  if (where.kind !== "local") throw new TypeError(`${model.name} is not on this machine`);
+  return LocalModel.open(where.path, device, model.settings);
+}
+
+/** @throws UsageError when two tasks have the same label, or one cannot be made */
+function testSets(options: BenchmarkOptions, seed: number): TestSet[] {
+  const requests = options.tasks.map((task) => typeof task === "string" ? { name: task } : task);
+  if (requests.length === 0) throw new UsageError("no task is named", { advice: "--tasks NAME …" });
+  const labels = requests.map(({ name, label = name }) => label);
+  const twice = labels.find((label, i) => labels.indexOf(label) !== i);
+  if (twice !== undefined) throw new UsageError(`the task ${twice} is named twice`);
+  const fewShot = options.prompt?.few_shot ?? 0, limit = options.limit ?? Infinity;
+  return requests.map((request) => {
+    const size = Math.min(request.size ?? options.numExamples ?? 100, limit);
+    return createTestSet({ ...request, size }, { seed, size, fewShot });
+  });
+}
+
+/** Local time as in file names; never one that the folder has already. */
+async function freeStamp(folder: string): Promise<string> {
+  const taken: string[] = [];
+  try {
+    for await (const { name } of Deno.readDir(folder)) taken.push(name);
+  } catch {
+    // no folder yet
+  }
+  for (let at = Date.now();; at += 1000) {
+    const d = new Date(at), two = (n: number) => String(n).padStart(2, "0");
+    const stamp = `${d.getFullYear()}${two(d.getMonth() + 1)}${two(d.getDate())}_` +
+      `${two(d.getHours())}${two(d.getMinutes())}${two(d.getSeconds())}`;
+    if (!taken.some((name) => name.includes(stamp))) return stamp;
+  }
+}
+
+/** One benchmark under way: who has answered what. */
+class Run {
+  readonly total: number;
+  readonly resumed: number;
+  evaluated = 0;
+  errors = 0;
+  readonly #keys = new Map<string, string>();
+  readonly #failures: AllTasksResultFile["failures"] = [];
+  /** Of asking a model in this call. */
+  readonly #seconds = new Map<string, number>();
+
+  constructor(
+    readonly models: readonly PlannedModel[],
+    readonly sets: readonly TestSet[],
+    readonly store: SampleStore,
+    readonly samples: number,
+    readonly emit: (event: BenchEvent) => void,
+  ) {
+    for (const model of models) {
+      for (const set of sets) this.#keys.set(id(model, set), combinationKey(model, set));
+    }
+    this.total = models.length * samples *
+      sets.reduce((sum, { entries }) => sum + entries.length, 0);
+    this.resumed = this.total - this.#missing();
+  }
+
+  get answered(): number {
+    return this.total - this.#missing();
+  }
+
+  /** Combinations that lack samples, task by task, so that dealing them out spreads the models. */
+  jobs(): Job[] {
+    return this.sets.flatMap((set) => this.models.map((model) => this.#job(model, set)))
+      .filter(({ missing }) => missing.length > 0);
+  }
+
+  /** @param total samples that the worker will answer */
+  listener(worker: number, total: number): JobListener {
+    let done = 0;
+    return {
+      loading: ({ name }) => this.emit({ type: "loading", worker, model: name }),
+      answer: (job, index, sample, raw) => {
+        this.#add(job, index, sample, raw);
+        this.emit({ type: "progress", worker, model: job.model.name, done: ++done, total });
+      },
+      failed: ({ model, set }, error) => {
+        this.#failures.push({ model: model.name, task: set.label, error });
+        this.emit({ type: "failed", model: model.name, task: set.label, error });
+      },
+      finished: ({ name }, seconds) => {
+        this.#seconds.set(name, (this.#seconds.get(name) ?? 0) + seconds);
+      },
+    };
+  }
+
+  result(stamp: string, seed: number, sampling: Sampling): AllTasksResultFile {
+    const overlap = new OverlapCounter();
+    const tasks: Record<string, TaskResults> = {};
+    for (const set of this.sets) {
+      const models: TaskResults["models"] = {};
+      for (const model of this.models) {
+        const lines = this.#lines(model, set);
+        if (lines.length === 0) continue;
+        models[model.name] = summarize(set, lines, {
+          prompt: model.settings.prompt,
+          device: [...new Set(lines.map(({ device }) => device))].join("; "),
+          overlap: overlap.count(model.run, set),
+          seconds: (this.#seconds.get(model.name) ?? 0) * this.#shareOfTokens(model, lines),
+        });
+      }
+      if (Object.keys(models).length === 0) continue;
+      const { label: task, taskName: task_name, category, parameters } = set;
+      const comparisons = compareModels(task, models);
+      tasks[task] = { task, task_name, category, parameters, models, comparisons };
+    }
+    return {
+      format: RESULT_FORMAT,
+      kind: "all_tasks",
+      created: new Date().toISOString(),
+      stamp,
+      rgx_version: VERSION,
+      deno_version: Deno.version.deno,
+      seed,
+      sampling,
+      tasks,
+      average: averages(tasks),
+      parts: [],
+      failures: this.#failures,
+    };
+  }
+
+  /** A model that says nothing is measured, and the user is told. */
+  warnOfSilence({ tasks }: AllTasksResultFile): void {
+    for (const { name } of this.models) {
+      const examples = Object.values(tasks).flatMap(({ models }) => models[name]?.examples ?? []);
+      if (examples.length > 0 && examples.every(({ completion }) => completion.trim() === "")) {
+        const message =
+          `${name} answered none of ${examples.length} problems: every completion is empty`;
+        this.emit({ type: "warning", message });
+      }
+    }
+  }
+
+  #add({ model, set }: Job, index: number, sample: number, raw: RawAnswer): void {
+    const { prompt_tokens, device, ...answer } = raw, key = this.#keys.get(id(model, set))!;
+    const { extracted, score, error } = scoreProblem(raw.completion, set.entries[index]!);
+    if (error !== null) {
+      this.emit({ type: "warning", message: `${set.label}, problem ${index}: ${error}` });
+    }
+    const result: SampleResult = {
+      ...answer,
+      extracted,
+      score: raw.error !== undefined || (set.binary && score < 1) ? 0 : score,
+    };
+    if (raw.error !== undefined) this.errors++;
+    this.store.add({
+      key,
+      model: model.name,
+      task: set.label,
+      index,
+      sample,
+      prompt_tokens,
+      device,
+      result,
+    });
+    this.evaluated++;
+  }
+
+  #job(model: PlannedModel, set: TestSet): Job {
+    const key = this.#keys.get(id(model, set))!;
+    const missing = set.entries.flatMap((_, index) => {
+      const samples = range(this.samples).filter((s) =>
+        this.store.get(key, index, s) === undefined
+      );
+      return samples.length === 0 ? [] : [{ index, samples }];
+    });
+    return { model, set, missing };
+  }
+
+  #missing(): number {
+    return this.models.flatMap((model) => this.sets.flatMap((set) => this.#job(model, set).missing))
+      .reduce((sum, { samples }) => sum + samples.length, 0);
+  }
+
+  #lines(model: PlannedModel, set: TestSet) {
+    const key = this.#keys.get(id(model, set))!;
+    return set.entries.flatMap((_, index) =>
+      range(this.samples).flatMap((sample) => this.store.get(key, index, sample) ?? [])
+    );
+  }
+
+  #shareOfTokens(model: PlannedModel, lines: readonly SampleLine[]): number {
+    const tokens = (some: readonly SampleLine[]) =>
+      some.reduce((sum, { result }) => sum + result.completion_tokens, 0);
+    const all = this.sets.reduce((sum, set) => sum + tokens(this.#lines(model, set)), 0);
+    return all === 0 ? 0 : tokens(lines) / all;
+  }
+}
+
+const id = (model: ModelRequest, set: TestSet) => JSON.stringify([model.name, set.label]);
+const samplesOf = (jobs: readonly Job[]) =>
+  jobs.reduce(
+    (sum, { missing }) => sum + missing.reduce((n, { samples }) => n + samples.length, 0),
+    0,
+  );
+const range = (count: number) => Array.from({ length: count }, (_, i) => i);

@@ -1,0 +1,66 @@
+/** The files of a finished benchmark: one a task, one for all, names as in result_file.ts. */
+import type { AllTasksResultFile, ExampleResult, TaskResults } from "./result_file.ts";
+import { writeResultFile } from "./result_file.ts";
+
+/** Characters of examples beyond which the combined file leaves them to the files of the tasks. */
+const MOST_EXAMPLES = 64e6;
+
+/** Characters outside [A-Za-z0-9._-] become "_". */
+export function fileName(name: string): string {
+  return name.replace(/[^A-Za-z0-9._-]/g, "_");
+}
+
+/** Writes them into a folder that is there. @returns paths, that of the combined file last */
+export async function writeResults(folder: string, result: AllTasksResultFile): Promise<string[]> {
+  const { kind: _, tasks, average: __, parts, failures: ___, ...header } = result;
+  const paths: string[] = [];
+  parts.length = 0;
+  for (const [label, task] of Object.entries(tasks)) {
+    const name = `results_${fileName(label)}_${result.stamp}.json`;
+    await writeResultFile(`${folder}/${name}`, { ...header, kind: "task", ...task });
+    parts.push(name);
+    paths.push(`${folder}/${name}`);
+  }
+  const all = `${folder}/results_all_tasks_${result.stamp}.json`;
+  const isLong = sizeOf(Object.values(tasks)) > MOST_EXAMPLES;
+  await writeResultFile(all, isLong ? { ...result, tasks: withoutExamples(tasks) } : result);
+  return [...paths, all];
+}
+
+function sizeOf(tasks: readonly TaskResults[]): number {
+  let size = 0;
+  for (const { models } of tasks) {
+    for (const { examples } of Object.values(models)) {
+      for (const { completion, question, samples } of examples) {
+        size += question.length +
+          (samples ?? [{ completion }]).reduce((n, s) => n + s.completion.length, 0);
+      }
+    }
+  }
+  return size;
+}
+
+/** The numbers alone. */
+export function withoutExamples(tasks: Record<string, TaskResults>): Record<string, TaskResults> {
+  return Object.fromEntries(
+    Object.entries(tasks).map(([label, task]) => [label, {
+      ...task,
+      models: Object.fromEntries(
+        Object.entries(task.models).map(([name, model]) => [name, { ...model, examples: [] }]),
+      ),
+    }]),
+  );
+}
+
+/** One line an example: for `--samples-out`. */
+export function* exampleLines(result: AllTasksResultFile): Generator<string> {
+  for (const [task, { models }] of Object.entries(result.tasks)) {
+    for (const [model, { examples }] of Object.entries(models)) {
+      for (const example of examples) {
+        yield JSON.stringify({ task, model, ...example } satisfies ExampleLine);
+      }
+    }
+  }
+}
+
+type ExampleLine = ExampleResult & { task: string; model: string };

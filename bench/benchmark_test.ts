@@ -1,0 +1,168 @@
+/** Models of this machine on several tasks: result files, resume, samples, crashes, what is refused. */
+import assert from "node:assert/strict";
+import { Interrupted } from "../core/errors.ts";
+import { createDataset } from "../tasks/dataset.ts";
+import { readResultFile } from "./result_file.ts";
+import { runsOf } from "./local_model.ts";
+import { collected, withModel } from "./testing.ts";
+
+Deno.test("one model on two tasks: files as documented, the same numbers in both, problems of the test split", async () => {
+  await withModel(async (folder, model, device) => {
+    const outputDir = `${folder}/out`;
+    const parameters = { min_word_len: 3, max_word_len: 3 };
+    const done = await collected({
+      models: [model],
+      tasks: ["chain_sum", { name: "spell_backward", parameters }],
+      outputDir,
+      device,
+      seed: 9,
+      prompt: { add_instructions: false },
+    });
+    assert.equal(done.exitCode, 0);
+    assert.equal(done.evaluated, 10);
+    const { stamp } = done.result;
+    assert.match(stamp, /^\d{8}_\d{6}$/);
+    assert.deepEqual(done.files, [
+      `${outputDir}/results_chain_sum_${stamp}.json`,
+      `${outputDir}/results_spell_backward_${stamp}.json`,
+      `${outputDir}/results_all_tasks_${stamp}.json`,
+    ]);
+    const all = await readResultFile(done.files[2]!);
+    assert.ok(all.kind === "all_tasks");
+    assert.deepEqual(all.parts, done.files.slice(0, 2).map((path) => path.split("/").at(-1)));
+    const part = await readResultFile(done.files[1]!);
+    assert.ok(part.kind === "task");
+    assert.deepEqual(part.models, all.tasks["spell_backward"]!.models);
+    const result = part.models[model]!;
+    assert.equal(result.examples.length, 5);
+    assert.equal(result.total, 5);
+    assert.equal(result.accuracy, result.correct / result.total);
+    assert.equal(result.prompt.format, "plain");
+    assert.equal(result.device, "reference, 1 thread");
+    const test = createDataset("spell_backward", { ...parameters, seed: 9, split: "test" });
+    assert.equal(result.examples[0]!.question, test.entry(0).question);
+    assert.equal(result.examples[0]!.expected, test.entry(0).answer);
+    assert.equal(done.events.filter(({ type }) => type === "loading").length, 1);
+    assert.equal(done.events.filter(({ type }) => type === "progress").length, 10);
+  });
+});
+
+Deno.test("a resume asks only for what is missing and changes nothing; more problems are asked on top", async () => {
+  await withModel(async (folder, model, device) => {
+    const common = { models: [model], outputDir: `${folder}/out`, device };
+    const sampling = { temperature: 1, max_new_tokens: 8 };
+    const whole = await collected({ ...common, sampling, tasks: ["chain_sum"], numExamples: 7 });
+    let seen = 0;
+    const other = { ...common, sampling, outputDir: `${folder}/other`, tasks: ["chain_sum"] };
+    await assert.rejects(
+      collected({
+        ...other,
+        tasks: ["chain_sum", "spell_backward"],
+        numExamples: 40,
+        onEvent: ({ type }) => void (type === "progress" && seen++),
+        shouldStop: () => seen >= 32,
+      }),
+      Interrupted,
+    );
+    assert.equal(seen, 32);
+    assert.deepEqual([...Deno.readDirSync(`${folder}/other`)].length, 1, "samples and no results");
+    const resumed = await collected({ ...other, numExamples: 7, resume: true });
+    assert.equal(resumed.evaluated, 0);
+    assert.equal(resumed.resumed, 7);
+    assert.deepEqual(
+      resumed.result.tasks["chain_sum"]!.models[model]!.examples,
+      whole.result.tasks["chain_sum"]!.models[model]!.examples,
+    );
+    const more = await collected({ ...other, numExamples: 40, resume: true });
+    assert.deepEqual([more.resumed, more.evaluated], [32, 8]);
+    const changed = await collected({ ...other, numExamples: 7, resume: true, samplingSeed: 5 });
+    assert.equal(changed.evaluated, 7, "another seed of the draws is another measurement");
+    const fresh = await collected({ ...other, numExamples: 7 });
+    assert.equal(fresh.evaluated, 7);
+  });
+});
+
+Deno.test("several samples: pass@k, avg@k and majority; each sample is what it would be alone", async () => {
+  await withModel(async (folder, model, device) => {
+    const common = { models: [model], tasks: ["spell_backward"], device };
+    const four = await collected({
+      ...common,
+      outputDir: `${folder}/four`,
+      sampling: { samples: 4, max_new_tokens: 8 },
+    });
+    assert.equal(four.result.sampling.temperature, 1);
+    const result = four.result.tasks["spell_backward"]!.models[model]!;
+    assert.equal(result.total, 20);
+    assert.equal(result.num_examples, 5);
+    assert.deepEqual(Object.keys(result.samples!.pass_at), ["1", "2", "4"]);
+    assert.equal(result.samples!.avg_at_k, result.accuracy);
+    const completions = result.examples.map(({ samples }) => samples!.map((s) => s.completion));
+    assert.ok(completions.some((own) => new Set(own).size > 1), "samples differ");
+    // A resume adds the samples that two lack.
+    const two = { ...common, outputDir: `${folder}/two` };
+    await collected({ ...two, sampling: { samples: 2, max_new_tokens: 8 } });
+    const grown = await collected({
+      ...two,
+      sampling: { samples: 4, max_new_tokens: 8 },
+      resume: true,
+    });
+    assert.deepEqual([grown.resumed, grown.evaluated], [10, 10]);
+    assert.deepEqual(
+      grown.result.tasks["spell_backward"]!.models[model]!.examples,
+      result.examples,
+    );
+    await assert.rejects(
+      collected({ ...common, outputDir: folder, sampling: { samples: 2, temperature: 0 } }),
+      /2 samples of each problem at temperature 0 would all be the same/,
+    );
+  });
+});
+
+Deno.test("what cannot be measured is refused before any work, with the nearest name", async () => {
+  await withModel(async (folder, model, device) => {
+    const common = { models: [model], tasks: ["chain_sum"], outputDir: `${folder}/out`, device };
+    const refused = (changes: object, message: RegExp) =>
+      assert.rejects(collected({ ...common, ...changes }), message);
+    await refused({ tasks: ["chainsum"] }, /unknown task "chainsum", did you mean chain_sum\?/);
+    await refused(
+      { models: [`${folder}/modle`] },
+      /modle: no such model folder, did you mean .*\/model\?/,
+    );
+    await refused({ tasks: ["chain_sum", "chain_sum"] }, /task chain_sum is named twice/);
+    await refused({ models: [model, model] }, /is named twice/);
+    await refused({ models: [] }, /no model is named/);
+    await refused({ tasks: [{ name: "chain_sum", parameters: { min_terms: 0 } }] }, /min_terms/);
+    await refused({ tasks: ["gsm8k"] }, /the data set gsm8k is a file, and none is named/);
+    await assert.rejects(Deno.stat(`${folder}/out`), Deno.errors.NotFound);
+  });
+});
+
+Deno.test("a combination that crashes is reported, the others are finished", async () => {
+  await withModel(async (folder, model, device) => {
+    // A prompt longer than the model is a sample without an answer, not the end of the others.
+    const done = await collected({
+      models: [model],
+      tasks: ["chain_sum", { name: "spell_backward" }],
+      outputDir: `${folder}/out`,
+      device,
+      prompt: { system_prompt: "long ".repeat(30), add_instructions: false },
+    });
+    assert.equal(done.exitCode, 1);
+    assert.equal(done.unanswered, 10);
+    const { errors, total, examples } = done.result.tasks["chain_sum"]!.models[model]!;
+    assert.deepEqual([errors, total], [5, 0]);
+    assert.match(examples[0]!.error!, /the prompt has \d+ tokens, the model 128 positions/);
+
+    await Deno.writeTextFile(`${folder}/model/model.safetensors`, "damaged");
+    await assert.rejects(
+      collected({ models: [model], tasks: ["chain_sum"], outputDir: `${folder}/b`, device }),
+      /safetensors/,
+    );
+  });
+});
+
+Deno.test("samples are asked for in runs without gaps", () => {
+  assert.deepEqual(runsOf([0, 1, 2, 5, 7, 8]), [[0, 1, 2], [5], [7, 8]]);
+  assert.deepEqual(runsOf([]), []);
+  assert.throws(() => runsOf([2, 1]), /must ascend/);
+});

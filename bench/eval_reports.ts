@@ -1,0 +1,84 @@
+/**
+ * Reports of `rgx eval` in the field's layout: `{output_dir}/{model}_{stamp}/{category}/{dataset}.json` and
+ * `summary.json`; with one category its name is in the folder's. A data set's score is the mean over its problems
+ * of the mean over repeats; `best` takes each problem's best repeat.
+ */
+import { writeFileAtomic } from "../core/atomic_file.ts";
+import { mean } from "../core/statistics.ts";
+import { fileName } from "./benchmark_files.ts";
+import type { EvalDescription } from "./eval_config.ts";
+import type { AllTasksResultFile, ModelResult, TaskResults } from "./result_file.ts";
+import { samplesOf } from "./summarize.ts";
+
+/** @returns paths of the summaries, one a model */
+export async function writeEvalReports(
+  result: AllTasksResultFile,
+  { options, saveMetadata, saveFullResults }: EvalDescription,
+  outputDir = options.outputDir ?? "results",
+): Promise<string[]> {
+  const tasks = Object.values(result.tasks);
+  const models = new Set(tasks.flatMap((task) => Object.keys(task.models)));
+  const categories = new Set(tasks.map(({ category }) => category ?? "other"));
+  const paths: string[] = [];
+  for (const model of models) {
+    const only = categories.size === 1 ? `${fileName([...categories][0]!)}_` : "";
+    const folder = `${outputDir}/${fileName(model)}_${only}${result.stamp}`;
+    const summary: Record<string, Record<string, unknown>> = {};
+    for (const task of tasks) {
+      const own = task.models[model];
+      if (own === undefined) continue;
+      const category = task.category ?? "other";
+      const numbers = numbersOf(own);
+      await Deno.mkdir(`${folder}/${fileName(category)}`, { recursive: true });
+      await writeFileAtomic(
+        `${folder}/${fileName(category)}/${fileName(task.task)}.json`,
+        JSON.stringify(report(task, own, numbers, saveMetadata, saveFullResults), null, 2) + "\n",
+      );
+      (summary[category] ??= {})[task.task] = numbers;
+    }
+    const { created, rgx_version, seed, sampling } = result;
+    const path = `${folder}/summary.json`;
+    const head = { model, created, rgx_version, seed, sampling };
+    const average = result.average[model];
+    await writeFileAtomic(
+      path,
+      JSON.stringify({ ...head, average, categories: summary }, null, 2) + "\n",
+    );
+    paths.push(path);
+  }
+  return paths;
+}
+
+function numbersOf(result: ModelResult) {
+  const { accuracy, ci95, mean_score_ci95, correct, total, num_examples, errors } = result;
+  const scores = result.examples.map((example) =>
+    samplesOf(example).filter(({ error }) => error === undefined).map(({ score }) => score)
+  ).filter((own) => own.length > 0);
+  return {
+    average_mean_score: scores.length === 0 ? 0 : mean(scores.map((own) => mean(own))),
+    average_best_score: scores.length === 0 ? 0 : mean(scores.map((own) => Math.max(...own))),
+    mean_score_ci95,
+    ...{ accuracy, ci95, correct, total, num_examples, errors },
+    format_rate: result.format_rate,
+    truncated_rate: result.truncated_rate,
+  };
+}
+
+function report(
+  { task, task_name, category, parameters }: TaskResults,
+  { examples, prompt, usage, device }: ModelResult,
+  numbers: ReturnType<typeof numbersOf>,
+  saveMetadata: boolean,
+  saveFullResults: boolean,
+) {
+  return {
+    ...{ name: task, dataset: task_name, category, parameters },
+    ...numbers,
+    ...{ prompt, usage, device },
+    ...(saveFullResults && {
+      results: examples.map(({ metadata, ...example }) =>
+        saveMetadata ? { ...example, metadata } : example
+      ),
+    }),
+  };
+}

@@ -1,0 +1,251 @@
+/**
+ * Models as a user names them: where each is, how it is asked, and against which base it is compared. A
+ * checkpoint's run says in its config.yaml with which prompts it was trained; the base is asked the same way.
+ */
+import { UsageError } from "../core/errors.ts";
+import { sha256Hex } from "../core/checksums.ts";
+import { didYouMean } from "../core/suggest.ts";
+import { loadConfig } from "../configs/load.ts";
+import type { RunConfig } from "../configs/run_config.ts";
+import { systemPromptText } from "../data/prompt.ts";
+import { readModelFolder } from "../models/model_folder.ts";
+import { DEFAULT_PROMPT, hasChatTemplate } from "./prompt.ts";
+import type { PromptSettings, Sampling } from "./result_file.ts";
+import type { ModelRequest, ModelSettings } from "./types.ts";
+
+/** Tokens of an answer where neither the user nor a checkpoint says. */
+const DEFAULT_MAX_NEW_TOKENS = 512;
+
+export const REMOTE_PREFIX = "openai:";
+
+/** What the user says about all models; what is missing comes from checkpoints, else from the defaults. */
+export interface Asked {
+  prompt?: Partial<Omit<PromptSettings, "from">>;
+  sampling?: Partial<Sampling>;
+  /** Seed of the draws. */
+  seed: number;
+  includeBase: boolean;
+  /** The server of remote models, and whether it takes messages or plain text. */
+  remote: { address: string; format: PromptSettings["format"] };
+  /** System prompts of single models, by name. */
+  systemPrompts?: Readonly<Record<string, string | null>>;
+}
+
+export interface PlannedModel extends ModelRequest {
+  /** The configuration of its run; null when it has none, or it is a base. */
+  run: RunConfig | null;
+}
+
+interface Found {
+  name: string;
+  path: string;
+  run: RunConfig | null;
+  base: { name: string; path: string } | null;
+}
+
+/**
+ * All models in the order given, each followed by its base unless that is named too.
+ * @throws UsageError when a model is not there or named twice
+ */
+export async function planModels(
+  names: readonly string[],
+  asked: Asked,
+): Promise<{ models: PlannedModel[]; sampling: Sampling; warnings: string[] }> {
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) throw new UsageError(`the model ${twice} is named twice`);
+  if (names.length === 0) {
+    throw new UsageError("no model is named", { advice: "--models FOLDER …" });
+  }
+  const warnings: string[] = [];
+  const found = new Map<string, Found | null>();
+  for (const name of names) {
+    found.set(name, name.startsWith(REMOTE_PREFIX) ? null : await findModel(name, warnings));
+  }
+  const runs = [...found.values()].flatMap((model) => model?.run ?? []);
+  const sampling = samplingOf(asked, runs);
+  const local = [...found.values()].filter((model) => model !== null);
+  const models: PlannedModel[] = [];
+  const taken = new Set(local.map(({ path }) => path));
+  for (const [name, model] of found) {
+    if (model === null) {
+      const settings = settingsOf(name, null, asked, sampling);
+      models.push({
+        name,
+        where: { kind: "remote", model: name.slice(REMOTE_PREFIX.length) },
+        settings: {
+          ...settings,
+          prompt: { ...settings.prompt, format: asked.remote.format },
+        },
+        fingerprint: asked.remote.address,
+        run: null,
+      });
+      continue;
+    }
+    // A base that is named itself is asked as the checkpoint that was trained from it.
+    const trained = model.run ?? local.find(({ base }) => base?.path === model.path)?.run ?? null;
+    models.push(await localModel(model, settingsOf(name, trained, asked, sampling)));
+    const { base } = model;
+    if (!asked.includeBase || base === null || taken.has(base.path)) continue;
+    taken.add(base.path);
+    const settings = settingsOf(base.name, trained, asked, sampling);
+    models.push({ ...await localModel({ ...base, run: null, base: null }, settings) });
+  }
+  return { models, sampling, warnings };
+}
+
+async function localModel(
+  { name, path, run }: Found,
+  settings: ModelSettings,
+): Promise<PlannedModel> {
+  const fingerprint = await fingerprintOf(path);
+  const { tokenizer } = await readModelFolder(path);
+  const isChat = settings.prompt.format === "chat" && tokenizer !== null &&
+    hasChatTemplate(tokenizer);
+  const prompt = { ...settings.prompt, format: isChat ? "chat" as const : "plain" as const };
+  const where = { kind: "local" as const, path };
+  return { name, where, settings: { ...settings, prompt }, fingerprint, run };
+}
+
+/** @throws UsageError naming the nearest folder when there is none */
+async function findModel(name: string, warnings: string[]): Promise<Found> {
+  let path = await realPath(name);
+  if (path === null) {
+    throw new UsageError(`${name}: no such model folder${await nearestFolder(name)}`, {
+      advice: "A model is a Hugging Face folder, a run, a checkpoint, an adapter, or openai:NAME.",
+    });
+  }
+  const config = await runConfig(path, warnings);
+  // A run that was stopped has no final model yet: its newest checkpoint stands for it.
+  if (!await hasModel(path)) path = await realPath(`${path}/latest`) ?? path;
+  const folder = await readModelFolder(path);
+  const ownPath = config === null ? null : config.model.model_name_or_path;
+  const basePath = folder.adapter !== null
+    ? await realPath(folder.path)
+    : ownPath === null
+    ? null
+    : await realPath(ownPath);
+  if (config !== null && basePath === null) {
+    warnings.push(
+      ownPath === null
+        ? `${name}: its run made the model from a seed: there is no base model to compare with`
+        : `${name}: its base model ${ownPath} is not here and is left out`,
+    );
+  }
+  const base = basePath === null || basePath === path
+    ? null
+    : { name: ownPath ?? folder.adapter?.config.baseModel ?? basePath, path: basePath };
+  return { name, path, run: config, base };
+}
+
+async function hasModel(path: string): Promise<boolean> {
+  for (const file of ["config.json", "adapter_config.json"]) {
+    if (await realPath(`${path}/${file}`) !== null) return true;
+  }
+  return await realPath(`${path}/latest`) === null;
+}
+
+/** The configuration of the run that a folder is, or is a checkpoint of. */
+async function runConfig(path: string, warnings: string[]): Promise<RunConfig | null> {
+  for (const folder of [path, `${path}/..`, `${path}/../..`]) {
+    const isRun = await realPath(`${folder}/run.json`) !== null;
+    if (!isRun || await realPath(`${folder}/config.yaml`) === null) continue;
+    try {
+      return (await loadConfig(`${folder}/config.yaml`)).config;
+    } catch (error) {
+      warnings.push(`${folder}/config.yaml is not used: ${(error as Error).message}`);
+      return null;
+    }
+  }
+  return null;
+}
+
+function settingsOf(
+  name: string,
+  run: RunConfig | null,
+  asked: Asked,
+  sampling: Sampling,
+): ModelSettings {
+  const of: PromptSettings = run === null ? DEFAULT_PROMPT : {
+    ...DEFAULT_PROMPT,
+    system_prompt: run.data.system_prompt,
+    add_instructions: run.data.add_instructions,
+    from: "checkpoint",
+  };
+  const own = asked.systemPrompts ?? {};
+  const changes = {
+    ...asked.prompt,
+    ...(Object.hasOwn(own, name) && { system_prompt: own[name] ?? null }),
+  };
+  const isChanged = Object.keys(changes).some((key) => /system_prompt|add_inst/.test(key));
+  const prompt = { ...of, ...changes, ...(isChanged && { from: "benchmark" as const }) };
+  const text = prompt.system_prompt === null ? null : systemPromptText(prompt.system_prompt);
+  const { truncate_prompts: cut, max_prompt_length: kept } = run?.training ??
+    { truncate_prompts: null, max_prompt_length: null };
+  return {
+    prompt: { ...prompt, system_prompt: text },
+    sampling,
+    seed: asked.seed,
+    keepPromptTokens: cut === "left" ? kept : null,
+  };
+}
+
+/** The same for all models: what the user says, then the longest answers of the checkpoints' runs. */
+function samplingOf(asked: Asked, runs: readonly RunConfig[]): Sampling {
+  const { samples = 1, ...given } = asked.sampling ?? {};
+  const longest = Math.max(0, ...runs.map(({ training }) => training.max_completion_length));
+  const sampling = {
+    temperature: samples > 1 ? 1 : 0,
+    top_p: 1,
+    top_k: 0,
+    min_p: 0,
+    repetition_penalty: 1,
+    max_new_tokens: longest > 0 ? longest : DEFAULT_MAX_NEW_TOKENS,
+    samples,
+    ...given,
+  };
+  if (samples > 1 && sampling.temperature === 0) {
+    throw new UsageError(
+      `${samples} samples of each problem at temperature 0 would all be the same`,
+      { advice: "give a temperature above 0, or one sample" },
+    );
+  }
+  return sampling;
+}
+
+/** Changes when a file of the model does: names, sizes and times of change. */
+async function fingerprintOf(path: string): Promise<string> {
+  const lines: string[] = [path];
+  for await (const { name } of Deno.readDir(path)) {
+    if (!/\.(safetensors|gguf|json|jinja)$/.test(name)) continue;
+    const { size, mtime, isFile } = await Deno.stat(`${path}/${name}`);
+    // Of a run's folder only the model counts.
+    if (isFile && !/^(run|trainer_state|rgx_state)\.json$/.test(name)) {
+      lines.push(`${name} ${size} ${mtime?.getTime()}`);
+    }
+  }
+  return sha256Hex(lines.sort().join("\n"));
+}
+
+async function realPath(path: string): Promise<string | null> {
+  try {
+    return await Deno.realPath(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return null;
+    }
+    throw error;
+  }
+}
+
+async function nearestFolder(name: string): Promise<string> {
+  const at = name.replace(/\/+$/, "").lastIndexOf("/");
+  const parent = at < 0 ? "." : name.slice(0, at) || "/", last = name.slice(at + 1);
+  const folders: string[] = [];
+  try {
+    for await (const entry of Deno.readDir(parent)) if (!entry.isFile) folders.push(entry.name);
+  } catch {
+    return ""; // not even the folder that it would be in
+  }
+  const hint = didYouMean(last, folders.sort());
+  return at < 0 ? hint : hint.replace("did you mean ", `did you mean ${parent}/`);
+}

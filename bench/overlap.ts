@@ -1,0 +1,48 @@
+/**
+ * How many test problems a checkpoint's run asked in training. The splits draw from disjoint keys, but two keys
+ * can give the same question, and a file may hold one twice; so the questions are counted, not the keys.
+ */
+import type { RunConfig } from "../configs/run_config.ts";
+import { splitProblems } from "../data/held_out.ts";
+import { openSource } from "../data/source.ts";
+import type { TestSet } from "./types.ts";
+
+/** Milliseconds that drawing a run's training problems again may take. */
+const PATIENCE = 5_000;
+
+/** Questions of a run's training, in batches; null = not known (levels that moved, or too long to draw). */
+export function trainingQuestions(run: RunConfig): Set<string> | null {
+  if (run.curriculum !== null) return null;
+  const source = openSource({ ...run.data, curriculum: null });
+  const problems = splitProblems({ source, heldOutCount: run.eval.num_examples });
+  const { num_examples: count, max_examples: most } = run.data;
+  const total = Math.min(source.length("train"), count, most ?? Infinity);
+  const questions = new Set<string>(), end = performance.now() + PATIENCE;
+  for (let i = 0; i < total; i++) {
+    if (performance.now() > end) return null;
+    questions.add(problems.trainEntry(i).question);
+  }
+  return questions;
+}
+
+/** Remembers the questions of each run: several tasks ask for them. */
+export class OverlapCounter {
+  readonly #known = new Map<RunConfig, Set<string> | null>();
+
+  /** Problems of the set that the run asked in training; null = not known. */
+  count(run: RunConfig | null, set: TestSet): number | null {
+    if (run === null) return null;
+    if (!this.#known.has(run)) this.#known.set(run, this.#questions(run));
+    const questions = this.#known.get(run)!;
+    if (questions === null) return null;
+    return set.entries.filter(({ question }) => questions.has(question)).length;
+  }
+
+  #questions(run: RunConfig): Set<string> | null {
+    try {
+      return trainingQuestions(run);
+    } catch {
+      return null; // its data file is not here
+    }
+  }
+}

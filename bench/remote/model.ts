@@ -1,0 +1,157 @@
+/**
+ * A model behind an OpenAI-compatible server. Every problem is a request of its own, many under way at once; the
+ * samples of a problem come in one request where the server knows how to give several.
+ */
+import { Interrupted, RgxError } from "../../core/errors.ts";
+import { fnv1a } from "../../core/philox.ts";
+import { chatMessages, promptText } from "../prompt.ts";
+import type { PromptSettings } from "../result_file.ts";
+import type { Answerer, ModelRequest, OnAnswer, Question, RawAnswer } from "../types.ts";
+import { type ChatReply, Refused } from "./reply.ts";
+import type { Body, RemoteServer } from "./server.ts";
+
+/** Milliseconds between two looks whether the benchmark shall stop. */
+const LOOK = 100;
+
+export class RemoteModel implements Answerer {
+  readonly #prompt: PromptSettings;
+  readonly #model: string;
+  /** Whether the server gives as many choices as asked for; null = not tried yet. */
+  #givesSeveral: boolean | null = null;
+
+  constructor(readonly server: RemoteServer, readonly request: ModelRequest) {
+    const { where, settings } = request;
+    if (where.kind !== "remote") throw new TypeError(`${request.name} is not on a server`);
+    this.#model = where.model;
+    this.#prompt = settings.prompt;
+  }
+
+  async answer(
+    questions: readonly Question[],
+    onAnswer: OnAnswer,
+    shouldStop: () => boolean,
+  ): Promise<void> {
+    const timer = setInterval(() => shouldStop() && this.server.stop(), LOOK);
+    let failure: unknown = null;
+    const pending = [...questions].reverse();
+    const work = async () => {
+      for (let next = pending.pop(); next !== undefined && failure === null; next = pending.pop()) {
+        try {
+          await this.#answerOne(next, onAnswer);
+        } catch (error) {
+          failure ??= error;
+        }
+      }
+    };
+    try {
+      // One problem alone tells whether the server gives several samples at once.
+      const first = pending.pop();
+      if (first !== undefined) await this.#answerOne(first, onAnswer);
+      await Promise.all(Array.from({ length: this.server.limiter.most }, work));
+    } finally {
+      clearInterval(timer);
+    }
+    if (failure !== null) throw failure;
+  }
+
+  close(): void {}
+
+  async #answerOne(question: Question, onAnswer: OnAnswer): Promise<void> {
+    const { samples } = question;
+    if (samples.length > 1 && this.#givesSeveral !== false) {
+      const replies = await this.#ask(question, samples[0]!, samples.length);
+      if (!("error" in replies)) {
+        this.#givesSeveral = replies.length >= samples.length;
+        replies.slice(0, samples.length).forEach((raw, i) => onAnswer(question, samples[i]!, raw));
+        if (replies.length >= samples.length) return;
+        return await this.#oneByOne(question, samples.slice(replies.length), onAnswer);
+      }
+    }
+    await this.#oneByOne(question, samples, onAnswer);
+  }
+
+  async #oneByOne(
+    question: Question,
+    samples: readonly number[],
+    onAnswer: OnAnswer,
+  ): Promise<void> {
+    for (const sample of samples) {
+      const replies = await this.#ask(question, sample, 1);
+      onAnswer(
+        question,
+        sample,
+        "error" in replies
+          ? { ...EMPTY, device: this.server.url, error: replies.error }
+          : replies[0]!,
+      );
+    }
+  }
+
+  /** @throws Interrupted, or Refused when asking anything else is pointless too */
+  async #ask(
+    question: Question,
+    sample: number,
+    n: number,
+  ): Promise<RawAnswer[] | { error: string }> {
+    const { set, index } = question,
+      path = this.server.options.completions ? "/completions" : "/chat/completions";
+    try {
+      const body = this.#body(question, sample, n);
+      const reply = await this.server.ask(path, body, [set.label, index, sample]);
+      return rawAnswers(reply, this.server.url);
+    } catch (error) {
+      if (error instanceof Refused) {
+        const hint = this.server.nearestModel(this.#model);
+        throw hint === "" ? error : new Refused(`${error.message}${hint}`);
+      }
+      if (error instanceof RgxError && !(error instanceof Interrupted)) {
+        return { error: error.message };
+      }
+      throw error;
+    }
+  }
+
+  #body({ set, index }: Question, sample: number, n: number): Body {
+    const { sampling, seed } = this.request.settings, entry = set.entries[index]!;
+    return {
+      model: this.#model,
+      ...(this.server.options.completions
+        ? { prompt: promptText(entry, set.shots, this.#prompt, null) }
+        : { messages: chatMessages(entry, set.shots, this.#prompt) }),
+      temperature: sampling.temperature,
+      top_p: sampling.top_p,
+      max_tokens: sampling.max_new_tokens,
+      seed: fnv1a(`${seed} ${set.label} ${index} ${sample}`) >>> 1,
+      ...(n > 1 && { n }),
+      ...(sampling.top_k > 0 && { top_k: sampling.top_k }),
+      ...(sampling.min_p > 0 && { min_p: sampling.min_p }),
+      ...(sampling.repetition_penalty !== 1 && { repetition_penalty: sampling.repetition_penalty }),
+      ...((sampling.stop ?? []).length > 0 && { stop: sampling.stop }),
+      stream: true,
+      stream_options: { include_usage: true },
+    };
+  }
+}
+
+const EMPTY = {
+  completion: "",
+  truncated: false,
+  completion_tokens: 0,
+  prompt_tokens: 0,
+};
+
+/** The server counts tokens for all choices together: they are spread evenly. */
+function rawAnswers(
+  { choices, promptTokens, completionTokens }: ChatReply,
+  device: string,
+): RawAnswer[] {
+  const each = Math.floor(completionTokens / choices.length);
+  return choices.map(({ text, reasoning, finishReason }, i) => ({
+    completion: text,
+    truncated: finishReason === "length",
+    completion_tokens: i === 0 ? completionTokens - each * (choices.length - 1) : each,
+    prompt_tokens: i === 0 ? promptTokens : 0,
+    device,
+    ...(reasoning !== null && { reasoning }),
+  }));
+}

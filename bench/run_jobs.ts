@@ -1,0 +1,101 @@
+/**
+ * Combinations of models and tasks, worked through by one worker: each model is loaded once, its tasks are
+ * answered together. A combination that crashes is reported and the others go on; when a batch of several tasks
+ * crashes, each task is tried alone to find out which one it was.
+ */
+import { Interrupted } from "../core/errors.ts";
+import type { Answerer, ModelRequest, Question, RawAnswer, TestSet } from "./types.ts";
+
+/** A combination with the samples that it still lacks. */
+export interface Job {
+  model: ModelRequest;
+  set: TestSet;
+  /** By index of the problem; each with at least one sample. */
+  missing: { index: number; samples: readonly number[] }[];
+}
+
+export interface JobListener {
+  loading(model: ModelRequest): void;
+  answer(job: Job, index: number, sample: number, answer: RawAnswer): void;
+  failed(job: Job, error: string): void;
+  /** @param seconds of asking the model, without loading it */
+  finished(model: ModelRequest, seconds: number): void;
+}
+
+/** @throws Interrupted when `shouldStop` said so; anything else is told to the listener */
+export async function runJobs(
+  jobs: readonly Job[],
+  open: (model: ModelRequest) => Promise<Answerer>,
+  listener: JobListener,
+  shouldStop: () => boolean,
+): Promise<void> {
+  for (const model of new Set(jobs.map((job) => job.model))) {
+    const own = jobs.filter((job) => job.model === model);
+    if (shouldStop()) throw new Interrupted();
+    listener.loading(model);
+    let answerer: Answerer;
+    try {
+      answerer = await open(model);
+    } catch (error) {
+      if (error instanceof Interrupted) throw error;
+      for (const job of own) listener.failed(job, explain(error));
+      continue;
+    }
+    try {
+      const start = performance.now();
+      await askAll(answerer, own, listener, shouldStop);
+      listener.finished(model, (performance.now() - start) / 1000);
+    } finally {
+      answerer.close();
+    }
+  }
+}
+
+async function askAll(
+  answerer: Answerer,
+  jobs: readonly Job[],
+  listener: JobListener,
+  shouldStop: () => boolean,
+): Promise<void> {
+  const done = new Set<string>();
+  const jobOf = new Map(jobs.map((job) => [job.set, job]));
+  const id = (set: TestSet, index: number, sample: number) => `${set.label} ${index} ${sample}`;
+  const ask = (some: readonly Job[]) =>
+    answerer.answer(
+      some.flatMap((job) => questions(job, done, id)),
+      ({ set, index }, sample, raw) => {
+        done.add(id(set, index, sample));
+        listener.answer(jobOf.get(set)!, index, sample, raw);
+      },
+      shouldStop,
+    );
+  try {
+    await ask(jobs);
+  } catch (error) {
+    if (error instanceof Interrupted) throw error;
+    if (jobs.length === 1) return listener.failed(jobs[0]!, explain(error));
+    for (const job of jobs) {
+      try {
+        await ask([job]);
+      } catch (own) {
+        if (own instanceof Interrupted) throw own;
+        listener.failed(job, explain(own));
+      }
+    }
+  }
+}
+
+function questions(
+  { set, missing }: Job,
+  done: ReadonlySet<string>,
+  id: (set: TestSet, index: number, sample: number) => string,
+): Question[] {
+  return missing.flatMap(({ index, samples }) => {
+    const left = samples.filter((sample) => !done.has(id(set, index, sample)));
+    return left.length === 0 ? [] : [{ set, index, samples: left }];
+  });
+}
+
+export function explain(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

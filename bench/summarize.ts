@@ -1,0 +1,143 @@
+/** From the samples of a model on a task to the numbers of its result, and from those to averages. */
+import { mean, wilson } from "../core/statistics.ts";
+import { CORRECT } from "../data/score.ts";
+import { averageAccuracy } from "./average.ts";
+import type {
+  ExampleResult,
+  ModelAverage,
+  ModelResult,
+  PairedComparison,
+  SampleResult,
+  SampleStatistics,
+  TaskResults,
+} from "./result_file.ts";
+import { bootstrapMean, majorityIndex, pairedTest, passAtK, passLevels } from "./statistics.ts";
+import type { SampleLine, TestSet } from "./types.ts";
+
+const isCorrect = ({ score }: SampleResult) => score >= CORRECT;
+const answered = (samples: readonly SampleResult[]) => samples.filter((s) => s.error === undefined);
+const share = (count: number, total: number) => total === 0 ? 0 : count / total;
+const meanOf = (values: readonly number[]) => values.length === 0 ? 0 : mean(values);
+
+/** @param lines all samples of the model on the task, in any order; problems without any are left out */
+export function summarize(
+  set: TestSet,
+  lines: readonly SampleLine[],
+  about: Pick<ModelResult, "prompt" | "overlap" | "device"> & { seconds: number },
+): ModelResult {
+  const groups = new Map<number, SampleLine[]>();
+  for (const line of lines) {
+    const group = groups.get(line.index);
+    if (group === undefined) groups.set(line.index, [line]);
+    else group.push(line);
+  }
+  const examples: ExampleResult[] = [];
+  for (const [index, group] of [...groups].sort(([a], [b]) => a - b)) {
+    const entry = set.entries[index]!;
+    const samples = group.sort((a, b) => a.sample - b.sample).map(({ result }) => result);
+    const { question, answer: expected, metadata } = entry;
+    const example = { index, question, expected, ...samples[0]!, metadata };
+    examples.push(samples.length > 1 ? { ...example, samples } : example);
+  }
+  const { seconds, ...rest } = about;
+  const perExample = examples.map(samplesOf);
+  const all = perExample.flat(), good = answered(all);
+  const correct = good.filter(isCorrect).length, total = good.length;
+  const problems = perExample.filter((samples) => answered(samples).length > 0).length;
+  const accuracy = share(correct, total);
+  return {
+    accuracy,
+    correct,
+    total,
+    ci95: wilson(accuracy * problems, problems),
+    mean_score: meanOf(good.map(({ score }) => score)),
+    mean_score_ci95: bootstrapMean(
+      perExample.map(answered).filter((own) => own.length > 0)
+        .map((own) => meanOf(own.map(({ score }) => score))),
+    ),
+    format_rate: share(good.filter(({ extracted }) => extracted !== null).length, total),
+    truncated_rate: share(good.filter(({ truncated }) => truncated).length, total),
+    mean_completion_tokens: meanOf(good.map((s) => s.completion_tokens)),
+    num_examples: examples.length,
+    errors: all.length - total,
+    accuracy_of_all: share(correct, all.length),
+    ...rest,
+    samples: sampleStatistics(perExample),
+    usage: {
+      prompt_tokens: lines.reduce((sum, line) => sum + line.prompt_tokens, 0),
+      completion_tokens: all.reduce((sum, sample) => sum + sample.completion_tokens, 0),
+      seconds,
+    },
+    examples,
+  };
+}
+
+/** All samples of a problem. */
+export function samplesOf(example: ExampleResult): readonly SampleResult[] {
+  return example.samples ?? [example];
+}
+
+/** Of problems with equally many answered samples; null with one sample a problem. */
+function sampleStatistics(
+  perExample: readonly (readonly SampleResult[])[],
+): SampleStatistics | null {
+  const k = Math.max(0, ...perExample.map((samples) => samples.length));
+  if (k <= 1) return null;
+  const full = perExample.map(answered).filter((samples) => samples.length === k);
+  const counts = full.map((samples) => samples.filter(isCorrect).length);
+  const majority = full.map((samples) => {
+    const index = majorityIndex(samples.map(({ extracted }) => extracted));
+    return index >= 0 && isCorrect(samples[index]!) ? 1 : 0;
+  });
+  return {
+    k,
+    pass_at: Object.fromEntries(
+      passLevels(k).map((level) => [level, meanOf(counts.map((c) => passAtK(k, c, level)))]),
+    ),
+    avg_at_k: meanOf(counts.map((c) => c / k)),
+    majority_at_k: meanOf(majority),
+  };
+}
+
+/** Every two models of a task, on the problems that both answered, in the order of the models. */
+export function compareModels(task: string, models: TaskResults["models"]): PairedComparison[] {
+  const names = Object.keys(models);
+  return names.flatMap((first, i) =>
+    names.slice(i + 1).map((second) => {
+      const shares = correctShares(models[second]!);
+      const pairs = [...correctShares(models[first]!)].filter(([index]) => shares.has(index));
+      const result = pairedTest(
+        pairs.map(([, a]) => a),
+        pairs.map(([index]) => shares.get(index)!),
+      );
+      return { task, first, second, ...result };
+    })
+  );
+}
+
+function correctShares({ examples }: ModelResult): Map<number, number> {
+  const shares = new Map<number, number>();
+  for (const example of examples) {
+    const own = answered(samplesOf(example));
+    if (own.length > 0) shares.set(example.index, own.filter(isCorrect).length / own.length);
+  }
+  return shares;
+}
+
+/** Each model over the tasks that it finished, every task counting the same. */
+export function averages(tasks: Record<string, TaskResults>): Record<string, ModelAverage> {
+  const byModel = new Map<string, ModelResult[]>();
+  for (const { models } of Object.values(tasks)) {
+    for (const [name, result] of Object.entries(models)) {
+      byModel.set(name, [...byModel.get(name) ?? [], result]);
+    }
+  }
+  return Object.fromEntries(
+    [...byModel].map(([name, results]) => [name, {
+      tasks: results.length,
+      ...averageAccuracy(results),
+      mean_score: meanOf(results.map((r) => r.mean_score)),
+      format_rate: meanOf(results.map((r) => r.format_rate)),
+    }]),
+  );
+}

@@ -1,0 +1,81 @@
+/**
+ * The problems of a benchmark: fixed by the seed, the same for every model, each question once. Tasks draw
+ * them from the test split, whose key space training never uses; the same way as a run's held-out problems, so
+ * that equal seeds and parameters give equal problems. Files give their first ones.
+ */
+import { UsageError } from "../core/errors.ts";
+import { didYouMean } from "../core/suggest.ts";
+import { createDataset } from "../tasks/dataset.ts";
+import { getTask, hasTask, taskNames } from "../tasks/registry.ts";
+import type { Entry } from "../tasks/types.ts";
+import { DATASET_NAMES, readDataset } from "./datasets.ts";
+import type { TaskRequest, TestSet } from "./types.ts";
+
+/** Draws in a row without a new question after which there are no more. */
+const FRUITLESS_DRAWS = 2_000;
+
+export interface TestSetOptions {
+  seed: number;
+  size: number;
+  fewShot: number;
+}
+
+/**
+ * A set may have fewer problems than asked for: a task with few different questions, a short file.
+ * @throws UsageError for an unknown task, a parameter that it refuses, or a file that cannot be read
+ */
+export function createTestSet(request: TaskRequest, options: TestSetOptions): TestSet {
+  const { name, label = name, category, parameters = {}, binary = false } = request;
+  const size = request.size ?? options.size, seed = request.seed ?? options.seed;
+  const { fewShot } = options;
+  const common = { label, taskName: name, parameters, seed, binary };
+  if (DATASET_NAMES.includes(name)) {
+    if (request.path === undefined) {
+      throw new UsageError(`the data set ${name} is a file, and none is named`, {
+        advice: `--tasks ${name}=PATH/test.jsonl`,
+      });
+    }
+    const all = readDataset(name, request.path);
+    // Worked examples come from the file's end, and are no problems.
+    const shots = fewShot === 0 ? [] : all.splice(-fewShot);
+    if (all.length === 0) {
+      throw new UsageError(`${request.path}: ${fewShot} worked examples leave no problem`);
+    }
+    return {
+      ...common,
+      parameters: { ...parameters, path: request.path },
+      category: category ?? "data set",
+      entries: distinct((i) => all[i] ?? null, size),
+      shots,
+    };
+  }
+  checkTask(name);
+  const test = createDataset(name, { ...parameters, seed, split: "test" });
+  const worked = createDataset(name, { ...parameters, seed, split: "validation" });
+  return {
+    ...common,
+    category: category ?? getTask(name).category,
+    entries: distinct((i) => test.entry(i), size),
+    shots: fewShot === 0 ? [] : distinct((i) => worked.entry(i), fewShot),
+  };
+}
+
+/** @throws UsageError naming the nearest task or data set */
+export function checkTask(name: string): void {
+  if (hasTask(name) || DATASET_NAMES.includes(name)) return;
+  throw new UsageError(
+    `unknown task "${name}"${didYouMean(name, [...taskNames(), ...DATASET_NAMES])}`,
+    { advice: "rgx tasks list shows all tasks; data sets are " + DATASET_NAMES.join(", ") },
+  );
+}
+
+function distinct(entry: (index: number) => Entry | null, size: number): Entry[] {
+  const found = new Map<string, Entry>();
+  for (let index = 0, fruitless = 0; found.size < size && fruitless < FRUITLESS_DRAWS; index++) {
+    const next = entry(index);
+    if (next === null) break;
+    fruitless = found.has(next.question) ? fruitless + 1 : 0;
+    if (fruitless === 0) found.set(next.question, next);
+  }
+  return [...found.values()];
+}

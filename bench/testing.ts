@@ -1,0 +1,48 @@
+/** Helpers for tests of benchmarks: a tiny model, folders, and collected events. Not part of the program. */
+import type { Device } from "../kernels/device.ts";
+import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { tinyModelFolder } from "../training/tiny_model.ts";
+import { type Benchmark, benchmark, type BenchmarkOptions } from "./benchmark.ts";
+import type { BenchEvent } from "./types.ts";
+
+export async function withFolder<T>(work: (path: string) => Promise<T>): Promise<T> {
+  const path = await Deno.makeTempDir({ prefix: "rgx-bench-" });
+  try {
+    return await work(path);
+  } finally {
+    await Deno.remove(path, { recursive: true });
+  }
+}
+
+/** A folder with the tiny model in `model`, and a device. */
+export function withModel<T>(
+  work: (folder: string, model: string, device: Device) => Promise<T>,
+): Promise<T> {
+  return withFolder(async (folder) => {
+    const device = createReferenceDevice({ float: "f32" });
+    try {
+      await tinyModelFolder(`${folder}/model`);
+      return await work(folder, `${folder}/model`, device);
+    } finally {
+      device.close();
+    }
+  });
+}
+
+/** Runs a benchmark and returns what it told on the way, too. */
+export async function collected(
+  options: BenchmarkOptions,
+): Promise<Benchmark & { events: BenchEvent[] }> {
+  const events: BenchEvent[] = [];
+  const done = await benchmark({
+    sampling: { max_new_tokens: 8 },
+    numExamples: 5,
+    prompt: { add_instructions: false }, // the tiny model has few positions
+    ...options,
+    onEvent: (event) => {
+      events.push(event);
+      options.onEvent?.(event);
+    },
+  });
+  return { ...done, events };
+}

@@ -1,0 +1,151 @@
+/**
+ * Worker processes: combinations are dealt to them in turn, one process a device at a time. A process that dies
+ * takes no other combination with it: those that it had left are tried again, those of the model that it was
+ * busy with one by one, and the one that ends a process of its own is reported.
+ */
+import { Interrupted } from "../core/errors.ts";
+import { LineWriter, readLines } from "../core/line_pipe.ts";
+import type { Job, JobListener } from "./run_jobs.ts";
+import { type FromWorker, packJobs, WORKER_COMMAND } from "./worker.ts";
+
+export interface WorkerOptions {
+  /** One worker each, such as wasm or webgpu:1; the same device may stand several times. */
+  devices: readonly string[];
+  /** Threads of each worker's CPU device; null = its own choice. */
+  threads: number | null;
+  /** How the program is started: the executable, or Deno with its arguments. */
+  command: readonly string[];
+}
+
+/** Milliseconds between two looks whether the benchmark shall stop. */
+const LOOK = 100;
+
+/** @throws Interrupted when `shouldStop` said so */
+export async function runWorkers(
+  jobs: readonly Job[],
+  options: WorkerOptions,
+  listener: (worker: number, total: number) => JobListener,
+  shouldStop: () => boolean,
+): Promise<void> {
+  const results = await Promise.allSettled(options.devices.map((device, worker) => {
+    const own = jobs.filter((_, i) => i % options.devices.length === worker);
+    const total = own.reduce((sum, { missing }) => sum + samplesOf(missing), 0);
+    return runOne(own, device, options, listener(worker, total), shouldStop);
+  }));
+  const failed = results.find(({ status }) => status === "rejected");
+  if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+}
+
+const samplesOf = (missing: Job["missing"]) =>
+  missing.reduce((sum, { samples }) => sum + samples.length, 0);
+
+/** All jobs of one device, in as many processes as it takes. */
+async function runOne(
+  jobs: readonly Job[],
+  device: string,
+  options: WorkerOptions,
+  listener: JobListener,
+  shouldStop: () => boolean,
+): Promise<void> {
+  const queue: (readonly Job[])[] = jobs.length === 0 ? [] : [jobs];
+  for (let some = queue.shift(); some !== undefined; some = queue.shift()) {
+    const died = await runProcess(some, device, options, listener, shouldStop);
+    if (died === null) continue;
+    const { left, busyWith, why } = died;
+    if (some.length === 1) {
+      listener.failed(some[0]!, why);
+      continue;
+    }
+    const suspects = left.filter((job) => job.model === busyWith.model);
+    const others = left.filter((job) => job.model !== busyWith.model);
+    queue.unshift(...suspects.map((job) => [job]), ...(others.length === 0 ? [] : [others]));
+  }
+}
+
+interface Died {
+  why: string;
+  busyWith: Job;
+  /** Jobs that lack samples and have not failed, with what they lack. */
+  left: Job[];
+}
+
+/** null: the process did all that it was asked for. */
+async function runProcess(
+  jobs: readonly Job[],
+  device: string,
+  { command, threads }: WorkerOptions,
+  listener: JobListener,
+  shouldStop: () => boolean,
+): Promise<Died | null> {
+  const [program, ...start] = command;
+  const child = new Deno.Command(program!, {
+    args: [
+      ...start,
+      WORKER_COMMAND,
+      "--device",
+      device,
+      ...(threads === null ? [] : ["--threads", String(threads)]),
+    ],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  const input = new LineWriter(child.stdin, () => {});
+  input.write(packJobs(jobs));
+  let stopped = false;
+  const timer = setInterval(() => {
+    if (!stopped && shouldStop()) {
+      stopped = true;
+      input.close();
+    }
+  }, LOOK);
+  const answered = new Set<string>(), over = new Set<Job>();
+  let busyWith = jobs[0]!, done = false;
+  try {
+    for await (const lines of readLines(child.stdout)) {
+      for (const message of lines.flatMap(parse)) {
+        if (message.type === "done") {
+          done = true;
+          continue;
+        }
+        const job = jobs[message.job]!;
+        if (message.type === "loading") listener.loading((busyWith = job).model);
+        else if (message.type === "finished") listener.finished(job.model, message.seconds);
+        else if (message.type === "failed") {
+          over.add(job);
+          listener.failed(job, message.error);
+        } else {
+          const { index, sample, raw } = message;
+          answered.add(`${message.job} ${index} ${sample}`);
+          listener.answer(job, index, sample, raw);
+        }
+      }
+    }
+  } finally {
+    clearInterval(timer);
+    if (!stopped) await input.close();
+  }
+  const { code, signal } = await child.status;
+  if (stopped) throw new Interrupted();
+  if (done) return null;
+  const left = jobs.flatMap((job, place) => {
+    const missing = job.missing.map(({ index, samples }) => ({
+      index,
+      samples: samples.filter((sample) => !answered.has(`${place} ${index} ${sample}`)),
+    })).filter(({ samples }) => samples.length > 0);
+    return over.has(job) || missing.length === 0 ? [] : [{ ...job, missing }];
+  });
+  return left.length === 0
+    ? null
+    : { why: `its process ended (${signal ?? `exit code ${code}`})`, busyWith, left };
+}
+
+/** What a worker said; nothing when it is something else, as a crashing process may print. */
+function parse(line: string): FromWorker[] {
+  try {
+    const message = JSON.parse(line);
+    return typeof message?.type === "string" ? [message] : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,246 @@
+/** `rgx bench` and `rgx eval`: flags to a benchmark, its progress, its table. */
+import { type Benchmark, benchmark, type BenchmarkOptions } from "../bench/benchmark.ts";
+import { exampleLines, withoutExamples } from "../bench/benchmark_files.ts";
+import { DATASET_NAMES } from "../bench/datasets.ts";
+import { readEvalConfig } from "../bench/eval_config.ts";
+import { writeEvalReports } from "../bench/eval_reports.ts";
+import { REMOTE_PREFIX } from "../bench/model_plan.ts";
+import type { PromptSettings, Sampling } from "../bench/result_file.ts";
+import type { TaskRequest } from "../bench/types.ts";
+import type { WorkerOptions } from "../bench/worker_pool.ts";
+import { writeFileAtomic } from "../core/atomic_file.ts";
+import { Interrupted, UsageError } from "../core/errors.ts";
+import { DEVICE_NAMES, isDeviceName } from "../kernels/mod.ts";
+import { BenchProgress } from "./bench_progress.ts";
+import { csvTable, markdownTable, textReport } from "./bench_table.ts";
+import { openDevice } from "./open_device.ts";
+import { listenForStop, parseDuration } from "./stop_control.ts";
+import { log, print } from "./terminal.ts";
+
+export interface BenchFlags {
+  config?: string;
+  models: string[];
+  tasks: string[];
+  numExamples?: number;
+  limit?: number;
+  outputDir?: string;
+  seed?: number;
+  samplingSeed?: number;
+  temperature?: number;
+  topP?: number;
+  topK?: number;
+  minP?: number;
+  repetitionPenalty?: number;
+  maxNewTokens?: number;
+  samples?: number;
+  stop: string[];
+  system?: string;
+  instructions: boolean;
+  plain?: boolean;
+  fewShot?: number;
+  fewShotAs?: string;
+  base: boolean;
+  device?: string;
+  devices?: string;
+  threads?: number;
+  workers?: number;
+  baseUrl?: string;
+  apiKeyEnv?: string;
+  completionsEndpoint?: boolean;
+  timeout?: number;
+  retries?: number;
+  retryDelay?: number;
+  cache: boolean;
+  priceIn?: number;
+  priceOut?: number;
+  resume?: string;
+  maxTime?: string;
+  samplesOut?: string;
+  table?: string;
+  json?: boolean;
+  quiet?: boolean;
+  /** Of `rgx eval`: reports by category beside the results. */
+  reports?: boolean;
+}
+
+/** Returns the exit code: 0 done, 1 something was not answered, 75 stopped and resumable. */
+export async function bench(flags: BenchFlags): Promise<number> {
+  if (flags.table !== undefined && flags.table !== "markdown" && flags.table !== "csv") {
+    throw new UsageError(`--table ${flags.table}: expected markdown or csv`);
+  }
+  const maxSeconds = flags.maxTime === undefined ? null : parseDuration(flags.maxTime);
+  const described = flags.config === undefined ? null : await readEvalConfig(flags.config);
+  const options = merge(described?.options ?? { models: [], tasks: [] }, flags);
+  const workers = workersOf(flags, options.models);
+  const isLocal = options.models.some((name) => !name.startsWith(REMOTE_PREFIX));
+  const device = isLocal && workers === null ? await openDevice(flags) : null;
+  const stop = listenForStop(
+    maxSeconds,
+    "finishing what is under way; the samples so far are kept",
+  );
+  const progress = new BenchProgress(flags.quiet ?? false);
+  try {
+    const done = await benchmark({
+      ...options,
+      ...(device === null ? {} : { device }),
+      workers,
+      remote: { ...options.remote, onWarning: (message) => progress.warn(message) },
+      shouldStop: () => stop.stopRequested() !== "no",
+      onEvent: (event) => progress.on(event),
+    });
+    progress.close();
+    const reports = described === null ? [] : await writeEvalReports(done.result, described);
+    await show(done, flags, reports);
+    return done.exitCode;
+  } catch (error) {
+    progress.close();
+    if (!(error instanceof Interrupted)) throw error;
+    throw new Interrupted(
+      `stopped early (${stop.reason ?? "on request"}); what is answered is kept`,
+      {
+        advice: "The same command with --resume goes on where it was.",
+      },
+    );
+  } finally {
+    stop.close();
+    device?.close();
+  }
+}
+
+/** What the flags say wins over the file. */
+function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
+  const sampling = given<Partial<Sampling>>({
+    temperature: flags.temperature,
+    top_p: flags.topP,
+    top_k: flags.topK,
+    min_p: flags.minP,
+    repetition_penalty: flags.repetitionPenalty,
+    max_new_tokens: flags.maxNewTokens,
+    samples: flags.samples,
+    stop: flags.stop.length > 0 ? flags.stop : undefined,
+  });
+  const shotsAs = flags.fewShotAs;
+  if (shotsAs !== undefined && shotsAs !== "prompt" && shotsAs !== "turns") {
+    throw new UsageError(`--few-shot-as ${shotsAs}: expected prompt or turns`);
+  }
+  const prompt = given<Partial<PromptSettings>>({
+    system_prompt: flags.system === "" ? null : flags.system,
+    add_instructions: flags.instructions ? undefined : false,
+    format: flags.plain ? "plain" as const : undefined,
+    few_shot: flags.fewShot,
+    few_shot_as: shotsAs,
+  });
+  const { priceIn, priceOut } = flags;
+  const remote = given({
+    baseUrl: flags.baseUrl,
+    apiKeyEnv: flags.apiKeyEnv,
+    concurrency: flags.workers,
+    timeout: flags.timeout,
+    attempts: flags.retries,
+    firstDelay: flags.retryDelay === undefined ? undefined : flags.retryDelay * 1000,
+    completions: flags.completionsEndpoint,
+    cache: flags.cache ? undefined : false as const,
+    prices: priceIn === undefined && priceOut === undefined
+      ? undefined
+      : { input: priceIn ?? 0, output: priceOut ?? 0 },
+  });
+  return {
+    ...from,
+    ...given({
+      numExamples: flags.numExamples,
+      limit: flags.limit,
+      seed: flags.seed,
+      samplingSeed: flags.samplingSeed,
+      outputDir: flags.outputDir,
+    }),
+    models: flags.models.length > 0 ? flags.models : from.models,
+    tasks: flags.tasks.length > 0 ? flags.tasks.flatMap(taskOf) : from.tasks,
+    sampling: { ...from.sampling, ...sampling },
+    prompt: { ...from.prompt, ...prompt },
+    includeBase: flags.base,
+    resume: flags.resume !== undefined,
+    remote: { ...from.remote, ...remote },
+  };
+}
+
+/** `name`, `a,b`, `gsm8k=PATH`, or a JSON Lines file. */
+function taskOf(text: string): TaskRequest[] {
+  const [, name, path] = /^([a-z0-9_]+)=(.+)$/.exec(text) ?? [];
+  if (name !== undefined) {
+    if (DATASET_NAMES.includes(name)) return [{ name, path: path! }];
+    throw new UsageError(
+      `--tasks ${text}: only a data set has a path: ${DATASET_NAMES.join(", ")}`,
+    );
+  }
+  if (/\.jsonl?$/.test(text)) {
+    const label = text.replace(/^.*\//, "").replace(/\.jsonl?$/, "");
+    return [{ name: "file", path: text, label }];
+  }
+  return text.split(",").filter((part) => part !== "").map((part) => ({ name: part }));
+}
+
+/** Worker processes for the models of this machine; null = none, they run in this process. */
+function workersOf(flags: BenchFlags, models: readonly string[]): WorkerOptions | null {
+  const named = flags.devices?.split(",").map((text) => {
+    const name = /^\d+$/.test(text.trim()) ? `webgpu:${text.trim()}` : text.trim();
+    if (isDeviceName(name)) return name;
+    throw new UsageError(
+      `--devices ${flags.devices}: expected numbers of graphics cards, or ${
+        DEVICE_NAMES.join(", ")
+      }`,
+    );
+  });
+  const local = models.filter((name) => !name.startsWith(REMOTE_PREFIX)).length;
+  // Where models are remote, --workers says how many requests they get at once.
+  const count = local < models.length ? named?.length ?? 1 : flags.workers ?? named?.length ?? 1;
+  if (local === 0 || (count <= 1 && named === undefined)) return null;
+  const devices = named ?? [flags.device ?? Deno.env.get("RGX_DEVICE") ?? "auto"];
+  const all = Array.from({ length: Math.max(1, count) }, (_, i) => devices[i % devices.length]!);
+  const share = Math.max(1, Math.floor(navigator.hardwareConcurrency / all.length));
+  return { devices: all, threads: flags.threads ?? share, command: programCommand() };
+}
+
+/** How this program is started again: the executable itself, or Deno as `deno task rgx` calls it. */
+function programCommand(): string[] {
+  if (Deno.build.standalone) return [Deno.execPath()];
+  const at = (path: string) => new URL(path, import.meta.url);
+  const flags = /--v8-flags=\S+/.exec(
+    JSON.parse(Deno.readTextFileSync(at("../deno.json"))).tasks.rgx,
+  );
+  const main = decodeURIComponent(at("../main.ts").pathname);
+  return [Deno.execPath(), "run", "-A", "--quiet", ...(flags ?? []), main];
+}
+
+async function show(done: Benchmark, flags: BenchFlags, reports: string[]): Promise<void> {
+  const { result, files } = done, { samplesOut } = flags;
+  if (samplesOut !== undefined) {
+    await writeFileAtomic(samplesOut, [...exampleLines(result), ""].join("\n"));
+  }
+  const written = [...files, ...reports, ...(samplesOut === undefined ? [] : [samplesOut])];
+  if (flags.json) {
+    const { evaluated, resumed, unanswered, remote } = done;
+    const tasks = withoutExamples(result.tasks);
+    const summary = { ...result, tasks, evaluated, resumed, unanswered, remote, files: written };
+    return print(JSON.stringify(summary));
+  }
+  if (flags.table === "markdown") print(markdownTable(result));
+  else if (flags.table === "csv") print(csvTable(result));
+  else {
+    print(textReport(result));
+    for (const path of written) print(path);
+  }
+  if (done.resumed > 0) log(`${done.resumed} samples were known, ${done.evaluated} are new`);
+  if (done.remote !== null) {
+    const { prompt_tokens, completion_tokens, cost } = done.remote;
+    const money = cost === null ? "" : `, cost ${cost.toFixed(4)}`;
+    log(`remote: ${prompt_tokens} prompt tokens, ${completion_tokens} new ones${money}`);
+  }
+  if (done.unanswered > 0) {
+    log(`${done.unanswered} samples have no answer; --resume asks for them again`);
+  }
+}
+
+/** Without what is undefined. */
+function given<T extends object>(values: { [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
+}

@@ -1,0 +1,108 @@
+/** Flags and help of `rgx bench` and `rgx eval`, and the hidden command of their workers. */
+import type { Command } from "commander";
+import { WORKER_COMMAND } from "../bench/worker.ts";
+import { collect, examples, integer, real } from "./flag_types.ts";
+
+export function benchCommands(program: Command, setExit: (code: number) => void): void {
+  const bench = program.command("bench")
+    .description("measure models on tasks: accuracy with intervals, paired differences")
+    .option("--config <file>", "a YAML file that names models and tasks, as rgx eval takes it")
+    .option("--models <models...>", "folders, runs, checkpoints, adapters, or openai:NAME", [])
+    .option(
+      "--tasks <tasks...>",
+      "tasks, gsm8k=FILE, math500=FILE, mmlu_pro=FILE, or a JSONL file",
+      [],
+    )
+    .option("--num-examples <n>", "problems of each task (default 100)", integer(1))
+    .option("--no-base", "leave out the models that checkpoints and adapters began with");
+  runFlags(bench, setExit).addHelpText(
+    "after",
+    examples(
+      "rgx bench --models experiments/leg_counting --tasks leg_counting chain_sum",
+      "rgx bench --models run/checkpoint-50 ./base --tasks gsm_symbolic --samples 8",
+      "rgx bench --models openai:qwen --base-url http://localhost:8000 --tasks gsm8k=test.jsonl",
+    ),
+  );
+  const evaluate = program.command("eval")
+    .description("the benchmark that a YAML file describes")
+    .requiredOption("--config <file>", "categories of tasks with parameters, and a model")
+    .option("--models <models...>", "other models than the file's", [])
+    .option("--tasks <tasks...>", "other tasks than the file's", [])
+    .option("--base", "also measure the models that checkpoints and adapters began with", false);
+  runFlags(evaluate, setExit).addHelpText(
+    "after",
+    examples(
+      "rgx eval --config eval_algorithmic_composite.yaml",
+      "rgx eval --config eval.yaml --limit 20 --json",
+    ),
+  );
+  program.command(WORKER_COMMAND, { hidden: true })
+    .option("--device <name>")
+    .option("--threads <n>", "", integer(1))
+    .action(async (options) => {
+      const { serveJobs } = await import("../bench/worker.ts");
+      const { openDevice } = await import("./open_device.ts");
+      await serveJobs(() => openDevice(options));
+    });
+}
+
+/** What both have in common. */
+function runFlags(command: Command, setExit: (code: number) => void): Command {
+  return command
+    .option("--limit <n>", "at most so many problems of any task", integer(1))
+    .option("--output-dir <folder>", "where results go (default benchmark_results)")
+    .option("--seed <n>", "seed of the problems, and of the draws (default 42)", integer(0))
+    .option("--sampling-seed <n>", "another seed of the draws", integer(0))
+    .option("--temperature <t>", "0 = greedy (default; 1 with several samples)", real(0, 100))
+    .option("--top-p <p>", "1 = off", real(0, 1))
+    .option("--top-k <k>", "0 = off", integer(0))
+    .option("--min-p <p>", "0 = off", real(0, 1))
+    .option("--repetition-penalty <x>", "1 = off", real(0.01, 100))
+    .option(
+      "--max-new-tokens <n>",
+      "default: as the checkpoints were trained, else 512",
+      integer(1),
+    )
+    .option(
+      "--samples <k>",
+      "completions of each problem: pass@k, avg@k, majority@k",
+      integer(1, 4096),
+    )
+    .option("--stop <text>", "end after this text (repeatable)", collect, [])
+    .option("--system <text>", "system prompt, or the name of a built-in one; empty = none")
+    .option(
+      "--no-instructions",
+      "the question alone, without the instruction about the answer's form",
+    )
+    .option("--plain", "plain text even where the model has a chat template")
+    .option("--few-shot <n>", "worked examples before each question", integer(0, 64))
+    .option("--few-shot-as <how>", "prompt or turns (of a conversation)")
+    .option("--device <name>", "auto, webgpu, wasm or reference")
+    .option("--devices <list>", "one worker process each: 0,1,… (graphics cards) or names")
+    .option("--threads <n>", "threads of each wasm device", integer(1))
+    .option(
+      "--workers <n>",
+      "worker processes; of remote models, requests at once",
+      integer(1, 1024),
+    )
+    .option("--base-url <address>", "OpenAI-compatible server of openai:NAME")
+    .option("--api-key-env <name>", "variable that holds the key (default OPENAI_API_KEY)")
+    .option("--completions-endpoint", "send plain prompts to /completions")
+    .option("--timeout <s>", "seconds without a sign of life (default 600)", real(0.01, 86400))
+    .option("--retries <n>", "attempts for one request (default 10)", integer(1, 1000))
+    .option("--retry-delay <s>", "seconds before the second attempt (default 1)", real(0, 600))
+    .option("--no-cache", "do not keep the answers of remote models")
+    .option("--price-in <x>", "price of a million prompt tokens", real(0, 1e9))
+    .option("--price-out <x>", "price of a million new tokens", real(0, 1e9))
+    .option("--resume [latest]", "ask only for what the output folder does not hold yet")
+    .option("--max-time <hh:mm:ss>", "stop (exit 75) in time; --resume goes on")
+    .option("--samples-out <file>", "all examples as JSON Lines")
+    .option("--table <format>", "print markdown or csv")
+    .option("--json", "one JSON document")
+    .option("--quiet", "warnings and errors only")
+    .option("--verbose", "stacks of errors")
+    .action(async (options) => {
+      const { bench } = await import("./bench.ts");
+      setExit(await bench({ instructions: true, cache: true, base: false, ...options }));
+    });
+}

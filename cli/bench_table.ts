@@ -1,0 +1,153 @@
+/** The numbers of a benchmark as text: task × model with intervals, and what else a reader must know. */
+import type { AllTasksResultFile, ModelResult } from "../bench/result_file.ts";
+import { table } from "./terminal.ts";
+
+const percent = (value: number) => (100 * value).toFixed(1);
+
+/** "45.0 ± 9.6": half the width of the interval, in points. */
+function accuracyCell({ accuracy, ci95: [low, high] }: Pick<ModelResult, "accuracy" | "ci95">) {
+  return `${percent(accuracy)} ± ${percent((high - low) / 2)}`;
+}
+
+/** Last part of a path; of a checkpoint with its run. */
+export function shortName(name: string): string {
+  const parts = name.replace(/\/+$/, "").split("/");
+  return /^checkpoint-\d+$/.test(parts.at(-1)!) ? parts.slice(-2).join("/") : parts.at(-1)!;
+}
+
+function modelNames({ tasks }: AllTasksResultFile): string[] {
+  return [...new Set(Object.values(tasks).flatMap(({ models }) => Object.keys(models)))];
+}
+
+/** Short names where no two are the same. */
+function shownNames(names: readonly string[]): string[] {
+  const short = names.map(shortName);
+  return new Set(short).size === short.length ? short : [...names];
+}
+
+function accuracyRows(result: AllTasksResultFile): string[][] {
+  const names = modelNames(result);
+  const rows = Object.values(result.tasks).map(({ task, models }) => {
+    const n = Math.max(...Object.values(models).map(({ num_examples }) => num_examples));
+    return [
+      task,
+      String(n),
+      ...names.map((name) => models[name] ? accuracyCell(models[name]) : "–"),
+    ];
+  });
+  const averages = names.map((name) => result.average[name]!);
+  const last = ["average", "", ...averages.map(accuracyCell)];
+  return [["task", "n", ...shownNames(names)], ...rows, ...(rows.length > 1 ? [last] : [])];
+}
+
+/** Of each model over all tasks. */
+function detailRows(result: AllTasksResultFile): string[][] {
+  const names = modelNames(result), shown = shownNames(names);
+  const header = [
+    "model",
+    "score",
+    "format",
+    "truncated",
+    "tokens",
+    "seen in training",
+    "unanswered",
+  ];
+  return [
+    header,
+    ...names.map((name, i) => {
+      const all = Object.values(result.tasks).flatMap(({ models }) => models[name] ?? []);
+      const mean = (value: (r: ModelResult) => number) =>
+        all.reduce((sum, r) => sum + value(r), 0) / all.length;
+      const seen = all.map(({ overlap }) => overlap).filter((overlap) => overlap !== null);
+      return [
+        shown[i]!,
+        `${percent(mean((r) => r.mean_score))} %`,
+        `${percent(mean((r) => r.format_rate))} %`,
+        `${percent(mean((r) => r.truncated_rate))} %`,
+        mean((r) => r.mean_completion_tokens).toFixed(1),
+        seen.length === 0 ? "–" : String(seen.reduce((a, b) => a + b, 0)),
+        String(all.reduce((sum, r) => sum + r.errors, 0)),
+      ];
+    }),
+  ];
+}
+
+function sampleRows(result: AllTasksResultFile): string[][] {
+  const rows: string[][] = [];
+  const names = modelNames(result), shown = shownNames(names);
+  for (const { task, models } of Object.values(result.tasks)) {
+    for (const [i, name] of names.entries()) {
+      const samples = models[name]?.samples;
+      if (!samples) continue;
+      const levels = Object.entries(samples.pass_at);
+      if (rows.length === 0) {
+        const k = samples.k;
+        rows.push([
+          "task",
+          "model",
+          ...levels.map(([level]) => `pass@${level}`),
+          `avg@${k}`,
+          `maj@${k}`,
+        ]);
+      }
+      const values = [...levels.map(([, value]) => value), samples.avg_at_k, samples.majority_at_k];
+      rows.push([task, shown[i]!, ...values.map((value) => percent(value))]);
+    }
+  }
+  return rows;
+}
+
+/** Every two models of every task, by the paired test. */
+function comparisonRows(result: AllTasksResultFile): string[][] {
+  const rows = Object.values(result.tasks).flatMap(({ comparisons }) =>
+    comparisons.map(({ task, first, second, difference, ci95: [low, high], p_value }) => [
+      task,
+      `${shortName(second)} − ${shortName(first)}`,
+      `${difference >= 0 ? "+" : ""}${percent(difference)} [${percent(low)}, ${percent(high)}]`,
+      p_value < 0.001 ? "< 0.001" : p_value.toFixed(3),
+    ])
+  );
+  return rows.length === 0 ? [] : [["task", "models", "difference in points [95 %]", "p"], ...rows];
+}
+
+export function textReport(result: AllTasksResultFile): string {
+  const parts = [
+    "Accuracy in %, ± half of the 95 % interval",
+    table(accuracyRows(result)),
+    "",
+    table(detailRows(result)),
+  ];
+  for (const rows of [sampleRows(result), comparisonRows(result)]) {
+    if (rows.length > 0) parts.push("", table(rows));
+  }
+  for (const { model, task, error } of result.failures) {
+    parts.push("", `failed: ${shortName(model)} on ${task}: ${error}`);
+  }
+  return parts.join("\n") + "\n";
+}
+
+export function markdownTable(result: AllTasksResultFile): string {
+  const [header, ...rows] = accuracyRows(result);
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(header!), line(header!.map((_, i) => i === 0 ? "---" : "---:")), ...rows.map(line)]
+    .join("\n");
+}
+
+/** One row a combination, all numbers, names as given. */
+export function csvTable(result: AllTasksResultFile): string {
+  const quote = (cell: string) => /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+  const header = [
+    ...["task", "model", "accuracy", "ci95_low", "ci95_high", "correct", "total", "mean_score"],
+    ...["format_rate", "truncated_rate", "mean_completion_tokens", "overlap", "errors"],
+  ];
+  const rows = Object.values(result.tasks).flatMap(({ task, models }) =>
+    Object.entries(models).map(([name, r]) => [
+      ...[task, name, r.accuracy, ...r.ci95, r.correct, r.total, r.mean_score],
+      ...[r.format_rate, r.truncated_rate, r.mean_completion_tokens, r.overlap ?? "", r.errors],
+    ])
+  );
+  return [header, ...rows].map((row) => row.map((cell) => quote(String(cell))).join(",")).join(
+    "\n",
+  );
+}

@@ -1,0 +1,33 @@
+/** What flags take: integers, numbers, several values; and the examples below a command's help. */
+import { InvalidArgumentError } from "commander";
+
+/** Parses a flag's value as an integer from `min` to `max`. */
+export function integer(min: number, max = Infinity) {
+  return (text: string): number => {
+    const value = Number(text);
+    if (text.trim() === "" || !Number.isSafeInteger(value) || value < min || value > max) {
+      const range = max === Infinity ? `≥ ${min}` : `from ${min} to ${max}`;
+      throw new InvalidArgumentError(`expected an integer ${range}.`);
+    }
+    return value;
+  };
+}
+
+/** Parses a flag's value as a number from `min` to `max`. */
+export function real(min: number, max: number) {
+  return (text: string): number => {
+    const value = Number(text);
+    if (text.trim() === "" || !(value >= min && value <= max)) {
+      throw new InvalidArgumentError(`expected a number from ${min} to ${max}.`);
+    }
+    return value;
+  };
+}
+
+export function collect(value: string, previous: string[]): string[] {
+  return [...previous, value];
+}
+
+export function examples(...lines: string[]): string {
+  return "\nExamples:\n" + lines.map((line) => `  $ ${line}`).join("\n");
+}
