@@ -78,13 +78,16 @@ export function formatFixed(x: number, digits: number): string {
 export function formatExponent(x: number, digits: number): string {
   if (!Number.isFinite(x)) return reprFloat(x);
   const size = Math.abs(x), sign = x < 0 || Object.is(x, -0) ? "-" : "";
-  const exact = size.toExponential(100),
-    [mantissa, exponent] = exact.split("e") as [string, string];
-  const end = digits === 0 ? 1 : digits + 2;
-  const rest = mantissa.slice(end).replace(".", "");
-  const tieToEven = /^50*$/.test(rest) && "02468".includes(mantissa[end - 1]!);
-  const text = tieToEven ? `${mantissa.slice(0, end)}e${exponent}` : size.toExponential(digits);
-  return sign + twoDigitExponent(text);
+  // Only where one digit more ends in 5 can the value lie exactly between two results.
+  const oneMore = size.toExponential(digits + 1), end = digits === 0 ? 1 : digits + 2;
+  if (oneMore[digits + 2] === "5") {
+    const [mantissa, exponent] = size.toExponential(100).split("e") as [string, string];
+    const rest = mantissa.slice(end).replace(".", "");
+    if (/^50*$/.test(rest) && "02468".includes(mantissa[end - 1]!)) {
+      return sign + twoDigitExponent(`${mantissa.slice(0, end)}e${exponent}`);
+    }
+  }
+  return sign + twoDigitExponent(size.toExponential(digits));
 }
 
 /** `format(x, ",")` of a float: its `repr` with commas between thousands. */
