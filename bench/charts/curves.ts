@@ -19,7 +19,7 @@ import {
   textRows,
   wrapText,
 } from "./style.ts";
-import { checkPicturePath, writeFigure } from "./write_figure.ts";
+import { checkPicturePath, folderOf, writeFigure } from "./write_figure.ts";
 
 /** Drawn when nothing is asked for, as far as a run has them. */
 const USUAL = [
@@ -68,12 +68,17 @@ export async function plotCurves(
   const metrics = chooseMetrics(runs, options.metrics);
   const title = options.title ??
     `Training: ${runs.length === 1 ? runs[0]!.name : `${runs.length} runs`}`;
-  const path = options.output ??
-    `${paths[0]!.replace(/\/?(metrics\.jsonl)?$/, "") || "."}/curves.png`;
+  const path = options.output ?? await defaultPath(paths[0]!);
   await writeFigure(path, curvesFigure(runs, metrics, title), title);
   const notes = runs.filter(({ series }) => !metrics.some((metric) => series.has(metric)))
     .map(({ name }) => `${name} has none of the metrics that are drawn`);
   return { path, metrics, runs: runs.map(({ name }) => name), notes };
+}
+
+/** In the run's folder, whether that or its `metrics.jsonl` was named. */
+async function defaultPath(run: string): Promise<string> {
+  const isFolder = (await Deno.stat(run)).isDirectory;
+  return `${isFolder ? run.replace(/\/+$/, "") : folderOf(run)}/curves.png`;
 }
 
 /** @throws UsageError on a name that no run has, or when there is nothing to draw */

@@ -9,7 +9,7 @@ import { comparisonFigure } from "./comparison.ts";
 import type { Figure } from "./figure.ts";
 import { parseRename, readRenameFile, type Rename, resolveRenames } from "./rename.ts";
 import { summaryFigure } from "./summary.ts";
-import { checkPicturePath, writeFigure } from "./write_figure.ts";
+import { checkPicturePath, folderOf, writeFigure } from "./write_figure.ts";
 
 export interface PlotOptions {
   title?: string;
@@ -120,11 +120,7 @@ async function newPath(
   let folder = ".";
   if (typeof first === "string") {
     const isFolder = (await Deno.stat(first)).isDirectory;
-    folder = isFolder
-      ? first.replace(/\/+$/, "")
-      : first.includes("/")
-      ? first.replace(/\/[^/]*$/, "")
-      : ".";
+    folder = isFolder ? first.replace(/\/+$/, "") : folderOf(first);
   }
   const subject = kind === "summary" ? "summary_all_tasks" : `comparison_${safeName(task)}`;
   const stem = `${folder}/${subject}_${localStamp(new Date())}`;

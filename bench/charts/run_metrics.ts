@@ -27,7 +27,9 @@ const NO_METRICS = new Set(["step", "epoch"]);
  */
 export async function readRuns(paths: readonly string[]): Promise<RunMetrics[]> {
   if (paths.length === 0) throw new UsageError("no runs were named");
-  const names = shortNames(paths.map((path) => path.replace(/\/+$/, "")));
+  // A run that is called "." has a better name.
+  const whole = paths.map((path) => Deno.realPath(path).catch(() => path));
+  const names = shortNames(await Promise.all(whole));
   const runs: RunMetrics[] = [];
   for (const [i, path] of paths.entries()) {
     runs.push({ name: names[i]!, series: await readSeries(path) });
@@ -89,7 +91,7 @@ function isInterval(value: unknown): value is readonly [number, number] {
 
 /** The fewest last parts of each path that no other one ends in. */
 function shortNames(paths: readonly string[]): string[] {
-  const parts = paths.map((path) => path.replace(`/${METRICS_FILE}`, "").split("/"));
+  const parts = paths.map((path) => path.replace(`/${METRICS_FILE}`, "").split(/[/\\]/));
   return parts.map((own, i) => {
     for (let n = 1; n < own.length; n++) {
       const name = own.slice(-n).join("/");

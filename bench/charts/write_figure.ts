@@ -3,6 +3,12 @@ import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { Figure } from "./figure.ts";
 
+/** The folder that a file is in. */
+export function folderOf(path: string): string {
+  const at = path.lastIndexOf("/");
+  return at < 0 ? "." : path.slice(0, at) || "/";
+}
+
 /** @throws UsageError unless the name ends in .png, .svg or .html */
 export function checkPicturePath(path: string): "png" | "svg" | "html" {
   const kind = /\.(png|svg|html)$/i.exec(path)?.[1]?.toLowerCase();

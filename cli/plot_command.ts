@@ -1,0 +1,46 @@
+/** Flags and help of `rgx plot` and `rgx curves`. */
+import type { Command } from "commander";
+import { collect, examples } from "./flag_types.ts";
+
+export function plotCommands(program: Command): void {
+  program.command("plot")
+    .description("charts from result files: models on a task, or on many and on average")
+    .argument("<results...>", "result files of rgx bench, or folders of them")
+    .option("--title <text>", "title of the chart")
+    .option(
+      "--rename <model=name>",
+      "what a model is called in the chart (repeatable)",
+      collect,
+      [],
+    )
+    .option("--rename-file <path>", "a JSON object of such names")
+    .option("--output <path>", "a .png, .svg or .html; default: a new PNG beside the results")
+    .option("--json", "one JSON document: path, kind, tasks, models, notes")
+    .addHelpText(
+      "after",
+      examples(
+        "rgx plot benchmark_results/results_*.json",
+        'rgx plot results_leg_counting_20260102_030405.json --rename "Qwen/Qwen2.5-7B-Instruct=Qwen 7B"',
+        'rgx plot benchmark_results --rename-file names.json --title "After training" --output chart.html',
+      ),
+    )
+    .action(async (results, options) => (await import("./plot.ts")).plot(results, options));
+  program.command("curves")
+    .description("training curves of one or several runs")
+    .argument("<runs...>", "output folders of rgx train, or their metrics.jsonl")
+    .option("--metrics <names>", "names as in metrics.jsonl, with commas between")
+    .option("--title <text>", "title of the chart")
+    .option(
+      "--output <path>",
+      "a .png, .svg or .html; default: curves.png in the first run's folder",
+    )
+    .option("--json", "one JSON document: path, metrics, runs, notes")
+    .addHelpText(
+      "after",
+      examples(
+        "rgx curves experiments/quickstart",
+        "rgx curves runs/a runs/b --metrics reward,eval_accuracy --output curves.html",
+      ),
+    )
+    .action(async (runs, options) => (await import("./plot.ts")).curves(runs, options));
+}
