@@ -3,6 +3,7 @@
  * the results themselves. The figures are made here, the drawing is loaded when it is needed.
  */
 import { UsageError } from "../../core/errors.ts";
+import { fileName } from "../benchmark_files.ts";
 import { readResultFile, type ResultFile } from "../result_file.ts";
 import { gatherResults, type NamedResult, renameModels } from "./chart_data.ts";
 import { comparisonFigure } from "./comparison.ts";
@@ -122,17 +123,13 @@ async function newPath(
     const isFolder = (await Deno.stat(first)).isDirectory;
     folder = isFolder ? first.replace(/\/+$/, "") : folderOf(first);
   }
-  const subject = kind === "summary" ? "summary_all_tasks" : `comparison_${safeName(task)}`;
+  const subject = kind === "summary" ? "summary_all_tasks" : `comparison_${fileName(task)}`;
   const stem = `${folder}/${subject}_${localStamp(new Date())}`;
   for (let n = 1;; n++) {
     const path = `${stem}${n === 1 ? "" : `_${n}`}.png`;
     const isTaken = await Deno.lstat(path).then(() => true, () => false);
     if (!isTaken) return path;
   }
-}
-
-function safeName(name: string): string {
-  return name.replaceAll(/[^A-Za-z0-9._-]/g, "_");
 }
 
 /** YYYYMMDD_HHMMSS in local time. */

@@ -189,7 +189,7 @@ function columnsOf(panels: number, beside: number, width: number, height: number
     const above = 100, rows = Math.ceil(panels / columns);
     const shape = Math.abs(Math.log((beside + columns * width) / (above + rows * height) / 1.7));
     // A last row that is nearly empty is ugly.
-    return shape + 0.8 * (rows * columns - panels) / (rows * columns);
+    return shape + 1.5 * (rows * columns - panels) / (rows * columns);
   };
   let best = 1;
   for (let columns = 2; columns <= Math.min(8, panels); columns++) {
