@@ -1,9 +1,10 @@
 /**
  * A model on disk, as Hugging Face lays it out: configuration, weights, tokenizer, end tokens. A folder
  * that holds only an adapter is a model too: its base is looked for where `adapter_config.json` says.
- * Left out: names of the Hub (a folder must be there) and GGUF.
+ * A GGUF file is one, too. Left out: names of the Hub (a folder must be there).
  */
 import { RgxError, UsageError } from "../core/errors.ts";
+import { readGgufModel } from "./gguf_folder.ts";
 import { type HfConfig, readHfConfig, readTokenIds, writeHfConfig } from "./hf_config.ts";
 import { readJsonObject } from "./json_file.ts";
 import type { LlamaConfig } from "./llama_config.ts";
@@ -14,7 +15,7 @@ import type { Tokenizer } from "./types.ts";
 import { openWeightFiles } from "./weight_files.ts";
 
 export interface ModelFolder {
-  /** Folder of the (base) model's configuration and weights. */
+  /** Folder of the (base) model's configuration and weights, or the GGUF file. */
   path: string;
   config: LlamaConfig;
   /** Values by full Hugging Face name, or null; a `WeightSource`. @throws RgxError for a wrong shape */
@@ -36,6 +37,7 @@ export interface ModelFolder {
  * @throws UsageError when there is no model that can be read, RgxError when a file is damaged
  */
 export async function readModelFolder(path: string): Promise<ModelFolder> {
+  if (path.endsWith(".gguf") && await isFile(path)) return await readGgufFile(path);
   await requireFolder(path);
   if (await isAdapterFolder(path)) return await readAdapterModel(path);
   const configJson = await readJsonObject(`${path}/config.json`);
@@ -43,13 +45,7 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
   const hf = readHfConfig(configJson, `${path}/config.json`);
   const weights = await openWeightFiles(path, hf.llama.tieWordEmbeddings);
   const tokenizer = await exists(`${path}/tokenizer.json`) ? await loadTokenizer(path) : null;
-  if (tokenizer !== null && tokenizer.vocabSize > hf.llama.vocabSize) {
-    throw new RgxError(
-      `${path}: the tokenizer has ${tokenizer.vocabSize} ids, ` +
-        `the model's vocab_size is ${hf.llama.vocabSize}`,
-      { advice: "tokenizer.json and config.json belong to different models." },
-    );
-  }
+  checkVocabulary(path, tokenizer, hf.llama);
   return {
     path,
     config: hf.llama,
@@ -60,6 +56,30 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
     padId: tokenizer?.padId ?? hf.padId,
     adapter: null,
   };
+}
+
+async function readGgufFile(path: string): Promise<ModelFolder> {
+  const { hf, weights, tokenizer } = await readGgufModel(path);
+  checkVocabulary(path, tokenizer, hf.llama);
+  return {
+    path,
+    config: hf.llama,
+    weights,
+    tokenizer,
+    generationEosIds: hf.eosIds,
+    bosId: hf.bosId,
+    padId: hf.padId,
+    adapter: null,
+  };
+}
+
+function checkVocabulary(path: string, tokenizer: Tokenizer | null, config: LlamaConfig): void {
+  if (tokenizer === null || tokenizer.vocabSize <= config.vocabSize) return;
+  throw new RgxError(
+    `${path}: the tokenizer has ${tokenizer.vocabSize} ids, ` +
+      `the model's vocab_size is ${config.vocabSize}`,
+    { advice: "The tokenizer and the model's configuration belong to different models." },
+  );
 }
 
 async function readAdapterModel(folder: string): Promise<ModelFolder> {
@@ -125,6 +145,10 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
+async function isFile(path: string): Promise<boolean> {
+  return await exists(path) && (await Deno.stat(path)).isFile;
+}
+
 async function requireFolder(path: string): Promise<void> {
   let isFolder: boolean;
   try {
@@ -132,15 +156,14 @@ async function requireFolder(path: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     throw new UsageError(`${path}: no such model folder`, {
-      advice: "Give the path of a folder with config.json, model.safetensors and tokenizer.json.",
+      advice: "Give the path of a folder with config.json, model.safetensors and tokenizer.json, " +
+        "or of a GGUF file.",
       cause: error,
     });
   }
   if (!isFolder) {
     throw new UsageError(`${path}: it is a file, expected a model folder`, {
-      advice: path.endsWith(".gguf")
-        ? "GGUF files are not read yet: use the model's safetensors."
-        : "Name the folder that the file is in.",
+      advice: "Name the folder that the file is in, or a file whose name ends with .gguf.",
     });
   }
 }
@@ -148,6 +171,11 @@ async function requireFolder(path: string): Promise<void> {
 async function noModel(path: string): Promise<UsageError> {
   const checkpoints: number[] = [];
   for await (const { name } of Deno.readDir(path)) {
+    if (name.endsWith(".gguf")) {
+      return new UsageError(`${path}: not a model folder, but it holds a GGUF file`, {
+        advice: `Name the file: ${path}/${name}`,
+      });
+    }
     const match = /^checkpoint-(\d+)$/.exec(name);
     if (match !== null) checkpoints.push(Number(match[1]));
   }

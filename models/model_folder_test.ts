@@ -210,7 +210,8 @@ Deno.test("what is no model folder is said plainly", () =>
   inTempFolder(async (root) => {
     await refused(`${root}/none`, /none: no such model folder/);
     await Deno.writeTextFile(`${root}/model.gguf`, "GGUF");
-    await refused(`${root}/model.gguf`, /it is a file, expected a model folder/, /GGUF/);
+    await refused(`${root}/model.gguf`, /model\.gguf: not a valid GGUF file/, /again/);
+    await refused(root, /it holds a GGUF file/, /Name the file: .*model\.gguf/);
     await Deno.mkdir(`${root}/run/checkpoint-9`, { recursive: true });
     await Deno.mkdir(`${root}/run/checkpoint-10`);
     await refused(

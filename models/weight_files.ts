@@ -16,7 +16,7 @@ const OTHER_FORMATS: readonly [RegExp, string][] = [
     /^pytorch_model.*\.bin$|\.pth?$/,
     "PyTorch pickles are not read: save the model as safetensors.",
   ],
-  [/\.gguf$/, "GGUF files are not read yet: use the model's safetensors."],
+  [/\.gguf$/, "Give the path of the GGUF file itself."],
   [/\.(h5|msgpack|onnx)$/, "Use the model's safetensors."],
 ];
 

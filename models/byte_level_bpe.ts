@@ -1,0 +1,188 @@
+/**
+ * A `tokenizer.json` for what says less: byte-level BPE as GGUF metadata or as `vocab.json` and
+ * `merges.txt`, and SentencePiece pieces with scores. How text is cut before merging is not in those, only
+ * its name; the expressions are those of the models' own tokenizers. An unknown name is refused.
+ */
+import { RgxError, UsageError } from "../core/errors.ts";
+
+export interface AddedToken {
+  id: number;
+  content: string;
+  /** Left out of decoded text on request, and never read out of a message's text. */
+  special: boolean;
+}
+
+export interface TokenizerParts {
+  /** Token → id. Made without a prototype: any text may be a token. */
+  vocab: Readonly<Record<string, number>>;
+  /** Pairs of tokens, the first merged first. */
+  merges: readonly (readonly [left: string, right: string])[];
+  added: readonly AddedToken[];
+  /** Ids put before and after a text. */
+  before: readonly number[];
+  after: readonly number[];
+  unknown: string | null;
+}
+
+const ENGLISH_ENDINGS = "'(?:[sdmt]|ll|ve|re)";
+const GPT2 = String.raw`${ENGLISH_ENDINGS}| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
+const modern = (digits: string) =>
+  String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|${digits}` +
+  String.raw`| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
+
+interface Splitting {
+  /** Applied one after the other; a match is a piece, and so is what is left over. */
+  patterns: readonly string[];
+  normalizer: Record<string, unknown> | null;
+  /** A piece that is a token as it stands is not merged up from its bytes. */
+  ignoreMerges: boolean;
+}
+
+const SPLITTINGS: Readonly<Record<string, Splitting>> = {
+  "gpt-2": { patterns: [GPT2], normalizer: null, ignoreMerges: false },
+  "smollm": { patterns: [String.raw`\p{N}`, GPT2], normalizer: null, ignoreMerges: false },
+  "qwen2": {
+    patterns: [modern(String.raw`\p{N}`)],
+    normalizer: { type: "NFC" },
+    ignoreMerges: false,
+  },
+  "llama-bpe": {
+    patterns: [modern(String.raw`\p{N}{1,3}`)],
+    normalizer: null,
+    ignoreMerges: true,
+  },
+};
+
+/**
+ * @param splitting name of the rule that cuts text, as `tokenizer.ggml.pre` has it
+ * @throws UsageError for an unknown name, RgxError when there are no merges
+ */
+export function byteLevelBpe(
+  parts: TokenizerParts,
+  splitting: string,
+  where: string,
+): Record<string, unknown> {
+  const rule = Object.hasOwn(SPLITTINGS, splitting) ? SPLITTINGS[splitting] : undefined;
+  if (rule === undefined) {
+    throw new UsageError(
+      `${where}: the tokenizer's splitting rule is ${JSON.stringify(splitting)}, which is not ` +
+        `known (only ${Object.keys(SPLITTINGS).join(", ")})`,
+      { advice: "Use the model's tokenizer.json, which holds the rule itself." },
+    );
+  }
+  checkMerges(parts, where);
+  const byteLevel = { type: "ByteLevel", add_prefix_space: false, trim_offsets: true };
+  return {
+    ...common(parts),
+    normalizer: rule.normalizer,
+    pre_tokenizer: {
+      type: "Sequence",
+      pretokenizers: [
+        ...rule.patterns.map((pattern) => ({
+          ...{ type: "Split", pattern: { Regex: pattern } },
+          ...{ behavior: "Isolated", invert: false },
+        })),
+        { ...byteLevel, use_regex: false },
+      ],
+    },
+    decoder: { ...byteLevel, use_regex: true },
+    model: { ...bpe(parts), byte_fallback: false, ignore_merges: rule.ignoreMerges },
+  };
+}
+
+const INCOMPLETE = "The file is incomplete: fetch the tokenizer again.";
+
+/** Merges as files have them: "left right". @throws RgxError for one of another form */
+export function splitMerges(
+  merges: readonly string[],
+  where: string,
+): [left: string, right: string][] {
+  return merges.map((merge, i) => {
+    const [left, right, ...more] = merge.split(" ");
+    if (!left || !right || more.length > 0) {
+      throw new RgxError(
+        `${where}: the tokenizer's merge ${i} is ${JSON.stringify(merge)}, expected two tokens`,
+        { advice: INCOMPLETE },
+      );
+    }
+    return [left, right];
+  });
+}
+
+function checkMerges({ vocab, merges }: TokenizerParts, where: string): void {
+  if (merges.length === 0) {
+    throw new RgxError(`${where}: the tokenizer has no merges`, { advice: INCOMPLETE });
+  }
+  for (const [left, right] of merges) {
+    const missing = [left, right, left + right].find((token) => vocab[token] === undefined);
+    if (missing !== undefined) {
+      throw new RgxError(
+        `${where}: the merge of ${JSON.stringify(left)} and ${JSON.stringify(right)} needs the ` +
+          `token ${JSON.stringify(missing)}, which is not in the vocabulary`,
+        { advice: "Vocabulary and merges belong to different tokenizers." },
+      );
+    }
+  }
+}
+
+/**
+ * @param prefix a blank stands before the text, as most SentencePiece models want it
+ */
+export function sentencePieceBpe(
+  parts: TokenizerParts,
+  prefix: boolean,
+): Record<string, unknown> {
+  const replace = (from: string, to: string) => ({
+    ...{ type: "Replace", pattern: { String: from }, content: to },
+  });
+  return {
+    ...common(parts),
+    normalizer: {
+      type: "Sequence",
+      normalizers: [...prefix ? [{ type: "Prepend", prepend: "▁" }] : [], replace(" ", "▁")],
+    },
+    pre_tokenizer: null,
+    decoder: {
+      type: "Sequence",
+      decoders: [
+        replace("▁", " "),
+        { type: "ByteFallback" },
+        { type: "Fuse" },
+        ...prefix ? [{ type: "Strip", content: " ", start: 1, stop: 0 }] : [],
+      ],
+    },
+    model: { ...bpe(parts), byte_fallback: true, ignore_merges: false },
+  };
+}
+
+function bpe({ vocab, merges, unknown }: TokenizerParts): Record<string, unknown> {
+  return { type: "BPE", dropout: null, unk_token: unknown, fuse_unk: true, vocab, merges };
+}
+
+function common({ vocab, added, before, after }: TokenizerParts): Record<string, unknown> {
+  const names = new Map(Object.entries(vocab).map(([token, id]) => [id, token]));
+  for (const { id, content } of added) names.set(id, content);
+  const special = (id: number) => ({ SpecialToken: { id: names.get(id)!, type_id: 0 } });
+  const sequence = { Sequence: { id: "A", type_id: 0 } };
+  const single = [...before.map(special), sequence, ...after.map(special)];
+  return {
+    version: "1.0",
+    truncation: null,
+    padding: null,
+    added_tokens: added.map((token) => ({
+      ...token,
+      ...{ single_word: false, lstrip: false, rstrip: false, normalized: false },
+    })),
+    post_processor: single.length === 1 ? null : {
+      type: "TemplateProcessing",
+      single,
+      pair: single,
+      special_tokens: Object.fromEntries(
+        [...before, ...after].map((id) => {
+          const token = names.get(id)!;
+          return [token, { id: token, ids: [id], tokens: [token] }];
+        }),
+      ),
+    },
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * A model's architecture from the metadata of a GGUF file, in the terms of a Hugging Face `config.json`,
+ * so that one reader (hf_config.ts) decides what is supported. Metadata of the architecture that are not
+ * understood are refused by name.
+ */
+import { RgxError, UsageError } from "../core/errors.ts";
+import type { GgufFile } from "./gguf.ts";
+
+/** Metadata under the architecture's name → key of `config.json`. */
+const KEYS: Readonly<Record<string, string>> = {
+  "block_count": "num_hidden_layers",
+  "context_length": "max_position_embeddings",
+  "embedding_length": "hidden_size",
+  "feed_forward_length": "intermediate_size",
+  "attention.head_count": "num_attention_heads",
+  "attention.head_count_kv": "num_key_value_heads",
+  "attention.layer_norm_rms_epsilon": "rms_norm_eps",
+  "attention.key_length": "head_dim",
+  "attention.sliding_window": "sliding_window",
+  "rope.freq_base": "rope_theta",
+};
+
+/** Read below, or without a bearing on the numbers. */
+const OTHERS = new Set([
+  ...["vocab_size", "attention.value_length", "rope.dimension_count"],
+  ...["rope.scaling.type", "rope.scaling.factor", "rope.scale_linear"],
+  ...["rope.scaling.original_context_length", "rope.scaling.finetuned"],
+  ...["tensor_data_layout"],
+]);
+
+/** Architectures whose tensors and metadata this file knows. */
+const ARCHITECTURES = ["llama", "qwen2", "qwen3"];
+
+/**
+ * The contents of the `config.json` that the file stands for.
+ * @param scaling read from the frequency divisors of the file, where it has some (gguf_rope.ts)
+ * @throws UsageError for what is not supported, RgxError for metadata that contradict each other
+ */
+export function ggufConfig(
+  file: GgufFile,
+  tokens: { bosId: number | null; eosIds: readonly number[]; padId: number | null },
+  scaling: Readonly<Record<string, unknown>> | null,
+): Record<string, unknown> {
+  const architecture = ggufArchitecture(file);
+  const get = (key: string) => file.metadata.get(`${architecture}.${key}`);
+  refuseUnknown(file, architecture);
+  const embedding = file.info("token_embd.weight");
+  const config: Record<string, unknown> = {
+    model_type: architecture,
+    vocab_size: embedding.shape[0],
+    tie_word_embeddings: !file.tensors.has("output.weight"),
+    bos_token_id: tokens.bosId,
+    eos_token_id: [...tokens.eosIds],
+    pad_token_id: tokens.padId,
+  };
+  for (const [key, name] of Object.entries(KEYS)) {
+    const value = get(key);
+    if (value !== undefined) config[name] = typeof value === "number" ? shortest(value) : value;
+  }
+  if (config["sliding_window"] !== undefined) config["use_sliding_window"] = true;
+  for (const [suffix, key] of [["attn_q", "attention_bias"], ["ffn_up", "mlp_bias"]] as const) {
+    // Qwen2 has biases there by its nature.
+    const biased = file.tensors.has(`blk.0.${suffix}.bias`);
+    if (architecture !== "qwen2") config[key] = biased;
+  }
+  checkHeads(file, architecture, config);
+  config["rope_scaling"] = scaling ?? linearScaling(file, architecture);
+  return config;
+}
+
+/** @throws UsageError when it is none of those that are read */
+export function ggufArchitecture(file: GgufFile): string {
+  const architecture = file.metadata.get("general.architecture");
+  if (typeof architecture !== "string" || !ARCHITECTURES.includes(architecture)) {
+    throw new UsageError(
+      `${file.label}: general.architecture is ${JSON.stringify(architecture)}, ` +
+        `which is not supported (only ${ARCHITECTURES.join(", ")})`,
+    );
+  }
+  return architecture;
+}
+
+function refuseUnknown(file: GgufFile, architecture: string): void {
+  for (const [key, value] of file.metadata) {
+    if (!key.startsWith(`${architecture}.`)) continue;
+    const name = key.slice(architecture.length + 1);
+    if (name in KEYS || OTHERS.has(name) || /^expert_/.test(name) && value === 0) continue;
+    throw new UsageError(
+      `${file.label}: the metadata "${key}" (${String(value).slice(0, 40)}) are not understood`,
+      {
+        advice: name.startsWith("expert_")
+          ? "Models with experts are not supported."
+          : "The model computes something that rgx does not: use another model.",
+      },
+    );
+  }
+}
+
+function checkHeads(file: GgufFile, architecture: string, config: Record<string, unknown>): void {
+  const get = (key: string) => file.metadata.get(`${architecture}.${key}`);
+  const { hidden_size: hidden, num_attention_heads: heads } = config;
+  const headDim = config["head_dim"] ??
+    (typeof hidden === "number" && typeof heads === "number" ? hidden / heads : undefined);
+  for (const key of ["attention.value_length", "rope.dimension_count"]) {
+    const value = get(key);
+    if (value !== undefined && value !== headDim) {
+      throw new UsageError(
+        `${file.label}: ${architecture}.${key} is ${value}, which is not supported ` +
+          `(only the width of a head, ${headDim})`,
+      );
+    }
+  }
+}
+
+function linearScaling(file: GgufFile, architecture: string): Record<string, unknown> | null {
+  const get = (key: string) => file.metadata.get(`${architecture}.rope.${key}`);
+  const factor = get("scaling.factor") ?? get("scale_linear");
+  const type = get("scaling.type") ?? (factor === undefined || factor === 1 ? "none" : "linear");
+  if (type === "none") return null;
+  if (typeof type !== "string") {
+    throw new RgxError(`${file.label}: ${architecture}.rope.scaling.type is ${type}`);
+  }
+  return {
+    rope_type: type,
+    factor,
+    original_max_position_embeddings: get("scaling.original_context_length"),
+  };
+}
+
+/** A float32 as the decimal that was meant: 9.99999974e-6 is 1e-5. Whole numbers stay as they are. */
+function shortest(value: number): number {
+  if (Number.isInteger(value) || Math.fround(value) !== value) return value;
+  for (let digits = 1; digits < 9; digits++) {
+    const rounded = Number(value.toPrecision(digits));
+    if (Math.fround(rounded) === value) return rounded;
+  }
+  return value;
+}

@@ -1,0 +1,142 @@
+/**
+ * A language model in a GGUF file: its configuration, and its weights under their Hugging Face names,
+ * widened to float32. What llama.cpp's converter does to a Llama model is undone: the rows of the query
+ * and key projections are interleaved there, pair by pair, and its frequency scaling is a list of divisors.
+ * The tokenizer is gguf_tokenizer.ts's matter.
+ */
+import { RgxError, UsageError } from "../core/errors.ts";
+import type { GgufFile } from "./gguf.ts";
+import { ggufArchitecture } from "./gguf_config.ts";
+import { ropeFrequencies } from "./rope_table.ts";
+import { elementCount } from "./safetensors.ts";
+
+const ROPE_DIVISORS = "rope_freqs.weight";
+
+/** GGUF name → Hugging Face name, of what stands once, and of what each layer has. */
+const TENSORS: Readonly<Record<string, string>> = {
+  "token_embd": "model.embed_tokens",
+  "output_norm": "model.norm",
+  "output": "lm_head",
+};
+const LAYER_TENSORS: Readonly<Record<string, string>> = {
+  "attn_norm": "input_layernorm",
+  "attn_q": "self_attn.q_proj",
+  "attn_k": "self_attn.k_proj",
+  "attn_v": "self_attn.v_proj",
+  "attn_output": "self_attn.o_proj",
+  "attn_q_norm": "self_attn.q_norm",
+  "attn_k_norm": "self_attn.k_norm",
+  "ffn_norm": "post_attention_layernorm",
+  "ffn_gate": "mlp.gate_proj",
+  "ffn_up": "mlp.up_proj",
+  "ffn_down": "mlp.down_proj",
+};
+
+/** Hugging Face's name of a tensor, or null when it is not one of a model's. */
+function hfName(name: string): string | null {
+  const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?([a-z_]+)\.(weight|bias)$/.exec(name) ?? [];
+  if (part === undefined) return null;
+  const table = layer === undefined ? TENSORS : LAYER_TENSORS;
+  if (!Object.hasOwn(table, part)) return null;
+  return layer === undefined
+    ? `${table[part]}.${kind}`
+    : `model.layers.${layer}.${table[part]}.${kind}`;
+}
+
+/** A `WeightSource`. */
+export type GgufWeights = (
+  name: string,
+  shape: readonly number[],
+) => Promise<Float32Array | null>;
+
+/**
+ * Weights by Hugging Face name; each call reads that tensor.
+ * @throws UsageError for a tensor that is not understood; the source throws RgxError for a wrong shape
+ */
+export function ggufWeights(
+  file: GgufFile,
+  heads: { numHeads: number; numKvHeads: number },
+): GgufWeights {
+  const stored = new Map<string, string>();
+  for (const name of file.tensors.keys()) {
+    if (name === ROPE_DIVISORS) continue;
+    const known = hfName(name);
+    if (known === null) {
+      throw new UsageError(`${file.label}: the tensor "${name}" is not understood`, {
+        advice: "The model computes something that rgx does not: use another model.",
+      });
+    }
+    stored.set(known, name);
+  }
+  const interleaved = ggufArchitecture(file) === "llama";
+  return async (name, shape) => {
+    const own = stored.get(name);
+    if (own === undefined) return null;
+    const found = file.info(own).shape;
+    if (found.length !== shape.length || found.some((n, i) => n !== shape[i])) {
+      throw new RgxError(
+        `${file.label}: tensor "${own}" has shape [${found.join(", ")}], expected ` +
+          `[${shape.join(", ")}] (${elementCount(shape)} values) by the file's metadata`,
+        { advice: "The file is damaged or its metadata belong to another model." },
+      );
+    }
+    const values = await file.float32(own);
+    if (!interleaved || !/\.attn_[qk]\./.test(own)) return values;
+    const count = own.includes(".attn_q.") ? heads.numHeads : heads.numKvHeads;
+    return splitHalves(values, shape[0]!, count);
+  };
+}
+
+/**
+ * Rows of each head from (pair 0 first, pair 0 second, pair 1 first, …) to (all first, all second), which
+ * is how Hugging Face's rotation pairs them.
+ */
+export function splitHalves(
+  values: Float32Array<ArrayBuffer>,
+  rows: number,
+  heads: number,
+): Float32Array<ArrayBuffer> {
+  const width = values.length / rows, headDim = rows / heads, half = headDim / 2;
+  const head = new Float32Array(headDim * width);
+  for (let at = 0; at < values.length; at += head.length) {
+    for (let row = 0; row < headDim; row++) {
+      const from = at + row * width, to = (row % 2) * half + (row >> 1);
+      head.set(values.subarray(from, from + width), to * width);
+    }
+    values.set(head, at);
+  }
+  return values;
+}
+
+/** The numbers that Llama 3.x models share; their factors differ. */
+const LLAMA3 = { lowFreqFactor: 1, highFreqFactor: 4, originalMaxPositions: 8192 };
+
+/**
+ * The `rope_scaling` that a file's frequency divisors came from, or null when it has none.
+ * @throws UsageError when they are not those of Llama 3.x
+ */
+export async function ggufRopeScaling(file: GgufFile): Promise<Record<string, unknown> | null> {
+  if (!file.tensors.has(ROPE_DIVISORS)) return null;
+  const divisors = await file.float32(ROPE_DIVISORS);
+  const base = file.metadata.get(`${ggufArchitecture(file)}.rope.freq_base`) ?? 10000;
+  const model = { headDim: divisors.length * 2, ropeTheta: Number(base) };
+  const factor = divisors.reduce((a, b) => Math.max(a, b), 0);
+  const plain = ropeFrequencies({ ...model, ropeScaling: null });
+  const scaled = ropeFrequencies({ ...model, ropeScaling: { type: "llama3", factor, ...LLAMA3 } });
+  const same = divisors.every((divisor, i) =>
+    Math.abs(plain[i]! / scaled[i]! - divisor) <= 1e-4 * divisor
+  );
+  if (!same) {
+    throw new UsageError(
+      `${file.label}: ${ROPE_DIVISORS} are not the frequency divisors of a Llama 3 model`,
+      { advice: "Use the model's safetensors, whose config.json says how they are made." },
+    );
+  }
+  return {
+    rope_type: "llama3",
+    factor,
+    low_freq_factor: LLAMA3.lowFreqFactor,
+    high_freq_factor: LLAMA3.highFreqFactor,
+    original_max_position_embeddings: LLAMA3.originalMaxPositions,
+  };
+}

@@ -1,0 +1,209 @@
+/** Whole models in GGUF files: the golden tiny ones, and what is refused of made-up ones. */
+import assert from "node:assert/strict";
+import { RgxError } from "../core/errors.ts";
+import { assertWithin } from "../kernels/testing.ts";
+import { parseGguf, readGguf } from "./gguf.ts";
+import { ggufConfig } from "./gguf_config.ts";
+import { ggufRopeScaling, ggufWeights, splitHalves } from "./gguf_model.ts";
+import { encodeTestGguf, type TestMetadata } from "./gguf_testing.ts";
+import { LlamaModel } from "./llama.ts";
+import { loadModel } from "./load_model.ts";
+import { readModelFolder } from "./model_folder.ts";
+import { ropeFrequencies } from "./rope_table.ts";
+import { readSafetensors } from "./safetensors.ts";
+import { onEachDevice, sharedFolder, withReference } from "./testing.ts";
+
+const golden = sharedFolder("golden/ggml-blocks");
+const ignore = golden === null;
+
+interface Expected {
+  input_ids: number[][];
+  files: Record<string, { greedy: number[][] }>;
+  tokenize: Record<string, number[]>;
+}
+
+for (const kind of ["f32", "q8_0"]) {
+  Deno.test({
+    name: `the tiny llama in ${kind} has the golden logits and greedy tokens`,
+    ignore,
+    fn: () =>
+      onEachDevice(async (device, exact) => {
+        const expected: Expected = JSON.parse(await Deno.readTextFile(`${golden}/expected.json`));
+        const tensors = await readSafetensors(`${golden}/expected.safetensors`);
+        const path = `${golden}/tiny-llama.${kind}.gguf`;
+        const { model } = await loadModel(path, device);
+        for (const [s, ids] of expected.input_ids.entries()) {
+          const logits = await tensors.float32(`${kind}.logits.${s}`);
+          await model.positionLogits(ids, (position, found) => {
+            const row = logits.subarray(position * 96, (position + 1) * 96);
+            assertWithin(found, row, exact ? 1e-5 : 1e-4, `sequence ${s}, position ${position}`);
+          });
+          const [completions] = await model.generate(
+            [{ promptId: 0, promptIds: ids, n: 1 }],
+            { maxNewTokens: 16, temperature: 0, seed: 1, eosIds: [] },
+          );
+          assert.deepEqual(
+            completions![0]!.ids,
+            expected.files[`tiny-llama.${kind}.gguf`]!.greedy[s],
+          );
+        }
+        model.dispose();
+      }),
+  });
+}
+
+Deno.test({
+  name: "a GGUF file's weights and configuration are those of the folder it was made from",
+  ignore,
+  async fn() {
+    const folder = await readModelFolder(sharedFolder("golden/tiny-models/llama")!);
+    const file = await readModelFolder(`${golden}/tiny-llama.f32.gguf`);
+    assert.deepEqual(file.config, folder.config);
+    await withReference(async (device) => {
+      const model = await LlamaModel.create(device, folder.config, folder.weights, {
+        trainable: "none",
+      });
+      for (const { name, shape } of model.parameters) {
+        assert.deepEqual(
+          await file.weights(name, shape),
+          await folder.weights(name, shape) ?? await folder.weights("lm_head.weight", shape),
+          name,
+        );
+      }
+      model.dispose();
+    });
+    assert.deepEqual(file.generationEosIds, [2]);
+    assert.equal(file.bosId, 1);
+    assert.equal(file.padId, 0);
+  },
+});
+
+Deno.test({
+  name: "the tokenizer of a GGUF file gives the ids of llama.cpp and a chat template",
+  ignore,
+  async fn() {
+    const expected: Expected = JSON.parse(await Deno.readTextFile(`${golden}/expected.json`));
+    const { tokenizer } = await readModelFolder(`${golden}/tiny-llama.f32.gguf`);
+    for (const [text, ids] of Object.entries(expected.tokenize)) {
+      assert.deepEqual(tokenizer!.encode(text, { addSpecialTokens: false }), ids, text);
+      assert.equal(tokenizer!.decode(ids), text);
+    }
+    assert.equal(tokenizer!.encode("it's")[0], 1, "a begin token is asked for");
+    assert.equal(tokenizer!.eosId, 2);
+    assert.ok(tokenizer!.applyChatTemplate([{ role: "user", content: "it" }])!.includes("it"));
+  },
+});
+
+const f32 = (values: ArrayLike<number>) => new Uint8Array(Float32Array.from(values).buffer);
+const CONFIG: TestMetadata = {
+  "general.architecture": ["string", "llama"],
+  "llama.block_count": ["u32", 1],
+  "llama.context_length": ["u32", 64],
+  "llama.embedding_length": ["u32", 8],
+  "llama.feed_forward_length": ["u32", 8],
+  "llama.attention.head_count": ["u32", 2],
+  "llama.attention.layer_norm_rms_epsilon": ["f32", 1e-5],
+};
+const tensor = (name: string, shape: number[], data?: ArrayLike<number>) => ({
+  ...{ name, shape, typeId: 0 },
+  data: f32(data ?? Array(shape.reduce((a, b) => a * b, 1)).fill(0.5)),
+});
+const EMBEDDING = tensor("token_embd.weight", [5, 8]);
+const NO_TOKENS = { bosId: null, eosIds: [], padId: null };
+const make = (metadata: TestMetadata, tensors = [EMBEDDING]) =>
+  parseGguf(encodeTestGguf(metadata, tensors), "m.gguf");
+
+Deno.test("metadata become a config.json; floats are the decimals that were meant", async () => {
+  const config = ggufConfig(
+    await make({
+      ...CONFIG,
+      "llama.rope.scaling.type": ["string", "linear"],
+      "llama.rope.scaling.factor": ["f32", 4],
+      "llama.expert_count": ["u32", 0],
+    }),
+    NO_TOKENS,
+    null,
+  );
+  assert.equal(config["rms_norm_eps"], 1e-5);
+  assert.equal(config["vocab_size"], 5);
+  assert.equal(config["tie_word_embeddings"], true);
+  assert.equal(config["attention_bias"], false);
+  assert.deepEqual(config["rope_scaling"], {
+    rope_type: "linear",
+    factor: 4,
+    original_max_position_embeddings: undefined,
+  });
+});
+
+Deno.test("what a GGUF model has that is not understood is refused by name", async () => {
+  const cases: [TestMetadata, RegExp][] = [
+    [{ "general.architecture": ["string", "gemma3"] }, /architecture is "gemma3".*only llama/],
+    [{}, /architecture is undefined/],
+    [{ ...CONFIG, "llama.expert_count": ["u32", 8] }, /"llama.expert_count" \(8\) are not under/],
+    [{ ...CONFIG, "llama.logit_scale": ["f32", 2] }, /"llama.logit_scale"/],
+    [{ ...CONFIG, "llama.rope.dimension_count": ["u32", 2] }, /dimension_count is 2.*head, 4/],
+  ];
+  for (const [metadata, message] of cases) {
+    const file = await make(metadata);
+    assert.throws(() => ggufConfig(file, NO_TOKENS, null), (error) => {
+      assert.ok(error instanceof RgxError);
+      assert.match(error.message, message);
+      return error.message.startsWith("m.gguf: ");
+    });
+  }
+  const heads = { numHeads: 2, numKvHeads: 2 };
+  const odd = await make(CONFIG, [EMBEDDING, tensor("blk.0.attn_sinks.weight", [2])]);
+  assert.throws(() => ggufWeights(odd, heads), /tensor "blk\.0\.attn_sinks\.weight" is not/);
+  const weights = ggufWeights(await make(CONFIG), heads);
+  await assert.rejects(
+    weights("model.embed_tokens.weight", [5, 9]),
+    /"token_embd\.weight" has shape \[5, 8\], expected \[5, 9\]/,
+  );
+  assert.equal(await weights("lm_head.weight", [5, 8]), null);
+});
+
+Deno.test("interleaved rows become halves, head by head", () => {
+  const values = Float32Array.from([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]);
+  assert.deepEqual(
+    splitHalves(values, 8, 2),
+    Float32Array.from([0, 0, 2, 2, 1, 1, 3, 3, 4, 4, 6, 6, 5, 5, 7, 7]),
+  );
+});
+
+Deno.test("frequency divisors are recognised as Llama 3's, or refused", async () => {
+  const model = { headDim: 64, ropeTheta: 500000 };
+  const scaling = {
+    type: "llama3",
+    factor: 32,
+    lowFreqFactor: 1,
+    highFreqFactor: 4,
+    originalMaxPositions: 8192,
+  } as const;
+  const plain = ropeFrequencies({ ...model, ropeScaling: null });
+  const scaled = ropeFrequencies({ ...model, ropeScaling: scaling });
+  const divisors = plain.map((theta, i) => theta / scaled[i]!);
+  const metadata: TestMetadata = { ...CONFIG, "llama.rope.freq_base": ["f32", 500000] };
+  const file = await make(metadata, [tensor("rope_freqs.weight", [32], divisors)]);
+  assert.deepEqual(await ggufRopeScaling(file), {
+    rope_type: "llama3",
+    factor: 32,
+    low_freq_factor: 1,
+    high_freq_factor: 4,
+    original_max_position_embeddings: 8192,
+  });
+  assert.equal(await ggufRopeScaling(await make(metadata)), null);
+  divisors[20]! *= 1.01;
+  const other = await make(metadata, [tensor("rope_freqs.weight", [32], divisors)]);
+  await assert.rejects(ggufRopeScaling(other), /not the frequency divisors of a Llama 3 model/);
+});
+
+Deno.test({
+  name: "a quantised file says of each tensor what it is stored as",
+  ignore,
+  async fn() {
+    const file = await readGguf(`${golden}/tiny-llama.q8_0.gguf`);
+    assert.equal(file.tensors.size, 20);
+    assert.equal(file.info("blk.0.attn_q.weight").type.name, "Q8_0");
+    assert.equal(file.info("blk.0.attn_norm.weight").type.name, "F32");
+  },
+});

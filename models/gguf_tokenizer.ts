@@ -1,0 +1,218 @@
+/**
+ * The tokenizer in a GGUF file's metadata, as the `tokenizer.json` and `tokenizer_config.json` that it
+ * stands for: byte-level BPE ("gpt2") and SentencePiece BPE ("llama", whose merges follow from the scores).
+ * Left out: the other kinds (t5, bert, rwkv), which are refused by name.
+ */
+import { RgxError, UsageError } from "../core/errors.ts";
+import {
+  type AddedToken,
+  byteLevelBpe,
+  sentencePieceBpe,
+  splitMerges,
+  type TokenizerParts,
+} from "./byte_level_bpe.ts";
+import type { GgufFile, GgufValue } from "./gguf.ts";
+
+const KIND = { normal: 1, unknown: 2, control: 3, userDefined: 4 };
+
+export interface GgufTokenizer {
+  /** For `tokenizerFromFiles`. */
+  files: Map<string, string>;
+  bosId: number | null;
+  /** Ids that end a generation. */
+  eosIds: number[];
+  padId: number | null;
+}
+
+/**
+ * @returns null when the file holds no tokenizer
+ * @throws UsageError for a kind that is not supported, RgxError when its parts do not belong together
+ */
+export function ggufTokenizer(file: GgufFile): GgufTokenizer | null {
+  const read = new TokenizerMetadata(file);
+  const model = read.text("model");
+  if (model === null || model === "none") return null;
+  if (model !== "gpt2" && model !== "llama") {
+    throw new UsageError(
+      `${file.label}: the tokenizer is of the kind ${JSON.stringify(model)}, ` +
+        `which is not supported (only "gpt2" and "llama")`,
+      { advice: "Use a folder with the model's tokenizer.json." },
+    );
+  }
+  const tokens = read.texts("tokens");
+  if (tokens === null) throw new RgxError(`${file.label}: the tokenizer has no tokens`);
+  const kinds = read.numbers("token_type", tokens.length) ?? tokens.map(() => KIND.normal);
+  const id = (key: string) => read.tokenId(key, tokens.length);
+  const bos = id("bos_token_id"), eos = id("eos_token_id"), unknown = id("unknown_token_id");
+  const splitting = read.text("pre") ?? "";
+  const bosByDefault = model === "llama" || splitting === "llama-bpe";
+  const parts: TokenizerParts = {
+    vocab: vocabulary(tokens, file.label),
+    merges: model === "gpt2"
+      ? splitMerges(read.texts("merges") ?? [], file.label)
+      : mergesOfScores(tokens, kinds, read.numbers("scores", tokens.length), file.label),
+    added: addedTokens(tokens, kinds),
+    before: bos !== null && (read.flag("add_bos_token") ?? bosByDefault) ? [bos] : [],
+    after: eos !== null && read.flag("add_eos_token") === true ? [eos] : [],
+    unknown: model === "llama" || kinds[unknown ?? 0] === KIND.unknown
+      ? tokens[unknown ?? 0] ?? null
+      : null,
+  };
+  for (const key of ["precompiled_charsmap", "remove_extra_whitespaces"]) read.refuse(key);
+  const json = model === "gpt2"
+    ? byteLevelBpe(parts, splitting, file.label)
+    : sentencePieceBpe(parts, read.flag("add_space_prefix") ?? true);
+  const pad = id("padding_token_id");
+  const name = (token: number | null) => token === null ? undefined : tokens[token];
+  const config = {
+    bos_token: name(bos),
+    eos_token: name(eos),
+    pad_token: name(pad),
+    unk_token: parts.unknown ?? undefined,
+    add_bos_token: parts.before.length > 0,
+    add_eos_token: parts.after.length > 0,
+    clean_up_tokenization_spaces: false,
+    tokenizer_class: "PreTrainedTokenizerFast",
+    chat_template: read.text("chat_template", "tokenizer.chat_template") ?? undefined,
+  };
+  const ends = [eos, id("eot_token_id"), id("eom_token_id")].filter((end) => end !== null);
+  return {
+    files: new Map([
+      ["tokenizer.json", JSON.stringify(json)],
+      ["tokenizer_config.json", JSON.stringify(config, null, 2) + "\n"],
+    ]),
+    bosId: bos,
+    eosIds: [...new Set(ends)],
+    padId: pad,
+  };
+}
+
+function vocabulary(tokens: readonly string[], where: string): Record<string, number> {
+  const vocab: Record<string, number> = Object.create(null);
+  tokens.forEach((token, id) => {
+    if (vocab[token] !== undefined) {
+      throw new RgxError(
+        `${where}: the tokens ${vocab[token]} and ${id} are both ${JSON.stringify(token)}`,
+      );
+    }
+    vocab[token] = id;
+  });
+  return vocab;
+}
+
+function addedTokens(tokens: readonly string[], kinds: readonly number[]): AddedToken[] {
+  const added: AddedToken[] = [];
+  tokens.forEach((content, id) => {
+    const special = kinds[id] === KIND.control || kinds[id] === KIND.unknown;
+    if ((special || kinds[id] === KIND.userDefined) && content !== "") {
+      added.push({ id, content, special });
+    }
+  });
+  return added;
+}
+
+/**
+ * SentencePiece joins the two neighbours whose joint piece has the highest score. As a list of merges:
+ * every way to cut a piece into two pieces, ordered by the score of the whole.
+ */
+function mergesOfScores(
+  tokens: readonly string[],
+  kinds: readonly number[],
+  scores: readonly number[] | null,
+  where: string,
+): [left: string, right: string][] {
+  if (scores === null) throw new RgxError(`${where}: the tokenizer has no scores`);
+  const isPiece = (id: number) => kinds[id] === KIND.normal || kinds[id] === KIND.userDefined;
+  const pieces = new Map(
+    tokens.flatMap((token, id) => isPiece(id) ? [[token, id] as const] : []),
+  );
+  const byScore = [...pieces].sort(([, a], [, b]) => scores[b]! - scores[a]! || a - b);
+  const merges: [string, string][] = [];
+  for (const [piece] of byScore) {
+    const characters = Array.from(piece);
+    let left = "";
+    for (let i = 0; i + 1 < characters.length; i++) {
+      left += characters[i];
+      const right = piece.slice(left.length);
+      if (pieces.has(left) && pieces.has(right)) merges.push([left, right]);
+    }
+  }
+  return merges;
+}
+
+/** Typed reads of `tokenizer.ggml.*`. @throws RgxError for a value of another type */
+class TokenizerMetadata {
+  constructor(private readonly file: GgufFile) {}
+
+  text(key: string, full = `tokenizer.ggml.${key}`): string | null {
+    const value = this.file.metadata.get(full);
+    if (value === undefined || typeof value === "string") return value ?? null;
+    throw this.#bad(full, value, "a text");
+  }
+
+  flag(key: string): boolean | null {
+    const value = this.#get(key);
+    if (value === undefined || typeof value === "boolean") return value ?? null;
+    throw this.#bad(key, value, "true or false");
+  }
+
+  texts(key: string): string[] | null {
+    return this.#array(key, "texts", (item): item is string => typeof item === "string");
+  }
+
+  numbers(key: string, length: number): number[] | null {
+    const values = this.#array(
+      key,
+      "numbers",
+      (item): item is number => typeof item === "number" && !Number.isNaN(item),
+    );
+    if (values !== null && values.length !== length) {
+      throw new RgxError(
+        `${this.file.label}: tokenizer.ggml.${key} has ${values.length} values, ` +
+          `there are ${length} tokens`,
+      );
+    }
+    return values;
+  }
+
+  /** An id, of which some writers make "none" by going beyond the vocabulary. */
+  tokenId(key: string, count: number): number | null {
+    const value = this.#get(key);
+    if (value === undefined || value === 2 ** 32 - 1) return null;
+    if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value < count) {
+      return value;
+    }
+    throw this.#bad(key, value, `an id below ${count}`);
+  }
+
+  refuse(key: string): void {
+    const value = this.#get(key);
+    if (value === undefined || value === false || Array.isArray(value) && value.length === 0) {
+      return;
+    }
+    throw new UsageError(
+      `${this.file.label}: tokenizer.ggml.${key} is set, which is not supported`,
+      { advice: "Use a folder with the model's tokenizer.json." },
+    );
+  }
+
+  #get(key: string): GgufValue | undefined {
+    return this.file.metadata.get(`tokenizer.ggml.${key}`);
+  }
+
+  #array<T>(key: string, expected: string, is: (item: unknown) => item is T): T[] | null {
+    const value = this.#get(key);
+    if (value === undefined) return null;
+    if (!Array.isArray(value) || !value.every(is)) {
+      throw this.#bad(key, value, `a list of ${expected}`);
+    }
+    return value;
+  }
+
+  #bad(key: string, value: GgufValue | undefined, expected: string): RgxError {
+    return new RgxError(
+      `${this.file.label}: tokenizer metadata "${key}" is ` +
+        `${String(value).slice(0, 40)}, expected ${expected}`,
+    );
+  }
+}
