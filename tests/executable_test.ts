@@ -4,6 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
+import { allTasksFile } from "../bench/charts/testing.ts";
+import { writeResultFile } from "../bench/result_file.ts";
 import { versionLine } from "../core/version.ts";
 import { findAdapter } from "../kernels/webgpu/adapter.ts";
 
@@ -135,6 +137,30 @@ Deno.test({
       await Deno.writeTextFile(`${folder}/answers.jsonl`, input.join("\n") + "\n");
       const scored = await run(folder, ["score", "answers.jsonl"]);
       assert.equal(scored.out, '{"score":1}\n{"score":1}\n');
+    }),
+});
+
+Deno.test({
+  name: "the executable draws results and training curves",
+  ignore: !built,
+  fn: () =>
+    inEmptyFolder(async (folder) => {
+      const counts = { "org/base": 5, "run/checkpoint-9": 25 };
+      await writeResultFile(`${folder}/results.json`, allTasksFile({ a: counts, b: counts }));
+      const step = (n: number) => JSON.stringify({ step: n, split: "train", reward: n / 9 });
+      await Deno.writeTextFile(`${folder}/metrics.jsonl`, `${step(1)}\n${step(2)}\n`);
+      const rename = ["--rename", "org/base=Base"];
+      const drawn = await run(folder, ["plot", "results.json", ...rename, "--json"]);
+      assert.equal(drawn.code, 0, drawn.err);
+      const { path, models } = JSON.parse(drawn.out);
+      assert.deepEqual(models, ["Base", "run/checkpoint-9"]);
+      const png = await Deno.readFile(`${folder}/${path}`);
+      assert.ok(png.length > 20_000 && png[1] === 80, `${png.length} bytes`);
+      const curves = await run(folder, ["curves", "metrics.jsonl", "--output", "c.html"]);
+      assert.deepEqual([curves.code, curves.out], [0, "c.html\n"], curves.err);
+      const unknown = await run(folder, ["plot", "results.json", "--rename", "org/bose=x"]);
+      assert.equal(unknown.code, 2);
+      assert.match(unknown.err, /did you mean org\/base\?/);
     }),
 });
 

@@ -9,7 +9,7 @@ import { gatherResults, type NamedResult, renameModels } from "./chart_data.ts";
 import { comparisonFigure } from "./comparison.ts";
 import type { Figure } from "./figure.ts";
 import { parseRename, readRenameFile, type Rename, resolveRenames } from "./rename.ts";
-import { summaryFigure } from "./summary.ts";
+import { summaryFigure, summaryTitle } from "./summary.ts";
 import { checkPicturePath, folderOf, writeFigure } from "./write_figure.ts";
 
 export interface PlotOptions {
@@ -70,8 +70,7 @@ async function figureOf(
     figure: isSingle
       ? comparisonFigure(data, tasks[0]!, options.title)
       : summaryFigure(data, options.title),
-    title: options.title ??
-      (isSingle ? `Accuracy on ${tasks[0]}` : `Accuracy on ${tasks.length} tasks`),
+    title: options.title ?? summaryTitle(tasks),
     kind: isSingle ? "comparison" : "summary",
     tasks,
     models,

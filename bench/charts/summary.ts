@@ -41,13 +41,19 @@ interface Group {
 
 export function summaryFigure(data: ChartData, title?: string): Figure {
   const groups = groupsOf(data);
-  const shown = title ?? `Accuracy on ${data.tasks.length} tasks`;
+  const shown = title ?? summaryTitle(data.tasks);
   const results = [...data.results.values()].flatMap((ofTask) => [...ofTask.values()]);
-  const subtitle = `Correct answers in %, with 95 % intervals; ${sampleSize(results)} a task`;
+  const subtitle = `Correct answers in %, with 95 % intervals; ${sampleSize(results)}${
+    data.tasks.length === 1 ? "" : " a task"
+  }`;
   const bars = groups.length * data.models.length;
   return data.models.length <= DISTINCT_STYLES && bars <= BARS_IN_GROUPS
     ? groupedFigure(data.models, groups, shown, subtitle)
     : panelsFigure(data.models, groups, shown, subtitle);
+}
+
+export function summaryTitle(tasks: readonly string[]): string {
+  return `Accuracy on ${tasks.length === 1 ? tasks[0] : `${tasks.length} tasks`}`;
 }
 
 function groupsOf({ tasks, models, results }: ChartData): Group[] {
@@ -57,7 +63,7 @@ function groupsOf({ tasks, models, results }: ChartData): Group[] {
     isAverage: false,
   }));
   const shared = groups.filter(({ values }) => values.every((value) => value !== null));
-  if (shared.length === 0) return groups;
+  if (shared.length === 0 || tasks.length === 1) return groups;
   const label = shared.length === tasks.length
     ? `average of ${tasks.length} tasks`
     : `average of the ${shared.length} tasks that all models have`;

@@ -1,4 +1,4 @@
-/** The pictures that a benchmark leaves beside its result files: one a task, and of several tasks one of all. */
+/** The pictures that a benchmark leaves beside its result files: one a task and one of all. */
 import { fileName } from "../benchmark_files.ts";
 import type { AllTasksResultFile } from "../result_file.ts";
 import { gatherResults } from "./chart_data.ts";
@@ -21,6 +21,6 @@ export async function writeCharts(folder: string, result: AllTasksResultFile): P
   for (const task of data.tasks) {
     await draw(`comparison_${fileName(task)}`, comparisonFigure(data, task));
   }
-  if (data.tasks.length > 1) await draw("summary_all_tasks", summaryFigure(data));
+  await draw("summary_all_tasks", summaryFigure(data));
   return paths;
 }

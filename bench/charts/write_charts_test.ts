@@ -13,7 +13,7 @@ Deno.test("a benchmark leaves a picture of each task and one of all, named by it
       "summary_all_tasks_20260102_030405.png",
     ]);
     for (const path of paths) assert.ok((await Deno.stat(path)).size > 10_000);
-    assert.equal((await writeCharts(folder, allTasksFile({ c: counts }))).length, 1);
+    assert.equal((await writeCharts(folder, allTasksFile({ c: counts }))).length, 2);
     assert.deepEqual(await writeCharts(folder, allTasksFile({ c: {} })), []);
     assert.equal([...Deno.readDirSync(folder)].length, 3);
   } finally {
