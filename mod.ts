@@ -37,3 +37,5 @@ export { GrpoTrainer } from "./training/trainer.ts";
 export type { TrainEvent, TrainSummary } from "./training/events.ts";
 export { type Plot, type PlotOptions, plotResults } from "./bench/charts/plot_results.ts";
 export { type Curves, type CurvesOptions, plotCurves } from "./bench/charts/curves.ts";
+export { type Benchmark, benchmark, type BenchmarkOptions } from "./bench/benchmark.ts";
+export { readResultFile, type ResultFile } from "./bench/result_file.ts";

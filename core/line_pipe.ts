@@ -20,6 +20,7 @@ export class LineWriter {
   readonly #encoder = new TextEncoder();
   #waiting: string[] = [];
   #writing = false;
+  #flushed: Promise<void> = Promise.resolve();
 
   /** @param gone called when nobody reads any more */
   constructor(stream: WritableStream<Uint8Array>, private readonly gone: () => void) {
@@ -28,7 +29,7 @@ export class LineWriter {
 
   write(line: string): void {
     this.#waiting.push(line);
-    if (!this.#writing) this.#flush();
+    if (!this.#writing) this.#flushed = this.#flush();
   }
 
   async #flush(): Promise<void> {
@@ -46,8 +47,9 @@ export class LineWriter {
     }
   }
 
-  /** Closes the pipe, whatever has become of the other end. */
+  /** Closes the pipe when all is written, whatever has become of the other end. */
   async close(): Promise<void> {
+    await this.#flushed;
     await this.#writer.close().catch(() => {});
   }
 }

@@ -46,6 +46,21 @@ export interface EvalOptions {
   shouldStop: () => boolean;
   /** Completions so far, of all. */
   onProgress?: (done: number, total: number) => void;
+  /** Told of every completion, in the order of the problems. */
+  onItem?: (item: EvalItem) => void;
+}
+
+/** One problem of an evaluation. */
+export interface EvalItem {
+  /** 0 = greedy. */
+  temperature: number;
+  question: string;
+  completion: string;
+  /** null: no answer could be extracted. */
+  extracted: string | null;
+  score: number;
+  truncated: boolean;
+  tokens: number;
 }
 
 /** @throws Interrupted when `shouldStop` said so. */
@@ -84,11 +99,18 @@ async function measure(
     );
     for (const [i, entry] of batch.entries()) {
       const { ids, finishReason } = completions[i]![0]!;
-      const result = scoreCompletion(prompts.text(ids), entry);
-      scores.push(result.score);
-      if (result.extracted !== null) formatted++;
-      if (prompts.truncated(ids, finishReason === "stop")) truncated++;
+      const completion = prompts.text(ids);
+      const { score, extracted } = scoreCompletion(completion, entry);
+      const isTruncated = prompts.truncated(ids, finishReason === "stop");
+      scores.push(score);
+      if (extracted !== null) formatted++;
+      if (isTruncated) truncated++;
       tokens += ids.length;
+      const { question } = entry;
+      options.onItem?.({
+        ...{ temperature, question, completion, extracted, score },
+        ...{ truncated: isTruncated, tokens: ids.length },
+      });
     }
     onProgress(start + batch.length);
   }

@@ -140,13 +140,14 @@ export class RemoteServer {
     const { attempts = 10, firstDelay = 1000 } = this.options;
     for (let attempt = 1;; attempt++) {
       let error: unknown;
+      const sent = this.#adjusted(body);
       try {
-        return await this.#attempt(path, body);
+        return await this.#attempt(path, sent);
       } catch (thrown) {
         error = thrown;
       }
       if (this.#abort.signal.aborted) throw new Interrupted();
-      if (error instanceof HttpError && error.status === 400 && this.#adjust(error, body)) {
+      if (error instanceof HttpError && error.status === 400 && this.#adjust(error, sent)) {
         attempt--;
         continue;
       }
@@ -164,7 +165,7 @@ export class RemoteServer {
     let how: "good" | "too many" | "failed" = "failed", pause = 0;
     try {
       await this.#sleep(this.limiter.pause);
-      const reply = await this.#send(path, this.#adjusted(body));
+      const reply = await this.#send(path, body);
       how = "good";
       return reply;
     } catch (error) {
@@ -188,19 +189,20 @@ export class RemoteServer {
   }
 
   /** True when the server named a field that can be left out or renamed, and it had been sent. */
-  #adjust({ message, param }: HttpError, body: Body): boolean {
+  #adjust({ message, param }: HttpError, sent: Body): boolean {
     const names = (field: string) =>
       param === field ||
       (field.length > 4
         ? new RegExp(`\\b${field}\\b`).test(message)
         : new RegExp(`['"\`]${field}['"\`]`).test(message));
-    if (!this.#modernMaxTokens && names("max_tokens") && /max_completion_tokens/.test(message)) {
+    if ("max_tokens" in sent && names("max_tokens") && /max_completion_tokens/.test(message)) {
+      // Another request may have found out first, here and below.
+      if (this.#modernMaxTokens) return true;
       this.#modernMaxTokens = true;
       return this.#note("max_tokens is sent as max_completion_tokens");
     }
-    const field = OPTIONAL.find((name) => name in body && names(name));
+    const field = OPTIONAL.find((name) => name in sent && names(name));
     if (field === undefined) return false;
-    // Another request may have found out first.
     if (this.#dropped.has(field)) return true;
     this.#dropped.add(field);
     if (field === "stream") this.#dropped.add("stream_options");

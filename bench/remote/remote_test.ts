@@ -1,0 +1,385 @@
+/** Remote models against a real HTTP server that misbehaves in every way that servers do. */
+import assert from "node:assert/strict";
+import { Interrupted } from "../../core/errors.ts";
+import { collected, withFolder } from "../testing.ts";
+import { Limiter } from "./limiter.ts";
+import { askedDelay, backoff } from "./retry_delay.ts";
+import { baseUrl, type RemoteOptions } from "./server.ts";
+
+type Body = Record<string, unknown> & { messages?: { role: string; content: string }[] };
+interface Request {
+  path: string;
+  body: Body;
+  key: string | null;
+}
+type Handler = (request: Request, count: number) => Response | Promise<Response>;
+
+const MODEL = "openai:tiny";
+
+/** A server whose answers to POST are `handler`'s; it lists the model "tiny". */
+async function withServer(
+  handler: Handler,
+  work: (url: string, requests: Request[]) => Promise<void>,
+): Promise<void> {
+  const requests: Request[] = [];
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (req) => {
+    const path = new URL(req.url).pathname;
+    if (req.method === "GET") return Response.json({ data: [{ id: "tiny" }] });
+    const request = { path, body: await req.json(), key: req.headers.get("authorization") };
+    requests.push(request);
+    return await handler(request, requests.length);
+  });
+  try {
+    await work(`http://127.0.0.1:${server.addr.port}`, requests);
+  } finally {
+    await server.shutdown();
+  }
+}
+
+const usage = { prompt_tokens: 11, completion_tokens: 6 };
+
+/** Whole answers, as many as asked for, with the prompt's last word as the answer. */
+function answer({ body }: Pick<Request, "body">): Response {
+  const choices = Array.from({ length: Number(body["n"] ?? 1) }, (_, index) => ({
+    index,
+    message: { role: "assistant", content: "<answer>7</answer>" },
+    finish_reason: "stop",
+  }));
+  return Response.json({ choices, usage });
+}
+
+/** The same as a stream of events, cut off where `pieces` says. */
+function stream(pieces: readonly unknown[], options: { done?: boolean; cut?: boolean } = {}) {
+  const { done = true, cut = false } = options, encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const piece of pieces) {
+        controller.enqueue(encoder.encode(`: ping\n\ndata: ${JSON.stringify(piece)}\r\n\r\n`));
+      }
+      if (cut) return controller.error(new Error("cut"));
+      if (done) controller.enqueue(encoder.encode("data: [DONE]\n\n"));
+      controller.close();
+    },
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+}
+
+const delta = (content: string, finish_reason: string | null = null) => ({
+  choices: [{ index: 0, delta: { content }, finish_reason }],
+});
+
+const failure = (status: number, message: string, headers: Record<string, string> = {}) =>
+  Response.json({ error: { message } }, { status, headers });
+
+function ask(
+  url: string,
+  outputDir: string,
+  remote: RemoteOptions = {},
+  more: Partial<Parameters<typeof collected>[0]> = {},
+) {
+  return collected({
+    models: [MODEL],
+    tasks: ["chain_sum"],
+    outputDir,
+    remote: { baseUrl: url, firstDelay: 1, cache: false, ...remote },
+    ...more,
+  });
+}
+
+Deno.test("every kind of failure that passes is survived, and no answer is lost or counted twice", async () => {
+  const bad: Handler[] = [
+    () => failure(429, "slow down", { "retry-after": "0" }),
+    () => failure(500, "broken"),
+    () => failure(503, "loading", { "retry-after-ms": "1" }),
+    () => new Response("<html>proxy error</html>", { status: 502 }),
+    () => new Response("{not json", { headers: { "content-type": "application/json" } }),
+    () => Response.json({ choices: [] }),
+    () => Response.json({ choices: [{ index: 0 }] }),
+    () => stream([delta("<answer>9</ans")], { cut: true }),
+    () => stream([delta("<answer>9</ans")], { done: false }),
+    () => stream([delta("<answer>9"), { error: { message: "out of memory" } }]),
+  ];
+  let turn = 0;
+  await withServer((request, count) => {
+    const isBad = count % 2 === 0 && turn < bad.length;
+    return isBad ? bad[turn++]!(request, count) : answer(request);
+  }, (url, requests) =>
+    withFolder(async (folder) => {
+      const done = await ask(url, folder, { concurrency: 3 }, { numExamples: 25 });
+      assert.equal(turn, bad.length, "all failures happened");
+      assert.equal(done.exitCode, 0);
+      const { total, examples, errors } = done.result.tasks["chain_sum"]!.models[MODEL]!;
+      assert.deepEqual([total, errors, done.unanswered], [25, 0, 0]);
+      assert.ok(examples.every(({ completion }) => completion === "<answer>7</answer>"));
+      assert.equal(requests.length, 25 + bad.length);
+      assert.equal(new Set(requests.map(({ body }) => body["seed"])).size, 25);
+      assert.deepEqual(done.remote, { prompt_tokens: 275, completion_tokens: 150, cost: null });
+    }));
+});
+
+Deno.test("streams are put together; truncation, thoughts and tokens are kept", async () => {
+  await withServer((_, count) =>
+    stream([
+      { choices: [{ index: 0, delta: { reasoning_content: "hm " } }] },
+      delta("<answer>"),
+      delta(String(count)),
+      delta("</answer>", count === 1 ? "length" : "stop"),
+      { choices: [], usage },
+    ]), (url, requests) =>
+    withFolder(async (folder) => {
+      const done = await ask(url, folder, { concurrency: 1, prices: { input: 1e4, output: 1e5 } });
+      const { examples, truncated_rate, mean_completion_tokens } = done.result.tasks["chain_sum"]!
+        .models[MODEL]!;
+      assert.deepEqual(examples.map(({ extracted }) => extracted), ["1", "2", "3", "4", "5"]);
+      assert.equal(examples[0]!.reasoning, "hm ");
+      assert.equal(truncated_rate, 0.2);
+      assert.equal(mean_completion_tokens, 6);
+      assert.ok(Math.abs(done.remote!.cost! - (5 * 11 * 0.01 + 5 * 6 * 0.1)) < 1e-9);
+      assert.equal(requests[0]!.body["stream"], true);
+      assert.equal(requests[0]!.path, "/v1/chat/completions");
+      assert.equal(requests[0]!.body.messages!.at(-1)!.content, examples[0]!.question);
+    }));
+});
+
+Deno.test("what fails for good is unanswered, not wrong; a resume asks for it alone", async () => {
+  let broken = true;
+  await withServer(
+    (request, count) => broken && count <= 4 ? failure(500, "always") : answer(request),
+    (url, requests) =>
+      withFolder(async (folder) => {
+        const first = await ask(url, folder, { concurrency: 1, attempts: 2 });
+        assert.equal(first.exitCode, 1);
+        assert.equal(first.unanswered, 2);
+        const { total, errors, accuracy_of_all, accuracy, examples } = first.result
+          .tasks["chain_sum"]!.models[MODEL]!;
+        assert.deepEqual([total, errors], [3, 2]);
+        assert.equal(accuracy_of_all, accuracy * 3 / 5);
+        assert.match(examples[0]!.error!, /500: always \(2 attempts\)/);
+        broken = false;
+        const before = requests.length;
+        const second = await ask(url, folder, {}, { resume: true });
+        assert.deepEqual([second.resumed, second.evaluated, second.exitCode], [3, 2, 0]);
+        assert.equal(requests.length - before, 2);
+      }),
+  );
+});
+
+Deno.test("a slow server is given up after the time-out, and asked again", async () => {
+  let release = () => {};
+  const held = new Promise<void>((resolve) => release = resolve);
+  await withServer(async (request, count) => {
+    if (count === 1) await held;
+    return answer(request);
+  }, (url) =>
+    withFolder(async (folder) => {
+      const done = await ask(url, folder, { timeout: 0.1, concurrency: 1 });
+      release();
+      assert.equal(done.exitCode, 0);
+    }));
+});
+
+Deno.test("fields that the server refuses are dropped or renamed once for the whole run", async () => {
+  const warnings: string[] = [];
+  await withServer((request) => {
+    const { body } = request;
+    if ("stream_options" in body) return failure(400, "unknown field `stream_options`");
+    if ("seed" in body) {
+      return Response.json({ error: { message: "not supported", param: "seed" } }, { status: 400 });
+    }
+    if ("max_tokens" in body) return failure(400, "use max_completion_tokens, not max_tokens");
+    return answer(request);
+  }, (url, requests) =>
+    withFolder(async (folder) => {
+      const onWarning = (text: string) => warnings.push(text);
+      const done = await ask(url, folder, { onWarning, concurrency: 2 }, { numExamples: 8 });
+      assert.equal(done.exitCode, 0);
+      assert.equal(requests.length, 8 + 3);
+      assert.equal(warnings.length, 3);
+      assert.equal(requests.at(-1)!.body["max_completion_tokens"], 8);
+    }));
+});
+
+Deno.test("a refusal that no field explains is an unanswered sample, asked once", async () => {
+  await withServer(
+    () => failure(400, "bad temperature of the room"),
+    (url, requests) =>
+      withFolder(async (folder) => {
+        const done = await ask(url, folder, { concurrency: 1 });
+        assert.equal(done.unanswered, 5);
+        assert.equal(requests.length, 6, "once more without the field that seems to be meant");
+        const [first] = done.result.tasks["chain_sum"]!.models[MODEL]!.examples;
+        assert.match(first!.error!, /400: bad temperature of the room/);
+      }),
+  );
+});
+
+Deno.test("a repeated benchmark costs nothing: answers come from the cache", async () => {
+  await withServer(answer, (url, requests) =>
+    withFolder(async (folder) => {
+      const cache = `${folder}/cache.jsonl`;
+      await ask(url, `${folder}/a`, { cache });
+      const again = await ask(url, `${folder}/b`, { cache });
+      assert.equal(requests.length, 5);
+      assert.equal(again.evaluated, 5);
+      assert.deepEqual(again.remote, { prompt_tokens: 0, completion_tokens: 0, cost: null });
+    }));
+});
+
+Deno.test("several samples come in one request where the server gives them, else one by one", async () => {
+  const sampling = { samples: 3, max_new_tokens: 8 };
+  await withServer(answer, (url, requests) =>
+    withFolder(async (folder) => {
+      const done = await ask(url, folder, {}, { sampling });
+      assert.equal(done.result.tasks["chain_sum"]!.models[MODEL]!.total, 15);
+      assert.equal(requests.length, 5);
+    }));
+  await withServer(
+    ({ body }) => answer({ body: { ...body, n: 1 } }),
+    (url, requests) =>
+      withFolder(async (folder) => {
+        const done = await ask(url, folder, {}, { sampling });
+        assert.equal(done.result.tasks["chain_sum"]!.models[MODEL]!.total, 15);
+        assert.equal(requests.length, 15);
+      }),
+  );
+});
+
+Deno.test("the server is kept busy at the asked number of requests, and at half after too many", async () => {
+  let active = 0, peak = 0;
+  await withServer(async (request) => {
+    peak = Math.max(peak, ++active);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    active--;
+    return answer(request);
+  }, (url) =>
+    withFolder(async (folder) => {
+      await ask(url, folder, { concurrency: 6 }, { numExamples: 40 });
+      assert.equal(peak, 6);
+    }));
+  const limiter = new Limiter(8);
+  for (let i = 0; i < 8; i++) await limiter.acquire();
+  limiter.release("too many");
+  assert.equal(limiter.limit, 4);
+  for (let i = 0; i < 7; i++) limiter.release("good");
+  for (let i = 0; i < 13; i++) {
+    await limiter.acquire();
+    limiter.release("good");
+  }
+  assert.equal(limiter.limit, 5);
+});
+
+Deno.test("an unreachable server, a refused key and an unknown model end it at once and plainly", async () => {
+  const gone = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  const { port } = gone.addr as Deno.NetAddr;
+  gone.close();
+  await withFolder(async (folder) => {
+    await assert.rejects(
+      ask(`http://127.0.0.1:${port}`, `${folder}/out`),
+      /the server cannot be reached/,
+    );
+    await assert.rejects(Deno.stat(`${folder}/out`), Deno.errors.NotFound);
+    await assert.rejects(
+      collected({ models: [MODEL], tasks: ["chain_sum"], outputDir: folder }),
+      /--base-url|address/,
+    );
+  });
+  await withServer(
+    () => failure(404, "no model tinny"),
+    (url, requests) =>
+      withFolder(async (folder) => {
+        const done = await ask(url, folder, {}, { models: ["openai:tinny"] });
+        assert.equal(requests.length, 1);
+        assert.equal(done.exitCode, 1);
+        assert.match(done.result.failures[0]!.error, /404: no model tinny, did you mean tiny\?/);
+      }),
+  );
+});
+
+Deno.test("the key goes to the server and nowhere else", async () => {
+  Deno.env.set("RGX_TEST_KEY", "sk-secret");
+  try {
+    await withServer(answer, (url, requests) =>
+      withFolder(async (folder) => {
+        await ask(url, folder, { apiKeyEnv: "RGX_TEST_KEY", cache: `${folder}/cache.jsonl` });
+        assert.equal(requests[0]!.key, "Bearer sk-secret");
+        for (const { name } of Deno.readDirSync(folder)) {
+          assert.ok(!Deno.readTextFileSync(`${folder}/${name}`).includes("sk-secret"), name);
+        }
+      }));
+  } finally {
+    Deno.env.delete("RGX_TEST_KEY");
+  }
+});
+
+Deno.test("completions get the plain prompt, few-shot turns are messages, empty answers are told", async () => {
+  await withServer(
+    () => Response.json({ choices: [{ index: 0, text: "", finish_reason: "stop" }] }),
+    (url, requests) =>
+      withFolder(async (folder) => {
+        const done = await ask(url, folder, { completions: true }, {
+          prompt: { system_prompt: "direct", few_shot: 1, add_instructions: false },
+        });
+        const { path, body } = requests[0]!;
+        assert.equal(path, "/v1/completions");
+        assert.match(String(body["prompt"]), /^Reply with.*<answer>-?\d+<\/answer>\n\n/s);
+        const warning = done.events.find(({ type }) => type === "warning");
+        assert.match(JSON.stringify(warning), /answered none of 5 problems/);
+      }),
+  );
+  await withServer(answer, (url, requests) =>
+    withFolder(async (folder) => {
+      await ask(url, folder, {}, {
+        prompt: { few_shot: 2, few_shot_as: "turns", add_instructions: false },
+      });
+      const roles = requests[0]!.body.messages!.map(({ role }) => role);
+      assert.deepEqual(roles, ["user", "assistant", "user", "assistant", "user"]);
+    }));
+});
+
+Deno.test("a stop request ends what is under way; what was answered stays", async () => {
+  let stop = false, release = () => {};
+  const held = new Promise<void>((resolve) => release = resolve);
+  await withServer(async (request, count) => {
+    if (count > 3) {
+      stop = true;
+      await held;
+    }
+    return answer(request);
+  }, (url) =>
+    withFolder(async (folder) => {
+      await assert.rejects(
+        ask(url, folder, { concurrency: 1 }, { shouldStop: () => stop }),
+        Interrupted,
+      );
+      release();
+      const resumed = await ask(url, folder, {}, { resume: true });
+      assert.deepEqual([resumed.resumed, resumed.evaluated], [3, 2]);
+    }));
+});
+
+Deno.test("waiting times: as the headers say, else exponential with jitter and a bound", () => {
+  const at = (headers: Record<string, string>) =>
+    askedDelay(new Headers(headers), 1_000_000_000_000);
+  assert.equal(at({ "retry-after": "3" }), 3000);
+  assert.equal(at({ "retry-after-ms": "20", "retry-after": "3" }), 20);
+  assert.equal(at({ "retry-after": new Date(1_000_000_005_000).toUTCString() }), 5000);
+  assert.equal(
+    at({ "x-ratelimit-reset-requests": "6m0s", "x-ratelimit-reset-tokens": "20ms" }),
+    360_000,
+  );
+  assert.equal(at({}), null);
+  assert.equal(backoff(1, 1000, 0.5), 1000);
+  assert.equal(backoff(3, 1000, 0), 3000);
+  assert.equal(backoff(20, 1000, 0.5), 60_000);
+});
+
+Deno.test("addresses are taken with or without /v1 and refused when they are none", () => {
+  for (
+    const given of ["http://h:1", "http://h:1/", "http://h:1/v1/", "http://h:1/v1/chat/completions"]
+  ) {
+    assert.equal(baseUrl(given), "http://h:1/v1");
+  }
+  assert.equal(baseUrl("https://h/api/v2"), "https://h/api/v2");
+  assert.throws(() => baseUrl("localhost"), /not an address/);
+  assert.throws(() => baseUrl("ftp://h/v1"), /expected http/);
+});

@@ -1,0 +1,139 @@
+/** A benchmark of a checkpoint on its run's held-out problems is the run's own evaluation, item by item. */
+import assert from "node:assert/strict";
+import { renderYaml } from "../configs/render.ts";
+import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { assemble } from "../training/assemble.ts";
+import { evaluate } from "../training/evaluate.ts";
+import { PromptEncoder } from "../training/prompts.ts";
+import { tinyRunConfig, trainOn } from "../training/testing.ts";
+import { tinyModelFolder } from "../training/tiny_model.ts";
+import type { ModelResult } from "./result_file.ts";
+import { collected, withFolder } from "./testing.ts";
+
+Deno.test("benchmark and eval_after agree on every problem, sampled and greedy; the base is measured too", async () => {
+  await withFolder(async (folder) => {
+    const device = createReferenceDevice({ float: "f32" });
+    try {
+      await tinyModelFolder(`${folder}/base`);
+      const run = `${folder}/run`;
+      const config = tinyRunConfig(run, {
+        model: { model_name_or_path: `${folder}/base`, init: null },
+        lora: {
+          r: 4,
+          lora_alpha: 8,
+          lora_dropout: 0,
+          target_modules: "all-linear",
+          use_rslora: false,
+        },
+        eval: { num_examples: 20, temperature: null, batch_size: 7 },
+        training: { learning_rate: 0.02 },
+      });
+      const configText = renderYaml(config, {}, new Map());
+      const { summary } = await trainOn(device, config, { configText });
+      assert.ok(summary.eval_after !== null && summary.eval_before !== null);
+      const items = await itemsOf(config, run, device);
+
+      const { data, eval: own, training } = config;
+      const common = {
+        models: [run],
+        tasks: [{ name: data.task_name!, parameters: data.task_config }],
+        numExamples: own.num_examples,
+        seed: data.seed,
+        samplingSeed: training.seed,
+        device,
+        // Prompts and lengths come from the run's own configuration.
+        prompt: {},
+      };
+      const ask = (temperature: number, outputDir: string) =>
+        collected({
+          ...common,
+          outputDir,
+          sampling: { temperature, top_p: training.top_p, top_k: training.top_k },
+        });
+      const sampled = await ask(training.temperature, `${folder}/sampled`);
+      const greedy = await ask(0, `${folder}/greedy`);
+      const task = data.task_name!;
+      for (
+        const [done, expected, asked] of [
+          [sampled, summary.eval_after, items.sampled],
+          [greedy, summary.eval_after.greedy, items.greedy],
+        ] as const
+      ) {
+        const result = done.result.tasks[task]!.models[run]!;
+        assert.equal(result.prompt.from, "checkpoint");
+        assert.equal(result.prompt.add_instructions, false);
+        assert.deepEqual(numbers(result), numbers(expected));
+        assert.deepEqual(
+          result.examples.map(({ question, completion, extracted, score, truncated }) => ({
+            ...{ question, completion, extracted, score, truncated },
+          })),
+          asked,
+        );
+      }
+      const models = sampled.result.tasks[task]!.models;
+      assert.deepEqual(Object.keys(models), [run, `${folder}/base`]);
+      assert.equal(models[run]!.overlap, 0);
+      assert.notDeepEqual(
+        models[run]!.examples.map(({ completion }) => completion),
+        models[`${folder}/base`]!.examples.map(({ completion }) => completion),
+      );
+      const without = await collected({
+        ...common,
+        outputDir: `${folder}/without`,
+        includeBase: false,
+      });
+      assert.deepEqual(Object.keys(without.result.average), [run]);
+    } finally {
+      device.close();
+    }
+  });
+});
+
+function numbers(of: Omit<ModelResult, "samples" | "prompt"> | Parameters<typeof pick>[0]) {
+  return pick(of);
+}
+
+function pick(
+  of:
+    & Pick<
+      ModelResult,
+      "accuracy" | "correct" | "total" | "ci95" | "mean_score" | "format_rate" | "truncated_rate"
+    >
+    & { mean_completion_tokens: number },
+) {
+  const { accuracy, correct, total, ci95, mean_score, format_rate, truncated_rate } = of;
+  const { mean_completion_tokens } = of;
+  return {
+    ...{ accuracy, correct, total, ci95, mean_score, format_rate, truncated_rate },
+    mean_completion_tokens,
+  };
+}
+
+/** What the trainer's own evaluation says of each problem, with the model that the run wrote. */
+async function itemsOf(
+  config: ReturnType<typeof tinyRunConfig>,
+  run: string,
+  device: ReturnType<typeof createReferenceDevice>,
+) {
+  const parts = await assemble(
+    { ...config, model: { ...config.model, model_name_or_path: run } },
+    device,
+  );
+  type Item = Record<string, unknown>;
+  const sampled: Item[] = [], greedy: Item[] = [];
+  try {
+    await evaluate(parts.problems.heldOut, {
+      model: parts.model,
+      prompts: new PromptEncoder(parts.tokenizer, config.data, parts.eosIds),
+      training: config.training,
+      eval: config.eval,
+      shouldStop: () => false,
+      onItem: ({ temperature, tokens: _, ...item }) =>
+        void (temperature === 0 ? greedy : sampled).push(item),
+    });
+  } finally {
+    parts.model.dispose();
+    await parts.rubric.close();
+  }
+  return { sampled, greedy };
+}

@@ -1,0 +1,99 @@
+/** Worker processes: the same results as in one process, and what becomes of one that dies. */
+import assert from "node:assert/strict";
+import { root } from "../tests/support.ts";
+import { collected, withModel } from "./testing.ts";
+import { runWorkers } from "./worker_pool.ts";
+import type { Job } from "./run_jobs.ts";
+
+const main = new URL("main.ts", root).pathname;
+const command = [Deno.execPath(), "run", "-A", "--no-check", "--quiet", main];
+
+Deno.test("two worker processes give what one process gives, each combination once", async () => {
+  await withModel(async (folder, model, device) => {
+    const common = {
+      models: [model],
+      tasks: ["chain_sum", "spell_backward", "basic_arithmetic"],
+      sampling: { temperature: 1, max_new_tokens: 6 },
+    };
+    const alone = await collected({ ...common, device, outputDir: `${folder}/alone` });
+    const workers = { devices: ["reference", "reference"], threads: 1, command };
+    const both = await collected({ ...common, workers, outputDir: `${folder}/both` });
+    assert.equal(both.exitCode, 0);
+    assert.equal(both.evaluated, 15);
+    for (const task of common.tasks) {
+      assert.deepEqual(
+        both.result.tasks[task]!.models[model]!.examples,
+        alone.result.tasks[task]!.models[model]!.examples,
+      );
+    }
+    const seen = new Map<number, number>();
+    for (const event of both.events) {
+      if (event.type === "progress") seen.set(event.worker, event.total);
+    }
+    assert.deepEqual([...seen].sort(), [[0, 10], [1, 5]]);
+  });
+});
+
+/** A program that answers as a worker does, and dies when it is asked about the task "deadly". */
+const MORTAL = `
+const line = await new Promise(async (resolve) => {
+  let text = "";
+  for await (const piece of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    if (text.includes("\\n")) return resolve(text.split("\\n")[0]);
+  }
+});
+const { sets, jobs } = JSON.parse(line);
+console.log("a crashing library prints this");
+jobs.forEach((job, i) => {
+  console.log(JSON.stringify({ type: "loading", job: i }));
+  for (const { index, samples } of job.missing) {
+    if (sets[job.set].label === "deadly") Deno.exit(9);
+    for (const sample of samples) {
+      const raw = { completion: "c", truncated: false, completion_tokens: 1, prompt_tokens: 1, device: "d" };
+      console.log(JSON.stringify({ type: "answer", job: i, index, sample, raw }));
+    }
+  }
+});
+console.log(JSON.stringify({ type: "done" }));
+Deno.exit(0);
+`;
+
+Deno.test("a process that dies takes one combination with it, and none is answered twice", async () => {
+  const path = await Deno.makeTempFile({ suffix: ".js" });
+  try {
+    await Deno.writeTextFile(path, MORTAL);
+    const job = (model: string, label: string) =>
+      ({
+        model: model === "a" ? MODEL_A : MODEL_B,
+        set: { label },
+        missing: [{ index: 0, samples: [0] }, { index: 1, samples: [0] }],
+      }) as unknown as Job;
+    const jobs = ["one", "deadly", "two"].flatMap((label) => [job("a", label), job("b", label)]);
+    const answers: string[] = [], failures: string[] = [];
+    const listener = {
+      loading: () => {},
+      finished: () => {},
+      answer: ({ model, set }: Job, index: number) =>
+        void answers.push(`${model.name} ${set.label} ${index}`),
+      failed: ({ model, set }: Job, error: string) =>
+        void failures.push(`${model.name} ${set.label}: ${error}`),
+    };
+    const options = {
+      devices: ["x"],
+      threads: null,
+      command: [Deno.execPath(), "run", "--quiet", path],
+    };
+    await runWorkers(jobs, options, () => listener, () => false);
+    assert.deepEqual(failures.sort(), [
+      "a deadly: its process ended (exit code 9)",
+      "b deadly: its process ended (exit code 9)",
+    ]);
+    assert.equal(answers.length, 8);
+    assert.equal(new Set(answers).size, 8);
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+const MODEL_A = { name: "a" }, MODEL_B = { name: "b" };
