@@ -1,4 +1,5 @@
 /** `rgx bench` and `rgx eval`: flags to a benchmark, its progress, its table. */
+import { writeCharts } from "../bench/charts/write_charts.ts";
 import { type Benchmark, benchmark, type BenchmarkOptions } from "../bench/benchmark.ts";
 import { exampleLines, withoutExamples } from "../bench/benchmark_files.ts";
 import { DATASET_NAMES } from "../bench/datasets.ts";
@@ -57,6 +58,7 @@ export interface BenchFlags {
   maxTime?: string;
   samplesOut?: string;
   table?: string;
+  charts: boolean;
   json?: boolean;
   quiet?: boolean;
   /** Of `rgx eval`: reports by category beside the results. */
@@ -90,7 +92,9 @@ export async function bench(flags: BenchFlags): Promise<number> {
     });
     progress.close();
     const reports = described === null ? [] : await writeEvalReports(done.result, described);
-    await show(done, flags, reports);
+    const folder = done.files.at(-1)!.replace(/\/[^/]*$/, "");
+    const charts = flags.charts ? await writeCharts(folder, done.result) : [];
+    await show(done, flags, [...reports, ...charts]);
     return done.exitCode;
   } catch (error) {
     progress.close();
@@ -211,12 +215,12 @@ function programCommand(): string[] {
   return [Deno.execPath(), "run", "-A", "--quiet", ...(flags ?? []), main];
 }
 
-async function show(done: Benchmark, flags: BenchFlags, reports: string[]): Promise<void> {
+async function show(done: Benchmark, flags: BenchFlags, others: string[]): Promise<void> {
   const { result, files } = done, { samplesOut } = flags;
   if (samplesOut !== undefined) {
     await writeFileAtomic(samplesOut, [...exampleLines(result), ""].join("\n"));
   }
-  const written = [...files, ...reports, ...(samplesOut === undefined ? [] : [samplesOut])];
+  const written = [...files, ...others, ...(samplesOut === undefined ? [] : [samplesOut])];
   if (flags.json) {
     const { evaluated, resumed, unanswered, remote } = done;
     const tasks = withoutExamples(result.tasks);

@@ -98,6 +98,7 @@ function runFlags(command: Command, setExit: (code: number) => void): Command {
     .option("--max-time <hh:mm:ss>", "stop (exit 75) in time; --resume goes on")
     .option("--samples-out <file>", "all examples as JSON Lines")
     .option("--table <format>", "print markdown or csv")
+    .option("--no-charts", "result files only, no pictures beside them")
     .option("--json", "one JSON document")
     .option("--quiet", "warnings and errors only")
     .option("--verbose", "stacks of errors")

@@ -92,10 +92,11 @@ export function valueOf(model: string, task: string, result: ModelResult | undef
   return { accuracy, ci95, hover: hoverLines(model, task, result) };
 }
 
-/** "n = 100 problems", where that holds for all results. */
+/** "n = 100 problems", or the range where results differ; unanswered ones are not counted. */
 export function sampleSize(results: Iterable<ModelResult>): string {
   const sizes = new Set<string>(), counts: number[] = [];
-  for (const { num_examples: n, samples } of results) {
+  for (const { total, num_examples, samples } of results) {
+    const n = samples === null ? total : num_examples;
     sizes.add(`${n} problems${samples === null ? "" : ` × ${samples.k} samples`}`);
     counts.push(n);
   }

@@ -111,8 +111,11 @@ export function resolveRenames(
 }
 
 function unknownModel({ from, place }: Rename, models: readonly string[]): UsageError {
+  // A path's last part is far from the whole path, but it is what people type.
+  const [longer] = models.filter((model) => model.includes(from));
+  const meant = longer === undefined ? didYouMean(from, models) : `, did you mean ${longer}?`;
   return new UsageError(
-    `${place}: no model "${from}" in these results${didYouMean(from, models)}`,
+    `${place}: no model "${from}" in these results${meant}`,
     {
       advice: `models: ${models.join(", ")}`,
     },

@@ -22,6 +22,10 @@ Deno.test("an unknown name is refused with the nearest one", () => {
     () => resolveRenames([rename], models),
     refuses(/no model "Qwen\/Qwen2\.5-7B-Instuct".*did you mean Qwen\/Qwen2\.5-7B-Instruct\?/),
   );
+  assert.throws(
+    () => resolveRenames([parseRename("checkpoint-9=tuned", models)], models),
+    refuses(/did you mean runs\/lr=1e-4\/checkpoint-9\?/),
+  );
 });
 
 Deno.test("a model renamed twice, or two models of one name, are refused", () => {
