@@ -9,19 +9,14 @@ import { type AdjustLogitsArgs, seenWords } from "../kernels/adjust_logits/spec.
 import { BRANCH } from "../kernels/attention_decode/spec.ts";
 import type { DecodeLayerArgs } from "../kernels/decode_layer/spec.ts";
 import { type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
+import { architectureOf, isPlainLlama, linearDims, modulesOf } from "./architectures/mod.ts";
 import { weightOperand } from "./linear.ts";
 import { finalRows } from "./llama_head.ts";
-import {
-  type LayerActivations,
-  layerActivations,
-  layerForward,
-  type LayerPass,
-  type Residual,
-} from "./llama_layer.ts";
-import { attentionScale, bufferName, type LlamaCore, trunkForward } from "./llama_pass.ts";
+import { type LayerActivations, layerActivations } from "./layer_activations.ts";
+import { layerForward, type LayerPass, passScratch, type Residual } from "./llama_layer.ts";
+import { attentionScale, bufferName, embed, type LlamaCore, trunkForward } from "./llama_pass.ts";
+import { normForward } from "./norm.ts";
 import { packGroups } from "./packing.ts";
-import { linearDims } from "./llama_weights.ts";
-import { LORA_MODULES } from "./lora.ts";
 import type { GenerateOptions } from "./types.ts";
 import { floatBytes, type Workspace } from "./workspace.ts";
 
@@ -59,7 +54,7 @@ type StepRows = Pick<
 const MOST_FUSED_BYTES = 2 ** 24;
 
 function layerBytes({ config, device }: LlamaCore): number {
-  const weights = LORA_MODULES.map((module) => linearDims(config, module));
+  const weights = modulesOf(config).map((module) => linearDims(config, module));
   return floatBytes(device) * config.numLayers * weights.reduce((sum, [i, o]) => sum + i * o, 0);
 }
 
@@ -79,6 +74,7 @@ export class Decoder {
   /** Whether a layer is one operation. */
   readonly #fused: boolean;
   #layers: LayerActivations[] | null = null;
+  #scratch: Pick<LayerPass, "projected" | "activated" | "fused"> | null = null;
   /** End tokens that can be drawn at all. */
   readonly #ends: Uint32Array;
   /** Set of the tokens of each slot, with a repetition penalty. */
@@ -103,7 +99,8 @@ export class Decoder {
     this.#seed = seedWords(options.seed);
     this.#ends = Uint32Array.from(options.eosIds.filter((id) => id < core.config.vocabSize));
     if ((options.minNewTokens ?? 0) > 0) workspace.upload("decode.forbidden", this.#ends);
-    this.#fused = core.weights.packedHead !== null && layerBytes(core) <= MOST_FUSED_BYTES;
+    this.#fused = core.weights.packedHead !== null && isPlainLlama(core.config) &&
+      layerBytes(core) <= MOST_FUSED_BYTES;
   }
 
   /** Runs the prompts and samples token 0 of every branch (all of them active). */
@@ -165,12 +162,12 @@ export class Decoder {
       device.run("decode_layer", {
         x,
         ...step,
-        inputNorm: inputNorm.value,
+        inputNorm: inputNorm.weight.value,
         wq: linears.q_proj.packed!,
         wk: linears.k_proj.packed!,
         wv: linears.v_proj.packed!,
         wo: linears.o_proj.packed!,
-        postNorm: postNorm.value,
+        postNorm: postNorm.weight.value,
         wGate: linears.gate_proj.packed!,
         wUp: linears.up_proj.packed!,
         wDown: linears.down_proj.packed!,
@@ -189,7 +186,7 @@ export class Decoder {
       });
     });
     const normed = workspace.get("n1", rows * d), rho = workspace.get("rho1", rows);
-    device.run("rmsnorm", { x, weight: weights.finalNorm.value, out: normed, rho, rows, d, eps });
+    normForward(device, weights.finalNorm, { x, out: normed, rho, mean: null, rows, d, eps });
     return normed;
   }
 
@@ -198,12 +195,15 @@ export class Decoder {
     const { core: { device, config, weights }, workspace } = this, d = config.hiddenSize;
     const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
     this.#layers ??= this.#decodeActivations(count);
-    const layers = this.#layers;
+    this.#scratch ??= passScratch(workspace, config, count);
+    const layers = this.#layers, rotary = architectureOf(config).positions === "rotary";
 
     let layer = 0;
     const attend = ({ q, k, v, attn }: LayerActivations) => {
-      device.run("rope", { x: q, cos, sin, positions, rows: count, heads, headDim });
-      device.run("rope", { x: k, cos, sin, positions, rows: count, heads: kvHeads, headDim });
+      if (rotary) {
+        device.run("rope", { x: q, cos, sin, positions, rows: count, heads, headDim });
+        device.run("rope", { x: k, cos, sin, positions, rows: count, heads: kvHeads, headDim });
+      }
       const cache = this.#cache("branches", layer, this.branchCount * this.#cacheLength);
       const prefix = this.#cache("prefix", layer, this.#prefix.at(-1)!.end);
       const row = { index: cacheRow, rows: count, d: kvHeads * headDim };
@@ -230,27 +230,20 @@ export class Decoder {
       config,
       rows: count,
       attend,
-      projected: workspace.get("projected", count * d),
-      activated: workspace.get("activated", count * config.intermediateSize),
+      ...this.#scratch,
       dropout: null,
     };
-    const { h, n1: normed, rho1: rho } = layers[0]!;
-    device.run("gather_rows", {
-      table: weights.embedding.value,
-      index: fed,
-      out: h,
-      rows: count,
-      d,
-    });
+    const { h, n1: normed, mean1: mean, rho1: rho } = layers[0]!;
+    embed(this.core, { tokens: fed, positions, out: h, spare: pass.projected, rows: count });
     let output: Residual | null = null;
     for (; layer < layers.length; layer++) {
       output = layerForward(pass, weights.layers[layer]!, layers[layer]!, output);
     }
-    device.run("rmsnorm", {
+    normForward(device, weights.finalNorm, {
       ...output!,
       sum: output!.x,
-      weight: weights.finalNorm.value,
       out: normed,
+      mean,
       rho,
       rows: count,
       d,

@@ -4,7 +4,7 @@ import { RgxError } from "../core/errors.ts";
 import { createWasmDevice } from "../kernels/wasm/device.ts";
 import { assertWithin, largest, sameBits } from "../kernels/testing.ts";
 import { dropoutKeys } from "./dropout.ts";
-import { LORA_MODULES } from "./lora.ts";
+import { LLAMA_MODULES } from "./architectures/architecture.ts";
 import type { LlamaModel, LlamaOptions } from "./llama.ts";
 import { arrangeWeights, parameterSpecs, placeLora } from "./llama_weights.ts";
 import { packGroups } from "./packing.ts";
@@ -176,7 +176,9 @@ Deno.test("no two rows of a batch have one key, and no two modules one site", ()
     const placed = placeLora(config, plain);
     const parameters = new Parameters(device, parameterSpecs(config, placed, "lora"));
     const { layers } = arrangeWeights(parameters, config, placed);
-    const sites = layers.flatMap((layer) => LORA_MODULES.map((module) => layer[module].lora!.site));
+    const sites = layers.flatMap((layer) =>
+      LLAMA_MODULES.map((module) => layer[module].lora!.site)
+    );
     assert.deepEqual(sites, Array.from({ length: 21 }, (_, i) => i));
     return Promise.resolve();
   });

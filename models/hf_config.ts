@@ -1,10 +1,29 @@
 /**
- * Hugging Face's `config.json` of Llama models, in both generations: transformers 4 (`rope_theta`,
- * `rope_scaling`, `torch_dtype`) and 5 (`rope_parameters`, `dtype`). Whatever would change the numbers
- * and is not computed here is refused by its key. Written files serve both generations.
+ * Hugging Face's `config.json`, in both generations: transformers 4 (`rope_theta`, `rope_scaling`,
+ * `torch_dtype`) and 5 (`rope_parameters`, `dtype`). Whatever would change the numbers and is not computed
+ * here is refused by its key, and so is a key that is not known. Written files serve both generations.
  */
 import { UsageError } from "../core/errors.ts";
+import {
+  type Architecture,
+  ARCHITECTURE_NAMES,
+  type ArchitectureName,
+} from "./architectures/architecture.ts";
+import { architectureOf, ARCHITECTURES } from "./architectures/mod.ts";
+import {
+  COMMON_NEUTRAL,
+  count,
+  type Json,
+  number,
+  optional,
+  readTokenIds,
+  refuseUnknownKeys,
+  requireNeutral,
+} from "./config_fields.ts";
+import { readGpt2Config, writeGpt2Config } from "./gpt2_config.ts";
 import { checkLlamaConfig, type LlamaConfig, type RopeScaling } from "./llama_config.ts";
+
+export { readTokenIds } from "./config_fields.ts";
 
 /** A model's `config.json`: the architecture, and the token ids that it names. */
 export interface HfConfig {
@@ -15,20 +34,80 @@ export interface HfConfig {
   padId: number | null;
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
 /**
  * @param where path of the file, for messages
  * @throws UsageError that names the key for anything missing, mistyped or not supported
  */
 export function readHfConfig(json: Json, where: string): HfConfig {
-  const modelType = json["model_type"];
-  if (modelType !== "llama") {
+  const architecture = readArchitecture(json, where);
+  if (json["quantization_config"] !== undefined && json["quantization_config"] !== null) {
     throw new UsageError(
-      `${where}: model_type is ${JSON.stringify(modelType)}, only "llama" is supported`,
+      `${where}: quantization_config is set, quantised weights of this kind are not supported`,
+      { advice: "Use the unquantised model (bf16, f16 or f32)." },
     );
   }
-  refuseUnsupported(json, where);
+  requireNeutral(json, COMMON_NEUTRAL, where);
+  const config = architecture.name === "gpt2"
+    ? readGpt2Config(json, where)
+    : readLlamaFamily(json, architecture, where);
+  return {
+    llama: checkLlamaConfig(config, where),
+    bosId: readTokenIds(json, "bos_token_id", where)[0] ?? null,
+    eosIds: readTokenIds(json, "eos_token_id", where),
+    padId: readTokenIds(json, "pad_token_id", where)[0] ?? null,
+  };
+}
+
+function readArchitecture(json: Json, where: string): Architecture {
+  const type = json["model_type"];
+  const name = ARCHITECTURE_NAMES.find((known) => known === type);
+  if (name === undefined) {
+    throw new UsageError(
+      `${where}: model_type is ${JSON.stringify(type)}, which is not supported ` +
+        `(only ${ARCHITECTURE_NAMES.join(", ")})`,
+      typeof type === "string" && /moe|mixtral|dbrx|deepseek|gpt_oss|switch/.test(type)
+        ? { advice: "Models with experts are not computed here." }
+        : {},
+    );
+  }
+  const architecture = ARCHITECTURES[name], classes = json["architectures"] ?? [];
+  const base = architecture.className.replace(/(ForCausalLM|LMHeadModel)$/, "Model");
+  const known = Array.isArray(classes) &&
+    classes.every((found) => found === architecture.className || found === base);
+  if (!known) {
+    throw new UsageError(
+      `${where}: architectures is ${JSON.stringify(classes)}, which is not supported for a ` +
+        `model_type of "${name}" (only "${architecture.className}")`,
+    );
+  }
+  return architecture;
+}
+
+/** Keys of the family that are read below. */
+const FAMILY_KEYS = [
+  ...["vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers"],
+  ...["num_attention_heads", "num_key_value_heads", "head_dim", "max_position_embeddings"],
+  ...["rms_norm_eps", "tie_word_embeddings", "attention_bias", "mlp_bias", "hidden_act"],
+  ...["rope_theta", "rope_scaling", "rope_parameters"],
+  ...["sliding_window", "use_sliding_window", "max_window_layers", "layer_types"],
+];
+
+const FAMILY_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
+  hidden_act: ["silu", "swish"],
+  partial_rotary_factor: [1],
+  pretraining_tp: [1],
+  rope_interleaved: [false],
+  use_mrope: [false],
+  logit_scale: [1],
+  attention_multiplier: [],
+  num_nextn_predict_layers: [0],
+};
+
+const FAMILY_KNOWN = new Set([...FAMILY_KEYS, ...Object.keys(FAMILY_NEUTRAL)]);
+
+function readLlamaFamily(json: Json, architecture: Architecture, where: string): LlamaConfig {
+  requireNeutral(json, FAMILY_NEUTRAL, where);
+  refuseUnknownKeys(json, FAMILY_KNOWN, where);
   const heads = count(json, "num_attention_heads", where);
   const hiddenSize = count(json, "hidden_size", where);
   const headDim = optional(json["head_dim"], () => count(json, "head_dim", where)) ??
@@ -39,11 +118,17 @@ export function readHfConfig(json: Json, where: string): HfConfig {
         `and there is no head_dim`,
     );
   }
-  const llama: LlamaConfig = {
+  const numLayers = count(json, "num_hidden_layers", where);
+  const biases = readBiases(json, architecture, where);
+  const slidingWindow = readWindow(json, architecture, numLayers, where);
+  return {
+    ...named(architecture.name),
+    ...(biases.length === architecture.biases.length ? {} : { biases }),
+    ...(slidingWindow === null ? {} : { slidingWindow }),
     vocabSize: count(json, "vocab_size", where),
     hiddenSize,
     intermediateSize: count(json, "intermediate_size", where),
-    numLayers: count(json, "num_hidden_layers", where),
+    numLayers,
     numHeads: heads,
     numKvHeads: optional(
       json["num_key_value_heads"],
@@ -58,49 +143,68 @@ export function readHfConfig(json: Json, where: string): HfConfig {
     rmsNormEps: optional(json["rms_norm_eps"], () => number(json, "rms_norm_eps", where)) ?? 1e-6,
     tieWordEmbeddings: json["tie_word_embeddings"] === true,
   };
-  return {
-    llama: checkLlamaConfig(llama, where),
-    bosId: readTokenIds(json, "bos_token_id", where)[0] ?? null,
-    eosIds: readTokenIds(json, "eos_token_id", where),
-    padId: readTokenIds(json, "pad_token_id", where)[0] ?? null,
-  };
 }
 
-/** A key that holds one id, a list of ids, or nothing. @throws UsageError for anything else */
-export function readTokenIds(json: Json, key: string, where: string): number[] {
-  const value = json[key];
-  if (value === undefined || value === null) return [];
-  const ids = Array.isArray(value) ? value : [value];
-  for (const id of ids) {
-    if (!Number.isInteger(id)) {
-      throw new UsageError(`${where}: ${key} is ${JSON.stringify(value)}, expected token ids`);
-    }
-  }
-  // −1 is an old way of saying "none".
-  return (ids as number[]).filter((id) => id >= 0);
+/** "llama" goes without saying. */
+function named(name: ArchitectureName): Pick<LlamaConfig, "architecture"> {
+  return name === "llama" ? {} : { architecture: name };
 }
 
-function refuseUnsupported(json: Json, where: string): void {
-  const refuse = (key: string, supported: string) => {
-    throw new UsageError(
-      `${where}: ${key} is ${
-        JSON.stringify(json[key])
-      }, which is not supported (only ${supported})`,
-    );
-  };
+function readBiases(json: Json, architecture: Architecture, where: string) {
+  const biases = [...architecture.biases];
   for (const key of ["attention_bias", "mlp_bias"]) {
-    if (json[key] === true) refuse(key, "false");
+    const more = architecture.biasKeys[key];
+    requireNeutral(json, { [key]: more === undefined ? [false] : [false, true] }, where);
+    if (json[key] === true) biases.push(...more!);
   }
-  const activation = json["hidden_act"] ?? "silu";
-  if (activation !== "silu" && activation !== "swish") refuse("hidden_act", `"silu"`);
-  if ((json["partial_rotary_factor"] ?? 1) !== 1) refuse("partial_rotary_factor", "1");
-  if (json["quantization_config"] !== undefined && json["quantization_config"] !== null) {
+  return biases;
+}
+
+/** The window of all layers; null = none. @throws UsageError for layers of different kinds */
+function readWindow(
+  json: Json,
+  { defaultWindow, windowNeedsFlag }: Architecture,
+  numLayers: number,
+  where: string,
+): number | null {
+  const key = "sliding_window";
+  const given = json[key] === undefined ? defaultWindow : json[key] === null ? null : json[key];
+  requireNeutral(json, { use_sliding_window: [true, false] }, where);
+  const kinds = json["layer_types"] ?? [];
+  if (!Array.isArray(kinds)) {
+    throw new UsageError(`${where}: layer_types is ${JSON.stringify(kinds)}, expected a list`);
+  }
+  const off = given === null || (windowNeedsFlag && json["use_sliding_window"] !== true);
+  const window = off ? null : count({ [key]: given }, key, where);
+  // Qwen: the lowest max_window_layers layers attend to everything.
+  const fullLayers = !windowNeedsFlag || window === null ? 0 : Math.min(
+    numLayers,
+    optional(json["max_window_layers"], () => number(json, "max_window_layers", where)) ??
+      (json["layer_types"] === undefined ? 0 : numLayers),
+  );
+  const all = (kind: string) => kinds.length > 0 && kinds.every((k) => k === kind);
+  if (kinds.length > 0 && !all("full_attention") && !all("sliding_attention")) {
     throw new UsageError(
-      `${where}: quantization_config is set, quantised weights of this kind are not supported`,
-      { advice: "Use the unquantised model (bf16, f16 or f32)." },
+      `${where}: layer_types is ${JSON.stringify([...new Set(kinds)])}, which is not supported ` +
+        `(only one kind for all layers, "full_attention" or "sliding_attention")`,
     );
   }
+  if (window === null || all("full_attention")) return null;
+  if (all("sliding_attention")) return window;
+  if (fullLayers === numLayers) return null;
+  if (fullLayers > 0) {
+    throw new UsageError(
+      `${where}: max_window_layers is ${fullLayers} of ${numLayers} layers, which is not supported ` +
+        `(only a sliding window in all layers or in none)`,
+    );
+  }
+  return window;
 }
+
+const ROPE_KEYS = new Set([
+  ...["rope_theta", "rope_type", "type", "factor", "low_freq_factor", "high_freq_factor"],
+  "original_max_position_embeddings",
+]);
 
 function readRope(
   json: Json,
@@ -118,59 +222,54 @@ function readRope(
   const ropeTheta = optional(rope["rope_theta"], () => number(rope, "rope_theta", at)) ??
     optional(json["rope_theta"], () => number(json, "rope_theta", where)) ?? 10000;
   const type = rope["rope_type"] ?? rope["type"] ?? "default";
-  switch (type) {
-    case "default":
-      return { ropeTheta, ropeScaling: null };
-    case "linear":
-      return { ropeTheta, ropeScaling: { type: "linear", factor: number(rope, "factor", at) } };
-    case "llama3":
-      return {
-        ropeTheta,
-        ropeScaling: {
-          type: "llama3",
-          factor: number(rope, "factor", at),
-          lowFreqFactor: number(rope, "low_freq_factor", at),
-          highFreqFactor: number(rope, "high_freq_factor", at),
-          originalMaxPositions: count(rope, "original_max_position_embeddings", at),
-        },
-      };
-    default:
-      throw new UsageError(
-        `${at}: rope type ${JSON.stringify(type)} is not supported (only default, linear, llama3)`,
-      );
-  }
-}
-
-function optional<T>(value: unknown, read: () => T): T | undefined {
-  return value === undefined || value === null ? undefined : read();
-}
-
-function number(json: Json, key: string, where: string): number {
-  const value = json[key];
-  if (typeof value !== "number" || !Number.isFinite(value)) {
+  if (type !== "default" && type !== "linear" && type !== "llama3") {
     throw new UsageError(
-      value === undefined
-        ? `${where}: ${key} is missing`
-        : `${where}: ${key} is ${JSON.stringify(value)}, expected a number`,
+      `${at}: rope type ${JSON.stringify(type)} is not supported (only default, linear, llama3)`,
     );
   }
-  return value;
-}
-
-function count(json: Json, key: string, where: string): number {
-  const value = number(json, key, where);
-  if (!Number.isInteger(value) || value < 1) {
-    throw new UsageError(`${where}: ${key} is ${value}, expected a whole number of at least 1`);
-  }
-  return value;
+  requireNeutral(rope, { partial_rotary_factor: [1] }, at);
+  refuseUnknownKeys(rope, new Set([...ROPE_KEYS, "partial_rotary_factor"]), at);
+  if (type === "default") return { ropeTheta, ropeScaling: null };
+  const factor = number(rope, "factor", at);
+  if (type === "linear") return { ropeTheta, ropeScaling: { type, factor } };
+  return {
+    ropeTheta,
+    ropeScaling: {
+      type,
+      factor,
+      lowFreqFactor: number(rope, "low_freq_factor", at),
+      highFreqFactor: number(rope, "high_freq_factor", at),
+      originalMaxPositions: count(rope, "original_max_position_embeddings", at),
+    },
+  };
 }
 
 /** The text of a `config.json` that transformers 4 and 5 both read. */
 export function writeHfConfig(
-  { llama, bosId, eosIds, padId }: HfConfig,
+  hf: HfConfig,
   dtype: "float32" | "bfloat16" | "float16" = "float32",
 ): string {
-  const scaling = llama.ropeScaling;
+  const { llama, bosId, eosIds, padId } = hf, { name, className } = architectureOf(llama);
+  const config = {
+    ...(name === "gpt2" ? writeGpt2Config(llama) : writeLlamaFamily(llama)),
+    architectures: [className],
+    bos_token_id: bosId,
+    dtype,
+    eos_token_id: eosIds.length > 1 ? eosIds : eosIds[0] ?? null,
+    model_type: name,
+    pad_token_id: padId,
+    tie_word_embeddings: llama.tieWordEmbeddings,
+    torch_dtype: dtype,
+    use_cache: true,
+    vocab_size: llama.vocabSize,
+  };
+  const sorted = Object.entries(config).sort(([a], [b]) => a < b ? -1 : 1);
+  return JSON.stringify(Object.fromEntries(sorted), null, 2) + "\n";
+}
+
+function writeLlamaFamily(llama: LlamaConfig): Record<string, unknown> {
+  const { biases, biasKeys, defaultWindow, windowNeedsFlag } = architectureOf(llama);
+  const scaling = llama.ropeScaling, window = llama.slidingWindow ?? null;
   const rope = {
     rope_theta: llama.ropeTheta,
     rope_type: scaling?.type ?? "default",
@@ -183,33 +282,29 @@ export function writeHfConfig(
       }
       : {}),
   };
-  const config = {
-    architectures: ["LlamaForCausalLM"],
-    attention_bias: false,
+  const flags = Object.entries(biasKeys).map(([key, modules]) => [
+    key,
+    modules.some((module) => (llama.biases ?? biases).includes(module)),
+  ]);
+  return {
+    ...Object.fromEntries(flags),
     attention_dropout: 0,
-    bos_token_id: bosId,
-    dtype,
-    eos_token_id: eosIds.length > 1 ? eosIds : eosIds[0] ?? null,
     head_dim: llama.headDim,
     hidden_act: "silu",
     hidden_size: llama.hiddenSize,
     intermediate_size: llama.intermediateSize,
     max_position_embeddings: llama.maxPositions,
-    mlp_bias: false,
-    model_type: "llama",
     num_attention_heads: llama.numHeads,
     num_hidden_layers: llama.numLayers,
     num_key_value_heads: llama.numKvHeads,
-    pad_token_id: padId,
     rms_norm_eps: llama.rmsNormEps,
     rope_parameters: rope,
     // A version 4 reader knows the scaling by this name only, and would silently go without it.
     ...(scaling === null ? {} : { rope_scaling: rope }),
     rope_theta: llama.ropeTheta,
-    tie_word_embeddings: llama.tieWordEmbeddings,
-    torch_dtype: dtype,
-    use_cache: true,
-    vocab_size: llama.vocabSize,
+    ...(window === null && defaultWindow === null ? {} : { sliding_window: window }),
+    ...(window !== null && windowNeedsFlag
+      ? { use_sliding_window: true, max_window_layers: 0 }
+      : {}),
   };
-  return JSON.stringify(config, null, 2) + "\n";
 }

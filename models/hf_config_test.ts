@@ -107,10 +107,35 @@ Deno.test("what is written is read back, and version 4 finds its keys", () => {
 
 Deno.test("what cannot be computed, is missing or impossible is refused by its key", () => {
   const cases: [Record<string, unknown>, RegExp][] = [
-    [{ model_type: "mistral" }, /^dir\/config\.json: model_type is "mistral", only "llama"/],
+    [
+      { model_type: "gemma2" },
+      /^dir\/config\.json: model_type is "gemma2", which is not supported/,
+    ],
+    [
+      { model_type: "phi3" },
+      /model_type is "phi3", .* \(only llama, mistral, qwen2, qwen3, gpt2\)/,
+    ],
+    [{ model_type: "qwen3_moe" }, /model_type is "qwen3_moe"/],
+    [{ architectures: ["LlamaForSequenceClassification"] }, /architectures is \["LlamaForSeq/],
+    [{ model_type: "mistral", attention_bias: true }, /attention_bias is true/],
+    [{ model_type: "qwen2", mlp_bias: true }, /mlp_bias is true/],
+    [{ final_logit_softcapping: 30 }, /a key is not understood: final_logit_softcapping \(30\)/],
+    [{ query_scale: 2, new_part: {} }, /keys are not understood: query_scale \(2\), new_part/],
+    [{ rope_scaling: { type: "linear", factor: 2, mscale: 1 } }, /rope_scaling: a key .* mscale/],
+    [{ add_cross_attention: true }, /add_cross_attention is true/],
+    [
+      { model_type: "qwen2", layer_types: ["full_attention", "sliding_attention"] },
+      /layer_types is \["full_attention","sliding_attention"\], which is not supported/,
+    ],
+    [
+      {
+        ...{ model_type: "qwen2", use_sliding_window: true, sliding_window: 8 },
+        max_window_layers: 1,
+      },
+      /max_window_layers is 1 of 2 layers/,
+    ],
+    [{ model_type: "mistral", sliding_window: 0 }, /sliding_window is 0, expected a whole/],
     [{ model_type: undefined }, /model_type is undefined/],
-    [{ attention_bias: true }, /attention_bias is true, which is not supported/],
-    [{ mlp_bias: true }, /mlp_bias is true/],
     [{ hidden_act: "gelu" }, /hidden_act is "gelu"/],
     [{ partial_rotary_factor: 0.5 }, /partial_rotary_factor is 0\.5/],
     [{ quantization_config: { bits: 4 } }, /quantization_config is set/],
@@ -135,6 +160,67 @@ Deno.test("what cannot be computed, is missing or impossible is refused by its k
         return true;
       },
     );
+  }
+});
+
+const gpt2 = {
+  model_type: "gpt2",
+  vocab_size: 96,
+  n_embd: 48,
+  n_layer: 2,
+  n_head: 4,
+  n_positions: 64,
+};
+
+Deno.test("GPT-2's keys mean the same sizes", () => {
+  assert.deepEqual(readHfConfig({ ...gpt2, n_ctx: 64, resid_pdrop: 0.1 }, "c").llama, {
+    architecture: "gpt2",
+    vocabSize: 96,
+    hiddenSize: 48,
+    intermediateSize: 192,
+    numLayers: 2,
+    numHeads: 4,
+    numKvHeads: 4,
+    headDim: 12,
+    maxPositions: 64,
+    ropeTheta: 10000,
+    ropeScaling: null,
+    rmsNormEps: 1e-5,
+    tieWordEmbeddings: true,
+  });
+  const refusals: [Record<string, unknown>, RegExp][] = [
+    [{ activation_function: "relu" }, /activation_function is "relu"/],
+    [{ scale_attn_by_inverse_layer_idx: true }, /scale_attn_by_inverse_layer_idx is true/],
+    [{ n_head: 5 }, /n_embd 48 is no multiple of n_head 5/],
+    [{ n_ctx: 32 }, /n_ctx is 32, n_positions 64/],
+    [{ rope_theta: 1e4 }, /a key is not understood: rope_theta/],
+  ];
+  for (const [change, message] of refusals) {
+    assert.throws(() => readHfConfig({ ...gpt2, ...change }, "c"), message);
+  }
+});
+
+Deno.test("every architecture's configuration is written and read back", () => {
+  const mistral = { ...minimal, model_type: "mistral" };
+  const qwen2 = { ...minimal, model_type: "qwen2" }, qwen3 = { ...minimal, model_type: "qwen3" };
+  const window = { sliding_window: 8, use_sliding_window: true, max_window_layers: 0 };
+  const cases: [Record<string, unknown>, object][] = [
+    [{ ...minimal, attention_bias: true }, { biases: ["q_proj", "k_proj", "v_proj", "o_proj"] }],
+    [{ ...minimal, mlp_bias: true }, { biases: ["gate_proj", "up_proj", "down_proj"] }],
+    [mistral, { architecture: "mistral", slidingWindow: 4096 }],
+    [{ ...mistral, sliding_window: null }, { architecture: "mistral", slidingWindow: undefined }],
+    [{ ...qwen2, sliding_window: 8 }, { architecture: "qwen2", slidingWindow: undefined }],
+    [{ ...qwen2, ...window }, { architecture: "qwen2", slidingWindow: 8 }],
+    [{ ...qwen2, ...window, max_window_layers: 28 }, { slidingWindow: undefined }],
+    [{ ...qwen3, attention_bias: true }, { biases: ["q_proj", "k_proj", "v_proj", "o_proj"] }],
+    [{ ...gpt2, n_inner: 100, tie_word_embeddings: false }, { intermediateSize: 100 }],
+  ];
+  for (const [json, expected] of cases) {
+    const config = readHfConfig(json, "c");
+    for (const [key, value] of Object.entries(expected)) {
+      assert.deepEqual(config.llama[key as keyof typeof config.llama], value, key);
+    }
+    assert.deepEqual(readHfConfig(JSON.parse(writeHfConfig(config)), "c"), config);
   }
 });
 

@@ -1,12 +1,14 @@
 /**
- * A linear layer, y = x·Wᵀ (+ s·(x·Aᵀ)·Bᵀ with a LoRA adapter), forward and backward. W is [out, in].
- *   backward: dx = dy·W (+ du·A), dW += dyᵀ·x, du = s·dy·B, dB += s·dyᵀ·u, dA += duᵀ·x, with u = x·Aᵀ.
+ * A linear layer, y = x·Wᵀ + b (+ s·(x·Aᵀ)·Bᵀ with a LoRA adapter), forward and backward. W is [out, in], or
+ * with `inOut` its transpose.
+ *   backward: dx = dy·W (+ du·A), dW += dyᵀ·x, db += Σ_rows dy, du = s·dy·B, dB += s·dyᵀ·u, dA += duᵀ·x, with u = x·Aᵀ.
  * With dropout the adapter reads dropout(x) in place of x, and dx gets dropout(du·A) with the same mask.
  * A frozen weight gets no gradient; `u` is kept from the forward (rows·r elements). With W + s·B·A in place of
  * W (merge_lora.ts; not with dropout) y and dx are one product each, and the adapter only takes gradients.
  */
 import type { Device, Tensor } from "../kernels/device.ts";
 import { type AdapterDropout, dropOut } from "./dropout.ts";
+import type { Parameter } from "./types.ts";
 
 export interface LoraWeights {
   a: Tensor; // [r, in]
@@ -21,10 +23,12 @@ export interface LoraWeights {
 }
 
 export interface Linear {
-  weight: Tensor; // [out, in]
+  weight: Tensor; // [out, in], or [in, out] with inOut
+  inOut: boolean;
   /** The weight in packed form (kernels/matmul/spec.ts), read in its place by the forward; null without. */
   packed: Tensor | null;
   dweight: Tensor | null;
+  bias: Pick<Parameter, "value" | "grad"> | null; // [out]
   lora: LoraWeights | null;
   /** True when `weight` holds the adapter already. */
   merged: boolean;
@@ -34,13 +38,28 @@ export interface Linear {
 
 /** The weight as the second operand of x·Wᵀ. */
 export function weightOperand(
-  { weight, packed }: { weight: Tensor; packed: Tensor | null },
+  { weight, packed, inOut = false }: { weight: Tensor; packed: Tensor | null; inOut?: boolean },
 ): { b: Tensor; transB?: boolean; packedB?: boolean } {
-  return packed === null ? { b: weight, transB: true } : { b: packed, packedB: true };
+  if (packed !== null) return { b: packed, packedB: true };
+  return inOut ? { b: weight } : { b: weight, transB: true };
 }
 
 /** out[rows, outDim] = linear(x[rows, inDim]). `u` [rows, r] is null exactly when the adapter is off or absent. */
 export function linearForward(
+  device: Device,
+  linear: Linear,
+  x: Tensor,
+  out: Tensor,
+  u: Tensor | null,
+  rows: number,
+  dropout: AdapterDropout | null,
+): void {
+  linearProduct(device, linear, x, out, u, rows, dropout);
+  if (linear.bias === null) return;
+  device.run("add_bias", { x: out, bias: linear.bias.value, rows, d: linear.outDim });
+}
+
+function linearProduct(
   device: Device,
   linear: Linear,
   x: Tensor,
@@ -93,11 +112,12 @@ export interface LinearBackward {
 }
 
 export function linearBackward(device: Device, linear: Linear, args: LinearBackward): void {
-  const { weight, dweight, lora, merged, inDim, outDim } = linear;
+  const { weight, inOut, dweight, bias, lora, merged, inDim, outDim } = linear;
   const { x, u, dy, dx, du, rows, dropout } = args;
   if (dx !== null) {
     const accumulate = args.accumulate ?? false;
-    device.run("matmul", { a: dy, b: weight, out: dx, m: rows, n: inDim, k: outDim, accumulate });
+    const sizes = { m: rows, n: inDim, k: outDim };
+    device.run("matmul", { a: dy, b: weight, transB: inOut, out: dx, ...sizes, accumulate });
   }
   // A merged weight has brought the adapter's part to dx already.
   const dxLeft = merged ? null : dx;
@@ -114,9 +134,13 @@ export function linearBackward(device: Device, linear: Linear, args: LinearBackw
   }
   args.beforeX?.();
   const sum = { k: rows, transA: true, accumulate: true };
-  if (dweight !== null) {
+  if (dweight !== null && inOut) {
+    device.run("matmul", { a: x, b: dy, out: dweight, m: inDim, n: outDim, ...sum });
+  } else if (dweight !== null) {
     device.run("matmul", { a: dy, b: x, out: dweight, m: outDim, n: inDim, ...sum });
   }
+  const dbias = bias?.grad ?? null;
+  if (dbias !== null) device.run("add_bias_backward", { dout: dy, dbias, rows, d: outDim });
   if (lora === null || u === null || du === null) return;
   const { da, db, r, scale } = lora;
   if (da === null || db === null) return;

@@ -1,7 +1,7 @@
 /**
- * The Llama architecture (grouped-query attention, RoPE, RMSNorm, SwiGLU, tied or untied head) with an
- * explicit forward and backward over packed groups, trained fully or through LoRA adapters, and generation.
- * This file is the model's surface; the passes are in llama_pass.ts, llama_layer.ts and llama_head.ts.
+ * A decoder of the Llama family or GPT-2 (architectures/) with an explicit forward and backward over packed
+ * groups, trained fully or through LoRA adapters, and generation. This file is the model's surface; the passes
+ * are in llama_pass.ts, llama_layer.ts and llama_head.ts.
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
@@ -93,6 +93,9 @@ export class LlamaModel implements LanguageModel {
     options: LlamaOptions,
   ): Promise<LlamaModel> {
     checkLlamaConfig(config, "model");
+    if ((config.slidingWindow ?? null) !== null) {
+      throw new UsageError("model: attention with a sliding window is not computed yet");
+    }
     const { lora, trainable } = options;
     if (trainable === "lora" && lora === undefined) {
       throw new UsageError("training adapters needs LoRA options", {

@@ -1,9 +1,10 @@
 /**
- * The sizes and constants of a Llama decoder, as the computing code needs them, and what makes such
+ * The sizes and constants of a decoder of the Llama family or GPT-2, as the computing code needs them, and what makes such
  * a set of numbers possible at all. How they are spelled in a `config.json` is `hf_config.ts`'s matter.
  * Rotary scalings that change with the length of the text (dynamic, yarn, longrope) are left out.
  */
 import { UsageError } from "../core/errors.ts";
+import type { ArchitectureName, Module } from "./architectures/architecture.ts";
 
 /** How rotary frequencies are stretched beyond the length the model was first trained on. */
 export type RopeScaling =
@@ -17,6 +18,12 @@ export type RopeScaling =
   };
 
 export interface LlamaConfig {
+  /** Which parts the model is made of (architectures/); absent = "llama". */
+  readonly architecture?: ArchitectureName;
+  /** Linear modules with a bias; absent = those that the architecture always has. */
+  readonly biases?: readonly Module[];
+  /** A position attends to so many positions, its own included; absent or null = to all before it. */
+  readonly slidingWindow?: number | null;
   readonly vocabSize: number;
   readonly hiddenSize: number;
   readonly intermediateSize: number;
@@ -26,8 +33,10 @@ export interface LlamaConfig {
   /** Width of one head; numHeads · headDim need not be hiddenSize. Even. */
   readonly headDim: number;
   readonly maxPositions: number;
+  /** Of rotary positions; without meaning for learned ones. */
   readonly ropeTheta: number;
   readonly ropeScaling: RopeScaling | null;
+  /** Of RMSNorm, and of LayerNorm where the architecture has that. */
   readonly rmsNormEps: number;
   readonly tieWordEmbeddings: boolean;
 }
@@ -66,6 +75,15 @@ export function llamaConfigProblems(config: LlamaConfig): string[] {
   }
   if (!(config.rmsNormEps > 0 && config.rmsNormEps < 1)) {
     problems.push(`rmsNormEps is ${config.rmsNormEps}, expected a small positive number`);
+  }
+  const window = config.slidingWindow ?? null;
+  if (window !== null && !(Number.isInteger(window) && window >= 1)) {
+    problems.push(`slidingWindow is ${window}, expected a whole number of at least 1`);
+  }
+  const fused = config.numHeads * config.headDim === config.hiddenSize &&
+    config.numKvHeads === config.numHeads;
+  if (config.architecture === "gpt2" && !fused) {
+    problems.push("GPT-2's heads have one key and value each and together the model's width");
   }
   const scaling = config.ropeScaling;
   if (scaling !== null) {

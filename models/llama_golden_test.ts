@@ -1,7 +1,7 @@
 /**
  * Against transformers: the tiny random models of shared/golden/tiny-models (logits, loss, every gradient,
- * greedy continuation) and the two small trained models of shared/models, on the float64 reference and on
- * the CPU device. Limits are those of the material's README.
+ * greedy continuation) and the two small trained models of shared/models, on the float64 reference, on the
+ * CPU device and on a GPU. Limits are those of the material's README.
  */
 import assert from "node:assert/strict";
 import { assertWithin, largest } from "../kernels/testing.ts";
@@ -22,7 +22,7 @@ function total(numbers: ArrayLike<number>): number {
   return sum;
 }
 
-for (const family of ["llama", "llama3"]) {
+for (const family of ["llama", "llama3", "smollm2", "qwen2", "qwen3", "gpt2"]) {
   const folder = sharedFolder(`golden/tiny-models/${family}`);
   const ignore = folder === null;
 

@@ -5,6 +5,7 @@
  */
 import type { Tensor } from "../kernels/device.ts";
 import type { LlamaCore, TrunkPass } from "./llama_pass.ts";
+import { normBackward, normForward } from "./norm.ts";
 import type { PackedBatch } from "./packing.ts";
 import type { ForwardResult } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
@@ -13,6 +14,7 @@ import type { Workspace } from "./workspace.ts";
 export interface HiddenRows {
   h: Tensor; // [count, d], before the norm
   normed: Tensor; // [count, d]
+  mean: Tensor | null; // [count], with LayerNorm
   rho: Tensor; // [count]
   /** Scratch of the same size, free after the forward. */
   spare: Tensor; // [count, d]
@@ -31,18 +33,19 @@ export function finalRows(
   const rows: HiddenRows = {
     h: workspace.get("head.h", count * d),
     normed: workspace.get("head.normed", count * d),
+    mean: weights.finalNorm.bias === null ? null : workspace.get("head.norm_mean", count),
     rho: workspace.get("head.rho", count),
     spare: workspace.get("head.spare", count * d),
   };
   const { x, add } = trunk.output;
   device.run("gather_rows", { table: x, index, out: rows.h, rows: count, d });
   device.run("gather_rows", { table: add, index, out: rows.spare, rows: count, d });
-  device.run("rmsnorm", {
+  normForward(device, weights.finalNorm, {
     x: rows.h,
     add: rows.spare,
     sum: rows.h,
-    weight: weights.finalNorm.value,
     out: rows.normed,
+    mean: rows.mean,
     rho: rows.rho,
     rows: count,
     d,
@@ -123,7 +126,7 @@ export class HeadPass {
       dlogpByPair[i] = dlogp[place]!;
       if (dentropy !== undefined) dentropyByRow[packed.pairRow[i]!]! += dentropy[place]!;
     }
-    const { h, rho, normed, spare: dnormed } = this.#hidden;
+    const { h, mean, rho, normed, spare: dnormed } = this.#hidden;
     device.run("head_backward", {
       ...this.#args,
       dlogp: workspace.uploadFloats("head.dlogp", dlogpByPair),
@@ -135,18 +138,9 @@ export class HeadPass {
       dhidden: dnormed,
       ...(weights.head.grad === null ? {} : { dweight: weights.head.grad }),
     });
-    const { finalNorm } = weights;
     const dsum = normed; // consumed by head_backward
-    device.run("rmsnorm_backward", {
-      dout: dnormed,
-      x: h,
-      weight: finalNorm.value,
-      rho,
-      dx: dsum,
-      ...(finalNorm.grad === null ? {} : { dweight: finalNorm.grad }),
-      rows: headRows,
-      d,
-    });
+    const given = { dout: dnormed, x: h, mean, rho };
+    normBackward(device, weights.finalNorm, { ...given, dx: dsum, rows: headRows, d });
     device.run("fill", { out: dh, n: rows * d, value: 0 });
     device.run("scatter_rows", { src: dsum, index: this.#index, table: dh, rows: headRows, d });
   }

@@ -1,9 +1,10 @@
 /**
- * The trunk of a Llama model over one packed batch: embedding, layers, and their backward. Activations come
+ * The trunk of a model over one packed batch: embedding, layers, and their backward. Activations come
  * from a workspace: every layer keeps its own for the backward, or only its input when they are recomputed,
  * or nothing at all (inference). Formulas are the layers' and the operations'.
  */
 import type { Device, Tensor } from "../kernels/device.ts";
+import { architectureOf } from "./architectures/mod.ts";
 import type { AdapterDropout } from "./dropout.ts";
 import {
   type ActivationName,
@@ -11,16 +12,19 @@ import {
   backwardWidths,
   type LayerActivations,
   layerActivations,
+} from "./layer_activations.ts";
+import {
   layerBackward,
   layerForward,
   layerForwardInner,
   type LayerPass,
+  passScratch,
   type Residual,
 } from "./llama_layer.ts";
 import type { LlamaWeights } from "./llama_weights.ts";
 import { type PackedBatch, tokenRuns } from "./packing.ts";
 import type { RopeTable } from "./rope_table.ts";
-import type { LlamaConfig } from "./types.ts";
+import type { LlamaConfig, Parameter } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** What every pass over a model needs. */
@@ -63,8 +67,8 @@ export function attentionScale(config: LlamaConfig): number {
 
 /** Buffer name of an activation of a layer under a keeping rule. */
 export function bufferName(keep: Keep, layer: number, activation: ActivationName): string {
-  // The recomputation of a layer ends before its down projection, so that one's `u` is kept.
-  const input = activation === "h" || activation === "u.down_proj";
+  // The recomputation of a layer ends before its last projection, so that one's `u` is kept.
+  const input = activation === "h" || activation === "u.down_proj" || activation === "u.mlp.c_proj";
   if (keep === "all" || (keep === "inputs" && input)) {
     return `layers.${layer}.${activation}`;
   }
@@ -81,14 +85,14 @@ export function trunkForward(
 ): TrunkPass {
   const { device, config, weights } = core;
   const { rows } = packed;
-  const attention = packedAttention(core, workspace, packed);
+  const positions = workspace.upload("positions", packed.positions);
+  const attention = packedAttention(core, workspace, packed, positions);
   const pass: LayerPass = {
     device,
     config,
     rows,
     attend: attention.forward,
-    projected: workspace.get("projected", rows * config.hiddenSize),
-    activated: workspace.get("activated", rows * config.intermediateSize),
+    ...passScratch(workspace, config, rows),
     dropout: options.dropout ?? null,
   };
   const layers = weights.layers.map((layer, l) =>
@@ -99,13 +103,8 @@ export function trunkForward(
       given: options.keysAndValues?.(l) ?? {},
     })
   );
-  device.run("gather_rows", {
-    table: weights.embedding.value,
-    index: workspace.upload("tokens", packed.tokens),
-    out: layers[0]!.h,
-    rows,
-    d: config.hiddenSize,
-  });
+  const tokens = workspace.upload("tokens", packed.tokens);
+  embed(core, { tokens, positions, out: layers[0]!.h, spare: pass.projected, rows });
   let output: Residual | null = null;
   for (let l = 0; l < layers.length; l++) {
     output = layerForward(pass, weights.layers[l]!, layers[l]!, output);
@@ -113,7 +112,26 @@ export function trunkForward(
   return { packed, layers, pass, attention, output: output!, keep: options.keep };
 }
 
-/** RoPE and attention over the segments of a packed batch. */
+/** out[rows, d] = embedding of the tokens, with that of their positions where these are learned. */
+export function embed(
+  { device, config, weights }: LlamaCore,
+  { tokens, positions, out, spare, rows }: {
+    tokens: Tensor; // u32 [rows]
+    positions: Tensor; // u32 [rows]
+    out: Tensor; // [rows, d]
+    spare: Tensor; // [rows, d], overwritten
+    rows: number;
+  },
+): void {
+  const d = config.hiddenSize, n = rows * d;
+  device.run("gather_rows", { table: weights.embedding.value, index: tokens, out, rows, d });
+  if (weights.positions === null) return;
+  const table = weights.positions.value;
+  device.run("gather_rows", { table, index: positions, out: spare, rows, d });
+  device.run("add", { a: out, b: spare, out, n });
+}
+
+/** Rotation, where the architecture has it, and attention over the segments of a packed batch. */
 interface PackedAttention {
   forward(activations: LayerActivations): void;
   backward(activations: LayerActivations, scratch: BackwardScratch): void;
@@ -123,15 +141,17 @@ function packedAttention(
   core: LlamaCore,
   workspace: Workspace,
   packed: PackedBatch,
+  positions: Tensor,
 ): PackedAttention {
   const { device, config } = core;
+  const rotary = architectureOf(config).positions === "rotary";
   const { rows, segmentCount } = packed;
   const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
-  const positions = workspace.upload("positions", packed.positions);
   const segments = workspace.upload("segments", packed.segments);
   const rowSegment = workspace.upload("row_segment", packed.rowSegment);
   const scale = attentionScale(config);
   const rope = (x: Tensor, count: number, inverse: boolean) => {
+    if (!rotary) return;
     // Asked for at every use: the tables may have grown since the forward.
     const { cos, sin } = core.rope.upTo(packed.maxPosition);
     device.run("rope", { x, cos, sin, positions, rows, heads: count, headDim, inverse });
@@ -194,16 +214,19 @@ export function trunkBackward(
     if (keep === "inputs" && l < last) layerForwardInner(pass, layer, saved, null);
     layerBackward(pass, layer, saved, l > weights.lowestTrained);
   }
-  const { grad } = weights.embedding;
-  if (grad === null) return;
-  const { order, runs, target, runCount } = tokenRuns(packed.tokens);
-  device.run("scatter_add_rows", {
-    src: scratch.dh,
-    order: workspace.upload("token_order", order),
-    runs: workspace.upload("token_runs", runs),
-    target: workspace.upload("token_target", target),
-    table: grad,
-    runCount,
-    d: config.hiddenSize,
-  });
+  const addRows = (kind: string, { grad }: Parameter, ids: Uint32Array) => {
+    if (grad === null) return;
+    const { order, runs, target, runCount } = tokenRuns(ids);
+    device.run("scatter_add_rows", {
+      src: scratch.dh,
+      order: workspace.upload(`${kind}_order`, order),
+      runs: workspace.upload(`${kind}_runs`, runs),
+      target: workspace.upload(`${kind}_target`, target),
+      table: grad,
+      runCount,
+      d: config.hiddenSize,
+    });
+  };
+  addRows("token", weights.embedding, packed.tokens);
+  if (weights.positions !== null) addRows("position", weights.positions, packed.positions);
 }

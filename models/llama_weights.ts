@@ -1,86 +1,73 @@
 /**
- * Which tensors a Llama model has (Hugging Face names, weights [out, in]), and their arrangement by layer
- * for the forward and backward passes. Tied models have no lm_head of their own; a source that holds only
- * `lm_head.weight` gives the embedding through it.
+ * Which tensors a model has (Hugging Face names), and their arrangement by layer for the forward and backward
+ * passes. Tied models have no lm_head of their own; a source that holds only `lm_head.weight` gives the
+ * embedding through it.
  */
 import { RgxError } from "../core/errors.ts";
 import type { Tensor } from "../kernels/device.ts";
+import type { Module } from "./architectures/architecture.ts";
+import { architectureOf, hasBias, linearDims, modulePath, modulesOf } from "./architectures/mod.ts";
 import type { Linear } from "./linear.ts";
-import {
-  initialLoraA,
-  LORA_MODULES,
-  loraFor,
-  type LoraModule,
-  loraNames,
-  type LoraOptions,
-  type LoraShape,
-} from "./lora.ts";
+import { initialLoraA, loraFor, loraNames, type LoraOptions, type LoraShape } from "./lora.ts";
+import type { NormWeights } from "./norm.ts";
 import type { Parameters, ParameterSpec } from "./parameters.ts";
 import { elementCount } from "./safetensors.ts";
 import type { LlamaConfig, Parameter, WeightSource } from "./types.ts";
 
-export const EMBEDDING = "model.embed_tokens.weight";
-export const FINAL_NORM = "model.norm.weight";
 export const LM_HEAD = "lm_head.weight";
 
 /** A tensor of the base model. */
 export interface LlamaTensor {
   name: string;
   shape: readonly number[];
-  /** False for norm weights. */
+  /** False for norm weights and biases. */
   decay: boolean;
 }
 
-/** Input and output width of a linear module. */
-export function linearDims(config: LlamaConfig, module: LoraModule): [inDim: number, out: number] {
-  const d = config.hiddenSize, f = config.intermediateSize;
-  const q = config.numHeads * config.headDim, kv = config.numKvHeads * config.headDim;
-  switch (module) {
-    case "q_proj":
-      return [d, q];
-    case "k_proj":
-    case "v_proj":
-      return [d, kv];
-    case "o_proj":
-      return [q, d];
-    case "gate_proj":
-    case "up_proj":
-      return [d, f];
-    case "down_proj":
-      return [f, d];
-  }
-}
-
-/** "model.layers.0.self_attn.q_proj" */
-export function modulePath(layer: number, module: LoraModule): string {
-  const part = module === "gate_proj" || module === "up_proj" || module === "down_proj"
-    ? "mlp"
-    : "self_attn";
-  return `model.layers.${layer}.${part}.${module}`;
-}
-
 /** Number of a module in the model, which keys its dropout: never to be changed. */
-function loraSite(layer: number, module: LoraModule): number {
-  return layer * LORA_MODULES.length + LORA_MODULES.indexOf(module);
+function loraSite(config: LlamaConfig, layer: number, module: Module): number {
+  const modules = modulesOf(config);
+  return layer * modules.length + modules.indexOf(module);
+}
+
+/** Names of the norms of query and key heads, where there are such. */
+function headNormNames(config: LlamaConfig, layer: number): { q: string; k: string } | null {
+  const { headNorms, names } = architectureOf(config);
+  if (!headNorms) return null;
+  const part = `${names.layer(layer)}self_attn.`;
+  return { q: `${part}q_norm`, k: `${part}k_norm` };
 }
 
 /** All tensors of the base model, as a checkpoint in Hugging Face's format holds them. */
 export function llamaTensors(config: LlamaConfig): LlamaTensor[] {
-  const d = config.hiddenSize;
+  const { names, layerNorm, inOut } = architectureOf(config), d = config.hiddenSize;
   const tensors: LlamaTensor[] = [
-    { name: EMBEDDING, shape: [config.vocabSize, d], decay: true },
+    { name: names.embedding, shape: [config.vocabSize, d], decay: true },
   ];
+  const norm = (name: string, width = d) => {
+    tensors.push({ name: `${name}.weight`, shape: [width], decay: false });
+    if (layerNorm) tensors.push({ name: `${name}.bias`, shape: [width], decay: false });
+  };
+  if (names.positions !== null) {
+    tensors.push({ name: names.positions, shape: [config.maxPositions, d], decay: true });
+  }
   for (let layer = 0; layer < config.numLayers; layer++) {
-    for (const norm of ["input_layernorm", "post_attention_layernorm"]) {
-      tensors.push({ name: `model.layers.${layer}.${norm}.weight`, shape: [d], decay: false });
+    norm(names.layer(layer) + names.inputNorm);
+    norm(names.layer(layer) + names.postNorm);
+    const headNorms = headNormNames(config, layer);
+    if (headNorms !== null) {
+      norm(headNorms.q, config.headDim);
+      norm(headNorms.k, config.headDim);
     }
-    for (const module of LORA_MODULES) {
-      const [inDim, outDim] = linearDims(config, module);
-      const name = `${modulePath(layer, module)}.weight`;
-      tensors.push({ name, shape: [outDim, inDim], decay: true });
+    for (const module of modulesOf(config)) {
+      const [inDim, outDim] = linearDims(config, module), path = modulePath(config, layer, module);
+      const shape = inOut ? [inDim, outDim] : [outDim, inDim];
+      tensors.push({ name: `${path}.weight`, shape, decay: true });
+      if (!hasBias(config, module)) continue;
+      tensors.push({ name: `${path}.bias`, shape: [outDim], decay: false });
     }
   }
-  tensors.push({ name: FINAL_NORM, shape: [d], decay: false });
+  norm(names.finalNorm);
   if (!config.tieWordEmbeddings) {
     tensors.push({ name: LM_HEAD, shape: [config.vocabSize, d], decay: true });
   }
@@ -90,7 +77,7 @@ export function llamaTensors(config: LlamaConfig): LlamaTensor[] {
 /** An adapter's place and size. */
 export interface LoraPlacement extends LoraShape {
   layer: number;
-  module: LoraModule;
+  module: Module;
   path: string;
 }
 
@@ -98,15 +85,15 @@ export interface LoraPlacement extends LoraShape {
 export function placeLora(config: LlamaConfig, options: LoraOptions): LoraPlacement[] {
   const placed: LoraPlacement[] = [];
   for (let layer = 0; layer < config.numLayers; layer++) {
-    for (const module of LORA_MODULES) {
-      const path = modulePath(layer, module);
+    for (const module of modulesOf(config)) {
+      const path = modulePath(config, layer, module);
       const shape = loraFor(options, path, layer);
       if (shape !== null) placed.push({ ...shape, layer, module, path });
     }
   }
   if (placed.length === 0) {
     throw new RgxError("LoRA's target_modules select no module of this model", {
-      advice: `modules are called like ${modulePath(0, "q_proj")}`,
+      advice: `modules are called like ${modulePath(config, 0, modulesOf(config)[0]!)}`,
     });
   }
   return placed;
@@ -139,9 +126,10 @@ export async function loadWeights(
 ): Promise<void> {
   const ask = async (name: string, shape: readonly number[]) =>
     typeof source === "function" ? await source(name, shape) : source.get(name) ?? null;
+  const { embedding } = architectureOf(config).names;
   for (const { name, shape } of llamaTensors(config)) {
     let data = await ask(name, shape);
-    if (data === null && name === EMBEDDING && config.tieWordEmbeddings) {
+    if (data === null && name === embedding && config.tieWordEmbeddings) {
       data = await ask(LM_HEAD, shape);
     }
     if (data === null) {
@@ -168,15 +156,20 @@ export function initializeLora(
   }
 }
 
-export type LayerWeights = Record<LoraModule, Linear> & {
-  inputNorm: Parameter;
-  postNorm: Parameter;
+/** The linear modules are those of the architecture; no others may be asked for. */
+export type LayerWeights = Record<Module, Linear> & {
+  inputNorm: NormWeights;
+  postNorm: NormWeights;
+  /** Of query and key heads, before their rotation. */
+  headNorms: { q: NormWeights; k: NormWeights } | null;
 };
 
 export interface LlamaWeights {
   embedding: Parameter;
+  /** [maxPositions, d], added to the embedding; null where positions rotate queries and keys. */
+  positions: Parameter | null;
   layers: LayerWeights[];
-  finalNorm: Parameter;
+  finalNorm: NormWeights;
   /** The embedding itself when tied. */
   head: Parameter;
   /** The head in packed form (kernels/matmul/spec.ts), for decoding; null without. */
@@ -191,59 +184,53 @@ export function arrangeWeights(
   config: LlamaConfig,
   lora: readonly LoraPlacement[],
 ): LlamaWeights {
+  const { names, layerNorm, inOut } = architectureOf(config);
   const placed = new Map(lora.map((l) => [l.path, l]));
-  const linear = (layer: number, module: LoraModule): Linear => {
-    const path = modulePath(layer, module);
+  const norm = (name: string): NormWeights => ({
+    weight: parameters.get(`${name}.weight`),
+    bias: layerNorm ? parameters.get(`${name}.bias`) : null,
+  });
+  const linear = (layer: number, module: Module): Linear => {
+    const path = modulePath(config, layer, module);
     const [inDim, outDim] = linearDims(config, module);
     const { value, grad } = parameters.get(`${path}.weight`);
-    const adapter = placed.get(path);
-    if (adapter === undefined) {
-      return {
-        weight: value,
-        packed: null,
-        dweight: grad,
-        lora: null,
-        merged: false,
-        inDim,
-        outDim,
-      };
-    }
-    const names = loraNames(path);
-    const a = parameters.get(names.a), b = parameters.get(names.b);
-    const { r, scale } = adapter;
-    return {
+    const plain: Linear = {
       weight: value,
+      inOut,
       packed: null,
       dweight: grad,
-      lora: {
-        a: a.value,
-        b: b.value,
-        da: a.grad,
-        db: b.grad,
-        r,
-        scale,
-        site: loraSite(layer, module),
-      },
+      bias: hasBias(config, module) ? parameters.get(`${path}.bias`) : null,
+      lora: null,
       merged: false,
       inDim,
       outDim,
     };
+    const adapter = placed.get(path);
+    if (adapter === undefined) return plain;
+    const names = loraNames(path);
+    const a = parameters.get(names.a), b = parameters.get(names.b);
+    const site = loraSite(config, layer, module);
+    const { r, scale } = adapter;
+    return { ...plain, lora: { a: a.value, b: b.value, da: a.grad, db: b.grad, r, scale, site } };
   };
   const layers = Array.from({ length: config.numLayers }, (_, layer): LayerWeights => {
     const linears = Object.fromEntries(
-      LORA_MODULES.map((module) => [module, linear(layer, module)]),
-    ) as Record<LoraModule, Linear>;
+      modulesOf(config).map((module) => [module, linear(layer, module)]),
+    ) as Record<Module, Linear>;
+    const headNorms = headNormNames(config, layer);
     return {
       ...linears,
-      inputNorm: parameters.get(`model.layers.${layer}.input_layernorm.weight`),
-      postNorm: parameters.get(`model.layers.${layer}.post_attention_layernorm.weight`),
+      inputNorm: norm(names.layer(layer) + names.inputNorm),
+      postNorm: norm(names.layer(layer) + names.postNorm),
+      headNorms: headNorms === null ? null : { q: norm(headNorms.q), k: norm(headNorms.k) },
     };
   });
-  const embedding = parameters.get(EMBEDDING);
+  const embedding = parameters.get(names.embedding);
   return {
     embedding,
+    positions: names.positions === null ? null : parameters.get(names.positions),
     layers,
-    finalNorm: parameters.get(FINAL_NORM),
+    finalNorm: norm(names.finalNorm),
     head: config.tieWordEmbeddings ? embedding : parameters.get(LM_HEAD),
     packedHead: null,
     lowestTrained: embedding.grad !== null

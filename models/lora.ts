@@ -24,18 +24,6 @@ export interface LoraOptions {
   seed?: number;
 }
 
-/** Linear modules of a Llama layer that can carry an adapter. */
-export const LORA_MODULES = [
-  "q_proj",
-  "k_proj",
-  "v_proj",
-  "o_proj",
-  "gate_proj",
-  "up_proj",
-  "down_proj",
-] as const;
-export type LoraModule = (typeof LORA_MODULES)[number];
-
 /** Rank and scale of one module's adapter. */
 export interface LoraShape {
   r: number;
@@ -48,8 +36,11 @@ export function loraNames(modulePath: string): { a: string; b: string } {
   return { a: `${base}.lora_A.weight`, b: `${base}.lora_B.weight` };
 }
 
-/** @throws UsageError when the options cannot be honoured. */
-export function checkLoraOptions(options: LoraOptions): void {
+/**
+ * @param modules names of the model's linear modules
+ * @throws UsageError when the options cannot be honoured
+ */
+export function checkLoraOptions(options: LoraOptions, modules: readonly string[]): void {
   if (!(Number.isInteger(options.r) && options.r >= 1)) {
     throw new UsageError(`LoRA rank r must be an integer of at least 1, got ${options.r}`);
   }
@@ -66,12 +57,13 @@ export function checkLoraOptions(options: LoraOptions): void {
     return;
   }
   if (targetModules.length === 0) throw new UsageError("target_modules of LoRA is empty");
+  // GPT-2 has two modules of one name: "c_proj" means both.
+  const known = new Set(modules.map((module) => module.split(".").at(-1)!));
   for (const target of targetModules) {
-    const known: readonly string[] = LORA_MODULES;
     const last = target.split(".").at(-1)!;
-    if (!known.includes(last)) {
+    if (!known.has(last)) {
       throw new UsageError(`target_modules: "${target}" is no linear module of this model`, {
-        advice: `modules are ${known.join(", ")}, or "all-linear" for all of them`,
+        advice: `modules are ${[...known].join(", ")}, or "all-linear" for all of them`,
       });
     }
   }

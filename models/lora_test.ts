@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
+import { LLAMA_MODULES } from "./architectures/architecture.ts";
 import { placeLora } from "./llama_weights.ts";
 import { checkLoraOptions, initialLoraA, loraFor, loraNames, type LoraOptions } from "./lora.ts";
 import { tinyConfig } from "./testing.ts";
@@ -47,7 +48,7 @@ Deno.test("A begins uniform within 1/√in, from the seed and the tensor's PEFT 
 Deno.test("LoRA options that cannot be honoured are refused with the key's name", () => {
   const refused = (change: Partial<LoraOptions>, text: RegExp) =>
     assert.throws(
-      () => checkLoraOptions({ ...base, ...change }),
+      () => checkLoraOptions({ ...base, ...change }, LLAMA_MODULES),
       (e) => e instanceof UsageError && text.test(e.message),
     );
   refused({ r: 0 }, /rank r must be an integer of at least 1, got 0/);

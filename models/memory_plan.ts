@@ -5,7 +5,9 @@
  */
 import { UsageError } from "../core/errors.ts";
 import { seenWords } from "../kernels/adjust_logits/spec.ts";
-import { activationWidths, backwardWidths } from "./llama_layer.ts";
+import type { Module } from "./architectures/architecture.ts";
+import { architectureOf, modulesOf } from "./architectures/mod.ts";
+import { activationWidths, backwardWidths, passWidths } from "./layer_activations.ts";
 import type { Keep } from "./llama_pass.ts";
 import { type LoraPlacement, parameterSpecs } from "./llama_weights.ts";
 import { mergedBytes } from "./merge_lora.ts";
@@ -42,11 +44,12 @@ export function planPassBytes(
   const { config } = sizes, d = config.hiddenSize;
   const floats = [
     ...layerBuffers(sizes, rows, keep),
-    rows * d, // projected
-    rows * config.intermediateSize, // activated
+    ...passBuffers(sizes, rows),
     ...[pairs * d, pairs * d, pairs * d, pairs, pairs, pairs, pairs], // head
+    ...(architectureOf(config).layerNorm ? [pairs] : []),
   ];
   const words = [rows, rows, rows, 5 * rows, pairs, pairs + 1, pairs]; // tokens … targets
+  words.push(...fusedIndex(sizes, rows));
   if (sizes.dropout !== null) {
     floats.push(rows * sizes.dropout.width);
     words.push(3 * rows);
@@ -57,9 +60,20 @@ export function planPassBytes(
     floats.push(pairs, pairs); // dlogp, dentropy
     if (sizes.trainable !== "full") floats.push(pairs * d); // the head's mean
     words.push(rows, rows + 1, rows); // rows by token
+    if (architectureOf(config).positions === "learned") words.push(rows, rows + 1, rows);
   }
   const merged = train && sizes.dropout !== null ? 0 : mergedBytes(sizes, rows);
   return sizes.floatBytes * capacity(floats) + 4 * capacity(words) + merged;
+}
+
+/** Elements of each buffer that the layers of a pass share. */
+function passBuffers({ config }: ModelSizes, rows: number): number[] {
+  return Object.values(passWidths(config)).map((width: number) => rows * width);
+}
+
+/** Words that say where the parts of a fused projection are. */
+function fusedIndex({ config }: ModelSizes, rows: number): number[] {
+  return passWidths(config).qkv === undefined ? [] : [rows, rows, rows];
 }
 
 /** Elements of each activation buffer of a trunk pass. */
@@ -71,7 +85,8 @@ function layerBuffers({ config, lora }: ModelSizes, rows: number, keep: Keep): n
     return Array<number>(own ? layers : 1).fill(rows * width);
   });
   const modules = new Set(lora.map((l) => l.module));
-  const downs = lora.filter((l) => l.module === "down_proj").length;
+  const last: Module = modulesOf(config).at(-1)!;
+  const downs = lora.filter((l) => l.module === last).length;
   const adapters = keep === "all"
     ? lora.length
     : keep === "inputs" && downs > 0
@@ -112,8 +127,7 @@ export function planInferenceBytes(
   heads = Math.min(heads, pass.pairs);
   const shared = floatBytes * capacity([
     ...layerBuffers(sizes, rows, "none"),
-    rows * d,
-    rows * config.intermediateSize,
+    ...passBuffers(sizes, rows),
     ...[heads * d, heads * d, heads * d, heads],
   ]);
   return largest + planPassBytes(sizes, pass.rows, pass.pairs, false) - shared;
@@ -127,15 +141,14 @@ export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): n
   const rows = Math.max(promptRows, branches);
   const floats = [
     ...layerBuffers(sizes, rows, "none"),
-    rows * d,
-    rows * config.intermediateSize,
+    ...passBuffers(sizes, rows),
     ...[branches * d, branches * d, branches * d, branches], // final norm
     branches * config.vocabSize, // logits
     maxNewTokens * (branches + 64), // log-probabilities
     ...Array<number>(2 * config.numLayers).fill(promptRows * kv),
     ...Array<number>(2 * config.numLayers).fill(branches * maxNewTokens * kv),
   ];
-  const words = [5 * promptRows, promptRows, promptRows, promptRows];
+  const words = [5 * promptRows, promptRows, promptRows, promptRows, ...fusedIndex(sizes, rows)];
   words.push(maxNewTokens * (branches + 64), 11 * (branches + 64));
   if (adjusted) {
     floats.push(branches * config.vocabSize);

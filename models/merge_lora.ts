@@ -7,8 +7,7 @@
 import type { Device, Tensor } from "../kernels/device.ts";
 import type { Linear } from "./linear.ts";
 import type { LlamaCore } from "./llama_pass.ts";
-import { linearDims } from "./llama_weights.ts";
-import { LORA_MODULES } from "./lora.ts";
+import { linearDims, modulesOf } from "./architectures/mod.ts";
 import type { ModelSizes } from "./model_sizes.ts";
 import { bufferCapacity, type Workspace } from "./workspace.ts";
 
@@ -36,22 +35,17 @@ export function mergedBytes({ config, lora, floatBytes }: ModelSizes, rows: numb
 /** merged = W + s·B·A. */
 export function mergeInto(
   device: Device,
-  { weight, lora, inDim, outDim }: Linear,
+  { weight, inOut, lora, inDim, outDim }: Linear,
   merged: Tensor,
 ): void {
   const n = inDim * outDim;
   device.run("copy", { src: weight, out: merged, n });
   if (lora === null) return;
-  device.run("matmul", {
-    a: lora.b,
-    b: lora.a,
-    out: merged,
-    m: outDim,
-    n: inDim,
-    k: lora.r,
-    alpha: lora.scale,
-    accumulate: true,
-  });
+  const { a, b, r, scale } = lora;
+  const product = inOut
+    ? { a, transA: true, b, transB: true, m: inDim, n: outDim }
+    : { a: b, b: a, m: outDim, n: inDim };
+  device.run("matmul", { ...product, out: merged, k: r, alpha: scale, accumulate: true });
 }
 
 /**
@@ -68,7 +62,7 @@ export function mergeAdapters(
   const { device, weights } = core;
   const layers = weights.layers.map((layer, l) => {
     const merged = { ...layer };
-    for (const module of LORA_MODULES) {
+    for (const module of modulesOf(core.config)) {
       const linear = layer[module], { inDim, outDim } = linear;
       if (linear.lora === null || !mergePays(inDim, outDim, rows)) continue;
       const weight = workspace.get(`merged.${l}.${module}`, inDim * outDim);

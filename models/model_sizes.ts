@@ -1,6 +1,7 @@
 /** What of a model decides its memory and the copies that pay; computed before the model exists. */
 import type { DropoutShape } from "./dropout.ts";
-import { linearDims, type LoraPlacement, placeLora } from "./llama_weights.ts";
+import { linearDims, modulesOf } from "./architectures/mod.ts";
+import { type LoraPlacement, placeLora } from "./llama_weights.ts";
 import { checkLoraOptions, type LoraOptions } from "./lora.ts";
 import type { LlamaConfig } from "./types.ts";
 
@@ -25,7 +26,7 @@ export function modelSizes(
   floatBytes = 4,
 ): ModelSizes {
   const { lora, trainable, recompute = false } = options;
-  if (lora !== undefined) checkLoraOptions(lora);
+  if (lora !== undefined) checkLoraOptions(lora, modulesOf(config));
   const placed = lora === undefined ? [] : placeLora(config, lora);
   const width = Math.max(0, ...placed.map(({ module }) => linearDims(config, module)[0]));
   const p = lora?.dropout ?? 0, dropout = p === 0 ? null : { p, width };

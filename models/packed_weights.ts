@@ -1,12 +1,11 @@
 /**
- * The model as generation wants it: every weight packed for many small products, adapters merged in. A
+ * The model as generation wants it: weights packed for many small products, adapters merged in. A
  * decoding step is short, and its cost is mostly the number of operations and the reading of weights.
  */
 import { packedLength } from "../kernels/matmul/spec.ts";
+import { architectureOf, linearDims, modulesOf } from "./architectures/mod.ts";
 import type { Linear } from "./linear.ts";
 import type { LlamaCore } from "./llama_pass.ts";
-import { linearDims } from "./llama_weights.ts";
-import { LORA_MODULES } from "./lora.ts";
 import type { ModelSizes } from "./model_sizes.ts";
 import { mergeInto } from "./merge_lora.ts";
 import { bufferCapacity, type Workspace } from "./workspace.ts";
@@ -15,7 +14,12 @@ import { bufferCapacity, type Workspace } from "./workspace.ts";
 export function packedBytes({ config, lora, floatBytes }: ModelSizes): number {
   const { vocabSize, hiddenSize, numLayers } = config;
   let elements = bufferCapacity(packedLength(vocabSize, hiddenSize));
-  for (const module of LORA_MODULES) {
+  if (architectureOf(config).inOut) {
+    const merged = lora.map(({ module }) => linearDims(config, module));
+    for (const [inDim, outDim] of merged) elements += bufferCapacity(inDim * outDim);
+    return floatBytes * elements;
+  }
+  for (const module of modulesOf(config)) {
     const [inDim, outDim] = linearDims(config, module);
     elements += numLayers * bufferCapacity(packedLength(outDim, inDim));
   }
@@ -24,10 +28,12 @@ export function packedBytes({ config, lora, floatBytes }: ModelSizes): number {
 }
 
 function largestWeight(config: ModelSizes["config"]): number {
-  return Math.max(...LORA_MODULES.map((module) => {
-    const [inDim, outDim] = linearDims(config, module);
-    return inDim * outDim;
-  }));
+  return Math.max(
+    ...modulesOf(config).map((module) => {
+      const [inDim, outDim] = linearDims(config, module);
+      return inDim * outDim;
+    }),
+  );
 }
 
 /**
@@ -39,6 +45,13 @@ export function packWeights(core: LlamaCore, workspace: Workspace, adapter: bool
   const pack = (linear: Linear, name: string): Linear => {
     const { lora, inDim, outDim } = linear;
     let { weight } = linear;
+    if (linear.inOut) {
+      // Packing takes [out, in]: these are merged only.
+      if (!adapter || lora === null) return { ...linear, lora: null };
+      weight = workspace.get(name, inDim * outDim);
+      mergeInto(device, linear, weight);
+      return { ...linear, weight, lora: null };
+    }
     if (adapter && lora !== null) {
       weight = workspace.get("merged", largestWeight(config));
       mergeInto(device, linear, weight);
@@ -49,7 +62,7 @@ export function packWeights(core: LlamaCore, workspace: Workspace, adapter: bool
   };
   const layers = weights.layers.map((layer, l) => {
     const packed = { ...layer };
-    for (const module of LORA_MODULES) {
+    for (const module of modulesOf(config)) {
       packed[module] = pack(layer[module], `packed.${l}.${module}`);
     }
     return packed;

@@ -3,6 +3,8 @@
  * golden models of the shared material. Not part of the program.
  */
 import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { findAdapter } from "../kernels/webgpu/adapter.ts";
+import { createWebgpuDevice } from "../kernels/webgpu/device.ts";
 import { createWasmDevice } from "../kernels/wasm/device.ts";
 import type { Device } from "../kernels/device.ts";
 import { LlamaModel, type LlamaOptions } from "./llama.ts";
@@ -79,15 +81,22 @@ export function sharedFolder(path: string): string | null {
   }
 }
 
-/** Runs on the float64 reference and on the CPU device, each closed afterwards. */
+const adapter = Deno.env.get("RGX_TEST_WEBGPU") === "off" ? null : await findAdapter();
+if (adapter === null) console.warn("models are not tested on webgpu: no adapter");
+
+/** Runs on the float64 reference, on the CPU device and on a GPU if there is one, each closed afterwards. */
 export async function onEachDevice(
   work: (device: Device, exact: boolean) => Promise<void>,
 ): Promise<void> {
   await withReference((device) => work(device, true));
-  const device = await createWasmDevice({ threads: 2 });
-  try {
-    await work(device, false);
-  } finally {
-    device.close();
+  const others: (() => Promise<Device>)[] = [() => createWasmDevice({ threads: 2 })];
+  if (adapter !== null) others.push(() => createWebgpuDevice());
+  for (const create of others) {
+    const device = await create();
+    try {
+      await work(device, false);
+    } finally {
+      device.close();
+    }
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The weights of a model folder: one `model.safetensors`, or shards with their index
- * (`model.safetensors.index.json`), read one tensor at a time, with the few liberties that
- * Hugging Face folders take: names without the leading "model.", and one matrix for embedding and head.
+ * (`model.safetensors.index.json`), read one tensor at a time, with the few liberties that Hugging Face
+ * folders take: names without the leading "model." or "transformer.", and one matrix for embedding and head.
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import { readJsonObject } from "./json_file.ts";
@@ -64,7 +64,7 @@ export class WeightFiles {
     if (this.tied && name === head) names.push(embedding);
     for (const wanted of names) {
       if (this.files.has(wanted)) return wanted;
-      const bare = wanted.replace(/^model\./, "");
+      const bare = wanted.replace(/^(model|transformer)\./, "");
       if (this.files.has(bare)) return bare;
     }
     return null;

@@ -1,0 +1,30 @@
+/** Llama (Touvron et al. 2023), from which the others of its family differ by a few entries; also SmolLM2. */
+import { type Architecture, LLAMA_MODULES } from "./architecture.ts";
+
+export const LLAMA: Architecture = {
+  name: "llama",
+  className: "LlamaForCausalLM",
+  modules: LLAMA_MODULES,
+  biases: [],
+  biasKeys: {
+    attention_bias: ["q_proj", "k_proj", "v_proj", "o_proj"],
+    mlp_bias: ["gate_proj", "up_proj", "down_proj"],
+  },
+  headNorms: false,
+  positions: "rotary",
+  layerNorm: false,
+  activation: "swiglu",
+  inOut: false,
+  defaultWindow: null,
+  windowNeedsFlag: true,
+  names: {
+    embedding: "model.embed_tokens.weight",
+    positions: null,
+    finalNorm: "model.norm",
+    layer: (layer) => `model.layers.${layer}.`,
+    inputNorm: "input_layernorm",
+    postNorm: "post_attention_layernorm",
+    module: (module) =>
+      /^(gate|up|down)_proj$/.test(module) ? `mlp.${module}` : `self_attn.${module}`,
+  },
+};

@@ -1,0 +1,68 @@
+/** All architectures by `model_type`, and what a configuration's one says about its parts. */
+import type { LlamaConfig } from "../llama_config.ts";
+import type { Architecture, ArchitectureName, Module } from "./architecture.ts";
+import { GPT2 } from "./gpt2.ts";
+import { LLAMA } from "./llama.ts";
+import { MISTRAL } from "./mistral.ts";
+import { QWEN2 } from "./qwen2.ts";
+import { QWEN3 } from "./qwen3.ts";
+
+export const ARCHITECTURES: Readonly<Record<ArchitectureName, Architecture>> = {
+  llama: LLAMA,
+  mistral: MISTRAL,
+  qwen2: QWEN2,
+  qwen3: QWEN3,
+  gpt2: GPT2,
+};
+
+export function architectureOf(config: LlamaConfig): Architecture {
+  return ARCHITECTURES[config.architecture ?? "llama"];
+}
+
+/** Linear modules of a layer. */
+export function modulesOf(config: LlamaConfig): readonly Module[] {
+  return architectureOf(config).modules;
+}
+
+export function hasBias(config: LlamaConfig, module: Module): boolean {
+  return (config.biases ?? architectureOf(config).biases).includes(module);
+}
+
+/** Input and output width of a linear module. */
+export function linearDims(config: LlamaConfig, module: Module): [inDim: number, out: number] {
+  const d = config.hiddenSize, f = config.intermediateSize;
+  const q = config.numHeads * config.headDim, kv = config.numKvHeads * config.headDim;
+  switch (module) {
+    case "q_proj":
+      return [d, q];
+    case "k_proj":
+    case "v_proj":
+      return [d, kv];
+    case "attn.c_attn":
+      return [d, q + 2 * kv];
+    case "o_proj":
+    case "attn.c_proj":
+      return [q, d];
+    case "gate_proj":
+    case "up_proj":
+    case "mlp.c_fc":
+      return [d, f];
+    case "down_proj":
+    case "mlp.c_proj":
+      return [f, d];
+  }
+}
+
+/** "model.layers.0.self_attn.q_proj" */
+export function modulePath(config: LlamaConfig, layer: number, module: Module): string {
+  const { names } = architectureOf(config);
+  return names.layer(layer) + names.module(module);
+}
+
+/** Whether a layer is what the fused operation `decode_layer` computes: Llama's without additions. */
+export function isPlainLlama(config: LlamaConfig): boolean {
+  const { activation, layerNorm, headNorms, modules } = architectureOf(config);
+  return activation === "swiglu" && !layerNorm && !headNorms &&
+    (config.slidingWindow ?? null) === null &&
+    !modules.some((module) => hasBias(config, module));
+}

@@ -1,0 +1,107 @@
+/**
+ * From a layer's normed input to queries, keys and values, and back: three projections (and a norm of every
+ * query and key head, where the architecture has it), or one projection for all three, whose row q·k·v is
+ * taken apart into rows of d elements, of which it has three.
+ */
+import type { Tensor } from "../kernels/device.ts";
+import type { LayerActivations } from "./layer_activations.ts";
+import type { LayerBackwardPass, LayerPass } from "./llama_layer.ts";
+import { type Linear, type LinearBackward, linearBackward, linearForward } from "./linear.ts";
+import type { LayerWeights } from "./llama_weights.ts";
+import { normBackward, normForward, type NormWeights } from "./norm.ts";
+
+/** n1 → q, k, v, before their rotation. */
+export function attentionInputs(
+  pass: LayerPass,
+  weights: LayerWeights,
+  saved: LayerActivations,
+): void {
+  const { device, rows, dropout } = pass;
+  if (pass.fused !== null) {
+    const { qkv } = pass.fused, u = saved.u["attn.c_attn"] ?? null;
+    linearForward(device, weights["attn.c_attn"], saved.n1, qkv, u, rows, dropout);
+    moveParts(pass, saved, (index, out) => {
+      device.run("gather_rows", { table: qkv, index, out, rows, d: pass.config.hiddenSize });
+    });
+    return;
+  }
+  const project = (module: "q_proj" | "k_proj" | "v_proj", out: Tensor) =>
+    linearForward(device, weights[module], saved.n1, out, saved.u[module] ?? null, rows, dropout);
+  project("q_proj", saved.rawQ ?? saved.q);
+  project("k_proj", saved.rawK ?? saved.k);
+  project("v_proj", saved.v);
+  if (weights.headNorms === null) return;
+  for (const { norm, raw, out, rho, count } of headParts(pass, weights.headNorms, saved)) {
+    const shape = { rows: rows * count, d: pass.config.headDim, eps: pass.config.rmsNormEps };
+    normForward(device, norm, { x: raw, out, rho, mean: null, ...shape });
+  }
+}
+
+/**
+ * dq, dk, dv (before rotation) → dnormed, with the gradients of what is trained on the way; without `needsInput`
+ * these alone. Consumes dattn.
+ */
+export function attentionInputsBackward(
+  pass: LayerBackwardPass,
+  weights: LayerWeights,
+  saved: LayerActivations,
+  needsInput: boolean,
+): void {
+  const { device, rows, dropout, scratch, config } = pass, { headDim } = config;
+  const dx = needsInput ? scratch.dnormed : null;
+  const backward = (linear: Linear, args: Pick<LinearBackward, "u" | "dy" | "accumulate">) =>
+    linearBackward(device, linear, { ...args, x: saved.n1, dx, du: scratch.du, rows, dropout });
+  if (pass.fused !== null) {
+    const { qkv } = pass.fused;
+    moveParts(pass, { q: scratch.dq, k: scratch.dk, v: scratch.dv }, (index, src) => {
+      device.run("scatter_rows", { src, index, table: qkv, rows, d: config.hiddenSize });
+    });
+    backward(weights["attn.c_attn"], { u: saved.u["attn.c_attn"] ?? null, dy: qkv });
+    return;
+  }
+  const { q_proj, k_proj, v_proj, headNorms } = weights, { u } = saved;
+  let { dq, dk } = scratch;
+  if (headNorms !== null) {
+    const [q, k] = headParts(pass, headNorms, saved);
+    const through = ({ norm, raw, rho, count }: HeadPart, dout: Tensor, dx: Tensor) => {
+      const shape = { rows: rows * count, d: headDim };
+      normBackward(device, norm, { dout, x: raw, mean: null, rho, dx, ...shape });
+      return dx;
+    };
+    // dattn has been read by now, and then dq.
+    dq = through(q, scratch.dq, scratch.dattn);
+    dk = through(k, scratch.dk, scratch.dq);
+  }
+  backward(q_proj, { u: u.q_proj ?? null, dy: dq });
+  backward(k_proj, { u: u.k_proj ?? null, dy: dk, accumulate: true });
+  backward(v_proj, { u: u.v_proj ?? null, dy: scratch.dv, accumulate: true });
+}
+
+interface HeadPart {
+  norm: NormWeights;
+  raw: Tensor;
+  out: Tensor;
+  rho: Tensor;
+  /** Heads of a row. */
+  count: number;
+}
+
+function headParts(
+  { config }: LayerPass,
+  norms: { q: NormWeights; k: NormWeights },
+  { q, k, rawQ, rawK, rhoQ, rhoK }: LayerActivations,
+): [HeadPart, HeadPart] {
+  return [
+    { norm: norms.q, raw: rawQ!, out: q, rho: rhoQ!, count: config.numHeads },
+    { norm: norms.k, raw: rawK!, out: k, rho: rhoK!, count: config.numKvHeads },
+  ];
+}
+
+/** Calls `move` for each part of the fused projection with the rows that it has there. */
+function moveParts(
+  { fused }: LayerPass,
+  parts: { q: Tensor; k: Tensor; v: Tensor },
+  move: (index: Tensor, part: Tensor) => void,
+): void {
+  [parts.q, parts.k, parts.v].forEach((part, i) => move(fused!.index[i]!, part));
+}

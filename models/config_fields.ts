@@ -1,0 +1,127 @@
+/** Reading the fields of a model's `config.json`: every complaint names the file and the key. */
+import { UsageError } from "../core/errors.ts";
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** A key that holds one id, a list of ids, or nothing. @throws UsageError for anything else */
+export function readTokenIds(json: Json, key: string, where: string): number[] {
+  const value = json[key];
+  if (value === undefined || value === null) return [];
+  const ids = Array.isArray(value) ? value : [value];
+  for (const id of ids) {
+    if (!Number.isInteger(id)) {
+      throw new UsageError(`${where}: ${key} is ${JSON.stringify(value)}, expected token ids`);
+    }
+  }
+  // −1 is an old way of saying "none".
+  return (ids as number[]).filter((id) => id >= 0);
+}
+
+export function optional<T>(value: unknown, read: () => T): T | undefined {
+  return value === undefined || value === null ? undefined : read();
+}
+
+export function number(json: Json, key: string, where: string): number {
+  const value = json[key];
+  if (typeof value !== "number" || !Number.isFinite(value)) {
+    throw new UsageError(
+      value === undefined
+        ? `${where}: ${key} is missing`
+        : `${where}: ${key} is ${JSON.stringify(value)}, expected a number`,
+    );
+  }
+  return value;
+}
+
+export function count(json: Json, key: string, where: string): number {
+  const value = number(json, key, where);
+  if (!Number.isInteger(value) || value < 1) {
+    throw new UsageError(`${where}: ${key} is ${value}, expected a whole number of at least 1`);
+  }
+  return value;
+}
+
+/**
+ * Keys with one value that changes nothing; every other value asks for what is not computed here.
+ * @throws UsageError that names the key
+ */
+export function requireNeutral(
+  json: Json,
+  neutral: Readonly<Record<string, readonly unknown[]>>,
+  where: string,
+): void {
+  for (const [key, values] of Object.entries(neutral)) {
+    const value = json[key];
+    if (value === undefined || value === null || values.includes(value)) continue;
+    if (Array.isArray(value) && value.length === 0) continue;
+    throw new UsageError(
+      `${where}: ${key} is ${JSON.stringify(value)}, which is not supported (only ` +
+        `${values.map((v) => JSON.stringify(v)).join(", ")})`,
+    );
+  }
+}
+
+/** Keys that a config.json may hold beside those of the architecture, and that change no logits. */
+const WITHOUT_BEARING = new Set([
+  ...["architectures", "model_type", "dtype", "torch_dtype", "transformers_version", "auto_map"],
+  ...["bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id", "sep_token_id"],
+  ...["decoder_start_token_id", "forced_bos_token_id", "forced_eos_token_id", "cls_token_id"],
+  ...["name_or_path", "use_cache", "return_dict", "return_dict_in_generate", "torchscript"],
+  ...[
+    "output_attentions",
+    "output_hidden_states",
+    "output_scores",
+    "use_bfloat16",
+    "tf_legacy_loss",
+  ],
+  ...["initializer_range", "initializer_factor", "attention_dropout", "hidden_dropout"],
+  ...["attention_probs_dropout_prob", "hidden_dropout_prob", "gradient_checkpointing"],
+  ...[
+    "task_specific_params",
+    "finetuning_task",
+    "problem_type",
+    "id2label",
+    "label2id",
+    "num_labels",
+  ],
+  ...["tokenizer_class", "prefix", "is_decoder", "is_llama_config", "transformers.js_config"],
+  // Of generation: generation_config.json and the caller decide.
+  ...["temperature", "top_k", "top_p", "typical_p", "do_sample", "num_beams", "num_beam_groups"],
+  ...["num_return_sequences", "max_length", "min_length", "early_stopping", "length_penalty"],
+  ...["repetition_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size"],
+  ...["diversity_penalty", "bad_words_ids", "begin_suppress_tokens", "suppress_tokens"],
+  ...["exponential_decay_length_penalty", "remove_invalid_values", "chunk_size_feed_forward"],
+]);
+
+/** Of every architecture: other values ask for another model. */
+export const COMMON_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
+  quantization_config: [],
+  add_cross_attention: [false],
+  is_encoder_decoder: [false],
+  tie_encoder_decoder: [false],
+  pruned_heads: [],
+};
+
+/**
+ * Refuses what nothing here understands: it would be ignored, and the model would say something else.
+ * @param known keys that the architecture's reader understands
+ * @throws UsageError that names the keys
+ */
+export function refuseUnknownKeys(json: Json, known: ReadonlySet<string>, where: string): void {
+  const unknown = Object.keys(json).filter((key) =>
+    json[key] !== null && json[key] !== undefined && !known.has(key) && !WITHOUT_BEARING.has(key) &&
+    !(key in COMMON_NEUTRAL) &&
+    !/^(_|unsloth)/.test(key)
+  );
+  if (unknown.length === 0) return;
+  const found = unknown.map((key) => `${key} (${JSON.stringify(json[key])?.slice(0, 60)})`);
+  throw new UsageError(
+    `${where}: ${unknown.length === 1 ? "a key is" : "keys are"} not understood: ${
+      found.join(", ")
+    }`,
+    {
+      advice:
+        "The model may compute something that rgx does not. Remove a key that is of no account.",
+    },
+  );
+}

@@ -1,0 +1,67 @@
+/**
+ * The part of a layer after attention's, from its normed input to what is added to the stream:
+ * down(silu(gate)·up), or the projection of GELU. Its nonlinearity is computed once more in the backward.
+ */
+import type { Tensor } from "../kernels/device.ts";
+import type { Module } from "./architectures/architecture.ts";
+import type { LayerActivations } from "./layer_activations.ts";
+import type { LayerBackwardPass, LayerPass } from "./llama_layer.ts";
+import { type Linear, linearBackward, linearForward } from "./linear.ts";
+import type { LayerWeights } from "./llama_weights.ts";
+
+/** Names of the modules by what they do. */
+function parts({ up }: LayerActivations): { first: Module; last: Module } {
+  return up === null
+    ? { first: "mlp.c_fc", last: "mlp.c_proj" }
+    : { first: "gate_proj", last: "down_proj" };
+}
+
+/** n2 → gate (and up). */
+export function mlpInputs(pass: LayerPass, weights: LayerWeights, saved: LayerActivations): void {
+  const { device, rows, dropout } = pass;
+  const project = (module: Module, out: Tensor) =>
+    linearForward(device, weights[module], saved.n2, out, saved.u[module] ?? null, rows, dropout);
+  project(parts(saved).first, saved.gate);
+  if (saved.up !== null) project("up_proj", saved.up);
+}
+
+/** gate (and up) → projected. */
+export function mlpOutput(pass: LayerPass, weights: LayerWeights, saved: LayerActivations): void {
+  const { device, rows, activated, projected, dropout, config } = pass;
+  const { gate, up } = saved, n = rows * config.intermediateSize;
+  if (up === null) device.run("gelu", { x: gate, out: activated, n });
+  else device.run("swiglu", { gate, up, out: activated, n });
+  const { last } = parts(saved), u = saved.u[last] ?? null;
+  linearForward(device, weights[last], activated, projected, u, rows, dropout);
+}
+
+/** dh → dnormed, the derivative by n2. Consumes gate and up. */
+export function mlpBackward(
+  pass: LayerBackwardPass,
+  weights: LayerWeights,
+  saved: LayerActivations,
+): void {
+  const { device, config, rows, scratch, dropout, activated } = pass;
+  const { dh, dnormed, dactivated: dout, du } = scratch, { gate, up, n2, u } = saved;
+  const { first, last } = parts(saved), n = rows * config.intermediateSize;
+  const shared = { du, rows, dropout };
+
+  // What the last projection reads was not kept: it comes out of the nonlinearity's backward once more.
+  const wanted = readsInput(weights[last]) ? { activated } : {};
+  const beforeX = () => {
+    if (up === null) device.run("gelu_backward", { dout, x: gate, dx: gate, n, ...wanted });
+    else device.run("swiglu_backward", { dout, gate, up, dgate: gate, dup: up, n, ...wanted });
+  };
+  const lastArgs = { x: activated, u: u[last] ?? null, dy: dh, dx: dout, beforeX };
+  linearBackward(device, weights[last], { ...lastArgs, ...shared });
+  const firstArgs = { x: n2, u: u[first] ?? null, dy: gate, dx: dnormed };
+  linearBackward(device, weights[first], { ...firstArgs, ...shared });
+  if (up === null) return;
+  const upArgs = { x: n2, u: u.up_proj ?? null, dy: up, dx: dnormed, accumulate: true };
+  linearBackward(device, weights.up_proj, { ...upArgs, ...shared });
+}
+
+/** Whether the linear's backward reads its input. */
+function readsInput({ dweight, lora }: Linear): boolean {
+  return dweight !== null || lora?.da != null;
+}

@@ -1,0 +1,56 @@
+/** The norm of a decoder: RMSNorm, or LayerNorm where there is a bias. */
+import type { Device, Tensor } from "../kernels/device.ts";
+import type { Parameter } from "./types.ts";
+
+export interface NormWeights {
+  weight: Parameter; // [d]
+  /** [d]; null for RMSNorm. */
+  bias: Parameter | null;
+}
+
+export interface NormForward {
+  x: Tensor; // [rows, d]
+  /** Residual branch to add first, with the place of the sum. */
+  add?: Tensor; // [rows, d]
+  sum?: Tensor; // [rows, d]
+  out: Tensor; // [rows, d]
+  /** Of LayerNorm. */
+  mean: Tensor | null; // [rows]
+  rho: Tensor; // [rows]
+  rows: number;
+  d: number;
+  eps: number;
+}
+
+export function normForward(device: Device, norm: NormWeights, args: NormForward): void {
+  const { mean, ...shared } = args, weight = norm.weight.value;
+  if (norm.bias === null) device.run("rmsnorm", { ...shared, weight });
+  else device.run("layernorm", { ...shared, mean: mean!, weight, bias: norm.bias.value });
+}
+
+export interface NormBackward {
+  dout: Tensor; // [rows, d]
+  /** What was normed. */
+  x: Tensor; // [rows, d]
+  mean: Tensor | null; // [rows]
+  rho: Tensor; // [rows]
+  dx: Tensor; // [rows, d]
+  accumulate?: boolean;
+  rows: number;
+  d: number;
+}
+
+/** Writes dx, and adds the gradients of what is trained of the norm. */
+export function normBackward(device: Device, norm: NormWeights, args: NormBackward): void {
+  const { mean, ...shared } = args, weight = norm.weight.value, { grad } = norm.weight;
+  const trained = grad === null ? {} : { dweight: grad };
+  if (norm.bias === null) {
+    device.run("rmsnorm_backward", { ...shared, weight, ...trained });
+    return;
+  }
+  if (norm.bias.grad !== null) {
+    const { dout, rows, d } = args;
+    device.run("add_bias_backward", { dout, dbias: norm.bias.grad, rows, d });
+  }
+  device.run("layernorm_backward", { ...shared, mean: mean!, weight, ...trained });
+}
