@@ -13,9 +13,8 @@ import {
   GRID,
   INK,
   LINE_SPACING,
-  lineColor,
+  lineStyle,
   linesWidth,
-  seriesStyle,
   textRows,
   wrapText,
 } from "./style.ts";
@@ -34,6 +33,8 @@ const USUAL = [
 ];
 const MOST_USUAL = 6;
 const WIDTH = 1120, MARGIN = 24, SIZE = 16;
+/** Names of runs are wrapped at this width. */
+const LEGEND_SIZE = 15, LEGEND_WIDTH = 420;
 /** Fewer points than this are shown one by one. */
 const FEW_POINTS = 25;
 const MOST_POINTS = 1500;
@@ -156,7 +157,9 @@ export function curvesFigure(
       domain: [1 - (top + plotHeight) / height, 1 - top / height],
       anchor: `x${id}`,
       nticks: 6,
-      ...(isShare ? { tickformat: "~%", rangemode: "tozero" } : { tickformat: "~g" }),
+      ...(isShare
+        ? { tickformat: "~%", rangemode: "tozero" }
+        : { tickformat: numberFormat(runs, metric) }),
     };
     const notes: Note[] = [{ x: x - left + 8, y: top - 20, lines: [metric], size: SIZE }];
     if (isLowest) {
@@ -194,19 +197,29 @@ function stepRange(runs: readonly RunMetrics[], metrics: readonly string[]): [nu
   return [low - room, high + room];
 }
 
+/** Plain numbers, or powers of ten where those would be long. */
+function numberFormat(runs: readonly RunMetrics[], metric: string): string {
+  let largest = 0;
+  for (const { series } of runs) {
+    for (const { value } of series.get(metric) ?? []) largest = Math.max(largest, Math.abs(value));
+  }
+  return largest >= 1e5 || (largest > 0 && largest < 1e-2) ? "~e" : "~g";
+}
+
 const isShareOf = (metric: string) => ({ value }: Point) =>
-  /accuracy|rate$|ratio|^frac_/.test(metric) && value >= 0 && value <= 1;
+  /accuracy|(format|truncated)_rate$|clipped_ratio$|^frac_/.test(metric) && value >= 0 &&
+  value <= 1;
 
 /** The thin and the thick line of a run, or its points. */
 function lines(name: string, r: number, points: readonly Point[], id: string) {
-  const { dash, symbol } = seriesStyle(r), color = lineColor(r);
+  const { color, dash, symbol } = lineStyle(r);
   const isEvaluation = points.every(({ ci95 }) => ci95 !== undefined);
   const common = {
     type: "scatter",
     xaxis: `x${id}`,
     yaxis: `y${id}`,
     legendgroup: name,
-    name: escapeText(name),
+    name: wrapText(name, LEGEND_SIZE, LEGEND_WIDTH).map(escapeText).join("<br>"),
   };
   if (points.length <= FEW_POINTS) {
     return [{
@@ -262,13 +275,13 @@ function lines(name: string, r: number, points: readonly Point[], id: string) {
   ];
 }
 
-/** Mean over the `reach` values before and after each one, fewer at the ends. */
+/** Mean over the `reach` values before and after each one, as far as there are any. */
 export function runningMean(values: readonly number[], reach: number): number[] {
   const sums = [0];
   for (const value of values) sums.push(sums.at(-1)! + value);
   return values.map((_, i) => {
-    const near = Math.min(reach, i, values.length - 1 - i);
-    return (sums[i + near + 1]! - sums[i - near]!) / (2 * near + 1);
+    const first = Math.max(0, i - reach), end = Math.min(values.length, i + reach + 1);
+    return (sums[end]! - sums[first]!) / (end - first);
   });
 }
 
@@ -298,17 +311,17 @@ function at(height: number) {
 
 /** Title, explanation, and where the legend goes. */
 function heading(runs: readonly RunMetrics[], title: string) {
-  const large = 25, small = 15;
+  const large = 25, small = LEGEND_SIZE;
   const titleLines = wrapText(title, large, WIDTH - 2 * MARGIN);
   const titleHeight = titleLines.length * large * LINE_SPACING;
   const legendTop = 24 + titleHeight + small * LINE_SPACING + 8;
   const explained =
     "Thin: each step. Thick: running mean. Points: evaluations with 95 % intervals.";
-  const names = textRows(runs.map(({ name }) => name), small, 420);
+  const names = textRows(runs.map(({ name }) => name), small, LEGEND_WIDTH);
   const entry = linesWidth(names.flat(), small) + 8;
-  // Plotly puts as many entries into a row as fit; each has 50 pixels of symbol and space besides.
-  const columns = Math.max(1, Math.floor((WIDTH - 2 * MARGIN) / (entry + 50)));
-  const rowHeight = Math.max(...names.map((lines) => lines.length)) * small * LINE_SPACING + 6;
+  // Plotly puts as many entries into a row as fit; each has 40 pixels of symbol and space besides.
+  const columns = Math.max(1, Math.floor((WIDTH - 2 * MARGIN) / (entry + 42)));
+  const rowHeight = Math.max(...names.map((lines) => lines.length)) * small * LINE_SPACING + 13;
   const legendHeight = runs.length > 1 ? Math.ceil(runs.length / columns) * rowHeight + 10 : 0;
   const annotations: Note[] = [
     { x: MARGIN, y: 20 + titleHeight / 2, lines: titleLines, size: large },

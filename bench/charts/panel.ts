@@ -97,9 +97,11 @@ export function sampleSize(results: Iterable<ModelResult>): string {
   const sizes = new Set<string>(), counts: number[] = [];
   for (const { total, num_examples, samples } of results) {
     const n = samples === null ? total : num_examples;
+    if (total === 0) continue; // shown as no result
     sizes.add(`${n} problems${samples === null ? "" : ` × ${samples.k} samples`}`);
     counts.push(n);
   }
+  if (sizes.size === 0) return "n = 0";
   if (sizes.size === 1) return `n = ${[...sizes][0]}`;
   return `n = ${Math.min(...counts)} to ${Math.max(...counts)} problems`;
 }

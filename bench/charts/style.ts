@@ -9,18 +9,15 @@ export interface SeriesStyle {
   color: string;
   /** Plotly's pattern shape; "" is none. */
   pattern: "" | "/" | "x" | ".";
-  /** Dashes and markers of lines, for the same reason. */
-  dash: "solid" | "dash" | "dot" | "dashdot";
-  symbol: string;
 }
 
 const SERIES: readonly SeriesStyle[] = [
-  { color: "#2166ac", pattern: "", dash: "solid", symbol: "circle" },
-  { color: "#f5b335", pattern: "", dash: "dash", symbol: "square" },
-  { color: "#d6604d", pattern: "/", dash: "dot", symbol: "diamond" },
-  { color: "#dfe6ec", pattern: "", dash: "dashdot", symbol: "triangle-up" },
-  { color: "#1b9e77", pattern: "x", dash: "solid", symbol: "x" },
-  { color: "#b58fc4", pattern: ".", dash: "dash", symbol: "star" },
+  { color: "#2166ac", pattern: "" },
+  { color: "#f5b335", pattern: "" },
+  { color: "#d6604d", pattern: "/" },
+  { color: "#dfe6ec", pattern: "" },
+  { color: "#1b9e77", pattern: "x" },
+  { color: "#b58fc4", pattern: "." },
 ];
 
 /** Styles that are told apart without names beside them; from there on they repeat. */
@@ -30,11 +27,24 @@ export function seriesStyle(index: number): SeriesStyle {
   return SERIES[index % SERIES.length]!;
 }
 
-/** A line needs more contrast to white than an area does. */
-export function lineColor(index: number): string {
-  const { color } = seriesStyle(index);
-  return color === "#dfe6ec" ? "#5b6670" : color === "#f5b335" ? "#c98500" : color;
+const DASHES = ["solid", "dash", "dot", "dashdot"] as const;
+const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"] as const;
+
+/** Of lines and their points; colours repeat after six, colours and dashes together after 24. */
+export function lineStyle(index: number): { color: string; dash: string; symbol: string } {
+  const shifted = index + Math.floor(index / SERIES.length), { color } = seriesStyle(index);
+  return {
+    color: LINE_COLORS[color] ?? color,
+    dash: DASHES[shifted % DASHES.length]!,
+    symbol: SYMBOLS[shifted % SYMBOLS.length]!,
+  };
 }
+
+/** A line needs more contrast to white than an area does. */
+const LINE_COLORS: Readonly<Record<string, string>> = {
+  "#dfe6ec": "#5b6670",
+  "#f5b335": "#c98500",
+};
 
 export const INK = "#1c2126";
 export const FAINT_INK = "#59636d";
