@@ -10,7 +10,7 @@ import { readJsonObject } from "./json_file.ts";
 import type { LlamaConfig } from "./llama_config.ts";
 import { isAdapterFolder, type PeftAdapter, readPeftAdapter } from "./peft_adapter.ts";
 import { encodeSafetensors } from "./safetensors.ts";
-import { loadTokenizer } from "./tokenizer.ts";
+import { hasTokenizer, loadTokenizer } from "./tokenizer.ts";
 import type { Tokenizer } from "./types.ts";
 import { openWeightFiles } from "./weight_files.ts";
 
@@ -44,7 +44,7 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
   if (configJson === null) throw await noModel(path);
   const hf = readHfConfig(configJson, `${path}/config.json`);
   const weights = await openWeightFiles(path, hf.llama.tieWordEmbeddings);
-  const tokenizer = await exists(`${path}/tokenizer.json`) ? await loadTokenizer(path) : null;
+  const tokenizer = await hasTokenizer(path) ? await loadTokenizer(path) : null;
   checkVocabulary(path, tokenizer, hf.llama);
   return {
     path,
@@ -91,7 +91,7 @@ async function readAdapterModel(folder: string): Promise<ModelFolder> {
     });
   }
   // Training may have changed the tokenizer: the adapter's own wins.
-  if (!await exists(`${folder}/tokenizer.json`)) return { ...base, adapter };
+  if (!await hasTokenizer(folder)) return { ...base, adapter };
   const tokenizer = await loadTokenizer(folder);
   const ids = new Set(base.generationEosIds);
   if (tokenizer.eosId !== null) ids.add(tokenizer.eosId);

@@ -1,13 +1,16 @@
 /**
- * Tokenizers of Hugging Face folders: `tokenizer.json` run by `@huggingface/tokenizers`, the special
- * tokens of `tokenizer_config.json` (or `special_tokens_map.json`), and the chat template.
- * Left out: tokenizers without a `tokenizer.json` (SentencePiece `.model` files, tiktoken).
+ * Tokenizers of Hugging Face folders: `tokenizer.json` (or `vocab.json` and `merges.txt`) run by
+ * `@huggingface/tokenizers`, the special tokens of `tokenizer_config.json` (or `special_tokens_map.json`),
+ * and the chat template, in which special tokens in a message's content stay text.
+ * Left out: SentencePiece `.model` files, tiktoken.
  */
 import { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
 import { DAMAGED_ADVICE, parseJsonObject } from "./json_file.ts";
+import { SpecialTokens } from "./special_tokens.ts";
 import type { Tokenizer } from "./types.ts";
+import { tokenizerFromVocabulary, VOCABULARY_FILES } from "./vocab_merges.ts";
 
 /** Everything in a model folder that belongs to its tokenizer. */
 const TOKENIZER_FILES = [
@@ -33,6 +36,9 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
     }
   }
+  if (!files.has("tokenizer.json") && await hasTokenizer(folder)) {
+    return tokenizerFromFiles(await tokenizerFromVocabulary(folder, files), folder);
+  }
   if (!files.has("tokenizer.json")) {
     throw new UsageError(`${folder}: no tokenizer: looked for tokenizer.json`, {
       advice: "Name the folder of a Hugging Face model, or set tokenizer_name_or_path. " +
@@ -40,6 +46,15 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
     });
   }
   return tokenizerFromFiles(files, folder);
+}
+
+/** Whether a folder has a tokenizer, or a part of one. */
+export async function hasTokenizer(folder: string): Promise<boolean> {
+  const names: readonly string[] = ["tokenizer.json", ...VOCABULARY_FILES];
+  for await (const { name } of Deno.readDir(folder)) {
+    if (names.includes(name)) return true;
+  }
+  return false;
 }
 
 /**
@@ -61,6 +76,10 @@ class HuggingFaceTokenizer implements Tokenizer {
   readonly #files: ReadonlyMap<string, string>;
   readonly #hf: HfTokenizer;
   readonly #specialIds: ReadonlySet<number>;
+  readonly #specials: SpecialTokens;
+  readonly #unknownId: number | null;
+  /** Knows no special tokens; made when it is needed first. */
+  #plain: HfTokenizer | null = null;
   readonly #cleanUpSpaces: boolean;
   readonly #renderChat: ChatRenderer | null;
   readonly #where: string;
@@ -86,6 +105,12 @@ class HuggingFaceTokenizer implements Tokenizer {
       if (token.special) specialIds.push(id);
     }
     this.#specialIds = new Set(specialIds.filter((id) => id !== null));
+    this.#specials = new SpecialTokens(
+      [...this.#specialIds].map((id) => this.#hf.id_to_token(id)!),
+    );
+    this.#unknownId = specials["unk_token"] === undefined
+      ? null
+      : this.tokenId(specials["unk_token"]);
     this.eosId = this.#roleId(specials, "eos_token");
     this.padId = this.#roleId(specials, "pad_token");
     // transformers 5 leaves the decoded text alone unless a model asks for the clean-up.
@@ -99,9 +124,58 @@ class HuggingFaceTokenizer implements Tokenizer {
       : compileChatTemplate(template, specials, `${where}/${templateFile}`);
   }
 
-  encode(text: string, options: { addSpecialTokens?: boolean } = {}): number[] {
-    const ids = this.#hf
-      .encode(text, { add_special_tokens: options.addSpecialTokens ?? true }).ids;
+  encode(
+    text: string,
+    options: { addSpecialTokens?: boolean; literal?: boolean } = {},
+  ): number[] {
+    const { addSpecialTokens = true, literal = false } = options;
+    if (!literal && !this.#specials.hasMarks(text)) {
+      return this.#checked(
+        this.#hf.encode(text, { add_special_tokens: addSpecialTokens }).ids,
+        text,
+      );
+    }
+    const ids = literal
+      ? this.#encodeLiteral(text)
+      : this.#specials.pieces(text).flatMap((piece) =>
+        piece.special ? [this.tokenId(piece.text)!] : this.#encodeLiteral(piece.text)
+      );
+    return addSpecialTokens ? this.#surround(ids) : ids;
+  }
+
+  /** Ids of a text whose special tokens are text. */
+  #encodeLiteral(text: string): number[] {
+    const encode = (part: string, hf: HfTokenizer) =>
+      this.#checked(hf.encode(part, { add_special_tokens: false }).ids, text);
+    const ids = encode(text, this.#hf);
+    if (!ids.some((id) => this.#specialIds.has(id))) return ids;
+    // What has no token is the unknown one, which may serve as another, too.
+    const isRead = (id: number) => this.#specialIds.has(id) && id !== this.#unknownId;
+    const plain = this.#plain ??= this.#withoutSpecialTokens();
+    const again = encode(text, plain);
+    if (!again.some(isRead)) return again;
+    // Its model itself has them as pieces of text.
+    return this.#specials.apart(text).flatMap((part) => encode(part, plain))
+      .filter((id) => !isRead(id));
+  }
+
+  #withoutSpecialTokens(): HfTokenizer {
+    const json = parseJson(this.#files, "tokenizer.json", this.#where)!;
+    const added = (json["added_tokens"] ?? []) as { id: number }[];
+    const kept = added.filter(({ id }) => !this.#specialIds.has(id));
+    return createHfTokenizer({ ...json, added_tokens: kept }, {}, this.#where);
+  }
+
+  /** Puts the ids around that belong before and after a text. */
+  #surround(ids: readonly number[]): number[] {
+    const text = "a";
+    const inner = this.#hf.encode(text, { add_special_tokens: false }).ids;
+    const whole = this.#hf.encode(text, { add_special_tokens: true }).ids;
+    const before = whole.findIndex((_, i) => inner.every((id, j) => whole[i + j] === id));
+    return [...whole.slice(0, before), ...ids, ...whole.slice(before + inner.length)];
+  }
+
+  #checked(ids: number[], text: string): number[] {
     const bad = (ids as (number | undefined)[]).indexOf(undefined);
     if (bad >= 0) {
       throw new RgxError(
@@ -127,7 +201,10 @@ class HuggingFaceTokenizer implements Tokenizer {
   }
 
   applyChatTemplate(messages: readonly { role: string; content: string }[]): string | null {
-    return this.#renderChat === null ? null : this.#renderChat(messages);
+    if (this.#renderChat === null) return null;
+    return this.#renderChat(
+      messages.map(({ role, content }) => ({ role, content: this.#specials.mark(content) })),
+    );
   }
 
   files(): ReadonlyMap<string, string> {

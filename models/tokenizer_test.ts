@@ -72,24 +72,6 @@ Deno.test({
   },
 });
 
-/** Folders to look for full-size tokenizers in, whose ids are known: {name}/tokenizer.json. */
-const GOLDEN_MODELS = ["gpt2", "qwen2.5", "llama3"];
-for (const name of GOLDEN_MODELS) {
-  const folder = `${shared}models/${name}`;
-  Deno.test({
-    name: `${name}: ids of difficult strings`,
-    ignore: !existsLoudly(`${folder}/tokenizer.json`),
-    async fn() {
-      const golden = JSON.parse(await Deno.readTextFile(`${shared}golden/tokenizers/ids.json`));
-      const tokenizer = await loadTokenizer(folder);
-      for (const { text, ids } of golden[name] as { text: string; ids: number[] }[]) {
-        assert.deepEqual(tokenizer.encode(text, { addSpecialTokens: false }), ids);
-        assert.equal(tokenizer.decode(ids), text);
-      }
-    },
-  });
-}
-
 /** A tokenizer of the letters a and b, with parts replaced. */
 function tinyFiles(config: Record<string, unknown> = {}, json: Record<string, unknown> = {}) {
   return new Map([

