@@ -17,6 +17,8 @@ Deno.test("every command has help with examples", async () => {
     ["tasks", "sample"],
     ["tasks", "export"],
     ["score"],
+    ["plot"],
+    ["curves"],
     ["config", "show"],
     ["config", "check"],
     ["doctor"],
