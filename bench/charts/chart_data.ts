@@ -37,6 +37,8 @@ interface Found {
 export function gatherResults(files: readonly NamedResult[]): ChartData {
   const found = new Map<string, Map<string, Found>>();
   const models = new Set<string>(), notes: string[] = [];
+  /** How many results of which file were given up for which other one. */
+  const chosen = new Map<string, number>();
   for (const { path, result: file } of files) {
     for (const task of file.kind === "task" ? [file] : Object.values(file.tasks)) {
       const ofTask = found.get(task.task) ?? new Map<string, Found>();
@@ -46,7 +48,8 @@ export function gatherResults(files: readonly NamedResult[]): ChartData {
         const before = ofTask.get(model);
         ofTask.set(model, before === undefined ? next : newer(before, next));
         if (before !== undefined && before.stamp !== stamp) {
-          notes.push(twice(task.task, model, before, next));
+          const choice = choiceOf(before, next);
+          chosen.set(choice, (chosen.get(choice) ?? 0) + 1);
         }
         models.add(model);
       }
@@ -67,6 +70,9 @@ export function gatherResults(files: readonly NamedResult[]): ChartData {
       notes.push(`${task}: not the same measurement for all models: ${[...settings].join(" | ")}`);
     }
   }
+  for (const [choice, n] of chosen) {
+    notes.push(`${n === 1 ? "1 result is" : `${n} results are`} ${choice}`);
+  }
   const results = new Map(
     [...found].map((
       [task, ofTask],
@@ -85,9 +91,9 @@ function newer(a: Found, b: Found): Found {
   return b.created > a.created ? b : a;
 }
 
-function twice(task: string, model: string, a: Found, b: Found): string {
+function choiceOf(a: Found, b: Found): string {
   const kept = newer(a, b), left = kept === a ? b : a;
-  return `${task}, ${model}: measured more than once; drawn is ${kept.path}, not ${left.path}`;
+  return `drawn from ${kept.path}, which is newer, not from ${left.path}`;
 }
 
 function settingOf(file: ResultFile, task: TaskResults): string {

@@ -24,7 +24,7 @@ Deno.test("of two measurements the newest is drawn, and a note says so", () => {
   assert.equal(results.get("a")!.get("base")!.correct, 11);
   assert.equal(results.get("a")!.get("other")!.correct, 1);
   assert.equal(stamp, "20260105_000000");
-  assert.deepEqual(notes, ["a, base: measured more than once; drawn is new.json, not old.json"]);
+  assert.deepEqual(notes, ["1 result is drawn from new.json, which is newer, not from old.json"]);
 });
 
 Deno.test("models measured on different problems are pointed out", () => {
