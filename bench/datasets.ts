@@ -7,6 +7,7 @@ import { RgxError, UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { extractAnswer } from "../data/extract.ts";
 import { readJsonLines } from "../data/jsonl.ts";
+import { cleanMath } from "../data/math_answer/clean.ts";
 import { sameMath } from "../data/math_answer/equal.ts";
 import { findMathAnswer } from "../data/math_answer/find.ts";
 import { parseMath } from "../data/math_answer/parse.ts";
@@ -136,8 +137,12 @@ function mathAnswer(text: string): string | null {
 }
 
 function equalMath(answer: string, gold: string): number {
-  const a = parseMath(findMathAnswer(answer) ?? answer), b = parseMath(gold);
-  return a !== null && b !== null && sameMath(a, b) ? 1 : 0;
+  const found = findMathAnswer(answer) ?? answer;
+  const a = parseMath(found), b = parseMath(gold);
+  if (a !== null && b !== null) return sameMath(a, b) ? 1 : 0;
+  // What is no value for the parser can still be the same text.
+  const text = (math: string) => cleanMath(math).replace(/\s+/g, "");
+  return text(found) === text(gold) ? 1 : 0;
 }
 
 function readText(path: string): string {

@@ -14,8 +14,11 @@ import type { Answerer, ModelSettings, OnAnswer, Question } from "./types.ts";
 /** Anything that a model can be loaded onto. */
 export type ModelDevice = Parameters<typeof loadModel>[1];
 
-/** Completions at once; the model itself cuts what does not fit its memory. */
-const FIRST_BATCH = 32, LARGEST_BATCH = 1024;
+/**
+ * Completions at once; the model itself cuts what does not fit its memory. A processor's caches hold the state of
+ * few, a graphics card is busy with many only.
+ */
+const FIRST_BATCH = 32, LARGEST_BATCH = 64, LARGEST_BATCH_GPU = 1024;
 /** Seconds between two reports that the batch size aims at. */
 const FASTER = 1, SLOWER = 10;
 
@@ -51,6 +54,8 @@ export class LocalModel implements Answerer {
     const pending = questions.flatMap((question) =>
       runsOf(question.samples).map((samples) => ({ question, samples }))
     );
+    const onCpu = this.loaded.model.device.adapter === undefined;
+    const largest = onCpu ? LARGEST_BATCH : LARGEST_BATCH_GPU;
     let size = FIRST_BATCH;
     for (let at = 0; at < pending.length;) {
       const batch: { question: Question; samples: number[]; request: GenerateRequest }[] = [];
@@ -65,7 +70,7 @@ export class LocalModel implements Answerer {
       const completions = await this.#generate(batch.map(({ request }) => request), shouldStop);
       const seconds = (performance.now() - start) / 1000;
       this.modelSeconds += seconds;
-      if (seconds < FASTER) size = Math.min(LARGEST_BATCH, size * 2);
+      if (seconds < FASTER) size = Math.min(largest, size * 2);
       if (seconds > SLOWER) size = Math.max(1, size / 2);
       batch.forEach(({ question, samples, request }, i) =>
         samples.forEach((sample, branch) =>

@@ -1,0 +1,91 @@
+/** Data-set benchmarks: published files, answers compared as mathematics or letters. */
+import assert from "node:assert/strict";
+import { sharedFolder } from "../models/testing.ts";
+import { readDataset, scoreProblem } from "./datasets.ts";
+import { createTestSet } from "./test_set.ts";
+import { withFolder } from "./testing.ts";
+
+Deno.test("GSM8K: every right answer in several forms is right, and a wrong one is wrong", () => {
+  const folder = sharedFolder("data/gsm8k");
+  if (folder === null) return;
+  const entries = readDataset("gsm8k", `${folder}/test.jsonl`);
+  assert.equal(entries.length, 1319);
+  assert.equal(entries[0]!.answer, "18");
+  assert.ok(entries.every(({ answer }) => /^-?[\d,.]+$/.test(answer!)));
+  for (const entry of entries) {
+    const gold = entry.answer!, plain = gold.replaceAll(",", "");
+    for (
+      const text of [
+        `<answer>${gold}</answer>`,
+        `<answer>$${plain}.00</answer>`,
+        `so \\boxed{${plain}}`,
+        `The final answer is $${plain}$.`,
+        `work\n#### ${gold}`,
+        `<SOLUTION>${plain}</SOLUTION>`,
+        `<answer>${plain} dollars</answer>`,
+        String(entry.metadata["completion"]),
+      ]
+    ) {
+      if (plain.includes(".") && text.includes(".00")) continue;
+      assert.equal(scoreProblem(text, entry).score, 1, `${text} for ${gold}`);
+    }
+    assert.equal(scoreProblem(`<answer>${Number(plain) + 1}</answer>`, entry).score, 0);
+    assert.equal(scoreProblem(gold, entry).extracted, null);
+  }
+});
+
+Deno.test("MATH-500: the published solutions are right, and so are other spellings", () => {
+  const folder = sharedFolder("data/math500");
+  if (folder === null) return;
+  const entries = readDataset("math500", `${folder}/test.jsonl`);
+  assert.equal(entries.length, 500);
+  const wrong = entries.filter((entry) =>
+    scoreProblem(`\\boxed{${entry.answer}}`, entry).score !== 1
+  );
+  assert.deepEqual(wrong.map(({ answer }) => answer), []);
+  const half = entries.find(({ answer }) => answer === "\\frac{1}{2}") ??
+    { ...entries[0]!, answer: "\\frac{1}{2}" };
+  for (const text of ["\\boxed{0.5}", "<answer>1/2</answer>", "<answer>\\dfrac12</answer>"]) {
+    assert.equal(scoreProblem(text, half).score, 1, text);
+  }
+});
+
+Deno.test("MMLU-Pro: options by letter, answers in several forms; worked examples are no problems", async () => {
+  await withFolder(async (folder) => {
+    const rows = Array.from({ length: 6 }, (_, i) => ({
+      question: `Which is ${i}?`,
+      options: ["zero", "one", "two", "three"],
+      answer: "BCDABC"[i],
+      category: "math",
+    }));
+    const path = `${folder}/mmlu.jsonl`;
+    await Deno.writeTextFile(path, rows.map((row) => JSON.stringify(row)).join("\n"));
+    const set = createTestSet({ name: "mmlu_pro", path }, { seed: 1, size: 10, fewShot: 2 });
+    assert.deepEqual([set.entries.length, set.shots.length], [4, 2]);
+    const [entry] = set.entries;
+    assert.match(entry!.question, /Which is 0\?\n\nA\. zero\nB\. one/);
+    for (const text of ["<answer>B</answer>", "<answer>(b) one</answer>", "The answer is (B)."]) {
+      assert.equal(scoreProblem(text, entry!).score, 1, text);
+    }
+    for (const text of ["<answer>C</answer>", "<answer>Because</answer>", "B"]) {
+      assert.equal(scoreProblem(text, entry!).score, 0, text);
+    }
+  });
+});
+
+Deno.test("a file of another format is refused with its line and columns", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/x.jsonl`;
+    await Deno.writeTextFile(path, '{"question":"Q","answer":"#### 1"}\n{"prompt":"Q"}\n');
+    assert.throws(
+      () => readDataset("gsm8k", path),
+      /x\.jsonl:2: no column "question".*found prompt/,
+    );
+    assert.throws(() => readDataset("gsm8", path), /unknown data set "gsm8", did you mean gsm8k\?/);
+    await Deno.writeTextFile(path, '{"question":"Q","answer":"1"}\n');
+    assert.throws(() => readDataset("gsm8k", path), /x\.jsonl:1: answer has no "####"/);
+    await Deno.writeTextFile(path, "{");
+    assert.throws(() => readDataset("math500", path), /x\.jsonl:1: not valid JSON/);
+    assert.throws(() => readDataset("math500", `${folder}/none`), /there is no such file/);
+  });
+});

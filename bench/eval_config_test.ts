@@ -1,0 +1,170 @@
+/** The YAML of `rgx eval` in both styles of the field, and the reports in the field's layout. */
+import assert from "node:assert/strict";
+import { benchmark } from "./benchmark.ts";
+import { readEvalConfig } from "./eval_config.ts";
+import { writeEvalReports } from "./eval_reports.ts";
+import { withFolder, withModel } from "./testing.ts";
+
+async function read(yaml: string) {
+  return await withFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/eval.yaml`, yaml);
+    return await readEvalConfig(`${folder}/eval.yaml`);
+  });
+}
+
+Deno.test("the style for a model on this machine: repeats, developer prompt, whole scores only", async () => {
+  const { options, saveMetadata } = await read(`
+model_path: ../utils/qwen3b_500
+max_tokens: 2048
+top_p: 0.9
+temperature: 0.6
+dtype: bfloat16
+developer_prompt: DeepSeekZero
+developer_role: system
+output_dir: results
+save_metadata: true
+eval_repeats: 3
+categories:
+  - category: algorithmic
+    datasets:
+      - dataset: spell_backward
+        size: 100
+        params: { min_word_len: 3 }
+      - dataset: letter_jumble
+        size: 50
+        seed: 7
+  - category: harder
+    datasets:
+      - dataset: spell_backward
+        min_word_len: 8
+        max_word_len: 9
+      - chain_sum
+`);
+  assert.deepEqual(options.models, ["../utils/qwen3b_500"]);
+  assert.deepEqual(options.sampling, {
+    temperature: 0.6,
+    top_p: 0.9,
+    max_new_tokens: 2048,
+    samples: 3,
+  });
+  assert.deepEqual(options.prompt, { system_prompt: "DeepSeekZero", add_instructions: false });
+  assert.ok(saveMetadata);
+  const tasks = options.tasks.map((task) => typeof task === "string" ? { name: task } : task);
+  assert.deepEqual(tasks.map(({ label }) => label), [
+    "algorithmic_spell_backward",
+    "letter_jumble",
+    "harder_spell_backward",
+    "chain_sum",
+  ]);
+  assert.deepEqual(tasks[2]!.parameters, { min_word_len: 8, max_word_len: 9 });
+  assert.deepEqual(tasks.map(({ size, seed }) => [size, seed]), [
+    [100, undefined],
+    [50, 7],
+    [undefined, undefined],
+    [undefined, undefined],
+  ]);
+  assert.ok(tasks.every(({ binary }) => binary === true));
+  assert.equal(options.numExamples, 500);
+});
+
+Deno.test("the style for a remote model has its own defaults; models may have system prompts", async () => {
+  const { options } = await read(`
+model: meta-llama/llama-3.3-70b-instruct
+provider: Hyperbolic
+base_url: http://localhost:9/v1
+max_concurrent: 4
+default_size: 20
+default_seed: 45
+models:
+  - openai:other
+  - { name: mine, system_prompt: direct }
+  - { name: base, system_prompt: null }
+categories:
+  - category: arithmetic
+    datasets: [chain_sum]
+`);
+  assert.deepEqual(options.models, [
+    "openai:meta-llama/llama-3.3-70b-instruct",
+    "openai:other",
+    "mine",
+    "base",
+  ]);
+  assert.deepEqual(options.systemPrompts, { mine: "direct", base: null });
+  assert.deepEqual(options.sampling, { temperature: 0.6, top_p: 0.95, max_new_tokens: 32768 });
+  assert.deepEqual(options.prompt, { system_prompt: "default", add_instructions: false });
+  assert.deepEqual(options.remote, { baseUrl: "http://localhost:9/v1", concurrency: 4 });
+  assert.deepEqual([options.seed, options.numExamples], [45, 20]);
+  assert.equal((options.tasks[0] as { binary: boolean }).binary, false);
+});
+
+Deno.test("everything that is wrong is reported at once, with its line and the nearest name", async () => {
+  await assert.rejects(
+    read(`
+model_path: a
+temprature: 1
+max_tokens: many
+system_prompt_id: defualt
+categories:
+  - category: x
+    datasets:
+      - dataset: chainsum
+      - dataset: chain_sum
+        min_terms: 0
+        size: -3
+`),
+    ({ message, exitCode }: Error & { exitCode: number }) => {
+      assert.equal(exitCode, 2);
+      for (
+        const pattern of [
+          /eval\.yaml:3:1: temprature: unknown key, did you mean temperature\?/,
+          /:4:13: max_tokens: expected an integer of at least 0, found text "many"/,
+          /:5:19: system_prompt_id: unknown system prompt, did you mean default\?/,
+          /:9:18: dataset: unknown task "chainsum", did you mean chain_sum\?/,
+          /:10:18: chain_sum: .*min_terms/,
+          /size: expected an integer of at least 1, found -3/,
+        ]
+      ) assert.match(message, pattern);
+      return true;
+    },
+  );
+  await assert.rejects(read("model_path: a\n"), /categories: missing/);
+  await assert.rejects(readEvalConfig("/no/such.yaml"), /cannot read \/no\/such\.yaml/);
+});
+
+Deno.test("reports by category, with the mean and the best of the repeats", async () => {
+  await withModel(async (folder, model, device) => {
+    await Deno.writeTextFile(
+      `${folder}/eval.yaml`,
+      `
+model_path: ${model}
+temperature: 1
+max_tokens: 6
+eval_repeats: 2
+add_instructions: false
+save_full_results: true
+output_dir: ${folder}/results
+categories:
+  - category: arithmetic
+    datasets: [{ dataset: chain_sum, size: 4 }]
+  - category: words
+    datasets: [{ dataset: spell_backward, size: 3, min_word_len: 3, max_word_len: 3 }]
+`,
+    );
+    const described = await readEvalConfig(`${folder}/eval.yaml`);
+    const { result } = await benchmark({ ...described.options, device });
+    const [path] = await writeEvalReports(result, described);
+    assert.match(path!, /results\/_tmp_.*_model_\d{8}_\d{6}\/summary\.json$/);
+    const summary = JSON.parse(await Deno.readTextFile(path!));
+    assert.deepEqual(Object.keys(summary.categories), ["arithmetic", "words"]);
+    const { average_mean_score, average_best_score, total } =
+      summary.categories.words.spell_backward;
+    assert.ok(average_best_score >= average_mean_score);
+    assert.equal(total, 6);
+    const part = JSON.parse(
+      await Deno.readTextFile(path!.replace("summary.json", "words/spell_backward.json")),
+    );
+    assert.equal(part.results.length, 3);
+    assert.equal(part.results[0].samples.length, 2);
+    assert.ok(!("metadata" in part.results[0]));
+  });
+});
