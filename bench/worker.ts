@@ -9,9 +9,6 @@ import { LocalModel, type ModelDevice } from "./local_model.ts";
 import { explain, type Job, runJobs } from "./run_jobs.ts";
 import type { RawAnswer } from "./types.ts";
 
-/** The executable's hidden command that is a worker. */
-export const WORKER_COMMAND = "bench-worker";
-
 /** What a worker says; jobs are told by their place in the list. */
 export type FromWorker =
   | { type: "loading"; job: number }

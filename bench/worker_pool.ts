@@ -6,7 +6,8 @@
 import { Interrupted } from "../core/errors.ts";
 import { LineWriter, readLines } from "../core/line_pipe.ts";
 import type { Job, JobListener } from "./run_jobs.ts";
-import { type FromWorker, packJobs, WORKER_COMMAND } from "./worker.ts";
+import { type FromWorker, packJobs } from "./worker.ts";
+import { WORKER_COMMAND } from "./worker_command.ts";
 
 export interface WorkerOptions {
   /** One worker each, such as wasm or webgpu:1; the same device may stand several times. */

@@ -1,6 +1,6 @@
 /** Flags and help of `rgx bench` and `rgx eval`, and the hidden command of their workers. */
 import type { Command } from "commander";
-import { WORKER_COMMAND } from "../bench/worker.ts";
+import { WORKER_COMMAND } from "../bench/worker_command.ts";
 import { collect, examples, integer, real } from "./flag_types.ts";
 
 export function benchCommands(program: Command, setExit: (code: number) => void): void {

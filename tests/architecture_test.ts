@@ -96,3 +96,18 @@ Deno.test("every source file says what it is, and stays readable in length", asy
   }
   assert.deepEqual(wrong, []);
 });
+
+Deno.test("the command line starts without loading what only some commands need", async () => {
+  const loaded = new Set<string>(), waiting = [new URL("main.ts", root)];
+  const statically =
+    /(?:^|\n)\s*(?:import|export)\b(?!\s+type\b)[^;"']*?from\s*["'](\.[^"']+)["']/g;
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (loaded.has(file.href)) continue;
+    loaded.add(file.href);
+    const text = await Deno.readTextFile(file);
+    for (const match of text.matchAll(statically)) waiting.push(new URL(match[1]!, file));
+  }
+  assert.ok(loaded.size > 5);
+  const names = [...loaded].map((href) => href.slice(root.href.length));
+  assert.ok(names.length < 30, `${names.length} files are loaded at every start: ${names}`);
+});
