@@ -1,0 +1,118 @@
+/** `rgx bench` and `rgx eval` as a user runs them: train and compare, kill and resume, what is refused. */
+import assert from "node:assert/strict";
+import { sharedFolder } from "../models/testing.ts";
+import { tinyModelFolder } from "../training/tiny_model.ts";
+import { lines, rgx, spawnRgx, withFolder } from "./support.ts";
+
+const SEVEN = "gsm_symbolic letter_counting basic_arithmetic simple_geometry tower_of_hanoi " +
+  "mini_sudoku shortest_path";
+
+Deno.test("train, then measure the trained model against its base on seven tasks, then draw it", async () => {
+  const base = sharedFolder("models/tinystories-656k");
+  if (base === null) return;
+  await withFolder(async (folder) => {
+    const run = `${folder}/leg_counting`;
+    await Deno.writeTextFile(
+      `${folder}/leg_counting.yaml`,
+      `model: { model_name_or_path: ${base} }
+lora: { r: 4, lora_alpha: 8, target_modules: [q_proj, v_proj] }
+data: { task_name: leg_counting, num_examples: 32 }
+rewards: [{ name: correctness }, { name: brevity, weight: 0.2 }]
+eval: { num_examples: 4 }
+training:
+  { output_dir: ${run}, max_steps: 2, save_steps: 2, per_device_train_batch_size: 4,
+    num_generations: 4, max_completion_length: 8, learning_rate: 1.0e-3 }
+`,
+    );
+    const trained = await rgx(["train", `${folder}/leg_counting.yaml`, "--quiet"]);
+    assert.equal(trained.code, 0, trained.err);
+
+    const out = `${folder}/results`, checkpoint = `${run}/checkpoint-2`;
+    const flags = ["--num-examples", "4", "--output-dir", out, "--plain"];
+    const tasks = ["--tasks", ...SEVEN.split(" ")];
+    const bench = await rgx(["bench", "--models", checkpoint, ...tasks, ...flags, "--json"]);
+    const result = JSON.parse(bench.out);
+    assert.equal(bench.code, result.unanswered === 0 ? 0 : 1, bench.err);
+    assert.deepEqual(Object.keys(result.average), [checkpoint, base]);
+    assert.deepEqual(Object.keys(result.tasks), SEVEN.split(" "));
+    assert.equal(result.sampling.max_new_tokens, 8, "as the run was trained");
+    assert.equal(result.tasks.gsm_symbolic.models[base].prompt.from, "checkpoint");
+    assert.ok(result.files.every((path: string) => Deno.statSync(path).isFile));
+
+    const again = await rgx([
+      ...["bench", "--models", checkpoint, ...tasks, ...flags],
+      ...["--resume", "--table", "csv", "--no-charts"],
+    ]);
+    assert.equal(lines(again.out).length, 1 + 14);
+    assert.match(again.err, /samples were known/);
+
+    const [file] = result.files;
+    const plot = await rgx([
+      ...["plot", file, "--title", "Impact", "--output", `${folder}/chart.svg`],
+      ...["--rename", `${checkpoint}=Fine-tuned`, "--rename", `${base}=Baseline`],
+    ]);
+    assert.equal(plot.code, 0, plot.err);
+    assert.match(await Deno.readTextFile(`${folder}/chart.svg`), /Fine-tuned/);
+  });
+});
+
+Deno.test("a benchmark that is asked to stop ends with 75, and a resume evaluates nothing twice", async () => {
+  await withFolder(async (folder) => {
+    await tinyModelFolder(`${folder}/model`);
+    const args = [
+      ...["bench", "--models", `${folder}/model`, "--tasks", "chain_sum", "spell_backward"],
+      ...["--no-instructions", "--max-new-tokens", "60", "--device", "reference", "--no-charts"],
+      ...["--num-examples", "150", "--output-dir", `${folder}/out`],
+    ];
+    const child = spawnRgx(args);
+    const output = child.output();
+    const written = async () => {
+      try {
+        const names = [...Deno.readDirSync(`${folder}/out`)].map(({ name }) => name);
+        const text = await Deno.readTextFile(`${folder}/out/${names[0]}`);
+        return text.split("\n").length - 1;
+      } catch {
+        return 0;
+      }
+    };
+    while (await written() === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    child.kill("SIGTERM");
+    const { code, stderr } = await output;
+    assert.equal(code, 75, new TextDecoder().decode(stderr));
+    assert.match(new TextDecoder().decode(stderr), /--resume goes on where it was/);
+    const known = await written();
+    assert.ok(known > 0 && known < 300, `${known} samples`);
+    const done = JSON.parse((await rgx([...args, "--resume", "--json"])).out);
+    assert.deepEqual([done.resumed, done.evaluated], [known, 300 - known]);
+  });
+});
+
+Deno.test("mistakes end with 2 and say what is meant; an unreachable server with 1", async () => {
+  await withFolder(async (folder) => {
+    await tinyModelFolder(`${folder}/model`);
+    const bench = (...args: string[]) => rgx(["bench", "--output-dir", `${folder}/out`, ...args]);
+    const model = ["--models", `${folder}/model`];
+    for (
+      const [args, code, message] of [
+        [[...model, "--tasks", "chainsum"], 2, /did you mean chain_sum\?/],
+        [[...model, "--tasks", "chain_sum=x"], 2, /only a data set has a path/],
+        [[...model, "--tasks", "chain_sum", "--table", "html"], 2, /expected markdown or csv/],
+        [[...model, "--tasks", "chain_sum", "--devices", "cuda"], 2, /numbers of graphics cards/],
+        [["--tasks", "chain_sum"], 2, /no model is named/],
+        [["--models", "openai:x", "--tasks", "chain_sum"], 2, /needs the address of its server/],
+        [["--config", `${folder}/none.yaml`], 2, /there is no such file/],
+        [
+          ["--models", "openai:x", "--tasks", "chain_sum", "--base-url", "http://127.0.0.1:4"],
+          1,
+          /cannot be reached/,
+        ],
+      ] as const
+    ) {
+      const result = await bench(...args);
+      assert.equal(result.code, code, args.join(" "));
+      assert.match(result.err, message);
+      assert.equal(result.out, "");
+    }
+    await assert.rejects(Deno.stat(`${folder}/out`), Deno.errors.NotFound);
+  });
+});
