@@ -1,0 +1,197 @@
+/**
+ * Weights that PyTorch has saved (`pytorch_model.bin`): tensors by name, read one at a time. Both layouts
+ * of `torch.save`: a zip archive (since 1.6), and pickles followed by the storages (before). The pickles
+ * are read by unpickle.ts, which runs nothing. A file may hold tensors in a dictionary and nothing else.
+ * Left out: sparse and quantised tensors, big-endian files, archives whose data are packed.
+ */
+import { RgxError } from "../core/errors.ts";
+import { type ByteSource, fileSource, memorySource } from "./byte_source.ts";
+import { widenBF16, widenF16 } from "./half_floats.ts";
+import { elementCount } from "./safetensors.ts";
+import { readLegacyTorch } from "./torch_legacy.ts";
+import { type StoredTensor, tensorsOf, torchRules } from "./torch_rules.ts";
+import { PickleCutOff, unpickle } from "./unpickle.ts";
+import { readZipDirectory, readZipEntry, storedStart, type ZipEntry } from "./zip_directory.ts";
+
+export interface TorchTensor {
+  readonly name: string;
+  readonly dtype: string;
+  /** Row-major. */
+  readonly shape: readonly number[];
+}
+
+/** First byte and number of elements of a storage in the file. */
+export interface StoragePlace {
+  readonly begin: number;
+  readonly elements: number;
+}
+
+export class TorchFile {
+  constructor(
+    /** Path, or what to call the bytes in messages. */
+    readonly label: string,
+    readonly tensors: ReadonlyMap<string, StoredTensor>,
+    private readonly places: ReadonlyMap<string, StoragePlace>,
+    private readonly source: ByteSource,
+  ) {}
+
+  /** @throws RgxError when there is no such tensor */
+  info(name: string): TorchTensor {
+    return this.#stored(name);
+  }
+
+  /** Values as float32: F16 and BF16 widened exactly, F64 rounded. @throws RgxError for integers */
+  async float32(name: string): Promise<Float32Array<ArrayBuffer>> {
+    const values = await this.#floats(name);
+    return values instanceof Float32Array ? values : Float32Array.from(values);
+  }
+
+  /** Values as float64, exact for every float type. @throws RgxError for integers */
+  async float64(name: string): Promise<Float64Array<ArrayBuffer>> {
+    const values = await this.#floats(name);
+    return values instanceof Float64Array ? values : Float64Array.from(values);
+  }
+
+  #stored(name: string): StoredTensor {
+    const tensor = this.tensors.get(name);
+    if (tensor === undefined) {
+      throw new RgxError(
+        `${this.label}: no tensor "${name}" among the ${this.tensors.size} in the file`,
+      );
+    }
+    return tensor;
+  }
+
+  async #floats(
+    name: string,
+  ): Promise<Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>> {
+    const { dtype, bytes, storage, offset, shape, stride } = this.#stored(name);
+    const span = spanOf(shape, stride), begin = this.places.get(storage)!.begin + offset * bytes;
+    const read = async () => (await this.source.read(begin, begin + span * bytes)).buffer;
+    switch (dtype) {
+      case "F32":
+        return inOrder(new Float32Array(await read()), shape, stride);
+      case "F64":
+        return inOrder(new Float64Array(await read()), shape, stride);
+      case "F16":
+        return inOrder(widenF16(new Uint16Array(await read())), shape, stride);
+      case "BF16":
+        return inOrder(widenBF16(new Uint16Array(await read())), shape, stride);
+      default:
+        throw new RgxError(
+          `${this.label}: tensor "${name}" is ${dtype}, expected F32, F16, BF16 or F64`,
+        );
+    }
+  }
+}
+
+/** Elements from the first to the last of a tensor in its storage. */
+export function spanOf(shape: readonly number[], stride: readonly number[]): number {
+  if (shape.includes(0)) return 0;
+  return 1 + shape.reduce((sum, n, i) => sum + (n - 1) * stride[i]!, 0);
+}
+
+/** Values row by row; the same array when they lie so already. */
+function inOrder<T extends Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>>(
+  values: T,
+  shape: readonly number[],
+  stride: readonly number[],
+): T {
+  let packed = 1, isPacked = true;
+  for (let i = shape.length - 1; i >= 0; i--) {
+    if (shape[i]! > 1 && stride[i] !== packed) isPacked = false;
+    packed *= shape[i]!;
+  }
+  if (isPacked || shape.includes(0)) return values;
+  const out =
+    (values instanceof Float32Array ? new Float32Array(packed) : new Float64Array(packed)) as T;
+  const index = shape.map(() => 0);
+  for (let to = 0, from = 0; to < packed; to++) {
+    out[to] = values[from]!;
+    for (let i = shape.length - 1; i >= 0; i--) {
+      from += stride[i]!;
+      if (++index[i]! < shape[i]!) break;
+      from -= stride[i]! * shape[i]!;
+      index[i] = 0;
+    }
+  }
+  return out;
+}
+
+/** Opens a file. @throws RgxError when it is missing, damaged, or holds anything but tensors */
+export async function readTorchFile(path: string): Promise<TorchFile> {
+  return await open(path, await fileSource(path, "PyTorch weights"));
+}
+
+/** The same for bytes in memory. */
+export function parseTorchFile(bytes: Uint8Array, label = "PyTorch data"): Promise<TorchFile> {
+  return open(label, memorySource(bytes));
+}
+
+async function open(label: string, source: ByteSource): Promise<TorchFile> {
+  const lead = await source.read(0, Math.min(source.size, 8));
+  const start = new TextDecoder().decode(lead);
+  if (start.startsWith("version ")) {
+    throw new RgxError(`${label}: it is a Git LFS pointer, not the weights themselves`, {
+      advice: "Run `git lfs pull` in the model's folder.",
+    });
+  }
+  const { tensors, places } = start.startsWith("PK")
+    ? await readArchive(label, source)
+    : await readLegacyTorch(label, source);
+  for (const { name, storage, bytes, offset, shape, stride } of tensors.values()) {
+    const place = places.get(storage), last = offset + spanOf(shape, stride);
+    if (place === undefined || !(last <= place.elements)) {
+      throw new RgxError(
+        `${label}: tensor "${name}" [${shape}] needs ${last} elements of storage ` +
+          `"${storage}", which has ${place?.elements ?? 0}`,
+        { advice: "The file is damaged: fetch it again." },
+      );
+    }
+    // Expanded tensors repeat what is stored; as weights they would only waste memory.
+    if (elementCount(shape) * bytes > source.size) {
+      throw new RgxError(`${label}: tensor "${name}" [${shape}] is larger than the file`);
+    }
+  }
+  return new TorchFile(label, tensors, places, source);
+}
+
+async function readArchive(label: string, source: ByteSource) {
+  const bad = (message: string) =>
+    new RgxError(`${label}: not valid PyTorch weights: ${message}`, {
+      advice: "The file is damaged or incomplete: fetch it again.",
+    });
+  const entries = await readZipDirectory(source, bad);
+  const pickle = [...entries.keys()].find((name) => /^[^/]*\/data\.pkl$/.test(name));
+  if (pickle === undefined) throw bad("there is no data.pkl in the archive");
+  const root = pickle.slice(0, -"data.pkl".length);
+  const order = entries.get(`${root}byteorder`);
+  if (order !== undefined) {
+    const text = new TextDecoder().decode(await readZipEntry(source, order, bad));
+    if (text !== "little") throw bad(`its byte order is ${JSON.stringify(text.slice(0, 20))}`);
+  }
+  const bytes = await readZipEntry(source, entries.get(pickle)!, bad);
+  const { value } = wholePickle(bytes, label, bad);
+  const tensors = tensorsOf(value, label);
+  const places = new Map<string, StoragePlace>();
+  for (const { storage, bytes: width } of tensors.values()) {
+    if (places.has(storage)) continue;
+    const entry: ZipEntry | undefined = entries.get(`${root}data/${storage}`);
+    if (entry === undefined) throw bad(`there is no storage "${storage}" in the archive`);
+    if (entry.deflated || entry.size !== entry.packedSize) {
+      throw bad(`storage "${storage}" is packed; PyTorch stores it as it is`);
+    }
+    const begin = await storedStart(source, entry, bad);
+    places.set(storage, { begin, elements: Math.floor(entry.size / width) });
+  }
+  return { tensors, places };
+}
+
+function wholePickle(bytes: Uint8Array, label: string, bad: (message: string) => RgxError) {
+  try {
+    return unpickle(bytes, torchRules(label), label);
+  } catch (error) {
+    if (error instanceof PickleCutOff) throw bad("its pickle ends too early");
+    throw error;
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * PyTorch weights. The golden files hold the same tensors in both layouts of `torch.save`, with the pickles
+ * that Python writes for them: shared, transposed and half-precision ones, a scalar, a parameter.
+ */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { RgxError } from "../core/errors.ts";
+import { parseTorchFile, type TorchFile } from "./torch_file.ts";
+import { unpickle } from "./unpickle.ts";
+import { torchRules } from "./torch_rules.ts";
+
+const golden: Record<"zip" | "legacy", string> = JSON.parse(
+  await Deno.readTextFile(new URL("../tests/golden/torch_files.json", import.meta.url)),
+);
+const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+const FILES = { zip: bytesOf(golden.zip), legacy: bytesOf(golden.legacy) };
+const VALUES = [1, -2, 0.5, 3, -4, 8];
+
+for (const [layout, bytes] of Object.entries(FILES)) {
+  Deno.test(`tensors in the ${layout} layout come back with their values`, async () => {
+    const file = await parseTorchFile(bytes);
+    assert.deepEqual([...file.tensors.keys()], [
+      ...["plain", "shared", "transposed", "half", "brain", "scalar", "mask"],
+    ]);
+    assert.deepEqual(file.info("plain").shape, [2, 3]);
+    assert.deepEqual([...await file.float32("plain")], VALUES);
+    assert.deepEqual([...await file.float32("shared")], [7, 9]);
+    assert.deepEqual([...await file.float32("transposed")], [1, 3, -2, -4, 0.5, 8]);
+    assert.deepEqual([...await file.float32("half")], VALUES);
+    assert.deepEqual([...await file.float32("brain")], VALUES);
+    assert.deepEqual(file.info("scalar").shape, []);
+    assert.deepEqual([...await file.float64("scalar")], [Math.PI]);
+    assert.deepEqual([...await file.float32("scalar")], [Math.fround(Math.PI)]);
+    await assert.rejects(file.float32("mask"), /tensor "mask" is BOOL, expected F32/);
+    assert.throws(() => file.info("none"), /no tensor "none" among the 7/);
+  });
+
+  Deno.test(`10,000 damaged files in the ${layout} layout are read whole or refused`, async () => {
+    let refused = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(edit(bytes), { minLength: 1, maxLength: 3 }), async (edits) => {
+        if (await readAll(edits.reduce(apply, bytes)) === null) refused++;
+      }),
+      { numRuns: 10_000, seed: 8 },
+    );
+    assert.ok(refused > 2000, `only ${refused} were refused`);
+  });
+}
+
+/** Reads everything; null = refused. */
+async function readAll(bytes: Uint8Array): Promise<TorchFile | null> {
+  try {
+    const file = await parseTorchFile(bytes, "x.bin");
+    for (const { name, dtype, shape } of file.tensors.values()) {
+      if (!/^B?F/.test(dtype)) continue;
+      assert.equal((await file.float32(name)).length, shape.reduce((a, b) => a * b, 1));
+    }
+    return file;
+  } catch (error) {
+    if (!(error instanceof RgxError)) throw error;
+    assert.ok(error.message.startsWith("x.bin: "), error.message);
+    return null;
+  }
+}
+
+interface Edit {
+  at: number;
+  out: number;
+  put: readonly number[];
+}
+
+function edit(bytes: Uint8Array): fc.Arbitrary<Edit> {
+  return fc.record({
+    at: fc.nat(bytes.length),
+    out: fc.oneof({ weight: 8, arbitrary: fc.nat(2) }, fc.nat(bytes.length)),
+    put: fc.oneof(
+      fc.array(fc.nat(255), { maxLength: 3 }),
+      fc.constantFrom(..."().N}]tuseaRbQX".split("")).map((c) => [c.charCodeAt(0)]),
+      fc.constantFrom([0x85], [0x86], [0x87], [0x88], [0x8a, 8], [255, 255, 255, 255]),
+    ),
+  });
+}
+
+function apply(bytes: Uint8Array, { at, out, put }: Edit): Uint8Array {
+  const begin = Math.min(at, bytes.length), end = Math.min(bytes.length, begin + out);
+  return Uint8Array.from([...bytes.subarray(0, begin), ...put, ...bytes.subarray(end)]);
+}
+
+const ascii = (text: string) => Uint8Array.from(text, (c) => c.charCodeAt(0));
+const run = (text: string) => unpickle(ascii(text), torchRules("m.bin"), "m.bin").value;
+
+Deno.test("plain data come out of a pickle as they were put in", () => {
+  assert.deepEqual(run("\x80\x02]q\0(K\x01M\x01\x02J\xff\xff\xff\xffe."), [1, 513, -1]);
+  assert.deepEqual(run("(N\x88\x89\x8a\x02\xff\xff\x8a\0G?\xf8\0\0\0\0\0\0t."), [
+    ...[null, true, false, -1, 0, 1.5],
+  ]);
+  assert.deepEqual(run("}X\x01\0\0\0aU\x01bs."), new Map([["a", "b"]]));
+  assert.deepEqual(run("\x8a\x09\0\0\0\0\0\0\0\0\x01."), 2n ** 64n);
+  assert.deepEqual(run("ccollections\nOrderedDict\n)R."), new Map());
+});
+
+Deno.test("a pickle that names, calls or does anything else is refused by name", () => {
+  const cases: [string, RegExp][] = [
+    ["cos\nsystem\nX\x02\0\0\0ls\x85R.", /names "os\.system", which is no part of a tensor/],
+    ["cbuiltins\neval\n.", /names "builtins\.eval"/],
+    ["ctorch\nload\n.", /names "torch\.load"/],
+    ["ctorch.storage\n_load_from_bytes\n.", /names "torch\.storage\._load_from_bytes"/],
+    ["\x8c\x02os\x8c\x06system\x93.", /opcode 0x8c at byte 0/],
+    ["(S'ls'\ni__main__\nx\n.", /opcode 0x53/],
+    ["N\x81.", /opcode 0x81/],
+    ["ctorch\nFloatStorage\n)R.", /calls what cannot be called/],
+    ["K\x01)R.", /calls what cannot be called/],
+    ["N}b.", /sets the state of what has none/],
+    ["K\x01Q.", /refers to something that is no storage/],
+    ["ctorch._utils\n_rebuild_tensor_v2\n)R.", /makes a tensor of what is no storage/],
+    ["ctorch._utils\n_rebuild_parameter\n)R.", /makes a parameter of no tensor/],
+    ["ccollections\nOrderedDict\n(K\x01tR.", /makes a dictionary of what is no list/],
+    [".", /takes what is not there/],
+    ["NN.", /leaves values behind/],
+    ["t.", /has no mark/],
+    ["h\x05.", /recalls value 5/],
+    ["NNa.", /appends to what is no list/],
+    ["NNNs.", /sets items of what is no dictionary/],
+    ["\x80\x09.", /is of protocol 9/],
+  ];
+  for (const [text, message] of cases) {
+    assert.throws(() => run(text), (error) => {
+      assert.ok(error instanceof RgxError, String(error));
+      assert.match(error.message, message);
+      assert.ok(error.advice);
+      return error.message.startsWith("m.bin: ");
+    });
+  }
+});
+
+Deno.test("files that are no PyTorch weights are said to be so", async () => {
+  const cut = FILES.zip.slice(0, -30), legacyCut = FILES.legacy.slice(0, -3);
+  const cases: [Uint8Array, RegExp][] = [
+    [new Uint8Array(0), /it is empty/],
+    [ascii("version https://git-lfs"), /Git LFS pointer/],
+    [ascii("{}"), /begins with byte 0x7b/],
+    [cut, /its end is missing: it is incomplete/],
+    [legacyCut, /storage "94005" ends at byte/],
+    [FILES.legacy.slice(0, 300), /its pickles end too early/],
+    [ascii("\x80\x02K\x01.\x80\x02K\x01."), /does not begin with PyTorch's number/],
+    [ascii("PK\x05\x06" + "\0".repeat(18)), /no data\.pkl in the archive/],
+  ];
+  for (const [bytes, message] of cases) {
+    await assert.rejects(parseTorchFile(bytes, "m.bin"), message);
+  }
+});

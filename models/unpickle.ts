@@ -1,0 +1,285 @@
+/**
+ * Reads Python pickles that hold tensors and nothing else. A pickle is a program; here only the opcodes
+ * that plain data and PyTorch's tensors need are known, and calls go to the functions that the caller
+ * lists. Nothing is looked up, imported or run beyond that: everything else is refused by its name.
+ */
+import { RgxError } from "../core/errors.ts";
+
+/** Lists and tuples are arrays, dictionaries are maps. */
+export type Pickled =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Pickled[]
+  | Map<Pickled, Pickled>
+  | PickledObject;
+
+/** A global or what a listed function has made. */
+export type PickledObject =
+  | { readonly kind: "global"; readonly name: string }
+  | { readonly kind: "other"; readonly value: unknown };
+
+export interface PickleRules {
+  /** "module name" → what a call of it with these arguments gives. */
+  readonly calls: ReadonlyMap<string, (args: readonly Pickled[]) => Pickled>;
+  /** Globals that may only be named. */
+  readonly names: ReadonlySet<string>;
+  /** What a persistent id stands for. */
+  persistent(id: Pickled): Pickled;
+}
+
+/** The pickle goes on beyond the bytes given. */
+export class PickleCutOff extends Error {}
+
+const MARK: unique symbol = Symbol("mark");
+type Slot = Pickled | typeof MARK;
+
+/**
+ * One pickle, from `start` on.
+ * @param where for messages
+ * @returns its value and the byte after it
+ * @throws PickleCutOff when the bytes end too early, RgxError for what is refused or makes no sense
+ */
+export function unpickle(
+  bytes: Uint8Array,
+  rules: PickleRules,
+  where: string,
+  start = 0,
+): { value: Pickled; end: number } {
+  const machine = new Machine(bytes, rules, where, start);
+  while (machine.step()) { /* until STOP */ }
+  return { value: machine.result(), end: machine.at };
+}
+
+class Machine {
+  at: number;
+  readonly #view: DataView;
+  readonly #stack: Slot[] = [];
+  readonly #memo = new Map<number, Pickled>();
+  readonly #text = new TextDecoder();
+
+  constructor(
+    private readonly bytes: Uint8Array,
+    private readonly rules: PickleRules,
+    private readonly where: string,
+    start: number,
+  ) {
+    this.at = start;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  }
+
+  result(): Pickled {
+    const value = this.#pop();
+    if (this.#stack.length > 0) throw this.#senseless("leaves values behind");
+    return value;
+  }
+
+  /** Obeys one opcode; false at the end. */
+  step(): boolean {
+    const opcode = String.fromCharCode(this.#view.getUint8(this.#take(1)));
+    switch (opcode) {
+      case ".":
+        return false;
+      case "\x80": {
+        const protocol = this.#u8();
+        if (protocol > 5) throw this.#senseless(`is of protocol ${protocol}`);
+        return true;
+      }
+      case "(":
+        this.#stack.push(MARK);
+        return true;
+      case "N":
+        return this.#push(null);
+      case "\x88":
+        return this.#push(true);
+      case "\x89":
+        return this.#push(false);
+      case "K":
+        return this.#push(this.#u8());
+      case "M":
+        return this.#push(this.#view.getUint16(this.#take(2), true));
+      case "J":
+        return this.#push(this.#view.getInt32(this.#take(4), true));
+      case "\x8a":
+        return this.#push(this.#long(this.#u8()));
+      case "G":
+        return this.#push(this.#view.getFloat64(this.#take(8)));
+      case "X":
+      case "T":
+        return this.#push(this.#string(this.#view.getUint32(this.#take(4), true)));
+      case "U":
+        return this.#push(this.#string(this.#u8()));
+      case "]":
+      case ")":
+        return this.#push([]);
+      case "}":
+        return this.#push(new Map());
+      case "t":
+        return this.#push(this.#untilMark());
+      case "\x85":
+        return this.#push(this.#popMany(1));
+      case "\x86":
+        return this.#push(this.#popMany(2));
+      case "\x87":
+        return this.#push(this.#popMany(3));
+      case "a":
+        return this.#append([this.#pop()]);
+      case "e":
+        return this.#append(this.#untilMark());
+      case "s":
+        return this.#setItems(this.#popMany(2));
+      case "u":
+        return this.#setItems(this.#untilMark());
+      case "q":
+        return this.#remember(this.#u8());
+      case "r":
+        return this.#remember(this.#view.getUint32(this.#take(4), true));
+      case "h":
+        return this.#recall(this.#u8());
+      case "j":
+        return this.#recall(this.#view.getUint32(this.#take(4), true));
+      case "c":
+        return this.#global();
+      case "Q":
+        return this.#push(this.rules.persistent(this.#pop()));
+      case "R":
+        return this.#call();
+      case "b":
+        return this.#build();
+      default:
+        throw new RgxError(
+          `${this.where}: the pickle uses opcode 0x${opcode.charCodeAt(0).toString(16)} at byte ` +
+            `${this.at - 1}, which tensors do not need: refused`,
+          { advice: "Take the model as safetensors, or convert it in an environment you trust." },
+        );
+    }
+  }
+
+  #take(n: number): number {
+    const at = this.at;
+    if (at + n > this.bytes.length) throw new PickleCutOff();
+    this.at += n;
+    return at;
+  }
+
+  #u8(): number {
+    return this.#view.getUint8(this.#take(1));
+  }
+
+  #string(length: number): string {
+    const at = this.#take(length);
+    return this.#text.decode(this.bytes.subarray(at, at + length));
+  }
+
+  /** A little-endian two's complement of any length. */
+  #long(length: number): number | bigint {
+    const at = this.#take(length);
+    let value = 0n;
+    for (let i = length - 1; i >= 0; i--) value = value << 8n | BigInt(this.bytes[at + i]!);
+    value = BigInt.asIntN(8 * length, value);
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : value;
+  }
+
+  #line(): string {
+    const end = this.bytes.indexOf(0x0a, this.at);
+    if (end < 0) throw new PickleCutOff();
+    const line = this.#string(end - this.at);
+    this.at = end + 1;
+    return line;
+  }
+
+  #push(value: Pickled): true {
+    this.#stack.push(value);
+    return true;
+  }
+
+  #pop(): Pickled {
+    const value = this.#stack.pop();
+    if (value === undefined || value === MARK) throw this.#senseless("takes what is not there");
+    return value;
+  }
+
+  #popMany(n: number): Pickled[] {
+    const values: Pickled[] = [];
+    for (let i = 0; i < n; i++) values.unshift(this.#pop());
+    return values;
+  }
+
+  #untilMark(): Pickled[] {
+    const mark = this.#stack.lastIndexOf(MARK);
+    if (mark < 0) throw this.#senseless("has no mark where it needs one");
+    return this.#stack.splice(mark).slice(1) as Pickled[];
+  }
+
+  #append(values: Pickled[]): true {
+    const list = this.#pop();
+    if (!Array.isArray(list)) throw this.#senseless("appends to what is no list");
+    for (const value of values) list.push(value);
+    return this.#push(list);
+  }
+
+  #setItems(values: Pickled[]): true {
+    const map = this.#pop();
+    if (!(map instanceof Map) || values.length % 2 !== 0) {
+      throw this.#senseless("sets items of what is no dictionary");
+    }
+    for (let i = 0; i < values.length; i += 2) map.set(values[i]!, values[i + 1]!);
+    return this.#push(map);
+  }
+
+  #remember(slot: number): true {
+    const value = this.#pop();
+    this.#memo.set(slot, value);
+    return this.#push(value);
+  }
+
+  #recall(slot: number): true {
+    const value = this.#memo.get(slot);
+    if (value === undefined) throw this.#senseless(`recalls value ${slot}, which is not there`);
+    return this.#push(value);
+  }
+
+  #global(): true {
+    const name = `${this.#line()} ${this.#line()}`;
+    if (!this.rules.calls.has(name) && !this.rules.names.has(name)) {
+      throw new RgxError(
+        `${this.where}: the pickle names ${JSON.stringify(name.replace(" ", "."))}, which is ` +
+          `no part of a tensor: refused`,
+        { advice: "Take the model as safetensors, or convert it in an environment you trust." },
+      );
+    }
+    return this.#push({ kind: "global", name });
+  }
+
+  #call(): true {
+    const args = this.#pop(), callee = this.#pop();
+    const isGlobal = callee !== null && typeof callee === "object" && "kind" in callee &&
+      callee.kind === "global";
+    const call = isGlobal ? this.rules.calls.get(callee.name) : undefined;
+    if (call === undefined || !Array.isArray(args)) {
+      throw this.#senseless("calls what cannot be called");
+    }
+    return this.#push(call(args));
+  }
+
+  /** Attributes of a dictionary (a state_dict's "_metadata") have no bearing on the tensors. */
+  #build(): true {
+    const state = this.#pop(), object = this.#pop();
+    if (!(object instanceof Map) || !(state instanceof Map)) {
+      throw this.#senseless("sets the state of what has none");
+    }
+    return this.#push(object);
+  }
+
+  #senseless(what: string): RgxError {
+    return new RgxError(
+      `${this.where}: the pickle makes no sense: it ${what}, at byte ${this.at}`,
+      {
+        advice: "The file is damaged: fetch it again.",
+      },
+    );
+  }
+}
