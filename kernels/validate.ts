@@ -194,6 +194,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.sizes({ count, maxNew });
     headSizes(heads, kvHeads, headDim, call);
     call.finite({ scale });
+    if (args.window !== undefined) call.positive({ window: args.window });
     call.input("q", args.q, count * heads * headDim);
     // How many prompt rows and slots there are stands in the branch table, which the host cannot see.
     const oneSlot = count > 0 ? maxNew * kvHeads * headDim : 0;
@@ -392,6 +393,7 @@ function attentionInputs(args: AttentionArgs, call: Call): void {
   call.sizes({ rows, segmentCount });
   headSizes(heads, kvHeads, headDim, call);
   call.finite({ scale });
+  if (args.window !== undefined) call.positive({ window: args.window });
   if (rows > 0 && segmentCount === 0) call.fail("segmentCount", 0, `segments for ${rows} rows`);
   call.input("q", args.q, rows * heads * headDim);
   call.input("k", args.k, rows * kvHeads * headDim);

@@ -14,7 +14,14 @@ import { weightOperand } from "./linear.ts";
 import { finalRows } from "./llama_head.ts";
 import { type LayerActivations, layerActivations } from "./layer_activations.ts";
 import { layerForward, type LayerPass, passScratch, type Residual } from "./llama_layer.ts";
-import { attentionScale, bufferName, embed, type LlamaCore, trunkForward } from "./llama_pass.ts";
+import {
+  attentionScale,
+  attentionWindow,
+  bufferName,
+  embed,
+  type LlamaCore,
+  trunkForward,
+} from "./llama_pass.ts";
 import { normForward } from "./norm.ts";
 import { packGroups } from "./packing.ts";
 import type { GenerateOptions } from "./types.ts";
@@ -223,6 +230,7 @@ export class Decoder {
         kvHeads,
         headDim,
         scale: attentionScale(config),
+        ...attentionWindow(config),
       });
     };
     const pass: LayerPass = {
@@ -297,6 +305,7 @@ export class Decoder {
   ): void {
     const table = this.#table, { stride } = this;
     const lastPosition = this.core.config.maxPositions - 1;
+    const { window } = attentionWindow(this.core.config);
     if (tokens !== null) table.set(tokens, STEP.tokens * stride);
     branches.forEach(({ promptId, branch, prompt, slot }, row) => {
       const fed = Math.max(0, position - 1); // place in its branch of the token that is fed
@@ -310,7 +319,9 @@ export class Decoder {
       );
       const at = STEP.branches * stride + BRANCH.columns * row;
       const { begin, end } = this.#prefix[prompt]!;
-      table[at + BRANCH.prefixBegin] = begin;
+      // The branch's own positions come first in what a window reaches.
+      const reach = Math.max(0, (window ?? Infinity) - position);
+      table[at + BRANCH.prefixBegin] = Math.max(begin, end - reach);
       table[at + BRANCH.prefixEnd] = end;
       table[at + BRANCH.slot] = slot;
       table[at + BRANCH.length] = position;

@@ -93,9 +93,6 @@ export class LlamaModel implements LanguageModel {
     options: LlamaOptions,
   ): Promise<LlamaModel> {
     checkLlamaConfig(config, "model");
-    if ((config.slidingWindow ?? null) !== null) {
-      throw new UsageError("model: attention with a sliding window is not computed yet");
-    }
     const { lora, trainable } = options;
     if (trainable === "lora" && lora === undefined) {
       throw new UsageError("training adapters needs LoRA options", {

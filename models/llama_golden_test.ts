@@ -22,7 +22,7 @@ function total(numbers: ArrayLike<number>): number {
   return sum;
 }
 
-for (const family of ["llama", "llama3", "smollm2", "qwen2", "qwen3", "gpt2"]) {
+for (const family of ["llama", "llama3", "smollm2", "mistral", "qwen2", "qwen3", "gpt2"]) {
   const folder = sharedFolder(`golden/tiny-models/${family}`);
   const ignore = folder === null;
 

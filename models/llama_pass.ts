@@ -65,6 +65,11 @@ export function attentionScale(config: LlamaConfig): number {
   return 1 / Math.sqrt(config.headDim);
 }
 
+/** The window as operations take it: absent without one. */
+export function attentionWindow({ slidingWindow }: LlamaConfig): { window?: number } {
+  return slidingWindow === undefined || slidingWindow === null ? {} : { window: slidingWindow };
+}
+
 /** Buffer name of an activation of a layer under a keeping rule. */
 export function bufferName(keep: Keep, layer: number, activation: ActivationName): string {
   // The recomputation of a layer ends before its last projection, so that one's `u` is kept.
@@ -156,7 +161,8 @@ function packedAttention(
     const { cos, sin } = core.rope.upTo(packed.maxPosition);
     device.run("rope", { x, cos, sin, positions, rows, heads: count, headDim, inverse });
   };
-  const shape = { segments, rowSegment, segmentCount, rows, heads, kvHeads, headDim, scale };
+  const table = { segments, rowSegment, segmentCount, rows };
+  const shape = { ...table, heads, kvHeads, headDim, scale, ...attentionWindow(config) };
   return {
     forward({ q, k, v, attn, lse }: LayerActivations): void {
       rope(q, heads, false);

@@ -103,7 +103,7 @@ Deno.test({
   name: "every tiny golden model is opened",
   ignore: !withShared,
   async fn() {
-    for (const name of ["llama", "llama3", "smollm2", "qwen2", "qwen3", "gpt2"]) {
+    for (const name of ["llama", "llama3", "smollm2", "mistral", "qwen2", "qwen3", "gpt2"]) {
       const folder = await readModelFolder(`${shared}golden/tiny-models/${name}`);
       assert.equal(folder.tokenizer, null);
       assert.equal(folder.config.ropeScaling?.type, name === "llama3" ? "llama3" : undefined);

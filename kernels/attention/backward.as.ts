@@ -25,10 +25,14 @@ import {
 /** Columns of the segment table, in bytes (spec.ts, SEGMENT). */
 const SEGMENT_BYTES: usize = 20;
 
+/** What a register tile may reach past the last tile, in bytes. */
+const PAST_END: usize = 512;
+
 /**
  * Units: segmentCount · kvHeads, the key head running fastest. A unit whose segment has a prefix does
  * nothing: its keys are done by the unit of the prompt. Scratch, in floats: S and dS [TILE][TILE] each,
- * lse, δ and three tables of offsets [TILE] each, then ten tiles of TILE × headDim (padded to 16).
+ * lse, δ and three tables of offsets [TILE] each, then ten tiles of TILE × headDim (padded to 16), and with a
+ * window (0 = none) behind PAST_END bytes the hidden keys [TILE].
  */
 export function attention_backward(
   q: usize,
@@ -41,11 +45,13 @@ export function attention_backward(
   dk: usize,
   dv: usize,
   segments: usize,
+  rowSegment: usize,
   segmentCount: i32,
   heads: i32,
   kvHeads: i32,
   headDim: i32,
   scale: f32,
+  window: i32,
   begin: i32,
   end: i32,
   scratch: usize,
@@ -73,9 +79,9 @@ export function attention_backward(
       if (s > leader && load<i32>(segment, 8) == load<i32>(segment, 12)) break;
       for (let j = from; j < to; j += TILE) {
         key_tile(
-          q, k, v, out, lse, dout, dq, dk, dv,
+          q, k, v, out, lse, dout, dq, dk, dv, segments, rowSegment,
           j, min(to - j, TILE), load<i32>(segment, 16),
-          head, heads, kvHeads, headDim, scale, scratch,
+          head, heads, kvHeads, headDim, scale, window, scratch,
         );
       }
     }
@@ -93,6 +99,8 @@ function key_tile(
   dq: usize,
   dk: usize,
   dv: usize,
+  segments: usize,
+  rowSegment: usize,
   key: i32,
   count: i32,
   rowEnd: i32,
@@ -101,6 +109,7 @@ function key_tile(
   kvHeads: i32,
   headDim: i32,
   scale: f32,
+  window: i32,
   scratch: usize,
 ): void {
   const group = heads / kvHeads;
@@ -116,6 +125,7 @@ function key_tile(
   const dkeys = keys + tile, dvalues = dkeys + tile;
   const queriesT = dvalues + tile, doutsT = queriesT + tile;
   const queries = doutsT + tile, douts = queries + tile, dqueries = douts + tile;
+  const hidden = dqueries + tile + PAST_END;
   const queryStride = (heads * headDim * 4) as usize;
   const keyStride = (kvHeads * headDim * 4) as usize;
   const keyOffset = (key as usize) * keyStride + (head * headDim * 4);
@@ -131,6 +141,9 @@ function key_tile(
 
   for (let row = key; row < rowEnd; row += blockRows) {
     const n = min(rowEnd - row, blockRows) * group;
+    if (
+      window != 0 && hidden_keys(segments, rowSegment, row, n / group, key, window, hidden) >= count
+    ) continue;
     const offset = (row as usize) * queryStride + (head * group * headDim * 4);
     pack_transposed(q + offset, offsets, n, headDim, scale, queriesT);
     pack_transposed(dout + offset, offsets, n, headDim, 1, doutsT);
@@ -144,7 +157,7 @@ function key_tile(
       const a = element(dout + offset, offsets, i), b = element(out + offset, offsets, i);
       store<f32>(lses + TILE_BYTES + at, dot(a, b, headDim));
     }
-    tile_gradients(row - key, n, count, group, headDim, scratch);
+    tile_gradients(row - key, n, count, group, window == 0 ? 0 : hidden, headDim, scratch);
     for (let c = 0; c < padded; c += 16) {
       const panel = ((c as usize) >> 4) * PANEL_BYTES;
       for (let j = 0; j < count; j += 6) {
@@ -162,8 +175,46 @@ function key_tile(
   unpack_rows(dvalues, dv + keyOffset, keyOffsets, count, headDim, 1);
 }
 
-/** P and dS of `n` queries × `count` keys into scratch, and their part of dq. `lead`: first row − first key. */
-function tile_gradients(lead: i32, n: i32, count: i32, group: i32, headDim: i32, scratch: usize): void {
+/**
+ * Of `count` rows from `row`, how many of the keys from `key` on a window hides: hidden[row], possibly more than
+ * there are; returns the least. A key that lies before the row's segment is one of its prefix.
+ */
+function hidden_keys(
+  segments: usize,
+  rowSegment: usize,
+  row: i32,
+  count: i32,
+  key: i32,
+  window: i32,
+  hidden: usize,
+): i32 {
+  let least = i32.MAX_VALUE;
+  for (const end = row + count; row < end; row++, hidden += 4) {
+    const segment = segments + (load<u32>(rowSegment + ((row as usize) << 2)) as usize) * SEGMENT_BYTES;
+    const begin = load<i32>(segment), own = row + 1 - begin;
+    const low = key < begin
+      ? load<i32>(segment, 12) - max(window - own, 0)
+      : row + 1 - min(window, own);
+    const before = max(low - key, 0);
+    store<i32>(hidden, before);
+    least = min(least, before);
+  }
+  return least;
+}
+
+/**
+ * P and dS of `n` queries × `count` keys into scratch, and their part of dq. `lead`: first row − first key;
+ * `hidden`: see hidden_keys, 0 = none.
+ */
+function tile_gradients(
+  lead: i32,
+  n: i32,
+  count: i32,
+  group: i32,
+  hidden: usize,
+  headDim: i32,
+  scratch: usize,
+): void {
   const padded = (headDim + 15) & ~15;
   const tile = (padded * TILE * 4) as usize;
   const lses = scratch + 2 * SCORE_BYTES;
@@ -189,6 +240,11 @@ function tile_gradients(lead: i32, n: i32, count: i32, group: i32, headDim: i32,
         load<f32>(lses + at),
         load<f32>(lses + TILE_BYTES + at),
       );
+      if (hidden != 0) {
+        const keys = min(count, load<i32>(hidden + ((t / group as usize) << 2)));
+        memory.fill(scratch + (t as usize) * TILE_BYTES, 0, (keys as usize) << 2);
+        memory.fill(scratch + SCORE_BYTES + (t as usize) * TILE_BYTES, 0, (keys as usize) << 2);
+      }
     }
     for (let c = 0; c < padded; c += 16) {
       const panel = ((c as usize) >> 4) * PANEL_BYTES;

@@ -13,6 +13,7 @@ import type { KernelSpec } from "../webgpu/kernel.ts";
 import { EXP } from "../webgpu/math.ts";
 import { reduceSum } from "../webgpu/reduce.ts";
 import {
+  ATTENDED,
   attends,
   type AttentionOptions,
   keyRange,
@@ -159,13 +160,21 @@ ${
   };
 }
 
+/** WGSL: whether a key is in one of the two ranges that a row attends to. */
+const IN_WINDOW = `
+fn in_range(key: u32, range: vec4<u32>) -> bool {
+  return (key >= range.x && key < range.y) || (key >= range.z && key < range.w);
+}`;
+
 /** WGSL: `part_rows`, how many rows of queries a part of a tile's walk over `range` rows has. */
 const PARTS = `fn part_rows(range: u32) -> u32 {
   return max(${PART_ROWS}u, (range + p.parts - 1u) / p.parts);
 }`;
 
 /** One workgroup a part, a tile of keys and a key head. */
-export function keyGradientSpec({ headDim, sizes }: AttentionOptions): KernelSpec {
+export function keyGradientSpec(
+  { headDim, sizes, windowed = false }: AttentionOptions & { windowed?: boolean },
+): KernelSpec {
   const tiles = new Tiles(sizes, headDim, 2), type = headType(headDim), { m, n } = tiles;
   const query = (q: string) =>
     `select(NONE, query_row(begin + ${q}, head), begin + ${q} < queries_end)`;
@@ -185,6 +194,7 @@ export function keyGradientSpec({ headDim, sizes }: AttentionOptions): KernelSpe
       limits: "read u32",
       dkeys: `write ${type}`,
       dvalues: `write ${type}`,
+      ...(windowed ? { segments: "read u32", row_segment: "read u32" } : {}),
     },
     params: { ...QUERY_PARAMS, parts: "u32" },
     code: `${tiles.declarations(["queries", "keys", "values", "douts"])}
@@ -202,6 +212,7 @@ fn limit_of(key: u32) -> u32 {
 fn key_number(key: u32, head: u32) -> u32 {
   return select(NONE, key * p.kv_heads + head, key < p.rows);
 }
+${windowed ? ATTENDED + IN_WINDOW : ""}
 ${
       tiles.main(`let piece = number % p.parts;
   let head = number / p.parts % p.kv_heads;
@@ -236,9 +247,21 @@ ${
     let lse4 = vec4<f32>(stat_x.x, stat_y.x, stat_z.x, stat_w.x);
     let delta4 = vec4<f32>(stat_x.y, stat_y.y, stat_z.y, stat_w.y);
     ${
+        windowed
+          ? ["x", "y", "z", "w"].map((c) => `let range_${c} = attended(row4.${c}, inside.${c});`)
+            .join("\n")
+          : ""
+      }
+    ${
         tiles.eachRow((i) =>
           `let attended${i} = inside & (row4 >= vec4<u32>(key${i})) & (row4 < vec4<u32>(limit${i}));
-    let weight${i} = select(vec4<f32>(), exp4(p.scale * dot${i} - lse4), attended${i});
+    let weight${i} = select(vec4<f32>(), exp4(p.scale * dot${i} - lse4), ${
+            windowed
+              ? `attended${i} & vec4<bool>(${
+                ["x", "y", "z", "w"].map((c) => `in_range(key${i}, range_${c})`).join(", ")
+              })`
+              : `attended${i}`
+          });
     let ds${i} = weight${i} * (slope${i} - delta4);`
         )
       }

@@ -24,6 +24,8 @@ export const QUERY_PARAMS = {
   heads: "u32",
   kv_heads: "u32",
   per_kv: "u32",
+  /** The largest u32 for none. */
+  window: "u32",
   scale: "f32",
 } as const;
 
@@ -43,7 +45,7 @@ export function queryTile(tiles: Tiles): string {
   let first_segment = row_segment[p.row_begin + first / p.per_kv];
   let prefix_begin = ${segmentColumn("first_segment", "prefixBegin")};
   let prefix_end = ${segmentColumn("first_segment", "prefixEnd")};
-  let own_begin = ${segmentColumn("first_segment", "begin")};
+  let own_begin = attended(p.row_begin + first / p.per_kv, true).z;
   let own_end = p.row_begin + (queries_end - 1u) / p.per_kv + 1u;
   let prefix_tiles = (prefix_end - prefix_begin + ${n - 1}u) / ${n}u;
   let key_tiles = prefix_tiles + (own_end - own_begin + ${n - 1}u) / ${n}u;
@@ -69,18 +71,26 @@ export const attends = (i: number) =>
   `(key4 < vec4<u32>(end)) & (((key4 >= vec4<u32>(range${i}.x)) & (key4 < vec4<u32>(range${i}.y))) | ` +
   `((key4 >= vec4<u32>(range${i}.z)) & (key4 < vec4<u32>(range${i}.w))))`;
 
-/** `query_number`: row of q (in heads) of a query; `attended`: prefix and own rows of a row, as two ranges. */
-export const QUERY_FUNCTIONS = `
+/** `query_number`: row of q (in heads) of a query. */
+const QUERY_NUMBER = `
 fn query_number(query: u32, end: u32, head: u32) -> u32 {
   let row = query / p.per_kv;
   return select(NONE, row * p.heads + head * p.per_kv + query % p.per_kv, query < end);
-}
+}`;
+
+/** `attended`: prefix and own rows of a row, as two ranges. */
+export const ATTENDED = `
 fn attended(row: u32, exists: bool) -> vec4<u32> {
   if (!exists) { return vec4<u32>(); }
   let s = row_segment[row];
-  return vec4<u32>(${segmentColumn("s", "prefixBegin")}, ${segmentColumn("s", "prefixEnd")},
-    ${segmentColumn("s", "begin")}, row + 1u);
+  let prefix_begin = ${segmentColumn("s", "prefixBegin")};
+  let prefix_end = ${segmentColumn("s", "prefixEnd")};
+  let own = min(row + 1u - ${segmentColumn("s", "begin")}, p.window);
+  let in_prefix = min(prefix_end - prefix_begin, p.window - own);
+  return vec4<u32>(prefix_end - in_prefix, prefix_end, row + 1u - own, row + 1u);
 }`;
+
+export const QUERY_FUNCTIONS = QUERY_NUMBER + ATTENDED;
 
 /** The forward: one workgroup a tile of queries and a key head. */
 export function attentionSpec({ headDim, sizes }: AttentionOptions): KernelSpec {

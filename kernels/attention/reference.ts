@@ -8,21 +8,27 @@ class AttendedRows {
   readonly rows: Uint32Array;
   readonly #segments: Uint32Array;
   readonly #rowSegment: Uint32Array;
+  readonly #window: number;
 
   constructor(args: AttentionArgs) {
     this.#segments = words(args.segments);
     this.#rowSegment = words(args.rowSegment);
+    this.#window = args.window ?? Infinity;
     this.rows = new Uint32Array(args.rows);
   }
 
   of(row: number): number {
     const s = this.#rowSegment[row]! * SEGMENT.columns;
     let count = 0;
+    const begin = this.#segments[s + SEGMENT.begin]!;
     const prefixEnd = this.#segments[s + SEGMENT.prefixEnd]!;
-    for (let j = this.#segments[s + SEGMENT.prefixBegin]!; j < prefixEnd; j++) {
+    const prefixBegin = this.#segments[s + SEGMENT.prefixBegin]!;
+    const left = Math.max(0, this.#window - (row + 1 - begin));
+    for (let j = Math.max(prefixBegin, prefixEnd - left); j < prefixEnd; j++) {
       this.rows[count++] = j;
     }
-    for (let j = this.#segments[s + SEGMENT.begin]!; j <= row; j++) this.rows[count++] = j;
+    const first = Math.max(begin, row + 1 - this.#window);
+    for (let j = first; j <= row; j++) this.rows[count++] = j;
     return count;
   }
 }

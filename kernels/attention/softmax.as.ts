@@ -95,7 +95,9 @@ export function softmax_keys(
 
 /**
  * Queries [from, to) of the block attend to the first `count` keys brought by `softmax_keys`: to all of
- * them, or with `causal` query i to the first i / group + 1 − shift.
+ * them, or with `causal` query i to the first i / group + 1 − shift. `lows`, if not 0, is a table of i32 with
+ * the first key that each query of the block sees, counted as the tile's first key `keyStart` is; a query that
+ * sees none of the tile must have seen one before.
  */
 export function softmax_attend(
   from: i32,
@@ -104,6 +106,8 @@ export function softmax_attend(
   causal: bool,
   group: i32,
   shift: i32,
+  lows: usize,
+  keyStart: i32,
   headDim: i32,
   scratch: usize,
 ): void {
@@ -115,6 +119,7 @@ export function softmax_attend(
       const reach = causal ? min(count, (min(i + 16, last) - 1) / group + 1 - shift) : count;
       scores(i, reach, headDim, padded, scratch);
       if (causal) mask_before(i, reach, group, shift, scratch);
+      if (lows != 0) mask_below(i, min(i + 16, last), reach, lows, keyStart, scratch);
       exponentials(i, last, reach, padded, scratch);
       // A register tile that ends in the next vector reaches at most 5 keys further.
       let row = scratch + ((i as usize) << 2) + (reach as usize) * TILE_BYTES;
@@ -168,6 +173,23 @@ function mask_before(i: i32, reach: i32, group: i32, shift: i32, scratch: usize)
     const stop = min((j + shift) * group, i + 16);
     const row = scratch + (j as usize) * TILE_BYTES;
     for (let q = i; q < stop; q++) store<f32>(row + ((q as usize) << 2), MASKED);
+  }
+}
+
+/** Masks the keys before the first one that each of the queries [i, end) sees. */
+function mask_below(
+  i: i32,
+  end: i32,
+  reach: i32,
+  lows: usize,
+  keyStart: i32,
+  scratch: usize,
+): void {
+  for (let q = i; q < end; q++) {
+    const at = (q as usize) << 2;
+    const hidden = min(load<i32>(lows + at) - keyStart, reach);
+    let score = scratch + at;
+    for (let j = 0; j < hidden; j++, score += TILE_BYTES) store<f32>(score, MASKED);
   }
 }
 

@@ -5,6 +5,8 @@
  * Backward (S recomputed): δ_i = dout_i·out_i; P_ij = e^(S_ij − lse_i); dS_ij = P_ij·(dout_i·v_j − δ_i);
  *   dq_i = scale·Σ_j dS_ij·k_j; dk_j = scale·Σ_{i: j∈A(i)} dS_ij·q_i; dv_j = Σ P_ij·dout_i, where the
  *   rows i of a prompt key are its own segment's rows ≥ j and all rows of the group's branches.
+ * With a window w a row attends to the last w positions of its sequence only, its own included: of A(i) the part
+ * [i − w + 1, i] of its segment and of its prefix the last w − (i − begin + 1) rows, where that is positive.
  * No [rows, rows] matrix ever exists.
  */
 import type { Tensor } from "../device.ts";
@@ -34,6 +36,8 @@ export interface AttentionArgs {
   kvHeads: number;
   headDim: number;
   scale: number;
+  /** At least 1; absent = all. */
+  window?: number;
 }
 
 export interface AttentionBackwardArgs extends AttentionArgs {

@@ -17,6 +17,34 @@ import {
 /** Columns of the segment table, in bytes (spec.ts, SEGMENT). */
 const SEGMENT_BYTES: usize = 20;
 
+/** Queries of the tables of first keys, with room for vectors that reach too far. */
+const LOWS: i32 = TILE + 16;
+
+/**
+ * The first keys that the queries of rows [first, last) see of their own segment, and behind them those of its
+ * prefix (which may be its end).
+ */
+function first_keys(
+  lows: usize,
+  segments: usize,
+  rowSegment: usize,
+  first: i32,
+  last: i32,
+  group: i32,
+  window: i32,
+): void {
+  let at = lows;
+  for (let row = first; row < last; row++) {
+    const segment = segments + (load<u32>(rowSegment + ((row as usize) << 2)) as usize) * SEGMENT_BYTES;
+    const own = row + 1 - load<i32>(segment);
+    const low = row + 1 - min(window, own), inPrefix = load<i32>(segment, 12) - max(window - own, 0);
+    for (let h = 0; h < group; h++, at += 4) {
+      store<i32>(at, low);
+      store<i32>(at + LOWS * 4, inPrefix);
+    }
+  }
+}
+
 /** Units: ⌈rows / blockRows⌉ · kvHeads, the key head running fastest. */
 export function attention(
   q: usize,
@@ -31,6 +59,8 @@ export function attention(
   kvHeads: i32,
   headDim: i32,
   scale: f32,
+  window: i32,
+  lowsOffset: usize,
   begin: i32,
   end: i32,
   scratch: usize,
@@ -51,6 +81,16 @@ export function attention(
     const count = (last - first) * group;
     pack_transposed(q + queryOffset, offsets, count, headDim, scale, queries(scratch));
     softmax_begin(scratch, headDim);
+    const lows: usize = window == 0 ? 0 : scratch + lowsOffset;
+    const prefixLows: usize = window == 0 ? 0 : lows + LOWS * 4;
+    if (window != 0) {
+      first_keys(lows, segments, rowSegment, first, last, group, window);
+      // Its last keys first: then a query has seen itself before a tile in which it sees nothing.
+      own_segments(
+        k + keyOffset, v + keyOffset, segments, rowSegment, first, last, group, keyStride, lows,
+        headDim, scratch,
+      );
+    }
 
     for (let row = first; row < last;) {
       let segment = segments + (load<u32>(rowSegment + ((row as usize) << 2)) as usize) * SEGMENT_BYTES;
@@ -66,13 +106,14 @@ export function attention(
       for (let j = prefixBegin; j < prefixEnd; j += TILE) {
         const n = min(prefixEnd - j, TILE);
         const offset = keyOffset + (j as usize) * keyStride;
+        if (window != 0 && none_seen(prefixLows, from, to, j + n)) continue;
         softmax_keys(k + offset, v + offset, n, headDim, scratch);
-        softmax_attend(from, to, n, false, group, 0, headDim, scratch);
+        softmax_attend(from, to, n, false, group, 0, prefixLows, j, headDim, scratch);
       }
       row = stop;
     }
 
-    for (let row = first; row < last;) {
+    for (let row = window == 0 ? first : last; row < last;) {
       const segment = segments + (load<u32>(rowSegment + ((row as usize) << 2)) as usize) * SEGMENT_BYTES;
       const stop = min(load<i32>(segment, 4), last);
       for (let j = load<i32>(segment); j < stop; j += TILE) {
@@ -87,6 +128,8 @@ export function attention(
           true,
           group,
           j - first,
+          0,
+          0,
           headDim,
           scratch,
         );
@@ -99,5 +142,42 @@ export function attention(
       const place = (first + i / group) * heads + head * group + i % group;
       store<f32>(lse + ((place as usize) << 2), softmax_lse(i, scratch));
     }
+  }
+}
+
+/** Whether none of the queries [from, to) sees a key before `end`. */
+function none_seen(lows: usize, from: i32, to: i32, end: i32): bool {
+  for (let q = from; q < to; q++) {
+    if (load<i32>(lows + ((q as usize) << 2)) < end) return false;
+  }
+  return true;
+}
+
+/** With a window: the rows [first, last) attend to their own segments, whose tiles come last to first. */
+function own_segments(
+  k: usize,
+  v: usize,
+  segments: usize,
+  rowSegment: usize,
+  first: i32,
+  last: i32,
+  group: i32,
+  keyStride: usize,
+  lows: usize,
+  headDim: i32,
+  scratch: usize,
+): void {
+  for (let row = first; row < last;) {
+    const segment = segments + (load<u32>(rowSegment + ((row as usize) << 2)) as usize) * SEGMENT_BYTES;
+    const start = load<i32>(segment), stop = min(load<i32>(segment, 4), last);
+    for (let j = start + (stop - 1 - start) / TILE * TILE; j >= start; j -= TILE) {
+      const n = min(stop - j, TILE);
+      const from = (max(row, j) - first) * group, to = (stop - first) * group;
+      if (none_seen(lows, from, to, j + n)) break;
+      const offset = (j as usize) * keyStride;
+      softmax_keys(k + offset, v + offset, n, headDim, scratch);
+      softmax_attend(from, to, n, true, group, j - first, lows, j, headDim, scratch);
+    }
+    row = stop;
   }
 }

@@ -24,13 +24,17 @@ export function softmaxScratch(headDim: number): number {
   return 4 * (TILE * (TILE + 5 + 4 * padded) + 64) + 512;
 }
 
+/** Bytes of the first keys that the queries of a block see (wasm.as.ts), of their segment and of its prefix. */
+const LOWS_BYTES = 2 * 4 * (TILE + 16);
+
 export const attentionWasm: WasmOp<AttentionArgs> = (args, ctx) => {
   const group = queryGroup("attention", args.heads, args.kvHeads);
+  const { window } = args, lows = Math.ceil(softmaxScratch(args.headDim) / 64) * 64;
   ctx.parallel({
     kernel: "attention",
     units: Math.ceil(args.rows / Math.floor(TILE / group)) * args.kvHeads,
     grain: 1,
-    scratchBytes: softmaxScratch(args.headDim),
+    scratchBytes: lows + (window === undefined ? 0 : LOWS_BYTES),
     args: [
       ctx.pointer(args.q),
       ctx.pointer(args.k),
@@ -44,9 +48,15 @@ export const attentionWasm: WasmOp<AttentionArgs> = (args, ctx) => {
       args.kvHeads,
       args.headDim,
       args.scale,
+      ...[windowOf(window), lows],
     ],
   });
 };
+
+/** 0 = none. What is longer than an i32 is longer than every batch. */
+export function windowOf(window: number | undefined): number {
+  return Math.min(window ?? 0, 2 ** 30);
+}
 
 export const attentionBackwardWasm: WasmOp<AttentionBackwardArgs> = (args, ctx) => {
   queryGroup("attention_backward", args.heads, args.kvHeads);
@@ -55,7 +65,7 @@ export const attentionBackwardWasm: WasmOp<AttentionBackwardArgs> = (args, ctx) 
     kernel: "attention_backward",
     units: args.segmentCount * args.kvHeads,
     grain: 1,
-    scratchBytes: 4 * TILE * (2 * TILE + 5 + 10 * padded) + 512,
+    scratchBytes: 4 * TILE * (2 * TILE + 6 + 10 * padded) + 512,
     args: [
       ctx.pointer(args.q),
       ctx.pointer(args.k),
@@ -67,11 +77,13 @@ export const attentionBackwardWasm: WasmOp<AttentionBackwardArgs> = (args, ctx) 
       ctx.pointer(args.dk),
       ctx.pointer(args.dv),
       ctx.pointer(args.segments),
+      ctx.pointer(args.rowSegment),
       args.segmentCount,
       args.heads,
       args.kvHeads,
       args.headDim,
       args.scale,
+      windowOf(args.window),
     ],
   });
 };

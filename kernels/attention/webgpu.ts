@@ -129,9 +129,10 @@ function keyGradients(args: AttentionBackwardArgs, inputs: Inputs, ctx: WebgpuCo
     parts === 1 ? whole : ctx.scratch("float", parts * elements, `parts of ${name}`);
   const dkeys = partial("dk", args.dk), dvalues = partial("dv", args.dv);
   const count = tiles * kvHeads * parts;
+  const windowed = args.window !== undefined, table = { segments, row_segment: rowSegment };
   ctx.dispatch({
-    kernel: keyGradient({ headDim, sizes }),
-    buffers: { ...inputs, limits, dkeys, dvalues },
+    kernel: keyGradient({ headDim, sizes, windowed }),
+    buffers: { ...inputs, limits, dkeys, dvalues, ...(windowed ? table : {}) },
     params: { ...queryGrid(args, tileKeys, rows).params, count, parts },
     groups: ctx.grid(count),
   });
@@ -147,7 +148,7 @@ function keyGradients(args: AttentionBackwardArgs, inputs: Inputs, ctx: WebgpuCo
 
 /** Workgroups and parameters of a kernel over tiles of `m` queries, of `rows` rows from `begin`. */
 function queryGrid(args: AttentionArgs, m: number, rows: number, begin = 0) {
-  const { heads, kvHeads, scale } = args, perKv = heads / kvHeads;
+  const { heads, kvHeads, scale, window = 0xffffffff } = args, perKv = heads / kvHeads;
   const count = Math.ceil(rows * perKv / m) * kvHeads;
   const params = {
     count,
@@ -156,6 +157,7 @@ function queryGrid(args: AttentionArgs, m: number, rows: number, begin = 0) {
     heads,
     kv_heads: kvHeads,
     per_kv: perKv,
+    window,
     scale,
   };
   return { count, params };

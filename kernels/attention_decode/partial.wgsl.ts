@@ -179,12 +179,13 @@ export function ownSpec(options: PartialOptions): KernelSpec {
   let first = unit % head_tiles * ${m}u;
   let first_query = branch * p.heads + head * p.per_kv + first;
   let length = ${column("branch", "length")};
+  let visible = min(length, p.window);
   let cache_row = (slot - p.bound_begin) * p.max_new;
   ${tiles.rowNumbers(query)}
   ${tiles.eachRow((i) => `let at${i} = ${query(tiles.row(i))};`)}
   ${softmaxStart(tiles)}
-  let piece_begin = piece * piece_length(length);
-  let end = min(piece_begin + piece_length(length), length);
+  let piece_begin = length - visible + piece * piece_length(visible);
+  let end = min(piece_begin + piece_length(visible), length);
   for (var begin = piece_begin; begin < end; begin += ${n}u) {
     ${
       softmaxTile(tiles, {
@@ -195,7 +196,7 @@ export function ownSpec(options: PartialOptions): KernelSpec {
     }
   }`;
   };
-  return partialSpec("attention_decode.own", options, { max_new: "u32" }, body);
+  return partialSpec("attention_decode.own", options, { max_new: "u32", window: "u32" }, body);
 }
 
 /** One invocation a vector of the output. The branches' own pieces come first; one of them has keys. */

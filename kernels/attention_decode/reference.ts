@@ -3,7 +3,7 @@ import { floats, words } from "../reference/tensor.ts";
 import { type AttentionDecodeArgs, BRANCH } from "./spec.ts";
 
 export function attentionDecode(args: AttentionDecodeArgs): void {
-  const { count, maxNew, heads, kvHeads, headDim, scale } = args;
+  const { count, maxNew, heads, kvHeads, headDim, scale, window = Infinity } = args;
   const q = floats(args.q), out = floats(args.out), branches = words(args.branches);
   const prefixK = floats(args.prefixK), prefixV = floats(args.prefixV);
   const branchK = floats(args.branchK), branchV = floats(args.branchV);
@@ -15,13 +15,14 @@ export function attentionDecode(args: AttentionDecodeArgs): void {
     const slot = branches[b * BRANCH.columns + BRANCH.slot]!;
     const length = branches[b * BRANCH.columns + BRANCH.length]!;
     const prefixRows = prefixEnd - prefixBegin;
-    const p = new Float64Array(prefixRows + length);
+    const hidden = Math.max(0, length - window);
+    const p = new Float64Array(prefixRows + length - hidden);
     for (let h = 0; h < heads; h++) {
       const qAt = (b * heads + h) * headDim;
       const kvHead = Math.floor(h / perKv);
       /** First element of key c of this branch, in the prefix's or the branch's memory. */
       const keyAt = (c: number) => {
-        const row = c < prefixRows ? prefixBegin + c : slot * maxNew + (c - prefixRows);
+        const row = c < prefixRows ? prefixBegin + c : slot * maxNew + hidden + (c - prefixRows);
         return (row * kvHeads + kvHead) * headDim;
       };
       let max = -Infinity;

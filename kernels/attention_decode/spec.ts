@@ -2,7 +2,8 @@
  * Attention of one new query per branch while generating. The keys and values of a prompt are stored
  * once per group (the packed prompt rows of the prefill), those of a branch in its own slot of a cache:
  * query b attends to prompt rows [prefixBegin, prefixEnd) and to its slot's first `length` positions
- * (the newest one, already written, included). Same scores and softmax as `attention`.
+ * (the newest one, already written, included), with a window to the last `window` of them; the caller leaves out
+ * of the prefix what a window does not reach. Same scores and softmax as `attention`.
  */
 import type { Tensor } from "../device.ts";
 
@@ -23,4 +24,6 @@ export interface AttentionDecodeArgs {
   kvHeads: number;
   headDim: number;
   scale: number;
+  /** At least 1; absent = all. */
+  window?: number;
 }

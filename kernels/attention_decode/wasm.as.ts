@@ -17,7 +17,7 @@ import { own_attend } from "./own.as";
 /** Columns of the branch table, in bytes (spec.ts, BRANCH). */
 const BRANCH_BYTES: usize = 16;
 
-/** Units: ⌈count / blockBranches⌉ · kvHeads, the key head running fastest. */
+/** `window`: 0 = none. Units: ⌈count / blockBranches⌉ · kvHeads, the key head running fastest. */
 export function attention_decode(
   q: usize,
   prefixK: usize,
@@ -33,6 +33,7 @@ export function attention_decode(
   headDim: i32,
   scale: f32,
   blockBranches: i32,
+  window: i32,
   begin: i32,
   end: i32,
   scratch: usize,
@@ -71,9 +72,10 @@ export function attention_decode(
 
     for (let b = first; b < last; b++) {
       const branch = branches + (b as usize) * BRANCH_BYTES;
-      const slot = load<u32>(branch, 8) as usize, length = load<i32>(branch, 12);
+      const slot = load<u32>(branch, 8) as usize, whole = load<i32>(branch, 12);
+      const length = window == 0 ? whole : min(whole, window);
       const from = (b - first) * group;
-      const offset = keyOffset + slot * (maxNew as usize) * keyStride;
+      const offset = keyOffset + (slot * (maxNew as usize) + (whole - length)) * keyStride;
       const k = branchK + offset, v = branchV + offset;
       if (byRows) {
         for (let i = from; i < from + group; i++) {
@@ -104,6 +106,6 @@ function attend(
     const n = min(count - j, TILE);
     const offset = (j as usize) * stride;
     softmax_keys(k + offset, v + offset, n, headDim, scratch);
-    softmax_attend(from, to, n, false, 1, 0, headDim, scratch);
+    softmax_attend(from, to, n, false, 1, 0, 0, 0, headDim, scratch);
   }
 }

@@ -1,5 +1,5 @@
 /** CPU binding of attention for one new query per branch. */
-import { queryGroup, softmaxScratch, TILE } from "../attention/wasm.ts";
+import { queryGroup, softmaxScratch, TILE, windowOf } from "../attention/wasm.ts";
 import type { WasmOp } from "../wasm/wasm_op.ts";
 import type { AttentionDecodeArgs } from "./spec.ts";
 
@@ -29,6 +29,7 @@ export const attentionDecodeWasm: WasmOp<AttentionDecodeArgs> = (args, ctx) => {
       args.headDim,
       args.scale,
       blockBranches,
+      windowOf(args.window),
     ],
   });
 };

@@ -36,7 +36,7 @@ export function decodeTile(queries: number, headDim: number, ctx: WebgpuContext)
 }
 
 export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) => {
-  const { count, maxNew, heads, kvHeads, headDim, scale } = args;
+  const { count, maxNew, heads, kvHeads, headDim, scale, window = 0xffffffff } = args;
   if (count === 0) return;
   const perKv = heads / kvHeads, row = kvHeads * headDim, n = count * heads * headDim;
   const prefixParts = boundParts(args.prefixK, args.prefixV, row, ctx);
@@ -76,7 +76,7 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
   });
   for (const { begin, end, keys, values } of slotParts) {
     const groups = ownUnits * ownCount;
-    const bounds = { bound_begin: begin, bound_end: end, max_new: maxNew };
+    const bounds = { bound_begin: begin, bound_end: end, max_new: maxNew, window };
     ctx.dispatch({
       kernel: ownPieces({ headDim, sizes: ownSizes }),
       buffers: { ...inputs, ...ownPartials, keys, values },

@@ -63,6 +63,15 @@ function forwardArgs(layout: Layout, [heads, kvHeads, headDim]: Heads, steepness
   };
 }
 
+/** Of one row, shorter and longer than a tile, and longer than all sequences. */
+const WINDOWS = [1, 2, 3, 8, 33, 100, 150, 10_000];
+const WINDOWED = LAYOUTS.flatMap((groups, i) =>
+  [0, 1, 2].map((w) => {
+    const heads = ([...HEADS, ...MORE_HEADS] as const)[(3 * i + w) % 10]!;
+    return [groups, heads, WINDOWS[(i + 3 * w) % WINDOWS.length]!] as const;
+  })
+);
+
 function eachShape(make: (name: string, layout: Layout, heads: Heads) => Case[]): Case[] {
   return LAYOUTS.flatMap((groups, i) =>
     (i % 3 === 1 ? [...HEADS, ...MORE_HEADS] : HEADS).flatMap((heads) =>
@@ -79,6 +88,11 @@ export function attentionCases(): Case[] {
         lse: lseBound,
       }),
     ]),
+    ...WINDOWED.flatMap(([groups, heads, window]) => {
+      const layout = packLengths(groups), name = `${JSON.stringify(groups)}, window ${window}`;
+      const args = { ...forwardArgs(layout, heads, 1), window };
+      return [testCase("attention", name, args, { out: outBound(0), lse: lseBound })];
+    }),
     // Scores around ±60: e^score alone would overflow, and most weights underflow.
     testCase("attention", "steep", forwardArgs(packLengths(LAYOUTS[8]!), HEADS[3], 20), {
       out: outBound(80),
@@ -90,11 +104,15 @@ export function attentionCases(): Case[] {
 export async function attentionBackwardCases(): Promise<Case[]> {
   const device = createReferenceDevice({ float: "f64" });
   const cases: Case[] = [];
-  for (
-    const test of eachShape((name, layout, heads) => [
-      testCase("attention", name, forwardArgs(layout, heads, 1), {}),
-    ])
-  ) {
+  const forwards = eachShape((name, layout, heads) => [
+    testCase("attention", name, forwardArgs(layout, heads, 1), {}),
+  ]);
+  for (const [groups, heads, window] of WINDOWED) {
+    const name = `${JSON.stringify(groups)}, heads ${heads}, window ${window}`;
+    const args = { ...forwardArgs(packLengths(groups), heads, 1), window };
+    forwards.push(testCase("attention", name, args, {}));
+  }
+  for (const test of forwards) {
     const args = test.args as unknown as ReturnType<typeof forwardArgs>;
     const forward = await execute(device, test);
     const random = stream(`attention_backward ${test.name}`);
@@ -143,7 +161,7 @@ const DECODES: readonly {
 
 export function attentionDecodeCases(): Case[] {
   return DECODES.flatMap(({ slots, maxNew, promptRows, branches }, i) =>
-    (i % 3 === 1 ? [...HEADS, ...MORE_HEADS] : HEADS).map(([heads, kvHeads, headDim]) => {
+    (i % 3 === 1 ? [...HEADS, ...MORE_HEADS] : HEADS).flatMap(([heads, kvHeads, headDim]) => {
       const count = branches.length, width = kvHeads * headDim;
       const name = `${count} branches, prompt ${promptRows}, new ${maxNew}, ` +
         `heads ${[heads, kvHeads, headDim]}`;
@@ -155,7 +173,7 @@ export function attentionDecodeCases(): Case[] {
         branchK.set(normals(random, size), from);
         branchV.set(normals(random, size), from);
       }
-      return testCase("attention_decode", name, {
+      const args = {
         q: normals(random, count * heads * headDim),
         prefixK: normals(random, promptRows * width),
         prefixV: normals(random, promptRows * width),
@@ -169,7 +187,14 @@ export function attentionDecodeCases(): Case[] {
         kvHeads,
         headDim,
         scale: 1 / Math.sqrt(headDim),
-      }, { out: outBound(0) });
+      };
+      const outputs = { out: outBound(0) };
+      return [
+        testCase("attention_decode", name, args, outputs),
+        ...[1, 3, 17, 200].map((window) =>
+          testCase("attention_decode", `${name}, window ${window}`, { ...args, window }, outputs)
+        ),
+      ];
     })
   );
 }

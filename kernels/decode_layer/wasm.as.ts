@@ -67,7 +67,7 @@ export function decode_layer(
     const before = ((first * width) as usize) * 4;
     attention_decode(
       q - before, prefixK, prefixV, branchK, branchV, attn - before, branches, count, maxNew,
-      heads, kvHeads, headDim, scale, blockBranches,
+      heads, kvHeads, headDim, scale, blockBranches, 0,
       (first / blockBranches) * kvHeads,
       ((last + blockBranches - 1) / blockBranches) * kvHeads, scratch,
     );

@@ -1,4 +1,4 @@
-struct Params { count: u32, rows: u32, row_begin: u32, heads: u32, kv_heads: u32, per_kv: u32, scale: f32, parts: u32 }
+struct Params { count: u32, rows: u32, row_begin: u32, heads: u32, kv_heads: u32, per_kv: u32, window: u32, scale: f32, parts: u32 }
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read> queries: array<vec2<f32>>;
 @group(0) @binding(2) var<storage, read> keys: array<vec2<f32>>;
@@ -89,6 +89,7 @@ fn limit_of(key: u32) -> u32 {
 fn key_number(key: u32, head: u32) -> u32 {
   return select(NONE, key * p.kv_heads + head, key < p.rows);
 }
+
 @compute @workgroup_size(128)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) local: u32) {
@@ -243,6 +244,7 @@ var stat_w = vec2<f32>();
     if (inside.w) { stat_w = stats[query_row(query4.w, head)]; }
     let lse4 = vec4<f32>(stat_x.x, stat_y.x, stat_z.x, stat_w.x);
     let delta4 = vec4<f32>(stat_x.y, stat_y.y, stat_z.y, stat_w.y);
+    
     let attended0 = inside & (row4 >= vec4<u32>(key0)) & (row4 < vec4<u32>(limit0));
     let weight0 = select(vec4<f32>(), exp4(p.scale * dot0 - lse4), attended0);
     let ds0 = weight0 * (slope0 - delta4);

@@ -1,4 +1,4 @@
-struct Params { count: u32, rows: u32, row_begin: u32, heads: u32, kv_heads: u32, per_kv: u32, scale: f32 }
+struct Params { count: u32, rows: u32, row_begin: u32, heads: u32, kv_heads: u32, per_kv: u32, window: u32, scale: f32 }
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read> queries: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> keys: array<vec4<f32>>;
@@ -58,8 +58,11 @@ fn query_number(query: u32, end: u32, head: u32) -> u32 {
 fn attended(row: u32, exists: bool) -> vec4<u32> {
   if (!exists) { return vec4<u32>(); }
   let s = row_segment[row];
-  return vec4<u32>(segments[s * 5u + 2u], segments[s * 5u + 3u],
-    segments[s * 5u + 0u], row + 1u);
+  let prefix_begin = segments[s * 5u + 2u];
+  let prefix_end = segments[s * 5u + 3u];
+  let own = min(row + 1u - segments[s * 5u + 0u], p.window);
+  let in_prefix = min(prefix_end - prefix_begin, p.window - own);
+  return vec4<u32>(prefix_end - in_prefix, prefix_end, row + 1u - own, row + 1u);
 }
 @compute @workgroup_size(128)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
@@ -76,7 +79,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let first_segment = row_segment[p.row_begin + first / p.per_kv];
   let prefix_begin = segments[first_segment * 5u + 2u];
   let prefix_end = segments[first_segment * 5u + 3u];
-  let own_begin = segments[first_segment * 5u + 0u];
+  let own_begin = attended(p.row_begin + first / p.per_kv, true).z;
   let own_end = p.row_begin + (queries_end - 1u) / p.per_kv + 1u;
   let prefix_tiles = (prefix_end - prefix_begin + 31u) / 32u;
   let key_tiles = prefix_tiles + (own_end - own_begin + 31u) / 32u;

@@ -1,4 +1,4 @@
-struct Params { count: u32, branch_count: u32, heads: u32, kv_heads: u32, per_kv: u32, pieces: u32, first_piece: u32, bound_begin: u32, bound_end: u32, scale: f32, max_new: u32 }
+struct Params { count: u32, branch_count: u32, heads: u32, kv_heads: u32, per_kv: u32, pieces: u32, first_piece: u32, bound_begin: u32, bound_end: u32, scale: f32, max_new: u32, window: u32 }
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read> queries: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> keys: array<vec4<f32>>;
@@ -74,14 +74,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let first = unit % head_tiles * 8u;
   let first_query = branch * p.heads + head * p.per_kv + first;
   let length = branches[(branch) * 4u + 3u];
+  let visible = min(length, p.window);
   let cache_row = (slot - p.bound_begin) * p.max_new;
   let row_at0 = select(NONE, first_query + fill, first + fill < p.per_kv);
   let at0 = select(NONE, first_query + y + 0u, first + y + 0u < p.per_kv);
   var peak = f32(-1e30);
   var total = f32(0.0);
   var out0_0 = vec4<f32>();
-  let piece_begin = piece * piece_length(length);
-  let end = min(piece_begin + piece_length(length), length);
+  let piece_begin = length - visible + piece * piece_length(visible);
+  let end = min(piece_begin + piece_length(visible), length);
   for (var begin = piece_begin; begin < end; begin += 64u) {
     let column_at0 = select(NONE, (cache_row + (begin + fill)) * p.kv_heads + head, begin + fill < end);
 let column_at1 = select(NONE, (cache_row + (begin + fill + 16u)) * p.kv_heads + head, begin + fill + 16u < end);
