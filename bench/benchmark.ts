@@ -51,6 +51,8 @@ export interface BenchmarkOptions {
   outputDir?: string;
   /** What an earlier benchmark in the folder has answered is not asked again. */
   resume?: boolean;
+  /** Nothing is asked: the results of what earlier benchmarks in the folder have answered together. */
+  merge?: boolean;
   /** Where models of this machine run; not needed for remote ones, nor with `workers`. */
   device?: ModelDevice;
   /** Processes for the models of this machine; default: none, they run in this one. */
@@ -94,15 +96,16 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
     ...(options.systemPrompts && { systemPrompts: options.systemPrompts }),
   });
   const isRemote = (model: ModelRequest) => model.where.kind === "remote";
-  if (options.device === undefined && !options.workers && !models.every(isRemote)) {
+  const merge = options.merge ?? false;
+  if (!merge && options.device === undefined && !options.workers && !models.every(isRemote)) {
     throw new UsageError("benchmark: models of this machine need a device or workers");
   }
-  const server = models.some(isRemote)
+  const server = !merge && models.some(isRemote)
     ? await RemoteServer.connect(options.remote ?? {}, outputDir)
     : null;
   for (const message of warnings) onEvent({ type: "warning", message });
   const stamp = await freeStamp(outputDir);
-  const resume = options.resume ?? false;
+  const resume = merge || (options.resume ?? false);
   const store = await SampleStore.open(outputDir, `samples_${stamp}.jsonl`, { resume });
   try {
     const run = new Run(models, sets, store, sampling.samples, onEvent);
@@ -114,7 +117,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
       samples: run.total,
     });
     if (run.resumed > 0) onEvent({ type: "resumed", samples: run.resumed });
-    const jobs = run.jobs(), local = jobs.filter((job) => !isRemote(job.model));
+    const jobs = merge ? [] : run.jobs(), local = jobs.filter((job) => !isRemote(job.model));
     const remote = jobs.filter((job) => isRemote(job.model));
     const workers = options.workers ?? null;
     const here = async () => {

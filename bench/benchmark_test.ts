@@ -82,6 +82,19 @@ Deno.test("a resume asks only for what is missing and changes nothing; more prob
   });
 });
 
+Deno.test("parts that were measured apart are merged into one result, and what lacks is told", async () => {
+  await withModel(async (folder, model, device) => {
+    const common = { models: [model], outputDir: `${folder}/out` };
+    const tasks = ["chain_sum", "spell_backward"];
+    for (const task of tasks) await collected({ ...common, tasks: [task], device });
+    const merged = await collected({ ...common, tasks, merge: true });
+    assert.deepEqual([merged.evaluated, merged.resumed, merged.exitCode], [0, 10, 0]);
+    assert.deepEqual(Object.keys(merged.result.tasks), tasks);
+    const more = await collected({ ...common, tasks: [...tasks, "gcd"], merge: true });
+    assert.deepEqual([more.unanswered, more.exitCode], [5, 1]);
+  });
+});
+
 Deno.test("several samples: pass@k, avg@k and majority; each sample is what it would be alone", async () => {
   await withModel(async (folder, model, device) => {
     const common = { models: [model], tasks: ["spell_backward"], device };

@@ -55,14 +55,13 @@ export interface BenchFlags {
   priceIn?: number;
   priceOut?: number;
   resume?: string;
+  merge?: boolean;
   maxTime?: string;
   samplesOut?: string;
   table?: string;
   charts: boolean;
   json?: boolean;
   quiet?: boolean;
-  /** Of `rgx eval`: reports by category beside the results. */
-  reports?: boolean;
 }
 
 /** Returns the exit code: 0 done, 1 something was not answered, 75 stopped and resumable. */
@@ -73,9 +72,9 @@ export async function bench(flags: BenchFlags): Promise<number> {
   const maxSeconds = flags.maxTime === undefined ? null : parseDuration(flags.maxTime);
   const described = flags.config === undefined ? null : await readEvalConfig(flags.config);
   const options = merge(described?.options ?? { models: [], tasks: [] }, flags);
-  const workers = workersOf(flags, options.models);
+  const workers = flags.merge ? null : workersOf(flags, options.models);
   const isLocal = options.models.some((name) => !name.startsWith(REMOTE_PREFIX));
-  const device = isLocal && workers === null ? await openDevice(flags) : null;
+  const device = isLocal && workers === null && !flags.merge ? await openDevice(flags) : null;
   const stop = listenForStop(
     maxSeconds,
     "finishing what is under way; the samples so far are kept",
@@ -163,6 +162,7 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
     prompt: { ...from.prompt, ...prompt },
     includeBase: flags.base,
     resume: flags.resume !== undefined,
+    merge: flags.merge ?? false,
     remote: { ...from.remote, ...remote },
   };
 }

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { tinyRunConfig } from "../training/testing.ts";
+import { createDataset } from "../tasks/dataset.ts";
+import { OverlapCounter } from "./overlap.ts";
+import { createTestSet } from "./test_set.ts";
+
+Deno.test("test problems that a run asked in training are counted, by their questions", () => {
+  const parameters = { min_word_len: 3, max_word_len: 3 };
+  const run = tinyRunConfig("", {
+    data: { task_name: "spell_backward", task_config: parameters, num_examples: 400, seed: 1 },
+    eval: { num_examples: 5 },
+  });
+  const request = { name: "spell_backward", parameters };
+  const own = createTestSet(request, { seed: 1, size: 5, fewShot: 0 });
+  const other = createTestSet(request, { seed: 2, size: 60, fewShot: 0 });
+  const counter = new OverlapCounter();
+  assert.equal(counter.count(run, own), 0, "a run avoids its own held-out problems");
+  const train = createDataset("spell_backward", { ...parameters, seed: 1, split: "train" });
+  const held = new Set(own.entries.map(({ question }) => question));
+  const asked = new Set(Array.from({ length: 400 }, (_, i) => train.entry(i).question));
+  const expected = other.entries.filter(({ question }) =>
+    asked.has(question) && !held.has(question)
+  );
+  assert.ok(expected.length > 0, "short words repeat");
+  assert.ok(counter.count(run, other)! >= expected.length);
+  assert.equal(counter.count(null, other), null);
+  const levels = { ...run, curriculum: { enabled: true } } as unknown as typeof run;
+  assert.equal(counter.count(levels, other), null, "levels that moved leave no list");
+});
