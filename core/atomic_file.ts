@@ -17,7 +17,8 @@ export const writeFlushed: FileWriter = async (path, bytes) => {
   await file.sync();
 };
 
-async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
+/** Writes all of the bytes where the file stands. */
+export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
 }
 
@@ -116,11 +117,7 @@ export async function writeFolderAtomic(
   options: { write?: FileWriter } = {},
 ): Promise<void> {
   const write = options.write ?? writeFlushed;
-  const temporary = `${target}.tmp-${Deno.pid}`;
-  const old = `${target}.old-${Deno.pid}`;
-  try {
-    await removeQuietly(temporary);
-    await Deno.mkdir(temporary, { recursive: true });
+  await produceFolderAtomic(target, async (temporary) => {
     const sums = new Map<string, string>();
     for (const [name, bytes] of files) {
       if (name === "" || name.includes("/") || name === SUMS_FILE) {
@@ -130,6 +127,23 @@ export async function writeFolderAtomic(
       sums.set(name, sha256Hex(bytes));
     }
     await write(`${temporary}/${SUMS_FILE}`, new TextEncoder().encode(formatSums(sums)));
+  });
+}
+
+/**
+ * The same for files that are too large to be held at once.
+ * @param produce fills the folder that it is given, with files that are flushed
+ */
+export async function produceFolderAtomic(
+  target: string,
+  produce: (temporary: string) => Promise<void>,
+): Promise<void> {
+  const temporary = `${target}.tmp-${Deno.pid}`;
+  const old = `${target}.old-${Deno.pid}`;
+  try {
+    await removeQuietly(temporary);
+    await Deno.mkdir(temporary, { recursive: true });
+    await produce(temporary);
     await flushFolder(temporary);
     await renameIfThere(target, old);
     try {

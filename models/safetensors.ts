@@ -317,13 +317,53 @@ function storedBytes({ name, dtype, data, shape }: TensorToWrite): Uint8Array {
   if (bytes === undefined) {
     throw new TypeError(`tensor ${name}: cannot store a ${data.constructor.name} as ${dtype}`);
   }
-  const need = elementCount(shape) * DTYPE_BYTES[dtype];
+  const need = storedLength({ dtype, shape });
   if (bytes.length !== need) {
     throw new RangeError(
       `tensor ${name}: ${dtype} of shape [${shape}] takes ${need} bytes, got ${bytes.length}`,
     );
   }
   return bytes;
+}
+
+/** What the header says of a tensor to be written. */
+export interface TensorEntry {
+  readonly name: string;
+  readonly dtype: SafetensorsDType;
+  readonly shape: readonly number[];
+}
+
+/** Bytes of a tensor. */
+export function storedLength({ dtype, shape }: Pick<TensorEntry, "dtype" | "shape">): number {
+  return elementCount(shape) * DTYPE_BYTES[dtype];
+}
+
+/**
+ * The order of a file's tensors (wide types first, then by name), and all that stands before their data.
+ * @throws RangeError when two have one name
+ */
+export function layOutSafetensors<T extends TensorEntry>(
+  tensors: Iterable<T>,
+  metadata: Readonly<Record<string, string>>,
+): { sorted: T[]; head: Uint8Array<ArrayBuffer> } {
+  const sorted = [...tensors].sort((a, b) =>
+    DTYPE_BYTES[b.dtype] - DTYPE_BYTES[a.dtype] || (a.name < b.name ? -1 : 1)
+  );
+  // Prototype-free, so that a tensor may be called "__proto__" or "constructor".
+  const header: Record<string, unknown> = Object.create(null);
+  header["__metadata__"] = metadata;
+  let at = 0;
+  for (const { name, dtype, shape } of sorted) {
+    if (Object.hasOwn(header, name)) throw new RangeError(`two tensors are called ${name}`);
+    const end = at + storedLength({ dtype, shape });
+    header[name] = { dtype, shape, data_offsets: [at, end] };
+    at = end;
+  }
+  const json = new TextEncoder().encode(JSON.stringify(header));
+  const head = new Uint8Array(8 + Math.ceil(json.length / 8) * 8).fill(0x20);
+  new DataView(head.buffer).setBigUint64(0, BigInt(head.length - 8), true);
+  head.set(json, 8);
+  return { sorted, head };
 }
 
 /**
@@ -334,37 +374,13 @@ export function encodeSafetensors(
   tensors: Iterable<TensorToWrite>,
   metadata: Readonly<Record<string, string>> = { format: "pt" },
 ): Uint8Array<ArrayBuffer> {
-  const sorted = [...tensors].sort((a, b) =>
-    DTYPE_BYTES[b.dtype] - DTYPE_BYTES[a.dtype] || (a.name < b.name ? -1 : 1)
-  );
-  // Prototype-free, so that a tensor may be called "__proto__" or "constructor".
-  const header: Record<string, unknown> = Object.create(null);
-  header["__metadata__"] = metadata;
-  const parts: Uint8Array[] = [];
+  const { sorted, head } = layOutSafetensors(tensors, metadata);
+  const parts = [head, ...sorted.map(storedBytes)];
+  const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
-  for (const tensor of sorted) {
-    if (Object.hasOwn(header, tensor.name)) {
-      throw new RangeError(`two tensors are called ${tensor.name}`);
-    }
-    const bytes = storedBytes(tensor);
-    header[tensor.name] = {
-      dtype: tensor.dtype,
-      shape: tensor.shape,
-      data_offsets: [at, at + bytes.length],
-    };
-    parts.push(bytes);
-    at += bytes.length;
-  }
-  const json = new TextEncoder().encode(JSON.stringify(header));
-  const headerBytes = Math.ceil(json.length / 8) * 8;
-  const out = new Uint8Array(8 + headerBytes + at);
-  new DataView(out.buffer).setBigUint64(0, BigInt(headerBytes), true);
-  out.set(json, 8);
-  out.fill(0x20, 8 + json.length, 8 + headerBytes);
-  let offset = 8 + headerBytes;
   for (const part of parts) {
-    out.set(part, offset);
-    offset += part.length;
+    out.set(part, at);
+    at += part.length;
   }
   return out;
 }

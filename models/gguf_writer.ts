@@ -1,0 +1,144 @@
+/**
+ * Writes GGUF files (version 3, alignment 32), one tensor after the other. What the metadata of a model must
+ * say is gguf_export.ts's matter. Left out: files in several parts, arrays of arrays.
+ */
+import { writeAll } from "../core/atomic_file.ts";
+import { elementCount } from "./safetensors.ts";
+import { copyBytes, type TensorBytes } from "./tensor_stream.ts";
+import { encodedBytes, ENCODINGS, type WeightType } from "./weight_encoding.ts";
+
+/** Value types by the format's numbers, as far as they are written. */
+const TYPES = { u32: 4, i32: 5, f32: 6, bool: 7, string: 8 } as const;
+const ARRAY = 9, VERSION = 3, ALIGNMENT = 32;
+
+type Values = {
+  u32: number;
+  i32: number;
+  f32: number;
+  bool: boolean;
+  string: string;
+};
+
+/** A value with its type; a list is an array of that type. */
+export type GgufWritten = {
+  [T in keyof Values]: readonly [type: T, value: Values[T] | readonly Values[T][]];
+}[keyof Values];
+
+export type GgufMetadata = ReadonlyMap<string, GgufWritten>;
+
+export interface GgufTensorToWrite {
+  name: string;
+  type: WeightType;
+  /** Row-major; the last is the contiguous one, in whole blocks of the type. */
+  shape: readonly number[];
+  bytes: TensorBytes;
+}
+
+/**
+ * Writes a file and waits until it is on the disk.
+ * @throws RangeError when a tensor gives another number of bytes than its shape takes
+ */
+export async function writeGguf(
+  path: string,
+  metadata: GgufMetadata,
+  tensors: readonly GgufTensorToWrite[],
+): Promise<void> {
+  using file = await Deno.open(path, { write: true, create: true, truncate: true });
+  const head = ggufHead(metadata, tensors);
+  await writeAll(file, head);
+  for (const { name, type, shape, bytes } of tensors) {
+    const length = tensorBytes(type, shape);
+    await copyBytes(file, bytes, length, name);
+    await writeAll(file, new Uint8Array(aligned(length) - length));
+  }
+  await file.sync();
+}
+
+const aligned = (bytes: number) => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+
+function tensorBytes(type: WeightType, shape: readonly number[]): number {
+  return encodedBytes(type, elementCount(shape));
+}
+
+/** All that stands before the data, padded. */
+function ggufHead(
+  metadata: GgufMetadata,
+  tensors: readonly GgufTensorToWrite[],
+): Uint8Array<ArrayBuffer> {
+  const out = new ByteBuilder();
+  out.bytes(new TextEncoder().encode("GGUF"));
+  out.scalar("u32", VERSION);
+  out.u64(tensors.length);
+  out.u64(metadata.size);
+  for (const [key, [type, value]] of metadata) {
+    out.string(key);
+    if (typeof value === "object") {
+      out.scalar("u32", ARRAY);
+      out.scalar("u32", TYPES[type]);
+      out.u64(value.length);
+      for (const item of value) out.scalar(type, item);
+    } else {
+      out.scalar("u32", TYPES[type]);
+      out.scalar(type, value);
+    }
+  }
+  let offset = 0;
+  for (const { name, type, shape } of tensors) {
+    out.string(name);
+    out.scalar("u32", shape.length);
+    for (const n of shape.toReversed()) out.u64(n);
+    out.scalar("u32", ENCODINGS[type].id);
+    out.u64(offset);
+    offset += aligned(tensorBytes(type, shape));
+  }
+  return out.padded(ALIGNMENT);
+}
+
+class ByteBuilder {
+  #buffer = new Uint8Array(2 ** 16);
+  #view = new DataView(this.#buffer.buffer);
+  #length = 0;
+  readonly #text = new TextEncoder();
+
+  /** Makes room for `n` bytes and returns where they begin. */
+  #room(n: number): number {
+    const at = this.#length;
+    this.#length += n;
+    if (this.#length > this.#buffer.length) {
+      const larger = new Uint8Array(2 * this.#length);
+      larger.set(this.#buffer.subarray(0, at));
+      this.#buffer = larger;
+      this.#view = new DataView(larger.buffer);
+    }
+    return at;
+  }
+
+  bytes(data: Uint8Array): void {
+    const at = this.#room(data.length);
+    this.#buffer.set(data, at);
+  }
+
+  u64(value: number): void {
+    const at = this.#room(8);
+    this.#view.setBigUint64(at, BigInt(value), true);
+  }
+
+  string(value: string): void {
+    const data = this.#text.encode(value);
+    this.u64(data.length);
+    this.bytes(data);
+  }
+
+  scalar(type: keyof typeof TYPES, value: number | boolean | string): void {
+    if (type === "string") return this.string(String(value));
+    const at = this.#room(type === "bool" ? 1 : 4);
+    if (type === "bool") this.#view.setUint8(at, value === true ? 1 : 0);
+    else if (type === "f32") this.#view.setFloat32(at, Number(value), true);
+    else if (type === "i32") this.#view.setInt32(at, Number(value), true);
+    else this.#view.setUint32(at, Number(value), true);
+  }
+
+  padded(alignment: number): Uint8Array<ArrayBuffer> {
+    return this.#buffer.slice(0, Math.ceil(this.#length / alignment) * alignment);
+  }
+}

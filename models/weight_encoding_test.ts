@@ -1,0 +1,49 @@
+/** Quantised blocks against ggml's bytes (shared/golden/ggml-blocks). */
+import assert from "node:assert/strict";
+import { GGML_TYPES } from "./ggml_types.ts";
+import { sharedFolder } from "./testing.ts";
+import { encodedBytes, encodePieces, ENCODINGS, WEIGHT_TYPES } from "./weight_encoding.ts";
+
+const golden = sharedFolder("golden/ggml-blocks");
+const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+
+Deno.test({
+  name: "written blocks are ggml's, byte for byte",
+  ignore: golden === null,
+  async fn() {
+    const { types } = JSON.parse(await Deno.readTextFile(`${golden}/blocks.json`)) as {
+      types: Record<
+        string,
+        { cases: { label: string; blocks: string; quantised_from_f32?: string }[] }
+      >;
+    };
+    for (const type of ["f16", "bf16", "q8_0", "q4_0"] as const) {
+      let cases = 0;
+      for (const { label, blocks, quantised_from_f32: from } of types[type.toUpperCase()]!.cases) {
+        if (from === undefined) continue;
+        const found = ENCODINGS[type].encode(new Float32Array(bytesOf(from).buffer));
+        assert.deepEqual(found, bytesOf(blocks), `${type}, ${label}`);
+        cases++;
+      }
+      assert.ok(cases >= 1, type);
+    }
+  },
+});
+
+Deno.test("types agree with those that are read, and pieces with the whole", () => {
+  const values = Float32Array.from({ length: 2 ** 20 + 64 }, (_, i) => Math.sin(i * i));
+  for (const type of WEIGHT_TYPES) {
+    const { id, weights, bytes, encode } = ENCODINGS[type], read = GGML_TYPES.get(id)!;
+    assert.deepEqual([read.name.toLowerCase(), read.weights, read.bytes], [type, weights, bytes]);
+    const pieces = [...encodePieces(type, values)];
+    assert.equal(pieces.length, 2);
+    const whole = encode(values);
+    assert.equal(encodedBytes(type, values.length), whole.length);
+    assert.deepEqual(pieces[1], whole.slice(-pieces[1]!.length));
+    assert.deepEqual([...encodePieces(type, Float64Array.from(values))], pieces);
+    const back = new Float32Array(64);
+    read.widen(Uint8Array.from(whole.subarray(0, encodedBytes(type, 64))), back);
+    const limit = { f32: 0, f16: 2.5e-4, bf16: 2e-3, q8_0: 4.1e-3, q4_0: 0.126 }[type];
+    back.forEach((x, i) => assert.ok(Math.abs(x - values[i]!) <= limit, `${type} ${i}: ${x}`));
+  }
+});
