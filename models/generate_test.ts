@@ -5,7 +5,7 @@ import { assertWithin } from "../kernels/testing.ts";
 import type { GeneratorLimits } from "./generate.ts";
 import type { LlamaModel } from "./llama.ts";
 import { planGenerationBytes } from "./memory_plan.ts";
-import { onEachDevice, randomModel, tinyConfig, withReference } from "./testing.ts";
+import { onEachDevice, randomModel, TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 
 const lora = { r: 3, alpha: 6, targetModules: "all-linear" } as const;
@@ -57,22 +57,24 @@ function spyOn(device: Device) {
 const flat = (completions: Completion[][]) => completions.flat().flatMap((c) => c.logprobs);
 
 for (const [kind, how] of MODELS) {
-  Deno.test(`sampler and policy agree on log-probabilities, ${kind}`, () =>
-    onEachDevice(async (device, exact) => {
-      const model = await randomModel(device, tinyConfig(true), how);
-      for (const temperature of [0.9, 0]) {
-        for (const filter of [{}, { topK: 4 }, { topP: 0.7, minP: 0.05 }]) {
-          const completions = await model.generate(requests, {
-            ...options,
-            ...filter,
-            temperature,
-          });
-          const expected = await scored(model, requests, completions, temperature || 1);
-          const bound = exact ? 1e-12 : 1e-5;
-          assertWithin(flat(completions), expected, bound, `temperature ${temperature}`);
+  for (const [part, config] of TINY_MODELS) {
+    Deno.test(`sampler and policy agree on log-probabilities, ${kind} with ${part}`, () =>
+      onEachDevice(async (device, exact) => {
+        const model = await randomModel(device, config, how);
+        for (const temperature of [0.9, 0]) {
+          for (const filter of [{}, { topK: 4 }, { topP: 0.7, minP: 0.05 }]) {
+            const completions = await model.generate(requests, {
+              ...options,
+              ...filter,
+              temperature,
+            });
+            const expected = await scored(model, requests, completions, temperature || 1);
+            const bound = exact ? 1e-12 : 1e-5;
+            assertWithin(flat(completions), expected, bound, `temperature ${temperature}`);
+          }
         }
-      }
-    }));
+      }));
+  }
 
   Deno.test(`a sample does not depend on its batch, waves, compaction or looks, ${kind}`, () =>
     withReference(async (device) => {

@@ -3,7 +3,7 @@ import { RgxError, UsageError } from "../core/errors.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
 import { initWeights } from "./init.ts";
 import { LlamaModel, type LlamaOptions } from "./llama.ts";
-import { gradients, randomModel, tinyConfig, withReference } from "./testing.ts";
+import { gradients, randomModel, TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
 import type { Group } from "./types.ts";
 
 const lora = { r: 3, alpha: 6, targetModules: "all-linear", seed: 9 } as const;
@@ -40,12 +40,12 @@ function assertSameGradients(
 }
 
 for (const [kind, options] of [["full", FULL], ["LoRA", LORA]] as const) {
-  for (const tied of [true, false]) {
-    const what = `${kind} fine-tuning with ${tied ? "a tied" : "an untied"} head`;
+  for (const [part, config] of TINY_MODELS) {
+    const what = `${kind} fine-tuning with ${part}`;
 
     Deno.test(`a group equals its separate sequences, ${what}`, () =>
       withReference(async (device) => {
-        const model = await randomModel(device, tinyConfig(tied), options);
+        const model = await randomModel(device, config, options);
         const together = await model.forward(groups, { temperature, train: true });
         model.backward(dlogp, dentropy);
         const expected = await gradients(model);
@@ -73,7 +73,7 @@ for (const [kind, options] of [["full", FULL], ["LoRA", LORA]] as const) {
 
     Deno.test(`gradients equal finite differences, ${what}`, () =>
       withReference(async (device) => {
-        const model = await randomModel(device, tinyConfig(tied), options);
+        const model = await randomModel(device, config, options);
         await model.forward(groups, { temperature, train: true });
         model.backward(dlogp, dentropy);
         const step = 1e-5;
@@ -99,7 +99,7 @@ for (const [kind, options] of [["full", FULL], ["LoRA", LORA]] as const) {
       withReference(async (device) => {
         const results = [];
         for (const recompute of [false, true]) {
-          const model = await randomModel(device, tinyConfig(tied), { ...options, recompute });
+          const model = await randomModel(device, config, { ...options, recompute });
           const { logp } = await model.forward(groups, { temperature, train: true });
           model.backward(dlogp, dentropy);
           results.push({ logp, grads: await gradients(model) });

@@ -5,10 +5,18 @@ import { initWeights } from "./init.ts";
 import { planGenerationBytes, planParameterBytes, refuseIfTooLarge } from "./memory_plan.ts";
 import { modelSizes } from "./model_sizes.ts";
 import { packedBytes } from "./packed_weights.ts";
-import { tinyConfig, withReference } from "./testing.ts";
+import { TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
+import type { LoraOptions } from "./lora.ts";
+import type { LlamaConfig } from "./types.ts";
 
 const lora = { r: 4, alpha: 8, targetModules: ["q_proj", "up_proj", "down_proj"] };
 const config = { ...tinyConfig(true), maxPositions: 256 };
+
+/** The parts of other architectures, with adapters on all modules. */
+const OTHERS = TINY_MODELS.slice(2).map(([part, other]) =>
+  [part, { ...other, maxPositions: 256 }] as const
+);
+const everywhere = { r: 4, alpha: 8, targetModules: "all-linear" };
 const groups = [0, 1].map((g) => ({
   promptId: g,
   promptIds: Array.from({ length: 40 }, (_, i) => (i + g) % 19),
@@ -16,14 +24,23 @@ const groups = [0, 1].map((g) => ({
 }));
 const pairs = 2 * 113, rows = 2 * (40 + 2 + 59 + 49);
 
-const KINDS: [string, LlamaOptions][] = [
-  ["full fine-tuning", { trainable: "full" }],
-  ["LoRA", { trainable: "lora", lora }],
-  ["LoRA, recomputing", { trainable: "lora", lora, recompute: true }],
-  ["LoRA with dropout", { trainable: "lora", lora: { ...lora, dropout: 0.1 } }],
+const KINDS: [string, LlamaConfig, LlamaOptions][] = [
+  ["full fine-tuning", config, { trainable: "full" }],
+  ["LoRA", config, { trainable: "lora", lora }],
+  ["LoRA, recomputing", config, { trainable: "lora", lora, recompute: true }],
+  ["LoRA with dropout", config, { trainable: "lora", lora: { ...lora, dropout: 0.1 } }],
+  ...OTHERS.flatMap(([part, other]): [string, LlamaConfig, LlamaOptions][] => [
+    [`full fine-tuning with ${part}`, other, { trainable: "full" }],
+    [`LoRA with ${part}`, other, { trainable: "lora", lora: everywhere }],
+    [`LoRA with ${part}, recomputing`, other, {
+      trainable: "lora",
+      lora: everywhere,
+      recompute: true,
+    }],
+  ]),
 ];
 
-for (const [kind, options] of KINDS) {
+for (const [kind, config, options] of KINDS) {
   Deno.test(`planned memory is what a step takes, ${kind}`, () =>
     withReference(async (device) => {
       const model = await LlamaModel.create(device, config, initWeights(config, 1, 0.1), options);
@@ -46,8 +63,19 @@ for (const [kind, options] of KINDS) {
     }));
 }
 
-for (const adjusted of [false, true]) {
-  Deno.test(`planned memory is what generation takes${adjusted ? " with rules" : ""}`, () =>
+const GENERATIONS: [string, LlamaConfig, LoraOptions, adjusted: boolean][] = [
+  ["", config, lora, false],
+  [" with rules", config, lora, true],
+  ...OTHERS.map(([part, other]): [string, LlamaConfig, LoraOptions, boolean] => [
+    ` with ${part}`,
+    other,
+    everywhere,
+    false,
+  ]),
+];
+
+for (const [how, config, lora, adjusted] of GENERATIONS) {
+  Deno.test(`planned memory is what generation takes${how}`, () =>
     withReference(async (device) => {
       const options: LlamaOptions = { trainable: "lora", lora };
       const model = await LlamaModel.create(device, config, initWeights(config, 1, 0.1), options);

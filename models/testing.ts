@@ -29,6 +29,19 @@ export function tinyConfig(tied: boolean): LlamaConfig {
   };
 }
 
+/** Small models of all architectures, by what is special about them; windows end within prompts and branches. */
+export const TINY_MODELS: readonly (readonly [what: string, config: LlamaConfig])[] = [
+  ["a tied head", tinyConfig(true)],
+  ["an untied head", tinyConfig(false)],
+  ["Mistral's window", { ...tinyConfig(true), architecture: "mistral", slidingWindow: 3 }],
+  ["Qwen2's biases", { ...tinyConfig(true), architecture: "qwen2" }],
+  ["Qwen3's head norms", { ...tinyConfig(false), architecture: "qwen3" }],
+  [
+    "GPT-2's parts",
+    { ...tinyConfig(true), architecture: "gpt2", numHeads: 2, numKvHeads: 2, headDim: 6 },
+  ],
+];
+
 /** A model with large random weights (also in B of its adapters), so that nothing is near zero. */
 export async function randomModel(
   device: Device,
@@ -37,7 +50,7 @@ export async function randomModel(
 ): Promise<LlamaModel> {
   const model = await LlamaModel.create(device, config, initWeights(config, 5, 0.4), options);
   for (const { name } of model.parameters) {
-    if (name.endsWith("norm.weight") || name.endsWith("lora_B.weight")) {
+    if (/(norm|ln_\w+|lora_B)\.weight$|\.bias$/.test(name)) {
       const data = await model.readParameter(name);
       model.writeParameter(name, data.map((x, i) => x + 0.3 * Math.sin(i * 1.7 + name.length)));
     }
