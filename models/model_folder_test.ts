@@ -218,9 +218,9 @@ Deno.test("what is no model folder is said plainly", () =>
     const files = encodeModelFolder(model);
     files.delete("model.safetensors");
     await write(`${root}/pickle`, files);
-    await refused(`${root}/pickle`, /no weights: looked for model\.safetensors and/);
+    await refused(`${root}/pickle`, /no weights: looked for model\.safetensors, model\.safe/);
     await Deno.writeTextFile(`${root}/pickle/pytorch_model.bin`, "");
-    await refused(`${root}/pickle`, /no weights/, /pickles are not read/);
+    await refused(`${root}/pickle`, /pytorch_model\.bin: not valid PyTorch weights: it is empty/);
     await write(
       `${root}/vocab`,
       encodeModelFolder({ ...model, config: { ...model.config, vocabSize: 4 } }),

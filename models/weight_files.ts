@@ -5,18 +5,55 @@
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import { readJsonObject } from "./json_file.ts";
-import { elementCount, readSafetensors, type SafetensorsFile } from "./safetensors.ts";
+import { elementCount, readSafetensors } from "./safetensors.ts";
+import { readTorchFile } from "./torch_file.ts";
 
-const SINGLE = "model.safetensors";
-const INDEX = "model.safetensors.index.json";
+/** What both kinds of file give. */
+interface TensorFile {
+  readonly label: string;
+  readonly tensors: ReadonlyMap<string, unknown>;
+  info(name: string): { readonly dtype: string; readonly shape: readonly number[] };
+  float32(name: string): Promise<Float32Array>;
+  float64(name: string): Promise<Float64Array>;
+}
+
+interface Format {
+  single: string;
+  index: string;
+  /** Names of shards. */
+  shard: RegExp;
+  open(path: string): Promise<TensorFile>;
+}
+
+/** In the order in which they are looked for. */
+const FORMATS: readonly Format[] = [
+  {
+    single: "model.safetensors",
+    index: "model.safetensors.index.json",
+    shard: /^[^/\\]+\.safetensors$/,
+    open: readSafetensors,
+  },
+  {
+    single: "pytorch_model.bin",
+    index: "pytorch_model.bin.index.json",
+    shard: /^[^/\\]+\.bin$/,
+    open: readTorchFile,
+  },
+];
+
+const MERGE_FSDP =
+  "These are FSDP shards: put them together with `accelerate merge-weights FOLDER OUTPUT`, " +
+  "or save with a full state_dict (fsdp_state_dict_type: FULL_STATE_DICT).";
+const MERGE_ZERO =
+  "These are DeepSpeed shards: put them together with the zero_to_fp32.py that is " +
+  "beside them: `python zero_to_fp32.py . OUTPUT --safe_serialization`.";
 
 /** Weights in formats that are not read, with what to say about them. */
 const OTHER_FORMATS: readonly [RegExp, string][] = [
-  [
-    /^pytorch_model.*\.bin$|\.pth?$/,
-    "PyTorch pickles are not read: save the model as safetensors.",
-  ],
+  [/\.distcp$|^pytorch_model_fsdp_\d+|^\.metadata$/, MERGE_FSDP],
+  [/^zero_to_fp32\.py$|^global_step\d+$|_optim_states\.pt$|^zero_pp_rank/, MERGE_ZERO],
   [/\.gguf$/, "Give the path of the GGUF file itself."],
+  [/\.pth?$/, "Call PyTorch's file pytorch_model.bin, or save the model as safetensors."],
   [/\.(h5|msgpack|onnx)$/, "Use the model's safetensors."],
 ];
 
@@ -24,7 +61,7 @@ export class WeightFiles {
   constructor(
     readonly folder: string,
     /** Tensor name → the file it is in. */
-    private readonly files: ReadonlyMap<string, SafetensorsFile>,
+    private readonly files: ReadonlyMap<string, TensorFile>,
     private readonly tied: boolean,
   ) {}
 
@@ -79,45 +116,52 @@ export class WeightFiles {
 export async function openWeightFiles(folder: string, tied: boolean): Promise<WeightFiles> {
   const entries = new Set<string>();
   for await (const entry of Deno.readDir(folder)) entries.add(entry.name);
-  const files = new Map<string, SafetensorsFile>();
-  if (entries.has(SINGLE)) {
-    const file = await readSafetensors(`${folder}/${SINGLE}`);
-    for (const name of file.tensors.keys()) files.set(name, file);
-  } else if (entries.has(INDEX)) {
-    await openShards(folder, files);
-  } else {
-    const other = [...entries].sort()
-      .flatMap((name) => OTHER_FORMATS.filter(([form]) => form.test(name)).map(([, say]) => say));
+  const files = new Map<string, TensorFile>();
+  const format = FORMATS.find(({ single, index }) => entries.has(single) || entries.has(index));
+  if (format === undefined) {
+    const other = OTHER_FORMATS.find(([form]) => [...entries].some((name) => form.test(name)));
     throw new UsageError(
-      `${folder}: no weights: looked for ${SINGLE} and ${INDEX}`,
-      other[0] === undefined ? {} : { advice: other[0] },
+      `${folder}: no weights: looked for ${
+        FORMATS.flatMap(({ single, index }) => [single, index]).join(", ")
+      }`,
+      other === undefined ? {} : { advice: other[1] },
     );
+  }
+  if (entries.has(format.single)) {
+    const file = await format.open(`${folder}/${format.single}`);
+    for (const name of file.tensors.keys()) files.set(name, file);
+  } else {
+    await openShards(folder, format, files);
   }
   return new WeightFiles(folder, files, tied);
 }
 
-async function openShards(folder: string, files: Map<string, SafetensorsFile>): Promise<void> {
-  const path = `${folder}/${INDEX}`;
+async function openShards(
+  folder: string,
+  { single, index, shard, open }: Format,
+  files: Map<string, TensorFile>,
+): Promise<void> {
+  const path = `${folder}/${index}`, extension = single.replace(/^.*\./, "");
   const map = (await readJsonObject(path))?.["weight_map"];
   if (map === null || typeof map !== "object") {
     throw new RgxError(`${path}: no "weight_map" in it, expected tensor → file`);
   }
-  const opened = new Map<string, SafetensorsFile>();
+  const opened = new Map<string, TensorFile>();
   for (const [tensor, name] of Object.entries(map)) {
-    if (typeof name !== "string" || !/^[^/\\]+\.safetensors$/.test(name)) {
+    if (typeof name !== "string" || !shard.test(name)) {
       throw new RgxError(
         `${path}: tensor "${tensor}" is said to be in ${JSON.stringify(name)}, ` +
-          `expected the name of a safetensors file beside the index`,
+          `expected the name of a ${extension} file beside the index`,
       );
     }
     let file = opened.get(name);
     if (file === undefined) {
-      file = await readSafetensors(`${folder}/${name}`);
+      file = await open(`${folder}/${name}`);
       opened.set(name, file);
     }
     if (!file.tensors.has(tensor)) {
       throw new RgxError(
-        `${file.label}: tensor "${tensor}" is not in it, but ${INDEX} says that it is`,
+        `${file.label}: tensor "${tensor}" is not in it, but ${index} says that it is`,
         { advice: "The shards belong to different models, or the download is incomplete." },
       );
     }
