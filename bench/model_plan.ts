@@ -108,12 +108,7 @@ async function localModel(
 
 /** @throws UsageError naming the nearest folder when there is none */
 async function findModel(name: string, warnings: string[]): Promise<Found> {
-  let path = await realPath(name);
-  if (path === null) {
-    throw new UsageError(`${name}: no such model folder${await nearestFolder(name)}`, {
-      advice: "A model is a Hugging Face folder, a run, a checkpoint, an adapter, or openai:NAME.",
-    });
-  }
+  let path = await realPath(name) ?? await pathByName(name);
   const config = await runConfig(path, warnings);
   // A run that was stopped has no final model yet: its newest checkpoint stands for it.
   if (!await hasModel(path)) path = await realPath(`${path}/latest`) ?? path;
@@ -135,6 +130,19 @@ async function findModel(name: string, warnings: string[]): Promise<Found> {
     ? null
     : { name: ownPath ?? folder.adapter?.config.baseModel ?? basePath, path: basePath };
   return { name, path, run: config, base };
+}
+
+/** Names that are no paths are for the loader to know. */
+async function pathByName(name: string): Promise<string> {
+  try {
+    return (await readModelFolder(name)).path;
+  } catch (cause) {
+    if (!(cause instanceof UsageError)) throw cause;
+    throw new UsageError(`${cause.message}${await nearestFolder(name)}`, {
+      advice: "A model is a Hugging Face folder, a run, a checkpoint, an adapter, or openai:NAME.",
+      cause,
+    });
+  }
 }
 
 async function hasModel(path: string): Promise<boolean> {
@@ -214,7 +222,8 @@ function samplingOf(asked: Asked, runs: readonly RunConfig[]): Sampling {
 
 /** Changes when a file of the model does: names, sizes and times of change. */
 async function fingerprintOf(path: string): Promise<string> {
-  const lines: string[] = [path];
+  const lines: string[] = [path], file = await Deno.stat(path);
+  if (file.isFile) return sha256Hex(`${path} ${file.size} ${file.mtime?.getTime()}`);
   for await (const { name } of Deno.readDir(path)) {
     if (!/\.(safetensors|gguf|json|jinja)$/.test(name)) continue;
     const { size, mtime, isFile } = await Deno.stat(`${path}/${name}`);
