@@ -1,6 +1,6 @@
 /**
- * PyTorch weights. The golden files hold the same tensors in both layouts of `torch.save`, with the pickles
- * that Python writes for them: shared, transposed and half-precision ones, a scalar, a parameter.
+ * PyTorch weights. The golden files were written by PyTorch 2.6: the same tensors in both layouts of
+ * `torch.save`, among them shared, transposed and half-precision ones, a scalar and a parameter.
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -140,7 +140,7 @@ Deno.test("files that are no PyTorch weights are said to be so", async () => {
     [ascii("version https://git-lfs"), /Git LFS pointer/],
     [ascii("{}"), /begins with byte 0x7b/],
     [cut, /its end is missing: it is incomplete/],
-    [legacyCut, /storage "94005" ends at byte/],
+    [legacyCut, /storage "\d+" ends at byte/],
     [FILES.legacy.slice(0, 300), /its pickles end too early/],
     [ascii("\x80\x02K\x01.\x80\x02K\x01."), /does not begin with PyTorch's number/],
     [ascii("PK\x05\x06" + "\0".repeat(18)), /no data\.pkl in the archive/],
