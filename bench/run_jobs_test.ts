@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { Interrupted } from "../core/errors.ts";
+import { type Job, runJobs } from "./run_jobs.ts";
+import type { Answerer, ModelRequest, TestSet } from "./types.ts";
+
+const raw = {
+  completion: "",
+  truncated: false,
+  completion_tokens: 0,
+  prompt_tokens: 0,
+  device: "d",
+};
+const missing = [{ index: 0, samples: [0, 1] }, { index: 1, samples: [1] }];
+
+function setUp(models: string[], labels: string[]) {
+  const requests = models.map((name) => ({ name }) as ModelRequest);
+  const sets = labels.map((label) => ({ label }) as TestSet);
+  const jobs: Job[] = sets.flatMap((set) => requests.map((model) => ({ model, set, missing })));
+  const loaded: string[] = [],
+    answers: string[] = [],
+    failures: string[] = [],
+    closed: string[] = [];
+  const open = (model: ModelRequest): Promise<Answerer> => {
+    loaded.push(model.name);
+    if (model.name === "broken") return Promise.reject(new Error("damaged weights"));
+    return Promise.resolve({
+      async answer(questions, onAnswer, shouldStop) {
+        for (const question of questions) {
+          await Promise.resolve();
+          if (shouldStop()) throw new Interrupted();
+          if (question.set.label === "bad") throw new Error("the device is lost");
+          for (const sample of question.samples) onAnswer(question, sample, raw);
+        }
+      },
+      close: () => void closed.push(model.name),
+    });
+  };
+  const listener = {
+    loading: () => {},
+    finished: () => {},
+    answer: ({ model, set }: Job, index: number, sample: number) =>
+      void answers.push(`${model.name} ${set.label} ${index}.${sample}`),
+    failed: ({ model, set }: Job, error: string) =>
+      void failures.push(`${model.name} ${set.label}: ${error}`),
+  };
+  return { jobs, open, listener, loaded, answers, failures, closed };
+}
+
+Deno.test("each model is loaded once; a task that crashes costs itself alone, a model its own tasks", async () => {
+  const s = setUp(["a", "broken", "b"], ["one", "bad", "two"]);
+  await runJobs(s.jobs, s.open, s.listener, () => false);
+  assert.deepEqual(s.loaded, ["a", "broken", "b"]);
+  assert.deepEqual(s.closed, ["a", "b"]);
+  assert.deepEqual(s.failures, [
+    "a bad: the device is lost",
+    "broken one: damaged weights",
+    "broken bad: damaged weights",
+    "broken two: damaged weights",
+    "b bad: the device is lost",
+  ]);
+  assert.equal(s.answers.length, 12);
+  assert.equal(
+    new Set(s.answers).size,
+    12,
+    "what was answered before the crash is not asked again",
+  );
+});
+
+Deno.test("a stop ends the work at once and closes the model", async () => {
+  const s = setUp(["a", "b"], ["one"]);
+  await assert.rejects(
+    runJobs(s.jobs, s.open, s.listener, () => s.answers.length >= 2),
+    Interrupted,
+  );
+  assert.deepEqual(s.answers, ["a one 0.0", "a one 0.1"]);
+  assert.deepEqual(s.closed, ["a"]);
+});
