@@ -59,7 +59,7 @@ export async function planModels(
   const warnings: string[] = [];
   const found = new Map<string, Found | null>();
   for (const name of names) {
-    found.set(name, name.startsWith(REMOTE_PREFIX) ? null : await findModel(name, warnings));
+    found.set(name, name.startsWith(REMOTE_PREFIX) ? null : await findModel(name, asked, warnings));
   }
   const runs = [...found.values()].flatMap((model) => model?.run ?? []);
   const sampling = samplingOf(asked, runs);
@@ -107,7 +107,7 @@ async function localModel(
 }
 
 /** @throws UsageError naming the nearest folder when there is none */
-async function findModel(name: string, warnings: string[]): Promise<Found> {
+async function findModel(name: string, asked: Asked, warnings: string[]): Promise<Found> {
   let path = await realPath(name) ?? await pathByName(name);
   const config = await runConfig(path, warnings);
   // A run that was stopped has no final model yet: its newest checkpoint stands for it.
@@ -119,7 +119,7 @@ async function findModel(name: string, warnings: string[]): Promise<Found> {
     : ownPath === null
     ? null
     : await realPath(ownPath);
-  if (config !== null && basePath === null) {
+  if (asked.includeBase && config !== null && basePath === null) {
     warnings.push(
       ownPath === null
         ? `${name}: its run made the model from a seed: there is no base model to compare with`

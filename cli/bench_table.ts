@@ -12,7 +12,9 @@ function accuracyCell({ accuracy, ci95: [low, high] }: Pick<ModelResult, "accura
 /** Last part of a path; of a checkpoint with its run. */
 export function shortName(name: string): string {
   const parts = name.replace(/\/+$/, "").split("/");
-  return /^checkpoint-\d+$/.test(parts.at(-1)!) ? parts.slice(-2).join("/") : parts.at(-1)!;
+  return /^(checkpoint-\d+|latest|best)$/.test(parts.at(-1)!)
+    ? parts.slice(-2).join("/")
+    : parts.at(-1)!;
 }
 
 function modelNames({ tasks }: AllTasksResultFile): string[] {
