@@ -240,6 +240,21 @@ Deno.test("an inference forward between a training forward and its backward does
     assert.deepEqual(await gradients(model), expected);
   }));
 
+Deno.test("a sequence as long as the model's positions has logits at each of them", () =>
+  withReference(async (device) => {
+    for (const [part, config] of TINY_MODELS) {
+      const model = await randomModel(device, config, { trainable: "none" });
+      const ids = Array.from({ length: config.maxPositions }, (_, i) => i % config.vocabSize);
+      const seen: number[] = [];
+      await model.positionLogits(ids, (position, logits) => {
+        seen.push(position);
+        assert.ok(logits.every(Number.isFinite), `${part}, position ${position}`);
+      });
+      assert.deepEqual(seen, ids.map((_, i) => i));
+      await assert.rejects(model.lastLogits([...ids, 1]), /the model has/);
+    }
+  }));
+
 Deno.test("misuse of a model is explained", () =>
   withReference(async (device) => {
     const config = tinyConfig(true), weights = initWeights(config, 1, 0.4);

@@ -29,6 +29,8 @@ export interface PeftConfig {
   rankPattern: Readonly<Record<string, number>>;
   alphaPattern: Readonly<Record<string, number>>;
   layersToTransform: readonly number[] | null;
+  /** The adapted modules hold their weights as [in, out], as GPT-2's do; default false. */
+  fanInFanOut?: boolean;
 }
 
 /** An adapter with its tensors, read or to be written. */
@@ -206,6 +208,7 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
     rankPattern: pattern("rank_pattern"),
     alphaPattern: pattern("alpha_pattern"),
     layersToTransform: layerList as number[] | null,
+    ...(json["fan_in_fan_out"] === true ? { fanInFanOut: true } : {}),
   };
 }
 
@@ -216,7 +219,7 @@ export function writePeftConfig(config: PeftConfig): string {
     alpha_pattern: config.alphaPattern,
     base_model_name_or_path: config.baseModel,
     bias: "none",
-    fan_in_fan_out: false,
+    fan_in_fan_out: config.fanInFanOut ?? false,
     inference_mode: true,
     init_lora_weights: true,
     layers_to_transform: config.layersToTransform,

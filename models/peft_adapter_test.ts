@@ -7,6 +7,7 @@ import {
   type PeftConfig,
   readPeftAdapter,
   readPeftConfig,
+  writePeftConfig,
 } from "./peft_adapter.ts";
 import { encodeSafetensors, type TensorToWrite } from "./safetensors.ts";
 
@@ -195,3 +196,12 @@ function existsLoudly(path: string): boolean {
     return false;
   }
 }
+
+Deno.test("an adapter on weights that lie as [in, out] says so, and reads it back", () => {
+  const gpt2 = { ...config, targetModules: ["c_attn"], fanInFanOut: true };
+  const json = JSON.parse(writePeftConfig(gpt2));
+  assert.equal(json.fan_in_fan_out, true);
+  assert.equal(readPeftConfig(json, "c").fanInFanOut, true);
+  assert.equal(JSON.parse(writePeftConfig(config)).fan_in_fan_out, false);
+  assert.equal("fanInFanOut" in readPeftConfig(JSON.parse(writePeftConfig(config)), "c"), false);
+});

@@ -23,7 +23,8 @@ export async function positionLogits(
   const { device, config } = core, vocab = config.vocabSize, d = config.hiddenSize;
   // The last token of a branch gets no row, as nothing follows it; a token behind `ids` gives it one.
   const group = { promptIds: ids.slice(0, 1), branches: [[...ids.slice(1), 0]] };
-  const packed = packGroups([group], config);
+  const limits = { ...config, maxPositions: config.maxPositions + 1 };
+  const packed = packGroups([group], limits);
   const trunk = trunkForward(core, workspace, packed, { adapter: options.adapter, keep: "none" });
   for (let begin = options.from; begin < ids.length; begin += CHUNK) {
     const count = Math.min(CHUNK, ids.length - begin);
