@@ -7,10 +7,13 @@
 import { RgxError, UsageError } from "../core/errors.ts";
 import type { GgufFile } from "./gguf.ts";
 import { ggufArchitecture } from "./gguf_config.ts";
+import { parseJsonObject } from "./json_file.ts";
 import { ropeFrequencies } from "./rope_table.ts";
 import { elementCount } from "./safetensors.ts";
 
-const ROPE_DIVISORS = "rope_freqs.weight";
+export const ROPE_DIVISORS = "rope_freqs.weight";
+/** Written by rgx beside the divisors: the `rope_scaling` itself, as JSON. Others do not know it. */
+export const ROPE_SCALING_KEY = "rgx.rope_scaling";
 
 /** GGUF name → Hugging Face name, of what stands once, and of what each layer has. */
 const TENSORS: Readonly<Record<string, string>> = {
@@ -41,6 +44,15 @@ function hfName(name: string): string | null {
   return layer === undefined
     ? `${table[part]}.${kind}`
     : `model.layers.${layer}.${table[part]}.${kind}`;
+}
+
+/** The reverse: a file's name for a tensor of the Llama family, or null when there is none. */
+export function ggufName(name: string): string | null {
+  const [, layer, path, kind] = /^(?:model\.layers\.(\d+)\.)?(.+)\.(weight|bias)$/.exec(name) ?? [];
+  const table = layer === undefined ? TENSORS : LAYER_TENSORS;
+  const part = Object.keys(table).find((key) => table[key] === path);
+  if (part === undefined) return null;
+  return layer === undefined ? `${part}.${kind}` : `blk.${layer}.${part}.${kind}`;
 }
 
 /** A `WeightSource`. */
@@ -108,6 +120,31 @@ export function splitHalves(
   return values;
 }
 
+/** The reverse of {@link splitHalves}, into an array of its own. */
+export function interleaveHalves<T extends Float32Array | Float64Array>(
+  values: T,
+  rows: number,
+  heads: number,
+): T {
+  const out = values.slice() as T;
+  const width = values.length / rows, headDim = rows / heads, half = headDim / 2;
+  for (let head = 0; head < heads; head++) {
+    for (let row = 0; row < headDim; row++) {
+      const from = (head * headDim + (row % 2) * half + (row >> 1)) * width;
+      out.set(values.subarray(from, from + width), (head * headDim + row) * width);
+    }
+  }
+  return out;
+}
+
+/** What a model's frequencies are divided by, pair by pair: float64 [headDim/2]. */
+export function ropeDivisors(
+  model: Parameters<typeof ropeFrequencies>[0],
+): Float64Array<ArrayBuffer> {
+  const plain = ropeFrequencies({ ...model, ropeScaling: null }), scaled = ropeFrequencies(model);
+  return Float64Array.from(plain, (frequency, i) => frequency / scaled[i]!);
+}
+
 /** The numbers that Llama 3.x models share; their factors differ. */
 const LLAMA3 = { lowFreqFactor: 1, highFreqFactor: 4, originalMaxPositions: 8192 };
 
@@ -119,24 +156,33 @@ export async function ggufRopeScaling(file: GgufFile): Promise<Record<string, un
   if (!file.tensors.has(ROPE_DIVISORS)) return null;
   const divisors = await file.float32(ROPE_DIVISORS);
   const base = file.metadata.get(`${ggufArchitecture(file)}.rope.freq_base`) ?? 10000;
-  const model = { headDim: divisors.length * 2, ropeTheta: Number(base) };
-  const factor = divisors.reduce((a, b) => Math.max(a, b), 0);
-  const plain = ropeFrequencies({ ...model, ropeScaling: null });
-  const scaled = ropeFrequencies({ ...model, ropeScaling: { type: "llama3", factor, ...LLAMA3 } });
-  const same = divisors.every((divisor, i) =>
-    Math.abs(plain[i]! / scaled[i]! - divisor) <= 1e-4 * divisor
-  );
+  const noted = file.metadata.get(ROPE_SCALING_KEY);
+  const scaling = typeof noted === "string"
+    ? parseJsonObject(noted, `${file.label}: ${ROPE_SCALING_KEY}`)
+    : {
+      rope_type: "llama3",
+      factor: divisors.reduce((a, b) => Math.max(a, b), 0),
+      low_freq_factor: LLAMA3.lowFreqFactor,
+      high_freq_factor: LLAMA3.highFreqFactor,
+      original_max_position_embeddings: LLAMA3.originalMaxPositions,
+    };
+  const expected = ropeDivisors({
+    headDim: divisors.length * 2,
+    ropeTheta: Number(base),
+    ropeScaling: {
+      type: "llama3",
+      factor: Number(scaling["factor"]),
+      lowFreqFactor: Number(scaling["low_freq_factor"]),
+      highFreqFactor: Number(scaling["high_freq_factor"]),
+      originalMaxPositions: Number(scaling["original_max_position_embeddings"]),
+    },
+  });
+  const same = divisors.every((divisor, i) => Math.abs(expected[i]! - divisor) <= 1e-4 * divisor);
   if (!same) {
     throw new UsageError(
       `${file.label}: ${ROPE_DIVISORS} are not the frequency divisors of a Llama 3 model`,
       { advice: "Use the model's safetensors, whose config.json says how they are made." },
     );
   }
-  return {
-    rope_type: "llama3",
-    factor,
-    low_freq_factor: LLAMA3.lowFreqFactor,
-    high_freq_factor: LLAMA3.highFreqFactor,
-    original_max_position_embeddings: LLAMA3.originalMaxPositions,
-  };
+  return scaling;
 }

@@ -4,7 +4,13 @@ import { RgxError } from "../core/errors.ts";
 import { assertWithin } from "../kernels/testing.ts";
 import { parseGguf, readGguf } from "./gguf.ts";
 import { ggufConfig } from "./gguf_config.ts";
-import { ggufRopeScaling, ggufWeights, splitHalves } from "./gguf_model.ts";
+import {
+  ggufName,
+  ggufRopeScaling,
+  ggufWeights,
+  interleaveHalves,
+  splitHalves,
+} from "./gguf_model.ts";
 import { encodeTestGguf, type TestMetadata } from "./gguf_testing.ts";
 import { LlamaModel } from "./llama.ts";
 import { loadModel } from "./load_model.ts";
@@ -162,12 +168,22 @@ Deno.test("what a GGUF model has that is not understood is refused by name", asy
   assert.equal(await weights("lm_head.weight", [5, 8]), null);
 });
 
-Deno.test("interleaved rows become halves, head by head", () => {
+Deno.test("interleaved rows become halves, head by head, and interleaved again", () => {
   const values = Float32Array.from([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]);
-  assert.deepEqual(
-    splitHalves(values, 8, 2),
-    Float32Array.from([0, 0, 2, 2, 1, 1, 3, 3, 4, 4, 6, 6, 5, 5, 7, 7]),
-  );
+  const halves = Float32Array.from([0, 0, 2, 2, 1, 1, 3, 3, 4, 4, 6, 6, 5, 5, 7, 7]);
+  assert.deepEqual(interleaveHalves(halves, 8, 2), values);
+  assert.deepEqual(splitHalves(values, 8, 2), halves);
+  const three = Float32Array.from([0, 1, 2, 3, 4, 5]);
+  assert.deepEqual(interleaveHalves(three, 6, 1), Float32Array.from([0, 3, 1, 4, 2, 5]));
+  assert.deepEqual(splitHalves(interleaveHalves(three, 6, 1), 6, 1), three);
+});
+
+Deno.test("tensors of the Llama family have a name in a GGUF file, those of GPT-2 have none", () => {
+  assert.equal(ggufName("model.embed_tokens.weight"), "token_embd.weight");
+  assert.equal(ggufName("model.layers.11.self_attn.q_proj.bias"), "blk.11.attn_q.bias");
+  assert.equal(ggufName("lm_head.weight"), "output.weight");
+  assert.equal(ggufName("transformer.wte.weight"), null);
+  assert.equal(ggufName("model.layers.0.mlp.experts.weight"), null);
 });
 
 Deno.test("frequency divisors are recognised as Llama 3's, or refused", async () => {

@@ -267,11 +267,12 @@ export function writeHfConfig(
   return JSON.stringify(Object.fromEntries(sorted), null, 2) + "\n";
 }
 
-function writeLlamaFamily(llama: LlamaConfig): Record<string, unknown> {
-  const { biases, biasKeys, defaultWindow, windowNeedsFlag } = architectureOf(llama);
-  const scaling = llama.ropeScaling, window = llama.slidingWindow ?? null;
-  const rope = {
-    rope_theta: llama.ropeTheta,
+/** The `rope_parameters` of a configuration. */
+export function ropeParameters(
+  { ropeTheta, ropeScaling: scaling }: LlamaConfig,
+): Record<string, unknown> {
+  return {
+    rope_theta: ropeTheta,
     rope_type: scaling?.type ?? "default",
     ...(scaling === null ? {} : { factor: scaling.factor }),
     ...(scaling?.type === "llama3"
@@ -282,6 +283,12 @@ function writeLlamaFamily(llama: LlamaConfig): Record<string, unknown> {
       }
       : {}),
   };
+}
+
+function writeLlamaFamily(llama: LlamaConfig): Record<string, unknown> {
+  const { biases, biasKeys, defaultWindow, windowNeedsFlag } = architectureOf(llama);
+  const scaling = llama.ropeScaling, window = llama.slidingWindow ?? null;
+  const rope = ropeParameters(llama);
   const flags = Object.entries(biasKeys).map(([key, modules]) => [
     key,
     modules.some((module) => (llama.biases ?? biases).includes(module)),

@@ -94,6 +94,12 @@ export class WeightFiles {
     return info.dtype === "F64" ? await file.float64(stored) : await file.float32(stored);
   }
 
+  /** What a tensor is stored as ("BF16"), or null when the folder has none of that name. */
+  dtype(name: string): string | null {
+    const stored = this.#storedName(name);
+    return stored === null ? null : this.files.get(stored)!.info(stored).dtype;
+  }
+
   #storedName(name: string): string | null {
     const embedding = "model.embed_tokens.weight", head = "lm_head.weight";
     const names = [name];

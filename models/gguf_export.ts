@@ -1,0 +1,125 @@
+/**
+ * A model as llama.cpp's converter writes it: metadata from the configuration, tensors under GGUF's names,
+ * the query and key rows of Llama interleaved, Llama 3's scaling as frequency divisors. gguf_config.ts and
+ * gguf_model.ts are the way back. Vectors stay f32; a matrix whose rows are no whole blocks becomes f16, and
+ * the head of a q4_0 file q8_0, since its error would go straight into the logits.
+ */
+import { UsageError } from "../core/errors.ts";
+import { architectureOf } from "./architectures/mod.ts";
+import {
+  ggufName,
+  interleaveHalves,
+  ROPE_DIVISORS,
+  ROPE_SCALING_KEY,
+  ropeDivisors,
+} from "./gguf_model.ts";
+import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "./gguf_writer.ts";
+import { ropeParameters } from "./hf_config.ts";
+import { llamaTensors, LM_HEAD } from "./llama_weights.ts";
+import type { MergedWeights } from "./merged_weights.ts";
+import type { LlamaConfig } from "./types.ts";
+import { encodePieces, ENCODINGS, type WeightType } from "./weight_encoding.ts";
+
+/** `model_type` → `general.architecture`. Llama's takes Mistral in. */
+const GGUF_ARCHITECTURE: Readonly<Record<string, string>> = {
+  llama: "llama",
+  mistral: "llama",
+  qwen2: "qwen2",
+  qwen3: "qwen3",
+};
+
+/** `general.file_type` */
+const FILE_TYPE: Readonly<Record<WeightType, number>> = {
+  ...{ f32: 0, f16: 1, q4_0: 2, q8_0: 7, bf16: 32 },
+};
+
+/** @throws UsageError for an architecture that has no GGUF files which rgx reads */
+function architectureName(config: LlamaConfig, where: string): string {
+  const { name } = architectureOf(config), found = GGUF_ARCHITECTURE[name];
+  if (found !== undefined) return found;
+  throw new UsageError(`${where}: a ${name} model cannot be exported to GGUF`, {
+    advice: `GGUF files are written of ${Object.keys(GGUF_ARCHITECTURE).join(", ")} models. ` +
+      "Use --to hf.",
+  });
+}
+
+/** @throws UsageError for what such a file cannot say */
+export function ggufMetadata(
+  config: LlamaConfig,
+  type: WeightType,
+  name: string,
+  where: string,
+): GgufMetadata {
+  const architecture = architectureName(config, where);
+  const out = new Map<string, GgufWritten>([
+    ["general.architecture", ["string", architecture]],
+    ["general.type", ["string", "model"]],
+    ["general.name", ["string", name]],
+    ["general.file_type", ["u32", FILE_TYPE[type]]],
+  ]);
+  if (ENCODINGS[type].weights > 1) out.set("general.quantization_version", ["u32", 2]);
+  const u32 = (key: string, value: number) => out.set(`${architecture}.${key}`, ["u32", value]);
+  const f32 = (key: string, value: number) => out.set(`${architecture}.${key}`, ["f32", value]);
+  u32("vocab_size", config.vocabSize);
+  u32("context_length", config.maxPositions);
+  u32("embedding_length", config.hiddenSize);
+  u32("block_count", config.numLayers);
+  u32("feed_forward_length", config.intermediateSize);
+  u32("attention.head_count", config.numHeads);
+  u32("attention.head_count_kv", config.numKvHeads);
+  u32("attention.key_length", config.headDim);
+  u32("attention.value_length", config.headDim);
+  f32("attention.layer_norm_rms_epsilon", config.rmsNormEps);
+  u32("rope.dimension_count", config.headDim);
+  f32("rope.freq_base", config.ropeTheta);
+  if (config.slidingWindow) u32("attention.sliding_window", config.slidingWindow);
+  const scaling = config.ropeScaling;
+  if (scaling?.type === "linear") {
+    out.set(`${architecture}.rope.scaling.type`, ["string", "linear"]);
+    f32("rope.scaling.factor", scaling.factor);
+  } else if (scaling !== null) {
+    out.set(ROPE_SCALING_KEY, ["string", JSON.stringify(ropeParameters(config))]);
+  }
+  return out;
+}
+
+/** Every tensor of the file, each read when its turn comes. @throws as {@link ggufMetadata} does */
+export function ggufTensors(
+  config: LlamaConfig,
+  weights: MergedWeights,
+  type: WeightType,
+  where: string,
+): GgufTensorToWrite[] {
+  const permuted = architectureName(config, where) === "llama";
+  const head = config.tieWordEmbeddings ? architectureOf(config).names.embedding : LM_HEAD;
+  const tensors = llamaTensors(config).map(({ name, shape }): GgufTensorToWrite => {
+    const stored = storedType(type, shape, name === head);
+    const heads = !permuted
+      ? 0
+      : /\.q_proj\./.test(name)
+      ? config.numHeads
+      : /\.k_proj\./.test(name)
+      ? config.numKvHeads
+      : 0;
+    const bytes = async function* () {
+      const values = await weights(name, shape);
+      yield* encodePieces(
+        stored,
+        heads === 0 ? values : interleaveHalves(values, shape[0]!, heads),
+      );
+    };
+    return { name: ggufName(name)!, type: stored, shape, bytes };
+  });
+  if (config.ropeScaling?.type !== "llama3") return tensors;
+  const divisors = ropeDivisors(config);
+  const bytes = async function* () {
+    yield* await Promise.resolve(encodePieces("f32", divisors));
+  };
+  return [{ name: ROPE_DIVISORS, type: "f32", shape: [divisors.length], bytes }, ...tensors];
+}
+
+function storedType(type: WeightType, shape: readonly number[], isHead: boolean): WeightType {
+  if (shape.length < 2) return "f32";
+  const wanted = type === "q4_0" && isHead ? "q8_0" : type;
+  return shape.at(-1)! % ENCODINGS[wanted].weights === 0 ? wanted : "f16";
+}
