@@ -7,6 +7,7 @@ import { parquetReadObjects } from "hyparquet";
 import { allTasksFile } from "../bench/charts/testing.ts";
 import { writeResultFile } from "../bench/result_file.ts";
 import { versionLine } from "../core/version.ts";
+import { sharedFolder } from "../models/testing.ts";
 import { findAdapter } from "../kernels/webgpu/adapter.ts";
 
 const executable = new URL("../dist/rgx", import.meta.url).pathname;
@@ -120,6 +121,50 @@ Deno.test({
       assert.ok(record.adapter.name.length > 0);
       const planned = summary.memory_planned_bytes, peak = summary.peak_memory_bytes;
       assert.ok(Math.abs(peak / planned - 1) < 0.1, `${peak} of ${planned} planned bytes`);
+    }),
+});
+
+const BASE = sharedFolder("models/tinystories-656k");
+
+Deno.test({
+  name:
+    "the executable trains an adapter, measures it against its base on two tasks, and draws the result",
+  ignore: !built || BASE === null,
+  fn: () =>
+    inEmptyFolder(async (folder) => {
+      await Deno.writeTextFile(
+        `${folder}/legs.yaml`,
+        `model: { model_name_or_path: ${BASE} }
+lora: { r: 4, lora_alpha: 8, target_modules: [q_proj, v_proj] }
+data: { task_name: leg_counting, num_examples: 16 }
+rewards: [correctness]
+eval: { num_examples: 2 }
+training:
+  { output_dir: run, max_steps: 1, per_device_train_batch_size: 4, num_generations: 4,
+    max_completion_length: 4 }
+`,
+      );
+      const trained = await run(folder, ["train", "legs.yaml", "--quiet"]);
+      assert.equal(trained.code, 0, trained.err);
+      const tasks = ["spell_backward", "chain_sum"];
+      const bench = await run(folder, [
+        ...["bench", "--models", "run", "--tasks", ...tasks, "--num-examples", "3", "--plain"],
+        "--json",
+      ]);
+      assert.equal(bench.code, 0, bench.err);
+      const result = JSON.parse(bench.out);
+      assert.deepEqual(Object.keys(result.tasks), tasks);
+      assert.equal(Object.keys(result.average).length, 2, "the run and its base");
+      const [name, base] = Object.keys(result.average);
+      const whole = result.files.find((path: string) => /results_all_tasks_.*json$/.test(path));
+      const drawn = await run(folder, [
+        ...["plot", whole, "--title", "Impact", "--output", "impact.png"],
+        ...["--rename", `${name}=Fine-tuned`, "--rename", `${base}=Baseline`],
+      ]);
+      assert.equal(drawn.code, 0, drawn.err);
+      const png = await Deno.readFile(`${folder}/impact.png`);
+      assert.deepEqual([...png.subarray(1, 4)], [..."PNG"].map((c) => c.charCodeAt(0)));
+      assert.ok(png.length > 5000);
     }),
 });
 
