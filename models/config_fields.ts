@@ -66,7 +66,14 @@ const WITHOUT_BEARING = new Set([
   ...["architectures", "model_type", "dtype", "torch_dtype", "transformers_version", "auto_map"],
   ...["bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id", "sep_token_id"],
   ...["decoder_start_token_id", "forced_bos_token_id", "forced_eos_token_id", "cls_token_id"],
-  ...["name_or_path", "use_cache", "return_dict", "return_dict_in_generate", "torchscript"],
+  ...[
+    "name_or_path",
+    "attn_implementation",
+    "use_cache",
+    "return_dict",
+    "return_dict_in_generate",
+    "torchscript",
+  ],
   ...[
     "output_attentions",
     "output_hidden_states",

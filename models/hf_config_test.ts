@@ -200,6 +200,24 @@ Deno.test("GPT-2's keys mean the same sizes", () => {
   }
 });
 
+Deno.test("keys that published models carry along are no hindrance", () => {
+  const ofMany = {
+    ...{ _name_or_path: "x", architectures: ["LlamaForCausalLM"], attention_dropout: 0.0 },
+    ...{ initializer_range: 0.02, torch_dtype: "bfloat16", transformers_version: "4.42.3" },
+    ...{ use_cache: true, pretraining_tp: 1, rope_interleaved: false, is_llama_config: true },
+    ...{ rope_scaling: null, unsloth_fixed: true, "transformers.js_config": { dtype: "q4" } },
+  };
+  assert.deepEqual(readHfConfig({ ...minimal, ...ofMany }, "c"), readHfConfig(minimal, "c"));
+  const ofGpt2 = {
+    ...{ architectures: ["GPT2LMHeadModel"], attn_pdrop: 0.1, embd_pdrop: 0.1, resid_pdrop: 0.1 },
+    ...{ activation_function: "gelu_new", n_ctx: 64, summary_first_dropout: 0.1, _num_labels: 1 },
+    ...{ summary_proj_to_labels: true, summary_type: "cls_index", summary_use_proj: true },
+    ...{ id2label: { "0": "LABEL_0" }, label2id: { "LABEL_0": 0 }, summary_activation: null },
+    ...{ task_specific_params: { "text-generation": { do_sample: true, max_length: 50 } } },
+  };
+  assert.deepEqual(readHfConfig({ ...gpt2, ...ofGpt2 }, "c"), readHfConfig(gpt2, "c"));
+});
+
 Deno.test("every architecture's configuration is written and read back", () => {
   const mistral = { ...minimal, model_type: "mistral" };
   const qwen2 = { ...minimal, model_type: "qwen2" }, qwen3 = { ...minimal, model_type: "qwen3" };

@@ -20,8 +20,16 @@ const config: LlamaConfig = {
 };
 const lora = { r: 4, alpha: 8, targetModules: "all-linear" } as const;
 
-for (const trainable of ["full", "lora"] as const) {
-  Deno.test(`the number of threads changes no bit, ${trainable}`, async () => {
+const KINDS: [what: string, LlamaConfig, trainable: "full" | "lora"][] = [
+  ["full", config, "full"],
+  ["lora", config, "lora"],
+  ["Mistral", { ...config, architecture: "mistral", slidingWindow: 20 }, "full"],
+  ["Qwen3", { ...config, architecture: "qwen3" }, "full"],
+  ["GPT-2", { ...config, architecture: "gpt2", numKvHeads: 6, headDim: 12 }, "full"],
+];
+
+for (const [what, config, trainable] of KINDS) {
+  Deno.test(`the number of threads changes no bit, ${what}`, async () => {
     const results = [];
     for (const threads of [1, 2, 3]) {
       const device = await createWasmDevice({ threads });
