@@ -9,11 +9,12 @@ import { RgxError, UsageError } from "../core/errors.ts";
 import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
 import { DAMAGED_ADVICE, parseJsonObject } from "./json_file.ts";
 import { SpecialTokens } from "./special_tokens.ts";
+import { checkTokenizerJson } from "./tokenizer_checks.ts";
 import type { Tokenizer } from "./types.ts";
 import { tokenizerFromVocabulary, VOCABULARY_FILES } from "./vocab_merges.ts";
 
 /** Everything in a model folder that belongs to its tokenizer. */
-const TOKENIZER_FILES = [
+export const TOKENIZER_FILES = [
   "tokenizer.json",
   "tokenizer_config.json",
   "special_tokens_map.json",
@@ -230,12 +231,7 @@ function createHfTokenizer(
   config: Record<string, unknown>,
   where: string,
 ): HfTokenizer {
-  if (json["model"] === null || typeof json["model"] !== "object") {
-    throw new RgxError(
-      `${where}/tokenizer.json: no "model" in it, expected a Hugging Face tokenizer`,
-      { advice: DAMAGED_ADVICE },
-    );
-  }
+  checkTokenizerJson(json, where);
   // Hugging Face's own reader takes an absent part as null; the library wants it written.
   const complete = {
     normalizer: null,
