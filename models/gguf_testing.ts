@@ -25,25 +25,32 @@ export function encodeTestGguf(
   tensors: readonly TestTensor[],
   { version = 3, alignment = 32 } = {},
 ): Uint8Array<ArrayBuffer> {
-  const out: number[] = [];
-  const text = new TextEncoder();
-  const put = (bytes: ArrayBuffer) => {
-    for (const byte of new Uint8Array(bytes)) out.push(byte);
+  let bytes = new Uint8Array(2 ** 16), length = 0;
+  const putBytes = (more: ArrayLike<number>) => {
+    while (length + more.length > bytes.length) {
+      const larger = new Uint8Array(bytes.length * 2);
+      larger.set(bytes);
+      bytes = larger;
+    }
+    bytes.set(more, length);
+    length += more.length;
   };
+  const text = new TextEncoder();
+  const put = (buffer: ArrayBuffer) => putBytes(new Uint8Array(buffer));
   const number = (type: TypeName, value: GgufScalar) => {
     if (type === "u64") put(new BigUint64Array([BigInt(value)]).buffer);
     else if (type === "f32") put(new Float32Array([Number(value)]).buffer);
-    else if (type === "u8" || type === "bool") out.push(Number(value));
+    else if (type === "u8" || type === "bool") putBytes([Number(value)]);
     else put(new Uint32Array([Number(value)]).buffer);
   };
   const string = (value: string) => {
-    const bytes = text.encode(value);
-    number("u64", bytes.length);
-    for (const byte of bytes) out.push(byte);
+    const encoded = text.encode(value);
+    number("u64", encoded.length);
+    putBytes(encoded);
   };
   const scalar = (type: TypeName, value: GgufScalar) =>
     type === "string" ? string(String(value)) : number(type, value);
-  out.push(...text.encode("GGUF"));
+  putBytes(text.encode("GGUF"));
   number("u32", version);
   number("u64", tensors.length);
   number("u64", Object.keys(metadata).length);
@@ -69,12 +76,9 @@ export function encodeTestGguf(
     number("u64", given ?? offset);
     offset = aligned(offset + data.length);
   }
-  const pad = () => {
-    while (out.length % alignment !== 0) out.push(0);
-  };
   for (const { data } of tensors) {
-    pad();
-    for (const byte of data) out.push(byte);
+    putBytes(new Uint8Array(aligned(length) - length));
+    putBytes(data);
   }
-  return Uint8Array.from(out);
+  return bytes.slice(0, length);
 }

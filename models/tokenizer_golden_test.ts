@@ -96,7 +96,12 @@ for (const { name, packageName, pre } of MODELS) {
             assert.deepEqual(tokenizer.encode(text, { addSpecialTokens: false }), ids, form + text);
             assert.equal(tokenizer.decode(ids), text, form);
           }
-          thereAndBack(tokenizer, form, name === "qwen2.5");
+          thereAndBack(
+            tokenizer,
+            form,
+            name === "qwen2.5",
+            form === "tokenizer.json" ? 3000 : 300,
+          );
           specialTokensStayText(tokenizer, json.added_tokens[0]!, form);
         }
       } finally {
@@ -107,7 +112,12 @@ for (const { name, packageName, pre } of MODELS) {
 }
 
 /** @param normalizes the tokenizer composes characters */
-function thereAndBack(tokenizer: Tokenizer, form: string, normalizes: boolean): void {
+function thereAndBack(
+  tokenizer: Tokenizer,
+  form: string,
+  normalizes: boolean,
+  numRuns: number,
+): void {
   const character = fc.oneof(
     fc.string({ unit: "binary", maxLength: 4 }),
     fc.string({ unit: "grapheme-ascii", maxLength: 8 }),
@@ -119,7 +129,7 @@ function thereAndBack(tokenizer: Tokenizer, form: string, normalizes: boolean): 
       const ids = tokenizer.encode(text, { addSpecialTokens: false });
       assert.equal(tokenizer.decode(ids), normalizes ? text.normalize("NFC") : text, form);
     }),
-    { numRuns: 4000, seed: 3 },
+    { numRuns, seed: 3 },
   );
 }
 
