@@ -2,8 +2,9 @@
  * WGSL of attention's backward, in which scores are computed again. Four kernels:
  *
  *   delta   δ = dout·out of each row and head, kept beside its lse.
- *   limits  for each key the end of the rows that may attend to it (its segment's groupEnd), and for each tile
- *           of keys the largest of them: the rows that attend to key j are exactly [j, limit).
+ *   limits  for each key the end of the rows that may attend to it (its segment's groupEnd, or the end of a
+ *           window), and for each tile of keys the largest of them: the rows that attend to key j are [j, limit),
+ *           all of them without a window.
  *   queries dq, over the same tiles of queries and keys as the forward.
  *   keys    dk and dv, over tiles of keys; each walks over all queries from its first key to its limit. Many
  *           branches attend to a prompt's key, so the walk is cut into parts with sums of their own, which
@@ -77,7 +78,7 @@ export function limitsSpec({ tileKeys }: { tileKeys: number }): KernelSpec {
   return {
     name: "attention_backward.limits",
     buffers: { segments: "read u32", row_segment: "read u32", limits: "write u32" },
-    params: { rows: "u32", count: "u32" },
+    params: { rows: "u32", count: "u32", window: "u32" },
     code: `var<workgroup> largest: atomic<u32>;
 @compute @workgroup_size(${tileKeys})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
@@ -87,7 +88,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let row = number * ${tileKeys}u + local;
   if (row < p.rows) {
     let s = row_segment[row];
-    let limit = ${segmentColumn("s", "groupEnd")};
+    var limit = ${segmentColumn("s", "groupEnd")};
+    // Where only rows of its own segment attend to it, a window ends soon; those of branches come late.
+    if (limit == ${segmentColumn("s", "end")}) { limit = row + min(limit - row, p.window); }
     limits[row] = limit;
     atomicMax(&largest, limit);
   }

@@ -23,6 +23,8 @@ import { Tiles, type TileShape, type TileSizes, tileSizes } from "./tiles.wgsl.t
 
 /** Most workgroup memory of a kernel, whatever is granted: several workgroups should share a processor. */
 const MOST_BYTES = 32_768;
+/** Longer than every sequence. */
+const NO_WINDOW = 0xffffffff;
 /** Most parts of the walk over the queries of a tile of keys, and elements of all their sums together. */
 const MOST_PARTS = 8;
 const MOST_PART_ELEMENTS = 2 ** 24;
@@ -117,7 +119,7 @@ function keyGradients(args: AttentionBackwardArgs, inputs: Inputs, ctx: WebgpuCo
   ctx.dispatch({
     kernel: limitsOf({ tileKeys }),
     buffers: { segments, row_segment: rowSegment, limits },
-    params: { rows, count: tiles },
+    params: { rows, count: tiles, window: args.window ?? NO_WINDOW },
     groups: ctx.grid(tiles),
   });
   const room = Math.min(MOST_PART_ELEMENTS, ctx.limits.bindingElements);
@@ -148,7 +150,7 @@ function keyGradients(args: AttentionBackwardArgs, inputs: Inputs, ctx: WebgpuCo
 
 /** Workgroups and parameters of a kernel over tiles of `m` queries, of `rows` rows from `begin`. */
 function queryGrid(args: AttentionArgs, m: number, rows: number, begin = 0) {
-  const { heads, kvHeads, scale, window = 0xffffffff } = args, perKv = heads / kvHeads;
+  const { heads, kvHeads, scale, window = NO_WINDOW } = args, perKv = heads / kvHeads;
   const count = Math.ceil(rows * perKv / m) * kvHeads;
   const params = {
     count,
