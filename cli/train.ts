@@ -4,8 +4,11 @@ import { EXIT, UsageError } from "../core/errors.ts";
 import { DEVICE_NAMES, isDeviceName } from "../kernels/mod.ts";
 import { openDevice } from "./open_device.ts";
 import { assemble } from "../training/assemble.ts";
+import type { MemoryPlan } from "../training/memory_check.ts";
+import { planFromShape } from "../training/shape_plan.ts";
 import { GrpoTrainer } from "../training/trainer.ts";
 import { requireWarmStart } from "../training/warm_start.ts";
+import { memoryTable, shapePlanText } from "./memory_table.ts";
 import { TrainProgress } from "./train_progress.ts";
 import { listenForStop, parseDuration } from "./stop_control.ts";
 import { log, print } from "./terminal.ts";
@@ -50,7 +53,17 @@ export async function train(
   const control = listenForStop(maxSeconds);
   const progress = new TrainProgress(loaded.config, device, options);
   try {
-    const parts = await assemble(loaded.config, device, { phases });
+    if (options.dryRun) {
+      const planned = await planFromShape(loaded.config, device, {
+        phases,
+        seen: (plan) => log(shapePlanText(plan, loaded.config)),
+      });
+      if (planned !== null) return EXIT.ok;
+    }
+    const parts = await assemble(loaded.config, device, {
+      phases,
+      ...(options.dryRun ? { planned: (plan: MemoryPlan) => log(memoryTable(plan)) } : {}),
+    });
     const trainer = new GrpoTrainer({
       config: loaded.config,
       configText: loaded.yaml,

@@ -7,6 +7,22 @@ import experimentsLegCountingQwen7b from "./experiments/leg_counting_qwen7b.yaml
   type: "text",
 };
 import experimentsQuickstart from "./experiments/quickstart.yaml" with { type: "text" };
+import experimentsSmollm2ChainSum from "./experiments/smollm2_chain_sum.yaml" with { type: "text" };
+import modelsDialogptMedium from "./models/dialogpt-medium.yaml" with { type: "text" };
+import modelsDialogptSmall from "./models/dialogpt-small.yaml" with { type: "text" };
+import modelsDistilgpt2 from "./models/distilgpt2.yaml" with { type: "text" };
+import modelsLlama321b from "./models/llama3.2-1b.yaml" with { type: "text" };
+import modelsLlama323b from "./models/llama3.2-3b.yaml" with { type: "text" };
+import modelsQwen2505b from "./models/qwen2.5-0.5b.yaml" with { type: "text" };
+import modelsQwen2515b from "./models/qwen2.5-1.5b.yaml" with { type: "text" };
+import modelsQwen253b from "./models/qwen2.5-3b.yaml" with { type: "text" };
+import modelsQwen306b from "./models/qwen3-0.6b.yaml" with { type: "text" };
+import modelsQwen317b from "./models/qwen3-1.7b.yaml" with { type: "text" };
+import modelsQwen34b from "./models/qwen3-4b.yaml" with { type: "text" };
+import modelsQwen38b from "./models/qwen3-8b.yaml" with { type: "text" };
+import modelsSmollm217b from "./models/smollm2-1.7b.yaml" with { type: "text" };
+import modelsSmollm2135m from "./models/smollm2-135m.yaml" with { type: "text" };
+import modelsSmollm2360m from "./models/smollm2-360m.yaml" with { type: "text" };
 import modelsQwen7b from "./models/qwen-7b.yaml" with { type: "text" };
 import modelsQwen257b from "./models/qwen2.5-7b.yaml" with { type: "text" };
 import tasksBasicArithmetic from "./tasks/basic_arithmetic.yaml" with { type: "text" };
@@ -24,6 +40,22 @@ export const EMBEDDED: ReadonlyMap<string, string> = new Map([
   ["base.yaml", base],
   ["experiments/leg_counting_qwen7b.yaml", experimentsLegCountingQwen7b],
   ["experiments/quickstart.yaml", experimentsQuickstart],
+  ["experiments/smollm2_chain_sum.yaml", experimentsSmollm2ChainSum],
+  ["models/dialogpt-medium.yaml", modelsDialogptMedium],
+  ["models/dialogpt-small.yaml", modelsDialogptSmall],
+  ["models/distilgpt2.yaml", modelsDistilgpt2],
+  ["models/llama3.2-1b.yaml", modelsLlama321b],
+  ["models/llama3.2-3b.yaml", modelsLlama323b],
+  ["models/qwen2.5-0.5b.yaml", modelsQwen2505b],
+  ["models/qwen2.5-1.5b.yaml", modelsQwen2515b],
+  ["models/qwen2.5-3b.yaml", modelsQwen253b],
+  ["models/qwen3-0.6b.yaml", modelsQwen306b],
+  ["models/qwen3-1.7b.yaml", modelsQwen317b],
+  ["models/qwen3-4b.yaml", modelsQwen34b],
+  ["models/qwen3-8b.yaml", modelsQwen38b],
+  ["models/smollm2-1.7b.yaml", modelsSmollm217b],
+  ["models/smollm2-135m.yaml", modelsSmollm2135m],
+  ["models/smollm2-360m.yaml", modelsSmollm2360m],
   ["models/qwen-7b.yaml", modelsQwen7b],
   ["models/qwen2.5-7b.yaml", modelsQwen257b],
   ["tasks/basic_arithmetic.yaml", tasksBasicArithmetic],

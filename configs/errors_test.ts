@@ -153,13 +153,13 @@ const CASES: [name: string, yaml: string, ...errors: string[]][] = [
     "an unknown LoRA module",
     "lora: {target_modules: [q_prj]}\n",
     "f.yaml:4:25: lora.target_modules.0: expected q_proj, k_proj, v_proj, o_proj, gate_proj, " +
-    'up_proj or down_proj, found text "q_prj", did you mean q_proj?',
+    'up_proj, down_proj, c_attn, c_proj or c_fc, found text "q_prj", did you mean q_proj?',
   ],
   [
     "LoRA modules as one name",
     "lora: {target_modules: q_proj}\n",
     "f.yaml:4:24: lora.target_modules: expected a list of q_proj, k_proj, v_proj, o_proj, gate_proj, " +
-    'up_proj, down_proj, or all-linear, found text "q_proj"',
+    'up_proj, down_proj, c_attn, c_proj, c_fc, or all-linear, found text "q_proj"',
   ],
   [
     "no LoRA module",

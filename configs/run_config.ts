@@ -230,9 +230,11 @@ export interface CurriculumSection {
 
 export interface RunConfig {
   model: {
-    /** Folder of a Hugging Face model, or null when `init` is given. */
+    /** Folder of a Hugging Face model, GGUF file or Hub name, or null when `init` is given. */
     model_name_or_path: string | null;
     tokenizer_name_or_path: string | null;
+    /** Fields of a config.json and `of`, the model's name (model_shapes.ts). */
+    shape: Record<string, unknown> | null;
     init: ModelInit | null;
   };
   /** null = full fine-tuning. */

@@ -6,6 +6,7 @@ import {
   choice,
   either,
   float,
+  freeMap,
   int,
   listOf,
   name,
@@ -14,7 +15,7 @@ import {
   text,
 } from "./value_types.ts";
 
-/** Linear modules of a decoder layer that an adapter can sit on. */
+/** Linear modules of a decoder layer that an adapter can sit on; those of GPT-2 last. */
 export const LORA_MODULES = [
   "q_proj",
   "k_proj",
@@ -23,6 +24,9 @@ export const LORA_MODULES = [
   "gate_proj",
   "up_proj",
   "down_proj",
+  "c_attn",
+  "c_proj",
+  "c_fc",
 ] as const;
 
 export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
@@ -32,7 +36,7 @@ export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
     model_name_or_path: key(
       nullable(name()),
       null,
-      "folder of a Hugging Face model",
+      "folder of a Hugging Face model, GGUF file, or a name on the Hub that is in the local cache",
       [
         "model.name",
         "model.model_name",
@@ -48,6 +52,12 @@ export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
       nullable(name()),
       null,
       "folder of the tokenizer; null = the model's",
+    ),
+    shape: key(
+      nullable(freeMap()),
+      null,
+      "sizes as in the model's config.json, and in `of` the name of the model that has them: a dry run plans " +
+        "memory with them where the model is not there; names in rgx's own configs/models need none",
     ),
   },
 };

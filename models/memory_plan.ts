@@ -41,12 +41,11 @@ export function planPassBytes(
   train: boolean,
 ): number {
   const keep: Keep = !train ? "none" : sizes.recompute ? "inputs" : "all";
-  const { config } = sizes, d = config.hiddenSize;
+  const { config } = sizes;
   const floats = [
     ...layerBuffers(sizes, rows, keep),
     ...passBuffers(sizes, rows),
-    ...[pairs * d, pairs * d, pairs * d, pairs, pairs, pairs, pairs], // head
-    ...(architectureOf(config).layerNorm ? [pairs] : []),
+    ...headBuffers(sizes, pairs, train),
   ];
   const words = [rows, rows, rows, 5 * rows, pairs, pairs + 1, pairs]; // tokens … targets
   words.push(...fusedIndex(sizes, rows));
@@ -57,13 +56,42 @@ export function planPassBytes(
   if (train) {
     floats.push(...Object.values(backwardWidths(config)).map((width) => rows * width));
     if (sizes.lora.length > 0) floats.push(rows * maxRank(sizes.lora));
-    floats.push(pairs, pairs); // dlogp, dentropy
-    if (sizes.trainable !== "full") floats.push(pairs * d); // the head's mean
     words.push(rows, rows + 1, rows); // rows by token
     if (architectureOf(config).positions === "learned") words.push(rows, rows + 1, rows);
   }
   const merged = train && sizes.dropout !== null ? 0 : mergedBytes(sizes, rows);
   return sizes.floatBytes * capacity(floats) + 4 * capacity(words) + merged;
+}
+
+/** Elements of each buffer of the head; the logits themselves come in chunks. */
+function headBuffers({ config, trainable }: ModelSizes, pairs: number, train: boolean): number[] {
+  const wide = pairs * config.hiddenSize;
+  const buffers = [wide, wide, wide, pairs, pairs, pairs, pairs];
+  if (architectureOf(config).layerNorm) buffers.push(pairs);
+  if (!train) return buffers;
+  buffers.push(pairs, pairs); // dlogp, dentropy
+  if (trainable !== "full") buffers.push(wide); // the head's mean
+  return buffers;
+}
+
+/** Bytes that a training pass over `rows` rows keeps of the layers, with and without recomputation. */
+export function planActivationBytes(
+  sizes: ModelSizes,
+  rows: number,
+): { kept: number; recomputed: number } {
+  const bytes = (keep: Keep) => sizes.floatBytes * capacity(layerBuffers(sizes, rows, keep));
+  return { kept: bytes("all"), recomputed: bytes("inputs") };
+}
+
+/** Bytes of the head in a training pass with `pairs` branch tokens, and of all logits at once, which never exist. */
+export function planHeadBytes(
+  sizes: ModelSizes,
+  pairs: number,
+): { head: number; allLogits: number } {
+  return {
+    head: sizes.floatBytes * capacity(headBuffers(sizes, pairs, true)),
+    allLogits: sizes.floatBytes * pairs * sizes.config.vocabSize,
+  };
 }
 
 /** Elements of each buffer that the layers of a pass share. */
@@ -137,7 +165,6 @@ export function planInferenceBytes(
 export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): number {
   const { config, floatBytes } = sizes, d = config.hiddenSize;
   const { promptRows, branches, maxNewTokens, adjusted = false } = wave;
-  const kv = config.numKvHeads * config.headDim;
   const rows = Math.max(promptRows, branches);
   const floats = [
     ...layerBuffers(sizes, rows, "none"),
@@ -145,8 +172,7 @@ export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): n
     ...[branches * d, branches * d, branches * d, branches], // final norm
     branches * config.vocabSize, // logits
     maxNewTokens * (branches + 64), // log-probabilities
-    ...Array<number>(2 * config.numLayers).fill(promptRows * kv),
-    ...Array<number>(2 * config.numLayers).fill(branches * maxNewTokens * kv),
+    ...cacheBuffers(sizes, wave),
   ];
   const words = [5 * promptRows, promptRows, promptRows, promptRows, ...fusedIndex(sizes, rows)];
   words.push(maxNewTokens * (branches + 64), 11 * (branches + 64));
@@ -155,6 +181,21 @@ export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): n
     words.push(branches * seenWords(config.vocabSize));
   }
   return floatBytes * capacity(floats) + 4 * capacity(words);
+}
+
+/** Elements of the keys and of the values of each layer, of the prompts and of the branches. */
+function cacheBuffers({ config }: ModelSizes, wave: GenerationSizes): number[] {
+  const { promptRows, branches, maxNewTokens } = wave, layers = 2 * config.numLayers;
+  const kv = config.numKvHeads * config.headDim;
+  return [
+    ...Array<number>(layers).fill(promptRows * kv),
+    ...Array<number>(layers).fill(branches * maxNewTokens * kv),
+  ];
+}
+
+/** Bytes of the keys and values of a wave's prompts and branches. */
+export function planCacheBytes(sizes: ModelSizes, wave: GenerationSizes): number {
+  return sizes.floatBytes * capacity(cacheBuffers(sizes, wave));
 }
 
 function capacity(lengths: readonly number[]): number {
@@ -186,6 +227,6 @@ export function refuseIfTooLarge(
   );
 }
 
-function formatBytes(bytes: number): string {
+export function formatBytes(bytes: number): string {
   return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }

@@ -1,9 +1,10 @@
 /**
  * A model on disk, as Hugging Face lays it out: configuration, weights, tokenizer, end tokens. A folder
  * that holds only an adapter is a model too: its base is looked for where `adapter_config.json` says.
- * A GGUF file is one, too. Left out: names of the Hub (a folder must be there).
+ * A GGUF file is one, too.
  */
 import { RgxError, UsageError } from "../core/errors.ts";
+import { findModel, requireModel } from "./find_model.ts";
 import { readGgufModel } from "./gguf_folder.ts";
 import { type HfConfig, readHfConfig, readTokenIds, writeHfConfig } from "./hf_config.ts";
 import { readJsonObject } from "./json_file.ts";
@@ -33,10 +34,11 @@ export interface ModelFolder {
 }
 
 /**
- * Opens a model; weights are read when asked for.
+ * Opens a model by its path or its name on the Hub (find_model.ts); weights are read when asked for.
  * @throws UsageError when there is no model that can be read, RgxError when a file is damaged
  */
-export async function readModelFolder(path: string): Promise<ModelFolder> {
+export async function readModelFolder(name: string): Promise<ModelFolder> {
+  const path = await requireModel(name);
   if (path.endsWith(".gguf") && await isFile(path)) return await readGgufFile(path);
   await requireFolder(path);
   if (await isAdapterFolder(path)) return await readAdapterModel(path);
@@ -104,18 +106,19 @@ async function readAdapterModel(folder: string): Promise<ModelFolder> {
   };
 }
 
-/** A base is named relative to the adapter's folder, or to the working directory, or absolutely. */
+/** A base is named relative to the adapter's folder, or to the working directory, absolutely, or as on the Hub. */
 async function findBase(folder: string, name: string | null): Promise<string> {
   if (name === null || name === "") {
     throw new UsageError(`${folder}: adapter_config.json names no base_model_name_or_path`);
   }
-  const candidates = name.startsWith("/") ? [name] : [`${folder}/${name}`, name];
-  for (const candidate of candidates) {
-    if (await exists(candidate)) return candidate;
-  }
+  const beside = name.startsWith("/") ? null : `${folder}/${name}`;
+  if (beside !== null && await exists(beside)) return beside;
+  const { path, lookedAt } = await findModel(name);
+  if (path !== null) return path;
+  const looked = beside === null ? lookedAt : [beside, ...lookedAt];
   throw new UsageError(
     `${folder}: the adapter's base model "${name}" is not there: looked for ` +
-      candidates.join(" and "),
+      looked.join(" and "),
     { advice: "Correct base_model_name_or_path in adapter_config.json, or fetch the base model." },
   );
 }
@@ -150,22 +153,10 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 async function requireFolder(path: string): Promise<void> {
-  let isFolder: boolean;
-  try {
-    isFolder = (await Deno.stat(path)).isDirectory;
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new UsageError(`${path}: no such model folder`, {
-      advice: "Give the path of a folder with config.json, model.safetensors and tokenizer.json, " +
-        "or of a GGUF file.",
-      cause: error,
-    });
-  }
-  if (!isFolder) {
-    throw new UsageError(`${path}: it is a file, expected a model folder`, {
-      advice: "Name the folder that the file is in, or a file whose name ends with .gguf.",
-    });
-  }
+  if ((await Deno.stat(path)).isDirectory) return;
+  throw new UsageError(`${path}: it is a file, expected a model folder`, {
+    advice: "Name the folder that the file is in, or a file whose name ends with .gguf.",
+  });
 }
 
 async function noModel(path: string): Promise<UsageError> {

@@ -9,6 +9,7 @@ import { openSource } from "../data/source.ts";
 import type { Device } from "../kernels/device.ts";
 import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
 import { initWeights } from "../models/init.ts";
+import { architectureOf } from "../models/architectures/mod.ts";
 import { LlamaModel } from "../models/llama.ts";
 import type { LoraOptions } from "../models/lora.ts";
 import { modelSizes } from "../models/model_sizes.ts";
@@ -27,6 +28,7 @@ import {
   promptMisfit,
 } from "./memory_check.ts";
 import { PromptEncoder, promptTokensKept } from "./prompts.ts";
+import { smallerModel } from "./smaller_model.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
 export type TrainingParts =
@@ -45,6 +47,15 @@ export type TrainingParts =
   >
   & { model: LlamaModel; memory: MemoryPlan };
 
+export interface AssembleOptions {
+  /** Memory that the run may take; default: what the machine has. */
+  availableBytes?: number;
+  /** As in TrainerOptions; the supervised training alone needs less. */
+  phases?: "all" | "sft";
+  /** Told the memory plan, also when it does not fit. */
+  planned?: (plan: MemoryPlan) => void;
+}
+
 /** A model's architecture, values and tokenizer before it is on a device. */
 interface ModelSource {
   config: LlamaConfig;
@@ -60,15 +71,13 @@ interface ModelSource {
 /**
  * @throws UsageError or RgxError for what the configuration names and is not usable, and when the planned
  * memory is more than there is
- * @param options `availableBytes`: memory that the run may take; default: what the machine has. `phases`:
- * as in TrainerOptions; the supervised training alone needs less
  */
 export async function assemble(
   config: RunConfig,
   device: Device,
-  options: { availableBytes?: number; phases?: "all" | "sft" } = {},
+  options: AssembleOptions = {},
 ): Promise<TrainingParts> {
-  const { availableBytes, phases = "all" } = options;
+  const { availableBytes, phases = "all", planned } = options;
   // The cheap parts first: what is wrong with them is found before a large model is loaded.
   const rubric = createRubric(config.rewards, { rewardTimeout: config.training.reward_timeout });
   await rubric.open();
@@ -111,7 +120,11 @@ export async function assemble(
   const recompute = config.training.gradient_checkpointing &&
     await needsRecompute(config, device, modelSizes(from.config, trainable), step, availableBytes);
   const sizes = modelSizes(from.config, { ...trainable, recompute });
-  const memory = await planMemory(config, device, sizes, step, availableBytes);
+  const memory = await planMemory(config, device, sizes, step, {
+    ...(availableBytes === undefined ? {} : { available: availableBytes }),
+    ...(planned === undefined ? {} : { seen: planned }),
+    smaller: (fits) => smallerModel(from.config, { ...trainable, recompute }, fits),
+  });
   const model = await LlamaModel.create(device, from.config, from.weights(), {
     ...trainable,
     recompute,
@@ -127,7 +140,7 @@ export async function assemble(
     promptMisfit: promptMisfit(config, device, sizes, from.config.maxPositions, step, memory),
     modelWriter: config.lora === null
       ? fullWriter(model, from)
-      : adapterWriter(model, peftConfig(config, config.lora, continued?.config)),
+      : adapterWriter(model, peftConfig(config, config.lora, from.config, continued?.config)),
     tokenizer: from.tokenizer,
     eosIds: from.eosIds,
     problems,
@@ -176,7 +189,8 @@ async function openModel(config: RunConfig): Promise<ModelSource> {
     weights: () => async (name, shape) => {
       const values = await folder.weights(name, shape);
       // Of a tied pair the head is enough: the model asks for it then.
-      const mayLack = folder.config.tieWordEmbeddings && name === "model.embed_tokens.weight";
+      const { embedding } = architectureOf(folder.config).names;
+      const mayLack = folder.config.tieWordEmbeddings && name === embedding;
       if (values !== null || mayLack) return values;
       throw new RgxError(`${folder.path}: the weights hold no "${name}" [${shape.join(", ")}]`, {
         advice: "config.json and the weights belong to different models.",
@@ -214,7 +228,7 @@ function dropoutOf({ lora, training }: RunConfig): number {
   return training.disable_dropout ? 0 : lora?.lora_dropout ?? 0;
 }
 
-function loraFromSection(config: RunConfig, lora: LoraSection): LoraOptions {
+export function loraFromSection(config: RunConfig, lora: LoraSection): LoraOptions {
   return {
     r: lora.r,
     alpha: lora.lora_alpha,
@@ -226,7 +240,12 @@ function loraFromSection(config: RunConfig, lora: LoraSection): LoraOptions {
 }
 
 /** How the adapter is described when it is written; one that is `continued` keeps its shape. */
-function peftConfig(config: RunConfig, lora: LoraSection, continued?: PeftConfig): PeftConfig {
+function peftConfig(
+  config: RunConfig,
+  lora: LoraSection,
+  model: LlamaConfig,
+  continued?: PeftConfig,
+): PeftConfig {
   if (continued !== undefined) return { ...continued, loraDropout: lora.lora_dropout };
   return {
     baseModel: config.model.model_name_or_path,
@@ -239,6 +258,7 @@ function peftConfig(config: RunConfig, lora: LoraSection, continued?: PeftConfig
     rankPattern: {},
     alphaPattern: {},
     layersToTransform: null,
+    fanInFanOut: architectureOf(model).inOut,
   };
 }
 

@@ -11,6 +11,9 @@ export interface EncodedPrompt {
   ids: number[];
 }
 
+/** Training problems that are looked at to find the longest prompt. */
+export const LOOKED_AT = 256;
+
 /** Tokens that prompts are cut to, or null where none is cut. */
 export function promptTokensKept(training: RunConfig["training"]): number | null {
   return training.truncate_prompts === "left" ? training.max_prompt_length : null;

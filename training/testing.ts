@@ -21,6 +21,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
     model: {
       model_name_or_path: null,
       tokenizer_name_or_path: null,
+      shape: null,
       init: {
         architecture: "llama",
         hidden_size: 16,

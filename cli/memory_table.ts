@@ -1,0 +1,51 @@
+/** The memory plan as `--dry-run` shows it: one line a part, what each would be otherwise, and the sum. */
+import type { RunConfig } from "../configs/run_config.ts";
+import { formatBytes } from "../models/memory_plan.ts";
+import type { MemoryPlan } from "../training/memory_check.ts";
+import type { ShapePlan } from "../training/shape_plan.ts";
+import { table } from "./terminal.ts";
+
+export function memoryTable({ parts, peak, available }: MemoryPlan): string {
+  const { otherwise } = parts, again = parts.activations === otherwise.recomputed;
+  const rows: [part: string, bytes: number, note: string][] = [
+    ["weights", parts.frozen, "not trained, in f32"],
+    ["trained values", parts.trained, ""],
+    ["gradients", parts.gradients, ""],
+    ["optimizer", parts.optimizer, "AdamW's two moments"],
+    ["reference", parts.reference, "copies for the KL term"],
+    ["packed weights", parts.packed, "for generation, adapters merged in"],
+    ["KV cache", parts.caches, "largest wave of generation"],
+    ["other inference", parts.inference, "passes without gradient, logits of the next token"],
+    [
+      "activations",
+      parts.activations,
+      again
+        ? `computed again in the backward; all kept: ${formatBytes(otherwise.kept)}`
+        : `all kept; computed again: ${formatBytes(otherwise.recomputed)}`,
+    ],
+    ["head", parts.head, `in chunks; all logits at once: ${formatBytes(otherwise.allLogits)}`],
+    ["other training", parts.scratch, "backward's scratch, merged weights"],
+  ];
+  const of = Number.isFinite(available) ? `of ${formatBytes(available)}` : "";
+  return table([
+    ["memory plan", "", ""],
+    ...rows.filter(([, bytes]) => bytes > 0)
+      .map(([part, bytes, note]) => [`  ${part}`, formatBytes(bytes), note]),
+    ["  together", formatBytes(peak), of],
+  ]);
+}
+
+/** The same for a model that is not on this machine. */
+export function shapePlanText(plan: ShapePlan, { training }: RunConfig): string {
+  const millions = (plan.parameters / 1e6).toFixed(1);
+  const tokens = `${plan.estimated ? "about " : ""}${plan.prompt}`;
+  return [
+    `${plan.name}: not on this machine; planned from its sizes, ${millions} M parameters`,
+    `longest prompt ${tokens} tokens${plan.estimated ? " (estimated: no tokenizer)" : ""}, ` +
+    `completions up to ${training.max_completion_length}`,
+    "",
+    memoryTable(plan.memory),
+    "",
+    "dry run: nothing was written",
+  ].join("\n");
+}

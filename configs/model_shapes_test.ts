@@ -1,0 +1,42 @@
+/** The models whose sizes are embedded: the configuration files load, and the sizes are found by name. */
+import assert from "node:assert/strict";
+import { EMBEDDED } from "./embedded.ts";
+import { embeddedShapes, shapeOf } from "./model_shapes.ts";
+import { load } from "./test_support.ts";
+
+const REST = "rewards: [correctness]\ntask: chain_sum\n";
+
+Deno.test("every embedded model file is a model with its own shape and an adapter", async () => {
+  const files = [...EMBEDDED.keys()].filter((path) => path.startsWith("models/"));
+  assert.ok(files.length >= 16);
+  for (const path of files) {
+    const { config } = await load(`_base_: rgx:${path}\n${REST}`);
+    assert.equal(config.model.shape?.["of"], config.model.model_name_or_path, path);
+    assert.notEqual(shapeOf(config.model), null, path);
+    assert.notEqual(config.lora, null, path);
+  }
+  const aliases = files.filter((path) => EMBEDDED.get(path)!.startsWith("_base_"));
+  assert.equal(embeddedShapes().size, files.length - aliases.length);
+});
+
+Deno.test("a shape belongs to the model that it names, whatever the configuration's base was", async () => {
+  const name = async (name: string, more = "") => {
+    const text = `_base_: rgx:models/qwen2.5-7b.yaml\nmodel: {name: "${name}"${more}}\n${REST}`;
+    return shapeOf((await load(text)).config.model);
+  };
+  assert.equal((await name("Qwen/Qwen2.5-7B-Instruct"))?.["hidden_size"], 3584);
+  assert.equal((await name("Qwen/Qwen2.5-0.5B-Instruct"))?.["hidden_size"], 896);
+  assert.equal(await name("somewhere/else"), null);
+  const own = await name("my/model", ", shape: {of: my/model, hidden_size: 64}");
+  assert.equal(own?.["hidden_size"], 64);
+  assert.equal(own?.["of"], undefined);
+});
+
+Deno.test("a name alone is enough, and another shape can be written for it", async () => {
+  const { config } = await load(`model: Qwen/Qwen3-0.6B\n${REST}`);
+  assert.equal(shapeOf(config.model)?.["head_dim"], 128);
+  const written = await load(
+    `model: {name: Qwen/Qwen3-0.6B, shape: {of: Qwen/Qwen3-0.6B, head_dim: 64}}\n${REST}`,
+  );
+  assert.deepEqual(shapeOf(written.config.model), { head_dim: 64 });
+});

@@ -1,0 +1,77 @@
+/** Where models are looked for: paths, then the Hugging Face cache with its branches and snapshots. */
+import assert from "node:assert/strict";
+import { UsageError } from "../core/errors.ts";
+import { findModel, requireModel } from "./find_model.ts";
+
+const COMMIT = "0123456789abcdef0123456789abcdef01234567";
+
+async function withCache(
+  body: (cache: string, repository: string) => Promise<void>,
+): Promise<void> {
+  const cache = await Deno.makeTempDir();
+  try {
+    const repository = `${cache}/models--org--some-model`;
+    await Deno.mkdir(`${repository}/snapshots/${COMMIT}`, { recursive: true });
+    await body(cache, repository);
+  } finally {
+    await Deno.remove(cache, { recursive: true });
+  }
+}
+
+const only = (key: string, value: string) => (name: string) => name === key ? value : undefined;
+
+Deno.test("a name on the Hub is found in the cache, by branch, commit or as the only snapshot", async () => {
+  await withCache(async (cache, repository) => {
+    const env = only("HF_HUB_CACHE", cache), snapshot = `${repository}/snapshots/${COMMIT}`;
+    assert.equal((await findModel("org/some-model", env)).path, snapshot);
+    assert.equal((await findModel(`org/some-model@${COMMIT}`, env)).path, snapshot);
+    assert.equal((await findModel("org/some-model@v1", env)).path, null);
+    await Deno.mkdir(`${repository}/refs`);
+    await Deno.writeTextFile(`${repository}/refs/v1`, `${COMMIT}\n`);
+    assert.equal((await findModel("org/some-model@v1", env)).path, snapshot);
+    // Two snapshots and no branch: which one is meant is not known.
+    await Deno.mkdir(`${repository}/snapshots/${"f".repeat(40)}`);
+    assert.equal((await findModel("org/some-model", env)).path, null);
+    await Deno.writeTextFile(`${repository}/refs/main`, COMMIT);
+    assert.equal((await findModel("org/some-model", env)).path, snapshot);
+  });
+});
+
+Deno.test("the variables that name the cache, in their order", async () => {
+  const places: [Record<string, string>, string][] = [
+    [{ HF_HUB_CACHE: "/a", HF_HOME: "/b" }, "/a"],
+    [{ HUGGINGFACE_HUB_CACHE: "/a", HF_HOME: "/b" }, "/a"],
+    [{ HF_HOME: "/b", HOME: "/h" }, "/b/hub"],
+    [{ XDG_CACHE_HOME: "/x", HOME: "/h" }, "/x/huggingface/hub"],
+    [{ HOME: "/h" }, "/h/.cache/huggingface/hub"],
+  ];
+  for (const [variables, cache] of places) {
+    const { path, lookedAt } = await findModel("no-org/no-model", (name) => variables[name]);
+    assert.equal(path, null);
+    assert.deepEqual(lookedAt, [
+      "no-org/no-model",
+      `${cache}/models--no-org--no-model/snapshots/main`,
+    ]);
+  }
+});
+
+Deno.test("an existing path wins, and what is no name of the Hub is looked for as a path only", async () => {
+  await withCache(async (cache) => {
+    const env = only("HF_HUB_CACHE", cache);
+    assert.deepEqual(await findModel(cache, env), { path: cache, lookedAt: [cache] });
+    for (const name of ["/no/such/folder", "./model", "a/b/c", "../model", "a/..", "a b"]) {
+      assert.deepEqual(await findModel(name, env), { path: null, lookedAt: [name] }, name);
+    }
+  });
+});
+
+Deno.test("a model that is nowhere: the error says where it was looked for", async () => {
+  await assert.rejects(
+    requireModel("no-org/no-model"),
+    (error) =>
+      error instanceof UsageError &&
+      /looked for the folder no-org\/no-model and for .*models--no-org--no-model/.test(
+        error.message,
+      ),
+  );
+});

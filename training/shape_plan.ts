@@ -1,0 +1,109 @@
+/**
+ * The memory plan of a run whose model is not on this machine, from the model's sizes alone. There is no
+ * tokenizer then: lengths of prompts are estimated from their text.
+ */
+import { shapeOf } from "../configs/model_shapes.ts";
+import type { RunConfig } from "../configs/run_config.ts";
+import { splitProblems } from "../data/held_out.ts";
+import { renderPrompt } from "../data/prompt.ts";
+import { openSource } from "../data/source.ts";
+import { workedAnswer } from "../data/worked_answer.ts";
+import type { Device } from "../kernels/device.ts";
+import { findModel, missing } from "../models/find_model.ts";
+import { readHfConfig } from "../models/hf_config.ts";
+import { modelSizes } from "../models/model_sizes.ts";
+import { loraFromSection } from "./assemble.ts";
+import { checkPositions, type MemoryPlan, needsRecompute, planMemory } from "./memory_check.ts";
+import { parameterCount, smallerModel } from "./smaller_model.ts";
+import { LOOKED_AT } from "./prompts.ts";
+import type { Lengths } from "./step_memory.ts";
+
+/** What was planned. */
+export interface ShapePlan {
+  name: string;
+  /** Values of the model without adapters. */
+  parameters: number;
+  /** Longest prompt in tokens, and whether that is an estimate. */
+  prompt: number;
+  estimated: boolean;
+  memory: MemoryPlan;
+}
+
+/** English text has about four bytes a token, numbers and names fewer. */
+const BYTES_PER_TOKEN = 3;
+/** What a chat template adds: roles, and often a system prompt of its own. */
+const TEMPLATE_TOKENS = 48;
+
+/**
+ * null when the model is there, or is made from a seed: then the run itself can be looked at.
+ * @param seen told the plan, also when it does not fit
+ * @throws UsageError when the model is not there and its sizes are not known, or when the plan does not fit
+ */
+export async function planFromShape(
+  config: RunConfig,
+  device: Device,
+  options: { phases?: "all" | "sft"; availableBytes?: number; seen?: (plan: ShapePlan) => void },
+): Promise<ShapePlan | null> {
+  const { phases = "all", availableBytes, seen = () => {} } = options;
+  const { model, training } = config, name = model.model_name_or_path;
+  if (name === null) return null;
+  const { path, lookedAt } = await findModel(name);
+  if (path !== null) return null;
+  const shape = shapeOf(model);
+  if (shape === null) throw missing(name, lookedAt);
+  const { llama } = readHfConfig(shape, `model.shape of ${name}`);
+  const withAnswers = config.sft !== null && config.sft.max_steps > 0;
+  const limit = training.max_prompt_length;
+  const estimate = estimateLengths(config, withAnswers);
+  const lengths = { ...estimate, prompt: Math.min(estimate.prompt, limit ?? Infinity) };
+  checkPositions(config, llama.maxPositions, lengths);
+  const trained = config.lora === null
+    ? { trainable: "full" as const }
+    : { trainable: "lora" as const, lora: loraFromSection(config, config.lora) };
+  const needs = {
+    ...lengths,
+    supervisedOnly: phases === "sft",
+    copiedReference: phases === "all" && training.beta !== 0 &&
+      (config.lora === null || withAnswers),
+  };
+  const recompute = training.gradient_checkpointing &&
+    await needsRecompute(config, device, modelSizes(llama, trained), needs, availableBytes);
+  const result = (memory: MemoryPlan): ShapePlan => ({
+    name,
+    parameters: parameterCount(llama),
+    prompt: lengths.prompt,
+    estimated: lengths.prompt !== limit,
+    memory,
+  });
+  return result(
+    await planMemory(config, device, modelSizes(llama, { ...trained, recompute }), needs, {
+      ...(availableBytes === undefined ? {} : { available: availableBytes }),
+      seen: (memory) => seen(result(memory)),
+      smaller: (fits) => smallerModel(llama, { ...trained, recompute }, fits),
+    }),
+  );
+}
+
+function estimateLengths(config: RunConfig, withAnswers: boolean): Lengths {
+  const { data } = config;
+  const source = openSource({ ...data, curriculum: config.curriculum });
+  const problems = splitProblems({ source, heldOutCount: config.eval.num_examples });
+  const count = Math.min(
+    ...[LOOKED_AT, source.length("train"), data.num_examples, data.max_examples ?? Infinity],
+  );
+  const training = Array.from({ length: count }, (_, i) => problems.trainEntry(i));
+  const tokens = (text: string) =>
+    Math.ceil(new TextEncoder().encode(text).length / BYTES_PER_TOKEN);
+  const prompts = [...problems.heldOut, ...training].map((entry) =>
+    renderPrompt({
+      question: entry.question,
+      systemPrompt: data.system_prompt,
+      addInstructions: data.add_instructions,
+    })
+  );
+  const answers = withAnswers ? training.map(workedAnswer) : [];
+  return {
+    prompt: Math.max(...prompts.map(tokens)) + TEMPLATE_TOKENS,
+    answer: Math.max(1, ...answers.map(tokens)),
+  };
+}

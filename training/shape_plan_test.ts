@@ -1,0 +1,100 @@
+/** Memory plans of models that are not on this machine: the sizes are the real ones, the parts add up. */
+import assert from "node:assert/strict";
+import { loadConfig } from "../configs/load.ts";
+import { embeddedShapes } from "../configs/model_shapes.ts";
+import { UsageError } from "../core/errors.ts";
+import type { Device } from "../kernels/device.ts";
+import { createDevice } from "../kernels/mod.ts";
+import { readHfConfig } from "../models/hf_config.ts";
+import { planFromShape, type ShapePlan } from "./shape_plan.ts";
+import { parameterCount } from "./smaller_model.ts";
+
+/** Parameters of the published weights, tied heads counted once. */
+const PUBLISHED: Record<string, number> = {
+  "Qwen/Qwen2.5-0.5B-Instruct": 494_032_768,
+  "Qwen/Qwen2.5-1.5B-Instruct": 1_543_714_304,
+  "Qwen/Qwen2.5-3B-Instruct": 3_085_938_688,
+  "Qwen/Qwen2.5-7B-Instruct": 7_615_616_512,
+  "Qwen/Qwen3-0.6B": 596_049_920,
+  "Qwen/Qwen3-1.7B": 1_720_574_976,
+  "Qwen/Qwen3-4B": 4_022_468_096,
+  "Qwen/Qwen3-8B": 8_190_735_360,
+  "meta-llama/Llama-3.2-1B-Instruct": 1_235_814_400,
+  "meta-llama/Llama-3.2-3B-Instruct": 3_212_749_824,
+  "HuggingFaceTB/SmolLM2-135M-Instruct": 134_515_008,
+  "HuggingFaceTB/SmolLM2-360M-Instruct": 361_821_120,
+  "HuggingFaceTB/SmolLM2-1.7B-Instruct": 1_711_376_384,
+  "distilbert/distilgpt2": 81_912_576,
+  "microsoft/DialoGPT-small": 124_439_808,
+  "microsoft/DialoGPT-medium": 354_823_168,
+};
+
+Deno.test("the embedded sizes give the published numbers of parameters", () => {
+  const counts = [...embeddedShapes()].map(([name, shape]) => [
+    name,
+    parameterCount(readHfConfig(shape, name).llama),
+  ]);
+  assert.deepEqual(Object.fromEntries(counts), PUBLISHED);
+});
+
+async function plan(
+  overrides: string[],
+  availableBytes: number,
+): Promise<{ seen: ShapePlan; fits: boolean; error: UsageError | null }> {
+  const { config } = await loadConfig("leg_counting_qwen7b", { overrides, env: {} });
+  const device: Device = await createDevice("wasm", { threads: 1 });
+  let seen: ShapePlan | undefined;
+  try {
+    const result = await planFromShape(config, device, {
+      availableBytes,
+      seen: (plan) => seen = plan,
+    });
+    assert.deepEqual(result, seen);
+    return { seen: seen!, fits: true, error: null };
+  } catch (error) {
+    if (!(error instanceof UsageError) || seen === undefined) throw error;
+    return { seen, fits: false, error };
+  } finally {
+    device.close();
+  }
+}
+
+Deno.test("a 7B model is planned from its configuration, and refused with what would fit", async () => {
+  const { seen, fits, error } = await plan([], 4e9);
+  assert.equal(fits, false);
+  assert.match(error!.message, /the run \(the model alone 30\.\d GB\) needs 3\d\.\d GB, 4\.0 GB/);
+  assert.match(error!.advice!, /model_name_or_path=Qwen\/Qwen2\.5-0\.5B-Instruct/);
+  const { parts, peak } = seen.memory;
+  assert.ok(Math.abs(parts.frozen / 4 / 7_615_616_512 - 1) < 1e-3, `${parts.frozen}`);
+  const { otherwise, ...bytes } = parts;
+  const sum = Object.values(bytes).reduce((total, part) => total + part, 0);
+  assert.ok(Math.abs(sum - peak) <= 16, `${sum} of ${peak}`);
+  assert.ok(Object.values(bytes).every((part) => part >= 0), JSON.stringify(bytes));
+  assert.equal(parts.activations, otherwise.recomputed);
+  assert.ok(otherwise.recomputed < otherwise.kept / 5);
+  assert.ok(parts.head < otherwise.allLogits / 5);
+});
+
+Deno.test("settings that fit are named, and the plan with them does", async () => {
+  const small = "model.model_name_or_path=Qwen/Qwen2.5-0.5B-Instruct";
+  const roomy = await plan([small], 4.2e9), room = 0.97 * roomy.seen.memory.peak;
+  const { error } = await plan([small], room);
+  const setting = /training\.max_completion_length=\d+/.exec(error!.advice!)![0];
+  assert.equal((await plan([small, setting], room)).fits, true);
+});
+
+Deno.test("a model of unknown sizes that is not there is an error that says where it was looked for", async () => {
+  const device = await createDevice("wasm", { threads: 1 });
+  try {
+    const { config } = await loadConfig("leg_counting_qwen7b", {
+      overrides: ["model.model_name_or_path=no-org/no-model"],
+      env: {},
+    });
+    await assert.rejects(
+      planFromShape(config, device, {}),
+      (error) => error instanceof UsageError && /models--no-org--no-model/.test(error.message),
+    );
+  } finally {
+    device.close();
+  }
+});

@@ -1,0 +1,31 @@
+/** Which of the models that rgx knows by their sizes could take the place of one that does not fit. */
+import { embeddedShapes } from "../configs/model_shapes.ts";
+import { readHfConfig } from "../models/hf_config.ts";
+import { llamaTensors } from "../models/llama_weights.ts";
+import type { LoraOptions } from "../models/lora.ts";
+import { type ModelSizes, modelSizes } from "../models/model_sizes.ts";
+import { elementCount } from "../models/safetensors.ts";
+import type { LlamaConfig } from "../models/types.ts";
+
+/** Values of the base model. */
+export function parameterCount(config: LlamaConfig): number {
+  return llamaTensors(config).reduce((sum, { shape }) => sum + elementCount(shape), 0);
+}
+
+/** Name of the largest model of the same architecture that is smaller and fits, trained the same way; or null. */
+export function smallerModel(
+  config: LlamaConfig,
+  options: { lora?: LoraOptions; trainable: "lora" | "full"; recompute: boolean },
+  fits: (sizes: ModelSizes) => boolean,
+): string | null {
+  const models = [...embeddedShapes()].map(([name, shape]) => {
+    const { llama } = readHfConfig(shape, name);
+    return { name, llama, count: parameterCount(llama) };
+  });
+  const below = parameterCount(config);
+  const found = models
+    .filter(({ llama, count }) => llama.architecture === config.architecture && count < below)
+    .sort((a, b) => b.count - a.count)
+    .find(({ llama }) => fits(modelSizes(llama, options)));
+  return found?.name ?? null;
+}
