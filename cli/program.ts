@@ -8,6 +8,7 @@ import { EXIT } from "../core/errors.ts";
 import { versionLine } from "../core/version.ts";
 import { HOST_COMMAND } from "../rewards/custom/protocol.ts";
 import { benchCommands } from "./bench_command.ts";
+import { exportCommands } from "./export_command.ts";
 import { collect, examples, integer, real } from "./flag_types.ts";
 import { plotCommands } from "./plot_command.ts";
 import { reportError } from "./report_error.ts";
@@ -69,6 +70,7 @@ function createProgram(setExit: (code: number) => void): Command {
   scoreCommand(program, setExit);
   generateCommand(program);
   logprobsCommand(program);
+  exportCommands(program);
   benchCommands(program, setExit);
   plotCommands(program);
   configCommands(program, setExit);
@@ -231,7 +233,10 @@ function scoreCommand(program: Command, setExit: (code: number) => void): void {
 
 function modelOptions(command: Command): Command {
   return command
-    .requiredOption("--model <folder>", "a Hugging Face folder, a checkpoint or an adapter folder")
+    .requiredOption(
+      "--model <folder>",
+      "a Hugging Face folder, a GGUF file, a checkpoint or an adapter",
+    )
     .option("--adapter <folder>", "a PEFT adapter to put on the model")
     .option("--device <name>", "auto, webgpu, wasm or reference")
     .option("--threads <n>", "threads of the wasm device", integer(1));

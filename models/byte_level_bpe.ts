@@ -26,6 +26,7 @@ export interface TokenizerParts {
 
 const ENGLISH_ENDINGS = "'(?:[sdmt]|ll|ve|re)";
 const GPT2 = String.raw`${ENGLISH_ENDINGS}| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
+const DIGIT = String.raw`\p{N}`;
 const modern = (digits: string) =>
   String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|${digits}` +
   String.raw`| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
@@ -40,9 +41,9 @@ interface Splitting {
 
 const SPLITTINGS: Readonly<Record<string, Splitting>> = {
   "gpt-2": { patterns: [GPT2], normalizer: null, ignoreMerges: false },
-  "smollm": { patterns: [String.raw`\p{N}`, GPT2], normalizer: null, ignoreMerges: false },
+  "smollm": { patterns: [DIGIT, GPT2], normalizer: null, ignoreMerges: false },
   "qwen2": {
-    patterns: [modern(String.raw`\p{N}`)],
+    patterns: [modern(DIGIT)],
     normalizer: { type: "NFC" },
     ignoreMerges: false,
   },
@@ -52,6 +53,41 @@ const SPLITTINGS: Readonly<Record<string, Splitting>> = {
     ignoreMerges: true,
   },
 };
+
+/**
+ * Name of the rule that a byte-level `tokenizer.json` cuts text by, or null when it is none of those that
+ * have one. The pieces of such a file are ByteLevel, Split by an expression, and Digits.
+ */
+export function splittingName(json: Readonly<Record<string, unknown>>): string | null {
+  const parts = flatten(json["pre_tokenizer"], "pretokenizers");
+  const bytes = parts.pop();
+  if (bytes?.["type"] !== "ByteLevel" || bytes["add_prefix_space"] === true) return null;
+  const patterns = parts.map((part) => {
+    if (part["type"] === "Digits" && part["individual_digits"] === true) return DIGIT;
+    const cut = part["type"] === "Split" && part["behavior"] === "Isolated" && !part["invert"];
+    return cut ? (part["pattern"] as { Regex?: unknown } | null)?.Regex : undefined;
+  });
+  if (bytes["use_regex"] !== false) patterns.push(GPT2);
+  const [normalizer, ...more] = flatten(json["normalizer"], "normalizers");
+  if (more.length > 0) return null;
+  const ignoreMerges =
+    (json["model"] as { ignore_merges?: unknown } | null)?.ignore_merges === true;
+  const found = Object.entries(SPLITTINGS).find(([, rule]) =>
+    rule.patterns.length === patterns.length &&
+    rule.patterns.every((pattern, i) => pattern === patterns[i]) &&
+    rule.normalizer?.["type"] === normalizer?.["type"] && rule.ignoreMerges === ignoreMerges
+  );
+  return found?.[0] ?? null;
+}
+
+/** The parts of a Sequence, or the one part that there is. */
+function flatten(part: unknown, key: string): Record<string, unknown>[] {
+  if (part === null || typeof part !== "object") return [];
+  const inner = (part as Record<string, unknown>)[key];
+  return Array.isArray(inner)
+    ? inner.flatMap((item) => flatten(item, key))
+    : [part as Record<string, unknown>];
+}
 
 /**
  * @param splitting name of the rule that cuts text, as `tokenizer.ggml.pre` has it

@@ -18,7 +18,8 @@ import { ropeParameters } from "./hf_config.ts";
 import { llamaTensors, LM_HEAD } from "./llama_weights.ts";
 import type { MergedWeights } from "./merged_weights.ts";
 import type { LlamaConfig } from "./types.ts";
-import { encodePieces, ENCODINGS, type WeightType } from "./weight_encoding.ts";
+import type { WeightType } from "./export_types.ts";
+import { encodePieces, ENCODINGS } from "./weight_encoding.ts";
 
 /** `model_type` → `general.architecture`. Llama's takes Mistral in. */
 const GGUF_ARCHITECTURE: Readonly<Record<string, string>> = {

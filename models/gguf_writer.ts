@@ -5,7 +5,8 @@
 import { writeAll } from "../core/atomic_file.ts";
 import { elementCount } from "./safetensors.ts";
 import { copyBytes, type TensorBytes } from "./tensor_stream.ts";
-import { encodedBytes, ENCODINGS, type WeightType } from "./weight_encoding.ts";
+import type { WeightType } from "./export_types.ts";
+import { encodedBytes, ENCODINGS } from "./weight_encoding.ts";
 
 /** Value types by the format's numbers, as far as they are written. */
 const TYPES = { u32: 4, i32: 5, f32: 6, bool: 7, string: 8 } as const;

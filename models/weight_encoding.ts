@@ -3,11 +3,8 @@
  * used in float32 and stored as a half; every step rounds to float32 where ggml does, which gives ggml's bytes
  * (its `quantize_row_*_ref`). Long tensors are encoded in pieces. Left out: types that need a search (Q4_K …).
  */
+import type { WeightType } from "./export_types.ts";
 import { narrowBF16, narrowF16 } from "./half_floats.ts";
-
-/** Types that an export can be written in. */
-export const WEIGHT_TYPES = ["f32", "f16", "bf16", "q8_0", "q4_0"] as const;
-export type WeightType = typeof WEIGHT_TYPES[number];
 
 interface Encoding {
   /** ggml's number. */

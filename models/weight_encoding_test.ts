@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { GGML_TYPES } from "./ggml_types.ts";
 import { sharedFolder } from "./testing.ts";
-import { encodedBytes, encodePieces, ENCODINGS, WEIGHT_TYPES } from "./weight_encoding.ts";
+import { WEIGHT_TYPES } from "./export_types.ts";
+import { encodedBytes, encodePieces, ENCODINGS } from "./weight_encoding.ts";
 
 const golden = sharedFolder("golden/ggml-blocks");
 const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));

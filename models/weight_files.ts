@@ -5,7 +5,7 @@
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import { readJsonObject } from "./json_file.ts";
-import { elementCount, readSafetensors } from "./safetensors.ts";
+import { elementCount, readSafetensors, type SafetensorsFile } from "./safetensors.ts";
 import { readTorchFile } from "./torch_file.ts";
 
 /** What both kinds of file give. */
@@ -17,22 +17,24 @@ interface TensorFile {
   float64(name: string): Promise<Float64Array>;
 }
 
-interface Format {
-  single: string;
-  index: string;
+interface Format<T extends TensorFile = TensorFile> {
+  readonly single: string;
+  readonly index: string;
   /** Names of shards. */
-  shard: RegExp;
-  open(path: string): Promise<TensorFile>;
+  readonly shard: RegExp;
+  readonly open: (path: string) => Promise<T>;
 }
+
+export const SAFETENSORS: Format<SafetensorsFile> = {
+  single: "model.safetensors",
+  index: "model.safetensors.index.json",
+  shard: /^[^/\\]+\.safetensors$/,
+  open: readSafetensors,
+};
 
 /** In the order in which they are looked for. */
 const FORMATS: readonly Format[] = [
-  {
-    single: "model.safetensors",
-    index: "model.safetensors.index.json",
-    shard: /^[^/\\]+\.safetensors$/,
-    open: readSafetensors,
-  },
+  SAFETENSORS,
   {
     single: "pytorch_model.bin",
     index: "pytorch_model.bin.index.json",
@@ -137,22 +139,22 @@ export async function openWeightFiles(folder: string, tied: boolean): Promise<We
     const file = await format.open(`${folder}/${format.single}`);
     for (const name of file.tensors.keys()) files.set(name, file);
   } else {
-    await openShards(folder, format, files);
+    for (const [name, file] of await openShards(folder, format)) files.set(name, file);
   }
   return new WeightFiles(folder, files, tied);
 }
 
-async function openShards(
+/** Tensor → the shard that holds it. @throws RgxError when index and shards do not agree */
+export async function openShards<T extends TensorFile>(
   folder: string,
-  { single, index, shard, open }: Format,
-  files: Map<string, TensorFile>,
-): Promise<void> {
+  { single, index, shard, open }: Format<T>,
+): Promise<Map<string, T>> {
   const path = `${folder}/${index}`, extension = single.replace(/^.*\./, "");
   const map = (await readJsonObject(path))?.["weight_map"];
   if (map === null || typeof map !== "object") {
     throw new RgxError(`${path}: no "weight_map" in it, expected tensor → file`);
   }
-  const opened = new Map<string, TensorFile>();
+  const files = new Map<string, T>(), opened = new Map<string, T>();
   for (const [tensor, name] of Object.entries(map)) {
     if (typeof name !== "string" || !shard.test(name)) {
       throw new RgxError(
@@ -173,4 +175,5 @@ async function openShards(
     }
     files.set(tensor, file);
   }
+  return files;
 }

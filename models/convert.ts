@@ -1,0 +1,85 @@
+/**
+ * A model in another format as a Hugging Face folder with one safetensors file: from a GGUF file, from shards,
+ * from PyTorch's pickles. Shards of safetensors are copied byte for byte, whatever architecture they are of;
+ * everything else is read as a model and keeps its types (quantised weights become f32, which holds them
+ * exactly).
+ */
+import { produceFolderAtomic } from "../core/atomic_file.ts";
+import { UsageError } from "../core/errors.ts";
+import { type Exported, writeHfFolder } from "./export.ts";
+import { copyIfThere } from "./export_adapter.ts";
+import { readModelFolder } from "./model_folder.ts";
+import { checkOutputPlace } from "./output_place.ts";
+import { isAdapterFolder } from "./peft_adapter.ts";
+import { writeSafetensors } from "./tensor_stream.ts";
+import { TOKENIZER_FILES } from "./tokenizer.ts";
+import { VOCABULARY_FILES } from "./vocab_merges.ts";
+import { openShards, SAFETENSORS } from "./weight_files.ts";
+
+/** What a folder holds beside its weights. */
+const OTHER_FILES = [
+  ...["config.json", "generation_config.json", ...TOKENIZER_FILES, ...VOCABULARY_FILES],
+  ...["tokenizer.model", "README.md", "LICENSE"],
+];
+
+/**
+ * @throws UsageError when there is nothing to convert or the output is there already; RgxError when a file
+ *   is damaged, or the disk is full (nothing half-written remains)
+ */
+export async function convertModel(
+  source: string,
+  options: { output: string; force?: boolean },
+): Promise<Exported> {
+  const output = options.output.replace(/(.)\/+$/, "$1");
+  const place = { force: options.force ?? false, source };
+  if (output.endsWith(".gguf")) {
+    throw new UsageError(`${output}: convert writes Hugging Face folders`, {
+      advice: `A GGUF file is written by: rgx export ${source} --to gguf --output ${output}`,
+    });
+  }
+  const has = (name: string) => isFile(`${source}/${name}`);
+  if (await isAdapterFolder(source)) {
+    throw new UsageError(`${source}: it is an adapter, not a whole model`, {
+      advice: "rgx export … --to hf merges it into its base model.",
+    });
+  }
+  if (await has(SAFETENSORS.single)) {
+    throw new UsageError(`${source}: it has one ${SAFETENSORS.single} already`, {
+      advice: "Another type of weights, or a GGUF file, is written by rgx export.",
+    });
+  }
+  if (await has(SAFETENSORS.index)) return await joinShards(source, output, place);
+  return await writeHfFolder(await readModelFolder(source), output, null, place);
+}
+
+async function joinShards(
+  source: string,
+  output: string,
+  place: { force: boolean; source: string },
+): Promise<Exported> {
+  await checkOutputPlace(output, "folder", place);
+  const files = await openShards(source, SAFETENSORS);
+  const tensors = [...files].map(([name, file]) => ({
+    ...file.info(name),
+    bytes: async function* () {
+      yield await file.bytes(name);
+    },
+  }));
+  await produceFolderAtomic(output, async (folder) => {
+    await writeSafetensors(`${folder}/${SAFETENSORS.single}`, tensors);
+    for (const name of OTHER_FILES) await copyIfThere(`${source}/${name}`, `${folder}/${name}`);
+  });
+  const { size } = await Deno.stat(`${output}/${SAFETENSORS.single}`);
+  return { path: output, dtype: null, bytes: size, notes: [] };
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isFile;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return false;
+    }
+    throw error;
+  }
+}

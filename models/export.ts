@@ -1,0 +1,192 @@
+/**
+ * A trained model for other programs: its adapter as PEFT has it, the adapter merged into its base as a
+ * Hugging Face folder, or a GGUF file with tokenizer and chat template. Weights go from the source into the
+ * file one by one; the result appears under its name when it is complete.
+ */
+import { produceFileAtomic, produceFolderAtomic } from "../core/atomic_file.ts";
+import { UsageError } from "../core/errors.ts";
+import { type AdapterDType, writeAdapterFolder } from "./export_adapter.ts";
+import {
+  EXPORT_TARGETS,
+  type ExportTarget,
+  WEIGHT_TYPES,
+  type WeightType,
+} from "./export_types.ts";
+import { ggufMetadata, ggufTensors } from "./gguf_export.ts";
+import { BYTE_TOKEN, ggufTokenizerMetadata } from "./gguf_tokenizer_export.ts";
+import { writeGguf } from "./gguf_writer.ts";
+import { readJsonObject } from "./json_file.ts";
+import { type LlamaTensor, llamaTensors } from "./llama_weights.ts";
+import { mergedWeights } from "./merged_weights.ts";
+import { type ModelFolder, readModelFolder } from "./model_folder.ts";
+import { modelTextFiles } from "./model_text_files.ts";
+import { checkOutputPlace } from "./output_place.ts";
+import { type StoredTypes, storedTypes } from "./stored_types.ts";
+import { type StreamedTensor, writeSafetensors } from "./tensor_stream.ts";
+import { encodePieces } from "./weight_encoding.ts";
+
+const FLOAT_TYPES: readonly WeightType[] = ["f32", "f16", "bf16"];
+
+export interface ExportOptions {
+  to: ExportTarget;
+  /** Default: as the (base) model is stored; quantised weights as f32. */
+  dtype?: WeightType;
+  /** A folder; of a GGUF a file's name that ends with .gguf, or the folder that it is put in. */
+  output: string;
+  /** Replace a model that is there. */
+  force?: boolean;
+}
+
+export interface Exported {
+  /** The folder, or the GGUF file. */
+  path: string;
+  /** Of the matrices. */
+  dtype: WeightType | null;
+  /** Of the file with the weights. */
+  bytes: number;
+  /** What a reader of the result should know. */
+  notes: string[];
+}
+
+/**
+ * Exports a model folder, a checkpoint, an adapter (merged into the base that it names) or a GGUF file.
+ * @throws UsageError when it is not there, cannot be exported so, or the output is there already;
+ *   RgxError when a file is damaged, or the disk is full (nothing half-written remains)
+ */
+export async function exportModel(checkpoint: string, options: ExportOptions): Promise<Exported> {
+  const { to, force = false, dtype } = options;
+  requireOne("--to", to, EXPORT_TARGETS);
+  if (dtype !== undefined) requireOne("--dtype", dtype, WEIGHT_TYPES);
+  if (dtype !== undefined && to !== "gguf" && !FLOAT_TYPES.includes(dtype)) {
+    throw new UsageError(`--dtype ${dtype} is a type of GGUF files only`, {
+      advice: `With --to ${to} it is ${FLOAT_TYPES.join(", ")}.`,
+    });
+  }
+  const output = options.output.replace(/(.)\/+$/, "$1");
+  const place = { force, source: checkpoint };
+  if (to === "adapter") return await exportAdapter(checkpoint, output, dtype ?? null, place);
+  const model = await readModelFolder(checkpoint);
+  if (to === "hf") return await writeHfFolder(model, output, dtype ?? null, place);
+  return await writeGgufFile(model, checkpoint, output, dtype ?? null, place);
+}
+
+function requireOne<T extends string>(flag: string, value: string, allowed: readonly T[]): void {
+  if ((allowed as readonly string[]).includes(value)) return;
+  throw new UsageError(`${flag} ${value}: not known, expected ${allowed.join(", ")}`);
+}
+
+type Place = { force: boolean; source: string };
+
+async function exportAdapter(
+  checkpoint: string,
+  output: string,
+  dtype: WeightType | null,
+  place: Place,
+): Promise<Exported> {
+  await requireThere(checkpoint);
+  await checkOutputPlace(output, "folder", place);
+  let notes: string[] = [];
+  await produceFolderAtomic(output, async (folder) => {
+    notes = await writeAdapterFolder(checkpoint, dtype as AdapterDType | null, folder);
+  });
+  const { size } = await Deno.stat(`${output}/adapter_model.safetensors`);
+  return { path: output, dtype, bytes: size, notes };
+}
+
+async function requireThere(path: string): Promise<void> {
+  try {
+    await Deno.stat(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new UsageError(`${path}: no such checkpoint or adapter folder`, { cause: error });
+  }
+}
+
+const HF_DTYPES = {
+  f32: { tensor: "F32", name: "float32" },
+  f16: { tensor: "F16", name: "float16" },
+  bf16: { tensor: "BF16", name: "bfloat16" },
+} as const;
+type FloatType = keyof typeof HF_DTYPES;
+
+/** A model as one safetensors file with its configuration and tokenizer. `dtype` null: as it is stored. */
+export async function writeHfFolder(
+  model: ModelFolder,
+  output: string,
+  dtype: WeightType | null,
+  place: Place,
+): Promise<Exported> {
+  await checkOutputPlace(output, "folder", place);
+  const types: StoredTypes<FloatType> = dtype === null
+    ? await storedTypes(model)
+    : { matrix: dtype as FloatType, vector: dtype as FloatType };
+  const weights = mergedWeights(model);
+  const tensors = llamaTensors(model.config).map(({ name, shape }: LlamaTensor): StreamedTensor => {
+    const type = shape.length > 1 ? types.matrix : types.vector;
+    const bytes = async function* () {
+      yield* encodePieces(type, await weights(name, shape));
+    };
+    return { name, dtype: HF_DTYPES[type].tensor, shape, bytes };
+  });
+  const generation = model.path.endsWith(".gguf")
+    ? null
+    : await readJsonObject(`${model.path}/generation_config.json`);
+  const texts = modelTextFiles(model, HF_DTYPES[types.matrix].name, generation ?? {});
+  await produceFolderAtomic(output, async (folder) => {
+    await writeSafetensors(`${folder}/model.safetensors`, tensors);
+    for (const [name, text] of texts) await Deno.writeTextFile(`${folder}/${name}`, text);
+  });
+  const { size } = await Deno.stat(`${output}/model.safetensors`);
+  const notes = model.tokenizer === null ? ["the model has no tokenizer"] : [];
+  return { path: output, dtype: types.matrix, bytes: size, notes };
+}
+
+async function writeGgufFile(
+  model: ModelFolder,
+  checkpoint: string,
+  output: string,
+  dtype: WeightType | null,
+  place: Place,
+): Promise<Exported> {
+  const type = dtype ?? (await storedTypes(model)).matrix;
+  const path = output.endsWith(".gguf") ? output : `${output}/model-${type}.gguf`;
+  await checkOutputPlace(path, "file", place);
+  const { config, tokenizer } = model;
+  const metadata = new Map(ggufMetadata(config, type, nameOf(checkpoint), checkpoint));
+  if (tokenizer === null) {
+    throw new UsageError(`${checkpoint}: no tokenizer, which a GGUF file must hold`, {
+      advice: "Put the model's tokenizer.json into its folder.",
+    });
+  }
+  const tokens = { ...model, tokenizer, vocabSize: config.vocabSize, where: checkpoint };
+  for (const [key, value] of ggufTokenizerMetadata(tokens)) metadata.set(key, value);
+  const tensors = ggufTensors(config, mergedWeights(model), type, checkpoint);
+  await Deno.mkdir(path.slice(0, Math.max(0, path.lastIndexOf("/"))) || ".", { recursive: true });
+  await produceFileAtomic(path, (temporary) => writeGguf(temporary, metadata, tensors));
+  const { size } = await Deno.stat(path);
+  const notes: string[] = [];
+  const others = tensors.filter(({ shape, type: stored }) => shape.length > 1 && stored === "f16");
+  if (type !== "f16" && others.length > 0) {
+    notes.push(`${others.length} matrices are f16: their rows are no multiples of 32 weights`);
+  }
+  const kinds = metadata.get("tokenizer.ggml.token_type")![1] as number[];
+  if (metadata.get("tokenizer.ggml.model")![1] === "llama" && !kinds.includes(BYTE_TOKEN)) {
+    notes.push("llama.cpp refuses texts with characters that have no token of their own");
+  }
+  if (config.slidingWindow && metadata.get("general.architecture")![1] === "llama") {
+    notes.push(
+      `llama.cpp attends to all positions, not to the last ${config.slidingWindow}: ` +
+        "longer texts come out differently there",
+    );
+  }
+  return { path, dtype: type, bytes: size, notes };
+}
+
+/** The last part of a path that says something. */
+function nameOf(path: string): string {
+  const parts = path.split("/").filter((part) => part !== "" && part !== "." && part !== "..");
+  const last = parts.at(-1) ?? "model";
+  const checkpoint = /^(checkpoint-\d+|latest|best)$/.test(last);
+  return (checkpoint && parts.length > 1 ? `${parts.at(-2)}-${last}` : last)
+    .replace(/\.gguf$/, "");
+}

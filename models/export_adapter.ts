@@ -1,0 +1,85 @@
+/**
+ * A checkpoint's adapter as a folder of its own, as PEFT, transformers and vLLM take it: without the state of
+ * the training, and with the path of a base on this machine written out, since PEFT looks for a relative one
+ * from the working directory.
+ */
+import { UsageError } from "../core/errors.ts";
+import {
+  ADAPTER_CONFIG,
+  ADAPTER_WEIGHTS,
+  isAdapterFolder,
+  readPeftAdapter,
+  writePeftConfig,
+} from "./peft_adapter.ts";
+import type { SafetensorsDType } from "./safetensors.ts";
+import { TOKENIZER_FILES } from "./tokenizer.ts";
+import { writeSafetensors } from "./tensor_stream.ts";
+import { encodePieces } from "./weight_encoding.ts";
+
+/** Types that PEFT's files are written in. */
+const DTYPES = { f32: "F32", f16: "F16", bf16: "BF16" } as const;
+export type AdapterDType = keyof typeof DTYPES;
+
+/**
+ * Fills `target`, an empty folder.
+ * @param dtype null = as it is stored
+ * @returns what a reader should know
+ * @throws UsageError when `folder` holds no adapter, or one of another kind
+ */
+export async function writeAdapterFolder(
+  folder: string,
+  dtype: AdapterDType | null,
+  target: string,
+): Promise<string[]> {
+  if (!await isAdapterFolder(folder)) {
+    throw new UsageError(`${folder}: no adapter to export: looked for ${ADAPTER_CONFIG}`, {
+      advice: "A full model is exported with --to hf or --to gguf.",
+    });
+  }
+  const { config, weights } = await readPeftAdapter(folder);
+  const local = await localPath(folder, config.baseModel);
+  await Deno.writeTextFile(
+    `${target}/${ADAPTER_CONFIG}`,
+    writePeftConfig({ ...config, baseModel: local ?? config.baseModel }),
+  );
+  const tensors = [...weights.tensors.values()].map(({ name, dtype: stored, shape }) => {
+    const type: SafetensorsDType = dtype === null ? stored : DTYPES[dtype];
+    const bytes = async function* () {
+      if (dtype === null) yield await weights.bytes(name);
+      else yield* encodePieces(dtype, await weights.float32(name));
+    };
+    return { name, dtype: type, shape, bytes };
+  });
+  await writeSafetensors(`${target}/${ADAPTER_WEIGHTS}`, tensors);
+  for (const name of TOKENIZER_FILES) await copyIfThere(`${folder}/${name}`, `${target}/${name}`);
+  const notes: string[] = [];
+  if (config.baseModel === null) notes.push("the adapter names no base model");
+  if (local?.endsWith(".gguf")) {
+    notes.push(`PEFT does not read the base ${local}: make a folder of it with rgx convert`);
+  }
+  return notes;
+}
+
+/** The whole path of a base that is a file or folder here; null for a name of the Hub. */
+async function localPath(folder: string, name: string | null): Promise<string | null> {
+  if (name === null || name === "") return null;
+  for (const candidate of name.startsWith("/") ? [name] : [`${folder}/${name}`, name]) {
+    try {
+      return await Deno.realPath(candidate);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+        continue;
+      }
+      throw error;
+    }
+  }
+  return null;
+}
+
+export async function copyIfThere(from: string, to: string): Promise<void> {
+  try {
+    await Deno.copyFile(from, to);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}

@@ -1,0 +1,416 @@
+/**
+ * Exported models are loaded again and compared with what they were exported from: equal logits in f32, within
+ * the type's rounding in all others, of every architecture and with adapters merged in.
+ */
+import assert from "node:assert/strict";
+import type { Device } from "../kernels/device.ts";
+import { UsageError } from "../core/errors.ts";
+import { convertModel } from "./convert.ts";
+import { createCharacterTokenizer } from "./character_tokenizer.ts";
+import { exportModel, type ExportOptions } from "./export.ts";
+import type { WeightType } from "./export_types.ts";
+import { readGguf } from "./gguf.ts";
+import { initWeights } from "./init.ts";
+import { LlamaModel } from "./llama.ts";
+import { type LoadedModel, loadModel } from "./load_model.ts";
+import { encodeModelFolder, readModelFolder } from "./model_folder.ts";
+import { encodePeftAdapter, type PeftConfig, readPeftAdapter } from "./peft_adapter.ts";
+import { encodeSafetensors, readSafetensors } from "./safetensors.ts";
+import { sharedFolder, withReference } from "./testing.ts";
+import type { LlamaConfig } from "./types.ts";
+
+const golden = sharedFolder("golden/tiny-models");
+const ignore = golden === null;
+const IDS = [3, 17, 5, 40, 9, 77, 21, 64, 12, 30, 8, 51];
+
+async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** 96 tokens, as many as the tiny models have rows. */
+const tokenizer = createCharacterTokenizer({
+  alphabet: Array.from({ length: 93 }, (_, i) => String.fromCharCode(32 + i)).join(""),
+  special_tokens: ["<pad>", "<unk>", "<eos>"],
+});
+
+/** A tiny golden model with a tokenizer, which those have not. */
+async function goldenModel(name: string, folder: string): Promise<string> {
+  const target = `${folder}/${name}`;
+  await Deno.mkdir(target);
+  for (const file of ["config.json", "model.safetensors"]) {
+    await Deno.copyFile(`${golden}/${name}/${file}`, `${target}/${file}`);
+  }
+  for (const [file, text] of tokenizer.files()) await Deno.writeTextFile(`${target}/${file}`, text);
+  return target;
+}
+
+async function logitsOf(path: string, device: Device): Promise<Float64Array[]> {
+  const { model } = await loadModel(path, device);
+  try {
+    return await logitsOfModel({ model });
+  } finally {
+    model.dispose();
+  }
+}
+
+async function logitsOfModel({ model }: Pick<LoadedModel, "model">): Promise<Float64Array[]> {
+  const rows: Float64Array[] = [];
+  await model.positionLogits(IDS, (_, row) => void rows.push(Float64Array.from(row)));
+  return rows;
+}
+
+/** √(Σ difference² / Σ value²) over all positions. */
+function distance(found: readonly Float64Array[], wanted: readonly Float64Array[]): number {
+  let difference = 0, size = 0;
+  wanted.forEach((row, p) =>
+    row.forEach((x, i) => {
+      difference += (found[p]![i]! - x) ** 2;
+      size += x ** 2;
+    })
+  );
+  return Math.sqrt(difference / size);
+}
+
+/** Relative distance of the logits that rounding the weights may make, over both layers of these models. */
+const LIMIT: Readonly<Record<WeightType, number>> = {
+  ...{ f32: 0, f16: 2e-3, bf16: 1.5e-2, q8_0: 5e-2, q4_0: 0.5 },
+};
+
+for (const name of ["llama", "llama3", "mistral", "qwen2", "qwen3", "smollm2", "gpt2"]) {
+  Deno.test({
+    name: `${name}: exported and loaded again, the logits are the same`,
+    ignore,
+    fn: () =>
+      inTempFolder(async (folder) => {
+        const source = await goldenModel(name, folder);
+        await withReference(async (device) => {
+          const wanted = await logitsOf(source, device);
+          for (const to of name === "gpt2" ? ["hf"] as const : ["hf", "gguf"] as const) {
+            const types = to === "hf" ? ["f32", "f16", "bf16"] as const : GGUF_TYPES;
+            for (const dtype of types) {
+              const output = `${folder}/out-${to}-${dtype}${to === "gguf" ? ".gguf" : ""}`;
+              const { path } = await exportModel(source, { to, dtype, output });
+              const found = distance(await logitsOf(path, device), wanted);
+              assert.ok(found <= LIMIT[dtype], `${to} ${dtype}: ${found}`);
+              assert.equal(found === 0, dtype === "f32", `${to} ${dtype}: ${found}`);
+              const again = (await readModelFolder(path)).tokenizer!;
+              assert.deepEqual(again.encode("it's 5 < 6"), tokenizer.encode("it's 5 < 6"));
+              assert.equal(again.decode(again.encode("a  b")), "a  b");
+            }
+          }
+        });
+      }),
+  });
+}
+
+const GGUF_TYPES = ["f32", "f16", "bf16", "q8_0", "q4_0"] as const;
+
+const PEFT: PeftConfig = {
+  baseModel: "../base",
+  revision: null,
+  r: 4,
+  loraAlpha: 8,
+  loraDropout: 0,
+  targetModules: "all-linear",
+  useRslora: true,
+  rankPattern: { q_proj: 2 },
+  alphaPattern: {},
+  layersToTransform: null,
+};
+
+/** A base and an adapter on all of its linear layers, with large random values. */
+async function adapterOn(config: LlamaConfig, folder: string, device: Device): Promise<string> {
+  const source = initWeights(config, 5, 0.2);
+  const { targetModules, loraAlpha: alpha, ...options } = PEFT;
+  const model = await LlamaModel.create(device, config, source, {
+    trainable: "lora",
+    lora: { targetModules, alpha, ...options },
+  });
+  const read = async (isLora: boolean) => {
+    const tensors = [];
+    for (const { name, shape } of model.parameters) {
+      if (/\.lora_[AB]\.weight$/.test(name) !== isLora) continue;
+      const data = await model.readParameter(name);
+      if (isLora) data.forEach((x, i) => data[i] = x + 0.2 * Math.sin(i * 1.7 + name.length));
+      tensors.push({ name, shape, data });
+    }
+    return tensors;
+  };
+  await Deno.mkdir(`${folder}/base`);
+  await Deno.mkdir(`${folder}/adapter`);
+  const base = encodeModelFolder({
+    ...{ config, tokenizer, generationEosIds: [2, 1], bosId: null, padId: 0 },
+    tensors: await read(false),
+  });
+  for (const [name, bytes] of base) await Deno.writeFile(`${folder}/base/${name}`, bytes);
+  for (const [name, bytes] of encodePeftAdapter(PEFT, await read(true))) {
+    await Deno.writeFile(`${folder}/adapter/${name}`, bytes);
+  }
+  // What belongs to the training stays behind.
+  await Deno.writeTextFile(`${folder}/adapter/rgx_state.json`, "{}");
+  model.dispose();
+  return `${folder}/adapter`;
+}
+
+const SIZES: LlamaConfig = {
+  ...{ vocabSize: 96, hiddenSize: 32, intermediateSize: 64, numLayers: 2, numHeads: 4 },
+  ...{ numKvHeads: 2, headDim: 8, maxPositions: 64, ropeTheta: 1e4, ropeScaling: null },
+  ...{ rmsNormEps: 1e-5, tieWordEmbeddings: false },
+};
+const GPT2_SIZES: LlamaConfig = { ...SIZES, architecture: "gpt2", numKvHeads: 4 };
+
+Deno.test("an adapter is merged into its base, of weights that lie either way round", async () => {
+  for (const config of [SIZES, { ...SIZES, tieWordEmbeddings: true }, GPT2_SIZES]) {
+    await inTempFolder((folder) =>
+      withReference(async (device) => {
+        const adapter = await adapterOn(config, folder, device);
+        const wanted = await logitsOf(adapter, device);
+        assert.ok(distance(await logitsOf(`${folder}/base`, device), wanted) > 0.1);
+        const { path, dtype } = await exportModel(adapter, { to: "hf", output: `${folder}/hf` });
+        assert.equal(dtype, "f32", "as the base is stored");
+        // The merged weights are rounded to float32.
+        assert.ok(distance(await logitsOf(path, device), wanted) < 1e-6);
+        const merged = await readModelFolder(path);
+        assert.equal(merged.adapter, null);
+        assert.deepEqual(merged.generationEosIds, [2, 1]);
+        if (config.architecture === "gpt2") return;
+        for (const type of ["f32", "f16", "q8_0"] as const) {
+          const output = `${folder}/${type}`;
+          const gguf = await exportModel(adapter, { to: "gguf", dtype: type, output });
+          assert.equal(gguf.path, `${output}/model-${type}.gguf`);
+          const found = distance(await logitsOf(gguf.path, device), wanted);
+          assert.ok(found < Math.max(1e-6, LIMIT[type]), `${type}: ${found}`);
+          const back = await readModelFolder(gguf.path);
+          assert.deepEqual(back.generationEosIds, [2, 1]);
+          assert.equal(back.padId, 0);
+        }
+      })
+    );
+  }
+});
+
+Deno.test("an exported adapter finds its base from anywhere and is nothing but the adapter", async () => {
+  await inTempFolder((folder) =>
+    withReference(async (device) => {
+      const adapter = await adapterOn(SIZES, folder, device);
+      const output = `${folder}/elsewhere/deep/exported`;
+      await exportModel(adapter, { to: "adapter", output });
+      const names = [...Deno.readDirSync(output)].map(({ name }) => name).sort();
+      assert.deepEqual(names, ["adapter_config.json", "adapter_model.safetensors"]);
+      assert.equal(
+        distance(await logitsOf(output, device), await logitsOf(adapter, device)),
+        0,
+      );
+      const { config, weights } = await readPeftAdapter(output);
+      assert.equal(config.baseModel, await Deno.realPath(`${folder}/base`));
+      assert.deepEqual(weights.metadata, { format: "pt" });
+      await exportModel(adapter, { to: "adapter", dtype: "bf16", output, force: true });
+      const narrow = (await readPeftAdapter(output)).weights;
+      assert.ok([...narrow.tensors.values()].every(({ dtype }) => dtype === "BF16"));
+    })
+  );
+});
+
+Deno.test({
+  name: "a GGUF file becomes a folder with the same weights, in the types that hold them",
+  ignore,
+  fn: () =>
+    inTempFolder((folder) =>
+      withReference(async (device) => {
+        const blocks = sharedFolder("golden/ggml-blocks")!;
+        const f16 = `${folder}/f16.gguf`;
+        await exportModel(`${blocks}/tiny-llama.f32.gguf`, {
+          ...{ to: "gguf", dtype: "f16", output: f16 },
+        });
+        const sources: [string, string, string][] = [
+          [`${blocks}/tiny-llama.f32.gguf`, "F32", "float32"],
+          [`${blocks}/tiny-llama.q8_0.gguf`, "F32", "float32"],
+          [f16, "F16", "float16"],
+        ];
+        for (const [source, stored, dtype] of sources) {
+          const output = `${folder}/hf-${stored}`;
+          await convertModel(source, { output, force: true });
+          assert.equal(distance(await logitsOf(output, device), await logitsOf(source, device)), 0);
+          const weights = await readSafetensors(`${output}/model.safetensors`);
+          assert.equal(weights.info("model.embed_tokens.weight").dtype, stored);
+          assert.equal(weights.info("model.norm.weight").dtype, "F32");
+          const config = JSON.parse(await Deno.readTextFile(`${output}/config.json`));
+          assert.equal(config.dtype, dtype);
+          const before = await readModelFolder(source), after = await readModelFolder(output);
+          assert.deepEqual(after.config, before.config);
+          assert.deepEqual(after.tokenizer!.files(), before.tokenizer!.files());
+          assert.deepEqual(
+            [after.generationEosIds, after.bosId, after.padId],
+            [before.generationEosIds, before.bosId, before.padId],
+          );
+        }
+      })
+    ),
+});
+
+Deno.test({
+  name: "blocks, permuted rows and names are those that llama.cpp's own converter writes",
+  ignore,
+  fn: () =>
+    inTempFolder(async (folder) => {
+      const source = await goldenModel("llama", folder);
+      for (const dtype of ["f32", "q8_0"] as const) {
+        const output = `${folder}/m.gguf`;
+        await exportModel(source, { to: "gguf", dtype, output, force: true });
+        const path = `${sharedFolder("golden/ggml-blocks")}/tiny-llama.${dtype}.gguf`;
+        const [found, wanted] = [await readGguf(output), await readGguf(path)];
+        const bytes = [await Deno.readFile(output), await Deno.readFile(path)] as const;
+        assert.deepEqual([...found.tensors.keys()].sort(), [...wanted.tensors.keys()].sort());
+        for (const [name, { begin, end }] of wanted.tensors) {
+          const own = found.info(name);
+          assert.deepEqual(
+            bytes[0].subarray(own.begin, own.end),
+            bytes[1].subarray(begin, end),
+            `${dtype} ${name}`,
+          );
+        }
+        for (const [key, value] of wanted.metadata) {
+          if (!key.startsWith("llama.") || !found.metadata.has(key)) continue;
+          assert.deepEqual(found.metadata.get(key), value, key);
+        }
+      }
+    }),
+});
+
+Deno.test("shards become one file, byte for byte, of whatever model they are", async () => {
+  await inTempFolder(async (folder) => {
+    const source = `${folder}/sharded`;
+    await Deno.mkdir(source);
+    const tensor = (name: string, dtype: "BF16" | "F8_E4M3", data: number[]) => ({
+      ...{
+        name,
+        dtype,
+        data: Uint8Array.from(data),
+        shape: [data.length / (dtype[0] === "B" ? 2 : 1)],
+      },
+    });
+    const shards = [[tensor("experts.0", "BF16", [1, 2, 3, 4])], [
+      tensor("experts.1", "F8_E4M3", [5, 6, 7]),
+    ]];
+    const map: Record<string, string> = {};
+    for (const [i, tensors] of shards.entries()) {
+      const name = `model-0000${i + 1}-of-00002.safetensors`;
+      await Deno.writeFile(`${source}/${name}`, encodeSafetensors(tensors));
+      for (const { name: tensor } of tensors) map[tensor] = name;
+    }
+    await Deno.writeTextFile(
+      `${source}/model.safetensors.index.json`,
+      JSON.stringify({ metadata: { total_size: 7 }, weight_map: map }),
+    );
+    await Deno.writeTextFile(`${source}/config.json`, `{"model_type":"other"}`);
+    await convertModel(source, { output: `${folder}/one` });
+    const one = await Deno.readFile(`${folder}/one/model.safetensors`);
+    assert.deepEqual(one, encodeSafetensors(shards.flat()));
+    assert.equal(await Deno.readTextFile(`${folder}/one/config.json`), `{"model_type":"other"}`);
+    await assert.rejects(
+      convertModel(`${folder}/one`, { output: `${folder}/two` }),
+      /it has one model\.safetensors already/,
+    );
+  });
+});
+
+Deno.test("what cannot be exported is refused, and nothing is left behind", async () => {
+  await inTempFolder((folder) =>
+    withReference(async (device) => {
+      const adapter = await adapterOn(SIZES, folder, device), base = `${folder}/base`;
+      const output = `${folder}/out`;
+      const refused = async (
+        checkpoint: string,
+        options: Partial<ExportOptions>,
+        message: RegExp,
+      ) => {
+        await assert.rejects(
+          exportModel(checkpoint, { to: "hf", output, ...options }),
+          (error) => {
+            assert.ok(error instanceof UsageError);
+            assert.match(error.message, message);
+            return true;
+          },
+        );
+      };
+      await refused(base, { to: "onnx" as "hf" }, /--to onnx: not known, expected adapter, hf, g/);
+      await refused(base, { dtype: "q5_k" as "f32" }, /--dtype q5_k: not known, expected f32/);
+      await refused(base, { dtype: "q8_0" }, /--dtype q8_0 is a type of GGUF files only/);
+      await refused(base, { to: "adapter" }, /no adapter to export/);
+      await refused(`${folder}/nowhere`, { to: "adapter" }, /no such checkpoint/);
+      await refused(`${folder}/nowhere`, {}, /nowhere: no such model/);
+      await refused(base, { output: "" }, /--output is empty/);
+      await refused(
+        adapter,
+        { output: adapter, force: true },
+        /adapter, which is read, lies there/,
+      );
+      await refused(adapter, { output: folder, force: true }, /which is read, lies there/);
+      await Deno.mkdir(`${folder}/photos`);
+      await Deno.writeTextFile(`${folder}/photos/a.txt`, "a");
+      await refused(adapter, { output: `${folder}/photos`, force: true }, /it is not a model/);
+      await refused(
+        adapter,
+        { output: `${folder}/photos/a.txt` },
+        /it is a file, expected a folder/,
+      );
+
+      await exportModel(adapter, { to: "hf", output });
+      await refused(adapter, {}, /out: it is there already/);
+      await exportModel(adapter, { to: "hf", output, dtype: "f16", force: true });
+      await exportModel(adapter, { to: "gguf", output: `${folder}/m.gguf` });
+      await refused(adapter, { to: "gguf", output: `${folder}/m.gguf` }, /m\.gguf: it is there/);
+
+      await Deno.rename(base, `${folder}/moved`);
+      await refused(adapter, { output: `${folder}/new` }, /base model.*\.\.\/base/);
+      const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+      assert.deepEqual(names, ["adapter", "m.gguf", "moved", "out", "photos"]);
+    })
+  );
+});
+
+Deno.test("an adapter of another base is refused with its tensors", async () => {
+  await inTempFolder((folder) =>
+    withReference(async (device) => {
+      const adapter = await adapterOn(SIZES, folder, device);
+      const other = encodeModelFolder({
+        config: { ...SIZES, hiddenSize: 24, numLayers: 1 },
+        ...{ tokenizer, generationEosIds: [2], bosId: null, padId: 0, tensors: [] },
+      });
+      for (const [name, bytes] of other) await Deno.writeFile(`${folder}/base/${name}`, bytes);
+      await assert.rejects(
+        exportModel(adapter, { to: "hf", output: `${folder}/out` }),
+        /does not fit the base model .*lora_A\.weight has shape \[2, 32\], the base needs \[2, 24\].* more/,
+      );
+    })
+  );
+});
+
+Deno.test("GPT-2 has no GGUF; rows that are no whole blocks become f16", async () => {
+  await inTempFolder((folder) =>
+    withReference(async (device) => {
+      const adapter = await adapterOn(GPT2_SIZES, folder, device);
+      await assert.rejects(
+        exportModel(adapter, { to: "gguf", output: `${folder}/m.gguf` }),
+        /a gpt2 model cannot be exported to GGUF/,
+      );
+      await Deno.remove(`${folder}/base`, { recursive: true });
+      await Deno.remove(adapter, { recursive: true });
+      const odd = await adapterOn({ ...SIZES, hiddenSize: 40 }, folder, device);
+      const options = { to: "gguf", dtype: "q4_0", output: `${folder}/q.gguf` } as const;
+      const { notes } = await exportModel(odd, options);
+      assert.match(notes.join(), /^12 matrices are f16/);
+      const file = await readGguf(options.output);
+      const type = (name: string) => file.info(name).type.name;
+      assert.equal(type("blk.0.ffn_down.weight"), "Q4_0");
+      assert.equal(type("blk.0.attn_q.weight"), "F16");
+      assert.equal(type("blk.0.attn_norm.weight"), "F32");
+      assert.equal(file.metadata.get("general.quantization_version"), 2);
+    })
+  );
+});

@@ -1,0 +1,259 @@
+/**
+ * A Hugging Face tokenizer as the metadata of a GGUF file: byte-level BPE with its merges, or pieces with
+ * scores (SentencePiece BPE, and characters alone). gguf_tokenizer.ts is the way back, and is walked before
+ * anything is written: a tokenizer that would come back with other ids is refused.
+ * Left out: unigram and WordPiece models, byte-level BPE whose splitting rule has no name.
+ */
+import { RgxError, UsageError } from "../core/errors.ts";
+import { splittingName } from "./byte_level_bpe.ts";
+import { memorySource } from "./byte_source.ts";
+import { selectChatTemplate } from "./chat_template.ts";
+import { GgufFile } from "./gguf.ts";
+import { ggufTokenizer } from "./gguf_tokenizer.ts";
+import type { GgufMetadata, GgufWritten } from "./gguf_writer.ts";
+import { parseJsonObject } from "./json_file.ts";
+import { tokenizerFromFiles } from "./tokenizer.ts";
+import type { Tokenizer } from "./types.ts";
+
+/** `token_type` of a token that stands for a byte. */
+export const BYTE_TOKEN = 6;
+const KIND = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: BYTE_TOKEN };
+
+export interface TokenizerToWrite {
+  tokenizer: Tokenizer;
+  /** Rows of the embedding: ids without a token get one that is never used. */
+  vocabSize: number;
+  bosId: number | null;
+  padId: number | null;
+  generationEosIds: readonly number[];
+  /** Model folder, for messages. */
+  where: string;
+}
+
+/** @throws UsageError when a GGUF file cannot hold this tokenizer */
+export function ggufTokenizerMetadata(model: TokenizerToWrite): GgufMetadata {
+  const { tokenizer, where } = model;
+  const json = parseJsonObject(tokenizer.files().get("tokenizer.json")!, `${where}/tokenizer.json`);
+  const bpe = readBpe(json, where), { kind } = bpe;
+  const { tokens, kinds } = tokenTable(json, bpe, model.vocabSize, where);
+  const out = new Map<string, GgufWritten>();
+  const set = (key: string, value: GgufWritten) => out.set(`tokenizer.ggml.${key}`, value);
+  set("model", ["string", kind.model]);
+  set("pre", ["string", kind.splitting]);
+  set("tokens", ["string", tokens]);
+  set("token_type", ["i32", kinds]);
+  if (kind.model === "gpt2") {
+    set("merges", ["string", bpe.merges.map(([left, right]) => `${left} ${right}`)]);
+  } else {
+    set("scores", ["f32", pieceScores(tokens, bpe.merges)]);
+    set("add_space_prefix", ["bool", kind.prefix]);
+  }
+  const unknown = bpe.unknown === null ? -1 : tokens.indexOf(bpe.unknown);
+  if (unknown >= 0) set("unknown_token_id", ["u32", unknown]);
+  setSpecialIds(model, set);
+  const template = chatTemplate(tokenizer, where);
+  if (template !== null) out.set("tokenizer.chat_template", ["string", template]);
+  checkWayBack(out, model);
+  return out;
+}
+
+type Kind =
+  | { model: "gpt2"; splitting: string }
+  /** `prefix`: a blank goes before a text. */
+  | { model: "llama"; splitting: "default"; prefix: boolean };
+
+interface Bpe {
+  kind: Kind;
+  vocab: Record<string, number>;
+  merges: [left: string, right: string][];
+  unknown: string | null;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+function refuse(where: string, what: string): UsageError {
+  return new UsageError(`${where}: the tokenizer cannot be put into a GGUF file: ${what}`, {
+    advice: "Use --to hf; llama.cpp's converter may know the model.",
+  });
+}
+
+function readBpe(json: Json, where: string): Bpe {
+  const model = json["model"] as Json;
+  if ((model["type"] ?? "BPE") !== "BPE") {
+    throw refuse(where, `its model is ${JSON.stringify(model["type"])}, expected "BPE"`);
+  }
+  const merges = ((model["merges"] ?? []) as (string | [string, string])[]).map((
+    merge,
+  ): [string, string] => {
+    if (typeof merge !== "string") return merge;
+    const at = merge.indexOf(" ", 1);
+    return [merge.slice(0, at), merge.slice(at + 1)];
+  });
+  const unknown = typeof model["unk_token"] === "string" ? model["unk_token"] : null;
+  const vocab = model["vocab"] as Record<string, number>;
+  const kind = kindOf(json, where);
+  if (kind.model === "gpt2") return { kind, vocab, merges, unknown };
+  // A blank in a piece is written as ▁, which is what such a tokenizer makes of a text's blanks.
+  const written = (piece: string) => piece.replaceAll(" ", "▁");
+  return {
+    ...{ kind, unknown },
+    vocab: Object.fromEntries(Object.entries(vocab).map(([token, id]) => [written(token), id])),
+    merges: merges.map(([left, right]) => [written(left), written(right)]),
+  };
+}
+
+function kindOf(json: Json, where: string): Kind {
+  const text = JSON.stringify([json["normalizer"] ?? null, json["pre_tokenizer"] ?? null]);
+  if (text.includes('"ByteLevel"')) {
+    const splitting = splittingName(json);
+    if (splitting === null) throw refuse(where, "the rule by which it splits text has no name");
+    return { model: "gpt2", splitting };
+  }
+  const plain = { model: "llama", splitting: "default" } as const;
+  const replace = '{"type":"Replace","pattern":{"String":" "},"content":"▁"}';
+  const sequence = (steps: string) => `[{"type":"Sequence","normalizers":[${steps}]},null]`;
+  if (text === "[null,null]" || text === sequence(replace)) return { ...plain, prefix: false };
+  if (text === sequence(`{"type":"Prepend","prepend":"▁"},${replace}`)) {
+    return { ...plain, prefix: true };
+  }
+  throw refuse(where, "it is neither byte-level BPE nor SentencePiece as Llama has it");
+}
+
+function tokenTable(
+  json: Json,
+  { vocab, unknown, kind }: Bpe,
+  vocabSize: number,
+  where: string,
+): { tokens: string[]; kinds: number[] } {
+  const tokens: (string | undefined)[] = Array(vocabSize).fill(undefined);
+  const kinds: number[] = Array(vocabSize).fill(KIND.unused);
+  const put = (id: number, token: string, type: number) => {
+    if (id >= vocabSize) throw refuse(where, `its token ${id} is beyond the model's ${vocabSize}`);
+    tokens[id] = token;
+    kinds[id] = type;
+  };
+  for (const [token, id] of Object.entries(vocab)) {
+    const byte = kind.model === "llama" && /^<0x[0-9A-F]{2}>$/.test(token);
+    put(id, token, byte ? KIND.byte : KIND.normal);
+  }
+  const added = (json["added_tokens"] ?? []) as {
+    id: number;
+    content: string;
+    special?: boolean;
+  }[];
+  for (const { id, content, special } of added) {
+    put(id, content, special === true ? KIND.control : KIND.userDefined);
+  }
+  const whole = tokens.map((token, id) => token ?? `[PAD${id}]`);
+  const at = unknown === null ? -1 : whole.indexOf(unknown);
+  if (at >= 0) kinds[at] = KIND.unknown;
+  return { tokens: whole, kinds };
+}
+
+/** The earlier a piece is merged, the higher its score; what is never merged comes last. */
+function pieceScores(tokens: readonly string[], merges: Bpe["merges"]): number[] {
+  const rank = new Map<string, number>();
+  merges.forEach(([left, right], i) => {
+    if (!rank.has(left + right)) rank.set(left + right, i);
+  });
+  return tokens.map((token) => -(rank.get(token) ?? merges.length));
+}
+
+function setSpecialIds(
+  model: TokenizerToWrite,
+  set: (key: string, value: GgufWritten) => void,
+): void {
+  const { tokenizer, generationEosIds, where } = model;
+  const eos = tokenizer.eosId ?? generationEosIds[0] ?? null;
+  const bos = beginId(model);
+  const ends = generationEosIds.filter((id) => id !== eos);
+  if (ends.length > 2) throw refuse(where, `${ends.length + 1} ids end a text, it holds 3`);
+  const ids = { bos, eos, padding: model.padId, eot: ends[0] ?? null, eom: ends[1] ?? null };
+  for (const [key, id] of Object.entries(ids)) {
+    if (id !== null) set(`${key}_token_id`, ["u32", id]);
+  }
+  const { before, after } = surrounding(tokenizer);
+  const alone = (found: number[], wanted: number | null) =>
+    found.length === 0 || found.length === 1 && found[0] === wanted;
+  if (!alone(before, bos) || !alone(after, eos)) {
+    throw refuse(where, "it puts other tokens around a text than begin and end");
+  }
+  set("add_bos_token", ["bool", before.length > 0]);
+  set("add_eos_token", ["bool", after.length > 0]);
+}
+
+/** The tokenizer's own begin token; else the model's. */
+function beginId({ tokenizer, bosId, where }: TokenizerToWrite): number | null {
+  const text = tokenizer.files().get("tokenizer_config.json");
+  const token = text === undefined
+    ? undefined
+    : parseJsonObject(text, `${where}/tokenizer_config.json`)["bos_token"];
+  const content = typeof token === "object" && token !== null && "content" in token
+    ? token.content
+    : token;
+  return typeof content === "string" ? tokenizer.tokenId(content) ?? bosId : bosId;
+}
+
+/** What is put around a text. */
+function surrounding(tokenizer: Tokenizer): { before: number[]; after: number[] } {
+  const inner = tokenizer.encode("a", { addSpecialTokens: false });
+  const whole = tokenizer.encode("a");
+  const at = whole.findIndex((_, i) => inner.every((id, j) => whole[i + j] === id));
+  return { before: whole.slice(0, Math.max(0, at)), after: whole.slice(at + inner.length) };
+}
+
+function chatTemplate(tokenizer: Tokenizer, where: string): string | null {
+  const files = tokenizer.files(), name = "tokenizer_config.json";
+  const config = files.get(name);
+  return files.get("chat_template.jinja") ?? (config === undefined ? null : selectChatTemplate(
+    parseJsonObject(config, `${where}/${name}`)["chat_template"],
+    `${where}/${name}`,
+  ));
+}
+
+const PROBE = "Reverse the letters: déjà vu!\n\n\tIt's 3.14159 or 2,718 —  isn't it? " +
+  "日本語のテキスト, größer, Привет мир; f(x) = x**2 + 1;\r\n<answer>42</answer>   ";
+
+/** Reads the metadata as a loader would, and compares ids of sample texts. */
+function checkWayBack(metadata: GgufMetadata, { tokenizer, where }: TokenizerToWrite): void {
+  const values = new Map([...metadata].map(([key, [, value]]) => [key, value] as const));
+  const file = new GgufFile(where, values, new Map(), memorySource(new Uint8Array()));
+  let back: Tokenizer;
+  try {
+    back = tokenizerFromFiles(ggufTokenizer(file)!.files, where);
+  } catch (error) {
+    if (error instanceof RgxError) throw refuse(where, error.message);
+    throw error;
+  }
+  // Every so many tokens: some hundred of them, each with its neighbours' text around it.
+  const step = Math.max(1, Math.floor(tokenizer.vocabSize / 512));
+  const samples = [PROBE, ...PROBE.split(" ")];
+  for (let id = 0; id < tokenizer.vocabSize; id += step) {
+    samples.push(tokenizer.decode([id, id + 1, id + 2], { skipSpecialTokens: true }));
+  }
+  const unknown = values.get("tokenizer.ggml.unknown_token_id");
+  const specials = specialTexts(metadata);
+  const texts = samples.filter((text) => !specials.some((special) => text.includes(special)));
+  for (const text of [...texts, ...specials.slice(0, 16)]) {
+    for (const literal of [true, false]) {
+      const wanted = tokenizer.encode(text, { literal }), found = back.encode(text, { literal });
+      if (joined(found, unknown) === joined(wanted, unknown)) continue;
+      throw refuse(
+        where,
+        `${JSON.stringify(text)} would become the ids ${found}, expected ${wanted}`,
+      );
+    }
+  }
+}
+
+/** Texts of the tokens that are no text. */
+function specialTexts(metadata: GgufMetadata): string[] {
+  const tokens = metadata.get("tokenizer.ggml.tokens")![1] as readonly string[];
+  const kinds = metadata.get("tokenizer.ggml.token_type")![1] as readonly number[];
+  return tokens.filter((_, id) => kinds[id] === KIND.control || kinds[id] === KIND.userDefined);
+}
+
+/** Ids as a text; neighbouring characters without a token are one unknown token or several. */
+function joined(ids: readonly number[], unknown: unknown): string {
+  return ids.filter((id, i) => id !== unknown || ids[i - 1] !== id).join();
+}

@@ -1,0 +1,127 @@
+/**
+ * Tokenizers as GGUF metadata and back: real ones of each splitting rule, with scores, of characters alone;
+ * and those that are refused.
+ */
+import assert from "node:assert/strict";
+import { UsageError } from "../core/errors.ts";
+import { memorySource } from "./byte_source.ts";
+import { createCharacterTokenizer } from "./character_tokenizer.ts";
+import { GgufFile } from "./gguf.ts";
+import { ggufTokenizer } from "./gguf_tokenizer.ts";
+import { ggufTokenizerMetadata } from "./gguf_tokenizer_export.ts";
+import type { GgufMetadata } from "./gguf_writer.ts";
+import { loadTokenizer, tokenizerFromFiles } from "./tokenizer.ts";
+import { sharedFolder } from "./testing.ts";
+import type { Tokenizer } from "./types.ts";
+
+const IDS = { bosId: null, padId: null, generationEosIds: [], where: "m" };
+
+function read(metadata: GgufMetadata) {
+  const values = new Map([...metadata].map(([key, [, value]]) => [key, value] as const));
+  return ggufTokenizer(new GgufFile("m", values, new Map(), memorySource(new Uint8Array())))!;
+}
+
+async function real(name: string): Promise<Tokenizer> {
+  const json = async (path: string): Promise<unknown> =>
+    (await import(`@lenml/tokenizer-${name}/models/${path}`, { with: { type: "json" } })).default;
+  const files = ["tokenizer.json", "tokenizer_config.json"];
+  const texts = files.map(async (file) => [file, JSON.stringify(await json(file))] as const);
+  return tokenizerFromFiles(new Map(await Promise.all(texts)), name);
+}
+
+for (
+  const [name, splitting] of [["gpt2", "gpt-2"], ["qwen2_5", "qwen2"], ["llama3", "llama-bpe"]]
+) {
+  Deno.test(`the tokenizer of ${name} goes into metadata and comes back`, async () => {
+    const tokenizer = await real(name!);
+    const vocabSize = tokenizer.vocabSize + 3;
+    const metadata = ggufTokenizerMetadata({ ...IDS, tokenizer, vocabSize });
+    assert.deepEqual(metadata.get("tokenizer.ggml.pre"), ["string", splitting]);
+    const tokens = metadata.get("tokenizer.ggml.tokens")![1] as string[];
+    assert.equal(tokens.length, vocabSize);
+    assert.equal(tokens.at(-1), `[PAD${vocabSize - 1}]`);
+    const kinds = metadata.get("tokenizer.ggml.token_type")![1] as number[];
+    assert.deepEqual(kinds.slice(-3), [5, 5, 5]);
+    const back = tokenizerFromFiles(read(metadata).files, "back");
+    const text = "It's 12345 naïve façades,\n\n  and <|endoftext|> – 東京 🙂";
+    assert.deepEqual(back.encode(text), tokenizer.encode(text));
+    assert.equal(back.eosId, tokenizer.eosId);
+    const messages = [{ role: "user", content: "Hi <|im_end|>" }];
+    assert.equal(back.applyChatTemplate(messages), tokenizer.applyChatTemplate(messages));
+  });
+}
+
+for (const name of ["stories260k", "tinystories-656k"]) {
+  const folder = sharedFolder(`models/${name}`);
+  Deno.test({
+    name: `the pieces of ${name} get scores in the order of their merges`,
+    ignore: folder === null,
+    async fn() {
+      const tokenizer = await loadTokenizer(folder!);
+      const metadata = ggufTokenizerMetadata({
+        ...{ ...IDS, tokenizer, vocabSize: tokenizer.vocabSize },
+        ...{ bosId: 1, generationEosIds: [2] },
+      });
+      assert.deepEqual(metadata.get("tokenizer.ggml.model"), ["string", "llama"]);
+      const found = read(metadata), back = tokenizerFromFiles(found.files, "back");
+      assert.deepEqual([found.bosId, found.eosIds], [1, [2]]);
+      const text = "Once upon a time, there was a little girl named Lily. She loved 3 ☃ big bows!";
+      assert.deepEqual(back.encode(text), tokenizer.encode(text));
+      assert.equal(back.decode(back.encode(text)), tokenizer.decode(tokenizer.encode(text)));
+    },
+  });
+}
+
+const characters = createCharacterTokenizer({
+  alphabet: "abc <>",
+  special_tokens: ["<pad>", "<unk>", "<eos>", "<answer>"],
+});
+
+Deno.test("characters alone, all ids that end a text, and tokens that are part of a text", () => {
+  const metadata = ggufTokenizerMetadata({
+    ...{ ...IDS, tokenizer: characters, vocabSize: 12 },
+    ...{ padId: 0, generationEosIds: [4, 2, 5] },
+  });
+  const found = read(metadata), back = tokenizerFromFiles(found.files, "back");
+  assert.deepEqual([found.eosIds, found.padId, found.bosId], [[2, 4, 5], 0, null]);
+  const ids = characters.encode("<answer>a  b<eos>");
+  assert.deepEqual(back.encode("<answer>a  b<eos>"), ids);
+  assert.equal(back.decode(ids, { skipSpecialTokens: true }), "<answer>a  b");
+  assert.deepEqual(metadata.get("tokenizer.ggml.add_bos_token"), ["bool", false]);
+});
+
+Deno.test("a tokenizer that would come back as another is refused", () => {
+  const json = JSON.parse(characters.files().get("tokenizer.json")!);
+  const refused = (change: Record<string, unknown>, message: RegExp, more = {}) => {
+    const files = new Map([["tokenizer.json", JSON.stringify({ ...json, ...change })]]);
+    const tokenizer = tokenizerFromFiles(files, "m");
+    assert.throws(
+      () => ggufTokenizerMetadata({ ...IDS, tokenizer, vocabSize: 10, ...more }),
+      (error) => {
+        assert.ok(error instanceof UsageError);
+        assert.match(error.message, /^m: the tokenizer cannot be put into a GGUF file: /);
+        assert.match(error.message, message);
+        return true;
+      },
+    );
+  };
+  const byteLevel = { type: "ByteLevel", add_prefix_space: true, use_regex: true };
+  refused({ pre_tokenizer: byteLevel }, /the rule by which it splits text has no name/);
+  refused({ pre_tokenizer: { type: "Whitespace" } }, /neither byte-level BPE nor SentencePiece/);
+  refused({ normalizer: { type: "Lowercase" } }, /neither byte-level BPE/);
+  refused({}, /token 9 is beyond the model's 9/, { vocabSize: 9 });
+  refused({}, /4 ids end a text, it holds 3/, { generationEosIds: [2, 3, 4, 5] });
+  const single = [{ SpecialToken: { id: "<pad>", type_id: 0 } }, {
+    Sequence: { id: "A", type_id: 0 },
+  }];
+  refused({
+    post_processor: {
+      ...{ type: "TemplateProcessing", single, pair: single },
+      special_tokens: { "<pad>": { id: "<pad>", ids: [0], tokens: ["<pad>"] } },
+    },
+  }, /it puts other tokens around a text/);
+  // "ab" is a piece, but no merge makes it.
+  refused({ model: { ...json.model, vocab: { ...json.model.vocab, ab: 10 } } }, /would become/, {
+    vocabSize: 11,
+  });
+});

@@ -1,0 +1,35 @@
+/** What lies beside the weights in a model folder: configuration, end tokens, tokenizer. */
+import { writeHfConfig } from "./hf_config.ts";
+import type { LlamaConfig } from "./llama_config.ts";
+import type { Tokenizer } from "./types.ts";
+
+export interface ModelText {
+  config: LlamaConfig;
+  tokenizer: Tokenizer | null;
+  generationEosIds: readonly number[];
+  bosId: number | null;
+  padId: number | null;
+}
+
+/**
+ * The files by name.
+ * @param dtype what most of the weights are stored as
+ * @param generation keys of a generation_config.json that are kept beside the ids
+ */
+export function modelTextFiles(
+  { config, tokenizer, generationEosIds, bosId, padId }: ModelText,
+  dtype: "float32" | "bfloat16" | "float16" = "float32",
+  generation: Readonly<Record<string, unknown>> = {},
+): Map<string, string> {
+  const eosIds = [...generationEosIds];
+  const ids = {
+    bos_token_id: bosId,
+    eos_token_id: eosIds.length > 1 ? eosIds : eosIds[0] ?? null,
+    pad_token_id: padId,
+  };
+  return new Map([
+    ["config.json", writeHfConfig({ llama: config, bosId, eosIds, padId }, dtype)],
+    ["generation_config.json", JSON.stringify({ ...generation, ...ids }, null, 2) + "\n"],
+    ...tokenizer?.files() ?? [],
+  ]);
+}

@@ -1,0 +1,62 @@
+/**
+ * Where an export or a conversion is written. What is there already stays, unless it is to be replaced and
+ * is itself a model: a folder with anything else in it is never removed.
+ */
+import { UsageError } from "../core/errors.ts";
+
+const MODEL_FILES = ["config.json", "adapter_config.json"];
+
+/**
+ * @param force replace a model that is there
+ * @param source what is read meanwhile; it may not lie in `output`
+ * @throws UsageError when `output` cannot be written as asked
+ */
+export async function checkOutputPlace(
+  output: string,
+  kind: "file" | "folder",
+  { force, source }: { force: boolean; source: string },
+): Promise<void> {
+  if (output === "") throw new UsageError("--output is empty, expected a path");
+  const stat = await lookUp(output);
+  if (stat === null) return;
+  if (stat.isDirectory !== (kind === "folder")) {
+    throw new UsageError(
+      `${output}: it is a ${stat.isDirectory ? "folder" : "file"}, expected a ${kind}`,
+      { advice: "Name another --output." },
+    );
+  }
+  const [there, from] = [await Deno.realPath(output), await Deno.realPath(source)];
+  if (from === there || from.startsWith(`${there}/`)) {
+    throw new UsageError(`${output}: ${source}, which is read, lies there`, {
+      advice: "Name another --output.",
+    });
+  }
+  if (kind === "file") {
+    if (!force) throw exists(output);
+    return;
+  }
+  const names: string[] = [];
+  for await (const { name } of Deno.readDir(output)) names.push(name);
+  if (names.length === 0) return;
+  if (!names.some((name) => MODEL_FILES.includes(name))) {
+    throw new UsageError(`${output}: the folder is there, and it is not a model`, {
+      advice: "Name another --output: a folder that holds other things is not replaced.",
+    });
+  }
+  if (!force) throw exists(output);
+}
+
+function exists(output: string): UsageError {
+  return new UsageError(`${output}: it is there already`, {
+    advice: "Name another --output, or replace it with --force.",
+  });
+}
+
+async function lookUp(path: string): Promise<Deno.FileInfo | null> {
+  try {
+    return await Deno.stat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,45 @@
+/** What a model's weights are stored as, so that nothing is lost and nothing grows when they are written again. */
+import { readGguf } from "./gguf.ts";
+import { ggufName } from "./gguf_model.ts";
+import { llamaTensors } from "./llama_weights.ts";
+import type { ModelFolder } from "./model_folder.ts";
+import { openWeightFiles } from "./weight_files.ts";
+
+type FloatType = "f32" | "f16" | "bf16";
+
+export interface StoredTypes<T = FloatType> {
+  matrix: T;
+  /** Norms and biases. */
+  vector: T;
+}
+
+/** The one type of all matrices and of all vectors, or f32, which holds every other. */
+export async function storedTypes(
+  { path, config }: Pick<ModelFolder, "path" | "config">,
+): Promise<StoredTypes> {
+  const typeOf = path.endsWith(".gguf") ? await ggufTypes(path) : await folderTypes(path, config);
+  const found = { matrix: new Set<string | null>(), vector: new Set<string | null>() };
+  for (const { name, shape } of llamaTensors(config)) {
+    (shape.length > 1 ? found.matrix : found.vector).add(typeOf(name));
+  }
+  return { matrix: common(found.matrix), vector: common(found.vector) };
+}
+
+async function ggufTypes(path: string) {
+  const file = await readGguf(path);
+  return (name: string) => {
+    const stored = ggufName(name);
+    return stored === null ? null : file.tensors.get(stored)?.type.name ?? null;
+  };
+}
+
+async function folderTypes(path: string, config: ModelFolder["config"]) {
+  const files = await openWeightFiles(path, config.tieWordEmbeddings);
+  return (name: string) => files.dtype(name);
+}
+
+function common(types: ReadonlySet<string | null>): FloatType {
+  const [type] = types;
+  if (types.size === 1 && type === "F16") return "f16";
+  return types.size === 1 && type === "BF16" ? "bf16" : "f32";
+}
