@@ -62,7 +62,10 @@ export async function train(
     }
     const parts = await assemble(loaded.config, device, {
       phases,
-      ...(options.dryRun ? { planned: (plan: MemoryPlan) => log(memoryTable(plan)) } : {}),
+      // A model that is made here has no sizes that need explaining.
+      ...(options.dryRun && loaded.config.model.init === null
+        ? { planned: (plan: MemoryPlan) => log(`${memoryTable(plan)}\n`) }
+        : {}),
     });
     const trainer = new GrpoTrainer({
       config: loaded.config,

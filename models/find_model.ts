@@ -52,7 +52,9 @@ export function missing(name: string, lookedAt: readonly string[]): UsageError {
     return new UsageError(`${name}: no such model folder`, { advice: `${path}.` });
   }
   return new UsageError(
-    `${name}: no such model on this machine: looked for the folder ${lookedAt.join(" and for ")}`,
+    `${name}: no such model folder, nor a copy from the Hub: looked for ${
+      lookedAt.join(" and for ")
+    }`,
     {
       advice: `${path}, or copy the model's files from the Hub into the cache ` +
         "(HF_HOME or HF_HUB_CACHE say where it is).",

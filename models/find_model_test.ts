@@ -70,7 +70,7 @@ Deno.test("a model that is nowhere: the error says where it was looked for", asy
     requireModel("no-org/no-model"),
     (error) =>
       error instanceof UsageError &&
-      /looked for the folder no-org\/no-model and for .*models--no-org--no-model/.test(
+      /looked for no-org\/no-model and for .*models--no-org--no-model/.test(
         error.message,
       ),
   );

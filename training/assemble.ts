@@ -8,6 +8,7 @@ import { splitProblems } from "../data/held_out.ts";
 import { openSource } from "../data/source.ts";
 import type { Device } from "../kernels/device.ts";
 import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
+import { findModel } from "../models/find_model.ts";
 import { initWeights } from "../models/init.ts";
 import { architectureOf } from "../models/architectures/mod.ts";
 import { LlamaModel } from "../models/llama.ts";
@@ -157,7 +158,9 @@ async function openModel(config: RunConfig): Promise<ModelSource> {
       advice: "Remove the lora section: an adapter is useless without its base model on disk.",
     });
   }
-  const own = tokenizerPath === null ? null : await loadTokenizer(tokenizerPath);
+  const own = tokenizerPath === null
+    ? null
+    : await loadTokenizer((await findModel(tokenizerPath)).path ?? tokenizerPath);
   if (init !== null) {
     const tokenizer = own ?? createCharacterTokenizer(init.tokenizer);
     const llama = initConfig(init, tokenizer.vocabSize);

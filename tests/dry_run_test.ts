@@ -1,0 +1,38 @@
+/** `rgx train … --dry-run` of models that are not on this machine: the plan from the configuration alone. */
+import assert from "node:assert/strict";
+import { rgx, withFolder } from "./support.ts";
+
+const PARTS = ["weights", "trained values", "optimizer", "KV cache", "activations", "head"];
+
+Deno.test("a 7B model that is not here: the plan is printed, and that it does not fit is exit code 2", async () => {
+  await withFolder(async (cwd) => {
+    const args = ["train", "leg_counting_qwen7b", "--device", "wasm", "--output-dir", `${cwd}/run`];
+    const dry = await rgx([...args, "--dry-run"]);
+    assert.equal(dry.code, 2, dry.err);
+    assert.match(dry.err, /Qwen2\.5-7B-Instruct: not on this machine; .*7615\.6 M parameters/);
+    for (const part of PARTS) assert.match(dry.err, new RegExp(`^ +${part} +[\\d.]+ [MG]B`, "m"));
+    assert.match(dry.err, /all kept: [\d.]+ GB/);
+    assert.match(dry.err, /error: the run .*needs 3\d\.\d GB, [\d.]+ GB available/);
+    assert.match(dry.err, /help: set /);
+
+    const real = await rgx(args);
+    assert.equal(real.code, 2);
+    assert.match(real.err, /looked for .* and for .*models--Qwen--Qwen2\.5-7B-Instruct/);
+    assert.deepEqual([...Deno.readDirSync(cwd)], []);
+  });
+});
+
+Deno.test("a model that is not here and fits: exit code 0", async () => {
+  await withFolder(async (cwd) => {
+    const config = `${cwd}/small.yaml`;
+    await Deno.writeTextFile(
+      config,
+      "model: distilbert/distilgpt2\nlora: {target_modules: [c_attn]}\ntask: chain_sum\n" +
+        "rewards: [correctness]\ntraining: {max_completion_length: 16}\neval: {num_examples: 4}\n",
+    );
+    const dry = await rgx(["train", config, "--device", "wasm", "--dry-run"]);
+    assert.equal(dry.code, 0, dry.err);
+    assert.match(dry.err, /81\.9 M parameters/);
+    assert.match(dry.err, /about \d+ tokens \(estimated: no tokenizer\)/);
+  });
+});
