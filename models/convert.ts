@@ -8,8 +8,9 @@ import { produceFolderAtomic } from "../core/atomic_file.ts";
 import { UsageError } from "../core/errors.ts";
 import { type Exported, writeHfFolder } from "./export.ts";
 import { copyIfThere } from "./export_adapter.ts";
+import { requireModel } from "./find_model.ts";
 import { readModelFolder } from "./model_folder.ts";
-import { checkOutputPlace } from "./output_place.ts";
+import { checkOutputPlace, type OutputRules } from "./output_place.ts";
 import { isAdapterFolder } from "./peft_adapter.ts";
 import { writeSafetensors } from "./tensor_stream.ts";
 import { TOKENIZER_FILES } from "./tokenizer.ts";
@@ -27,17 +28,18 @@ const OTHER_FILES = [
  *   is damaged, or the disk is full (nothing half-written remains)
  */
 export async function convertModel(
-  source: string,
+  name: string,
   options: { output: string; force?: boolean },
 ): Promise<Exported> {
   const output = options.output.replace(/(.)\/+$/, "$1");
-  const place = { force: options.force ?? false, source };
   if (output.endsWith(".gguf")) {
     throw new UsageError(`${output}: convert writes Hugging Face folders`, {
-      advice: `A GGUF file is written by: rgx export ${source} --to gguf --output ${output}`,
+      advice: `A GGUF file is written by: rgx export ${name} --to gguf --output ${output}`,
     });
   }
-  const has = (name: string) => isFile(`${source}/${name}`);
+  const source = await requireModel(name);
+  const rules = { force: options.force ?? false, sources: [source] };
+  const has = (file: string) => isFile(`${source}/${file}`);
   if (await isAdapterFolder(source)) {
     throw new UsageError(`${source}: it is an adapter, not a whole model`, {
       advice: "rgx export … --to hf merges it into its base model.",
@@ -48,16 +50,16 @@ export async function convertModel(
       advice: "Another type of weights, or a GGUF file, is written by rgx export.",
     });
   }
-  if (await has(SAFETENSORS.index)) return await joinShards(source, output, place);
-  return await writeHfFolder(await readModelFolder(source), output, null, place);
+  if (await has(SAFETENSORS.index)) return await joinShards(source, output, rules);
+  return await writeHfFolder(await readModelFolder(source), output, null, rules);
 }
 
 async function joinShards(
   source: string,
   output: string,
-  place: { force: boolean; source: string },
+  rules: OutputRules,
 ): Promise<Exported> {
-  await checkOutputPlace(output, "folder", place);
+  await checkOutputPlace(output, "folder", rules);
   const files = await openShards(source, SAFETENSORS);
   const tensors = [...files].map(([name, file]) => ({
     ...file.info(name),

@@ -12,6 +12,7 @@ import {
   WEIGHT_TYPES,
   type WeightType,
 } from "./export_types.ts";
+import { requireModel } from "./find_model.ts";
 import { ggufMetadata, ggufTensors } from "./gguf_export.ts";
 import { BYTE_TOKEN, ggufTokenizerMetadata } from "./gguf_tokenizer_export.ts";
 import { writeGguf } from "./gguf_writer.ts";
@@ -20,7 +21,7 @@ import { type LlamaTensor, llamaTensors } from "./llama_weights.ts";
 import { mergedWeights } from "./merged_weights.ts";
 import { type ModelFolder, readModelFolder } from "./model_folder.ts";
 import { modelTextFiles } from "./model_text_files.ts";
-import { checkOutputPlace } from "./output_place.ts";
+import { checkOutputPlace, type OutputRules } from "./output_place.ts";
 import { type StoredTypes, storedTypes } from "./stored_types.ts";
 import { type StreamedTensor, writeSafetensors } from "./tensor_stream.ts";
 import { encodePieces } from "./weight_encoding.ts";
@@ -63,11 +64,12 @@ export async function exportModel(checkpoint: string, options: ExportOptions): P
     });
   }
   const output = options.output.replace(/(.)\/+$/, "$1");
-  const place = { force, source: checkpoint };
-  if (to === "adapter") return await exportAdapter(checkpoint, output, dtype ?? null, place);
-  const model = await readModelFolder(checkpoint);
-  if (to === "hf") return await writeHfFolder(model, output, dtype ?? null, place);
-  return await writeGgufFile(model, checkpoint, output, dtype ?? null, place);
+  const found = await requireModel(checkpoint);
+  const rules = { force, sources: [found] };
+  if (to === "adapter") return await exportAdapter(found, output, dtype ?? null, rules);
+  const model = await readModelFolder(found);
+  if (to === "hf") return await writeHfFolder(model, output, dtype ?? null, rules);
+  return await writeGgufFile(model, checkpoint, output, dtype ?? null, rules);
 }
 
 function requireOne<T extends string>(flag: string, value: string, allowed: readonly T[]): void {
@@ -75,31 +77,19 @@ function requireOne<T extends string>(flag: string, value: string, allowed: read
   throw new UsageError(`${flag} ${value}: not known, expected ${allowed.join(", ")}`);
 }
 
-type Place = { force: boolean; source: string };
-
 async function exportAdapter(
   checkpoint: string,
   output: string,
   dtype: WeightType | null,
-  place: Place,
+  rules: OutputRules,
 ): Promise<Exported> {
-  await requireThere(checkpoint);
-  await checkOutputPlace(output, "folder", place);
+  await checkOutputPlace(output, "folder", rules);
   let notes: string[] = [];
   await produceFolderAtomic(output, async (folder) => {
     notes = await writeAdapterFolder(checkpoint, dtype as AdapterDType | null, folder);
   });
   const { size } = await Deno.stat(`${output}/adapter_model.safetensors`);
   return { path: output, dtype, bytes: size, notes };
-}
-
-async function requireThere(path: string): Promise<void> {
-  try {
-    await Deno.stat(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new UsageError(`${path}: no such checkpoint or adapter folder`, { cause: error });
-  }
 }
 
 const HF_DTYPES = {
@@ -114,9 +104,9 @@ export async function writeHfFolder(
   model: ModelFolder,
   output: string,
   dtype: WeightType | null,
-  place: Place,
+  rules: OutputRules,
 ): Promise<Exported> {
-  await checkOutputPlace(output, "folder", place);
+  await checkOutputPlace(output, "folder", withBase(rules, model));
   const types: StoredTypes<FloatType> = dtype === null
     ? await storedTypes(model)
     : { matrix: dtype as FloatType, vector: dtype as FloatType };
@@ -141,16 +131,21 @@ export async function writeHfFolder(
   return { path: output, dtype: types.matrix, bytes: size, notes };
 }
 
+/** An adapter's base is read, too. */
+function withBase({ force, sources }: OutputRules, { path }: ModelFolder): OutputRules {
+  return { force, sources: [...sources, path] };
+}
+
 async function writeGgufFile(
   model: ModelFolder,
   checkpoint: string,
   output: string,
   dtype: WeightType | null,
-  place: Place,
+  rules: OutputRules,
 ): Promise<Exported> {
   const type = dtype ?? (await storedTypes(model)).matrix;
   const path = output.endsWith(".gguf") ? output : `${output}/model-${type}.gguf`;
-  await checkOutputPlace(path, "file", place);
+  await checkOutputPlace(path, "file", withBase(rules, model));
   const { config, tokenizer } = model;
   const metadata = new Map(ggufMetadata(config, type, nameOf(checkpoint), checkpoint));
   if (tokenizer === null) {

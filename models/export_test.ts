@@ -342,7 +342,7 @@ Deno.test("what cannot be exported is refused, and nothing is left behind", asyn
       await refused(base, { dtype: "q5_k" as "f32" }, /--dtype q5_k: not known, expected f32/);
       await refused(base, { dtype: "q8_0" }, /--dtype q8_0 is a type of GGUF files only/);
       await refused(base, { to: "adapter" }, /no adapter to export/);
-      await refused(`${folder}/nowhere`, { to: "adapter" }, /no such checkpoint/);
+      await refused(`${folder}/nowhere`, { to: "adapter" }, /nowhere: no such model/);
       await refused(`${folder}/nowhere`, {}, /nowhere: no such model/);
       await refused(base, { output: "" }, /--output is empty/);
       await refused(
@@ -350,6 +350,7 @@ Deno.test("what cannot be exported is refused, and nothing is left behind", asyn
         { output: adapter, force: true },
         /adapter, which is read, lies there/,
       );
+      await refused(adapter, { output: base, force: true }, /base, which is read, lies there/);
       await refused(adapter, { output: folder, force: true }, /which is read, lies there/);
       await Deno.mkdir(`${folder}/photos`);
       await Deno.writeTextFile(`${folder}/photos/a.txt`, "a");

@@ -6,9 +6,10 @@
 import { RgxError, UsageError } from "../core/errors.ts";
 import { findModel, requireModel } from "./find_model.ts";
 import { readGgufModel } from "./gguf_folder.ts";
-import { type HfConfig, readHfConfig, readTokenIds, writeHfConfig } from "./hf_config.ts";
+import { type HfConfig, readHfConfig, readTokenIds } from "./hf_config.ts";
 import { readJsonObject } from "./json_file.ts";
 import type { LlamaConfig } from "./llama_config.ts";
+import { type ModelText, modelTextFiles } from "./model_text_files.ts";
 import { isAdapterFolder, type PeftAdapter, readPeftAdapter } from "./peft_adapter.ts";
 import { encodeSafetensors } from "./safetensors.ts";
 import { hasTokenizer, loadTokenizer } from "./tokenizer.ts";
@@ -178,35 +179,22 @@ async function noModel(path: string): Promise<UsageError> {
   );
 }
 
-export interface ModelToWrite {
-  config: LlamaConfig;
+export interface ModelToWrite extends ModelText {
   /** Base tensors under their full Hugging Face names; without `lm_head.weight` when it is tied. */
   tensors: Iterable<
     { name: string; shape: readonly number[]; data: Float32Array | Float64Array }
   >;
-  tokenizer: Tokenizer | null;
-  generationEosIds: readonly number[];
-  bosId: number | null;
-  padId: number | null;
 }
 
 /** The files of a full model, weights in F32: config, generation config, weights, tokenizer. */
 export function encodeModelFolder(model: ModelToWrite): Map<string, Uint8Array> {
-  const { config, tokenizer, bosId, padId } = model;
-  const eosIds = [...model.generationEosIds];
-  const text = (value: string) => new TextEncoder().encode(value);
   const files = new Map<string, Uint8Array>();
-  files.set("config.json", text(writeHfConfig({ llama: config, bosId, eosIds, padId })));
-  const generation = {
-    bos_token_id: bosId,
-    eos_token_id: eosIds.length > 1 ? eosIds : eosIds[0] ?? null,
-    pad_token_id: padId,
-  };
-  files.set("generation_config.json", text(JSON.stringify(generation, null, 2) + "\n"));
+  for (const [name, text] of modelTextFiles(model)) {
+    files.set(name, new TextEncoder().encode(text));
+  }
   files.set(
     "model.safetensors",
     encodeSafetensors([...model.tensors].map((tensor) => ({ ...tensor, dtype: "F32" as const }))),
   );
-  for (const [name, content] of tokenizer?.files() ?? []) files.set(name, text(content));
   return files;
 }

@@ -4,17 +4,22 @@
  */
 import { UsageError } from "../core/errors.ts";
 
+export interface OutputRules {
+  force: boolean;
+  sources: readonly string[];
+}
+
 const MODEL_FILES = ["config.json", "adapter_config.json"];
 
 /**
  * @param force replace a model that is there
- * @param source what is read meanwhile; it may not lie in `output`
+ * @param sources what is read meanwhile; none of it may lie in `output`
  * @throws UsageError when `output` cannot be written as asked
  */
 export async function checkOutputPlace(
   output: string,
   kind: "file" | "folder",
-  { force, source }: { force: boolean; source: string },
+  { force, sources }: OutputRules,
 ): Promise<void> {
   if (output === "") throw new UsageError("--output is empty, expected a path");
   const stat = await lookUp(output);
@@ -25,8 +30,10 @@ export async function checkOutputPlace(
       { advice: "Name another --output." },
     );
   }
-  const [there, from] = [await Deno.realPath(output), await Deno.realPath(source)];
-  if (from === there || from.startsWith(`${there}/`)) {
+  const there = await Deno.realPath(output);
+  for (const source of sources) {
+    const from = await Deno.realPath(source);
+    if (from !== there && !from.startsWith(`${there}/`)) continue;
     throw new UsageError(`${output}: ${source}, which is read, lies there`, {
       advice: "Name another --output.",
     });

@@ -1,0 +1,91 @@
+/** `rgx export` and `rgx convert` as commands: a tiny run in each form, what is printed, what is refused. */
+import assert from "node:assert/strict";
+import { lines, rgx, TINY, withFolder } from "./support.ts";
+
+const LORA = `
+model: { model_name_or_path: base }
+lora: { r: 4, lora_alpha: 8, target_modules: [q_proj, v_proj] }
+data:
+  { task_name: spell_backward, task_config: { min_word_len: 3, max_word_len: 7 }, num_examples: 32,
+    add_instructions: false }
+rewards: [{ name: brevity }]
+eval: { num_examples: 4 }
+sft: { max_steps: 3, per_device_train_batch_size: 4, learning_rate: 1.0e-2 }
+training:
+  { max_steps: 1, per_device_train_batch_size: 8, num_generations: 4, max_completion_length: 12,
+    gradient_accumulation_steps: 1, learning_rate: 1.0e-2 }
+`;
+
+Deno.test("a trained adapter is exported in every form and answers the same", async () => {
+  await withFolder(async (cwd) => {
+    await Deno.writeTextFile(`${cwd}/base.yaml`, TINY);
+    await Deno.writeTextFile(`${cwd}/lora.yaml`, LORA);
+    for (const [command, name, run] of [["sft", "base", "base"], ["train", "lora", "run"]]) {
+      const trained = await rgx([command!, `${name}.yaml`, "--output-dir", run!], "", {}, cwd);
+      assert.equal(trained.code, 0, trained.err);
+    }
+    const say = async (model: string) => {
+      const args = ["--model", model, "--prompt", "Spell deno", "--temperature", "0", "--json"];
+      const { code, out, err } = await rgx(
+        ["generate", ...args, "--max-new-tokens", "12", "--device", "reference"],
+        "",
+        {},
+        cwd,
+      );
+      assert.equal(code, 0, err);
+      return JSON.parse(out).completions[0].ids;
+    };
+    const wanted = await say("run");
+    const forms: [to: string, output: string, path: string][] = [
+      ["adapter", "adapter", "adapter"],
+      ["hf", "merged", "merged"],
+      ["gguf", "m.gguf", "m.gguf"],
+      ["gguf", "folder", "folder/model-f32.gguf"],
+    ];
+    for (const [to, output, path] of forms) {
+      const { code, out, err } = await rgx(
+        ["export", "run", "--to", to, "--output", output],
+        "",
+        {},
+        cwd,
+      );
+      assert.equal(code, 0, err);
+      assert.deepEqual(lines(out), [path], "the path alone is on stdout");
+      assert.deepEqual(await say(path), wanted, to);
+    }
+    const json = await rgx(
+      ["export", "run", "--to", "gguf", "--dtype", "q8_0", "--output", "q.gguf", "--json"],
+      "",
+      {},
+      cwd,
+    );
+    const report = JSON.parse(json.out);
+    assert.deepEqual([report.path, report.format, report.dtype], ["q.gguf", "gguf", "q8_0"]);
+    assert.equal(report.bytes, (await Deno.stat(`${cwd}/q.gguf`)).size);
+    const converted = await rgx(["convert", "m.gguf", "--output", "back"], "", {}, cwd);
+    assert.equal(converted.code, 0, converted.err);
+    assert.deepEqual(await say("back"), wanted);
+
+    const again = await rgx(["convert", "m.gguf", "--output", "back"], "", {}, cwd);
+    assert.deepEqual([again.code, again.out], [2, ""]);
+    assert.match(again.err, /back: it is there already\n.*--force/);
+    const forced = await rgx(["convert", "m.gguf", "--output", "back", "--force"], "", {}, cwd);
+    assert.equal(forced.code, 0, forced.err);
+  });
+});
+
+Deno.test("wrong flags are usage errors that name what is possible", async () => {
+  const cases: [string[], RegExp][] = [
+    [["export", "x", "--to", "onnx", "--output", "y"], /onnx.*adapter, hf, gguf/],
+    [["export", "x", "--output", "y"], /--to <format>.* not specified/],
+    [["export", "x", "--to", "hf"], /--output <path>.* not specified/],
+    [["export", "x", "--to", "hf", "--dtype", "q8_0", "--output", "y"], /GGUF files only/],
+    [["export", "no-such", "--to", "hf", "--output", "y"], /no-such: no such model/],
+    [["convert", "x", "--output", "y.gguf"], /writes Hugging Face folders/],
+  ];
+  for (const [args, message] of cases) {
+    const { code, out, err } = await rgx(args);
+    assert.deepEqual([code, out], [2, ""], err);
+    assert.match(err, message);
+  }
+});
