@@ -31,6 +31,8 @@ export type { RunConfig } from "./configs/run_config.ts";
 export { createDevice } from "./kernels/mod.ts";
 export type { Device } from "./kernels/device.ts";
 export { generate, type LoadedModel, loadModel } from "./models/load_model.ts";
+export { type Exported, exportModel, type ExportOptions } from "./models/export.ts";
+export { convertModel } from "./models/convert.ts";
 export type { Completion, LanguageModel, Tokenizer } from "./models/types.ts";
 export { assemble } from "./training/assemble.ts";
 export { GrpoTrainer } from "./training/trainer.ts";
