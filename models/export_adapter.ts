@@ -51,7 +51,9 @@ export async function writeAdapterFolder(
     return { name, dtype: type, shape, bytes };
   });
   await writeSafetensors(`${target}/${ADAPTER_WEIGHTS}`, tensors);
-  for (const name of TOKENIZER_FILES) await copyIfThere(`${folder}/${name}`, `${target}/${name}`);
+  for (const name of [...TOKENIZER_FILES, "README.md"]) {
+    await copyIfThere(`${folder}/${name}`, `${target}/${name}`);
+  }
   const notes: string[] = [];
   if (config.baseModel === null) notes.push("the adapter names no base model");
   if (local?.endsWith(".gguf")) {

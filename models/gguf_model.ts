@@ -157,25 +157,22 @@ export async function ggufRopeScaling(file: GgufFile): Promise<Record<string, un
   const divisors = await file.float32(ROPE_DIVISORS);
   const base = file.metadata.get(`${ggufArchitecture(file)}.rope.freq_base`) ?? 10000;
   const noted = file.metadata.get(ROPE_SCALING_KEY);
-  const scaling = typeof noted === "string"
+  const note = typeof noted === "string"
     ? parseJsonObject(noted, `${file.label}: ${ROPE_SCALING_KEY}`)
-    : {
-      rope_type: "llama3",
-      factor: divisors.reduce((a, b) => Math.max(a, b), 0),
-      low_freq_factor: LLAMA3.lowFreqFactor,
-      high_freq_factor: LLAMA3.highFreqFactor,
-      original_max_position_embeddings: LLAMA3.originalMaxPositions,
-    };
+    : null;
+  const scaling = {
+    type: "llama3",
+    factor: Number(note?.["factor"] ?? divisors.reduce((a, b) => Math.max(a, b), 0)),
+    lowFreqFactor: Number(note?.["low_freq_factor"] ?? LLAMA3.lowFreqFactor),
+    highFreqFactor: Number(note?.["high_freq_factor"] ?? LLAMA3.highFreqFactor),
+    originalMaxPositions: Number(
+      note?.["original_max_position_embeddings"] ?? LLAMA3.originalMaxPositions,
+    ),
+  } as const;
   const expected = ropeDivisors({
     headDim: divisors.length * 2,
     ropeTheta: Number(base),
-    ropeScaling: {
-      type: "llama3",
-      factor: Number(scaling["factor"]),
-      lowFreqFactor: Number(scaling["low_freq_factor"]),
-      highFreqFactor: Number(scaling["high_freq_factor"]),
-      originalMaxPositions: Number(scaling["original_max_position_embeddings"]),
-    },
+    ropeScaling: scaling,
   });
   const same = divisors.every((divisor, i) => Math.abs(expected[i]! - divisor) <= 1e-4 * divisor);
   if (!same) {
@@ -184,5 +181,11 @@ export async function ggufRopeScaling(file: GgufFile): Promise<Record<string, un
       { advice: "Use the model's safetensors, whose config.json says how they are made." },
     );
   }
-  return scaling;
+  return {
+    rope_type: scaling.type,
+    factor: scaling.factor,
+    low_freq_factor: scaling.lowFreqFactor,
+    high_freq_factor: scaling.highFreqFactor,
+    original_max_position_embeddings: scaling.originalMaxPositions,
+  };
 }

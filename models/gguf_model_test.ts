@@ -208,6 +208,16 @@ Deno.test("frequency divisors are recognised as Llama 3's, or refused", async ()
     original_max_position_embeddings: 8192,
   });
   assert.equal(await ggufRopeScaling(await make(metadata)), null);
+  const noted = (note: string) =>
+    make(
+      { ...metadata, "rgx.rope_scaling": ["string", note] },
+      [tensor("rope_freqs.weight", [32], divisors)],
+    );
+  for (const note of ["{", "[1]", `{"factor":8}`, `{"factor":"x"}`, `{"low_freq_factor":[]}`]) {
+    await assert.rejects(async () => await ggufRopeScaling(await noted(note)), RgxError, note);
+  }
+  const kind = (await ggufRopeScaling(await noted(`{"factor":32,"rope_type":"linear"}`)))!;
+  assert.equal(kind["rope_type"], "llama3");
   divisors[20]! *= 1.01;
   const other = await make(metadata, [tensor("rope_freqs.weight", [32], divisors)]);
   await assert.rejects(ggufRopeScaling(other), /not the frequency divisors of a Llama 3 model/);

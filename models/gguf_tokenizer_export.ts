@@ -116,6 +116,10 @@ function kindOf(json: Json, where: string): Kind {
   if (text === sequence(`{"type":"Prepend","prepend":"▁"},${replace}`)) {
     return { ...plain, prefix: true };
   }
+  const pre = json["pre_tokenizer"] as Json | null | undefined;
+  const metaspace = pre?.["type"] === "Metaspace" && pre["replacement"] === "▁" &&
+    pre["split"] === false && !json["normalizer"];
+  if (metaspace) return { ...plain, prefix: pre["prepend_scheme"] !== "never" };
   throw refuse(where, "it is neither byte-level BPE nor SentencePiece as Llama has it");
 }
 

@@ -68,6 +68,19 @@ for (const name of ["stories260k", "tinystories-656k"]) {
       const text = "Once upon a time, there was a little girl named Lily. She loved 3 ☃ big bows!";
       assert.deepEqual(back.encode(text), tokenizer.encode(text));
       assert.equal(back.decode(back.encode(text)), tokenizer.decode(tokenizer.encode(text)));
+      // The same in the newer form.
+      const json = JSON.parse(tokenizer.files().get("tokenizer.json")!);
+      const pre = { type: "Metaspace", replacement: "▁", prepend_scheme: "first", split: false };
+      const files = new Map(tokenizer.files());
+      files.set(
+        "tokenizer.json",
+        JSON.stringify({ ...json, normalizer: null, pre_tokenizer: pre }),
+      );
+      const newer = ggufTokenizerMetadata({
+        ...{ ...IDS, tokenizer: tokenizerFromFiles(files, "m"), vocabSize: tokenizer.vocabSize },
+        ...{ bosId: 1, generationEosIds: [2] },
+      });
+      assert.deepEqual([...newer], [...metadata]);
     },
   });
 }
