@@ -6,7 +6,7 @@
  */
 import { produceFolderAtomic } from "../core/atomic_file.ts";
 import { UsageError } from "../core/errors.ts";
-import { type Exported, writeHfFolder } from "./export.ts";
+import { type Exported, type ExportOptions, writeHfFolder } from "./export.ts";
 import { copyIfThere } from "./export_adapter.ts";
 import { requireModel } from "./find_model.ts";
 import { readModelFolder } from "./model_folder.ts";
@@ -29,7 +29,7 @@ const OTHER_FILES = [
  */
 export async function convertModel(
   name: string,
-  options: { output: string; force?: boolean },
+  options: Pick<ExportOptions, "output" | "force" | "signal">,
 ): Promise<Exported> {
   const output = options.output.replace(/(.)\/+$/, "$1");
   if (output.endsWith(".gguf")) {
@@ -38,7 +38,7 @@ export async function convertModel(
     });
   }
   const source = await requireModel(name);
-  const rules = { force: options.force ?? false, sources: [source] };
+  const { force = false, signal } = options, rules = { force, sources: [source], signal };
   const has = (file: string) => isFile(`${source}/${file}`);
   if (await isAdapterFolder(source)) {
     throw new UsageError(`${source}: it is an adapter, not a whole model`, {
@@ -64,6 +64,7 @@ async function joinShards(
   const tensors = [...files].map(([name, file]) => ({
     ...file.info(name),
     bytes: async function* () {
+      rules.signal?.throwIfAborted();
       yield await file.bytes(name);
     },
   }));

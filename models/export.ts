@@ -18,7 +18,7 @@ import { BYTE_TOKEN, ggufTokenizerMetadata } from "./gguf_tokenizer_export.ts";
 import { writeGguf } from "./gguf_writer.ts";
 import { readJsonObject } from "./json_file.ts";
 import { type LlamaTensor, llamaTensors } from "./llama_weights.ts";
-import { mergedWeights } from "./merged_weights.ts";
+import { type MergedWeights, mergedWeights } from "./merged_weights.ts";
 import { type ModelFolder, readModelFolder } from "./model_folder.ts";
 import { modelTextFiles } from "./model_text_files.ts";
 import { checkOutputPlace, type OutputRules } from "./output_place.ts";
@@ -36,6 +36,8 @@ export interface ExportOptions {
   output: string;
   /** Replace a model that is there. */
   force?: boolean;
+  /** Ends the export between two tensors: it throws the signal's reason, and nothing remains. */
+  signal?: AbortSignal;
 }
 
 export interface Exported {
@@ -65,7 +67,7 @@ export async function exportModel(checkpoint: string, options: ExportOptions): P
   }
   const output = options.output.replace(/(.)\/+$/, "$1");
   const found = await requireModel(checkpoint);
-  const rules = { force, sources: [found] };
+  const rules = { force, sources: [found], signal: options.signal };
   if (to === "adapter") return await exportAdapter(found, output, dtype ?? null, rules);
   const model = await readModelFolder(found);
   if (to === "hf") return await writeHfFolder(model, output, dtype ?? null, rules);
@@ -110,7 +112,7 @@ export async function writeHfFolder(
   const types: StoredTypes<FloatType> = dtype === null
     ? await storedTypes(model)
     : { matrix: dtype as FloatType, vector: dtype as FloatType };
-  const weights = mergedWeights(model);
+  const weights = untilAborted(mergedWeights(model), rules);
   const tensors = llamaTensors(model.config).map(({ name, shape }: LlamaTensor): StreamedTensor => {
     const type = shape.length > 1 ? types.matrix : types.vector;
     const bytes = async function* () {
@@ -132,8 +134,15 @@ export async function writeHfFolder(
 }
 
 /** An adapter's base is read, too. */
-function withBase({ force, sources }: OutputRules, { path }: ModelFolder): OutputRules {
-  return { force, sources: [...sources, path] };
+function withBase(rules: OutputRules, { path }: ModelFolder): OutputRules {
+  return { ...rules, sources: [...rules.sources, path] };
+}
+
+function untilAborted(weights: MergedWeights, { signal }: OutputRules): MergedWeights {
+  return (name, shape) => {
+    signal?.throwIfAborted();
+    return weights(name, shape);
+  };
 }
 
 async function writeGgufFile(
@@ -155,7 +164,7 @@ async function writeGgufFile(
   }
   const tokens = { ...model, tokenizer, vocabSize: config.vocabSize, where: checkpoint };
   for (const [key, value] of ggufTokenizerMetadata(tokens)) metadata.set(key, value);
-  const tensors = ggufTensors(config, mergedWeights(model), type, checkpoint);
+  const tensors = ggufTensors(config, untilAborted(mergedWeights(model), rules), type, checkpoint);
   await Deno.mkdir(path.slice(0, Math.max(0, path.lastIndexOf("/"))) || ".", { recursive: true });
   await produceFileAtomic(path, (temporary) => writeGguf(temporary, metadata, tensors));
   const { size } = await Deno.stat(path);

@@ -367,6 +367,10 @@ Deno.test("what cannot be exported is refused, and nothing is left behind", asyn
       await exportModel(adapter, { to: "gguf", output: `${folder}/m.gguf` });
       await refused(adapter, { to: "gguf", output: `${folder}/m.gguf` }, /m\.gguf: it is there/);
 
+      const signal = AbortSignal.abort(new UsageError("enough"));
+      for (const to of ["hf", "gguf"] as const) {
+        await refused(adapter, { to, output: `${folder}/late.gguf`, signal }, /^enough$/);
+      }
       await Deno.rename(base, `${folder}/moved`);
       await refused(adapter, { output: `${folder}/new` }, /base model.*\.\.\/base/);
       const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();

@@ -7,6 +7,8 @@ import { UsageError } from "../core/errors.ts";
 export interface OutputRules {
   force: boolean;
   sources: readonly string[];
+  /** Ends the work between two tensors; nothing half-written remains. */
+  signal?: AbortSignal | undefined;
 }
 
 const MODEL_FILES = ["config.json", "adapter_config.json"];
