@@ -172,10 +172,17 @@ export async function planMemory(
     if (settings.length === 0) {
       settings.push("smaller batches, shorter completions or a smaller model");
     }
-    const what = plan.parameters > room
-      ? `the run (the model alone ${formatBytes(plan.parameters)})`
-      : "the run";
-    refuseIfTooLarge(what, held + plan.peak, plan.available, settings, where);
+    const alone = plan.parameters > room
+      ? `the model alone needs ${formatBytes(plan.parameters)}`
+      : null;
+    const why = [where, alone].filter((text) => text !== null).join("; ");
+    refuseIfTooLarge(
+      "the run",
+      held + plan.peak,
+      plan.available,
+      settings,
+      why === "" ? null : why,
+    );
   }
   return plan;
 }
