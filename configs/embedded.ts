@@ -8,9 +8,6 @@ import experimentsLegCountingQwen7b from "./experiments/leg_counting_qwen7b.yaml
 };
 import experimentsQuickstart from "./experiments/quickstart.yaml" with { type: "text" };
 import experimentsSmollm2ChainSum from "./experiments/smollm2_chain_sum.yaml" with { type: "text" };
-import experimentsSmollm2LetterCounting from "./experiments/smollm2_letter_counting.yaml" with {
-  type: "text",
-};
 import modelsDialogptMedium from "./models/dialogpt-medium.yaml" with { type: "text" };
 import modelsDialogptSmall from "./models/dialogpt-small.yaml" with { type: "text" };
 import modelsDistilgpt2 from "./models/distilgpt2.yaml" with { type: "text" };
@@ -44,7 +41,6 @@ export const EMBEDDED: ReadonlyMap<string, string> = new Map([
   ["experiments/leg_counting_qwen7b.yaml", experimentsLegCountingQwen7b],
   ["experiments/quickstart.yaml", experimentsQuickstart],
   ["experiments/smollm2_chain_sum.yaml", experimentsSmollm2ChainSum],
-  ["experiments/smollm2_letter_counting.yaml", experimentsSmollm2LetterCounting],
   ["models/dialogpt-medium.yaml", modelsDialogptMedium],
   ["models/dialogpt-small.yaml", modelsDialogptSmall],
   ["models/distilgpt2.yaml", modelsDistilgpt2],
