@@ -3,7 +3,7 @@
  * copies or penalises it, then forbidden ones are overwritten. Logits move as bits, so that infinities are safe.
  * Left out: sets of seen tokens beyond one binding (a million tokens' vocabulary with a thousand slots fits).
  */
-import { perElement } from "../elementwise/webgpu.ts";
+import { perElement } from "../webgpu/entry.ts";
 import { variants } from "../webgpu/kernel.ts";
 import { inRowParts } from "../webgpu/parts.ts";
 import { GROUP } from "../webgpu/reduce.ts";

@@ -1,5 +1,5 @@
 /** A bias and its gradient on the GPU: one invocation an element; the gradient is a sum over columns. */
-import { perElement } from "../elementwise/webgpu.ts";
+import { perElement } from "../webgpu/entry.ts";
 import { addColumnSums, columnChunks } from "../webgpu/column_sums.ts";
 import { kernel } from "../webgpu/kernel.ts";
 import { inRowParts } from "../webgpu/parts.ts";

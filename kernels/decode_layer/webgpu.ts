@@ -4,7 +4,7 @@
  * these small operations takes.
  */
 import type { Tensor } from "../device.ts";
-import { perElement } from "../elementwise/webgpu.ts";
+import { perElement } from "../webgpu/entry.ts";
 import { variants } from "../webgpu/kernel.ts";
 import { GROUP } from "../webgpu/reduce.ts";
 import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";

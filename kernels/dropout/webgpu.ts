@@ -2,6 +2,7 @@
  * Dropout on the GPU: an invocation makes the four words of a block of four columns and uses them all. Where rows
  * are whole blocks it loads and stores them as vectors.
  */
+import { perElement } from "../webgpu/entry.ts";
 import { variants } from "../webgpu/kernel.ts";
 import { inRowParts } from "../webgpu/parts.ts";
 import { MUL_HIGH, PHILOX } from "../webgpu/philox.ts";
@@ -35,24 +36,20 @@ export const dropoutKernel = variants(
         seed_high: "u32" as const,
       },
       code: `${MUL_HIGH}${PHILOX}
-@compute @workgroup_size(${GROUP})
-fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) local: u32) {
-  let i = (group.x + group.y * groups.x) * ${GROUP}u + local;
-  if (i >= p.n) { return; }
-  let row = i / p.blocks;
+${
+        perElement(`let row = i / p.blocks;
   let block = i - row * p.blocks;
   let c = vec4u(
     p.place | block, row_keys[3u * row], row_keys[3u * row + 1u], row_keys[3u * row + 2u],
   );
   let kept = philox(c, vec2u(p.seed_low, p.seed_high)) >= vec4u(p.threshold);
   ${
-        whole
-          ? put("i", "select(vec4f(0.0), src[i] * p.scale, kept)")
-          : `let column = ${BLOCK}u * block;
+          whole
+            ? put("i", "select(vec4f(0.0), src[i] * p.scale, kept)")
+            : `let column = ${BLOCK}u * block;
   let at = row * p.d + column;${columns.join("")}`
-      }
-}`,
+        }`)
+      }`,
     };
   },
 );

@@ -1,20 +1,10 @@
 /** Element by element on the GPU: one invocation an element; tensors beyond one binding go in parts. */
+import { perElement } from "../webgpu/entry.ts";
 import { kernel } from "../webgpu/kernel.ts";
 import { inParts } from "../webgpu/parts.ts";
 import { GROUP } from "../webgpu/reduce.ts";
 import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
 import type { AddArgs, CopyArgs, FillArgs } from "./spec.ts";
-
-/** WGSL: the entry point over elements i < p.n; `body` does one. */
-export function perElement(body: string): string {
-  return `@compute @workgroup_size(${GROUP})
-fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) local: u32) {
-  let i = (group.x + group.y * groups.x) * ${GROUP}u + local;
-  if (i >= p.n) { return; }
-  ${body}
-}`;
-}
 
 const add = kernel({
   name: "add",

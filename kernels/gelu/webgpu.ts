@@ -2,7 +2,7 @@
  * GELU on the GPU: one invocation an element. ½·(1 + tanh u) = s = σ(2u), so that the exponential is our own and
  * nothing overflows: y = x·s and dy/dx = s + s·(1 − s)·x·2·du/dx, where s·(1 − s) comes from the exponential.
  */
-import { perElement } from "../elementwise/webgpu.ts";
+import { perElement } from "../webgpu/entry.ts";
 import { kernel, variants } from "../webgpu/kernel.ts";
 import { EXP } from "../webgpu/math.ts";
 import { inParts } from "../webgpu/parts.ts";

@@ -2,6 +2,7 @@
  * WGSL of what the fused head does between its matrix products: one workgroup goes through a row of a chunk of
  * logits. Where the width of the chunk allows it, four logits are loaded at a time.
  */
+import { entryPoint } from "../webgpu/entry.ts";
 import { variants } from "../webgpu/kernel.ts";
 import { EXP, LOG } from "../webgpu/math.ts";
 import { reduceMax, reduceSum } from "../webgpu/reduce.ts";
@@ -14,9 +15,7 @@ export interface RowOptions {
 
 /** WGSL: the entry point and `number`, the row of the chunk that this workgroup has. */
 function entry(invocations: number): string {
-  return `@compute @workgroup_size(${invocations})
-fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) local: u32) {
+  return `${entryPoint(invocations)}
   let number = group.x + group.y * groups.x;
   if (number >= p.rows) { return; }
   let row = p.row + number;`;

@@ -10,6 +10,7 @@
  * then still fill a workgroup. A LoRA product is more tiles of the same loop, with operands and scale of its own.
  */
 import { bufferType, type Elements, type ElementType, fourElements } from "./elements.wgsl.ts";
+import { entryPoint } from "../webgpu/entry.ts";
 import type { KernelSpec } from "../webgpu/kernel.ts";
 
 /** How a tile is cut. bm and bn are multiples of 4·(threads across); tm and tn of 4. */
@@ -235,9 +236,7 @@ ${from(["x", "w"], `(${tile} - tiles_k) * ${bk}u`)}
 ${indent}}`;
   };
   return `
-@compute @workgroup_size(${threads})
-fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) local: u32) {
+${entryPoint(threads)}
   let number = group.x + group.y * groups.x;
   let tiles_m = (p.m + ${bm - 1}u) / ${bm}u;
   let tiles_n = (p.n + ${bn - 1}u) / ${bn}u;

@@ -6,6 +6,7 @@
  *   panels of `pack_weight`: a term of four of a panel's rows.
  */
 import { bufferType, type Elements, type ElementType, fourElements } from "./elements.wgsl.ts";
+import { entryPoint } from "../webgpu/entry.ts";
 import type { KernelSpec, ParamType } from "../webgpu/kernel.ts";
 
 export interface VectorOptions {
@@ -55,9 +56,7 @@ const LORA_PARAMS: Record<string, ParamType> = {
 function head(rows: number, threads: number): string[] {
   return [
     `var<workgroup> partial: array<vec4f, ${rows * threads}>;`,
-    `@compute @workgroup_size(${threads})`,
-    "fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,",
-    "        @builtin(local_invocation_index) local: u32) {",
+    entryPoint(threads),
   ];
 }
 

@@ -5,7 +5,7 @@
  * Left out: kernels in f16 and with subgroups.
  */
 import type { Tensor } from "../device.ts";
-import { perElement } from "../elementwise/webgpu.ts";
+import { perElement } from "../webgpu/entry.ts";
 import { kernel, variants } from "../webgpu/kernel.ts";
 import { GROUP } from "../webgpu/reduce.ts";
 import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";

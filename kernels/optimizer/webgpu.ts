@@ -1,5 +1,5 @@
 /** AdamW and sums of squares on the GPU. The sum of a chunk is a fixed tree over 256 invocations. */
-import { perElement } from "../elementwise/webgpu.ts";
+import { entryPoint, perElement } from "../webgpu/entry.ts";
 import { kernel } from "../webgpu/kernel.ts";
 import { inParts } from "../webgpu/parts.ts";
 import { GROUP, reduceSum } from "../webgpu/reduce.ts";
@@ -57,9 +57,7 @@ const sumSquares = kernel({
   buffers: { values: "read f32", sums: "write f32" },
   params: { n: "u32" },
   code: `${reduceSum(GROUP)}
-@compute @workgroup_size(${GROUP})
-fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) local: u32) {
+${entryPoint(GROUP)}
   let chunk = group.x + group.y * groups.x;
   if (chunk * ${SUM_CHUNK}u >= p.n) { return; }
   let end = min(p.n, (chunk + 1u) * ${SUM_CHUNK}u);

@@ -3,6 +3,7 @@
  * of the weight is a sum over columns.
  */
 import { addColumnSums, columnChunks } from "../webgpu/column_sums.ts";
+import { entryPoint } from "../webgpu/entry.ts";
 import { variants } from "../webgpu/kernel.ts";
 import { inRowParts } from "../webgpu/parts.ts";
 import { GROUP, reduceSum } from "../webgpu/reduce.ts";
@@ -17,9 +18,7 @@ export function lanesFor(d: number): number {
 /** WGSL: which row and lane this invocation has. */
 export function rowHeader(lanes: number): string {
   return `${reduceSum(lanes)}
-@compute @workgroup_size(${GROUP})
-fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) local: u32) {
+${entryPoint(GROUP)}
   let row = (group.x + group.y * groups.x) * ${GROUP / lanes}u + local / ${lanes}u;
   let lane = local % ${lanes}u;
   let inside = row < p.rows;

@@ -4,7 +4,7 @@
  */
 import { variants } from "../webgpu/kernel.ts";
 import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
-import { perElement } from "../elementwise/webgpu.ts";
+import { perElement } from "../webgpu/entry.ts";
 import { inRowParts } from "../webgpu/parts.ts";
 import { GROUP } from "../webgpu/reduce.ts";
 import type { RopeArgs } from "./spec.ts";

@@ -3,6 +3,7 @@
  * binding is gone through in parts, each of which does the rows that lie in it.
  */
 import type { Tensor } from "../device.ts";
+import { perElement } from "../webgpu/entry.ts";
 import { variants } from "../webgpu/kernel.ts";
 import { inRowParts } from "../webgpu/parts.ts";
 import { GROUP } from "../webgpu/reduce.ts";
@@ -11,15 +12,12 @@ import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./spec
 
 /** WGSL: element `column` of row `r` of p.rows rows. */
 function perRowElement(body: string): string {
-  return `@compute @workgroup_size(${GROUP})
-fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) local: u32) {
-  let i = (group.x + group.y * groups.x) * ${GROUP}u + local;
-  if (i >= p.rows * p.d) { return; }
-  let r = i / p.d;
+  return perElement(
+    `let r = i / p.d;
   let column = i - r * p.d;
-  ${body}
-}`;
+  ${body}`,
+    "p.rows * p.d",
+  );
 }
 
 const move = variants(({ gather }: { gather: boolean }) => ({

@@ -4,6 +4,7 @@
  * Σ e^((x − largest)/T), and one workgroup a row merges these, picks the chunk by a prefix sum, and a token in
  * it by another. All sums are fixed trees. Exponents are of differences of logits, so that any temperature is safe.
  */
+import { entryPoint } from "../webgpu/entry.ts";
 import { variants } from "../webgpu/kernel.ts";
 import { EXP, LOG } from "../webgpu/math.ts";
 import { MUL_HIGH, PHILOX } from "../webgpu/philox.ts";
@@ -25,9 +26,7 @@ fn finite(x: f32) -> f32 { return max(x, -3.0e38); }
 
 /** WGSL: the entry point and `number`, which workgroup this is. */
 export function entry(invocations: number): string {
-  return `@compute @workgroup_size(${invocations})
-fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) local: u32) {
+  return `${entryPoint(invocations)}
   let number = group.x + group.y * groups.x;`;
 }
 

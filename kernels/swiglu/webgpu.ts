@@ -1,5 +1,5 @@
 /** SwiGLU on the GPU: one invocation an element; the exponential is our own, within 2 units in the last place. */
-import { perElement } from "../elementwise/webgpu.ts";
+import { perElement } from "../webgpu/entry.ts";
 import { kernel, variants } from "../webgpu/kernel.ts";
 import { EXP, SIGMOID } from "../webgpu/math.ts";
 import { inParts } from "../webgpu/parts.ts";

@@ -3,6 +3,7 @@
  * first, then the chunks in order, so that the bits are the same always.
  */
 import type { Tensor } from "../device.ts";
+import { perElement } from "./entry.ts";
 import { type Kernel, kernel } from "./kernel.ts";
 import { GROUP } from "./reduce.ts";
 import type { WebgpuContext } from "./webgpu_op.ts";
@@ -10,12 +11,6 @@ import type { WebgpuContext } from "./webgpu_op.ts";
 /** Rows of a chunk, at least; and most chunks. */
 const CHUNK = 64;
 const MOST_CHUNKS = 256;
-
-const HEADER = `@compute @workgroup_size(${GROUP})
-fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) local: u32) {
-  let i = (group.x + group.y * groups.x) * ${GROUP}u + local;
-  if (i >= p.n) { return; }`;
 
 /**
  * The kernel for the chunks. @param inputs Names of its buffers of f32.
@@ -29,8 +24,7 @@ export function columnChunks(name: string, inputs: readonly string[], step: stri
       partial: "write f32",
     },
     params: { rows: "u32", d: "u32", n: "u32", size: "u32" },
-    code: `${HEADER}
-  let chunk = i / p.d;
+    code: perElement(`let chunk = i / p.d;
   let column = i - chunk * p.d;
   let end = min(p.rows, (chunk + 1u) * p.size);
   var sum = 0.0;
@@ -38,8 +32,7 @@ export function columnChunks(name: string, inputs: readonly string[], step: stri
     let at = row * p.d + column;
     ${step}
   }
-  partial[i] = sum;
-}`,
+  partial[i] = sum;`),
   });
 }
 
@@ -47,11 +40,9 @@ const chunkSum = kernel({
   name: "column_sums",
   buffers: { partial: "read f32", sums: "write f32" },
   params: { chunks: "u32", n: "u32" },
-  code: `${HEADER}
-  var sum = 0.0;
+  code: perElement(`var sum = 0.0;
   for (var chunk = 0u; chunk < p.chunks; chunk++) { sum += partial[chunk * p.n + i]; }
-  sums[i] += sum;
-}`,
+  sums[i] += sum;`),
 });
 
 /** sums[d] += the sums of `rows` rows of `d` columns. @param flops Of one element. */
