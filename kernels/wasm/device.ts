@@ -4,9 +4,10 @@
  * Left out: several memories (models beyond 4 GiB); tensors already carry the memory they live in.
  */
 import { RgxError } from "../../core/errors.ts";
-import { type Device, type DType, type HostArray, type Tensor, VIEW_ALIGNMENT } from "../device.ts";
+import type { Device, DType, HostArray, Tensor } from "../device.ts";
 import type { Ops } from "../ops.ts";
 import { profileByEnvironment } from "../profile.ts";
+import { checkRange, checkView } from "../tensor_range.ts";
 import { validateOp } from "../validate.ts";
 import wasmBytes from "./kernels.wasm" with { type: "bytes" };
 import { WasmMemory } from "./memory.ts";
@@ -44,14 +45,7 @@ class WasmTensor implements Tensor {
   }
 
   view(offset: number, length: number): Tensor {
-    const inside = Number.isInteger(offset) && Number.isInteger(length) && offset >= 0 &&
-      length >= 0 && offset + length <= this.length;
-    if (!inside || offset % VIEW_ALIGNMENT !== 0) {
-      throw new RangeError(
-        `view [${offset}, ${offset + length}) of "${this.label}" (${this.length} elements): ` +
-          `it must lie inside and begin at a multiple of ${VIEW_ALIGNMENT}`,
-      );
-    }
+    checkView(this, offset, length);
     const address = this.address + 4 * offset;
     const base = this.base ?? this;
     return new WasmTensor(this.device, this.memory, this.dtype, address, length, this.label, base);
@@ -220,15 +214,6 @@ export class WasmDevice implements Device, WasmContext {
 
   #mustBeOpen(): void {
     if (this.#closed) throw new Error("the CPU device is closed");
-  }
-}
-
-function checkRange(tensor: Tensor, offset: number, length: number, what: string): void {
-  const whole = Number.isInteger(offset) && Number.isInteger(length);
-  if (!whole || offset < 0 || length < 0 || offset + length > tensor.length) {
-    throw new RangeError(
-      `${what} of [${offset}, ${offset + length}) in "${tensor.label}" (${tensor.length} elements)`,
-    );
   }
 }
 

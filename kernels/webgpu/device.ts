@@ -7,6 +7,7 @@
 import { EXIT, RgxError } from "../../core/errors.ts";
 import type { AdapterInfo, Device, DType, HostArray, Tensor } from "../device.ts";
 import type { OpName, Ops } from "../ops.ts";
+import { checkRange } from "../tensor_range.ts";
 import { validateOp } from "../validate.ts";
 import { describeAdapter, findAdapter, requestDevice, usableFeatures } from "./adapter.ts";
 import { selectCard } from "./cards.ts";
@@ -361,15 +362,6 @@ function lostError(name: string, message: string): RgxError {
     advice: "what was saved is safe; go on with --resume (after a driver reset, if there was one)",
     exitCode: EXIT.resumable,
   });
-}
-
-function checkRange(tensor: Tensor, offset: number, length: number, what: string): void {
-  const whole = Number.isInteger(offset) && Number.isInteger(length);
-  if (!whole || offset < 0 || length < 0 || offset + length > tensor.length) {
-    throw new RangeError(
-      `${what} of [${offset}, ${offset + length}) in "${tensor.label}" (${tensor.length} elements)`,
-    );
-  }
 }
 
 /**

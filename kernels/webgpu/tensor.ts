@@ -1,5 +1,6 @@
 /** Tensors of the WebGPU device: a range of a buffer of the pool. */
-import { type Device, type DType, type Tensor, VIEW_ALIGNMENT } from "../device.ts";
+import type { Device, DType, Tensor } from "../device.ts";
+import { checkView } from "../tensor_range.ts";
 
 /** A GPU buffer of the pool. */
 export interface PooledBuffer {
@@ -36,14 +37,7 @@ export class WebgpuTensor implements Tensor {
   }
 
   view(offset: number, length: number): Tensor {
-    const inside = Number.isInteger(offset) && Number.isInteger(length) && offset >= 0 &&
-      length >= 0 && offset + length <= this.length;
-    if (!inside || offset % VIEW_ALIGNMENT !== 0) {
-      throw new RangeError(
-        `view [${offset}, ${offset + length}) of "${this.label}" (${this.length} elements): ` +
-          `it must lie inside and begin at a multiple of ${VIEW_ALIGNMENT}`,
-      );
-    }
+    checkView(this, offset, length);
     const { device, dtype, block, label } = this;
     return new WebgpuTensor(device, dtype, block, this.offset + offset, length, label, true);
   }
