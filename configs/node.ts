@@ -73,11 +73,6 @@ export function emptyMap(at: Position): MapNode {
   return { kind: "map", entries: new Map(), at };
 }
 
-/** Parts of a dotted key. */
-export function splitKey(path: string): string[] {
-  return path.split(".");
-}
-
 /** The node at a path of map keys and list indices, or undefined. */
 export function nodeAt(
   node: ConfigNode | undefined,

@@ -73,6 +73,14 @@ export interface Decimal {
 
 const DECIMAL = /^([+-]?)(?=[0-9]|\.[0-9])([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]+))?$/i;
 
+/** The double that the text stands for; null when it is no decimal number or beyond the doubles. */
+export function parseFinite(text: string): number | null {
+  const parts = parseDecimal(text);
+  if (parts === null) return null;
+  const value = Number(`${parts.negative ? "-" : ""}${parts.digits}e${parts.exponent}`);
+  return Number.isFinite(value) ? value : null;
+}
+
 /**
  * What `decimal.Decimal(text)` reads: surrounding space, underscores, a sign, an exponent and the digits of
  * any script. null for anything else, also for infinities and NaN (they equal no oracle) and texts that are

@@ -4,6 +4,7 @@
  */
 import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
+import { gcdOf } from "../arithmetic/divisors.ts";
 import { defineTask, int } from "../define.ts";
 import { parseJson } from "../literals.ts";
 import { isOverlong } from "../scoring.ts";
@@ -76,7 +77,7 @@ function drawPuzzle(
     const capacities = jugs === 3 || draw < INDEPENDENT_DRAWS
       ? Array.from({ length: jugs }, size)
       : twoSizes(random, jugs, size(), size());
-    const step = capacities.reduce(gcd);
+    const step = capacities.reduce(gcdOf);
     const target = step * random.int(1, Math.max(...capacities) / step);
     if (jugs > 3) {
       if (threeAreEnough(capacities, target, difficulty)) continue;
@@ -108,10 +109,6 @@ function threeAreEnough(capacities: readonly number[], target: number, moves: nu
     if (path !== null && path.length < moves) return true;
   }
   return false;
-}
-
-function gcd(a: number, b: number): number {
-  return b === 0 ? a : gcd(b, a % b);
 }
 
 const MOVE = /^(?:(fill|empty) (.)|pour (.)->(.))$/;

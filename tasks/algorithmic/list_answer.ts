@@ -5,7 +5,7 @@ import { type Literal, parseLiteral, PyTuple } from "../literals.ts";
  * Whether an answer is far longer than the right one can be in any notation. Such answers are worth nothing
  * and are not read, so that endless ones cost nothing.
  */
-export function isOverlong(answer: string, oracle: string): boolean {
+export function isOverlongList(answer: string, oracle: string): boolean {
   return answer.length > 20 * oracle.length + 1000;
 }
 
@@ -14,7 +14,7 @@ export function isOverlong(answer: string, oracle: string): boolean {
  * characters of a string. null when it is something else, or overlong.
  */
 export function listItems(answer: string, oracle: string): readonly Literal[] | null {
-  if (isOverlong(answer, oracle)) return null;
+  if (isOverlongList(answer, oracle)) return null;
   const value = parseLiteral(answer);
   if (value instanceof PyTuple) return value.items;
   if (typeof value === "string") return [...value];

@@ -4,7 +4,7 @@ import { parseJson } from "../literals.ts";
 import { reprFloat, round } from "../python_repr.ts";
 import { parseDecimal } from "../python_text.ts";
 import type { ScorableEntry } from "../types.ts";
-import { isOverlong } from "./list_answer.ts";
+import { isOverlongList } from "./list_answer.ts";
 
 /** Relative distance at which a number counts as the right one. */
 const TOLERANCE = 1e-6;
@@ -92,7 +92,7 @@ export default defineTask({
 function score(answer: string, entry: ScorableEntry): number {
   const listed = entry.metadata?.["sorted_numbers"] ?? readList(entry.answer ?? "");
   const expected = numbersOf(listed);
-  if (expected === null || isOverlong(answer, String(listed))) return 0;
+  if (expected === null || isOverlongList(answer, String(listed))) return 0;
   const numbers = numbersOf(readList(answer));
   if (numbers === null || numbers.length !== expected.length) return 0;
   const sign = entry.metadata?.["direction"] === "descending" ? -1 : 1;

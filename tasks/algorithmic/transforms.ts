@@ -3,6 +3,7 @@
  * fields are reasoning-gym's; `instruction` is the line of the question.
  */
 import type { RandomStream } from "../../core/philox.ts";
+import { transpose } from "../transpose.ts";
 
 export type Matrix = readonly (readonly number[])[];
 
@@ -116,10 +117,6 @@ export function applyTransform(matrix: Matrix, transform: Transform): Matrix {
     case "remove_every_nth_col":
       return matrix.map((row) => row.filter((_, column) => (column + 1) % transform.n !== 0));
   }
-}
-
-function transpose(matrix: Matrix): Matrix {
-  return matrix[0]!.map((_, column) => matrix.map((row) => row[column]!));
 }
 
 function ordinal(n: number): string {

@@ -14,6 +14,7 @@ import {
   COLORS,
   type Pair,
 } from "./boards.ts";
+import { transpose } from "../transpose.ts";
 import {
   antitranspose,
   flipSideways,
@@ -21,7 +22,6 @@ import {
   rotate180,
   rotate270,
   rotate90,
-  transpose,
 } from "./grids.ts";
 import { puzzle, puzzleCounts } from "./puzzles.ts";
 

@@ -1,6 +1,7 @@
 /** Families of `rearc` about colours, lines, falling cells and the shape of what is on the background. */
 import type { Family, GridRule, InputKind, Palette } from "./family.ts";
-import { flipSideways, flipUpsideDown, type Grid, gridOf, rotate180, transpose } from "./grids.ts";
+import { flipSideways, flipUpsideDown, type Grid, gridOf, rotate180 } from "./grids.ts";
+import { transpose } from "../transpose.ts";
 import type { RandomStream } from "../../core/philox.ts";
 
 const ANY: readonly InputKind[] = ["noise", "full", "shapes"];

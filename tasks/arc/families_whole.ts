@@ -1,5 +1,6 @@
 /** Families of `rearc` that rearrange the whole grid, whatever is on it. */
 import type { Family, GridRule, InputKind } from "./family.ts";
+import { transpose } from "../transpose.ts";
 import {
   antitranspose,
   flipSideways,
@@ -9,7 +10,6 @@ import {
   rotate180,
   rotate270,
   rotate90,
-  transpose,
 } from "./grids.ts";
 
 const ANY: readonly InputKind[] = ["noise", "full", "shapes"];

@@ -18,10 +18,6 @@ export function gridOf(
   return grid;
 }
 
-export function transpose(g: Board): Grid {
-  return gridOf(g[0]!.length, g.length, (r, c) => g[c]![r]!);
-}
-
 /** Left and right exchanged. */
 export function flipSideways(g: Board): Grid {
   return g.map((row) => row.toReversed());

@@ -210,6 +210,15 @@ export function mayBeEmptied(
 }
 
 /** 1 for the bit of digit 1, 2 for that of digit 2, … */
-export function digitOf(bit: number): number {
+function digitOf(bit: number): number {
   return 32 - Math.clz32(bit);
+}
+
+/** The digits of a grid of n columns, row by row; 0 for a cell with several candidates. */
+export function digitRows(cells: Uint16Array, n: number): number[][] {
+  return Array.from({ length: n }, (_, row) =>
+    Array.from(
+      cells.subarray(row * n, (row + 1) * n),
+      (bits) => (bits & (bits - 1)) === 0 ? digitOf(bits) : 0,
+    ));
 }

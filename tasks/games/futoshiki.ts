@@ -7,7 +7,7 @@ import { defineTask, int, rangeAttribute } from "../define.ts";
 import { numberGridScore } from "../scoring.ts";
 import {
   CellSolver,
-  digitOf,
+  digitRows,
   type Inequality,
   latinUnits,
   makeShape,
@@ -48,8 +48,8 @@ export default defineTask({
     const rating = random.int(config.min_difficulty, config.max_difficulty);
     const square = latinSquare(random, n);
     const constraints = drawConstraints(random, square, n, 0.03 + 0.07 * rating);
-    const puzzle = rows(emptied(random, square, n, constraints), n);
-    const solution = rows(square, n);
+    const puzzle = digitRows(emptied(random, square, n, constraints), n);
+    const solution = digitRows(square, n);
     return {
       question:
         `Fill in this ${n}×${n} futoshiki. Every row and every column must hold each number ` +
@@ -137,15 +137,6 @@ function emptied(
     left--;
   }
   return clues;
-}
-
-/** Numbers row by row; 0 for a cell with several candidates. */
-function rows(cells: Uint16Array, n: number): number[][] {
-  return Array.from({ length: n }, (_, row) =>
-    Array.from(
-      cells.subarray(row * n, (row + 1) * n),
-      (bits) => (bits & (bits - 1)) === 0 ? digitOf(bits) : 0,
-    ));
 }
 
 /** A cell has one character and a sign three (` < `); lines with ∧ and ∨ stand between the rows. */

@@ -6,6 +6,7 @@
 import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
+import { transpose } from "../transpose.ts";
 import type { ScorableEntry } from "../types.ts";
 
 /** Longer texts are not read. */
@@ -108,10 +109,6 @@ function bitSum(word: number): number {
   let sum = 0;
   for (let i = 0; word >> i; i++) sum += (word >> i & 1) * (i + 1);
   return sum;
-}
-
-function transpose(grid: readonly number[][]): number[][] {
-  return grid[0]!.map((_, column) => grid.map((row) => row[column]!));
 }
 
 function gridText(grid: readonly number[][]): string {

@@ -5,7 +5,7 @@
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { numberGridScore } from "../scoring.ts";
-import { CellSolver, digitOf, latinUnits, makeShape, mayBeEmptied } from "./cell_solver.ts";
+import { CellSolver, digitRows, latinUnits, makeShape, mayBeEmptied } from "./cell_solver.ts";
 
 const SIZE = 9, CELLS = 81, FULL = 0x1ff;
 /** A search of more guesses is given up: the cell keeps its digit. */
@@ -62,7 +62,7 @@ function blocks(): number[][] {
 
 function drawPuzzle(random: RandomStream, wanted: number) {
   const clues = completeGrid(random);
-  const solution = rows(clues);
+  const solution = digitRows(clues, SIZE);
   const order = random.shuffle(Array.from({ length: CELLS }, (_, i) => i));
   let empty = 0;
   for (const cell of order) {
@@ -71,7 +71,7 @@ function drawPuzzle(random: RandomStream, wanted: number) {
     clues[cell] = FULL;
     empty++;
   }
-  return { puzzle: rows(clues), solution, empty };
+  return { puzzle: digitRows(clues, SIZE), solution, empty };
 }
 
 /** Every complete grid can come out: candidates are tried in random order. */
@@ -83,15 +83,6 @@ function completeGrid(random: RandomStream): Uint16Array {
     const grid = sudokuSolver().solve(open, MOST_FAILURES, (bits) => random.shuffle(bits));
     if (grid) return grid;
   }
-}
-
-/** Digits row by row; 0 for a cell with several candidates. */
-function rows(cells: Uint16Array): number[][] {
-  return Array.from({ length: SIZE }, (_, row) =>
-    Array.from(
-      cells.subarray(row * SIZE, (row + 1) * SIZE),
-      (bits) => (bits & (bits - 1)) === 0 ? digitOf(bits) : 0,
-    ));
 }
 
 function gridText(grid: readonly number[][]): string {

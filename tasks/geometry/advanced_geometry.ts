@@ -2,7 +2,7 @@
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, texts } from "../define.ts";
 import { formatFixed, round } from "../python_repr.ts";
-import { parseDecimal, strip } from "../python_text.ts";
+import { parseFinite, strip } from "../python_text.ts";
 import type { Generated, ScorableEntry } from "../types.ts";
 
 type Point = readonly [x: bigint, y: bigint];
@@ -170,15 +170,15 @@ function score(answer: string, entry: ScorableEntry): number {
       return scorePoint(text, oracle);
     case "incircle_radius": {
       const known = metadata["incircle_radius_approx"];
-      const radius = typeof known === "number" ? known : parseNumber(oracle);
-      const given = parseNumber(text);
+      const radius = typeof known === "number" ? known : parseFinite(oracle);
+      const given = parseFinite(text);
       if (given === null || radius === null) return UNREADABLE;
       const equalAt = (decimals: number) => round(given, decimals) === round(radius, decimals);
       return equalAt(RADIUS_DECIMALS) ? 1 : equalAt(RADIUS_DECIMALS - 1) ? NEARLY : WRONG;
     }
     default: {
-      const given = parseNumber(text.replaceAll("°", ""));
-      const angle = parseNumber(oracle.replaceAll("°", ""));
+      const given = parseFinite(text.replaceAll("°", ""));
+      const angle = parseFinite(oracle.replaceAll("°", ""));
       if (given === null || angle === null) return UNREADABLE;
       return round(given, ANGLE_DECIMALS) === round(angle, ANGLE_DECIMALS) ? 1 : WRONG;
     }
@@ -197,13 +197,6 @@ function scorePoint(text: string, oracle: string): number {
 /** Two numbers with a comma between, in brackets or without. */
 function parsePoint(text: string): number[] | null {
   const inner = text.startsWith("(") && text.endsWith(")") ? text.slice(1, -1) : text;
-  const values = inner.split(",").map(parseNumber);
+  const values = inner.split(",").map(parseFinite);
   return values.length === 2 && values.every((value) => value !== null) ? values : null;
-}
-
-function parseNumber(text: string): number | null {
-  const decimal = parseDecimal(text);
-  if (decimal === null) return null;
-  const value = Number(`${decimal.negative ? "-" : ""}${decimal.digits}e${decimal.exponent}`);
-  return Number.isFinite(value) ? value : null;
 }

@@ -8,6 +8,7 @@ import { words } from "../python_text.ts";
 import { isOverlong } from "../scoring.ts";
 import type { ScorableEntry } from "../types.ts";
 import { drawStatement, hasOneSolution, holds, phrase, type Statement } from "./statements.ts";
+import { capital } from "../spelling.ts";
 
 /** None contains "and", which is taken out of answers. */
 const NAMES = (
@@ -130,10 +131,6 @@ function drawPuzzle(
 
 function withArticle(noun: string): string {
   return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
-}
-
-function capital(text: string): string {
-  return text[0]!.toUpperCase() + text.slice(1);
 }
 
 function plural(noun: string): string {

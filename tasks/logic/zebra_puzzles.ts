@@ -2,6 +2,7 @@
 import { defineTask, int } from "../define.ts";
 import type { ScorableEntry } from "../types.ts";
 import { type Clue, drawClues } from "./zebra_clues.ts";
+import { capital } from "../spelling.ts";
 
 interface Category {
   label: string;
@@ -129,8 +130,4 @@ function category(label: string, values: string, sentence: string): Category {
     values: values.split(", "),
     says: (value) => sentence.replace("*", value),
   };
-}
-
-function capital(text: string): string {
-  return text[0]!.toUpperCase() + text.slice(1);
 }

@@ -1,7 +1,7 @@
 /** The probability of a number of heads in flips of a fair coin. */
 import { bool, defineTask, int, rangeAttribute } from "../define.ts";
 import { formatExponent } from "../python_repr.ts";
-import { parseDecimal } from "../python_text.ts";
+import { parseFinite } from "../python_text.ts";
 import type { ScorableEntry } from "../types.ts";
 
 /** Probabilities this close count as equal. */
@@ -111,16 +111,9 @@ function probabilityOf(entry: ScorableEntry): number | null {
 /** A decimal number or a fraction of two; thousands commas are left out. */
 function parseNumber(text: string): number | null {
   const plain = text.replaceAll(",", ""), slash = plain.indexOf("/");
-  if (slash < 0) return decimal(plain);
-  const top = decimal(plain.slice(0, slash)), bottom = decimal(plain.slice(slash + 1));
+  if (slash < 0) return parseFinite(plain);
+  const top = parseFinite(plain.slice(0, slash)), bottom = parseFinite(plain.slice(slash + 1));
   return top === null || bottom === null || bottom === 0 ? null : finite(top / bottom);
-}
-
-function decimal(text: string): number | null {
-  const parts = parseDecimal(text);
-  if (parts === null) return null;
-  const size = Number(`${parts.digits}e${parts.exponent}`);
-  return finite(parts.negative ? -size : size);
 }
 
 function finite(value: number): number | null {

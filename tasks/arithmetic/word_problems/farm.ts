@@ -1,5 +1,6 @@
 /** Word problems about animals, fields and harvests. */
-import { capital, multiple, person, type Template } from "./template.ts";
+import { capital } from "../../spelling.ts";
+import { multiple, person, type Template } from "./template.ts";
 
 const eggs: Template = (random) => {
   const { name } = person(random);

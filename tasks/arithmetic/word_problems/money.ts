@@ -1,5 +1,6 @@
 /** Word problems about prices, wages and savings. */
-import { capital, multiple, people, person, type Template } from "./template.ts";
+import { capital } from "../../spelling.ts";
+import { multiple, people, person, type Template } from "./template.ts";
 
 const SHOPS = [
   { shop: "stationery shop", a: "notebook", b: "pencil" },

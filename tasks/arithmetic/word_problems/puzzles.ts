@@ -1,5 +1,6 @@
 /** Word problems in which a quantity is found backwards or from conditions: ages, heads and legs, averages. */
-import { capital, people, type Person, person, type Template } from "./template.ts";
+import { capital } from "../../spelling.ts";
+import { people, type Person, person, type Template } from "./template.ts";
 
 const ages: Template = (random) => {
   const [child, parent] = people(random, 2) as [Person, Person];

@@ -1,5 +1,6 @@
 /** Word problems about speed, work, flow and growth. */
-import { capital, multiple, people, person, type Template } from "./template.ts";
+import { capital } from "../../spelling.ts";
+import { multiple, people, person, type Template } from "./template.ts";
 
 const twoLegs: Template = (random) => {
   const { name, they } = person(random);

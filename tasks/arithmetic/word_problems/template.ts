@@ -44,8 +44,3 @@ export function people(random: RandomStream, count: number): Person[] {
 export function multiple(random: RandomStream, low: number, high: number, step: number): number {
   return step * random.int(low / step, high / step);
 }
-
-/** "She" at the beginning of a sentence. */
-export function capital(word: string): string {
-  return word[0]!.toUpperCase() + word.slice(1);
-}

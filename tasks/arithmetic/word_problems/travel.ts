@@ -1,5 +1,6 @@
 /** Word problems about journeys, maps and visitors. */
-import { capital, multiple, people, type Person, person, type Template } from "./template.ts";
+import { capital } from "../../spelling.ts";
+import { multiple, people, type Person, person, type Template } from "./template.ts";
 
 const stops: Template = (random) => {
   const vehicle = random.choice(["train", "tram", "bus", "boat"]);
