@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Interrupted } from "../../core/errors.ts";
 import { collected, withFolder } from "../testing.ts";
 import { Limiter } from "./limiter.ts";
-import { askedDelay, backoff } from "./retry_delay.ts";
+import { askedDelay, backoff } from "../../core/retry_delay.ts";
 import { baseUrl, type RemoteOptions } from "./server.ts";
 
 type Body = Record<string, unknown> & { messages?: { role: string; content: string }[] };
@@ -367,6 +367,8 @@ Deno.test("waiting times: as the headers say, else exponential with jitter and a
     at({ "x-ratelimit-reset-requests": "6m0s", "x-ratelimit-reset-tokens": "20ms" }),
     360_000,
   );
+  assert.equal(at({ ratelimit: '"api";r=0;t=55' }), 55_000);
+  assert.equal(at({ ratelimit: '"api";r=3;t=55' }), null);
   assert.equal(at({}), null);
   assert.equal(backoff(1, 1000, 0.5), 1000);
   assert.equal(backoff(3, 1000, 0), 3000);

@@ -11,7 +11,7 @@ import { Limiter } from "./limiter.ts";
 import { RemoteModel } from "./model.ts";
 import { BadReply, type ChatReply, excerpt, messageOf, readReply, Refused } from "./reply.ts";
 import { ResponseCache } from "./response_cache.ts";
-import { askedDelay, backoff, MOST_PATIENCE_MS } from "./retry_delay.ts";
+import { askedDelay, backoff, MOST_PATIENCE_MS } from "../../core/retry_delay.ts";
 
 export interface RemoteOptions {
   /** With or without `/v1`; default: OPENAI_BASE_URL. */

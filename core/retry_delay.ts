@@ -29,6 +29,9 @@ export function askedDelay(headers: Headers, now: number): number | null {
   const resets = ["requests", "tokens"]
     .map((what) => duration(headers.get(`x-ratelimit-reset-${what}`)))
     .filter((value) => value !== null);
+  // The header of the IETF's draft, which the Hub sends: "api";r=0;t=55
+  const [, left, reset] = /;\s*r=(\d+);\s*t=(\d+)/.exec(headers.get("ratelimit") ?? "") ?? [];
+  if (left === "0") resets.push(Number(reset) * 1000);
   return resets.length === 0 ? null : Math.max(...resets);
 }
 
