@@ -12,6 +12,7 @@ import type { WorkerOptions } from "../bench/worker_pool.ts";
 import { writeFileAtomic } from "../core/atomic_file.ts";
 import { Interrupted, UsageError } from "../core/errors.ts";
 import { DEVICE_NAMES, isDeviceName } from "../kernels/mod.ts";
+import { defaultThreads } from "../kernels/wasm/threads.ts";
 import { BenchProgress } from "./bench_progress.ts";
 import { csvTable, markdownTable, textReport } from "./bench_table.ts";
 import { openDevice } from "./open_device.ts";
@@ -200,7 +201,7 @@ function workersOf(flags: BenchFlags, models: readonly string[]): WorkerOptions 
   if (local === 0 || (count <= 1 && named === undefined)) return null;
   const devices = named ?? [flags.device ?? Deno.env.get("RGX_DEVICE") ?? "auto"];
   const all = Array.from({ length: Math.max(1, count) }, (_, i) => devices[i % devices.length]!);
-  const share = Math.max(1, Math.floor(navigator.hardwareConcurrency / all.length));
+  const share = Math.max(1, Math.floor(defaultThreads() / all.length));
   return { devices: all, threads: flags.threads ?? share, command: programCommand() };
 }
 

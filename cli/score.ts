@@ -4,6 +4,7 @@
  * slowly each line is answered as soon as it is there.
  */
 import { EXIT, UsageError } from "../core/errors.ts";
+import { defaultThreads } from "../kernels/wasm/threads.ts";
 import { scoreLines } from "./score_lines.ts";
 import { ScorePool } from "./score_pool.ts";
 import { writeResult } from "./terminal.ts";
@@ -32,7 +33,7 @@ export async function scoreFile(file: string, options: ScoreOptions): Promise<nu
   }
   using opened = file === "-" ? null : await Deno.open(file);
   const { completions = false } = options;
-  const threads = options.threads ?? navigator.hardwareConcurrency;
+  const threads = options.threads ?? defaultThreads();
   const total = { scored: 0, failed: 0 };
   let alone = 0, pool: ScorePool | null = null;
   const count = ({ scored, failed }: { scored: number; failed: number }) => {

@@ -1,46 +1,48 @@
 /**
- * How much memory this process may still use: the smaller of what the machine has free and what its
- * cgroup (a container, a SLURM job) still allows, versions 1 and 2.
+ * How much memory this process may still use: the least of what the machine has free, what its cgroup (a
+ * container, a job) still allows, and what SLURM gave the job, which many sites enforce by looking at processes
+ * and not by cgroups.
  */
+import { kernelLimits, room } from "./cgroup.ts";
+import { slurmJob } from "./job.ts";
 
-async function readNumber(path: string): Promise<number | null> {
-  try {
-    const value = Number((await Deno.readTextFile(path)).trim());
-    return Number.isFinite(value) ? value : null; // "max" = no limit
-  } catch {
-    return null; // no such cgroup file on this machine
-  }
+export interface MemoryRoom {
+  /** Bytes that can still be allocated. */
+  bytes: number;
+  /** What limits it. */
+  by: "machine" | "cgroup" | "job";
 }
 
-/** Memory limits of the cgroups that /proc/self/cgroup names, innermost to outermost. */
-async function cgroupRoom(): Promise<number> {
-  let room = Infinity;
-  let text: string;
-  try {
-    text = await Deno.readTextFile("/proc/self/cgroup");
-  } catch {
-    return room; // not Linux
-  }
-  for (const line of text.trim().split("\n")) {
-    const [, controllers = "", path = "/"] = line.split(":");
-    const v2 = controllers === "";
-    if (!v2 && !controllers.split(",").includes("memory")) continue;
-    const root = v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
-    for (let at = path;; at = at.slice(0, at.lastIndexOf("/"))) {
-      const limit = await readNumber(
-        `${root}${at}/${v2 ? "memory.max" : "memory.limit_in_bytes"}`,
-      );
-      const used = await readNumber(
-        `${root}${at}/${v2 ? "memory.current" : "memory.usage_in_bytes"}`,
-      );
-      if (limit !== null && used !== null) room = Math.min(room, Math.max(0, limit - used));
-      if (at === "" || at === "/") break;
-    }
-  }
-  return room;
+export interface MemorySources {
+  /** Bytes that the machine has free. */
+  machine: number;
+  /** Bytes that the cgroup has left; null without a limit. */
+  cgroup: number | null;
+  /** Bytes that SLURM gave the job on this node; null where it does not say. */
+  job: number | null;
+  /** Bytes that this process holds. */
+  held: number;
+}
+
+export function memoryRoom(sources: MemorySources = memorySources()): MemoryRoom {
+  const { machine, cgroup, job, held } = sources;
+  const rooms: MemoryRoom[] = [{ bytes: machine, by: "machine" }];
+  if (cgroup !== null) rooms.push({ bytes: cgroup, by: "cgroup" });
+  if (job !== null) rooms.push({ bytes: Math.max(0, job - held), by: "job" });
+  return rooms.reduce((least, other) => other.bytes < least.bytes ? other : least);
+}
+
+function memorySources(): MemorySources {
+  const { memory } = kernelLimits();
+  return {
+    machine: Deno.systemMemoryInfo().available,
+    cgroup: memory === null ? null : room(memory),
+    job: slurmJob()?.memory ?? null,
+    held: Deno.memoryUsage().rss,
+  };
 }
 
 /** Bytes that can still be allocated. */
-export async function availableBytes(): Promise<number> {
-  return Math.min(Deno.systemMemoryInfo().available, await cgroupRoom());
+export function availableBytes(): Promise<number> {
+  return Promise.resolve(memoryRoom().bytes);
 }

@@ -5,7 +5,7 @@
  */
 import type { RunConfig } from "../configs/run_config.ts";
 import { UsageError } from "../core/errors.ts";
-import { availableBytes } from "../core/memory.ts";
+import { memoryRoom as machineRoom } from "../core/memory.ts";
 import type { SplitProblems } from "../data/held_out.ts";
 import type { Device } from "../kernels/device.ts";
 import { gpuAvailableBytes } from "../kernels/webgpu/gpu_memory.ts";
@@ -42,6 +42,13 @@ export interface MemoryPlan {
   peak: number;
   available: number;
 }
+
+/** Said beside a size that does not fit. */
+const LIMITED_BY = {
+  machine: null,
+  cgroup: "all that the cgroup of this process allows",
+  job: "all that SLURM gave the job: sbatch --mem",
+} as const;
 
 /** One wasm32 memory; the kernels' pointers have 32 bits. */
 const WASM_LIMIT = 2 ** 32;
@@ -197,9 +204,10 @@ async function memoryRoom(
     // Nobody tells for some cards: then the card itself refuses.
     return { room: room ?? Infinity, where: `what ${device.adapter.name} has free` };
   }
-  const held = device.allocatedBytes, free = available ?? await availableBytes();
+  const held = device.allocatedBytes, machine = machineRoom();
+  const free = available ?? machine.bytes;
   const isWasm = device.name === "wasm" && WASM_LIMIT - held < free;
   return isWasm
     ? { room: WASM_LIMIT - held, where: "all that one WebAssembly memory can hold" }
-    : { room: free, where: null };
+    : { room: free, where: available === undefined ? LIMITED_BY[machine.by] : null };
 }

@@ -228,5 +228,9 @@ Deno.test("the number of threads comes from the environment, else from the machi
   assert.equal(from({ OMP_NUM_THREADS: "3", SLURM_CPUS_PER_TASK: "4" }), 4);
   assert.equal(from({ RGX_NUM_THREADS: "2", SLURM_CPUS_PER_TASK: "4" }), 2);
   assert.equal(from({ OMP_NUM_THREADS: "4,2" }), 6);
+  // Without -c a job says only what it has on the node.
+  const job = { SLURM_JOB_ID: "1", SLURM_CPUS_ON_NODE: "5", OMP_NUM_THREADS: "3" };
+  assert.equal(from(job), 5);
+  assert.equal(from({ ...job, SLURM_CPUS_PER_TASK: "4" }), 4);
   assert.throws(() => from({ RGX_NUM_THREADS: "0" }), UsageError);
 });
