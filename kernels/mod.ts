@@ -5,6 +5,16 @@
 import { UsageError } from "../core/errors.ts";
 import type { AdapterInfo, Device } from "./device.ts";
 
+export { packStored, unpackStored } from "./weights/layout.ts";
+export { quantize, QUANTIZED_TYPES, type QuantizedType } from "./weights/quantize.ts";
+export {
+  blockOf,
+  isWeightType,
+  storedWords,
+  WEIGHT_TYPES,
+  type WeightType,
+} from "./weights/types.ts";
+
 /** What a user may ask for; "auto" takes the fastest one that this machine has. */
 export const DEVICE_NAMES = ["auto", "webgpu", "wasm", "reference"] as const;
 export type DeviceName = typeof DEVICE_NAMES[number];

@@ -10,17 +10,16 @@
  * it is read. An adapter's product may be added in the same call: + loraScale · xa·loraBᵀ.
  */
 import type { Tensor } from "../device.ts";
+import { PANEL } from "../weights/panel.ts";
+import type { WeightType } from "../weights/types.ts";
 
-/** Rows of a weight in a panel. */
-export const PANEL = 16;
+export { PANEL };
+export type { WeightType };
 
 /** Elements of a packed weight [n, k]. */
 export function packedLength(n: number, k: number): number {
   return Math.ceil(n / PANEL) * PANEL * k;
 }
-
-/** Storage types of a weight: IEEE binary16, and the upper half of a float32. */
-export type WeightType = "f16" | "bf16";
 
 export interface PackWeightArgs {
   weight: Tensor; // [n, k]

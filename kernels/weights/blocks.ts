@@ -1,0 +1,195 @@
+/**
+ * Blocks of weights as rows of words (types.ts): how a GGUF file's bytes become them, and what they stand for.
+ * The values are computed as ggml computes them, in float32 in this order, which gives ggml's bits. (Where two
+ * steps stand in one expression the first is exact in double precision, and storing rounds once.)
+ */
+import { f16Value } from "../../core/half_floats.ts";
+import { type BlockType, NF4_LEVELS } from "./types.ts";
+
+export interface BlockCode {
+  /** Bytes of a block in a GGUF file; 0 for what no file holds. */
+  readonly bytes: number;
+  /** Words of a row of a block from the file's bytes at `at`; `row` holds zeros. */
+  pack(b: Uint8Array, at: number, row: Uint32Array): void;
+  /** Values of a row of a block, to `out` from `to` on; `scale` is read by nf4 alone. */
+  widen(row: Uint32Array, out: Float32Array, to: number, scale: number): void;
+}
+
+const { fround } = Math;
+const word = (b: Uint8Array, at: number) =>
+  b[at]! | b[at + 1]! << 8 | b[at + 2]! << 16 | b[at + 3]! << 24;
+const halfAt = (b: Uint8Array, at: number) => b[at]! | b[at + 1]! << 8;
+const low = (bits: number) => f16Value(bits & 0xffff);
+const high = (bits: number) => f16Value(bits >>> 16);
+const signed = (byte: number) => byte << 24 >> 24;
+const nibble = (row: Uint32Array, e: number) => row[e >> 3]! >>> 4 * (e & 7) & 15;
+const byteOf = (row: Uint32Array, first: number, e: number) =>
+  row[first + (e >> 2)]! >>> 8 * (e & 3) & 255;
+
+/** Four nibbles, one in the lower half of each byte, side by side. */
+function squeezeNibbles(x: number): number {
+  const pairs = x & 0x000f000f | (x & 0x0f000f00) >> 4;
+  return pairs & 0xff | pairs >>> 8 & 0xff00;
+}
+
+/** The same for 2 bits in each byte. */
+function squeezePairs(x: number): number {
+  return x & 3 | x >>> 6 & 12 | x >>> 12 & 48 | x >>> 18 & 192;
+}
+
+/** Nibbles [shift, shift + 4) of `count` bytes, to words from `to` on. */
+function packNibbles(
+  b: Uint8Array,
+  at: number,
+  count: number,
+  shift: number,
+  row: Uint32Array,
+  to: number,
+): void {
+  for (let i = 0; i < count; i += 8, to++) {
+    row[to] = squeezeNibbles(word(b, at + i) >>> shift & 0x0f0f0f0f) |
+      squeezeNibbles(word(b, at + i + 4) >>> shift & 0x0f0f0f0f) << 16;
+  }
+}
+
+/** 16 bytes with elements j and j + 16 in their two halves. */
+function packHalves(b: Uint8Array, at: number, row: Uint32Array): void {
+  packNibbles(b, at, 16, 0, row, 0);
+  packNibbles(b, at, 16, 4, row, 2);
+}
+
+const noFile = () => {
+  throw new Error("no file holds this type");
+};
+
+export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
+  q4_0: {
+    bytes: 18,
+    pack(b, at, row) {
+      packHalves(b, at + 2, row);
+      row[4] = halfAt(b, at);
+    },
+    widen(row, out, to) {
+      const s = low(row[4]!);
+      for (let e = 0; e < 32; e++) out[to + e] = (nibble(row, e) - 8) * s;
+    },
+  },
+
+  q4_1: {
+    bytes: 20,
+    pack(b, at, row) {
+      packHalves(b, at + 4, row);
+      row[4] = word(b, at);
+    },
+    widen(row, out, to) {
+      const s = low(row[4]!), m = high(row[4]!);
+      for (let e = 0; e < 32; e++) out[to + e] = nibble(row, e) * s + m;
+    },
+  },
+
+  q5_0: {
+    bytes: 22,
+    pack(b, at, row) {
+      packHalves(b, at + 6, row);
+      row[4] = word(b, at + 2);
+      row[5] = halfAt(b, at);
+    },
+    widen(row, out, to) {
+      const s = low(row[5]!);
+      for (let e = 0; e < 32; e++) {
+        out[to + e] = ((nibble(row, e) | (row[4]! >>> e & 1) << 4) - 16) * s;
+      }
+    },
+  },
+
+  q8_0: {
+    bytes: 34,
+    pack(b, at, row) {
+      for (let w = 0; w < 8; w++) row[w] = word(b, at + 2 + 4 * w);
+      row[8] = halfAt(b, at);
+    },
+    widen(row, out, to) {
+      const s = low(row[8]!);
+      for (let e = 0; e < 32; e++) out[to + e] = signed(byteOf(row, 0, e)) * s;
+    },
+  },
+
+  q4_k: {
+    bytes: 144,
+    pack(b, at, row) {
+      for (let j = 0; j < 8; j++) {
+        packNibbles(b, at + 16 + 32 * (j >> 1), 32, 4 * (j & 1), row, 4 * j);
+        // Scales and minima of 6 bits: four of each in bytes of their own, the rest in what these leave.
+        const c = at + 4 + j;
+        const a = j < 4 ? b[c]! & 63 : b[c + 4]! & 15 | b[c - 4]! >> 6 << 4;
+        const m = j < 4 ? b[c + 4]! & 63 : b[c + 4]! >> 4 | b[c]! >> 6 << 4;
+        row[32 + (j >> 1)]! |= (a | m << 8) << 16 * (j & 1);
+      }
+      row[36] = word(b, at);
+    },
+    widen(row, out, to) {
+      const s = low(row[36]!), m = high(row[36]!);
+      for (let j = 0; j < 8; j++) {
+        const step = s * byteOf(row, 32, 2 * j), offset = m * byteOf(row, 32, 2 * j + 1);
+        for (let e = 32 * j; e < 32 * (j + 1); e++) out[to + e] = step * nibble(row, e) - offset;
+      }
+    },
+  },
+
+  q6_k: {
+    bytes: 210,
+    pack(b, at, row) {
+      for (let g = 0; g < 8; g++) {
+        const h = g >> 2, quarter = g & 3;
+        const from = at + 64 * h + 32 * (quarter & 1), shift = quarter < 2 ? 0 : 4;
+        packNibbles(b, from, 32, shift, row, 4 * g);
+        for (let i = 0; i < 32; i += 16) {
+          const pairs = at + 128 + 32 * h + i;
+          let bits = 0;
+          for (let j = 0; j < 16; j += 4) {
+            bits |= squeezePairs(word(b, pairs + j) >>> 2 * quarter) << 2 * j;
+          }
+          row[32 + 2 * g + (i >> 4)] = bits;
+        }
+      }
+      for (let w = 0; w < 4; w++) row[48 + w] = word(b, at + 192 + 4 * w);
+      row[52] = halfAt(b, at + 208);
+    },
+    widen(row, out, to) {
+      const s = low(row[52]!);
+      for (let e = 0; e < 256; e++) {
+        const q = nibble(row, e) | (row[32 + (e >> 4)]! >>> 2 * (e & 15) & 3) << 4;
+        out[to + e] = s * signed(byteOf(row, 48, e >> 4)) * (q - 32);
+      }
+    },
+  },
+
+  int8: {
+    bytes: 0,
+    pack: noFile,
+    widen(row, out, to) {
+      float.bits[0] = row[16]!;
+      const s = float.value[0]!;
+      for (let e = 0; e < 64; e++) out[to + e] = signed(byteOf(row, 0, e)) * s;
+    },
+  },
+
+  nf4: {
+    bytes: 0,
+    pack: noFile,
+    widen(row, out, to, scale) {
+      for (let e = 0; e < 64; e++) out[to + e] = NF4_LEVELS[nibble(row, e)]! * scale;
+    },
+  },
+};
+
+const bits = new Uint32Array(1);
+const float = { bits, value: new Float32Array(bits.buffer) };
+
+/** The scale of a block of an nf4 weight, from its code and its group's step and offset (bits of float32). */
+export function nf4Scale(code: number, step: number, offset: number): number {
+  bits[0] = step;
+  const exact = float.value[0]! * code;
+  bits[0] = offset;
+  return fround(exact + float.value[0]!);
+}

@@ -1,0 +1,206 @@
+/**
+ * Weights in blocks from floats. q8_0 and q4_0: ggml's bytes (its `quantize_row_*_ref`): the scale is used in
+ * float32 and stored as a half, every step rounds to float32 where ggml does. int8: as q8_0, blocks of 64 and
+ * the scale in float32. nf4: blocks of 64 scaled by their largest magnitude to the levels of NormalFloat; the
+ * scales are 8-bit codes between the least and the largest of 16 rows × 16 blocks (double quantisation).
+ * Left out: types whose scales need a search (q4_k …).
+ */
+import { RgxError } from "../../core/errors.ts";
+import { narrowF16 } from "../../core/half_floats.ts";
+import { nf4Scale } from "./blocks.ts";
+import { nf4GroupStart, packStored, placeRow, rowBuffer } from "./layout.ts";
+import { PANEL } from "./panel.ts";
+import { BLOCK_SHAPES, blockOf, NF4_GROUP, NF4_LEVELS, storedWords } from "./types.ts";
+
+export const QUANTIZED_TYPES = ["int8", "nf4", "q8_0", "q4_0"] as const;
+export type QuantizedType = typeof QUANTIZED_TYPES[number];
+
+const { fround } = Math;
+const float = new Float32Array(1);
+const floatBits = new Uint32Array(float.buffer);
+
+function bitsOf(value: number): number {
+  float[0] = value;
+  return floatBits[0]!;
+}
+
+/**
+ * The words of a weight [n, k] from its values, row-major.
+ * @throws RgxError when k is no multiple of {@link blockOf}, or a value is not finite
+ */
+export function quantize(
+  type: QuantizedType,
+  n: number,
+  k: number,
+  values: Float32Array,
+): Uint32Array<ArrayBuffer> {
+  const words = new Uint32Array(storedWords(type, n, k));
+  if (values.length !== n * k) {
+    throw new RgxError(`a weight [${n}, ${k}] has ${n * k} values, found ${values.length}`);
+  }
+  refuseInfinite(values, k);
+  switch (type) {
+    case "q8_0":
+      return packStored(type, n, k, quantizeQ8(values));
+    case "q4_0":
+      return packStored(type, n, k, quantizeQ4(values));
+    case "int8":
+      quantizeInt8(words, n, k, values);
+      return words;
+    case "nf4":
+      quantizeNF4(words, n, k, values);
+      return words;
+  }
+}
+
+function refuseInfinite(values: Float32Array, k: number): void {
+  for (let i = 0; i < values.length; i++) {
+    if (Number.isFinite(values[i])) continue;
+    throw new RgxError(
+      `a weight cannot be quantised: element ${i % k} of row ${Math.floor(i / k)} is ${values[i]}`,
+    );
+  }
+}
+
+function largestOf(values: Float32Array, from: number, count: number): number {
+  let largest = 0;
+  for (let i = from; i < from + count; i++) largest = Math.max(largest, Math.abs(values[i]!));
+  return largest;
+}
+
+/** Blocks of q8_0 as in a GGUF file: d = max|x|/127; q = x·(1/d), rounded half away from zero. */
+export function quantizeQ8(values: Float32Array): Uint8Array<ArrayBuffer> {
+  const blocks = values.length / 32, out = new Uint8Array(blocks * 34);
+  for (let block = 0; block < blocks; block++) {
+    const from = block * 32, to = block * 34;
+    const d = fround(largestOf(values, from, 32) / 127), inverse = d === 0 ? 0 : fround(1 / d);
+    putHalf(out, to, d);
+    for (let j = 0; j < 32; j++) {
+      const x = fround(values[from + j]! * inverse);
+      // 0.5 is added exactly, in double precision.
+      out[to + 2 + j] = x < 0 ? -Math.floor(0.5 - x) : Math.floor(x + 0.5);
+    }
+  }
+  return out;
+}
+
+/**
+ * Blocks of q4_0 as in a GGUF file: d = (the weight furthest from 0)/−8, so that it is met exactly;
+ * q = ⌊x·(1/d) + 8.5⌋, at most 15.
+ */
+export function quantizeQ4(values: Float32Array): Uint8Array<ArrayBuffer> {
+  const blocks = values.length / 32, out = new Uint8Array(blocks * 18);
+  for (let block = 0; block < blocks; block++) {
+    const from = block * 32, to = block * 18;
+    let furthest = 0;
+    for (let j = 0; j < 32; j++) {
+      const x = values[from + j]!;
+      if (Math.abs(x) > Math.abs(furthest)) furthest = x;
+    }
+    const d = fround(furthest / -8), inverse = d === 0 ? 0 : fround(1 / d);
+    putHalf(out, to, d);
+    const level = (i: number) =>
+      Math.min(15, Math.trunc(fround(fround(values[i]! * inverse) + 8.5)));
+    for (let j = 0; j < 16; j++) {
+      out[to + 2 + j] = level(from + j) | level(from + j + 16) << 4;
+    }
+  }
+  return out;
+}
+
+function putHalf(out: Uint8Array, at: number, value: number): void {
+  const bits = narrowF16([value])[0]!;
+  out[at] = bits & 255;
+  out[at + 1] = bits >> 8;
+}
+
+function quantizeInt8(words: Uint32Array, n: number, k: number, values: Float32Array): void {
+  const { weights } = BLOCK_SHAPES.int8;
+  const row = rowBuffer("int8");
+  for (let j = 0; j < n; j++) {
+    for (let block = 0; block * weights < k; block++) {
+      const from = j * k + block * weights;
+      const scale = fround(largestOf(values, from, weights) / 127);
+      row.fill(0);
+      for (let e = 0; e < weights; e++) {
+        const q = scale === 0 ? 0 : Math.round(values[from + e]! / scale);
+        row[e >> 2]! |= (Math.max(-127, Math.min(127, q)) & 255) << 8 * (e & 3);
+      }
+      row[16] = bitsOf(scale);
+      placeRow(words, "int8", k, j, block, row);
+    }
+  }
+}
+
+function quantizeNF4(words: Uint32Array, n: number, k: number, values: Float32Array): void {
+  const blocks = k / blockOf("nf4");
+  for (let panel = 0; panel < n; panel += PANEL) {
+    for (let block = 0; block < blocks; block += NF4_GROUP) {
+      const rows: [number, number] = [panel, Math.min(n, panel + PANEL)];
+      quantizeGroup(words, k, rows, [block, Math.min(blocks, block + NF4_GROUP)], values);
+    }
+  }
+}
+
+/** Rows and blocks whose scales have a step and an offset together; ends exclusive. */
+function quantizeGroup(
+  words: Uint32Array,
+  k: number,
+  [firstRow, endRow]: [number, number],
+  [firstBlock, endBlock]: [number, number],
+  values: Float32Array,
+): void {
+  const { weights } = BLOCK_SHAPES.nf4;
+  const scaleAt = (j: number, block: number) =>
+    fround(largestOf(values, j * k + block * weights, weights) / 127);
+  let least = Infinity, most = 0;
+  for (let j = firstRow; j < endRow; j++) {
+    for (let block = firstBlock; block < endBlock; block++) {
+      least = Math.min(least, scaleAt(j, block));
+      most = Math.max(most, scaleAt(j, block));
+    }
+  }
+  const step = roundedUp((most - least) / 255), offset = bitsOf(least);
+  const start = nf4GroupStart(k, firstRow, firstBlock);
+  words[start] = step;
+  words[start + 1] = offset;
+  const row = rowBuffer("nf4"), stepValue = valueOf(step);
+  for (let j = firstRow; j < endRow; j++) {
+    for (let block = firstBlock; block < endBlock; block++) {
+      const code = stepValue === 0 ? 0 : Math.round((scaleAt(j, block) - least) / stepValue);
+      const scale = nf4Scale(code, step, offset), from = j * k + block * weights;
+      row.fill(0);
+      for (let e = 0; e < weights; e++) {
+        row[e >> 3]! |= nearestLevel(values[from + e]!, scale) << 4 * (e & 7);
+      }
+      row[8] = code;
+      placeRow(words, "nf4", k, j, block, row);
+    }
+  }
+}
+
+/** Bits of the next float32 of 16 significant bits: its product with a code of 8 bits is exact. */
+function roundedUp(step: number): number {
+  return step === 0 ? 0 : (bitsOf(step) + 0xff & ~0xff) >>> 0;
+}
+
+function valueOf(bits: number): number {
+  floatBits[0] = bits;
+  return float[0]!;
+}
+
+/** Where one level ends and the next begins. */
+const BORDERS = NF4_LEVELS.slice(1).map((level, i) => (level + NF4_LEVELS[i]!) / 2);
+const ZERO = NF4_LEVELS.indexOf(0);
+
+function nearestLevel(value: number, scale: number): number {
+  if (scale === 0) return ZERO;
+  const x = value / scale;
+  let low = 0, high = BORDERS.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (x > BORDERS[middle]!) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,121 @@
+/** Stored weights on the host: round trips through the devices' layout, ggml's bits, errors of quantisation. */
+import assert from "node:assert/strict";
+import { RgxError } from "../../core/errors.ts";
+import { normals, sameBits, stream } from "../testing.ts";
+import { BLOCK_CODES } from "./blocks.ts";
+import { packStored, rowBuffer, unpackStored } from "./layout.ts";
+import { quantize, QUANTIZED_TYPES } from "./quantize.ts";
+import {
+  BLOCK_SHAPES,
+  blockOf,
+  type BlockType,
+  isBlockType,
+  storedWords,
+  WEIGHT_TYPES,
+  type WeightType,
+} from "./types.ts";
+
+const FILE_TYPES = WEIGHT_TYPES.filter((type) => !isBlockType(type) || BLOCK_CODES[type].bytes > 0);
+
+/** Bytes of a row of k weights in a file. */
+function rowBytes(type: WeightType, k: number): number {
+  return isBlockType(type) ? k / BLOCK_SHAPES[type].weights * BLOCK_CODES[type].bytes : 2 * k;
+}
+
+function randomBytes(name: string, length: number): Uint8Array {
+  const random = stream(name);
+  return Uint8Array.from({ length }, () => random.int(0, 255));
+}
+
+Deno.test("a file's blocks keep every value in the layout of the devices", () => {
+  for (const type of FILE_TYPES) {
+    if (!isBlockType(type)) continue;
+    for (const n of [1, 16, 21]) {
+      const k = 3 * blockOf(type), bytes = randomBytes(`${type} ${n}`, n * rowBytes(type, k));
+      const found = unpackStored(type, n, k, packStored(type, n, k, bytes));
+      const expected = new Float32Array(n * k), row = rowBuffer(type as BlockType);
+      const { bytes: size, pack, widen } = BLOCK_CODES[type];
+      for (let at = 0, to = 0; at < bytes.length; at += size, to += blockOf(type)) {
+        row.fill(0);
+        pack(bytes, at, row);
+        widen(row, expected, to, 0);
+      }
+      assert.ok(sameBits(found, expected), `${type} ${n}`);
+    }
+  }
+});
+
+Deno.test("nothing of a block is lost: other bytes are other words", () => {
+  for (const type of FILE_TYPES) {
+    const k = blockOf(type), bytes = randomBytes(`bits ${type}`, rowBytes(type, k));
+    const words = packStored(type, 1, k, bytes);
+    for (let bit = 0; bit < 8 * bytes.length; bit++) {
+      const changed = bytes.slice();
+      changed[bit >> 3]! ^= 1 << (bit & 7);
+      const other = packStored(type, 1, k, changed);
+      let difference = 0;
+      for (let w = 0; w < words.length; w++) {
+        for (let x = words[w]! ^ other[w]!; x !== 0; x &= x - 1) difference++;
+      }
+      assert.equal(difference, 1, `${type}: bit ${bit}`);
+    }
+  }
+});
+
+Deno.test("the devices' layout takes hardly more memory than a file", () => {
+  for (const type of FILE_TYPES) {
+    const n = 64, k = 1536;
+    const ratio = 4 * storedWords(type, n, k) / (n * rowBytes(type, k));
+    assert.ok(ratio >= 1 && ratio < 1.03, `${type}: ${ratio}`);
+  }
+  assert.equal(4 * storedWords("nf4", 64, 1024) / (64 * 1024), 0.5 + 1 / 64 + 1 / 1024);
+});
+
+/** √(Σ error² / Σ value²). */
+function relativeError(type: WeightType, n: number, k: number, values: Float32Array): number {
+  const found = unpackStored(type, n, k, quantize(type as "int8", n, k, values));
+  let error = 0, size = 0;
+  for (let i = 0; i < values.length; i++) {
+    error += (found[i]! - values[i]!) ** 2;
+    size += values[i]! ** 2;
+  }
+  return Math.sqrt(error / size);
+}
+
+Deno.test("normal weights are quantised with the error that so many bits allow", () => {
+  const n = 37, k = 1088, values = normals(stream("quantise"), n * k, 0.02);
+  const limits = { int8: 0.008, q8_0: 0.008, nf4: 0.097, q4_0: 0.1 } as const;
+  for (const type of QUANTIZED_TYPES) {
+    const error = relativeError(type, n, k, values);
+    assert.ok(error < limits[type] && error > limits[type] / 2, `${type}: ${error}`);
+  }
+});
+
+Deno.test("scales of nf4 that differ by far stay apart", () => {
+  const n = 16, k = 1024, values = normals(stream("outliers"), n * k, 0.02);
+  for (let e = 0; e < 64; e++) values[5 * k + 128 + e]! *= 20;
+  assert.ok(relativeError("nf4", n, k, values) < 0.1);
+});
+
+Deno.test("zeros stay zero, and one value alone is met", () => {
+  for (const type of QUANTIZED_TYPES) {
+    const zero = unpackStored(type, 3, 128, quantize(type, 3, 128, new Float32Array(384)));
+    assert.ok(zero.every((x) => x === 0), type);
+    const alone = new Float32Array(384);
+    alone[200] = -0.5;
+    const found = unpackStored(type, 3, 128, quantize(type, 3, 128, alone));
+    found.forEach((x, i) => assert.ok(Math.abs(x - alone[i]!) <= 2 ** -13, `${type} ${i}: ${x}`));
+  }
+});
+
+Deno.test("what cannot be held is refused with the reason", () => {
+  const refused = (call: () => unknown, message: RegExp) =>
+    assert.throws(call, (error) => error instanceof RgxError && message.test(error.message));
+  refused(() => storedWords("q4_k", 4, 128), /\[4, 128\] cannot be held as q4_k: .* 256 long/);
+  refused(() => packStored("q8_0", 2, 32, new Uint8Array(67)), /has 68 bytes, found 67/);
+  refused(() => packStored("nf4", 1, 64, new Uint8Array(36)), /no file holds nf4/);
+  refused(() => quantize("int8", 1, 64, new Float32Array(63)), /has 64 values, found 63/);
+  const infinite = new Float32Array(128);
+  infinite[70] = Infinity;
+  refused(() => quantize("nf4", 2, 64, infinite), /element 6 of row 1 is Infinity/);
+});
