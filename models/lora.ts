@@ -1,8 +1,8 @@
 /**
  * Low-rank adapters (Hu et al. 2021) in PEFT's terms: y = W·x + s·B·(A·x) with A [r, in], B [out, r],
  * s = alpha/r (rank-stabilised: alpha/√r). This file decides which modules get an adapter, of which rank
- * and scale, how the tensors are called and how they begin; dropout of x is in dropout.ts. Left out: DoRA,
- * biases and adapters on embeddings.
+ * and scale, how the tensors are called and how they begin; dropout of x is in dropout.ts, modules that are
+ * trained in full beside them in saved_modules.ts. Left out: DoRA, biases and adapters on embeddings.
  */
 import { UsageError } from "../core/errors.ts";
 import { RandomStream } from "../core/philox.ts";
@@ -20,6 +20,10 @@ export interface LoraOptions {
   alphaPattern?: Readonly<Record<string, number>>;
   /** Only these layers; null or absent = all. */
   layersToTransform?: readonly number[] | null;
+  /** Module names or path suffixes, or an expression for the whole path, that get no adapter; default none. */
+  excludeModules?: readonly string[] | string;
+  /** Modules, by the end of their path, that are trained in full and stored with the adapter; default none. */
+  modulesToSave?: readonly string[];
   /** Seed of the initial A; default 0. */
   seed?: number;
 }
@@ -51,7 +55,8 @@ export function checkLoraOptions(options: LoraOptions, modules: readonly string[
   if (!(dropout >= 0 && dropout < 1)) {
     throw new UsageError(`lora_dropout must be at least 0 and below 1, got ${dropout}`);
   }
-  const { targetModules } = options;
+  const { targetModules, excludeModules } = options;
+  if (typeof excludeModules === "string") fullMatch(excludeModules, "exclude_modules");
   if (typeof targetModules === "string") {
     if (targetModules !== "all-linear") fullMatch(targetModules, "target_modules");
     return;
@@ -71,16 +76,20 @@ export function checkLoraOptions(options: LoraOptions, modules: readonly string[
 
 /** The adapter of the module at `path` ("model.layers.0.self_attn.q_proj"), or null when it has none. */
 export function loraFor(options: LoraOptions, path: string, layer: number): LoraShape | null {
-  const { targetModules, layersToTransform } = options;
+  const { targetModules, layersToTransform, excludeModules = [] } = options;
   if (layersToTransform && !layersToTransform.includes(layer)) return null;
-  const wanted = targetModules === "all-linear" ||
-    (typeof targetModules === "string"
-      ? fullMatch(targetModules, "target_modules").test(path)
-      : targetModules.some((target) => path === target || path.endsWith(`.${target}`)));
-  if (!wanted) return null;
+  if (names(excludeModules, path, "exclude_modules")) return null;
+  if (targetModules !== "all-linear" && !names(targetModules, path, "target_modules")) return null;
   const r = fromPattern(options.rankPattern, "rank_pattern", path) ?? options.r;
   const alpha = fromPattern(options.alphaPattern, "alpha_pattern", path) ?? options.alpha;
   return { r, scale: alpha / (options.useRslora ? Math.sqrt(r) : r) };
+}
+
+/** Whether names (of modules, or ends of paths) or an expression for the whole path mean this one. */
+function names(modules: readonly string[] | string, path: string, key: string): boolean {
+  return typeof modules === "string"
+    ? fullMatch(modules, key).test(path)
+    : modules.some((name) => path === name || path.endsWith(`.${name}`));
 }
 
 /** Initial A: uniform in ±1/√in (Kaiming with a = √5), keyed by seed and name. B begins as zeros. */

@@ -64,3 +64,19 @@ Deno.test("LoRA options that cannot be honoured are refused with the key's name"
     /select no module/,
   );
 });
+
+Deno.test("excluded modules get no adapter: by name, by the end of their path, or by expression", () => {
+  const has = (
+    targetModules: LoraOptions["targetModules"],
+    excludeModules: LoraOptions["targetModules"],
+  ) => loraFor({ ...base, targetModules, excludeModules }, path, 3) !== null;
+  assert.equal(has("all-linear", ["k_proj"]), true);
+  assert.equal(has("all-linear", ["q_proj"]), false);
+  assert.equal(has(["q_proj"], ["layers.3.self_attn.q_proj"]), false);
+  assert.equal(has(["q_proj"], ["layers.0.self_attn.q_proj"]), true);
+  assert.equal(has(".*_proj", ".*layers\\.3\\..*"), false);
+  assert.throws(
+    () => checkLoraOptions({ ...base, excludeModules: "(" }, ["q_proj"]),
+    /exclude_modules: "\(" is no valid regular expression/,
+  );
+});

@@ -1,12 +1,13 @@
 /**
  * LoRA adapters as PEFT 0.21 stores them: `adapter_config.json` and `adapter_model.safetensors`. The
- * written set of keys loads in PEFT, transformers and vLLM. What would change the numbers and is not
- * computed here (DoRA, biases, modules_to_save, …) is refused by name. Which modules an adapter
- * touches, and at which scale, is decided in `lora.ts`.
+ * written set of keys loads in PEFT, transformers and vLLM (there without modules_to_save). What would change
+ * the numbers and is not computed here (DoRA, biases, …) is refused by name. Which modules an adapter
+ * touches, and at which scale, is decided in `lora.ts`; which it holds in full, in `saved_modules.ts`.
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import { parseJsonObject, readJsonObject } from "./json_file.ts";
 import type { LoraOptions } from "./lora.ts";
+import { isSavedModule, modulePathOf, PEFT_PREFIX } from "./saved_modules.ts";
 import { encodeSafetensors, readSafetensors, type SafetensorsFile } from "./safetensors.ts";
 
 /** PEFT's version whose keys these are; newer readers go by it. */
@@ -29,6 +30,10 @@ export interface PeftConfig {
   rankPattern: Readonly<Record<string, number>>;
   alphaPattern: Readonly<Record<string, number>>;
   layersToTransform: readonly number[] | null;
+  /** Modules, by the end of their path, that the adapter never touches; a list, or an expression for the path. */
+  excludeModules?: readonly string[] | string;
+  /** Modules that are stored in full, by the end of their path; absent = none. */
+  modulesToSave?: readonly string[];
   /** The adapted modules hold their weights as [in, out], as GPT-2's do; default false. */
   fanInFanOut?: boolean;
 }
@@ -42,6 +47,7 @@ export interface PeftAdapter {
 /** The adapter as options of a model. Dropout stays out: it is a choice of the next training. */
 export function loraOptions(config: PeftConfig): LoraOptions {
   const { r, loraAlpha, targetModules, useRslora, rankPattern, alphaPattern } = config;
+  const { excludeModules, modulesToSave } = config;
   return {
     r,
     alpha: loraAlpha,
@@ -50,6 +56,8 @@ export function loraOptions(config: PeftConfig): LoraOptions {
     rankPattern,
     alphaPattern,
     layersToTransform: config.layersToTransform,
+    ...(excludeModules === undefined ? {} : { excludeModules }),
+    ...(modulesToSave === undefined ? {} : { modulesToSave }),
   };
 }
 
@@ -72,7 +80,7 @@ export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
   if (json === null) throw new RgxError(`${folder}: no adapter: looked for ${ADAPTER_CONFIG}`);
   const config = readPeftConfig(json, path);
   const weights = await openAdapterWeights(folder);
-  checkAdapterTensors(weights);
+  checkAdapterTensors(weights, config.modulesToSave ?? []);
   return { config, weights };
 }
 
@@ -90,15 +98,17 @@ async function openAdapterWeights(folder: string): Promise<SafetensorsFile> {
   return await readSafetensors(path);
 }
 
-/** Every tensor must be one half of a pair, with the rank as their common side. */
-function checkAdapterTensors(weights: SafetensorsFile): void {
+/** Every tensor must be one half of a pair, with the rank as their common side, or of a module stored in full. */
+function checkAdapterTensors(weights: SafetensorsFile, saved: readonly string[]): void {
   for (const [name, { shape }] of weights.tensors) {
+    const path = modulePathOf(name.slice(PEFT_PREFIX.length));
+    if (name.startsWith(PEFT_PREFIX) && isSavedModule(path, saved)) continue;
     const match = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(name);
     if (match === null) {
       throw new RgxError(
-        `${weights.label}: tensor "${name}" is no LoRA matrix of a linear module, ` +
-          `expected names like base_model.model.{module}.lora_A.weight`,
-        { advice: "Adapters on embeddings and saved full modules are not supported." },
+        `${weights.label}: tensor "${name}" is no LoRA matrix of a linear module, nor of one that ` +
+          `modules_to_save names; expected names like base_model.model.{module}.lora_A.weight`,
+        { advice: "Low-rank adapters on embeddings are not supported." },
       );
     }
     const isA = match[2] === "A";
@@ -120,13 +130,12 @@ function checkAdapterTensors(weights: SafetensorsFile): void {
 const NEUTRAL_KEYS: Readonly<Record<string, readonly unknown[]>> = {
   use_dora: [false],
   bias: ["none"],
-  modules_to_save: [null],
   lora_bias: [false],
+  ensure_weight_tying: [false],
   use_qalora: [false],
   use_bdlora: [false, null],
   layer_replication: [null],
   layers_pattern: [null],
-  exclude_modules: [null],
   target_parameters: [null],
   trainable_token_indices: [null],
   alora_invocation_tokens: [null],
@@ -185,9 +194,17 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
     return value as Record<string, number>;
   };
   const targets = json["target_modules"];
-  const isList = Array.isArray(targets) && targets.length > 0 &&
-    targets.every((t) => typeof t === "string");
-  if (!isList && (typeof targets !== "string" || targets === "")) {
+  const isNames = (value: unknown): value is string[] =>
+    Array.isArray(value) && value.length > 0 &&
+    value.every((item) => typeof item === "string" && item !== "");
+  const isEmpty = (value: unknown) =>
+    value === undefined || value === null || Array.isArray(value) && value.length === 0;
+  const excluded = json["exclude_modules"], saved = json["modules_to_save"];
+  if (!isEmpty(excluded) && !isNames(excluded) && (typeof excluded !== "string" || !excluded)) {
+    throw bad("exclude_modules", "a list of module names or a regular expression");
+  }
+  if (!isEmpty(saved) && !isNames(saved)) throw bad("modules_to_save", "a list of module names");
+  if (!isNames(targets) && (typeof targets !== "string" || targets === "")) {
     throw bad("target_modules", `a list of module names, a regular expression or "all-linear"`);
   }
   const layers = json["layers_to_transform"] ?? null;
@@ -203,35 +220,40 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
     r,
     loraAlpha: number("lora_alpha", 8, 0),
     loraDropout: number("lora_dropout", 0, 0),
-    targetModules: targets as string[] | string,
+    targetModules: targets,
     useRslora: json["use_rslora"] === true,
     rankPattern: pattern("rank_pattern"),
     alphaPattern: pattern("alpha_pattern"),
     layersToTransform: layerList as number[] | null,
+    ...(isEmpty(excluded) ? {} : { excludeModules: excluded as string[] | string }),
+    ...(isNames(saved) ? { modulesToSave: saved } : {}),
     ...(json["fan_in_fan_out"] === true ? { fanInFanOut: true } : {}),
   };
 }
 
 /** The text of an `adapter_config.json`. */
 export function writePeftConfig(config: PeftConfig): string {
-  const { targetModules } = config;
+  const sorted = (names: readonly string[] | string) =>
+    typeof names === "string" ? names : [...names].sort();
+  const { targetModules, excludeModules, modulesToSave } = config;
   const json = {
     alpha_pattern: config.alphaPattern,
     base_model_name_or_path: config.baseModel,
     bias: "none",
+    ...(excludeModules === undefined ? {} : { exclude_modules: sorted(excludeModules) }),
     fan_in_fan_out: config.fanInFanOut ?? false,
     inference_mode: true,
     init_lora_weights: true,
     layers_to_transform: config.layersToTransform,
     lora_alpha: config.loraAlpha,
     lora_dropout: config.loraDropout,
-    modules_to_save: null,
+    modules_to_save: modulesToSave === undefined ? null : sorted(modulesToSave),
     peft_type: "LORA",
     peft_version: PEFT_VERSION,
     r: config.r,
     rank_pattern: config.rankPattern,
     revision: config.revision,
-    target_modules: typeof targetModules === "string" ? targetModules : [...targetModules].sort(),
+    target_modules: sorted(targetModules),
     task_type: "CAUSAL_LM",
     use_dora: false,
     use_rslora: config.useRslora,

@@ -139,7 +139,13 @@ Deno.test("adapters of another kind are refused by name", () => {
     [{ peft_type: "LOHA" }, /^a\/adapter_config\.json: peft_type is "LOHA", only "LORA"/],
     [{ use_dora: true }, /use_dora is true, which is not supported/],
     [{ bias: "all" }, /bias is "all"/],
-    [{ modules_to_save: ["lm_head"] }, /modules_to_save is \["lm_head"\]/],
+    [{ modules_to_save: "lm_head" }, /modules_to_save is "lm_head", expected a list of module/],
+    [{ modules_to_save: [1] }, /modules_to_save is \[1\]/],
+    [
+      { exclude_modules: { a: 1 } },
+      /exclude_modules is \{"a":1\}, expected a list of module names/,
+    ],
+    [{ ensure_weight_tying: true }, /ensure_weight_tying is true, which is not supported/],
     [{ init_lora_weights: "pissa" }, /init_lora_weights is "pissa"/],
     [{ layer_replication: [[0, 2]] }, /layer_replication is/],
     [{ trainable_token_indices: [1] }, /trainable_token_indices is/],
@@ -169,6 +175,24 @@ Deno.test("weights that are no LoRA pairs are refused", async () => {
     [[a, b, matrix("lm_head.weight", [2, 2])], /"base_model\.model\.lm_head\.weight" is no LoRA/],
   ];
   const json = encodePeftAdapter(config, []).get("adapter_config.json")!;
+  const saving = { ...config, modulesToSave: ["lm_head", "norm"], excludeModules: ["o_proj"] };
+  const head = matrix("lm_head.weight", [2, 2]), norm = matrix("model.norm.weight", [1, 2]);
+  await withFolder(encodePeftAdapter(saving, [a, b, head, norm]), async (folder) => {
+    const read = await readPeftAdapter(folder);
+    assert.deepEqual(read.config.modulesToSave, ["lm_head", "norm"]);
+    assert.deepEqual(read.config.excludeModules, ["o_proj"]);
+    assert.deepEqual(loraOptions(read.config).modulesToSave, ["lm_head", "norm"]);
+    assert.deepEqual(await read.weights.float32(head.name), head.data);
+  });
+  const other = encodePeftAdapter(saving, [a, b, matrix("model.embed_tokens.weight", [2, 2])]);
+  await withFolder(
+    other,
+    (folder) =>
+      assert.rejects(
+        readPeftAdapter(folder),
+        /embed_tokens\.weight" is no LoRA matrix.*modules_to/,
+      ),
+  );
   for (const [tensors, message] of cases) {
     const files: [string, Uint8Array][] = [
       ["adapter_config.json", json],

@@ -1,0 +1,41 @@
+/**
+ * What models with different adapters on one base share: the base's weights, the tables of its rotation, and the
+ * buffers of passes without gradient. It lives as long as one of them does.
+ */
+import type { Device } from "../kernels/device.ts";
+import type { Parameters } from "./parameters.ts";
+import { RopeTable } from "./rope_table.ts";
+import type { LlamaConfig } from "./types.ts";
+import { Workspace } from "./workspace.ts";
+
+export class ModelBase {
+  readonly rope: RopeTable;
+  readonly inference: Workspace;
+  /** Merged weights, made anew by every pass that uses them. */
+  readonly copies: Workspace;
+  #users = 0;
+
+  constructor(
+    readonly device: Device,
+    readonly config: LlamaConfig,
+    readonly parameters: Parameters,
+  ) {
+    this.rope = new RopeTable(device, config);
+    this.inference = new Workspace(device, "inference");
+    this.copies = new Workspace(device, "copies");
+  }
+
+  /** One more model is on it. */
+  retain(): void {
+    this.#users++;
+  }
+
+  /** One model less is on it; the last one takes everything with it. */
+  release(): void {
+    if (--this.#users > 0) return;
+    this.inference.dispose();
+    this.copies.dispose();
+    this.rope.dispose();
+    this.parameters.dispose();
+  }
+}
