@@ -38,12 +38,9 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     if (weightType === undefined) {
       call.input("b", b, packedB ? packedLength(n, k) : k * n);
     } else {
-      if (weightType !== "f16" && weightType !== "bf16") {
-        call.fail("weightType", weightType, `"f16" or "bf16"`);
-      }
-      if (!transB) call.fail("weightType", weightType, "transB beside it");
-      even("k", k, call);
-      call.input("b", b, n * k / 2, "u32");
+      if (packedB) call.fail("weightType", weightType, "no packedB beside it");
+      if (args.transA) call.fail("weightType", weightType, "no transA beside it");
+      call.stored("b", b, weightType, transB ? n : k, transB ? { k } : { n });
     }
     const { xa, loraB, r, loraScale = 1 } = args;
     const missing = (["xa", "loraB", "r"] as const).find((name) => args[name] === undefined);
@@ -236,9 +233,11 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.output("branchV", args.branchV, oneSlot);
   },
 
-  gather_rows({ table, index, out, rows, d }, call) {
+  gather_rows({ table, weightType, index, out, rows, d }, call) {
     call.sizes({ rows, d });
-    call.input("table", table, rows > 0 ? d : 0);
+    // How many rows it has the caller knows alone.
+    if (weightType === undefined) call.input("table", table, rows > 0 ? d : 0);
+    else call.stored("table", table, weightType, rows > 0 ? 1 : 0, { d });
     call.input("index", index, rows, "u32");
     call.output("out", out, rows * d);
   },
@@ -271,6 +270,9 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   head_backward(args, call) {
     const { lse, entropy, dlogp, dentropy, dhidden, dweight, rows, pairs, vocab, d } = args;
     headInputs(args, call);
+    if (args.weightType !== undefined && dweight) {
+      call.fail("weightType", args.weightType, "no dweight beside it");
+    }
     call.input("lse", lse, rows);
     call.input("entropy", entropy, rows);
     call.input("dlogp", dlogp, pairs);
@@ -409,7 +411,7 @@ function residual(add: Tensor | undefined, sum: Tensor | undefined, call: Call):
 
 /** What head and head_backward have in common. */
 function headInputs(
-  args: Pick<HeadBackwardArgs, "hidden" | "weight" | "pairStart" | "targets"> & {
+  args: Pick<HeadBackwardArgs, "hidden" | "weight" | "weightType" | "pairStart" | "targets"> & {
     rows: number;
     pairs: number;
     vocab: number;
@@ -425,7 +427,8 @@ function headInputs(
     call.fail("temperature", temperature, "a finite number > 0");
   }
   call.input("hidden", args.hidden, rows * d);
-  call.input("weight", args.weight, vocab * d);
+  if (args.weightType === undefined) call.input("weight", args.weight, vocab * d);
+  else call.stored("weight", args.weight, args.weightType, vocab, { d });
   call.input("pairStart", args.pairStart, rows + 1, "u32");
   call.input("targets", args.targets, pairs, "u32");
 }

@@ -4,6 +4,13 @@
  */
 import { RgxError } from "../core/errors.ts";
 import type { DType, Tensor } from "./device.ts";
+import {
+  blockOf,
+  isWeightType,
+  storedWords,
+  WEIGHT_TYPES,
+  type WeightType,
+} from "./weights/types.ts";
 
 export const NONE: readonly string[] = [];
 
@@ -48,6 +55,25 @@ export class Call {
 
   input(name: string, tensor: Tensor, length: number, dtype: DType = "float"): void {
     this.#declare(name, tensor, length, dtype, null);
+  }
+
+  /** A weight of `rows` rows in a storage type; `rowLength` with its name. */
+  stored(
+    name: string,
+    tensor: Tensor,
+    type: WeightType,
+    rows: number,
+    rowLength: Readonly<Record<string, number>>,
+  ): void {
+    if (!isWeightType(type)) this.fail("weightType", type, WEIGHT_TYPES.join(", "));
+    const block = blockOf(type);
+    for (const along in rowLength) {
+      const length = rowLength[along]!;
+      if (length % block !== 0) {
+        this.fail(along, length, `a multiple of ${block} for a weight in ${type}`);
+      }
+      this.input(name, tensor, storedWords(type, rows, length), "u32");
+    }
   }
 
   /** A tensor that is written; `mayBe` names the inputs that it may be identical with. */

@@ -334,10 +334,22 @@ Deno.test("options out of range are refused", () => {
   refused("matmul", twice, /matmul: packedB is true, expected no transB beside it/);
   const stored = { ...matmul, a: F(8), b: U(8), k: 4, transB: true, weightType: "f16" } as const;
   validateOp("matmul", stored);
-  refused("matmul", { ...stored, weightType: "f8" }, /matmul: weightType is f8, expected "f16" or/);
-  refused("matmul", { ...stored, transB: false }, /weightType is f16, expected transB beside it/);
+  refused(
+    "matmul",
+    { ...stored, weightType: "f8" },
+    /matmul: weightType is f8, expected f16, bf16/,
+  );
+  refused("matmul", { ...stored, transA: true }, /weightType is f16, expected no transA beside it/);
   refused("matmul", { ...stored, b: F(16) }, /matmul: b is "f" of type float, expected type u32/);
-  refused("matmul", { ...stored, k: 3 }, /matmul: k is 3, expected an even number/);
+  refused("matmul", { ...stored, k: 3 }, /matmul: k is 3, expected a multiple of 2 for a weight/);
+  const blocks = { ...stored, a: F(128), b: U(80), k: 32, weightType: "q4_1" } as const;
+  validateOp("matmul", blocks);
+  refused("matmul", { ...blocks, b: U(79) }, /b is "u" with 79 elements, expected at least 80/);
+  const along = { ...blocks, transB: false, a: F(4), n: 48, k: 2 } as const;
+  refused("matmul", along, /matmul: n is 48, expected a multiple of 32 for a weight in q4_1/);
+  const gather = { ...calls.gather_rows, table: U(320), d: 256, weightType: "nf4" } as const;
+  refused("gather_rows", { ...gather, d: 96 }, /gather_rows: d is 96, expected a multiple of 64/);
+  refused("gather_rows", gather, /table is "u" with 320 elements, expected at least 532/);
   const { r: _r, ...withoutRank } = matmul;
   refused("matmul", withoutRank, /matmul: r is absent, expected xa, loraB and r together/);
   refused("matmul", { ...matmul, r: 3 }, /matmul: xa is "f" with 4 elements, expected at least 6/);

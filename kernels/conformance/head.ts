@@ -43,6 +43,7 @@ function inputs(pairCounts: readonly number[], vocab: number, d: number, sharpne
 }
 
 type Inputs = ReturnType<typeof inputs>;
+type Logits = Pick<Inputs, "hidden" | "weight" | "rows" | "vocab" | "d" | "temperature">;
 
 function allInputs(): [name: string, Inputs][] {
   const list: [string, Inputs][] = [];
@@ -60,7 +61,7 @@ function allInputs(): [name: string, Inputs][] {
 }
 
 /** 5e−6 + 2^−22·max|z|. */
-function bound({ hidden, weight, rows, vocab, d, temperature }: Inputs): number {
+export function headBound({ hidden, weight, rows, vocab, d, temperature }: Logits): number {
   let max = 0;
   for (let r = 0; r < rows; r++) {
     for (let t = 0; t < vocab; t++) {
@@ -77,7 +78,7 @@ export function headCases(): Case[] {
   // Logits near ±200: the shifted sum keeps the entropy's digits.
   list.push(["sharp, vocab 1025, d 16", inputs([1, 2, 0], 1025, 16, 60)]);
   return list.flatMap(([name, args]) => {
-    const limit = () => bound(args), outputs = { logp: limit, lse: limit, entropy: limit };
+    const limit = () => headBound(args), outputs = { logp: limit, lse: limit, entropy: limit };
     const mean = junk(args.rows * args.d);
     return [
       testCase("head", name, args, outputs),

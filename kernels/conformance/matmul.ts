@@ -6,10 +6,11 @@
  * than that: a kernel passes by adding up blocks.
  */
 import type { RandomStream } from "../../core/philox.ts";
-import { widenWords } from "../matmul/halves.ts";
+import { unpackStored } from "../weights/layout.ts";
 import { packedLength, PANEL, type WeightType } from "../matmul/spec.ts";
 import { junk, normals, stream } from "../testing.ts";
 import { type Case, exact, testCase } from "./runner.ts";
+import { randomStored } from "./stored_data.ts";
 
 const BOUND = 4 * 2 ** -24;
 
@@ -106,7 +107,7 @@ function variants(m: number, n: number, k: number): Case[] {
   return LAYOUTS.map((layout) => productCase(random, { m, n, k, r: 0, ...layout }));
 }
 
-interface Product {
+export interface Product {
   m: number;
   n: number;
   k: number;
@@ -119,14 +120,17 @@ interface Product {
 }
 
 /** One product, overwriting, accumulating or scaled as it comes. */
-function productCase(random: RandomStream, product: Product): Case {
+export function productCase(random: RandomStream, product: Product): Case {
   const { m, n, k, r, transA, transB, packedB, weightType } = product;
   const accumulate = random.chance(0.5);
   const alpha = random.choice([undefined, 0.5, -1.75]);
   const loraScale = r > 0 ? random.choice([undefined, 2, -0.25]) : undefined;
   const a = normals(random, m * k);
-  const stored = weightType === undefined ? null : halves(random, n * k, weightType);
-  const b = stored === null ? normals(random, k * n) : widenWords(stored, n * k, weightType!);
+  const [rows, along] = transB ? [n, k] : [k, n];
+  const stored = weightType === undefined ? null : randomStored(random, weightType, rows, along);
+  const b = stored === null
+    ? normals(random, k * n)
+    : unpackStored(weightType!, rows, along, stored);
   const before = accumulate ? normals(random, m * n) : junk(m * n);
   const xa = normals(random, m * r), loraB = normals(random, n * r);
   const flags = Object.entries({ transA, transB, packedB, accumulate })
@@ -170,15 +174,4 @@ function productCase(random: RandomStream, product: Product): Case {
       return bound;
     },
   });
-}
-
-/** Words of `count` halves: magnitudes from 1/8 to 2, with zeros and, for f16, its denormals among them. */
-function halves(random: RandomStream, count: number, type: WeightType): Uint32Array {
-  const half = () => {
-    const sign = random.int(0, 1) << 15, power = random.int(-3, 0);
-    const tiny = random.chance(0.05);
-    if (type === "bf16") return sign | (tiny ? 0 : (127 + power) << 7 | random.int(0, 127));
-    return sign | (tiny ? 0 : (15 + power) << 10) | random.int(0, 1023);
-  };
-  return Uint32Array.from({ length: Math.ceil(count / 2) }, () => (half() | half() << 16) >>> 0);
 }

@@ -1,6 +1,13 @@
 /** Reference of the fused head: one row of logits at a time, in float64. */
 import { type FloatArray, floats, words } from "../reference/tensor.ts";
+import { unpackStored } from "../weights/layout.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
+
+function weightOf({ weight, weightType, vocab, d }: HeadArgs | HeadBackwardArgs): FloatArray {
+  return weightType === undefined
+    ? floats(weight)
+    : unpackStored(weightType, vocab, d, words(weight));
+}
 
 /** z = hidden[row]·weightᵀ/temperature, into `z` [vocab]. */
 function logits(
@@ -20,7 +27,7 @@ function logits(
 
 export function head(args: HeadArgs): void {
   const { rows, vocab, d, temperature } = args;
-  const hidden = floats(args.hidden), weight = floats(args.weight);
+  const hidden = floats(args.hidden), weight = weightOf(args);
   const pairStart = words(args.pairStart), targets = words(args.targets);
   const logp = floats(args.logp), lse = floats(args.lse), entropy = floats(args.entropy);
   const mean = args.mean && floats(args.mean);
@@ -54,7 +61,7 @@ export function head(args: HeadArgs): void {
 /** dhidden = (Σ_pairs dlogp·weight[target] − (Σ_pairs dlogp)·mean) / temperature. */
 function backwardFromMean(args: HeadBackwardArgs, mean: FloatArray): void {
   const { rows, d, temperature } = args;
-  const weight = floats(args.weight), dlogp = floats(args.dlogp), dhidden = floats(args.dhidden);
+  const weight = weightOf(args), dlogp = floats(args.dlogp), dhidden = floats(args.dhidden);
   const pairStart = words(args.pairStart), targets = words(args.targets);
   const dh = new Float64Array(d);
   for (let r = 0; r < rows; r++) {
@@ -70,7 +77,7 @@ function backwardFromMean(args: HeadBackwardArgs, mean: FloatArray): void {
 export function headBackward(args: HeadBackwardArgs): void {
   if (args.mean) return backwardFromMean(args, floats(args.mean));
   const { rows, vocab, d, temperature } = args;
-  const hidden = floats(args.hidden), weight = floats(args.weight);
+  const hidden = floats(args.hidden), weight = weightOf(args);
   const pairStart = words(args.pairStart), targets = words(args.targets);
   const lse = floats(args.lse), entropy = floats(args.entropy);
   const dlogp = floats(args.dlogp), dentropy = args.dentropy && floats(args.dentropy);

@@ -11,10 +11,13 @@
  * forward that leaves `mean` spares the backward two of the three products.
  */
 import type { Tensor } from "../device.ts";
+import type { WeightType } from "../weights/types.ts";
 
 export interface HeadArgs {
   hidden: Tensor; // [rows, d], after the final norm
   weight: Tensor; // [vocab, d]
+  /** The weight is in this type (kernels/weights/types.ts), u32, and frozen; d is a multiple of the type's block. */
+  weightType?: WeightType;
   pairStart: Tensor; // u32 [rows + 1], ascending, pairStart[rows] = pairs
   targets: Tensor; // u32 [pairs]
   logp: Tensor; // [pairs]
@@ -29,7 +32,10 @@ export interface HeadArgs {
   temperature: number;
 }
 
-/** With `mean` neither dentropy nor dweight may be given, and lse, entropy and hidden are not read. */
+/**
+ * With `mean` neither dentropy nor dweight may be given, and lse, entropy and hidden are not read; dweight not with
+ * `weightType` either.
+ */
 export interface HeadBackwardArgs extends Omit<HeadArgs, "logp"> {
   dlogp: Tensor; // [pairs]
   dentropy?: Tensor; // [rows]; absent = 0

@@ -6,6 +6,7 @@
  */
 import { gemm, packColumns, packRows, termsInOrder } from "../matmul/gemm.ts";
 import type { WasmContext, WasmOp } from "../wasm/wasm_op.ts";
+import { refuseStored } from "../weights/missing.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
 
 /** Rows of a work unit of the forward, and bytes of its scratch beside the logits (wasm.as.ts). */
@@ -53,6 +54,7 @@ function logits(
 }
 
 export const headWasm: WasmOp<HeadArgs> = (args, ctx) => {
+  refuseStored("wasm", "head", args.weightType);
   const { rows, vocab, d, mean } = args;
   const weight = ctx.pointer(args.weight);
   const panels = packColumns(ctx, weight, vocab, d);
@@ -110,6 +112,7 @@ const backwardFromMean = (args: HeadBackwardArgs, mean: number, ctx: WasmContext
   });
 
 export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
+  refuseStored("wasm", "head_backward", args.weightType);
   const { rows, vocab, d, mean } = args;
   if (mean !== undefined) return backwardFromMean(args, ctx.pointer(mean), ctx);
   const z = ctx.scratch(4 * Math.min(rows, ROW_CHUNK) * Math.min(vocab, VOCAB_CHUNK));

@@ -5,6 +5,7 @@
  */
 import { VIEW_ALIGNMENT } from "../device.ts";
 import { inRowParts } from "../webgpu/parts.ts";
+import { refuseStored } from "../weights/missing.ts";
 import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
 import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
@@ -78,6 +79,7 @@ function rowOptions({ width }: Chunk): { invocations: number; vectors: boolean }
 }
 
 export const headWebgpu: WebgpuOp<HeadArgs> = (args, ctx) => {
+  refuseStored("webgpu", "head", args.weightType);
   const { pairStart, targets, logp, lse, entropy, mean, vocab, d } = args;
   const running = ctx.scratch("float", 4 * chunkSizes(args, ctx).rows, "running values");
   eachChunk(args, ctx, (chunk, logits) => {
@@ -112,6 +114,7 @@ export const headWebgpu: WebgpuOp<HeadArgs> = (args, ctx) => {
 };
 
 export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
+  refuseStored("webgpu", "head_backward", args.weightType);
   const { hidden, weight, pairStart, targets, lse, entropy, dlogp, dentropy } = args;
   const { mean, dhidden, dweight, rows, vocab, d } = args;
   const alpha = 1 / args.temperature;

@@ -1,6 +1,6 @@
 /** Reference of the matrix product: row by row of the output, sums in float64 along k. */
 import { floats, words } from "../reference/tensor.ts";
-import { widenWords } from "./halves.ts";
+import { unpackStored } from "../weights/layout.ts";
 import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
 
 /** Where element (j, 0) of a weight [n, k] lies in its packed form; the next ones follow PANEL apart. */
@@ -22,7 +22,9 @@ export function matmul(args: MatmulArgs): void {
   const a = floats(args.a), out = floats(args.out);
   const b = weightType === undefined
     ? floats(args.b)
-    : widenWords(words(args.b), n * k, weightType);
+    : transB
+    ? unpackStored(weightType, n, k, words(args.b))
+    : unpackStored(weightType, k, n, words(args.b));
   const adapted = xa && loraB ? { x: floats(xa), w: floats(loraB) } : null;
   const aRow = new Float64Array(k); // op(a)[i, :]
   const sum = new Float64Array(n); // (op(a)·op(b))[i, :]

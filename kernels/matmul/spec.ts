@@ -6,8 +6,9 @@
  * A weight that many small products read (decoding) can be packed once: panels of PANEL of its rows, the
  * panel's element (p, j) at p·PANEL + j, zeros behind the last row.
  *
- * A frozen weight may stay in its storage type: b then is a u32 tensor of two halves a word, widened (exactly) where
- * it is read. An adapter's product may be added in the same call: + loraScale · xa·loraBᵀ.
+ * A frozen weight may stay in its storage type (kernels/weights/types.ts): b then is a u32 tensor, widened (exactly)
+ * where it is read, for y = x·Wᵀ and for dx = dy·W. An adapter's product may be added in the same call:
+ * + loraScale · xa·loraBᵀ.
  */
 import type { Tensor } from "../device.ts";
 import { PANEL } from "../weights/panel.ts";
@@ -46,8 +47,8 @@ export interface MatmulArgs {
   alpha?: number;
   accumulate?: boolean;
   /**
-   * b is a weight [n, k] (`transB`) in this type: u32 [n·k/2], the element with the even index in the lower half of
-   * its word; k is even.
+   * b is a weight in this type, u32 [storedWords]: [n, k] with `transB`, [k, n] without. The length of its rows (k, or
+   * n) is a multiple of the type's block. Not with `transA`.
    */
   weightType?: WeightType;
   /** LoRA, all three or none: adds loraScale · xa·loraBᵀ; `loraScale` defaults to 1. */

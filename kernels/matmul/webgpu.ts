@@ -5,6 +5,8 @@
  * Left out: kernels in f16 and with subgroups.
  */
 import type { Tensor } from "../device.ts";
+import { refuseStored } from "../weights/missing.ts";
+import { isBlockType } from "../weights/types.ts";
 import { perElement } from "../webgpu/entry.ts";
 import { kernel, variants } from "../webgpu/kernel.ts";
 import { GROUP } from "../webgpu/reduce.ts";
@@ -60,6 +62,10 @@ export function chooseKernel({ m, n, transA, transB, packedB }: MatmulArgs, soft
 }
 
 export const matmulWebgpu: WebgpuOp<MatmulArgs> = (args, ctx) => {
+  const { weightType } = args;
+  if (weightType !== undefined && (isBlockType(weightType) || !args.transB)) {
+    refuseStored("webgpu", "matmul", weightType);
+  }
   matmulWith(chooseKernel(args, ctx.software), args, ctx);
 };
 

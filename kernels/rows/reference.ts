@@ -1,13 +1,27 @@
 /** Reference of gathering and scattering rows. */
 import { floats, words } from "../reference/tensor.ts";
+import { storedRows, widenRow } from "../weights/layout.ts";
+import type { WeightType } from "../weights/types.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./spec.ts";
 
 export function gatherRows(args: GatherRowsArgs): void {
   const { rows, d } = args;
-  const table = floats(args.table), index = words(args.index), out = floats(args.out);
+  const index = words(args.index), out = floats(args.out);
+  if (args.weightType !== undefined) return gatherStored(args, args.weightType);
+  const table = floats(args.table);
   for (let r = 0; r < rows; r++) {
     const from = rowAt("gather_rows", args.table.label, table, index[r]!, d);
     for (let j = 0; j < d; j++) out[r * d + j] = table[from + j]!;
+  }
+}
+
+function gatherStored({ table, index, out, rows, d }: GatherRowsArgs, type: WeightType): void {
+  const stored = words(table), wanted = words(index), to = floats(out);
+  const row = new Float32Array(d), tableRows = storedRows(type, d, stored.length);
+  for (let r = 0; r < rows; r++) {
+    checkRow("gather_rows", table.label, wanted[r]!, tableRows);
+    widenRow(type, d, stored, wanted[r]!, row, 0);
+    to.set(row, r * d);
   }
 }
 
@@ -44,8 +58,11 @@ function rowAt(
   row: number,
   d: number,
 ): number {
-  if ((row + 1) * d > table.length) {
-    throw new RangeError(`${op}: row ${row} of "${label}", which has ${table.length / d} rows`);
-  }
+  checkRow(op, label, row, Math.floor(table.length / d));
   return row * d;
+}
+
+function checkRow(op: string, label: string, row: number, rows: number): void {
+  if (row < rows) return;
+  throw new RangeError(`${op}: row ${row} of "${label}", which has ${rows} rows`);
 }

@@ -1,14 +1,17 @@
 /**
  * Moving whole rows: embedding look-up, cache writes, and their gradient.
- * - gather_rows:       out[r] = table[index[r]]
+ * - gather_rows:       out[r] = table[index[r]]; the table may be a stored weight (kernels/weights/types.ts)
  * - scatter_rows:      table[index[r]] = src[r]; indices are distinct
  * - scatter_add_rows:  table[target[u]] += Σ src[order[i]] for i in [runs[u], runs[u+1]), summed in that
  *   order, then added once: the host sorts rows by target, so the sum has a fixed order and needs no atomics.
  */
 import type { Tensor } from "../device.ts";
+import type { WeightType } from "../weights/types.ts";
 
 export interface GatherRowsArgs {
   table: Tensor; // [*, d]
+  /** The table is a weight [*, d] in this type, u32; d is a multiple of the type's block. */
+  weightType?: WeightType;
   index: Tensor; // u32 [rows]
   out: Tensor; // [rows, d]
   rows: number;

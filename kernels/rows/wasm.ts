@@ -1,5 +1,6 @@
 /** CPU bindings of gathering and scattering rows. */
 import type { WasmOp } from "../wasm/wasm_op.ts";
+import { refuseStored } from "../weights/missing.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./spec.ts";
 
 /** Elements of a chunk: some 2.5 µs. */
@@ -7,13 +8,16 @@ const CHUNK = 16_384;
 /** Columns of a work unit of scatter_add_rows in wasm.as.ts. */
 const SLICE = 64;
 
-export const gatherRowsWasm: WasmOp<GatherRowsArgs> = ({ table, index, out, rows, d }, ctx) =>
+export const gatherRowsWasm: WasmOp<GatherRowsArgs> = (args, ctx) => {
+  const { table, index, out, rows, d } = args;
+  refuseStored("wasm", "gather_rows", args.weightType);
   ctx.parallel({
     kernel: "gather_rows",
     units: rows,
     grain: Math.ceil(CHUNK / d),
     args: [ctx.pointer(table), ctx.pointer(index), ctx.pointer(out), d],
   });
+};
 
 export const scatterRowsWasm: WasmOp<ScatterRowsArgs> = ({ src, index, table, rows, d }, ctx) =>
   ctx.parallel({

@@ -7,6 +7,7 @@ import { perElement } from "../webgpu/entry.ts";
 import { variants } from "../webgpu/kernel.ts";
 import { inRowParts } from "../webgpu/parts.ts";
 import { GROUP } from "../webgpu/reduce.ts";
+import { refuseStored } from "../weights/missing.ts";
 import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./spec.ts";
 
@@ -68,8 +69,11 @@ function tableRows(table: Tensor, d: number): number {
   return d === 0 ? 0 : Math.floor(table.length / d);
 }
 
-export const gatherRowsWebgpu: WebgpuOp<GatherRowsArgs> = ({ table, index, out, rows, d }, ctx) =>
+export const gatherRowsWebgpu: WebgpuOp<GatherRowsArgs> = (args, ctx) => {
+  const { table, index, out, rows, d } = args;
+  refuseStored("webgpu", "gather_rows", args.weightType);
   moveRows(ctx, true, { table, index, moved: out, rows, d });
+};
 
 export const scatterRowsWebgpu: WebgpuOp<ScatterRowsArgs> = ({ src, index, table, rows, d }, ctx) =>
   moveRows(ctx, false, { table, index, moved: src, rows, d });

@@ -63,24 +63,43 @@ export function unpackStored(
   k: number,
   words: Uint32Array,
 ): Float32Array<ArrayBuffer> {
-  if (!isBlockType(type)) {
-    const halves = new Uint16Array(words.buffer, words.byteOffset, n * k);
-    return type === "f16" ? widenF16(halves) : widenBF16(halves);
-  }
+  if (!isBlockType(type)) return widenHalves(type, words, 0, n * k);
   const out = new Float32Array(n * k);
   for (let j = 0; j < n; j++) widenRow(type, k, words, j, out, j * k);
   return out;
 }
 
-/** Values of row j of a weight in blocks, to `out` from `to` on. */
+function widenHalves(
+  type: "f16" | "bf16",
+  words: Uint32Array,
+  from: number,
+  count: number,
+): Float32Array<ArrayBuffer> {
+  const halves = new Uint16Array(words.buffer, words.byteOffset + 2 * from, count);
+  return type === "f16" ? widenF16(halves) : widenBF16(halves);
+}
+
+/** How many rows of k a weight has for which there are so many words; in panels the last ones may be filling. */
+export function storedRows(type: WeightType, k: number, words: number): number {
+  if (k === 0) return 0;
+  return isBlockType(type)
+    ? PANEL * Math.floor(words / panelWords(type, k))
+    : Math.floor(2 * words / k);
+}
+
+/** Values of row j of a stored weight, to `out` from `to` on. */
 export function widenRow(
-  type: BlockType,
+  type: WeightType,
   k: number,
   words: Uint32Array,
   j: number,
   out: Float32Array,
   to: number,
 ): void {
+  if (!isBlockType(type)) {
+    out.set(widenHalves(type, words, j * k, k), to);
+    return;
+  }
   const { weights } = BLOCK_SHAPES[type];
   const { widen } = BLOCK_CODES[type];
   const row = rowBuffer(type);

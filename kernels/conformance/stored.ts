@@ -1,0 +1,150 @@
+/**
+ * Cases of frozen weights in every storage type: x·Wᵀ, dy·W, rows of an embedding, and the fused head. Bounds are
+ * those of the same operation on the widened weight.
+ */
+import type { RandomStream } from "../../core/philox.ts";
+import { createReferenceDevice } from "../reference/device.ts";
+import { junk, normals, stream } from "../testing.ts";
+import { unpackStored } from "../weights/layout.ts";
+import { blockOf, WEIGHT_TYPES, type WeightType } from "../weights/types.ts";
+import { headBound } from "./head.ts";
+import { productCase } from "./matmul.ts";
+import { type Case, exact, execute, ofLargest, testCase } from "./runner.ts";
+import { randomStored } from "./stored_data.ts";
+
+/** Devices that do not compute with all of these yet. */
+export const STORED_MISSING_ON: readonly string[] = [
+  "webgpu",
+  ...[1, 2, 3].map((threads) => `wasm, ${threads} thread${threads > 1 ? "s" : ""}`),
+];
+
+/** [m, n, blocks of k, r]: x·Wᵀ with an adapter (r = 0: without). */
+const PRODUCTS = [
+  [1, 1, 1, 0],
+  [1, 16, 1, 3],
+  [1, 35, 9, 0],
+  [1, 576, 2, 8],
+  [2, 48, 3, 0],
+  [3, 33, 5, 2],
+  [4, 20, 2, 0],
+  [5, 64, 7, 4],
+  [7, 17, 1, 0],
+  [16, 50, 4, 0],
+  [17, 32, 3, 5],
+  [33, 130, 2, 0],
+  [150, 65, 3, 4],
+  [0, 8, 1, 0],
+  [3, 0, 1, 0],
+  [3, 5, 0, 0],
+] as const;
+
+/** [m, blocks of n, k]: dy·W. */
+const GRADIENTS = [
+  [1, 1, 1],
+  [1, 3, 35],
+  [2, 1, 48],
+  [5, 2, 17],
+  [16, 4, 100],
+  [33, 5, 65],
+  [150, 2, 333],
+  [0, 1, 4],
+  [3, 0, 5],
+  [3, 1, 0],
+] as const;
+
+/** [rows, blocks of d, rows of the table]. */
+const GATHERS = [[1, 1, 1], [5, 3, 37], [70, 2, 16], [0, 1, 3]] as const;
+
+/** [vocab, blocks of d], and the pairs of each row. */
+const HEADS = [
+  [1, 1, [2]],
+  [100, 2, [1, 0, 3]],
+  [1039, 1, [2, 1, 0, 1, 1]],
+  [333, 3, Array.from({ length: 60 }, (_, i) => i % 3)],
+] as const;
+
+export async function storedCases(): Promise<Case[]> {
+  const cases: Case[] = [];
+  for (const weightType of WEIGHT_TYPES) {
+    const random = stream(`stored ${weightType}`);
+    // A block of halves is a pair: some more of them.
+    const block = blockOf(weightType) === 2 ? 26 : blockOf(weightType);
+    for (const [m, n, blocks, r] of PRODUCTS) {
+      cases.push(productCase(random, { m, n, k: block * blocks, r, transB: true, weightType }));
+    }
+    for (const [m, blocks, k] of GRADIENTS) {
+      cases.push(productCase(random, { m, n: block * blocks, k, r: 0, weightType }));
+    }
+    for (const [rows, blocks, tableRows] of GATHERS) {
+      cases.push(gatherCase(random, weightType, rows, block * blocks, tableRows));
+    }
+    for (const [vocab, blocks, pairs] of HEADS) {
+      cases.push(...await headCases(random, weightType, vocab, block * blocks, pairs));
+    }
+  }
+  return cases;
+}
+
+function gatherCase(
+  random: RandomStream,
+  weightType: WeightType,
+  rows: number,
+  d: number,
+  tableRows: number,
+): Case {
+  const table = randomStored(random, weightType, tableRows, d);
+  const index = Uint32Array.from({ length: rows }, () => random.below(tableRows));
+  const name = `${rows} of [${tableRows}×${d}] ${weightType}`;
+  return testCase("gather_rows", name, {
+    ...{ table, weightType, index, out: junk(rows * d), rows, d },
+  }, { out: exact });
+}
+
+async function headCases(
+  random: RandomStream,
+  weightType: WeightType,
+  vocab: number,
+  d: number,
+  pairCounts: readonly number[],
+): Promise<Case[]> {
+  const rows = pairCounts.length;
+  const pairStart = Uint32Array.from([0, ...pairCounts]);
+  for (let r = 0; r < rows; r++) pairStart[r + 1]! += pairStart[r]!;
+  const pairs = pairStart[rows]!;
+  const weight = randomStored(random, weightType, vocab, d);
+  const shared = {
+    hidden: normals(random, rows * d, 2 / Math.sqrt(d)),
+    weight,
+    weightType,
+    pairStart,
+    targets: Uint32Array.from({ length: pairs }, () => random.below(vocab)),
+    ...{ rows, pairs, vocab, d, temperature: 0.8 },
+  };
+  const forward = {
+    ...shared,
+    ...{ logp: junk(pairs), lse: junk(rows), entropy: junk(rows), mean: junk(rows * d) },
+  };
+  const name = `${rows} rows, vocab ${vocab}, d ${d}, ${weightType}`;
+  const widened = { ...shared, weight: unpackStored(weightType, vocab, d, weight) };
+  const bound = headBound(widened);
+  const outputs = { logp: bound, lse: bound, entropy: bound, mean: ofLargest() };
+  const head = testCase("head", name, forward, outputs);
+  const { mean: _, ...plain } = forward, { mean: _m, ...plainOutputs } = outputs;
+  const device = createReferenceDevice({ float: "f64" });
+  const made = await execute(device, head);
+  device.close();
+  const after = (output: string) => Float32Array.from(made.get(output)!);
+  const backward = { ...shared, lse: after("lse"), entropy: after("entropy") };
+  const dlogp = normals(random, pairs), dentropy = normals(random, rows);
+  const dhidden = { dhidden: ofLargest() };
+  return [
+    head,
+    testCase("head", `${name}, no mean`, plain, plainOutputs),
+    testCase("head_backward", `${name}, from the mean`, {
+      ...{ ...backward, dlogp, mean: after("mean"), dhidden: junk(rows * d) },
+    }, dhidden),
+    testCase("head_backward", `${name}, entropy`, {
+      ...{ ...backward, dlogp, dentropy, dhidden: junk(rows * d) },
+    }, dhidden),
+  ];
+}
