@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 /** Room → rooms it may import directly. `mod.ts` and `main.ts` stand above all. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   core: [],
+  hub: ["core"],
   tasks: ["core"],
   kernels: ["core"],
   data: ["tasks", "core"],

@@ -1,0 +1,138 @@
+/** The Hub's two answers that a download needs: which files a revision has, and what each one's content is. */
+import { RgxError } from "../core/errors.ts";
+import { checkFileNames, isBlobName, shown } from "./file_names.ts";
+import type { HubHttp } from "./http.ts";
+import { addressOf, isCommit, type Repository } from "./repository.ts";
+import { HttpStatus } from "./refusal.ts";
+
+/** A revision of a repository. */
+export interface Listing {
+  readonly commit: string;
+  readonly files: readonly ListedFile[];
+}
+
+export interface ListedFile {
+  readonly name: string;
+  readonly size: number | null;
+  /** SHA-256 of its content, where the list says it. */
+  readonly sha256: string | null;
+}
+
+/** What a file holds, as the Hub promises it. */
+export interface RemoteFile {
+  readonly name: string;
+  /** Where it can be had; redirects from there may be signed and short-lived. */
+  readonly url: string;
+  /** Name of its blob. */
+  readonly etag: string;
+  readonly size: number | null;
+  readonly checksum: Checksum | null;
+}
+
+/** LFS names a file by the SHA-256 of its content, git by the SHA-1 of a header and the content. */
+export interface Checksum {
+  readonly kind: "sha256" | "git-sha1";
+  readonly hex: string;
+}
+
+/** @throws RgxError for a repository or revision that is not there, and for a list with dangerous names */
+export async function listFiles(
+  http: HubHttp,
+  repository: Repository,
+  revision: string,
+): Promise<Listing> {
+  const { endpoint } = http.settings;
+  const url = `${endpoint}/api/${repository.kind}s/${repository.name}/revision/${
+    encodeURIComponent(revision)
+  }?blobs=true`;
+  const request = { settings: http.settings, repository, revision, file: null };
+  const text = await http.text(url, request);
+  const from = `${repository.name} on ${endpoint}`;
+  const { sha, siblings } = parseObject(text) ?? {};
+  if (typeof sha !== "string" || !isCommit(sha) || !Array.isArray(siblings)) {
+    throw new RgxError(`${from}: the answer is no list of a repository's files`, {
+      advice: "Is it a Hub? HF_ENDPOINT names the server; a proxy may have answered in its place.",
+    });
+  }
+  const files = siblings.map((item) => listedFile(item, from));
+  checkFileNames(files.map(({ name }) => name), from);
+  return { commit: sha, files };
+}
+
+function listedFile(item: unknown, from: string): ListedFile {
+  const { rfilename: name, size, lfs } = (item ?? {}) as Record<string, unknown>;
+  if (typeof name !== "string") throw new RgxError(`${from}: its list holds a file without a name`);
+  const { sha256, size: lfsSize } = (lfs ?? {}) as Record<string, unknown>;
+  return {
+    name,
+    size: sizeOrNull(lfsSize) ?? sizeOrNull(size),
+    sha256: typeof sha256 === "string" && /^[0-9a-f]{64}$/.test(sha256) ? sha256 : null,
+  };
+}
+
+/** @throws RgxError */
+export async function remoteFile(
+  http: HubHttp,
+  repository: Repository,
+  commit: string,
+  listed: ListedFile,
+): Promise<RemoteFile> {
+  const { settings } = http, { name } = listed;
+  const path = name.split("/").map(encodeURIComponent).join("/");
+  const url = `${settings.endpoint}/${addressOf(repository)}/resolve/${commit}/${path}`;
+  const request = { settings, repository, revision: commit, file: name };
+  const headers = await http.retrying(request, async () => {
+    const reply = await http.send("HEAD", url, { timeout: settings.metadataTimeout, stay: true });
+    const { status, headers } = reply.response;
+    await reply.close();
+    if (status === 204 || status === 205) throw new HttpStatus(status, null, "no content", null);
+    return headers;
+  });
+  const redirected = headers.get("location") !== null;
+  const etag = plainTag(headers.get("x-linked-etag") ?? headers.get("etag"));
+  const where = `${repository.name}: ${name}`;
+  if (etag === null || headers.get("x-repo-commit") !== commit) {
+    const found = etag === null ? "no entity tag" : "another commit than asked for, or none";
+    throw new RgxError(`${where}: the answer of ${settings.endpoint} has ${found}`, {
+      advice: "Is it a Hub? HF_ENDPOINT names the server; a proxy may have answered in its place.",
+    });
+  }
+  if (!isBlobName(etag)) {
+    throw new RgxError(`${where}: the entity tag ${shown(etag)} is no name for a file`);
+  }
+  const checksum = checksumOf(etag) ??
+    (listed.sha256 === null ? null : { kind: "sha256" as const, hex: listed.sha256 });
+  if (listed.sha256 !== null && checksum?.kind === "sha256" && checksum.hex !== listed.sha256) {
+    throw new RgxError(`${where}: ${settings.endpoint} names two checksums for one file`, {
+      advice: "The server or a mirror between is broken: try again later or without HF_ENDPOINT.",
+    });
+  }
+  const size = sizeOrNull(headers.get("x-linked-size")) ??
+    (redirected ? null : sizeOrNull(headers.get("content-length"))) ?? listed.size;
+  return { name, url, etag, size, checksum };
+}
+
+function checksumOf(etag: string): Checksum | null {
+  if (/^[0-9a-f]{64}$/.test(etag)) return { kind: "sha256", hex: etag };
+  return /^[0-9a-f]{40}$/.test(etag) ? { kind: "git-sha1", hex: etag } : null;
+}
+
+/** `W/"abc"` → `abc` */
+function plainTag(tag: string | null): string | null {
+  return tag?.trim().replace(/^W\//, "").replace(/^"(.*)"$/, "$1") || null;
+}
+
+function sizeOrNull(value: unknown): number | null {
+  if (value === null || value === "") return null;
+  const size = Number(value);
+  return Number.isSafeInteger(size) && size >= 0 ? size : null;
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,225 @@
+/**
+ * The cache on disk, laid out as huggingface_hub has it, so that what one program fetched the other finds:
+ * `models--org--name/` (`datasets--org--name/`) with `blobs/{checksum}`, `snapshots/{commit}/{path}` (links to
+ * the blobs) and `refs/{branch}` (a commit). Nothing here contacts anybody.
+ */
+import { dirname } from "node:path";
+import { explainFileError, replaceSymlink, writeFileAtomic } from "../core/atomic_file.ts";
+import { RgxError } from "../core/errors.ts";
+import { isCommit, type Repository } from "./repository.ts";
+
+/** `models--org--name`. */
+export function cacheFolderName({ kind, name }: Repository): string {
+  return `${kind}s--${name.replaceAll("/", "--")}`;
+}
+
+/** A repository at one commit. */
+export interface Snapshot {
+  readonly commit: string;
+  /** The folder that holds the files under their names. */
+  readonly path: string;
+}
+
+/** The places of one repository. */
+export class RepositoryCache {
+  readonly folder: string;
+  readonly #locks: string;
+
+  constructor(readonly cache: string, readonly repository: Repository) {
+    const name = cacheFolderName(repository);
+    this.folder = `${cache}/${name}`;
+    this.#locks = `${cache}/.locks/${name}`;
+  }
+
+  get blobs(): string {
+    return `${this.folder}/blobs`;
+  }
+
+  blob(etag: string): string {
+    return `${this.blobs}/${etag}`;
+  }
+
+  lock(etag: string): string {
+    return `${this.#locks}/${etag}.lock`;
+  }
+
+  snapshot(commit: string): string {
+    return `${this.folder}/snapshots/${commit}`;
+  }
+
+  /** Makes the folders that downloads go to. */
+  async prepare(): Promise<void> {
+    for (const folder of [this.blobs, this.#locks, `${this.folder}/snapshots`]) {
+      await makeFolder(folder);
+    }
+  }
+
+  /** The commit that a branch or tag meant when it was last fetched, or null. */
+  async readRef(revision: string): Promise<string | null> {
+    const commit = (await readIfThere(`${this.folder}/refs/${revision}`))?.trim() ?? "";
+    return isCommit(commit) ? commit : null;
+  }
+
+  /** Notes the commit of a branch or tag; a commit needs no note. */
+  async writeRef(revision: string, commit: string): Promise<void> {
+    if (revision === commit || await this.readRef(revision) === commit) return;
+    const path = `${this.folder}/refs/${revision}`;
+    await makeFolder(dirname(path));
+    await writeFileAtomic(path, commit); // no line end: Python reads the file as it is
+  }
+
+  /**
+   * Size of a file of a snapshot, or null when it is not there (or a link that leads nowhere).
+   * @param file a name that was checked
+   */
+  async sizeOf(commit: string, file: string): Promise<number | null> {
+    return await fileSize(`${this.snapshot(commit)}/${file}`);
+  }
+
+  /** Puts a complete blob into a snapshot under its name: as a link, where these are known and wanted. */
+  async place(commit: string, file: string, etag: string, symlinks: boolean): Promise<void> {
+    const snapshot = this.snapshot(commit), pointer = `${snapshot}/${file}`;
+    const depth = await this.#makeParents(snapshot, file);
+    const target = `${"../".repeat(depth + 2)}blobs/${etag}`;
+    try {
+      if (symlinks && await this.#symlinked(target, pointer)) return;
+      await copied(this.blob(etag), pointer);
+    } catch (error) {
+      throw explainFileError(error, "put the file into the snapshot", pointer);
+    }
+  }
+
+  async #symlinked(target: string, pointer: string): Promise<boolean> {
+    try {
+      await Deno.symlink(target, pointer);
+      return true;
+    } catch (error) {
+      if (error instanceof Deno.errors.AlreadyExists) {
+        const old = await Deno.lstat(pointer);
+        if (!old.isSymlink || await Deno.readLink(pointer) !== target) {
+          await replaceSymlink(pointer, target);
+        }
+        return true;
+      }
+      const { code } = error as { code?: string };
+      if (["EPERM", "EOPNOTSUPP", "ENOTSUP", "ENOSYS"].includes(code ?? "")) return false;
+      if (Deno.build.os === "windows") return false; // no right to make links
+      throw error;
+    }
+  }
+
+  /** Every folder on the way must be a real one: a link could lead out of the cache. */
+  async #makeParents(snapshot: string, file: string): Promise<number> {
+    const folders = file.split("/").slice(0, -1);
+    let path = snapshot;
+    await makeFolder(path);
+    for (const name of folders) {
+      path += `/${name}`;
+      await makeFolder(path);
+      if (!(await Deno.lstat(path)).isDirectory) {
+        throw new RgxError(
+          `${path}: it is a link, expected a folder; nothing is written through it`,
+        );
+      }
+    }
+    return folders.length;
+  }
+}
+
+/** Without links: another name for the same bytes, else the bytes once more. */
+async function copied(blob: string, pointer: string): Promise<void> {
+  const temporary = `${blob}.copy-${Deno.pid}`;
+  await Deno.remove(temporary).catch(() => {});
+  try {
+    await Deno.link(blob, temporary);
+  } catch {
+    await Deno.copyFile(blob, temporary);
+  }
+  await Deno.rename(temporary, pointer);
+}
+
+/**
+ * The snapshot that a name means by what was fetched earlier: a commit itself; a branch by its note, `main` if
+ * none is named; and without that note the only snapshot there is. null = there is none.
+ */
+export async function findSnapshot(
+  cache: string,
+  repository: Repository,
+  revision: string | null,
+): Promise<Snapshot | null> {
+  const place = new RepositoryCache(cache, repository), wanted = revision ?? "main";
+  let commit = isCommit(wanted) ? wanted : await place.readRef(wanted);
+  if (commit === null && revision === null) {
+    const names = await folderNames(`${place.folder}/snapshots`);
+    if (names.length === 1) commit = names[0]!;
+  }
+  if (commit === null) return null;
+  const path = place.snapshot(commit);
+  return await isFolder(path) ? { commit, path } : null;
+}
+
+/** Names of the files of a snapshot, sorted; links that lead nowhere are left out. */
+export async function filesOf(snapshot: string): Promise<string[]> {
+  const found: string[] = [];
+  const walk = async (folder: string, prefix: string): Promise<void> => {
+    for await (const entry of Deno.readDir(folder)) {
+      const name = prefix + entry.name;
+      if (entry.isDirectory) await walk(`${folder}/${entry.name}`, `${name}/`);
+      else if (await fileSize(`${folder}/${entry.name}`) !== null) found.push(name);
+    }
+  };
+  await walk(snapshot, "");
+  return found.sort();
+}
+
+/** Size of a file (through links), or null when there is none. */
+export async function fileSize(path: string): Promise<number | null> {
+  try {
+    const info = await Deno.stat(path);
+    return info.isFile ? info.size : null;
+  } catch (error) {
+    if (isAbsent(error)) return null;
+    throw error;
+  }
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await Deno.mkdir(path, { recursive: true });
+  } catch (error) {
+    throw explainFileError(error, "make the folder", path);
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isDirectory;
+  } catch (error) {
+    if (isAbsent(error)) return false;
+    throw error;
+  }
+}
+
+async function folderNames(path: string): Promise<string[]> {
+  const names: string[] = [];
+  try {
+    for await (const entry of Deno.readDir(path)) if (entry.isDirectory) names.push(entry.name);
+  } catch (error) {
+    if (!isAbsent(error)) throw error;
+  }
+  return names;
+}
+
+export async function readIfThere(path: string): Promise<string | null> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    if (isAbsent(error)) return null;
+    throw error;
+  }
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory ||
+    error instanceof Deno.errors.IsADirectory || error instanceof Deno.errors.FilesystemLoop;
+}

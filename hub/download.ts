@@ -1,0 +1,247 @@
+/**
+ * One file of the Hub into its blob: bytes go to `{etag}.incomplete`, which a later attempt, run or program
+ * continues; the checksum decides whether it becomes the blob or is kept aside under another name. Bytes have
+ * their places, so that two programs that write one file at once (a lock that the file system does not honour)
+ * write the same.
+ */
+import { createHash, type Hash } from "node:crypto";
+import { explainFileError, writeAll } from "../core/atomic_file.ts";
+import { RgxError } from "../core/errors.ts";
+import type { Checksum, RemoteFile } from "./api.ts";
+import { fileSize, type RepositoryCache } from "./cache.ts";
+import type { HubHttp, Reply } from "./http.ts";
+import { withLock } from "./lock.ts";
+import { HttpStatus, type Request } from "./refusal.ts";
+
+/** Writes bytes where the file stands; tests put a failing one in its place. */
+export type ByteWriter = (file: Deno.FsFile, bytes: Uint8Array) => Promise<void>;
+
+export interface DownloadOptions {
+  http: HubHttp;
+  place: RepositoryCache;
+  /** For messages. */
+  request: Request;
+  signal?: AbortSignal;
+  /** Told how many bytes are there now that were not before; negative when some are given up. */
+  onBytes?: (count: number) => void;
+  onNotice?: (message: string) => void;
+  write?: ByteWriter;
+}
+
+/** The content is not what the Hub promised. */
+class WrongContent extends Error {}
+
+const READ_BYTES = 1 << 20;
+
+/** Bytes of a file that an earlier attempt has left. */
+export async function bytesKept(place: RepositoryCache, file: RemoteFile): Promise<number> {
+  const kept = await fileSize(incompletePath(place, file)) ?? 0;
+  return file.size !== null && kept > file.size ? 0 : kept;
+}
+
+/** Whether the blob is there. One of another length is damaged and does not count. */
+export async function hasBlob(place: RepositoryCache, file: RemoteFile): Promise<boolean> {
+  const size = await fileSize(place.blob(file.etag));
+  return size !== null && (file.size === null || size === file.size);
+}
+
+/**
+ * Makes sure that the blob is there, by a download if need be.
+ * @returns whether there was one
+ * @throws RgxError: refused, cut too often, wrong checksum, disk full. What is downloaded is kept
+ */
+export async function downloadBlob(file: RemoteFile, options: DownloadOptions): Promise<boolean> {
+  const { place, onNotice = () => {} } = options;
+  if (await hasBlob(place, file)) return false;
+  const waiting = () => onNotice(`${file.name}: another program is downloading it; waiting`);
+  return await withLock(place.lock(file.etag), { ...options, onWait: waiting }, async () => {
+    if (await hasBlob(place, file)) return false;
+    try {
+      await fetchInto(file, options);
+    } catch (error) {
+      throw diskError(error, file, options);
+    }
+    return true;
+  });
+}
+
+async function fetchInto(file: RemoteFile, options: DownloadOptions): Promise<void> {
+  const { place, onNotice = () => {} } = options;
+  const path = incompletePath(place, file);
+  const keptAtFirst = await bytesKept(place, file);
+  for (let again = false;; again = true) {
+    try {
+      await complete(path, file, options);
+      break;
+    } catch (error) {
+      if (!(error instanceof WrongContent)) throw error;
+      const aside = `${place.blob(file.etag)}.wrong`;
+      options.onBytes?.(-(await fileSize(path) ?? 0));
+      await Deno.rename(path, aside);
+      // What an earlier run or another program left may be the part that is wrong.
+      if (!again && keptAtFirst > 0) {
+        onNotice(`${file.name}: ${error.message}; downloading it again from its beginning`);
+        continue;
+      }
+      throw new RgxError(
+        `${options.request.repository.name}: ${file.name}: ${error.message}: it is not used`,
+        {
+          advice: `What came is kept as ${aside}. Try again later; a proxy or a mirror ` +
+            "(HF_ENDPOINT) may have changed the file.",
+        },
+      );
+    }
+  }
+  try {
+    await Deno.rename(path, place.blob(file.etag));
+  } catch (error) {
+    // Another program had it done first.
+    if (!(error instanceof Deno.errors.NotFound && await hasBlob(place, file))) throw error;
+  }
+}
+
+/** Brings the incomplete file to its full length and checks it. @throws WrongContent */
+async function complete(path: string, file: RemoteFile, options: DownloadOptions): Promise<void> {
+  using output = await Deno.open(path, { read: true, write: true, create: true });
+  const partial = new PartialFile(output, file, options);
+  await partial.start();
+  await options.http.retrying(options.request, async (progressed) => {
+    if (partial.isComplete) return;
+    const before = partial.length;
+    try {
+      await partial.receive(options.http);
+    } finally {
+      if (partial.length > before) progressed();
+    }
+  });
+  await partial.check();
+  await output.sync();
+}
+
+/** A file that grows by downloads, with the checksum of what is there. */
+class PartialFile {
+  length = 0;
+  #hash: Hash | null = null;
+  #ended = false;
+
+  constructor(
+    readonly output: Deno.FsFile,
+    readonly file: RemoteFile,
+    readonly options: DownloadOptions,
+  ) {}
+
+  get isComplete(): boolean {
+    return this.#ended || this.file.size !== null && this.length === this.file.size;
+  }
+
+  /** Takes up what is there already. */
+  async start(): Promise<void> {
+    const { size } = await this.output.stat();
+    if (this.file.size !== null && size > this.file.size) return await this.#startOver();
+    this.#hash = startHash(this.file.checksum, this.file.size);
+    const buffer = new Uint8Array(READ_BYTES);
+    for (let n = await this.output.read(buffer); n !== null; n = await this.output.read(buffer)) {
+      this.#hash?.update(buffer.subarray(0, n));
+      this.length += n;
+    }
+  }
+
+  /** One request for what is missing. @throws TypeError when it ends too early */
+  async receive(http: HubHttp): Promise<void> {
+    const { file } = this, { downloadTimeout } = http.settings;
+    const range = this.length > 0 ? { range: `bytes=${this.length}-` } : {};
+    let reply: Reply;
+    try {
+      reply = await http.send("GET", file.url, { timeout: downloadTimeout, ...range });
+    } catch (error) {
+      if (!(error instanceof HttpStatus && error.status === 416 && this.length > 0)) throw error;
+      await this.#startOver();
+      throw new TypeError("the server has no more than what is there");
+    }
+    try {
+      await this.#position(reply.response);
+      for await (const bytes of reply.body()) await this.#append(bytes);
+    } finally {
+      await reply.close();
+    }
+    if (file.size === null) this.#ended = true;
+    else if (this.length < file.size) {
+      throw new TypeError(`the connection was cut after ${this.length} of ${file.size} bytes`);
+    }
+  }
+
+  /** Whether the answer goes on where the file ends, or begins anew. */
+  async #position(response: Response): Promise<void> {
+    if (response.status === 206) {
+      const range = /^bytes (\d+)-\d*\/(\d+|\*)$/.exec(response.headers.get("content-range") ?? "");
+      const total = range?.[2] === "*" ? this.file.size : Number(range?.[2]);
+      if (Number(range?.[1]) === this.length && (this.file.size ?? total) === total) return;
+      await this.#startOver();
+      throw new TypeError("the server sends another part than asked for");
+    }
+    if (this.length > 0) await this.#startOver();
+  }
+
+  async #append(bytes: Uint8Array): Promise<void> {
+    const { file, options } = this;
+    if (file.size !== null && this.length + bytes.length > file.size) {
+      throw new WrongContent(`more than ${file.size} bytes came`);
+    }
+    await (options.write ?? writeAll)(this.output, bytes);
+    this.#hash?.update(bytes);
+    this.length += bytes.length;
+    options.onBytes?.(bytes.length);
+  }
+
+  async #startOver(): Promise<void> {
+    this.options.onBytes?.(-this.length);
+    await this.output.truncate(0);
+    await this.output.seek(0, Deno.SeekMode.Start);
+    this.length = 0;
+    this.#hash = startHash(this.file.checksum, this.file.size);
+  }
+
+  /** @throws WrongContent */
+  async check(): Promise<void> {
+    const { checksum } = this.file;
+    if (checksum === null) return;
+    let hash = this.#hash;
+    if (hash === null) {
+      // Git's checksum begins with the length, which only the end has told.
+      hash = startHash(checksum, this.length)!;
+      await this.output.seek(0, Deno.SeekMode.Start);
+      const buffer = new Uint8Array(READ_BYTES);
+      for (let n = await this.output.read(buffer); n !== null; n = await this.output.read(buffer)) {
+        hash.update(buffer.subarray(0, n));
+      }
+    }
+    const found = hash.digest("hex");
+    if (found === checksum.hex) return;
+    throw new WrongContent(
+      `its checksum is wrong (${checksum.kind}: expected ${checksum.hex}, found ${found})`,
+    );
+  }
+}
+
+function startHash(checksum: Checksum | null, size: number | null): Hash | null {
+  if (checksum?.kind === "sha256") return createHash("sha256");
+  if (checksum === null || size === null) return null;
+  return createHash("sha1").update(`blob ${size}\0`);
+}
+
+function incompletePath(place: RepositoryCache, { etag }: RemoteFile): string {
+  return `${place.blob(etag)}.incomplete`;
+}
+
+function diskError(error: unknown, file: RemoteFile, { place, request }: DownloadOptions): unknown {
+  const { code } = (error ?? {}) as { code?: string };
+  if (code !== "ENOSPC" && code !== "EDQUOT") {
+    return explainFileError(error, `write ${file.name}`, place.blobs);
+  }
+  const found = code === "ENOSPC" ? "the disk is full" : "the disk quota is used up";
+  return new RgxError(`${request.repository.name}: ${file.name}: ${found}: ${place.cache}`, {
+    advice: "Free some space and pull again: what came so far is kept and continued. " +
+      "HF_HUB_CACHE or HF_HOME names a cache on another disk.",
+    cause: error,
+  });
+}

@@ -1,0 +1,111 @@
+/**
+ * A pull without connections: the files that it would fetch must be in the cache already, and those that are
+ * not are named. What belongs to a repository is known from a list that huggingface_hub has left
+ * (`trees/{commit}.json`), else from the files themselves: an index of shards names them.
+ */
+import { RgxError } from "../core/errors.ts";
+import { fileSize, filesOf, findSnapshot, readIfThere, RepositoryCache } from "./cache.ts";
+import { isDataFile, matcher, type Selection, wantedFiles } from "./patterns.ts";
+import { withoutNetwork } from "./refusal.ts";
+import { pullCommand, type Repository } from "./repository.ts";
+import type { HubSettings } from "./settings.ts";
+import type { Pulled } from "./pull.ts";
+
+/** @throws RgxError that names what is missing */
+export async function pullOffline(
+  repository: Repository,
+  revision: string | null,
+  selection: Selection,
+  settings: HubSettings,
+): Promise<Omit<Pulled, "downloaded_bytes" | "seconds" | "offline">> {
+  const wanted = revision ?? "main", { cache, offline } = settings;
+  const fail = (what: string) =>
+    new RgxError(`${repository.name}: ${offline} is set, and ${what}`, {
+      advice: `With a network: ${offline}=0 ${pullCommand(repository, revision)}. ` +
+        withoutNetwork({ settings, repository, revision: wanted }),
+    });
+  const snapshot = await findSnapshot(cache, repository, revision);
+  if (snapshot === null) {
+    throw fail(`revision ${wanted} of it is not in the cache ${cache}`);
+  }
+  const { commit, path } = snapshot, present = await filesOf(path);
+  const missing = await missingFiles(repository, selection, path, present, await listed(commit));
+  if (missing.length > 0) {
+    throw fail(
+      `${missing.length === 1 ? "a file is" : "files are"} not in the cache: ${
+        missing.slice(0, 8).join(", ")
+      }${missing.length > 8 ? ` and ${missing.length - 8} more` : ""} (looked in ${path})`,
+    );
+  }
+  const files = [];
+  for (const name of wantedFiles(present, repository.kind, selection)) {
+    const file = `${path}/${name}`;
+    files.push({ name, path: file, size: await fileSize(file), cached: true });
+  }
+  return {
+    repository: repository.name,
+    kind: repository.kind,
+    revision: wanted,
+    commit,
+    path,
+    files,
+    bytes: files.reduce((sum, { size }) => sum + (size ?? 0), 0),
+  };
+
+  async function listed(commit: string): Promise<string[] | null> {
+    const { folder } = new RepositoryCache(cache, repository);
+    const text = await readIfThere(`${folder}/trees/${commit}.json`);
+    const files = (text === null ? null : parse(text))?.["files"];
+    return typeof files === "object" && files !== null ? Object.keys(files) : null;
+  }
+}
+
+/** Names of what a pull would fetch and is not there. */
+async function missingFiles(
+  repository: Repository,
+  selection: Selection,
+  snapshot: string,
+  present: readonly string[],
+  listed: readonly string[] | null,
+): Promise<string[]> {
+  const there = new Set(present), asked = [...selection.files, ...selection.include];
+  const names = [...new Set([...present, ...listed ?? [], ...await shardsOf(snapshot, present)])];
+  const missing = wantedFiles(names, repository.kind, selection).filter((name) => !there.has(name));
+  if (missing.length > 0) return missing;
+  if (asked.length > 0) return asked.filter((pattern) => !names.some(matcher(pattern)));
+  if (selection.exclude.length > 0) return [];
+  const isThere = (test: (name: string) => boolean) => present.some(test);
+  if (repository.kind === "dataset") {
+    return isThere(isDataFile) ? [] : ["*.parquet or *.jsonl"];
+  }
+  if (isThere((name) => name.endsWith(".gguf"))) return [];
+  return [
+    ...there.has("config.json") || there.has("adapter_config.json") ? [] : ["config.json"],
+    ...isThere((name) => !name.includes("/") && name.endsWith(".safetensors"))
+      ? []
+      : ["model.safetensors"],
+  ];
+}
+
+/** The files that indices of shards name. */
+async function shardsOf(snapshot: string, present: readonly string[]): Promise<string[]> {
+  const shards = new Set<string>();
+  for (const name of present.filter((name) => name.endsWith(".safetensors.index.json"))) {
+    const folder = name.slice(0, name.lastIndexOf("/") + 1);
+    const map = parse(await Deno.readTextFile(`${snapshot}/${name}`))?.["weight_map"];
+    if (typeof map !== "object" || map === null) continue;
+    for (const file of Object.values(map)) {
+      if (typeof file === "string") shards.add(folder + file);
+    }
+  }
+  return [...shards];
+}
+
+function parse(text: string): Record<string, unknown> | null {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : null;
+  } catch {
+    return null;
+  }
+}

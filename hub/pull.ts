@@ -1,0 +1,267 @@
+/**
+ * Fetches a repository's files into the cache: what is there already is not fetched again, what was cut is
+ * continued, and a branch's note moves on to the new commit only when all its files are there. A file has its
+ * name in the snapshot from the moment on in which it is whole. Offline it says what is missing.
+ */
+import { RgxError } from "../core/errors.ts";
+import { type ListedFile, listFiles, type RemoteFile, remoteFile } from "./api.ts";
+import { RepositoryCache } from "./cache.ts";
+import { chooseFiles } from "./choose.ts";
+import { byteText, freeBytes } from "./disk_space.ts";
+import { bytesKept, type ByteWriter, downloadBlob, hasBlob } from "./download.ts";
+import { HubHttp, interruption } from "./http.ts";
+import { pullOffline } from "./offline.ts";
+import { EVERYTHING_NEEDED, type Selection } from "./patterns.ts";
+import type { Repository, RepositoryKind } from "./repository.ts";
+import { type HubSettings, hubSettings } from "./settings.ts";
+
+export interface PullOptions {
+  /** Branch, tag or commit; default main. */
+  revision?: string | null;
+  /** Default: what rgx needs of a model, the data files of a data set. */
+  selection?: Selection;
+  /** Default: what the environment says. */
+  settings?: HubSettings;
+  /** Downloads at once; default 4. */
+  maxWorkers?: number;
+  /** Only say what would be done. */
+  dryRun?: boolean;
+  /** Ends everything; what is downloaded is kept. */
+  signal?: AbortSignal;
+  onEvent?: (event: PullEvent) => void;
+  /** As in HttpOptions. */
+  attempts?: number;
+  firstDelay?: number;
+  write?: ByteWriter;
+  freeBytes?: (folder: string) => Promise<number | null>;
+}
+
+export type PullEvent =
+  /** What is to be done. */
+  | { type: "plan"; files: number; cached: number; bytes: number; present: number }
+  /** Bytes that are there now, of all. */
+  | { type: "progress"; present: number; bytes: number }
+  | { type: "file"; name: string; done: number; files: number }
+  | { type: "notice"; message: string };
+
+export interface PulledFile {
+  name: string;
+  path: string;
+  /** null = the server does not say it, and it was not fetched. */
+  size: number | null;
+  /** Whether it was there already. */
+  cached: boolean;
+}
+
+export interface Pulled {
+  repository: string;
+  kind: RepositoryKind;
+  revision: string;
+  commit: string;
+  /** Folder of the snapshot. */
+  path: string;
+  files: PulledFile[];
+  /** Of all files together. */
+  bytes: number;
+  downloaded_bytes: number;
+  seconds: number;
+  offline: boolean;
+}
+
+/** Questions about files at once. */
+const QUESTIONS = 8;
+/** Left free on the disk. */
+const RESERVE = 1 << 20;
+
+/**
+ * @throws UsageError or RgxError that says what to do: no such repository, gated, cut too often, a wrong
+ *   checksum, a full disk, offline with a file missing; Interrupted
+ */
+export async function pull(repository: Repository, options: PullOptions = {}): Promise<Pulled> {
+  const settings = options.settings ?? await hubSettings();
+  const revision = options.revision ?? "main", selection = options.selection ?? EVERYTHING_NEEDED;
+  const started = performance.now();
+  const seconds = () => Math.round((performance.now() - started) / 10) / 100;
+  if (settings.offline !== null) {
+    const found = await pullOffline(repository, options.revision ?? null, selection, settings);
+    return { ...found, downloaded_bytes: 0, seconds: seconds(), offline: true };
+  }
+  const control = new AbortController(), stop = () => control.abort(options.signal?.reason);
+  options.signal?.addEventListener("abort", stop);
+  const notice = (message: string) => options.onEvent?.({ type: "notice", message });
+  const http = new HubHttp(settings, { ...options, signal: control.signal, onNotice: notice });
+  try {
+    if (options.signal?.aborted) throw interruption(options.signal);
+    const work = new Pull(repository, revision, selection, options, http, control, notice);
+    return { ...await work.run(), seconds: seconds(), offline: false };
+  } finally {
+    options.signal?.removeEventListener("abort", stop);
+    http.close();
+  }
+}
+
+/** One pull under way. */
+class Pull {
+  readonly #place: RepositoryCache;
+  #bytes = 0;
+  #present = 0;
+  #downloaded = 0;
+
+  constructor(
+    readonly repository: Repository,
+    readonly revision: string,
+    readonly selection: Selection,
+    readonly options: PullOptions,
+    readonly http: HubHttp,
+    readonly control: AbortController,
+    readonly notice: (message: string) => void,
+  ) {
+    this.#place = new RepositoryCache(http.settings.cache, repository);
+  }
+
+  async run(): Promise<Omit<Pulled, "seconds" | "offline">> {
+    const { commit, files } = await listFiles(this.http, this.repository, this.revision);
+    const chosen = chooseFiles(files, this.repository, this.selection);
+    const remote = await this.#pooled(
+      chosen,
+      QUESTIONS,
+      (file: ListedFile) => remoteFile(this.http, this.repository, commit, file),
+    );
+    const placed = new Set<RemoteFile>();
+    for (const file of remote) if (await this.#isPlaced(commit, file)) placed.add(file);
+    await this.#plan(remote, placed);
+    const done = { count: placed.size };
+    if (!this.options.dryRun) {
+      if (placed.size < remote.length) await this.#place.prepare();
+      const groups = Map.groupBy(remote.filter((file) => !placed.has(file)), ({ etag }) => etag);
+      await this.#pooled([...groups.values()], this.options.maxWorkers ?? 4, async (same) => {
+        await this.#fetch(same[0]!);
+        for (const { name, etag } of same) {
+          await this.#place.place(commit, name, etag, this.http.settings.symlinks);
+          done.count++;
+          this.options.onEvent?.({
+            type: "file",
+            name,
+            done: done.count,
+            files: remote.length,
+          });
+        }
+      });
+      await this.#place.writeRef(this.revision, commit);
+    }
+    return await this.#result(commit, remote, placed);
+  }
+
+  async #fetch(file: RemoteFile): Promise<void> {
+    await downloadBlob(file, {
+      ...this.options,
+      http: this.http,
+      place: this.#place,
+      signal: this.control.signal,
+      onNotice: this.notice,
+      request: {
+        settings: this.http.settings,
+        repository: this.repository,
+        revision: this.revision,
+        file: file.name,
+      },
+      onBytes: (count) => {
+        this.#present += count;
+        if (count > 0) this.#downloaded += count;
+        this.options.onEvent?.({ type: "progress", present: this.#present, bytes: this.#bytes });
+      },
+    });
+  }
+
+  async #isPlaced(commit: string, file: RemoteFile): Promise<boolean> {
+    const size = await this.#place.sizeOf(commit, file.name);
+    return size !== null && (file.size === null || size === file.size);
+  }
+
+  /** Counts what is missing, and refuses what does not fit on the disk. */
+  async #plan(remote: readonly RemoteFile[], placed: ReadonlySet<RemoteFile>): Promise<void> {
+    let missing = 0;
+    const blobs = new Set<string>();
+    for (const file of remote) {
+      const size = file.size ?? 0, isKnown = placed.has(file) || blobs.has(file.etag);
+      blobs.add(file.etag);
+      const isThere = isKnown || await hasBlob(this.#place, file);
+      const present = isThere ? size : await bytesKept(this.#place, file);
+      this.#bytes += size;
+      this.#present += present;
+      missing += Math.max(0, size - present);
+    }
+    this.options.onEvent?.({
+      type: "plan",
+      files: remote.length,
+      cached: placed.size,
+      bytes: this.#bytes,
+      present: this.#present,
+    });
+    const { cache } = this.http.settings;
+    const free = missing === 0 ? null : await (this.options.freeBytes ?? freeBytes)(cache);
+    if (free !== null && missing + RESERVE > free) {
+      throw new RgxError(
+        `${this.repository.name}: ${byteText(missing)} are to be downloaded, and ${cache} has ` +
+          `${byteText(free)} free; nothing was downloaded`,
+        {
+          advice: "Free some space, fetch fewer files (--include, --exclude), or name a cache on " +
+            "another disk with HF_HUB_CACHE or HF_HOME.",
+        },
+      );
+    }
+  }
+
+  async #result(
+    commit: string,
+    remote: readonly RemoteFile[],
+    placed: ReadonlySet<RemoteFile>,
+  ): Promise<Omit<Pulled, "seconds" | "offline">> {
+    const path = this.#place.snapshot(commit);
+    const files: PulledFile[] = [];
+    for (const file of remote) {
+      const size = await this.#place.sizeOf(commit, file.name) ?? file.size;
+      files.push({
+        name: file.name,
+        path: `${path}/${file.name}`,
+        size,
+        cached: placed.has(file),
+      });
+    }
+    return {
+      repository: this.repository.name,
+      kind: this.repository.kind,
+      revision: this.revision,
+      commit,
+      path,
+      files,
+      bytes: files.reduce((sum, { size }) => sum + (size ?? 0), 0),
+      downloaded_bytes: this.#downloaded,
+    };
+  }
+
+  /** `work` for every item, so many at once; the first failure ends the others. */
+  async #pooled<T, R>(
+    items: readonly T[],
+    limit: number,
+    work: (item: T) => Promise<R>,
+  ): Promise<R[]> {
+    const results = new Array<R>(items.length);
+    let next = 0, failure: { error: unknown } | null = null;
+    const worker = async () => {
+      while (next < items.length && failure === null) {
+        const index = next++;
+        try {
+          results[index] = await work(items[index]!);
+        } catch (error) {
+          failure ??= { error };
+          this.control.abort();
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+    const failed = failure as { error: unknown } | null;
+    if (failed !== null) throw failed.error;
+    return results;
+  }
+}

@@ -1,0 +1,138 @@
+/** What the Hub's refusals mean, in words that say what to do: page, variable, and the way without a network. */
+import { EXIT, RgxError, UsageError } from "../core/errors.ts";
+import { cacheFolderName } from "./cache.ts";
+import { shown } from "./file_names.ts";
+import { addressOf, type Repository } from "./repository.ts";
+import type { HubSettings } from "./settings.ts";
+
+/** An answer other than success. */
+export class HttpStatus extends Error {
+  constructor(
+    readonly status: number,
+    /** The Hub's own word for it: RepoNotFound, GatedRepo, RevisionNotFound, EntryNotFound. */
+    readonly code: string | null,
+    message: string,
+    /** Milliseconds that the server asks to wait. */
+    readonly delay: number | null,
+  ) {
+    super(message);
+  }
+}
+
+/** No sign of life for too long. */
+export class TooLate extends Error {}
+
+/** What was asked for. */
+export interface Request {
+  readonly settings: HubSettings;
+  readonly repository: Repository;
+  readonly revision: string;
+  /** null = the list of files */
+  readonly file: string | null;
+}
+
+/** The error of a request that failed for good after so many attempts. */
+export function refusal(error: unknown, request: Request, attempts: number): unknown {
+  if (error instanceof RgxError) return error;
+  if (error instanceof HttpStatus) return statusRefusal(error, request, attempts);
+  if (!(error instanceof TooLate || error instanceof TypeError)) return error;
+  const { settings } = request;
+  return new RgxError(
+    `${subject(request)}: ${settings.endpoint} cannot be reached: ${networkReason(error)}${
+      tries(attempts)
+    }`,
+    {
+      advice: "Is there a network? HTTPS_PROXY names a proxy, HF_ENDPOINT a mirror of the Hub. " +
+        withoutNetwork(request),
+      cause: error,
+    },
+  );
+}
+
+function statusRefusal(error: HttpStatus, request: Request, attempts: number): RgxError {
+  const { settings, repository, revision, file } = request;
+  const { status, code } = error, { name, kind } = repository;
+  const page = `${settings.endpoint}/${addressOf(repository)}`;
+  const said = error.message === "" ? "" : `: ${shown(error.message)}`;
+  const way = withoutNetwork(request), options = { cause: error };
+  if (code === "GatedRepo") {
+    return new RgxError(
+      `${subject(request)}: access is gated: its owners ask to accept conditions first (${status})${
+        settings.token === null ? ", and no token was sent" : ""
+      }`,
+      {
+        ...options,
+        advice: `Accept the conditions on ${page}. ${tokenAdvice(settings)} ${way}`,
+      },
+    );
+  }
+  if (code === "RevisionNotFound") {
+    return new UsageError(`${name}: there is no revision ${shown(revision)} (${status})`, {
+      ...options,
+      advice: `${page}/tree/main lists the branches; a commit is 40 hexadecimal digits. ${way}`,
+    });
+  }
+  if (code === "EntryNotFound" || status === 404 && file !== null && code !== "RepoNotFound") {
+    return new RgxError(`${subject(request)}: there is no such file (${status})`, {
+      ...options,
+      advice: `${page}/tree/${revision} lists the files. ${way}`,
+    });
+  }
+  const isWrongToken = /invalid (?:credentials|username|user|token)/i.test(error.message);
+  if (settings.token !== null && status === 401 && isWrongToken) {
+    return new RgxError(`${subject(request)}: the token is refused (401)${said}`, {
+      ...options,
+      advice: tokenAdvice(settings),
+    });
+  }
+  if (code === "RepoNotFound" || [401, 403, 404].includes(status)) {
+    const other = kind === "model"
+      ? `rgx pull --dataset ${name}, if it is a data set`
+      : `rgx pull ${name}, if it is a model`;
+    const found = status === 404
+      ? `there is no such ${KINDS[kind]} on ${settings.endpoint} (404)`
+      : `not there, private or gated (${status}${
+        settings.token === null ? ", no token was sent" : ""
+      })`;
+    return new RgxError(`${subject(request)}: ${found}${status === 404 ? "" : said}`, {
+      exitCode: status === 404 ? EXIT.usage : EXIT.failure,
+      advice: `Check the name on ${page} (${other}). If it is private or gated: ${
+        tokenAdvice(settings)
+      } ${way}`,
+      ...options,
+    });
+  }
+  return new RgxError(
+    `${subject(request)}: ${settings.endpoint} answers ${status}${said}${tries(attempts)}`,
+    { ...options, advice: `Try again later; what is downloaded is kept. ${way}` },
+  );
+}
+
+const KINDS = { model: "model", dataset: "data set" } as const;
+
+function subject({ repository, file }: Request): string {
+  return file === null ? repository.name : `${repository.name}: ${file}`;
+}
+
+function tokenAdvice({ endpoint, token, tokenPath }: HubSettings): string {
+  return token === null
+    ? `Make a token on ${endpoint}/settings/tokens and set HF_TOKEN to it (or write it to ${tokenPath}).`
+    : `The token of HF_TOKEN or ${tokenPath} was sent: ${endpoint}/settings/tokens shows what it may read.`;
+}
+
+/** How to go on where the Hub cannot be reached. */
+export function withoutNetwork({ settings, repository }: Omit<Request, "file">): string {
+  return `Without the Hub: copy ${cacheFolderName(repository)} from the cache of a machine that ` +
+    `has it into ${settings.cache}, or give the path of a folder with the files.`;
+}
+
+function tries(attempts: number): string {
+  return attempts > 1 ? ` (${attempts} attempts)` : "";
+}
+
+/** Why a connection failed, without the address: one that is signed is a secret. */
+export function networkReason(error: Error): string {
+  const text = error.message.replace(/^error sending request(?: for url \([^)]*\))?:? ?/, "")
+    .replace(/^(?:client error \([^)]*\): )+/, "").replace(/ ?\(os error \d+\)/g, "");
+  return text === "" ? "the connection failed" : text;
+}

@@ -1,0 +1,147 @@
+/**
+ * What the environment says about the Hub: address, cache, token, offline, patience. The variables and their
+ * order are huggingface_hub's, so that both programs share one cache and one token.
+ */
+import { UsageError } from "../core/errors.ts";
+
+/** Reads an environment variable. */
+export type Environment = (name: string) => string | undefined;
+
+export interface HubSettings {
+  /** Without a slash at the end. */
+  readonly endpoint: string;
+  /** Folder of the cache. */
+  readonly cache: string;
+  readonly token: string | null;
+  /** The file that a token is read from, whether it is there or not. */
+  readonly tokenPath: string;
+  /** The variable that forbids all connections; null = connections are allowed. */
+  readonly offline: string | null;
+  /** Milliseconds without an answer after which a question about a file is given up. */
+  readonly metadataTimeout: number;
+  /** Milliseconds without new bytes after which a download counts as cut. */
+  readonly downloadTimeout: number;
+  /** Files of a snapshot are links to the blobs, where the file system knows links. */
+  readonly symlinks: boolean;
+  readonly progress: boolean;
+  /** File with further certificates of authorities. */
+  readonly certificates: string | null;
+}
+
+const PUBLIC_HUB = "https://huggingface.co";
+
+const processEnvironment: Environment = (name) => Deno.env.get(name);
+
+/**
+ * @throws UsageError for an address or a number that cannot be read, and where not even a home folder is
+ *   known to put the cache in
+ */
+export async function hubSettings(env: Environment = processEnvironment): Promise<HubSettings> {
+  const cache = hubCache(env), home = hubHome(env);
+  if (cache === null || home === null) {
+    throw new UsageError("the folder of the Hub's cache is not known: there is no home folder", {
+      advice: "Set HF_HOME to a folder that may be written to.",
+    });
+  }
+  const tokenPath = expand(env("HF_TOKEN_PATH"), env) ?? `${home}/token`;
+  const offline = ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE"]
+    .find((name) => isTrue(env(name))) ?? null;
+  return {
+    endpoint: endpointOf(env),
+    cache,
+    token: isTrue(env("HF_HUB_DISABLE_IMPLICIT_TOKEN")) ? null : await tokenOf(env, tokenPath),
+    tokenPath,
+    offline,
+    metadataTimeout: seconds("HF_HUB_ETAG_TIMEOUT", env) * 1000,
+    downloadTimeout: seconds("HF_HUB_DOWNLOAD_TIMEOUT", env) * 1000,
+    symlinks: !isTrue(env("HF_HUB_DISABLE_SYMLINKS")),
+    progress: !isTrue(env("HF_HUB_DISABLE_PROGRESS_BARS")),
+    certificates: env("SSL_CERT_FILE") || null,
+  };
+}
+
+/** Folder of the cache; null where not even a home folder is known. */
+export function hubCache(env: Environment = processEnvironment): string | null {
+  for (const name of ["HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE"]) {
+    const folder = expand(env(name), env);
+    if (folder !== null) return folder;
+  }
+  const home = hubHome(env);
+  return home === null ? null : `${home}/hub`;
+}
+
+function hubHome(env: Environment): string | null {
+  const given = expand(env("HF_HOME"), env);
+  if (given !== null) return given;
+  const user = userHome(env);
+  const cache = env("XDG_CACHE_HOME") || (user === null ? null : `${user}/.cache`);
+  return cache === null ? null : `${cache}/huggingface`;
+}
+
+function userHome(env: Environment): string | null {
+  return env("HOME") || env("USERPROFILE") || null;
+}
+
+/** A folder with `~` and `$NAME` filled in, without slashes at its end; null for none. */
+function expand(folder: string | undefined, env: Environment): string | null {
+  if (!folder) return null;
+  const home = userHome(env);
+  const whole = (home === null ? folder : folder.replace(/^~(?=\/|$)/, home))
+    .replace(/\$(?:(\w+)|\{(\w+)\})/g, (text, a, b) => env(a ?? b) ?? text);
+  return whole.replace(/(?<=.)\/+$/, "");
+}
+
+function endpointOf(env: Environment): string {
+  const given = env("HF_ENDPOINT")?.trim();
+  if (!given) return PUBLIC_HUB;
+  let url: URL | null = null;
+  try {
+    url = new URL(given);
+  } catch {
+    // refused below
+  }
+  if (url === null || !["http:", "https:"].includes(url.protocol)) {
+    throw new UsageError(`HF_ENDPOINT: "${given}" is no address, expected https://HOST`);
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+}
+
+async function tokenOf(env: Environment, path: string): Promise<string | null> {
+  const given = clean(env("HF_TOKEN")) ?? clean(env("HUGGING_FACE_HUB_TOKEN"));
+  if (given !== null) return checked(given, "HF_TOKEN");
+  try {
+    const token = clean(await Deno.readTextFile(path));
+    return token === null ? null : checked(token, path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return null;
+    }
+    throw new UsageError(`${path}: the token cannot be read: ${(error as Error).message}`, {
+      advice: "Make the file readable, or set HF_TOKEN.",
+      cause: error,
+    });
+  }
+}
+
+function clean(token: string | undefined): string | null {
+  return token?.trim() || null;
+}
+
+/** A token goes into a header, which takes no other characters; it is not shown. */
+function checked(token: string, place: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new UsageError(`${place}: holds no token: there are spaces or other characters in it`);
+}
+
+function seconds(name: string, env: Environment): number {
+  const given = env(name)?.trim();
+  if (!given) return 10;
+  const value = Number(given);
+  if (value > 0 && value < 1e6) return value;
+  throw new UsageError(`${name}: expected a number of seconds, found "${given}"`);
+}
+
+/** As huggingface_hub reads its switches. */
+export function isTrue(value: string | undefined): boolean {
+  return value !== undefined && ["1", "ON", "YES", "TRUE"].includes(value.trim().toUpperCase());
+}
