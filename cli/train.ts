@@ -1,15 +1,20 @@
 /** `rgx train` and `rgx sft`: reads the configuration, makes the parts, runs the trainer, shows what happens. */
 import { loadConfig, type LoadedConfig } from "../configs/load.ts";
 import { EXIT, UsageError } from "../core/errors.ts";
+import { processLayout, slurmJob } from "../core/job.ts";
+import { secondsLeft } from "../core/slurm_queue.ts";
 import { DEVICE_NAMES, isDeviceName } from "../kernels/mod.ts";
 import { openDevice } from "./open_device.ts";
 import { assemble } from "../training/assemble.ts";
 import type { MemoryPlan } from "../training/memory_check.ts";
+import { readRun } from "../training/run_folder.ts";
+import { isOwnRestart } from "../training/sessions.ts";
 import { planFromShape } from "../training/shape_plan.ts";
 import { GrpoTrainer } from "../training/trainer.ts";
 import { requireWarmStart } from "../training/warm_start.ts";
 import { memoryTable, shapePlanText } from "./memory_table.ts";
 import { TrainProgress } from "./train_progress.ts";
+import { TrainTracking } from "./train_tracking.ts";
 import { listenForStop, parseDuration } from "./stop_control.ts";
 import { log, print } from "./terminal.ts";
 
@@ -49,9 +54,18 @@ export async function train(
   if (phases === "sft") requireWarmStart(loaded.config);
   if (!options.quiet) { for (const note of loaded.notes) log(`note: ${note}`); }
 
+  refuseOtherRanks();
+  // Asked now, so that the answer is there when it is needed.
+  const jobEnd = secondsLeft();
+  const resume = await resumeOf(loaded.config.training.output_dir, options);
   const device = await openDevice(options);
   const control = listenForStop(maxSeconds);
   const progress = new TrainProgress(loaded.config, device, options);
+  const tracking = new TrainTracking(
+    loaded.config,
+    Deno.env.toObject(),
+    (message) => progress.on({ type: "warning", message }),
+  );
   try {
     if (options.dryRun) {
       const planned = await planFromShape(loaded.config, device, {
@@ -72,14 +86,15 @@ export async function train(
       configText: loaded.yaml,
       device,
       ...parts,
-      resume: options.resume === "latest" ? true : options.resume ?? false,
-      force: options.force ?? false,
+      ...resume,
       phases,
       control,
-      listeners: [(event) => progress.on(event)],
+      listeners: [(event) => progress.on(event), (event) => tracking.on(event)],
     });
     progress.memory = parts.memory;
     progress.estimatedSeconds = await trainer.estimateSeconds();
+    progress.secondsLeft = await jobEnd;
+    control.jobEnds(progress.secondsLeft);
     if (options.dryRun) {
       await trainer.check();
       progress.showDryRun(trainer.plan(), trainer.samplePrompt());
@@ -90,9 +105,38 @@ export async function train(
     return summary.status === "stopped" ? EXIT.resumable : EXIT.ok;
   } finally {
     progress.close();
+    tracking.close();
     control.close();
     device.close();
   }
+}
+
+/** In a job, one process trains. */
+function refuseOtherRanks(): void {
+  const layout = processLayout();
+  if (layout === null) return;
+  const { rank, size, from } = layout;
+  throw new UsageError(
+    `this is process ${rank} of ${size} that were started together (${from}); a run is one process`,
+    { advice: "Start one: srun --ntasks=1, or mpirun -np 1." },
+  );
+}
+
+/**
+ * Whether to go on from a checkpoint. A job that was put back into the queue goes on with what it has begun,
+ * whatever its script says: a named checkpoint or --force was meant for its first start.
+ */
+async function resumeOf(
+  outputDir: string,
+  { resume, force = false, quiet }: TrainOptions,
+): Promise<{ resume: boolean | string; force: boolean }> {
+  const job = slurmJob();
+  const run = job === null ? null : await readRun(outputDir);
+  if (isOwnRestart(run, job)) {
+    if (!quiet) log(`note: job ${job!.id} was restarted (${job!.restarts}): going on with its run`);
+    return { resume: true, force: false };
+  }
+  return { resume: resume === "latest" ? true : resume ?? false, force };
 }
 
 async function load(

@@ -18,6 +18,7 @@ import {
 import type { ForeignKey } from "./foreign_keys.ts";
 import { meaningOf } from "./names.ts";
 import { NULLABLE_SECTIONS } from "./schema.ts";
+import { WANDB_PROJECT } from "./trackers.ts";
 import { VALUE_RULES } from "./value_rules.ts";
 
 /** The document under canonical names: maps of the sections, `rewards`, `env`. */
@@ -110,9 +111,8 @@ class Builder {
     this.#written.set(path, { spelling: written, at: keyAt });
     const value = VALUE_RULES.get(written)?.(node) ?? node;
     if (typeof value === "string") return this.problems.add(node.at, written, value);
-    if (written.endsWith("wandb_project") || written === "trainer.logger") {
-      const text = "no files for trackers are written by this version; metrics.jsonl always is";
-      this.problems.note(keyAt, written, text);
+    if (written.endsWith("wandb_project") && !(node.kind === "scalar" && node.value === null)) {
+      this.#put(WANDB_PROJECT, keyAt, { kind: "scalar", value: true, at: node.at });
     }
     this.#put(path, keyAt, markDeletions(value, written, this.problems));
   }

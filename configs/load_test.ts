@@ -57,6 +57,12 @@ logging:
       lora_dropout: 0.05,
       target_modules: ["q_proj", "v_proj", "k_proj", "o_proj"],
       use_rslora: false,
+      modules_to_save: [],
+      exclude_modules: [],
+      layers_to_transform: null,
+      rank_pattern: {},
+      alpha_pattern: {},
+      init_lora_weights: "true",
     });
     assert.equal(config.data.task_name, "leg_counting");
     assert.equal(config.data.num_examples, 2048);
@@ -71,7 +77,8 @@ logging:
     assert.equal(config.training.num_generations, 8);
     assert.equal(config.logging.run_name, "x");
     assert.equal(config.logging.project, "reasoning-gym");
-    assert.deepEqual(notes.map((note) => note.split(": ")[1]), ["logging.wandb_project"]);
+    assert.deepEqual(config.logging.report_to, ["wandb"]);
+    assert.deepEqual(notes, []);
     assert.equal(origins.get("lora.r"), "configs/models/qwen-7b.yaml:5");
     assert.equal(origins.get("training.num_generations"), "configs/experiments/x.yaml:10");
   });

@@ -114,6 +114,7 @@ const VALUES = [
   "0.25",
   "x",
   "'none'",
+  "tensorboard",
   "1024",
   "steps",
   "batch",
@@ -143,6 +144,9 @@ const VALUES = [
 
 /** What has to be written beside a key, so that it can be taken. */
 const BESIDE: Record<string, string> = {
+  no_trackio: "report_to: trackio\n",
+  use_wandb: "report_to: trackio\n",
+  use_trackio: "report_to: wandb\n",
   lr_scheduler_kwargs: "lr_scheduler_type: cosine_with_min_lr\n",
   truncate_prompts: "max_prompt_length: 100\n",
   eval_strategy: "eval: {num_examples: 9}\n",

@@ -4,6 +4,7 @@
  * Defaults live in the schema (`schema.ts`), not here.
  */
 
+import type { TrackerName } from "../core/tracker_names.ts";
 import type { RewardFile } from "../rewards/custom/scorer.ts";
 
 /** A model made from a seed instead of loaded (rgx's own section `model.init`). */
@@ -27,8 +28,18 @@ export interface LoraSection {
   r: number;
   lora_alpha: number;
   lora_dropout: number;
-  target_modules: string[] | "all-linear";
+  /** Names or ends of paths, an expression for the whole path, "all-linear"; null = the architecture's. */
+  target_modules: string[] | string | null;
   use_rslora: boolean;
+  /** Modules trained in full and stored with the adapter. */
+  modules_to_save: string[];
+  /** Names or ends of paths, or an expression for the whole path. */
+  exclude_modules: string[] | string;
+  /** null = all. */
+  layers_to_transform: number[] | null;
+  rank_pattern: Record<string, number>;
+  alpha_pattern: Record<string, number>;
+  init_lora_weights: "true" | "false" | "gaussian";
 }
 
 export interface RewardSection {
@@ -271,5 +282,5 @@ export interface RunConfig {
   /** Held-out evaluation before and after training. num_examples 0 = none. */
   eval: { num_examples: number; temperature: number | null; batch_size: number };
   training: LoopSection & SamplingSection & AlgorithmSection;
-  logging: { run_name: string; project: string };
+  logging: { run_name: string; project: string; report_to: TrackerName[] };
 }

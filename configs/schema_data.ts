@@ -3,6 +3,7 @@ import { key, REQUIRED, type Section } from "./key_spec.ts";
 import type { CurriculumSection, RunConfig } from "./run_config.ts";
 import { SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
 import { CURRICULA, TASKS } from "./task_types.ts";
+import { trackers } from "./trackers.ts";
 import {
   anything,
   bool,
@@ -129,6 +130,12 @@ export const LOGGING: Section<RunConfig["logging"]> = {
       "training.project",
       "trainer.project_name",
     ]),
+    report_to: key(
+      trackers(),
+      () => [],
+      "trackers that get the metrics too: none, tensorboard, trackio, wandb (offline), all; a name or a list",
+      ["training.report_to"],
+    ),
   },
 };
 
@@ -147,6 +154,9 @@ export const SHAPING: Section<{
   "trainer.test_freq": number | null;
   "trainer.val_before_train": boolean;
   "trainer.logger": unknown;
+  "logging.use_wandb": boolean | null;
+  "logging.use_trackio": boolean | null;
+  "logging.no_trackio": boolean;
   "reward.use_accuracy": boolean;
   "reward.secondary_rewards": unknown;
   env: Record<string, unknown>;
@@ -210,8 +220,20 @@ export const SHAPING: Section<{
     "trainer.logger": key(
       anything("a name or a list of names"),
       null,
-      "verl: where metrics go; here always to metrics.jsonl",
+      "verl: report_to, where that is not written",
     ),
+    "logging.use_wandb": key(nullable(bool()), null, "report_to with or without wandb", [
+      "use_wandb",
+      "training.use_wandb",
+    ]),
+    "logging.use_trackio": key(nullable(bool()), null, "report_to with or without trackio", [
+      "use_trackio",
+      "training.use_trackio",
+    ]),
+    "logging.no_trackio": key(bool(), false, "true: report_to without trackio", [
+      "no_trackio",
+      "training.no_trackio",
+    ]),
     "reward.use_accuracy": key(bool(), false, "reasoning-gym: the reward correctness"),
     "reward.secondary_rewards": key(
       anything("a list of rewards"),

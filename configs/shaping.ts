@@ -5,7 +5,15 @@
  * verl: main of 2026-08. Left out: what verl's other losses and estimators would need.
  */
 import { SECONDARY_REWARDS } from "../rewards/registry.ts";
-import { type ConfigNode, type MapNode, nodeAt, type Problems, withEntry } from "./node.ts";
+import {
+  type ConfigNode,
+  emptyMap,
+  type MapNode,
+  nodeAt,
+  type Problems,
+  withEntry,
+} from "./node.ts";
+import { reportTo } from "./trackers.ts";
 
 /** The tree with those keys turned into rgx's; they themselves stay and are read by nobody. */
 export function foldShaping(tree: MapNode, problems: Problems): MapNode {
@@ -14,6 +22,7 @@ export function foldShaping(tree: MapNode, problems: Problems): MapNode {
   shaper.batches();
   shaper.frequencies();
   shaper.rewards();
+  shaper.trackers();
   return shaper.tree;
 }
 
@@ -118,6 +127,13 @@ class Shaper {
     if (secondary?.kind === "list") items.push(...secondary.items.map(secondaryReward));
     const at = (secondary ?? accuracy)!.at;
     this.tree = withEntry(this.tree, "rewards", { kind: "list", items, at });
+  }
+
+  trackers(): void {
+    const value = reportTo(this.tree, this.problems), logging = this.#node("logging");
+    if (value === undefined || (logging !== undefined && logging.kind !== "map")) return;
+    const section: MapNode = logging ?? emptyMap(value.at);
+    this.tree = withEntry(this.tree, "logging", withEntry(section, "report_to", value), section.at);
   }
 }
 

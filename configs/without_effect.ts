@@ -42,7 +42,6 @@ const TRAINING_WHY: Record<string, string> = {
   enable_jit_checkpoint: "SIGTERM, SIGUSR1 and SIGUSR2 always save a checkpoint",
   use_cpu: "rgx train CONFIG --device wasm",
   vllm_mode: "only matters with use_vllm",
-  no_trackio: "nothing is sent to trackio",
   disable_tqdm: "rgx train CONFIG --quiet",
   log_level: "rgx train CONFIG --quiet or --verbose",
 };
@@ -98,8 +97,7 @@ function collect(): Map<string, string> {
     keys.set(`${section}.${name}`, why);
   };
   for (const name of TRAINING) add("training", name, TRAINING_WHY[name] ?? "");
-  for (const name of ["vllm_mode", "no_trackio"]) add("training", name, TRAINING_WHY[name]!);
-  keys.set("logging.no_trackio", TRAINING_WHY.no_trackio!);
+  add("training", "vllm_mode", TRAINING_WHY.vllm_mode!);
   for (const [name, why] of Object.entries(MODEL)) add("model", name, why);
   for (const name of LORA) add("lora", name, "");
   keys.set("quantization.bnb_4bit_quant_storage", "");

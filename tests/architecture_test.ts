@@ -13,7 +13,19 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   configs: ["tasks", "rewards", "core"],
   training: ["models", "kernels", "rewards", "data", "tasks", "configs", "core"],
   bench: ["models", "data", "tasks", "configs", "core"],
-  cli: ["bench", "training", "models", "kernels", "rewards", "data", "tasks", "configs", "core"],
+  tracking: ["core"],
+  cli: [
+    "bench",
+    "tracking",
+    "training",
+    "models",
+    "kernels",
+    "rewards",
+    "data",
+    "tasks",
+    "configs",
+    "core",
+  ],
 };
 
 const root = new URL("..", import.meta.url);

@@ -34,9 +34,14 @@ const RUN_FILES: ReadonlySet<string> = new Set([
   "run.log",
   "latest",
   "best",
+  // The trackers' (tracking/).
+  "tracking.json",
 ]);
 
 const RUN_FOLDERS = new RegExp(`^(${WARM_START}|completions|checkpoint-\\d+)$`);
+
+/** Folders of the trackers: a run's own where there is a run.json beside them. */
+const TRACKER_FOLDERS: ReadonlySet<string> = new Set(["runs", "wandb"]);
 
 /** The final model's files: a run's own where there is a run.json beside them, else somebody's model. */
 const MODEL_FILES: ReadonlySet<string> = new Set([
@@ -124,14 +129,9 @@ export class RunFolder {
     await this.writeText("run.json", JSON.stringify(this.#run, null, 2) + "\n");
   }
 
-  /** run.json as an earlier session left it, or null. */
-  async readRun(): Promise<Record<string, unknown> | null> {
-    try {
-      return JSON.parse(await Deno.readTextFile(`${this.path}/run.json`));
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return null;
-      throw error;
-    }
+  /** @see readRun */
+  readRun(): Promise<Record<string, unknown> | null> {
+    return readRun(this.path);
   }
 
   /** One line of run.log: what happened, apart from the metrics. */
@@ -160,8 +160,25 @@ export class RunFolder {
     }
   }
 
+  /** False once another run has taken the folder over. */
+  isOurs(): Promise<boolean> {
+    return this.lock.isOurs();
+  }
+
   async close(): Promise<void> {
     await this.lock.release();
+  }
+}
+
+/** run.json as an earlier session left it, or null. */
+export async function readRun(folder: string): Promise<Record<string, unknown> | null> {
+  try {
+    return JSON.parse(await Deno.readTextFile(`${folder}/run.json`));
+  } catch (error) {
+    const isNone = error instanceof Deno.errors.NotFound || error instanceof SyntaxError ||
+      error instanceof Deno.errors.NotADirectory;
+    if (isNone) return null;
+    throw error;
   }
 }
 
@@ -238,7 +255,8 @@ function refuseOccupied(
 async function removeRun(path: string, names: readonly string[]): Promise<void> {
   const isRun = names.includes("run.json");
   const own = (name: string) =>
-    RUN_FILES.has(name) || RUN_FOLDERS.test(name) || (isRun && MODEL_FILES.has(name));
+    RUN_FILES.has(name) || RUN_FOLDERS.test(name) ||
+    (isRun && (MODEL_FILES.has(name) || TRACKER_FOLDERS.has(name)));
   for (const name of names) {
     if (own(name)) await Deno.remove(`${path}/${name}`, { recursive: true });
   }

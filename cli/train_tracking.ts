@@ -1,0 +1,106 @@
+/**
+ * Hands what a run tells to its trackers. A tracker that cannot write is named once and left out from then
+ * on: metrics.jsonl has everything, and a full disk elsewhere is no reason to lose a run.
+ */
+import type { RunConfig } from "../configs/run_config.ts";
+import { evalMetrics } from "../training/evaluate.ts";
+import type { TrainEvent, TrainPlan } from "../training/events.ts";
+import { openTracker, trackedMetrics, trackedRunId, type Tracker } from "../tracking/mod.ts";
+
+type Values = Readonly<Record<string, number | null | readonly number[]>>;
+
+export class TrainTracking {
+  #trackers: Tracker[] = [];
+  #step = 0;
+  #completed = false;
+
+  constructor(
+    private readonly config: RunConfig,
+    private readonly env: Readonly<Record<string, string>>,
+    private readonly warn: (message: string) => void,
+  ) {}
+
+  on(event: TrainEvent): void {
+    switch (event.type) {
+      case "plan":
+        return this.#begin(event.plan);
+      case "log":
+      case "held_out":
+        return this.#log(event.step, event.metrics);
+      case "eval":
+        return this.#log(this.#step, evalMetrics(event.result));
+      case "warning":
+        return this.#each((tracker) =>
+          tracker.alert({
+            step: this.#step,
+            time: new Date(),
+            title: "warning",
+            text: event.message,
+          })
+        );
+      case "done":
+        this.#completed = event.summary.status === "completed";
+    }
+  }
+
+  close(): void {
+    this.#each((tracker) => tracker.close(this.#completed));
+    this.#trackers = [];
+  }
+
+  #begin({ outputDir, stepsDone }: TrainPlan): void {
+    this.#step = stepsDone;
+    const { logging } = this.config;
+    for (const name of logging.report_to) {
+      try {
+        const tracker = openTracker(name, {
+          name: logging.run_name,
+          project: logging.project,
+          outputDir,
+          id: trackedRunId(outputDir),
+          config: { ...this.config },
+          resumedFrom: stepsDone,
+          start: new Date(),
+          host: Deno.hostname(),
+          pid: Deno.pid,
+        }, this.env);
+        if (tracker !== null) this.#trackers.push(tracker);
+      } catch (error) {
+        this.warn(`${name}: nothing is written for it: ${reason(error)}`);
+      }
+    }
+  }
+
+  #log(step: number, values: Values): void {
+    this.#step = step;
+    const metrics = trackedMetrics(plainValues(values));
+    this.#each((tracker) => tracker.log({ step, time: new Date(), metrics }));
+  }
+
+  #each(use: (tracker: Tracker) => void): void {
+    this.#trackers = this.#trackers.filter((tracker) => {
+      try {
+        use(tracker);
+        return true;
+      } catch (error) {
+        this.warn(`${tracker.place}: nothing more is written there: ${reason(error)}`);
+        return false;
+      }
+    });
+  }
+}
+
+/** An interval becomes its two ends. */
+function plainValues(values: Values): Record<string, number | null> {
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]): [string, number | null][] =>
+      typeof value === "number" || value === null
+        ? [[name, value]]
+        : [[`${name}_low`, value[0] ?? null], [`${name}_high`, value[1] ?? null]]
+    ),
+  );
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,113 @@
+/**
+ * TensorBoard's event files: `{output_dir}/runs/{run}/events.out.tfevents.…`, one a session. A frame is
+ * u64 length, u32 masked crc32c of the length, the event (a protobuf), u32 masked crc32c of the event. A
+ * session that resumes says from where, and TensorBoard drops what an earlier file holds past that step.
+ * Left out: images, histograms, and the graph.
+ */
+import { crc32c } from "./crc32.ts";
+import { ProtoMessage } from "./protobuf.ts";
+import type { TrackedAlert, TrackedPoint, TrackedRun, Tracker } from "./tracker.ts";
+
+const EVENT = { wallTime: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 };
+const VALUE = { tag: 1, simpleValue: 2, tensor: 8, metadata: 9 };
+const SESSION_START = 1;
+const DT_STRING = 7;
+
+export class TensorboardTracker implements Tracker {
+  readonly name = "tensorboard";
+  readonly place: string;
+  #file: Deno.FsFile | null;
+
+  /** @throws Deno.errors.* when the folder or the file cannot be made */
+  constructor(run: TrackedRun) {
+    const { outputDir, name, host, pid, start } = run;
+    this.place = `${outputDir}/runs/${folderName(name)}`;
+    Deno.mkdirSync(this.place, { recursive: true });
+    this.#file = createFile(
+      `${this.place}/events.out.tfevents.${Math.floor(start.getTime() / 1000)}.${host}.${pid}`,
+    );
+    this.#write(start, 0, (event) => event.text(EVENT.fileVersion, "brain.Event:2"));
+    if (run.resumedFrom > 0) {
+      const session = new ProtoMessage().integer(1, SESSION_START);
+      this.#write(start, run.resumedFrom + 1, (event) => event.message(EVENT.sessionLog, session));
+    }
+    this.#summary(start, 0, [textValue("config", jsonBlock(run.config))]);
+  }
+
+  log({ step, time, metrics }: TrackedPoint): void {
+    const values = Object.entries(metrics).map(([tag, value]) =>
+      new ProtoMessage().text(VALUE.tag, tag).float(VALUE.simpleValue, value)
+    );
+    if (values.length > 0) this.#summary(time, step, values);
+  }
+
+  alert({ step, time, title, text }: TrackedAlert): void {
+    this.#summary(time, step, [textValue(`alerts/${title}`, text)]);
+  }
+
+  close(): void {
+    this.#file?.close();
+    this.#file = null;
+  }
+
+  #summary(time: Date, step: number, values: readonly ProtoMessage[]): void {
+    const summary = new ProtoMessage();
+    for (const value of values) summary.message(1, value);
+    this.#write(time, step, (event) => event.message(EVENT.summary, summary));
+  }
+
+  #write(time: Date, step: number, fill: (event: ProtoMessage) => ProtoMessage): void {
+    const event = new ProtoMessage().double(EVENT.wallTime, time.getTime() / 1000);
+    if (step !== 0) event.integer(EVENT.step, step);
+    writeAll(this.#file!, frame(fill(event).encode()));
+  }
+}
+
+/** A record of a TFRecord file. */
+export function frame(data: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(data.length + 16), view = new DataView(bytes.buffer);
+  view.setBigUint64(0, BigInt(data.length), true);
+  view.setUint32(8, masked(crc32c(bytes.subarray(0, 8))), true);
+  bytes.set(data, 12);
+  view.setUint32(12 + data.length, masked(crc32c(data)), true);
+  return bytes;
+}
+
+/** TensorFlow stores checksums rotated and shifted, because a checksum of data with checksums is weak. */
+export function masked(crc: number): number {
+  return ((crc >>> 15 | crc << 17) + 0xa282ead8) >>> 0;
+}
+
+function textValue(tag: string, text: string): ProtoMessage {
+  const shape = new ProtoMessage().message(2, new ProtoMessage().integer(1, 1));
+  const tensor = new ProtoMessage().integer(1, DT_STRING).message(2, shape).text(8, text);
+  const metadata = new ProtoMessage().message(1, new ProtoMessage().text(1, "text"));
+  return new ProtoMessage().text(VALUE.tag, tag).message(VALUE.tensor, tensor)
+    .message(VALUE.metadata, metadata);
+}
+
+/** TensorBoard shows text as Markdown. */
+function jsonBlock(value: unknown): string {
+  return JSON.stringify(value, null, 2).replaceAll(/^/gm, "    ");
+}
+
+/** A run's name as one folder. */
+function folderName(name: string): string {
+  const plain = name.replaceAll(/[/\\\0]/g, "_");
+  return plain === "." || plain === ".." ? "run" : plain;
+}
+
+/** Two sessions of one second have files of their own. */
+function createFile(stem: string): Deno.FsFile {
+  for (let n = 0;; n++) {
+    try {
+      return Deno.openSync(`${stem}.${n}`, { createNew: true, write: true });
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    }
+  }
+}
+
+function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
+}

@@ -1,0 +1,33 @@
+/** A run to track, and a folder to do it in. */
+import type { TrackedRun } from "./tracker.ts";
+
+export const RUN_ID = "0123456789abcdef0123456789abcdef";
+
+export async function withTracked(
+  test: (run: TrackedRun, folder: string) => void | Promise<void>,
+  changes: Partial<TrackedRun> = {},
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await test({
+      name: "run one",
+      project: "my project",
+      outputDir: `${folder}/out`,
+      id: RUN_ID,
+      config: { training: { learning_rate: 1e-6 } },
+      resumedFrom: 0,
+      start: new Date("2026-03-04T05:06:07.008Z"),
+      host: "node1",
+      pid: 77,
+      ...changes,
+    }, folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+export const POINT = {
+  step: 3,
+  time: new Date("2026-03-04T05:07:00Z"),
+  metrics: { "train/loss": 0.5, "eval/accuracy": 0.25 },
+};
