@@ -1,0 +1,55 @@
+/**
+ * Opt-in: the trackers' own packages read what is written for them. RGX_TEST_TRACKERS_PYTHON names a Python
+ * that has them (pip install trackio tensorboard "wandb<0.20": later ones have no reader of their own).
+ */
+import assert from "node:assert/strict";
+import { openTracker } from "./mod.ts";
+import { POINT, withTracked } from "./testing.ts";
+import { TRACKERS } from "../core/tracker_names.ts";
+
+const python = Deno.env.get("RGX_TEST_TRACKERS_PYTHON");
+
+/** Prints, for each tracker, what its reader finds of the two points. */
+const READER = `
+import glob, json, os, sys
+folder = sys.argv[1]
+os.environ["TRACKIO_DIR"] = folder
+out = {}
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+events = EventAccumulator(folder + "/out/runs/run one"); events.Reload()
+out["tensorboard"] = [[e.step, e.value] for e in events.Scalars("train/loss")]
+from trackio.sqlite_storage import SQLiteStorage
+out["trackio"] = [[l["step"], l["train/loss"]] for l in SQLiteStorage.get_logs("my project", "run one")]
+from wandb.sdk.internal import datastore
+from wandb.proto import wandb_internal_pb2 as pb
+store = datastore.DataStore()
+store.open_for_scan(glob.glob(folder + "/out/wandb/*/*.wandb")[0])
+out["wandb"] = []
+while (data := store.scan_data()) is not None:
+    record = pb.Record(); record.ParseFromString(data)
+    if record.WhichOneof("record_type") == "history":
+        items = {i.key: json.loads(i.value_json) for i in record.history.item}
+        out["wandb"].append([record.history.step.num, items["train/loss"]])
+print(json.dumps(out))
+`;
+
+Deno.test({
+  name: "TensorBoard, trackio and wandb read the points that were written for them",
+  ignore: python === undefined,
+  fn: () =>
+    withTracked(async (run, folder) => {
+      for (const name of TRACKERS) {
+        const tracker = openTracker(name, run, { TRACKIO_DIR: folder })!;
+        tracker.log(POINT);
+        tracker.log({ ...POINT, step: 4, metrics: { "train/loss": 0.125 } });
+        tracker.close(true);
+      }
+      const { success, stdout, stderr } = await new Deno.Command(python!, {
+        args: ["-c", READER, folder],
+      }).output();
+      assert.ok(success, new TextDecoder().decode(stderr));
+      const points = [[3, 0.5], [4, 0.125]];
+      const found = JSON.parse(new TextDecoder().decode(stdout).trim().split("\n").at(-1)!);
+      assert.deepEqual(found, { tensorboard: points, trackio: points, wandb: points });
+    }),
+});
