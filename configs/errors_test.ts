@@ -159,7 +159,23 @@ const CASES: [name: string, yaml: string, ...errors: string[]][] = [
     "LoRA modules as one name",
     "lora: {target_modules: q_proj}\n",
     "f.yaml:4:24: lora.target_modules: expected a list of q_proj, k_proj, v_proj, o_proj, gate_proj, " +
-    'up_proj, down_proj, c_attn, c_proj, c_fc, or all-linear, found text "q_proj"',
+    "up_proj, down_proj, c_attn, c_proj, c_fc, or all-linear or a regular expression for the " +
+    'whole path or null, found text "q_proj"',
+  ],
+  [
+    "LoRA modules as an expression that is none",
+    'lora: {target_modules: ".*(q_proj"}\n',
+    'f.yaml:4:24: lora.target_modules: ".*(q_proj" is no valid regular expression',
+  ],
+  [
+    "a rank that is no count",
+    "lora: {rank_pattern: {q_proj: 1.5}}\n",
+    "f.yaml:4:31: lora.rank_pattern.q_proj: expected an integer ≥ 1, found 1.5",
+  ],
+  [
+    "modules to save as one name",
+    "lora: {modules_to_save: lm_head}\n",
+    'f.yaml:4:25: lora.modules_to_save: expected a list of module names, found text "lm_head"',
   ],
   [
     "no LoRA module",

@@ -84,6 +84,36 @@ logging:
   });
 });
 
+Deno.test("a lora section says what PEFT's configuration says, in YAML and on the command line", async () => {
+  const minimal = "model: m\ntask: chain_sum\nrewards: [correctness]\n";
+  const lora = "lora: {target_modules: '.*\\.(q|v)_proj', modules_to_save: [lm_head, norm], " +
+    "exclude_modules: [layers.0.self_attn.q_proj], layers_to_transform: [0, 2], " +
+    "rank_pattern: {'layers.2.*': 4}, alpha_pattern: {v_proj: 1.5}, init_lora_weights: gaussian}\n";
+  await withFiles(
+    { "f.yaml": minimal + lora, "g.yaml": minimal + "use_peft: true\n" },
+    async (cwd) => {
+      const { config } = await loadConfig("f.yaml", { cwd });
+      assert.deepEqual(config.lora, {
+        ...{ r: 16, lora_alpha: 32, lora_dropout: 0, use_rslora: false },
+        target_modules: ".*\\.(q|v)_proj",
+        modules_to_save: ["lm_head", "norm"],
+        exclude_modules: ["layers.0.self_attn.q_proj"],
+        layers_to_transform: [0, 2],
+        rank_pattern: { "layers.2.*": 4 },
+        alpha_pattern: { v_proj: 1.5 },
+        init_lora_weights: "gaussian",
+      });
+      const other = await loadConfig("g.yaml", {
+        cwd,
+        overrides: ["lora_modules_to_save=[embed_tokens]", "lora.init_lora_weights=false"],
+      });
+      assert.equal(other.config.lora?.target_modules, null);
+      assert.deepEqual(other.config.lora?.modules_to_save, ["embed_tokens"]);
+      assert.equal(other.config.lora?.init_lora_weights, "false");
+    },
+  );
+});
+
 Deno.test("the documented experiment runs from its one new file, with the embedded bases", async () => {
   const files = {
     "configs/tasks/your_task.yaml": 'data:\n  task_name: "tower_of_hanoi"\n  num_examples: 2048\n' +

@@ -1,5 +1,6 @@
 /** Keys of the model and of its adapter: section `model`, `model.init`, `lora` (PEFT 0.21's LoraConfig). */
 import { key, REQUIRED, type Section } from "./key_spec.ts";
+import { excludedModules, moduleNames, modulePattern, targetModules } from "./lora_types.ts";
 import type { LoraSection, ModelInit, RunConfig } from "./run_config.ts";
 import {
   bool,
@@ -14,20 +15,6 @@ import {
   refine,
   text,
 } from "./value_types.ts";
-
-/** Linear modules of a decoder layer that an adapter can sit on; those of GPT-2 last. */
-export const LORA_MODULES = [
-  "q_proj",
-  "k_proj",
-  "v_proj",
-  "o_proj",
-  "gate_proj",
-  "up_proj",
-  "down_proj",
-  "c_attn",
-  "c_proj",
-  "c_fc",
-] as const;
 
 export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
   path: "model",
@@ -118,18 +105,36 @@ export const LORA: Section<LoraSection & { enabled: boolean }> = {
       "share of what A reads that is dropped while training",
       ["lora.dropout"],
     ),
-    target_modules: key<string[] | "all-linear">(
-      either(
-        choice(["all-linear"]),
-        refine(
-          listOf(choice(LORA_MODULES), `a list of ${LORA_MODULES.join(", ")}`),
-          (modules) => modules.length > 0 ? null : "expected at least one module",
-        ),
-      ),
-      ["q_proj", "v_proj"],
-      "modules with an adapter",
+    target_modules: key(
+      nullable(targetModules()),
+      null,
+      "modules with an adapter; null = q_proj and v_proj, of GPT-2 c_attn",
       ["lora_target_modules", "lora.lora_target_modules"],
     ),
     use_rslora: key(bool(), false, "scale = lora_alpha / √r"),
+    modules_to_save: key(
+      moduleNames(),
+      [],
+      "modules, by the end of their path, that are trained in full and stored with the adapter: " +
+        "lm_head, embed_tokens, norm, …",
+      ["lora_modules_to_save", "lora.lora_modules_to_save"],
+    ),
+    exclude_modules: key(
+      excludedModules(),
+      [],
+      "names, ends of paths or an expression for the whole path of modules without an adapter",
+    ),
+    layers_to_transform: key(
+      nullable(listOf(int({ min: 0 }), "a list of layer numbers")),
+      null,
+      "layers with an adapter, counted from 0; null = all",
+    ),
+    rank_pattern: key(modulePattern(int({ min: 1 })), {}, "another r, by module"),
+    alpha_pattern: key(modulePattern(), {}, "another lora_alpha, by module"),
+    init_lora_weights: key(
+      choice(["true", "false", "gaussian"], { same: [[true, "true"], [false, "false"]] }),
+      "true",
+      "true: A uniform, B zero; gaussian: A normal with deviation 1/r, B zero; false: both uniform",
+    ),
   },
 };

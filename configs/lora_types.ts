@@ -1,0 +1,107 @@
+/** Values of the section `lora` that name modules of a model: names, ends of paths, expressions, maps of them. */
+import { describeNode } from "./node.ts";
+import { choice, either, float, listOf, refine, text, type ValueType } from "./value_types.ts";
+
+/** Linear modules of a decoder layer that an adapter can sit on; those of GPT-2 last. */
+export const LORA_MODULES = [
+  "q_proj",
+  "k_proj",
+  "v_proj",
+  "o_proj",
+  "gate_proj",
+  "up_proj",
+  "down_proj",
+  "c_attn",
+  "c_proj",
+  "c_fc",
+] as const;
+
+/** A linear module, by its name or by the end of its path: "q_proj", "layers.3.mlp.up_proj". */
+function linearModule(): ValueType<string> {
+  const bare = choice(LORA_MODULES);
+  return {
+    expected: bare.expected,
+    read(node, complain) {
+      const value = node.kind === "scalar" ? node.value : null;
+      const last = typeof value === "string" ? value.split(".").at(-1) : undefined;
+      if (LORA_MODULES.some((module) => module === last)) return value as string;
+      return bare.read(node, complain);
+    },
+  };
+}
+
+/** A regular expression for a module's whole path, or one of `words`. A bare name would match no path. */
+function pathPattern(words: readonly string[]): ValueType<string> {
+  const expected = [...words, "a regular expression for the whole path"].join(" or ");
+  return {
+    expected,
+    read(node, complain) {
+      const value = node.kind === "scalar" ? node.value : null;
+      if (typeof value !== "string" || /^\w+$/.test(value) || value === "") {
+        if (typeof value === "string" && words.includes(value)) return value;
+        complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
+        return undefined;
+      }
+      if (words.includes(value) || compiles(value)) return value;
+      complain(node.at, `${JSON.stringify(value)} is no valid regular expression`);
+      return undefined;
+    },
+  };
+}
+
+function compiles(pattern: string): boolean {
+  try {
+    return new RegExp(pattern) !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** What gets an adapter. */
+export function targetModules(): ValueType<string[] | string> {
+  const list = listOf(linearModule(), `a list of ${LORA_MODULES.join(", ")}`);
+  const atLeastOne = (modules: string[]) =>
+    modules.length > 0 ? null : "expected at least one module";
+  return either(pathPattern(["all-linear"]), refine(list, atLeastOne));
+}
+
+/** What gets none. */
+export function excludedModules(): ValueType<string[] | string> {
+  return either(pathPattern([]), listOf(text(), "a list of module names"));
+}
+
+/** Modules by the end of their path. */
+export function moduleNames(): ValueType<string[]> {
+  const notEmpty = (names: string[]) => names.includes("") ? "a name is empty" : null;
+  return refine(listOf(text(), "a list of module names"), notEmpty);
+}
+
+/** A map of names, ends of paths or expressions to numbers. */
+export function modulePattern(value: ValueType<number> = float({ above: 0 })) {
+  const expected = `a map of module names to ${value.expected}`;
+  const type: ValueType<Record<string, number>> = {
+    expected,
+    read(node, complain) {
+      if (node.kind === "scalar" && node.value === null) return {};
+      if (node.kind !== "map") {
+        complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
+        return undefined;
+      }
+      const numbers: Record<string, number> = {};
+      for (const [name, entry] of node.entries) {
+        if (!compiles(name)) {
+          complain(entry.keyAt, "is no valid regular expression", `.${name}`);
+          return undefined;
+        }
+        const number = value.read(
+          entry.node,
+          (at, words, sub = "") => complain(at, words, `.${name}${sub}`),
+        );
+        if (number === undefined) return undefined;
+        numbers[name] = number;
+      }
+      return numbers;
+    },
+  };
+  return type;
+}
