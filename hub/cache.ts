@@ -4,7 +4,7 @@
  * the blobs) and `refs/{branch}` (a commit). Nothing here contacts anybody.
  */
 import { dirname } from "node:path";
-import { explainFileError, replaceSymlink, writeFileAtomic } from "../core/atomic_file.ts";
+import { explainFileError, replaceSymlink } from "../core/atomic_file.ts";
 import { RgxError } from "../core/errors.ts";
 import { isCommit, type Repository } from "./repository.ts";
 
@@ -64,8 +64,16 @@ export class RepositoryCache {
   async writeRef(revision: string, commit: string): Promise<void> {
     if (revision === commit || await this.readRef(revision) === commit) return;
     const path = `${this.folder}/refs/${revision}`;
+    // Not beside the note: whatever lies there is taken for one.
+    const temporary = `${this.folder}/ref-${crypto.randomUUID()}`;
     await makeFolder(dirname(path));
-    await writeFileAtomic(path, commit); // no line end: Python reads the file as it is
+    try {
+      await Deno.writeTextFile(temporary, commit); // no line end: Python reads the file as it is
+      await Deno.rename(temporary, path);
+    } catch (error) {
+      await Deno.remove(temporary).catch(() => {});
+      throw explainFileError(error, "note the commit", path);
+    }
   }
 
   /**
@@ -128,14 +136,14 @@ export class RepositoryCache {
 
 /** Without links: another name for the same bytes, else the bytes once more. */
 async function copied(blob: string, pointer: string): Promise<void> {
-  const temporary = `${blob}.copy-${Deno.pid}`;
-  await Deno.remove(temporary).catch(() => {});
+  const temporary = `${blob}.copy-${crypto.randomUUID()}`;
   try {
-    await Deno.link(blob, temporary);
-  } catch {
-    await Deno.copyFile(blob, temporary);
+    await Deno.link(blob, temporary).catch(() => Deno.copyFile(blob, temporary));
+    await Deno.rename(temporary, pointer);
+  } finally {
+    // A rename of one name of a file to another name of it does nothing.
+    await Deno.remove(temporary).catch(() => {});
   }
-  await Deno.rename(temporary, pointer);
 }
 
 /**

@@ -132,6 +132,8 @@ function tries(attempts: number): string {
 
 /** Why a connection failed, without the address: one that is signed is a secret. */
 export function networkReason(error: Error): string {
+  // The reason stands in the innermost error, or in the only one, depending on the version of Deno.
+  if (error.cause instanceof Error) return networkReason(error.cause);
   const text = error.message.replace(/^error sending request(?: for url \([^)]*\))?:? ?/, "")
     .replace(/^(?:client error \([^)]*\): )+/, "").replace(/ ?\(os error \d+\)/g, "");
   return text === "" ? "the connection failed" : text;
