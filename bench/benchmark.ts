@@ -131,7 +131,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
     if (workers === null) {
       await runJobs(
         local,
-        (model) => openLocal(model, options.device!),
+        (model) => LocalModel.open(model, options.device!),
         run.listener(0, samplesOf(local)),
         shouldStop,
       );
@@ -144,7 +144,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
     }
     if (shouldStop() && run.answered < run.total) throw new Interrupted();
     const result = run.result(stamp, seed, sampling);
-    run.warnOfSilence(result);
+    run.warnOfGaps(result);
     const files = await writeResults(outputDir, result);
     const unanswered = run.total - run.answered + run.errors;
     return {
@@ -160,12 +160,6 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
     store.close();
     server?.close();
   }
-}
-
-function openLocal(model: ModelRequest, device: ModelDevice): Promise<LocalModel> {
-  const { where } = model;
-  if (where.kind !== "local") throw new TypeError(`${model.name} is not on this machine`);
-  return LocalModel.open(where.path, device, model.settings);
 }
 
 /** @throws UsageError when two tasks have the same label, or one cannot be made */
@@ -289,13 +283,23 @@ class Run {
     };
   }
 
-  /** A model that says nothing is measured, and the user is told. */
-  warnOfSilence({ tasks }: AllTasksResultFile): void {
+  /** A model that says nothing is measured, problems too long for it are counted, and the user is told. */
+  warnOfGaps({ tasks }: AllTasksResultFile): void {
+    for (const { task, models } of Object.values(tasks)) {
+      for (const [model, { too_long: count, total, errors, examples }] of Object.entries(models)) {
+        if (count === 0) continue;
+        const { error } = examples.find((example) => example.too_long)!;
+        const message = `${model} was not asked ${count} of ${count + total + errors} questions ` +
+          `of ${task}: their prompts are too long for it (${error})`;
+        this.emit({ type: "warning", message });
+      }
+    }
     for (const { name } of this.models) {
       const examples = Object.values(tasks).flatMap(({ models }) => models[name]?.examples ?? []);
-      if (examples.length > 0 && examples.every(({ completion }) => completion.trim() === "")) {
+      const asked = examples.filter(({ error }) => error === undefined);
+      if (asked.length > 0 && asked.every(({ completion }) => completion.trim() === "")) {
         const message =
-          `${name} answered none of ${examples.length} problems: every completion is empty`;
+          `${name} answered none of ${asked.length} problems: every completion is empty`;
         this.emit({ type: "warning", message });
       }
     }
@@ -312,7 +316,7 @@ class Run {
       extracted,
       score: raw.error !== undefined || (set.binary && score < 1) ? 0 : score,
     };
-    if (raw.error !== undefined) this.errors++;
+    if (raw.error !== undefined && !raw.too_long) this.errors++;
     this.store.add({
       key,
       model: model.name,

@@ -150,23 +150,45 @@ Deno.test("what cannot be measured is refused before any work, with the nearest 
   });
 });
 
-Deno.test("a combination that crashes is reported, the others are finished", async () => {
+Deno.test("prompts longer than the model are counted and told, and the others are measured", async () => {
   await withModel(async (folder, model, device) => {
-    // A prompt longer than the model is a sample without an answer, not the end of the others.
-    const done = await collected({
-      models: [model],
-      tasks: ["chain_sum", { name: "spell_backward" }],
-      outputDir: `${folder}/out`,
-      device,
+    const common = { models: [model], outputDir: `${folder}/out`, device };
+    // 128 positions, a character each: some of these words are too long, sums never.
+    const words = { min_word_len: 3, max_word_len: 12 };
+    const tasks = ["chain_sum", { name: "spell_backward", parameters: words }];
+    const prompt = { system_prompt: "long ".repeat(19) + "l", add_instructions: false };
+    const done = await collected({ ...common, tasks, prompt, numExamples: 40 });
+    assert.deepEqual([done.exitCode, done.unanswered], [0, 0]);
+    const { total, too_long: count, errors, accuracy_of_all, correct, examples } = done.result
+      .tasks["spell_backward"]!.models[model]!;
+    assert.ok(count > 0 && total > 0 && count + total === 40 && errors === 0, `${count} ${total}`);
+    assert.equal(accuracy_of_all, correct / 40);
+    const long = examples.find((example) => example.too_long)!;
+    assert.match(long.error!, /the prompt has \d+ tokens, the model 128 positions/);
+    const warnings = done.events.flatMap((e) => e.type === "warning" ? [e.message] : []);
+    assert.match(
+      warnings.join(),
+      new RegExp(`was not asked ${count} of 40 questions of spell_back`),
+    );
+    const again = await collected({ ...common, tasks, prompt, numExamples: 40, resume: true });
+    assert.equal(again.evaluated, 0);
+
+    // A task of which nothing fits counts in no average and is compared with nothing.
+    const none = await collected({
+      ...common,
+      tasks: ["chain_sum"],
       prompt: { system_prompt: "long ".repeat(30), add_instructions: false },
     });
-    assert.equal(done.exitCode, 1);
-    assert.equal(done.unanswered, 10);
-    const { errors, total, examples } = done.result.tasks["chain_sum"]!.models[model]!;
-    assert.deepEqual([errors, total], [5, 0]);
-    assert.match(examples[0]!.error!, /the prompt has \d+ tokens, the model 128 positions/);
+    assert.equal(none.exitCode, 0);
+    assert.equal(none.result.tasks["chain_sum"]!.models[model]!.total, 0);
+    const average = none.result.average[model]!;
+    assert.deepEqual([average.tasks, average.accuracy], [0, NaN]);
+  });
+});
 
-    await Deno.writeTextFile(`${folder}/model/model.safetensors`, "damaged");
+Deno.test("a damaged model is refused before any work", async () => {
+  await withModel(async (folder, model, device) => {
+    await Deno.writeTextFile(`${model}/model.safetensors`, "damaged");
     await assert.rejects(
       collected({ models: [model], tasks: ["chain_sum"], outputDir: `${folder}/b`, device }),
       /safetensors/,

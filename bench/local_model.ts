@@ -9,7 +9,8 @@ import { type LoadedModel, loadModel } from "../models/load_model.ts";
 import { stopStrings } from "../models/stop_strings.ts";
 import type { Completion, GenerateRequest } from "../models/types.ts";
 import { promptIds } from "./prompt.ts";
-import type { Answerer, ModelSettings, OnAnswer, Question } from "./types.ts";
+import type { Answerer, ModelRequest, ModelSettings, OnAnswer, Question } from "./types.ts";
+import { createUntrained } from "./untrained.ts";
 
 /** Anything that a model can be loaded onto. */
 export type ModelDevice = Parameters<typeof loadModel>[1];
@@ -29,7 +30,10 @@ export class LocalModel implements Answerer {
   modelSeconds = 0;
   readonly #settings: ModelSettings;
 
-  private constructor(readonly loaded: LoadedModel, settings: ModelSettings) {
+  private constructor(
+    readonly loaded: Pick<LoadedModel, "model" | "tokenizer" | "eosIds">,
+    settings: ModelSettings,
+  ) {
     const { name, threads, adapter } = loaded.model.device;
     this.device = adapter === undefined
       ? `${name}, ${threads} thread${threads === 1 ? "" : "s"}`
@@ -39,11 +43,14 @@ export class LocalModel implements Answerer {
 
   /** @throws UsageError when there is no such model, RgxError when a file is damaged */
   static async open(
-    path: string,
+    { name, where, settings }: Pick<ModelRequest, "name" | "where" | "settings">,
     device: ModelDevice,
-    settings: ModelSettings,
   ): Promise<LocalModel> {
-    return new LocalModel(await loadModel(path, device), settings);
+    if (where.kind === "remote") throw new TypeError(`${name} is not on this machine`);
+    const loaded = where.kind === "untrained"
+      ? await createUntrained(where.made, device)
+      : await loadModel(where.path, device);
+    return new LocalModel(loaded, settings);
   }
 
   async answer(
@@ -112,6 +119,7 @@ export class LocalModel implements Answerer {
         prompt_tokens: count,
         device: this.device,
         error: `the prompt has ${count} tokens, the model ${maxPositions} positions`,
+        too_long: true,
       });
     }
   }

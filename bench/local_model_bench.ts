@@ -13,15 +13,17 @@ const ROUNDS = 5;
 const path = sharedFolder("models/tinystories-656k");
 if (path !== null) {
   const device = await createWasmDevice({ threads: Number(Deno.args[0] ?? 2) });
-  const model = await LocalModel.open(path, device, {
-    prompt: { ...DEFAULT_PROMPT, format: "plain" },
+  const settings = {
+    prompt: { ...DEFAULT_PROMPT, format: "plain" as const },
     sampling: {
       ...{ temperature: 0, top_p: 1, top_k: 0, min_p: 0, repetition_penalty: 1 },
       ...{ max_new_tokens: 256, samples: 1 },
     },
     seed: 1,
     keepPromptTokens: null,
-  });
+  };
+  const where = { kind: "local" as const, path };
+  const model = await LocalModel.open({ name: path, where, settings }, device);
   const questions = ["chain_sum", "spell_backward", "leg_counting", "basic_arithmetic"]
     .map((name) => createTestSet({ name }, { seed: 3, size: 25, fewShot: 0 }))
     .flatMap((set) => set.entries.map((_, index) => ({ set, index, samples: [0] })));

@@ -8,10 +8,12 @@ import { didYouMean } from "../core/suggest.ts";
 import { loadConfig } from "../configs/load.ts";
 import type { RunConfig } from "../configs/run_config.ts";
 import { systemPromptText } from "../data/prompt.ts";
+import { findModel } from "../models/find_model.ts";
 import { readModelFolder } from "../models/model_folder.ts";
 import { DEFAULT_PROMPT, hasChatTemplate } from "./prompt.ts";
 import type { PromptSettings, Sampling } from "./result_file.ts";
 import type { ModelRequest, ModelSettings } from "./types.ts";
+import { untrainedFingerprint, untrainedOf, untrainedTokenizer } from "./untrained.ts";
 
 /** Tokens of an answer where neither the user nor a checkpoint says. */
 const DEFAULT_MAX_NEW_TOKENS = 512;
@@ -36,11 +38,14 @@ export interface PlannedModel extends ModelRequest {
   run: RunConfig | null;
 }
 
+/** Where models of this machine are. */
+type Here = Exclude<ModelRequest["where"], { kind: "remote" }>;
+
 interface Found {
   name: string;
-  path: string;
+  where: Here;
   run: RunConfig | null;
-  base: { name: string; path: string } | null;
+  base: { name: string; where: Here } | null;
 }
 
 /**
@@ -59,13 +64,13 @@ export async function planModels(
   const warnings: string[] = [];
   const found = new Map<string, Found | null>();
   for (const name of names) {
-    found.set(name, name.startsWith(REMOTE_PREFIX) ? null : await findModel(name, asked, warnings));
+    found.set(name, name.startsWith(REMOTE_PREFIX) ? null : await locate(name, asked, warnings));
   }
   const runs = [...found.values()].flatMap((model) => model?.run ?? []);
   const sampling = samplingOf(asked, runs);
   const local = [...found.values()].filter((model) => model !== null);
   const models: PlannedModel[] = [];
-  const taken = new Set(local.map(({ path }) => path));
+  const taken = new Set(local.map(({ where }) => identity(where)));
   for (const [name, model] of found) {
     if (model === null) {
       const settings = settingsOf(name, null, asked, sampling);
@@ -82,34 +87,48 @@ export async function planModels(
       continue;
     }
     // A base that is named itself is asked as the checkpoint that was trained from it.
-    const trained = model.run ?? local.find(({ base }) => base?.path === model.path)?.run ?? null;
+    const trained = model.run ??
+      local.find(({ base }) => base !== null && identity(base.where) === identity(model.where))
+        ?.run ??
+      null;
     models.push(await localModel(model, settingsOf(name, trained, asked, sampling)));
     const { base } = model;
-    if (!asked.includeBase || base === null || taken.has(base.path)) continue;
-    taken.add(base.path);
-    const settings = settingsOf(base.name, trained, asked, sampling);
-    models.push({ ...await localModel({ ...base, run: null, base: null }, settings) });
+    if (!asked.includeBase || base === null || taken.has(identity(base.where))) continue;
+    taken.add(identity(base.where));
+    // Runs of one name in two folders began with two models.
+    const baseName = models.some(({ name }) => name === base.name) || names.includes(base.name)
+      ? `${base.name} of ${name}`
+      : base.name;
+    const settings = settingsOf(baseName, trained, asked, sampling);
+    models.push(await localModel({ ...base, name: baseName, run: null, base: null }, settings));
   }
   return { models, sampling, warnings };
 }
 
+/** Equal for places of the same model. */
+function identity(where: Here): string {
+  return where.kind === "local" ? where.path : untrainedFingerprint(where.made);
+}
+
 async function localModel(
-  { name, path, run }: Found,
+  { name, where, run }: Found,
   settings: ModelSettings,
 ): Promise<PlannedModel> {
-  const fingerprint = await fingerprintOf(path);
-  const { tokenizer } = await readModelFolder(path);
+  const isMade = where.kind === "untrained";
+  const fingerprint = isMade ? untrainedFingerprint(where.made) : await fingerprintOf(where.path);
+  const tokenizer = isMade
+    ? await untrainedTokenizer(where.made)
+    : (await readModelFolder(where.path)).tokenizer;
   const isChat = settings.prompt.format === "chat" && tokenizer !== null &&
     hasChatTemplate(tokenizer);
   const prompt = { ...settings.prompt, format: isChat ? "chat" as const : "plain" as const };
-  const where = { kind: "local" as const, path };
   return { name, where, settings: { ...settings, prompt }, fingerprint, run };
 }
 
 /** @throws UsageError naming the nearest folder when there is none */
-async function findModel(name: string, asked: Asked, warnings: string[]): Promise<Found> {
+async function locate(name: string, asked: Asked, warnings: string[]): Promise<Found> {
   let path = await realPath(name) ?? await pathByName(name);
-  const config = await runConfig(path, warnings);
+  const { config, name: runName } = await runOf(path, warnings);
   // A run that was stopped has no final model yet: its newest checkpoint stands for it.
   if (!await hasModel(path)) path = await realPath(`${path}/latest`) ?? path;
   const folder = await readModelFolder(path);
@@ -118,18 +137,25 @@ async function findModel(name: string, asked: Asked, warnings: string[]): Promis
     ? await realPath(folder.path)
     : ownPath === null
     ? null
-    : await realPath(ownPath);
+    : await realPath((await findModel(ownPath)).path ?? ownPath);
+  const made = config !== null && ownPath === null && basePath === null
+    ? await untrainedOf(config)
+    : null;
+  const found = { name, where: { kind: "local" as const, path }, run: config };
+  if (made !== null) {
+    const base = { name: `${runName} (untrained)`, where: { kind: "untrained" as const, made } };
+    return { ...found, base };
+  }
   if (asked.includeBase && config !== null && basePath === null) {
     warnings.push(
       ownPath === null
-        ? `${name}: its run made the model from a seed: there is no base model to compare with`
+        ? `${name}: what its run began with cannot be made again: its tokenizer is not here`
         : `${name}: its base model ${ownPath} is not here and is left out`,
     );
   }
-  const base = basePath === null || basePath === path
-    ? null
-    : { name: ownPath ?? folder.adapter?.config.baseModel ?? basePath, path: basePath };
-  return { name, path, run: config, base };
+  if (basePath === null || basePath === path) return { ...found, base: null };
+  const baseName = ownPath ?? folder.adapter?.config.baseModel ?? basePath;
+  return { ...found, base: { name: baseName, where: { kind: "local", path: basePath } } };
 }
 
 /** Names that are no paths are for the loader to know. */
@@ -152,19 +178,23 @@ async function hasModel(path: string): Promise<boolean> {
   return await realPath(`${path}/latest`) === null;
 }
 
-/** The configuration of the run that a folder is, or is a checkpoint of. */
-async function runConfig(path: string, warnings: string[]): Promise<RunConfig | null> {
+/** The configuration and the name of the run that a folder is, or is a checkpoint of. */
+async function runOf(
+  path: string,
+  warnings: string[],
+): Promise<{ config: RunConfig | null; name: string }> {
   for (const folder of [path, `${path}/..`, `${path}/../..`]) {
     const isRun = await realPath(`${folder}/run.json`) !== null;
     if (!isRun || await realPath(`${folder}/config.yaml`) === null) continue;
     try {
-      return (await loadConfig(`${folder}/config.yaml`)).config;
+      const { config } = await loadConfig(`${folder}/config.yaml`);
+      return { config, name: (await Deno.realPath(folder)).split(/[/\\]/).at(-1)! };
     } catch (error) {
       warnings.push(`${folder}/config.yaml is not used: ${(error as Error).message}`);
-      return null;
+      break;
     }
   }
-  return null;
+  return { config: null, name: "" };
 }
 
 function settingsOf(

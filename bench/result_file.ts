@@ -55,6 +55,8 @@ export interface SampleResult {
   reasoning?: string;
   /** Why there is no completion; such a sample counts as unanswered, not as wrong. */
   error?: string;
+  /** The prompt leaves the model no room for an answer: it was not asked. */
+  too_long?: true;
 }
 
 /** A problem and the first completion of it; `samples` holds all of several. */
@@ -83,7 +85,7 @@ export interface ModelResult {
   /** correct / total. */
   accuracy: number;
   correct: number;
-  /** Answered completions (problems × samples, less those that failed for good). */
+  /** Answered completions (problems × samples, less those that failed or had too long a prompt). */
   total: number;
   /** Of `accuracy`; of several samples a problem with as many observations as there are problems. */
   ci95: Interval;
@@ -96,8 +98,11 @@ export interface ModelResult {
   mean_completion_tokens: number;
   /** Problems. */
   num_examples: number;
-  /** Completions that failed for good; `accuracy_of_all` counts them as wrong. */
+  /** Completions that failed for good. */
   errors: number;
+  /** Completions that were not asked for: the prompt is longer than the model's positions. */
+  too_long: number;
+  /** With those that failed, or were not asked for, counted as wrong. */
   accuracy_of_all: number;
   prompt: PromptSettings;
   /** Test problems that the checkpoint saw in training, by its own configuration; null = not known. */
@@ -157,7 +162,7 @@ export interface TaskResultFile extends RunHeader, TaskResults {
   kind: "task";
 }
 
-/** A model over all tasks that it finished. */
+/** A model over the tasks on which it answered anything; NaN (null in the file) without any. */
 export interface ModelAverage {
   tasks: number;
   /** Mean of the tasks' accuracies, each task counting the same. */

@@ -41,6 +41,7 @@ const file: TaskResultFile = {
       mean_completion_tokens: 3,
       num_examples: 1,
       errors: 0,
+      too_long: 0,
       accuracy_of_all: 1,
       prompt: {
         system_prompt: null,

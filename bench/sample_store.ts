@@ -95,8 +95,9 @@ async function readInto(path: string, found: Map<string, SampleLine>): Promise<v
     } catch {
       continue; // cut off when its program was killed
     }
+    if (typeof line?.key !== "string" || line.result === undefined) continue;
     // Failures are tried again.
-    if (typeof line?.key !== "string" || line.result === undefined || line.result.error) continue;
+    if (line.result.error && !line.result.too_long) continue;
     found.set(`${line.key} ${line.index} ${line.sample}`, line as SampleLine);
   }
 }

@@ -59,7 +59,8 @@ export function summarize(
     truncated_rate: share(good.filter(({ truncated }) => truncated).length, total),
     mean_completion_tokens: meanOf(good.map((s) => s.completion_tokens)),
     num_examples: examples.length,
-    errors: all.length - total,
+    errors: all.filter((s) => s.error !== undefined && !s.too_long).length,
+    too_long: all.filter((s) => s.too_long).length,
     accuracy_of_all: share(correct, all.length),
     ...rest,
     samples: sampleStatistics(perExample),
@@ -99,18 +100,19 @@ function sampleStatistics(
   };
 }
 
-/** Every two models of a task, on the problems that both answered, in the order of the models. */
+/** Every two models of a task that both answered something, on what both answered, in the order of the models. */
 export function compareModels(task: string, models: TaskResults["models"]): PairedComparison[] {
   const names = Object.keys(models);
   return names.flatMap((first, i) =>
-    names.slice(i + 1).map((second) => {
+    names.slice(i + 1).flatMap((second) => {
       const shares = correctShares(models[second]!);
       const pairs = [...correctShares(models[first]!)].filter(([index]) => shares.has(index));
+      if (pairs.length === 0) return [];
       const result = pairedTest(
         pairs.map(([, a]) => a),
         pairs.map(([index]) => shares.get(index)!),
       );
-      return { task, first, second, ...result };
+      return [{ task, first, second, ...result }];
     })
   );
 }
@@ -124,20 +126,21 @@ function correctShares({ examples }: ModelResult): Map<number, number> {
   return shares;
 }
 
-/** Each model over the tasks that it finished, every task counting the same. */
+/** Each model over the tasks on which it answered anything, every task counting the same. */
 export function averages(tasks: Record<string, TaskResults>): Record<string, ModelAverage> {
   const byModel = new Map<string, ModelResult[]>();
   for (const { models } of Object.values(tasks)) {
     for (const [name, result] of Object.entries(models)) {
-      byModel.set(name, [...byModel.get(name) ?? [], result]);
+      const known = byModel.get(name) ?? [];
+      byModel.set(name, result.total === 0 ? known : [...known, result]);
     }
   }
   return Object.fromEntries(
     [...byModel].map(([name, results]) => [name, {
       tasks: results.length,
       ...averageAccuracy(results),
-      mean_score: meanOf(results.map((r) => r.mean_score)),
-      format_rate: meanOf(results.map((r) => r.format_rate)),
+      mean_score: results.length === 0 ? NaN : mean(results.map((r) => r.mean_score)),
+      format_rate: results.length === 0 ? NaN : mean(results.map((r) => r.format_rate)),
     }]),
   );
 }

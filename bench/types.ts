@@ -1,6 +1,7 @@
 /** What the parts of a benchmark hand to each other. */
 import type { Entry } from "../tasks/types.ts";
 import type { PromptSettings, SampleResult, Sampling } from "./result_file.ts";
+import type { Untrained } from "./untrained.ts";
 
 /** A task as it is asked for. */
 export interface TaskRequest {
@@ -52,6 +53,8 @@ export interface RawAnswer {
   device: string;
   reasoning?: string;
   error?: string;
+  /** The prompt leaves no room for an answer, so the model was not asked; `error` says so in words. */
+  too_long?: true;
 }
 
 /** A problem of a test set and the samples of it that are still missing. */
@@ -81,8 +84,11 @@ export interface Answerer {
 export interface ModelRequest {
   /** As it was given; its name in results and charts. */
   name: string;
-  /** A folder, or the address of an OpenAI-compatible server and the model's name there. */
-  where: { kind: "local"; path: string } | { kind: "remote"; model: string };
+  /** A folder, a seed, or a model's name on an OpenAI-compatible server. */
+  where:
+    | { kind: "local"; path: string }
+    | { kind: "untrained"; made: Untrained }
+    | { kind: "remote"; model: string };
   settings: ModelSettings;
   /** Changes when the weights do. */
   fingerprint: string;

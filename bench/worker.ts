@@ -41,10 +41,7 @@ export async function serveJobs(openDevice: () => Promise<ModelDevice>): Promise
   );
   try {
     const device = await openDevice();
-    await runJobs(jobs, (model) => {
-      if (model.where.kind !== "local") throw new TypeError(`${model.name} is not on this machine`);
-      return LocalModel.open(model.where.path, device, model.settings);
-    }, {
+    await runJobs(jobs, (model) => LocalModel.open(model, device), {
       loading: (model) => say({ type: "loading", job: first.get(model)! }),
       answer: (job, index, sample, raw) =>
         say({ type: "answer", job: place.get(job)!, index, sample, raw }),

@@ -4,8 +4,11 @@ import { table } from "./terminal.ts";
 
 const percent = (value: number) => (100 * value).toFixed(1);
 
-/** "45.0 ± 9.6": half the width of the interval, in points. */
-function accuracyCell({ accuracy, ci95: [low, high] }: Pick<ModelResult, "accuracy" | "ci95">) {
+/** "45.0 ± 9.6": half the width of the interval, in points; of nothing, a dash. */
+function accuracyCell(
+  { accuracy, ci95: [low, high], n }: Pick<ModelResult, "accuracy" | "ci95"> & { n: number },
+) {
+  if (n === 0) return "–";
   return `${percent(accuracy)} ± ${percent((high - low) / 2)}`;
 }
 
@@ -34,11 +37,14 @@ function accuracyRows(result: AllTasksResultFile): string[][] {
     return [
       task,
       String(n),
-      ...names.map((name) => models[name] ? accuracyCell(models[name]) : "–"),
+      ...names.map((name) => {
+        const own = models[name];
+        return own ? accuracyCell({ ...own, n: own.total }) : "–";
+      }),
     ];
   });
   const averages = names.map((name) => result.average[name]!);
-  const last = ["average", "", ...averages.map(accuracyCell)];
+  const last = ["average", "", ...averages.map((own) => accuracyCell({ ...own, n: own.tasks }))];
   return [["task", "n", ...shownNames(names)], ...rows, ...(rows.length > 1 ? [last] : [])];
 }
 
@@ -53,22 +59,28 @@ function detailRows(result: AllTasksResultFile): string[][] {
     "tokens",
     "seen in training",
     "unanswered",
+    "too long",
   ];
   return [
     header,
     ...names.map((name, i) => {
       const all = Object.values(result.tasks).flatMap(({ models }) => models[name] ?? []);
-      const mean = (value: (r: ModelResult) => number) =>
-        all.reduce((sum, r) => sum + value(r), 0) / all.length;
+      const answered = all.filter(({ total }) => total > 0),
+        sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
+      const mean = (value: (r: ModelResult) => number, digits: number, unit = "") =>
+        answered.length === 0
+          ? "–"
+          : `${(sum(answered.map(value)) / answered.length).toFixed(digits)}${unit}`;
       const seen = all.map(({ overlap }) => overlap).filter((overlap) => overlap !== null);
       return [
         shown[i]!,
-        `${percent(mean((r) => r.mean_score))} %`,
-        `${percent(mean((r) => r.format_rate))} %`,
-        `${percent(mean((r) => r.truncated_rate))} %`,
-        mean((r) => r.mean_completion_tokens).toFixed(1),
-        seen.length === 0 ? "–" : String(seen.reduce((a, b) => a + b, 0)),
-        String(all.reduce((sum, r) => sum + r.errors, 0)),
+        mean((r) => 100 * r.mean_score, 1, " %"),
+        mean((r) => 100 * r.format_rate, 1, " %"),
+        mean((r) => 100 * r.truncated_rate, 1, " %"),
+        mean((r) => r.mean_completion_tokens, 1),
+        seen.length === 0 ? "–" : String(sum(seen)),
+        String(sum(all.map(({ errors }) => errors))),
+        String(sum(all.map(({ too_long }) => too_long))),
       ];
     }),
   ];
@@ -142,11 +154,13 @@ export function csvTable(result: AllTasksResultFile): string {
   const header = [
     ...["task", "model", "accuracy", "ci95_low", "ci95_high", "correct", "total", "mean_score"],
     ...["format_rate", "truncated_rate", "mean_completion_tokens", "overlap", "errors"],
+    "too_long",
   ];
   const rows = Object.values(result.tasks).flatMap(({ task, models }) =>
     Object.entries(models).map(([name, r]) => [
       ...[task, name, r.accuracy, ...r.ci95, r.correct, r.total, r.mean_score],
       ...[r.format_rate, r.truncated_rate, r.mean_completion_tokens, r.overlap ?? "", r.errors],
+      r.too_long,
     ])
   );
   return [header, ...rows].map((row) => row.map((cell) => quote(String(cell))).join(",")).join(

@@ -15,6 +15,37 @@ export interface InitOptions {
   scaleResidual?: boolean;
 }
 
+/** The sizes of a model that is made from a seed, by the names of Hugging Face's config.json. */
+export interface FreshSizes {
+  hidden_size: number;
+  intermediate_size: number;
+  num_hidden_layers: number;
+  num_attention_heads: number;
+  num_key_value_heads: number;
+  max_position_embeddings: number;
+  rope_theta: number;
+  rms_norm_eps: number;
+  tie_word_embeddings: boolean;
+}
+
+/** The architecture that these sizes stand for: a plain Llama. */
+export function freshConfig(sizes: FreshSizes, vocabSize: number): LlamaConfig {
+  return {
+    vocabSize,
+    hiddenSize: sizes.hidden_size,
+    intermediateSize: sizes.intermediate_size,
+    numLayers: sizes.num_hidden_layers,
+    numHeads: sizes.num_attention_heads,
+    numKvHeads: sizes.num_key_value_heads,
+    headDim: sizes.hidden_size / sizes.num_attention_heads,
+    maxPositions: sizes.max_position_embeddings,
+    ropeTheta: sizes.rope_theta,
+    ropeScaling: null,
+    rmsNormEps: sizes.rms_norm_eps,
+    tieWordEmbeddings: sizes.tie_word_embeddings,
+  };
+}
+
 /** Fresh weights by Hugging Face name, float32. */
 export function initWeights(
   config: LlamaConfig,

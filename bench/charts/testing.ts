@@ -23,6 +23,7 @@ export function modelResult(correct: number, total: number): ModelResult {
     mean_completion_tokens: 12,
     num_examples: total,
     errors: 0,
+    too_long: 0,
     accuracy_of_all: accuracy,
     prompt: {
       system_prompt: null,

@@ -1,0 +1,52 @@
+/**
+ * The model that a run without a base began with: made again from the seed in the run's configuration, bit by
+ * bit as training made it, so that there is something to compare the trained model with. Nothing is written.
+ */
+import type { ModelInit, RunConfig } from "../configs/run_config.ts";
+import { sha256Hex } from "../core/checksums.ts";
+import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
+import { findModel } from "../models/find_model.ts";
+import { freshConfig, initWeights } from "../models/init.ts";
+import { LlamaModel } from "../models/llama.ts";
+import type { LoadedModel } from "../models/load_model.ts";
+import { loadTokenizer } from "../models/tokenizer.ts";
+import type { Tokenizer } from "../models/types.ts";
+
+/** What such a model is made from; it travels to worker processes as JSON. */
+export interface Untrained {
+  init: ModelInit;
+  /** Folder of its tokenizer; null = the one of single characters that `init` describes. */
+  tokenizer: string | null;
+  seed: number;
+}
+
+/** Null for runs that began with a model on disk, or whose tokenizer is not here any more. */
+export async function untrainedOf({ model, training }: RunConfig): Promise<Untrained | null> {
+  const { init, tokenizer_name_or_path: name } = model;
+  if (init === null) return null;
+  const tokenizer = name === null ? null : (await findModel(name)).path;
+  return name !== null && tokenizer === null ? null : { init, tokenizer, seed: training.seed };
+}
+
+/** Equal for models that are equal. */
+export function untrainedFingerprint(untrained: Untrained): string {
+  return sha256Hex(JSON.stringify(["untrained", untrained]));
+}
+
+/** @throws RgxError when its tokenizer cannot be read */
+export function untrainedTokenizer({ init, tokenizer }: Untrained): Promise<Tokenizer> {
+  return tokenizer === null
+    ? Promise.resolve(createCharacterTokenizer(init.tokenizer))
+    : loadTokenizer(tokenizer);
+}
+
+export async function createUntrained(
+  untrained: Untrained,
+  device: Parameters<typeof LlamaModel.create>[0],
+): Promise<Pick<LoadedModel, "model" | "tokenizer" | "eosIds">> {
+  const { init, seed } = untrained, tokenizer = await untrainedTokenizer(untrained);
+  const config = freshConfig(init, tokenizer.vocabSize);
+  const weights = initWeights(config, seed, init.initializer_range);
+  const model = await LlamaModel.create(device, config, weights, { trainable: "none" });
+  return { model, tokenizer, eosIds: tokenizer.eosId === null ? [] : [tokenizer.eosId] };
+}

@@ -1,0 +1,61 @@
+/** The base of a run that made its model from a seed: measured beside it, and the very model it began with. */
+import assert from "node:assert/strict";
+import { renderYaml } from "../configs/render.ts";
+import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { tinyRunConfig, trainOn } from "../training/testing.ts";
+import { collected, withFolder } from "./testing.ts";
+
+Deno.test("a run from a seed is compared with what it began with, which is its eval_before", async () => {
+  await withFolder(async (folder) => {
+    const device = createReferenceDevice({ float: "f32" });
+    try {
+      const run = `${folder}/from_seed`;
+      const config = tinyRunConfig(run, {
+        sft: null,
+        eval: { num_examples: 12, temperature: null, batch_size: 5 },
+        training: { learning_rate: 0.02 },
+      });
+      const { summary } = await trainOn(device, config, {
+        configText: renderYaml(config, {}, new Map()),
+      });
+      assert.ok(summary.eval_before !== null);
+      const { data, eval: own, training } = config, task = data.task_name!;
+      const options = {
+        models: [run],
+        tasks: [{ name: task, parameters: data.task_config }],
+        numExamples: own.num_examples,
+        seed: data.seed,
+        samplingSeed: training.seed,
+        prompt: {},
+        sampling: { temperature: training.temperature, top_p: training.top_p },
+        outputDir: `${folder}/out`,
+        device,
+      };
+      const done = await collected(options), { models, comparisons } = done.result.tasks[task]!;
+      const base = "from_seed (untrained)";
+      assert.deepEqual(Object.keys(models), [run, base]);
+      assert.deepEqual(comparisons.map(({ first, second }) => [first, second]), [[run, base]]);
+      for (
+        const [name, told] of [[base, summary.eval_before], [run, summary.eval_after!]] as const
+      ) {
+        const { accuracy, mean_score, format_rate, mean_completion_tokens } = models[name]!;
+        assert.deepEqual(
+          { accuracy, mean_score, format_rate, mean_completion_tokens },
+          {
+            accuracy: told.accuracy,
+            mean_score: told.mean_score,
+            format_rate: told.format_rate,
+            mean_completion_tokens: told.mean_completion_tokens,
+          },
+        );
+      }
+      assert.equal(models[base]!.prompt.from, "checkpoint");
+      const again = await collected({ ...options, resume: true });
+      assert.deepEqual([again.evaluated, again.resumed], [0, 24]);
+      const without = await collected({ ...options, includeBase: false, resume: true });
+      assert.deepEqual(Object.keys(without.result.average), [run]);
+    } finally {
+      device.close();
+    }
+  });
+});
