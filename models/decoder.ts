@@ -10,7 +10,7 @@ import { BRANCH } from "../kernels/attention_decode/spec.ts";
 import type { DecodeLayerArgs } from "../kernels/decode_layer/spec.ts";
 import { type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
 import { architectureOf, isPlainLlama, linearDims, modulesOf } from "./architectures/mod.ts";
-import { weightOperand } from "./linear.ts";
+import { headOperand } from "./linear.ts";
 import { finalRows } from "./llama_head.ts";
 import { type LayerActivations, layerActivations } from "./layer_activations.ts";
 import { layerForward, type LayerPass, passScratch, type Residual } from "./llama_layer.ts";
@@ -65,6 +65,12 @@ function layerBytes({ config, device }: LlamaCore): number {
   return floatBytes(device) * config.numLayers * weights.reduce((sum, [i, o]) => sum + i * o, 0);
 }
 
+function isPacked({ config, weights: { layers } }: LlamaCore): boolean {
+  return layers.every((layer) =>
+    modulesOf(config).every((module) => layer[module].packed !== null)
+  );
+}
+
 /** One wave of branches that are decoded together. */
 export class Decoder {
   readonly #prompts: readonly (readonly number[])[];
@@ -106,7 +112,7 @@ export class Decoder {
     this.#seed = seedWords(options.seed);
     this.#ends = Uint32Array.from(options.eosIds.filter((id) => id < core.config.vocabSize));
     if ((options.minNewTokens ?? 0) > 0) workspace.upload("decode.forbidden", this.#ends);
-    this.#fused = core.weights.packedHead !== null && isPlainLlama(core.config) &&
+    this.#fused = isPacked(core) && isPlainLlama(core.config) &&
       layerBytes(core) <= MOST_FUSED_BYTES;
   }
 
@@ -336,7 +342,7 @@ export class Decoder {
     const logits = workspace.get("logits", count * vocab);
     device.run("matmul", {
       a: normed,
-      ...weightOperand({ weight: weights.head.value, packed: weights.packedHead }),
+      ...headOperand(weights.head, weights.packedHead),
       out: logits,
       m: count,
       n: vocab,

@@ -6,10 +6,11 @@ import { assertWithin, largest, sameBits } from "../kernels/testing.ts";
 import { dropoutKeys } from "./dropout.ts";
 import { LLAMA_MODULES } from "./architectures/architecture.ts";
 import type { LlamaModel, LlamaOptions } from "./llama.ts";
-import { arrangeWeights, parameterSpecs, placeLora } from "./llama_weights.ts";
+import { adapterSpecs, arrangeWeights, baseSpecs, placeLora } from "./llama_weights.ts";
 import { packGroups } from "./packing.ts";
 import { Parameters } from "./parameters.ts";
 import { gradients, onEachDevice, randomModel, tinyConfig, withReference } from "./testing.ts";
+import { ALL_FLOAT } from "./stored_weight.ts";
 import type { DropoutKey, Group } from "./types.ts";
 
 const config = tinyConfig(true);
@@ -173,9 +174,12 @@ Deno.test("no two rows of a batch have one key, and no two modules one site", ()
   assert.equal(new Set(ofRow).size, rows - prompt);
   assert.deepEqual(ofRow.slice(-3 - prompt, -3), ofRow.slice(0, prompt));
   return withReference((device) => {
-    const placed = placeLora(config, plain);
-    const parameters = new Parameters(device, parameterSpecs(config, placed, "lora"));
-    const { layers } = arrangeWeights(parameters, config, placed);
+    const adapter = { lora: placeLora(config, plain), saved: [] };
+    const parameters = new Parameters(device, [
+      ...baseSpecs(config, false, ALL_FLOAT),
+      ...adapterSpecs(config, adapter, true),
+    ]);
+    const { layers } = arrangeWeights(parameters, config, adapter);
     const sites = layers.flatMap((layer) =>
       LLAMA_MODULES.map((module) => layer[module].lora!.site)
     );

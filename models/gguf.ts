@@ -55,6 +55,12 @@ export class GgufFile {
     return out;
   }
 
+  /** The stored blocks, row by row. @throws RgxError when there is no such tensor */
+  bytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
+    const { begin, end } = this.info(name);
+    return this.source.read(begin, end);
+  }
+
   /** @throws RgxError when there is no such tensor */
   info(name: string): GgufTensor {
     const info = this.tensors.get(name);

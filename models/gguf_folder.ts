@@ -1,15 +1,15 @@
 /** A GGUF file as a model to be loaded: what `model_folder.ts` gives for a folder, from one file. */
 import { ggufConfig } from "./gguf_config.ts";
-import { ggufRopeScaling, type GgufWeights, ggufWeights } from "./gguf_model.ts";
+import { ggufRopeScaling, ggufWeights } from "./gguf_model.ts";
 import { ggufTokenizer } from "./gguf_tokenizer.ts";
 import { readGguf } from "./gguf.ts";
 import { type HfConfig, readHfConfig } from "./hf_config.ts";
 import { tokenizerFromFiles } from "./tokenizer.ts";
-import type { Tokenizer } from "./types.ts";
+import type { Tokenizer, WeightReader } from "./types.ts";
 
 export interface GgufModel {
   hf: HfConfig;
-  weights: GgufWeights;
+  weights: WeightReader;
   tokenizer: Tokenizer | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A language model in a GGUF file: its configuration, and its weights under their Hugging Face names,
- * widened to float32. What llama.cpp's converter does to a Llama model is undone: the rows of the query
+ * A language model in a GGUF file: its configuration, and its weights under their Hugging Face names, widened to
+ * float32 or as they are stored. What llama.cpp's converter does to a Llama model is undone: the rows of the query
  * and key projections are interleaved there, pair by pair, and its frequency scaling is a list of divisors.
  * The tokenizer is gguf_tokenizer.ts's matter.
  */
@@ -10,6 +10,8 @@ import { ggufArchitecture } from "./gguf_config.ts";
 import { parseJsonObject } from "./json_file.ts";
 import { ropeFrequencies } from "./rope_table.ts";
 import { elementCount } from "./safetensors.ts";
+import { storedType } from "./stored_weight.ts";
+import type { WeightReader } from "./types.ts";
 
 export const ROPE_DIVISORS = "rope_freqs.weight";
 /** Written by rgx beside the divisors: the `rope_scaling` itself, as JSON. Others do not know it. */
@@ -55,12 +57,6 @@ export function ggufName(name: string): string | null {
   return layer === undefined ? `${part}.${kind}` : `blk.${layer}.${part}.${kind}`;
 }
 
-/** A `WeightSource`. */
-export type GgufWeights = (
-  name: string,
-  shape: readonly number[],
-) => Promise<Float32Array | null>;
-
 /**
  * Weights by Hugging Face name; each call reads that tensor.
  * @throws UsageError for a tensor that is not understood; the source throws RgxError for a wrong shape
@@ -68,7 +64,7 @@ export type GgufWeights = (
 export function ggufWeights(
   file: GgufFile,
   heads: { numHeads: number; numKvHeads: number },
-): GgufWeights {
+): WeightReader {
   const stored = new Map<string, string>();
   for (const name of file.tensors.keys()) {
     if (name === ROPE_DIVISORS) continue;
@@ -81,9 +77,7 @@ export function ggufWeights(
     stored.set(known, name);
   }
   const interleaved = ggufArchitecture(file) === "llama";
-  return async (name, shape) => {
-    const own = stored.get(name);
-    if (own === undefined) return null;
+  const checked = (own: string, shape: readonly number[]) => {
     const found = file.info(own).shape;
     if (found.length !== shape.length || found.some((n, i) => n !== shape[i])) {
       throw new RgxError(
@@ -92,24 +86,45 @@ export function ggufWeights(
         { advice: "The file is damaged or its metadata belong to another model." },
       );
     }
-    const values = await file.float32(own);
-    if (!interleaved || !/\.attn_[qk]\./.test(own)) return values;
-    const count = own.includes(".attn_q.") ? heads.numHeads : heads.numKvHeads;
-    return splitHalves(values, shape[0]!, count);
+  };
+  const inOrder = <T extends Float32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>>(
+    own: string,
+    rows: number,
+    data: T,
+  ): T => {
+    if (!interleaved || !/\.attn_[qk]\./.test(own)) return data;
+    return splitHalves(data, rows, own.includes(".attn_q.") ? heads.numHeads : heads.numKvHeads);
+  };
+  return {
+    async values(name, shape) {
+      const own = stored.get(name);
+      if (own === undefined) return null;
+      checked(own, shape);
+      return inOrder(own, shape[0]!, await file.float32(own));
+    },
+    typeOf(name) {
+      const own = stored.get(name);
+      return own === undefined ? null : storedType(file.info(own).type.name);
+    },
+    async bytes(name, shape) {
+      const own = stored.get(name)!;
+      checked(own, shape);
+      return inOrder(own, shape[0]!, await file.bytes(own));
+    },
   };
 }
 
 /**
  * Rows of each head from (pair 0 first, pair 0 second, pair 1 first, …) to (all first, all second), which
- * is how Hugging Face's rotation pairs them.
+ * is how Hugging Face's rotation pairs them. Rows are values, or the bytes that they are stored in; in place.
  */
-export function splitHalves(
-  values: Float32Array<ArrayBuffer>,
+export function splitHalves<T extends Float32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>>(
+  values: T,
   rows: number,
   heads: number,
-): Float32Array<ArrayBuffer> {
+): T {
   const width = values.length / rows, headDim = rows / heads, half = headDim / 2;
-  const head = new Float32Array(headDim * width);
+  const head = values.slice(0, headDim * width);
   for (let at = 0; at < values.length; at += head.length) {
     for (let row = 0; row < headDim; row++) {
       const from = at + row * width, to = (row % 2) * half + (row >> 1);

@@ -162,10 +162,10 @@ Deno.test("what a GGUF model has that is not understood is refused by name", asy
   assert.throws(() => ggufWeights(odd, heads), /tensor "blk\.0\.attn_sinks\.weight" is not/);
   const weights = ggufWeights(await make(CONFIG), heads);
   await assert.rejects(
-    weights("model.embed_tokens.weight", [5, 9]),
+    weights.values("model.embed_tokens.weight", [5, 9]),
     /"token_embd\.weight" has shape \[5, 8\], expected \[5, 9\]/,
   );
-  assert.equal(await weights("lm_head.weight", [5, 8]), null);
+  assert.equal(await weights.values("lm_head.weight", [5, 8]), null);
 });
 
 Deno.test("interleaved rows become halves, head by head, and interleaved again", () => {

@@ -3,11 +3,13 @@
  * with `inOut` its transpose.
  *   backward: dx = dy·W (+ du·A), dW += dyᵀ·x, db += Σ_rows dy, du = s·dy·B, dB += s·dyᵀ·u, dA += duᵀ·x, with u = x·Aᵀ.
  * With dropout the adapter reads dropout(x) in place of x, and dx gets dropout(du·A) with the same mask.
- * A frozen weight gets no gradient; `u` is kept from the forward (rows·r elements). With W + s·B·A in place of
+ * A frozen weight gets no gradient, and may be in a storage type, which the products widen. `u` is kept from the forward (rows·r elements). With W + s·B·A in place of
  * W (merge_lora.ts; not with dropout) y and dx are one product each, and the adapter only takes gradients.
  */
 import type { Device, Tensor } from "../kernels/device.ts";
+import type { MatmulArgs } from "../kernels/matmul/spec.ts";
 import { type AdapterDropout, dropOut } from "./dropout.ts";
+import { type WeightType, weightType } from "./stored_weight.ts";
 import type { Parameter } from "./types.ts";
 
 export interface LoraWeights {
@@ -24,6 +26,8 @@ export interface LoraWeights {
 
 export interface Linear {
   weight: Tensor; // [out, in], or [in, out] with inOut
+  /** The type of a weight that is not float. */
+  storage: WeightType | null;
   inOut: boolean;
   /** The weight in packed form (kernels/matmul/spec.ts), read in its place by the forward; null without. */
   packed: Tensor | null;
@@ -38,10 +42,18 @@ export interface Linear {
 
 /** The weight as the second operand of x·Wᵀ. */
 export function weightOperand(
-  { weight, packed, inOut = false }: { weight: Tensor; packed: Tensor | null; inOut?: boolean },
-): { b: Tensor; transB?: boolean; packedB?: boolean } {
+  { weight, storage, packed, inOut }: Pick<Linear, "weight" | "storage" | "packed" | "inOut">,
+): Pick<MatmulArgs, "b" | "transB" | "packedB" | "weightType"> {
   if (packed !== null) return { b: packed, packedB: true };
-  return inOut ? { b: weight } : { b: weight, transB: true };
+  return { b: weight, ...weightType(storage), ...(inOut ? {} : { transB: true }) };
+}
+
+/** A table of vectors [vocab, d] as the second operand of x·Wᵀ: the head. */
+export function headOperand(
+  { value, storage }: Pick<Parameter, "value" | "storage">,
+  packed: Tensor | null,
+): ReturnType<typeof weightOperand> {
+  return weightOperand({ weight: value, storage, packed, inOut: false });
 }
 
 /** out[rows, outDim] = linear(x[rows, inDim]). `u` [rows, r] is null exactly when the adapter is off or absent. */
@@ -112,12 +124,13 @@ export interface LinearBackward {
 }
 
 export function linearBackward(device: Device, linear: Linear, args: LinearBackward): void {
-  const { weight, inOut, dweight, bias, lora, merged, inDim, outDim } = linear;
+  const { weight, storage, inOut, dweight, bias, lora, merged, inDim, outDim } = linear;
   const { x, u, dy, dx, du, rows, dropout } = args;
   if (dx !== null) {
     const accumulate = args.accumulate ?? false;
+    const operand = { b: weight, ...weightType(storage), transB: inOut };
     const sizes = { m: rows, n: inDim, k: outDim };
-    device.run("matmul", { a: dy, b: weight, transB: inOut, out: dx, ...sizes, accumulate });
+    device.run("matmul", { a: dy, ...operand, out: dx, ...sizes, accumulate });
   }
   // A merged weight has brought the adapter's part to dx already.
   const dxLeft = merged ? null : dx;

@@ -1,7 +1,8 @@
 /**
  * A decoder of the Llama family or GPT-2 (architectures/) with an explicit forward and backward over packed
- * groups, trained fully or through LoRA adapters, and generation. This file is the model's surface; the passes
- * are in llama_pass.ts, llama_layer.ts and llama_head.ts.
+ * groups, trained fully or through LoRA adapters, and generation. Several models can share one base, each with
+ * an adapter of its own. This file is the model's surface; the passes are in llama_pass.ts, llama_layer.ts and
+ * llama_head.ts.
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
@@ -16,15 +17,23 @@ import {
   trunkForward,
   type TrunkPass,
 } from "./llama_pass.ts";
-import { arrangeWeights, initializeLora, loadWeights, parameterSpecs } from "./llama_weights.ts";
+import {
+  adapterSpecs,
+  arrangeWeights,
+  baseSpecs,
+  initializeAdapter,
+  isReader,
+  loadWeights,
+} from "./llama_weights.ts";
 import type { LoraOptions } from "./lora.ts";
 import { mergeAdapters } from "./merge_lora.ts";
 import { planPassBytes } from "./memory_plan.ts";
+import { planStorage, type StorageOptions } from "./weight_storage.ts";
+import { ModelBase } from "./model_base.ts";
 import { type ModelSizes, modelSizes } from "./model_sizes.ts";
 import { type PackedBatch, packGroups } from "./packing.ts";
 import { Parameters } from "./parameters.ts";
 import { type LogitsVisitor, positionLogits } from "./position_logits.ts";
-import { RopeTable } from "./rope_table.ts";
 import type {
   Completion,
   ForwardOptions,
@@ -46,6 +55,8 @@ export interface LlamaOptions {
   trainable: "lora" | "full" | "none";
   /** Keep only the layers' inputs for the backward and compute the rest again. Default false. */
   recompute?: boolean;
+  /** How frozen weights are held; default: as their file holds them, float where there is no file. */
+  weights?: StorageOptions;
 }
 
 interface Pending {
@@ -56,30 +67,40 @@ interface Pending {
 }
 
 export class LlamaModel implements LanguageModel {
+  readonly #base: ModelBase;
+  /** The adapter's, on top of the base's. */
   readonly #parameters: Parameters;
   readonly #core: LlamaCore;
+  /** With the adapter switched off: what it has full copies of is the base's own. */
+  readonly #plain: LlamaCore;
   /** What decides the model's memory, for memory_plan.ts. */
   readonly sizes: ModelSizes;
   readonly #training: Workspace;
-  readonly #inference: Workspace;
-  /** Merged weights, made anew by every pass that uses them. */
-  readonly #copies: Workspace;
   #pending: Pending | null = null;
 
   private constructor(
-    readonly device: Device,
-    readonly config: LlamaConfig,
+    base: ModelBase,
     readonly options: LlamaOptions,
     parameters: Parameters,
-    core: LlamaCore,
     sizes: ModelSizes,
   ) {
+    const { device, config, rope } = base;
+    base.retain();
+    this.#base = base;
     this.#parameters = parameters;
-    this.#core = core;
     this.sizes = sizes;
+    this.#core = {
+      device,
+      config,
+      weights: arrangeWeights(parameters, config, sizes),
+      rope,
+      maxRank: Math.max(0, ...sizes.lora.map((l) => l.r)),
+    };
+    const copied = sizes.saved.length > 0;
+    this.#plain = copied
+      ? { ...this.#core, weights: arrangeWeights(parameters, config, { ...sizes, saved: [] }) }
+      : this.#core;
     this.#training = new Workspace(device, "training");
-    this.#inference = new Workspace(device, "inference");
-    this.#copies = new Workspace(device, "copies");
   }
 
   /**
@@ -104,24 +125,56 @@ export class LlamaModel implements LanguageModel {
         advice: "remove the lora section to train all weights",
       });
     }
-    const sizes = modelSizes(config, options, floatBytes(device));
-    const placed = sizes.lora;
-    const parameters = new Parameters(device, parameterSpecs(config, placed, trainable));
+    const fileType = isReader(weights) ? weights.typeOf.bind(weights) : () => null;
+    const storage = planStorage(config, trainable, options.weights ?? {}, fileType);
+    const sizes = modelSizes(config, { ...options, storage }, floatBytes(device));
+    const parameters = new Parameters(device, baseSpecs(config, trainable === "full", storage));
     try {
       await loadWeights(parameters, config, weights);
-      initializeLora(parameters, config, placed, lora?.seed ?? 0);
+      return await LlamaModel.#on(new ModelBase(device, config, parameters), options, sizes);
     } catch (error) {
       parameters.dispose();
       throw error;
     }
-    const core: LlamaCore = {
-      device,
-      config,
-      weights: arrangeWeights(parameters, config, placed),
-      rope: new RopeTable(device, config),
-      maxRank: Math.max(0, ...placed.map((l) => l.r)),
-    };
-    return new LlamaModel(device, config, options, parameters, core, sizes);
+  }
+
+  static async #on(base: ModelBase, options: LlamaOptions, sizes: ModelSizes): Promise<LlamaModel> {
+    const { device, config } = base, trained = options.trainable === "lora";
+    const specs = adapterSpecs(config, sizes, trained);
+    const parameters = new Parameters(device, specs, base.parameters);
+    try {
+      await initializeAdapter(parameters, config, sizes, options.lora ?? {});
+      return new LlamaModel(base, options, parameters, sizes);
+    } catch (error) {
+      parameters.dispose();
+      throw error;
+    }
+  }
+
+  /**
+   * Another adapter (null = none) on the same base: a model of its own whose base weights are this one's, for
+   * inference. All models of a base share the buffers of their passes, so one call must end before the next
+   * begins. They are disposed in any order; the last one takes the base with it.
+   * @throws UsageError for options that cannot be honoured, or when the base's weights are trained
+   */
+  async withAdapter(lora: LoraOptions | null): Promise<LlamaModel> {
+    if (this.options.trainable === "full") {
+      throw new UsageError("an adapter cannot be put on a model whose weights are trained", {
+        advice: "load the base once more",
+      });
+    }
+    const options = { trainable: "none", ...(lora === null ? {} : { lora }) } as const;
+    const { storage, floatBytes } = this.sizes;
+    const sizes = modelSizes(this.config, { ...options, storage }, floatBytes);
+    return await LlamaModel.#on(this.#base, options, sizes);
+  }
+
+  get device(): Device {
+    return this.#base.device;
+  }
+
+  get config(): LlamaConfig {
+    return this.#base.config;
   }
 
   get vocabSize(): number {
@@ -176,16 +229,20 @@ export class LlamaModel implements LanguageModel {
       const empty = () => this.device.float === "f64" ? new Float64Array() : new Float32Array();
       return { logp: empty(), entropy: empty() };
     }
-    const workspace = train ? this.#training : this.#inference;
+    const workspace = train ? this.#training : this.#base.inference;
     const keep = !train ? "none" : this.options.recompute ? "inputs" : "all";
     const dropout = adapter ? this.#dropout(workspace, groups, packed, options) : null;
     const core = adapter && dropout === null
-      ? mergeAdapters(this.#core, this.#copies, this.sizes, packed.rows)
-      : this.#core;
+      ? mergeAdapters(this.#core, this.#base.copies, this.sizes, packed.rows)
+      : this.#coreFor(adapter);
     const trunk = trunkForward(core, workspace, packed, { adapter, keep, dropout });
     const head = new HeadPass(core, workspace, trunk, temperature, train);
     if (train) this.#pending = { packed, core, passes: { trunk, head } };
     return await head.read(packed);
+  }
+
+  #coreFor(adapter: boolean): LlamaCore {
+    return adapter ? this.#core : this.#plain;
   }
 
   #dropout(
@@ -228,7 +285,8 @@ export class LlamaModel implements LanguageModel {
     options: GenerateOptions,
     limits: Partial<GeneratorLimits> = {},
   ): Promise<Completion[][]> {
-    return generate(this.#core, this.#inference, this.sizes, requests, options, {
+    const core = this.#coreFor(options.adapter ?? true);
+    return generate(core, this.#base.inference, this.sizes, requests, options, {
       ...defaultLimits(this.device),
       ...limits,
     });
@@ -256,15 +314,19 @@ export class LlamaModel implements LanguageModel {
     visit: LogitsVisitor,
     { adapter = true, from = 0 }: { adapter?: boolean; from?: number } = {},
   ): Promise<void> {
-    return positionLogits(this.#core, this.#inference, ids, { adapter, from }, visit);
+    return positionLogits(
+      this.#coreFor(adapter),
+      this.#base.inference,
+      ids,
+      { adapter, from },
+      visit,
+    );
   }
 
   dispose(): void {
     this.#pending = null;
     this.#training.dispose();
-    this.#inference.dispose();
-    this.#copies.dispose();
-    this.#core.rope.dispose();
     this.#parameters.dispose();
+    this.#base.release();
   }
 }

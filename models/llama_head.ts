@@ -7,6 +7,7 @@ import type { Tensor } from "../kernels/device.ts";
 import type { LlamaCore, TrunkPass } from "./llama_pass.ts";
 import { normBackward, normForward } from "./norm.ts";
 import type { PackedBatch } from "./packing.ts";
+import { weightType } from "./stored_weight.ts";
 import type { ForwardResult } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -76,6 +77,7 @@ export class HeadPass {
     this.#args = {
       hidden: this.#hidden.normed,
       weight: weights.head.value,
+      ...weightType(weights.head.storage),
       pairStart: workspace.upload("head.pair_start", packed.pairStart),
       targets: workspace.upload("head.targets", packed.targets),
       lse: workspace.get("head.lse", headRows),

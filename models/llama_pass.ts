@@ -24,6 +24,7 @@ import {
 import type { LlamaWeights } from "./llama_weights.ts";
 import { type PackedBatch, tokenRuns } from "./packing.ts";
 import type { RopeTable } from "./rope_table.ts";
+import { weightType } from "./stored_weight.ts";
 import type { LlamaConfig, Parameter } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -129,10 +130,11 @@ export function embed(
   },
 ): void {
   const d = config.hiddenSize, n = rows * d;
-  device.run("gather_rows", { table: weights.embedding.value, index: tokens, out, rows, d });
+  const lookUp = ({ value: table, storage }: Parameter, index: Tensor, out: Tensor) =>
+    device.run("gather_rows", { table, ...weightType(storage), index, out, rows, d });
+  lookUp(weights.embedding, tokens, out);
   if (weights.positions === null) return;
-  const table = weights.positions.value;
-  device.run("gather_rows", { table, index: positions, out: spare, rows, d });
+  lookUp(weights.positions, positions, spare);
   device.run("add", { a: out, b: spare, out, n });
 }
 

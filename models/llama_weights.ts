@@ -8,13 +8,26 @@ import type { Tensor } from "../kernels/device.ts";
 import type { Module } from "./architectures/architecture.ts";
 import { architectureOf, hasBias, linearDims, modulePath, modulesOf } from "./architectures/mod.ts";
 import type { Linear } from "./linear.ts";
-import { initialLoraA, loraFor, loraNames, type LoraOptions, type LoraShape } from "./lora.ts";
+import {
+  initialLoraA,
+  initialLoraB,
+  loraFor,
+  loraNames,
+  type LoraOptions,
+  type LoraShape,
+} from "./lora.ts";
 import type { NormWeights } from "./norm.ts";
 import type { Parameters, ParameterSpec } from "./parameters.ts";
-import { elementCount } from "./safetensors.ts";
-import type { LlamaConfig, Parameter, WeightSource } from "./types.ts";
+import { isSavedModule, PEFT_PREFIX, type SavedTensor } from "./saved_modules.ts";
+import { ALL_FLOAT, type WeightStorage } from "./stored_weight.ts";
+import type { LlamaConfig, Parameter, WeightReader, WeightSource } from "./types.ts";
 
 export const LM_HEAD = "lm_head.weight";
+
+/** Name of the tensor that makes logits. */
+export function headName(config: LlamaConfig): string {
+  return config.tieWordEmbeddings ? architectureOf(config).names.embedding : LM_HEAD;
+}
 
 /** A tensor of the base model. */
 export interface LlamaTensor {
@@ -81,12 +94,13 @@ export interface LoraPlacement extends LoraShape {
   path: string;
 }
 
-/** Every adapter that the options ask for. @throws RgxError when they select nothing. */
+/** Every adapter that the options ask for; a module that is trained in full has none. @throws RgxError when they select nothing. */
 export function placeLora(config: LlamaConfig, options: LoraOptions): LoraPlacement[] {
   const placed: LoraPlacement[] = [];
   for (let layer = 0; layer < config.numLayers; layer++) {
     for (const module of modulesOf(config)) {
       const path = modulePath(config, layer, module);
+      if (isSavedModule(path, options.modulesToSave ?? [])) continue;
       const shape = loraFor(options, path, layer);
       if (shape !== null) placed.push({ ...shape, layer, module, path });
     }
@@ -99,23 +113,43 @@ export function placeLora(config: LlamaConfig, options: LoraOptions): LoraPlacem
   return placed;
 }
 
-/** Base tensors and adapters with what is trained of them. */
-export function parameterSpecs(
+/** The base's tensors, and what frozen ones are held in. */
+export function baseSpecs(
   config: LlamaConfig,
-  lora: readonly LoraPlacement[],
-  trainable: "lora" | "full" | "none",
+  trainable: boolean,
+  storage: WeightStorage = ALL_FLOAT,
 ): ParameterSpec[] {
-  const specs: ParameterSpec[] = llamaTensors(config).map((tensor) => ({
+  return llamaTensors(config).map((tensor) => ({
     ...tensor,
-    trainable: trainable === "full",
+    trainable,
+    storage: storage.get(tensor.name) ?? null,
   }));
+}
+
+/** What an adapter holds: low-rank matrices, and full copies of what it saves. */
+export interface AdapterTensors {
+  lora: readonly LoraPlacement[];
+  saved: readonly SavedTensor[];
+}
+
+/** An adapter's tensors. */
+export function adapterSpecs(
+  config: LlamaConfig,
+  { lora, saved }: AdapterTensors,
+  trainable: boolean,
+): ParameterSpec[] {
+  const specs = saved.map(({ name, shape, decay }) => ({ name, shape, decay, trainable }));
   for (const { path, module, r } of lora) {
     const [inDim, outDim] = linearDims(config, module);
-    const { a, b } = loraNames(path), trained = trainable === "lora";
-    specs.push({ name: a, shape: [r, inDim], decay: true, trainable: trained });
-    specs.push({ name: b, shape: [outDim, r], decay: true, trainable: trained });
+    const { a, b } = loraNames(path);
+    specs.push({ name: a, shape: [r, inDim], decay: true, trainable });
+    specs.push({ name: b, shape: [outDim, r], decay: true, trainable });
   }
   return specs;
+}
+
+export function isReader(source: WeightSource): source is WeightReader {
+  return typeof source !== "function" && "typeOf" in source;
 }
 
 /** Fills the base tensors from a source. @throws RgxError for a missing tensor or a wrong size. */
@@ -124,10 +158,20 @@ export async function loadWeights(
   config: LlamaConfig,
   source: WeightSource,
 ): Promise<void> {
+  const file = isReader(source) ? source : null;
   const ask = async (name: string, shape: readonly number[]) =>
-    typeof source === "function" ? await source(name, shape) : source.get(name) ?? null;
+    isReader(source)
+      ? await source.values(name, shape)
+      : typeof source === "function"
+      ? await source(name, shape)
+      : source.get(name) ?? null;
   const { embedding } = architectureOf(config).names;
   for (const { name, shape } of llamaTensors(config)) {
+    const { storage } = parameters.get(name);
+    if (file !== null && storage !== null && file.typeOf(name) === storage) {
+      parameters.writeStored(name, await file.bytes(name, shape));
+      continue;
+    }
     let data = await ask(name, shape);
     if (data === null && name === embedding && config.tieWordEmbeddings) {
       data = await ask(LM_HEAD, shape);
@@ -142,17 +186,19 @@ export async function loadWeights(
   }
 }
 
-/** Fresh adapters: A uniform from the seed, B zero. */
-export function initializeLora(
+/** Fresh adapters, from their seed; full copies begin as what they are copies of. */
+export async function initializeAdapter(
   parameters: Parameters,
   config: LlamaConfig,
-  lora: readonly LoraPlacement[],
-  seed: number,
-): void {
+  { lora, saved }: AdapterTensors,
+  options: Pick<LoraOptions, "seed" | "init">,
+): Promise<void> {
+  for (const { name, base } of saved) parameters.write(name, await parameters.read(base));
   for (const { path, module, r } of lora) {
     const { a, b } = loraNames(path);
-    parameters.write(a, initialLoraA(seed, a, r, linearDims(config, module)[0]));
-    parameters.write(b, new Float32Array(elementCount(parameters.get(b).shape)));
+    const [inDim, outDim] = linearDims(config, module);
+    parameters.write(a, initialLoraA(options, a, r, inDim));
+    parameters.write(b, initialLoraB(options, b, r, outDim));
   }
 }
 
@@ -178,28 +224,32 @@ export interface LlamaWeights {
   lowestTrained: number;
 }
 
-/** Arranges parameters by layer. */
+/** Arranges parameters by layer, with an adapter's in their places. */
 export function arrangeWeights(
   parameters: Parameters,
   config: LlamaConfig,
-  lora: readonly LoraPlacement[],
+  { lora, saved }: AdapterTensors,
 ): LlamaWeights {
   const { names, layerNorm, inOut } = architectureOf(config);
   const placed = new Map(lora.map((l) => [l.path, l]));
+  const copies = new Set(saved.map(({ replaces }) => replaces));
+  const get = (name: string): Parameter =>
+    parameters.get(copies.has(name) ? PEFT_PREFIX + name : name);
   const norm = (name: string): NormWeights => ({
-    weight: parameters.get(`${name}.weight`),
-    bias: layerNorm ? parameters.get(`${name}.bias`) : null,
+    weight: get(`${name}.weight`),
+    bias: layerNorm ? get(`${name}.bias`) : null,
   });
   const linear = (layer: number, module: Module): Linear => {
     const path = modulePath(config, layer, module);
     const [inDim, outDim] = linearDims(config, module);
-    const { value, grad } = parameters.get(`${path}.weight`);
+    const { value, grad, storage } = get(`${path}.weight`);
     const plain: Linear = {
       weight: value,
+      storage,
       inOut,
       packed: null,
       dweight: grad,
-      bias: hasBias(config, module) ? parameters.get(`${path}.bias`) : null,
+      bias: hasBias(config, module) ? get(`${path}.bias`) : null,
       lora: null,
       merged: false,
       inDim,
@@ -225,18 +275,30 @@ export function arrangeWeights(
       headNorms: headNorms === null ? null : { q: norm(headNorms.q), k: norm(headNorms.k) },
     };
   });
-  const embedding = parameters.get(names.embedding);
+  const embedding = get(names.embedding);
+  const positions = names.positions === null ? null : get(names.positions);
+  const tied = config.tieWordEmbeddings && !copies.has(LM_HEAD);
   return {
     embedding,
-    positions: names.positions === null ? null : parameters.get(names.positions),
+    positions,
     layers,
     finalNorm: norm(names.finalNorm),
-    head: config.tieWordEmbeddings ? embedding : parameters.get(LM_HEAD),
+    head: tied ? parameters.get(names.embedding) : get(LM_HEAD),
     packedHead: null,
-    lowestTrained: embedding.grad !== null
-      ? -1
-      : parameters.trainable.length === 0
-      ? config.numLayers
-      : Math.min(...lora.map((l) => l.layer)),
+    lowestTrained: embedding.grad !== null || positions?.grad != null ? -1 : lowestTrained(layers),
   };
+}
+
+/** An input norm gets its gradient where its layer hands the derivative down: it counts for the layer below. */
+function lowestTrained(layers: readonly LayerWeights[]): number {
+  for (const [l, { inputNorm, postNorm, headNorms, ...linears }] of layers.entries()) {
+    const trains = ({ weight, bias }: NormWeights) => weight.grad !== null || bias?.grad != null;
+    if (trains(inputNorm)) return l - 1;
+    const norms = headNorms === null ? [postNorm] : [postNorm, headNorms.q, headNorms.k];
+    const inLinears = Object.values(linears as Record<Module, Linear>).some(
+      ({ dweight, bias, lora }) => dweight !== null || bias?.grad != null || lora?.da != null,
+    );
+    if (inLinears || norms.some(trains)) return l;
+  }
+  return layers.length;
 }

@@ -24,7 +24,12 @@ export interface LoraOptions {
   excludeModules?: readonly string[] | string;
   /** Modules, by the end of their path, that are trained in full and stored with the adapter; default none. */
   modulesToSave?: readonly string[];
-  /** Seed of the initial A; default 0. */
+  /**
+   * How the matrices begin: "true" (the default) = A uniform and B zero, "gaussian" = A normal(0, 1/r) and B zero,
+   * "false" = both uniform, so that the adapter changes the model from the start.
+   */
+  init?: "true" | "gaussian" | "false";
+  /** Seed of the initial values; default 0. */
   seed?: number;
 }
 
@@ -92,11 +97,32 @@ function names(modules: readonly string[] | string, path: string, key: string): 
     : modules.some((name) => path === name || path.endsWith(`.${name}`));
 }
 
-/** Initial A: uniform in ±1/√in (Kaiming with a = √5), keyed by seed and name. B begins as zeros. */
-export function initialLoraA(seed: number, name: string, r: number, inDim: number): Float64Array {
+/** Initial A [r, in]: uniform in ±1/√in (Kaiming with a = √5), or normal(0, 1/r); keyed by seed and name. */
+export function initialLoraA(
+  { seed = 0, init = "true" }: Pick<LoraOptions, "seed" | "init">,
+  name: string,
+  r: number,
+  inDim: number,
+): Float64Array {
+  if (init !== "gaussian") return uniform(seed, name, r * inDim, inDim);
   const stream = RandomStream.forPurpose(seed, "init", name);
-  const bound = 1 / Math.sqrt(inDim);
-  return Float64Array.from({ length: r * inDim }, () => stream.uniform(-bound, bound));
+  return Float64Array.from({ length: r * inDim }, () => stream.normal() / r);
+}
+
+/** Initial B [out, r]: zeros, or uniform in ±1/√r. */
+export function initialLoraB(
+  { seed = 0, init = "true" }: Pick<LoraOptions, "seed" | "init">,
+  name: string,
+  r: number,
+  outDim: number,
+): Float64Array {
+  return init === "false" ? uniform(seed, name, outDim * r, r) : new Float64Array(outDim * r);
+}
+
+/** In ±1/√width. */
+function uniform(seed: number, name: string, count: number, width: number): Float64Array {
+  const stream = RandomStream.forPurpose(seed, "init", name), bound = 1 / Math.sqrt(width);
+  return Float64Array.from({ length: count }, () => stream.uniform(-bound, bound));
 }
 
 function fromPattern(

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
 import { LLAMA_MODULES } from "./architectures/architecture.ts";
 import { placeLora } from "./llama_weights.ts";
-import { checkLoraOptions, initialLoraA, loraFor, loraNames, type LoraOptions } from "./lora.ts";
+import {
+  checkLoraOptions,
+  initialLoraA,
+  initialLoraB,
+  loraFor,
+  loraNames,
+  type LoraOptions,
+} from "./lora.ts";
 import { tinyConfig } from "./testing.ts";
 
 const path = "model.layers.3.self_attn.q_proj";
@@ -37,12 +44,23 @@ Deno.test("A begins uniform within 1/√in, from the seed and the tensor's PEFT 
   const { a, b } = loraNames(path);
   assert.equal(a, "base_model.model.model.layers.3.self_attn.q_proj.lora_A.weight");
   assert.equal(b, "base_model.model.model.layers.3.self_attn.q_proj.lora_B.weight");
-  const values = initialLoraA(7, a, 16, 100);
+  const values = initialLoraA({ seed: 7 }, a, 16, 100);
   assert.equal(values.length, 1600);
   assert.ok(values.every((x) => Math.abs(x) <= 0.1));
   assert.ok(Math.max(...values) > 0.099 && Math.min(...values) < -0.099);
-  assert.deepEqual(initialLoraA(7, a, 16, 100), values);
-  assert.notDeepEqual(initialLoraA(8, a, 16, 100), values);
+  assert.deepEqual(initialLoraA({ seed: 7 }, a, 16, 100), values);
+  assert.notDeepEqual(initialLoraA({ seed: 8 }, a, 16, 100), values);
+  const zeros = initialLoraB({ seed: 7 }, b, 16, 50);
+  assert.ok(zeros.length === 800 && zeros.every((x) => x === 0));
+
+  const normal = initialLoraA({ seed: 7, init: "gaussian" }, a, 16, 100);
+  const deviation = Math.sqrt(normal.reduce((sum, x) => sum + x * x, 0) / normal.length);
+  assert.ok(Math.abs(deviation * 16 - 1) < 0.1, "PEFT's deviation is 1/r");
+  assert.ok(initialLoraB({ init: "gaussian" }, b, 16, 50).every((x) => x === 0));
+
+  assert.deepEqual(initialLoraA({ seed: 7, init: "false" }, a, 16, 100), values);
+  const other = initialLoraB({ seed: 7, init: "false" }, b, 16, 50);
+  assert.ok(other.every((x) => Math.abs(x) <= 0.25) && Math.max(...other) > 0.24);
 });
 
 Deno.test("LoRA options that cannot be honoured are refused with the key's name", () => {

@@ -9,24 +9,31 @@ import type { Module } from "./architectures/architecture.ts";
 import { architectureOf, modulesOf } from "./architectures/mod.ts";
 import { activationWidths, backwardWidths, passWidths } from "./layer_activations.ts";
 import type { Keep } from "./llama_pass.ts";
-import { type LoraPlacement, parameterSpecs } from "./llama_weights.ts";
+import { adapterSpecs, baseSpecs, LM_HEAD, type LoraPlacement } from "./llama_weights.ts";
 import { mergedBytes } from "./merge_lora.ts";
 import type { ModelSizes } from "./model_sizes.ts";
 import { arenaElements } from "./parameters.ts";
 import { elementCount } from "./safetensors.ts";
+import { storedWords } from "./stored_weight.ts";
 import { bufferCapacity } from "./workspace.ts";
 
 /** Bytes of all values, of the gradients, and of AdamW's two moments. */
 export function planParameterBytes(
   sizes: ModelSizes,
 ): { values: number; gradients: number; optimizer: number } {
+  const { config, trainable: what } = sizes;
+  const specs = [
+    ...baseSpecs(config, what === "full", sizes.storage),
+    ...adapterSpecs(config, sizes, what === "lora"),
+  ];
+  const bytes = sizes.floatBytes;
   let values = 0, trained = 0;
-  for (const { shape, trainable } of parameterSpecs(sizes.config, sizes.lora, sizes.trainable)) {
-    values += trainable ? arenaElements(shape) : elementCount(shape);
+  for (const { shape, trainable, storage = null } of specs) {
+    if (storage !== null) values += 4 * storedWords(storage, shape[0]!, shape[1]!);
+    else values += bytes * (trainable ? arenaElements(shape) : elementCount(shape));
     if (trainable) trained += arenaElements(shape);
   }
-  const bytes = sizes.floatBytes;
-  return { values: values * bytes, gradients: trained * bytes, optimizer: 2 * trained * bytes };
+  return { values, gradients: trained * bytes, optimizer: 2 * trained * bytes };
 }
 
 /**
@@ -64,14 +71,20 @@ export function planPassBytes(
 }
 
 /** Elements of each buffer of the head; the logits themselves come in chunks. */
-function headBuffers({ config, trainable }: ModelSizes, pairs: number, train: boolean): number[] {
+function headBuffers(sizes: ModelSizes, pairs: number, train: boolean): number[] {
+  const { config } = sizes;
   const wide = pairs * config.hiddenSize;
   const buffers = [wide, wide, wide, pairs, pairs, pairs, pairs];
   if (architectureOf(config).layerNorm) buffers.push(pairs);
   if (!train) return buffers;
   buffers.push(pairs, pairs); // dlogp, dentropy
-  if (trainable !== "full") buffers.push(wide); // the head's mean
+  if (!trainsHead(sizes)) buffers.push(wide); // the head's mean
   return buffers;
+}
+
+function trainsHead({ trainable, saved }: ModelSizes): boolean {
+  return trainable === "full" ||
+    trainable === "lora" && saved.some(({ replaces }) => replaces === LM_HEAD);
 }
 
 /** Bytes that a training pass over `rows` rows keeps of the layers, with and without recomputation. */

@@ -1,7 +1,7 @@
 /**
  * Weights with their adapters merged in, W + s·B·A. In training the merged copy makes the forward and the
  * derivative by the input one product each; the adapter then only has gradients to take. In generation it
- * takes the place of the adapter. The sums are rounded once more than in separate layers (about 1e−7
+ * takes the place of the adapter. A weight in a storage type is not copied. The sums are rounded once more than in separate layers (about 1e−7
  * relative in f32).
  */
 import type { Device, Tensor } from "../kernels/device.ts";
@@ -23,10 +23,13 @@ function mergePays(inDim: number, outDim: number, rows: number): boolean {
 }
 
 /** Bytes of the copies that {@link mergeAdapters} makes for a pass over `rows` rows. */
-export function mergedBytes({ config, lora, floatBytes }: ModelSizes, rows: number): number {
-  const bytes = lora.reduce((sum, { module }) => {
+export function mergedBytes(
+  { config, lora, storage, floatBytes }: ModelSizes,
+  rows: number,
+): number {
+  const bytes = lora.reduce((sum, { module, path }) => {
     const [inDim, outDim] = linearDims(config, module);
-    if (!mergePays(inDim, outDim, rows)) return sum;
+    if (storage.has(`${path}.weight`) || !mergePays(inDim, outDim, rows)) return sum;
     return sum + floatBytes * bufferCapacity(inDim * outDim);
   }, 0);
   return bytes <= MOST_COPIED_BYTES ? bytes : 0;
@@ -63,8 +66,8 @@ export function mergeAdapters(
   const layers = weights.layers.map((layer, l) => {
     const merged = { ...layer };
     for (const module of modulesOf(core.config)) {
-      const linear = layer[module], { inDim, outDim } = linear;
-      if (linear.lora === null || !mergePays(inDim, outDim, rows)) continue;
+      const linear = layer[module], { inDim, outDim, storage } = linear;
+      if (linear.lora === null || storage !== null || !mergePays(inDim, outDim, rows)) continue;
       const weight = workspace.get(`merged.${l}.${module}`, inDim * outDim);
       mergeInto(device, linear, weight);
       merged[module] = { ...linear, weight, merged: true };

@@ -13,18 +13,17 @@ import { type ModelText, modelTextFiles } from "./model_text_files.ts";
 import { isAdapterFolder, type PeftAdapter, readPeftAdapter } from "./peft_adapter.ts";
 import { encodeSafetensors } from "./safetensors.ts";
 import { hasTokenizer, loadTokenizer } from "./tokenizer.ts";
-import type { Tokenizer } from "./types.ts";
+import type { Tokenizer, WeightReader } from "./types.ts";
 import { openWeightFiles } from "./weight_files.ts";
 
 export interface ModelFolder {
   /** Folder of the (base) model's configuration and weights, or the GGUF file. */
   path: string;
   config: LlamaConfig;
-  /** Values by full Hugging Face name, or null; a `WeightSource`. @throws RgxError for a wrong shape */
-  weights: (
-    name: string,
-    shape: readonly number[],
-  ) => Promise<Float32Array | Float64Array | null>;
+  /** The weights by full Hugging Face name. */
+  files: WeightReader;
+  /** Their values. */
+  weights: WeightReader["values"];
   /** null when neither the folder nor the adapter's base has one. */
   tokenizer: Tokenizer | null;
   /** Ids that end a generation: those of generation_config.json (or config.json) and the tokenizer's. */
@@ -46,13 +45,14 @@ export async function readModelFolder(name: string): Promise<ModelFolder> {
   const configJson = await readJsonObject(`${path}/config.json`);
   if (configJson === null) throw await noModel(path);
   const hf = readHfConfig(configJson, `${path}/config.json`);
-  const weights = await openWeightFiles(path, hf.llama.tieWordEmbeddings);
+  const files = await openWeightFiles(path, hf.llama.tieWordEmbeddings);
   const tokenizer = await hasTokenizer(path) ? await loadTokenizer(path) : null;
   checkVocabulary(path, tokenizer, hf.llama);
   return {
     path,
     config: hf.llama,
-    weights: (name, shape) => weights.read(name, shape),
+    files,
+    weights: (name, shape) => files.values(name, shape),
     tokenizer,
     generationEosIds: await generationEosIds(path, hf, tokenizer),
     bosId: hf.bosId,
@@ -62,12 +62,13 @@ export async function readModelFolder(name: string): Promise<ModelFolder> {
 }
 
 async function readGgufFile(path: string): Promise<ModelFolder> {
-  const { hf, weights, tokenizer } = await readGgufModel(path);
+  const { hf, weights: files, tokenizer } = await readGgufModel(path);
   checkVocabulary(path, tokenizer, hf.llama);
   return {
     path,
     config: hf.llama,
-    weights,
+    files,
+    weights: (name, shape) => files.values(name, shape),
     tokenizer,
     generationEosIds: hf.eosIds,
     bosId: hf.bosId,

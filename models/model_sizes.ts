@@ -1,14 +1,20 @@
 /** What of a model decides its memory and the copies that pay; computed before the model exists. */
 import type { DropoutShape } from "./dropout.ts";
 import { linearDims, modulesOf } from "./architectures/mod.ts";
-import { type LoraPlacement, placeLora } from "./llama_weights.ts";
+import { llamaTensors, type LoraPlacement, placeLora } from "./llama_weights.ts";
 import { checkLoraOptions, type LoraOptions } from "./lora.ts";
+import { ALL_FLOAT, type WeightStorage } from "./stored_weight.ts";
+import { type SavedTensor, savedTensors } from "./saved_modules.ts";
 import type { LlamaConfig } from "./types.ts";
 
 export interface ModelSizes {
   config: LlamaConfig;
   lora: readonly LoraPlacement[];
+  /** What the adapter holds in full. */
+  saved: readonly SavedTensor[];
   trainable: "lora" | "full" | "none";
+  /** What frozen weights are held in. */
+  storage: WeightStorage;
   recompute: boolean;
   /** Of the adapters; null = none. */
   dropout: DropoutShape | null;
@@ -22,13 +28,19 @@ export interface ModelSizes {
  */
 export function modelSizes(
   config: LlamaConfig,
-  options: { lora?: LoraOptions; trainable: "lora" | "full" | "none"; recompute?: boolean },
+  options: {
+    lora?: LoraOptions;
+    trainable: "lora" | "full" | "none";
+    recompute?: boolean;
+    storage?: WeightStorage;
+  },
   floatBytes = 4,
 ): ModelSizes {
-  const { lora, trainable, recompute = false } = options;
+  const { lora, trainable, recompute = false, storage = ALL_FLOAT } = options;
   if (lora !== undefined) checkLoraOptions(lora, modulesOf(config));
   const placed = lora === undefined ? [] : placeLora(config, lora);
+  const saved = savedTensors(config, lora?.modulesToSave ?? [], llamaTensors(config));
   const width = Math.max(0, ...placed.map(({ module }) => linearDims(config, module)[0]));
   const p = lora?.dropout ?? 0, dropout = p === 0 ? null : { p, width };
-  return { config, lora: placed, trainable, recompute, dropout, floatBytes };
+  return { config, lora: placed, saved, trainable, storage, recompute, dropout, floatBytes };
 }

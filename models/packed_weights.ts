@@ -1,29 +1,37 @@
 /**
- * The model as generation wants it: weights packed for many small products, adapters merged in. A
- * decoding step is short, and its cost is mostly the number of operations and the reading of weights.
+ * The model as generation wants it: float weights packed for many small products, adapters merged in. A
+ * decoding step is short, and its cost is mostly the number of operations and the reading of weights. Weights in
+ * a storage type stay as they are, beside their adapters: float copies would be several times their size.
  */
 import { packedLength } from "../kernels/matmul/spec.ts";
-import { architectureOf, linearDims, modulesOf } from "./architectures/mod.ts";
+import { architectureOf, linearDims, modulePath, modulesOf } from "./architectures/mod.ts";
 import type { Linear } from "./linear.ts";
 import type { LlamaCore } from "./llama_pass.ts";
+import { headName } from "./llama_weights.ts";
 import type { ModelSizes } from "./model_sizes.ts";
 import { mergeInto } from "./merge_lora.ts";
 import { bufferCapacity, type Workspace } from "./workspace.ts";
 
 /** Bytes of the packed copies, and of the one weight at a time that is merged. */
-export function packedBytes({ config, lora, floatBytes }: ModelSizes): number {
-  const { vocabSize, hiddenSize, numLayers } = config;
-  let elements = bufferCapacity(packedLength(vocabSize, hiddenSize));
-  if (architectureOf(config).inOut) {
-    const merged = lora.map(({ module }) => linearDims(config, module));
+export function packedBytes({ config, lora, storage, floatBytes }: ModelSizes): number {
+  const { vocabSize, hiddenSize, numLayers } = config, { inOut } = architectureOf(config);
+  let elements = storage.has(headName(config))
+    ? 0
+    : bufferCapacity(packedLength(vocabSize, hiddenSize));
+  const adapted = lora.filter(({ path }) => !storage.has(`${path}.weight`));
+  if (inOut) {
+    const merged = adapted.map(({ module }) => linearDims(config, module));
     for (const [inDim, outDim] of merged) elements += bufferCapacity(inDim * outDim);
     return floatBytes * elements;
   }
-  for (const module of modulesOf(config)) {
-    const [inDim, outDim] = linearDims(config, module);
-    elements += numLayers * bufferCapacity(packedLength(outDim, inDim));
+  for (let layer = 0; layer < numLayers; layer++) {
+    for (const module of modulesOf(config)) {
+      if (storage.has(`${modulePath(config, layer, module)}.weight`)) continue;
+      const [inDim, outDim] = linearDims(config, module);
+      elements += bufferCapacity(packedLength(outDim, inDim));
+    }
   }
-  if (lora.length > 0) elements += bufferCapacity(largestWeight(config));
+  if (adapted.length > 0) elements += bufferCapacity(largestWeight(config));
   return floatBytes * elements;
 }
 
@@ -37,14 +45,15 @@ function largestWeight(config: ModelSizes["config"]): number {
 }
 
 /**
- * The model without adapters: merged in, or left out when `adapter` is false. Valid until the next call or a
- * change of any weight.
+ * The model with its float weights packed and their adapters merged in, or left out when `adapter` is false. Valid
+ * until the next call or a change of any weight.
  */
 export function packWeights(core: LlamaCore, workspace: Workspace, adapter: boolean): LlamaCore {
   const { device, config, weights } = core;
   const pack = (linear: Linear, name: string): Linear => {
     const { lora, inDim, outDim } = linear;
     let { weight } = linear;
+    if (linear.storage !== null) return adapter ? linear : { ...linear, lora: null };
     if (linear.inOut) {
       // Packing takes [out, in]: these are merged only.
       if (!adapter || lora === null) return { ...linear, lora: null };
@@ -68,7 +77,9 @@ export function packWeights(core: LlamaCore, workspace: Workspace, adapter: bool
     return packed;
   });
   const { vocabSize: n, hiddenSize: k } = config;
+  const packed = { ...core, weights: { ...weights, layers } };
+  if (weights.head.storage !== null) return packed;
   const packedHead = workspace.get("packed.head", packedLength(n, k));
   device.run("pack_weight", { weight: weights.head.value, out: packedHead, n, k });
-  return { ...core, weights: { ...weights, layers, packedHead }, maxRank: 0 };
+  return { ...packed, weights: { ...packed.weights, packedHead } };
 }

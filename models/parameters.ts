@@ -1,12 +1,20 @@
 /**
  * The tensors of a model by name. Frozen ones are tensors of their own; all trainable values lie in one
  * arena and all their gradients in another (see TrainableArena), decayed parameters first, each group in
- * order of name, every parameter at a multiple of VIEW_ALIGNMENT.
+ * order of name, every parameter at a multiple of VIEW_ALIGNMENT. An adapter's tensors are a set of their own
+ * on top of the base's, so that several adapters can share one base.
  */
 import { RgxError } from "../core/errors.ts";
 import { nearest } from "../core/suggest.ts";
-import { type Device, type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
+import { type Device, type DType, type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
 import { elementCount } from "./safetensors.ts";
+import {
+  encodeStored,
+  packStored,
+  storedWords,
+  unpackStored,
+  type WeightType,
+} from "./stored_weight.ts";
 import type { Parameter, TrainableArena } from "./types.ts";
 import { toDevicePrecision } from "./workspace.ts";
 
@@ -16,11 +24,18 @@ export interface ParameterSpec {
   /** False for norm weights. */
   decay: boolean;
   trainable: boolean;
+  /** What a frozen matrix is held in; null or absent = float. */
+  storage?: WeightType | null;
 }
 
 /** Elements that a tensor takes in the arena. */
 export function arenaElements(shape: readonly number[]): number {
   return Math.ceil(elementCount(shape) / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
+}
+
+/** Rows and columns of a stored weight. */
+function matrixShape([n, k]: readonly number[]): [n: number, k: number] {
+  return [n!, k!];
 }
 
 const byName = (a: { name: string }, b: { name: string }) =>
@@ -34,7 +49,12 @@ export class Parameters {
   readonly #byName: ReadonlyMap<string, Parameter>;
   readonly #owned: Tensor[] = [];
 
-  constructor(readonly device: Device, specs: readonly ParameterSpec[]) {
+  /** @param base tensors that belong to this set too, but live without it; at most one of both is trained */
+  constructor(
+    readonly device: Device,
+    specs: readonly ParameterSpec[],
+    base: Parameters | null = null,
+  ) {
     const sorted = specs.toSorted(byName);
     const trained = sorted.filter((s) => s.trainable);
     const inArenaOrder = [...trained.filter((s) => s.decay), ...trained.filter((s) => !s.decay)];
@@ -46,7 +66,7 @@ export class Parameters {
       length += arenaElements(spec.shape);
       if (spec.decay) decayedLength = length;
     }
-    this.arena = length === 0 ? null : {
+    const arena: TrainableArena | null = length === 0 ? null : {
       value: this.#create(length, "parameters"),
       grad: this.#create(length, "gradients"),
       length,
@@ -54,24 +74,25 @@ export class Parameters {
       offsets,
     };
 
-    this.all = sorted.map(({ name, shape, decay }) => {
-      const offset = offsets.get(name), n = elementCount(shape);
-      return offset === undefined || this.arena === null
-        ? { name, shape, decay, value: this.#create(n, name), grad: null }
-        : {
-          name,
-          shape,
-          decay,
-          value: this.arena.value.view(offset, n),
-          grad: this.arena.grad.view(offset, n),
-        };
+    const own = sorted.map(({ name, shape, decay, storage = null }): Parameter => {
+      const offset = offsets.get(name), n = elementCount(shape), about = { name, shape, decay };
+      if (offset !== undefined && arena !== null) {
+        const value = arena.value.view(offset, n), grad = arena.grad.view(offset, n);
+        return { ...about, value, grad, storage: null };
+      }
+      const value = storage === null
+        ? this.#create(n, name)
+        : this.#create(storedWords(storage, ...matrixShape(shape)), name, "u32");
+      return { ...about, value, grad: null, storage };
     });
+    this.arena = arena ?? base?.arena ?? null;
+    this.all = base === null ? own : [...base.all, ...own].sort(byName);
     this.trainable = this.all.filter((p) => p.grad !== null);
     this.#byName = new Map(this.all.map((p) => [p.name, p]));
   }
 
-  #create(length: number, label: string): Tensor {
-    const tensor = this.device.create("float", length, label);
+  #create(length: number, label: string, dtype: DType = "float"): Tensor {
+    const tensor = this.device.create(dtype, length, label);
     this.#owned.push(tensor);
     return tensor;
   }
@@ -91,8 +112,9 @@ export class Parameters {
     );
   }
 
+  /** Values in the type that the tensor is held in: rounded where that is not float. */
   write(name: string, data: Float32Array | Float64Array): void {
-    const { value, shape } = this.get(name);
+    const { value, shape, storage } = this.get(name);
     const expected = elementCount(shape);
     if (data.length !== expected) {
       throw new RgxError(
@@ -101,11 +123,25 @@ export class Parameters {
         { advice: "check that the weights belong to this config.json" },
       );
     }
-    this.device.write(value, toDevicePrecision(this.device, data));
+    this.device.write(
+      value,
+      storage === null
+        ? toDevicePrecision(this.device, data)
+        : encodeStored(storage, ...matrixShape(shape), data),
+    );
+  }
+
+  /** A file's bytes of a tensor that is held in the file's type. */
+  writeStored(name: string, bytes: Uint8Array<ArrayBuffer>): void {
+    const { value, shape, storage } = this.get(name);
+    this.device.write(value, packStored(storage!, ...matrixShape(shape), bytes));
   }
 
   async read(name: string): Promise<Float32Array> {
-    const data = await this.device.read(this.get(name).value);
+    const { value, shape, storage } = this.get(name), data = await this.device.read(value);
+    if (storage !== null) {
+      return unpackStored(storage, ...matrixShape(shape), data as Uint32Array<ArrayBuffer>);
+    }
     return data instanceof Float32Array ? data : Float32Array.from(data);
   }
 
@@ -114,6 +150,7 @@ export class Parameters {
     this.device.run("fill", { out: this.arena.grad, n: this.arena.length, value: 0 });
   }
 
+  /** Frees its own tensors; the base's stay. */
   dispose(): void {
     for (const tensor of this.#owned.splice(0)) this.device.free(tensor);
   }

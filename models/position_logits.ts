@@ -2,6 +2,7 @@
  * Logits of every position of one sequence, chunk by chunk: for looking at a model (log-probabilities,
  * likeliest tokens), not for training, which never holds them.
  */
+import { headOperand } from "./linear.ts";
 import { finalRows } from "./llama_head.ts";
 import { type LlamaCore, trunkForward } from "./llama_pass.ts";
 import { packGroups } from "./packing.ts";
@@ -34,12 +35,11 @@ export async function positionLogits(
     const out = workspace.get("logits", count * vocab);
     device.run("matmul", {
       a: normed,
-      b: core.weights.head.value,
+      ...headOperand(core.weights.head, null),
       out,
       m: count,
       n: vocab,
       k: d,
-      transB: true,
     });
     const logits = await device.read(out, 0, count * vocab) as Float32Array | Float64Array;
     for (let i = 0; i < count; i++) visit(begin + i, logits.subarray(i * vocab, (i + 1) * vocab));

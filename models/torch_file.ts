@@ -52,6 +52,12 @@ export class TorchFile {
     return values instanceof Float64Array ? values : Float64Array.from(values);
   }
 
+  /** The elements of a tensor of F16 or BF16 as they are stored, row by row. */
+  async bytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
+    const { shape, stride } = this.#stored(name), halves = new Uint16Array(await this.#read(name));
+    return new Uint8Array(inOrder(halves, shape, stride).buffer);
+  }
+
   #stored(name: string): StoredTensor {
     const tensor = this.tensors.get(name);
     if (tensor === undefined) {
@@ -62,12 +68,17 @@ export class TorchFile {
     return tensor;
   }
 
+  /** From its first element to its last in its storage. */
+  async #read(name: string): Promise<ArrayBuffer> {
+    const { bytes, storage, offset, shape, stride } = this.#stored(name);
+    const span = spanOf(shape, stride), begin = this.places.get(storage)!.begin + offset * bytes;
+    return (await this.source.read(begin, begin + span * bytes)).buffer;
+  }
+
   async #floats(
     name: string,
   ): Promise<Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>> {
-    const { dtype, bytes, storage, offset, shape, stride } = this.#stored(name);
-    const span = spanOf(shape, stride), begin = this.places.get(storage)!.begin + offset * bytes;
-    const read = async () => (await this.source.read(begin, begin + span * bytes)).buffer;
+    const { dtype, shape, stride } = this.#stored(name), read = () => this.#read(name);
     switch (dtype) {
       case "F32":
         return inOrder(new Float32Array(await read()), shape, stride);
@@ -92,7 +103,9 @@ export function spanOf(shape: readonly number[], stride: readonly number[]): num
 }
 
 /** Values row by row; the same array when they lie so already. */
-function inOrder<T extends Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>>(
+function inOrder<
+  T extends Uint16Array<ArrayBuffer> | Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>,
+>(
   values: T,
   shape: readonly number[],
   stride: readonly number[],
@@ -103,8 +116,7 @@ function inOrder<T extends Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>
     packed *= shape[i]!;
   }
   if (isPacked || shape.includes(0)) return values;
-  const out =
-    (values instanceof Float32Array ? new Float32Array(packed) : new Float64Array(packed)) as T;
+  const out = new (values.constructor as new (length: number) => T)(packed);
   const index = shape.map(() => 0);
   for (let to = 0, from = 0; to < packed; to++) {
     out[to] = values[from]!;

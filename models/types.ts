@@ -3,14 +3,29 @@
  * group: a prompt once, and its branches. Nothing here is padded.
  */
 import type { Tensor } from "../kernels/device.ts";
+import type { WeightType } from "./stored_weight.ts";
 
 export type { LlamaConfig, RopeScaling } from "./llama_config.ts";
 
+/** The weights of a file, by Hugging Face name, read one at a time. Row-major. */
+export interface WeightReader {
+  /** Widened; null when there is no such tensor. @throws RgxError for a wrong shape */
+  values(
+    name: string,
+    shape: readonly number[],
+  ): Promise<Float32Array | Float64Array | null>;
+  /** The type that it is stored in, where products read it as it is; null for others, or no such tensor. */
+  typeOf(name: string): WeightType | null;
+  /** As stored, of a tensor that has a `typeOf`. @throws RgxError for a wrong shape */
+  bytes(name: string, shape: readonly number[]): Promise<Uint8Array<ArrayBuffer>>;
+}
+
 /**
- * Where weights come from: a map, or a function that is asked once per tensor by its Hugging Face name
+ * Where weights come from: a file, a map, or a function that is asked once per tensor by its Hugging Face name
  * and returns null when there is no such tensor. Row-major, of exactly the shape's size.
  */
 export type WeightSource =
+  | WeightReader
   | ReadonlyMap<string, Float32Array | Float64Array>
   | ((
     name: string,
@@ -39,7 +54,10 @@ export interface Parameter {
   /** Hugging Face (or PEFT) tensor name. */
   name: string;
   shape: readonly number[];
+  /** u32 where it is stored. */
   value: Tensor;
+  /** The type that a frozen weight is held in, which products widen; null = float. */
+  storage: WeightType | null;
   grad: Tensor | null;
   /** False for norms and biases, which AdamW does not decay. */
   decay: boolean;

@@ -6,7 +6,9 @@
 import { RgxError, UsageError } from "../core/errors.ts";
 import { readJsonObject } from "./json_file.ts";
 import { elementCount, readSafetensors, type SafetensorsFile } from "./safetensors.ts";
+import { storedType, type WeightType } from "./stored_weight.ts";
 import { readTorchFile } from "./torch_file.ts";
+import type { WeightReader } from "./types.ts";
 
 /** What both kinds of file give. */
 interface TensorFile {
@@ -15,6 +17,7 @@ interface TensorFile {
   info(name: string): { readonly dtype: string; readonly shape: readonly number[] };
   float32(name: string): Promise<Float32Array>;
   float64(name: string): Promise<Float64Array>;
+  bytes(name: string): Promise<Uint8Array<ArrayBuffer>>;
 }
 
 interface Format<T extends TensorFile = TensorFile> {
@@ -59,7 +62,7 @@ const OTHER_FORMATS: readonly [RegExp, string][] = [
   [/\.(h5|msgpack|onnx)$/, "Use the model's safetensors."],
 ];
 
-export class WeightFiles {
+export class WeightFiles implements WeightReader {
   constructor(
     readonly folder: string,
     /** Tensor name → the file it is in. */
@@ -77,10 +80,28 @@ export class WeightFiles {
    * float32, or float64 where the file holds F64.
    * @throws RgxError when its shape is not `shape`
    */
-  async read(
+  async values(
     name: string,
     shape: readonly number[],
   ): Promise<Float32Array | Float64Array | null> {
+    const found = this.#find(name, shape);
+    if (found === null) return null;
+    const { file, stored } = found, isDouble = file.info(stored).dtype === "F64";
+    return isDouble ? await file.float64(stored) : await file.float32(stored);
+  }
+
+  typeOf(name: string): WeightType | null {
+    const dtype = this.dtype(name);
+    return dtype === null ? null : storedType(dtype);
+  }
+
+  /** The stored bytes of a tensor that has a `typeOf`. @throws RgxError when its shape is not `shape` */
+  async bytes(name: string, shape: readonly number[]): Promise<Uint8Array<ArrayBuffer>> {
+    const { file, stored } = this.#find(name, shape)!;
+    return await file.bytes(stored);
+  }
+
+  #find(name: string, shape: readonly number[]): { file: TensorFile; stored: string } | null {
     const stored = this.#storedName(name);
     if (stored === null) return null;
     const file = this.files.get(stored)!;
@@ -93,7 +114,7 @@ export class WeightFiles {
         { advice: "config.json and the weights belong to different models." },
       );
     }
-    return info.dtype === "F64" ? await file.float64(stored) : await file.float32(stored);
+    return { file, stored };
   }
 
   /** What a tensor is stored as ("BF16"), or null when the folder has none of that name. */

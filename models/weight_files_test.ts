@@ -28,11 +28,11 @@ Deno.test("pytorch_model.bin is read like safetensors, whole and in shards", asy
   const half = new Float32Array([1, -2, 0.5, 3, -4, 8]);
   await withFiles({ "pytorch_model.bin": bytesOf(golden.legacy) }, async (folder) => {
     const weights = await openWeightFiles(folder, false);
-    assert.deepEqual(await weights.read("half", [6]), half);
-    assert.deepEqual(await weights.read("scalar", []), new Float64Array([Math.PI]));
-    assert.equal(await weights.read("none", [6]), null);
+    assert.deepEqual(await weights.values("half", [6]), half);
+    assert.deepEqual(await weights.values("scalar", []), new Float64Array([Math.PI]));
+    assert.equal(await weights.values("none", [6]), null);
     await assert.rejects(
-      weights.read("half", [2, 3]),
+      weights.values("half", [2, 3]),
       /pytorch_model\.bin: tensor "half" has shape \[6\], expected \[2, 3\]/,
     );
   });
@@ -48,7 +48,7 @@ Deno.test("pytorch_model.bin is read like safetensors, whole and in shards", asy
   }, async (folder) => {
     const weights = await openWeightFiles(folder, false);
     assert.deepEqual(weights.names(), ["half", "brain"]);
-    assert.deepEqual(await weights.read("brain", [1, 6]), half);
+    assert.deepEqual(await weights.values("brain", [1, 6]), half);
     await Deno.writeTextFile(
       `${folder}/pytorch_model.bin.index.json`,
       index({ half: "../pytorch_model.bin" }),

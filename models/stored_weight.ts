@@ -1,0 +1,59 @@
+/**
+ * Weights in their storage type on the host: what a file's types are called here, what can be held in which, and
+ * the words that a device takes. Layouts: kernels/weights/types.ts.
+ */
+import { RgxError } from "../core/errors.ts";
+import { narrowBF16, narrowF16 } from "../core/half_floats.ts";
+import { quantize } from "../kernels/weights/quantize.ts";
+import { blockOf, isWeightType, type WeightType } from "../kernels/weights/types.ts";
+
+export { packStored, unpackStored } from "../kernels/weights/layout.ts";
+export { storedWords, type WeightType } from "../kernels/weights/types.ts";
+
+/** Tensor name → type; tensors that are not in it are float. */
+export type WeightStorage = ReadonlyMap<string, WeightType>;
+
+export const ALL_FLOAT: WeightStorage = new Map();
+
+/** The type of a tensor that a file calls "BF16" or "Q4_1"; null for what is only read as floats. */
+export function storedType(name: string): WeightType | null {
+  const type = name.toLowerCase();
+  return isWeightType(type) ? type : null;
+}
+
+/** Whether a weight with rows of k values can be held in a type. */
+export function fitsType(type: WeightType, k: number): boolean {
+  return k % blockOf(type) === 0;
+}
+
+/** Values [n, k] in a type, rounded to nearest. @throws RgxError for a type that is only read from files */
+export function encodeStored(
+  type: WeightType,
+  n: number,
+  k: number,
+  values: Float32Array | Float64Array,
+): Uint32Array {
+  switch (type) {
+    case "f16":
+      return new Uint32Array(narrowF16(values).buffer);
+    case "bf16":
+      return new Uint32Array(narrowBF16(values).buffer);
+    case "int8":
+    case "nf4":
+    case "q8_0":
+    case "q4_0":
+      return quantize(
+        type,
+        n,
+        k,
+        values instanceof Float32Array ? values : Float32Array.from(values),
+      );
+    default:
+      throw new RgxError(`weights are not made in the type ${type}, only read from files`);
+  }
+}
+
+/** What an operation is told of a weight that may be stored. */
+export function weightType(storage: WeightType | null): { weightType?: WeightType } {
+  return storage === null ? {} : { weightType: storage };
+}

@@ -1,0 +1,88 @@
+/**
+ * In which type each weight of a model is held on its device. Frozen matrices (linear layers, embedding, head) stay
+ * in the type of their file, or are narrowed or quantised when they are loaded; the products widen them where they
+ * read them. What is trained, norms and biases are float32.
+ * Left out: quantising embedding and head, which every token depends on (bitsandbytes does not, either).
+ */
+import { UsageError } from "../core/errors.ts";
+import { architectureOf, isPlainLlama, linearDims, modulesOf } from "./architectures/mod.ts";
+import { llamaTensors, LM_HEAD } from "./llama_weights.ts";
+import { ALL_FLOAT, fitsType, type WeightStorage, type WeightType } from "./stored_weight.ts";
+import type { LlamaConfig } from "./types.ts";
+
+export const MODEL_DTYPES = ["auto", "float32", "float16", "bfloat16"] as const;
+
+/** How frozen weights are held. */
+export interface StorageOptions {
+  /** "auto" (the default) = as the file holds them; float32 widens them all. */
+  dtype?: typeof MODEL_DTYPES[number];
+  /** Linear layers in blocks of 8 bits or of 4; null or absent = as `dtype` says. */
+  quantize?: "int8" | "nf4" | null;
+}
+
+/**
+ * Models whose layers take at most this in float32 are not kept in halves or blocks unless that is asked for: they
+ * fit a cache, and a decoding layer is one operation then (decoder.ts).
+ */
+const SMALL_BYTES = 2 ** 24;
+
+const NARROW = { float16: "f16", bfloat16: "bf16" } as const;
+
+/**
+ * @param fileType what a tensor of the model is stored as; null where it is float32 or not known
+ * @throws UsageError for a quantisation of weights that are trained, or that are in blocks already
+ */
+export function planStorage(
+  config: LlamaConfig,
+  trainable: "lora" | "full" | "none",
+  { dtype = "auto", quantize = null }: StorageOptions,
+  fileType: (name: string) => WeightType | null,
+): WeightStorage {
+  if (trainable === "full") {
+    if (quantize === null) return ALL_FLOAT;
+    throw new UsageError(
+      `${KEYS[quantize]}: full fine-tuning trains every weight, in float32`,
+      { advice: "Add a lora section to train adapters on a quantised model, or remove the key." },
+    );
+  }
+  const { names } = architectureOf(config), tables = [names.embedding, names.positions, LM_HEAD];
+  const storage = new Map<string, WeightType>();
+  for (const { name, shape } of llamaTensors(config)) {
+    const k = shape[1];
+    if (k === undefined) continue;
+    const stored = fileType(name);
+    if (!tables.includes(name) && quantize !== null) {
+      refuseSecond(quantize, name, stored);
+      if (fitsType(quantize, k)) {
+        storage.set(name, quantize);
+        continue;
+      }
+    }
+    const type = dtype === "float32" ? null : dtype === "auto" ? stored : NARROW[dtype];
+    if (type !== null && fitsType(type, k)) storage.set(name, type);
+  }
+  const asked = quantize !== null || dtype !== "auto";
+  return !asked && isPlainLlama(config) && layerBytes(config) <= SMALL_BYTES ? ALL_FLOAT : storage;
+}
+
+const KEYS = { int8: "model.load_in_8bit", nf4: "model.load_in_4bit" } as const;
+
+function refuseSecond(quantize: keyof typeof KEYS, name: string, stored: WeightType | null): void {
+  if (stored === null || stored === "f16" || stored === "bf16") return;
+  throw new UsageError(
+    `${KEYS[quantize]}: the model is quantised already: "${name}" is stored as ${stored}`,
+    {
+      advice: "Remove the key: the weights stay as they are stored. For other blocks take the " +
+        "model's safetensors.",
+    },
+  );
+}
+
+/** Of the linear layers in float32. */
+function layerBytes(config: LlamaConfig): number {
+  const elements = modulesOf(config).reduce((sum, module) => {
+    const [inDim, outDim] = linearDims(config, module);
+    return sum + inDim * outDim;
+  }, 0);
+  return 4 * config.numLayers * elements;
+}

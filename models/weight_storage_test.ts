@@ -1,0 +1,164 @@
+/**
+ * Models whose frozen weights stay in a storage type: the numbers are those of the same model with its weights
+ * widened beforehand, in passes, gradients and generation.
+ */
+import assert from "node:assert/strict";
+import { UsageError } from "../core/errors.ts";
+import type { Device } from "../kernels/device.ts";
+import { assertWithin, largest } from "../kernels/testing.ts";
+import { initWeights } from "./init.ts";
+import { LlamaModel, type LlamaOptions } from "./llama.ts";
+import { gradients, TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
+import type { LlamaConfig, WeightSource } from "./types.ts";
+import { planStorage, type StorageOptions } from "./weight_storage.ts";
+
+/** Sizes that are multiples of every block that is not 256 long. */
+function roomy(config: LlamaConfig): LlamaConfig {
+  const wide = { hiddenSize: 64, intermediateSize: 128, numHeads: 4, headDim: 16 };
+  return { ...config, ...wide, numKvHeads: config.architecture === "gpt2" ? 4 : 2 };
+}
+
+const lora = { r: 4, alpha: 8, targetModules: "all-linear", seed: 3 };
+const groups = [0, 1].map((g) => ({
+  promptId: g,
+  promptIds: [1 + g, 5, 7],
+  branches: [[3, 4, 9 + g], [11, 2], []],
+}));
+
+/** Large values, so that nothing is near zero. */
+async function made(
+  device: Device,
+  config: LlamaConfig,
+  weights: WeightSource,
+  options: LlamaOptions,
+): Promise<LlamaModel> {
+  const model = await LlamaModel.create(device, config, weights, options);
+  for (const { name } of model.parameters) {
+    if (!/(norm|ln_\w+|lora_B)\.weight$|\.bias$/.test(name)) continue;
+    const data = await model.readParameter(name);
+    model.writeParameter(name, data.map((x, i) => x + 0.3 * Math.sin(i * 1.7 + name.length)));
+  }
+  return model;
+}
+
+/** The model with weights in a type, and one that holds the values of that type as floats. */
+async function pair(
+  device: Device,
+  config: LlamaConfig,
+  weights: StorageOptions,
+  options: LlamaOptions,
+): Promise<[stored: LlamaModel, float: LlamaModel]> {
+  const stored = await made(device, config, initWeights(config, 5, 0.3), { ...options, weights });
+  const values = new Map<string, Float32Array>();
+  for (const { name } of stored.parameters) values.set(name, await stored.readParameter(name));
+  const float = await LlamaModel.create(device, config, values, options);
+  // What is read is float32, on any device.
+  for (const { name, storage } of stored.parameters) {
+    const data = values.get(name)!;
+    float.writeParameter(name, data);
+    if (storage === null) stored.writeParameter(name, data);
+  }
+  return [stored, float];
+}
+
+const KINDS: readonly (readonly [string, StorageOptions, type: string, linear: string])[] = [
+  ["float16", { dtype: "float16" }, "f16", "f16"],
+  ["bfloat16", { dtype: "bfloat16" }, "bf16", "bf16"],
+  ["blocks of 8 bits", { quantize: "int8", dtype: "bfloat16" }, "bf16", "int8"],
+  ["blocks of 4 bits", { quantize: "nf4" }, "float", "nf4"],
+];
+
+for (const [what, weights, table, linear] of KINDS) {
+  for (const [part, tiny] of TINY_MODELS) {
+    Deno.test(`weights in ${what} train adapters as their widened values do, ${part}`, () =>
+      withReference(async (device) => {
+        const config = roomy(tiny), limit = 1e-9;
+        const [stored, float] = await pair(device, config, weights, { trainable: "lora", lora });
+        for (const { name, shape, storage, grad } of stored.parameters) {
+          const frozen = shape.length === 2 && grad === null;
+          const isTable = /embed_tokens|lm_head|wte|wpe/.test(name);
+          const wanted = !frozen ? "float" : isTable ? table : linear;
+          assert.equal(storage ?? "float", wanted, name);
+        }
+        const results = [];
+        for (const model of [stored, float]) {
+          const { logp, entropy } = await model.forward(groups, { temperature: 0.9, train: true });
+          model.backward(
+            new Float64Array(logp.length).fill(1),
+            new Float64Array(logp.length).fill(0.1),
+          );
+          results.push({ logp, entropy, grads: await gradients(model) });
+        }
+        const [a, b] = results as [typeof results[0], typeof results[0]];
+        assertWithin(a.logp, b.logp, limit, "logp");
+        assertWithin(a.entropy, b.entropy, limit, "entropy");
+        for (const [name, grad] of b.grads) {
+          assertWithin(a.grads.get(name)!, grad, limit * Math.max(1, largest(grad)), name);
+        }
+        stored.dispose();
+        float.dispose();
+      }));
+  }
+}
+
+for (const adapter of [true, false]) {
+  Deno.test(`stored weights generate what their widened values do, adapter ${adapter}`, () =>
+    withReference(async (device) => {
+      for (const [, weights] of KINDS) {
+        const config = roomy(tinyConfig(true));
+        const models = await pair(device, config, weights, { trainable: "lora", lora });
+        const texts = [];
+        for (const model of models) {
+          texts.push(
+            await model.generate(
+              groups.map(({ promptId, promptIds }) => ({ promptId, promptIds, n: 3 })),
+              { maxNewTokens: 12, temperature: 0.8, seed: 4, eosIds: [], adapter },
+            ),
+          );
+          model.dispose();
+        }
+        const [a, b] = texts.map((text) => text.flat());
+        assert.deepEqual(a!.map(({ ids }) => ids), b!.map(({ ids }) => ids));
+        a!.forEach(({ logprobs }, i) => assertWithin(logprobs, b![i]!.logprobs, 1e-3, "logprobs"));
+      }
+    }));
+}
+
+const FROM_FILE = roomy(tinyConfig(false));
+const blocks = (type: "q4_1" | "bf16" | null) => () => type;
+
+Deno.test("what is asked of frozen weights decides their type, and their file where nothing is", () => {
+  const large = { ...FROM_FILE, hiddenSize: 1024, intermediateSize: 4096 };
+  const linears = 3 * 7, tables = 2;
+  const types = (
+    config: LlamaConfig,
+    options: StorageOptions,
+    file: "q4_1" | "bf16" | null,
+    trainable: "lora" | "full" | "none" = "lora",
+  ) => [...planStorage(config, trainable, options, blocks(file)).values()].sort();
+  const all = (type: string) => Array(linears + tables).fill(type);
+  assert.deepEqual(types(large, {}, "q4_1"), all("q4_1"));
+  assert.deepEqual(types(large, {}, null), []);
+  assert.deepEqual(types(large, { dtype: "float32" }, "q4_1"), []);
+  assert.deepEqual(types(large, { dtype: "bfloat16" }, "q4_1"), all("bf16"));
+  assert.deepEqual(types(large, {}, "bf16", "full"), []);
+  assert.deepEqual(types(large, { dtype: "bfloat16" }, "bf16", "full"), []);
+  const inBlocks = [...Array(tables).fill("bf16"), ...Array(linears).fill("nf4")];
+  assert.deepEqual(types(large, { quantize: "nf4" }, "bf16"), inBlocks);
+  // All its layers fit a cache, and a layer is one operation then.
+  assert.deepEqual(types(FROM_FILE, {}, "bf16"), []);
+  assert.deepEqual(types(FROM_FILE, { dtype: "bfloat16" }, "bf16"), all("bf16"));
+  // Rows that are no whole blocks.
+  const odd = { ...large, intermediateSize: 4096 + 32 };
+  assert.equal(types(odd, { quantize: "nf4" }, null).length, linears - 3);
+});
+
+Deno.test("a quantisation of weights that are trained, or are in blocks already, is refused", () => {
+  const refused = (trainable: "lora" | "full", file: "q4_1" | null, message: RegExp) =>
+    assert.throws(
+      () => planStorage(FROM_FILE, trainable, { quantize: "nf4" }, blocks(file)),
+      (e) => e instanceof UsageError && message.test(e.message) && e.advice !== undefined,
+    );
+  refused("full", null, /load_in_4bit: full fine-tuning trains every weight/);
+  refused("lora", "q4_1", /load_in_4bit: the model is quantised already: .* is stored as q4_1/);
+});
