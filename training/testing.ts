@@ -107,7 +107,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       log_completions: true,
       num_completions_to_print: 2,
     },
-    logging: { run_name: "tiny", project: "test" },
+    logging: { run_name: "tiny", project: "test", report_to: [] },
   };
   const merged: Record<string, unknown> = { ...base };
   for (const [section, value] of Object.entries(changes)) {

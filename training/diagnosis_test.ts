@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { Diagnosis, type Finding } from "./diagnosis.ts";
+import type { Metrics } from "./metrics.ts";
+import { type ConfigChanges, tinyRunConfig } from "./testing.ts";
+
+const HEALTHY: Metrics = {
+  reward: 0.5,
+  "rewards/correctness/mean": 0.5,
+  frac_reward_zero_std: 0.3,
+  "completions/clipped_ratio": 0.1,
+  "clip_ratio/region_mean": 0.01,
+  grad_norm: 1,
+  learning_rate: 1e-5,
+  entropy: 1,
+  kl: 0.1,
+};
+
+/** Findings of a run of 50 steps (windows of 10), with the step at which each is said. */
+function diagnose(
+  at: (step: number) => Metrics,
+  changes: ConfigChanges = {},
+  steps = 50,
+): { step: number; finding: Finding; text: string; tries: string[] }[] {
+  const diagnosis = new Diagnosis(tinyRunConfig("out", changes), 50);
+  return Array.from({ length: steps }, (_, i) => i + 1).flatMap((step) =>
+    diagnosis.observe(step, { ...HEALTHY, ...at(step) }).map((advice) => ({ step, ...advice }))
+  );
+}
+
+const noise = (step: number) => 0.05 * Math.sin(17 * step);
+
+Deno.test("a run that is well gets no advice, and neither does one whose reward rises", () => {
+  assert.deepEqual(diagnose((step) => ({ reward: 0.5 + noise(step) })), []);
+  const rising = (step: number) => ({ reward: step / 50 + noise(step), frac_reward_zero_std: 1 });
+  assert.deepEqual(diagnose(rising), []);
+});
+
+Deno.test("groups without signal are named with what every reward gave, once in a while", () => {
+  const found = diagnose(
+    () => ({ reward: 0, "rewards/correctness/mean": 0, frac_reward_zero_std: 1 }),
+    {},
+    70,
+  );
+  assert.deepEqual(found.map(({ step, finding }) => [step, finding]), [
+    [10, "no_signal"],
+    [60, "no_signal"],
+  ]);
+  assert.match(found[0]!.text, /100 % of the groups had no signal.*correctness 0\b/);
+  assert.ok(found[0]!.tries.some((key) => key.startsWith("training.num_generations=")));
+});
+
+Deno.test("where everything is right already, harder problems are the advice", () => {
+  const [advice] = diagnose(() => ({
+    reward: 1,
+    "rewards/correctness/mean": 1,
+    frac_reward_zero_std: 1,
+  }));
+  assert.equal(advice!.finding, "solved");
+});
+
+Deno.test("completions that are all cut off come first", () => {
+  const found = diagnose(() => ({ "completions/clipped_ratio": 0.97, frac_reward_zero_std: 1 }));
+  assert.deepEqual(found.map(({ finding }) => finding), ["truncated"]);
+  assert.match(found[0]!.text, /97 %.*max_completion_length/);
+  assert.match(found[0]!.tries[0]!, /^training\.max_completion_length=\d+$/);
+});
+
+Deno.test("a format that nothing ever has is named", () => {
+  const found = diagnose(() => ({ "rewards/format_answer/mean": 0 }));
+  assert.deepEqual(found.map(({ finding }) => finding), ["format"]);
+  assert.match(found[0]!.text, /format_answer is 0/);
+  const sometimes = (step: number) => ({ "rewards/format_answer/mean": step % 7 === 0 ? 0.1 : 0 });
+  assert.deepEqual(diagnose(sometimes), []);
+});
+
+Deno.test("clipped updates, an exploding KL and gradients that are no numbers are named, also while the reward rises", () => {
+  const reward = (step: number) => ({ reward: step });
+  const clipped = diagnose((step) => ({ ...reward(step), "clip_ratio/region_mean": 0.5 }));
+  assert.deepEqual(clipped.map(({ finding }) => finding), ["clipped"]);
+  const kl = diagnose((step) => ({ ...reward(step), kl: 0.01 * 1.3 ** step }), {
+    training: { beta: 0.04 },
+  });
+  assert.deepEqual(kl.map(({ finding }) => finding), ["kl"]);
+  assert.match(kl[0]!.tries[1]!, /^training\.beta=0\.12$/);
+  const gradient = diagnose((step) => ({ ...reward(step), grad_norm: step % 3 === 0 ? NaN : 1 }));
+  assert.deepEqual(gradient.map(({ finding }) => finding), ["gradient"]);
+});
+
+Deno.test("a policy without entropy and a learning rate in warm-up explain a reward that stands still", () => {
+  const entropy = diagnose(() => ({ entropy: 0.001 }));
+  assert.deepEqual(entropy.map(({ finding }) => finding), ["entropy"]);
+  const warmUp = diagnose((step) => ({ learning_rate: step * 1e-6 }), {
+    training: { warmup_steps: 40, learning_rate: 4e-5 },
+  }, 15);
+  assert.deepEqual(warmUp.map(({ finding }) => finding), ["warm_up"]);
+});
+
+Deno.test("steps without a metric, and metrics that are no numbers, say nothing", () => {
+  const nothing = Object.fromEntries(Object.keys(HEALTHY).map((name) => [name, NaN]));
+  assert.deepEqual(diagnose(() => ({ ...nothing, grad_norm: 1 })), []);
+  const diagnosis = new Diagnosis(tinyRunConfig("out"), 50);
+  for (let step = 1; step <= 20; step++) assert.deepEqual(diagnosis.observe(step, {}), []);
+});
