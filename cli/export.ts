@@ -1,8 +1,9 @@
 /** `rgx export` and `rgx convert`: a model in another form. */
-import { EXIT, RgxError } from "../core/errors.ts";
+import { RgxError } from "../core/errors.ts";
 import { convertModel } from "../models/convert.ts";
 import { type Exported, exportModel } from "../models/export.ts";
 import type { ExportTarget, WeightType } from "../models/export_types.ts";
+import { abortable } from "./abortable.ts";
 import { log, print } from "./terminal.ts";
 
 interface OutputFlags {
@@ -17,32 +18,21 @@ export async function exportCheckpoint(
 ): Promise<void> {
   const { to, dtype, output, force = false } = flags;
   const options = { to, output, force, ...(dtype === undefined ? {} : { dtype }) };
-  report(await abortable((signal) => exportModel(checkpoint, { ...options, signal })), to, flags);
+  report(await stoppable((signal) => exportModel(checkpoint, { ...options, signal })), to, flags);
 }
 
 export async function convert(source: string, flags: OutputFlags): Promise<void> {
   const { output, force = false } = flags;
   const work = (signal: AbortSignal) => convertModel(source, { output, force, signal });
-  report(await abortable(work), "hf", flags);
+  report(await stoppable(work), "hf", flags);
 }
 
-/** A signal ends the work after the tensor in hand, so that no half-written file stays; a second one at once. */
-async function abortable<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const control = new AbortController();
-  const handlers = (["SIGINT", "SIGTERM"] as const).map((name) => {
-    const exitCode = name === "SIGINT" ? EXIT.sigint : EXIT.sigterm;
-    const handler = () => {
-      if (control.signal.aborted) Deno.exit(exitCode);
-      control.abort(new RgxError(`${name}: stopped, nothing is written`, { exitCode }));
-    };
-    Deno.addSignalListener(name, handler);
-    return { name, handler };
-  });
-  try {
-    return await work(control.signal);
-  } finally {
-    for (const { name, handler } of handlers) Deno.removeSignalListener(name, handler);
-  }
+/** A signal ends the work after the tensor in hand, so that no half-written file stays. */
+async function stoppable<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  return await abortable(
+    work,
+    (name, exitCode) => new RgxError(`${name}: stopped, nothing is written`, { exitCode }),
+  );
 }
 
 function report({ path, dtype, bytes, notes }: Exported, format: ExportTarget, flags: OutputFlags) {

@@ -63,8 +63,12 @@ function usualFiles(names: readonly string[], kind: RepositoryKind): string[] {
   );
 }
 
-/** A pattern of Python's fnmatch as a test of whole names. */
+/** A pattern of Python's fnmatch as a test of whole names; a plain name is also that of a folder. */
 export function matcher(pattern: string): (name: string) => boolean {
+  if (!/[*?[]/.test(pattern)) {
+    const folder = pattern.replace(/\/*$/, "/");
+    return (name) => name === pattern || name.startsWith(folder);
+  }
   const text = pattern.endsWith("/") ? `${pattern}*` : pattern;
   let source = "";
   for (let i = 0; i < text.length; i++) {

@@ -53,9 +53,9 @@ export function parseNamed(text: string, kind: RepositoryKind): Named | null {
   if (page !== null) return fromPage(page[1]!, kind);
   const scheme = /^hf:\/\/(.+?)\/?$/.exec(text);
   if (scheme !== null) return fromScheme(scheme[1]!, kind);
-  const at = text.indexOf("@");
-  const name = at < 0 ? text : text.slice(0, at);
-  return named(kind, name, at < 0 ? null : text.slice(at + 1), null);
+  const own = withoutKind(text, kind), at = own.path.indexOf("@");
+  const name = at < 0 ? own.path : own.path.slice(0, at);
+  return named(own.kind, name, at < 0 ? null : own.path.slice(at + 1), null);
 }
 
 /** The same, for what must be a repository. @throws UsageError */

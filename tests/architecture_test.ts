@@ -16,6 +16,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   tracking: ["core"],
   cli: [
     "bench",
+    "hub",
     "tracking",
     "training",
     "models",

@@ -1,0 +1,103 @@
+/**
+ * What a pull shows while it runs, on stderr: one line that redraws itself on a terminal, else a line every half
+ * minute; how much is there, how fast it comes and how long it will take.
+ */
+import { byteText } from "../hub/disk_space.ts";
+import type { PullEvent } from "../hub/pull.ts";
+import { clip, columns, isInteractive, log, logRaw, paint } from "./terminal.ts";
+
+const REDRAW_MS = 200, PLAIN_MS = 30_000;
+/** The speed is that of the last seconds. */
+const WINDOW_MS = 8_000;
+
+export class PullProgress {
+  readonly #interactive: boolean;
+  readonly #samples: { at: number; present: number }[] = [];
+  #files = { done: 0, all: 0 };
+  #last = performance.now();
+  #drawn = false;
+
+  /** @param bar whether a line may redraw itself where stderr is a terminal */
+  constructor(private readonly quiet: boolean, bar: boolean) {
+    this.#interactive = bar && isInteractive();
+  }
+
+  on(event: PullEvent): void {
+    if (event.type === "notice") return this.#notice(event.message);
+    if (event.type === "file") {
+      this.#files.done = event.done;
+      return;
+    }
+    if (event.type === "plan") {
+      this.#files = { done: event.cached, all: event.files };
+      if (event.cached < event.files) this.#say(planText(event));
+      this.#samples.push({ at: performance.now(), present: event.present });
+      return;
+    }
+    const now = performance.now();
+    this.#samples.push({ at: now, present: event.present });
+    while (this.#samples.length > 2 && now - this.#samples[0]!.at > WINDOW_MS) {
+      this.#samples.shift();
+    }
+    if (this.quiet || now - this.#last < (this.#interactive ? REDRAW_MS : PLAIN_MS)) return;
+    this.#last = now;
+    const text = progressText(event, this.#files, this.#speed());
+    if (!this.#interactive) return log(text);
+    logRaw(`\r\x1b[K${clip(text, columns() - 1)}`);
+    this.#drawn = true;
+  }
+
+  close(): void {
+    if (this.#drawn) logRaw("\r\x1b[K");
+    this.#drawn = false;
+  }
+
+  /** Bytes a second. */
+  #speed(): number {
+    const first = this.#samples[0]!, last = this.#samples.at(-1)!;
+    const ms = last.at - first.at;
+    return ms <= 0 ? 0 : Math.max(0, last.present - first.present) / ms * 1000;
+  }
+
+  #notice(message: string): void {
+    this.close();
+    log(`${paint("yellow", "note:")} ${message}`);
+  }
+
+  #say(text: string): void {
+    if (!this.quiet) log(text);
+  }
+}
+
+function planText({ files, cached, bytes, present }: PullEvent & { type: "plan" }): string {
+  const known = cached > 0 ? `, ${cached} of them in the cache` : "";
+  const kept = present > 0 ? `; ${byteText(present)} are there already` : "";
+  return `${files} ${files === 1 ? "file" : "files"}, ${byteText(bytes)}${known}${kept}`;
+}
+
+/** "1.20 of 4.56 GB", of which share, how fast, how long still: at most 79 columns. */
+export function progressText(
+  { present, bytes }: { present: number; bytes: number },
+  files: { done: number; all: number },
+  speed: number,
+): string {
+  const share = bytes === 0 ? 100 : Math.min(100, Math.floor(present / bytes * 100));
+  const parts = [
+    `${files.done}/${files.all} files`,
+    `${byteText(present)} of ${byteText(bytes)}`,
+    `${share} %`,
+  ];
+  if (speed > 0) {
+    const left = Math.max(0, bytes - present) / speed;
+    parts.push(`${byteText(Math.round(speed))}/s`, `${timeText(left)} left`);
+  }
+  return parts.join("  ");
+}
+
+/** "1 min 12 s" */
+export function timeText(seconds: number): string {
+  const s = Math.ceil(seconds), minutes = Math.floor(s / 60);
+  if (s < 60) return `${s} s`;
+  if (minutes < 60) return `${minutes} min ${s % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

@@ -1,0 +1,163 @@
+/** `rgx pull` as a command: a small Hub on this machine, what is printed, and what a kill in the middle leaves. */
+import assert from "node:assert/strict";
+import {
+  COMMIT,
+  cut,
+  type FakeHub,
+  modelFiles,
+  noise,
+  type Seen,
+  TOKEN,
+  withHub,
+} from "../hub/testing.ts";
+import { assertClean, lines, rgx, spawnRgx, withFolder } from "./support.ts";
+
+const WEIGHTS = noise(300_000);
+
+/** Nothing of this machine's own settings, and no connection to anywhere else. */
+function environment(hub: FakeHub, home: string): Record<string, string> {
+  const unset = ["HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE", "HF_TOKEN"];
+  unset.push("HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE");
+  unset.push("HF_DATASETS_OFFLINE", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy");
+  return {
+    ...Object.fromEntries(unset.map((name) => [name, ""])),
+    HF_HOME: home,
+    HF_ENDPOINT: hub.url,
+  };
+}
+
+async function withHome(
+  work: (hub: FakeHub, home: string, env: Record<string, string>) => Promise<void>,
+): Promise<void> {
+  await withHub((hub) => withFolder(async (home) => await work(hub, home, environment(hub, home))));
+}
+
+const isContent = ({ server, method }: Seen) => server === "content" && method === "GET";
+
+Deno.test("pull prints the folder, --json all of it, --dry-run only what would be done", async () => {
+  await withHome(async (hub, home, env) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    const dry = await rgx(["pull", "org/tiny", "--dry-run"], "", env);
+    assert.match(
+      dry.out,
+      /^config\.json +24 B +to download\n[^]*model\.safetensors +300 kB +to down/,
+    );
+    assert.deepEqual([...Deno.readDirSync(home)], []);
+
+    const first = await rgx(["pull", "org/tiny"], "", env);
+    assert.equal(first.code, 0, first.err);
+    const folder = `${home}/hub/models--org--tiny/snapshots/${COMMIT}`;
+    assert.deepEqual(lines(first.out), [folder]);
+    assert.match(first.err, /^4 files, 300 kB\n4 files, 300 kB: 300 kB downloaded in \d+ s$/m);
+    assert.ok(!first.err.includes("\r") && !first.err.includes("\x1b"));
+    assert.ok(lines(first.err).every((line) => line.length < 80));
+    assert.deepEqual(await Deno.readFile(`${folder}/model.safetensors`), WEIGHTS);
+
+    const json = await rgx(["pull", "org/tiny@main", "--json", "--quiet"], "", env);
+    assert.equal(json.err, "");
+    const { commit, path, files, downloaded_bytes } = JSON.parse(json.out);
+    assert.deepEqual([commit, path, downloaded_bytes], [COMMIT, folder, 0]);
+    assert.ok(files.every(({ cached }: { cached: boolean }) => cached));
+
+    const offline = await rgx(["pull", "org/tiny"], "", { ...env, HF_HUB_OFFLINE: "1" });
+    assert.deepEqual([offline.code, lines(offline.out)], [0, [folder]]);
+  });
+});
+
+Deno.test("a killed pull leaves no half file in the snapshot, and the next one continues", async () => {
+  await withHome(async (hub, home, env) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    const folder = `${home}/hub/models--org--tiny`;
+    const incomplete = async () => {
+      const blobs = await Array.fromAsync(Deno.readDir(`${folder}/blobs`)).catch(() => []);
+      const found = blobs.find(({ name }) => name.endsWith(".incomplete"));
+      return found === undefined ? 0 : (await Deno.stat(`${folder}/blobs/${found.name}`)).size;
+    };
+    hub.misbehave = (seen) => {
+      if (!isContent(seen)) return null;
+      const from = Number(/\d+/.exec(seen.range ?? "0")![0]);
+      const body = new ReadableStream<Uint8Array>({
+        start: (stream) => stream.enqueue(WEIGHTS.subarray(from, from + 90_000)),
+      });
+      const range = { "content-range": `bytes ${from}-299999/300000` };
+      return new Response(body, {
+        status: from === 0 ? 200 : 206,
+        headers: { "content-length": String(300_000 - from), ...(from > 0 && range) },
+      });
+    };
+    let size = 0;
+    for (const [signal, code] of [["SIGKILL", 137], ["SIGINT", 75]] as const) {
+      const child = spawnRgx(["pull", "org/tiny"], { env });
+      size += 90_000;
+      while (await incomplete() < size) await new Promise((resolve) => setTimeout(resolve, 50));
+      child.kill(signal);
+      const { code: found, stderr } = await child.output();
+      const err = new TextDecoder().decode(stderr);
+      assert.equal(found, code, err);
+      if (code === 75) assert.match(err, /SIGINT: stopped; what is downloaded is kept\n.*goes on/);
+    }
+    const snapshot = [...Deno.readDirSync(`${folder}/snapshots/${COMMIT}`)].map(({ name }) => name);
+    assert.ok(!snapshot.includes("model.safetensors"));
+    hub.misbehave = () => null;
+    hub.seen.length = 0;
+    const { code, err } = await rgx(["pull", "org/tiny"], "", env);
+    assert.equal(code, 0, err);
+    assert.deepEqual(hub.seen.filter(isContent).map(({ range }) => range), ["bytes=180000-"]);
+    const weights = await Deno.readFile(`${folder}/snapshots/${COMMIT}/model.safetensors`);
+    assert.deepEqual(weights, WEIGHTS);
+  });
+});
+
+Deno.test("tokens: from the variable, from the file; a gated model says which page and variable", async () => {
+  await withHome(async (hub, home, env) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS), { gated: true });
+    const none = await rgx(["pull", "org/tiny"], "", env);
+    assert.deepEqual([none.code, none.out], [1, ""]);
+    assert.match(none.err, /^help: Accept the conditions on http.*\/org\/tiny\. .*HF_TOKEN/m);
+    assertClean(none);
+    await Deno.writeTextFile(`${home}/token`, `${TOKEN}\n`);
+    assert.equal((await rgx(["pull", "org/tiny"], "", env)).code, 0);
+    await Deno.remove(`${home}/hub`, { recursive: true });
+    const wrong = await rgx(["pull", "org/tiny"], "", { ...env, HF_TOKEN: "hf_other" });
+    assert.equal(wrong.code, 1, "the variable wins over the file");
+    const right = { ...env, HF_TOKEN: TOKEN };
+    assert.equal((await rgx(["pull", "org/tiny"], "", right)).code, 0);
+    await Deno.remove(`${home}/hub`, { recursive: true });
+    const implicit = { ...right, HF_HUB_DISABLE_IMPLICIT_TOKEN: "1" };
+    assert.equal((await rgx(["pull", "org/tiny"], "", implicit)).code, 1);
+  });
+});
+
+Deno.test("wrong words are refused before anybody is asked", async () => {
+  await withHome(async (hub, _, env) => {
+    const cases: [string[], RegExp, Record<string, string>?][] = [
+      [["org//name"], /org\/\/name: not the name of a repository[^]*Expected ORG\/NAME/],
+      [["../name"], /not the name of a repository/],
+      [["org/name@a b"], /not the name of a repository/],
+      [["org/name", "--revision", "../x"], /--revision \.\.\/x: not the name of a branch/],
+      [["org/name@a", "--revision", "b"], /two revisions are named: a and b/],
+      [["org/name", "--max-workers", "0"], /an integer from 1 to 64/],
+      [["org/name"], /HF_ENDPOINT: "nowhere" is no address/, { HF_ENDPOINT: "nowhere" }],
+      [["org/name"], /HF_TOKEN: holds no token/, { HF_TOKEN: "a b" }],
+      [["org/name"], /HF_HUB_ETAG_TIMEOUT: expected a number/, { HF_HUB_ETAG_TIMEOUT: "soon" }],
+    ];
+    for (const [args, message, more] of cases) {
+      const result = await rgx(["pull", ...args], "", { ...env, ...more });
+      assert.deepEqual([result.code, result.out], [2, ""], result.err);
+      assert.match(result.err, message);
+      assertClean(result);
+    }
+    assert.equal(hub.seen.length, 0);
+  });
+});
+
+Deno.test("a cut is told on a line of its own, and the pull goes on", async () => {
+  await withHome(async (hub, _, env) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    hub.misbehave = (seen, count) =>
+      isContent(seen) && count === 1 ? cut(seen, WEIGHTS, 100_000) : null;
+    const { code, err } = await rgx(["pull", "org/tiny"], "", env);
+    assert.equal(code, 0, err);
+    assert.match(err, /^note: model\.safetensors: .*cut.*; trying again in 0\.\d s$/m);
+  });
+});
