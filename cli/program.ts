@@ -21,9 +21,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   const program = createProgram((code) => exitCode = code);
   try {
     // A bare --resume takes no value, so that `--resume CONFIG` means what it says.
-    const given = withConfigName(args).map((arg) =>
-      arg === "--resume" ? "--resume=latest" : arg
-    );
+    const given = withConfigName(args).map((arg) => arg === "--resume" ? "--resume=latest" : arg);
     await program.parseAsync(given, { from: "user" });
     return exitCode;
   } catch (error) {
@@ -80,9 +78,7 @@ function createProgram(setExit: (code: number) => void): Command {
   configCommands(program, setExit);
   doctorCommand(program, setExit);
   rewardHostCommand(program);
-  for (const command of allCommands(program)) {
-    command.exitOverride().copyInheritedSettings(program);
-  }
+  for (const command of allCommands(program)) command.exitOverride().copyInheritedSettings(program);
   return program;
 }
 
@@ -100,22 +96,10 @@ function runCommand(
   setExit: (code: number) => void,
 ): Command {
   return command
-    .argument(
-      "<config>",
-      "a YAML file, or the name of an embedded config such as quickstart",
-    )
-    .argument(
-      "[overrides...]",
-      "key.path=value, +key=value, ~key, or --key value; later ones win",
-    )
-    .option(
-      "--resume [checkpoint]",
-      "go on from the newest (or the named) checkpoint",
-    )
-    .option(
-      "--dry-run",
-      "everything up to the first step: config, sample, memory, device",
-    )
+    .argument("<config>", "a YAML file, or the name of an embedded config such as quickstart")
+    .argument("[overrides...]", "key.path=value, +key=value, ~key, or --key value; later ones win")
+    .option("--resume [checkpoint]", "go on from the newest (or the named) checkpoint")
+    .option("--dry-run", "everything up to the first step: config, sample, memory, device")
     .option("--print-config", "print the merged config as YAML and stop")
     .option("--device <name>", "auto, webgpu, wasm or reference")
     .option("--threads <n>", "threads of the wasm device", integer(1, 1024))
@@ -151,9 +135,7 @@ function trainCommand(program: Command, setExit: (code: number) => void): void {
 
 function sftCommand(program: Command, setExit: (code: number) => void): void {
   runCommand(program.command("sft"), "sft", setExit)
-    .description(
-      "supervised training alone: on worked answers, or on prompts and completions",
-    )
+    .description("supervised training alone: on worked answers, or on prompts and completions")
     .addHelpText(
       "after",
       examples(
@@ -175,29 +157,18 @@ function tasksCommands(program: Command): Command {
     .option("--json", "one JSON document")
     .addHelpText(
       "after",
-      examples(
-        "rgx tasks list",
-        "rgx tasks list --category logic",
-        "rgx tasks list --json",
-      ),
+      examples("rgx tasks list", "rgx tasks list --category logic", "rgx tasks list --json"),
     )
     .action(async (options) => (await import("./tasks.ts")).listTasks(options));
   tasks.command("show")
-    .description(
-      "parameters, curriculum, scoring rule and a sample of one task",
-    )
+    .description("parameters, curriculum, scoring rule and a sample of one task")
     .argument("<name>", "task name")
     .option("--json", "one JSON document")
     .addHelpText(
       "after",
-      examples(
-        "rgx tasks show spell_backward",
-        "rgx tasks show mini_sudoku --json",
-      ),
+      examples("rgx tasks show spell_backward", "rgx tasks show mini_sudoku --json"),
     )
-    .action(async (name, options) =>
-      (await import("./tasks.ts")).showTask(name, options)
-    );
+    .action(async (name, options) => (await import("./tasks.ts")).showTask(name, options));
   tasks.command("sample")
     .description("entries of a task as JSONL: question, answer, metadata")
     .argument("<name>", "task name")
@@ -207,12 +178,7 @@ function tasksCommands(program: Command): Command {
     .option("--split <name>", "train, validation or test", "train")
     .option("--set <k=v>", "a parameter of the task (repeatable)", collect, [])
     .option("--level <n>", "curriculum level of every attribute", integer(0))
-    .option(
-      "--set-level <attr=n>",
-      "curriculum level of one attribute (repeatable)",
-      collect,
-      [],
-    )
+    .option("--set-level <attr=n>", "curriculum level of one attribute (repeatable)", collect, [])
     .addHelpText(
       "after",
       examples(
@@ -221,50 +187,23 @@ function tasksCommands(program: Command): Command {
         "rgx tasks sample spell_backward --level 2 --split test",
       ),
     )
-    .action(async (name, options) =>
-      (await import("./tasks.ts")).sampleTask(name, options)
-    );
+    .action(async (name, options) => (await import("./tasks.ts")).sampleTask(name, options));
   return tasks;
 }
 
 function exportCommand(tasks: Command): void {
   tasks.command("export")
-    .description(
-      "data sets of tasks as files, in the rows that other trainers read",
-    )
+    .description("data sets of tasks as files, in the rows that other trainers read")
     .argument("<names...>", "task names")
-    .requiredOption(
-      "--output <file>",
-      "….jsonl or ….parquet; {split} in it: a file for each split",
-    )
-    .option(
-      "--splits <sizes>",
-      "entries of each task: train=N,validation=N,test=N",
-      "train=500",
-    )
+    .requiredOption("--output <file>", "….jsonl or ….parquet; {split} in it: a file for each split")
+    .option("--splits <sizes>", "entries of each task: train=N,validation=N,test=N", "train=500")
     .option("--format <name>", "raw, chat, verl or trl", "raw")
     .option("--seed <n>", "seed of the data sets", integer(0), 42)
-    .option(
-      "--set <k=v>",
-      "a parameter (repeatable); of several tasks: NAME.k=v",
-      collect,
-      [],
-    )
+    .option("--set <k=v>", "a parameter (repeatable); of several tasks: NAME.k=v", collect, [])
     .option("--level <n>", "curriculum level of every attribute", integer(0))
-    .option(
-      "--set-level <attr=n>",
-      "level of one attribute (repeatable)",
-      collect,
-      [],
-    )
-    .option(
-      "--system <text>",
-      "system message, or the name of a built-in one (not raw)",
-    )
-    .option(
-      "--no-instructions",
-      "leave the answer-format instruction out (not raw)",
-    )
+    .option("--set-level <attr=n>", "level of one attribute (repeatable)", collect, [])
+    .option("--system <text>", "system message, or the name of a built-in one (not raw)")
+    .option("--no-instructions", "leave the answer-format instruction out (not raw)")
     .addHelpText(
       "after",
       examples(
@@ -283,17 +222,11 @@ function scoreCommand(program: Command, setExit: (code: number) => void): void {
   program.command("score")
     .description("score answers (JSONL in, JSONL out, in order)")
     .argument("[file]", "JSONL file, or - for stdin", "-")
-    .option(
-      "--completions",
-      "take whole completions and extract their answers as training does",
-    )
+    .option("--completions", "take whole completions and extract their answers as training does")
     .option("--threads <n>", "threads; default: one a core", integer(1, 1024))
     .addHelpText(
       "after",
-      examples(
-        "rgx score answers.jsonl",
-        "cat answers.jsonl | rgx score --completions -",
-      ),
+      examples("rgx score answers.jsonl", "cat answers.jsonl | rgx score --completions -"),
     )
     .action(async (file, options) => {
       setExit(await (await import("./score.ts")).scoreFile(file, options));
@@ -317,34 +250,16 @@ function generateCommand(program: Command): void {
     .option("--file <path>", "a file with the prompt; - or nothing: stdin")
     .option("--ids-file <path>", "a JSON array of token ids instead of a text")
     .option("--chat", "render the prompt by the model's chat template")
-    .option(
-      "--system <text>",
-      "system message, or the name of a built-in one (with --chat)",
-    )
+    .option("--system <text>", "system message, or the name of a built-in one (with --chat)")
     .option("--ignore-eos", "go on past the end token")
     .option("--max-new-tokens <n>", "tokens generated at most", integer(1), 256)
-    .option(
-      "--min-new-tokens <n>",
-      "no end before so many tokens",
-      integer(0),
-      0,
-    )
-    .option(
-      "--stop <text>",
-      "end after this text, which is kept (repeatable)",
-      collect,
-      [],
-    )
+    .option("--min-new-tokens <n>", "no end before so many tokens", integer(0), 0)
+    .option("--stop <text>", "end after this text, which is kept (repeatable)", collect, [])
     .option("--temperature <t>", "0 is greedy", real(0, 100), 1)
     .option("--top-p <p>", "1 = off", real(0, 1), 1)
     .option("--top-k <k>", "0 = off", integer(0), 0)
     .option("--min-p <p>", "0 = off", real(0, 1), 0)
-    .option(
-      "--repetition-penalty <x>",
-      "of tokens seen before; 1 = off",
-      real(0.01, 100),
-      1,
-    )
+    .option("--repetition-penalty <x>", "of tokens seen before; 1 = off", real(0.01, 100), 1)
     .option("--seed <n>", "seed of the draws", integer(0), 42)
     .option("--n <n>", "completions", integer(1), 1)
     .option("--json", "one JSON document with ids, log-probabilities and speed")
@@ -355,26 +270,15 @@ function generateCommand(program: Command): void {
         "rgx generate --model ./tiny-llama --file prompt.txt --temperature 0 --json",
       ),
     )
-    .action(async (options) =>
-      (await import("./generate.ts")).generateText(options)
-    );
+    .action(async (options) => (await import("./generate.ts")).generateText(options));
 }
 
 function logprobsCommand(program: Command): void {
-  modelOptions(
-    program.command("logprobs").description(
-      "log-probabilities of given tokens",
-    ),
-  )
+  modelOptions(program.command("logprobs").description("log-probabilities of given tokens"))
     .option("--ids-file <path>", "a JSON array of token ids")
     .option("--prompt <text>", "or a prompt …")
     .option("--completion <text>", "… and what follows it")
-    .option(
-      "--top <k>",
-      "the k likeliest tokens at each position",
-      integer(0),
-      0,
-    )
+    .option("--top <k>", "the k likeliest tokens at each position", integer(0), 0)
     .option("--json", "one JSON document")
     .addHelpText(
       "after",
@@ -383,18 +287,11 @@ function logprobsCommand(program: Command): void {
         'rgx logprobs --model ./tiny-llama --prompt "Once upon" --completion " a time"',
       ),
     )
-    .action(async (options) =>
-      (await import("./logprobs.ts")).showLogprobs(options)
-    );
+    .action(async (options) => (await import("./logprobs.ts")).showLogprobs(options));
 }
 
-function configCommands(
-  program: Command,
-  setExit: (code: number) => void,
-): void {
-  const config = program.command("config").description(
-    "show or check configurations",
-  );
+function configCommands(program: Command, setExit: (code: number) => void): void {
+  const config = program.command("config").description("show or check configurations");
   config.command("show")
     .description("the merged config, each value with its origin")
     .argument("<config>", "a YAML file or the name of an embedded config")
@@ -403,10 +300,7 @@ function configCommands(
     .allowUnknownOption()
     .addHelpText(
       "after",
-      examples(
-        "rgx config show quickstart",
-        "rgx config show my.yaml training.max_steps=10",
-      ),
+      examples("rgx config show quickstart", "rgx config show my.yaml training.max_steps=10"),
     )
     .action(async (name, overrides, options) =>
       (await import("./config.ts")).showConfig(name, overrides, options)
@@ -416,34 +310,22 @@ function configCommands(
     .argument("<configs...>", "YAML files or names of embedded configs")
     .addHelpText(
       "after",
-      examples(
-        "rgx config check my.yaml",
-        "rgx config check configs/experiments/*.yaml",
-      ),
+      examples("rgx config check my.yaml", "rgx config check configs/experiments/*.yaml"),
     )
-    .action(async (names) =>
-      setExit(await (await import("./config.ts")).checkConfigs(names))
-    );
+    .action(async (names) => setExit(await (await import("./config.ts")).checkConfigs(names)));
 }
 
-function doctorCommand(
-  program: Command,
-  setExit: (code: number) => void,
-): void {
+function doctorCommand(program: Command, setExit: (code: number) => void): void {
   program.command("doctor")
     .description("what this machine offers, and what to fix")
     .option("--json", "one JSON document")
     .addHelpText("after", examples("rgx doctor", "rgx doctor --json"))
-    .action(async (options) =>
-      setExit(await (await import("./doctor.ts")).doctor(options))
-    );
+    .action(async (options) => setExit(await (await import("./doctor.ts")).doctor(options)));
 }
 
 /** How the executable starts itself for a user's reward. */
 function rewardHostCommand(program: Command): void {
   program.command(HOST_COMMAND, { hidden: true })
     .argument("[hosts...]")
-    .action(async (hosts) =>
-      await (await import("../rewards/custom/host.ts")).hostReward(hosts)
-    );
+    .action(async (hosts) => await (await import("../rewards/custom/host.ts")).hostReward(hosts));
 }
