@@ -18,7 +18,7 @@ import { BYTE_TOKEN, ggufTokenizerMetadata } from "./gguf_tokenizer_export.ts";
 import { writeGguf } from "./gguf_writer.ts";
 import { readJsonObject } from "./json_file.ts";
 import { type LlamaTensor, llamaTensors } from "./llama_weights.ts";
-import { type MergedWeights, mergedWeights } from "./merged_weights.ts";
+import { mergedConfig, type MergedWeights, mergedWeights } from "./merged_weights.ts";
 import { type ModelFolder, readModelFolder } from "./model_folder.ts";
 import { modelTextFiles } from "./model_text_files.ts";
 import { checkOutputPlace, type OutputRules } from "./output_place.ts";
@@ -112,8 +112,8 @@ export async function writeHfFolder(
   const types: StoredTypes<FloatType> = dtype === null
     ? await storedTypes(model)
     : { matrix: dtype as FloatType, vector: dtype as FloatType };
-  const weights = untilAborted(mergedWeights(model), rules);
-  const tensors = llamaTensors(model.config).map(({ name, shape }: LlamaTensor): StreamedTensor => {
+  const weights = untilAborted(mergedWeights(model), rules), config = mergedConfig(model);
+  const tensors = llamaTensors(config).map(({ name, shape }: LlamaTensor): StreamedTensor => {
     const type = shape.length > 1 ? types.matrix : types.vector;
     const bytes = async function* () {
       yield* encodePieces(type, await weights(name, shape));
@@ -123,7 +123,11 @@ export async function writeHfFolder(
   const generation = model.path.endsWith(".gguf")
     ? null
     : await readJsonObject(`${model.path}/generation_config.json`);
-  const texts = modelTextFiles(model, HF_DTYPES[types.matrix].name, generation ?? {});
+  const texts = modelTextFiles(
+    { ...model, config },
+    HF_DTYPES[types.matrix].name,
+    generation ?? {},
+  );
   await produceFolderAtomic(output, async (folder) => {
     await writeSafetensors(`${folder}/model.safetensors`, tensors);
     for (const [name, text] of texts) await Deno.writeTextFile(`${folder}/${name}`, text);
@@ -155,7 +159,7 @@ async function writeGgufFile(
   const type = dtype ?? (await storedTypes(model)).matrix;
   const path = output.endsWith(".gguf") ? output : `${output}/model-${type}.gguf`;
   await checkOutputPlace(path, "file", withBase(rules, model));
-  const { config, tokenizer } = model;
+  const { tokenizer } = model, config = mergedConfig(model);
   const metadata = new Map(ggufMetadata(config, type, nameOf(checkpoint), checkpoint));
   if (tokenizer === null) {
     throw new UsageError(`${checkpoint}: no tokenizer, which a GGUF file must hold`, {

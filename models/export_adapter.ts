@@ -55,6 +55,9 @@ export async function writeAdapterFolder(
     await copyIfThere(`${folder}/${name}`, `${target}/${name}`);
   }
   const notes: string[] = [];
+  if (config.modulesToSave !== undefined) {
+    notes.push("vLLM takes no adapter with modules_to_save: for it, merge with --to hf");
+  }
   if (config.baseModel === null) notes.push("the adapter names no base model");
   if (local?.endsWith(".gguf")) {
     notes.push(`PEFT does not read the base ${local}: make a folder of it with rgx convert`);

@@ -7,7 +7,7 @@ import { RgxError, UsageError } from "../core/errors.ts";
 import type { GgufFile } from "./gguf.ts";
 
 /** Metadata under the architecture's name → key of `config.json`. */
-const KEYS: Readonly<Record<string, string>> = {
+const FAMILY_KEYS: Readonly<Record<string, string>> = {
   "block_count": "num_hidden_layers",
   "context_length": "max_position_embeddings",
   "embedding_length": "hidden_size",
@@ -20,8 +20,22 @@ const KEYS: Readonly<Record<string, string>> = {
   "rope.freq_base": "rope_theta",
 };
 
+const GPT2_KEYS: Readonly<Record<string, string>> = {
+  "block_count": "n_layer",
+  "context_length": "n_positions",
+  "embedding_length": "n_embd",
+  "feed_forward_length": "n_inner",
+  "attention.head_count": "n_head",
+  "attention.layer_norm_epsilon": "layer_norm_epsilon",
+};
+
+function keysOf(architecture: string): Readonly<Record<string, string>> {
+  return architecture === "gpt2" ? GPT2_KEYS : FAMILY_KEYS;
+}
+
 /** Read below, or without a bearing on the numbers. */
-const OTHERS = new Set([
+const GPT2_OTHERS = new Set(["vocab_size", "attention.head_count_kv", "tensor_data_layout"]);
+const FAMILY_OTHERS = new Set([
   ...["vocab_size", "attention.value_length", "rope.dimension_count"],
   ...["rope.scaling.type", "rope.scaling.factor", "rope.scale_linear"],
   ...["rope.scaling.original_context_length", "rope.scaling.finetuned"],
@@ -29,7 +43,7 @@ const OTHERS = new Set([
 ]);
 
 /** Architectures whose tensors and metadata this file knows. */
-const ARCHITECTURES = ["llama", "qwen2", "qwen3"];
+const ARCHITECTURES = ["llama", "qwen2", "qwen3", "gpt2"];
 
 /**
  * The contents of the `config.json` that the file stands for.
@@ -53,9 +67,13 @@ export function ggufConfig(
     eos_token_id: [...tokens.eosIds],
     pad_token_id: tokens.padId,
   };
-  for (const [key, name] of Object.entries(KEYS)) {
+  for (const [key, name] of Object.entries(keysOf(architecture))) {
     const value = get(key);
     if (value !== undefined) config[name] = typeof value === "number" ? shortest(value) : value;
+  }
+  if (architecture === "gpt2") {
+    checkKvHeads(file, config["n_head"]);
+    return config;
   }
   if (config["sliding_window"] !== undefined) config["use_sliding_window"] = true;
   for (const [suffix, key] of [["attn_q", "attention_bias"], ["ffn_up", "mlp_bias"]] as const) {
@@ -81,10 +99,14 @@ export function ggufArchitecture(file: GgufFile): string {
 }
 
 function refuseUnknown(file: GgufFile, architecture: string): void {
+  const keys = keysOf(architecture);
+  const others = architecture === "gpt2" ? GPT2_OTHERS : FAMILY_OTHERS;
   for (const [key, value] of file.metadata) {
     if (!key.startsWith(`${architecture}.`)) continue;
     const name = key.slice(architecture.length + 1);
-    if (name in KEYS || OTHERS.has(name) || /^expert_/.test(name) && value === 0) continue;
+    if (Object.hasOwn(keys, name) || others.has(name) || /^expert_/.test(name) && value === 0) {
+      continue;
+    }
     throw new UsageError(
       `${file.label}: the metadata "${key}" (${String(value).slice(0, 40)}) are not understood`,
       {
@@ -94,6 +116,16 @@ function refuseUnknown(file: GgufFile, architecture: string): void {
       },
     );
   }
+}
+
+/** GPT-2 has as many heads of keys and values as of queries. */
+function checkKvHeads(file: GgufFile, heads: unknown): void {
+  const kv = file.metadata.get("gpt2.attention.head_count_kv") ?? heads;
+  if (kv === heads) return;
+  throw new UsageError(
+    `${file.label}: gpt2.attention.head_count_kv is ${kv}, which is not supported ` +
+      `(only the number of heads, ${heads})`,
+  );
 }
 
 function checkHeads(file: GgufFile, architecture: string, config: Record<string, unknown>): void {

@@ -1,18 +1,13 @@
 /**
  * A model as llama.cpp's converter writes it: metadata from the configuration, tensors under GGUF's names,
- * the query and key rows of Llama interleaved, Llama 3's scaling as frequency divisors. gguf_config.ts and
- * gguf_model.ts are the way back. Vectors stay f32; a matrix whose rows are no whole blocks becomes f16, and
+ * the query and key rows of Llama interleaved, Llama 3's scaling as frequency divisors, GPT-2's matrices
+ * transposed. gguf_config.ts and gguf_model.ts are the way back. Vectors and learned positions stay f32; a matrix whose rows are no whole blocks becomes f16, and
  * the head of a q4_0 file q8_0, since its error would go straight into the logits.
  */
 import { UsageError } from "../core/errors.ts";
 import { architectureOf } from "./architectures/mod.ts";
-import {
-  ggufName,
-  interleaveHalves,
-  ROPE_DIVISORS,
-  ROPE_SCALING_KEY,
-  ropeDivisors,
-} from "./gguf_model.ts";
+import { interleaveHalves, ROPE_DIVISORS, ROPE_SCALING_KEY, ropeDivisors } from "./gguf_model.ts";
+import { ggufName, isTurned, turn } from "./gguf_names.ts";
 import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "./gguf_writer.ts";
 import { ropeParameters } from "./hf_config.ts";
 import { llamaTensors, LM_HEAD } from "./llama_weights.ts";
@@ -27,6 +22,7 @@ const GGUF_ARCHITECTURE: Readonly<Record<string, string>> = {
   mistral: "llama",
   qwen2: "qwen2",
   qwen3: "qwen3",
+  gpt2: "gpt2",
 };
 
 /** `general.file_type` */
@@ -67,6 +63,10 @@ export function ggufMetadata(
   u32("block_count", config.numLayers);
   u32("feed_forward_length", config.intermediateSize);
   u32("attention.head_count", config.numHeads);
+  if (architecture === "gpt2") {
+    f32("attention.layer_norm_epsilon", config.rmsNormEps);
+    return out;
+  }
   u32("attention.head_count_kv", config.numKvHeads);
   u32("attention.key_length", config.headDim);
   u32("attention.value_length", config.headDim);
@@ -91,10 +91,13 @@ export function ggufTensors(
   type: WeightType,
   where: string,
 ): GgufTensorToWrite[] {
-  const permuted = architectureName(config, where) === "llama";
-  const head = config.tieWordEmbeddings ? architectureOf(config).names.embedding : LM_HEAD;
+  const architecture = architectureName(config, where), permuted = architecture === "llama";
+  const { embedding, positions } = architectureOf(config).names;
+  const head = config.tieWordEmbeddings ? embedding : LM_HEAD;
   const tensors = llamaTensors(config).map(({ name, shape }): GgufTensorToWrite => {
-    const stored = storedType(type, shape, name === head);
+    const own = ggufName(architecture, name)!, turned = isTurned(architecture, own);
+    const written = turned ? shape.toReversed() : shape;
+    const stored = name === positions ? "f32" : storedType(type, written, name === head);
     const heads = !permuted
       ? 0
       : /\.q_proj\./.test(name)
@@ -106,10 +109,14 @@ export function ggufTensors(
       const values = await weights(name, shape);
       yield* encodePieces(
         stored,
-        heads === 0 ? values : interleaveHalves(values, shape[0]!, heads),
+        turned
+          ? turn(values, shape[0]!, shape[1]!)
+          : heads === 0
+          ? values
+          : interleaveHalves(values, shape[0]!, heads),
       );
     };
-    return { name: ggufName(name)!, type: stored, shape, bytes };
+    return { name: own, type: stored, shape: written, bytes };
   });
   if (config.ropeScaling?.type !== "llama3") return tensors;
   const divisors = ropeDivisors(config);

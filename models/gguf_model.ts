@@ -1,12 +1,13 @@
 /**
  * A language model in a GGUF file: its configuration, and its weights under their Hugging Face names, widened to
  * float32 or as they are stored. What llama.cpp's converter does to a Llama model is undone: the rows of the query
- * and key projections are interleaved there, pair by pair, and its frequency scaling is a list of divisors.
- * The tokenizer is gguf_tokenizer.ts's matter.
+ * and key projections are interleaved there, pair by pair, and its frequency scaling is a list of divisors; the
+ * matrices of GPT-2 are transposed. The tokenizer is gguf_tokenizer.ts's matter, names are gguf_names.ts's.
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import type { GgufFile } from "./gguf.ts";
 import { ggufArchitecture } from "./gguf_config.ts";
+import { hfName, isTurned, turn } from "./gguf_names.ts";
 import { parseJsonObject } from "./json_file.ts";
 import { ropeFrequencies } from "./rope_table.ts";
 import { elementCount } from "./safetensors.ts";
@@ -17,46 +18,6 @@ export const ROPE_DIVISORS = "rope_freqs.weight";
 /** Written by rgx beside the divisors: the `rope_scaling` itself, as JSON. Others do not know it. */
 export const ROPE_SCALING_KEY = "rgx.rope_scaling";
 
-/** GGUF name → Hugging Face name, of what stands once, and of what each layer has. */
-const TENSORS: Readonly<Record<string, string>> = {
-  "token_embd": "model.embed_tokens",
-  "output_norm": "model.norm",
-  "output": "lm_head",
-};
-const LAYER_TENSORS: Readonly<Record<string, string>> = {
-  "attn_norm": "input_layernorm",
-  "attn_q": "self_attn.q_proj",
-  "attn_k": "self_attn.k_proj",
-  "attn_v": "self_attn.v_proj",
-  "attn_output": "self_attn.o_proj",
-  "attn_q_norm": "self_attn.q_norm",
-  "attn_k_norm": "self_attn.k_norm",
-  "ffn_norm": "post_attention_layernorm",
-  "ffn_gate": "mlp.gate_proj",
-  "ffn_up": "mlp.up_proj",
-  "ffn_down": "mlp.down_proj",
-};
-
-/** Hugging Face's name of a tensor, or null when it is not one of a model's. */
-function hfName(name: string): string | null {
-  const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?([a-z_]+)\.(weight|bias)$/.exec(name) ?? [];
-  if (part === undefined) return null;
-  const table = layer === undefined ? TENSORS : LAYER_TENSORS;
-  if (!Object.hasOwn(table, part)) return null;
-  return layer === undefined
-    ? `${table[part]}.${kind}`
-    : `model.layers.${layer}.${table[part]}.${kind}`;
-}
-
-/** The reverse: a file's name for a tensor of the Llama family, or null when there is none. */
-export function ggufName(name: string): string | null {
-  const [, layer, path, kind] = /^(?:model\.layers\.(\d+)\.)?(.+)\.(weight|bias)$/.exec(name) ?? [];
-  const table = layer === undefined ? TENSORS : LAYER_TENSORS;
-  const part = Object.keys(table).find((key) => table[key] === path);
-  if (part === undefined) return null;
-  return layer === undefined ? `${part}.${kind}` : `blk.${layer}.${part}.${kind}`;
-}
-
 /**
  * Weights by Hugging Face name; each call reads that tensor.
  * @throws UsageError for a tensor that is not understood; the source throws RgxError for a wrong shape
@@ -65,10 +26,10 @@ export function ggufWeights(
   file: GgufFile,
   heads: { numHeads: number; numKvHeads: number },
 ): WeightReader {
-  const stored = new Map<string, string>();
+  const stored = new Map<string, string>(), architecture = ggufArchitecture(file);
   for (const name of file.tensors.keys()) {
     if (name === ROPE_DIVISORS) continue;
-    const known = hfName(name);
+    const known = hfName(architecture, name);
     if (known === null) {
       throw new UsageError(`${file.label}: the tensor "${name}" is not understood`, {
         advice: "The model computes something that rgx does not: use another model.",
@@ -76,7 +37,7 @@ export function ggufWeights(
     }
     stored.set(known, name);
   }
-  const interleaved = ggufArchitecture(file) === "llama";
+  const interleaved = architecture === "llama";
   const checked = (own: string, shape: readonly number[]) => {
     const found = file.info(own).shape;
     if (found.length !== shape.length || found.some((n, i) => n !== shape[i])) {
@@ -99,12 +60,18 @@ export function ggufWeights(
     async values(name, shape) {
       const own = stored.get(name);
       if (own === undefined) return null;
+      if (isTurned(architecture, own)) {
+        const [inDim, outDim] = [shape[0]!, shape[1]!];
+        checked(own, [outDim, inDim]);
+        return turn(await file.float32(own), outDim, inDim);
+      }
       checked(own, shape);
       return inOrder(own, shape[0]!, await file.float32(own));
     },
     typeOf(name) {
       const own = stored.get(name);
-      return own === undefined ? null : storedType(file.info(own).type.name);
+      if (own === undefined || isTurned(architecture, own)) return null;
+      return storedType(file.info(own).type.name);
     },
     async bytes(name, shape) {
       const own = stored.get(name)!;

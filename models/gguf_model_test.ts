@@ -4,13 +4,8 @@ import { RgxError } from "../core/errors.ts";
 import { assertWithin } from "../kernels/testing.ts";
 import { parseGguf, readGguf } from "./gguf.ts";
 import { ggufConfig } from "./gguf_config.ts";
-import {
-  ggufName,
-  ggufRopeScaling,
-  ggufWeights,
-  interleaveHalves,
-  splitHalves,
-} from "./gguf_model.ts";
+import { ggufRopeScaling, ggufWeights, interleaveHalves, splitHalves } from "./gguf_model.ts";
+import { ggufName, hfName, isTurned, turn } from "./gguf_names.ts";
 import { encodeTestGguf, type TestMetadata } from "./gguf_testing.ts";
 import { LlamaModel } from "./llama.ts";
 import { loadModel } from "./load_model.ts";
@@ -179,11 +174,21 @@ Deno.test("interleaved rows become halves, head by head, and interleaved again",
 });
 
 Deno.test("tensors of the Llama family have a name in a GGUF file, those of GPT-2 have none", () => {
-  assert.equal(ggufName("model.embed_tokens.weight"), "token_embd.weight");
-  assert.equal(ggufName("model.layers.11.self_attn.q_proj.bias"), "blk.11.attn_q.bias");
-  assert.equal(ggufName("lm_head.weight"), "output.weight");
-  assert.equal(ggufName("transformer.wte.weight"), null);
-  assert.equal(ggufName("model.layers.0.mlp.experts.weight"), null);
+  assert.equal(ggufName("llama", "model.embed_tokens.weight"), "token_embd.weight");
+  assert.equal(ggufName("qwen2", "model.layers.11.self_attn.q_proj.bias"), "blk.11.attn_q.bias");
+  assert.equal(ggufName("llama", "lm_head.weight"), "output.weight");
+  assert.equal(ggufName("llama", "transformer.wte.weight"), null);
+  assert.equal(ggufName("llama", "model.layers.0.mlp.experts.weight"), null);
+  assert.equal(ggufName("gpt2", "transformer.wpe.weight"), "position_embd.weight");
+  assert.equal(ggufName("gpt2", "transformer.h.3.mlp.c_proj.bias"), "blk.3.ffn_down.bias");
+  assert.equal(hfName("gpt2", "blk.3.attn_qkv.weight"), "transformer.h.3.attn.c_attn.weight");
+  assert.equal(hfName("gpt2", "blk.3.attn_q.weight"), null);
+  for (const part of ["attn_qkv", "attn_output", "ffn_up", "ffn_down"]) {
+    assert.ok(isTurned("gpt2", `blk.0.${part}.weight`) && !isTurned("gpt2", `blk.0.${part}.bias`));
+    assert.ok(!isTurned("llama", `blk.0.${part}.weight`));
+  }
+  const turned = turn(Float32Array.of(1, 2, 3, 4, 5, 6), 2, 3);
+  assert.deepEqual(turned, Float32Array.of(1, 4, 2, 5, 3, 6));
 });
 
 Deno.test("frequency divisors are recognised as Llama 3's, or refused", async () => {

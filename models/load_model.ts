@@ -1,6 +1,7 @@
 /** A model ready to answer: from a folder (full model or PEFT adapter on its base) onto a device. */
 import { UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
+import { adapterNames, fitAdapter } from "./adapter_fit.ts";
 import { LlamaModel } from "./llama.ts";
 import { readModelFolder } from "./model_folder.ts";
 import { loraOptions, readPeftAdapter } from "./peft_adapter.ts";
@@ -12,16 +13,25 @@ export interface LoadedModel {
   tokenizer: Tokenizer;
   /** Ids that end a completion. */
   eosIds: readonly number[];
+  /** Where the weights of the model, or of the adapter's base, were read from: a whole path. */
+  base: string;
 }
 
-/**
- * @param options.adapter a PEFT adapter's folder, put on the model instead of its own
- * @throws UsageError when there is no such model; RgxError when a file is damaged
- */
+export interface LoadOptions {
+  /** A PEFT adapter's folder, put on the model instead of its own. */
+  adapter?: string;
+  /**
+   * A model on the same device. If it is on the base that is asked for, that is not read again: both share its
+   * weights (see LlamaModel.withAdapter), and each is disposed on its own. Otherwise it makes no difference.
+   */
+  sharing?: LoadedModel;
+}
+
+/** @throws UsageError when there is no such model; RgxError when a file is damaged, or the adapter another base's */
 export async function loadModel(
   path: string,
   device: Device,
-  options: { adapter?: string } = {},
+  options: LoadOptions = {},
 ): Promise<LoadedModel> {
   const folder = await readModelFolder(path);
   if (folder.tokenizer === null) {
@@ -30,18 +40,25 @@ export async function loadModel(
   const adapter = options.adapter === undefined
     ? folder.adapter
     : await readPeftAdapter(options.adapter);
-  const model = await LlamaModel.create(device, folder.config, folder.weights, {
-    trainable: "none",
-    ...(adapter === null ? {} : { lora: loraOptions(adapter.config) }),
-  });
-  if (adapter !== null) {
-    for (const { name } of model.parameters) {
-      if (/\.lora_[AB]\.weight$/.test(name)) {
-        model.writeParameter(name, await adapter.weights.float32(name));
-      }
+  const fit = adapter === null ? null : fitAdapter(adapter, folder.config, folder.path);
+  const base = await Deno.realPath(folder.path), { sharing } = options;
+  const shared = sharing?.base === base && sharing.model.device === device ? sharing.model : null;
+  const lora = adapter === null ? null : loraOptions(adapter.config);
+  const model = shared !== null
+    ? await shared.withAdapter(lora)
+    : await LlamaModel.create(device, folder.config, folder.files, {
+      trainable: "none",
+      ...(lora === null ? {} : { lora }),
+    });
+  try {
+    for (const name of fit === null ? [] : adapterNames(fit)) {
+      model.writeParameter(name, await adapter!.weights.float32(name));
     }
+  } catch (error) {
+    model.dispose();
+    throw error;
   }
-  return { model, tokenizer: folder.tokenizer, eosIds: folder.generationEosIds };
+  return { model, tokenizer: folder.tokenizer, eosIds: folder.generationEosIds, base };
 }
 
 export interface TextOptions {

@@ -1,6 +1,7 @@
 /** What a model's weights are stored as, so that nothing is lost and nothing grows when they are written again. */
 import { readGguf } from "./gguf.ts";
-import { ggufName } from "./gguf_model.ts";
+import { ggufArchitecture } from "./gguf_config.ts";
+import { ggufName } from "./gguf_names.ts";
 import { llamaTensors } from "./llama_weights.ts";
 import type { ModelFolder } from "./model_folder.ts";
 import { openWeightFiles } from "./weight_files.ts";
@@ -26,9 +27,9 @@ export async function storedTypes(
 }
 
 async function ggufTypes(path: string) {
-  const file = await readGguf(path);
+  const file = await readGguf(path), architecture = ggufArchitecture(file);
   return (name: string) => {
-    const stored = ggufName(name);
+    const stored = ggufName(architecture, name);
     return stored === null ? null : file.tensors.get(stored)?.type.name ?? null;
   };
 }

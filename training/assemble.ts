@@ -2,23 +2,23 @@
  * The parts of a run, made from its configuration: model (from a folder or from a seed), tokenizer,
  * problems, rewards, and the writer of its files.
  */
-import type { LoraSection, ModelInit, RunConfig } from "../configs/run_config.ts";
+import type { RunConfig } from "../configs/run_config.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { splitProblems } from "../data/held_out.ts";
 import { openSource } from "../data/source.ts";
 import type { Device } from "../kernels/device.ts";
 import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
 import { findModel } from "../models/find_model.ts";
-import { initWeights } from "../models/init.ts";
+import { freshConfig, initWeights } from "../models/init.ts";
 import { architectureOf } from "../models/architectures/mod.ts";
 import { LlamaModel } from "../models/llama.ts";
-import type { LoraOptions } from "../models/lora.ts";
 import { modelSizes } from "../models/model_sizes.ts";
 import { encodeModelFolder, readModelFolder } from "../models/model_folder.ts";
 import { encodePeftAdapter, loraOptions, type PeftConfig } from "../models/peft_adapter.ts";
 import { loadTokenizer } from "../models/tokenizer.ts";
 import type { LlamaConfig, Tokenizer, WeightSource } from "../models/types.ts";
 import { createRubric } from "../rewards/rubric.ts";
+import { dropoutOf, loraFromSection, peftConfig } from "./adapter_section.ts";
 import type { ModelWriter } from "./checkpoint.ts";
 import {
   checkPositions,
@@ -97,7 +97,7 @@ export async function assemble(
     ? { ...loraOptions(continued.config), dropout: dropoutOf(config) }
     : config.lora === null
     ? null
-    : loraFromSection(config, config.lora);
+    : loraFromSection(config, config.lora, from.config);
   const { max_examples: most, num_examples: count } = config.data;
   const trainProblems = Math.min(source.length("train"), count, most ?? Infinity);
   const prompts = new PromptEncoder(
@@ -163,7 +163,7 @@ async function openModel(config: RunConfig): Promise<ModelSource> {
     : await loadTokenizer((await findModel(tokenizerPath)).path ?? tokenizerPath);
   if (init !== null) {
     const tokenizer = own ?? createCharacterTokenizer(init.tokenizer);
-    const llama = initConfig(init, tokenizer.vocabSize);
+    const llama = freshConfig(init, tokenizer.vocabSize);
     return {
       config: llama,
       weights: () => initWeights(llama, config.training.seed, init.initializer_range),
@@ -206,62 +206,6 @@ async function openModel(config: RunConfig): Promise<ModelSource> {
     adapter: adapter === null
       ? null
       : { config: adapter.config, read: (name) => adapter.weights.float32(name) },
-  };
-}
-
-function initConfig(init: ModelInit, vocabSize: number): LlamaConfig {
-  return {
-    vocabSize,
-    hiddenSize: init.hidden_size,
-    intermediateSize: init.intermediate_size,
-    numLayers: init.num_hidden_layers,
-    numHeads: init.num_attention_heads,
-    numKvHeads: init.num_key_value_heads,
-    headDim: init.hidden_size / init.num_attention_heads,
-    maxPositions: init.max_position_embeddings,
-    ropeTheta: init.rope_theta,
-    ropeScaling: null,
-    rmsNormEps: init.rms_norm_eps,
-    tieWordEmbeddings: init.tie_word_embeddings,
-  };
-}
-
-/** What is dropped while training: nothing under `disable_dropout`, whatever the adapter says. */
-function dropoutOf({ lora, training }: RunConfig): number {
-  return training.disable_dropout ? 0 : lora?.lora_dropout ?? 0;
-}
-
-export function loraFromSection(config: RunConfig, lora: LoraSection): LoraOptions {
-  return {
-    r: lora.r,
-    alpha: lora.lora_alpha,
-    targetModules: lora.target_modules,
-    useRslora: lora.use_rslora,
-    dropout: dropoutOf(config),
-    seed: config.training.seed,
-  };
-}
-
-/** How the adapter is described when it is written; one that is `continued` keeps its shape. */
-function peftConfig(
-  config: RunConfig,
-  lora: LoraSection,
-  model: LlamaConfig,
-  continued?: PeftConfig,
-): PeftConfig {
-  if (continued !== undefined) return { ...continued, loraDropout: lora.lora_dropout };
-  return {
-    baseModel: config.model.model_name_or_path,
-    revision: null,
-    r: lora.r,
-    loraAlpha: lora.lora_alpha,
-    loraDropout: lora.lora_dropout,
-    targetModules: lora.target_modules,
-    useRslora: lora.use_rslora,
-    rankPattern: {},
-    alphaPattern: {},
-    layersToTransform: null,
-    fanInFanOut: architectureOf(model).inOut,
   };
 }
 

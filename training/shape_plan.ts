@@ -12,7 +12,7 @@ import type { Device } from "../kernels/device.ts";
 import { findModel, missing } from "../models/find_model.ts";
 import { readHfConfig } from "../models/hf_config.ts";
 import { modelSizes } from "../models/model_sizes.ts";
-import { loraFromSection } from "./assemble.ts";
+import { loraFromSection } from "./adapter_section.ts";
 import { checkPositions, type MemoryPlan, needsRecompute, planMemory } from "./memory_check.ts";
 import { parameterCount, smallerModel } from "./smaller_model.ts";
 import { LOOKED_AT } from "./prompts.ts";
@@ -59,7 +59,7 @@ export async function planFromShape(
   checkPositions(config, llama.maxPositions, lengths);
   const trained = config.lora === null
     ? { trainable: "full" as const }
-    : { trainable: "lora" as const, lora: loraFromSection(config, config.lora) };
+    : { trainable: "lora" as const, lora: loraFromSection(config, config.lora, llama) };
   const needs = {
     ...lengths,
     supervisedOnly: phases === "sft",

@@ -31,6 +31,8 @@ export interface Architecture {
   readonly className: string;
   /** All linear modules of a layer, in an order that never changes: it numbers their dropout. */
   readonly modules: readonly Module[];
+  /** Those that get an adapter where none are named, as in PEFT. */
+  readonly loraTargets: readonly string[];
   /** Those that always have a bias. */
   readonly biases: readonly Module[];
   /** Keys of the configuration that may give further modules a bias. */

@@ -8,6 +8,7 @@ export const GPT2: Architecture = {
   name: "gpt2",
   className: "GPT2LMHeadModel",
   modules: GPT2_MODULES,
+  loraTargets: ["c_attn"],
   biases: GPT2_MODULES,
   biasKeys: {},
   headNorms: false,

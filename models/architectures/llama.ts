@@ -5,6 +5,7 @@ export const LLAMA: Architecture = {
   name: "llama",
   className: "LlamaForCausalLM",
   modules: LLAMA_MODULES,
+  loraTargets: ["q_proj", "v_proj"],
   biases: [],
   biasKeys: {
     attention_bias: ["q_proj", "k_proj", "v_proj", "o_proj"],
