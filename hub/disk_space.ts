@@ -18,5 +18,6 @@ export function byteText(bytes: number): string {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let unit = 0, value = bytes;
   while (value >= 999.5 && unit < units.length - 1) [value, unit] = [value / 1000, unit + 1];
-  return `${unit === 0 ? value : value.toPrecision(3)} ${units[unit]}`;
+  const digits = unit === 0 || value >= 999.5 ? String(Math.round(value)) : value.toPrecision(3);
+  return `${digits} ${units[unit]}`;
 }
