@@ -26,7 +26,7 @@ import {
   loadWeights,
 } from "./llama_weights.ts";
 import type { LoraOptions } from "./lora.ts";
-import { mergeAdapters } from "./merge_lora.ts";
+import { mergeAdapters, mergedBytes } from "./merge_lora.ts";
 import { planPassBytes } from "./memory_plan.ts";
 import { planStorage, type StorageOptions } from "./weight_storage.ts";
 import { ModelBase } from "./model_base.ts";
@@ -293,7 +293,8 @@ export class LlamaModel implements LanguageModel {
   }
 
   planBytes(rows: number, pairs: number, train: boolean): number {
-    return planPassBytes(this.sizes, rows, pairs, train);
+    const merged = train && this.sizes.dropout !== null ? 0 : mergedBytes(this.sizes, rows);
+    return merged + planPassBytes(this.sizes, rows, pairs, train);
   }
 
   async lastLogits(

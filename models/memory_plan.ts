@@ -10,7 +10,6 @@ import { architectureOf, modulesOf } from "./architectures/mod.ts";
 import { activationWidths, backwardWidths, passWidths } from "./layer_activations.ts";
 import type { Keep } from "./llama_pass.ts";
 import { adapterSpecs, baseSpecs, LM_HEAD, type LoraPlacement } from "./llama_weights.ts";
-import { mergedBytes } from "./merge_lora.ts";
 import type { ModelSizes } from "./model_sizes.ts";
 import { arenaElements } from "./parameters.ts";
 import { elementCount } from "./safetensors.ts";
@@ -38,7 +37,7 @@ export function planParameterBytes(
 
 /**
  * Bytes of a forward pass (and backward, with `train`) over `rows` packed rows with `pairs` branch tokens,
- * with dropout where the adapters have it.
+ * with dropout where the adapters have it. Merged weights (merge_lora.ts) apart: all passes share them.
  * Tables of u32 are counted at their largest.
  */
 export function planPassBytes(
@@ -66,8 +65,7 @@ export function planPassBytes(
     words.push(rows, rows + 1, rows); // rows by token
     if (architectureOf(config).positions === "learned") words.push(rows, rows + 1, rows);
   }
-  const merged = train && sizes.dropout !== null ? 0 : mergedBytes(sizes, rows);
-  return sizes.floatBytes * capacity(floats) + 4 * capacity(words) + merged;
+  return sizes.floatBytes * capacity(floats) + 4 * capacity(words);
 }
 
 /** Elements of each buffer of the head; the logits themselves come in chunks. */

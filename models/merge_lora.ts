@@ -9,7 +9,7 @@ import type { Linear } from "./linear.ts";
 import type { LlamaCore } from "./llama_pass.ts";
 import { linearDims, modulesOf } from "./architectures/mod.ts";
 import type { ModelSizes } from "./model_sizes.ts";
-import { bufferCapacity, type Workspace } from "./workspace.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** Copies larger than this are not made: adapters stay separate. */
 export const MOST_COPIED_BYTES = 2 ** 30;
@@ -30,7 +30,7 @@ export function mergedBytes(
   const bytes = lora.reduce((sum, { module, path }) => {
     const [inDim, outDim] = linearDims(config, module);
     if (storage.has(`${path}.weight`) || !mergePays(inDim, outDim, rows)) return sum;
-    return sum + floatBytes * bufferCapacity(inDim * outDim);
+    return sum + floatBytes * inDim * outDim;
   }, 0);
   return bytes <= MOST_COPIED_BYTES ? bytes : 0;
 }
@@ -68,7 +68,7 @@ export function mergeAdapters(
     for (const module of modulesOf(core.config)) {
       const linear = layer[module], { inDim, outDim, storage } = linear;
       if (linear.lora === null || storage !== null || !mergePays(inDim, outDim, rows)) continue;
-      const weight = workspace.get(`merged.${l}.${module}`, inDim * outDim);
+      const weight = workspace.fixed(`merged.${l}.${module}`, inDim * outDim);
       mergeInto(device, linear, weight);
       merged[module] = { ...linear, weight, merged: true };
     }

@@ -10,28 +10,26 @@ import type { LlamaCore } from "./llama_pass.ts";
 import { headName } from "./llama_weights.ts";
 import type { ModelSizes } from "./model_sizes.ts";
 import { mergeInto } from "./merge_lora.ts";
-import { bufferCapacity, type Workspace } from "./workspace.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** Bytes of the packed copies, and of the one weight at a time that is merged. */
 export function packedBytes({ config, lora, storage, floatBytes }: ModelSizes): number {
   const { vocabSize, hiddenSize, numLayers } = config, { inOut } = architectureOf(config);
-  let elements = storage.has(headName(config))
-    ? 0
-    : bufferCapacity(packedLength(vocabSize, hiddenSize));
+  let elements = storage.has(headName(config)) ? 0 : packedLength(vocabSize, hiddenSize);
   const adapted = lora.filter(({ path }) => !storage.has(`${path}.weight`));
   if (inOut) {
     const merged = adapted.map(({ module }) => linearDims(config, module));
-    for (const [inDim, outDim] of merged) elements += bufferCapacity(inDim * outDim);
+    for (const [inDim, outDim] of merged) elements += inDim * outDim;
     return floatBytes * elements;
   }
   for (let layer = 0; layer < numLayers; layer++) {
     for (const module of modulesOf(config)) {
       if (storage.has(`${modulePath(config, layer, module)}.weight`)) continue;
       const [inDim, outDim] = linearDims(config, module);
-      elements += bufferCapacity(packedLength(outDim, inDim));
+      elements += packedLength(outDim, inDim);
     }
   }
-  if (adapted.length > 0) elements += bufferCapacity(largestWeight(config));
+  if (adapted.length > 0) elements += largestWeight(config);
   return floatBytes * elements;
 }
 
@@ -57,15 +55,15 @@ export function packWeights(core: LlamaCore, workspace: Workspace, adapter: bool
     if (linear.inOut) {
       // Packing takes [out, in]: these are merged only.
       if (!adapter || lora === null) return { ...linear, lora: null };
-      weight = workspace.get(name, inDim * outDim);
+      weight = workspace.fixed(name, inDim * outDim);
       mergeInto(device, linear, weight);
       return { ...linear, weight, lora: null };
     }
     if (adapter && lora !== null) {
-      weight = workspace.get("merged", largestWeight(config));
+      weight = workspace.fixed("merged", largestWeight(config));
       mergeInto(device, linear, weight);
     }
-    const packed = workspace.get(name, packedLength(outDim, inDim));
+    const packed = workspace.fixed(name, packedLength(outDim, inDim));
     device.run("pack_weight", { weight, out: packed, n: outDim, k: inDim });
     return { ...linear, packed, lora: null };
   };
@@ -79,7 +77,7 @@ export function packWeights(core: LlamaCore, workspace: Workspace, adapter: bool
   const { vocabSize: n, hiddenSize: k } = config;
   const packed = { ...core, weights: { ...weights, layers } };
   if (weights.head.storage !== null) return packed;
-  const packedHead = workspace.get("packed.head", packedLength(n, k));
+  const packedHead = workspace.fixed("packed.head", packedLength(n, k));
   device.run("pack_weight", { weight: weights.head.value, out: packedHead, n, k });
   return { ...packed, weights: { ...packed.weights, packedHead } };
 }

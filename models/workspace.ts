@@ -27,11 +27,20 @@ export class Workspace {
    * again with a larger length may drop it.
    */
   get(name: string, length: number, dtype: DType = "float"): Tensor {
+    return this.#take(name, length, bufferCapacity(length), dtype);
+  }
+
+  /** The same for one whose length is always the same, such as the copy of a weight: nothing is kept in reserve. */
+  fixed(name: string, length: number): Tensor {
+    return this.#take(name, length, length, "float");
+  }
+
+  #take(name: string, length: number, capacity: number, dtype: DType): Tensor {
     const existing = this.#buffers.get(name);
     if (existing !== undefined && existing.length >= length) return existing;
     if (existing !== undefined) this.device.free(existing);
     this.#buffers.delete(name);
-    const tensor = this.device.create(dtype, bufferCapacity(length), `${this.owner}.${name}`);
+    const tensor = this.device.create(dtype, capacity, `${this.owner}.${name}`);
     this.#buffers.set(name, tensor);
     return tensor;
   }

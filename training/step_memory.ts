@@ -15,7 +15,7 @@ import {
   planPassBytes,
   WAVE_BYTES,
 } from "../models/memory_plan.ts";
-import { MOST_COPIED_BYTES } from "../models/merge_lora.ts";
+import { mergedBytes, MOST_COPIED_BYTES } from "../models/merge_lora.ts";
 import type { ModelSizes } from "../models/model_sizes.ts";
 import { packedBytes } from "../models/packed_weights.ts";
 
@@ -92,6 +92,10 @@ export function planStep(
   size: StepSize,
 ): { reference: number; generation: number; training: number } {
   const { passes, waves, inference } = work(size);
+  const merged = Math.max(
+    ...(sizes.dropout === null ? passes : []).map(({ rows }) => mergedBytes(sizes, rows)),
+    mergedBytes(sizes, inference.rows),
+  );
   const copies = packedBytes(sizes);
   // The policy meanwhile, and the copy that takes its place.
   const reference = size.copiedReference ? planParameterBytes(sizes).optimizer : 0;
@@ -99,7 +103,9 @@ export function planStep(
     reference,
     generation: (copies <= MOST_COPIED_BYTES ? copies : 0) +
       planInferenceBytes(sizes, waves, inference),
-    training: Math.max(...passes.map(({ rows, pairs }) => planPassBytes(sizes, rows, pairs, true))),
+    // What passes without gradient merge as well, in the same buffers, is counted here alone.
+    training: merged +
+      Math.max(...passes.map(({ rows, pairs }) => planPassBytes(sizes, rows, pairs, true))),
   };
 }
 
