@@ -1,19 +1,29 @@
 /**
- * How a run is asked to stop: by a signal or by a time limit. The first request lets the trainer finish
- * its step and save (exit 75); a second signal ends the process at once (130 or 143), while a checkpoint
- * is being written only one of the same kind.
+ * How a run is asked to stop: by a signal or by a time limit, its own or that of the job it is in. The first
+ * request lets the trainer end what is under way and save (exit 75); a second signal ends the process at once
+ * (130 or 143), while a checkpoint is being written only one of the same kind. In a job of SLURM only Ctrl-C does:
+ * the scheduler sends its warnings twice, and ends what does not end in time by itself.
  */
 import { EXIT, UsageError } from "../core/errors.ts";
+import { slurmJob } from "../core/job.ts";
 import type { TrainControl } from "../training/control.ts";
+import { watchSignals } from "./signal_watch.ts";
 import { log } from "./terminal.ts";
 
 /** SIGHUP counts too, unless the process was started with nohup. */
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGHUP"] as const;
+const SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"
+  ? ["SIGINT", "SIGBREAK"]
+  : ["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGHUP"];
+
+/** Seconds before the end of a job, at most this share of what was left, in which a checkpoint is written. */
+const RESERVE = 120, RESERVE_SHARE = 0.25;
 
 export interface StopControl extends TrainControl {
   /** Why the run was asked to stop, or null. */
   readonly reason: string | null;
-  /** Removes the listeners and the timer. */
+  /** The job ends in so many seconds: stop in time before. Null: it does not say. */
+  jobEnds(seconds: number | null): void;
+  /** Removes the listeners. */
   close(): void;
 }
 
@@ -24,6 +34,11 @@ export function parseDuration(text: string): number {
     throw new UsageError(`--max-time ${text}: expected HH:MM:SS, for example 03:55:00`);
   }
   return Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3]);
+}
+
+/** Seconds that a run in a job may take which ends in so many. */
+export function usableSeconds(left: number): number {
+  return left - Math.min(RESERVE, RESERVE_SHARE * left);
 }
 
 /** Whether SIGHUP is ignored, as under nohup (bit 0 of SigIgn; elsewhere than on Linux: no). */
@@ -45,45 +60,59 @@ const HANGUP_IGNORED = ignoresHangup();
  */
 export function listenForStop(
   maxSeconds: number | null,
-  plan = "finishing this step, then saving a checkpoint",
+  plan = "ending what is under way, then saving a checkpoint",
 ): StopControl {
-  let reason: string | null = null, saving = false;
-  const handlers = SIGNALS
-    .map((signal) => {
-      const handler = () => {
-        // Without a listener, SIGHUP would end the process all the same.
-        if (signal === "SIGHUP" && HANGUP_IGNORED) return;
-        if (reason !== null && reason !== "the time limit") {
-          if (saving && signal !== reason) {
-            log(`${signal}: the checkpoint is being written (${reason} again: end at once)`);
-            return;
-          }
-          log(`${signal} again: ending at once, nothing new is saved`);
-          Deno.exit(signal === "SIGINT" ? EXIT.sigint : EXIT.sigterm);
-        }
-        reason = signal;
-        log(`${signal}: ${plan} (again: end at once)`);
-      };
-      Deno.addSignalListener(signal, handler);
-      return { signal, handler };
-    });
-  const deadline = maxSeconds === null ? Infinity : performance.now() + maxSeconds * 1000;
+  let reason: string | null = null, first: Deno.Signal | null = null, saving = false;
+  const inJob = slurmJob() !== null;
+  const counting = SIGNALS.filter((signal) => signal !== "SIGHUP" || !HANGUP_IGNORED);
+  const watch = watchSignals(counting);
+  /** Whether a second one ends the process at once. */
+  const ends = (signal: Deno.Signal) => !inJob || signal === "SIGINT";
+  const heard = (signal: Deno.Signal) => {
+    // Without a listener, SIGHUP would end the process all the same.
+    if (!counting.includes(signal)) return;
+    reason ??= signal;
+    if (first === null) {
+      first = signal;
+      return log(`${signal}: ${plan}${ends(signal) ? " (again: end at once)" : ""}`);
+    }
+    if (!ends(signal)) return;
+    if (saving && signal !== first) {
+      log(`${signal}: the checkpoint is being written (${first} again: end at once)`);
+      return;
+    }
+    log(`${signal} again: ending at once, nothing new is saved`);
+    Deno.exit(signal === "SIGINT" ? EXIT.sigint : EXIT.sigterm);
+  };
+  const handlers = SIGNALS.map((signal) => {
+    const handler = () => heard(signal);
+    Deno.addSignalListener(signal, handler);
+    return { signal, handler };
+  });
+  const after = (seconds: number) => performance.now() + seconds * 1000;
+  let limit = { at: maxSeconds === null ? Infinity : after(maxSeconds), why: "the time limit" };
   return {
     get reason() {
-      return reason;
+      return reason ?? watch.first();
+    },
+    jobEnds(seconds) {
+      if (seconds === null) return;
+      const at = after(usableSeconds(seconds));
+      if (at < limit.at) limit = { at, why: "the end of the job" };
     },
     stopRequested() {
-      if (reason === null && performance.now() >= deadline) {
-        reason = "the time limit";
-        log(`time limit: ${plan}`);
+      if (reason === null && performance.now() >= limit.at) {
+        reason = limit.why;
+        log(`${limit.why}: ${plan}`);
       }
-      return reason === null ? "no" : "save";
+      return reason === null && watch.first() === null ? "no" : "save";
     },
     saving(now) {
       saving = now;
     },
     close() {
       for (const { signal, handler } of handlers) Deno.removeSignalListener(signal, handler);
+      watch.close();
     },
   };
 }

@@ -11,6 +11,7 @@ import type { TrainEvent, TrainPlan, TrainSummary } from "../training/events.ts"
 import type { MemoryPlan } from "../training/memory_check.ts";
 import { dictLine, duration, levelLine, problemsText } from "./train_text.ts";
 import { summaryTable } from "./train_summary.ts";
+import { usableSeconds } from "./stop_control.ts";
 import { clip, columns, isInteractive, log, logRaw, paint, wrap } from "./terminal.ts";
 
 /** Seconds between plain progress lines where nothing else is printed. */
@@ -30,6 +31,8 @@ export class TrainProgress {
   /** Shown in the header once it is known. */
   memory: MemoryPlan | null = null;
   estimatedSeconds: number | null = null;
+  /** Until the end of the job that the run is in; null: no job, or it does not say. */
+  secondsLeft: number | null = null;
   readonly #live: boolean;
   readonly #json: boolean;
   #plan: TrainPlan | null = null;
@@ -80,6 +83,7 @@ export class TrainProgress {
       case "plan":
         this.#plan = event.plan;
         this.#header(event.plan);
+        this.#warnOfTime(event.plan);
         return;
       case "phase": {
         const plan = this.#plan!;
@@ -156,6 +160,9 @@ export class TrainProgress {
     if (this.estimatedSeconds !== null && !plan.resumedFrom) {
       rows.push(["time", `about ${duration(this.estimatedSeconds)} on this machine`]);
     }
+    if (this.secondsLeft !== null) {
+      rows.push(["job", `ends in ${duration(this.secondsLeft)}; a checkpoint is written before`]);
+    }
     if (plan.resumedFrom) {
       const done = plan.phases === "sft"
         ? `${plan.warmStartDone} of ${plan.warmStartSteps}`
@@ -167,6 +174,20 @@ export class TrainProgress {
         log(`${paint("cyan", (i === 0 ? name : "").padEnd(9))} ${line}`);
       });
     }
+  }
+
+  /** What a job's owner should know before it computes for hours. */
+  #warnOfTime(plan: TrainPlan): void {
+    if (this.secondsLeft === null || this.estimatedSeconds === null) return;
+    const share = plan.resumedFrom === null ? 1 : 1 - plan.stepsDone / Math.max(1, plan.steps);
+    const needed = this.estimatedSeconds * share;
+    if (needed <= usableSeconds(this.secondsLeft)) return;
+    this.#print(
+      `${paint("yellow", "warning:")} the run takes about ${duration(needed)}, the job ends in ` +
+        `${
+          duration(this.secondsLeft)
+        }: it will save, end with exit code 75, and go on with --resume`,
+    );
   }
 
   #phaseTitle(phase: string): string | null {

@@ -1,7 +1,7 @@
 /** Environments as schedulers and launchers really make them (SLURM 22.05, Open MPI 4.1, MPICH 4.0). */
 import assert from "node:assert/strict";
 import { type Env, processLayout, slurmJob } from "./job.ts";
-import { parseSlurmTime, secondsLeft } from "./time_left.ts";
+import { jobHasEnded, parseSlurmTime, secondsLeft } from "./slurm_queue.ts";
 
 const from = (variables: Record<string, string>): Env => (name) => variables[name];
 
@@ -195,4 +195,22 @@ Deno.test("a node without SLURM's commands has no time left to tell", async () =
   } finally {
     if (path !== undefined) Deno.env.set("PATH", path);
   }
+});
+
+Deno.test("another job has ended when the queue knows this one and does not show that one at work", async () => {
+  const own = slurmJob(from({ SLURM_JOB_ID: "20" }))!;
+  const ended = (list: string | null, id = "17") =>
+    jobHasEnded(id, own, (command, args) => {
+      assert.deepEqual([command, ...args], ["squeue", "-h", "-j", `20,${id}`, "-o", "%i %T"]);
+      return Promise.resolve(list);
+    });
+  assert.equal(await ended("20 RUNNING\n"), true);
+  assert.equal(await ended("20 RUNNING\n17 PENDING\n"), true);
+  assert.equal(await ended("17 RUNNING\n20 RUNNING\n"), false);
+  assert.equal(await ended("17 COMPLETING\n20 RUNNING\n"), false);
+  assert.equal(await ended("20 RUNNING\n17_3 RUNNING\n", "17_3"), false);
+  assert.equal(await ended("20 RUNNING\n17_4 RUNNING\n", "17_3"), true);
+  // Not this job's SLURM, or none.
+  assert.equal(await ended(""), null);
+  assert.equal(await ended(null), null);
 });

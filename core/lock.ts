@@ -1,17 +1,22 @@
 /**
  * One run per folder. The lock is a file made with O_EXCL, which also holds on network file systems (no
- * flock there), that names its process and host. A lock whose process is gone is taken over: on this
- * machine by asking the kernel, from another one when its heartbeat (the file is written again now and
- * then) has stopped. Ages are measured by the file system's own clock, not by those of the machines.
+ * flock there), that names its process, host and job. A lock whose process is gone is taken over: on this
+ * machine by asking the kernel; of an earlier start of this very job, or of a job that SLURM has ended, at once;
+ * otherwise, from another machine, when its heartbeat (the file is written again now and then) has stopped. Ages
+ * are measured by the file system's own clock, not by those of the machines.
  */
 import { explainFileError } from "./atomic_file.ts";
 import { RgxError, UsageError } from "./errors.ts";
-import { processIsAlive, processStartTicks } from "./process_alive.ts";
+import { type SlurmJob, slurmJob } from "./job.ts";
+import { processIsAlive, processSpace, processStartTicks } from "./process_alive.ts";
+import { jobHasEnded } from "./slurm_queue.ts";
 
 export const LOCK_FILE = ".rgx.lock";
 
 export interface FolderLock {
   readonly path: string;
+  /** False once another process has taken it over, as after a silence. */
+  isOurs(): Promise<boolean>;
   /** Gives the folder free. Idempotent. */
   release(): Promise<void>;
 }
@@ -21,6 +26,10 @@ export interface LockOptions {
   heartbeatMs?: number;
   /** Age from which the lock of another machine counts as left behind, in milliseconds. */
   staleMs?: number;
+  /** The job that this process is in; default: what the environment says. */
+  job?: SlurmJob | null;
+  /** Whether a job of that id has ended; null: nobody knows. Default: SLURM is asked. */
+  hasEnded?: (id: string, own: SlurmJob) => Promise<boolean | null>;
 }
 
 interface Holder {
@@ -30,6 +39,14 @@ interface Holder {
   started: string;
   /** See {@link processStartTicks}. */
   ticks: string | null;
+  /**
+   * What a process id counts in: this start of this machine, and its process namespace. Two nodes or containers
+   * may share a host name.
+   */
+  space?: string | null;
+  /** Id of SLURM's job, and how often that was requeued. */
+  job?: string | null;
+  restart?: number | null;
   /** Tells this lock from every other one. */
   id: string;
 }
@@ -39,13 +56,16 @@ interface Holder {
  * @throws UsageError when another run holds it, naming its process and host
  */
 export async function lockFolder(folder: string, options: LockOptions = {}): Promise<FolderLock> {
-  const { heartbeatMs = 30_000, staleMs = 300_000 } = options;
+  const { heartbeatMs = 30_000, job = slurmJob() } = options;
   const path = `${folder}/${LOCK_FILE}`;
   const holder: Holder = {
     pid: Deno.pid,
     host: Deno.hostname(),
     started: new Date().toISOString(),
     ticks: processStartTicks(Deno.pid),
+    space: processSpace(),
+    job: job?.id ?? null,
+    restart: job?.restarts ?? null,
     id: crypto.randomUUID(),
   };
   const text = JSON.stringify(holder) + "\n";
@@ -54,7 +74,7 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
     while (!await createExclusively(path, text) || (contested && !await settled(path, text))) {
       const found = await readIfThere(path);
       if (found === null) continue; // released in this very moment
-      const reason = await whyHeld(folder, path, found, staleMs);
+      const reason = await whyHeld(folder, path, found, { ...options, job });
       if (reason !== null) {
         throw new UsageError(`${folder}: another run is using this folder: ${reason}`, {
           advice: "Wait for it or stop it, or give this run another output_dir. " +
@@ -84,7 +104,8 @@ function startHeartbeat(path: string, text: string, heartbeatMs: number): Folder
     // Somebody may have deleted the lock by hand and started another run.
     if (await readIfThere(path) === text) await Deno.remove(path);
   };
-  return { path, release: () => released ??= release() };
+  const isOurs = async () => await readIfThere(path) === text;
+  return { path, isOurs, release: () => released ??= release() };
 }
 
 /** Writes the lock again in place, if it is still ours, so that its modification time moves on. */
@@ -118,23 +139,37 @@ async function whyHeld(
   folder: string,
   path: string,
   text: string,
-  staleMs: number,
+  { staleMs = 300_000, job = null, hasEnded = jobHasEnded }: LockOptions,
 ): Promise<string | null> {
   const holder = parseHolder(text);
-  if (holder !== null && holder.host === Deno.hostname()) {
+  if (holder !== null && isHere(holder)) {
     const { pid, ticks, started } = holder;
-    const sameProcess = ticks === null || processStartTicks(pid) === ticks;
+    const sameProcess = (ticks ?? null) === null || processStartTicks(pid) === ticks;
     return processIsAlive(pid) && sameProcess
-      ? `process ${pid} on ${holder.host}, since ${started}`
+      ? `process ${pid} on ${holder.host}${inJob(holder)}, since ${started}`
       : null;
+  }
+  if (holder !== null && job !== null && (holder.job ?? null) !== null) {
+    // SLURM starts a job again only when its processes are gone, with their node if need be.
+    if (holder.job === job.id && (holder.restart ?? Infinity) < job.restarts) return null;
+    if (holder.job !== job.id && await hasEnded(holder.job!, job)) return null;
   }
   const age = await ageByFileSystem(folder, path);
   if (age === null || age > staleMs) return null;
   const seconds = Math.max(0, Math.round(age / 1000));
   return holder === null
     ? `its lock file is not readable, but was written ${seconds} s ago`
-    : `process ${holder.pid} on ${holder.host}, since ${holder.started}, ` +
+    : `process ${holder.pid} on ${holder.host}${inJob(holder)}, since ${holder.started}, ` +
       `last sign of life ${seconds} s ago`;
+}
+
+/** Whether its process id counts among those that this process can see. */
+function isHere({ host, space }: Holder): boolean {
+  return host === Deno.hostname() && ((space ?? null) === null || space === processSpace());
+}
+
+function inJob({ job }: Holder): string {
+  return (job ?? null) === null ? "" : ` (job ${job})`;
 }
 
 function parseHolder(text: string): Holder | null {

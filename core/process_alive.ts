@@ -28,3 +28,16 @@ export function processStartTicks(pid: number): string | null {
     return null;
   }
 }
+
+/**
+ * What process ids count in: this start of this machine and this process's namespace, or null where that cannot be
+ * known. Ids of two processes can be compared where it is the same.
+ */
+export function processSpace(): string | null {
+  try {
+    const boot = Deno.readTextFileSync("/proc/sys/kernel/random/boot_id").trim();
+    return `${boot} ${Deno.readLinkSync("/proc/self/ns/pid")}`;
+  } catch {
+    return null;
+  }
+}

@@ -69,6 +69,11 @@ export interface Device {
   read(tensor: Tensor, offset?: number, length?: number): Promise<HostArray>;
   /** Returns the tensor's memory to the pool. Views of it must not be used afterwards; freeing a view is an error. */
   free(tensor: Tensor): void;
+  /**
+   * Called before every `run`; what it throws ends the work that asked for the operation, which is not done.
+   * So long work can be given up although it lets no events in. Absent or null: nothing is called.
+   */
+  beforeRun?: (() => void) | null;
   /** Records an operation; arguments are validated here, on the host, before anything is enqueued. */
   run<K extends keyof Ops>(op: K, args: Ops[K]): void;
   /** Starts everything recorded so far; returns without waiting. `read` implies it. */

@@ -111,7 +111,7 @@ Deno.test("each signal saves a checkpoint, exits with 75, and the run goes on to
       const result = await end(session);
       assert.equal(result.code, 75, `${signal}: ${result.err}`);
       assertClean(result);
-      assert.match(result.err, new RegExp(`${signal}: finishing this step, then saving`));
+      assert.match(result.err, new RegExp(`${signal}: ending what is under way, then saving`));
       assert.match(result.err, /Go on with: rgx train \S+config\.yaml --resume/);
       const summary = JSON.parse(lines(result.out).at(-1)!);
       assert.equal(summary.status, "stopped");
@@ -202,23 +202,22 @@ Deno.test("asked to stop, a run does not wait for a slow reward, and does the st
 Deno.test("a second signal ends the process at once, with nothing new saved", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder);
-    // One step of many micro-batches, so that there is time between the two signals.
-    const args = [
-      config,
+    // A checkpoint that takes a while to write, so that there is time between the two signals.
+    const large = [
       "sft.max_steps=0",
       "eval.num_examples=0",
-      "training.per_device_train_batch_size=64",
-      "training.gradient_accumulation_steps=256",
-      "data.num_examples=8192",
-      "model.init.hidden_size=64",
-      "model.init.num_hidden_layers=2",
+      "training.per_device_train_batch_size=4",
+      "training.save_steps=1000",
+      "model.init.hidden_size=768",
+      "model.init.intermediate_size=3072",
+      "training.max_steps=1000",
     ];
     for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
       const run = `${folder}/${signal}`;
-      const session = start([...args, "--output-dir", run]);
-      await moment(session, "a step", () => session.err.text.includes("GRPO: 4 steps"));
+      const session = start([config, ...large, "--output-dir", run]);
+      await moment(session, "a step", () => countLines(`${run}/metrics.jsonl`, "train") > 0);
       session.child.kill(signal);
-      await moment(session, "the answer", () => session.err.text.includes("finishing this step"));
+      await moment(session, "the answer", () => session.err.text.includes("ending what is under"));
       session.child.kill(signal);
       const result = await end(session);
       assert.equal(result.code, code, result.err);

@@ -175,7 +175,7 @@ Deno.test("a run that is stopped again and again has the same levels, metrics an
     while (status !== "completed") {
       assert.ok(++sessions < 60, "the run makes no progress");
       let asked = 0;
-      const patience = 10 + 12 * (sessions % 5);
+      const patience = 370 + 301 * (sessions % 5);
       const { summary } = await trainOn(device, pieces, {
         resume: sessions > 1,
         control: { stopRequested: () => ++asked > patience ? "save" : "no" },

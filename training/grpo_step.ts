@@ -50,13 +50,13 @@ export class GrpoSteps {
 
   /**
    * Does the next step and increases `state.step`.
-   * @throws Interrupted while generating, with nothing changed; RgxError when a reward keeps failing
+   * @throws Interrupted before the weights move, with nothing changed; RgxError when a reward keeps failing
    */
   async step(): Promise<void> {
-    const { training } = this.run.options.config, { state, clock, sizes } = this.run;
+    const { training } = this.run.options.config, { state, sizes } = this.run;
     const start = performance.now(), step = state.step + 1;
     const { buffer, rows, rollout, nextPrompt } = await this.#windowRows();
-    const { window, gradNorm } = await clock.time("forward_backward", async () => ({
+    const { window, gradNorm } = await this.#passes(async () => ({
       window: await trainWindow(this.run.options.model, rows, {
         microBatchSize: training.per_device_train_batch_size,
         temperature: training.temperature,
@@ -104,6 +104,10 @@ export class GrpoSteps {
     });
     await this.#moveLevels(scores);
     if (rollout !== null) await this.#watchRewards(rollout);
+  }
+
+  #passes<T>(work: () => Promise<T>): Promise<T> {
+    return this.run.clock.time("forward_backward", () => this.run.stoppable(work));
   }
 
   /** Scores of what was generated, where somebody asks for them. */
@@ -161,20 +165,22 @@ export class GrpoSteps {
   }
 
   #generate(firstPrompt: number): Promise<Rollout> {
-    const { config, model, problems, rubric } = this.run.options;
-    return rollOut({
-      entryAt: (n) => problems.trainEntry(this.#sampler.draw(n)),
-      firstPrompt,
-      prompts: this.run.sizes.promptsPerGeneration,
-      step: this.run.state.step + 1,
-    }, {
-      model,
-      prompts: this.run.prompts,
-      rubric,
-      training: config.training,
-      clock: this.run.clock,
-      shouldStop: () => this.run.stopRequested(),
-    });
+    const { run } = this, { config, model, problems, rubric } = run.options;
+    return run.stoppable(() =>
+      rollOut({
+        entryAt: (n) => problems.trainEntry(this.#sampler.draw(n)),
+        firstPrompt,
+        prompts: run.sizes.promptsPerGeneration,
+        step: run.state.step + 1,
+      }, {
+        model,
+        prompts: run.prompts,
+        rubric,
+        training: config.training,
+        clock: run.clock,
+        shouldStop: () => run.stopRequested(),
+      })
+    );
   }
 
   /** The batch as it is trained on, with the log-probabilities of the policy as it is now if they are needed. */
@@ -196,11 +202,12 @@ export class GrpoSteps {
       };
     });
     if (schedule.needsOldLogp) {
-      const old = await this.run.clock.time("forward_backward", () =>
+      const old = await this.#passes(() =>
         windowLogp(model, rows, {
           microBatchSize: training.per_device_train_batch_size,
           temperature: training.temperature,
-        }));
+        })
+      );
       rows = rows.map((row, i) => ({ ...row, oldLogp: old[i]! }));
       const seen = kept.map((row) => masked(row) ? [] : row.logprobs);
       Object.assign(rollout.metrics, samplerDifference(old, seen));

@@ -174,7 +174,7 @@ Deno.test("save strategies: only what is best, by epochs, never; models alone", 
     let asked = 0;
     await trainOn(device, config(stopped, { save_steps: 2, save_only_model: true }), {
       rubric: VARYING_RUBRIC,
-      control: { stopRequested: () => ++asked > 60 ? "save" : "no" },
+      control: { stopRequested: () => ++asked > 1500 ? "save" : "no" },
     });
     const last = `${stopped}/${await Deno.readLink(`${stopped}/latest`)}`;
     assert.ok(await Deno.stat(`${last}/optimizer.safetensors`));

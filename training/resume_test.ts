@@ -52,8 +52,8 @@ async function stopAgainAndAgain(
   for (let sessions = 1;; sessions++) {
     assert.ok(sessions < 100, "the run makes no progress");
     let asked = 0;
-    // An evaluation has to fit into a session: it is made again from its start.
-    const patience = every + 12 * (sessions % 5);
+    // Asked before every operation; a step and an evaluation have to fit into some session.
+    const patience = 37 * every + 301 * (sessions % 5);
     const { summary } = await trainOn(device, tinyRunConfig(path, changes), {
       ...withRewards,
       resume: sessions > 1,

@@ -140,6 +140,25 @@ export class RunContext {
     if (this.stopRequested()) throw new Interrupted();
   }
 
+  /**
+   * Does work that a stop ends at the device's next operation: a forward or backward pass over a large batch may
+   * take longer than the notice that a job gets. Nothing of the work may count before it is done.
+   * @throws Interrupted
+   */
+  async stoppable<T>(work: () => Promise<T>): Promise<T> {
+    const { device } = this.options;
+    device.beforeRun = () => {
+      if (!this.stopRequested()) return;
+      device.beforeRun = null; // what is put back in order on the way out must be done
+      throw new Interrupted();
+    };
+    try {
+      return await work();
+    } finally {
+      device.beforeRun = null;
+    }
+  }
+
   phase(phase: TrainPhase): void {
     this.emit({ type: "phase", phase });
   }

@@ -5,7 +5,8 @@
  */
 import { stepInterval } from "../configs/derived.ts";
 import { sha256Hex } from "../core/checksums.ts";
-import { UsageError } from "../core/errors.ts";
+import { RgxError, UsageError } from "../core/errors.ts";
+import { type SlurmJob, slurmJob } from "../core/job.ts";
 import { VERSION } from "../core/version.ts";
 import {
   checkpointFiles,
@@ -33,6 +34,7 @@ import {
   type RolloutPosition,
   type RunState,
 } from "./run_state.ts";
+import { addSession, type Session, standing } from "./sessions.ts";
 import { encodeTrainerState } from "./trainer_state.ts";
 import type { RunSizes, TrainerOptions } from "./trainer_options.ts";
 
@@ -54,6 +56,9 @@ export class RunStore {
   #begun = false;
   /** Checkpoints that the start of this session removes. */
   #abandoned: string[] = [];
+  /** Of the run, the last one being this. */
+  #sessions: Session[] = [];
+  readonly #job: SlurmJob | null;
   readonly #configSha256: string;
 
   constructor(
@@ -61,6 +66,7 @@ export class RunStore {
     private readonly options: TrainerOptions,
     private readonly sizes: RunSizes,
   ) {
+    this.#job = options.job === undefined ? slurmJob() : options.job;
     this.#configSha256 = sha256Hex(options.configText);
   }
 
@@ -150,7 +156,10 @@ export class RunStore {
   /** The first writes of this session; metrics and completions past the checkpoint are removed. */
   async begin(restored: Restored | null): Promise<void> {
     const { config, configText, device } = this.options;
-    const earlier = await this.folder.readRun();
+    const earlier = await this.folder.readRun(), job = this.#job;
+    const from = standing(restored?.state ?? null);
+    const { sessions, stalled } = addSession(earlier, job, from);
+    this.#sessions = sessions;
     for (const path of this.#abandoned) await Deno.remove(path, { recursive: true });
     await this.folder.rewind(restored?.metricsBytes ?? 0, restored?.state.step ?? 0);
     await this.folder.writeText("config.yaml", configText);
@@ -167,9 +176,20 @@ export class RunStore {
       end: null,
       status: "running",
       resumed_from: restored?.path ?? null,
+      job: job === null ? null : {
+        id: job.id,
+        name: job.name,
+        partition: job.partition,
+        node: job.node,
+        restarts: job.restarts,
+      },
+      restarts_without_progress: stalled,
+      sessions,
     });
     await this.folder.log(restored === null ? "start" : "resume", {
       version: VERSION,
+      host: Deno.hostname(),
+      ...(job === null ? {} : { job: job.id, restarts: job.restarts }),
       ...(restored === null ? {} : { checkpoint: restored.path }),
     });
     this.#begun = true;
@@ -216,6 +236,12 @@ export class RunStore {
 
   /** Writes a checkpoint and returns its path. `parts` null: the model only (`save_only_model`). */
   async save(state: RunState, parts: ResumeParts | null): Promise<string> {
+    if (!await this.folder.isOurs()) {
+      throw new RgxError(`${this.folder.path}: another run has taken this folder over`, {
+        advice: "This one was silent for too long (a node or a file server that was away). " +
+          "Nothing more is written.",
+      });
+    }
     const { config, modelWriter, tokenizer } = this.options, { training } = config;
     const { schedule, promptsPerGeneration, warmStartSteps } = this.sizes;
     await this.folder.metrics.flush();
@@ -275,7 +301,7 @@ export class RunStore {
     await this.folder.metrics.flush();
     await this.folder.writeFiles(files);
     await this.folder.writeText("trainer_state.json", await this.#trainerState(state, false));
-    await this.#close("completed", summary);
+    await this.#close("completed", summary, state, null);
   }
 
   /** The run was stopped and can be resumed. */
@@ -284,26 +310,36 @@ export class RunStore {
       event: "stop",
       step: state.step,
       time: new Date().toISOString(),
+      reason: this.options.control?.reason ?? null,
     }, { sync: true });
-    await this.#close("stopped", summary);
+    await this.#close("stopped", summary, state, this.options.control?.reason ?? null);
   }
 
   /** Nothing is recorded of a run that was refused before it began. */
-  async fail(error: unknown, summary: TrainSummary): Promise<void> {
-    if (!this.#begun) return;
-    await this.#close("failed", summary, error instanceof Error ? error.message : String(error));
+  async fail(error: unknown, state: RunState, summary: TrainSummary): Promise<void> {
+    if (!this.#begun || !await this.folder.isOurs()) return;
+    const reason = error instanceof Error ? error.message : String(error);
+    await this.#close("failed", summary, state, reason);
   }
 
   async #close(
     status: TrainSummary["status"],
     summary: TrainSummary,
-    error?: string,
+    state: RunState,
+    reason: string | null,
   ): Promise<void> {
-    await this.folder.log(status, error === undefined ? {} : { error });
+    const end = new Date().toISOString(), to = standing(state);
+    const why = reason === null ? {} : { [status === "failed" ? "error" : "reason"]: reason };
+    await this.folder.log(status, why);
+    const sessions = this.#sessions.with(-1, {
+      ...this.#sessions.at(-1)!,
+      ...{ end, status, reason, to },
+    });
     await this.folder.updateRun({
-      end: new Date().toISOString(),
+      end,
       status,
-      ...(error === undefined ? {} : { error }),
+      ...why,
+      sessions,
       checkpoint: summary.checkpoint,
       steps: summary.steps,
       seconds: summary.seconds,

@@ -4,8 +4,8 @@
  * continues from its newest valid checkpoint to the same bits, because everything random is a function of
  * (seed, prompt number, branch, position) and everything else is in the checkpoint.
  *
- * A stop is obeyed between optimizer steps and, while sampling, at the next token: a batch that was cut
- * off is sampled again after the resume, with the same tokens.
+ * A stop is obeyed at the next operation of the device: a step that was cut off before its weights moved is
+ * done again after the resume, with the same tokens.
  */
 import { bestMetric } from "../configs/derived.ts";
 import { Interrupted, RgxError, UsageError } from "../core/errors.ts";
@@ -68,7 +68,7 @@ export class GrpoTrainer {
       if (error instanceof Interrupted) return await this.#stopped();
       if (error instanceof RewardFailure) await this.#save(true);
       // What ended the run is what the user has to see, not that its record could not be written either.
-      await this.#run.store.fail(error, this.#summary("failed")).catch(() => {});
+      await this.#run.store.fail(error, this.#run.state, this.#summary("failed")).catch(() => {});
       throw error;
     } finally {
       this.#optimizer?.dispose();
@@ -240,19 +240,17 @@ export class GrpoTrainer {
     if (heldOut.length === 0 || !run.due.evaluate(state.step)) return;
     if (state.evaluatedStep === state.step) return;
     const start = performance.now();
-    const { metrics, ci95, problems: total, completions, batches } = await run.clock.time(
-      "eval",
-      () =>
-        evaluateHeldOut(heldOut, {
-          model,
-          prompts: run.prompts,
-          rubric,
-          training: config.training,
-          reference: this.#reference,
-          step: state.step,
-          shouldStop: () => run.stopRequested(),
-          onProgress: (done, all) => run.emit({ type: "eval_progress", done, total: all }),
-        }),
+    const { metrics, ci95, problems: total, completions, batches } = await this.#evaluation(() =>
+      evaluateHeldOut(heldOut, {
+        model,
+        prompts: run.prompts,
+        rubric,
+        training: config.training,
+        reference: this.#reference,
+        step: state.step,
+        shouldStop: () => run.stopRequested(),
+        onProgress: (done, all) => run.emit({ type: "eval_progress", done, total: all }),
+      })
     );
     run.clock.lap();
     const epoch = run.epoch(), { step } = state;
@@ -268,6 +266,10 @@ export class GrpoTrainer {
     state.evaluatedStep = step;
     const improved = this.#improves(metrics);
     run.emit({ type: "held_out", step, metrics, ci95, total, improved });
+  }
+
+  #evaluation<T>(work: () => Promise<T>): Promise<T> {
+    return this.#run.clock.time("eval", () => this.#run.stoppable(work));
   }
 
   /** Whether an evaluation is the best so far, which is then remembered. */
@@ -304,7 +306,7 @@ export class GrpoTrainer {
     if (heldOut.length === 0) return null;
     run.phase(moment === "before" ? "eval_before" : "eval_after");
     const start = performance.now();
-    const result = await run.clock.time("eval", () =>
+    const result = await this.#evaluation(() =>
       evaluate(heldOut, {
         model,
         prompts: run.prompts,
@@ -312,7 +314,8 @@ export class GrpoTrainer {
         eval: config.eval,
         shouldStop: () => run.stopRequested(),
         onProgress: (done, total) => run.emit({ type: "eval_progress", done, total }),
-      }));
+      })
+    );
     run.clock.lap();
     const { step, epoch } = run.progress(), metrics = evalMetrics(result);
     await run.store.appendMetrics({

@@ -2,6 +2,7 @@
 import { batchSizes } from "../configs/derived.ts";
 import type { RunConfig } from "../configs/run_config.ts";
 import { UsageError } from "../core/errors.ts";
+import type { SlurmJob } from "../core/job.ts";
 import type { SplitProblems } from "../data/held_out.ts";
 import type { Device } from "../kernels/device.ts";
 import type { LanguageModel, Tokenizer } from "../models/types.ts";
@@ -40,6 +41,8 @@ export interface TrainerOptions {
   /** Replace another run's files in output_dir. */
   force?: boolean;
   control?: TrainControl;
+  /** The job that the run is in, for run.json; default: what the environment says. */
+  job?: SlurmJob | null;
   listeners?: readonly TrainListener[];
 }
 

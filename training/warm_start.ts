@@ -19,7 +19,7 @@ export function requireWarmStart({ sft }: RunConfig): void {
   });
 }
 
-/** Continues at `state.warmStartStep`. @throws Interrupted between two steps when asked to stop */
+/** Continues at `state.warmStartStep`. @throws Interrupted before the weights move, when asked to stop */
 export async function warmStart(
   run: RunContext,
   optimizer: AdamW,
@@ -36,13 +36,17 @@ export async function warmStart(
     const start = performance.now();
     const { indices } = sampler.at(state.warmStartStep);
     const entries = indices.map((index) => problems.trainEntry(index));
-    const { result, gradNorm } = await clock.time("forward_backward", async () => ({
-      result: await supervisedStep(model, run.prompts, entries, {
-        seed: config.training.seed,
-        firstPromptId: state.warmStartStep * sft.per_device_train_batch_size,
-      }),
-      gradNorm: await optimizer.gradNorm(),
-    }));
+    const { result, gradNorm } = await clock.time(
+      "forward_backward",
+      () =>
+        run.stoppable(async () => ({
+          result: await supervisedStep(model, run.prompts, entries, {
+            seed: config.training.seed,
+            firstPromptId: state.warmStartStep * sft.per_device_train_batch_size,
+          }),
+          gradNorm: await optimizer.gradNorm(),
+        })),
+    );
     const rate = sft.learning_rate * rateFactor(schedule, state.warmStartStep);
     await run.applyGradients(optimizer, rate, gradNorm);
     state.warmStartStep++;

@@ -18,6 +18,7 @@ export function createReferenceDevice(options: { float?: "f32" | "f64" } = {}): 
 class ReferenceDevice implements Device {
   readonly name = "reference";
   readonly threads = 1;
+  beforeRun: (() => void) | null = null;
   readonly #live = new Set<Storage>();
   #allocated = 0;
   #peak = 0;
@@ -89,6 +90,7 @@ class ReferenceDevice implements Device {
   }
 
   run<K extends OpName>(op: K, args: Ops[K]): void {
+    this.beforeRun?.();
     validateOp(op, args);
     for (const value of Object.values(args)) {
       if (typeof value === "object" && value !== null) this.#own(value as Tensor, op);

@@ -57,6 +57,7 @@ export class WasmDevice implements Device, WasmContext {
   readonly name = "wasm";
   readonly float = "f32";
   readonly threads: number;
+  beforeRun: (() => void) | null = null;
   readonly #memory = new WasmMemory();
   readonly #pool: ThreadPool;
   readonly #live = new Set<WasmTensor>();
@@ -125,6 +126,7 @@ export class WasmDevice implements Device, WasmContext {
 
   run<K extends keyof Ops>(op: K, args: Ops[K]): void {
     this.#mustBeOpen();
+    this.beforeRun?.();
     validateOp(op, args);
     const implementation: WasmOp<Ops[K]> = wasmOps[op];
     try {

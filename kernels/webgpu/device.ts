@@ -52,6 +52,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
   readonly name = "webgpu";
   readonly float = "f32";
   readonly threads = 1;
+  beforeRun: (() => void) | null = null;
   readonly software: boolean;
   readonly limits: WebgpuLimits;
   readonly #gpu: GPUDevice;
@@ -191,6 +192,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
 
   run<K extends OpName>(op: K, args: Ops[K]): void {
     this.#mustWork();
+    this.beforeRun?.();
     validateOp(op, args);
     for (const value of Object.values(args)) {
       if (typeof value === "object" && value !== null) this.#own(value as Tensor);

@@ -1,7 +1,6 @@
 /**
- * How long the job that this process is in may still run: SLURM_JOB_END_TIME where there is one (newer versions),
- * else squeue, else scontrol. Null where nobody tells. Commands are asked for what is left and not for the end's
- * time of day, which would be read in this machine's time zone and by its clock.
+ * What SLURM's own commands say, where a node has them: how long this job may still run, and whether another one has
+ * ended. Null where nobody tells.
  */
 import { type SlurmJob, slurmJob } from "./job.ts";
 
@@ -11,7 +10,11 @@ const PATIENCE = 10_000;
 /** A command's stdout, or null when it is not there, fails or takes too long. */
 export type Ask = (command: string, args: readonly string[]) => Promise<string | null>;
 
-/** Seconds, or null: no job, no limit, or nobody tells. */
+/**
+ * Seconds that the job may still run, or null: no job, no limit, or nobody tells. SLURM_JOB_END_TIME where there is
+ * one (newer versions), else squeue, else scontrol. Commands are asked for what is left and not for the end's time of
+ * day, which would be read in this machine's time zone and by its clock.
+ */
 export async function secondsLeft(
   job: SlurmJob | null = slurmJob(),
   options: { ask?: Ask; now?: number } = {},
@@ -25,6 +28,24 @@ export async function secondsLeft(
   const limit = parseSlurmTime(/\bTimeLimit=(\S+)/.exec(shown ?? "")?.[1] ?? "");
   const used = parseSlurmTime(/\bRunTime=(\S+)/.exec(shown ?? "")?.[1] ?? "");
   return limit === null || used === null ? null : Math.max(0, limit - used);
+}
+
+/** States in which a job's processes may still be there. */
+const ALIVE = /\b(RUNNING|COMPLETING|CONFIGURING|SUSPENDED|STOPPED|SIGNALING|STAGE_OUT|RESIZING)\b/;
+
+/**
+ * Whether no process of a job is left; null: nobody knows.
+ * @param own the job that asks: of an unknown id alone squeue only says that it is invalid
+ */
+export async function jobHasEnded(
+  id: string,
+  own: SlurmJob,
+  ask: Ask = askCommand,
+): Promise<boolean | null> {
+  const list = await ask("squeue", ["-h", "-j", `${own.id},${id}`, "-o", "%i %T"]);
+  if (list === null || !list.includes(own.id)) return null;
+  const states = list.split("\n").filter((line) => line.split(" ")[0] === id);
+  return !states.some((line) => ALIVE.test(line));
 }
 
 /** SLURM's D-HH:MM:SS with as many parts as it takes; null for UNLIMITED, INVALID and NOT_SET. */

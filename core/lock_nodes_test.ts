@@ -1,0 +1,170 @@
+/**
+ * Locks as several nodes of a cluster see them. Each node is a process with a host name, a clock and a job of its own;
+ * the folder's files are stamped by one clock, as on a file server.
+ */
+import assert from "node:assert/strict";
+import { type Env, slurmJob } from "./job.ts";
+import { LOCK_FILE, lockFolder, type LockOptions } from "./lock.ts";
+
+async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+interface Node {
+  host: string;
+  /** Seconds by which its clock is ahead. */
+  ahead?: number;
+  /** SLURM_… of its job. */
+  env?: Record<string, string>;
+}
+
+/** A process on a node that tries to take the lock and says how it went; one that has it lives until it is told. */
+async function onNode(folder: string, { host, ahead = 0, env = {} }: Node) {
+  const code = `
+    Object.defineProperty(Deno, "hostname", { value: () => ${JSON.stringify(host)} });
+    const now = Date.now;
+    Date.now = () => now() + ${1000 * ahead};
+    const { lockFolder } = await import(${
+    JSON.stringify(new URL("lock.ts", import.meta.url).href)
+  });
+    try {
+      const lock = await lockFolder(${JSON.stringify(folder)}, { heartbeatMs: 50, staleMs: 1000 });
+      console.log("locked");
+      for await (const _ of Deno.stdin.readable);
+      await lock.release();
+    } catch (error) {
+      console.log(error.message);
+    }
+    Deno.exit(0);`;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["eval", code],
+    env,
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const reader = child.stdout.getReader();
+  const said = new TextDecoder().decode((await reader.read()).value).trim();
+  const end = async () => {
+    await reader.cancel();
+    await child.status;
+  };
+  return {
+    said,
+    async release() {
+      await child.stdin.close();
+      await end();
+    },
+    /** Silent from now on, as with its node. */
+    async die() {
+      child.kill("SIGKILL");
+      await child.stdin.close().catch(() => {});
+      await end();
+    },
+  };
+}
+
+Deno.test("of two nodes one gets the folder, however wrong their clocks are", () =>
+  inTempFolder(async (folder) => {
+    for (const ahead of [0, 7200, -7200]) {
+      const nodes = await Promise.all([
+        onNode(folder, { host: "n1" }),
+        onNode(folder, { host: "n2", ahead }),
+      ]);
+      const locked = nodes.filter(({ said }) => said === "locked");
+      assert.equal(locked.length, 1, nodes.map(({ said }) => said).join("\n"));
+      const other = nodes.find(({ said }) => said !== "locked")!;
+      assert.match(other.said, /another run is using this folder: process \d+ on n\d/);
+      // A third one later, too: the holder's heart beats.
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      const late = await onNode(folder, { host: "n3", ahead: -ahead });
+      assert.match(late.said, /another run is using this folder/);
+      for (const node of [...nodes, late]) await node.release();
+    }
+    assert.deepEqual([...Deno.readDirSync(folder)], []);
+  }));
+
+Deno.test("a node that is silent loses the folder to one of those that wait, and finds out", () =>
+  inTempFolder(async (folder) => {
+    const first = await onNode(folder, { host: "n1" });
+    await first.die();
+    const soon = await onNode(folder, { host: "n2", ahead: 7200 });
+    assert.match(soon.said, /last sign of life 0 s ago/);
+    await soon.release();
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+    const nodes = await Promise.all(
+      [-7200, 0, 7200].map((ahead, i) => onNode(folder, { host: `n${3 + i}`, ahead })),
+    );
+    assert.equal(nodes.filter(({ said }) => said === "locked").length, 1);
+    for (const node of nodes) await node.release();
+
+    const lock = await lockFolder(folder);
+    assert.ok(await lock.isOurs());
+    await Deno.writeTextFile(`${folder}/${LOCK_FILE}`, `{"pid": 1, "host": "n9"}`);
+    assert.ok(!await lock.isOurs());
+    await lock.release();
+  }));
+
+const job = (id: string, restarts = 0) => {
+  const variables: Record<string, string> = {
+    SLURM_JOB_ID: id,
+    ...(restarts === 0 ? {} : { SLURM_RESTART_COUNT: `${restarts}` }),
+  };
+  const env: Env = (name) => variables[name];
+  return { env: variables, job: slurmJob(env) };
+};
+
+Deno.test("a job that was started again takes over from itself at once, on whatever node", () =>
+  inTempFolder(async (folder) => {
+    const first = await onNode(folder, { host: "n1", env: job("17", 1).env });
+    assert.equal(first.said, "locked");
+    // The same start of the job is at work, an earlier one cannot come back.
+    for (const restarts of [0, 1]) {
+      const same = await onNode(folder, { host: "n2", env: job("17", restarts).env });
+      assert.match(same.said, /process \d+ on n1 \(job 17\), since/);
+      await same.release();
+    }
+    await first.die();
+    const again = await onNode(folder, { host: "n2", env: job("17", 2).env });
+    assert.equal(again.said, "locked");
+    await again.release();
+  }));
+
+Deno.test("the lock of another job falls when SLURM says that the job has ended", () =>
+  inTempFolder(async (folder) => {
+    const writeLock = () =>
+      Deno.writeTextFile(
+        `${folder}/${LOCK_FILE}`,
+        JSON.stringify({ pid: 1, host: "n1", started: "2020-01-01T00:00:00Z", job: "16" }),
+      );
+    const take = (answer: boolean | null, options: LockOptions = {}) =>
+      lockFolder(folder, {
+        job: job("17").job,
+        hasEnded(id) {
+          assert.equal(id, "16");
+          return Promise.resolve(answer);
+        },
+        ...options,
+      });
+    for (const answer of [false, null]) {
+      await writeLock();
+      await assert.rejects(take(answer), /process 1 on n1 \(job 16\), since 2020/);
+    }
+    await assert.rejects(take(true, { job: null }), /job 16/);
+    const lock = await take(true);
+    await lock.release();
+  }));
+
+Deno.test("a process of this host, but of another container or of before a reboot, is judged by its heartbeat", () =>
+  inTempFolder(async (folder) => {
+    const path = `${folder}/${LOCK_FILE}`, host = Deno.hostname();
+    const holder = { pid: 999_999_999, host, started: "2020-01-01T00:00:00Z" };
+    await Deno.writeTextFile(path, JSON.stringify({ ...holder, space: "elsewhere" }));
+    await assert.rejects(lockFolder(folder), /last sign of life/);
+    await Deno.writeTextFile(path, JSON.stringify(holder));
+    await (await lockFolder(folder)).release();
+  }));

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { RgxError } from "../core/errors.ts";
+import { type SlurmJob, slurmJob } from "../core/job.ts";
+import { createDevice } from "../kernels/mod.ts";
+import {
+  addSession,
+  isOwnRestart,
+  MOST_STALLED,
+  readSessions,
+  type Session,
+  stalledRestarts,
+} from "./sessions.ts";
+import { tinyRunConfig, trainOn, withTempDir } from "./testing.ts";
+
+function job(id: string, restarts = 0): SlurmJob {
+  const variables: Record<string, string> = {
+    SLURM_JOB_ID: id,
+    SLURM_JOB_PARTITION: "GPUQ",
+    SLURMD_NODENAME: "n1",
+    SLURM_RESTART_COUNT: `${restarts}`,
+  };
+  return slurmJob((name) => variables[name])!;
+}
+
+function session(id: string | null, restart: number | null, from: string): Session {
+  return {
+    ...{ start: "2026-01-01T00:00:00Z", end: null, status: "running", reason: null },
+    ...{ host: "n1", pid: 1, job: id, restart, from, to: null },
+  };
+}
+
+Deno.test("starts of a job that come no further are counted, those of a person are not", () => {
+  const here = "GRPO step 4";
+  const stalled = (sessions: Session[], now: SlurmJob | null) =>
+    stalledRestarts(sessions, now, here);
+  const two = [session("7", 0, "GRPO step 2"), session("7", 1, here), session("7", 2, here)];
+  assert.equal(stalled(two, job("7", 3)), 2);
+  assert.equal(stalled(two, null), 0);
+  assert.equal(stalled(two, job("8", 3)), 0);
+  assert.equal(stalled([...two, session("7", 3, "GRPO step 3")], job("7", 4)), 0);
+  // By hand, again and again within one allocation.
+  const byHand = Array.from({ length: 9 }, () => session("7", 0, here));
+  assert.equal(stalled(byHand, job("7", 0)), 0);
+  assert.equal(stalled(byHand, job("7", 1)), 1);
+});
+
+Deno.test("a job that is restarted without end is refused, with what to do", () => {
+  const sessions = Array.from({ length: MOST_STALLED }, (_, i) => session("7", i, "the beginning"));
+  const run = { sessions };
+  assert.throws(() => addSession(run, job("7", MOST_STALLED), "the beginning"), (error) => {
+    assert.ok(error instanceof RgxError && error.exitCode === 1);
+    assert.match(error.message, /job 7 was started 5 times in a row at the beginning/);
+    assert.match(error.advice!, /--time/);
+    return true;
+  });
+  const further = addSession(run, job("7", MOST_STALLED), "GRPO step 1");
+  assert.equal(further.stalled, 0);
+  assert.equal(addSession(run, job("8"), "the beginning").stalled, 0);
+  // What still counts as running was killed.
+  assert.deepEqual(
+    new Set(further.sessions.map(({ status }) => status)),
+    new Set(["killed", "running"]),
+  );
+});
+
+Deno.test("sessions of a damaged run.json are none", () => {
+  for (const run of [null, {}, { sessions: 3 }, { sessions: [null, 4, { start: 1 }] }]) {
+    assert.deepEqual(readSessions(run), []);
+  }
+});
+
+Deno.test("a requeued job knows its own run", () => {
+  const run = { sessions: [session("7", 0, "the beginning")] };
+  assert.ok(isOwnRestart(run, job("7", 1)));
+  assert.ok(!isOwnRestart(run, job("7", 0)));
+  assert.ok(!isOwnRestart(run, job("8", 1)));
+  assert.ok(!isOwnRestart(run, null));
+  assert.ok(!isOwnRestart(null, job("7", 1)));
+});
+
+Deno.test("run.json tells every start of a run: its job, its restarts, where it came, why it ended", () =>
+  withTempDir(async (dir) => {
+    const device = await createDevice("wasm", { threads: 1 });
+    try {
+      const config = tinyRunConfig(`${dir}/run`, { eval: { num_examples: 0 } });
+      const read = async () => JSON.parse(await Deno.readTextFile(`${dir}/run/run.json`));
+      let step = 0;
+      const stopAt = (last: number) => ({
+        stopRequested: () => step >= last ? "save" as const : "no" as const,
+        reason: "SIGUSR2",
+      });
+      const listeners = [(event: { type: string; step?: number; phase?: string }) => {
+        if (event.type === "step" && event.phase === "grpo") step = event.step!;
+      }];
+      await trainOn(device, config, { job: job("7"), control: stopAt(2), listeners });
+      let run = await read();
+      assert.equal(run.reason, "SIGUSR2");
+      assert.deepEqual(run.job, {
+        id: "7",
+        name: null,
+        partition: "GPUQ",
+        node: "n1",
+        restarts: 0,
+      });
+      // Killed without a word in its second start.
+      run.sessions.push({
+        ...run.sessions[0],
+        status: "running",
+        end: null,
+        restart: 1,
+        from: run.sessions[0].to,
+      });
+      await Deno.writeTextFile(`${dir}/run/run.json`, JSON.stringify(run));
+      await trainOn(device, config, { job: job("7", 2), resume: true });
+      run = await read();
+      assert.equal(run.status, "completed");
+      assert.equal(run.restarts_without_progress, 1);
+      assert.deepEqual(
+        run.sessions.map(({ job, restart, from, to, status, reason }: Session) =>
+          [job, restart, from, to, status, reason].join(", ")
+        ),
+        [
+          "7, 0, the beginning, GRPO step 2, stopped, SIGUSR2",
+          "7, 1, GRPO step 2, GRPO step 2, killed, SIGUSR2",
+          "7, 2, GRPO step 2, GRPO step 6, completed, ",
+        ],
+      );
+      const last = (await Deno.readTextFile(`${dir}/run/metrics.jsonl`)).trim().split("\n");
+      assert.ok(last.every((line) => !line.includes(`"event":"stop"`)), "cut back on the resume");
+    } finally {
+      device.close();
+    }
+  }));
