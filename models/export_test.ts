@@ -3,41 +3,28 @@
  * the type's rounding in all others, of every architecture and with adapters merged in.
  */
 import assert from "node:assert/strict";
-import type { Device } from "../kernels/device.ts";
 import { UsageError } from "../core/errors.ts";
+import {
+  adapterOn,
+  distance,
+  inTempFolder,
+  logitsOf,
+  PEFT,
+  SIZES,
+  tokenizer,
+} from "./adapter_testing.ts";
 import { convertModel } from "./convert.ts";
-import { createCharacterTokenizer } from "./character_tokenizer.ts";
 import { exportModel, type ExportOptions } from "./export.ts";
 import type { WeightType } from "./export_types.ts";
 import { readGguf } from "./gguf.ts";
-import { initWeights } from "./init.ts";
-import { LlamaModel } from "./llama.ts";
-import { type LoadedModel, loadModel } from "./load_model.ts";
 import { encodeModelFolder, readModelFolder } from "./model_folder.ts";
-import { encodePeftAdapter, type PeftConfig, readPeftAdapter } from "./peft_adapter.ts";
+import { readPeftAdapter } from "./peft_adapter.ts";
 import { encodeSafetensors, readSafetensors } from "./safetensors.ts";
 import { sharedFolder, withReference } from "./testing.ts";
 import type { LlamaConfig } from "./types.ts";
 
 const golden = sharedFolder("golden/tiny-models");
 const ignore = golden === null;
-const IDS = [3, 17, 5, 40, 9, 77, 21, 64, 12, 30, 8, 51];
-
-async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
-/** 96 tokens, as many as the tiny models have rows. */
-const tokenizer = createCharacterTokenizer({
-  alphabet: Array.from({ length: 93 }, (_, i) => String.fromCharCode(32 + i)).join(""),
-  special_tokens: ["<pad>", "<unk>", "<eos>"],
-});
-
 /** A tiny golden model with a tokenizer, which those have not. */
 async function goldenModel(name: string, folder: string): Promise<string> {
   const target = `${folder}/${name}`;
@@ -47,33 +34,6 @@ async function goldenModel(name: string, folder: string): Promise<string> {
   }
   for (const [file, text] of tokenizer.files()) await Deno.writeTextFile(`${target}/${file}`, text);
   return target;
-}
-
-async function logitsOf(path: string, device: Device): Promise<Float64Array[]> {
-  const { model } = await loadModel(path, device);
-  try {
-    return await logitsOfModel({ model });
-  } finally {
-    model.dispose();
-  }
-}
-
-async function logitsOfModel({ model }: Pick<LoadedModel, "model">): Promise<Float64Array[]> {
-  const rows: Float64Array[] = [];
-  await model.positionLogits(IDS, (_, row) => void rows.push(Float64Array.from(row)));
-  return rows;
-}
-
-/** √(Σ difference² / Σ value²) over all positions. */
-function distance(found: readonly Float64Array[], wanted: readonly Float64Array[]): number {
-  let difference = 0, size = 0;
-  wanted.forEach((row, p) =>
-    row.forEach((x, i) => {
-      difference += (found[p]![i]! - x) ** 2;
-      size += x ** 2;
-    })
-  );
-  return Math.sqrt(difference / size);
 }
 
 /** Relative distance of the logits that rounding the weights may make, over both layers of these models. */
@@ -110,58 +70,6 @@ for (const name of ["llama", "llama3", "mistral", "qwen2", "qwen3", "smollm2", "
 
 const GGUF_TYPES = ["f32", "f16", "bf16", "q8_0", "q4_0"] as const;
 
-const PEFT: PeftConfig = {
-  baseModel: "../base",
-  revision: null,
-  r: 4,
-  loraAlpha: 8,
-  loraDropout: 0,
-  targetModules: "all-linear",
-  useRslora: true,
-  rankPattern: { q_proj: 2 },
-  alphaPattern: {},
-  layersToTransform: null,
-};
-
-/** A base and an adapter on all of its linear layers, with large random values. */
-async function adapterOn(config: LlamaConfig, folder: string, device: Device): Promise<string> {
-  const source = initWeights(config, 5, 0.2);
-  const { targetModules, loraAlpha: alpha, ...options } = PEFT;
-  const model = await LlamaModel.create(device, config, source, {
-    trainable: "lora",
-    lora: { targetModules, alpha, ...options },
-  });
-  const read = async (isLora: boolean) => {
-    const tensors = [];
-    for (const { name, shape } of model.parameters) {
-      if (/\.lora_[AB]\.weight$/.test(name) !== isLora) continue;
-      const data = await model.readParameter(name);
-      if (isLora) data.forEach((x, i) => data[i] = x + 0.2 * Math.sin(i * 1.7 + name.length));
-      tensors.push({ name, shape, data });
-    }
-    return tensors;
-  };
-  await Deno.mkdir(`${folder}/base`);
-  await Deno.mkdir(`${folder}/adapter`);
-  const base = encodeModelFolder({
-    ...{ config, tokenizer, generationEosIds: [2, 1], bosId: null, padId: 0 },
-    tensors: await read(false),
-  });
-  for (const [name, bytes] of base) await Deno.writeFile(`${folder}/base/${name}`, bytes);
-  for (const [name, bytes] of encodePeftAdapter(PEFT, await read(true))) {
-    await Deno.writeFile(`${folder}/adapter/${name}`, bytes);
-  }
-  // What belongs to the training stays behind.
-  await Deno.writeTextFile(`${folder}/adapter/rgx_state.json`, "{}");
-  model.dispose();
-  return `${folder}/adapter`;
-}
-
-const SIZES: LlamaConfig = {
-  ...{ vocabSize: 96, hiddenSize: 32, intermediateSize: 64, numLayers: 2, numHeads: 4 },
-  ...{ numKvHeads: 2, headDim: 8, maxPositions: 64, ropeTheta: 1e4, ropeScaling: null },
-  ...{ rmsNormEps: 1e-5, tieWordEmbeddings: false },
-};
 const GPT2_SIZES: LlamaConfig = { ...SIZES, architecture: "gpt2", numKvHeads: 4 };
 
 Deno.test("an adapter is merged into its base, of weights that lie either way round", async () => {
@@ -188,6 +96,33 @@ Deno.test("an adapter is merged into its base, of weights that lie either way ro
           assert.deepEqual(back.generationEosIds, [2, 1]);
           assert.equal(back.padId, 0);
         }
+      })
+    );
+  }
+});
+
+Deno.test("modules stored in full are merged, and a head of its own is no longer tied", async () => {
+  const tied = { ...SIZES, tieWordEmbeddings: true };
+  const cases: [LlamaConfig, string[], boolean][] = [
+    [tied, ["lm_head"], false],
+    [tied, ["embed_tokens"], false],
+    [tied, ["norm"], true],
+    [SIZES, ["lm_head", "layers.1.mlp"], false],
+    [{ ...GPT2_SIZES, tieWordEmbeddings: true }, ["wte", "ln_f"], false],
+  ];
+  for (const [config, modulesToSave, staysTied] of cases) {
+    await inTempFolder((folder) =>
+      withReference(async (device) => {
+        const adapter = await adapterOn(config, folder, device, { ...PEFT, modulesToSave });
+        const wanted = await logitsOf(adapter, device);
+        for (const to of ["hf", "gguf"] as const) {
+          const { path } = await exportModel(adapter, { to, output: `${folder}/${to}` });
+          assert.ok(distance(await logitsOf(path, device), wanted) < 1e-6, `${modulesToSave}`);
+          assert.equal((await readModelFolder(path)).config.tieWordEmbeddings, staysTied);
+        }
+        const { notes } = await exportModel(adapter, { to: "adapter", output: `${folder}/alone` });
+        assert.match(notes.join(), /vLLM takes no adapter with modules_to_save/);
+        assert.equal(distance(await logitsOf(`${folder}/alone`, device), wanted), 0);
       })
     );
   }

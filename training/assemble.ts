@@ -7,6 +7,7 @@ import { RgxError, UsageError } from "../core/errors.ts";
 import { splitProblems } from "../data/held_out.ts";
 import { openSource } from "../data/source.ts";
 import type { Device } from "../kernels/device.ts";
+import { fitAdapter } from "../models/adapter_fit.ts";
 import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
 import { findModel } from "../models/find_model.ts";
 import { freshConfig, initWeights } from "../models/init.ts";
@@ -187,6 +188,7 @@ async function openModel(config: RunConfig): Promise<ModelSource> {
   const eosIds = new Set(folder.generationEosIds);
   if (tokenizer.eosId !== null) eosIds.add(tokenizer.eosId);
   const { adapter } = folder;
+  if (adapter !== null) fitAdapter(adapter, folder.config, folder.path);
   return {
     config: folder.config,
     weights: () => async (name, shape) => {

@@ -1,0 +1,131 @@
+/** Helpers for tests of adapters in files: small models with a tokenizer, and adapters on them. Not part of the program. */
+import type { Device } from "../kernels/device.ts";
+import { createCharacterTokenizer } from "./character_tokenizer.ts";
+import { initWeights } from "./init.ts";
+import { LlamaModel } from "./llama.ts";
+import { llamaTensors } from "./llama_weights.ts";
+import { type LoadedModel, loadModel } from "./load_model.ts";
+import { encodeModelFolder } from "./model_folder.ts";
+import { encodePeftAdapter, loraOptions, type PeftConfig } from "./peft_adapter.ts";
+import type { LlamaConfig } from "./types.ts";
+
+export async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** 96 tokens, as many as the tiny golden models have rows. */
+export const tokenizer = createCharacterTokenizer({
+  alphabet: Array.from({ length: 93 }, (_, i) => String.fromCharCode(32 + i)).join(""),
+  special_tokens: ["<pad>", "<unk>", "<eos>"],
+});
+
+/** A small Llama with an untied head. */
+export const SIZES: LlamaConfig = {
+  ...{ vocabSize: 96, hiddenSize: 32, intermediateSize: 64, numLayers: 2, numHeads: 4 },
+  ...{ numKvHeads: 2, headDim: 8, maxPositions: 64, ropeTheta: 1e4, ropeScaling: null },
+  ...{ rmsNormEps: 1e-5, tieWordEmbeddings: false },
+};
+
+export const PEFT: PeftConfig = {
+  baseModel: "../base",
+  revision: null,
+  r: 4,
+  loraAlpha: 8,
+  loraDropout: 0,
+  targetModules: "all-linear",
+  useRslora: true,
+  rankPattern: { q_proj: 2 },
+  alphaPattern: {},
+  layersToTransform: null,
+};
+
+/** A base, in `{folder}/base`. */
+export async function writeBase(config: LlamaConfig, folder: string): Promise<void> {
+  await Deno.mkdir(`${folder}/base`);
+  const weights = initWeights(config, 5, 0.2);
+  const files = encodeModelFolder({
+    ...{ config, tokenizer, generationEosIds: [2, 1], bosId: null, padId: 0 },
+    tensors: [...weights].map(([name, data]) => ({ name, shape: shapeOf(config, name), data })),
+  });
+  for (const [name, bytes] of files) await Deno.writeFile(`${folder}/base/${name}`, bytes);
+}
+
+function shapeOf(config: LlamaConfig, name: string): readonly number[] {
+  return llamaTensors(config).find((tensor) => tensor.name === name)!.shape;
+}
+
+/** An adapter on that base with large values, in `{folder}/{name}`, which is returned. */
+export async function writeAdapter(
+  config: LlamaConfig,
+  folder: string,
+  device: Device,
+  { name = "adapter", peft = PEFT }: { name?: string; peft?: PeftConfig } = {},
+): Promise<string> {
+  const model = await LlamaModel.create(device, config, initWeights(config, 5, 0.2), {
+    trainable: "lora",
+    lora: loraOptions(peft),
+  });
+  const tensors = [];
+  for (const { name: tensor, shape } of model.trainable) {
+    const data = await model.readParameter(tensor);
+    data.forEach((x, i) => data[i] = x + 0.2 * Math.sin(i * 1.7 + tensor.length + name.length));
+    tensors.push({ name: tensor, shape, data });
+  }
+  model.dispose();
+  await Deno.mkdir(`${folder}/${name}`);
+  for (const [file, bytes] of encodePeftAdapter(peft, tensors)) {
+    await Deno.writeFile(`${folder}/${name}/${file}`, bytes);
+  }
+  // What belongs to the training is no part of an adapter.
+  await Deno.writeTextFile(`${folder}/${name}/rgx_state.json`, "{}");
+  return `${folder}/${name}`;
+}
+
+/** A base and an adapter on all of its linear layers. */
+export async function adapterOn(
+  config: LlamaConfig,
+  folder: string,
+  device: Device,
+  peft: PeftConfig = PEFT,
+): Promise<string> {
+  await writeBase(config, folder);
+  return await writeAdapter(config, folder, device, { peft });
+}
+
+/** A sequence that all tiny models have the tokens and positions for. */
+export const IDS = [3, 17, 5, 40, 9, 77, 21, 64, 12, 30, 8, 51];
+
+/** Logits after each of {@link IDS}. */
+export async function logitsOfModel(
+  { model }: Pick<LoadedModel, "model">,
+): Promise<Float64Array[]> {
+  const rows: Float64Array[] = [];
+  await model.positionLogits(IDS, (_, row) => void rows.push(Float64Array.from(row)));
+  return rows;
+}
+
+export async function logitsOf(path: string, device: Device): Promise<Float64Array[]> {
+  const { model } = await loadModel(path, device);
+  try {
+    return await logitsOfModel({ model });
+  } finally {
+    model.dispose();
+  }
+}
+
+/** √(Σ difference² / Σ value²) over all positions. */
+export function distance(found: readonly Float64Array[], wanted: readonly Float64Array[]): number {
+  let difference = 0, size = 0;
+  wanted.forEach((row, p) =>
+    row.forEach((x, i) => {
+      difference += (found[p]![i]! - x) ** 2;
+      size += x ** 2;
+    })
+  );
+  return Math.sqrt(difference / size);
+}

@@ -1,0 +1,152 @@
+/** Adapters and their base as they are loaded: several on one base, and what does not fit. */
+import assert from "node:assert/strict";
+import { RgxError, UsageError } from "../core/errors.ts";
+import { createReferenceDevice } from "../kernels/reference/device.ts";
+import {
+  adapterOn,
+  IDS,
+  inTempFolder,
+  logitsOf,
+  logitsOfModel,
+  PEFT,
+  SIZES,
+  writeAdapter,
+  writeBase,
+} from "./adapter_testing.ts";
+import { loadModel } from "./load_model.ts";
+import { withReference } from "./testing.ts";
+
+const TIED = { ...SIZES, tieWordEmbeddings: true };
+
+Deno.test("several adapters share one base, answer as they do alone, and go in any order", () =>
+  inTempFolder((folder) =>
+    withReference(async (device) => {
+      await writeBase(TIED, folder);
+      const peft = { ...PEFT, modulesToSave: ["lm_head"], targetModules: ["v_proj"], r: 2 };
+      const paths = [
+        `${folder}/base`,
+        await writeAdapter(TIED, folder, device, { name: "one" }),
+        await writeAdapter(TIED, folder, device, { name: "other", peft }),
+      ];
+      const ask = { maxNewTokens: 8, temperature: 0, seed: 1, eosIds: [] };
+      const request = [{ promptId: 0, promptIds: IDS, n: 1 }];
+      const alone = [], generated = [];
+      for (const path of paths) {
+        const { model } = await loadModel(path, device);
+        alone.push(await logitsOfModel({ model }));
+        generated.push(await model.generate(request, ask));
+        model.dispose();
+      }
+      for (const order of [[0, 1, 2], [2, 0, 1], [1, 2, 0]]) {
+        const loaded = [];
+        let sharing, bytes = 0;
+        for (const i of order) {
+          const before = device.allocatedBytes;
+          const model = await loadModel(
+            paths[i]!,
+            device,
+            sharing === undefined ? {} : { sharing },
+          );
+          const added = device.allocatedBytes - before;
+          if (sharing === undefined) bytes = added;
+          else assert.ok(added < bytes / 2, `${paths[i]}: ${added} bytes beside ${bytes}`);
+          sharing = model;
+          loaded.push({ i, model });
+        }
+        for (const { i, model } of [...loaded, ...loaded.toReversed()]) {
+          assert.deepEqual(await logitsOfModel(model), alone[i]);
+          assert.deepEqual(await model.model.generate(request, ask), generated[i]);
+          assert.deepEqual(
+            await model.model.lastLogits(IDS, { adapter: false }),
+            (alone[0]!).at(-1),
+            "the adapter off",
+          );
+        }
+        const [first, ...others] = loaded;
+        first!.model.model.dispose();
+        for (const { i, model } of others) {
+          assert.deepEqual(await logitsOfModel(model), alone[i]);
+          model.model.dispose();
+        }
+        assert.equal(device.allocatedBytes, 0);
+      }
+    })
+  ));
+
+Deno.test("a base is shared only by models that are on it, on the same device", () =>
+  inTempFolder((folder) =>
+    withReference(async (device) => {
+      const adapter = await adapterOn(SIZES, folder, device);
+      await Deno.mkdir(`${folder}/elsewhere`);
+      const other = await adapterOn(TIED, `${folder}/elsewhere`, device);
+      const wanted = await logitsOf(other, device);
+      const first = await loadModel(adapter, device);
+      const second = await loadModel(other, device, { sharing: first });
+      assert.deepEqual(await logitsOfModel(second), wanted);
+      assert.notEqual(first.base, second.base);
+      first.model.dispose();
+      assert.deepEqual(await logitsOfModel(second), wanted);
+      const apart = createReferenceDevice({ float: "f64" });
+      try {
+        const third = await loadModel(other, apart, { sharing: second });
+        assert.deepEqual(await logitsOfModel(third), wanted);
+        third.model.dispose();
+        assert.equal(apart.allocatedBytes, 0);
+      } finally {
+        apart.close();
+      }
+      // The same base by another way.
+      await Deno.symlink(other, `${folder}/link`);
+      const before = device.allocatedBytes;
+      const linked = await loadModel(`${folder}/elsewhere/base`, device, {
+        ...{ adapter: `${folder}/link`, sharing: second },
+      });
+      assert.ok(device.allocatedBytes < 1.5 * before);
+      assert.deepEqual(await logitsOfModel(linked), wanted);
+      linked.model.dispose();
+      second.model.dispose();
+      assert.equal(device.allocatedBytes, 0);
+    })
+  ));
+
+Deno.test("an adapter of another base is refused with names and shapes, and nothing stays loaded", () =>
+  inTempFolder((folder) =>
+    withReference(async (device) => {
+      const adapter = await adapterOn(SIZES, folder, device, {
+        ...PEFT,
+        modulesToSave: ["lm_head"],
+      });
+      const refused = async (message: RegExp, kind: typeof RgxError = RgxError) => {
+        await assert.rejects(loadModel(adapter, device), (error) => {
+          assert.ok(error instanceof kind);
+          assert.match(error.message, message);
+          return true;
+        });
+        assert.equal(device.allocatedBytes, 0);
+      };
+      const replaceBase = async (config: typeof SIZES) => {
+        await Deno.remove(`${folder}/base`, { recursive: true });
+        await writeBase(config, folder);
+      };
+      await replaceBase({ ...SIZES, hiddenSize: 24 });
+      await refused(
+        /adapter_model\.safetensors: the adapter does not fit the base model .*base: .*lora_A\.weight has shape \[2, 32\], the base needs \[2, 24\]; .*; and \d+ more/,
+      );
+      await replaceBase({ ...SIZES, intermediateSize: 32 });
+      await refused(/gate_proj\.lora_B\.weight has shape \[64, 4\], the base needs \[32, 4\]/);
+      await replaceBase({ ...SIZES, vocabSize: 97 });
+      await refused(/lm_head\.weight has shape \[96, 32\], the base needs \[97, 32\]/);
+      await replaceBase({ ...SIZES, numLayers: 1 });
+      await refused(/layers\.1\..* has no place in the base/);
+      await replaceBase({ ...SIZES, numLayers: 3 });
+      await refused(/layers\.2\..*lora_A\.weight is missing, the base needs \[2, 32\]/);
+      await replaceBase({ ...SIZES, architecture: "gpt2", numKvHeads: 4 });
+      await refused(
+        /transformer\.h\.0\.attn\.c_attn\.lora_A\.weight is missing, the base needs \[4, 32\]/,
+      );
+      const path = `${adapter}/adapter_config.json`;
+      const config = JSON.parse(await Deno.readTextFile(path));
+      await Deno.writeTextFile(path, JSON.stringify({ ...config, target_modules: ["q_proj"] }));
+      await refused(/target_modules: "q_proj" is no linear module of this model/, UsageError);
+    })
+  ));
