@@ -8,7 +8,7 @@ import { didYouMean } from "../core/suggest.ts";
 import { loadConfig } from "../configs/load.ts";
 import type { RunConfig } from "../configs/run_config.ts";
 import { systemPromptText } from "../data/prompt.ts";
-import { findModel } from "../models/find_model.ts";
+import { fetchAdvice, findModel } from "../models/find_model.ts";
 import { readModelFolder } from "../models/model_folder.ts";
 import { DEFAULT_PROMPT, hasChatTemplate } from "./prompt.ts";
 import type { PromptSettings, Sampling } from "./result_file.ts";
@@ -165,7 +165,8 @@ async function pathByName(name: string): Promise<string> {
   } catch (cause) {
     if (!(cause instanceof UsageError)) throw cause;
     throw new UsageError(`${cause.message}${await nearestFolder(name)}`, {
-      advice: "A model is a Hugging Face folder, a run, a checkpoint, an adapter, or openai:NAME.",
+      advice: `${fetchAdvice(name) ?? ""}A model is a Hugging Face folder, a run, a checkpoint, ` +
+        "an adapter, or openai:NAME.",
       cause,
     });
   }

@@ -1,8 +1,12 @@
 /**
  * Where a model is on this machine: a path, or a name of the Hugging Face Hub whose files are in the local
- * cache (`models--org--name/snapshots/…`, as huggingface_hub 1.x lays it out). Nothing is downloaded.
+ * cache (hub/cache.ts). Nothing is downloaded.
  */
 import { UsageError } from "../core/errors.ts";
+import { cacheFolderName, fileSize, findSnapshot } from "../hub/cache.ts";
+import { whyUnsafe } from "../hub/file_names.ts";
+import { type Named, parseNamed, pullCommand } from "../hub/repository.ts";
+import { type Environment, hubCache } from "../hub/settings.ts";
 
 export interface FoundModel {
   /** A folder or file that exists, or null. */
@@ -11,13 +15,9 @@ export interface FoundModel {
   lookedAt: string[];
 }
 
-/** `org/name` or `name`, with `@revision` or without. */
-const HUB_NAME = /^([\w-][\w.-]*(?:\/[\w-][\w.-]*)?)(?:@([\w.\/-]+))?$/;
-
-type Environment = (name: string) => string | undefined;
-
 /**
- * An existing path wins, then the cache.
+ * An existing path wins, then the cache: `ORG/NAME`, `NAME@REVISION`, `hf://ORG/NAME/FILE.gguf`. A snapshot whose
+ * only model is one GGUF file is that file.
  * @param env environment variables; default the process's
  */
 export async function findModel(
@@ -26,14 +26,30 @@ export async function findModel(
 ): Promise<FoundModel> {
   const lookedAt = [name];
   if (await exists(name)) return { path: name, lookedAt };
-  const match = HUB_NAME.exec(name), cache = hubCache(env);
-  if (match === null || name.includes("..") || cache === null) return { path: null, lookedAt };
-  const repository = `${cache}/models--${match[1]!.replace("/", "--")}`;
-  const revision = match[2] ?? "main";
-  const commit = await commitOf(repository, revision, match[2] === undefined);
-  const snapshot = `${repository}/snapshots/${commit ?? revision}`;
-  lookedAt.push(snapshot);
-  return { path: commit !== null && await exists(snapshot) ? snapshot : null, lookedAt };
+  const named = parseNamed(name, "model"), cache = hubCache(env);
+  if (named === null || named.repository.kind !== "model" || cache === null) {
+    return { path: null, lookedAt };
+  }
+  const { repository, revision, path } = named;
+  const snapshot = await findSnapshot(cache, repository, revision);
+  const folder = snapshot?.path ??
+    `${cache}/${cacheFolderName(repository)}/snapshots/${revision ?? "main"}`;
+  const place = path === null ? folder : `${folder}/${path}`;
+  lookedAt.push(place);
+  if (snapshot === null || path !== null && (whyUnsafe(path) !== null || !await exists(place))) {
+    return { path: null, lookedAt };
+  }
+  return { path: path === null ? await onlyGguf(folder) ?? folder : place, lookedAt };
+}
+
+/** The only GGUF file of a folder that is no model otherwise, or null. */
+async function onlyGguf(folder: string): Promise<string | null> {
+  for (const name of ["config.json", "adapter_config.json"]) {
+    if (await fileSize(`${folder}/${name}`) !== null) return null;
+  }
+  const found: string[] = [];
+  for await (const { name } of Deno.readDir(folder)) if (name.endsWith(".gguf")) found.push(name);
+  return found.length === 1 ? `${folder}/${found[0]}` : null;
 }
 
 /** The path of a model. @throws UsageError that says where it was looked for */
@@ -56,45 +72,19 @@ export function missing(name: string, lookedAt: readonly string[]): UsageError {
       lookedAt.join(" and for ")
     }`,
     {
-      advice: `${path}, or copy the model's files from the Hub into the cache ` +
-        "(HF_HOME or HF_HUB_CACHE say where it is).",
+      advice: `${fetchAdvice(name) ?? ""}${path} (HF_HOME or HF_HUB_CACHE say where the cache is).`,
     },
   );
 }
 
-/** Folder of the cache; null where not even a home folder is known. */
-function hubCache(env: Environment): string | null {
-  for (const key of ["HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE"]) {
-    const value = env(key);
-    if (value) return value;
-  }
-  const home = env("HF_HOME");
-  if (home) return `${home}/hub`;
-  const user = env("HOME") ?? env("USERPROFILE");
-  const cache = env("XDG_CACHE_HOME") || (user ? `${user}/.cache` : null);
-  return cache === null ? null : `${cache}/huggingface/hub`;
+/** How a model gets into the cache, as the beginning of an advice; null when it is no name on the Hub. */
+export function fetchAdvice(name: string): string | null {
+  const named = parseNamed(name, "model");
+  return named === null ? null : `If it is on the Hub: ${commandFor(named)} fetches it. `;
 }
 
-/** The commit that a branch, tag or commit means; without a branch of that name the only snapshot, if `any`. */
-async function commitOf(
-  repository: string,
-  revision: string,
-  any: boolean,
-): Promise<string | null> {
-  if (/^[0-9a-f]{40}$/.test(revision)) return revision;
-  try {
-    return (await Deno.readTextFile(`${repository}/refs/${revision}`)).trim();
-  } catch (error) {
-    if (!isAbsent(error)) throw error;
-  }
-  if (!any) return null;
-  const snapshots: string[] = [];
-  try {
-    for await (const entry of Deno.readDir(`${repository}/snapshots`)) snapshots.push(entry.name);
-  } catch (error) {
-    if (!isAbsent(error)) throw error;
-  }
-  return snapshots.length === 1 ? snapshots[0]! : null;
+function commandFor({ repository, revision, path }: Named): string {
+  return pullCommand(repository, revision) + (path === null ? "" : ` ${path}`);
 }
 
 async function exists(path: string): Promise<boolean> {

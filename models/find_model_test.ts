@@ -75,3 +75,37 @@ Deno.test("a model that is nowhere: the error says where it was looked for", asy
       ),
   );
 });
+
+Deno.test("one GGUF file is the model of its repository; of several one is named", async () => {
+  await withCache(async (cache, repository) => {
+    const env = only("HF_HUB_CACHE", cache), snapshot = `${repository}/snapshots/${COMMIT}`;
+    await Deno.writeTextFile(`${snapshot}/a.gguf`, "");
+    assert.equal((await findModel("org/some-model", env)).path, `${snapshot}/a.gguf`);
+    await Deno.writeTextFile(`${snapshot}/b.gguf`, "");
+    assert.equal((await findModel("org/some-model", env)).path, snapshot);
+    assert.equal((await findModel("hf://org/some-model/b.gguf", env)).path, `${snapshot}/b.gguf`);
+    for (const name of ["c.gguf", "../x", "../../../../../../../../etc/passwd"]) {
+      assert.equal((await findModel(`hf://org/some-model/${name}`, env)).path, null, name);
+    }
+  });
+});
+
+Deno.test("a name that is not in the cache: the command that fetches it", async () => {
+  const advice = async (name: string) => {
+    try {
+      await requireModel(name);
+    } catch (error) {
+      return (error as UsageError).advice ?? "";
+    }
+    assert.fail("it was found");
+  };
+  assert.match(
+    await advice("no-org/no-model@v2"),
+    /^If it is on the Hub: rgx pull no-org\/no-model@v2 fetches it/,
+  );
+  assert.match(
+    await advice("hf://no-org/no-model/x.gguf"),
+    /: rgx pull no-org\/no-model x\.gguf f/,
+  );
+  assert.match(await advice("/no/such/folder"), /^Give the path of a folder/);
+});

@@ -3,8 +3,8 @@
  * that holds only an adapter is a model too: its base is looked for where `adapter_config.json` says.
  * A GGUF file is one, too.
  */
-import { RgxError, UsageError } from "../core/errors.ts";
-import { findModel, requireModel } from "./find_model.ts";
+import { EXIT, RgxError, UsageError } from "../core/errors.ts";
+import { fetchAdvice, findModel, requireModel } from "./find_model.ts";
 import { readGgufModel } from "./gguf_folder.ts";
 import { type HfConfig, readHfConfig, readTokenIds } from "./hf_config.ts";
 import { readJsonObject } from "./json_file.ts";
@@ -39,6 +39,26 @@ export interface ModelFolder {
  */
 export async function readModelFolder(name: string): Promise<ModelFolder> {
   const path = await requireModel(name);
+  try {
+    return await readModelAt(path);
+  } catch (error) {
+    throw path === name ? error : maybeIncomplete(error, name);
+  }
+}
+
+/** What is wrong with a copy from the Hub may be that its download was not finished. */
+function maybeIncomplete(error: unknown, name: string): unknown {
+  if (!(error instanceof RgxError)) return error;
+  const { message, advice, exitCode } = error;
+  const more = `${advice === undefined ? "" : `${advice} `}Is its download complete? ${
+    fetchAdvice(name) ?? ""
+  }`.trimEnd();
+  return exitCode === EXIT.usage
+    ? new UsageError(message, { advice: more, cause: error })
+    : new RgxError(message, { advice: more, exitCode, cause: error });
+}
+
+async function readModelAt(path: string): Promise<ModelFolder> {
   if (path.endsWith(".gguf") && await isFile(path)) return await readGgufFile(path);
   await requireFolder(path);
   if (await isAdapterFolder(path)) return await readAdapterModel(path);
@@ -121,7 +141,11 @@ async function findBase(folder: string, name: string | null): Promise<string> {
   throw new UsageError(
     `${folder}: the adapter's base model "${name}" is not there: looked for ` +
       looked.join(" and "),
-    { advice: "Correct base_model_name_or_path in adapter_config.json, or fetch the base model." },
+    {
+      advice: `${
+        fetchAdvice(name) ?? ""
+      }Or correct base_model_name_or_path in adapter_config.json.`,
+    },
   );
 }
 

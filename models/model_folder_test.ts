@@ -240,3 +240,22 @@ function existsLoudly(path: string): boolean {
     return false;
   }
 }
+
+Deno.test("a copy from the Hub that is not whole: the command that completes it", () =>
+  inTempFolder(async (root) => {
+    const before = Deno.env.get("HF_HUB_CACHE");
+    Deno.env.set("HF_HUB_CACHE", root);
+    try {
+      const files = encodeModelFolder(model);
+      files.delete("model.safetensors");
+      await write(`${root}/models--org--part/snapshots/${"a".repeat(40)}`, files);
+      await refused(
+        "org/part",
+        /no weights: looked for/,
+        /Is its download complete\? .*rgx pull org\/part/,
+      );
+    } finally {
+      if (before === undefined) Deno.env.delete("HF_HUB_CACHE");
+      else Deno.env.set("HF_HUB_CACHE", before);
+    }
+  }));
