@@ -1,0 +1,234 @@
+/**
+ * Opt-in: adapters travel between rgx and PEFT, either way, with the same log-probabilities. RGX_TEST_PEFT_PYTHON
+ * names a Python that has torch, transformers and peft (pip install torch transformers peft). RGX_TEST_MODEL
+ * may name another copy of SmolLM2's GGUF file; empty leaves that one out.
+ */
+import assert from "node:assert/strict";
+import { convertModel } from "../models/convert.ts";
+import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
+import { loadModel } from "../models/load_model.ts";
+import { sharedFolder } from "../models/testing.ts";
+import { createWasmDevice } from "../kernels/wasm/device.ts";
+import { rgx, withFolder } from "./support.ts";
+
+const python = Deno.env.get("RGX_TEST_PEFT_PYTHON");
+const tiny = python === undefined ? null : sharedFolder("golden/tiny-models");
+const SMOLLM2 = "SmolLM2-135M-Instruct.Q4_1.gguf";
+const chosen = Deno.env.get("RGX_TEST_MODEL");
+const smollm2 = python === undefined || chosen === ""
+  ? null
+  : chosen ?? `${sharedFolder("models/smollm2-135m-instruct")}/${SMOLLM2}`;
+
+/** Largest difference of a log-probability: models of some layers in float32 differ by less than a tenth of it. */
+const TOLERANCE = 2e-3;
+
+/** Reads jobs; loads PEFT's adapters or makes them; writes all log-probabilities as float32. */
+const SCRIPT = `
+import json, sys, torch
+from transformers import AutoModelForCausalLM
+from peft import LoraConfig, PeftModel, get_peft_model
+torch.set_num_threads(2)
+for job in json.load(sys.stdin):
+    torch.manual_seed(1)
+    base = AutoModelForCausalLM.from_pretrained(job["base"], dtype=torch.float32)
+    if job["make"] is None:
+        model = PeftModel.from_pretrained(base, job["adapter"])
+    else:
+        model = get_peft_model(base, LoraConfig(
+            task_type="CAUSAL_LM", init_lora_weights=False, **job["make"]))
+        with torch.no_grad():
+            for name, p in model.named_parameters():
+                if p.requires_grad and "modules_to_save" in name:
+                    p += 0.05 * torch.randn_like(p)
+        model.save_pretrained(job["adapter"])
+    model.eval()
+    with torch.no_grad():
+        logits = model(torch.tensor([job["ids"]])).logits[0]
+    torch.log_softmax(logits, -1).numpy().tofile(job["output"])
+`;
+
+interface Job {
+  what: string;
+  base: string;
+  adapter: string;
+  /** Arguments of PEFT's LoraConfig for an adapter that PEFT makes; null = rgx has made it. */
+  make: Record<string, unknown> | null;
+  ids: number[];
+  output: string;
+}
+
+/** Every job's log-probabilities by PEFT against those by rgx. */
+async function compare(jobs: readonly Job[]): Promise<void> {
+  const child = new Deno.Command(python!, {
+    args: ["-c", SCRIPT],
+    stdin: "piped",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  const input = child.stdin.getWriter();
+  await input.write(new TextEncoder().encode(JSON.stringify(jobs)));
+  await input.close();
+  const { success, stderr } = await child.output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+  const device = await createWasmDevice({ threads: 2 });
+  try {
+    for (const { what, adapter, base, ids, output } of jobs) {
+      const { model } = await loadModel(adapter, device);
+      const theirs = new Float32Array((await Deno.readFile(output)).buffer),
+        vocab = model.vocabSize;
+      assert.equal(theirs.length, ids.length * vocab, what);
+      let largest = 0;
+      await model.positionLogits(ids, (position, logits) => {
+        const max = Float64Array.from(logits).reduce((a, b) => Math.max(a, b), -Infinity);
+        let sum = 0;
+        for (const x of logits) sum += Math.exp(x - max);
+        const lse = max + Math.log(sum);
+        logits.forEach((x, v) => {
+          largest = Math.max(largest, Math.abs(x - lse - theirs[position * vocab + v]!));
+        });
+      });
+      const plain = await loadModel(base, device);
+      const moved = await plain.model.lastLogits(ids);
+      const own = await model.lastLogits(ids);
+      assert.ok(own.some((x, v) => Math.abs(x - moved[v]!) > 0.05), `${what}: it changes little`);
+      console.log(`  ${what}: ${largest.toExponential(1)}`);
+      assert.ok(largest <= TOLERANCE, `${what}: a log-probability differs by ${largest}`);
+      plain.model.dispose();
+      model.dispose();
+    }
+  } finally {
+    device.close();
+  }
+}
+
+const tokenizer = createCharacterTokenizer({
+  alphabet: Array.from({ length: 93 }, (_, i) => String.fromCharCode(32 + i)).join(""),
+  special_tokens: ["<pad>", "<unk>", "<eos>"],
+});
+
+/** A golden model with a tokenizer, which those have not. */
+async function tinyModel(name: string, folder: string): Promise<string> {
+  const target = `${folder}/${name}`;
+  await Deno.mkdir(target);
+  for (const file of ["config.json", "model.safetensors"]) {
+    await Deno.copyFile(`${tiny}/${name}/${file}`, `${target}/${file}`);
+  }
+  for (const [file, text] of tokenizer.files()) await Deno.writeTextFile(`${target}/${file}`, text);
+  return target;
+}
+
+/** Trains an adapter with large steps through the command line; gives its folder. */
+async function train(
+  model: string,
+  folder: string,
+  name: string,
+  lora: Record<string, unknown>,
+  learningRate = 0.05,
+): Promise<string> {
+  const problems = Array.from({ length: 16 }, (_, i) => ({
+    question: `${i % 4}+${i >> 2}=`,
+    answer: String((i % 4) + (i >> 2)),
+  }));
+  await Deno.writeTextFile(
+    `${folder}/sums.jsonl`,
+    problems.map((problem) => JSON.stringify(problem)).join("\n"),
+  );
+  const config = {
+    model,
+    lora,
+    data: { dataset_name: `${folder}/sums.jsonl`, add_instructions: false, num_examples: 8 },
+    rewards: [{ name: "brevity" }],
+    eval: { num_examples: 1 },
+    sft: { max_steps: 3, per_device_train_batch_size: 4, learning_rate: learningRate },
+    training: {
+      ...{ max_steps: 1, per_device_train_batch_size: 4, num_generations: 4 },
+      ...{ gradient_accumulation_steps: 1, max_completion_length: 4, learning_rate: learningRate },
+    },
+  };
+  // YAML takes JSON.
+  await Deno.writeTextFile(`${folder}/${name}.yaml`, JSON.stringify(config));
+  const run = `${folder}/run-${name}`;
+  const { code, err } = await rgx(
+    ["train", `${folder}/${name}.yaml`, "--output-dir", run, "--device", "wasm", "--quiet"],
+  );
+  assert.equal(code, 0, `${name}: ${err}`);
+  return run;
+}
+
+const RGX_ADAPTERS: Record<string, Record<string, unknown>> = {
+  default: { r: 4 },
+  regex: { target_modules: ".*layers\\.1\\.(self_attn|mlp)\\.(v|down)_proj" },
+  rslora: {
+    ...{ target_modules: "all-linear", use_rslora: true, r: 4, lora_alpha: 6 },
+    ...{ rank_pattern: { "layers.0.*": 2 }, alpha_pattern: { up_proj: 3 } },
+  },
+  head: { target_modules: ["v_proj"], modules_to_save: ["lm_head"] },
+  ends: { target_modules: "all-linear", modules_to_save: ["embed_tokens", "lm_head", "norm"] },
+  embedding: { target_modules: ["q_proj"], modules_to_save: ["embed_tokens"] },
+  part: {
+    ...{ target_modules: "all-linear", exclude_modules: ["mlp.up_proj", "k_proj"] },
+    ...{ modules_to_save: ["layers.0.mlp"], init_lora_weights: "gaussian" },
+  },
+  layers: { target_modules: ["q_proj", "o_proj"], layers_to_transform: [1] },
+};
+const RGX_GPT2_ADAPTERS: Record<string, Record<string, unknown>> = {
+  default: { r: 4 },
+  rslora: { target_modules: "all-linear", use_rslora: true, rank_pattern: { "mlp.c_proj": 2 } },
+  ends: { target_modules: ["c_proj"], modules_to_save: ["wte", "wpe", "lm_head", "ln_f"] },
+};
+const PEFT_ADAPTERS: Record<string, Record<string, unknown>> = {
+  default: { r: 4, lora_alpha: 8 },
+  everything: {
+    ...{ target_modules: "all-linear", r: 3, lora_alpha: 5, use_rslora: true },
+    modules_to_save: ["lm_head", "norm"],
+  },
+  part: {
+    ...{ target_modules: ["q_proj", "down_proj"], exclude_modules: ["layers.0.mlp.down_proj"] },
+    ...{ rank_pattern: { q_proj: 2 }, modules_to_save: ["embed_tokens"] },
+  },
+};
+const PEFT_GPT2_ADAPTERS: Record<string, Record<string, unknown>> = {
+  default: { r: 4, lora_alpha: 8 },
+  everything: { target_modules: "all-linear", r: 3, modules_to_save: ["lm_head", "wpe"] },
+};
+
+for (const name of ["llama", "llama3", "mistral", "qwen2", "qwen3", "smollm2", "gpt2"]) {
+  Deno.test({
+    name: `${name}: what rgx trained PEFT computes, and what PEFT made rgx computes`,
+    ignore: tiny === null,
+    fn: () =>
+      withFolder(async (folder) => {
+        const base = await tinyModel(name, folder), jobs: Job[] = [];
+        const ids = Array.from({ length: 12 }, (_, i) => (i * 37 + 5) % 90);
+        const gpt2 = name === "gpt2";
+        for (const [kind, lora] of Object.entries(gpt2 ? RGX_GPT2_ADAPTERS : RGX_ADAPTERS)) {
+          const adapter = await train(base, folder, kind, lora);
+          const what = `${name}, rgx, ${kind}`;
+          jobs.push({ what, base, adapter, make: null, ids, output: `${folder}/${kind}.f32` });
+        }
+        for (const [kind, make] of Object.entries(gpt2 ? PEFT_GPT2_ADAPTERS : PEFT_ADAPTERS)) {
+          const adapter = `${folder}/peft-${kind}`, what = `${name}, PEFT, ${kind}`;
+          jobs.push({ what, base, adapter, make, ids, output: `${folder}/peft-${kind}.f32` });
+        }
+        await compare(jobs);
+      }),
+  });
+}
+
+Deno.test({
+  name: "SmolLM2: what rgx trained PEFT computes",
+  ignore: smollm2 === null,
+  fn: () =>
+    withFolder(async (folder) => {
+      const base = `${folder}/smollm2`;
+      await convertModel(smollm2!, { output: base });
+      const ids = [504, 2726, 338, 253, 1123, 28, 284, 260, 3575, 314, 216, 34];
+      const jobs: Job[] = [];
+      for (const kind of ["rslora", "head"]) {
+        const adapter = await train(base, folder, kind, RGX_ADAPTERS[kind]!, 1e-3);
+        const output = `${folder}/${kind}.f32`;
+        jobs.push({ what: `SmolLM2, rgx, ${kind}`, base, adapter, make: null, ids, output });
+      }
+      await compare(jobs);
+    }),
+});
