@@ -11,6 +11,7 @@ import type { TaskRequest } from "../bench/types.ts";
 import type { WorkerOptions } from "../bench/worker_pool.ts";
 import { writeFileAtomic } from "../core/atomic_file.ts";
 import { Interrupted, UsageError } from "../core/errors.ts";
+import { programCommand } from "../core/program_command.ts";
 import { DEVICE_NAMES, isDeviceName } from "../kernels/mod.ts";
 import { defaultThreads } from "../kernels/wasm/threads.ts";
 import { BenchProgress } from "./bench_progress.ts";
@@ -203,17 +204,6 @@ function workersOf(flags: BenchFlags, models: readonly string[]): WorkerOptions 
   const all = Array.from({ length: Math.max(1, count) }, (_, i) => devices[i % devices.length]!);
   const share = Math.max(1, Math.floor(defaultThreads() / all.length));
   return { devices: all, threads: flags.threads ?? share, command: programCommand() };
-}
-
-/** How this program is started again: the executable itself, or Deno as `deno task rgx` calls it. */
-function programCommand(): string[] {
-  if (Deno.build.standalone) return [Deno.execPath()];
-  const at = (path: string) => new URL(path, import.meta.url);
-  const flags = /--v8-flags=\S+/.exec(
-    JSON.parse(Deno.readTextFileSync(at("../deno.json"))).tasks.rgx,
-  );
-  const main = decodeURIComponent(at("../main.ts").pathname);
-  return [Deno.execPath(), "run", "-A", "--quiet", ...(flags ?? []), main];
 }
 
 async function show(done: Benchmark, flags: BenchFlags, others: string[]): Promise<void> {

@@ -13,6 +13,7 @@ import { collect, examples, integer, real } from "./flag_types.ts";
 import { plotCommands } from "./plot_command.ts";
 import { pullCommand } from "./pull_command.ts";
 import { reportError } from "./report_error.ts";
+import { slurmCommands } from "./slurm_command.ts";
 import { columns, log, print } from "./terminal.ts";
 
 /** Runs the command line and returns the exit code. */
@@ -75,10 +76,12 @@ function createProgram(setExit: (code: number) => void): Command {
   pullCommand(program);
   benchCommands(program, setExit);
   plotCommands(program);
+  const slurm = slurmCommands(program);
   configCommands(program, setExit);
   doctorCommand(program, setExit);
   rewardHostCommand(program);
   for (const command of allCommands(program)) command.exitOverride().copyInheritedSettings(program);
+  slurm.enablePositionalOptions(); // its subcommand takes flags of the same names
   return program;
 }
 

@@ -14,9 +14,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   training: ["models", "kernels", "rewards", "data", "tasks", "configs", "core"],
   bench: ["models", "data", "tasks", "configs", "core"],
   tracking: ["core"],
+  cluster: ["configs", "core"],
   cli: [
     "bench",
     "hub",
+    "cluster",
     "tracking",
     "training",
     "models",

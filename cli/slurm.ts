@@ -1,0 +1,171 @@
+/** `rgx slurm` and `rgx slurm bench`: flags to a job script, written and, where asked, submitted. */
+import { resolve } from "node:path";
+import { BENCH_TEMPLATE, benchScript } from "../cluster/bench_script.ts";
+import type { CommonOptions, JobScript } from "../cluster/job_script.ts";
+import { checkPartitionTime, submit, writeScript } from "../cluster/submit.ts";
+import { slurmScript, TRAIN_TEMPLATE } from "../cluster/train_script.ts";
+import { UsageError } from "../core/errors.ts";
+import { log, print } from "./terminal.ts";
+
+/** Of both commands. */
+export interface SlurmFlags {
+  workDir?: string;
+  partition?: string;
+  time?: string;
+  gpus?: number;
+  gpuType?: string;
+  cpus?: number;
+  memory?: string;
+  nodes?: number;
+  requeue: boolean;
+  warn?: number;
+  maxRestarts?: number;
+  output?: string;
+  jobName?: string;
+  array?: string;
+  dependency?: string;
+  sbatch: string[];
+  module: string[];
+  setup: string[];
+  online?: boolean;
+  device?: string;
+  template?: string;
+  printTemplate?: boolean;
+  submit?: boolean;
+  force?: boolean;
+  json?: boolean;
+}
+
+export interface SlurmBenchFlags extends SlurmFlags {
+  models: string[];
+  tasks: string[];
+  numExamples?: number;
+  maxNewTokens?: number;
+  outputDir?: string;
+  oneNode?: boolean;
+}
+
+export async function slurmTrain(
+  config: string | undefined,
+  account: string | undefined,
+  overrides: string[],
+  flags: SlurmFlags & { sweep: string[] },
+): Promise<void> {
+  if (flags.printTemplate) return print(TRAIN_TEMPLATE.trimEnd());
+  if (config === undefined || account === undefined) {
+    throw new UsageError(`missing argument '${config === undefined ? "config" : "account"}'`, {
+      advice: "For example: rgx slurm my_experiment.yaml my_account --time 04:00:00",
+    });
+  }
+  const script = await slurmScript(config, account, {
+    ...await commonOptions(flags),
+    overrides,
+    sweep: flags.sweep,
+    ...given({ array: flags.array, device: flags.device }),
+  });
+  const output = flags.output ?? `slurm_${script.jobName}.sh`;
+  await deliver(script, output, flags, (path) => ["sbatch", "--parsable", path]);
+}
+
+export async function slurmBench(
+  account: string | undefined,
+  flags: SlurmBenchFlags,
+): Promise<void> {
+  if (flags.printTemplate) return print(BENCH_TEMPLATE.trimEnd());
+  if (account === undefined) {
+    throw new UsageError("missing argument 'account'", {
+      advice: "For example: rgx slurm bench my_account --models runs/a --tasks leg_counting",
+    });
+  }
+  const atOnce = flags.array === undefined ? undefined : /^%([1-9]\d{0,5})$/.exec(flags.array);
+  if (atOnce === null) {
+    throw new UsageError(`--array ${flags.array}: expected %N, the elements that run at once`, {
+      advice: "--gpus says how many there are.",
+    });
+  }
+  const output = flags.output ?? `slurm_${flags.jobName ?? "bench"}.sh`;
+  const script = await benchScript(account, {
+    ...await commonOptions(flags),
+    ...given({
+      numExamples: flags.numExamples,
+      maxNewTokens: flags.maxNewTokens,
+      outputDir: flags.outputDir,
+      oneNode: flags.oneNode,
+      atOnce: atOnce === undefined ? undefined : Number(atOnce[1]),
+      further: flags.device === undefined ? undefined : ["--device", flags.device],
+    }),
+    models: flags.models,
+    tasks: flags.tasks.flatMap((text) => text.split(",")).filter((task) => task !== ""),
+    script: output,
+  });
+  await deliver(script, output, flags, (path) => ["bash", path]);
+}
+
+async function commonOptions(flags: SlurmFlags): Promise<CommonOptions & TemplateOption> {
+  const { template } = flags;
+  return {
+    ...given({
+      workDir: flags.workDir,
+      partition: flags.partition,
+      time: flags.time,
+      gpus: flags.gpus,
+      gpuType: flags.gpuType === "any" ? "" : flags.gpuType,
+      cpus: flags.cpus,
+      memory: flags.memory,
+      nodes: flags.nodes,
+      warn: flags.warn,
+      dependency: flags.dependency,
+      jobName: flags.jobName,
+      maxIdleRestarts: flags.maxRestarts,
+    }),
+    requeue: flags.requeue,
+    online: flags.online ?? false,
+    sbatch: flags.sbatch,
+    modules: flags.module,
+    setup: flags.setup,
+    ...(template === undefined
+      ? {}
+      : { template: { name: template, text: await readTemplate(template) } }),
+  };
+}
+
+interface TemplateOption {
+  template?: { name: string; text: string };
+}
+
+async function readTemplate(path: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new UsageError(`--template ${path}: there is no such file`, {
+      advice: "rgx slurm --print-template > FILE makes one to start from.",
+    });
+  }
+}
+
+async function deliver(
+  script: JobScript,
+  output: string,
+  flags: SlurmFlags,
+  command: (path: string) => string[],
+): Promise<void> {
+  const path = resolve(output), { jobName: job_name, logs, notes } = script;
+  if (flags.submit) {
+    await checkPartitionTime(flags.partition ?? "GPUQ", flags.time ?? "04:00:00");
+  }
+  await writeScript(script, output, { force: flags.force ?? false });
+  for (const note of notes) log(`note: ${note}`);
+  const jobs = flags.submit ? await submit(command(path), flags.workDir ?? ".") : [];
+  if (flags.json) {
+    return print(JSON.stringify({ script: path, job_name, logs, jobs, notes }));
+  }
+  print(output);
+  if (flags.submit) print(`submitted: ${jobs.join(", ")}`);
+  else log(`submit it with: ${command(output)[0]} ${output}`);
+}
+
+/** Without what is undefined. */
+function given<T extends object>(values: { [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
+}

@@ -1,0 +1,85 @@
+/** Flags and help of `rgx slurm` and `rgx slurm bench`. */
+import type { Command } from "commander";
+import { collect, examples, integer } from "./flag_types.ts";
+
+export function slurmCommands(program: Command): Command {
+  const slurm = program.command("slurm")
+    .description("write the job script that trains on a SLURM cluster, and submit it")
+    .argument("[config]", "a YAML file, or the name of an embedded config")
+    .argument("[account]", "the account that the job is charged to")
+    .argument("[overrides...]", "key.path=value, as rgx train takes them")
+    .option(
+      "--sweep <key=a,b>",
+      "one element of an array job each value (repeatable: each combination)",
+      collect,
+      [],
+    )
+    .option("--array <list>", "which elements, %N at once: 0-3%2; without --sweep: seeds");
+  jobFlags(slurm, "cards of each node (default 4)")
+    .addHelpText(
+      "after",
+      examples(
+        "rgx slurm leg_counting_qwen7b my_account --gpus 1 --time 08:00:00",
+        "rgx slurm my.yaml my_account training.max_steps=500 --sbatch=--qos=high --submit",
+        "rgx slurm my.yaml my_account --sweep training.learning_rate=1e-6,2e-6 --submit",
+      ) +
+        "\n\nBefore its time is up the job saves and goes back into the queue by itself; scancel ends it.",
+    )
+    .action(async (config, account, overrides, options) =>
+      (await import("./slurm.ts")).slurmTrain(config, account, overrides, options)
+    );
+  const bench = slurm.command("bench")
+    .description("write the job script of a benchmark: models × tasks, dealt over graphics cards")
+    .argument("[account]", "the account that the job is charged to")
+    .option("--models <models...>", "as rgx bench takes them", [])
+    .option("--tasks <tasks...>", "as rgx bench takes them", [])
+    .option("--num-examples <n>", "problems of each task (default 100)", integer(1))
+    .option("--max-new-tokens <n>", "default: as the checkpoints were trained", integer(1))
+    .option("--output-dir <folder>", "where results go (default benchmark_results)")
+    .option("--one-node", "one job with all cards of a node instead of an array")
+    .option("--array <%n>", "elements that run at once: %4");
+  jobFlags(bench, "cards altogether (default 8)")
+    .addHelpText(
+      "after",
+      examples(
+        "rgx slurm bench my_account --models runs/a/checkpoint-450 Qwen/Qwen2.5-7B-Instruct \\\n" +
+          "      --tasks leg_counting tower_of_hanoi --num-examples 200",
+        "rgx slurm bench my_account --models runs/a --tasks leg_counting --one-node --submit",
+      ) +
+        "\n\nModels, tasks and sizes stand at the top of the script, to be edited.",
+    )
+    .action(async (account, options, command: Command) =>
+      (await import("./slurm.ts")).slurmBench(account, { ...command.parent!.opts(), ...options })
+    );
+  return slurm;
+}
+
+/** What both have in common. */
+function jobFlags(command: Command, gpus: string): Command {
+  return command
+    .option("--work-dir <folder>", "where the job runs (default: the current folder)")
+    .option("--partition <name>", "partition (default GPUQ)")
+    .option("--time <limit>", "HH:MM:SS or D-HH:MM:SS (default 04:00:00)")
+    .option("--gpus <n>", gpus, integer(0, 1024))
+    .option("--gpu-type <name>", "type of the cards, or any (default a100)")
+    .option("--cpus <n>", "cores (default 16)", integer(1, 4096))
+    .option("--memory <size>", "memory of each node, with its unit (default 320G)")
+    .option("--nodes <n>", "nodes (default 1)", integer(1, 4096))
+    .option("--output <file>", "the script (default slurm_<job name>.sh)")
+    .option("--job-name <name>", "default: the name of the configuration")
+    .option("--requeue", "back into the queue when time is nearly up (the default)", true)
+    .option("--no-requeue", "end when time is up")
+    .option("--warn <seconds>", "how long before its end the job saves (default 600)", integer(1))
+    .option("--max-restarts <n>", "restarts in a row without anything new (default 5)", integer(0))
+    .option("--dependency <when>", "start after another job: afterok:1234")
+    .option("--sbatch <option>", "a further #SBATCH line, --qos=high (repeatable)", collect, [])
+    .option("--module <name>", "an environment module to load (repeatable)", collect, [])
+    .option("--setup <line>", "a shell line before the program starts (repeatable)", collect, [])
+    .option("--online", "the nodes have internet: do not forbid access to the Hub")
+    .option("--device <name>", "auto, webgpu, wasm or reference")
+    .option("--template <file>", "a template of your own")
+    .option("--print-template", "print the built-in template and stop")
+    .option("--submit", "submit it with sbatch")
+    .option("--force", "write over an existing script")
+    .option("--json", "one JSON document: script, job_name, logs, jobs, notes");
+}

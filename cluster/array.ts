@@ -1,0 +1,126 @@
+/** Array jobs of training: one element a combination of a search, or a seed. */
+import { UsageError } from "../core/errors.ts";
+import { fileName } from "./quote.ts";
+
+/** What one element of an array does differently. */
+export interface Variant {
+  /** Number of the element. */
+  index: number;
+  overrides: string[];
+  /** Appended to the names of run and folder. */
+  label: string;
+}
+
+/** Elements of an array with as many as SLURM allows by default (MaxArraySize 1001). */
+const MOST_ELEMENTS = 1001;
+
+/** `0-7`, `1,3,5`, `0-20:5`, each with `%2` behind it for two at a time; or `%2` alone. */
+export interface ArraySpec {
+  /** null: all. */
+  indices: number[] | null;
+  atOnce: number | null;
+}
+
+/** @throws UsageError */
+export function parseArray(text: string): ArraySpec {
+  const wrong = () =>
+    new UsageError(`--array ${text}: expected for example 0-7, 1,3,5 or 0-7%2`, {
+      advice: `Numbers from 0 to ${MOST_ELEMENTS - 1}; %2: two at a time.`,
+    });
+  const [, list, limit] = /^([0-9,:-]*)(?:%([1-9][0-9]{0,5}))?$/.exec(text) ?? [];
+  if (list === undefined || (list === "" && limit === undefined)) throw wrong();
+  const indices: number[] = [];
+  for (const part of list === "" ? [] : list.split(",")) {
+    const [, from, to = from, step = "1"] = /^(\d{1,7})(?:-(\d{1,7})(?::([1-9]\d{0,6}))?)?$/
+      .exec(part) ?? [];
+    if (from === undefined || Number(to) < Number(from) || Number(to) >= MOST_ELEMENTS) {
+      throw wrong();
+    }
+    for (let i = Number(from); i <= Number(to); i += Number(step)) indices.push(i);
+  }
+  return {
+    indices: list === "" ? null : [...new Set(indices)].sort((a, b) => a - b),
+    atOnce: limit === undefined ? null : Number(limit),
+  };
+}
+
+/** As sbatch takes it. */
+export function arrayOption(indices: readonly number[], atOnce: number | null): string {
+  const first = indices[0]!, last = indices.at(-1)!;
+  const list = indices.length > 1 && last - first + 1 === indices.length
+    ? `${first}-${last}`
+    : indices.join(",");
+  return atOnce === null ? list : `${list}%${atOnce}`;
+}
+
+/**
+ * All combinations of `key=value,value`, the last key changing fastest.
+ * @throws UsageError
+ */
+export function sweepVariants(sweeps: readonly string[]): Variant[] {
+  const axes = sweeps.map(parseSweep);
+  const keys = axes.map(({ key }) => key);
+  const twice = keys.find((key, i) => keys.indexOf(key) !== i);
+  if (twice !== undefined) throw new UsageError(`--sweep ${twice}: is named twice`);
+  const count = axes.reduce((product, { values }) => product * values.length, 1);
+  if (count > MOST_ELEMENTS) {
+    throw new UsageError(
+      `--sweep: makes ${count} combinations, expected at most ${MOST_ELEMENTS} (an array job)`,
+    );
+  }
+  let combinations: string[][] = [[]];
+  for (const { values } of axes) {
+    combinations = combinations.flatMap((before) => values.map((value) => [...before, value]));
+  }
+  const names = shortNames(keys), taken = new Set<string>();
+  return combinations.map((values, index) => {
+    const name = fileName(values.map((value, i) => `${names[i]}-${value}`).join("_"));
+    const label = taken.has(name) ? `${name}_${index}` : name;
+    taken.add(label);
+    return { index, overrides: values.map((value, i) => `${keys[i]}=${value}`), label };
+  });
+}
+
+/** The same run with the seeds `seed + index`. */
+export function seedVariants(indices: readonly number[], seed: number): Variant[] {
+  return indices.map((index) => ({
+    index,
+    overrides: [`training.seed=${seed + index}`],
+    label: `seed-${seed + index}`,
+  }));
+}
+
+/** The last part of each key, or all of it where two end alike. */
+function shortNames(keys: readonly string[]): string[] {
+  const last = keys.map((key) => key.slice(key.lastIndexOf(".") + 1));
+  return last.map((name, i) => last.filter((other) => other === name).length > 1 ? keys[i]! : name);
+}
+
+function parseSweep(text: string): { key: string; values: string[] } {
+  const at = text.indexOf("=");
+  const key = text.slice(0, Math.max(0, at)).trim();
+  const values = at < 0 ? [] : splitValues(text.slice(at + 1));
+  if (!/^[A-Za-z_][A-Za-z0-9_.]*$/.test(key) || values.some((value) => value === "")) {
+    throw new UsageError(`--sweep ${text}: expected KEY=VALUE,VALUE`, {
+      advice: "For example --sweep training.learning_rate=1e-6,2e-6",
+    });
+  }
+  const twice = values.find((value, i) => values.indexOf(value) !== i);
+  if (twice !== undefined) throw new UsageError(`--sweep ${key}: the value ${twice} stands twice`);
+  return { key, values };
+}
+
+/** At commas that stand in no brackets and no quotes. */
+function splitValues(text: string): string[] {
+  const values = [""];
+  let depth = 0, quote = "";
+  for (const character of text) {
+    if (quote !== "") quote = character === quote ? "" : quote;
+    else if (character === '"' || character === "'") quote = character;
+    else if ("[{".includes(character)) depth++;
+    else if ("]}".includes(character)) depth--;
+    if (character === "," && depth === 0 && quote === "") values.push("");
+    else values[values.length - 1] += character;
+  }
+  return values.map((value) => value.trim());
+}

@@ -1,0 +1,117 @@
+/**
+ * The script of a benchmark: an array that deals (model, task) combinations over graphics cards one by one, with
+ * a job behind it that joins the results, or one job with all cards of a node. What is measured stands in
+ * variables at its top, to be edited.
+ */
+import { resolve } from "node:path";
+import { UsageError } from "../core/errors.ts";
+import { gres, headerLines } from "./header.ts";
+import {
+  checkJobName,
+  type CommonOptions,
+  type JobScript,
+  NO_REQUEUE,
+  prepare,
+} from "./job_script.ts";
+import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
+import { expandParts, fillTemplate } from "./template.ts";
+import arrayRoles from "./templates/bench_array.sh" with { type: "text" };
+import template from "./templates/bench.sh" with { type: "text" };
+import nodeRoles from "./templates/bench_node.sh" with { type: "text" };
+
+/** `gpus` is the number of cards altogether; default 8. */
+export interface BenchScriptOptions extends CommonOptions {
+  models: readonly string[];
+  tasks: readonly string[];
+  numExamples?: number;
+  /** null: as the checkpoints were trained. */
+  maxNewTokens?: number | null;
+  outputDir?: string;
+  /** One job with all cards instead of an array. */
+  oneNode?: boolean;
+  /** Elements of the array that run at once. */
+  atOnce?: number;
+  /** Further flags of `rgx bench`. */
+  further?: readonly string[];
+  /** Where the script will be: it submits itself. */
+  script: string;
+  template?: { name: string; text: string };
+}
+
+/** The template that `rgx slurm bench` fills in. */
+export const BENCH_TEMPLATE = expandParts(template);
+
+/** The joining job reads answers and draws charts. */
+const JOIN = ["--gres=none", "--cpus-per-task=2", "--mem=8G", "--time=01:00:00"];
+
+/** Bytes of answers. */
+const PROGRESS = `progress() { cat "$OUTPUT_DIR"/samples_*.jsonl 2>/dev/null | wc -c; }`;
+
+const HOW = {
+  array:
+    "which starts an array of NUM_GPUS jobs, and one that joins their results and draws the charts.",
+  node: "which starts one job with NUM_GPUS graphics cards of one node.",
+};
+
+/** @throws UsageError */
+export async function benchScript(
+  account: string,
+  options: BenchScriptOptions,
+): Promise<JobScript> {
+  const { models, tasks, oneNode = false } = options;
+  if (models.length === 0) throw new UsageError("no model is named", { advice: "--models NAME …" });
+  if (tasks.length === 0) throw new UsageError("no task is named", { advice: "--tasks NAME …" });
+  const gpus = options.gpus ?? 8;
+  const jobName = checkJobName(options.jobName, "bench");
+  const prepared = await prepare(account, { ...options, gpus: oneNode ? gpus : 1 }, jobName);
+  const { job, logs, notes, values, workDir } = prepared;
+  if (gpus < 1) throw new UsageError(`--gpus ${gpus}: expected at least 1`);
+  if (job.nodes > 1) {
+    throw new UsageError(`--nodes ${job.nodes}: a job of a benchmark takes one node`, {
+      advice: "An array (without --one-node) spreads over nodes by itself.",
+    });
+  }
+  const script = resolve(options.script);
+  requireScriptPath(script, "--output");
+  const array = oneNode ? null : `0-${gpus - 1}${limit(options.atOnce)}`;
+  const header = headerLines(job, { jobName, log: logs, array });
+  const names = await Promise.all(models.map((model) => modelName(model, workDir)));
+  const text = options.template?.text ?? template;
+  const filled = fillTemplate(
+    expandParts(
+      text.replace("{{roles}}", () => (oneNode ? nodeRoles : arrayRoles).trimEnd()),
+      job.requeue ? [] : ["requeue"],
+    ),
+    {
+      ...values,
+      requeue: NO_REQUEUE,
+      progress: job.requeue ? PROGRESS : "",
+      sbatch: header.join("\n"),
+      how: oneNode ? HOW.node : HOW.array,
+      models: names.map((name) => `  ${shellWord(name)}`).join("\n"),
+      tasks: shellWords(tasks),
+      num_examples: String(options.numExamples ?? 100),
+      max_new_tokens: options.maxNewTokens == null ? "" : String(options.maxNewTokens),
+      num_gpus: String(gpus),
+      output_dir: shellWord(options.outputDir ?? "benchmark_results"),
+      script: shellWord(script),
+      further: (options.further ?? []).map((word) => ` ${shellWord(word)}`).join(""),
+      limit: limit(options.atOnce),
+      join_options: JOIN.join(" "),
+      gres: gres({ ...job, gpus: 0 }).replace(/0$/, ""),
+    },
+    options.template?.name ?? "the built-in template",
+    ["sbatch", "models", "tasks"],
+  );
+  return { text: filled, jobName, logs, notes };
+}
+
+const limit = (atOnce?: number) => atOnce === undefined ? "" : `%${atOnce}`;
+
+/** A path that begins in the current folder becomes absolute where the job begins elsewhere. */
+async function modelName(name: string, workDir: string): Promise<string> {
+  const here = resolve(name);
+  if (here === resolve(workDir, name)) return name;
+  const exists = (path: string) => Deno.stat(path).then(() => true, () => false);
+  return !await exists(resolve(workDir, name)) && await exists(here) ? here : name;
+}

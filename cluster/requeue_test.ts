@@ -1,0 +1,99 @@
+/** The shell part of a job, with stand-ins for SLURM's programs: what it does with each exit code and signal. */
+import assert from "node:assert/strict";
+import { run, withFolder } from "./testing.ts";
+import { slurmScript } from "./train_script.ts";
+
+interface Try {
+  /** A shell line in place of the program. */
+  program: string;
+  /** What squeue says. */
+  state?: string;
+  maxRestarts?: number;
+  requeue?: boolean;
+  env?: Record<string, string>;
+}
+
+/** Runs the script of a job `times` times; returns the exit codes and what was requeued. */
+async function tryJob({ program, state = "RUNNING", ...rest }: Try, times = 1) {
+  const result = { codes: [] as number[], requeued: "", err: "" };
+  await withFolder(async (folder) => {
+    const bin = `${folder}/bin`;
+    await Deno.mkdir(bin);
+    await Deno.mkdir(`${folder}/logs`);
+    const programs = {
+      srun: `[ "$1 $2 $3" = "--nodes=1 --ntasks=1 --kill-on-bad-exit=1" ] || exit 9\n${program}`,
+      squeue: `echo ${state}`,
+      // The script's own pauses; one left behind would keep its streams open.
+      sleep: `case $1 in 1 | 60) ;; *) exec /bin/sleep "$1" ;; esac`,
+      scontrol: `echo "$*" >>${folder}/requeued; kill -TERM $PPID`,
+    };
+    for (const [name, text] of Object.entries(programs)) {
+      await Deno.writeTextFile(`${bin}/${name}`, `#!/bin/bash\n${text}\n`, { mode: 0o755 });
+    }
+    const script = await slurmScript("quickstart", "acct", {
+      workDir: folder,
+      requeue: rest.requeue ?? true,
+      maxIdleRestarts: rest.maxRestarts ?? 5,
+      env: {},
+    });
+    await Deno.writeTextFile(`${folder}/job.sh`, script.text);
+    const PATH = `${bin}:${Deno.env.get("PATH")}`;
+    const env = { PATH, SLURM_JOB_ID: "12", RUN: `${folder}/experiments/quickstart`, ...rest.env };
+    for (let i = 0; i < times; i++) {
+      const { code, err } = await run(["bash", `${folder}/job.sh`], { env });
+      result.codes.push(code);
+      result.err += err;
+    }
+    result.requeued = await Deno.readTextFile(`${folder}/requeued`).catch(() => "");
+  });
+  return result;
+}
+
+Deno.test("75 goes back into the queue, other codes are the job's own", async () => {
+  assert.deepEqual(await tryJob({ program: "exit 75" }), {
+    codes: [75],
+    requeued: "requeue 12\n",
+    err: "",
+  });
+  for (const code of [0, 1, 2, 137]) {
+    assert.deepEqual(await tryJob({ program: `exit ${code}` }), {
+      codes: [code],
+      requeued: "",
+      err: "",
+    });
+  }
+});
+
+Deno.test("an element of an array requeues itself alone", async () => {
+  const env = { SLURM_JOB_ID: "12", SLURM_ARRAY_JOB_ID: "12", SLURM_ARRAY_TASK_ID: "3" };
+  assert.equal((await tryJob({ program: "exit 75", env })).requeued, "requeue 12_3\n");
+});
+
+Deno.test("a job that SLURM is ending stays where it is", async () => {
+  for (const state of ["COMPLETING", "CANCELLED", ""]) {
+    assert.equal((await tryJob({ program: "exit 75", state })).requeued, "");
+  }
+  // TERM arrives while the program saves; its end is waited for.
+  const told = await tryJob({ program: "kill -TERM $PPID; sleep 0.3; exit 75" });
+  assert.deepEqual([told.codes, told.requeued], [[75], ""]);
+  assert.equal((await tryJob({ program: "exit 75", requeue: false })).requeued, "");
+});
+
+Deno.test("the warning is handed on, as often as it comes", async () => {
+  const program =
+    "trap 'exit 75' USR2; kill -USR2 $PPID; kill -USR2 $PPID; sleep 2 & wait $!; exit 3";
+  const warned = await tryJob({ program });
+  assert.deepEqual([warned.codes, warned.requeued], [[75], "requeue 12\n"]);
+});
+
+Deno.test("a job that gets no further ends, one that does goes on", async () => {
+  const idle = await tryJob({ program: "exit 75", maxRestarts: 2 }, 3);
+  assert.equal(idle.requeued, "requeue 12\n".repeat(2));
+  assert.match(idle.err, /nothing new in 2 restarts in a row/);
+  const program = `mkdir -p $RUN; echo '{"step":1}' >>$RUN/metrics.jsonl; exit 75`;
+  const moving = await tryJob({ program, maxRestarts: 2 }, 4);
+  assert.equal(moving.requeued, "requeue 12\n".repeat(4));
+  // An event is no progress.
+  const events = `mkdir -p $RUN; echo '{"event":"stop"}' >>$RUN/metrics.jsonl; exit 75`;
+  assert.equal((await tryJob({ program: events, maxRestarts: 1 }, 2)).requeued, "requeue 12\n");
+});

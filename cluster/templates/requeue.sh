@@ -1,0 +1,23 @@
+
+# 75 is "saved, there is more to do": back into the queue, unless SLURM is ending the job (a cancelled one must
+# stay so) or nothing new was done in several runs in a row.
+memo={{memo}}-$id
+if [ "$code" = 75 ] && [ -z "$ending" ]; then
+  before='' idle=0
+  if [ -e "$memo" ]; then read -r before idle <"$memo"; fi
+  now=$(progress)
+  now=${now:-0}
+  if [ "$now" = "$before" ]; then idle=$((idle + 1)); else idle=0; fi
+  if [ "$idle" -ge {{max_idle}} ]; then
+    echo "job $id: nothing new in $idle restarts in a row (a step may take longer than the job); not requeued" >&2
+  else
+    echo "$now $idle" >"$memo"
+    sleep 1 # a TERM may be on its way
+    if [ -z "$ending" ] && [ "$(squeue -h -j "$id" -o %T)" = RUNNING ]; then
+      scontrol requeue "$id" && { sleep 60 & wait $!; } # the requeue ends this script
+    fi
+  fi
+else
+  rm -f "$memo"
+fi
+exit "$code"

@@ -1,0 +1,17 @@
+#!/bin/bash
+{{sbatch}}
+
+# {{made_by}}
+# Submit it with: sbatch FILE; words after FILE are further overrides, such as training.max_steps=500.
+set -uo pipefail
+cd {{work_dir}} || exit 1
+{{environment}}
+{{run}}
+command=(
+  {{program}}
+  train {{config}} {{overrides}}"$@" --resume
+)
+{{progress}}
+
+{{supervise}}
+{{requeue}}

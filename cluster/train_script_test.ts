@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { isInstalled, refuses, run, withFolder } from "./testing.ts";
+import { slurmScript, TRAIN_TEMPLATE, type TrainScriptOptions } from "./train_script.ts";
+
+const options = { workDir: "/tmp", program: ["/opt/rgx"], env: {} };
+
+const linter = await isInstalled("shellcheck");
+if (!linter) console.warn("SKIPPED: shellcheck is not installed; scripts are parsed by bash alone");
+
+/** No complaint of bash, nor of shellcheck where it is. */
+async function assertCleanShell(text: string): Promise<void> {
+  await withFolder(async (folder) => {
+    const path = `${folder}/job.sh`;
+    await Deno.writeTextFile(path, text);
+    const parsed = await run(["bash", "-n", path]);
+    assert.equal(parsed.code, 0, parsed.err);
+    if (!linter) return;
+    const checked = await run(["shellcheck", path]);
+    assert.equal(checked.code, 0, checked.out);
+  });
+}
+
+const sbatch = (text: string) => [...text.matchAll(/^#SBATCH (.*)$/gm)].map((match) => match[1]!);
+
+Deno.test("without flags a job asks for what the documentation says", async () => {
+  const { text, jobName, logs, notes } = await slurmScript(
+    "leg_counting_qwen7b",
+    "my-account",
+    options,
+  );
+  assert.equal(jobName, "leg_counting_qwen7b");
+  assert.equal(logs, "/tmp/logs");
+  assert.deepEqual(sbatch(text), [
+    "--job-name=leg_counting_qwen7b",
+    "--account=my-account",
+    "--partition=GPUQ",
+    "--nodes=1",
+    "--ntasks-per-node=1",
+    "--cpus-per-task=16",
+    "--gres=gpu:a100:4",
+    "--mem=320G",
+    "--time=04:00:00",
+    "--signal=B:USR2@600",
+    "--requeue",
+    "--open-mode=append",
+    "--output=/tmp/logs/%x-%j.out",
+  ]);
+  assert.ok(text.startsWith("#!/bin/bash\n#SBATCH "));
+  assert.match(text, /^export HF_HUB_OFFLINE=1 /m);
+  assert.match(text, /\n {2}\/opt\/rgx\n {2}train leg_counting_qwen7b "\$@" --resume\n/);
+  assert.deepEqual(notes.length, 1);
+  assert.match(notes[0]!, /of --gpus 4, 3 would be idle/);
+  assert.ok(text.split("\n").length < 75, "the script is no longer short");
+  await assertCleanShell(text);
+});
+
+Deno.test("every option is in the script, odd names are quoted, a config is named absolutely", async () => {
+  await withFolder(async (folder) => {
+    const workDir = `${folder}/it's "odd" $HOME #1 50% ü`;
+    await Deno.mkdir(workDir);
+    const config = `${workDir}/my config.yaml`;
+    await Deno.writeTextFile(config, "_base_: quickstart\n");
+    const { text, jobName, notes } = await slurmScript("my config.yaml", "a.b_c@gpu", {
+      ...options,
+      workDir,
+      partition: "scavenge,GPUQ",
+      time: "1-12:00:00",
+      gpus: 1,
+      gpuType: "",
+      cpus: 8,
+      memory: "64GB",
+      requeue: false,
+      warn: 300,
+      sbatch: ["--qos=high", "#SBATCH --mail-type=END", "exclude=n[1-2]", "-C 'a&b'"],
+      modules: ["cuda/12.4"],
+      setup: ["ulimit -n 4096"],
+      online: true,
+      dependency: "afterok:12:13",
+      overrides: ["data.system_prompt=say 'hi'", "training.max_steps=7"],
+      device: "webgpu",
+    });
+    assert.equal(jobName, "my_config");
+    assert.deepEqual(sbatch(text).slice(1), [
+      "--account=a.b_c@gpu",
+      "--partition=scavenge,GPUQ",
+      "--nodes=1",
+      "--ntasks-per-node=1",
+      "--cpus-per-task=8",
+      "--gres=gpu:1",
+      "--mem=64G",
+      "--time=1-12:00:00",
+      "--dependency=afterok:12:13",
+      "--signal=B:USR2@300",
+      "--no-requeue",
+      "--open-mode=append",
+      `--output="${folder}/it's \\"odd\\" $HOME #1 50%% ü/logs/%x-%j.out"`,
+      "--qos=high",
+      "--mail-type=END",
+      "--exclude=n[1-2]",
+      "-C 'a&b'",
+    ]);
+    assert.doesNotMatch(text, /HF_HUB_OFFLINE|scontrol/);
+    assert.match(text, /^module load cuda\/12\.4\nulimit -n 4096$/m);
+    assert.ok(text.includes(`"data.system_prompt=say 'hi'" training.max_steps=7 --device webgpu`));
+    assert.deepEqual(notes, []);
+    await assertCleanShell(text);
+    const cd = text.split("\n").find((line) => line.startsWith("cd "))!;
+    assert.equal((await run(["bash", "-c", `${cd}; pwd`])).out, `${workDir}\n`);
+  });
+});
+
+Deno.test("a search is one array whose elements have their own values, names and folders", async () => {
+  const { text } = await slurmScript("quickstart", "acct", {
+    ...options,
+    sweep: ["training.learning_rate=1e-4,2e-4", "training.num_generations=8,16"],
+    array: "1-3%2",
+  });
+  assert.ok(sbatch(text).includes("--array=1-3%2"));
+  assert.ok(sbatch(text).includes("--output=/tmp/logs/%x-%A_%a.out"));
+  assert.deepEqual(
+    text.match(/^ {2}\d\) run=\S+/gm),
+    [1, 2, 3].map((i) =>
+      `  ${i}) run=./experiments/quickstart_learning_rate-${
+        i < 2 ? "1e-4" : "2e-4"
+      }_num_generations-${i % 2 ? 16 : 8}`
+    ),
+  );
+  assert.match(text, /set -- training\.learning_rate=1e-4 training\.num_generations=16 /);
+  await assertCleanShell(text);
+  const seeds = await slurmScript("quickstart", "acct", { ...options, array: "0,2" });
+  assert.match(
+    seeds.text,
+    /2\) run=\.\/experiments\/quickstart_seed-44 && set -- training\.seed=44/,
+  );
+});
+
+Deno.test("a template of one's own is filled in, and checked for what SLURM gets wrong in silence", async () => {
+  const own = (text: string) =>
+    slurmScript("quickstart", "acct", { ...options, template: { name: "own.sh", text } });
+  const { text } = await own(
+    "#!/bin/sh\n{{sbatch}}\ncd {{work_dir}}\n{{program}} train {{config}}\n",
+  );
+  assert.match(text, /^#SBATCH --requeue$/m);
+  assert.match(text, /cd \/tmp\n\/opt\/rgx train quickstart\n$/);
+  assert.equal(
+    (await own(TRAIN_TEMPLATE)).text,
+    (await slurmScript("quickstart", "acct", options)).text,
+  );
+  const cases: [string, string][] = [
+    ["#!/bin/sh\r\n{{sbatch}}\n{{config}}", "CRLF"],
+    ["{{sbatch}}\n{{config}}", "own.sh:1: expected the first line to begin with #!"],
+    ["#!/bin/sh\n{{sbatch}}\n", "expected the placeholder {{config}}"],
+    [
+      "#!/bin/sh\n{{sbatch}}\n{{confg}}",
+      "own.sh:3: unknown placeholder {{confg}}, did you mean config?",
+    ],
+    ["#!/bin/sh\nset -e\n{{sbatch}}\n{{config}}", "stands after the first command"],
+  ];
+  for (const [template, why] of cases) await refuses(() => own(template), ["own.sh", why]);
+});
+
+Deno.test("what can not run is refused before anything is written", async () => {
+  const cases: [TrainScriptOptions, string[], string?][] = [
+    [{}, ['ACCOUNT "a; rm -rf ~"', 'it has ";"'], "a; rm -rf ~"],
+    [{}, ['ACCOUNT "$(id)"'], "$(id)"],
+    [{}, ['ACCOUNT ""', "is empty"], ""],
+    [{ partition: "GPUQ `id`" }, ['--partition "GPUQ `id`"', "it has a space"]],
+    [{ gpuType: "a100:8" }, ["--gpu-type"]],
+    [{ time: "four hours" }, ["--time four hours: is no time"]],
+    [{ memory: "320" }, ["--memory 320: has no unit"]],
+    [{ warn: 9000 }, ["--warn 9000"]],
+    [{ workDir: "/no/such" }, ["--work-dir /no/such: there is no such folder"]],
+    [{ workDir: "/dev/null" }, ["--work-dir /dev/null: is no folder"]],
+    [{ jobName: "a b" }, ['--job-name "a b"']],
+    [{ dependency: "later" }, ["--dependency later"]],
+    [{ sbatch: ["--signal=USR1@60"] }, ["the script sets --signal itself"]],
+    [{ sbatch: ["--qos=a\n#SBATCH --x"] }, ["expected one option of sbatch"]],
+    [{ modules: ["x; id"] }, ['--module "x; id"']],
+    [{ array: "%2" }, ["--array %2: expected numbers too, or --sweep"]],
+    [{ sweep: ["training.seed=1,2"], array: "0-2" }, ["--array: 2 is no combination"]],
+    [{ sweep: ["training.learnig_rate=1,2"] }, ["did you mean learning_rate?"]],
+    [{ sweep: ["training.max_steps=10,soon"] }, ['found text "soon"']],
+    [{ overrides: ["training.max_step=1"] }, ["did you mean max_steps?"]],
+  ];
+  for (const [more, says, account = "acct"] of cases) {
+    await refuses(() => slurmScript("quickstart", account, { ...options, ...more }), says);
+  }
+  await refuses(() => slurmScript("quikstart", "acct", options), ['"quikstart"', "quickstart?"]);
+});
