@@ -5,11 +5,12 @@
  */
 import { stepInterval } from "../configs/derived.ts";
 import type { RunConfig } from "../configs/run_config.ts";
+import { duration } from "../core/duration.ts";
 import type { Device } from "../kernels/device.ts";
 import { describeDevice } from "../kernels/mod.ts";
 import type { TrainEvent, TrainPlan, TrainSummary } from "../training/events.ts";
 import type { MemoryPlan } from "../training/memory_check.ts";
-import { dictLine, duration, levelLine, problemsText } from "./train_text.ts";
+import { dictLine, levelLine, problemsText } from "./train_text.ts";
 import { summaryTable } from "./train_summary.ts";
 import { usableSeconds } from "./stop_control.ts";
 import { clip, columns, isInteractive, log, logRaw, paint, wrap } from "./terminal.ts";

@@ -7,8 +7,43 @@ import { type Figure, PNG_SCALE } from "./figure.ts";
 import { FONT_FAMILY, fontWoff } from "./font.ts";
 import { escapeText } from "./style.ts";
 
-export function renderHtml({ data, layout }: Figure, title: string): string {
-  const family = FONT_FAMILY.split(",")[0]!;
+const FAMILY = FONT_FAMILY.split(",")[0]!;
+
+export function renderHtml(figure: Figure, title: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${escapeText(title)}</title>
+<style>
+${fontFace()}
+body { margin: 0; background: #ffffff; }
+</style>
+</head>
+<body>
+<div id="chart"></div>
+${plotlyScript()}
+${drawScript(figure, "chart", title)}
+</body>
+</html>
+`;
+}
+
+/** The rule that brings the charts' font. */
+export function fontFace(): string {
+  return `@font-face {
+  font-family: "${FAMILY}";
+  src: url(data:font/woff;base64,${base64(fontWoff())}) format("woff");
+}`;
+}
+
+/** Plotly itself. */
+export function plotlyScript(): string {
+  return `<script>${plotlySource.replaceAll("</script", "<\\/script")}</script>`;
+}
+
+/** Draws a figure into the element of that id, once the font is there. */
+export function drawScript({ data, layout }: Figure, id: string, title: string): string {
   // A text of the user's that looks like the end of the script must not end it.
   const json = (value: unknown) => JSON.stringify(value).replaceAll("<", "\\u003c");
   const config = {
@@ -16,30 +51,11 @@ export function renderHtml({ data, layout }: Figure, title: string): string {
     modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
     toImageButtonOptions: { scale: PNG_SCALE, filename: title.replaceAll(/[^\w.-]+/g, "_") },
   };
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>${escapeText(title)}</title>
-<style>
-@font-face {
-  font-family: "${family}";
-  src: url(data:font/woff;base64,${base64(fontWoff())}) format("woff");
-}
-body { margin: 0; background: #ffffff; }
-</style>
-</head>
-<body>
-<div id="chart"></div>
-<script>${plotlySource.replaceAll("</script", "<\\/script")}</script>
-<script>
-document.fonts.load('14px "${family}"').then(() =>
-  Plotly.newPlot("chart", ${json(data)}, ${json(layout)}, ${json(config)})
+  return `<script>
+document.fonts.load('14px "${FAMILY}"').then(() =>
+  Plotly.newPlot("${id}", ${json(data)}, ${json(layout)}, ${json(config)})
 );
-</script>
-</body>
-</html>
-`;
+</script>`;
 }
 
 function base64(bytes: Uint8Array): string {

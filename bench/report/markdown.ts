@@ -1,0 +1,65 @@
+/** A run's report as Markdown that reads well as plain text too. */
+import type { RunRecord } from "./run_record.ts";
+import { reportSections, short, type Table } from "./sections.ts";
+
+export function reportMarkdown(record: RunRecord): string {
+  const { title, verdict, facts, evaluation, course, remarks, cost, samples } = reportSections(
+    record,
+  );
+  const parts = [`# ${inline(title)}`, verdict, table(facts)];
+  if (evaluation !== null) parts.push("## Before and after", table(evaluation));
+  if (course !== null) parts.push("## Course", table(course), "The curves are in report.html.");
+  if (remarks.length > 0) {
+    parts.push(
+      "## What was noticed",
+      remarks.map(({ step, text, tries }) =>
+        `- ${step === null ? "" : `Step ${step}: `}${inline(text)}` +
+        (tries.length > 0 ? ` Try: ${tries.map((key) => `\`${key}\``).join(", ")}.` : "")
+      ).join("\n"),
+    );
+  }
+  parts.push("## Cost", table(cost));
+  for (const { step, prompt, completions } of samples) {
+    parts.push(`## A group of step ${step}`, "Prompt:", fenced(prompt));
+    for (const { text, rewards, advantage } of completions) {
+      const given = Object.entries(rewards).map(([name, value]) =>
+        `${name} ${value === null ? "–" : short(value)}`
+      );
+      parts.push([...given, `advantage ${short(advantage)}`].join(" · ") + ":", fenced(text));
+    }
+  }
+  if (record.configText !== "") {
+    parts.push("## Settings", fenced(record.configText.trimEnd(), "yaml"));
+  }
+  return parts.join("\n\n") + "\n";
+}
+
+/** Padded, so that it reads as a table without a renderer. */
+function table({ rows }: Table): string {
+  const cells = rows.map((row) => row.map((cell) => inline(cell).replaceAll("|", "\\|")));
+  const widths = cells[0]!.map((_, c) => Math.max(3, ...cells.map((row) => [...row[c]!].length)));
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, c) => pad(cell, widths[c]!, c > 0 && row.length > 2)).join(" | ")} |`;
+  const rule = widths.map((width, c) =>
+    c > 0 && widths.length > 2 ? `${"-".repeat(width - 1)}:` : "-".repeat(width)
+  );
+  const [head, ...body] = cells;
+  return [line(head!), `| ${rule.join(" | ")} |`, ...body.map(line)].join("\n");
+}
+
+function pad(text: string, width: number, right: boolean): string {
+  const space = " ".repeat(width - [...text].length);
+  return right ? space + text : text + space;
+}
+
+/** On one line; leading spaces become a dash, which survives rendering. */
+function inline(text: string): string {
+  return text.replaceAll(/\s*\n\s*/g, " ").replace(/^ {2}/, "– ");
+}
+
+/** A block that nothing in the text can close. */
+function fenced(text: string, language = ""): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${language}\n${text}\n${fence}`;
+}

@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { parquetWriteBuffer } from "hyparquet-writer";
+import { reportHtml } from "./html.ts";
+import { reportMarkdown } from "./markdown.ts";
+import { readRunRecord } from "./run_record.ts";
+import { reportSections } from "./sections.ts";
+import { writeReport } from "./write_report.ts";
+
+const share = (correct: number, total: number) => ({
+  accuracy: correct / total,
+  correct,
+  total,
+  ci95: [0.1, 0.2],
+  format_rate: 0.5,
+  greedy: { accuracy: 0.25, correct: total / 4, total, ci95: [0.2, 0.3] },
+  tasks: { leg_counting: { accuracy: 0.5, correct: 1, total: 2, ci95: [0.1, 0.9] } },
+});
+
+/** A run's folder as a trainer leaves it; `change` replaces files (null: left out). */
+async function withRun(
+  test: (folder: string) => Promise<void>,
+  change: Record<string, string | null> = {},
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  const steps = Array.from({ length: 40 }, (_, i) => ({
+    step: i + 1,
+    split: "train",
+    reward: i / 40,
+    "rewards/correctness/mean": i / 40,
+    "time/generate": 0.5,
+    "memory/model_bytes": 2e6,
+    kl: null,
+  }));
+  const log = (line: object) => JSON.stringify({ time: "t", ...line });
+  const files: Record<string, string | null> = {
+    "metrics.jsonl": steps.map((line) => JSON.stringify(line) + "\n").join(""),
+    "config.yaml": "model: {model_name_or_path: some/model}\nlora: {r: 8, lora_alpha: 16}\n" +
+      "logging: {run_name: my <run>}\ndata: {task_name: leg_counting}\n",
+    "run.json": JSON.stringify({
+      status: "completed",
+      steps: 40,
+      seconds: 3700,
+      seed: 7,
+      device: "wasm",
+      threads: 2,
+      eval_before: share(40, 200),
+      eval_after: share(120, 200),
+      peak_memory_bytes: 123e6,
+    }),
+    "run.log": [
+      log({ event: "warning", message: "a | b" }),
+      log({ event: "warning", message: "a | b" }),
+      log({ event: "advice", step: 9, text: "All cut off.", tries: ["x.y=1"] }),
+      "{damaged",
+    ].join("\n"),
+    ...change,
+  };
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      if (text !== null) await Deno.writeTextFile(`${folder}/${name}`, text);
+    }
+    await Deno.mkdir(`${folder}/completions`);
+    for (const step of [1, 40]) {
+      const texts = ["right", "wrong", "wrong", "```\n</pre><script>", "e", "f"];
+      const table = parquetWriteBuffer({
+        columnData: [
+          { name: "step", data: texts.map(() => step), type: "INT32" },
+          { name: "prompt", data: texts.map((_, i) => i < 5 ? "q <1>" : "q 2"), type: "STRING" },
+          { name: "completion", data: texts, type: "STRING" },
+          { name: "correctness", data: [1, 0, 0, null, 0, 0], type: "DOUBLE" },
+          { name: "advantage", data: [1, -1, -1, -0.5, 0.25, 0], type: "DOUBLE" },
+        ],
+      });
+      const path = `${folder}/completions/completions_${String(step).padStart(5, "0")}.parquet`;
+      await Deno.writeFile(path, new Uint8Array(table));
+    }
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("a report says what came of a run, with the interval of the difference", () =>
+  withRun(async (folder) => {
+    const { verdict, evaluation, course, remarks, samples, cost } = reportSections(
+      await readRunRecord(folder),
+    );
+    assert.match(
+      verdict,
+      /20\.0 → 60\.0 % \(\+40\.0 points, 95 % interval \+30\.\d to \+48\.\d, 200/,
+    );
+    assert.match(verdict, /The model got better\.$/);
+    assert.deepEqual(evaluation!.rows.map((row) => row[0]), [
+      "held-out problems",
+      "accuracy, sampled",
+      "  leg_counting",
+      "accuracy, greedy",
+      "answer format, sampled",
+    ]);
+    assert.deepEqual(course!.rows[0], [
+      "step",
+      "1",
+      "5",
+      "10",
+      "14",
+      "18",
+      "23",
+      "27",
+      "31",
+      "36",
+      "40",
+    ]);
+    assert.deepEqual(course!.rows.map((row) => row[0]), [
+      "step",
+      "reward",
+      "rewards/correctness/mean",
+    ]);
+    assert.deepEqual(remarks.map(({ kind, step }) => [kind, step]), [["warning", null], [
+      "advice",
+      9,
+    ]]);
+    assert.deepEqual(samples.map(({ step }) => step), [1, 40]);
+    assert.deepEqual(samples[0]!.completions.map(({ text }) => text.slice(0, 5)), [
+      "right",
+      "e",
+      "```\n<",
+      "wrong",
+    ]);
+    assert.deepEqual(cost.rows.slice(1), [
+      ["time", "1 h 1 min"],
+      ["  generate", "20 s"],
+      ["memory, most", "123 MB"],
+      ["  model", "2 MB"],
+    ]);
+  }));
+
+Deno.test("a gain within chance is not called one, and a run without held-out problems says so", async () => {
+  const run = (before: unknown, after: unknown) =>
+    JSON.stringify({ status: "stopped", steps: 4, eval_before: before, eval_after: after });
+  await withRun(async (folder) => {
+    const { verdict } = reportSections(await readRunRecord(folder));
+    assert.match(verdict, /within chance.*was stopped after step 4\.$/);
+  }, { "run.json": run(share(100, 200), share(104, 200)) });
+  await withRun(async (folder) => {
+    const { verdict } = reportSections(await readRunRecord(folder));
+    assert.match(verdict, /The model got worse/);
+  }, { "run.json": run(share(150, 200), share(50, 200)) });
+  await withRun(async (folder) => {
+    const { verdict, evaluation } = reportSections(await readRunRecord(folder));
+    assert.match(verdict, /^Nothing was held out/);
+    assert.equal(evaluation, null);
+  }, { "run.json": run(null, null) });
+});
+
+Deno.test("Markdown and HTML keep what a model has written from breaking them", () =>
+  withRun(async (folder) => {
+    const { markdown, html } = await writeReport(`${folder}/`);
+    assert.deepEqual([markdown, html], [`${folder}/report.md`, `${folder}/report.html`]);
+    const md = await Deno.readTextFile(markdown), page = await Deno.readTextFile(html);
+    assert.match(md, /^# my <run>\n/);
+    assert.ok(md.includes("````\n```\n</pre><script>\n````"));
+    assert.ok(md.includes("- a | b"));
+    assert.match(md, /Step 9: All cut off\. Try: `x\.y=1`\./);
+    assert.ok(page.includes("my &lt;run&gt;") && !page.includes("my <run>"));
+    assert.ok(page.includes("&lt;/pre&gt;&lt;script&gt;") && !page.includes("</pre><script>"));
+    assert.ok(page.includes('Plotly.newPlot("curves"'));
+  }));
+
+Deno.test("only the metrics must be there", async () => {
+  const bare = { "config.yaml": null, "run.json": "{cut", "run.log": null };
+  await withRun(async (folder) => {
+    await Deno.remove(`${folder}/completions`, { recursive: true });
+    const record = await readRunRecord(folder);
+    assert.match(reportMarkdown(record), /^# .+\n\nNothing was held out/);
+    assert.ok(reportHtml(record).includes("Plotly.newPlot"));
+  }, bare);
+  await withRun(
+    (folder) => assert.rejects(readRunRecord(folder), /holds no metrics\.jsonl/),
+    { "metrics.jsonl": null },
+  );
+});

@@ -1,0 +1,138 @@
+/**
+ * What a training run left in its folder, read back for its report: `run.json`, `config.yaml`, `metrics.jsonl`,
+ * `run.log` and the completions of its first and last step. Only `metrics.jsonl` must be there.
+ */
+import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
+import { parse } from "yaml";
+import { readRuns, type RunMetrics } from "../charts/run_metrics.ts";
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export interface SampledGroup {
+  step: number;
+  prompt: string;
+  completions: {
+    text: string;
+    rewards: Readonly<Record<string, number | null>>;
+    advantage: number;
+  }[];
+}
+
+export interface RunRecord {
+  folder: string;
+  /** The configuration's `run_name`, or the folder's name. */
+  name: string;
+  /** run.json; empty when it is not there. */
+  run: Json;
+  config: Json;
+  configText: string;
+  metrics: RunMetrics;
+  /** Warnings and advice, in order, each once. */
+  remarks: { kind: "warning" | "advice"; step: number | null; text: string; tries: string[] }[];
+  /** A group of the first step and one of the last. */
+  samples: SampledGroup[];
+}
+
+/** @throws UsageError when the folder has no metrics, RgxError when they are damaged */
+export async function readRunRecord(folder: string): Promise<RunRecord> {
+  const [metrics] = await readRuns([folder]);
+  const configText = await textOf(`${folder}/config.yaml`) ?? "";
+  const config = objectOf(() => parse(configText));
+  const runText = await textOf(`${folder}/run.json`);
+  const logging = config["logging"] as Json | undefined;
+  return {
+    folder,
+    name: typeof logging?.["run_name"] === "string" ? logging["run_name"] : metrics!.name,
+    run: objectOf(() => JSON.parse(runText ?? "{}")),
+    config,
+    configText,
+    metrics: metrics!,
+    remarks: remarksOf(await textOf(`${folder}/run.log`) ?? ""),
+    samples: await readSamples(`${folder}/completions`),
+  };
+}
+
+async function textOf(path: string): Promise<string | null> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
+
+/** What a file holds, or nothing where it is damaged: a report of the rest is better than none. */
+function objectOf(read: () => unknown): Json {
+  try {
+    const value = read();
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? value as Json
+      : {};
+  } catch {
+    return {};
+  }
+}
+
+function remarksOf(log: string): RunRecord["remarks"] {
+  const remarks = new Map<string, RunRecord["remarks"][number]>();
+  for (const line of log.split("\n")) {
+    const { event, message, text, step, tries } = objectOf(() => JSON.parse(line));
+    const said = event === "warning" ? message : event === "advice" ? text : undefined;
+    if (typeof said !== "string" || remarks.has(said)) continue;
+    remarks.set(said, {
+      kind: event === "warning" ? "warning" : "advice",
+      step: typeof step === "number" ? step : null,
+      text: said,
+      tries: Array.isArray(tries) ? tries.map(String) : [],
+    });
+  }
+  return [...remarks.values()];
+}
+
+async function readSamples(folder: string): Promise<SampledGroup[]> {
+  const names: string[] = [];
+  try {
+    for await (const { name } of Deno.readDir(folder)) {
+      if (/^completions_\d+\.parquet$/.test(name)) names.push(name);
+    }
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  const chosen = new Set([names.sort()[0], names.at(-1)]);
+  const groups: SampledGroup[] = [];
+  for (const name of chosen) {
+    const group = name === undefined ? null : await readGroup(`${folder}/${name}`);
+    if (group !== null) groups.push(group);
+  }
+  return groups;
+}
+
+/** Columns of the table that are no rewards. */
+const OTHER_COLUMNS = new Set(["step", "prompt", "completion", "advantage"]);
+
+/** The first group whose completions differ in reward, else the first. */
+async function readGroup(path: string): Promise<SampledGroup | null> {
+  let rows: Record<string, unknown>[];
+  try {
+    rows = await parquetReadObjects({ file: await asyncBufferFromFile(path) });
+  } catch {
+    return null;
+  }
+  const chosen = rows.find(({ advantage }) => advantage !== 0) ?? rows[0];
+  if (chosen === undefined) return null;
+  const own = rows.filter(({ prompt }) => prompt === chosen["prompt"]);
+  return {
+    step: Number(chosen["step"]),
+    prompt: String(chosen["prompt"]),
+    completions: own.map((row) => ({
+      text: String(row["completion"]),
+      rewards: Object.fromEntries(
+        Object.entries(row)
+          .filter(([name, value]) =>
+            !OTHER_COLUMNS.has(name) && (typeof value === "number" || value === null)
+          ) as [string, number | null][],
+      ),
+      advantage: Number(row["advantage"]),
+    })),
+  };
+}

@@ -1,0 +1,249 @@
+/**
+ * The contents of a run's report, the same for Markdown and HTML: what it was, what it achieved with intervals,
+ * how the metrics went, what was noticed, what it cost, samples.
+ */
+import { duration } from "../../core/duration.ts";
+import { differenceInterval } from "../../core/statistics.ts";
+import type { Json, RunRecord, SampledGroup } from "./run_record.ts";
+
+export interface Table {
+  /** The first row is the heading; the first column is text, all others numbers. */
+  rows: string[][];
+}
+
+export interface ReportSections {
+  title: string;
+  /** One sentence: what came of it. */
+  verdict: string;
+  facts: Table;
+  /** Null when nothing was held out. */
+  evaluation: Table | null;
+  /** Metrics at some ten steps. */
+  course: Table | null;
+  remarks: RunRecord["remarks"];
+  cost: Table;
+  samples: RunRecord["samples"];
+}
+
+/** Of TRL's names; those that a run has are shown. */
+const COURSE = ["reward", "reward_std", "frac_reward_zero_std", "completions/mean_length"];
+const MORE_COURSE = ["completions/clipped_ratio", "entropy", "kl", "loss", "grad_norm"];
+const COURSE_STEPS = 10;
+const SHOWN_COMPLETIONS = 4;
+
+export function reportSections(record: RunRecord): ReportSections {
+  const { run, samples } = record;
+  return {
+    title: record.name,
+    verdict: verdict(run),
+    facts: facts(record),
+    evaluation: evaluation(run),
+    course: course(record),
+    remarks: record.remarks,
+    cost: cost(record),
+    samples: samples.map((group) => ({ ...group, completions: bestAndWorst(group) })),
+  };
+}
+
+/** Different texts, from the highest advantage to the lowest; of many the ends. */
+function bestAndWorst({ completions }: SampledGroup): SampledGroup["completions"] {
+  const seen = new Set<string>();
+  const sorted = completions.toSorted((a, b) => b.advantage - a.advantage)
+    .filter(({ text }) => !seen.has(text) && seen.add(text));
+  if (sorted.length <= SHOWN_COMPLETIONS) return sorted;
+  return [...sorted.slice(0, SHOWN_COMPLETIONS / 2), ...sorted.slice(-SHOWN_COMPLETIONS / 2)];
+}
+
+interface Share {
+  accuracy: number;
+  correct: number;
+  total: number;
+  ci95: [number, number];
+  format_rate?: number;
+}
+
+const isShare = (value: unknown): value is Share =>
+  typeof (value as Share | null)?.accuracy === "number" && Array.isArray((value as Share).ci95);
+
+function verdict(run: Json): string {
+  const { eval_before: before, eval_after: after, status, steps } = run;
+  const stopped = status === "completed" ? "" : ` The run ${ended(status)} after step ${steps}.`;
+  if (!isShare(before) || !isShare(after)) {
+    return `Nothing was held out, so what the training was worth is not known: set ` +
+      `eval.num_examples.${stopped}`;
+  }
+  const gain = after.accuracy - before.accuracy;
+  const [low, high] = differenceInterval(
+    { successes: before.correct, total: before.total },
+    { successes: after.correct, total: after.total },
+  );
+  const sure = low > 0
+    ? "The model got better."
+    : high < 0
+    ? "The model got worse."
+    : "That is within chance: a gain is not shown.";
+  return `Held-out accuracy ${points(before.accuracy)} → ${points(after.accuracy)} % (${
+    signed(gain)
+  } points, 95 % interval ${signed(low)} to ${
+    signed(high)
+  }, ${after.total} problems). ${sure}${stopped}`;
+}
+
+function ended(status: unknown): string {
+  return status === "stopped" ? "was stopped" : status === "failed" ? "failed" : "has not ended";
+}
+
+function facts({ run, config, folder }: RunRecord): Table {
+  const rows: string[][] = [["what", ""]];
+  const add = (name: string, value: unknown) => {
+    if (value !== undefined && value !== null && value !== "") rows.push([name, String(value)]);
+  };
+  const model = config["model"] as Json | undefined,
+    lora = config["lora"] as Json | null | undefined;
+  const data = config["data"] as Json | undefined;
+  const training = config["training"] as Json | undefined;
+  add("folder", folder);
+  add("model", model?.["model_name_or_path"] ?? (model?.["init"] ? "made from a seed" : undefined));
+  add(
+    "trained",
+    lora ? `a LoRA adapter, r ${lora["r"]}, alpha ${lora["lora_alpha"]}` : "all weights",
+  );
+  const tasks = data?.["tasks"] as { task_name?: string }[] | null | undefined;
+  add(
+    "problems",
+    tasks?.map((task) => task.task_name).join(", ") ?? data?.["task_name"] ??
+      data?.["dataset_name"],
+  );
+  const rewards = config["rewards"] as
+    | { name?: string; path?: string; weight?: number }[]
+    | undefined;
+  add("rewards", rewards?.map((r) => `${r.name ?? r.path} × ${r.weight ?? 1}`).join(", "));
+  if (training !== undefined) {
+    add(
+      "batch",
+      `${training["per_device_train_batch_size"]} × ${training["gradient_accumulation_steps"]} ` +
+        `completions a step, ${training["num_generations"]} a prompt`,
+    );
+    add("loss", `${training["loss_type"]}, beta ${training["beta"]}`);
+    add("learning rate", `${training["learning_rate"]} (${training["lr_scheduler_type"]})`);
+  }
+  add("seed", run["seed"]);
+  add("rgx", run["version"]);
+  add("device", device(run));
+  add("started", run["start"]);
+  add("ended", run["end"]);
+  const sessions = run["sessions"];
+  if (Array.isArray(sessions) && sessions.length > 1) add("sessions", sessions.length);
+  add("status", run["status"]);
+  add("error", run["error"]);
+  return { rows };
+}
+
+function device({ device, threads, host }: Json): string | undefined {
+  if (device === undefined) return undefined;
+  const how = device === "wasm" ? `${device}, ${threads} threads` : String(device);
+  return host === undefined ? how : `${how}, on ${host}`;
+}
+
+function evaluation({ eval_before: before, eval_after: after }: Json): Table | null {
+  if (!isShare(before) || !isShare(after)) return null;
+  const rows = [["held-out problems", "before %", "95 %", "after %", "95 %", "n"]];
+  const add = (name: string, a: unknown, b: unknown) => {
+    if (!isShare(a) || !isShare(b)) return;
+    rows.push([
+      name,
+      points(a.accuracy),
+      interval(a),
+      points(b.accuracy),
+      interval(b),
+      `${b.total}`,
+    ]);
+  };
+  const greedy = (of: Share) => (of as Share & { greedy?: unknown }).greedy;
+  const tasks = (of: Share) => (of as Share & { tasks?: Record<string, unknown> }).tasks ?? {};
+  add("accuracy, sampled", before, after);
+  for (const name of Object.keys(tasks(after))) {
+    add(`  ${name}`, tasks(before)[name], tasks(after)[name]);
+  }
+  add("accuracy, greedy", greedy(before), greedy(after));
+  if (before.format_rate !== undefined && after.format_rate !== undefined) {
+    const [a, b] = [before.format_rate, after.format_rate].map(points);
+    rows.push(["answer format, sampled", a!, "", b!, "", `${after.total}`]);
+  }
+  return { rows };
+}
+
+function course({ metrics: { series } }: RunRecord): Table | null {
+  const rewards = [...series.keys()].filter((name) => /^rewards\/.+\/mean$/.test(name));
+  const names = [...COURSE.slice(0, 1), ...rewards, ...COURSE.slice(1), ...MORE_COURSE]
+    .filter((name) => series.has(name));
+  const steps = (series.get("reward") ?? []).map(({ step }) => step);
+  if (steps.length === 0) return null;
+  const count = Math.min(COURSE_STEPS, steps.length);
+  const chosen = Array.from(
+    { length: count },
+    (_, i) => steps[count === 1 ? 0 : Math.round(i * (steps.length - 1) / (count - 1))]!,
+  );
+  const valueAt = (name: string, step: number) => {
+    const point = series.get(name)!.find((one) => one.step === step);
+    return point === undefined ? "" : short(point.value);
+  };
+  return {
+    rows: [
+      ["step", ...chosen.map(String)],
+      ...names.map((name) => [name, ...chosen.map((step) => valueAt(name, step))]),
+    ],
+  };
+}
+
+function cost({ run, metrics: { series } }: RunRecord): Table {
+  const rows: string[][] = [["cost", ""]];
+  const seconds = run["seconds"];
+  if (typeof seconds === "number") rows.push(["time", duration(seconds)]);
+  for (const [name, points] of series) {
+    const phase = /^time\/(.+)$/.exec(name)?.[1];
+    if (phase === undefined) continue;
+    const sum = points.reduce((total, { value }) => total + value, 0);
+    rows.push([`  ${phase.replaceAll("_", " ")}`, duration(sum)]);
+  }
+  const memory = [["memory, planned", "memory_planned_bytes"], [
+    "memory, most",
+    "peak_memory_bytes",
+  ]];
+  for (const [name, key] of memory) {
+    const bytes = run[key!];
+    if (typeof bytes === "number") rows.push([name!, megabytes(bytes)]);
+  }
+  for (const [name, points] of series) {
+    const part = /^memory\/(.+)_bytes$/.exec(name)?.[1];
+    if (part === undefined || part === "peak") continue;
+    rows.push([
+      `  ${part.replaceAll(/[_/]/g, " ")}`,
+      megabytes(Math.max(...points.map((p) => p.value))),
+    ]);
+  }
+  const tokens = series.get("num_tokens")?.at(-1)?.value;
+  if (tokens !== undefined) rows.push(["tokens", String(tokens)]);
+  return { rows };
+}
+
+function points(share: number): string {
+  return (100 * share).toFixed(1);
+}
+
+function signed(share: number): string {
+  return `${share < 0 ? "−" : "+"}${points(Math.abs(share))}`;
+}
+
+function interval({ ci95: [low, high] }: Share): string {
+  return `${points(low)} – ${points(high)}`;
+}
+
+/** Three digits. */
+export function short(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1e6)} MB`;
+}

@@ -1,0 +1,22 @@
+/** Writes `report.md` and `report.html` into a run's folder, from what the run has left there. */
+import { writeFileAtomic } from "../../core/atomic_file.ts";
+import { reportHtml } from "./html.ts";
+import { reportMarkdown } from "./markdown.ts";
+import { readRunRecord } from "./run_record.ts";
+
+export interface Report {
+  markdown: string;
+  html: string;
+}
+
+/**
+ * @returns the paths
+ * @throws UsageError when the folder holds no metrics of a run, RgxError when they are damaged
+ */
+export async function writeReport(folder: string): Promise<Report> {
+  const plain = folder.replace(/(?<=.)\/+$/, ""), record = await readRunRecord(plain);
+  const paths = { markdown: `${plain}/report.md`, html: `${plain}/report.html` };
+  await writeFileAtomic(paths.markdown, reportMarkdown(record));
+  await writeFileAtomic(paths.html, reportHtml(record));
+  return paths;
+}
