@@ -53,6 +53,11 @@ export interface BenchmarkOptions {
   resume?: boolean;
   /** Nothing is asked: the results of what earlier benchmarks in the folder have answered together. */
   merge?: boolean;
+  /**
+   * One part of several that run apart, each with every `count`-th combination of a model and a task. It leaves
+   * its answers in the folder and no result: that is for `merge` once all parts are done.
+   */
+  shard?: Shard | null;
   /** Where models of this machine run; not needed for remote ones, nor with `workers`. */
   device?: ModelDevice;
   /** Processes for the models of this machine; default: none, they run in this one. */
@@ -60,6 +65,12 @@ export interface BenchmarkOptions {
   remote?: RemoteOptions;
   shouldStop?: () => boolean;
   onEvent?: (event: BenchEvent) => void;
+}
+
+export interface Shard {
+  /** From 0 to count − 1. */
+  index: number;
+  count: number;
 }
 
 export interface Benchmark {
@@ -96,7 +107,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
     ...(options.systemPrompts && { systemPrompts: options.systemPrompts }),
   });
   const isRemote = (model: ModelRequest) => model.where.kind === "remote";
-  const merge = options.merge ?? false;
+  const merge = options.merge ?? false, shard = options.shard ?? null;
   if (!merge && options.device === undefined && !options.workers && !models.every(isRemote)) {
     throw new UsageError("benchmark: models of this machine need a device or workers");
   }
@@ -106,14 +117,16 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   for (const message of warnings) onEvent({ type: "warning", message });
   const stamp = await freeStamp(outputDir);
   const resume = merge || (options.resume ?? false);
-  const store = await SampleStore.open(outputDir, `samples_${stamp}.jsonl`, { resume });
+  // Parts may begin in the same second.
+  const part = shard === null ? "" : `_part-${shard.index}-of-${shard.count}`;
+  const store = await SampleStore.open(outputDir, `samples_${stamp}${part}.jsonl`, { resume });
   try {
-    const run = new Run(models, sets, store, sampling.samples, onEvent);
+    const run = new Run(models, sets, shard, store, sampling.samples, onEvent);
     onEvent({
       type: "plan",
       models: models.map(({ name }) => name),
       tasks: sets.map(({ label }) => label),
-      combinations: models.length * sets.length,
+      combinations: run.combinations.length,
       samples: run.total,
     });
     if (run.resumed > 0) onEvent({ type: "resumed", samples: run.resumed });
@@ -145,7 +158,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
     if (shouldStop() && run.answered < run.total) throw new Interrupted();
     const result = run.result(stamp, seed, sampling);
     run.warnOfGaps(result);
-    const files = await writeResults(outputDir, result);
+    const files = shard === null ? await writeResults(outputDir, result) : [];
     const unanswered = run.total - run.answered + run.errors;
     return {
       result,
@@ -196,6 +209,8 @@ async function freeStamp(folder: string): Promise<string> {
 class Run {
   readonly total: number;
   readonly resumed: number;
+  /** Task by task, so that dealing them out spreads the models. */
+  readonly combinations: readonly { model: PlannedModel; set: TestSet }[];
   evaluated = 0;
   errors = 0;
   readonly #keys = new Map<string, string>();
@@ -206,6 +221,7 @@ class Run {
   constructor(
     readonly models: readonly PlannedModel[],
     readonly sets: readonly TestSet[],
+    shard: Shard | null,
     readonly store: SampleStore,
     readonly samples: number,
     readonly emit: (event: BenchEvent) => void,
@@ -213,8 +229,9 @@ class Run {
     for (const model of models) {
       for (const set of sets) this.#keys.set(id(model, set), combinationKey(model, set));
     }
-    this.total = models.length * samples *
-      sets.reduce((sum, { entries }) => sum + entries.length, 0);
+    this.combinations = sets.flatMap((set) => models.map((model) => ({ model, set })))
+      .filter((_, i) => shard === null || i % shard.count === shard.index);
+    this.total = samples * this.combinations.reduce((sum, { set }) => sum + set.entries.length, 0);
     this.resumed = this.total - this.#missing();
   }
 
@@ -222,9 +239,9 @@ class Run {
     return this.total - this.#missing();
   }
 
-  /** Combinations that lack samples, task by task, so that dealing them out spreads the models. */
+  /** Combinations that lack samples. */
   jobs(): Job[] {
-    return this.sets.flatMap((set) => this.models.map((model) => this.#job(model, set)))
+    return this.combinations.map(({ model, set }) => this.#job(model, set))
       .filter(({ missing }) => missing.length > 0);
   }
 
@@ -252,7 +269,7 @@ class Run {
     const tasks: Record<string, TaskResults> = {};
     for (const set of this.sets) {
       const models: TaskResults["models"] = {};
-      for (const model of this.models) {
+      for (const { model } of this.combinations.filter((one) => one.set === set)) {
         const lines = this.#lines(model, set);
         if (lines.length === 0) continue;
         models[model.name] = summarize(set, lines, {
@@ -342,7 +359,7 @@ class Run {
   }
 
   #missing(): number {
-    return this.models.flatMap((model) => this.sets.flatMap((set) => this.#job(model, set).missing))
+    return this.combinations.flatMap(({ model, set }) => this.#job(model, set).missing)
       .reduce((sum, { samples }) => sum + samples.length, 0);
   }
 
@@ -356,7 +373,8 @@ class Run {
   #shareOfTokens(model: PlannedModel, lines: readonly SampleLine[]): number {
     const tokens = (some: readonly SampleLine[]) =>
       some.reduce((sum, { result }) => sum + result.completion_tokens, 0);
-    const all = this.sets.reduce((sum, set) => sum + tokens(this.#lines(model, set)), 0);
+    const all = this.combinations.filter((one) => one.model === model)
+      .reduce((sum, { set }) => sum + tokens(this.#lines(model, set)), 0);
     return all === 0 ? 0 : tokens(lines) / all;
   }
 }

@@ -82,6 +82,40 @@ Deno.test("a resume asks only for what is missing and changes nothing; more prob
   });
 });
 
+Deno.test("shards deal the combinations out, write no results, and together are the whole", async () => {
+  await withModel(async (folder, model, device) => {
+    const common = { models: [model], tasks: ["chain_sum", "spell_backward", "leg_counting"] };
+    const whole = await collected({ ...common, device, outputDir: `${folder}/whole` });
+    const out = { ...common, outputDir: `${folder}/out` };
+    for (const index of [1, 0]) {
+      const part = await collected({ ...out, device, resume: true, shard: { index, count: 2 } });
+      assert.deepEqual(
+        [part.evaluated, part.resumed, part.unanswered, part.exitCode, part.files.length],
+        [index === 0 ? 10 : 5, 0, 0, 0, 0],
+      );
+      const labels = index === 0 ? ["chain_sum", "leg_counting"] : ["spell_backward"];
+      assert.deepEqual(Object.keys(part.result.tasks), labels);
+    }
+    const names = [...Deno.readDirSync(`${folder}/out`)].map(({ name }) => name).sort();
+    assert.match(
+      names.join(" "),
+      /^samples_\S+_part-1-of-2\.jsonl samples_\S+_part-0-of-2\.jsonl$/,
+    );
+    const again = await collected({
+      ...out,
+      device,
+      resume: true,
+      shard: { index: 0, count: 2 },
+    });
+    assert.deepEqual([again.evaluated, again.resumed], [0, 10]);
+    const merged = await collected({ ...out, merge: true });
+    assert.equal(merged.exitCode, 0);
+    const examples = ({ result }: typeof merged) =>
+      Object.values(result.tasks).map((task) => task.models[model]!.examples);
+    assert.deepEqual(examples(merged), examples(whole));
+  });
+});
+
 Deno.test("parts that were measured apart are merged into one result, and what lacks is told", async () => {
   await withModel(async (folder, model, device) => {
     const common = { models: [model], outputDir: `${folder}/out` };

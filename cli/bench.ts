@@ -1,6 +1,11 @@
 /** `rgx bench` and `rgx eval`: flags to a benchmark, its progress, its table. */
 import { writeCharts } from "../bench/charts/write_charts.ts";
-import { type Benchmark, benchmark, type BenchmarkOptions } from "../bench/benchmark.ts";
+import {
+  type Benchmark,
+  benchmark,
+  type BenchmarkOptions,
+  type Shard,
+} from "../bench/benchmark.ts";
 import { exampleLines, withoutExamples } from "../bench/benchmark_files.ts";
 import { DATASET_NAMES } from "../bench/datasets.ts";
 import { readEvalConfig } from "../bench/eval_config.ts";
@@ -58,6 +63,7 @@ export interface BenchFlags {
   priceOut?: number;
   resume?: string;
   merge?: boolean;
+  shard?: string;
   maxTime?: string;
   samplesOut?: string;
   table?: string;
@@ -72,6 +78,7 @@ export async function bench(flags: BenchFlags): Promise<number> {
     throw new UsageError(`--table ${flags.table}: expected markdown or csv`);
   }
   const maxSeconds = flags.maxTime === undefined ? null : parseDuration(flags.maxTime);
+  const shard = shardOf(flags);
   const described = flags.config === undefined ? null : await readEvalConfig(flags.config);
   const options = merge(described?.options ?? { models: [], tasks: [] }, flags);
   const workers = flags.merge ? null : workersOf(flags, options.models);
@@ -86,12 +93,19 @@ export async function bench(flags: BenchFlags): Promise<number> {
     const done = await benchmark({
       ...options,
       ...(device === null ? {} : { device }),
+      shard,
       workers,
       remote: { ...options.remote, onWarning: (message) => progress.warn(message) },
       shouldStop: () => stop.stopRequested() !== "no",
       onEvent: (event) => progress.on(event),
     });
     progress.close();
+    if (shard !== null) {
+      // The table of a part would read like a result.
+      if (flags.json) await show(done, flags, []);
+      else log(`part ${flags.shard}: ${done.evaluated} new samples, ${done.resumed} known`);
+      return done.exitCode;
+    }
     const reports = described === null ? [] : await writeEvalReports(done.result, described);
     const folder = done.files.at(-1)!.replace(/\/[^/]*$/, "");
     const charts = flags.charts ? await writeCharts(folder, done.result) : [];
@@ -110,6 +124,19 @@ export async function bench(flags: BenchFlags): Promise<number> {
     stop.close();
     device?.close();
   }
+}
+
+/** `0/8`, the first of eight parts; null without --shard. */
+function shardOf({ shard, merge }: BenchFlags): Shard | null {
+  if (shard === undefined) return null;
+  const [, index, count] = /^(\d{1,6})\/(\d{1,6})$/.exec(shard) ?? [];
+  if (index === undefined || Number(index) >= Number(count)) {
+    throw new UsageError(`--shard ${shard}: expected I/N, from 0/N to N-1/N`, {
+      advice: "For example --shard 0/8 to --shard 7/8, then --merge.",
+    });
+  }
+  if (merge) throw new UsageError("--shard and --merge: a merge takes all parts, give one of them");
+  return { index: Number(index), count: Number(count) };
 }
 
 /** What the flags say wins over the file. */

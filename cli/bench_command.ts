@@ -96,6 +96,7 @@ function runFlags(command: Command, setExit: (code: number) => void): Command {
     .option("--price-out <x>", "price of a million new tokens", real(0, 1e9))
     .option("--resume [latest]", "ask only for what the output folder does not hold yet")
     .option("--merge", "ask nothing: one result of all that is in the output folder")
+    .option("--shard <i/n>", "one part of n, from 0/n; --merge joins them")
     .option("--max-time <hh:mm:ss>", "stop (exit 75) in time; --resume goes on")
     .option("--samples-out <file>", "all examples as JSON Lines")
     .option("--table <format>", "print markdown or csv")

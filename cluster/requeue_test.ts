@@ -81,7 +81,7 @@ Deno.test("a job that SLURM is ending stays where it is", async () => {
 
 Deno.test("the warning is handed on, as often as it comes", async () => {
   const program =
-    "trap 'exit 75' USR2; kill -USR2 $PPID; kill -USR2 $PPID; sleep 2 & wait $!; exit 3";
+    "trap 'exit 75' USR2; sleep 0.3; kill -USR2 $PPID; kill -USR2 $PPID; sleep 2 & wait $!; exit 3";
   const warned = await tryJob({ program });
   assert.deepEqual([warned.codes, warned.requeued], [[75], "requeue 12\n"]);
 });
