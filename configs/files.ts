@@ -6,6 +6,7 @@
 import { isAbsolute, relative, resolve } from "node:path";
 import { stat } from "node:fs/promises";
 import { RgxError } from "../core/errors.ts";
+import { findDataFiles } from "../hub/data_files.ts";
 import { rewardFileHash } from "../rewards/custom/source.ts";
 import {
   type ConfigNode,
@@ -33,8 +34,7 @@ export async function resolveFiles(
     if (node?.kind !== "scalar" || typeof node.value !== "string") continue;
     const found = await findFile(node, node.value, cwd);
     if (found === null && name === "dataset_name") {
-      const text = `no such file: ${node.value} (looked for ${resolve(cwd, node.value)})`;
-      problems.add(node.at, `${section}.${name}`, text);
+      await checkPulled(node, node.value, cwd, `${section}.${name}`, problems);
     }
     if (found === null || found === node.value) continue;
     const map = nodeAt(tree, [section]) as MapNode;
@@ -46,6 +46,27 @@ export async function resolveFiles(
     rewards.items.map((item, i) => resolveReward(item, `rewards.${i}`, cwd, problems)),
   );
   return withEntry(tree, "rewards", { ...rewards, items });
+}
+
+/** A data set that is no file must be one of the Hub's in the cache. */
+async function checkPulled(
+  node: ScalarNode,
+  value: string,
+  cwd: string,
+  key: string,
+  problems: Problems,
+): Promise<void> {
+  try {
+    const { files, lookedAt, advice } = await findDataFiles(value, "train");
+    if (files !== null) return;
+    const places = [resolve(cwd, value), ...lookedAt.slice(1)].join(" and ");
+    const hint = advice === null ? "" : `. ${advice}`;
+    problems.add(node.at, key, `no such file: ${value} (looked for ${places})${hint}`);
+  } catch (error) {
+    if (!(error instanceof RgxError)) throw error;
+    const { message, advice } = error;
+    problems.add(node.at, key, advice === undefined ? message : `${message}. ${advice}`);
+  }
 }
 
 /** A reward with its path from the working directory and the SHA-256 of its file. */

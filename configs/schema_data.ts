@@ -31,7 +31,12 @@ export const DATA: Section<RunConfig["data"]> = {
       "several tasks drawn by weight, in place of one; task_name is then null or composite",
       ["data.datasets", "reasoning_gym.datasets", "datasets"],
     ),
-    dataset_name: key(nullable(name()), null, "JSONL file with question/answer or prompt columns"),
+    dataset_name: key(
+      nullable(name()),
+      null,
+      "JSONL or parquet file, folder, or data set of the Hub (after rgx pull --dataset) with " +
+        "question/answer or prompt columns",
+    ),
     num_examples: key(int({ min: 1 }), 2048, "training entries", [
       "data.size",
       "dataset_size",

@@ -1,57 +1,38 @@
 /**
- * Problems from a JSON Lines file. A line is an object with `question` or `prompt`, and may have `answer`,
- * `solution` or `completion` (the first of these that is there) and `metadata`. `prompt` and `completion`
- * may also be chat messages; then one user (assistant) message is expected. All further columns go to the
- * metadata. A completion is a whole text: the answer is what stands in its answer tags (all of it where there
- * are none), and the text itself is the metadata's `completion`. A bad line is an error with its place.
+ * Problems from the rows of a file (JSON Lines, or parquet). A row is an object with `question` or `prompt`,
+ * and may have `answer`, `solution` or `completion` (the first of these that is there) and `metadata`.
+ * `prompt` and `completion` may also be chat messages; then one user (assistant) message is expected. All
+ * further columns go to the metadata. A completion is a whole text: the answer is what stands in its answer tags (all of it where there
+ * are none), and the text itself is the metadata's `completion`. A bad row is an error with its place.
  */
 import { UsageError } from "../core/errors.ts";
 import { isBlank } from "../tasks/python_text.ts";
 import { hasTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
+import { type DataRow, describe, readJsonLineRows } from "./data_rows.ts";
 import { extractAnswer } from "./extract.ts";
 import { FILE_SOURCE } from "./score.ts";
 
 const QUESTION_COLUMNS = ["question", "prompt"];
 const ANSWER_COLUMNS = ["answer", "solution", "completion"];
 
-/** All entries of a file, in order; `metadata.source_index` counts them from 0. */
+/** All entries of a JSON Lines file, in order; `metadata.source_index` counts them from 0. */
 export function readJsonLines(path: string): Entry[] {
-  let text: string;
-  try {
-    text = Deno.readTextFileSync(path);
-  } catch (cause) {
-    const why = cause instanceof Deno.errors.NotFound
-      ? "there is no such file"
-      : (cause as Error).message.replace(/ \(os error \d+\).*$/s, "");
-    throw new UsageError(`cannot read the data file ${path}: ${why}`, { cause });
-  }
-  const entries: Entry[] = [];
-  text.replace(/^\ufeff/, "").split("\n").forEach((line, i) => {
-    if (!isBlank(line)) entries.push(parseLine(line, `${path}:${i + 1}`, entries.length));
-  });
-  if (entries.length === 0) {
-    throw new UsageError(`the data file ${path} has no entries`, {
+  return entriesOf(readJsonLineRows(path), path);
+}
+
+/** Entries of rows, in order; `metadata.source_index` counts them from 0. @param from what holds the rows */
+export function entriesOf(rows: readonly DataRow[], from: string): Entry[] {
+  if (rows.length === 0) {
+    throw new UsageError(`the data file ${from} has no entries`, {
       advice: 'it should have one JSON object a line, such as {"question": "…", "answer": "…"}',
     });
   }
-  return entries;
+  return rows.map(entryOf);
 }
 
-function parseLine(line: string, place: string, index: number): Entry {
-  let row: unknown;
-  try {
-    row = JSON.parse(line);
-  } catch (cause) {
-    throw new UsageError(
-      `${place}: not valid JSON: ${(cause as Error).message}; expected one object a line`,
-      { cause },
-    );
-  }
-  if (typeof row !== "object" || row === null || Array.isArray(row)) {
-    throw new UsageError(`${place}: must be an object, found ${describe(row)}`);
-  }
-  const { metadata, ...columns } = row as Record<string, unknown>;
+function entryOf({ columns: row, place }: DataRow, index: number): Entry {
+  const { metadata, ...columns } = row;
   const questionColumn = QUESTION_COLUMNS.find((name) => columns[name] != null);
   if (questionColumn === undefined) {
     throw new UsageError(
@@ -111,9 +92,4 @@ function textOf(value: unknown, role: "user" | "assistant", place: string): stri
     `${place}: must be a text, a number or a list of messages, found ` +
       describe(value),
   );
-}
-
-function describe(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > 60 ? text.slice(0, 60) + "…" : text;
 }

@@ -15,6 +15,8 @@ export interface SourceOptions {
   /** Exactly one of the two is given; "composite" stands for `tasks`. */
   task_name: string | null;
   dataset_name: string | null;
+  /** What `dataset_name` holds, where that was read already; else it is a JSON Lines file. */
+  entries?: readonly Entry[] | null;
   /** Parameters of the task. */
   task_config: Record<string, unknown>;
   /** Several tasks in place of one, each drawn by its weight; task i has the seed `seed` + i + 1. */
@@ -87,8 +89,10 @@ class FileSource implements ProblemSource {
   readonly mix = null;
   readonly #entries: Record<Split, Entry[]> = { train: [], validation: [], test: [] };
 
-  constructor(readonly name: string, { num_examples }: SourceOptions) {
-    for (const entry of readJsonLines(name)) this.#entries[splitOf(entry.question)].push(entry);
+  constructor(readonly name: string, { num_examples, entries }: SourceOptions) {
+    for (const entry of entries ?? readJsonLines(name)) {
+      this.#entries[splitOf(entry.question)].push(entry);
+    }
     this.#entries.train.splice(num_examples);
     if (this.#entries.train.length === 0) {
       throw new UsageError(

@@ -5,7 +5,7 @@
 import type { RunConfig } from "../configs/run_config.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { splitProblems } from "../data/held_out.ts";
-import { openSource } from "../data/source.ts";
+import { openProblems } from "../data/open_problems.ts";
 import type { Device } from "../kernels/device.ts";
 import { fitAdapter } from "../models/adapter_fit.ts";
 import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
@@ -83,7 +83,7 @@ export async function assemble(
   // The cheap parts first: what is wrong with them is found before a large model is loaded.
   const rubric = createRubric(config.rewards, { rewardTimeout: config.training.reward_timeout });
   await rubric.open();
-  const source = openSource({ ...config.data, curriculum: config.curriculum });
+  const source = await openProblems({ ...config.data, curriculum: config.curriculum });
   const problems = splitProblems({ source, heldOutCount: config.eval.num_examples });
   const from = await openModel(config);
   const continued = from.adapter;

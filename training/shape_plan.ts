@@ -5,8 +5,8 @@
 import { shapeOf } from "../configs/model_shapes.ts";
 import type { RunConfig } from "../configs/run_config.ts";
 import { splitProblems } from "../data/held_out.ts";
+import { openProblems } from "../data/open_problems.ts";
 import { renderPrompt } from "../data/prompt.ts";
-import { openSource } from "../data/source.ts";
 import { workedAnswer } from "../data/worked_answer.ts";
 import type { Device } from "../kernels/device.ts";
 import { findModel, missing } from "../models/find_model.ts";
@@ -54,7 +54,7 @@ export async function planFromShape(
   const { llama } = readHfConfig(shape, `model.shape of ${name}`);
   const withAnswers = config.sft !== null && config.sft.max_steps > 0;
   const limit = training.max_prompt_length;
-  const estimate = estimateLengths(config, withAnswers);
+  const estimate = await estimateLengths(config, withAnswers);
   const lengths = { ...estimate, prompt: Math.min(estimate.prompt, limit ?? Infinity) };
   checkPositions(config, llama.maxPositions, lengths);
   const trained = config.lora === null
@@ -84,9 +84,9 @@ export async function planFromShape(
   );
 }
 
-function estimateLengths(config: RunConfig, withAnswers: boolean): Lengths {
+async function estimateLengths(config: RunConfig, withAnswers: boolean): Promise<Lengths> {
   const { data } = config;
-  const source = openSource({ ...data, curriculum: config.curriculum });
+  const source = await openProblems({ ...data, curriculum: config.curriculum });
   const problems = splitProblems({ source, heldOutCount: config.eval.num_examples });
   const count = Math.min(
     ...[LOOKED_AT, source.length("train"), data.num_examples, data.max_examples ?? Infinity],

@@ -1,0 +1,110 @@
+/**
+ * Rows of data files: JSON Lines, or parquet as the Hub's data sets have it. Whole files are read; a file
+ * that is damaged or packed in a way that is not known here is one error that names it.
+ */
+import zlib from "node:zlib";
+import { asyncBufferFromFile, type Compressors, parquetReadObjects } from "hyparquet";
+import { RgxError, UsageError } from "../core/errors.ts";
+import { isBlank } from "../tasks/python_text.ts";
+
+/** One row, and where it stands: `file:line`, or `file: row 3`. */
+export interface DataRow {
+  readonly columns: Record<string, unknown>;
+  readonly place: string;
+}
+
+/** All rows of files, in order. @throws UsageError, RgxError */
+export async function readRows(paths: readonly string[]): Promise<DataRow[]> {
+  const rows: DataRow[] = [];
+  for (const path of paths) {
+    if (path.endsWith(".parquet")) {
+      for (const row of await readParquetRows(path)) rows.push(row);
+    } else for (const row of readJsonLineRows(path)) rows.push(row);
+  }
+  return rows;
+}
+
+/** @throws UsageError when the file can not be read, or a line is no object */
+export function readJsonLineRows(path: string): DataRow[] {
+  let text: string;
+  try {
+    text = Deno.readTextFileSync(path);
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+  return text.replace(/^\ufeff/, "").split("\n").flatMap((line, i) =>
+    isBlank(line) ? [] : [parseLine(line, `${path}:${i + 1}`)]
+  );
+}
+
+function parseLine(line: string, place: string): DataRow {
+  let row: unknown;
+  try {
+    row = JSON.parse(line);
+  } catch (cause) {
+    throw new UsageError(
+      `${place}: not valid JSON: ${(cause as Error).message}; expected one object a line`,
+      { cause },
+    );
+  }
+  if (typeof row !== "object" || row === null || Array.isArray(row)) {
+    throw new UsageError(`${place}: must be an object, found ${describe(row)}`);
+  }
+  return { columns: row as Record<string, unknown>, place };
+}
+
+const COMPRESSORS: Compressors = {
+  GZIP: (input) => new Uint8Array(zlib.gunzipSync(input)),
+  BROTLI: (input) => new Uint8Array(zlib.brotliDecompressSync(input)),
+  ZSTD: (input) => new Uint8Array(zlib.zstdDecompressSync(input)),
+};
+
+async function readParquetRows(path: string): Promise<DataRow[]> {
+  try {
+    await Deno.stat(path);
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+  try {
+    const file = await asyncBufferFromFile(path);
+    const rows = await parquetReadObjects({ file, compressors: COMPRESSORS });
+    return rows.map((row, i) => ({
+      columns: plain(row) as Record<string, unknown>,
+      place: `${path}: row ${i + 1}`,
+    }));
+  } catch (cause) {
+    throw new RgxError(
+      `${path}: not a parquet file that can be read: ${(cause as Error).message}`,
+      {
+        advice: "Is it whole? Packings that are known: none, snappy, gzip, brotli, zstd.",
+        cause,
+      },
+    );
+  }
+}
+
+/** A parquet value as JSON would have it: 64-bit integers as numbers, times as text. */
+function plain(value: unknown): unknown {
+  if (typeof value === "bigint") {
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : String(value);
+  }
+  if (value instanceof Date) return value.toISOString();
+  if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array, plain);
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plain(inner)]));
+}
+
+function unreadable(path: string, cause: unknown): UsageError {
+  const why = cause instanceof Deno.errors.NotFound
+    ? "there is no such file"
+    : (cause as Error).message.replace(/ \(os error \d+\).*$/s, "");
+  return new UsageError(`cannot read the data file ${path}: ${why}`, { cause });
+}
+
+/** A value for a message, cut when it is long. */
+export function describe(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? text.slice(0, 60) + "…" : text;
+}

@@ -1,0 +1,113 @@
+/** Data sets as files of every form: JSON Lines, parquet, a folder, a pulled one. */
+import assert from "node:assert/strict";
+import { parquetWriteFile } from "hyparquet-writer";
+import zlib from "node:zlib";
+import { openProblems, readEntries } from "./open_problems.ts";
+
+const COMMIT = "0123456789abcdef0123456789abcdef01234567";
+const COUNT = 40;
+const questions = Array.from({ length: COUNT }, (_, i) => `${i} + 1 =`);
+const answers = Array.from({ length: COUNT }, (_, i) => String(i + 1));
+
+type Codec = "UNCOMPRESSED" | "SNAPPY" | "GZIP" | "ZSTD" | "BROTLI" | "LZ4";
+
+function writeParquet(path: string, codec: Codec = "SNAPPY"): void {
+  const packed = (bytes: Uint8Array) => new Uint8Array(bytes);
+  parquetWriteFile({
+    filename: path,
+    codec,
+    compressors: {
+      GZIP: (input) => packed(zlib.gzipSync(input)),
+      ZSTD: (input) => packed(zlib.zstdCompressSync(input)),
+      BROTLI: (input) => packed(zlib.brotliCompressSync(input)),
+      LZ4: packed,
+    },
+    columnData: [
+      { name: "question", data: questions, type: "STRING" },
+      { name: "answer", data: answers, type: "STRING" },
+      { name: "steps", data: questions.map((_, i) => BigInt(i)), type: "INT64" },
+      { name: "tags", data: questions.map(() => ({ kind: "sum", parts: [1, 2] })), type: "JSON" },
+    ],
+  });
+}
+
+async function withFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await work(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("parquet gives the same entries as JSON Lines, in every usual packing", async () => {
+  await withFolder(async (folder) => {
+    const lines = questions.map((question, i) =>
+      JSON.stringify({
+        question,
+        answer: answers[i],
+        steps: i,
+        tags: { kind: "sum", parts: [1, 2] },
+      })
+    );
+    await Deno.writeTextFile(`${folder}/a.jsonl`, lines.join("\n"));
+    const wanted = await readEntries(`${folder}/a.jsonl`);
+    assert.equal(wanted.length, COUNT);
+    assert.equal(wanted[3]!.metadata["steps"], 3);
+    for (const codec of ["UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD", "BROTLI"] as const) {
+      writeParquet(`${folder}/${codec}.parquet`, codec);
+      assert.deepEqual(await readEntries(`${folder}/${codec}.parquet`), wanted, codec);
+    }
+    writeParquet(`${folder}/x.parquet`, "LZ4");
+    await assert.rejects(readEntries(`${folder}/x.parquet`), /not a parquet file that can be read/);
+    await Deno.truncate(`${folder}/GZIP.parquet`, 300);
+    await assert.rejects(
+      readEntries(`${folder}/GZIP.parquet`),
+      /GZIP\.parquet: not a parquet file/,
+    );
+  });
+});
+
+Deno.test("a pulled data set is named as on the Hub; its splits are kept apart", async () => {
+  await withFolder(async (cache) => {
+    const main = `${cache}/datasets--org--sums/snapshots/${COMMIT}/main`;
+    await Deno.mkdir(main, { recursive: true });
+    writeParquet(`${main}/train-00000-of-00001.parquet`);
+    await Deno.writeTextFile(`${main}/test.jsonl`, '{"question": "q", "answer": "a"}');
+    const before = Deno.env.get("HF_HUB_CACHE");
+    Deno.env.set("HF_HUB_CACHE", cache);
+    try {
+      const options = { task_name: null, task_config: {}, seed: 1, num_examples: 1000 };
+      for (const name of ["org/sums", "hf://datasets/org/sums/main", main]) {
+        const source = await openProblems({ ...options, dataset_name: name });
+        const splits = (["train", "validation", "test"] as const).map((split) =>
+          source.length(split)
+        );
+        assert.equal(splits.reduce((sum, count) => sum + count), COUNT);
+        assert.equal(source.name, name);
+      }
+      assert.deepEqual((await readEntries("org/sums", "test")).map(({ answer }) => answer), ["a"]);
+      await assert.rejects(
+        readEntries("org/other"),
+        /org\/other: no such file, nor a data set from the Hub: looked for org\/other and for /,
+      );
+      await assert.rejects(readEntries("./other.jsonl"), /there is no such file/);
+    } finally {
+      if (before === undefined) Deno.env.delete("HF_HUB_CACHE");
+      else Deno.env.set("HF_HUB_CACHE", before);
+    }
+  });
+});
+
+Deno.test("a bad row of a parquet file is named by its number", async () => {
+  await withFolder(async (folder) => {
+    parquetWriteFile({
+      filename: `${folder}/a.parquet`,
+      columnData: [{ name: "text", data: ["a", "b"], type: "STRING" }],
+    });
+    await assert.rejects(
+      readEntries(`${folder}/a.parquet`),
+      /a\.parquet: row 1: has neither "question" nor "prompt" \(its columns: text\)/,
+    );
+  });
+});

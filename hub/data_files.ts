@@ -1,0 +1,135 @@
+/**
+ * The files that a data set's name means on this machine: a file, a folder, or a repository of the Hub that was
+ * pulled (`ORG/NAME`, `hf://datasets/ORG/NAME/FOLDER-OR-PATTERN`). Which of them belong to a split is read from
+ * their names, as the `datasets` package does it; the repository's own README is not looked at.
+ */
+import { UsageError } from "../core/errors.ts";
+import { cacheFolderName, fileSize, filesOf, findSnapshot } from "./cache.ts";
+import { isDataFile, matcher } from "./patterns.ts";
+import { parseNamed, pullCommand } from "./repository.ts";
+import { type Environment, hubCache } from "./settings.ts";
+
+export type DataSplit = "train" | "test";
+
+export interface FoundData {
+  /** Paths in order, at least one; null = there is no such data set here. */
+  files: string[] | null;
+  /** The places that were looked at, in order. */
+  lookedAt: string[];
+  /** What to do when there is none, as an advice; null = nothing is known. */
+  advice: string | null;
+}
+
+const SPLIT_WORDS: readonly [RegExp, string][] = [
+  [/^train(?:ing)?$/, "train"],
+  [/^test(?:ing)?$/, "test"],
+  [/^(?:validation|valid|val|dev|eval|evaluation)$/, "validation"],
+];
+
+/**
+ * @param split whose files are meant where the name leaves it open
+ * @throws UsageError when several sets of problems could be meant, or the split is not there
+ */
+export async function findDataFiles(
+  name: string,
+  split: DataSplit,
+  env: Environment = (key) => Deno.env.get(key),
+): Promise<FoundData> {
+  const lookedAt = [name];
+  if (await fileSize(name) !== null) return { files: [name], lookedAt, advice: null };
+  if (await isFolder(name)) {
+    const folder = name.replace(/(?<=.)\/+$/, "");
+    return { files: await choose(folder, null, split, folder), lookedAt, advice: null };
+  }
+  const named = parseNamed(name, "dataset"), cache = hubCache(env);
+  const isHere = named?.repository.kind === "dataset";
+  if (!isHere || cache === null) return { files: null, lookedAt, advice: null };
+  const { repository, revision, path } = named;
+  const advice = `If it is a data set on the Hub: ${pullCommand(repository, revision)} fetches it.`;
+  const snapshot = await findSnapshot(cache, repository, revision);
+  lookedAt.push(
+    snapshot?.path ?? `${cache}/${cacheFolderName(repository)}/snapshots/${revision ?? "main"}`,
+  );
+  if (snapshot === null) return { files: null, lookedAt, advice };
+  const label = `hf://datasets/${repository.name}${revision === null ? "" : `@${revision}`}`;
+  return { files: await choose(snapshot.path, path, split, label), lookedAt, advice };
+}
+
+/** @param label how a user names the folder */
+async function choose(
+  folder: string,
+  path: string | null,
+  split: DataSplit,
+  label: string,
+): Promise<string[]> {
+  const all = (await filesOf(folder)).filter(isDataFile);
+  const named = path === null ? all : all.filter(matcher(path));
+  if (named.length === 0) {
+    const where = path === null ? label : `${label}/${path}`;
+    throw new UsageError(`${where}: there are no .parquet and .jsonl files`, {
+      advice: all.length === 0 ? `Looked in ${folder}.` : `There are: ${listText(all)}.`,
+    });
+  }
+  const isExact = path !== null && (isDataFile(path) || /[*?[]/.test(path));
+  const chosen = isExact ? named : ofSplit(named, split, label);
+  return chosen.map((file) => `${folder}/${file}`);
+}
+
+function ofSplit(files: readonly string[], split: DataSplit, label: string): string[] {
+  const splits = [...new Set(files.map(splitOf))];
+  const wanted = splits.includes(split)
+    ? split
+    : split === "test" && splits.includes("validation")
+    ? "validation"
+    : splits.includes(null)
+    ? null
+    : undefined;
+  if (wanted === undefined) {
+    throw new UsageError(`${label}: there is no split "${split}", only ${splits.join(", ")}`, {
+      advice: `Name the files, for example ${label}/${files[0]}.`,
+    });
+  }
+  const found = files.filter((file) => splitOf(file) === wanted);
+  const sets = Map.groupBy(found, setOf);
+  if (sets.size > 1) {
+    const names = [...sets.keys()];
+    throw new UsageError(`${label}: it holds several sets of problems: ${listText(names)}`, {
+      advice: `Name one of them: ${label}/${names.find((name) => name !== ".")}`,
+    });
+  }
+  // The same rows in two forms are read once.
+  const parquet = found.filter((file) => file.endsWith(".parquet"));
+  return parquet.length > 0 ? parquet : found;
+}
+
+/** The split that a file's name or a folder above it says, or null. */
+function splitOf(file: string): string | null {
+  for (const part of file.toLowerCase().split("/").reverse()) {
+    for (const word of part.split(/[^a-z]+/)) {
+      const found = SPLIT_WORDS.find(([form]) => form.test(word));
+      if (found !== undefined) return found[1];
+    }
+  }
+  return null;
+}
+
+/** The folder without the parts that only say the split. */
+function setOf(file: string): string {
+  const folders = file.split("/").slice(0, -1).filter((part) =>
+    !SPLIT_WORDS.some(([form]) => form.test(part.toLowerCase()))
+  );
+  return folders.length === 0 ? "." : folders.join("/");
+}
+
+function listText(names: readonly string[]): string {
+  const shown = names.slice(0, 8).join(", ");
+  return names.length > 8 ? `${shown} and ${names.length - 8} more` : shown;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isDirectory;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,94 @@
+/** Which files of a folder or of a pulled data set belong to a split, and what is said when that is not clear. */
+import assert from "node:assert/strict";
+import { RgxError } from "../core/errors.ts";
+import { type DataSplit, findDataFiles } from "./data_files.ts";
+import { COMMIT } from "./testing.ts";
+
+async function withFiles(
+  names: readonly string[],
+  work: (snapshot: string, find: (name: string, split?: DataSplit) => Promise<string>) => unknown,
+): Promise<void> {
+  const cache = await Deno.makeTempDir();
+  try {
+    const snapshot = `${cache}/datasets--org--sums/snapshots/${COMMIT}`;
+    for (const name of names) {
+      const path = `${snapshot}/${name}`;
+      await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+      await Deno.writeTextFile(path, "");
+    }
+    const env = (key: string) => key === "HF_HUB_CACHE" ? cache : undefined;
+    const find = async (name: string, split: DataSplit = "train") => {
+      try {
+        const { files, advice } = await findDataFiles(name, split, env);
+        if (files === null) return `none; ${advice}`;
+        return files.map((file) => file.replace(`${snapshot}/`, "")).join(" ");
+      } catch (error) {
+        assert.ok(error instanceof RgxError);
+        return `${error.message}; ${error.advice}`;
+      }
+    };
+    await work(snapshot, find);
+  } finally {
+    await Deno.remove(cache, { recursive: true });
+  }
+}
+
+Deno.test("the split's files by their names, in the layouts of the Hub", async () => {
+  const layouts: [string[], train: string, test: string][] = [
+    [["train.jsonl", "test.jsonl", "README.md"], "train.jsonl", "test.jsonl"],
+    [
+      ["data/train-00000-of-00002.parquet", "data/train-00001-of-00002.parquet"],
+      "data/train-00000-of-00002.parquet data/train-00001-of-00002.parquet",
+      'no split "test", only train',
+    ],
+    [
+      ["default/train/0000.parquet", "default/validation/0000.parquet"],
+      "default/train/0000.parquet",
+      "default/validation/0000.parquet",
+    ],
+    [["a.jsonl", "b.jsonl"], "a.jsonl b.jsonl", "a.jsonl b.jsonl"],
+    [["latest.jsonl", "contest.jsonl"], "contest.jsonl latest.jsonl", "contest.jsonl latest.jsonl"],
+    [["train.jsonl", "train.parquet", "dev.jsonl"], "train.parquet", "dev.jsonl"],
+    [["only_test.parquet"], 'no split "train", only test', "only_test.parquet"],
+  ];
+  for (const [names, train, test] of layouts) {
+    await withFiles(names, async (snapshot, find) => {
+      for (const name of ["org/sums", "hf://datasets/org/sums", snapshot]) {
+        assert.ok((await find(name)).includes(train), `${name}: ${await find(name)}`);
+        assert.ok((await find(name, "test")).includes(test), await find(name, "test"));
+      }
+    });
+  }
+});
+
+Deno.test("several sets of problems: one is named, by folder, file or pattern", async () => {
+  const names = ["main", "socratic"].flatMap((set) =>
+    ["train", "test"].map((split) => `${set}/${split}-00000-of-00001.parquet`)
+  );
+  await withFiles(names, async (_, find) => {
+    assert.equal(
+      await find("org/sums"),
+      "hf://datasets/org/sums: it holds several sets of problems: main, socratic; " +
+        "Name one of them: hf://datasets/org/sums/main",
+    );
+    assert.equal(await find("hf://datasets/org/sums/main", "test"), names[1]);
+    assert.equal(await find(`hf://datasets/org/sums@${COMMIT}/${names[3]}`), names[3]);
+    assert.equal(await find("hf://datasets/org/sums/*/test-*"), `${names[1]} ${names[3]}`);
+    assert.match(
+      await find("hf://datasets/org/sums/other"),
+      /sums\/other: there are no .parquet and .jsonl files; There are: main\/test-/,
+    );
+    assert.match(await find("hf://datasets/org/sums/../../x"), /there are no .parquet/);
+  });
+});
+
+Deno.test("what is not there: the command that fetches it", async () => {
+  await withFiles(["a.jsonl"], async (_, find) => {
+    assert.match(
+      await find("org/other@v1"),
+      /^none; If it is .*rgx pull --dataset org\/other@v1 f/,
+    );
+    assert.equal(await find("./no/such/file.jsonl"), "none; null");
+    assert.match(await find("org/sums@v1"), /^none; .*org\/sums@v1/);
+  });
+});
