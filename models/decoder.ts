@@ -1,16 +1,17 @@
 /**
- * The device side of generation: prompts are run once per group as a packed batch whose keys and values
- * become the prefix cache; every branch has a slot for its own. A step takes the tokens of the step before
- * (they stay on the device unless the batch has shrunk), runs the layers over one row per branch, and
- * samples. Slots never move: when branches end, the table that names the slots gets shorter.
+ * The device side of generation. Prompts are run as a packed batch whose keys and values go straight to their
+ * rows of the prompts' cache; every branch has a slot for its own. A step takes the newest tokens (they stay on
+ * the device from step to step), runs the layers over one row per branch, and samples. Branches come and go
+ * between steps: slots never move, only the table that names them changes.
  */
-import { sampleCounter, seedWords } from "../core/philox.ts";
-import { type AdjustLogitsArgs, seenWords } from "../kernels/adjust_logits/spec.ts";
+import { sampleCounter } from "../core/philox.ts";
+import { seenWords } from "../kernels/adjust_logits/spec.ts";
 import { BRANCH } from "../kernels/attention_decode/spec.ts";
 import type { DecodeLayerArgs } from "../kernels/decode_layer/spec.ts";
 import { type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
 import { architectureOf, isPlainLlama, linearDims, modulesOf } from "./architectures/mod.ts";
-import { headOperand } from "./linear.ts";
+import type { RowRange } from "./cache_rows.ts";
+import { DecodeSampler, type Sampled, type SampledRow, tokenSet } from "./decode_sampler.ts";
 import { finalRows } from "./llama_head.ts";
 import { type LayerActivations, layerActivations } from "./layer_activations.ts";
 import { layerForward, type LayerPass, passScratch, type Residual } from "./llama_layer.ts";
@@ -21,20 +22,37 @@ import {
   embed,
   type LlamaCore,
   trunkForward,
+  type TrunkPass,
 } from "./llama_pass.ts";
 import { normForward } from "./norm.ts";
 import { packGroups } from "./packing.ts";
-import type { GenerateOptions } from "./types.ts";
+import { type Lane, lanesOf } from "./sampling_rules.ts";
+import type { LlamaConfig } from "./types.ts";
 import { floatBytes, type Workspace } from "./workspace.ts";
 
-/** Where one branch of a wave stands on the device. */
-export interface DecodeBranch {
-  promptId: number;
-  /** Number of the branch within its prompt, for its random draws. */
-  branch: number;
-  /** Index into the wave's prompts. */
-  prompt: number;
-  slot: number;
+/** How much a decoder holds at once. */
+export interface DecoderShape {
+  /** Branches. */
+  slots: number;
+  /** Tokens of a branch, the last of which is never fed. */
+  maxNewTokens: number;
+  /** Rows of the prompts' cache. */
+  promptRows: number;
+  /** Most steps between two looks at the tokens. */
+  stepsPerRead: number;
+}
+
+/** A branch as a step sees it; `slot` is that of its keys and values. */
+export interface DecodeRow extends SampledRow {
+  /** Rows of the prompts' cache that hold its prompt. */
+  prompt: RowRange;
+}
+
+/** Prompts that have just been run. */
+export interface Prefill {
+  trunk: TrunkPass;
+  /** Row of the batch that holds the last token of each prompt. */
+  lastRow: Uint32Array;
 }
 
 /** Columns of the table that is written before every step, in multiples of the stride. */
@@ -54,6 +72,11 @@ type StepRows = Pick<
   "cos" | "sin" | "positions" | "cacheRow" | "branches" | "count"
 >;
 
+interface Cache {
+  k: Tensor;
+  v: Tensor;
+}
+
 /**
  * Layers are one operation each as long as all of them fit a cache that the threads share: every thread then
  * reads all weights for its own branches. Larger ones are read from memory, once for all branches.
@@ -71,96 +94,130 @@ function isPacked({ config, weights: { layers } }: LlamaCore): boolean {
   );
 }
 
-/** One wave of branches that are decoded together. */
+/** Multiples of rows at which a batch of prompts can begin in the cache: those where views can. */
+export function promptAlignment({ numKvHeads, headDim }: LlamaConfig): number {
+  let rows = VIEW_ALIGNMENT;
+  while (rows % 2 === 0 && (rows / 2 * numKvHeads * headDim) % VIEW_ALIGNMENT === 0) rows /= 2;
+  return rows;
+}
+
 export class Decoder {
-  readonly #prompts: readonly (readonly number[])[];
-  /** Row range of each prompt in the prefix cache. */
-  readonly #prefix: { begin: number; end: number }[] = [];
+  readonly #sampler: DecodeSampler;
   readonly #cacheLength: number;
-  /** Rows reserved per step in histories and step tables. */
-  readonly stride: number;
+  /** Rows reserved per step in the table. */
+  readonly #stride: number;
   readonly #table: Uint32Array;
   readonly #tableTensor: Tensor;
-  readonly #tokens: Tensor; // u32 [maxNewTokens, stride]
-  readonly #logp: Tensor; // [maxNewTokens, stride]
-  readonly #seed: [low: number, high: number];
+  readonly #prompts: Cache[];
+  readonly #branches: Cache[];
   /** Whether a layer is one operation. */
   readonly #fused: boolean;
   #layers: LayerActivations[] | null = null;
   #scratch: Pick<LayerPass, "projected" | "activated" | "fused"> | null = null;
-  /** End tokens that can be drawn at all. */
-  readonly #ends: Uint32Array;
-  /** Set of the tokens of each slot, with a repetition penalty. */
+  /** Set of the tokens of each slot, once there is a repetition penalty. */
   #seen: Tensor | null = null;
 
   constructor(
     private readonly core: LlamaCore,
     private readonly workspace: Workspace,
-    prompts: readonly (readonly number[])[],
-    private readonly branchCount: number,
-    maxNewTokens: number,
-    private readonly options: GenerateOptions,
+    private readonly shape: DecoderShape,
+    private readonly adapter: boolean,
   ) {
-    this.#prompts = prompts;
+    const { config } = core, { slots, maxNewTokens, promptRows, stepsPerRead } = shape;
+    this.#sampler = new DecodeSampler(core, workspace, slots, stepsPerRead);
     // The newest token is sampled, not yet fed: the last one never needs a place in the cache.
     this.#cacheLength = Math.max(1, maxNewTokens - 1);
-    this.stride = Math.ceil(branchCount / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
-    this.#table = new Uint32Array(STEP.columns * this.stride);
+    this.#stride = this.#sampler.stride;
+    this.#table = new Uint32Array(STEP.columns * this.#stride);
     this.#tableTensor = workspace.get("decode.table", this.#table.length, "u32");
-    this.#tokens = workspace.get("decode.tokens", maxNewTokens * this.stride, "u32");
-    this.#logp = workspace.get("decode.logp", maxNewTokens * this.stride);
-    this.#seed = seedWords(options.seed);
-    this.#ends = Uint32Array.from(options.eosIds.filter((id) => id < core.config.vocabSize));
-    if ((options.minNewTokens ?? 0) > 0) workspace.upload("decode.forbidden", this.#ends);
+    const caches = (kind: string, rows: number) =>
+      core.weights.layers.map((_, layer): Cache => {
+        const n = rows * config.numKvHeads * config.headDim;
+        const get = (what: string) => workspace.get(`cache.${kind}.${layer}.${what}`, n);
+        return { k: get("k"), v: get("v") };
+      });
+    this.#prompts = caches("prefix", promptRows);
+    this.#branches = caches("branches", slots * this.#cacheLength);
     this.#fused = isPacked(core) && isPlainLlama(core.config) &&
       layerBytes(core) <= MOST_FUSED_BYTES;
   }
 
-  /** Runs the prompts and samples token 0 of every branch (all of them active). */
-  first(branches: readonly DecodeBranch[]): void {
-    const { core, workspace, options } = this, { config } = core;
-    const groups = this.#prompts.map((promptIds) => ({ promptIds, branches: [] }));
-    const packed = packGroups(groups, config);
+  /** Runs prompts, one after the other into the cache from row `begin` on (a multiple of the alignment). */
+  prefill(prompts: readonly (readonly number[])[], begin: number): Prefill {
+    const { core, workspace, adapter } = this, { config } = core;
+    // A larger batch than any before replaces buffers of the same names.
+    this.#layers = this.#scratch = null;
+    const packed = packGroups(prompts.map((promptIds) => ({ promptIds, branches: [] })), config);
+    const width = config.numKvHeads * config.headDim;
+    const part = (cache: Tensor) => cache.view(begin * width, packed.rows * width);
     const trunk = trunkForward(core, workspace, packed, {
-      adapter: options.adapter ?? true,
+      adapter,
       keep: "none",
-      keysAndValues: (layer) => this.#cache("prefix", layer, packed.rows),
+      keysAndValues: (layer) => {
+        const { k, v } = this.#prompts[layer]!;
+        return { k: part(k), v: part(v) };
+      },
     });
-    this.#prompts.forEach((ids, p) => {
-      const end = packed.lastPromptRow[p]! + 1;
-      this.#prefix.push({ begin: end - ids.length, end });
-    });
-    const last = Uint32Array.from(branches, (b) => packed.lastPromptRow[b.prompt]!);
-    const index = workspace.upload("head.index", last);
-    const { normed } = finalRows(core, workspace, trunk, index, branches.length);
-    this.#writeTable(0, branches, null);
-    if ((options.repetitionPenalty ?? 1) !== 1) this.#seen = this.#promptTokens(branches);
-    this.#sample(0, branches.length, normed, null);
+    return { trunk, lastRow: packed.lastPromptRow };
   }
 
   /**
-   * Feeds token `position − 1` of the active branches and samples token `position`. `tokens` are given
-   * when the active branches are not those of the step before.
+   * Samples the first token of branches of prompts that have just been run, as the only step since the last look.
+   * @param prompts number in the prefill and token ids of each row's prompt
    */
-  next(
-    position: number,
-    branches: readonly DecodeBranch[],
-    tokens: Uint32Array | null,
+  first(
+    { trunk, lastRow }: Prefill,
+    rows: readonly DecodeRow[],
+    prompts: readonly { index: number; ids: readonly number[] }[],
   ): void {
-    const { core: { rope }, stride } = this, count = branches.length;
-    this.#writeTable(position, branches, tokens);
-    const column = (from: number, columns: number) =>
-      this.#tableTensor.view(from * stride, columns * stride);
-    const positions = column(STEP.positions, 1), cacheRow = column(STEP.cacheRow, 1);
-    const table = column(STEP.branches, BRANCH.columns);
-    // Over-generated rows (see generate.ts) may stand past the last position; any angle will do for them.
-    const { cos, sin } = rope.upTo(this.#lastPosition(position, branches));
-    const fed = tokens === null
-      ? this.#tokens.view((position - 1) * stride, stride)
-      : column(STEP.tokens, 1);
-    const rows = { cos, sin, positions, cacheRow, branches: table, count };
-    const normed = this.#fused ? this.#byLayers(fed, rows) : this.#byOperations(fed, rows);
-    this.#sample(position, count, normed, fed);
+    const { core, workspace } = this, { vocabSize } = core.config, count = rows.length;
+    const index = workspace.upload(
+      "head.index",
+      Uint32Array.from(prompts, ({ index }) => lastRow[index]!),
+    );
+    const { normed } = finalRows(core, workspace, trunk, index, count);
+    // The branches have no slots yet: the sets that they begin with are numbered as the rows are.
+    const ranked = rows.map((row, slot) => ({ ...row, slot })), lanes = lanesOf(ranked);
+    let seen: Tensor | null = null;
+    if (rows.some(({ rules }) => rules.penalty !== 1)) {
+      const sets = new Uint32Array(count * seenWords(vocabSize));
+      prompts.forEach(({ ids }, row) => {
+        sets.set(tokenSet(ids, vocabSize), row * seenWords(vocabSize));
+      });
+      seen = workspace.upload("decode.seen_first", sets);
+    }
+    this.#writeTable(0, ranked);
+    this.#sampler.sample(0, ranked, lanes, normed, { ...this.#columns(), fed: null }, seen);
+  }
+
+  /** The set of seen tokens of a branch that takes a slot, for rules with a penalty. */
+  begin(slot: number, promptIds: readonly number[]): void {
+    const { core: { device, config }, workspace, shape } = this,
+      width = seenWords(config.vocabSize);
+    this.#seen ??= workspace.get("decode.seen", shape.slots * width, "u32");
+    device.write(this.#seen, tokenSet(promptIds, config.vocabSize), slot * width);
+  }
+
+  /**
+   * Feeds the newest token of each row and samples the next, `step` steps after the last look: rows have the
+   * positions and tokens that they had then.
+   */
+  next(step: number, rows: readonly DecodeRow[], lanes: readonly Lane[]): void {
+    const count = rows.length;
+    const { cos, sin } = this.core.rope.upTo(this.#writeTable(step, rows));
+    const columns = this.#columns();
+    // After a look rows may have moved: the tokens then come from the host, with all else that it writes.
+    const fed = step === 0 ? this.#column(STEP.tokens, 1) : this.#sampler.tokensOf(step - 1);
+    const branches = this.#column(STEP.branches, BRANCH.columns);
+    const positions = this.#column(STEP.positions, 1), cacheRow = this.#column(STEP.cacheRow, 1);
+    const given = { cos, sin, positions, cacheRow, branches, count };
+    const normed = this.#fused ? this.#byLayers(fed, given) : this.#byOperations(fed, given);
+    this.#sampler.sample(step, rows, lanes, normed, { ...columns, fed }, this.#seen);
+  }
+
+  /** Waits for the tokens since the last look. */
+  read(): Promise<Sampled> {
+    return this.#sampler.read();
   }
 
   /** One operation a layer; returns the normed rows that the head reads. */
@@ -170,8 +227,7 @@ export class Decoder {
     const x = workspace.get("h", rows * d);
     device.run("gather_rows", { table: weights.embedding.value, index: fed, out: x, rows, d });
     weights.layers.forEach(({ inputNorm, postNorm, ...linears }, layer) => {
-      const prefix = this.#cache("prefix", layer, this.#prefix.at(-1)!.end);
-      const own = this.#cache("branches", layer, this.branchCount * this.#cacheLength);
+      const prefix = this.#prompts[layer]!, own = this.#branches[layer]!;
       device.run("decode_layer", {
         x,
         ...step,
@@ -207,8 +263,8 @@ export class Decoder {
   #byOperations(fed: Tensor, { cos, sin, positions, cacheRow, branches, count }: StepRows): Tensor {
     const { core: { device, config, weights }, workspace } = this, d = config.hiddenSize;
     const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
-    this.#layers ??= this.#decodeActivations(count);
-    this.#scratch ??= passScratch(workspace, config, count);
+    this.#layers ??= this.#decodeActivations();
+    this.#scratch ??= passScratch(workspace, config, this.shape.slots);
     const layers = this.#layers, rotary = architectureOf(config).positions === "rotary";
 
     let layer = 0;
@@ -217,8 +273,7 @@ export class Decoder {
         device.run("rope", { x: q, cos, sin, positions, rows: count, heads, headDim });
         device.run("rope", { x: k, cos, sin, positions, rows: count, heads: kvHeads, headDim });
       }
-      const cache = this.#cache("branches", layer, this.branchCount * this.#cacheLength);
-      const prefix = this.#cache("prefix", layer, this.#prefix.at(-1)!.end);
+      const prefix = this.#prompts[layer]!, cache = this.#branches[layer]!;
       const row = { index: cacheRow, rows: count, d: kvHeads * headDim };
       device.run("scatter_rows", { src: k, table: cache.k, ...row });
       device.run("scatter_rows", { src: v, table: cache.v, ...row });
@@ -266,30 +321,11 @@ export class Decoder {
     return normed;
   }
 
-  /** Tokens sampled at positions [from, to): row r of position p is element (p − from)·stride + r. */
-  async readTokens(from: number, to: number, count: number): Promise<Uint32Array> {
-    const length = (to - from - 1) * this.stride + count;
-    return await this.core.device.read(this.#tokens, from * this.stride, length) as Uint32Array;
-  }
-
-  /** Log-probabilities of positions [0, to), laid out as the tokens. */
-  async readLogp(to: number): Promise<Float32Array | Float64Array> {
-    const { device } = this.core;
-    return await device.read(this.#logp, 0, to * this.stride) as Float32Array | Float64Array;
-  }
-
-  #cache(kind: "prefix" | "branches", layer: number, rows: number): { k: Tensor; v: Tensor } {
-    const { config } = this.core;
-    const n = rows * config.numKvHeads * config.headDim;
-    const get = (what: string) => this.workspace.get(`cache.${kind}.${layer}.${what}`, n);
-    return { k: get("k"), v: get("v") };
-  }
-
-  #decodeActivations(count: number): LayerActivations[] {
-    const { core: { config, weights, maxRank }, workspace, options } = this;
+  #decodeActivations(): LayerActivations[] {
+    const { core: { config, weights, maxRank }, workspace, adapter } = this;
     return weights.layers.map((layer, l) =>
-      layerActivations(workspace, config, layer, count, {
-        adapter: options.adapter ?? true,
+      layerActivations(workspace, config, layer, this.shape.slots, {
+        adapter,
         name: (activation) => bufferName("none", l, activation),
         maxRank,
         given: {},
@@ -297,104 +333,43 @@ export class Decoder {
     );
   }
 
-  #lastPosition(position: number, branches: readonly DecodeBranch[]): number {
-    let last = 0;
-    for (const { prompt } of branches) last = Math.max(last, this.#prompts[prompt]!.length);
-    return Math.min(last + position - 1, this.core.config.maxPositions - 1);
+  #column(from: number, columns: number): Tensor {
+    return this.#tableTensor.view(from * this.#stride, columns * this.#stride);
   }
 
-  /** Fills and writes the table of one step: everything that the step needs from the host, in one write. */
-  #writeTable(
-    position: number,
-    branches: readonly DecodeBranch[],
-    tokens: Uint32Array | null,
-  ): void {
-    const table = this.#table, { stride } = this;
+  #columns(): { counters: Tensor; slots: Tensor } {
+    return { counters: this.#column(STEP.counters, 3), slots: this.#column(STEP.slots, 1) };
+  }
+
+  /**
+   * Fills and writes the table of one step, `ahead` steps after the positions of the rows: everything that the
+   * step needs from the host, in one write. Rows that have ended unseen stay within their slot and the model's
+   * positions. Returns the largest position.
+   */
+  #writeTable(ahead: number, rows: readonly DecodeRow[]): number {
+    const table = this.#table, stride = this.#stride, most = this.#cacheLength;
     const lastPosition = this.core.config.maxPositions - 1;
-    const { window } = attentionWindow(this.core.config);
-    if (tokens !== null) table.set(tokens, STEP.tokens * stride);
-    branches.forEach(({ promptId, branch, prompt, slot }, row) => {
+    const { window = Infinity } = attentionWindow(this.core.config);
+    let largest = 0;
+    for (let row = 0; row < rows.length; row++) {
+      const { promptId, branch, prompt: { begin, end }, slot, newest, position: then } = rows[row]!;
+      const position = then + ahead;
       const fed = Math.max(0, position - 1); // place in its branch of the token that is fed
-      const place = this.#prompts[prompt]!.length + fed;
-      table[STEP.positions * stride + row] = Math.min(place, lastPosition);
+      const place = Math.min(end - begin + fed, lastPosition);
+      if (place > largest) largest = place;
+      table[STEP.tokens * stride + row] = newest;
+      table[STEP.positions * stride + row] = place;
       table[STEP.slots * stride + row] = slot;
-      table[STEP.cacheRow * stride + row] = slot * this.#cacheLength + fed;
-      table.set(
-        sampleCounter(promptId, branch, position),
-        STEP.counters * stride + 3 * row,
-      );
+      table[STEP.cacheRow * stride + row] = slot * most + Math.min(fed, most - 1);
+      table.set(sampleCounter(promptId, branch, position), STEP.counters * stride + 3 * row);
       const at = STEP.branches * stride + BRANCH.columns * row;
-      const { begin, end } = this.#prefix[prompt]!;
       // The branch's own positions come first in what a window reaches.
-      const reach = Math.max(0, (window ?? Infinity) - position);
-      table[at + BRANCH.prefixBegin] = Math.max(begin, end - reach);
+      table[at + BRANCH.prefixBegin] = Math.max(begin, end - Math.max(0, window - position));
       table[at + BRANCH.prefixEnd] = end;
       table[at + BRANCH.slot] = slot;
-      table[at + BRANCH.length] = position;
-    });
+      table[at + BRANCH.length] = Math.min(position, most);
+    }
     this.core.device.write(this.#tableTensor, table);
-  }
-
-  /** `fed`: the tokens of the step before, or null when there are none. */
-  #sample(position: number, count: number, normed: Tensor, fed: Tensor | null): void {
-    const { core: { device, config, weights }, workspace, options, stride } = this;
-    const vocab = config.vocabSize;
-    const logits = workspace.get("logits", count * vocab);
-    device.run("matmul", {
-      a: normed,
-      ...headOperand(weights.head, weights.packedHead),
-      out: logits,
-      m: count,
-      n: vocab,
-      k: config.hiddenSize,
-    });
-    const adjusted = this.#adjust(position, count, logits, fed);
-    device.run("sample", {
-      ...(adjusted === null ? { logits } : { logits: adjusted, scored: logits }),
-      counters: this.#tableTensor.view(STEP.counters * stride, 3 * stride),
-      tokens: this.#tokens.view(position * stride, stride),
-      logp: this.#logp.view(position * stride, stride),
-      rows: count,
-      vocab,
-      seedLow: this.#seed[0],
-      seedHigh: this.#seed[1],
-      temperature: options.temperature,
-      topK: options.topK ?? 0,
-      topP: options.topP ?? 1,
-      minP: options.minP ?? 0,
-    });
-  }
-
-  /** The logits to draw from where rules change them, else null. */
-  #adjust(position: number, rows: number, logits: Tensor, fed: Tensor | null): Tensor | null {
-    const { core: { device, config }, workspace, options } = this, vocab = config.vocabSize;
-    const { repetitionPenalty: penalty = 1, minNewTokens = 0 } = options;
-    const rules: Partial<AdjustLogitsArgs> = {};
-    if (this.#seen !== null) {
-      rules.seen = this.#seen;
-      rules.slots = this.#tableTensor.view(STEP.slots * this.stride, this.stride);
-      if (fed !== null) rules.newest = fed;
-    }
-    const forbiddenCount = position < minNewTokens ? this.#ends.length : 0;
-    if (forbiddenCount > 0) {
-      rules.forbidden = workspace.get("decode.forbidden", forbiddenCount, "u32");
-    }
-    if (Object.keys(rules).length === 0) return null;
-    const out = workspace.get("logits.adjusted", rows * vocab);
-    device.run("adjust_logits", { logits, out, rows, vocab, penalty, forbiddenCount, ...rules });
-    return out;
-  }
-
-  /** The set of its prompt's tokens for each slot. */
-  #promptTokens(branches: readonly DecodeBranch[]): Tensor {
-    const width = seenWords(this.core.config.vocabSize);
-    const sets = this.#prompts.map((ids) => {
-      const set = new Uint32Array(width);
-      for (const id of ids) set[id >>> 5]! |= 1 << (id & 31);
-      return set;
-    });
-    const seen = new Uint32Array(branches.length * width);
-    for (const { prompt, slot } of branches) seen.set(sets[prompt]!, slot * width);
-    return this.workspace.upload("decode.seen", seen);
+    return largest;
   }
 }

@@ -126,8 +126,8 @@ Deno.test("with rules, a sample does not depend on its batch, waves, compaction 
       const ways: Partial<GeneratorLimits>[] = [
         { stepsPerRead: 4 },
         { stepsPerRead: 100 },
-        { waveBytes: 1 },
-        { waveBytes: 12_000, stepsPerRead: 2 },
+        { bytes: 1 },
+        { bytes: 12_000, stepsPerRead: 2 },
       ];
       for (const limits of ways) {
         const found = await model.generate(requests, options, limits);

@@ -39,15 +39,18 @@ async function scored(
   return (await model.forward(groups, { temperature, train: false })).logp;
 }
 
-/** Counts a device's operations. */
+/** Counts a device's operations and their rows. */
 function spyOn(device: Device) {
-  const counts = new Map<string, number>(), run = device.run;
+  const counts = new Map<string, number>(), rows = new Map<string, number>(), run = device.run;
   device.run = (op, args) => {
     counts.set(op, (counts.get(op) ?? 0) + 1);
+    if ("rows" in args) rows.set(op, (rows.get(op) ?? 0) + args.rows);
     run.call(device, op, args);
   };
   return {
     count: (op: string) => counts.get(op) ?? 0,
+    /** Of all calls together. */
+    rows: (op: string) => rows.get(op) ?? 0,
     restore: () => {
       device.run = run;
     },
@@ -94,16 +97,18 @@ for (const [kind, how] of MODELS) {
         branches: 3,
         maxNewTokens: options.maxNewTokens,
       });
-      const ways: [Partial<GeneratorLimits>, waves: number][] = [
-        [{ stepsPerRead: 4 }, 1],
-        [{ stepsPerRead: 100 }, 1],
-        [{ waveBytes: 1 }, 9],
-        [{ waveBytes: half, stepsPerRead: 2 }, 4],
+      const ways: Partial<GeneratorLimits>[] = [
+        { stepsPerRead: 4 },
+        { stepsPerRead: 100 },
+        { bytes: 1 },
+        { bytes: half, stepsPerRead: 2 },
+        { slots: 2, prefillRows: 1 },
+        { slots: 4, stepsPerRead: 3 },
       ];
-      for (const [limits, waves] of ways) {
+      for (const limits of ways) {
         const run = spyOn(device);
         assert.deepEqual(await model.generate(requests, options, limits), together);
-        assert.equal(run.count("attention") / 3, waves, "prompt passes");
+        assert.equal(run.rows("attention"), 3 * 9, "each prompt runs once");
         run.restore();
       }
       const reversed = await model.generate(requests.toReversed(), options);

@@ -7,7 +7,8 @@
 import { RgxError, UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { type AdapterDropout, adapterDropout } from "./dropout.ts";
-import { defaultLimits, generate, type GeneratorLimits } from "./generate.ts";
+import { defaultLimits, generate, type GeneratorLimits, openGeneration } from "./generate.ts";
+import type { Generation } from "./generation.ts";
 import { checkLlamaConfig } from "./llama_config.ts";
 import { HeadPass } from "./llama_head.ts";
 import {
@@ -27,7 +28,7 @@ import {
 } from "./llama_weights.ts";
 import type { LoraOptions } from "./lora.ts";
 import { mergeAdapters, mergedBytes } from "./merge_lora.ts";
-import { planPassBytes } from "./memory_plan.ts";
+import { type GenerationSizes, planPassBytes } from "./memory_plan.ts";
 import { planStorage, type StorageOptions } from "./weight_storage.ts";
 import { ModelBase } from "./model_base.ts";
 import { type ModelSizes, modelSizes } from "./model_sizes.ts";
@@ -287,6 +288,19 @@ export class LlamaModel implements LanguageModel {
   ): Promise<Completion[][]> {
     const core = this.#coreFor(options.adapter ?? true);
     return generate(core, this.#base.inference, this.sizes, requests, options, {
+      ...defaultLimits(this.device),
+      ...limits,
+    });
+  }
+
+  /** A generation that takes requests while it runs, with room for so much at once (generate.ts). */
+  openGeneration(
+    room: GenerationSizes,
+    options: GenerateOptions,
+    limits: Partial<GeneratorLimits> = {},
+  ): Generation {
+    const core = this.#coreFor(options.adapter ?? true);
+    return openGeneration(core, this.#base.inference, this.sizes, room, options, {
       ...defaultLimits(this.device),
       ...limits,
     });

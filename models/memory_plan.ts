@@ -134,21 +134,22 @@ function layerBuffers({ config, lora }: ModelSizes, rows: number, keep: Keep): n
   return [...activations, ...Array<number>(adapters).fill(rows * maxRank(lora))];
 }
 
+/** What a generation holds at once. */
 export interface GenerationSizes {
-  /** Prompt tokens of one wave, all prompts together. */
+  /** Prompt tokens, all prompts together. */
   promptRows: number;
   branches: number;
   maxNewTokens: number;
-  /** With a repetition penalty or a least length. */
+  /** With a repetition penalty, a least length, or rules that differ from request to request. */
   adjusted?: boolean;
 }
 
-/** Most bytes that one wave of generation takes; more branches become several waves. */
+/** Most bytes that generation takes; what does not fit waits. */
 export const WAVE_BYTES = 2 ** 30;
 
 /**
- * Bytes of the workspace that generation and passes without gradient share: of the largest of these waves and
- * of a pass over `rows` packed rows with `pairs` branch tokens, buffers of the same name once.
+ * Bytes of the workspace that generation and passes without gradient share: of the largest of these
+ * generations and of a pass over `rows` packed rows with `pairs` branch tokens, buffers of the same name once.
  */
 export function planInferenceBytes(
   sizes: ModelSizes,
@@ -172,24 +173,29 @@ export function planInferenceBytes(
   return largest + planPassBytes(sizes, pass.rows, pass.pairs, false) - shared;
 }
 
-/** Bytes of generating one wave: prompt pass, caches, and the buffers of a decoding step. */
+/** Bytes of a generation: prompt pass, caches, and the buffers of a decoding step. */
 export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): number {
   const { config, floatBytes } = sizes, d = config.hiddenSize;
-  const { promptRows, branches, maxNewTokens, adjusted = false } = wave;
+  const { promptRows, branches, adjusted = false } = wave;
+  const history = Math.max(16 * (branches + 64), 64 * branches); // decode_sampler.ts
   const rows = Math.max(promptRows, branches);
   const floats = [
     ...layerBuffers(sizes, rows, "none"),
     ...passBuffers(sizes, rows),
     ...[branches * d, branches * d, branches * d, branches], // final norm
     branches * config.vocabSize, // logits
-    maxNewTokens * (branches + 64), // log-probabilities
+    history, // log-probabilities
     ...cacheBuffers(sizes, wave),
   ];
   const words = [5 * promptRows, promptRows, promptRows, promptRows, ...fusedIndex(sizes, rows)];
-  words.push(maxNewTokens * (branches + 64), 11 * (branches + 64));
+  words.push(history, 11 * (branches + 64));
   if (adjusted) {
-    floats.push(branches * config.vocabSize);
-    words.push(branches * seenWords(config.vocabSize));
+    floats.push(branches * config.vocabSize, branches * config.vocabSize);
+    words.push(
+      6 * (branches + 64),
+      branches * seenWords(config.vocabSize),
+      branches * seenWords(config.vocabSize),
+    );
   }
   return floatBytes * capacity(floats) + 4 * capacity(words);
 }
@@ -204,7 +210,7 @@ function cacheBuffers({ config }: ModelSizes, wave: GenerationSizes): number[] {
   ];
 }
 
-/** Bytes of the keys and values of a wave's prompts and branches. */
+/** Bytes of the keys and values of prompts and branches. */
 export function planCacheBytes(sizes: ModelSizes, wave: GenerationSizes): number {
   return sizes.floatBytes * capacity(cacheBuffers(sizes, wave));
 }

@@ -138,7 +138,8 @@ export function packGroups(groups: readonly Group[], limits: PackLimits): Packed
   return batch;
 }
 
-function checkGroup(group: Group, g: number, limits: PackLimits): void {
+/** @throws RgxError for a group that the model cannot take; `g` is its number in messages. */
+export function checkGroup(group: Group, g: number, limits: PackLimits): void {
   if (group.promptIds.length === 0) {
     throw new RgxError(`group ${g}: the prompt is empty; a prompt needs at least one token`, {
       advice: "begin prompts with the model's beginning-of-text token",

@@ -138,16 +138,25 @@ export interface GenerateRequest {
   n: number;
   /** Number of the first branch; default 0. */
   firstBranch?: number;
+  /** Where this request is sampled otherwise than the others. */
+  sampling?: Partial<SamplingOptions>;
+  /** Told of every token of branch 0 … n − 1, in order within a branch. */
+  onToken?: (branch: number, token: number, logprob: number) => void;
+  /** Aborted: the request ends soon, and fails with the signal's reason. */
+  signal?: AbortSignal;
 }
 
+/** What a generation took. */
 export interface WaveTiming {
   promptTokens: number;
   newTokens: number;
+  /** Of all prompts, up to the look at their first tokens. */
   prefillSeconds: number;
   decodeSeconds: number;
 }
 
-export interface GenerateOptions {
+/** How tokens are drawn, and when a completion ends. */
+export interface SamplingOptions {
   maxNewTokens: number;
   /** 0 = greedy. */
   temperature: number;
@@ -169,8 +178,11 @@ export interface GenerateOptions {
   seed: number;
   /** A completion ends with the first of these, which is kept. Empty = never stop early. */
   eosIds: readonly number[];
+}
+
+export interface GenerateOptions extends SamplingOptions {
   adapter?: boolean;
-  /** Told what each wave of branches took; the first look at tokens ends the prefill. */
+  /** Told at the end what it took. */
   onWave?: (timing: WaveTiming) => void;
   /** Asked between tokens: true ends generation early by throwing `Interrupted`. */
   shouldStop?: () => boolean;

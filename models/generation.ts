@@ -1,0 +1,359 @@
+/**
+ * Continuous batching: requests wait in a queue, their prompts are run in batches when there is room, and every
+ * branch decodes in a slot that goes to the next one as soon as it ends. A prompt is computed and held once for
+ * all its branches, and its rows of the cache are given back with the last of them. Requests may come at any time
+ * while others run.
+ *
+ * What a branch samples depends on (seed, promptId, branch, position), its own rules and its logits only: not on
+ * its neighbours, its slot, or how often the host looks. Tokens that are generated after a branch has ended, until
+ * the host looks, are cut. This file schedules; decoder.ts runs the device. Left out: beams, prompts that share a
+ * beginning, taking a slot away from a branch that runs.
+ */
+import { Interrupted, RgxError } from "../core/errors.ts";
+import { CacheRows, type RowRange } from "./cache_rows.ts";
+import { Decoder, type DecodeRow, type DecoderShape, promptAlignment } from "./decoder.ts";
+import type { LlamaCore } from "./llama_pass.ts";
+import { checkGroup } from "./packing.ts";
+import {
+  adjustsLogits,
+  lanesOf,
+  type SamplingRules,
+  samplingRules,
+  stepsAsOneLane,
+} from "./sampling_rules.ts";
+import type {
+  Completion,
+  GenerateOptions,
+  GenerateRequest,
+  LlamaConfig,
+  SamplingOptions,
+  WaveTiming,
+} from "./types.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Branches of one prompt must stay below this: they are 12 bits of a random counter. */
+const MAX_BRANCHES = 4096;
+/** The event loop gets a turn at least this often, so that signals arrive while a CPU device computes. */
+const EVENT_LOOP_MS = 50;
+/** While more waits than there is room for, prompts are run when this share of the slots is free. */
+const REFILL_SHARE = 1 / 8;
+
+export interface GenerationShape extends DecoderShape {
+  /** Whether requests may have rules that change logits, or that differ from the others'. */
+  adjusted: boolean;
+  /** Rows of prompts that are run at once, unless one alone has more. */
+  prefillRows: number;
+}
+
+/** A request that has not ended. */
+interface Job {
+  request: GenerateRequest;
+  rules: SamplingRules;
+  /** Most tokens of a completion. */
+  limit: number;
+  completions: Completion[];
+  /** Branches that have not ended. */
+  left: number;
+  resolve: (completions: Completion[]) => void;
+  reject: (reason: unknown) => void;
+}
+
+interface Branch extends DecodeRow {
+  job: Job;
+  completion: Completion;
+  done: boolean;
+}
+
+/** A cached prompt, in place of its rows in `Branch.prompt`. */
+interface CachedPrompt extends RowRange {
+  /** Branches that read it. */
+  users: number;
+}
+
+/** Generation on one model; no other pass of the model may run while it works. */
+export class Generation {
+  readonly #decoder: Decoder;
+  readonly #rows: CacheRows;
+  readonly #slots: number[];
+  /** Requests whose prompts have not been run. */
+  readonly #queue: Job[] = [];
+  /** Branches that have their first token and wait for a slot. */
+  #primed: Branch[] = [];
+  /** Branches in slots, in the order of their prompts. */
+  #active: Branch[] = [];
+  #waitingBranches = 0;
+  #running: Promise<void> | null = null;
+  #lastPause = 0;
+  readonly timing: WaveTiming = {
+    ...{ promptTokens: 0, newTokens: 0, prefillSeconds: 0, decodeSeconds: 0 },
+  };
+
+  /** @param defaults for what a request's own `sampling` leaves open */
+  constructor(
+    private readonly core: LlamaCore,
+    workspace: Workspace,
+    readonly shape: GenerationShape,
+    private readonly defaults: GenerateOptions,
+  ) {
+    this.#decoder = new Decoder(core, workspace, shape, defaults.adapter ?? true);
+    this.#rows = new CacheRows(shape.promptRows, promptAlignment(core.config));
+    this.#slots = Array.from({ length: shape.slots }, (_, i) => shape.slots - 1 - i);
+  }
+
+  /**
+   * Adds a request; its completions come when all of its branches have ended. It fails with `Interrupted` when
+   * `shouldStop` says so, with the reason of its signal, or with the device's error.
+   * @throws RgxError for a request that is impossible, here and now
+   */
+  add(request: GenerateRequest): Promise<Completion[]> {
+    const rules = this.#rules(request), { promptIds, n, signal } = request;
+    const { config } = this.core, { maxPositions } = config;
+    checkRequest(request, config);
+    this.#checkRoom(request, rules);
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (n === 0) return Promise.resolve([]);
+    return new Promise((resolve, reject) => {
+      const completions = Array.from({ length: n }, (): Completion => ({
+        ...{ ids: [], logprobs: [], finishReason: "length" },
+      }));
+      const limit = Math.min(rules.maxNewTokens, maxPositions - promptIds.length);
+      this.#queue.push({ request, rules, limit, completions, left: n, resolve, reject });
+      this.#waitingBranches += n;
+      this.#running ??= this.#run();
+    });
+  }
+
+  #rules({ sampling = {} }: GenerateRequest): SamplingRules {
+    // Most requests have none of their own: equal objects make the common case cheap.
+    if (Object.keys(sampling).length === 0) return this.#defaultRules;
+    const options: SamplingOptions = { ...this.defaults, ...sampling };
+    return samplingRules(options, this.core.config.vocabSize);
+  }
+
+  get #defaultRules(): SamplingRules {
+    return this.#ownRules ??= samplingRules(this.defaults, this.core.config.vocabSize);
+  }
+  #ownRules: SamplingRules | null = null;
+
+  #checkRoom({ promptIds }: GenerateRequest, rules: SamplingRules): void {
+    const { promptRows, maxNewTokens, adjusted } = this.shape;
+    const refuse = (what: string): never => {
+      throw new RgxError(`generate: ${what}`, { advice: "give the generation more room" });
+    };
+    if (promptIds.length > promptRows) {
+      refuse(`the prompt has ${promptIds.length} tokens, this generation room for ${promptRows}`);
+    }
+    const wanted = Math.min(rules.maxNewTokens, this.core.config.maxPositions - promptIds.length);
+    if (wanted > maxNewTokens) {
+      refuse(`maxNewTokens is ${wanted}, this generation has room for ${maxNewTokens}`);
+    }
+    if (!adjusted && (adjustsLogits(rules) || rules.kind !== this.#defaultRules.kind)) {
+      refuse("it was made for requests that are all sampled in the same way");
+    }
+  }
+
+  async #run(): Promise<void> {
+    // What is added together begins together.
+    await Promise.resolve();
+    this.#lastPause = performance.now();
+    try {
+      while (this.#queue.length > 0 || this.#primed.length > 0 || this.#active.length > 0) {
+        if (this.defaults.shouldStop?.()) {
+          throw new Interrupted("generation was stopped early on request");
+        }
+        this.#dropAborted();
+        const start = performance.now();
+        while (this.#shouldPrefill()) if (!await this.#prefill()) break;
+        this.#place();
+        const prefilled = performance.now();
+        this.timing.prefillSeconds += (prefilled - start) / 1000;
+        if (this.#active.length > 0) await this.#decode();
+        this.timing.decodeSeconds += (performance.now() - prefilled) / 1000;
+        if (performance.now() - this.#lastPause > EVENT_LOOP_MS) {
+          await new Promise((resolve) => setTimeout(resolve, 0));
+          this.#lastPause = performance.now();
+        }
+      }
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#running = null;
+    }
+  }
+
+  /** Whether there are prompts to run, and enough slots for their branches to make it worth while. */
+  #shouldPrefill(): boolean {
+    const { slots } = this.shape, waiting = this.#waitingBranches;
+    const busy = this.#active.length + this.#primed.length, free = slots - busy;
+    if (waiting === 0 || free <= 0) return false;
+    return busy === 0 || waiting <= free || free >= slots * REFILL_SHARE;
+  }
+
+  /** Runs the next prompts, as far as there is room, and draws their branches' first tokens. */
+  async #prefill(): Promise<boolean> {
+    const { slots, prefillRows } = this.shape;
+    let branches = this.#active.length + this.#primed.length, wanted = 0, count = 0;
+    for (const { request: { promptIds, n } } of this.#queue) {
+      if (count > 0 && (branches >= slots || wanted + promptIds.length > prefillRows)) break;
+      wanted += promptIds.length;
+      branches += n;
+      count++;
+    }
+    const run = this.#rows.take(this.#queue[0]!.request.promptIds.length, wanted);
+    if (run === null) return false;
+    const jobs: Job[] = [], prompts: CachedPrompt[] = [];
+    let { begin } = run;
+    for (const job of this.#queue.slice(0, count)) {
+      const end = begin + job.request.promptIds.length;
+      if (end > run.end) break;
+      jobs.push(job);
+      prompts.push({ begin, end, users: job.left });
+      begin = end;
+    }
+    this.#rows.give({ begin, end: run.end });
+    this.#queue.splice(0, jobs.length);
+    const primed = jobs.flatMap((job, p) =>
+      job.completions.map((completion, b) => newBranch(job, prompts[p]!, completion, b))
+    );
+    this.#waitingBranches -= primed.length;
+    // From here on, so that a failure finds them.
+    this.#primed.push(...primed);
+    const prefill = this.#decoder.prefill(jobs.map(({ request }) => request.promptIds), run.begin);
+    const index = new Map(jobs.map((job, index) => [job, index]));
+    for (let from = 0; from < primed.length; from += slots) {
+      const rows = primed.slice(from, from + slots);
+      this.#decoder.first(
+        prefill,
+        rows,
+        rows.map(({ job }) => ({ index: index.get(job)!, ids: job.request.promptIds })),
+      );
+      await this.#look(rows, 1);
+    }
+    this.timing.promptTokens += begin - run.begin;
+    this.#primed = this.#primed.filter(({ done }) => !done);
+    return true;
+  }
+
+  /** Gives free slots to branches that wait for one. */
+  #place(): void {
+    const count = Math.min(this.#slots.length, this.#primed.length);
+    for (const branch of this.#primed.splice(0, count)) {
+      branch.slot = this.#slots.pop()!;
+      if (branch.rules.penalty !== 1) {
+        this.#decoder.begin(branch.slot, branch.job.request.promptIds);
+      }
+      this.#active.push(branch);
+    }
+  }
+
+  /** Steps up to the next look. */
+  async #decode(): Promise<void> {
+    const rows = this.#active, lanes = lanesOf(rows);
+    let left = 0;
+    for (const { job, position } of rows) left = Math.max(left, job.limit - position);
+    const steps = lanes.length > 1
+      ? 1
+      : Math.min(this.shape.stepsPerRead, left, stepsAsOneLane(rows));
+    for (let step = 0; step < steps; step++) this.#decoder.next(step, rows, lanes);
+    await this.#look(rows, steps);
+    if (rows.some(({ done }) => done)) this.#active = rows.filter(({ done }) => !done);
+  }
+
+  /** Takes the tokens that `steps` steps have drawn for `rows`. */
+  async #look(rows: readonly Branch[], steps: number): Promise<void> {
+    const { tokens, logprobs, at } = await this.#decoder.read();
+    for (let step = 0; step < steps; step++) {
+      for (let row = 0; row < rows.length; row++) {
+        const branch = rows[row]!, element = at(step, row);
+        if (!branch.done) this.#append(branch, tokens[element]!, logprobs[element]!);
+      }
+    }
+  }
+
+  #append(branch: Branch, token: number, logprob: number): void {
+    const { completion: { ids, logprobs }, job } = branch;
+    ids.push(token);
+    logprobs.push(logprob);
+    branch.newest = token;
+    branch.position = ids.length;
+    this.timing.newTokens++;
+    const { firstBranch = 0, onToken } = job.request;
+    onToken?.(branch.branch - firstBranch, token, logprob);
+    if (branch.rules.endsWith(ids)) branch.completion.finishReason = "stop";
+    else if (ids.length < job.limit) return;
+    this.#end(branch);
+    if (--job.left === 0) job.resolve(job.completions);
+  }
+
+  /** Gives back what a branch holds. */
+  #end(branch: Branch): void {
+    branch.done = true;
+    if (branch.slot >= 0) this.#slots.push(branch.slot);
+    const prompt = branch.prompt as CachedPrompt;
+    if (--prompt.users === 0) this.#rows.give(prompt);
+  }
+
+  #dropAborted(): void {
+    const aborted = ({ request: { signal } }: Job) => signal?.aborted === true;
+    for (const job of this.#queue.filter(aborted)) {
+      this.#queue.splice(this.#queue.indexOf(job), 1);
+      this.#waitingBranches -= job.left;
+      job.reject(job.request.signal!.reason);
+    }
+    const running = [...this.#active, ...this.#primed].filter(({ job }) => aborted(job));
+    if (running.length === 0) return;
+    for (const branch of running) {
+      this.#end(branch);
+      branch.job.reject(branch.job.request.signal!.reason);
+    }
+    this.#active = this.#active.filter(({ done }) => !done);
+    this.#primed = this.#primed.filter(({ done }) => !done);
+  }
+
+  /** Ends everything; what is added later begins with empty caches. */
+  #fail(reason: unknown): void {
+    const running = [...this.#active, ...this.#primed].filter(({ done }) => !done);
+    for (const branch of running) this.#end(branch);
+    const jobs = new Set([...this.#queue, ...running.map(({ job }) => job)]);
+    this.#queue.length = this.#waitingBranches = 0;
+    this.#active = [];
+    this.#primed = [];
+    for (const job of jobs) job.reject(reason);
+  }
+}
+
+function newBranch(
+  job: Job,
+  prompt: CachedPrompt,
+  completion: Completion,
+  number: number,
+): Branch {
+  const { request: { promptId, firstBranch = 0 }, rules } = job;
+  return {
+    ...{ promptId, branch: firstBranch + number, position: 0, newest: 0, slot: -1 },
+    ...{ prompt, rules, job, completion, done: false },
+  };
+}
+
+/** @throws RgxError for a request that no generation of the model can do; `number` is its own in messages */
+export function checkRequest(
+  { promptIds, n, firstBranch = 0 }: GenerateRequest,
+  config: LlamaConfig,
+  number = 0,
+): void {
+  const { maxPositions } = config;
+  if (!(Number.isInteger(n) && n >= 0 && firstBranch >= 0 && firstBranch + n <= MAX_BRANCHES)) {
+    throw new RgxError(
+      `generate: request ${number} asks for branches ${firstBranch} … ${firstBranch + n - 1}; ` +
+        `a prompt can have branches 0 … ${MAX_BRANCHES - 1}`,
+    );
+  }
+  if (promptIds.length >= maxPositions) {
+    throw new RgxError(
+      `generate: the prompt of request ${number} has ${promptIds.length} tokens and leaves no room ` +
+        `for an answer; the model has ${maxPositions} positions`,
+      { advice: "shorten the prompt" },
+    );
+  }
+  checkGroup({ promptIds, branches: [] }, number, config);
+}

@@ -1,0 +1,67 @@
+/**
+ * How much a generation holds at once: as many branches as wait, or as fit the memory that it may take. The
+ * prompts' cache then holds about twice the prompts that the slots hold branches of, so that neither stragglers nor
+ * gaps between runs of rows often keep a prompt waiting.
+ */
+import { promptAlignment } from "./decoder.ts";
+import { type GenerationSizes, planGenerationBytes } from "./memory_plan.ts";
+import type { ModelSizes } from "./model_sizes.ts";
+import type { GenerateRequest } from "./types.ts";
+
+/** Of a request, what its memory depends on. */
+type Asked = Pick<GenerateRequest, "n"> & { promptIds: { readonly length: number } };
+
+/**
+ * The largest of the sizes that keep to `bytes` (at least one branch).
+ * @param most branches at once, if memory allows
+ */
+export function planSlots(
+  sizes: ModelSizes,
+  requests: readonly Asked[],
+  { maxNewTokens, adjusted }: Pick<GenerationSizes, "maxNewTokens" | "adjusted">,
+  { bytes, most }: { bytes: number; most: number },
+): GenerationSizes {
+  const align = promptAlignment(sizes.config);
+  const asked = requests.filter(({ n }) => n > 0).map(({ n, promptIds: { length } }) => ({
+    n,
+    rows: Math.ceil(length / align) * align,
+  }));
+  const total = requests.reduce((sum, { n }) => sum + n, 0);
+  const shape = (branches: number): GenerationSizes => ({
+    ...{ promptRows: promptRowsFor(asked, branches), branches, maxNewTokens },
+    adjusted: adjusted ?? false,
+  });
+  let low = 1, high = Math.max(1, Math.min(total, most));
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (planGenerationBytes(sizes, shape(middle)) <= bytes) low = middle;
+    else high = middle - 1;
+  }
+  return shape(low);
+}
+
+/**
+ * Rows for the longest prompt and for those of any neighbours with `branches` branches, of groups that have lost
+ * half of theirs: branches of a group end at different times, and the last one keeps the prompt.
+ */
+function promptRowsFor(
+  requests: readonly { n: number; rows: number }[],
+  branches: number,
+): number {
+  let first = 0, held = 0, count = 0, most = 0, longest = 0, all = 0;
+  for (const { n, rows } of requests) {
+    all += rows;
+    held += rows;
+    count += Math.ceil(n / 2);
+    for (;;) {
+      const oldest = requests[first]!, left = count - Math.ceil(oldest.n / 2);
+      if (left < branches) break;
+      count = left;
+      held -= oldest.rows;
+      first++;
+    }
+    most = Math.max(most, held);
+    longest = Math.max(longest, rows);
+  }
+  return Math.min(all, most + longest);
+}

@@ -1,0 +1,207 @@
+/** Continuous batching: what comes and goes beside a request changes none of its bits; room, ends and failures. */
+import assert from "node:assert/strict";
+import { Interrupted, RgxError } from "../core/errors.ts";
+import { assertWithin } from "../kernels/testing.ts";
+import type { LlamaModel } from "./llama.ts";
+import { planGenerationBytes } from "./memory_plan.ts";
+import { packedBytes } from "./packed_weights.ts";
+import { onEachDevice, randomModel, TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
+import type { Completion, GenerateOptions, GenerateRequest, SamplingOptions } from "./types.ts";
+
+const options: GenerateOptions = { maxNewTokens: 14, temperature: 0.9, seed: 77, eosIds: [3, 8] };
+
+/** Many prompts of 1 to 12 tokens, some alike, with 1 to 5 branches each. */
+const requests: GenerateRequest[] = Array.from({ length: 17 }, (_, r) => ({
+  promptId: r === 5 ? 2 ** 33 + 1 : r,
+  promptIds: Array.from({ length: 1 + (r * 5) % 12 }, (_, i) => (r * 7 + i * i) % 19),
+  n: [1, 1, 5, 2, 1][r % 5]!,
+  firstBranch: r % 3,
+}));
+
+const SAMPLINGS: readonly Partial<SamplingOptions>[] = [
+  {},
+  { temperature: 0 },
+  { seed: 78 },
+  { seed: 79, repetitionPenalty: 1.5 },
+  { topK: 4, maxNewTokens: 5 },
+  { minNewTokens: 6 },
+  { minNewTokens: 3, eosIds: [1, 2, 5, 7] },
+  { topP: 0.7, minP: 0.02, temperature: 1.4 },
+  { repetitionPenalty: 0.7, stopWhen: (ids) => ids.length > 1 && ids.at(-1)! < ids.at(-2)! - 6 },
+];
+
+const mixed = requests.map((request, r) => ({ ...request, sampling: SAMPLINGS[r % 9]! }));
+
+/** Every branch as a generation of its own. */
+async function oneAtATime(model: LlamaModel, asked: readonly GenerateRequest[]) {
+  const groups: Completion[][] = [];
+  for (const request of asked) {
+    const group: Completion[] = [];
+    for (let b = 0; b < request.n; b++) {
+      const firstBranch = request.firstBranch! + b;
+      group.push((await model.generate([{ ...request, n: 1, firstBranch }], options))[0]![0]!);
+    }
+    groups.push(group);
+  }
+  return groups;
+}
+
+const ids = (groups: Completion[][]) =>
+  groups.flat().map(({ ids, finishReason }) => [ids, finishReason]);
+const flat = (groups: Completion[][]) => groups.flat().flatMap(({ logprobs }) => logprobs);
+
+for (
+  const [what, asked] of [["one kind of rules", requests], ["rules of their own", mixed]] as const
+) {
+  for (const [part, config] of TINY_MODELS) {
+    Deno.test(`requests with ${what} get in any company what they get alone, with ${part}`, () =>
+      onEachDevice(async (device) => {
+        const model = await randomModel(device, config, { trainable: "none" });
+        const alone = await oneAtATime(model, asked);
+        for (const limits of [{}, { slots: 4, prefillRows: 9 }, { slots: 7, stepsPerRead: 3 }]) {
+          const found = await model.generate(asked, options, limits);
+          // The card cuts sums by what it has to do at once.
+          if (device.name !== "webgpu") assert.deepEqual(found, alone, JSON.stringify(limits));
+          assert.deepEqual(ids(found), ids(alone), JSON.stringify(limits));
+          assertWithin(flat(found), flat(alone), 1e-5, "log-probabilities");
+        }
+      }));
+  }
+}
+
+Deno.test("requests may come while others run, and each is told of its own tokens", () =>
+  onEachDevice(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const alone = await oneAtATime(model, mixed);
+    const room = { branches: 5, promptRows: 40, maxNewTokens: 14, adjusted: true };
+    const generation = model.openGeneration(room, options, { prefillRows: 20 });
+    const told = mixed.map(({ n }) => Array.from({ length: n }, () => [] as number[]));
+    const results: Promise<Completion[]>[] = [];
+    let next = 0;
+    const addOne = () => {
+      const r = next++, request = mixed[r];
+      if (request === undefined) return;
+      results[r] = generation.add({
+        ...request,
+        onToken: (branch, token) => {
+          told[r]![branch]!.push(token);
+          // The next one comes in the middle of this one.
+          if (branch === 0 && told[r]![0]!.length === 2) addOne();
+        },
+      });
+      results[r].then(() => r === next - 1 && addOne());
+    };
+    addOne();
+    addOne();
+    for (let r = 0; r < mixed.length; r++) {
+      while (results[r] === undefined) await new Promise((resolve) => setTimeout(resolve, 1));
+      await results[r];
+    }
+    const found = await Promise.all(results);
+    assert.deepEqual(ids(found), ids(alone));
+    if (device.name !== "webgpu") assert.deepEqual(found, alone);
+    assert.deepEqual(told, found.map((group) => group.map(({ ids }) => ids)));
+  }));
+
+Deno.test("generation keeps to its bytes, whatever comes and goes", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const expected = await model.generate(mixed, options);
+    for (const branches of [2, 5, 9]) {
+      const fresh = await randomModel(device, tinyConfig(true), { trainable: "none" });
+      const before = device.allocatedBytes;
+      const sizes = { branches, promptRows: 30, maxNewTokens: 14, adjusted: true };
+      const bytes = planGenerationBytes(fresh.sizes, sizes);
+      device.resetPeak();
+      assert.deepEqual(await fresh.generate(mixed, options, { bytes }), expected);
+      const rope = 2 * 8 * 32 * 2; // made with the first pass, planned with the model
+      const taken = device.peakBytes - before - packedBytes(fresh.sizes) - rope;
+      assert.ok(taken <= bytes, `${taken} of ${bytes} bytes`);
+      fresh.dispose();
+    }
+  }, "f32"));
+
+Deno.test("a slot goes to the next branch as soon as its own has ended", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const long = { promptId: 0, promptIds: [1, 2], n: 1, sampling: { maxNewTokens: 30 } };
+    const short = Array.from({ length: 28 }, (_, i) => ({
+      ...{ promptId: 1 + i, promptIds: [3], n: 1, sampling: { maxNewTokens: 2 } },
+    }));
+    let steps = 0;
+    const run = device.run;
+    device.run = (op, args) => {
+      if (op === "decode_layer") steps++;
+      run.call(device, op, args);
+    };
+    const found = await model.generate([long, ...short], { ...options, eosIds: [] }, { slots: 2 });
+    device.run = run;
+    assert.deepEqual(found.map(([c]) => c!.ids.length), [30, ...short.map(() => 2)]);
+    assert.equal(steps / 3, 29, "the short ones take no step of their own");
+  }));
+
+Deno.test("a request that is aborted leaves its room to the others", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const room = { branches: 2, promptRows: 12, maxNewTokens: 14, adjusted: true };
+    const [expected] = await model.generate([requests[3]!], options);
+    const generation = model.openGeneration(room, { ...options, eosIds: [] });
+    const stop = new AbortController(), never = new AbortController();
+    const running = generation.add({
+      ...{ promptId: 0, promptIds: [1, 2, 3, 4, 5, 6, 7], n: 5, signal: stop.signal },
+      onToken: (_branch, _token) => stop.abort(new Error("gone")),
+    });
+    const waiting = generation.add({
+      ...{ promptId: 1, promptIds: [1, 2, 3, 4, 5, 6, 7], n: 1, signal: never.signal },
+    });
+    never.abort(new Error("not wanted"));
+    const other = generation.add({ ...requests[3]!, sampling: { eosIds: options.eosIds } });
+    await assert.rejects(running, /gone/);
+    await assert.rejects(waiting, /not wanted/);
+    assert.deepEqual(await other, expected);
+    const late = generation.add({ promptId: 1, promptIds: [1], n: 1, signal: stop.signal });
+    await assert.rejects(late, /gone/);
+    assert.deepEqual(await generation.add({ promptId: 1, promptIds: [1], n: 0 }), []);
+  }));
+
+Deno.test("a failure ends all requests, and the next ones begin anew", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const expected = await model.generate(requests.slice(0, 6), options);
+    const room = { branches: 3, promptRows: 30, maxNewTokens: 14 };
+    let looks = 0;
+    const generation = model.openGeneration(room, { ...options, shouldStop: () => ++looks === 9 });
+    const first = requests.slice(0, 6).map((request) => generation.add(request));
+    const ends = await Promise.allSettled(first);
+    assert.ok(ends.some((end) => end.status === "rejected" && end.reason instanceof Interrupted));
+    const run = device.run;
+    device.run = () => {
+      throw new Error("the device is lost");
+    };
+    await assert.rejects(generation.add(requests[0]!), /the device is lost/);
+    device.run = run;
+    const again = requests.slice(0, 6).map((request) => generation.add(request));
+    assert.deepEqual(await Promise.all(again), expected);
+  }));
+
+Deno.test("what a generation has no room for is refused by itself", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const room = { branches: 2, promptRows: 4, maxNewTokens: 6 };
+    const generation = model.openGeneration(room, { ...options, maxNewTokens: 6 });
+    const request = { promptId: 0, promptIds: [1, 2], n: 1 };
+    const good = generation.add(request);
+    const refused = (change: Partial<GenerateRequest>, text: RegExp) =>
+      assert.throws(
+        () => generation.add({ ...request, ...change }),
+        (e) => e instanceof RgxError && text.test(e.message),
+      );
+    refused({ promptIds: [1, 2, 3, 4, 5] }, /prompt has 5 tokens, this generation room for 4/);
+    refused({ sampling: { maxNewTokens: 7 } }, /maxNewTokens is 7, this generation has room for 6/);
+    refused({ sampling: { seed: 3 } }, /all sampled in the same way/);
+    refused({ sampling: { temperature: -1 } }, /temperature is -1/);
+    refused({ sampling: { seed: -1 } }, /seed is -1/);
+    refused({ promptIds: [99] }, /id 99 is not in the vocabulary/);
+    refused({ promptIds: [] }, /prompt is empty/);
+    assert.equal((await good)[0]!.ids.length > 0, true);
+  }));
