@@ -20,6 +20,8 @@ export interface WorkerOptions {
 
 /** Milliseconds between two looks whether the benchmark shall stop. */
 const LOOK = 100;
+/** Milliseconds that a process gets to end what it computes; what it has answered is here already. */
+const GRACE = 3000;
 
 /** @throws Interrupted when `shouldStop` said so */
 export async function runWorkers(
@@ -93,11 +95,12 @@ async function runProcess(
   }).spawn();
   const input = new LineWriter(child.stdin, () => {});
   input.write(packJobs(jobs));
-  let stopped = false;
+  let stopped = false, patience: ReturnType<typeof setTimeout> | undefined;
   const timer = setInterval(() => {
     if (!stopped && shouldStop()) {
       stopped = true;
       input.close();
+      patience = setTimeout(() => child.kill("SIGKILL"), GRACE);
     }
   }, LOOK);
   const answered = new Set<string>(), over = new Set<Job>();
@@ -124,6 +127,7 @@ async function runProcess(
     }
   } finally {
     clearInterval(timer);
+    clearTimeout(patience);
     if (!stopped) await input.close();
   }
   const { code, signal } = await child.status;

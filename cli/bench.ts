@@ -88,6 +88,13 @@ export async function bench(flags: BenchFlags): Promise<number> {
     maxSeconds,
     "finishing what is under way; the samples so far are kept",
   );
+  stop.begin(); // every answer is kept as it comes
+  // A pass over many long prompts may take longer than a job has after its warning.
+  if (device !== null) {
+    device.beforeRun = () => {
+      if (stop.stopRequested() !== "no") throw new Interrupted();
+    };
+  }
   const progress = new BenchProgress(flags.quiet ?? false);
   try {
     const done = await benchmark({

@@ -40,6 +40,7 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
     .option("--device <name>")
     .option("--threads <n>", "", integer(1))
     .action(async (options) => {
+      (await import("./stop_control.ts")).listenEarly();
       const { serveJobs } = await import("../bench/worker.ts");
       const { openDevice } = await import("./open_device.ts");
       await serveJobs(() => openDevice(options));
@@ -105,6 +106,7 @@ function runFlags(command: Command, setExit: (code: number) => void): Command {
     .option("--quiet", "warnings and errors only")
     .option("--verbose", "stacks of errors")
     .action(async (options) => {
+      (await import("./stop_control.ts")).listenEarly();
       const { bench } = await import("./bench.ts");
       setExit(await bench({ instructions: true, cache: true, base: false, ...options }));
     });

@@ -1,8 +1,10 @@
 /**
  * `rgx doctor`: what this machine offers and what to fix. Measures each device with one matrix product and one
- * copy for about a second; says nothing about other machines.
+ * copy for about a second; says nothing about other machines. Inside a job also what SLURM gave
+ * (`doctor_job.ts`), and with a configuration whether that fits (`doctor_fit.ts`).
  */
-import { availableBytes } from "../core/memory.ts";
+import { grantedCores } from "../core/cgroup.ts";
+import { memoryRoom } from "../core/memory.ts";
 import { EXIT } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
 import { createDevice } from "../kernels/mod.ts";
@@ -17,6 +19,8 @@ import { listCards } from "../kernels/webgpu/cards.ts";
 import { gpuAvailableBytes } from "../kernels/webgpu/gpu_memory.ts";
 import { missingForGpu } from "../kernels/webgpu/no_adapter.ts";
 import { mapsAtOnce } from "../kernels/webgpu/quirks.ts";
+import { fitReport, fitRows } from "./doctor_fit.ts";
+import { jobAdvice, jobReport, jobRows } from "./doctor_job.ts";
 import { print, table, wrap } from "./terminal.ts";
 
 interface DeviceReport {
@@ -154,7 +158,14 @@ function adviceFor(
   return advice;
 }
 
-export async function doctor(options: { json?: boolean }): Promise<number> {
+/** Returns the exit code: 1 when the configuration does not fit. */
+export async function doctor(
+  config: string | undefined,
+  overrides: string[],
+  options: { json?: boolean },
+): Promise<number> {
+  const fit = config === undefined ? null : await fitReport(config, overrides);
+  const job = await jobReport();
   const gpu = await adapterReport();
   const devices: DeviceReport[] = [];
   const wanted: [name: string, threads: number | undefined][] = [
@@ -169,29 +180,40 @@ export async function doctor(options: { json?: boolean }): Promise<number> {
     if (!isSame) devices.push({ name, threads: device.threads, ...await measure(device) });
     device.close();
   }
-  const memory = await availableBytes();
+  const { bytes: memory, by } = memoryRoom();
+  const isCard = gpu !== null && !gpu.software;
   const report = {
     rgx: VERSION,
     deno: Deno.version.deno,
     v8: Deno.version.v8,
     os: `${Deno.build.os} ${Deno.build.arch} ${Deno.osRelease()}`,
     executable: Deno.build.standalone,
-    threads: navigator.hardwareConcurrency,
+    threads: grantedCores(),
     available_memory_bytes: memory,
+    memory_limited_by: by,
     devices,
     gpu_adapter: gpu,
-    advice: adviceFor(devices, gpu, memory),
+    job,
+    fit,
+    advice: [
+      ...adviceFor(devices, gpu, memory),
+      ...(job === null ? [] : jobAdvice(job, isCard)),
+      ...(fit === null ? [] : [...fit.misfits, ...fit.notes]),
+    ],
   };
+  const exitCode = (fit?.misfits.length ?? 0) > 0 ? EXIT.failure : EXIT.ok;
   if (options.json) {
     print(JSON.stringify(report));
-    return EXIT.ok;
+    return exitCode;
   }
   print(table([
     ["rgx", `${VERSION} (deno ${report.deno}, v8 ${report.v8})`],
     ["system", report.os],
     ["processors", `${report.threads} threads`],
-    ["free memory", GIB(memory)],
+    ["free memory", GIB(memory) + { machine: "", cgroup: " (cgroup)", job: " (of the job)" }[by]],
     ...adapterRows(gpu),
+    ...(job === null ? [] : jobRows(job)),
+    ...(fit === null ? [] : fitRows(fit)),
   ]));
   print("");
   const decimals = (x: number) => x.toFixed(x < 10 ? 2 : 0);
@@ -206,5 +228,5 @@ export async function doctor(options: { json?: boolean }): Promise<number> {
   ]));
   print(report.advice.length === 0 ? "\nNothing to fix." : "");
   for (const line of report.advice) print(wrap(`fix: ${line}`, 80).join("\n"));
-  return EXIT.ok;
+  return exitCode;
 }

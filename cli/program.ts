@@ -115,6 +115,7 @@ function runCommand(
     .option("--verbose", "more detail, and stacks of errors")
     .allowUnknownOption()
     .action(async (config, overrides, options, command: Command) => {
+      (await import("./stop_control.ts")).listenEarly();
       const { train } = await import("./train.ts");
       const own = command.options.map((option) => option.long ?? "");
       setExit(await train(config, overrides, options, own, phases));
@@ -320,10 +321,18 @@ function configCommands(program: Command, setExit: (code: number) => void): void
 
 function doctorCommand(program: Command, setExit: (code: number) => void): void {
   program.command("doctor")
-    .description("what this machine offers, and what to fix")
+    .description("what this machine (or this job) offers, whether a config fits, and what to fix")
+    .argument("[config]", "a YAML file or the name of an embedded config: does it fit here?")
+    .argument("[overrides...]", "key.path=value …")
     .option("--json", "one JSON document")
-    .addHelpText("after", examples("rgx doctor", "rgx doctor --json"))
-    .action(async (options) => setExit(await (await import("./doctor.ts")).doctor(options)));
+    .addHelpText(
+      "after",
+      examples("rgx doctor", "rgx doctor --json", "rgx doctor quickstart training.max_steps=50") +
+        "\n\nExit code 1 when the config does not fit.",
+    )
+    .action(async (config, overrides, options) => {
+      setExit(await (await import("./doctor.ts")).doctor(config, overrides, options));
+    });
 }
 
 /** How the executable starts itself for a user's reward. */

@@ -21,6 +21,8 @@ const RESERVE = 120, RESERVE_SHARE = 0.25;
 export interface StopControl extends TrainControl {
   /** Why the run was asked to stop, or null. */
   readonly reason: string | null;
+  /** From now on there is something to save. */
+  begin(): void;
   /** The job ends in so many seconds: stop in time before. Null: it does not say. */
   jobEnds(seconds: number | null): void;
   /** Removes the listeners. */
@@ -54,15 +56,30 @@ function ignoresHangup(): boolean {
 /** Asked before anything listens: Deno takes over SIGHUP with the first listener to any signal. */
 const HANGUP_IGNORED = ignoresHangup();
 
+let early: (() => void) | null = null;
+
+/** Until `listenForStop`: a signal that comes while the program is loading ends it as one that comes soon after. */
+export function listenEarly(): void {
+  const counting = SIGNALS.filter((signal) => signal !== "SIGHUP" || !HANGUP_IGNORED);
+  const end = () => Deno.exit(EXIT.resumable);
+  for (const signal of counting) Deno.addSignalListener(signal, end);
+  early = () => {
+    for (const signal of counting) Deno.removeSignalListener(signal, end);
+    early = null;
+  };
+}
+
 /**
- * Listens from now on. `maxSeconds` counts from now as well.
+ * Listens from now on. `maxSeconds` counts from now as well. Until `begin` a signal ends the process at once (75):
+ * loading a large model takes longer than a job has after its warning, and nothing would be lost.
  * @param plan what is done before the end, in words
  */
 export function listenForStop(
   maxSeconds: number | null,
   plan = "ending what is under way, then saving a checkpoint",
 ): StopControl {
-  let reason: string | null = null, first: Deno.Signal | null = null, saving = false;
+  let reason: string | null = null, first: Deno.Signal | null = null;
+  let begun = false, saving = false;
   const inJob = slurmJob() !== null;
   const counting = SIGNALS.filter((signal) => signal !== "SIGHUP" || !HANGUP_IGNORED);
   const watch = watchSignals(counting);
@@ -71,6 +88,10 @@ export function listenForStop(
   const heard = (signal: Deno.Signal) => {
     // Without a listener, SIGHUP would end the process all the same.
     if (!counting.includes(signal)) return;
+    if (!begun) {
+      log(`${signal}: ending; nothing has begun yet`);
+      Deno.exit(EXIT.resumable);
+    }
     reason ??= signal;
     if (first === null) {
       first = signal;
@@ -89,11 +110,15 @@ export function listenForStop(
     Deno.addSignalListener(signal, handler);
     return { signal, handler };
   });
+  early?.();
   const after = (seconds: number) => performance.now() + seconds * 1000;
   let limit = { at: maxSeconds === null ? Infinity : after(maxSeconds), why: "the time limit" };
   return {
     get reason() {
       return reason ?? watch.first();
+    },
+    begin() {
+      begun = true;
     },
     jobEnds(seconds) {
       if (seconds === null) return;

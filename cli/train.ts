@@ -95,6 +95,7 @@ export async function train(
     progress.estimatedSeconds = await trainer.estimateSeconds();
     progress.secondsLeft = await jobEnd;
     control.jobEnds(progress.secondsLeft);
+    control.begin();
     if (options.dryRun) {
       await trainer.check();
       progress.showDryRun(trainer.plan(), trainer.samplePrompt());

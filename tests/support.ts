@@ -31,7 +31,8 @@ export function spawnRgx(
       ...args,
     ],
     cwd: options.cwd ?? root,
-    env: { NO_COLOR: "1", COLUMNS: "80", ...options.env },
+    // The tests themselves may run in a job.
+    env: { NO_COLOR: "1", COLUMNS: "80", SLURM_JOB_ID: "", ...options.env },
     stdin: options.stdin ?? "null",
     stdout: "piped",
     stderr: "piped",

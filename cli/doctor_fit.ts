@@ -1,0 +1,101 @@
+/** Whether a configuration fits this machine, or the job it is looked at in: memory, time, what its files name. */
+import { loadConfig } from "../configs/load.ts";
+import { RgxError } from "../core/errors.ts";
+import { secondsLeft } from "../core/slurm_queue.ts";
+import { describeDevice } from "../kernels/mod.ts";
+import { assemble } from "../training/assemble.ts";
+import type { MemoryPlan } from "../training/memory_check.ts";
+import { planFromShape } from "../training/shape_plan.ts";
+import { GrpoTrainer } from "../training/trainer.ts";
+import { openDevice } from "./open_device.ts";
+import { usableSeconds } from "./stop_control.ts";
+import { duration } from "./train_text.ts";
+
+export interface FitReport {
+  config: string;
+  device: string;
+  memory_planned_bytes: number | null;
+  memory_available_bytes: number | null;
+  /** Of the whole run; null where the model is not on this machine. */
+  estimated_seconds: number | null;
+  /** What keeps it from running here. */
+  misfits: string[];
+  /** What it can live with. */
+  notes: string[];
+}
+
+/** @throws UsageError when the configuration itself is wrong */
+export async function fitReport(name: string, overrides: string[]): Promise<FitReport> {
+  const loaded = await loadConfig(name, { overrides, env: Deno.env.toObject() });
+  const device = await openDevice({});
+  const report: FitReport = {
+    config: name,
+    device: describeDevice(device),
+    memory_planned_bytes: null,
+    memory_available_bytes: null,
+    estimated_seconds: null,
+    misfits: [],
+    notes: [],
+  };
+  const planned = ({ peak, available }: MemoryPlan) => {
+    report.memory_planned_bytes = peak;
+    report.memory_available_bytes = Number.isFinite(available) ? available : null;
+  };
+  try {
+    const seen = ({ memory }: { memory: MemoryPlan }) => planned(memory);
+    if (await planFromShape(loaded.config, device, { seen }) !== null) {
+      report.notes.push(
+        `${loaded.config.model.model_name_or_path} is not on this machine: planned from its sizes`,
+      );
+      return report;
+    }
+    const parts = await assemble(loaded.config, device, { planned });
+    try {
+      const trainer = new GrpoTrainer({
+        config: loaded.config,
+        configText: loaded.yaml,
+        device,
+        ...parts,
+        resume: true,
+      });
+      await trainer.check();
+      report.estimated_seconds = await trainer.estimateSeconds();
+    } finally {
+      await parts.rubric.close();
+    }
+    report.notes.push(...timeNotes(report.estimated_seconds, await secondsLeft()));
+  } catch (error) {
+    if (!(error instanceof RgxError)) throw error;
+    const { message, advice } = error;
+    report.misfits.push(advice === undefined ? message : `${message}; ${advice}`);
+  } finally {
+    device.close();
+  }
+  return report;
+}
+
+function timeNotes(needed: number, left: number | null): string[] {
+  if (left === null || needed <= usableSeconds(left)) return [];
+  return [
+    `the run takes about ${duration(needed)}, the job ends in ${
+      duration(left)
+    }: it is saved before, ends with ` +
+    "exit code 75 and goes on with --resume",
+  ];
+}
+
+export function fitRows(fit: FitReport): string[][] {
+  const MB = (bytes: number | null) =>
+    bytes === null ? "an unknown amount" : `${Math.round(bytes / 1e6)} MB`;
+  const rows = [["config", `${fit.config}, on ${fit.device}`]];
+  if (fit.memory_planned_bytes !== null) {
+    rows.push([
+      "its memory",
+      `${MB(fit.memory_planned_bytes)} planned of ${MB(fit.memory_available_bytes)}`,
+    ]);
+  }
+  if (fit.estimated_seconds !== null) {
+    rows.push(["its time", `about ${duration(fit.estimated_seconds)}`]);
+  }
+  return rows;
+}

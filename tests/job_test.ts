@@ -1,0 +1,292 @@
+/** Runs inside a job, as real processes: the environment is SLURM's, the scheduler's signals are sent by hand. */
+import assert from "node:assert/strict";
+import { EXIT } from "../core/errors.ts";
+import {
+  assertClean,
+  assertSameRun,
+  lines,
+  readMetrics,
+  type Result,
+  rgx,
+  spawnRgx,
+  tinyConfig,
+  withFolder,
+} from "./support.ts";
+
+/** The environment of a batch script on a node, requeued so many times. */
+function inJob(restarts = 0, more: Record<string, string> = {}): Record<string, string> {
+  return {
+    SLURM_JOB_ID: "4711",
+    SLURM_JOB_NAME: "tiny",
+    SLURM_JOB_PARTITION: "GPUQ",
+    SLURMD_NODENAME: "n1",
+    SLURM_CPUS_PER_TASK: "1",
+    SLURM_JOB_END_TIME: `${Math.round(Date.now() / 1000) + 7200}`,
+    ...(restarts === 0 ? {} : { SLURM_RESTART_COUNT: `${restarts}` }),
+    ...more,
+  };
+}
+
+interface Session {
+  /** What it has said so far. */
+  said: () => string;
+  kill(signal: Deno.Signal): void;
+  end: Promise<Result>;
+  ended: () => boolean;
+}
+
+function start(args: readonly string[], env: Record<string, string>): Session {
+  const child = spawnRgx(args, { env });
+  let err = "", ended = false;
+  const decoder = new TextDecoder();
+  const reading = (async () => {
+    for await (const chunk of child.stderr) err += decoder.decode(chunk, { stream: true });
+  })();
+  const end = Promise.all([child.status, new Response(child.stdout).text(), reading])
+    .then(([{ code }, out]) => ({ code, out, err }))
+    .finally(() => ended = true);
+  return { said: () => err, kill: (signal) => child.kill(signal), end, ended: () => ended };
+}
+
+async function until(session: Session, what: string, isNow: () => boolean): Promise<void> {
+  const deadline = performance.now() + 60_000;
+  while (!isNow()) {
+    assert.ok(!session.ended() && performance.now() < deadline, `${what}:\n${session.said()}`);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+const stepsIn = (run: string, split: string) => {
+  try {
+    return Deno.readTextFileSync(`${run}/metrics.jsonl`).split(`"split":"${split}"`).length - 1;
+  } catch {
+    return 0;
+  }
+};
+
+/** A custom reward that takes a moment, so that scoring can be hit. */
+const SLOW = `export default async ({ completion }) => {
+  await new Promise((done) => setTimeout(done, 3));
+  return completion.length % 5;
+}`;
+
+const LONG = [
+  "sft.max_steps=30",
+  "training.max_steps=30",
+  "training.save_steps=5",
+  "training.eval_strategy=steps",
+  "training.eval_steps=10",
+  "training.max_completion_length=24",
+];
+
+Deno.test("warned in every phase, a job saves, leaves with 75 and goes on by itself to the same bits", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder);
+    await Deno.writeTextFile(`${folder}/slow.js`, SLOW);
+    const args = [config, ...LONG, `rewards=[{path: ${folder}/slow.js}]`];
+    const whole = await rgx(["train", ...args, "--output-dir", `${folder}/whole`]);
+    assert.equal(whole.code, 0, whole.err);
+    const run = `${folder}/run`;
+    const saved = (name: string) => {
+      try {
+        return Deno.statSync(`${run}/${name}`).isDirectory;
+      } catch {
+        return false;
+      }
+    };
+    const said = (text: string) => (session: Session) => session.said().includes(text);
+    const moments: [what: string, signal: Deno.Signal, isNow: (session: Session) => boolean][] = [
+      ["while it starts", "SIGTERM", (s) => s.said().includes("model ")],
+      ["in the warm start", "SIGUSR2", () => stepsIn(run, "sft") >= 3],
+      ["while it saves", "SIGTERM", () => saved("warm-start/checkpoint-10")],
+      ["in the first evaluation", "SIGUSR2", said("Before: ")],
+      ["in the first step", "SIGUSR1", said("GRPO: ")],
+      ["in a later step", "SIGUSR2", () => stepsIn(run, "train") >= 8],
+      ["in an evaluation between steps", "SIGTERM", () => saved("checkpoint-10")],
+      ["in a step again", "SIGTERM", () => stepsIn(run, "train") >= 17],
+      ["in the last evaluation", "SIGUSR2", said("After: ")],
+    ];
+    for (const [restart, [what, signal, isNow]] of moments.entries()) {
+      // Neither --resume nor its opposite: the script says the same every time.
+      const command = ["train", ...args, "--output-dir", run, "--force"];
+      const session = start(command, inJob(restart));
+      await until(session, what, () => isNow(session));
+      session.kill(signal);
+      const { code, out, err } = await session.end;
+      assert.equal(code, EXIT.resumable, `${what}: ${err}`);
+      assertClean({ code, out, err });
+    }
+    const last = await rgx(
+      ["train", ...args, "--output-dir", run, "--force"],
+      "",
+      inJob(moments.length),
+    );
+    assert.equal(last.code, 0, last.err);
+    assert.match(last.err, /note: job 4711 was restarted \(9\): going on with its run/);
+    await assertSameRun(run, `${folder}/whole`);
+    const { job, sessions } = JSON.parse(await Deno.readTextFile(`${run}/run.json`));
+    assert.equal(job.restarts, moments.length);
+    assert.ok(sessions.length >= moments.length - 1 && sessions.length <= moments.length + 1);
+    assert.ok(
+      sessions.slice(1, -1).every((s: Record<string, unknown>) => s["status"] === "stopped"),
+    );
+    const steps = (await readMetrics(run)).filter((line) => line["split"] === "train");
+    assert.deepEqual(
+      steps.map((line) => line["step"]),
+      Array.from({ length: 30 }, (_, i) => i + 1),
+    );
+  });
+});
+
+Deno.test("killed or warned at random moments, a job comes to the same bits", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder);
+    const args = ["train", config, ...LONG, "--output-dir"];
+    const whole = await rgx([...args, `${folder}/whole`]);
+    assert.equal(whole.code, 0, whole.err);
+    const run = `${folder}/run`;
+    const seed = crypto.getRandomValues(new Uint32Array(1))[0]!;
+    let state = seed;
+    const random = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
+    const signals: Deno.Signal[] = ["SIGUSR2", "SIGTERM", "SIGKILL"];
+    for (let restart = 0; restart < 8; restart++) {
+      const session = start([...args, run], inJob(restart));
+      await until(session, "its first words", () => session.said() !== "");
+      await Promise.race([
+        session.end,
+        new Promise((resolve) => setTimeout(resolve, 1500 * random())),
+      ]);
+      if (session.ended()) break;
+      const signal = signals[Math.floor(3 * random())]!;
+      session.kill(signal);
+      const { code, err } = await session.end;
+      const expected = signal === "SIGKILL" ? [137] : [EXIT.resumable, 0];
+      assert.ok(expected.includes(code), `seed ${seed}, ${signal}, exit ${code}: ${err}`);
+    }
+    const last = await rgx([...args, run, "--resume"], "", inJob(9));
+    assert.equal(last.code, 0, `seed ${seed}: ${last.err}`);
+    await assertSameRun(run, `${folder}/whole`);
+  });
+});
+
+Deno.test("the scheduler's second and third warning do not end a job before it has saved", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder), run = `${folder}/run`;
+    const session = start([
+      ...["train", config, "--output-dir", run, "training.max_steps=500"],
+      ...["training.save_steps=1000", "eval.num_examples=0", "sft.max_steps=0"],
+      ...["model.init.hidden_size=512", "model.init.intermediate_size=2048"],
+    ], inJob());
+    await until(session, "a step", () => stepsIn(run, "train") >= 1);
+    session.kill("SIGUSR2");
+    await until(session, "the answer", () => session.said().includes("SIGUSR2: ending what is"));
+    for (const signal of ["SIGUSR2", "SIGTERM", "SIGTERM"] as const) {
+      if (!session.ended()) session.kill(signal);
+    }
+    const { code, err } = await session.end;
+    assert.equal(code, EXIT.resumable, err);
+    assert.doesNotMatch(err, /at once/);
+    assert.match(err, /saved .*checkpoint-/);
+  });
+});
+
+Deno.test("before the end of its job a run saves and leaves with 75, also without a signal", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder), run = `${folder}/run`;
+    const result = await rgx(
+      [...["train", config, "--output-dir", run], "training.max_steps=100000"],
+      "",
+      inJob(0, { SLURM_JOB_END_TIME: `${Math.round(Date.now() / 1000) + 12}` }),
+    );
+    assert.equal(result.code, EXIT.resumable, result.err);
+    assert.match(result.err, /warning: the run takes about .*, the job ends in \d+ s/);
+    assert.match(result.err, /the end of the job: ending what is under way/);
+    const { reason, sessions, job } = JSON.parse(await Deno.readTextFile(`${run}/run.json`));
+    assert.equal(reason, "the end of the job");
+    assert.deepEqual([sessions.length, sessions[0].job, job.partition], [1, "4711", "GPUQ"]);
+  });
+});
+
+Deno.test("a job that is restarted again and again without a step gives up with 1", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder), run = `${folder}/run`;
+    await Deno.mkdir(run);
+    const session = {
+      ...{ start: "2026-01-01T00:00:00Z", end: null, status: "stopped", reason: "SIGUSR2" },
+      ...{ host: "n1", pid: 1, job: "4711", from: "the beginning", to: "the beginning" },
+    };
+    const sessions = [0, 1, 2, 3, 4].map((restart) => ({ ...session, restart }));
+    await Deno.writeTextFile(`${run}/run.json`, JSON.stringify({ sessions }));
+    const result = await rgx(["train", config, "--output-dir", run], "", inJob(5));
+    assert.equal(result.code, 1, result.err);
+    assertClean(result);
+    assert.match(result.err, /job 4711 was started 5 times in a row at the beginning/);
+    const other = await rgx(
+      ["train", config, "--output-dir", run, "--resume"],
+      "",
+      inJob(0, { SLURM_JOB_ID: "4712" }),
+    );
+    assert.equal(other.code, 0, other.err);
+  });
+});
+
+Deno.test("several processes are refused before any of them touches the folder", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder);
+    const step = { SLURM_STEP_ID: "0", SLURM_STEP_NUM_TASKS: "2", SLURM_PROCID: "1" };
+    const result = await rgx(
+      ["train", config, "--output-dir", `${folder}/run`],
+      "",
+      inJob(0, step),
+    );
+    assert.equal(result.code, 2, result.err);
+    assertClean(result);
+    assert.match(result.err, /process 1 of 2 that were started together \(SLURM_STEP_NUM_TASKS\)/);
+    assert.match(result.err, /srun --ntasks=1/);
+    assert.ok(!await Deno.stat(`${folder}/run`).then(() => true, () => false));
+  });
+});
+
+Deno.test("the doctor says what a job has, what does not agree, and whether a config fits", async () => {
+  const env = inJob(2, {
+    SLURM_MEM_PER_NODE: "2048",
+    SLURM_JOB_GPUS: "0,1",
+    CUDA_VISIBLE_DEVICES: "1",
+    SLURM_NTASKS: "2",
+    SLURM_CPUS_PER_TASK: "600",
+  });
+  const fits = await rgx(["doctor", "quickstart", "--json"], "", { ...env, RGX_NUM_THREADS: "1" });
+  assert.equal(fits.code, 0, fits.err);
+  const { job, fit, advice, memory_limited_by } = JSON.parse(lines(fits.out).at(-1)!);
+  assert.deepEqual(
+    [job.id, job.restarts, job.cpus, job.threads, job.memory_bytes, job.gpus, job.visible_gpus],
+    ["4711", 2, 600, 1, 2 ** 31, ["0", "1"], ["1"]],
+  );
+  assert.ok(job.seconds_left > 7000 && job.seconds_left <= 7200);
+  assert.equal(memory_limited_by, "job");
+  assert.ok(fit.memory_planned_bytes > 1e8 && fit.estimated_seconds > 1);
+  assert.deepEqual(fit.misfits, []);
+  for (
+    const part of [
+      /the job has 600 cores for this process, but it may use \d+: mpirun/,
+      /the job has 2 tasks, a run is one process/,
+      /the job has 2 GPUs, a process uses one/,
+      /SLURM gave 2 GPUs \(0, 1\), this process is told to see 1 \(1\)/,
+    ]
+  ) assert.ok(advice.some((line: string) => part.test(line)), `${part}\n${advice.join("\n")}`);
+
+  const tight = await rgx(
+    ["doctor", "quickstart"],
+    "",
+    inJob(0, { SLURM_MEM_PER_NODE: "150", SLURM_JOB_END_TIME: "" }),
+  );
+  assert.equal(tight.code, 1, tight.err);
+  assertClean(tight);
+  assert.match(
+    tight.out.replaceAll("\n", " "),
+    /needs 23\d\.\d MB, .* all that SLURM gave the job/,
+  );
+  const wrong = await rgx(["doctor", "quickstart", "training.max_step=3"]);
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.err, /did you mean max_steps/);
+});
