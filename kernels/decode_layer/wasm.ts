@@ -1,6 +1,6 @@
 /** CPU binding of a decoding layer. */
 import { queryGroup, softmaxScratch, TILE } from "../attention/wasm.ts";
-import { termsInOrder } from "../matmul/gemm.ts";
+import { termsInOrder } from "../matmul/tiling.ts";
 import type { WasmOp } from "../wasm/wasm_op.ts";
 import type { DecodeLayerArgs } from "./spec.ts";
 

@@ -4,7 +4,8 @@
  * of rows × chunks of the vocabulary, each a matrix product into scratch, one pass over its rows, and a
  * product or two, in a fixed order. The logits are recomputed with the forward's sums: the same bits.
  */
-import { gemm, packColumns, packRows, termsInOrder } from "../matmul/gemm.ts";
+import { gemm, packColumns, packRows } from "../matmul/gemm.ts";
+import { termsInOrder } from "../matmul/tiling.ts";
 import type { WasmContext, WasmOp } from "../wasm/wasm_op.ts";
 import { refuseStored } from "../weights/missing.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";

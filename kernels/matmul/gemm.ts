@@ -4,7 +4,17 @@
  * scratch memory. The plan depends on the shape alone, never on the number of threads.
  */
 import type { WasmContext } from "../wasm/wasm_op.ts";
-import { packedLength, PANEL, type WeightType } from "./spec.ts";
+import { isBlockType, type WeightType } from "../weights/types.ts";
+import { packedLength, PANEL } from "./spec.ts";
+import { storedProduct } from "./stored.ts";
+import {
+  blockTiles,
+  CHUNK_WORK,
+  MOST_BLOCK_TILES,
+  termsInOrder,
+  TILE_ROWS,
+  tileCount,
+} from "./tiling.ts";
 
 /** Addresses and shape of out = alpha·op(a)·op(b), dense row-major as in MatmulArgs. */
 export interface Gemm {
@@ -18,27 +28,14 @@ export interface Gemm {
   transB: boolean;
   /** b is packed (spec.ts); transB then says nothing. */
   packedB?: boolean;
-  /** b is stored in halves (spec.ts). */
+  /** b is a stored weight (spec.ts). */
   weightType?: WeightType | undefined;
   alpha: number;
   accumulate: boolean;
 }
 
 const LANES = PANEL;
-const TILE_ROWS = 6;
-/**
- * Most terms that are summed one after the other; block sums are then added. Bounds both the panel
- * slice (64 bytes a term, to stay in the first-level cache) and the rounding error: a single running
- * sum of random products exceeds 4·2⁻²⁴·Σ|a·b| once in some 10⁵ elements, two half as long do not.
- */
-const K_BLOCK = 320;
-/** Products at least this deep are summed in two blocks or more. */
-const SPLIT_FROM = 17;
-/** Bytes of the row block that should stay in the second-level cache. */
-const ROW_BLOCK_BYTES = 512 * 1024;
-const MOST_BLOCK_TILES = 16;
-/** Work worth handing to a thread, in multiply-adds and in packed elements (about 2.5 µs). */
-const CHUNK_WORK = 130_000;
+/** Packed elements worth handing to a thread (about 2.5 µs). */
 const CHUNK_PACK = 10_000;
 /** Bytes of a widened part of a weight that is stored in halves: the second-level cache of some cores. */
 const WIDENED_BYTES = 2 ** 22;
@@ -77,7 +74,8 @@ export function gemm(ctx: WasmContext, g: Gemm): void {
     return;
   }
   if (g.weightType !== undefined) {
-    stored(ctx, g, g.weightType);
+    if (isBlockType(g.weightType)) storedProduct(ctx, g, g.weightType);
+    else halves(ctx, g, g.weightType);
     return;
   }
   if (g.transB && !g.transA && m <= DOT_MOST_ROWS && k % 8 === 0 && n % 4 === 0) {
@@ -143,7 +141,7 @@ function spreadA(ctx: WasmContext, { a, m, n, k, transA }: Gemm) {
 }
 
 /** A weight in halves is widened into panels, some at a time, since all of them might not fit the memory. */
-function stored(ctx: WasmContext, g: Gemm, type: WeightType): void {
+function halves(ctx: WasmContext, g: Gemm, type: WeightType): void {
   const { m, n, k } = g;
   const mark = ctx.mark();
   const spread = { ...spreadA(ctx, g), rows: m, swapped: false };
@@ -232,14 +230,14 @@ function tallDepth(m: number, n: number, k: number): number {
 }
 
 function tall(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: Gemm, depth: number) {
-  const chunks = Math.ceil(k / depth), blockTiles = Math.min(MOST_BLOCK_TILES, tileCount(m));
+  const chunks = Math.ceil(k / depth), tiles = Math.min(MOST_BLOCK_TILES, tileCount(m));
   const partial = ctx.scratch(4 * chunks * m * n);
   ctx.parallel({
     kernel: "matmul_tall",
     units: chunks,
     grain: Math.max(1, Math.round(CHUNK_WORK / (m * n * depth))),
-    args: [a, b, partial, m, n, k, depth, termsInOrder(depth), blockTiles],
-    scratchBytes: 4 * depth * (m + packedLength(n, 1)) + blockTiles * TILE_ROWS * LANES * 4,
+    args: [a, b, partial, m, n, k, depth, termsInOrder(depth), tiles],
+    scratchBytes: 4 * depth * (m + packedLength(n, 1)) + tiles * TILE_ROWS * LANES * 4,
   });
   ctx.parallel({
     kernel: "matmul_sum_partial",
@@ -247,10 +245,6 @@ function tall(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: Gemm,
     grain: Math.max(1, Math.ceil(CHUNK_PACK / (SUM_UNIT * chunks))),
     args: [partial, chunks, m * n, out, alpha, accumulate ? 1 : 0],
   });
-}
-
-function tileCount(rows: number): number {
-  return Math.ceil(rows / TILE_ROWS);
 }
 
 /** x·Wᵀ for few rows: dot products, nothing packed. */
@@ -264,25 +258,15 @@ function dots(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: Gemm)
   });
 }
 
-/** Terms of a sum of k that are added up one after the other before their block is added to the others. */
-export function termsInOrder(k: number): number {
-  const kBlocks = Math.max(k < SPLIT_FROM ? 1 : 2, Math.ceil(k / K_BLOCK));
-  return Math.max(1, Math.ceil(k / kBlocks));
-}
-
 function blocks(ctx: WasmContext, g: Gemm, spread: Spread, lanes: Lanes): void {
   const { k } = g;
   const { rows, columns } = spread;
   const panels = Math.ceil(columns / LANES);
-  const tiles = tileCount(rows);
-  const fitting = Math.floor(ROW_BLOCK_BYTES / (4 * TILE_ROWS * Math.max(1, k)));
-  const mostTiles = Math.max(2, Math.min(MOST_BLOCK_TILES, fitting));
-  const rowBlocks = Math.ceil(tiles / mostTiles);
-  const blockTiles = Math.ceil(tiles / rowBlocks);
-  const unitWork = blockTiles * TILE_ROWS * LANES * k;
+  const tiles = tileCount(rows), inBlock = blockTiles(rows, k);
+  const unitWork = inBlock * TILE_ROWS * LANES * k;
   ctx.parallel({
     kernel: "matmul_blocks",
-    units: Math.ceil(tiles / blockTiles) * panels,
+    units: Math.ceil(tiles / inBlock) * panels,
     grain: Math.max(1, Math.round(CHUNK_WORK / Math.max(1, unitWork))),
     args: [
       spread.s,
@@ -298,11 +282,11 @@ function blocks(ctx: WasmContext, g: Gemm, spread: Spread, lanes: Lanes): void {
       columns,
       k,
       termsInOrder(k),
-      blockTiles,
+      inBlock,
       g.alpha,
       g.accumulate ? 1 : 0,
       spread.swapped ? 1 : 0,
     ],
-    scratchBytes: blockTiles * TILE_ROWS * LANES * 4,
+    scratchBytes: inBlock * TILE_ROWS * LANES * 4,
   });
 }

@@ -7,7 +7,7 @@ import type { MatmulArgs, PackWeightArgs } from "./spec.ts";
 
 export const matmulWasm: WasmOp<MatmulArgs> = (args, ctx) => {
   const { weightType } = args;
-  if (weightType !== undefined && (isBlockType(weightType) || !args.transB)) {
+  if (weightType !== undefined && !isBlockType(weightType) && !args.transB) {
     refuseStored("wasm", "matmul", weightType);
   }
   gemm(ctx, {

@@ -1,0 +1,231 @@
+// Products with weights in blocks (kernels/weights/types.ts). One or two rows of x are multiplied with the codes as
+// they lie; for more rows a thread widens some panels into its own scratch and multiplies them with the register
+// tiles. For dy·W the widened panels are transposed on the way.
+
+import { dot_panel, widen_panel, WORK_BYTES } from "../weights/panel.as";
+import { block_weights, panel_bytes, Q4_0, Q4_1, Q4_K } from "../weights/types.as";
+import { transpose4 } from "./pack.as";
+import { matmul_blocks } from "./wasm.as";
+
+const LANES = 16;
+const TILE_ROWS = 6;
+
+/**
+ * Rows of x as dot_panel wants them: for codes of 4 bits element i times 16^−(i mod 4), and the sums of blocks of 32;
+ * for split codes of every eight elements the even ones first. Unit = row.
+ */
+export function matmul_stored_prepare(
+  type: i32, x: usize, k: i32, to: usize, sums: usize,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  const row = (begin as usize) * (k as usize) * 4;
+  let from = x + row;
+  to += row;
+  const last = x + (end as usize) * (k as usize) * 4;
+  if (type == Q4_0 || type == Q4_1 || type == Q4_K) {
+    sums += (begin as usize) * ((k / 32) as usize) * 4;
+    const factors = f32x4(1, 0.0625, 0.00390625, 0.000244140625);
+    for (; from < last; sums += 4) {
+      let sum = f32x4.splat(0);
+      for (let i = 0; i < 8; i++, from += 16, to += 16) {
+        const values = v128.load(from);
+        sum = f32x4.add(sum, values);
+        v128.store(to, f32x4.mul(values, factors));
+      }
+      store<f32>(
+        sums,
+        (f32x4.extract_lane(sum, 0) + f32x4.extract_lane(sum, 1)) +
+          (f32x4.extract_lane(sum, 2) + f32x4.extract_lane(sum, 3)),
+      );
+    }
+  } else {
+    for (; from < last; from += 32, to += 32) {
+      const a = v128.load(from), b = v128.load(from, 16);
+      v128.store(to, v128.shuffle<f32>(a, b, 0, 2, 4, 6));
+      v128.store(to, v128.shuffle<f32>(a, b, 1, 3, 5, 7), 16);
+    }
+  }
+}
+
+/**
+ * out [m, n] = (or +=) alpha · x·Wᵀ for one or two rows of x, prepared (of q8_0 and int8 as they are); W [n, k].
+ * Unit = panel. Scratch: 128 bytes and WORK_BYTES of kernels/weights/panel.as.ts.
+ */
+export function matmul_stored_dot(
+  type: i32, x: usize, sums: usize, w: usize, out: usize, m: i32, n: i32, k: i32, alpha: f32,
+  accumulate: i32,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  const step = panel_bytes(type, k), outStep = (n as usize) * 4;
+  for (let p = begin; p < end; p++) {
+    dot_panel(type, w + (p as usize) * step, k, x, sums, m, scratch, scratch + 128);
+    const count = min(LANES, n - p * LANES) as usize;
+    for (let i: usize = 0; i < (m as usize); i++) {
+      const from = scratch + i * 64;
+      const to = out + i * outStep + (p as usize) * 64;
+      for (let j: usize = 0; j < 4 * count; j += 4) {
+        const value = alpha * load<f32>(from + j);
+        store<f32>(to + j, accumulate ? load<f32>(to + j) + value : value);
+      }
+    }
+  }
+}
+
+/**
+ * out [m, n] = (or +=) alpha · a [m, k] · Wᵀ, W [n, k]. Unit = (`unitRows` rows of a, `unitPanels` panels of W),
+ * panels running fastest. `slice` steps of k (whole blocks) are widened at once, `kBlock` of them summed one after the
+ * other; `blockTiles` as in matmul_blocks.
+ * Scratch: WORK_BYTES, 64 bytes a row of a block, 64 · slice · unitPanels.
+ */
+export function matmul_stored(
+  type: i32, a: usize, w: usize, out: usize, m: i32, n: i32, k: i32, unitRows: i32,
+  unitPanels: i32, slice: i32, kBlock: i32, blockTiles: i32, alpha: f32, accumulate: i32,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  const weights = block_weights(type), step = panel_bytes(type, k);
+  const panels = (n + LANES - 1) / LANES, groups = (panels + unitPanels - 1) / unitPanels;
+  const aStep = (k as usize) * 4, outStep = (n as usize) * 4;
+  const edge = scratch + WORK_BYTES, packed = edge + (blockTiles * TILE_ROWS * 64) as usize;
+  for (let unit = begin; unit < end; unit++) {
+    const row = (unit / groups) * unitRows, rows = min(unitRows, m - row);
+    const first = (unit % groups) * unitPanels, count = min(unitPanels, panels - first);
+    const columns = min(count * LANES, n - first * LANES);
+    const tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
+    const units = ((tiles + blockTiles - 1) / blockTiles) * count;
+    const to = out + (row as usize) * outStep + (first as usize) * 64;
+    let kk = 0;
+    do {
+      const depth = min(slice, k - kk);
+      for (let p = 0; p < count; p++) {
+        widen_panel(
+          type, w + ((first + p) as usize) * step, k, kk / weights, depth / weights,
+          packed + (p as usize) * (depth as usize) * 64, scratch,
+        );
+      }
+      matmul_blocks(
+        a + (row as usize) * aStep + (kk as usize) * 4, aStep, 0, 0, 0, 0, packed, to, outStep,
+        rows, columns, depth, kBlock, blockTiles, alpha, kk > 0 ? 1 : accumulate, 0,
+        0, units, edge,
+      );
+      kk += slice;
+    } while (kk < k);
+  }
+}
+
+/** Transposes widened weights [columns][16 rows] to `count` rows of panels of 16 columns, `panelStep` bytes apart. */
+function transpose_panel(
+  from: usize, columns: i32, count: i32, to: usize, panelStep: usize,
+): void {
+  for (let c = 0; c < columns; c += 4, from += 256) {
+    const at = to + ((c >> 4) as usize) * panelStep + ((c & 15) as usize) * 4;
+    if (count == LANES) {
+      for (let r: usize = 0; r < 16; r += 4) transpose4(from + r * 4, 64, at + r * 64);
+    } else {
+      for (let r: usize = 0; r < (count as usize); r++) {
+        for (let i: usize = 0; i < 4; i++) {
+          store<f32>(at + r * 64 + i * 4, load<f32>(from + i * 64 + r * 4));
+        }
+      }
+    }
+  }
+}
+
+/**
+ * Rows `row` … of W [*, width] as panels of 16 columns, from column `first` on: `count` rows, `columns` columns (whole
+ * blocks), `row` a multiple of 16. `work`: WORK_BYTES and 64 · columns.
+ */
+function widen_columns(
+  type: i32, w: usize, width: i32, row: i32, count: i32, first: i32, columns: i32, to: usize,
+  work: usize,
+): void {
+  const weights = block_weights(type), step = panel_bytes(type, width);
+  const panelStep = (count as usize) * 64;
+  const wide = work + WORK_BYTES;
+  for (let r = 0; r < count; r += LANES) {
+    const panel = w + (((row + r) / LANES) as usize) * step;
+    widen_panel(type, panel, width, first / weights, columns / weights, wide, work);
+    transpose_panel(wide, columns, min(LANES, count - r), to + (r as usize) * 64, panelStep);
+  }
+}
+
+/**
+ * out [m, n] = (or +=) alpha · a [m, k] · W, W [k, n]. Unit = (`unitRows` rows of a, a block of columns), columns
+ * running fastest. `slice` steps of k, a multiple of 16, are widened at once and summed one after the other.
+ * Scratch: WORK_BYTES, 64 bytes a column of a block, 64 bytes a row of a block, 4 · slice · columns of a block.
+ */
+export function matmul_stored_rows(
+  type: i32, a: usize, w: usize, out: usize, m: i32, n: i32, k: i32, unitRows: i32, slice: i32,
+  kBlock: i32, blockTiles: i32, alpha: f32, accumulate: i32,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  const weights = block_weights(type), groups = n / weights;
+  const aStep = (k as usize) * 4, outStep = (n as usize) * 4;
+  const edge = scratch + WORK_BYTES + (weights as usize) * 64;
+  const packed = edge + (blockTiles * TILE_ROWS * 64) as usize;
+  for (let unit = begin; unit < end; unit++) {
+    const row = (unit / groups) * unitRows, rows = min(unitRows, m - row);
+    const first = (unit % groups) * weights;
+    const tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
+    const units = ((tiles + blockTiles - 1) / blockTiles) * (weights / LANES);
+    const to = out + (row as usize) * outStep + (first as usize) * 4;
+    let kk = 0;
+    do {
+      const depth = min(slice, k - kk);
+      widen_columns(type, w, n, kk, depth, first, weights, packed, scratch);
+      matmul_blocks(
+        a + (row as usize) * aStep + (kk as usize) * 4, aStep, 0, 0, 0, 0, packed, to, outStep,
+        rows, weights, depth, kBlock, blockTiles, alpha, kk > 0 ? 1 : accumulate, 0,
+        0, units, edge,
+      );
+      kk += slice;
+    } while (kk < k);
+  }
+}
+
+/** Panels [k][16] of rows of W [*, k]. Unit = panel. Scratch: WORK_BYTES. */
+export function stored_panels(
+  type: i32, w: usize, k: i32, to: usize,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  const step = panel_bytes(type, k), size = (k as usize) * 64;
+  for (let p = begin; p < end; p++) {
+    const at = to + (p as usize) * size;
+    widen_panel(type, w + (p as usize) * step, k, 0, k / block_weights(type), at, scratch);
+  }
+}
+
+/**
+ * `rows` rows of W [*, width], from row `row` (a multiple of 16) on, as panels [rows][16] of columns. Unit = block of
+ * columns. Scratch: WORK_BYTES and 64 bytes a column of a block.
+ */
+export function stored_columns(
+  type: i32, w: usize, width: i32, row: i32, rows: i32, to: usize,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  const weights = block_weights(type);
+  for (let block = begin; block < end; block++) {
+    const at = to + ((block * weights / LANES) as usize) * (rows as usize) * 64;
+    widen_columns(type, w, width, row, rows, block * weights, weights, at, scratch);
+  }
+}
+
+/** Weights of a row that are widened at once, with their 15 neighbours. */
+const ROW_CHUNK = 512;
+
+/** Scratch of widen_row. */
+export const ROW_BYTES: usize = WORK_BYTES + ROW_CHUNK * 64;
+
+/** Row `row` of W [*, k] to `to`. `work`: ROW_BYTES. */
+export function widen_row(
+  type: i32, w: usize, k: i32, row: i32, to: usize, work: usize,
+): void {
+  const weights = block_weights(type);
+  const panel = w + ((row / LANES) as usize) * panel_bytes(type, k);
+  const wide = work + WORK_BYTES;
+  for (let kk = 0; kk < k; kk += ROW_CHUNK) {
+    const count = min(ROW_CHUNK, k - kk);
+    widen_panel(type, panel, k, kk / weights, count / weights, wide, work);
+    let from = wide + ((row % LANES) as usize) * 4;
+    for (let i = 0; i < count; i++, from += 64, to += 4) store<f32>(to, load<f32>(from));
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * Plans a product with a weight in blocks on the WASM device (stored.as.ts): which kernel, how the work is cut, how
+ * much is widened at once. The plan depends on the shape alone, never on the number of threads.
+ */
+import type { WasmContext } from "../wasm/wasm_op.ts";
+import { BLOCK_SHAPES, type BlockType, WEIGHT_TYPES } from "../weights/types.ts";
+import type { Gemm } from "./gemm.ts";
+import { PANEL } from "./spec.ts";
+import { blockTiles, CHUNK_WORK, K_BLOCK, termsInOrder, TILE_ROWS } from "./tiling.ts";
+
+/** WORK_BYTES and ROW_BYTES of the kernels (weights/panel.as.ts, stored.as.ts). */
+export const WORK_BYTES = 1024 * 20 + 64;
+export const ROW_BYTES = WORK_BYTES + 512 * 64;
+/** Up to this many rows are multiplied with the codes as they lie. */
+const DOT_ROWS = 2;
+/** Weights that are read (by a dot) or widened in the time that is worth handing to a thread. */
+const CHUNK_WEIGHTS = 50_000;
+/** Up to this many rows a panel is widened slice by slice, each in the first-level cache. */
+const SLICED_ROWS = 96;
+/** Most steps of k that are widened at once for more rows. */
+const MOST_SLICE = 2048;
+/** Most rows of a unit: their slice stays in the second-level cache. */
+const UNIT_ROWS = 288;
+/** Units of work that are enough for many threads: then they may be larger, which spares reading rows again. */
+const ENOUGH_UNITS = 32;
+const MOST_UNIT_PANELS = 4;
+
+/** The number that the kernels know a type by. */
+export function typeCode(type: BlockType): number {
+  return WEIGHT_TYPES.indexOf(type);
+}
+
+/** Runs the product with b a weight in blocks; nothing is empty but perhaps k. */
+export function storedProduct(ctx: WasmContext, g: Gemm, type: BlockType): void {
+  if (!g.transB) alongColumns(ctx, g, type);
+  else if (g.m <= DOT_ROWS) dots(ctx, g, type);
+  else alongRows(ctx, g, type);
+}
+
+/** x·Wᵀ for one or two rows. */
+function dots(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: Gemm, type: BlockType) {
+  const mark = ctx.mark();
+  let x = a, sums = 0;
+  if (type !== "q8_0" && type !== "int8") {
+    x = ctx.scratch(4 * m * k);
+    sums = ctx.scratch(4 * m * Math.ceil(k / 32));
+    ctx.parallel({
+      kernel: "matmul_stored_prepare",
+      units: m,
+      grain: m,
+      args: [typeCode(type), a, k, x, sums],
+    });
+  }
+  ctx.parallel({
+    kernel: "matmul_stored_dot",
+    units: Math.ceil(n / PANEL),
+    grain: Math.max(1, Math.round(CHUNK_WEIGHTS / (PANEL * Math.max(1, k)))),
+    args: [typeCode(type), x, sums, b, out, m, n, k, alpha, accumulate ? 1 : 0],
+    scratchBytes: 128 + WORK_BYTES,
+  });
+  ctx.release(mark);
+}
+
+/** Rows of a unit: about equally many in each, whole tiles. */
+function rowsOfUnit(m: number): number {
+  const rows = Math.ceil(m / Math.ceil(m / UNIT_ROWS));
+  return Math.ceil(rows / TILE_ROWS) * TILE_ROWS;
+}
+
+/** Steps that are widened at once, at most `most`, in about equal parts and whole blocks. */
+function sliceOf(k: number, most: number, block: number): number {
+  const even = k / Math.max(1, Math.ceil(k / most));
+  return Math.max(block, Math.ceil(even / block) * block);
+}
+
+/** x·Wᵀ for more rows. */
+function alongRows(ctx: WasmContext, g: Gemm, type: BlockType): void {
+  const { m, n, k } = g;
+  const few = m <= SLICED_ROWS;
+  const slice = sliceOf(k, few ? K_BLOCK : MOST_SLICE, BLOCK_SHAPES[type].weights);
+  const unitRows = rowsOfUnit(m), panels = Math.ceil(n / PANEL);
+  const chunks = Math.ceil(m / unitRows);
+  const roomy = Math.floor(chunks * panels / ENOUGH_UNITS);
+  const unitPanels = few ? 1 : Math.max(1, Math.min(MOST_UNIT_PANELS, roomy));
+  const tiles = blockTiles(Math.min(m, unitRows), slice);
+  const unitWork = Math.min(m, unitRows) * unitPanels * PANEL * k;
+  const weights = unitPanels * PANEL * k;
+  ctx.parallel({
+    kernel: "matmul_stored",
+    units: chunks * Math.ceil(panels / unitPanels),
+    grain: Math.max(1, Math.round(1 / (unitWork / CHUNK_WORK + weights / CHUNK_WEIGHTS))),
+    args: [
+      typeCode(type),
+      g.a,
+      g.b,
+      g.out,
+      ...[
+        m,
+        n,
+        k,
+        unitRows,
+        unitPanels,
+        slice,
+        k > slice ? Math.min(slice, K_BLOCK) : termsInOrder(k),
+      ],
+      ...[tiles, g.alpha, g.accumulate ? 1 : 0],
+    ],
+    scratchBytes: WORK_BYTES + tiles * TILE_ROWS * PANEL * 4 + 4 * slice * unitPanels * PANEL,
+  });
+}
+
+/** dy·W: W lies with its rows along k. */
+function alongColumns(ctx: WasmContext, g: Gemm, type: BlockType): void {
+  const { m, n, k } = g, { weights } = BLOCK_SHAPES[type];
+  const slice = sliceOf(k, K_BLOCK, PANEL), unitRows = rowsOfUnit(m);
+  const tiles = blockTiles(Math.min(m, unitRows), slice);
+  const unitWork = Math.min(m, unitRows) * weights * k;
+  ctx.parallel({
+    kernel: "matmul_stored_rows",
+    units: Math.ceil(m / unitRows) * n / weights,
+    grain: Math.max(1, Math.round(CHUNK_WORK / Math.max(1, unitWork))),
+    args: [
+      typeCode(type),
+      g.a,
+      g.b,
+      g.out,
+      ...[m, n, k, unitRows, slice, k > slice ? slice : termsInOrder(k), tiles],
+      ...[g.alpha, g.accumulate ? 1 : 0],
+    ],
+    scratchBytes: WORK_BYTES + 64 * weights + tiles * TILE_ROWS * PANEL * 4 + 4 * slice * weights,
+  });
+}

@@ -1,0 +1,231 @@
+/**
+ * Writes `codes.as.ts`: the loops over codes of stored weights, unrolled. A panel's word holds codes of one row, so
+ * four (with V8's revectorizer eight) rows are shifted, masked and converted side by side.
+ *
+ *     deno run -A kernels/weights/generate.ts
+ *
+ * What the revectorizer wants is in kernels/matmul/generate.ts; and of two stores that it joins the upper comes
+ * first: in the other order it emits the lower one twice, as half and as whole.
+ */
+const VECTORS = 4;
+
+const range = (n: number) => [...Array(n).keys()];
+const each = (n: number, part: (j: number) => string) => range(n).map(part).join(" ");
+
+/** Stores value(j) at `to` + offset + 16·j. */
+function stores(value: (j: number) => string, offset: number): string {
+  return each(VECTORS / 2, (h) =>
+    `v128.store(to, ${value(2 * h + 1)}, ${offset + 32 * h + 16}); ` +
+    `v128.store(to, ${value(2 * h)}, ${offset + 32 * h});`);
+}
+
+/** Code i of the nibbles of a word. */
+function nibble(word: string, i: number): string {
+  return i === 0 ? `v128.and(${word}, mask)` : `v128.and(i32x4.shr_u(${word}, ${4 * i}), mask)`;
+}
+
+/** Byte i of a word times 2^24. */
+function byte(word: string, i: number): string {
+  if (i === 0) return `i32x4.shl(${word}, 24)`;
+  return i === 3 ? `v128.and(${word}, mask)` : `v128.and(i32x4.shl(${word}, ${24 - 8 * i}), mask)`;
+}
+
+const loadWords = (name: string, at: number, vectors = VECTORS) =>
+  each(vectors, (j) => `const ${name}${j} = v128.load(codes, ${at + 16 * j});`);
+const loadScales = (name: string, at: number, vectors = VECTORS) =>
+  each(vectors, (j) => `const ${name}${j} = v128.load(scales, ${at + 16 * j});`);
+
+function widenNibbles(): string {
+  const step = (i: number) => {
+    const value = (j: number) =>
+      `f32x4.relaxed_madd(f32x4.convert_i32x4_s(${nibble(`w${j}`, i)}), s${j}, m${j})`;
+    return "      " + each(VECTORS, (j) => `const q${i}${j} = ${value(j)};`) + "\n      " +
+      stores((j) => `q${i}${j}`, 64 * i);
+  };
+  return `/** Blocks of 32 steps, codes of 4 bits: s·q + m; scales: 16 s, then 16 m, for every block. */
+export function widen_nibbles(
+  codes: usize, codeStep: usize, scales: usize, to: usize, blocks: i32,
+): void {
+  const mask = v128.load32_splat(MASKS);
+  for (; blocks > 0; blocks--) {
+    ${loadScales("s", 0)}
+    ${loadScales("m", 64)}
+    for (let word = 0; word < 4; word++) {
+      ${loadWords("w", 0)}
+${range(8).map(step).join("\n")}
+      codes += 64;
+      to += 512;
+    }
+    codes += codeStep;
+    scales += 128;
+  }
+}`;
+}
+
+/** `split`: words come in pairs, of the even and of the odd steps of eight. */
+function widenBytes(split: boolean): string {
+  const words = split ? ["e", "o"] : ["w"];
+  const step = (i: number) =>
+    words.map((name, w) => {
+      const value = (j: number) => `f32x4.mul(f32x4.convert_i32x4_s(${byte(name + j, i)}), s${j})`;
+      return "      " + each(VECTORS, (j) => `const ${name}${i}${j} = ${value(j)};`) + "\n      " +
+        stores((j) => `${name}${i}${j}`, 64 * (words.length * i + w));
+    }).join("\n");
+  return `/** Blocks of ${split ? "8" : "4"}·\`words\` steps, ${
+    split ? "split codes" : "codes"
+  } of 8 bits: s·2^24·q; 16 scales s for every block. */
+export function widen_${split ? "split" : "bytes"}(
+  codes: usize, codeStep: usize, scales: usize, to: usize, blocks: i32, words: i32,
+): void {
+  const mask = v128.load32_splat(MASKS, 16);
+  for (; blocks > 0; blocks--) {
+    ${loadScales("s", 0)}
+    for (let word = 0; word < words; word++) {
+      ${words.map((name, w) => loadWords(name, 64 * w)).join("\n      ")}
+${range(4).map(step).join("\n")}
+      codes += ${64 * words.length};
+      to += ${256 * words.length};
+    }
+    codes += codeStep;
+    scales += 64;
+  }
+}`;
+}
+
+/** Names of the accumulators of a row of x, and their sum in order. */
+function chainSum(r: number, j: number, chains: number): string {
+  const c = (i: number) => `c${r}_${i}_${j}`;
+  return chains === 2
+    ? `f32x4.add(${c(0)}, ${c(1)})`
+    : `f32x4.add(f32x4.add(${c(0)}, ${c(1)}), f32x4.add(${c(2)}, ${c(3)}))`;
+}
+
+interface Dot {
+  rows: number;
+  vectors: number;
+  chains: number;
+}
+
+/** The parts that dots over nibbles and over bytes have in common. */
+function dotParts({ rows, vectors, chains }: Dot) {
+  const all = (part: (r: number, j: number) => string) =>
+    range(rows).map((r) => each(vectors, (j) => part(r, j))).join("\n    ");
+  const step = (i: number, code: (j: number) => string, at: number) => {
+    const madd = (r: number, j: number) => {
+      const c = `c${r}_${i % chains}_${j}`;
+      return `${c} = f32x4.relaxed_madd(a${i}_${r}, q${i}${j}, ${c});`;
+    };
+    return "      " +
+      each(vectors, (j) => `const q${i}${j} = f32x4.convert_i32x4_s(${code(j)});`) + "\n" +
+      range(rows).map((r) =>
+        `      const a${i}_${r} = v128.load32_splat(x${r}, ${at}); ` +
+        each(vectors, (j) => madd(r, j))
+      ).join("\n");
+  };
+  return {
+    pointers: each(rows, (r) => `let x${r} = x + ${r} * xStep;`),
+    loadTotals: all((r, j) => `let t${r}${j} = v128.load(totals, ${64 * r + 16 * j});`),
+    clear: all((r, j) => each(chains, (c) => `let c${r}_${c}_${j} = f32x4.splat(0);`)),
+    step,
+    scaled: all((r, j) =>
+      `t${r}${j} = f32x4.relaxed_madd(s${j}, ${chainSum(r, j, chains)}, t${r}${j});`
+    ),
+    all,
+    storeTotals: range(rows).map((r) =>
+      each(vectors / 2, (h) =>
+        `v128.store(totals, t${r}${2 * h + 1}, ${64 * r + 32 * h + 16}); ` +
+        `v128.store(totals, t${r}${2 * h}, ${64 * r + 32 * h});`)
+    ).join("\n  "),
+    advance: (bytes: number) => each(rows, (r) => `x${r} += ${bytes};`),
+  };
+}
+
+function dotNibbles(rows: number): string {
+  const vectors = 2, part = dotParts({ rows, vectors, chains: 4 });
+  const step = (i: number) => {
+    const shift = i === 4
+      ? "      " + each(vectors, (j) => `const h${j} = i32x4.shr_u(w${j}, 16);`) + "\n"
+      : "";
+    const code = (j: number) => `v128.and(${i < 4 ? "w" : "h"}${j}, mask${i % 4})`;
+    return shift + part.step(i, code, 4 * i);
+  };
+  return `/**
+ * Adds to the totals of 8 rows of a panel for ${rows} of x: scales as in widen_nibbles. Of x the element at i is
+ * given times 16^−(i mod 4), and the sums of its blocks.
+ */
+export function dot_nibbles_${rows}(
+  codes: usize, codeStep: usize, scales: usize, x: usize, xStep: usize, sums: usize,
+  sumStep: usize, totals: usize, blocks: i32,
+): void {
+  const mask0 = v128.load32_splat(MASKS), mask1 = v128.load32_splat(MASKS, 4);
+  const mask2 = v128.load32_splat(MASKS, 8), mask3 = v128.load32_splat(MASKS, 12);
+  ${part.pointers}
+  ${each(rows, (r) => `let b${r} = sums + ${r} * sumStep;`)}
+    ${part.loadTotals}
+  for (; blocks > 0; blocks--) {
+    ${part.clear}
+    for (let word = 0; word < 4; word++) {
+      ${loadWords("w", 0, vectors)}
+${range(8).map(step).join("\n")}
+      codes += 64;
+      ${part.advance(32)}
+    }
+    ${each(rows, (r) => `const y${r} = v128.load32_splat(b${r}); b${r} += 4;`)}
+    ${loadScales("s", 0, vectors)} ${loadScales("m", 64, vectors)}
+    ${part.scaled}
+    ${part.all((r, j) => `t${r}${j} = f32x4.relaxed_madd(m${j}, y${r}, t${r}${j});`)}
+    codes += codeStep;
+    scales += 128;
+  }
+  ${part.storeTotals}
+}`;
+}
+
+function dotBytes(rows: number): string {
+  const part = dotParts({ rows, vectors: VECTORS, chains: 2 });
+  const step = (i: number) => part.step(i, (j) => byte(`w${j}`, i), 4 * i);
+  return `/** Adds to the totals of 16 rows of a panel for ${rows} of x; blocks of 4·\`words\` steps, scales as in widen_bytes. */
+export function dot_bytes_${rows}(
+  codes: usize, codeStep: usize, scales: usize, x: usize, xStep: usize, totals: usize,
+  blocks: i32, words: i32,
+): void {
+  const mask = v128.load32_splat(MASKS, 16);
+  ${part.pointers}
+    ${part.loadTotals}
+  for (; blocks > 0; blocks--) {
+    ${part.clear}
+    for (let word = 0; word < words; word++) {
+      ${loadWords("w", 0)}
+${range(4).map(step).join("\n")}
+      codes += 64;
+      ${part.advance(16)}
+    }
+    ${loadScales("s", 0)}
+    ${part.scaled}
+    codes += codeStep;
+    scales += 64;
+  }
+  ${part.storeTotals}
+}`;
+}
+
+/** The whole generated file. */
+export function codesSource(): string {
+  return [
+    "// Loops over the codes of stored weights. Generated by kernels/weights/generate.ts; do not edit.\n" +
+    "// `codes`: words of 16 rows, 64 bytes a word; `codeStep`: bytes between the codes of two blocks. Widened\n" +
+    "// weights: 16 rows, 64 bytes a step of k. All are exported because an exported function is not inlined into\n" +
+    "// its only caller, which would stop the revectorizer.",
+    "/** Masks lie in memory: V8 makes a constant of `splat` anew wherever it is used. */\n" +
+    "const MASKS = memory.data<u32>([0xf, 0xf0, 0xf00, 0xf000, 0xff000000], 64);",
+    widenNibbles(),
+    widenBytes(false),
+    widenBytes(true),
+    ...[1, 2].map(dotNibbles),
+    ...[1, 2].map(dotBytes),
+  ].join("\n\n") + "\n";
+}
+
+if (import.meta.main) {
+  await Deno.writeTextFile(new URL("./codes.as.ts", import.meta.url), codesSource());
+}

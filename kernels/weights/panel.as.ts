@@ -1,0 +1,157 @@
+// Panels of stored weights: widened, or multiplied by one or two rows of x. A panel is gone through in chunks whose
+// scales (and split codes) fit the first cache.
+
+import * as codes from "./codes.as";
+import * as scales from "./scales.as";
+import { split_nf4, split_q5_0, split_q6_k } from "./split.as";
+import {
+  block_weights, INT8, NF4, Q4_0, Q4_1, Q4_K, Q5_0, Q6_K, Q8_0, record_bytes,
+} from "./types.as";
+
+/** Weights of a row in a chunk. */
+const CHUNK = 1024;
+/** Scratch of a chunk: split codes, and scales: 128 bytes for 32 weights or less, and some more. */
+const SPLIT_BYTES: usize = CHUNK * 16;
+const SCALES_BYTES: usize = CHUNK * 4 + 64;
+export const WORK_BYTES: usize = SPLIT_BYTES + SCALES_BYTES;
+
+/** Whether codes have 4 bits and an offset. */
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function nibbles(type: i32): bool {
+  return type == Q4_0 || type == Q4_1 || type == Q4_K;
+}
+
+/** Scales of `blocks` blocks from `first` on, whose records begin at `from`. */
+function expand_scales(
+  type: i32, panel: usize, k: i32, from: usize, first: i32, blocks: i32, to: usize,
+): void {
+  const step = record_bytes(type);
+  switch (type) {
+    case Q4_0: scales.scales_q4_0(from + 256, step, to, blocks); break;
+    case Q4_1: scales.scales_q4_1(from + 256, step, to, blocks); break;
+    case Q5_0: scales.scales_halves(from + 320, step, to, blocks); break;
+    case Q8_0: scales.scales_halves(from + 512, step, to, blocks); break;
+    case INT8: scales.scales_int8(from + 1024, step, to, blocks); break;
+    case NF4: {
+      const groups = panel + ((k / 64) as usize) * step;
+      scales.scales_nf4(from + 512, step, groups, first, to, blocks);
+      break;
+    }
+    case Q4_K:
+      for (let b = 0; b < blocks; b++) {
+        scales.scales_q4_k(from + (b as usize) * step + 2048, to + (b as usize) * 1024);
+      }
+      break;
+    default:
+      for (let b = 0; b < blocks; b++) {
+        scales.scales_q6_k(from + (b as usize) * step + 3072, to + (b as usize) * 1024);
+      }
+  }
+}
+
+/** Split codes of `blocks` blocks whose records begin at `from`. */
+function split_codes(type: i32, from: usize, blocks: i32, to: usize): void {
+  const step = record_bytes(type);
+  if (type == Q5_0) {
+    split_q5_0(from, step, to, blocks);
+    return;
+  }
+  for (let b = 0; b < blocks; b++, from += step) {
+    if (type == NF4) split_nf4(from, to + (b as usize) * 1024, 8);
+    else split_q6_k(from, to + (b as usize) * 4096);
+  }
+}
+
+/** Blocks `first` … `first` + `blocks` of a panel of rows of k, as floats [k][16] at `to`. `work`: WORK_BYTES. */
+export function widen_panel(
+  type: i32, panel: usize, k: i32, first: i32, blocks: i32, to: usize, work: usize,
+): void {
+  const weights = block_weights(type), step = record_bytes(type);
+  const most = CHUNK / weights;
+  const s = work + SPLIT_BYTES;
+  for (; blocks > 0; blocks -= most, first += most, to += CHUNK * 64) {
+    const count = min(blocks, most);
+    const from = panel + (first as usize) * step;
+    expand_scales(type, panel, k, from, first, count, s);
+    if (type == Q4_K) {
+      for (let b: usize = 0; b < (count as usize); b++) {
+        codes.widen_nibbles(from + b * step, 0, s + b * 1024, to + b * 16384, 8);
+      }
+    } else if (nibbles(type)) {
+      codes.widen_nibbles(from, step - 256, s, to, count);
+    } else if (type == Q8_0) {
+      codes.widen_bytes(from, step - 512, s, to, count, 8);
+    } else if (type == INT8) {
+      codes.widen_bytes(from, step - 1024, s, to, count, 16);
+    } else {
+      split_codes(type, from, count, work);
+      const parts = type == Q6_K ? 16 : 1;
+      codes.widen_split(work, 0, s, to, count * parts, weights / parts / 8);
+    }
+  }
+}
+
+function dot_nibbles(
+  m: i32, from: usize, step: usize, s: usize, x: usize, xStep: usize, sums: usize, sumStep: usize,
+  totals: usize, blocks: i32,
+): void {
+  for (let half: usize = 0; half < 64; half += 32) {
+    if (m == 1) {
+      codes.dot_nibbles_1(
+        from + half, step, s + half, x, xStep, sums, sumStep, totals + half, blocks,
+      );
+    } else {
+      codes.dot_nibbles_2(
+        from + half, step, s + half, x, xStep, sums, sumStep, totals + half, blocks,
+      );
+    }
+  }
+}
+
+function dot_bytes(
+  m: i32, from: usize, step: usize, s: usize, x: usize, xStep: usize, totals: usize, blocks: i32,
+  words: i32,
+): void {
+  if (m == 1) codes.dot_bytes_1(from, step, s, x, xStep, totals, blocks, words);
+  else codes.dot_bytes_2(from, step, s, x, xStep, totals, blocks, words);
+}
+
+/**
+ * totals [m][16] = a whole panel times m (1 or 2) rows of x, which are prepared for the type
+ * (matmul_stored_prepare). `work`: WORK_BYTES.
+ */
+export function dot_panel(
+  type: i32, panel: usize, k: i32, x: usize, sums: usize, m: i32, totals: usize, work: usize,
+): void {
+  const weights = block_weights(type), step = record_bytes(type);
+  const most = CHUNK / weights;
+  const xStep = (k as usize) * 4, sumStep = ((k / 32) as usize) * 4;
+  const s = work + SPLIT_BYTES;
+  memory.fill(totals, 0, (m as usize) * 64);
+  const blocks = k / weights;
+  for (let first = 0; first < blocks; first += most, x += CHUNK * 4, sums += CHUNK / 8) {
+    const count = min(blocks - first, most);
+    const from = panel + (first as usize) * step;
+    expand_scales(type, panel, k, from, first, count, s);
+    if (type == Q4_K) {
+      for (let b: usize = 0; b < (count as usize); b++) {
+        dot_nibbles(
+          m, from + b * step, 0, s + b * 1024, x + b * 1024, xStep, sums + b * 32, sumStep,
+          totals, 8,
+        );
+      }
+    } else if (nibbles(type)) {
+      dot_nibbles(m, from, step - 256, s, x, xStep, sums, sumStep, totals, count);
+    } else if (type == Q8_0) {
+      dot_bytes(m, from, step - 512, s, x, xStep, totals, count, 8);
+    } else if (type == INT8) {
+      dot_bytes(m, from, step - 1024, s, x, xStep, totals, count, 16);
+    } else {
+      split_codes(type, from, count, work);
+      const parts = type == Q6_K ? 16 : 1;
+      dot_bytes(m, work, 0, s, x, xStep, totals, count * parts, weights / parts / 4);
+    }
+  }
+}
+
