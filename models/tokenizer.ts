@@ -6,6 +6,7 @@
  */
 import { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
 import { RgxError, UsageError } from "../core/errors.ts";
+import { useFasterMerges } from "./bpe_merges.ts";
 import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
 import { DAMAGED_ADVICE, parseJsonObject } from "./json_file.ts";
 import { SpecialTokens } from "./special_tokens.ts";
@@ -242,7 +243,9 @@ function createHfTokenizer(
     added_tokens: json["added_tokens"] ?? [],
   };
   try {
-    return new HfTokenizer(complete, config);
+    const tokenizer = new HfTokenizer(complete, config);
+    useFasterMerges((tokenizer as unknown as { model: unknown }).model);
+    return tokenizer;
   } catch (error) {
     throw new RgxError(
       `${where}/tokenizer.json: not a usable tokenizer: ${
