@@ -52,16 +52,26 @@ const COUNTS = [
   "maxPositions",
 ] as const;
 
+/** No table of a device is longer; and no model has as many layers. */
+const MOST = 2 ** 31 - 1;
+const MOST_LAYERS = 10_000;
+
 /** What is impossible about these numbers, one sentence each; empty when they can be a model. */
 export function llamaConfigProblems(config: LlamaConfig): string[] {
   const problems: string[] = [];
   for (const key of COUNTS) {
     const value = config[key];
+    const most = key === "numLayers" ? MOST_LAYERS : MOST;
     if (!Number.isInteger(value) || value < 1) {
       problems.push(`${key} is ${value}, expected a whole number of at least 1`);
+    } else if (value > most) {
+      problems.push(`${key} is ${value}, expected at most ${most}`);
     }
   }
   if (problems.length > 0) return problems;
+  if (config.numHeads * config.headDim > MOST) {
+    problems.push(`${config.numHeads} heads of ${config.headDim} are wider than ${MOST}`);
+  }
   if (config.numHeads % config.numKvHeads !== 0) {
     problems.push(
       `${config.numHeads} attention heads cannot share ${config.numKvHeads} key/value heads evenly`,

@@ -14,6 +14,7 @@ import {
   writeBase,
 } from "./adapter_testing.ts";
 import { loadModel } from "./load_model.ts";
+import { logprobs } from "./logprobs.ts";
 import { withReference } from "./testing.ts";
 
 const TIED = { ...SIZES, tieWordEmbeddings: true };
@@ -148,5 +149,33 @@ Deno.test("an adapter of another base is refused with names and shapes, and noth
       const config = JSON.parse(await Deno.readTextFile(path));
       await Deno.writeTextFile(path, JSON.stringify({ ...config, target_modules: ["q_proj"] }));
       await refused(/target_modules: "q_proj" is no linear module of this model/, UsageError);
+    })
+  ));
+
+Deno.test("what is no sequence of the model's is refused before anything is computed", () =>
+  inTempFolder((folder) =>
+    withReference(async (device) => {
+      await writeBase(SIZES, folder);
+      const { model } = await loadModel(`${folder}/base`, device);
+      const most = Array<number>(SIZES.maxPositions).fill(1);
+      assert.equal((await logprobs(model, most, 0)).logprobs.length, SIZES.maxPositions);
+      const cases: [number[], RegExp, RegExp][] = [
+        [[], /0 tokens: the model takes from 1 to 64/, /the prompt is empty/],
+        [[...most, 1], /65 tokens: the model takes from 1 to 64/, /65 tokens and leaves no room/],
+        [[1, 96], /token 96 is no id from 0 to 95/, /token 1: id 96 is not in the vocabulary/],
+        [[-1], /token -1 is no id/, /id -1 is not/],
+        [[1, 0.5], /token 0\.5 is no id/, /id 0\.5 is not/],
+      ];
+      const ask = { maxNewTokens: 2, temperature: 0, seed: 1, eosIds: [] };
+      for (const [ids, ofLogprobs, ofGenerate] of cases) {
+        await assert.rejects(logprobs(model, ids, 1), ofLogprobs);
+        const request = { promptId: 0, promptIds: ids, n: 1 };
+        await assert.rejects(model.generate([request], ask), (error) => {
+          assert.ok(error instanceof RgxError);
+          assert.match(error.message, ofGenerate);
+          return true;
+        });
+      }
+      model.dispose();
     })
   ));

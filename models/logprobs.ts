@@ -1,4 +1,5 @@
 /** Log-probabilities of a given sequence at temperature 1, with the likeliest tokens at each position. */
+import { UsageError } from "../core/errors.ts";
 import type { LlamaModel } from "./llama.ts";
 
 export interface TopToken {
@@ -16,11 +17,22 @@ export interface SequenceLogprobs {
   next_top: TopToken[];
 }
 
+/** @throws UsageError when there are no ids, more than the model has positions, or one that is no token */
 export async function logprobs(
   model: LlamaModel,
   ids: readonly number[],
   topCount: number,
 ): Promise<SequenceLogprobs> {
+  const { maxPositions, vocabSize } = model.config;
+  if (ids.length === 0 || ids.length > maxPositions) {
+    throw new UsageError(
+      `log-probabilities of ${ids.length} tokens: the model takes from 1 to ${maxPositions}`,
+    );
+  }
+  const wrong = ids.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabSize);
+  if (wrong !== undefined) {
+    throw new UsageError(`token ${wrong} is no id from 0 to ${vocabSize - 1}`);
+  }
   const result: SequenceLogprobs = { ids: [...ids], logprobs: [null], top: [null], next_top: [] };
   await model.positionLogits(ids, (position, logits) => {
     const lse = logSumExp(logits);

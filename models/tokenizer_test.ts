@@ -131,6 +131,11 @@ Deno.test("chat templates: the jinja file wins, then the config's text, then the
   );
 });
 
+/** Files of a BPE with these merges. */
+function merging(merges: unknown[]): Map<string, string> {
+  return tinyFiles({}, { model: { type: "BPE", vocab: { a: 0, b: 1, ab: 2, "</s>": 3 }, merges } });
+}
+
 Deno.test("an unusable tokenizer is one clear error", async () => {
   const whole = tinyFiles().get("tokenizer.json")!;
   const cases: [Map<string, string>, RegExp][] = [
@@ -139,7 +144,14 @@ Deno.test("an unusable tokenizer is one clear error", async () => {
     [new Map([["tokenizer.json", "[]"]]), /expected a JSON object/],
     [new Map([["tokenizer.json", "{}"]]), /^m\/tokenizer\.json: no "model" in it/],
     [tinyFiles({}, { model: { type: "Odd" } }), /not a usable tokenizer: .*Odd/],
-    [tinyFiles({}, { model: { type: "BPE", vocab: {} } }), /not a usable tokenizer/],
+    [
+      tinyFiles({}, { model: { type: "BPE", vocab: {} } }),
+      /its model is a BPE, and its "merges" are missing, expected a list of pairs/,
+    ],
+    [merging(["ab"]), /merge 0 is "ab", expected a pair of tokens/],
+    [merging([["a", "b", "a"]]), /merge 0 is \["a","b","a"\], expected a pair of tokens/],
+    [merging(["a b", "a c"]), /merge 1 is "a c", but "c" is no token of its vocabulary/],
+    [merging([["b", "a"]]), /merge 0 is \["b","a"\], but "ba" is no token of its vocabulary/],
     [tinyFiles({ eos_token: "<gone>" }), /the eos_token is "<gone>", which is not in/],
     [tinyFiles().set("tokenizer_config.json", "{"), /tokenizer_config\.json: not valid JSON/],
   ];

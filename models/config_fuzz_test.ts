@@ -1,0 +1,238 @@
+/**
+ * Damaged configurations: a config.json, an adapter_config.json, an index of shards and a vocabulary with texts cut,
+ * values exchanged and keys put in are read as something that can be used, or refused with an RgxError.
+ */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { RgxError } from "../core/errors.ts";
+import { fitAdapter } from "./adapter_fit.ts";
+import { PEFT, SIZES } from "./adapter_testing.ts";
+import { GgufFile } from "./gguf.ts";
+import { ggufConfig } from "./gguf_config.ts";
+import { ggufMetadata } from "./gguf_export.ts";
+import { parseJsonObject } from "./json_file.ts";
+import { llamaTensors } from "./llama_weights.ts";
+import { readPeftConfig, writePeftConfig } from "./peft_adapter.ts";
+import { elementCount, encodeSafetensors, parseSafetensors } from "./safetensors.ts";
+import { readHfConfig, writeHfConfig } from "./hf_config.ts";
+import { tokenizerFromVocabulary } from "./vocab_merges.ts";
+import { tokenizerFromFiles } from "./tokenizer.ts";
+import { openShards, SAFETENSORS } from "./weight_files.ts";
+
+const RUNS = { numRuns: 10_000, seed: 12 };
+
+/** True when the work is done, false when it is refused. */
+async function accepted(work: () => unknown): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (error instanceof RgxError) return false;
+    throw error;
+  }
+}
+
+/** What may stand where another value belongs. */
+const value = fc.oneof(
+  fc.constantFrom<unknown>(null, true, false, "", "x", [], {}, -1, 0, 0.5, 1, 2 ** 31, 2 ** 53),
+  fc.constantFrom<unknown>(1e308, ["q_proj"], ".*", "(", [null], { a: 1 }, { a: "b" }, [[1]]),
+  fc.constantFrom<unknown>("__proto__", "all-linear", "gaussian", "linear", "LORA", 1e-5, 3),
+  fc.jsonValue() as fc.Arbitrary<unknown>,
+);
+
+/** An object with some values exchanged, left out, or put in under other names. */
+function changed(whole: object): fc.Arbitrary<Record<string, unknown>> {
+  const keys = [...Object.keys(whole), "__proto__", "constructor", "use_dora", "rope_scaling"];
+  const edits = fc.array(fc.tuple(fc.constantFrom(...keys), fc.option(value, { nil: undefined })), {
+    ...{ minLength: 1, maxLength: 3 },
+  });
+  return edits.map((list) => {
+    const copy = { ...whole } as Record<string, unknown>;
+    for (const [key, put] of list) {
+      if (put === undefined) delete copy[key];
+      else Object.defineProperty(copy, key, { value: put, enumerable: true, configurable: true });
+    }
+    return copy;
+  });
+}
+
+const CONFIGS = (["llama", "qwen2", "qwen3", "mistral", "gpt2"] as const).map((architecture) => {
+  const llama = { ...SIZES, architecture, numKvHeads: 4 };
+  return JSON.parse(writeHfConfig({ llama, bosId: 1, eosIds: [2, 3], padId: null })) as object;
+});
+
+Deno.test("10,000 damaged config.json are sizes that can be counted, or refused", async () => {
+  let refused = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(...CONFIGS.map(changed)), async (json) => {
+      const done = await accepted(() => {
+        const { llama, eosIds } = readHfConfig(json, "config.json");
+        assert.ok(eosIds.every(Number.isInteger));
+        if (llama.numLayers > 100) return;
+        for (const { name, shape } of llamaTensors(llama)) {
+          assert.ok(shape.every((n) => Number.isSafeInteger(n) && n > 0), `${name} [${shape}]`);
+        }
+      });
+      if (!done) refused++;
+    }),
+    RUNS,
+  );
+  assert.ok(refused > RUNS.numRuns / 4, `only ${refused} were refused`);
+});
+
+/** Metadata that rgx writes of a model, and what else such files may hold. */
+const GGUF = (["llama", "qwen3", "gpt2"] as const).map((architecture) => {
+  const llama = { ...SIZES, architecture, numKvHeads: 4 };
+  const entries = [...ggufMetadata(llama, "f32", "m", "m")].map(([key, [, value]]) => [key, value]);
+  const more = ["rope.scaling.type", "rope.scaling.factor", "expert_count", "vocab_size"];
+  return {
+    ...Object.fromEntries(more.map((key) => [`${architecture}.${key}`, undefined])),
+    ...Object.fromEntries(entries),
+  } as Record<string, unknown>;
+});
+
+Deno.test("10,000 sets of GGUF metadata are sizes that can be counted, or refused", async () => {
+  const noBytes = { size: 0, read: () => Promise.reject(new Error("nothing is read")) };
+  const type = { name: "F32", weights: 1, bytes: 4 };
+  let refused = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(...GGUF.map(changed)),
+      fc.array(fc.nat(100), { maxLength: 3 }),
+      async (metadata, shape) => {
+        const tensors = new Map([["token_embd.weight", {
+          ...{ name: "token_embd.weight", shape, type, begin: 0, end: 0 },
+        }]]);
+        const given = Object.entries(metadata).filter(([, value]) => value !== undefined);
+        const entries = new Map(given) as ConstructorParameters<typeof GgufFile>[1];
+        const done = await accepted(() => {
+          const file = new GgufFile("m.gguf", entries, tensors as never, noBytes as never);
+          const { llama } = readHfConfig(
+            ggufConfig(file, { bosId: null, eosIds: [], padId: null }, null),
+            "m.gguf",
+          );
+          if (llama.numLayers > 100) return;
+          for (const { name, shape } of llamaTensors(llama)) {
+            assert.ok(shape.every((n) => Number.isSafeInteger(n) && n > 0), `${name} [${shape}]`);
+          }
+        });
+        if (!done) refused++;
+      },
+    ),
+    RUNS,
+  );
+  assert.ok(refused > RUNS.numRuns / 4, `only ${refused} were refused`);
+});
+
+const tensor = fc.record({
+  module: fc.constantFrom("self_attn.q_proj", "mlp.up_proj", "lm_head", "constructor"),
+  layer: fc.nat(3),
+  half: fc.constantFrom("lora_A", "lora_B", "modules_to_save"),
+  shape: fc.array(fc.constantFrom(1, 2, 4, 32, 64), { maxLength: 3 }),
+});
+
+Deno.test("10,000 damaged adapters are put on a base or refused", async () => {
+  const whole = JSON.parse(writePeftConfig({ ...PEFT, modulesToSave: ["lm_head"] }));
+  let refused = 0;
+  await fc.assert(
+    fc.asyncProperty(changed(whole), fc.array(tensor, { maxLength: 4 }), async (json, list) => {
+      const byName = new Map(list.map(({ module, layer, half, shape }) => [
+        `base_model.model.model.layers.${layer}.${module}.${half}.weight`,
+        shape,
+      ]));
+      const weights = await parseSafetensors(
+        encodeSafetensors([...byName].map(([name, shape]) => ({
+          ...{ name, shape, dtype: "F32" as const, data: new Float32Array(elementCount(shape)) },
+        }))),
+      );
+      const done = await accepted(() => {
+        const config = readPeftConfig(json, "adapter_config.json");
+        readPeftConfig(parseJsonObject(writePeftConfig(config), "again"), "again");
+        fitAdapter({ config, weights }, SIZES, "base");
+      });
+      assert.equal(done, false, "these tensors are no whole adapter");
+      if (!await accepted(() => readPeftConfig(json, "adapter_config.json"))) refused++;
+    }),
+    RUNS,
+  );
+  assert.ok(refused > RUNS.numRuns / 4, `only ${refused} were refused`);
+});
+
+/** Places where a text is cut, and what is put there. */
+function edited(text: string): fc.Arbitrary<string> {
+  const edit = fc.record({
+    at: fc.nat(text.length),
+    out: fc.oneof(fc.nat(2), fc.nat(40)),
+    put: fc.constantFrom("", "0", "-1", "null", "[]", "{}", '"', ",", "..", "/", " ", "\n", "é"),
+  });
+  return fc.array(edit, { minLength: 1, maxLength: 3 }).map((edits) =>
+    edits.reduce((t, { at, out, put }) => t.slice(0, at) + put + t.slice(at + out), text)
+  );
+}
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await work(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("10,000 damaged indices of shards are read or refused", () =>
+  inFolder(async (folder) => {
+    const map: Record<string, string> = {};
+    for (const n of [1, 2]) {
+      const name = `model-0000${n}-of-00002.safetensors`;
+      map[`t.${n}`] = name;
+      const one = {
+        name: `t.${n}`,
+        dtype: "F32" as const,
+        shape: [2],
+        data: Float32Array.of(n, n),
+      };
+      await Deno.writeFile(`${folder}/${name}`, encodeSafetensors([one]));
+    }
+    const index = JSON.stringify({ metadata: { total_size: 16 }, weight_map: map });
+    let refused = 0;
+    await fc.assert(
+      fc.asyncProperty(edited(index), async (text) => {
+        await Deno.writeTextFile(`${folder}/${SAFETENSORS.index}`, text);
+        const done = await accepted(async () => {
+          for (const [name, file] of await openShards(folder, SAFETENSORS)) {
+            await file.float32(name);
+          }
+        });
+        if (!done) refused++;
+      }),
+      RUNS,
+    );
+    assert.ok(refused > RUNS.numRuns / 2, `only ${refused} were refused`);
+  }));
+
+Deno.test("10,000 damaged vocab.json and merges.txt are usable or refused", () =>
+  inFolder(async (folder) => {
+    const vocab = JSON.stringify({ a: 0, b: 1, ab: 2, "<|endoftext|>": 3, "Ġ": 4, "Ġa": 5 });
+    const merges = "#version: 0.2\na b\nĠ a\n";
+    const config = new Map([["tokenizer_config.json", `{"tokenizer_class":"GPT2Tokenizer"}`]]);
+    const write = async (v: string, m: string) => {
+      await Deno.writeTextFile(`${folder}/vocab.json`, v);
+      await Deno.writeTextFile(`${folder}/merges.txt`, m);
+    };
+    const use = () =>
+      accepted(async () => {
+        const tokenizer = tokenizerFromFiles(await tokenizerFromVocabulary(folder, config), "t");
+        tokenizer.decode(tokenizer.encode("ab a<|endoftext|>"));
+      });
+    await write(vocab, merges);
+    assert.ok(await use());
+    let refused = 0;
+    await fc.assert(
+      fc.asyncProperty(edited(vocab), edited(merges), fc.nat(2), async (v, m, which) => {
+        await write(which === 0 ? vocab : v, which === 1 ? merges : m);
+        if (!await use()) refused++;
+      }),
+      RUNS,
+    );
+    assert.ok(refused > RUNS.numRuns / 2, `only ${refused} were refused`);
+  }));
