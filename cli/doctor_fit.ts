@@ -1,5 +1,6 @@
 /** Whether a configuration fits this machine, or the job it is looked at in: memory, time, what its files name. */
 import { loadConfig } from "../configs/load.ts";
+import { duration } from "../core/duration.ts";
 import { RgxError } from "../core/errors.ts";
 import { secondsLeft } from "../core/slurm_queue.ts";
 import { describeDevice } from "../kernels/mod.ts";
@@ -9,7 +10,6 @@ import { planFromShape } from "../training/shape_plan.ts";
 import { GrpoTrainer } from "../training/trainer.ts";
 import { openDevice } from "./open_device.ts";
 import { usableSeconds } from "./stop_control.ts";
-import { duration } from "./train_text.ts";
 
 export interface FitReport {
   config: string;

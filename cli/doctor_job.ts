@@ -1,10 +1,10 @@
 /** What the doctor says inside a job: what SLURM gave, what this process really has of it, and what does not agree. */
 import { grantedCores, kernelLimits } from "../core/cgroup.ts";
+import { duration } from "../core/duration.ts";
 import { type Env, processEnv, processLayout, slurmJob } from "../core/job.ts";
 import { memoryRoom } from "../core/memory.ts";
 import { secondsLeft } from "../core/slurm_queue.ts";
 import { defaultThreads } from "../kernels/wasm/threads.ts";
-import { duration } from "./train_text.ts";
 
 export interface JobReport {
   id: string;
