@@ -4,6 +4,8 @@
  */
 import { EXIT, Interrupted, UsageError } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
+import { readRows } from "../data/data_rows.ts";
+import { requireDataFiles } from "../data/open_problems.ts";
 import { writeResults } from "./benchmark_files.ts";
 import { scoreProblem } from "./datasets.ts";
 import { LocalModel, type ModelDevice } from "./local_model.ts";
@@ -94,7 +96,7 @@ export interface Benchmark {
 export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   const { outputDir = "benchmark_results", seed = 42, onEvent = () => {} } = options;
   const shouldStop = options.shouldStop ?? (() => false);
-  const sets = testSets(options, seed);
+  const sets = await testSets(options, seed);
   const { models, sampling, warnings } = await planModels(options.models, {
     seed: options.samplingSeed ?? seed,
     remote: {
@@ -156,7 +158,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
       if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
     }
     if (shouldStop() && run.answered < run.total) throw new Interrupted();
-    const result = run.result(stamp, seed, sampling);
+    const result = await run.result(stamp, seed, sampling);
     run.warnOfGaps(result);
     const files = shard === null ? await writeResults(outputDir, result) : [];
     const unanswered = run.total - run.answered + run.errors;
@@ -176,17 +178,20 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
 }
 
 /** @throws UsageError when two tasks have the same label, or one cannot be made */
-function testSets(options: BenchmarkOptions, seed: number): TestSet[] {
+async function testSets(options: BenchmarkOptions, seed: number): Promise<TestSet[]> {
   const requests = options.tasks.map((task) => typeof task === "string" ? { name: task } : task);
   if (requests.length === 0) throw new UsageError("no task is named", { advice: "--tasks NAME …" });
   const labels = requests.map(({ name, label = name }) => label);
   const twice = labels.find((label, i) => labels.indexOf(label) !== i);
   if (twice !== undefined) throw new UsageError(`the task ${twice} is named twice`);
   const fewShot = options.prompt?.few_shot ?? 0, limit = options.limit ?? Infinity;
-  return requests.map((request) => {
-    const size = Math.min(request.size ?? options.numExamples ?? 100, limit);
-    return createTestSet({ ...request, size }, { seed, size, fewShot });
-  });
+  const sets: TestSet[] = [];
+  for (const request of requests) {
+    const size = Math.min(request.size ?? options.numExamples ?? 100, limit), { path } = request;
+    const rows = path === undefined ? null : await readRows(await requireDataFiles(path, "test"));
+    sets.push(createTestSet({ ...request, size }, { seed, size, fewShot, rows }));
+  }
+  return sets;
 }
 
 /** Local time as in file names; never one that the folder has already. */
@@ -264,7 +269,7 @@ class Run {
     };
   }
 
-  result(stamp: string, seed: number, sampling: Sampling): AllTasksResultFile {
+  async result(stamp: string, seed: number, sampling: Sampling): Promise<AllTasksResultFile> {
     const overlap = new OverlapCounter();
     const tasks: Record<string, TaskResults> = {};
     for (const set of this.sets) {
@@ -275,7 +280,7 @@ class Run {
         models[model.name] = summarize(set, lines, {
           prompt: model.settings.prompt,
           device: [...new Set(lines.map(({ device }) => device))].join("; "),
-          overlap: overlap.count(model.run, set),
+          overlap: await overlap.count(model.run, set),
           seconds: (this.#seconds.get(model.name) ?? 0) * this.#shareOfTokens(model, lines),
         });
       }

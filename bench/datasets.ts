@@ -1,12 +1,13 @@
 /**
- * Benchmarks that are files: GSM8K, MATH-500 and MMLU-Pro as their authors publish them (JSON Lines), and any
- * JSON Lines file with questions and answers. Their answers are compared as mathematics or as letters. Left
+ * Benchmarks that are files: GSM8K, MATH-500 and MMLU-Pro as their authors publish them (JSON Lines, or
+ * parquet as on the Hub), and any file with questions and answers. Their answers are compared as mathematics or as letters. Left
  * out: taking the last number of a text for its answer; fetching the files.
  */
-import { RgxError, UsageError } from "../core/errors.ts";
+import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { extractAnswer } from "../data/extract.ts";
-import { readJsonLines } from "../data/jsonl.ts";
+import { type DataRow, readJsonLineRows } from "../data/data_rows.ts";
+import { entriesOf } from "../data/jsonl.ts";
 import { cleanMath } from "../data/math_answer/clean.ts";
 import { sameMath } from "../data/math_answer/equal.ts";
 import { findMathAnswer } from "../data/math_answer/find.ts";
@@ -85,20 +86,23 @@ const FORMATS: Readonly<Record<string, Format>> = {
 export const DATASET_NAMES: readonly string[] = [...Object.keys(FORMATS), "file"];
 
 /**
- * All problems of a file, in its order.
+ * All problems of a JSON Lines file, in its order.
  * @param name gsm8k, math500, mmlu_pro, or file: any questions and answers
  * @throws UsageError naming the file and the line
  */
 export function readDataset(name: string, path: string): Entry[] {
-  if (name === "file") return readJsonLines(path);
+  return datasetEntries(name, readJsonLineRows(path), path);
+}
+
+/** The same for rows that are read already. @param path where they are from */
+export function datasetEntries(name: string, rows: readonly DataRow[], path: string): Entry[] {
+  if (name === "file") return entriesOf(rows, path);
   const format = FORMATS[name];
   if (format === undefined) {
     throw new UsageError(`unknown data set "${name}"${didYouMean(name, DATASET_NAMES)}`);
   }
   const entries: Entry[] = [];
-  readText(path).split("\n").forEach((line, i) => {
-    if (line.trim() === "") return;
-    const place = `${path}:${i + 1}`, row = parseRow(line, place);
+  for (const { columns: row, place } of rows) {
     const missing = format.columns.find((column) => row[column] == null);
     if (missing !== undefined) {
       throw new UsageError(
@@ -114,7 +118,7 @@ export function readDataset(name: string, path: string): Entry[] {
       answer,
       metadata: { ...metadata, source_dataset: name, source_index: entries.length, difficulty: {} },
     });
-  });
+  }
   if (entries.length === 0) throw new UsageError(`the data file ${path} has no entries`);
   return entries;
 }
@@ -143,26 +147,4 @@ function equalMath(answer: string, gold: string): number {
   // What is no value for the parser can still be the same text.
   const text = (math: string) => cleanMath(math).replace(/\s+/g, "");
   return text(found) === text(gold) ? 1 : 0;
-}
-
-function readText(path: string): string {
-  try {
-    return Deno.readTextFileSync(path).replace(/^\ufeff/, "");
-  } catch (cause) {
-    const why = cause instanceof Deno.errors.NotFound
-      ? "there is no such file"
-      : (cause as Error).message.replace(/ \(os error \d+\).*$/s, "");
-    throw new UsageError(`cannot read the data file ${path}: ${why}`, { cause });
-  }
-}
-
-function parseRow(line: string, place: string): Row {
-  let row: unknown;
-  try {
-    row = JSON.parse(line);
-  } catch (cause) {
-    throw new UsageError(`${place}: not valid JSON: ${(cause as Error).message}`, { cause });
-  }
-  if (typeof row === "object" && row !== null && !Array.isArray(row)) return row as Row;
-  throw new RgxError(`${place}: must be an object`);
 }

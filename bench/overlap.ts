@@ -4,16 +4,16 @@
  */
 import type { RunConfig } from "../configs/run_config.ts";
 import { splitProblems } from "../data/held_out.ts";
-import { openSource } from "../data/source.ts";
+import { openProblems } from "../data/open_problems.ts";
 import type { TestSet } from "./types.ts";
 
 /** Milliseconds that drawing a run's training problems again may take. */
 const PATIENCE = 5_000;
 
 /** Questions of a run's training, in batches; null = not known (levels that moved, or too long to draw). */
-export function trainingQuestions(run: RunConfig): Set<string> | null {
+export async function trainingQuestions(run: RunConfig): Promise<Set<string> | null> {
   if (run.curriculum !== null) return null;
-  const source = openSource({ ...run.data, curriculum: null });
+  const source = await openProblems({ ...run.data, curriculum: null });
   const problems = splitProblems({ source, heldOutCount: run.eval.num_examples });
   const { num_examples: count, max_examples: most } = run.data;
   const total = Math.min(source.length("train"), count, most ?? Infinity);
@@ -30,17 +30,17 @@ export class OverlapCounter {
   readonly #known = new Map<RunConfig, Set<string> | null>();
 
   /** Problems of the set that the run asked in training; null = not known. */
-  count(run: RunConfig | null, set: TestSet): number | null {
+  async count(run: RunConfig | null, set: TestSet): Promise<number | null> {
     if (run === null) return null;
-    if (!this.#known.has(run)) this.#known.set(run, this.#questions(run));
+    if (!this.#known.has(run)) this.#known.set(run, await this.#questions(run));
     const questions = this.#known.get(run)!;
     if (questions === null) return null;
     return set.entries.filter(({ question }) => questions.has(question)).length;
   }
 
-  #questions(run: RunConfig): Set<string> | null {
+  async #questions(run: RunConfig): Promise<Set<string> | null> {
     try {
-      return trainingQuestions(run);
+      return await trainingQuestions(run);
     } catch {
       return null; // its data file is not here
     }

@@ -5,10 +5,11 @@
  */
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
+import type { DataRow } from "../data/data_rows.ts";
 import { createDataset } from "../tasks/dataset.ts";
 import { getTask, hasTask, taskNames } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
-import { DATASET_NAMES, readDataset } from "./datasets.ts";
+import { DATASET_NAMES, datasetEntries, readDataset } from "./datasets.ts";
 import type { TaskRequest, TestSet } from "./types.ts";
 
 /** Draws in a row without a new question after which there are no more. */
@@ -18,6 +19,8 @@ export interface TestSetOptions {
   seed: number;
   size: number;
   fewShot: number;
+  /** Rows of the request's file, where they were read already; else it is a JSON Lines file. */
+  rows?: readonly DataRow[] | null;
 }
 
 /**
@@ -35,7 +38,10 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
         advice: `--tasks ${name}=PATH/test.jsonl`,
       });
     }
-    const all = readDataset(name, request.path);
+    const { rows = null } = options;
+    const all = rows === null
+      ? readDataset(name, request.path)
+      : datasetEntries(name, rows, request.path);
     // Worked examples come from the file's end, and are no problems.
     const shots = fewShot === 0 ? [] : all.splice(-fewShot);
     if (all.length === 0) {

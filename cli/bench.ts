@@ -212,8 +212,8 @@ function taskOf(text: string): TaskRequest[] {
       `--tasks ${text}: only a data set has a path: ${DATASET_NAMES.join(", ")}`,
     );
   }
-  if (/\.jsonl?$/.test(text)) {
-    const label = text.replace(/^.*\//, "").replace(/\.jsonl?$/, "");
+  if (/\.(?:jsonl?|parquet)$/.test(text)) {
+    const label = text.replace(/^.*\//, "").replace(/\.[a-z]+$/, "");
     return [{ name: "file", path: text, label }];
   }
   return text.split(",").filter((part) => part !== "").map((part) => ({ name: part }));
