@@ -10,7 +10,7 @@ import {
   TOKEN,
   withHub,
 } from "../hub/testing.ts";
-import { assertClean, lines, rgx, spawnRgx, withFolder } from "./support.ts";
+import { assertClean, lines, rgx, spawnRgx, tinyConfig, withFolder } from "./support.ts";
 
 const WEIGHTS = noise(300_000);
 
@@ -159,5 +159,63 @@ Deno.test("a cut is told on a line of its own, and the pull goes on", async () =
     const { code, err } = await rgx(["pull", "org/tiny"], "", env);
     assert.equal(code, 0, err);
     assert.match(err, /^note: model\.safetensors: .*cut.*; trying again in 0\.\d s$/m);
+  });
+});
+
+Deno.test("a pulled data set is named in a configuration; one that is not is named in the error", async () => {
+  await withHome(async (hub, home, env) => {
+    const rows = Array.from(
+      { length: 256 },
+      (_, i) => `{"question": "${i}+1", "answer": "${i + 1}"}`,
+    );
+    const bytes = new TextEncoder().encode(rows.join("\n"));
+    hub.add("datasets/org/sums", [
+      { name: "data/train.jsonl", bytes, lfs: true },
+      { name: "data/test.jsonl", bytes: bytes.slice(0, 400), lfs: false },
+    ]);
+    const config = await tinyConfig(home, "");
+    const args = [
+      "train",
+      config,
+      "dataset_name=org/sums",
+      "task_name=null",
+      "eval.num_examples=4",
+    ];
+    args.push("sft=null", "--dry-run", "--device", "reference");
+    const before = await rgx(args, "", env, home);
+    assert.equal(before.code, 2, before.err);
+    assert.match(
+      before.err,
+      /data\.dataset_name: no such file: org\/sums \(looked for .*datasets--org/,
+    );
+    assert.match(
+      before.err,
+      /If it is a data set on the Hub: rgx pull --dataset org\/sums fetches it/,
+    );
+
+    assert.equal((await rgx(["pull", "--dataset", "org/sums"], "", env)).code, 0);
+    const after = await rgx(args, "", env, home);
+    assert.equal(after.code, 0, after.err);
+    assert.match(after.err, /org\/sums/);
+  });
+});
+
+Deno.test("a model that was not pulled: training, generation and benchmarks say how to get it", async () => {
+  await withHome(async (hub, home, env) => {
+    const config = await tinyConfig(home, "");
+    const commands = [
+      ["train", config, "model.init=null", "model.model_name_or_path=org/tiny"],
+      ["generate", "--model", "org/tiny", "--prompt", "x"],
+      ["bench", "--models", "org/tiny", "--tasks", "chain_sum"],
+      ["export", "org/tiny", "--to", "hf", "--output", "out"],
+    ];
+    for (const args of commands) {
+      const result = await rgx(args, "", env, home);
+      assert.deepEqual([result.code, result.out], [2, ""], result.err);
+      assert.match(result.err, /^error: .*org\/tiny: .*models--org--tiny\/snapshots\/main/m);
+      assert.match(result.err, /If it is on the Hub: rgx pull org\/tiny fetches it\./);
+      assertClean(result);
+    }
+    assert.equal(hub.seen.length, 0, "nobody is asked");
   });
 });
