@@ -45,3 +45,8 @@ export class Interrupted extends RgxError {
     super(message, { ...options, exitCode: EXIT.resumable });
   }
 }
+
+/** What was thrown, in words. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -3,7 +3,7 @@
  * (`apply_chat_template(…, add_generation_prompt=True)`). Left out: tools and documents.
  */
 import { Template } from "@huggingface/jinja";
-import { RgxError } from "../core/errors.ts";
+import { messageOf, RgxError } from "../core/errors.ts";
 
 export interface ChatMessage {
   role: string;
@@ -77,8 +77,4 @@ export function compileChatTemplate(
       );
     }
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

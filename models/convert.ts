@@ -6,6 +6,7 @@
  */
 import { produceFolderAtomic } from "../core/atomic_file.ts";
 import { UsageError } from "../core/errors.ts";
+import { isFile } from "../core/paths.ts";
 import { type Exported, type ExportOptions, writeHfFolder } from "./export.ts";
 import { copyIfThere } from "./export_adapter.ts";
 import { requireModel } from "./find_model.ts";
@@ -74,15 +75,4 @@ async function joinShards(
   });
   const { size } = await Deno.stat(`${output}/${SAFETENSORS.single}`);
   return { path: output, dtype: null, bytes: size, notes: [] };
-}
-
-async function isFile(path: string): Promise<boolean> {
-  try {
-    return (await Deno.stat(path)).isFile;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
-      return false;
-    }
-    throw error;
-  }
 }

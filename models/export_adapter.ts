@@ -4,6 +4,7 @@
  * from the working directory.
  */
 import { UsageError } from "../core/errors.ts";
+import { exists } from "../core/paths.ts";
 import {
   ADAPTER_CONFIG,
   ADAPTER_WEIGHTS,
@@ -69,14 +70,7 @@ export async function writeAdapterFolder(
 async function localPath(folder: string, name: string | null): Promise<string | null> {
   if (name === null || name === "") return null;
   for (const candidate of name.startsWith("/") ? [name] : [`${folder}/${name}`, name]) {
-    try {
-      return await Deno.realPath(candidate);
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
-        continue;
-      }
-      throw error;
-    }
+    if (await exists(candidate)) return await Deno.realPath(candidate);
   }
   return null;
 }

@@ -3,6 +3,7 @@
  * cache (hub/cache.ts). Nothing is downloaded.
  */
 import { UsageError } from "../core/errors.ts";
+import { exists } from "../core/paths.ts";
 import { cacheFolderName, fileSize, findSnapshot } from "../hub/cache.ts";
 import { whyUnsafe } from "../hub/file_names.ts";
 import { type Named, parseNamed, pullCommand } from "../hub/repository.ts";
@@ -85,19 +86,4 @@ export function fetchAdvice(name: string): string | null {
 
 function commandFor({ repository, revision, path }: Named): string {
   return pullCommand(repository, revision) + (path === null ? "" : ` ${path}`);
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.stat(path);
-    return true;
-  } catch (error) {
-    if (isAbsent(error)) return false;
-    throw error;
-  }
-}
-
-function isAbsent(error: unknown): boolean {
-  return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory ||
-    error instanceof Deno.errors.IsADirectory;
 }

@@ -4,6 +4,7 @@
  * A GGUF file is one, too.
  */
 import { EXIT, RgxError, UsageError } from "../core/errors.ts";
+import { exists, isFile } from "../core/paths.ts";
 import { fetchAdvice, findModel, requireModel } from "./find_model.ts";
 import { readGgufModel } from "./gguf_folder.ts";
 import { type HfConfig, readHfConfig, readTokenIds } from "./hf_config.ts";
@@ -160,22 +161,6 @@ async function generationEosIds(
   const ids = new Set(named.length > 0 ? named : hf.eosIds);
   if (tokenizer !== null && tokenizer.eosId !== null) ids.add(tokenizer.eosId);
   return [...ids];
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.stat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
-      return false;
-    }
-    throw error;
-  }
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return await exists(path) && (await Deno.stat(path)).isFile;
 }
 
 async function requireFolder(path: string): Promise<void> {

@@ -5,6 +5,7 @@
  * touches, and at which scale, is decided in `lora.ts`; which it holds in full, in `saved_modules.ts`.
  */
 import { RgxError, UsageError } from "../core/errors.ts";
+import { exists, isFile } from "../core/paths.ts";
 import { parseJsonObject, readJsonObject } from "./json_file.ts";
 import type { LoraOptions } from "./lora.ts";
 import { isSavedModule, modulePathOf, PEFT_PREFIX } from "./saved_modules.ts";
@@ -63,14 +64,7 @@ export function loraOptions(config: PeftConfig): LoraOptions {
 
 /** True when the folder holds an adapter. */
 export async function isAdapterFolder(folder: string): Promise<boolean> {
-  try {
-    return (await Deno.stat(`${folder}/${ADAPTER_CONFIG}`)).isFile;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
-      return false;
-    }
-    throw error;
-  }
+  return await isFile(`${folder}/${ADAPTER_CONFIG}`);
 }
 
 /** @throws RgxError when a file is missing or damaged, UsageError when the adapter is of a kind not supported */
@@ -86,13 +80,9 @@ export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
 
 async function openAdapterWeights(folder: string): Promise<SafetensorsFile> {
   const path = `${folder}/${ADAPTER_WEIGHTS}`;
-  try {
-    await Deno.stat(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  if (!await exists(path)) {
     throw new RgxError(`${folder}: ${ADAPTER_CONFIG} is there but no ${ADAPTER_WEIGHTS}`, {
       advice: "Adapters in adapter_model.bin are not read: save them as safetensors.",
-      cause: error,
     });
   }
   return await readSafetensors(path);

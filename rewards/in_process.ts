@@ -1,13 +1,6 @@
 /** A registered reward, run in the program's own thread: it is trusted not to hang. */
-import { RgxError } from "../core/errors.ts";
-import {
-  checkValue,
-  messageOf,
-  type Outcome,
-  type RewardNotes,
-  type Scorer,
-  show,
-} from "./scorer.ts";
+import { messageOf, RgxError } from "../core/errors.ts";
+import { checkValue, type Outcome, type RewardNotes, type Scorer, show } from "./scorer.ts";
 import type { BatchReward, Reward, RewardInput, RewardSample, SampleReward } from "./types.ts";
 
 /** @param timeout seconds that a promise may take (of a batch: for each sample) */

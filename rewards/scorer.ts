@@ -88,7 +88,3 @@ export function show(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   return typeof value === "object" && value !== null ? "an object" : String(value);
 }
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

@@ -4,8 +4,7 @@
  * the memory or crash: it is ended, the sample that it was at counts as failed, and a fresh one does the
  * rest.
  */
-import { UsageError } from "../../core/errors.ts";
-import { messageOf } from "../scorer.ts";
+import { messageOf, UsageError } from "../../core/errors.ts";
 import type { RewardSample } from "../types.ts";
 import { RewardProcess } from "./process.ts";
 import type { Limits, Scored, ToWorker } from "./protocol.ts";

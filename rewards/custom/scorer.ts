@@ -1,6 +1,6 @@
 /** A reward from a user's file, in a process of its own. */
-import { UsageError } from "../../core/errors.ts";
-import { messageOf, type Outcome, type RewardNotes, type Scorer } from "../scorer.ts";
+import { messageOf, UsageError } from "../../core/errors.ts";
+import type { Outcome, RewardNotes, Scorer } from "../scorer.ts";
 import type { RewardSample } from "../types.ts";
 import { decodeCell, type Scored } from "./protocol.ts";
 import { Sandbox } from "./sandbox.ts";

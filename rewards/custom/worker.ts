@@ -2,7 +2,8 @@
  * The inside of the Worker that runs a user's reward. Loads one module, scores batches with it, and says
  * what it is doing after every step, so that the program knows which sample it hangs on.
  */
-import { checkValue, messageOf, RewardNotes, show } from "../scorer.ts";
+import { messageOf } from "../../core/errors.ts";
+import { checkValue, RewardNotes, show } from "../scorer.ts";
 import type { RewardInput } from "../types.ts";
 import { lockDown } from "./lock_down.ts";
 import {
