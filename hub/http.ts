@@ -115,10 +115,11 @@ export class HubHttp {
     options: { timeout: number; stay?: boolean; range?: string },
   ): Promise<Reply> {
     const patience = new Patience(options.timeout, this.#signal);
+    let response: Response | null = null;
     try {
       let url = new URL(address);
       for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
-        const response = await this.#fetch(method, url, options.range, patience);
+        response = await this.#fetch(method, url, options.range, patience);
         patience.wind();
         const next = redirect(response, url);
         // The Hub sends elsewhere for the content, and says beside it what that is.
@@ -126,12 +127,13 @@ export class HubHttp {
             response.headers.has("x-repo-commit");
         if (stays && (response.ok || next !== null)) return reply(response, patience);
         if (stays) throw await statusOf(response);
-        await response.body?.cancel();
+        await discard(response);
         url = next;
       }
       throw new RgxError(`${new URL(address).origin}: redirects without end`);
     } catch (error) {
       patience.close();
+      await discard(response);
       throw this.#signal?.aborted ? interruption(this.#signal) : patience.explain(error);
     }
   }
@@ -239,10 +241,14 @@ function reply(response: Response, patience: Patience): Reply {
     },
     async close() {
       patience.close();
-      // One that broke off cannot be cancelled any more.
-      if (response.body?.locked === false) await response.body.cancel().catch(() => {});
+      await discard(response);
     },
   };
+}
+
+/** Ends an answer whose body is not wanted. One that broke off cannot be cancelled any more. */
+async function discard(response: Response | null): Promise<void> {
+  if (response?.body?.locked === false) await response.body.cancel().catch(() => {});
 }
 
 /** Where an answer sends to; null when it is no redirect. */

