@@ -8,7 +8,7 @@ import { table } from "./terminal.ts";
 export function memoryTable({ parts, peak, available }: MemoryPlan): string {
   const { otherwise } = parts, again = parts.activations === otherwise.recomputed;
   const rows: [part: string, bytes: number, note: string][] = [
-    ["weights", parts.frozen, "not trained, in f32"],
+    ["weights", parts.frozen, `not trained, in ${parts.frozenTypes.join(" and ")}`],
     ["trained values", parts.trained, ""],
     ["gradients", parts.gradients, ""],
     ["optimizer", parts.optimizer, "AdamW's two moments"],

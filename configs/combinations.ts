@@ -41,11 +41,29 @@ class Rules extends RuleContext {
       }
       this.#init(model.init);
     }
+    this.#storage();
     if (model.init !== null && this.config.lora !== null && this.valid("lora")) {
       const text =
         "an adapter is useless without its base model, and model.init makes one that is " +
         "saved nowhere; remove lora (~lora, or enabled: false in it) to train all of the model";
       this.problems.add(this.at("lora"), "lora", text);
+    }
+  }
+
+  /** Weights that are trained are float32. */
+  #storage(): void {
+    const { model: { load_in_4bit, load_in_8bit, dtype }, lora } = this.config;
+    const four = "model.load_in_4bit", eight = "model.load_in_8bit";
+    if (load_in_4bit && load_in_8bit) {
+      this.fail("load_in_8bit is set as well: one of them", four, eight);
+    }
+    if (lora !== null || !this.valid("lora")) return;
+    const trained = "full fine-tuning trains every weight, in float32";
+    if (load_in_4bit || load_in_8bit) {
+      const key = load_in_4bit ? four : eight;
+      this.fail(`${trained}; add a lora section to train an adapter on quantised weights`, key);
+    } else if (dtype === "float16" || dtype === "bfloat16") {
+      this.problems.note(this.at("model.dtype"), "model.dtype", `has no effect: ${trained}`);
     }
   }
 

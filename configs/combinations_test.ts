@@ -38,6 +38,17 @@ const REFUSED: [name: string, yaml: string, ...words: string[]][] = [
     "per_device_eval_batch_size 6 or 9",
   ],
   [
+    "two quantisations at once",
+    "lora: {r: 4}\nload_in_4bit: true\nload_in_8bit: true\n",
+    "f.yaml:5:15: model.load_in_4bit: load_in_8bit is set as well",
+  ],
+  [
+    "weights that are trained in blocks",
+    "quantization: {load_in_8bit: true}\n",
+    "f.yaml:4:30: model.load_in_8bit: full fine-tuning trains every weight, in float32",
+    "add a lora section",
+  ],
+  [
     "evaluation without problems",
     "eval_strategy: epoch\n",
     "f.yaml:4:16: training.eval_strategy: needs held-out problems: set eval.num_examples",

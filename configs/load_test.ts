@@ -204,17 +204,17 @@ Deno.test("TRL's reward lists are the rewards", async () => {
 
 Deno.test("keys of other trainers at their neutral value are silent, without effect a note", async () => {
   const silent = "use_vllm: false\neval_strategy: 'no'\nnum_iterations: 1\nreport_to: none\n" +
-    "optim: adamw_torch\nload_in_4bit: false\ncurriculum: {enabled: false, last_k: 20}\n" +
+    "optim: adamw_torch\nbnb_4bit_quant_type: nf4\ncurriculum: {enabled: false, last_k: 20}\n" +
     "scale_rewards: true\nquantization: {load_in_8bit: false}\ndelta: null\n";
   assert.deepEqual((await load(MINIMAL + silent)).notes, []);
   const noted = "bf16: true\ntraining: {torch_compile: true}\noptim: paged_adamw_8bit\n" +
-    "torch_dtype: bfloat16\n";
+    "use_bnb_nested_quant: false\n";
   assert.deepEqual((await load(MINIMAL + noted)).notes, [
     "f.yaml:4:1: bf16: accepted, has no effect in rgx; activations and sums are f32",
     "f.yaml:5:12: training.torch_compile: accepted, has no effect in rgx",
     "f.yaml:6:1: optim: accepted, has no effect in rgx; AdamW with f32 state is the one optimizer",
-    "f.yaml:7:1: torch_dtype: accepted, has no effect in rgx; weights are kept as they are stored, " +
-    "sums are f32",
+    "f.yaml:7:1: use_bnb_nested_quant: accepted, has no effect in rgx; 4-bit weights are NF4 with " +
+    "double quantisation",
   ]);
 });
 

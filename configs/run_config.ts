@@ -246,6 +246,11 @@ export interface RunConfig {
     tokenizer_name_or_path: string | null;
     /** Fields of a config.json and `of`, the model's name (model_shapes.ts). */
     shape: Record<string, unknown> | null;
+    /** What frozen weights are held in; auto = as they are stored. */
+    dtype: "auto" | "float32" | "float16" | "bfloat16";
+    /** Frozen linear layers are quantised at load; at most one of the two. */
+    load_in_4bit: boolean;
+    load_in_8bit: boolean;
     init: ModelInit | null;
   };
   /** null = full fine-tuning. */

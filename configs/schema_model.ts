@@ -2,19 +2,13 @@
 import { key, REQUIRED, type Section } from "./key_spec.ts";
 import { excludedModules, moduleNames, modulePattern, targetModules } from "./lora_types.ts";
 import type { LoraSection, ModelInit, RunConfig } from "./run_config.ts";
-import {
-  bool,
-  choice,
-  either,
-  float,
-  freeMap,
-  int,
-  listOf,
-  name,
-  nullable,
-  refine,
-  text,
-} from "./value_types.ts";
+import { bool, choice, float, freeMap, int, listOf, name, nullable, text } from "./value_types.ts";
+
+/** Sections in which other trainers say how a model is opened. */
+const OPENING = ["quantization", "model_init_kwargs", "training.model_init_kwargs"];
+const within = (sections: readonly string[], name: string) => sections.map((at) => `${at}.${name}`);
+/** transformers' own way to say how it is quantised. */
+const QUANTISATION = [...OPENING, ...within(OPENING.slice(1), "quantization_config")];
 
 export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
   path: "model",
@@ -45,6 +39,30 @@ export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
       null,
       "sizes as in the model's config.json, and in `of` the name of the model that has them: a dry run plans " +
         "memory with them where the model is not there; names in rgx's own configs/models need none",
+    ),
+    dtype: key(
+      choice(["auto", "float32", "float16", "bfloat16"]),
+      "auto",
+      "what frozen weights are held in: auto = as they are stored, others widen or round them; sums and all " +
+        "that is trained are float32",
+      [
+        "torch_dtype",
+        "model.torch_dtype",
+        ...within(OPENING, "dtype"),
+        ...within(OPENING, "torch_dtype"),
+      ],
+    ),
+    load_in_4bit: key(
+      bool(),
+      false,
+      "quantise the frozen linear layers at load: NF4 in blocks of 64, scales in 8 bits (double quantisation)",
+      within(QUANTISATION, "load_in_4bit"),
+    ),
+    load_in_8bit: key(
+      bool(),
+      false,
+      "quantise the frozen linear layers at load: 8 bits in blocks of 64",
+      within(QUANTISATION, "load_in_8bit"),
     ),
   },
 };

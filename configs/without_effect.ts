@@ -3,7 +3,6 @@
  * accepted with one note. Spelling → why, which ends the note ("" = nothing to add).
  */
 
-const STORED = "weights are kept as they are stored, sums are f32";
 const EXACT = "a resume is exact and a run deterministic either way";
 
 /** Section `training`; also flat. */
@@ -51,8 +50,6 @@ const MODEL: Record<string, string> = {
   trust_remote_code: "no code of a model is run",
   attn_implementation: "",
   use_cache: "",
-  dtype: STORED,
-  torch_dtype: STORED,
 };
 
 /** Section `lora`; also flat. */
@@ -101,8 +98,10 @@ function collect(): Map<string, string> {
   for (const [name, why] of Object.entries(MODEL)) add("model", name, why);
   for (const name of LORA) add("lora", name, "");
   keys.set("quantization.bnb_4bit_quant_storage", "");
-  keys.set("quantization.dtype", STORED);
-  keys.set("quantization.torch_dtype", STORED);
+  for (const section of ["model_init_kwargs", "training.model_init_kwargs"]) {
+    for (const name of Object.keys(MODEL)) keys.set(`${section}.${name}`, MODEL[name]!);
+    for (const name of ["device_map", "low_cpu_mem_usage"]) keys.set(`${section}.${name}`, "");
+  }
   for (const name of VERL_DATA) keys.set(`data.${name}`, "a key of verl");
   return keys;
 }

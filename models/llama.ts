@@ -23,8 +23,8 @@ import {
   arrangeWeights,
   baseSpecs,
   initializeAdapter,
-  isReader,
   loadWeights,
+  weightFile,
 } from "./llama_weights.ts";
 import type { LoraOptions } from "./lora.ts";
 import { mergeAdapters, mergedBytes } from "./merge_lora.ts";
@@ -126,8 +126,12 @@ export class LlamaModel implements LanguageModel {
         advice: "remove the lora section to train all weights",
       });
     }
-    const fileType = isReader(weights) ? weights.typeOf.bind(weights) : () => null;
-    const storage = planStorage(config, trainable, options.weights ?? {}, fileType);
+    const storage = planStorage(
+      config,
+      trainable,
+      options.weights ?? {},
+      (name) => weightFile(weights)?.typeOf(name) ?? null,
+    );
     const sizes = modelSizes(config, { ...options, storage }, floatBytes(device));
     const parameters = new Parameters(device, baseSpecs(config, trainable === "full", storage));
     try {

@@ -148,8 +148,9 @@ export function adapterSpecs(
   return specs;
 }
 
-export function isReader(source: WeightSource): source is WeightReader {
-  return typeof source !== "function" && "typeOf" in source;
+/** A source that is a file, or null: maps and functions know values only. */
+export function weightFile(source: WeightSource): WeightReader | null {
+  return typeof source !== "function" && "typeOf" in source ? source : null;
 }
 
 /** Fills the base tensors from a source. @throws RgxError for a missing tensor or a wrong size. */
@@ -158,12 +159,12 @@ export async function loadWeights(
   config: LlamaConfig,
   source: WeightSource,
 ): Promise<void> {
-  const file = isReader(source) ? source : null;
+  const file = weightFile(source);
   const ask = async (name: string, shape: readonly number[]) =>
-    isReader(source)
-      ? await source.values(name, shape)
-      : typeof source === "function"
+    typeof source === "function"
       ? await source(name, shape)
+      : "typeOf" in source
+      ? await source.values(name, shape)
       : source.get(name) ?? null;
   const { embedding } = architectureOf(config).names;
   for (const { name, shape } of llamaTensors(config)) {

@@ -26,6 +26,12 @@ export interface StorageOptions {
  */
 const SMALL_BYTES = 2 ** 24;
 
+/** The type that a config.json says its weights are in (`dtype`, before `torch_dtype`); null = float32, or not said. */
+export function configType(json: Readonly<Record<string, unknown>>): WeightType | null {
+  const dtype = json["dtype"] ?? json["torch_dtype"];
+  return dtype === "float16" || dtype === "bfloat16" ? NARROW[dtype] : null;
+}
+
 const NARROW = { float16: "f16", bfloat16: "bf16" } as const;
 
 /**

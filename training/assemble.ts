@@ -3,7 +3,7 @@
  * problems, rewards, and the writer of its files.
  */
 import type { RunConfig } from "../configs/run_config.ts";
-import { RgxError, UsageError } from "../core/errors.ts";
+import { UsageError } from "../core/errors.ts";
 import { splitProblems } from "../data/held_out.ts";
 import { openProblems } from "../data/open_problems.ts";
 import type { Device } from "../kernels/device.ts";
@@ -11,13 +11,14 @@ import { fitAdapter } from "../models/adapter_fit.ts";
 import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
 import { findModel } from "../models/find_model.ts";
 import { freshConfig, initWeights } from "../models/init.ts";
-import { architectureOf } from "../models/architectures/mod.ts";
 import { LlamaModel } from "../models/llama.ts";
 import { modelSizes } from "../models/model_sizes.ts";
 import { encodeModelFolder, readModelFolder } from "../models/model_folder.ts";
 import { encodePeftAdapter, loraOptions, type PeftConfig } from "../models/peft_adapter.ts";
+import type { WeightType } from "../models/stored_weight.ts";
 import { loadTokenizer } from "../models/tokenizer.ts";
 import type { LlamaConfig, Tokenizer, WeightSource } from "../models/types.ts";
+import { planStorage } from "../models/weight_storage.ts";
 import { createRubric } from "../rewards/rubric.ts";
 import { dropoutOf, loraFromSection, peftConfig } from "./adapter_section.ts";
 import type { ModelWriter } from "./checkpoint.ts";
@@ -31,6 +32,7 @@ import {
 } from "./memory_check.ts";
 import { PromptEncoder, promptTokensKept } from "./prompts.ts";
 import { smallerModel } from "./smaller_model.ts";
+import { storageOptions } from "./storage_options.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
 export type TrainingParts =
@@ -63,6 +65,8 @@ interface ModelSource {
   config: LlamaConfig;
   /** Made when it is asked for: after it is known that the model fits. */
   weights: () => WeightSource;
+  /** What a tensor is stored as, where that is not float32. */
+  typeOf: (name: string) => WeightType | null;
   tokenizer: Tokenizer;
   eosIds: number[];
   bosId: number | null;
@@ -119,17 +123,21 @@ export async function assemble(
     supervisedOnly: phases === "sft",
     copiedReference: phases === "all" && config.training.beta !== 0 && !fixedReference,
   };
+  const weights = storageOptions(config.model);
+  const storage = planStorage(from.config, trainable.trainable, weights, from.typeOf);
+  const held = { ...trainable, storage };
   const recompute = config.training.gradient_checkpointing &&
-    await needsRecompute(config, device, modelSizes(from.config, trainable), step, availableBytes);
-  const sizes = modelSizes(from.config, { ...trainable, recompute });
+    await needsRecompute(config, device, modelSizes(from.config, held), step, availableBytes);
+  const sizes = modelSizes(from.config, { ...held, recompute });
   const memory = await planMemory(config, device, sizes, step, {
     ...(availableBytes === undefined ? {} : { available: availableBytes }),
     ...(planned === undefined ? {} : { seen: planned }),
-    smaller: (fits) => smallerModel(from.config, { ...trainable, recompute }, fits),
+    smaller: (fits) => smallerModel(from.config, { ...trainable, recompute }, weights, fits),
   });
   const model = await LlamaModel.create(device, from.config, from.weights(), {
     ...trainable,
     recompute,
+    weights,
   });
   if (continued !== null) {
     for (const { name } of model.trainable) {
@@ -168,6 +176,7 @@ async function openModel(config: RunConfig): Promise<ModelSource> {
     return {
       config: llama,
       weights: () => initWeights(llama, config.training.seed, init.initializer_range),
+      typeOf: () => null,
       tokenizer,
       eosIds: tokenizer.eosId === null ? [] : [tokenizer.eosId],
       bosId: null,
@@ -191,16 +200,8 @@ async function openModel(config: RunConfig): Promise<ModelSource> {
   if (adapter !== null) fitAdapter(adapter, folder.config, folder.path);
   return {
     config: folder.config,
-    weights: () => async (name, shape) => {
-      const values = await folder.weights(name, shape);
-      // Of a tied pair the head is enough: the model asks for it then.
-      const { embedding } = architectureOf(folder.config).names;
-      const mayLack = folder.config.tieWordEmbeddings && name === embedding;
-      if (values !== null || mayLack) return values;
-      throw new RgxError(`${folder.path}: the weights hold no "${name}" [${shape.join(", ")}]`, {
-        advice: "config.json and the weights belong to different models.",
-      });
-    },
+    weights: () => folder.weights,
+    typeOf: () => null,
     tokenizer,
     eosIds: [...eosIds],
     bosId: folder.bosId,

@@ -12,10 +12,12 @@ import type { Device } from "../kernels/device.ts";
 import { findModel, missing } from "../models/find_model.ts";
 import { readHfConfig } from "../models/hf_config.ts";
 import { modelSizes } from "../models/model_sizes.ts";
+import { configType, planStorage } from "../models/weight_storage.ts";
 import { loraFromSection } from "./adapter_section.ts";
 import { checkPositions, type MemoryPlan, needsRecompute, planMemory } from "./memory_check.ts";
 import { parameterCount, smallerModel } from "./smaller_model.ts";
 import { LOOKED_AT } from "./prompts.ts";
+import { storageOptions } from "./storage_options.ts";
 import type { Lengths } from "./step_memory.ts";
 
 /** What was planned. */
@@ -66,8 +68,11 @@ export async function planFromShape(
     copiedReference: phases === "all" && training.beta !== 0 &&
       (config.lora === null || withAnswers),
   };
+  const weights = storageOptions(model);
+  const storage = planStorage(llama, trained.trainable, weights, () => configType(shape));
+  const held = { ...trained, storage };
   const recompute = training.gradient_checkpointing &&
-    await needsRecompute(config, device, modelSizes(llama, trained), needs, availableBytes);
+    await needsRecompute(config, device, modelSizes(llama, held), needs, availableBytes);
   const result = (memory: MemoryPlan): ShapePlan => ({
     name,
     parameters: parameterCount(llama),
@@ -76,10 +81,10 @@ export async function planFromShape(
     memory,
   });
   return result(
-    await planMemory(config, device, modelSizes(llama, { ...trained, recompute }), needs, {
+    await planMemory(config, device, modelSizes(llama, { ...held, recompute }), needs, {
       ...(availableBytes === undefined ? {} : { available: availableBytes }),
       seen: (memory) => seen(result(memory)),
-      smaller: (fits) => smallerModel(llama, { ...trained, recompute }, fits),
+      smaller: (fits) => smallerModel(llama, { ...trained, recompute }, weights, fits),
     }),
   );
 }

@@ -64,18 +64,41 @@ Deno.test("a 7B model is planned from its configuration, and refused with what w
   assert.equal(fits, false);
   assert.match(
     error!.message,
-    /the run needs 3\d\.\d GB, 4\.0 GB available: .*model alone needs 30\.\d GB/,
+    /the run needs 2\d\.\d GB, 4\.0 GB available: .*model alone needs 15\.\d GB/,
   );
   assert.match(error!.advice!, /model_name_or_path=Qwen\/Qwen2\.5-0\.5B-Instruct/);
   const { parts, peak } = seen.memory;
-  assert.ok(Math.abs(parts.frozen / 4 / 7_615_616_512 - 1) < 1e-3, `${parts.frozen}`);
-  const { otherwise, ...bytes } = parts;
+  assert.ok(Math.abs(parts.frozen / 2 / 7_615_616_512 - 1) < 1e-3, `${parts.frozen}`);
+  const { otherwise, frozenTypes, ...bytes } = parts;
   const sum = Object.values(bytes).reduce((total, part) => total + part, 0);
   assert.ok(Math.abs(sum - peak) <= 16, `${sum} of ${peak}`);
   assert.ok(Object.values(bytes).every((part) => part >= 0), JSON.stringify(bytes));
   assert.equal(parts.activations, otherwise.recomputed);
   assert.ok(otherwise.recomputed < otherwise.kept / 5);
   assert.ok(parts.head < otherwise.allLogits / 5);
+  assert.deepEqual(frozenTypes, ["bf16"]);
+});
+
+const GSM8K_SIZES = [
+  "model.model_name_or_path=Qwen/Qwen2.5-3B-Instruct",
+  "num_generations=4",
+  "max_completion_length=1024",
+  "lora.target_modules=[q_proj,v_proj]",
+];
+
+Deno.test("a 3B model in 4 bits is planned to train in a small machine's memory", async () => {
+  const sizes = [...GSM8K_SIZES, "per_device_train_batch_size=2", "gradient_accumulation_steps=8"];
+  const inHalves = await plan(sizes, 16e9);
+  const { seen } = await plan([...sizes, "load_in_4bit=true"], 16e9);
+  assert.deepEqual(seen.memory.parts.frozenTypes, ["bf16", "nf4"]);
+  assert.ok(seen.memory.peak <= 6e9, `${seen.memory.peak}`);
+  assert.ok(seen.memory.peak <= inHalves.seen.memory.peak - 3.5e9);
+  const eight = await plan([...sizes, "load_in_8bit=true"], 16e9);
+  assert.ok(eight.seen.memory.parts.frozen > 1.5 * seen.memory.parts.frozen);
+  assert.ok(eight.seen.memory.parts.frozen < 0.6 * inHalves.seen.memory.parts.frozen);
+  const single = ["per_device_train_batch_size=1", "gradient_accumulation_steps=16"];
+  const one = await plan([...GSM8K_SIZES, ...single, "load_in_4bit=true"], 4.2e9);
+  assert.equal(one.fits, true);
 });
 
 Deno.test("settings that fit are named, and the plan with them does", async () => {

@@ -6,6 +6,7 @@ import type { LoraOptions } from "../models/lora.ts";
 import { type ModelSizes, modelSizes } from "../models/model_sizes.ts";
 import { elementCount } from "../models/safetensors.ts";
 import type { LlamaConfig } from "../models/types.ts";
+import { configType, planStorage, type StorageOptions } from "../models/weight_storage.ts";
 
 /** Values of the base model. */
 export function parameterCount(config: LlamaConfig): number {
@@ -16,16 +17,20 @@ export function parameterCount(config: LlamaConfig): number {
 export function smallerModel(
   config: LlamaConfig,
   options: { lora?: LoraOptions; trainable: "lora" | "full"; recompute: boolean },
+  weights: StorageOptions,
   fits: (sizes: ModelSizes) => boolean,
 ): string | null {
   const models = [...embeddedShapes()].map(([name, shape]) => {
     const { llama } = readHfConfig(shape, name);
-    return { name, llama, count: parameterCount(llama) };
+    return { name, llama, count: parameterCount(llama), type: configType(shape) };
   });
   const below = parameterCount(config);
   const found = models
     .filter(({ llama, count }) => llama.architecture === config.architecture && count < below)
     .sort((a, b) => b.count - a.count)
-    .find(({ llama }) => fits(modelSizes(llama, options)));
+    .find(({ llama, type }) => {
+      const storage = planStorage(llama, options.trainable, weights, () => type);
+      return fits(modelSizes(llama, { ...options, storage }));
+    });
   return found?.name ?? null;
 }

@@ -15,6 +15,7 @@ import {
   planPassBytes,
   WAVE_BYTES,
 } from "../models/memory_plan.ts";
+import { llamaTensors } from "../models/llama_weights.ts";
 import { mergedBytes, MOST_COPIED_BYTES } from "../models/merge_lora.ts";
 import type { ModelSizes } from "../models/model_sizes.ts";
 import { packedBytes } from "../models/packed_weights.ts";
@@ -141,8 +142,9 @@ function work(size: StepSize): { passes: Pass[]; waves: GenerationSizes[]; infer
 
 /** Bytes of the parts of a plan, which add up to its peak, and of what they would be otherwise. */
 export interface MemoryParts {
-  /** Values that are not trained. */
+  /** Values that are not trained, and the types that their matrices are held in. */
   frozen: number;
+  frozenTypes: string[];
   /** Values that are: all of the model, or its adapters. */
   trained: number;
   gradients: number;
@@ -187,6 +189,7 @@ export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
   const arena = gradients;
   return {
     frozen: values - arena,
+    frozenTypes: typesOf(sizes),
     trained: arena,
     gradients,
     optimizer,
@@ -199,6 +202,11 @@ export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
     scratch: training - activations - head,
     otherwise: { kept, recomputed, allLogits },
   };
+}
+
+function typesOf({ config, storage }: ModelSizes): string[] {
+  const matrices = llamaTensors(config).filter(({ shape }) => shape.length > 1);
+  return [...new Set(matrices.map(({ name }) => storage.get(name) ?? "f32"))];
 }
 
 /** Settings that would fit, each enough by itself; those that change least come first. May be none. */

@@ -2,6 +2,7 @@
 import { defaultsOf } from "../configs/key_spec.ts";
 import type { RunConfig } from "../configs/run_config.ts";
 import { TRAINING } from "../configs/schema.ts";
+import { LORA } from "../configs/schema_model.ts";
 import type { Device } from "../kernels/device.ts";
 import type { Rubric } from "../rewards/rubric.ts";
 import { assemble } from "./assemble.ts";
@@ -22,6 +23,9 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       model_name_or_path: null,
       tokenizer_name_or_path: null,
       shape: null,
+      dtype: "auto",
+      load_in_4bit: false,
+      load_in_8bit: false,
       init: {
         architecture: "llama",
         hidden_size: 16,
@@ -111,7 +115,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
   };
   const merged: Record<string, unknown> = { ...base };
   for (const [section, value] of Object.entries(changes)) {
-    const under = base[section as keyof RunConfig];
+    const under = section === "lora" ? defaultsOf(LORA) : base[section as keyof RunConfig];
     merged[section] = value === null || Array.isArray(value) ? value : { ...under, ...value };
   }
   return merged as unknown as RunConfig;
