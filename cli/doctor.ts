@@ -17,6 +17,7 @@ import {
 } from "../kernels/webgpu/adapter.ts";
 import { listCards } from "../kernels/webgpu/cards.ts";
 import { gpuAvailableBytes } from "../kernels/webgpu/gpu_memory.ts";
+import { chooseCard, visibleCards } from "../kernels/webgpu/visible.ts";
 import { missingForGpu } from "../kernels/webgpu/no_adapter.ts";
 import { mapsAtOnce } from "../kernels/webgpu/quirks.ts";
 import { fitReport, fitRows } from "./doctor_fit.ts";
@@ -95,6 +96,7 @@ async function measure(device: Device): Promise<Omit<DeviceReport, "name" | "thr
 }
 
 async function adapterReport(): Promise<AdapterReport | null> {
+  if (!chooseCard(null)) return null;
   const found = await findAdapter();
   if (found === null) return null;
   const info = describeAdapter(found);
@@ -145,7 +147,9 @@ function adviceFor(
     );
   }
   if (memory < 2 * 2 ** 30) advice.push("less than 2 GiB of memory are free: only tiny models fit");
-  if (gpu === null) { for (const missing of missingForGpu()) advice.push(missing); }
+  const { cards, by } = visibleCards();
+  if (cards?.length === 0) advice.push(`every graphics card is hidden from this process: ${by}`);
+  else if (gpu === null) { for (const missing of missingForGpu()) advice.push(missing); }
   else if (gpu.software) {
     advice.push("the GPU adapter is a CPU: --device auto takes wasm, which is far faster");
     if (listCards().length > 0) { for (const missing of missingForGpu()) advice.push(missing); }

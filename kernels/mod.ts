@@ -66,6 +66,8 @@ export async function graphicsAdapter(): Promise<AdapterInfo | null> {
 }
 
 async function hasGraphicsCard(): Promise<boolean> {
+  const { chooseCard } = await import("./webgpu/visible.ts");
+  if (!chooseCard(null)) return false;
   const adapter = await graphicsAdapter();
   return adapter !== null && !adapter.software;
 }

@@ -10,7 +10,7 @@ import type { OpName, Ops } from "../ops.ts";
 import { checkRange } from "../tensor_range.ts";
 import { validateOp } from "../validate.ts";
 import { describeAdapter, findAdapter, requestDevice, usableFeatures } from "./adapter.ts";
-import { selectCard } from "./cards.ts";
+import { chooseCard, hiddenError } from "./visible.ts";
 import { noAdapterError } from "./no_adapter.ts";
 import { webgpuOps } from "./op_table.ts";
 import { BufferPool } from "./pool.ts";
@@ -371,7 +371,7 @@ function lostError(name: string, message: string): RgxError {
  * @throws RgxError (exit 2, with what to install) when there is none, or when it is too small.
  */
 export async function createWebgpuDevice(options: WebgpuDeviceOptions = {}): Promise<WebgpuDevice> {
-  if (options.card !== undefined && options.card !== null) selectCard(options.card);
+  if (!chooseCard(options.card ?? null)) throw hiddenError();
   const adapter = await findAdapter();
   if (adapter === null) throw noAdapterError();
   const level = Number(Deno.env.get("RGX_DEBUG") ?? 0);
