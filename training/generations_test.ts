@@ -102,6 +102,19 @@ Deno.test("what the sampler saw and what training computes are the same log-prob
     }
   }));
 
+Deno.test("on-policy, the pass that is trained on is held against the sampler in every step", async () => {
+  const changes = [{}, { top_k: 5, repetition_penalty: 1.3 }];
+  for (const change of changes) {
+    await withRun({ max_steps: 3, per_device_train_batch_size: 2, ...change }, ({ train }) => {
+      for (const line of train) {
+        const mean = line["sampling/sampling_logp_difference/mean"] as number;
+        const max = line["sampling/sampling_logp_difference/max"] as number;
+        assert.ok(0 < mean && mean <= max && max < 1e-5, `${mean} ${max}`);
+      }
+    });
+  }
+});
+
 Deno.test("a step may take several generations; its records hold all of them", () =>
   withRun({ max_steps: 2, steps_per_generation: 1 }, async ({ path, train, state }) => {
     assert.ok(train.every((line) => "reward" in line));

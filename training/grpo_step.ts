@@ -1,13 +1,14 @@
 /** One GRPO step of a run: generate, score, train, and record what happened. */
 import { RgxError } from "../core/errors.ts";
 import { DROPOUT_PASS } from "../core/philox.ts";
+import { dropoutOf } from "./adapter_section.ts";
 import { EntropyControl } from "./entropy_control.ts";
 import { finiteOrNull, type Metrics } from "./metrics.ts";
 import type { AdamW } from "./optimizer.ts";
 import type { ReferencePolicy } from "./reference_policy.ts";
 import { joinRollouts, type Rollout, rollOut, type RolloutRow } from "./rollout.ts";
 import { RolloutBuffer } from "./rollout_buffer.ts";
-import { samplerDifference } from "./rollout_metrics.ts";
+import { SamplerDrift } from "./rollout_metrics.ts";
 import type { RunContext } from "./run_context.ts";
 import type { PromptSampler } from "./sampler.ts";
 import { rateFactor, scheduleOf } from "./schedule.ts";
@@ -209,8 +210,15 @@ export class GrpoSteps {
         })
       );
       rows = rows.map((row, i) => ({ ...row, oldLogp: old[i]! }));
-      const seen = kept.map((row) => masked(row) ? [] : row.logprobs);
-      Object.assign(rollout.metrics, samplerDifference(old, seen));
+      const drift = new SamplerDrift();
+      kept.forEach((row, i) => drift.add(old[i]!, 0, masked(row) ? [] : row.logprobs));
+      Object.assign(rollout.metrics, drift.metrics());
+    } else if (dropoutOf(config) === 0) {
+      // The pass that is trained on is of the policy that has sampled, but for dropout.
+      rows = rows.map((row, i) => ({
+        ...row,
+        samplerLogp: masked(kept[i]!) ? [] : kept[i]!.logprobs,
+      }));
     }
     return new RolloutBuffer(generation, schedule.options.stepsPerGeneration, rows);
   }

@@ -41,23 +41,29 @@ export function rolloutMetrics(batch: RolloutCounts): Metrics {
   return metrics;
 }
 
-/** How far the trainer's log-probabilities are from those that sampling saw; per row, [tokens]. */
-export function samplerDifference(
-  trainer: readonly ArrayLike<number>[],
-  sampler: readonly ArrayLike<number>[],
-): Metrics {
-  let sum = 0, count = 0, max = 0;
-  for (const [i, row] of trainer.entries()) {
-    for (let t = 0; t < row.length; t++) {
-      const difference = Math.abs(row[t]! - sampler[i]![t]!);
+/** How far the trainer's log-probabilities are from those that sampling saw, token by token. */
+export class SamplerDrift {
+  #sum = 0;
+  #count = 0;
+  #max = 0;
+
+  /** Elements [at, at + sampler.length) of `trainer` are of the sampler's tokens; NaN is left out. */
+  add(trainer: ArrayLike<number>, at: number, sampler: ArrayLike<number>): void {
+    for (let t = 0; t < sampler.length; t++) {
+      const difference = Math.abs(trainer[at + t]! - sampler[t]!);
       if (Number.isNaN(difference)) continue;
-      sum += difference;
-      count++;
-      max = Math.max(max, difference);
+      this.#sum += difference;
+      this.#count++;
+      this.#max = Math.max(this.#max, difference);
     }
   }
-  return {
-    "sampling/sampling_logp_difference/mean": count === 0 ? null : sum / count,
-    "sampling/sampling_logp_difference/max": count === 0 ? null : max,
-  };
+
+  /** TRL's names; empty without any token. */
+  metrics(): Metrics {
+    if (this.#count === 0) return {};
+    return {
+      "sampling/sampling_logp_difference/mean": this.#sum / this.#count,
+      "sampling/sampling_logp_difference/max": this.#max,
+    };
+  }
 }

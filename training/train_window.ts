@@ -18,6 +18,7 @@ import { occasionalPause } from "./event_loop.ts";
 import { entropyMask, grpoLoss, type LossSettings } from "./loss.ts";
 import { averageMetrics, type Metrics } from "./metrics.ts";
 import type { ReferencePolicy } from "./reference_policy.ts";
+import { SamplerDrift } from "./rollout_metrics.ts";
 
 /** One completion to train on. */
 export interface WindowRow {
@@ -32,6 +33,8 @@ export interface WindowRow {
   advantage: number;
   /** Log-probabilities when the completion was sampled, [ids.length]; null = on-policy. */
   oldLogp: ArrayLike<number> | null;
+  /** What the sampler saw, to be held against the policy's own, where these should be equal; [ids.length]. */
+  samplerLogp?: ArrayLike<number>;
 }
 
 export interface WindowOptions {
@@ -79,6 +82,7 @@ export async function trainWindow(
     ? null
     : tokens;
   const bonus = { entropy: 0, tokens: 0 };
+  const drift = new SamplerDrift();
   let loss = 0;
   for (const [b, batch] of batches.entries()) {
     // Before the policy's own forward, whose activations the backward pass consumes.
@@ -88,6 +92,11 @@ export async function trainWindow(
     const everyRow = settings.beta !== 0 || (settings.entropy_coef ?? 0) !== 0;
     const taught = taughtRows(batch, everyRow);
     const { logp, entropy } = await forwardAll(model, batch, taught, how);
+    let at = 0;
+    for (const { ids, samplerLogp } of batch) {
+      if (samplerLogp !== undefined) drift.add(logp, at, samplerLogp);
+      at += ids.length;
+    }
     await pause();
     const result = grpoLoss(
       {
@@ -121,7 +130,7 @@ export async function trainWindow(
   }
   return {
     loss,
-    metrics: averageMetrics(records),
+    metrics: { ...averageMetrics(records), ...drift.metrics() },
     tokens,
     entropy: bonus.entropy / bonus.tokens,
   };

@@ -201,3 +201,29 @@ Deno.test("with a reference every row has a gradient, and the policy's values co
     model.dispose();
   });
 });
+
+Deno.test("what the sampler saw is held against the pass that is trained on, token by token", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
+    const logp = await windowLogp(model, ROWS, OPTIONS);
+    const name = "sampling/sampling_logp_difference";
+    // One token in row 1 and one in row 6, which has nothing to learn from; row 2 is not known.
+    const moved = ROWS.map((row, i) => {
+      const samplerLogp = logp[i]!.slice();
+      if (i === 1) samplerLogp[0]! += 0.5;
+      if (i === 6) samplerLogp[2]! -= 0.25;
+      return i === 2 ? row : { ...row, samplerLogp };
+    });
+    const tokens = ROWS.reduce((sum, { ids }, i) => sum + (i === 2 ? 0 : ids.length), 0);
+    for (const microBatchSize of [12, 5, 1]) {
+      const { metrics } = await trainWindow(model, moved, { ...OPTIONS, microBatchSize });
+      assertWithin(
+        [metrics[`${name}/max`]!, metrics[`${name}/mean`]!],
+        [0.5, 0.75 / tokens],
+        1e-12,
+        "differences",
+      );
+    }
+    const { metrics } = await trainWindow(model, ROWS, OPTIONS);
+    assert.ok(!(`${name}/max` in metrics));
+  }));
