@@ -66,6 +66,8 @@ export async function train(
     Deno.env.toObject(),
     (message) => progress.on({ type: "warning", message }),
   );
+  /** Whether the folder is this run's. */
+  let begun = false;
   try {
     if (options.dryRun) {
       const planned = await planFromShape(loaded.config, device, {
@@ -89,7 +91,11 @@ export async function train(
       ...resume,
       phases,
       control,
-      listeners: [(event) => progress.on(event), (event) => tracking.on(event)],
+      listeners: [
+        (event) => progress.on(event),
+        (event) => tracking.on(event),
+        (event) => begun ||= event.type === "plan",
+      ],
     });
     progress.memory = parts.memory;
     progress.estimatedSeconds = await trainer.estimateSeconds();
@@ -101,7 +107,9 @@ export async function train(
       progress.showDryRun(trainer.plan(), trainer.samplePrompt());
       return EXIT.ok;
     }
-    const summary = await trainer.run();
+    const summary = await trainer.run().finally(() =>
+      begun ? report(loaded.config.training.output_dir) : undefined
+    );
     if (options.json) print(JSON.stringify(summary));
     return summary.status === "stopped" ? EXIT.resumable : EXIT.ok;
   } finally {
@@ -110,6 +118,12 @@ export async function train(
     control.close();
     device.close();
   }
+}
+
+/** Of any run that has done a step, however it ended; the run itself counts, not its report. */
+async function report(outputDir: string): Promise<void> {
+  const { writeReport } = await import("../bench/report/write_report.ts");
+  await writeReport(outputDir).catch(() => {});
 }
 
 /** In a job, one process trains. */

@@ -5,12 +5,13 @@
  */
 import { stepInterval } from "../configs/derived.ts";
 import type { RunConfig } from "../configs/run_config.ts";
+import { bytesText } from "../core/bytes.ts";
 import { duration } from "../core/duration.ts";
 import type { Device } from "../kernels/device.ts";
 import { describeDevice } from "../kernels/mod.ts";
 import type { TrainEvent, TrainPlan, TrainSummary } from "../training/events.ts";
 import type { MemoryPlan } from "../training/memory_check.ts";
-import { dictLine, levelLine, problemsText } from "./train_text.ts";
+import { adviceText, dictLine, levelLine, problemsText } from "./train_text.ts";
 import { summaryTable } from "./train_summary.ts";
 import { usableSeconds } from "./stop_control.ts";
 import { clip, columns, isInteractive, log, logRaw, paint, wrap } from "./terminal.ts";
@@ -115,6 +116,10 @@ export class TrainProgress {
         return this.#heldOut(event);
       case "curriculum":
         return this.#print(`  step ${event.step}: ${levelLine(event.change)}`);
+      case "advice":
+        return this.#printWrapped(
+          `${paint("yellow", "advice:")} ${adviceText(event.advice)} (step ${event.step})`,
+        );
       case "checkpoint":
         return this.#print(paint("dim", `saved ${event.path}`));
       case "done":
@@ -147,8 +152,8 @@ export class TrainProgress {
       ["device", describeDevice(device)],
     ];
     if (memory) {
-      const of = Number.isFinite(memory.available) ? ` of ${bytes(memory.available)}` : "";
-      rows.push(["memory", `${bytes(memory.peak)} planned${of}`]);
+      const of = Number.isFinite(memory.available) ? ` of ${bytesText(memory.available)}` : "";
+      rows.push(["memory", `${bytesText(memory.peak)} planned${of}`]);
     }
     rows.push(["output", plan.outputDir]);
     const steps: string[] = [];
@@ -229,9 +234,15 @@ export class TrainProgress {
         parts.push(`reward ${(recent.reward / recent.generations).toFixed(3)}`);
       }
       const accuracy = recent.accuracy / recent.generations;
-      if (!Number.isNaN(accuracy)) parts.push(`correctness ${(100 * accuracy).toFixed(1)} %`);
+      const isReward = Math.abs(recent.reward - recent.accuracy) < 1e-9 * recent.generations;
+      if (!Number.isNaN(accuracy) && !isReward) {
+        parts.push(`correct ${(100 * accuracy).toFixed(1)} %`);
+      }
     } else parts.push(`loss ${metrics["loss"]?.toFixed(4)}`);
-    parts.push(`${Math.round(rate)} tokens/s`, `${left} left`);
+    parts.push(`${Math.round(rate)} tokens/s`);
+    const { "memory/host_bytes": memory } = metrics;
+    if (typeof memory === "number") parts.push(bytesText(memory));
+    parts.push(`${left} left`);
     const every = this.#loggingSteps(totalSteps);
     const due = step % every === 0 || step === totalSteps;
     this.#progress(parts.join("  "), due);
@@ -332,10 +343,6 @@ function grpoText(plan: TrainPlan, noun: string): string {
     (each > 1
       ? `${each} on each generation of ${size}`
       : `${1 / each} generations of ${size} each`);
-}
-
-function bytes(count: number): string {
-  return count < 1e9 ? `${Math.round(count / 1e6)} MB` : `${(count / 1e9).toFixed(1)} GB`;
 }
 
 function percent({ accuracy, ci95 }: { accuracy: number; ci95: readonly number[] }): string {

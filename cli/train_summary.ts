@@ -1,5 +1,6 @@
 /** The end of a run: the held-out table before and after, with n and intervals, and the next commands. */
 import type { RunConfig } from "../configs/run_config.ts";
+import { bytesText } from "../core/bytes.ts";
 import { duration } from "../core/duration.ts";
 import type { Accuracy, EvalResult, TaskAccuracy } from "../training/evaluate.ts";
 import type { TrainPlan, TrainSummary } from "../training/events.ts";
@@ -49,9 +50,10 @@ export function summaryTable(
   lines.push(`Time ${duration(summary.seconds)} (seconds: ${parts.join(", ")}).`);
   const { memory_planned_bytes: planned, peak_memory_bytes: peak } = summary;
   if (planned !== null) {
-    const mb = (count: number) => `${Math.round(count / 1e6)} MB`;
     lines.push(
-      `Memory ${mb(peak)} at most (planned for completions of full length: ${mb(planned)}).`,
+      `Memory ${bytesText(peak)} at most (planned for completions of full length: ${
+        bytesText(planned)
+      }).`,
     );
   }
   lines.push("", `Checkpoint: ${summary.checkpoint ?? "none (save_strategy)"}`, "Next:");

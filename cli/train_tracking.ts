@@ -5,6 +5,7 @@
 import type { RunConfig } from "../configs/run_config.ts";
 import { evalMetrics } from "../training/evaluate.ts";
 import type { TrainEvent, TrainPlan } from "../training/events.ts";
+import { adviceText } from "./train_text.ts";
 import { openTracker, trackedMetrics, trackedRunId, type Tracker } from "../tracking/mod.ts";
 
 type Values = Readonly<Record<string, number | null | readonly number[]>>;
@@ -30,14 +31,9 @@ export class TrainTracking {
       case "eval":
         return this.#log(this.#step, evalMetrics(event.result));
       case "warning":
-        return this.#each((tracker) =>
-          tracker.alert({
-            step: this.#step,
-            time: new Date(),
-            title: "warning",
-            text: event.message,
-          })
-        );
+        return this.#alert("warning", event.message);
+      case "advice":
+        return this.#alert("advice", adviceText(event.advice));
       case "done":
         this.#completed = event.summary.status === "completed";
     }
@@ -75,6 +71,11 @@ export class TrainTracking {
     this.#step = step;
     const metrics = trackedMetrics(plainValues(values));
     this.#each((tracker) => tracker.log({ step, time: new Date(), metrics }));
+  }
+
+  #alert(title: string, text: string): void {
+    const alert = { step: this.#step, time: new Date(), title, text };
+    this.#each((tracker) => tracker.alert(alert));
   }
 
   #each(use: (tracker: Tracker) => void): void {

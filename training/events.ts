@@ -2,6 +2,7 @@
  * What a training run tells those who listen (progress display, trackers). The trainer prints nothing.
  */
 import type { LevelChange } from "../tasks/curriculum_levels.ts";
+import type { Advice } from "./diagnosis.ts";
 import type { EvalResult } from "./evaluate.ts";
 import type { Metrics } from "./metrics.ts";
 import type { SecondsByPhase } from "./phase_clock.ts";
@@ -106,6 +107,12 @@ export type TrainEvent =
   }
   | { type: "checkpoint"; path: string; step: number }
   | { type: "warning"; message: string }
+  | {
+    /** Why the run does not get better, and what to try. */
+    type: "advice";
+    step: number;
+    advice: Advice;
+  }
   | { type: "done"; summary: TrainSummary };
 
 export type TrainListener = (event: TrainEvent) => void;

@@ -255,6 +255,7 @@ export class GrpoSteps {
       metrics: { ...metrics, ...clockMetrics },
       tokens: { generated, trained },
     });
+    await run.diagnose(step, metrics);
     if (!run.due.log(step)) return;
     const means = run.averager.means();
     run.averager.reset();

@@ -11,12 +11,20 @@ export const PHASES = [
 export type ClockPhase = typeof PHASES[number];
 export type SecondsByPhase = Record<ClockPhase, number>;
 
+/** Told of the same phases. */
+export interface PhaseWatcher {
+  during<T>(phase: ClockPhase, work: () => T | Promise<T>): Promise<T>;
+}
+
 export class PhaseClock {
   readonly #totals: SecondsByPhase;
   #lap: Partial<SecondsByPhase> = {};
 
   /** Continues the totals of an interrupted run. */
-  constructor(totals: Partial<SecondsByPhase> = {}) {
+  constructor(
+    totals: Partial<SecondsByPhase> = {},
+    private readonly watcher: PhaseWatcher | null = null,
+  ) {
     this.#totals = Object.fromEntries(PHASES.map((p) => [p, totals[p] ?? 0])) as SecondsByPhase;
   }
 
@@ -24,7 +32,7 @@ export class PhaseClock {
   async time<T>(phase: ClockPhase, work: () => T | Promise<T>): Promise<T> {
     const start = performance.now();
     try {
-      return await work();
+      return await (this.watcher?.during(phase, work) ?? work());
     } finally {
       const seconds = (performance.now() - start) / 1000;
       this.#totals[phase] += seconds;

@@ -1,9 +1,11 @@
 /** What the phases of a run share: its parts, its progress, its clock, its records and its listeners. */
 import { Interrupted } from "../core/errors.ts";
 import { restoreWeights, TrainingCurriculum } from "./curriculum.ts";
+import { Diagnosis } from "./diagnosis.ts";
 import { Due } from "./due.ts";
 import type { TrainEvent, TrainPhase } from "./events.ts";
-import { MetricAverager } from "./metrics.ts";
+import { MemoryTracker } from "./memory_tracker.ts";
+import { MetricAverager, type Metrics } from "./metrics.ts";
 import { AdamW } from "./optimizer.ts";
 import { PhaseClock } from "./phase_clock.ts";
 import { PromptEncoder, promptTokensKept } from "./prompts.ts";
@@ -19,10 +21,12 @@ export class RunContext {
   /** null: the problems keep their parameters. */
   readonly curriculum: TrainingCurriculum | null;
   state: RunState;
-  clock = new PhaseClock();
+  memory: MemoryTracker;
+  clock: PhaseClock;
   averager = new MetricAverager();
   /** Set once the run's folder is open. */
   store!: RunStore;
+  readonly #diagnosis: Diagnosis;
   #started = performance.now();
 
   /** @throws UsageError when the configuration's sizes do not fit together. */
@@ -43,16 +47,20 @@ export class RunContext {
       ? null
       : new TrainingCurriculum(config.curriculum, config.data, options.problems.source);
     this.state = freshState(this.sizes.warmStartSteps > 0 ? "warm_start" : "eval_before");
+    this.memory = new MemoryTracker(options.device);
+    this.clock = new PhaseClock({}, this.memory);
+    this.#diagnosis = new Diagnosis(config, totalSteps);
   }
 
   /** Goes on from a restored state; from now on seconds count. */
   start(restored: RunState | null): void {
     this.#started = performance.now();
+    this.memory = new MemoryTracker(this.options.device);
+    this.clock = new PhaseClock(restored?.secondsByPhase, this.memory);
     if (restored === null) return;
     this.state = restored;
     // A run of all phases has done its supervised part then.
     if (this.supervisedOnly && restored.phase === "eval_before") restored.phase = "warm_start";
-    this.clock = new PhaseClock(restored.secondsByPhase);
     // What rgx sft had not logged yet is nothing of GRPO's.
     const begins = !this.supervisedOnly && restored.phase === "warm_start";
     this.averager = new MetricAverager(begins ? {} : restored.averager);
@@ -127,8 +135,7 @@ export class RunContext {
     for (const [phase, seconds] of Object.entries(this.clock.lap())) {
       metrics[`time/${phase}`] = seconds;
     }
-    metrics["memory/peak_bytes"] = this.options.device.peakBytes;
-    return metrics;
+    return { ...metrics, ...this.memory.lap() };
   }
 
   stopRequested(): boolean {
@@ -166,6 +173,14 @@ export class RunContext {
   async warn(message: string): Promise<void> {
     this.emit({ type: "warning", message });
     await this.store.warn(message);
+  }
+
+  /** Says why the run does not get better, if its metrics tell; recorded and emitted. */
+  async diagnose(step: number, metrics: Readonly<Metrics>): Promise<void> {
+    for (const advice of this.#diagnosis.observe(step, metrics)) {
+      this.emit({ type: "advice", step, advice });
+      await this.store.advise(step, advice);
+    }
   }
 
   emit(event: TrainEvent): void {

@@ -40,8 +40,8 @@ const RUN_FILES: ReadonlySet<string> = new Set([
 
 const RUN_FOLDERS = new RegExp(`^(${WARM_START}|completions|checkpoint-\\d+)$`);
 
-/** Folders of the trackers: a run's own where there is a run.json beside them. */
-const TRACKER_FOLDERS: ReadonlySet<string> = new Set(["runs", "wandb"]);
+/** Trackers' folders and reports: a run's own where there is a run.json beside them. */
+const COMPANIONS: ReadonlySet<string> = new Set(["runs", "wandb", "report.md", "report.html"]);
 
 /** The final model's files: a run's own where there is a run.json beside them, else somebody's model. */
 const MODEL_FILES: ReadonlySet<string> = new Set([
@@ -256,7 +256,7 @@ async function removeRun(path: string, names: readonly string[]): Promise<void> 
   const isRun = names.includes("run.json");
   const own = (name: string) =>
     RUN_FILES.has(name) || RUN_FOLDERS.test(name) ||
-    (isRun && (MODEL_FILES.has(name) || TRACKER_FOLDERS.has(name)));
+    (isRun && (MODEL_FILES.has(name) || COMPANIONS.has(name)));
   for (const name of names) {
     if (own(name)) await Deno.remove(`${path}/${name}`, { recursive: true });
   }

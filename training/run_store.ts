@@ -23,6 +23,7 @@ import {
   saveCheckpoint,
 } from "./checkpoint_store.ts";
 import { changedKeys } from "./changed_keys.ts";
+import type { Advice } from "./diagnosis.ts";
 import type { TrainSummary } from "./events.ts";
 import type { Rollout } from "./rollout.ts";
 import { type RunFolder, WARM_START } from "./run_folder.ts";
@@ -226,6 +227,10 @@ export class RunStore {
 
   async warn(message: string): Promise<void> {
     await this.folder.log("warning", { message });
+  }
+
+  async advise(step: number, advice: Advice): Promise<void> {
+    await this.folder.log("advice", { step, ...advice });
   }
 
   /** False when the last checkpoint is of this very state and holds at least as much. */

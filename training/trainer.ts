@@ -132,12 +132,11 @@ export class GrpoTrainer {
   }
 
   async #begin(resume: boolean | string): Promise<void> {
-    const run = this.#run, { device } = this.#options;
+    const run = this.#run;
     const { restored, warnings } = await run.store.restore(resume);
     run.start(restored?.state ?? null);
     if (restored !== null) await this.#restoreOptimizer(restored, warnings);
     await run.store.begin(restored);
-    device.resetPeak();
     this.#emitPlan(restored?.path ?? null);
     for (const message of [...warnings, ...run.curriculum?.takeNotes() ?? []]) {
       await run.warn(message);
@@ -391,7 +390,7 @@ export class GrpoTrainer {
   }
 
   #summary(status: TrainSummary["status"]): TrainSummary {
-    const run = this.#run, { state } = run, { config, device, problems } = this.#options;
+    const run = this.#run, { state } = run, { config, problems } = this.#options;
     return {
       output_dir: config.training.output_dir,
       checkpoint: run.store.lastCheckpoint,
@@ -402,7 +401,7 @@ export class GrpoTrainer {
       tokens_generated: state.tokensGenerated,
       tokens_trained: state.tokensTrained,
       memory_planned_bytes: this.#options.memory?.peak ?? null,
-      peak_memory_bytes: device.peakBytes,
+      peak_memory_bytes: this.#run.memory.peakBytes,
       eval_before: state.evalBefore,
       eval_after: this.#evalAfter,
       item_overlap: problems.overlap,

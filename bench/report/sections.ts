@@ -2,6 +2,7 @@
  * The contents of a run's report, the same for Markdown and HTML: what it was, what it achieved with intervals,
  * how the metrics went, what was noticed, what it cost, samples.
  */
+import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
 import { differenceInterval } from "../../core/statistics.ts";
 import type { Json, RunRecord, SampledGroup } from "./run_record.ts";
@@ -212,14 +213,14 @@ function cost({ run, metrics: { series } }: RunRecord): Table {
   ]];
   for (const [name, key] of memory) {
     const bytes = run[key!];
-    if (typeof bytes === "number") rows.push([name!, megabytes(bytes)]);
+    if (typeof bytes === "number") rows.push([name!, bytesText(bytes)]);
   }
   for (const [name, points] of series) {
     const part = /^memory\/(.+)_bytes$/.exec(name)?.[1];
     if (part === undefined || part === "peak") continue;
     rows.push([
       `  ${part.replaceAll(/[_/]/g, " ")}`,
-      megabytes(Math.max(...points.map((p) => p.value))),
+      bytesText(Math.max(...points.map((p) => p.value))),
     ]);
   }
   const tokens = series.get("num_tokens")?.at(-1)?.value;
@@ -242,8 +243,4 @@ function interval({ ci95: [low, high] }: Share): string {
 /** Three digits. */
 export function short(value: number): string {
   return String(Number(value.toPrecision(3)));
-}
-
-function megabytes(bytes: number): string {
-  return `${Math.round(bytes / 1e6)} MB`;
 }
