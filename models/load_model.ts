@@ -7,6 +7,7 @@ import { readModelFolder } from "./model_folder.ts";
 import { loraOptions, readPeftAdapter } from "./peft_adapter.ts";
 import { stopStrings } from "./stop_strings.ts";
 import type { Completion, Tokenizer } from "./types.ts";
+import type { StorageOptions } from "./weight_storage.ts";
 
 export interface LoadedModel {
   model: LlamaModel;
@@ -25,6 +26,8 @@ export interface LoadOptions {
    * weights (see LlamaModel.withAdapter), and each is disposed on its own. Otherwise it makes no difference.
    */
   sharing?: LoadedModel;
+  /** How the base's weights are held; default: as they are stored. Of one that is shared it has been said. */
+  weights?: StorageOptions;
 }
 
 /** @throws UsageError when there is no such model; RgxError when a file is damaged, or the adapter another base's */
@@ -49,6 +52,7 @@ export async function loadModel(
     : await LlamaModel.create(device, folder.config, folder.files, {
       trainable: "none",
       ...(lora === null ? {} : { lora }),
+      ...(options.weights === undefined ? {} : { weights: options.weights }),
     });
   try {
     for (const name of fit === null ? [] : adapterNames(fit)) {

@@ -1,0 +1,160 @@
+/**
+ * Opt-in: llama.cpp computes what rgx computes, of exported GGUF files with an adapter merged in.
+ * RGX_TEST_LLAMA_PYTHON names a Python that has llama-cpp-python (pip install llama-cpp-python). RGX_TEST_MODEL
+ * may name another copy of SmolLM2's GGUF file; empty leaves that one out.
+ */
+import assert from "node:assert/strict";
+import { createWasmDevice } from "../kernels/wasm/device.ts";
+import type { Device } from "../kernels/device.ts";
+import { IDS, PEFT, tokenizer } from "../models/adapter_testing.ts";
+import { architectureOf } from "../models/architectures/mod.ts";
+import { exportModel } from "../models/export.ts";
+import { LlamaModel } from "../models/llama.ts";
+import { loadModel } from "../models/load_model.ts";
+import { readModelFolder } from "../models/model_folder.ts";
+import { encodePeftAdapter, loraOptions, type PeftConfig } from "../models/peft_adapter.ts";
+import { sharedFolder } from "../models/testing.ts";
+import { withFolder } from "./support.ts";
+
+const python = Deno.env.get("RGX_TEST_LLAMA_PYTHON");
+const tiny = python === undefined ? null : sharedFolder("golden/tiny-models");
+const chosen = Deno.env.get("RGX_TEST_MODEL");
+const smollm2 = python === undefined || chosen === "" ? null : chosen ??
+  `${sharedFolder("models/smollm2-135m-instruct")}/SmolLM2-135M-Instruct.Q4_1.gguf`;
+
+/** Logits after every position, with keys and values kept in float32. */
+const SCRIPT = `
+import json, sys, numpy
+from llama_cpp import Llama
+for job in json.load(sys.stdin):
+    model = Llama(job["path"], n_ctx=64, n_batch=64, n_threads=2, logits_all=True, verbose=False,
+                  type_k=0, type_v=0)
+    model.eval(job["ids"])
+    numpy.array(model.scores[:len(job["ids"])], dtype="float32").tofile(job["output"])
+    model.close()
+`;
+
+interface Job {
+  path: string;
+  ids: readonly number[];
+  output: string;
+}
+
+async function askLlamaCpp(jobs: readonly Job[]): Promise<void> {
+  const child = new Deno.Command(python!, {
+    ...{ args: ["-c", SCRIPT], stdin: "piped", stdout: "null", stderr: "piped" },
+  }).spawn();
+  const input = child.stdin.getWriter();
+  await input.write(new TextEncoder().encode(JSON.stringify(jobs)));
+  await input.close();
+  const { success, stderr } = await child.output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+}
+
+function logProbabilities(logits: ArrayLike<number>): Float64Array {
+  const z = Float64Array.from(logits), max = z.reduce((a, b) => Math.max(a, b), -Infinity);
+  const lse = max + Math.log(z.reduce((sum, x) => sum + Math.exp(x - max), 0));
+  return z.map((x) => x - lse);
+}
+
+/** Weights in float32: the difference is then the type's of the file, and llama.cpp's. */
+const WIDENED = { weights: { dtype: "float32" } } as const;
+
+/** An adapter of random values on a model that lies elsewhere. */
+async function randomAdapter(base: string, folder: string, device: Device): Promise<string> {
+  const { config, files } = await readModelFolder(base);
+  const peft: PeftConfig = {
+    ...PEFT,
+    baseModel: base,
+    rankPattern: {},
+    modulesToSave: [architectureOf(config).names.finalNorm],
+  };
+  const model = await LlamaModel.create(device, config, files, {
+    trainable: "lora",
+    lora: loraOptions(peft),
+    ...WIDENED,
+  });
+  const tensors = [];
+  for (const { name, shape } of model.trainable) {
+    const data = await model.readParameter(name);
+    const size = name.includes("lora_B") ? 0.02 : 0.1;
+    data.forEach((x, i) => data[i] = x + size * Math.sin(i * 1.7 + name.length));
+    tensors.push({ name, shape, data });
+  }
+  model.dispose();
+  const adapter = `${folder}/adapter`;
+  await Deno.mkdir(adapter);
+  for (const [name, bytes] of encodePeftAdapter(peft, tensors)) {
+    await Deno.writeFile(`${adapter}/${name}`, bytes);
+  }
+  return adapter;
+}
+
+/**
+ * Largest difference of a log-probability. llama.cpp takes GELU from a table of f16 values, and rounds activations
+ * to f16 before it multiplies them with f16 weights.
+ */
+const TOLERANCE = { f32: 2e-3, gelu: 1e-2, f16: 4e-2 };
+
+async function compare(base: string, folder: string, ids: readonly number[]): Promise<void> {
+  const device = await createWasmDevice({ threads: 2 });
+  try {
+    const adapter = await randomAdapter(base, folder, device);
+    const jobs: Job[] = [];
+    for (const dtype of ["f32", "f16"] as const) {
+      const path = `${folder}/${dtype}.gguf`;
+      await exportModel(adapter, { to: "gguf", dtype, output: path });
+      jobs.push({ path, ids, output: `${folder}/${dtype}.f32` });
+    }
+    await askLlamaCpp(jobs);
+    // The f32 file is the adapter on its base; the f16 one is compared with itself, read back.
+    for (const [i, own] of [adapter, jobs[1]!.path].entries()) {
+      const { model } = await loadModel(own, device, WIDENED), vocab = model.vocabSize;
+      const theirs = new Float32Array((await Deno.readFile(jobs[i]!.output)).buffer);
+      assert.equal(theirs.length, ids.length * vocab);
+      let largest = 0;
+      await model.positionLogits([...ids], (position, logits) => {
+        const at = position * vocab;
+        const wanted = logProbabilities(theirs.subarray(at, at + vocab));
+        logProbabilities(logits).forEach((x, v) => {
+          largest = Math.max(largest, Math.abs(x - wanted[v]!));
+        });
+      });
+      const gelu = architectureOf(model.config).activation === "gelu";
+      const kind = i === 1 ? "f16" : gelu ? "gelu" : "f32";
+      console.log(`  ${kind}: ${largest.toExponential(1)}`);
+      assert.ok(largest <= TOLERANCE[kind], `${own}: ${largest}`);
+      model.dispose();
+    }
+  } finally {
+    device.close();
+  }
+}
+
+for (const name of ["llama", "llama3", "qwen2", "qwen3", "smollm2", "gpt2"]) {
+  Deno.test({
+    name: `${name}: llama.cpp computes the exported model`,
+    ignore: tiny === null,
+    fn: () =>
+      withFolder(async (folder) => {
+        const base = `${folder}/${name}`;
+        await Deno.mkdir(base);
+        for (const file of ["config.json", "model.safetensors"]) {
+          await Deno.copyFile(`${tiny}/${name}/${file}`, `${base}/${file}`);
+        }
+        for (const [file, text] of tokenizer.files()) {
+          await Deno.writeTextFile(`${base}/${file}`, text);
+        }
+        await compare(base, folder, IDS);
+      }),
+  });
+}
+
+Deno.test({
+  name: "SmolLM2: llama.cpp computes the exported model",
+  ignore: smollm2 === null,
+  fn: () =>
+    withFolder((folder) =>
+      compare(smollm2!, folder, [504, 2726, 338, 253, 1123, 28, 284, 260, 3575, 314])
+    ),
+});
