@@ -82,6 +82,8 @@ export interface Device {
   readonly allocatedBytes: number;
   readonly peakBytes: number;
   resetPeak(): void;
+  /** Bytes that the device holds for tensors, used or kept for the next ones; where that is known. */
+  readonly reservedBytes?: number;
   /** Stops threads and drops all memory. Idempotent. */
   close(): void;
 }

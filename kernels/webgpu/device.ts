@@ -256,6 +256,10 @@ export class WebgpuDevice implements Device, WebgpuContext {
     this.#peak = this.#allocated;
   }
 
+  get reservedBytes(): number {
+    return this.#pool.heldBytes;
+  }
+
   close(): void {
     if (this.#closed) return;
     if (this.#failure === null) this.#recorder.submit();
