@@ -150,6 +150,10 @@ export class WasmDevice implements Device, WasmContext {
     this.#peak = this.#allocated;
   }
 
+  get reservedBytes(): number {
+    return this.#memory.memory.buffer.byteLength;
+  }
+
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
