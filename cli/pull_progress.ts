@@ -56,7 +56,8 @@ export class PullProgress {
   #speed(): number {
     const first = this.#samples[0]!, last = this.#samples.at(-1)!;
     const ms = last.at - first.at;
-    return ms <= 0 ? 0 : Math.max(0, last.present - first.present) / ms * 1000;
+    // The first moments, in which connections are made, say nothing.
+    return ms < 1000 ? 0 : Math.max(0, last.present - first.present) / ms * 1000;
   }
 
   #notice(message: string): void {

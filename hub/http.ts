@@ -3,10 +3,17 @@
  * to waiting, and the same once more where that may help. Left out: the Hub's chunk protocol (Xet), without
  * which every file can be had too.
  */
-import { Interrupted, RgxError } from "../core/errors.ts";
+import { Interrupted, RgxError, UsageError } from "../core/errors.ts";
 import { askedDelay, backoff, MOST_PATIENCE_MS } from "../core/retry_delay.ts";
 import { VERSION } from "../core/version.ts";
-import { HttpStatus, networkReason, refusal, type Request, TooLate } from "./refusal.ts";
+import {
+  HttpStatus,
+  isCertificateError,
+  networkReason,
+  refusal,
+  type Request,
+  TooLate,
+} from "./refusal.ts";
 import type { HubSettings } from "./settings.ts";
 
 export interface HttpOptions {
@@ -280,13 +287,15 @@ async function statusOf(response: Response): Promise<HttpStatus> {
 
 function isTemporary(error: unknown): boolean {
   if (error instanceof HttpStatus) return TEMPORARY.has(error.status) || error.status >= 500;
-  return error instanceof TooLate || error instanceof TypeError;
+  if (error instanceof TooLate) return true;
+  return error instanceof TypeError && !isCertificateError(networkReason(error));
 }
 
 function clientWith(path: string): Deno.HttpClient {
   try {
     return Deno.createHttpClient({ caCerts: [Deno.readTextFileSync(path)] });
   } catch (error) {
-    throw new RgxError(`SSL_CERT_FILE: ${path} cannot be used: ${(error as Error).message}`);
+    const why = (error as Error).message.replace(/ \(os error \d+\).*$/s, "");
+    throw new UsageError(`SSL_CERT_FILE: ${path} cannot be used: ${why}`, { cause: error });
   }
 }

@@ -36,14 +36,14 @@ export function refusal(error: unknown, request: Request, attempts: number): unk
   if (error instanceof RgxError) return error;
   if (error instanceof HttpStatus) return statusRefusal(error, request, attempts);
   if (!(error instanceof TooLate || error instanceof TypeError)) return error;
-  const { settings } = request;
+  const { settings } = request, reason = networkReason(error);
+  const hint = isCertificateError(reason)
+    ? "SSL_CERT_FILE names a file with the certificate of your proxy's or mirror's authority. "
+    : "Is there a network? HTTPS_PROXY names a proxy, HF_ENDPOINT a mirror of the Hub. ";
   return new RgxError(
-    `${subject(request)}: ${settings.endpoint} cannot be reached: ${networkReason(error)}${
-      tries(attempts)
-    }`,
+    `${subject(request)}: ${settings.endpoint} cannot be reached: ${reason}${tries(attempts)}`,
     {
-      advice: "Is there a network? HTTPS_PROXY names a proxy, HF_ENDPOINT a mirror of the Hub. " +
-        withoutNetwork(request),
+      advice: hint + withoutNetwork(request),
       cause: error,
     },
   );
@@ -128,6 +128,11 @@ export function withoutNetwork({ settings, repository }: Omit<Request, "file">):
 
 function tries(attempts: number): string {
   return attempts > 1 ? ` (${attempts} attempts)` : "";
+}
+
+/** Whether the other side is not trusted, which no further attempt changes. */
+export function isCertificateError(reason: string): boolean {
+  return /certificate/i.test(reason);
 }
 
 /** Why a connection failed, without the address: one that is signed is a secret. */
