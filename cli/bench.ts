@@ -17,6 +17,7 @@ import type { WorkerOptions } from "../bench/worker_pool.ts";
 import { writeFileAtomic } from "../core/atomic_file.ts";
 import { Interrupted, UsageError } from "../core/errors.ts";
 import { programCommand } from "../core/program_command.ts";
+import { secondsLeft } from "../core/slurm_queue.ts";
 import { DEVICE_NAMES, isDeviceName } from "../kernels/mod.ts";
 import { defaultThreads } from "../kernels/wasm/threads.ts";
 import { BenchProgress } from "./bench_progress.ts";
@@ -88,6 +89,7 @@ export async function bench(flags: BenchFlags): Promise<number> {
     maxSeconds,
     "finishing what is under way; the samples so far are kept",
   );
+  secondsLeft().then((left) => stop.jobEnds(left));
   stop.begin(); // every answer is kept as it comes
   // A pass over many long prompts may take longer than a job has after its warning.
   if (device !== null) {
