@@ -14,6 +14,7 @@ interface PullFlags {
   include: string[];
   exclude: string[];
   maxWorkers: number;
+  verify?: boolean;
   dryRun?: boolean;
   json?: boolean;
   quiet?: boolean;
@@ -54,6 +55,7 @@ export async function pullRepository(
           exclude: flags.exclude,
         },
         maxWorkers: flags.maxWorkers,
+        verify: flags.verify ?? false,
         dryRun: flags.dryRun ?? false,
         onEvent: (event) => progress.on(event),
       }), stopped);

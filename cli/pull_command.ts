@@ -17,6 +17,7 @@ export function pullCommand(program: Command): void {
     )
     .option("--exclude <pattern>", "not the files that match (repeatable)", collect, [])
     .option("--max-workers <n>", "downloads at once", integer(1, 64), 4)
+    .option("--verify", "check the files that are there already, and fetch damaged ones again")
     .option("--dry-run", "only say which files would be fetched, and how large they are")
     .option("--json", "one JSON document: commit, path, files, bytes")
     .option("--quiet", "warnings and errors only")

@@ -100,6 +100,38 @@ async function fetchInto(file: RemoteFile, options: DownloadOptions): Promise<vo
   }
 }
 
+/**
+ * Whether a file that is there already has the content that the Hub promises; without a checksum there is nothing
+ * to compare, and it counts as right. @param path the blob, or its name in a snapshot
+ */
+export async function isRight(path: string, { checksum }: RemoteFile): Promise<boolean> {
+  if (checksum === null) return true;
+  using file = await Deno.open(path, { read: true });
+  const hash = startHash(checksum, (await file.stat()).size)!;
+  await readInto(hash, file);
+  return hash.digest("hex") === checksum.hex;
+}
+
+/** Puts a damaged blob aside, so that it is fetched again. */
+export async function putAside(place: RepositoryCache, { etag }: RemoteFile): Promise<void> {
+  try {
+    await Deno.rename(place.blob(etag), `${place.blob(etag)}.wrong`);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error; // a file without a blob
+  }
+}
+
+/** Adds what is left of a file to a checksum. @returns bytes read */
+async function readInto(hash: Hash | null, file: Deno.FsFile): Promise<number> {
+  const buffer = new Uint8Array(READ_BYTES);
+  let length = 0;
+  for (let n = await file.read(buffer); n !== null; n = await file.read(buffer)) {
+    hash?.update(buffer.subarray(0, n));
+    length += n;
+  }
+  return length;
+}
+
 /** Brings the incomplete file to its full length and checks it. @throws WrongContent */
 async function complete(path: string, file: RemoteFile, options: DownloadOptions): Promise<void> {
   using output = await Deno.open(path, { read: true, write: true, create: true });
@@ -139,11 +171,7 @@ class PartialFile {
     const { size } = await this.output.stat();
     if (this.file.size !== null && size > this.file.size) return await this.#startOver();
     this.#hash = startHash(this.file.checksum, this.file.size);
-    const buffer = new Uint8Array(READ_BYTES);
-    for (let n = await this.output.read(buffer); n !== null; n = await this.output.read(buffer)) {
-      this.#hash?.update(buffer.subarray(0, n));
-      this.length += n;
-    }
+    this.length = await readInto(this.#hash, this.output);
   }
 
   /** One request for what is missing. @throws TypeError when it ends too early */
@@ -210,10 +238,7 @@ class PartialFile {
       // Git's checksum begins with the length, which only the end has told.
       hash = startHash(checksum, this.length)!;
       await this.output.seek(0, Deno.SeekMode.Start);
-      const buffer = new Uint8Array(READ_BYTES);
-      for (let n = await this.output.read(buffer); n !== null; n = await this.output.read(buffer)) {
-        hash.update(buffer.subarray(0, n));
-      }
+      await readInto(hash, this.output);
     }
     const found = hash.digest("hex");
     if (found === checksum.hex) return;

@@ -1,6 +1,7 @@
 /** A Hub, a network and a disk that misbehave: what is continued, what is refused, what the error says. */
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
+import { RandomStream } from "../core/philox.ts";
 import { pull, type PullEvent, type PullOptions } from "./pull.ts";
 import type { Repository } from "./repository.ts";
 import {
@@ -469,4 +470,53 @@ Deno.test("offline nothing is asked; what is missing is named", async () => {
     );
     assert.equal(hub.seen.length, 0);
   });
+});
+
+Deno.test("--verify finds a damaged file of the cache and fetches it again", async () => {
+  for (const symlinks of [true, false]) {
+    await withHub(async (hub, cache) => {
+      hub.add("models/org/tiny", modelFiles(WEIGHTS));
+      const settings = settingsFor(hub, cache, { symlinks });
+      const { path } = await get(hub, cache, { settings });
+      const file = await Deno.open(`${path}/model.safetensors`, { write: true });
+      await file.write(new Uint8Array([1, 2, 3]));
+      file.close();
+      assert.equal((await get(hub, cache, { settings })).downloaded_bytes, 0, "nobody looks");
+      const again = await get(hub, cache, { settings, verify: true });
+      assert.equal(again.downloaded_bytes, 300_000);
+      assert.deepEqual(await Deno.readFile(`${path}/model.safetensors`), WEIGHTS);
+      assert.equal((await get(hub, cache, { settings, verify: true })).downloaded_bytes, 0);
+    });
+  }
+});
+
+Deno.test("whatever a server does, in the end the bytes are right, and never before", async () => {
+  for (let seed = 1; seed <= 12; seed++) {
+    await withHub(async (hub, cache) => {
+      hub.add("models/org/tiny", modelFiles(WEIGHTS));
+      const random = RandomStream.forPurpose(seed, "sample", "hub");
+      const at = places(cache);
+      let pulls = 0;
+      hub.misbehave = (seen) => {
+        const dice = random.random();
+        if (!isContent(seen)) return dice < 0.05 ? new Response("", { status: 503 }) : null;
+        if (dice < 0.5) return cut(seen, WEIGHTS, Math.floor(random.random() * 120_000));
+        if (dice < 0.6) return new Response("", { status: 500 });
+        if (dice < 0.65) return content({ ...seen, range: null }, WEIGHTS, {});
+        if (dice < 0.7) return content({ ...seen, range: "bytes=7-" }, WEIGHTS, {});
+        return dice < 0.75 ? content(seen, noise(300_000, seed), {}) : null;
+      };
+      for (let whole = false; !whole; pulls++) {
+        assert.ok(pulls < 60, "it never ends");
+        try {
+          await get(hub, cache, { attempts: 3 });
+          whole = true;
+        } catch (error) {
+          assert.ok(error instanceof RgxError, (error as Error).stack);
+          assert.equal(await exists(at.weights), false);
+        }
+      }
+      assert.deepEqual(await Deno.readFile(at.weights), WEIGHTS);
+    });
+  }
 });

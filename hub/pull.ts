@@ -8,7 +8,14 @@ import { type ListedFile, listFiles, type RemoteFile, remoteFile } from "./api.t
 import { RepositoryCache } from "./cache.ts";
 import { chooseFiles } from "./choose.ts";
 import { byteText, freeBytes } from "./disk_space.ts";
-import { bytesKept, type ByteWriter, downloadBlob, hasBlob } from "./download.ts";
+import {
+  bytesKept,
+  type ByteWriter,
+  downloadBlob,
+  hasBlob,
+  isRight,
+  putAside,
+} from "./download.ts";
 import { HubHttp, interruption } from "./http.ts";
 import { pullOffline } from "./offline.ts";
 import { EVERYTHING_NEEDED, type Selection } from "./patterns.ts";
@@ -24,6 +31,8 @@ export interface PullOptions {
   settings?: HubSettings;
   /** Downloads at once; default 4. */
   maxWorkers?: number;
+  /** Hold the files that are there already against their checksums too, and fetch damaged ones again. */
+  verify?: boolean;
   /** Only say what would be done. */
   dryRun?: boolean;
   /** Ends everything; what is downloaded is kept. */
@@ -175,7 +184,12 @@ class Pull {
 
   async #isPlaced(commit: string, file: RemoteFile): Promise<boolean> {
     const size = await this.#place.sizeOf(commit, file.name);
-    return size !== null && (file.size === null || size === file.size);
+    if (size === null || file.size !== null && size !== file.size) return false;
+    const path = `${this.#place.snapshot(commit)}/${file.name}`;
+    if (!this.options.verify || await isRight(path, file)) return true;
+    this.notice(`${file.name}: it is damaged (its checksum is wrong) and is fetched again`);
+    if (!this.options.dryRun) await putAside(this.#place, file);
+    return false;
   }
 
   /** Counts what is missing, and refuses what does not fit on the disk. */
