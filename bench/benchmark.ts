@@ -2,10 +2,8 @@
  * Models × tasks. The same problems, prompts, extraction and scoring as in training (data/), every sample on disk
  * as soon as it is there, results in the files of result_file.ts. Nothing is printed here.
  */
-import { EXIT, Interrupted, UsageError } from "../core/errors.ts";
+import { EXIT, Interrupted, RgxError, UsageError } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
-import { readRows } from "../data/data_rows.ts";
-import { requireDataFiles } from "../data/open_problems.ts";
 import { writeResults } from "./benchmark_files.ts";
 import { scoreProblem } from "./datasets.ts";
 import { LocalModel, type ModelDevice } from "./local_model.ts";
@@ -22,7 +20,6 @@ import {
 import { type Job, type JobListener, runJobs } from "./run_jobs.ts";
 import { combinationKey, SampleStore } from "./sample_store.ts";
 import { averages, compareModels, summarize } from "./summarize.ts";
-import { createTestSet } from "./test_set.ts";
 import type {
   BenchEvent,
   ModelRequest,
@@ -31,6 +28,7 @@ import type {
   TaskRequest,
   TestSet,
 } from "./types.ts";
+import { planTasks } from "./task_plan.ts";
 import { runWorkers, type WorkerOptions } from "./worker_pool.ts";
 
 export interface BenchmarkOptions {
@@ -96,7 +94,7 @@ export interface Benchmark {
 export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   const { outputDir = "benchmark_results", seed = 42, onEvent = () => {} } = options;
   const shouldStop = options.shouldStop ?? (() => false);
-  const sets = await testSets(options, seed);
+  const sets = await planTasks(options, seed);
   const { models, sampling, warnings } = await planModels(options.models, {
     seed: options.samplingSeed ?? seed,
     remote: {
@@ -131,6 +129,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
       combinations: run.combinations.length,
       samples: run.total,
     });
+    if (merge && run.resumed === 0) throw nothingToMerge(outputDir);
     if (run.resumed > 0) onEvent({ type: "resumed", samples: run.resumed });
     const jobs = merge ? [] : run.jobs(), local = jobs.filter((job) => !isRemote(job.model));
     const remote = jobs.filter((job) => isRemote(job.model));
@@ -158,7 +157,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
       if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
     }
     if (shouldStop() && run.answered < run.total) throw new Interrupted();
-    const result = await run.result(stamp, seed, sampling);
+    const result = await run.result(stamp, seed, options.samplingSeed ?? seed, sampling);
     run.warnOfGaps(result);
     const files = shard === null ? await writeResults(outputDir, result) : [];
     const unanswered = run.total - run.answered + run.errors;
@@ -177,21 +176,10 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   }
 }
 
-/** @throws UsageError when two tasks have the same label, or one cannot be made */
-async function testSets(options: BenchmarkOptions, seed: number): Promise<TestSet[]> {
-  const requests = options.tasks.map((task) => typeof task === "string" ? { name: task } : task);
-  if (requests.length === 0) throw new UsageError("no task is named", { advice: "--tasks NAME …" });
-  const labels = requests.map(({ name, label = name }) => label);
-  const twice = labels.find((label, i) => labels.indexOf(label) !== i);
-  if (twice !== undefined) throw new UsageError(`the task ${twice} is named twice`);
-  const fewShot = options.prompt?.few_shot ?? 0, limit = options.limit ?? Infinity;
-  const sets: TestSet[] = [];
-  for (const request of requests) {
-    const size = Math.min(request.size ?? options.numExamples ?? 100, limit), { path } = request;
-    const rows = path === undefined ? null : await readRows(await requireDataFiles(path, "test"));
-    sets.push(createTestSet({ ...request, size }, { seed, size, fewShot, rows }));
-  }
-  return sets;
+function nothingToMerge(folder: string): RgxError {
+  return new RgxError(`${folder} holds no answers of these models to these tasks`, {
+    advice: "A merge takes the settings of the parts: the same seed, sampling and prompts.",
+  });
 }
 
 /** Local time as in file names; never one that the folder has already. */
@@ -269,7 +257,12 @@ class Run {
     };
   }
 
-  async result(stamp: string, seed: number, sampling: Sampling): Promise<AllTasksResultFile> {
+  async result(
+    stamp: string,
+    seed: number,
+    samplingSeed: number,
+    sampling: Sampling,
+  ): Promise<AllTasksResultFile> {
     const overlap = new OverlapCounter();
     const tasks: Record<string, TaskResults> = {};
     for (const set of this.sets) {
@@ -285,9 +278,9 @@ class Run {
         });
       }
       if (Object.keys(models).length === 0) continue;
-      const { label: task, taskName: task_name, category, parameters } = set;
+      const { label: task, taskName: task_name, category, parameters, seed } = set;
       const comparisons = compareModels(task, models);
-      tasks[task] = { task, task_name, category, parameters, models, comparisons };
+      tasks[task] = { task, task_name, category, parameters, seed, models, comparisons };
     }
     return {
       format: RESULT_FORMAT,
@@ -297,6 +290,7 @@ class Run {
       rgx_version: VERSION,
       deno_version: Deno.version.deno,
       seed,
+      sampling_seed: samplingSeed,
       sampling,
       tasks,
       average: averages(tasks),

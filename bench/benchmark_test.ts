@@ -126,6 +126,12 @@ Deno.test("parts that were measured apart are merged into one result, and what l
     assert.deepEqual(Object.keys(merged.result.tasks), tasks);
     const more = await collected({ ...common, tasks: [...tasks, "gcd"], merge: true });
     assert.deepEqual([more.unanswered, more.exitCode], [5, 1]);
+    const files = [...Deno.readDirSync(common.outputDir)].length;
+    await assert.rejects(
+      collected({ ...common, tasks, merge: true, seed: 77 }),
+      /out holds no answers of these models to these tasks/,
+    );
+    assert.equal([...Deno.readDirSync(common.outputDir)].length, files);
   });
 });
 
@@ -170,6 +176,10 @@ Deno.test("what cannot be measured is refused before any work, with the nearest 
     const common = { models: [model], tasks: ["chain_sum"], outputDir: `${folder}/out`, device };
     const refused = (changes: object, message: RegExp) =>
       assert.rejects(collected({ ...common, ...changes }), message);
+    await refused(
+      { tasks: ["chain_sum", "gdc", "lmc"] },
+      /"gdc", did.* gcd\?; .*"lmc", did.* lcm\?/,
+    );
     await refused({ tasks: ["chainsum"] }, /unknown task "chainsum", did you mean chain_sum\?/);
     await refused(
       { models: [`${folder}/modle`] },
@@ -179,7 +189,7 @@ Deno.test("what cannot be measured is refused before any work, with the nearest 
     await refused({ models: [model, model] }, /is named twice/);
     await refused({ models: [] }, /no model is named/);
     await refused({ tasks: [{ name: "chain_sum", parameters: { min_terms: 0 } }] }, /min_terms/);
-    await refused({ tasks: ["gsm8k"] }, /the data set gsm8k is a file, and none is named/);
+    await refused({ tasks: ["file"] }, /the data set file is a file, and none is named/);
     await assert.rejects(Deno.stat(`${folder}/out`), Deno.errors.NotFound);
   });
 });

@@ -18,6 +18,8 @@ import type { Entry } from "../tasks/types.ts";
 type Row = Record<string, unknown>;
 
 interface Format {
+  /** The published data set on the Hub, which is looked for where no file is named. */
+  hub: string;
   /** Columns without which a row is of another format. */
   columns: readonly string[];
   entry(row: Row, place: string): { question: string; answer: string; metadata: Row };
@@ -30,6 +32,7 @@ const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 const FORMATS: Readonly<Record<string, Format>> = {
   gsm8k: {
+    hub: "hf://datasets/openai/gsm8k/main",
     columns: ["question", "answer"],
     entry(row, place) {
       const [work, gold] = String(row["answer"]).split("####");
@@ -45,6 +48,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
     score: equalMath,
   },
   math500: {
+    hub: "hf://datasets/HuggingFaceH4/MATH-500",
     columns: ["problem", "answer"],
     entry: ({ problem, answer, solution, ...rest }) => ({
       question: String(problem),
@@ -60,6 +64,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
     score: equalMath,
   },
   mmlu_pro: {
+    hub: "hf://datasets/TIGER-Lab/MMLU-Pro",
     columns: ["question", "options", "answer"],
     entry({ question, options, answer, cot_content: _, ...rest }, place) {
       if (!Array.isArray(options) || options.length < 2 || options.length > LETTERS.length) {
@@ -84,6 +89,23 @@ const FORMATS: Readonly<Record<string, Format>> = {
 
 /** Data sets that can be asked for by name. */
 export const DATASET_NAMES: readonly string[] = [...Object.keys(FORMATS), "file"];
+
+/** Where a published data set is when no file is named; null for others. */
+export function publishedPlace(name: string): string | null {
+  return Object.hasOwn(FORMATS, name) ? FORMATS[name]!.hub : null;
+}
+
+/** The published format that rows have, however their file is called; else "file". */
+export function formatOf(rows: readonly DataRow[]): string {
+  const has = (row: Row, columns: readonly string[]) => columns.every((name) => row[name] != null);
+  const first = rows[0]?.columns ?? {};
+  if (has(first, FORMATS["mmlu_pro"]!.columns) && Array.isArray(first["options"])) {
+    return "mmlu_pro";
+  }
+  if (has(first, FORMATS["math500"]!.columns)) return "math500";
+  const isWorked = ({ columns: row }: DataRow) => /\n####\s*\S+\s*$/.test(String(row["answer"]));
+  return has(first, FORMATS["gsm8k"]!.columns) && rows.every(isWorked) ? "gsm8k" : "file";
+}
 
 /**
  * All problems of a JSON Lines file, in its order.

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { sharedFolder } from "../models/testing.ts";
 import { readDataset, scoreProblem } from "./datasets.ts";
+import { planTasks } from "./task_plan.ts";
 import { createTestSet } from "./test_set.ts";
 import { withFolder } from "./testing.ts";
 
@@ -87,5 +88,29 @@ Deno.test("a file of another format is refused with its line and columns", async
     await Deno.writeTextFile(path, "{");
     assert.throws(() => readDataset("math500", path), /x\.jsonl:1: not valid JSON/);
     assert.throws(() => readDataset("math500", `${folder}/none`), /there is no such file/);
+  });
+});
+
+Deno.test("a published file is known by its columns, whatever it is called; one that was not pulled is told", async () => {
+  await withFolder(async (folder) => {
+    const row = { question: "2 + 3?", answer: "2 + 3 = <<2+3=5>>5\n#### 5" };
+    const files = {
+      "gsm8k": row,
+      "math500": { problem: "1+1", solution: "\\boxed{2}", answer: "2" },
+      "mmlu_pro": { question: "Which?", options: ["a", "b"], answer: "A" },
+      "file": { question: "2 + 3?", answer: "5" },
+    };
+    for (const [format, line] of Object.entries(files)) {
+      const path = `${folder}/${format}_of_mine.jsonl`;
+      await Deno.writeTextFile(path, JSON.stringify(line) + "\n");
+      const tasks = [{ name: "file", path, label: "mine" }];
+      const [set] = await planTasks({ tasks, numExamples: 5 }, 1);
+      assert.deepEqual([set!.taskName, set!.label, set!.entries.length], [format, "mine", 1]);
+      if (format === "gsm8k") assert.equal(set!.entries[0]!.answer, "5");
+    }
+    await assert.rejects(
+      planTasks({ tasks: ["mmlu_pro"] }, 1),
+      /the data set mmlu_pro is not here: .*TIGER-Lab/,
+    );
   });
 });

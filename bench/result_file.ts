@@ -140,6 +140,8 @@ export interface TaskResults {
   task_name: string;
   category: string | null;
   parameters: Record<string, unknown>;
+  /** Of the problems. */
+  seed: number;
   /** Key: the model as it was named, until renamed. */
   models: Record<string, ModelResult>;
   comparisons: PairedComparison[];
@@ -153,7 +155,10 @@ interface RunHeader {
   stamp: string;
   rgx_version: string;
   deno_version: string;
+  /** Of the problems, where a task has no own. */
   seed: number;
+  /** Of the draws. */
+  sampling_seed: number;
   sampling: Sampling;
 }
 

@@ -15,6 +15,7 @@ const file: TaskResultFile = {
   rgx_version: "0.1.0",
   deno_version: "2.6.10",
   seed: 1,
+  sampling_seed: 1,
   sampling: {
     temperature: 0,
     top_p: 1,

@@ -55,7 +55,7 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
       shots,
     };
   }
-  checkTask(name);
+  if (!hasTask(name)) throw unknownTasks([name]);
   const test = createDataset(name, { ...parameters, seed, split: "test" });
   const worked = createDataset(name, { ...parameters, seed, split: "validation" });
   return {
@@ -66,13 +66,18 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
   };
 }
 
-/** @throws UsageError naming the nearest task or data set */
-export function checkTask(name: string): void {
-  if (hasTask(name) || DATASET_NAMES.includes(name)) return;
-  throw new UsageError(
-    `unknown task "${name}"${didYouMean(name, [...taskNames(), ...DATASET_NAMES])}`,
-    { advice: "rgx tasks list shows all tasks; data sets are " + DATASET_NAMES.join(", ") },
-  );
+/** A registered task, or a data set. */
+export function isTask(name: string): boolean {
+  return hasTask(name) || DATASET_NAMES.includes(name);
+}
+
+/** Names each with the nearest task or data set. */
+export function unknownTasks(names: readonly string[]): UsageError {
+  const known = [...taskNames(), ...DATASET_NAMES];
+  const each = names.map((name) => `unknown task "${name}"${didYouMean(name, known)}`);
+  return new UsageError(each.join("; "), {
+    advice: "rgx tasks list shows all tasks; data sets are " + DATASET_NAMES.join(", "),
+  });
 }
 
 function distinct(entry: (index: number) => Entry | null, size: number): Entry[] {

@@ -33,7 +33,8 @@ export class BenchProgress {
     switch (event.type) {
       case "plan":
         return this.#say(
-          `${event.models.length} models × ${event.tasks.length} tasks, ${event.samples} samples: ` +
+          `${count(event.models.length, "model")} × ${count(event.tasks.length, "task")}, ` +
+            `${count(event.samples, "sample")}: ` +
             `${event.models.map(shortName).join(", ")} on ${event.tasks.join(", ")}`,
         );
       case "resumed":
@@ -104,6 +105,10 @@ function workerText(
     : `, ${clock(((now - started) / done) * (total - done) / 1000)} left`;
   const who = workers > 1 ? `worker ${number}: ` : "";
   return `${who}${done}/${total}${left} (${shortName(model)})`;
+}
+
+function count(n: number, what: string): string {
+  return `${n} ${what}${n === 1 ? "" : "s"}`;
 }
 
 function clock(seconds: number): string {

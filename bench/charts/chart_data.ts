@@ -99,7 +99,7 @@ function choiceOf(a: Found, b: Found): string {
 function settingOf(file: ResultFile, task: TaskResults): string {
   const { temperature, samples } = file.sampling;
   const drawn = temperature === 0 ? "greedy" : `temperature ${temperature}, ${samples} samples`;
-  return `seed ${file.seed}, ${drawn}, ${JSON.stringify(task.parameters)}`;
+  return `seed ${task.seed ?? file.seed}, ${drawn}, ${JSON.stringify(task.parameters)}`;
 }
 
 /** The same with other names of models, in the same order. */

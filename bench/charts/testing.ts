@@ -48,6 +48,7 @@ export const header = {
   rgx_version: "0.1.0",
   deno_version: "2.6.10",
   seed: 1,
+  sampling_seed: 1,
   sampling: {
     temperature: 0,
     top_p: 1,
@@ -69,6 +70,7 @@ function taskResults(task: string, counts: Counts): TaskResults {
     task_name: task,
     category: null,
     parameters: {},
+    seed: 1,
     models: Object.fromEntries(models),
     comparisons: [],
   };

@@ -1,0 +1,55 @@
+/**
+ * The tasks of a benchmark as problems: what stands in the request, the benchmark's own size and seed for the rest,
+ * files from where they are named or where published data sets are when they were pulled.
+ */
+import { UsageError } from "../core/errors.ts";
+import { readRows } from "../data/data_rows.ts";
+import { requireDataFiles } from "../data/open_problems.ts";
+import type { BenchmarkOptions } from "./benchmark.ts";
+import { formatOf, publishedPlace } from "./datasets.ts";
+import { createTestSet, isTask, unknownTasks } from "./test_set.ts";
+import type { TestSet } from "./types.ts";
+
+/** @throws UsageError when two tasks have the same label, or one cannot be made */
+export async function planTasks(
+  options: Pick<BenchmarkOptions, "tasks" | "prompt" | "limit" | "numExamples">,
+  seed: number,
+): Promise<TestSet[]> {
+  const requests = options.tasks.map((task) => typeof task === "string" ? { name: task } : task);
+  if (requests.length === 0) throw new UsageError("no task is named", { advice: "--tasks NAME …" });
+  const labels = requests.map(({ name, label = name }) => label);
+  const twice = labels.find((label, i) => labels.indexOf(label) !== i);
+  if (twice !== undefined) throw new UsageError(`the task ${twice} is named twice`);
+  const fewShot = options.prompt?.few_shot ?? 0, limit = options.limit ?? Infinity;
+  // What is wrong with a name is said before a file is read.
+  const unknown = requests.filter(({ name }) => !isTask(name)).map(({ name }) => name);
+  if (unknown.length > 0) throw unknownTasks(unknown);
+  const sets: TestSet[] = [];
+  for (const request of requests) {
+    const size = Math.min(request.size ?? options.numExamples ?? 100, limit);
+    const common = { seed, size, fewShot };
+    const path = request.path ?? publishedPlace(request.name);
+    if (path === null) {
+      sets.push(createTestSet({ ...request, size }, common));
+      continue;
+    }
+    const rows = await readRows(await filesOf(request.name, path, request.path !== undefined));
+    const { name, label = name } = request;
+    const format = name === "file" ? formatOf(rows) : name;
+    sets.push(createTestSet({ ...request, name: format, label, path, size }, { ...common, rows }));
+  }
+  return sets;
+}
+
+/** @param isNamed the user said where it is */
+async function filesOf(name: string, path: string, isNamed: boolean): Promise<string[]> {
+  try {
+    return await requireDataFiles(path, "test");
+  } catch (error) {
+    if (isNamed || !(error instanceof UsageError)) throw error;
+    throw new UsageError(`the data set ${name} is not here: ${error.message}`, {
+      advice: `Name its file: --tasks ${name}=PATH/test.jsonl. ${error.advice ?? ""}`.trim(),
+      cause: error,
+    });
+  }
+}
