@@ -135,7 +135,7 @@ Deno.test("what is asked of frozen weights decides their type, and their file wh
     options: StorageOptions,
     file: "q4_1" | "bf16" | null,
     trainable: "lora" | "full" | "none" = "lora",
-  ) => [...planStorage(config, trainable, options, blocks(file)).values()].sort();
+  ) => [...planStorage(config, trainable, options, blocks(file), "reference").values()].sort();
   const all = (type: string) => Array(linears + tables).fill(type);
   assert.deepEqual(types(large, {}, "q4_1"), all("q4_1"));
   assert.deepEqual(types(large, {}, null), []);
@@ -156,7 +156,7 @@ Deno.test("what is asked of frozen weights decides their type, and their file wh
 Deno.test("a quantisation of weights that are trained, or are in blocks already, is refused", () => {
   const refused = (trainable: "lora" | "full", file: "q4_1" | null, message: RegExp) =>
     assert.throws(
-      () => planStorage(FROM_FILE, trainable, { quantize: "nf4" }, blocks(file)),
+      () => planStorage(FROM_FILE, trainable, { quantize: "nf4" }, blocks(file), "reference"),
       (e) => e instanceof UsageError && message.test(e.message) && e.advice !== undefined,
     );
   refused("full", null, /load_in_4bit: full fine-tuning trains every weight/);

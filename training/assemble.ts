@@ -9,7 +9,7 @@ import { openProblems } from "../data/open_problems.ts";
 import type { Device } from "../kernels/device.ts";
 import { fitAdapter } from "../models/adapter_fit.ts";
 import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
-import { findModel } from "../models/find_model.ts";
+import { requireModel } from "../models/find_model.ts";
 import { freshConfig, initWeights } from "../models/init.ts";
 import { LlamaModel } from "../models/llama.ts";
 import { modelSizes } from "../models/model_sizes.ts";
@@ -124,7 +124,7 @@ export async function assemble(
     copiedReference: phases === "all" && config.training.beta !== 0 && !fixedReference,
   };
   const weights = storageOptions(config.model);
-  const storage = planStorage(from.config, trainable.trainable, weights, from.typeOf);
+  const storage = planStorage(from.config, trainable.trainable, weights, from.typeOf, device.name);
   const held = { ...trainable, storage };
   const recompute = config.training.gradient_checkpointing &&
     await needsRecompute(config, device, modelSizes(from.config, held), step, availableBytes);
@@ -132,7 +132,8 @@ export async function assemble(
   const memory = await planMemory(config, device, sizes, step, {
     ...(availableBytes === undefined ? {} : { available: availableBytes }),
     ...(planned === undefined ? {} : { seen: planned }),
-    smaller: (fits) => smallerModel(from.config, { ...trainable, recompute }, weights, fits),
+    smaller: (fits) =>
+      smallerModel(from.config, { ...trainable, recompute }, weights, device.name, fits),
   });
   const model = await LlamaModel.create(device, from.config, from.weights(), {
     ...trainable,
@@ -169,7 +170,7 @@ async function openModel(config: RunConfig): Promise<ModelSource> {
   }
   const own = tokenizerPath === null
     ? null
-    : await loadTokenizer((await findModel(tokenizerPath)).path ?? tokenizerPath);
+    : await loadTokenizer(await requireModel(tokenizerPath));
   if (init !== null) {
     const tokenizer = own ?? createCharacterTokenizer(init.tokenizer);
     const llama = freshConfig(init, tokenizer.vocabSize);
@@ -200,8 +201,8 @@ async function openModel(config: RunConfig): Promise<ModelSource> {
   if (adapter !== null) fitAdapter(adapter, folder.config, folder.path);
   return {
     config: folder.config,
-    weights: () => folder.weights,
-    typeOf: () => null,
+    weights: () => folder.files,
+    typeOf: (name) => folder.files.typeOf(name),
     tokenizer,
     eosIds: [...eosIds],
     bosId: folder.bosId,

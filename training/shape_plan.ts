@@ -69,7 +69,13 @@ export async function planFromShape(
       (config.lora === null || withAnswers),
   };
   const weights = storageOptions(model);
-  const storage = planStorage(llama, trained.trainable, weights, () => configType(shape));
+  const storage = planStorage(
+    llama,
+    trained.trainable,
+    weights,
+    () => configType(shape),
+    "reference",
+  );
   const held = { ...trained, storage };
   const recompute = training.gradient_checkpointing &&
     await needsRecompute(config, device, modelSizes(llama, held), needs, availableBytes);
@@ -84,7 +90,7 @@ export async function planFromShape(
     await planMemory(config, device, modelSizes(llama, { ...held, recompute }), needs, {
       ...(availableBytes === undefined ? {} : { available: availableBytes }),
       seen: (memory) => seen(result(memory)),
-      smaller: (fits) => smallerModel(llama, { ...trained, recompute }, weights, fits),
+      smaller: (fits) => smallerModel(llama, { ...trained, recompute }, weights, "reference", fits),
     }),
   );
 }
