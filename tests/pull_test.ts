@@ -13,6 +13,7 @@ import {
 import { assertClean, lines, rgx, spawnRgx, tinyConfig, withFolder } from "./support.ts";
 
 const WEIGHTS = noise(300_000);
+const TOKENIZER = "model.tokenizer_name_or_path";
 
 /** Nothing of this machine's own settings, and no connection to anywhere else. */
 function environment(hub: FakeHub, home: string): Record<string, string> {
@@ -205,6 +206,7 @@ Deno.test("a model that was not pulled: training, generation and benchmarks say 
     const config = await tinyConfig(home, "");
     const commands = [
       ["train", config, "model.init=null", "model.model_name_or_path=org/tiny"],
+      ["train", config, "model.init=null", "model.model_name_or_path=.", `${TOKENIZER}=org/tiny`],
       ["generate", "--model", "org/tiny", "--prompt", "x"],
       ["bench", "--models", "org/tiny", "--tasks", "chain_sum"],
       ["export", "org/tiny", "--to", "hf", "--output", "out"],
