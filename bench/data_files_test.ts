@@ -1,0 +1,39 @@
+/** Benchmarks on parquet files and on folders of a data set, of which the test split is asked. */
+import assert from "node:assert/strict";
+import { parquetWriteFile } from "hyparquet-writer";
+import { collected, withModel } from "./testing.ts";
+
+Deno.test("GSM8K as parquet in a folder with splits: the problems and golds of its test split", async () => {
+  await withModel(async (folder, model, device) => {
+    const count = 8;
+    for (const split of ["train", "test"]) {
+      const numbers = Array.from({ length: count }, (_, i) => i);
+      await Deno.mkdir(`${folder}/data`, { recursive: true });
+      parquetWriteFile({
+        filename: `${folder}/data/${split}-00000-of-00001.parquet`,
+        columnData: [
+          { name: "question", data: numbers.map((i) => `${split} ${i}+1?`), type: "STRING" },
+          { name: "answer", data: numbers.map((i) => `add #### ${i + 1}`), type: "STRING" },
+        ],
+      });
+    }
+    const done = await collected({
+      models: [model],
+      tasks: [{ name: "gsm8k", path: `${folder}/data` }],
+      outputDir: `${folder}/out`,
+      device,
+    });
+    const { examples } = done.result.tasks["gsm8k"]!.models[model]!;
+    assert.deepEqual(
+      examples.map(({ question, expected }) => [question, expected]),
+      Array.from({ length: 5 }, (_, i) => [`test ${i}+1?`, String(i + 1)]),
+    );
+    const missing = collected({
+      models: [model],
+      tasks: [{ name: "gsm8k", path: "org/no-such-data" }],
+      outputDir: `${folder}/out`,
+      device,
+    });
+    await assert.rejects(missing, /org\/no-such-data: no such file, nor a data set from the Hub/);
+  });
+});
