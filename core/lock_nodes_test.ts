@@ -109,6 +109,23 @@ Deno.test("a node that is silent loses the folder to one of those that wait, and
     await lock.release();
   }));
 
+Deno.test("a holder that lets no timer in shows signs of life all the same, while it has the lock", () =>
+  inTempFolder(async (folder) => {
+    const lock = await lockFolder(folder, { heartbeatMs: 20 });
+    const written = () => Deno.statSync(lock.path).mtime!.getTime();
+    const busy = () => {
+      const longAgo = Date.now() / 1000 - 1000;
+      Deno.utimeSync(lock.path, longAgo, longAgo);
+      for (const end = performance.now() + 100; performance.now() < end;) lock.keepAlive();
+      return Date.now() - written();
+    };
+    assert.ok(busy() < 100_000);
+    await Deno.writeTextFile(lock.path, `{"pid": 1, "host": "n9"}`);
+    assert.ok(busy() > 900_000);
+    await lock.release();
+    lock.keepAlive();
+  }));
+
 const job = (id: string, restarts = 0) => {
   const variables: Record<string, string> = {
     SLURM_JOB_ID: id,

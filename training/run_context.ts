@@ -155,6 +155,7 @@ export class RunContext {
   async stoppable<T>(work: () => Promise<T>): Promise<T> {
     const { device } = this.options;
     device.beforeRun = () => {
+      this.store.keepAlive();
       if (!this.stopRequested()) return;
       device.beforeRun = null; // what is put back in order on the way out must be done
       throw new Interrupted();

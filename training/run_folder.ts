@@ -165,6 +165,11 @@ export class RunFolder {
     return this.lock.isOurs();
   }
 
+  /** @see FolderLock.keepAlive */
+  keepAlive(): void {
+    this.lock.keepAlive();
+  }
+
   async close(): Promise<void> {
     await this.lock.release();
   }

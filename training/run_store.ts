@@ -233,6 +233,11 @@ export class RunStore {
     await this.folder.log("advice", { step, ...advice });
   }
 
+  /** @see FolderLock.keepAlive */
+  keepAlive(): void {
+    this.folder.keepAlive();
+  }
+
   /** False when the last checkpoint is of this very state and holds at least as much. */
   needsSave(state: RunState, complete: boolean): boolean {
     const last = this.#lastSaved;
