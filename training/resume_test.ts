@@ -93,6 +93,17 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
     },
     model: { init: null, model_name_or_path: model },
   }),
+  "an adapter beside modules that are trained in full, after a warm start": (model) => ({
+    lora: {
+      r: 2,
+      target_modules: null,
+      modules_to_save: ["lm_head", "norm"],
+      rank_pattern: { "layers.0.*": 1 },
+      use_rslora: true,
+    },
+    model: { init: null, model_name_or_path: model },
+    training: { beta: 0.05 },
+  }),
   "generations that serve several steps, in the middle of an epoch": () => ({
     data: { num_examples: 9 },
     training: {
