@@ -54,6 +54,7 @@ function createProgram(setExit: (code: number) => void): Command {
       getOutHelpWidth: columns,
       getErrHelpWidth: columns,
     })
+    .enablePositionalOptions() // a command and its subcommand may have flags of the same names
     .showSuggestionAfterError(true)
     .showHelpAfterError("(--help shows the usage and examples)")
     .exitOverride()
@@ -76,12 +77,11 @@ function createProgram(setExit: (code: number) => void): Command {
   pullCommand(program);
   benchCommands(program, setExit);
   plotCommands(program);
-  const slurm = slurmCommands(program);
+  slurmCommands(program);
   configCommands(program, setExit);
   doctorCommand(program, setExit);
   rewardHostCommand(program);
   for (const command of allCommands(program)) command.exitOverride().copyInheritedSettings(program);
-  slurm.enablePositionalOptions(); // its subcommand takes flags of the same names
   return program;
 }
 

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { collect, examples, integer } from "./flag_types.ts";
 
-export function slurmCommands(program: Command): Command {
+export function slurmCommands(program: Command): void {
   const slurm = program.command("slurm")
     .description("write the job script that trains on a SLURM cluster, and submit it")
     .argument("[config]", "a YAML file, or the name of an embedded config")
@@ -28,6 +28,14 @@ export function slurmCommands(program: Command): Command {
     .action(async (config, account, overrides, options) =>
       (await import("./slurm.ts")).slurmTrain(config, account, overrides, options)
     );
+  slurm.hook("preSubcommand", (parent) => {
+    const early = parent.options.find((option) =>
+      parent.getOptionValueSource(option.attributeName()) === "cli"
+    );
+    if (early !== undefined) {
+      parent.error(`error: write ${early.long} after "${parent.name()} bench"`);
+    }
+  });
   const bench = slurm.command("bench")
     .description("write the job script of a benchmark: models × tasks, dealt over graphics cards")
     .argument("[account]", "the account that the job is charged to")
@@ -48,10 +56,7 @@ export function slurmCommands(program: Command): Command {
       ) +
         "\n\nModels, tasks and sizes stand at the top of the script, to be edited.",
     )
-    .action(async (account, options, command: Command) =>
-      (await import("./slurm.ts")).slurmBench(account, { ...command.parent!.opts(), ...options })
-    );
-  return slurm;
+    .action(async (account, options) => (await import("./slurm.ts")).slurmBench(account, options));
 }
 
 /** What both have in common. */

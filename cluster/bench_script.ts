@@ -5,7 +5,7 @@
  */
 import { resolve } from "node:path";
 import { UsageError } from "../core/errors.ts";
-import { gres, headerLines } from "./header.ts";
+import { gres, headerLines, type Job } from "./header.ts";
 import {
   checkJobName,
   type CommonOptions,
@@ -13,6 +13,7 @@ import {
   NO_REQUEUE,
   prepare,
 } from "./job_script.ts";
+import { megabytes, parseTimeLimit } from "./limits.ts";
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 import { expandParts, fillTemplate } from "./template.ts";
 import arrayRoles from "./templates/bench_array.sh" with { type: "text" };
@@ -41,8 +42,16 @@ export interface BenchScriptOptions extends CommonOptions {
 /** The template that `rgx slurm bench` fills in. */
 export const BENCH_TEMPLATE = expandParts(template);
 
-/** The joining job reads answers and draws charts. */
-const JOIN = ["--gres=none", "--cpus-per-task=2", "--mem=8G", "--time=01:00:00"];
+/** What the joining job asks for: it reads answers and draws charts, with no more than an element has. */
+function joinOptions({ cpus, memory, time }: Job): string {
+  const hour = parseTimeLimit("01:00:00");
+  return [
+    "--gres=none",
+    `--cpus-per-task=${Math.min(2, cpus)}`,
+    `--mem=${memory !== "0" && megabytes(memory) > megabytes("8G") ? "8G" : memory}`,
+    `--time=${time.seconds > hour.seconds ? hour.text : time.text}`,
+  ].join(" ");
+}
 
 /** Bytes of answers. */
 const PROGRESS = `progress() { cat "$OUTPUT_DIR"/samples_*.jsonl 2>/dev/null | wc -c; }`;
@@ -97,7 +106,7 @@ export async function benchScript(
       script: shellWord(script),
       further: (options.further ?? []).map((word) => ` ${shellWord(word)}`).join(""),
       limit: limit(options.atOnce),
-      join_options: JOIN.join(" "),
+      join_options: joinOptions(job),
       gres: gres({ ...job, gpus: 0 }).replace(/0$/, ""),
     },
     options.template?.name ?? "the built-in template",

@@ -58,6 +58,12 @@ export function parseMemory(text: string): string {
   );
 }
 
+/** Of what {@link parseMemory} returns. */
+export function megabytes(memory: string): number {
+  const power = "MGT".indexOf(memory.at(-1)!);
+  return Number(memory.slice(0, -1)) * 1024 ** power;
+}
+
 /** SLURM's own limit for `--signal`. */
 const MOST_SECONDS = 65535;
 const DEFAULT_WARNING = 600;

@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { isMinutesAndSeconds, parseMemory, parseTimeLimit, warningSeconds } from "./limits.ts";
+import {
+  isMinutesAndSeconds,
+  megabytes,
+  parseMemory,
+  parseTimeLimit,
+  warningSeconds,
+} from "./limits.ts";
 import { refuses } from "./testing.ts";
 
 const seconds = (text: string) => parseTimeLimit(text).seconds;
@@ -37,6 +43,7 @@ Deno.test("a size needs its unit", async () => {
     "2T",
     "0",
   ]);
+  assert.deepEqual(["2048K", "3M", "2G", "1T"].map(megabytes), [2, 3, 2048, 1048576]);
   await refuses(() => parseMemory("320"), ["--memory 320: has no unit", "320G"]);
   for (const text of ["lots", "1.5G", "-4G", "0G", "G"]) {
     await refuses(() => parseMemory(text), [`--memory ${text}: expected a whole number`]);

@@ -1,0 +1,309 @@
+/**
+ * Job scripts of rgx on a real SLURM (slurm/throwaway_cluster.ts): warned before the limit, preempted, cancelled,
+ * requeued, and what they leave behind compared with runs that nobody touched. All jobs wait and work side by side;
+ * about two minutes. Skipped, loudly, where SLURM is not installed.
+ */
+import assert from "node:assert/strict";
+import { tinyModelFolder } from "../training/tiny_model.ts";
+import { run as runProgram, until } from "./slurm/processes.ts";
+import { slurmIsInstalled, ThrowawayCluster } from "./slurm/throwaway_cluster.ts";
+import { assertSameRun, readMetrics, rgx, TINY, withFolder } from "./support.ts";
+
+const installed = await slurmIsInstalled();
+if (!installed) {
+  console.warn(
+    "SKIPPED: SLURM is not installed: apt-get install slurmctld slurmd slurm-client munge",
+  );
+}
+
+/** Most of what a small pretended node has is left to others. */
+const SMALL = ["--gpus", "1", "--cpus", "1", "--memory", "400M", "--device", "wasm"];
+
+/** A reward that takes its time without using any: 16 completions, so 0.8 s a step at 50 ms. */
+const pause = (ms: number) =>
+  `export default async function pause({ completion }: { completion: string }) {
+  await new Promise((resolve) => setTimeout(resolve, ${ms}));
+  return completion.length / 100;
+}
+`;
+
+/** A job under way. */
+class Job {
+  constructor(readonly cluster: ThrowawayCluster, readonly id: string, readonly folder: string) {}
+
+  /** A field of `scontrol show job`. */
+  async field(name: string): Promise<string> {
+    const { out } = await this.cluster.run(["scontrol", "-o", "show", "job", this.id]);
+    return new RegExp(`\\b${name}=(\\S+)`).exec(out)?.[1] ?? "";
+  }
+
+  /** Waits for the end; returns `STATE exit-code restarts`. */
+  async ended(seconds = 240): Promise<string> {
+    const over = /^(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|PREEMPTED)$/;
+    await until(
+      `job ${this.id} ends`,
+      seconds,
+      async () => over.test(await this.field("JobState")),
+    );
+    const fields = ["JobState", "ExitCode", "Restarts"].map((name) => this.field(name));
+    return (await Promise.all(fields)).join(" ");
+  }
+
+  async steps(): Promise<number> {
+    const lines = await readMetrics(`${this.folder}`).catch(() => []);
+    return lines.filter((line) => line["split"] === "train").length;
+  }
+
+  async reached(step: number): Promise<void> {
+    await until(`job ${this.id}: step ${step}`, 90, async () => await this.steps() >= step);
+  }
+}
+
+interface Workplace {
+  folder: string;
+  cluster: ThrowawayCluster;
+  /** `rgx` with arguments, in the folder; its result must be good. */
+  rgx(...args: string[]): Promise<string>;
+  /** Submits a training job of `config` whose run is in `{folder}/{name}`. */
+  train(config: string, name: string, ...args: string[]): Promise<Job>;
+}
+
+async function withCluster(work: (at: Workplace) => Promise<void>): Promise<void> {
+  await withFolder(async (folder) => {
+    const cluster = await ThrowawayCluster.start(
+      await Deno.realPath(folder).then(async (path) => {
+        await Deno.mkdir(`${path}/slurm`);
+        return `${path}/slurm`;
+      }),
+    );
+    const call = async (...args: string[]) => {
+      const { code, out, err } = await rgx(args, "", cluster.env, folder);
+      assert.equal(code, 0, `rgx ${args.join(" ")}\n${err}`);
+      return out;
+    };
+    try {
+      await work({
+        folder,
+        cluster,
+        rgx: call,
+        train: async (config, name, ...args) => {
+          const submitted = await call(
+            ...["slurm", config, "acct", `training.output_dir=${name}`, ...SMALL, ...args],
+            ...["--job-name", name, "--submit", "--json"],
+          );
+          const { jobs } = JSON.parse(submitted) as { jobs: string[] };
+          return new Job(cluster, jobs[0]!, `${folder}/${name}`);
+        },
+      });
+    } finally {
+      await cluster.stop();
+    }
+  });
+}
+
+async function writeConfigs(folder: string): Promise<void> {
+  const rewards = "rewards: [{ name: correctness }, { name: format_answer, weight: 0.5 }, " +
+    "{ path: ./pause.ts, weight: 0.1 }]";
+  const config = TINY.replace(/^rewards: .*$/m, rewards);
+  for (const [name, ms] of [["quick", 0], ["slow", 50]] as const) {
+    await Deno.mkdir(`${folder}/${name}`);
+    await Deno.writeTextFile(`${folder}/${name}/pause.ts`, pause(ms));
+    await Deno.writeTextFile(`${folder}/${name}/${name}.yaml`, config);
+  }
+}
+
+const logOf = async ({ cluster, id, folder }: Job) => {
+  const path = (await cluster.run(["scontrol", "-o", "show", "job", id])).out.match(
+    /StdOut=(\S+)/,
+  )?.[1];
+  assert.ok(path?.startsWith(folder.replace(/\/[^/]*$/, "/logs/")), path);
+  return await Deno.readTextFile(path!);
+};
+
+Deno.test({
+  name: "job scripts on a real SLURM",
+  ignore: !installed,
+  fn: (t) =>
+    withCluster(async (at) => {
+      const { folder, cluster } = at;
+      await writeConfigs(folder);
+      const long = ["training.max_steps=90", "training.save_steps=1000"];
+      const short = ["training.max_steps=25", "training.save_steps=1000"];
+      const slow = "slow/slow.yaml";
+
+      // All begin now; the steps below say what each is for.
+      const [limited, cancelled, preempted, search] = await Promise.all([
+        at.train(slow, "limited", ...long, "--time", "2", "--warn", "60", "--sbatch=--nodelist=n2"),
+        at.train(slow, "cancelled", ...long, "--sbatch=--nodelist=n2"),
+        at.train(slow, "preempted", ...short, "--partition=scavenge", "--sbatch=--nodelist=n1"),
+        at.train(
+          slow,
+          "search",
+          ...[...short, "--sweep", "training.learning_rate=6e-4,3e-4", "--sbatch=--nodelist=n2"],
+        ),
+      ]);
+      const bench = await submitBenchmark(at);
+      const wholes = Promise.all([["whole", long], ["briefly", short]].map(([name, steps]) =>
+        at.rgx("train", "quick/quick.yaml", ...steps!, "--output-dir", `${name}`, "--quiet")
+      ));
+
+      const element = new Job(cluster, `${search.id}_1`, `${folder}/search_learning_rate-3e-4`);
+      const [, , important] = await Promise.all([
+        cancelled.reached(3).then(() =>
+          cluster.run(["scancel", cancelled.id])
+        ),
+        element.reached(3)
+          .then(() => cluster.run(["scancel", "--batch", "--signal=USR2", element.id])),
+        preempted.reached(2).then(() =>
+          cluster.run([
+            ...["sbatch", "--parsable", "--partition=GPUQ", "--nodelist=n1", "--gres=gpu:8"],
+            ...["--mem=100M", "--time=5", "--output=/dev/null", "--wrap=sleep 2"],
+          ])
+        ),
+        wholes,
+      ]);
+
+      await t.step("a cancelled job saves and stays cancelled", async () => {
+        assert.match(await cancelled.ended(), /^CANCELLED \S+ 0$/);
+        const last = (await readMetrics(cancelled.folder)).at(-1)!;
+        assert.equal(last["event"], "stop", await logOf(cancelled));
+        assert.ok((await Deno.stat(`${cancelled.folder}/latest`)).isDirectory);
+      });
+
+      await t.step("an element of an array saves on demand, the other is left alone", async () => {
+        assert.match(await element.ended(), /^COMPLETED 0:0 1$/);
+        assert.equal(await element.steps(), 25);
+        const other = new Job(cluster, `${search.id}_0`, `${folder}/search_learning_rate-6e-4`);
+        assert.match(await other.ended(), /^COMPLETED 0:0 0$/);
+        await assertSameRun(other.folder, `${folder}/briefly`);
+      });
+
+      await t.step("a preempted job comes back and has the curve of an untouched one", async () => {
+        assert.equal(important.code, 0, important.err);
+        assert.match(await new Job(cluster, important.out.trim(), "").ended(), /^COMPLETED/);
+        assert.match(await preempted.ended(), /^COMPLETED 0:0 1$/);
+        await assertSameRun(preempted.folder, `${folder}/briefly`);
+      });
+
+      await t.step(
+        "a benchmark as an array: a failing element takes no other with it",
+        async () => {
+          await checkBenchmark(at, bench);
+        },
+      );
+
+      await t.step(
+        "sbatch understands all options, odd names, spaces and quotes",
+        () => checkHeader(at),
+      );
+
+      await t.step(
+        "a job is warned before its limit, saves, is requeued and ends like one without a limit",
+        async () => {
+          assert.match(await limited.ended(), /^COMPLETED 0:0 1$/, await logOf(limited));
+          const log = await logOf(limited);
+          assert.match(log, /SIGUSR2: ending what is under way/);
+          assert.equal(log.match(/^model /gm)?.length, 2, "both runs are in one log");
+          await assertSameRun(limited.folder, `${folder}/whole`);
+          const marks = [...Deno.readDirSync(`${folder}/logs`)].map(({ name }) => name);
+          assert.deepEqual(marks.filter((name) => name.startsWith(".limited")), []);
+        },
+      );
+    }),
+});
+
+/** Two models × two tasks over two elements, of which the second fails until a file is there. */
+async function submitBenchmark({ folder, rgx }: Workplace): Promise<string[]> {
+  await tinyModelFolder(`${folder}/model one`);
+  await tinyModelFolder(`${folder}/two`);
+  const submitted = await rgx(
+    ...[
+      "slurm",
+      "bench",
+      "acct",
+      "--models",
+      "model one",
+      "two",
+      "--tasks",
+      "chain_sum,leg_counting",
+    ],
+    ...[
+      "--num-examples",
+      "4",
+      "--max-new-tokens",
+      "8",
+      ...SMALL,
+      "--gpus",
+      "2",
+      "--output-dir",
+      "res",
+    ],
+    ...["--setup", '[ "${SLURM_ARRAY_TASK_ID:-}" != 1 ] || [ -e mended ] || exit 3'],
+    ...["--sbatch=--nodelist=n2", "--submit", "--json"],
+  );
+  return JSON.parse(submitted).jobs;
+}
+
+async function checkBenchmark({ folder, cluster }: Workplace, jobs: string[]): Promise<void> {
+  const [array, join] = jobs as [string, string];
+  const job = (id: string) => new Job(cluster, id, folder);
+  assert.match(await job(`${array}_1`).ended(), /^FAILED 3:0 0$/);
+  assert.match(await job(`${array}_0`).ended(), /^COMPLETED 0:0 0$/);
+  // What is there is joined and drawn; what lacks makes the job fail.
+  const log = () => Deno.readTextFile(`${folder}/logs/bench-${join}_0.out`);
+  assert.match(await job(join).ended(), /^FAILED 1:0 0$/, await log());
+  assert.match(await log(), /8 samples have no answer/);
+  const names = () => [...Deno.readDirSync(`${folder}/res`)].map(({ name }) => name).sort();
+  const results = () => names().filter((name) => name.startsWith("results_all_tasks_"));
+  assert.equal(results().length, 1, names().join(" "));
+  assert.ok(names().some((name) => /\.png$/.test(name)), names().join(" "));
+
+  await Deno.writeTextFile(`${folder}/mended`, "");
+  const again = await cluster.run(["sbatch", "--parsable", "--array=1", "slurm_bench.sh"], folder);
+  assert.equal(again.code, 0, again.err);
+  assert.match(await job(`${again.out.trim()}_1`).ended(), /^COMPLETED 0:0 0$/);
+  let second = "";
+  await until("the element submits the job that joins", 20, async () => {
+    const { out } = await cluster.run(["squeue", "-h", "-t", "all", "-o", "%A"]);
+    second = out.split("\n").filter(Boolean).sort((a, b) => Number(a) - Number(b)).at(-1)!;
+    return Number(second) > Number(again.out.trim());
+  });
+  assert.match(await job(second).ended(), /^COMPLETED 0:0 0$/);
+  const whole = JSON.parse(await Deno.readTextFile(`${folder}/res/${results().at(-1)}`));
+  assert.deepEqual(Object.keys(whole.tasks), ["chain_sum", "leg_counting"]);
+  for (const { models } of Object.values<{ models: object }>(whole.tasks)) {
+    assert.deepEqual(Object.keys(models), ["model one", "two"]);
+  }
+}
+
+/** `sbatch --test-only`, and a job that runs where a shell would stumble. */
+async function checkHeader({ folder, cluster, rgx }: Workplace): Promise<void> {
+  const odd = `${folder}/it's "odd" $HOME #1 50%j; ü`;
+  await Deno.mkdir(odd);
+  await Deno.writeTextFile(`${odd}/my config.yaml`, TINY);
+  const script = `${odd}/job of $USER.sh`;
+  const written = await rgx(
+    ...["slurm", `${odd}/my config.yaml`, "an-account.x", 'logging.project=it\'s; $(id) "x"'],
+    ...["--work-dir", odd, "--partition", "scavenge", "--time", "0-00:10:00", "--gpus", "2"],
+    ...["--gpu-type", "a100", "--cpus", "2", "--memory", "400M", "--nodes", "1", "--requeue"],
+    ...["--warn", "60", "--max-restarts", "2", "--dependency", "singleton", "--array", "0-1%1"],
+    ...["--sbatch=--comment='two words # no comment'", "--sbatch", "mail-type=NONE"],
+    ...["--setup", "echo running in $PWD", "--device", "wasm", "--output", script, "--json"],
+  );
+  const { job_name, logs } = JSON.parse(written);
+  assert.deepEqual([job_name, logs], ["my_config", `${odd}/logs`]);
+  const tested = await cluster.run(["sbatch", "--test-only", script]);
+  assert.equal(tested.code, 0, tested.err);
+  const { code, err } = await runProgram(["bash", "-n", script]);
+  assert.equal(code, 0, err);
+  // One that can not run anywhere is refused by sbatch, in its own words.
+  const large = await cluster.run(["sbatch", "--test-only", "--gres=gpu:a100:99", script]);
+  assert.equal(large.code, 1);
+  const real = await cluster.run(["sbatch", "--parsable", "--array=0", script]);
+  assert.equal(real.code, 0, real.err);
+  const job = new Job(cluster, real.out.trim(), odd);
+  assert.match(await job.ended(), /^COMPLETED 0:0 0$/);
+  const log = await Deno.readTextFile(`${odd}/logs/my_config-${job.id}_0.out`);
+  assert.ok(log.includes(`running in ${odd}`), log);
+  assert.ok((await Deno.stat(`${odd}/experiments/my_config_seed-42/metrics.jsonl`)).isFile);
+}
