@@ -10,6 +10,7 @@ import {
   TOKEN,
   withHub,
 } from "../hub/testing.ts";
+import { sharedFolder } from "../models/testing.ts";
 import { assertClean, lines, rgx, spawnRgx, tinyConfig, withFolder } from "./support.ts";
 
 const WEIGHTS = noise(300_000);
@@ -219,5 +220,36 @@ Deno.test("a model that was not pulled: training, generation and benchmarks say 
       assertClean(result);
     }
     assert.equal(hub.seen.length, 0, "nobody is asked");
+  });
+});
+
+Deno.test("a pulled model answers by its name, online and offline", async () => {
+  const folder = sharedFolder("models/stories260k");
+  if (folder === null) return;
+  await withHome(async (hub, _, env) => {
+    const files = [];
+    for await (const { name, isFile } of Deno.readDir(folder)) {
+      if (!isFile) continue;
+      const bytes = await Deno.readFile(`${folder}/${name}`);
+      files.push({ name, bytes, lfs: name.endsWith(".safetensors") });
+    }
+    hub.add("models/somebody/stories260k", files);
+    const pulled = await rgx(["pull", "somebody/stories260k"], "", env);
+    assert.equal(pulled.code, 0, pulled.err);
+    hub.seen.length = 0;
+    const say = async (model: string, more: Record<string, string> = {}) => {
+      const args = ["--model", model, "--prompt", "Once", "--temperature", "0"];
+      const { code, out, err } = await rgx(
+        ["generate", ...args, "--max-new-tokens", "8", "--device", "reference"],
+        "",
+        { ...env, ...more },
+      );
+      assert.equal(code, 0, err);
+      return out;
+    };
+    const wanted = await say(folder);
+    assert.equal(await say("somebody/stories260k"), wanted);
+    assert.equal(await say(`somebody/stories260k@${COMMIT}`, { HF_HUB_OFFLINE: "1" }), wanted);
+    assert.equal(hub.seen.length, 0);
   });
 });
