@@ -1,6 +1,6 @@
 /** The shell part of a job, with stand-ins for SLURM's programs: what it does with each exit code and signal. */
 import assert from "node:assert/strict";
-import { run, withFolder } from "./testing.ts";
+import { run, standIns, withFolder } from "./testing.ts";
 import { slurmScript } from "./train_script.ts";
 
 interface Try {
@@ -17,19 +17,14 @@ interface Try {
 async function tryJob({ program, state = "RUNNING", ...rest }: Try, times = 1) {
   const result = { codes: [] as number[], requeued: "", err: "" };
   await withFolder(async (folder) => {
-    const bin = `${folder}/bin`;
-    await Deno.mkdir(bin);
     await Deno.mkdir(`${folder}/logs`);
-    const programs = {
+    const PATH = await standIns(folder, {
       srun: `[ "$1 $2 $3" = "--nodes=1 --ntasks=1 --kill-on-bad-exit=1" ] || exit 9\n${program}`,
       squeue: `echo ${state}`,
       // The script's own pauses; one left behind would keep its streams open.
       sleep: `case $1 in 1 | 60) ;; *) exec /bin/sleep "$1" ;; esac`,
       scontrol: `echo "$*" >>${folder}/requeued; kill -TERM $PPID`,
-    };
-    for (const [name, text] of Object.entries(programs)) {
-      await Deno.writeTextFile(`${bin}/${name}`, `#!/bin/bash\n${text}\n`, { mode: 0o755 });
-    }
+    });
     const script = await slurmScript("quickstart", "acct", {
       workDir: folder,
       requeue: rest.requeue ?? true,
@@ -37,7 +32,6 @@ async function tryJob({ program, state = "RUNNING", ...rest }: Try, times = 1) {
       env: {},
     });
     await Deno.writeTextFile(`${folder}/job.sh`, script.text);
-    const PATH = `${bin}:${Deno.env.get("PATH")}`;
     const env = { PATH, SLURM_JOB_ID: "12", RUN: `${folder}/experiments/quickstart`, ...rest.env };
     for (let i = 0; i < times; i++) {
       const { code, err } = await run(["bash", `${folder}/job.sh`], { env });

@@ -51,3 +51,36 @@ export async function withFolder(work: (path: string) => Promise<void>): Promise
     await Deno.remove(path, { recursive: true });
   }
 }
+
+/** Of scripts that are looked at and not run. */
+export const options = { workDir: "/tmp", program: ["/opt/rgx"], env: {} };
+
+const linter = await isInstalled("shellcheck");
+if (!linter) console.warn("SKIPPED: shellcheck is not installed; scripts are parsed by bash alone");
+
+/** No complaint of bash, nor of shellcheck where it is. */
+export async function assertCleanShell(text: string): Promise<void> {
+  await withFolder(async (folder) => {
+    const path = `${folder}/job.sh`;
+    await Deno.writeTextFile(path, text);
+    const parsed = await run(["bash", "-n", path]);
+    assert.equal(parsed.code, 0, parsed.err);
+    if (!linter) return;
+    const checked = await run(["shellcheck", path]);
+    assert.equal(checked.code, 0, checked.out);
+  });
+}
+
+/** The options in a script's header. */
+export const sbatch = (text: string): string[] =>
+  [...text.matchAll(/^#SBATCH (.*)$/gm)].map((match) => match[1]!);
+
+/** Makes programs that stand in for SLURM's; returns the PATH that finds them first. */
+export async function standIns(folder: string, programs: Record<string, string>): Promise<string> {
+  const bin = `${folder}/bin`;
+  await Deno.mkdir(bin, { recursive: true });
+  for (const [name, text] of Object.entries(programs)) {
+    await Deno.writeTextFile(`${bin}/${name}`, `#!/bin/bash\n${text}\n`, { mode: 0o755 });
+  }
+  return `${bin}:${Deno.env.get("PATH")}`;
+}

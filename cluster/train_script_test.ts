@@ -1,26 +1,6 @@
 import assert from "node:assert/strict";
-import { isInstalled, refuses, run, withFolder } from "./testing.ts";
+import { assertCleanShell, options, refuses, run, sbatch, withFolder } from "./testing.ts";
 import { slurmScript, TRAIN_TEMPLATE, type TrainScriptOptions } from "./train_script.ts";
-
-const options = { workDir: "/tmp", program: ["/opt/rgx"], env: {} };
-
-const linter = await isInstalled("shellcheck");
-if (!linter) console.warn("SKIPPED: shellcheck is not installed; scripts are parsed by bash alone");
-
-/** No complaint of bash, nor of shellcheck where it is. */
-async function assertCleanShell(text: string): Promise<void> {
-  await withFolder(async (folder) => {
-    const path = `${folder}/job.sh`;
-    await Deno.writeTextFile(path, text);
-    const parsed = await run(["bash", "-n", path]);
-    assert.equal(parsed.code, 0, parsed.err);
-    if (!linter) return;
-    const checked = await run(["shellcheck", path]);
-    assert.equal(checked.code, 0, checked.out);
-  });
-}
-
-const sbatch = (text: string) => [...text.matchAll(/^#SBATCH (.*)$/gm)].map((match) => match[1]!);
 
 Deno.test("without flags a job asks for what the documentation says", async () => {
   const { text, jobName, logs, notes } = await slurmScript(

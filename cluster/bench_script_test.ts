@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { BENCH_TEMPLATE, benchScript, type BenchScriptOptions } from "./bench_script.ts";
+import {
+  assertCleanShell,
+  options,
+  refuses,
+  run,
+  sbatch,
+  standIns,
+  withFolder,
+} from "./testing.ts";
+
+const what = { models: ["runs/a/checkpoint-450", "Qwen/Qwen2.5-7B-Instruct"], script: "/tmp/b.sh" };
+const tasks = ["leg_counting", "tower_of_hanoi"];
+const bench = (more: Partial<BenchScriptOptions> = {}) =>
+  benchScript("acct", { ...options, ...what, tasks, ...more });
+
+Deno.test("an array has a card for each element, and what is measured at its top", async () => {
+  const { text, jobName } = await bench({ gpus: 6, atOnce: 2, numExamples: 200, maxNewTokens: 64 });
+  assert.equal(jobName, "bench");
+  const header = sbatch(text);
+  assert.ok(header.includes("--array=0-5%2") && header.includes("--gres=gpu:a100:1"));
+  assert.ok(header.includes("--output=/tmp/logs/%x-%A_%a.out"));
+  assert.ok(text.includes("MODELS=(\n  runs/a/checkpoint-450\n  Qwen/Qwen2.5-7B-Instruct\n)\n"));
+  assert.ok(text.includes("TASKS=(leg_counting tower_of_hanoi)\nNUM_EXAMPLES=200 "));
+  assert.ok(text.includes("MAX_NEW_TOKENS=64 ") && text.includes("NUM_GPUS=6\n"));
+  assert.ok(text.split("\n").length < 120, "the script is no longer short");
+  for (const more of [{}, { requeue: false }, { oneNode: true }, { models: ["it's $x"] }]) {
+    await assertCleanShell((await bench(more)).text);
+  }
+});
+
+Deno.test("one job has all cards of a node", async () => {
+  const { text } = await bench({ oneNode: true });
+  assert.ok(sbatch(text).includes("--gres=gpu:a100:8"));
+  assert.doesNotMatch(text, /--array|join/);
+});
+
+/** Runs a script with programs that tell how they were called. */
+async function called(
+  more: Partial<BenchScriptOptions>,
+  args: string[],
+  env: Record<string, string>,
+  edit = (text: string) => text,
+): Promise<{ code: number; calls: string[]; out: string }> {
+  let result = { code: 0, calls: [] as string[], out: "" };
+  await withFolder(async (folder) => {
+    const tell = (name: string) => `echo "${name} $*" >>${folder}/calls`;
+    const PATH = await standIns(folder, {
+      sbatch: `${tell("sbatch")}; echo $(($(wc -l <${folder}/calls) + 70))`,
+      srun: tell("srun"),
+      rgx: tell("rgx"),
+      squeue: "echo RUNNING",
+    });
+    const path = `${folder}/b.sh`;
+    const { text, logs } = await bench({
+      ...more,
+      workDir: folder,
+      script: path,
+      program: ["rgx"],
+    });
+    await Deno.mkdir(logs);
+    await Deno.writeTextFile(path, edit(text));
+    const { code, out, err } = await run(["bash", path, ...args], { env: { PATH, ...env } });
+    assert.equal(err, "");
+    const calls = await Deno.readTextFile(`${folder}/calls`).catch(() => "");
+    const lines = calls.replaceAll(folder, "F").split("\n").filter((line) => line !== "");
+    result = { code, out, calls: lines };
+  });
+  return result;
+}
+
+const element = (index: number) => ({
+  SLURM_JOB_ID: "70",
+  SLURM_ARRAY_JOB_ID: "70",
+  SLURM_ARRAY_TASK_ID: String(index),
+  SLURM_ARRAY_TASK_MIN: "0",
+});
+
+Deno.test("called by hand the script submits the array and the job that joins", async () => {
+  const edit = (text: string) => text.replace("NUM_GPUS=8", "NUM_GPUS=3");
+  const { code, calls, out } = await called({}, [], {}, edit);
+  assert.deepEqual([code, out], [0, "71\n72\n"]);
+  assert.deepEqual(calls, [
+    "sbatch --parsable --array=0-2 F/b.sh element",
+    "sbatch --parsable --dependency=afterany:71 --array=0 --gres=none --cpus-per-task=2 --mem=8G " +
+    "--time=01:00:00 F/b.sh join",
+  ]);
+  const node = await called({ oneNode: true }, [], {}, edit);
+  assert.deepEqual(node.calls, ["sbatch --parsable --gres=gpu:a100:3 F/b.sh"]);
+});
+
+const COMMON =
+  "bench --models runs/a/checkpoint-450 Qwen/Qwen2.5-7B-Instruct --tasks leg_counting " +
+  "tower_of_hanoi --num-examples 100 --output-dir benchmark_results --resume";
+const SRUN = `srun --nodes=1 --ntasks=1 --kill-on-bad-exit=1 rgx ${COMMON}`;
+
+Deno.test("each element takes its part; called with sbatch the first one sees to the joining", async () => {
+  assert.deepEqual((await called({}, ["element"], element(3))).calls, [`${SRUN} --shard 3/8`]);
+  const first = await called({ memory: "4G", cpus: 1, time: "30" }, [], element(0));
+  assert.deepEqual(first.calls, [
+    "sbatch --parsable --dependency=afterany:70 --array=0 --gres=none --cpus-per-task=1 --mem=4G " +
+    "--time=30 F/b.sh join",
+    `${SRUN} --shard 0/8`,
+  ]);
+  assert.deepEqual((await called({}, [], element(1))).calls, [`${SRUN} --shard 1/8`]);
+  const again = await called({}, [], { ...element(0), SLURM_RESTART_COUNT: "1" });
+  assert.deepEqual(again.calls, [`${SRUN} --shard 0/8`]);
+  assert.deepEqual((await called({}, ["join"], element(0))).calls, [`rgx ${COMMON} --merge`]);
+  const fewer = (text: string) => text.replace("NUM_GPUS=8", "NUM_GPUS=2");
+  assert.deepEqual((await called({}, [], element(2), fewer)).calls, []);
+  const node = await called({ oneNode: true, maxNewTokens: 9 }, [], { SLURM_JOB_ID: "5" }, fewer);
+  assert.deepEqual(node.calls, [`${SRUN} --max-new-tokens 9 --devices 0,1`]);
+});
+
+Deno.test("a benchmark that can not run is refused", async () => {
+  const cases: [Partial<BenchScriptOptions>, string][] = [
+    [{ models: [] }, "no model is named"],
+    [{ tasks: [] }, "no task is named"],
+    [{ gpus: 0 }, "--gpus 0: expected at least 1"],
+    [{ nodes: 2 }, "--nodes 2: a job of a benchmark takes one node"],
+    [{ memory: "64" }, "--memory 64: has no unit"],
+    [
+      { template: { name: "t.sh", text: "#!/bin/sh\n{{sbatch}}\n" } },
+      "t.sh: expected the placeholder",
+    ],
+  ];
+  for (const [more, why] of cases) await refuses(() => bench(more), [why]);
+  assert.match(BENCH_TEMPLATE, /\{\{models\}\}/);
+});

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { checkPartitionTime, submit, writeScript } from "./submit.ts";
+import { refuses, standIns, withFolder } from "./testing.ts";
+
+const script = (folder: string) => ({
+  text: "#!/bin/bash\n",
+  jobName: "x",
+  logs: `${folder}/work/logs`,
+  notes: [],
+});
+
+Deno.test("the folder of the logs is made with the script, and no file is written over unasked", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/job.sh`;
+    await writeScript(script(folder), path);
+    assert.ok((await Deno.stat(`${folder}/work/logs`)).isDirectory);
+    assert.equal((await Deno.stat(path)).mode! & 0o777, 0o755);
+    await refuses(() => writeScript(script(folder), path), [`--output ${path}: the file is there`]);
+    await writeScript({ ...script(folder), text: "#!/bin/sh\n" }, path, { force: true });
+    assert.equal(await Deno.readTextFile(path), "#!/bin/sh\n");
+    await refuses(() => writeScript(script(folder), folder), ["is a folder"]);
+    await refuses(() => writeScript(script(folder), `${folder}/no/job.sh`), ["there is no folder"]);
+  });
+});
+
+/** Programs that stand in for SLURM's, found by this process as well. */
+async function withPrograms(
+  programs: Record<string, string>,
+  work: (folder: string) => Promise<void>,
+): Promise<void> {
+  await withFolder(async (folder) => {
+    const before = Deno.env.get("PATH")!;
+    Deno.env.set("PATH", await standIns(folder, programs));
+    try {
+      await work(folder);
+    } finally {
+      Deno.env.set("PATH", before);
+    }
+  });
+}
+
+Deno.test("what sbatch says is told in its words", async () => {
+  const refused = "echo 'sbatch: error: Batch job submission failed: Invalid account' >&2; exit 1";
+  await withPrograms(
+    { sbatch: "echo '12;cluster'", other: "echo 12; exit 1", no: refused },
+    async () => {
+      assert.deepEqual(await submit(["sbatch", "--parsable"], "/tmp"), ["12"]);
+      await refuses(() => submit(["other"], "/tmp"), ["refused the job (submitted: 12)"], 1);
+      await refuses(() => submit(["no"], "/tmp"), ["job: Batch job submission failed: Invalid"], 1);
+      await refuses(() => submit(["no-such-program"], "/tmp"), ["there is no no-such-program"], 1);
+    },
+  );
+});
+
+Deno.test("a job longer than its partition allows is not submitted", async () => {
+  const scontrol = 'echo "PartitionName=$5 MaxNodes=UNLIMITED MaxTime=1-00:00:00 MinNodes=0"';
+  await withPrograms({ scontrol }, async () => {
+    await checkPartitionTime("GPUQ", "24:00:00");
+    await refuses(() => checkPartitionTime("GPUQ", "24:01:00"), [
+      "--time 24:01:00: partition GPUQ allows at most 1-00:00:00",
+    ]);
+    await checkPartitionTime("a,b", "9-00:00:00");
+  });
+  await withPrograms(
+    { scontrol: "echo MaxTime=UNLIMITED" },
+    () => checkPartitionTime("GPUQ", "99-00:00:00"),
+  );
+  await withPrograms({ scontrol: "exit 1" }, () => checkPartitionTime("GPUQ", "99-00:00:00"));
+});
