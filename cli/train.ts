@@ -107,9 +107,11 @@ export async function train(
       progress.showDryRun(trainer.plan(), trainer.samplePrompt());
       return EXIT.ok;
     }
-    const summary = await trainer.run().finally(() =>
-      begun ? report(loaded.config.training.output_dir) : undefined
-    );
+    const summary = await trainer.run().finally(() => {
+      // A job that was warned leaves while it can; the report is written when it has come to its end.
+      const hurry = control.reason !== null && slurmJob() !== null;
+      return begun && !hurry ? report(loaded.config.training.output_dir) : undefined;
+    });
     if (options.json) print(JSON.stringify(summary));
     return summary.status === "stopped" ? EXIT.resumable : EXIT.ok;
   } finally {
