@@ -1,0 +1,106 @@
+/** `rgx slurm` as a user calls it, without a cluster: what it writes, prints and refuses. */
+import assert from "node:assert/strict";
+import { standIns } from "../cluster/testing.ts";
+import { assertClean, rgx, tinyConfig, withFolder } from "./support.ts";
+
+Deno.test("a script is written where it can be submitted, once", async () => {
+  await withFolder(async (folder) => {
+    await tinyConfig(folder);
+    const args = ["slurm", "tiny.yaml", "acct", "--gpus", "1"];
+    const first = await rgx(args, "", {}, folder);
+    assert.equal(first.code, 0, first.err);
+    assert.equal(first.out, "slurm_tiny.sh\n");
+    assert.equal(first.err, "submit it with: sbatch slurm_tiny.sh\n");
+    const script = await Deno.readTextFile(`${folder}/slurm_tiny.sh`);
+    assert.ok(script.includes(`train ${folder}/tiny.yaml "$@" --resume`), script);
+    assert.match(script, /^ {2}\/\S+deno\S* run -A .*\/main\.ts$/m);
+    assert.ok((await Deno.stat(`${folder}/logs`)).isDirectory);
+    const again = await rgx(args, "", {}, folder);
+    assert.equal(again.code, 2);
+    assertClean(again);
+    assert.match(again.err, /slurm_tiny\.sh: the file is there already/);
+    const forced = await rgx([...args, "--force", "--json"], "", {}, folder);
+    assert.deepEqual(JSON.parse(forced.out), {
+      script: `${folder}/slurm_tiny.sh`,
+      job_name: "tiny",
+      logs: `${folder}/logs`,
+      jobs: [],
+      notes: [],
+    });
+  });
+});
+
+Deno.test("the template can be printed, changed and used", async () => {
+  await withFolder(async (folder) => {
+    const printed = await rgx(["slurm", "--print-template"]);
+    assert.match(printed.out, /^#!\/bin\/bash\n\{\{sbatch\}\}\n/);
+    await Deno.writeTextFile(`${folder}/own.sh`, printed.out.replace("set -uo", "date\nset -uo"));
+    const args = ["slurm", "quickstart", "acct", "--gpus", "1", "--template", "own.sh"];
+    const { code, err } = await rgx(args, "", {}, folder);
+    assert.equal(code, 0, err);
+    assert.match(await Deno.readTextFile(`${folder}/slurm_quickstart.sh`), /\ndate\nset -uo /);
+    assert.match((await rgx(["slurm", "bench", "--print-template"])).out, /\n\{\{models\}\}\n/);
+  });
+});
+
+Deno.test("--submit hands the script to sbatch and says which job it is", async () => {
+  await withFolder(async (folder) => {
+    const env = {
+      PATH: await standIns(folder, {
+        sbatch: `echo "$*" >>${folder}/calls; echo $((40 + $(wc -l <${folder}/calls)))`,
+        scontrol: "echo MaxTime=1-00:00:00",
+      }),
+    };
+    const flags = ["--gpus", "2", "--submit"];
+    const train = await rgx(["slurm", "quickstart", "acct", ...flags], "", env, folder);
+    assert.equal(train.code, 0, train.err);
+    assert.equal(train.out, "slurm_quickstart.sh\nsubmitted: 41\n");
+    assert.match(
+      train.err,
+      /note: a training run is one process with one graphics card: of --gpus 2/,
+    );
+    const bench = ["slurm", "bench", "acct", "--models", "a", "--tasks", "b,c", "d", ...flags];
+    const both = await rgx(bench, "", env, folder);
+    assert.equal(both.out, "slurm_bench.sh\nsubmitted: 42, 43\n", both.err);
+    const calls = (await Deno.readTextFile(`${folder}/calls`)).replaceAll(`${folder}/`, "");
+    assert.match(
+      calls,
+      /^--parsable slurm_quickstart.sh\n--parsable --array=0-1 slurm_bench.sh element\n/,
+    );
+    const long = ["slurm", "quickstart", "acct", "--time", "2-00:00:00", "--force", "--submit"];
+    const { code, err } = await rgx(long, "", env, folder);
+    assert.equal(code, 2);
+    assert.match(err, /partition GPUQ allows at most 1-00:00:00/);
+  });
+});
+
+Deno.test("mistakes end with 2, in words, and leave nothing behind", async () => {
+  await withFolder(async (folder) => {
+    const config = ["slurm", "quickstart"];
+    const cases: [string[], RegExp][] = [
+      [["slurm"], /missing argument 'config'/],
+      [config, /missing argument 'account'/],
+      [[...config, "a;id"], /ACCOUNT "a;id": can not be such a name \(it has ";"\)/],
+      [[...config, "a", "--partition", "x$(id)"], /--partition "x\$\(id\)"/],
+      [[...config, "a", "--time", "4h"], /--time 4h: is no time, expected HH:MM:SS/],
+      [[...config, "a", "--memory", "320"], /--memory 320: has no unit, expected for example 320G/],
+      [[...config, "a", "--work-dir", "nowhere"], /--work-dir nowhere: there is no such folder/],
+      [[...config, "a", "--gpus", "-1"], /expected an integer/],
+      [[...config, "a", "--warn", "99999"], /--warn 99999: .* at most 7200 seconds/],
+      [[...config, "a", "--template", "no.sh"], /--template no.sh: there is no such file/],
+      [[...config, "a", "--partion", "x"], /unknown option '--partion'[^]*--partition/],
+      [[...config, "a", "training.max_stps=3"], /max_steps/],
+      [["slurm", "quickstrat", "a"], /did you mean the embedded quickstart/],
+      [["slurm", "--gpus", "2", "bench", "a"], /write --gpus after "slurm bench"/],
+      [["slurm", "bench", "a", "--models", "m"], /no task is named/],
+      [["slurm", "bench", "a", "--models", "m", "--tasks", "t", "--array", "0-3"], /expected %N/],
+    ];
+    for (const [args, says] of cases) {
+      const result = await rgx(args, "", {}, folder);
+      assert.equal(result.code, 2, `${args.join(" ")}: ${result.err}`);
+      assertClean(result);
+      assert.match(result.err, says);
+    }
+    assert.deepEqual([...Deno.readDirSync(folder)], []);
+  });
+});
