@@ -24,7 +24,10 @@ export function modelCard(config: RunConfig): string {
     `${training.learning_rate}), rewarded for ${rewards.map(({ name }) => name).join(", ")}.`,
     lora === null
       ? "All weights were trained."
-      : `A LoRA adapter (r ${lora.r}, alpha ${lora.lora_alpha}) was trained.`,
+      : `A LoRA adapter (r ${lora.r}, alpha ${lora.lora_alpha}) was trained` +
+        (lora.modules_to_save.length === 0
+          ? "."
+          : `, and beside it in full: ${lora.modules_to_save.join(", ")}.`),
     "",
   ].join("\n");
 }
