@@ -56,6 +56,8 @@ function allInputs(): [name: string, Inputs][] {
   const many = Array.from({ length: 530 }, (_, i) => i % 3);
   list.push(["530 rows, vocab 37, d 12", inputs(many, 37, 12)]);
   list.push(["40 rows, vocab 1500, d 64", inputs(many.slice(0, 40), 1500, 64)]);
+  // More than a device packs or computes of the vocabulary at once.
+  list.push(["vocab 2100, d 1100", inputs([2, 0, 1], 2100, 1100)]);
   list.push(["no rows", inputs([], 10, 4)]);
   return list;
 }

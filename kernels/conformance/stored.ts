@@ -13,10 +13,7 @@ import { type Case, exact, execute, ofLargest, testCase } from "./runner.ts";
 import { randomStored } from "./stored_data.ts";
 
 /** Devices that do not compute with all of these yet. */
-export const STORED_MISSING_ON: readonly string[] = [
-  "webgpu",
-  ...[1, 2, 3].map((threads) => `wasm, ${threads} thread${threads > 1 ? "s" : ""}`),
-];
+export const STORED_MISSING_ON: readonly string[] = ["webgpu"];
 
 /** [m, n, blocks of k, r]: x·Wᵀ with an adapter (r = 0: without). */
 const PRODUCTS = [

@@ -4,16 +4,17 @@
 // entropy exact for large logits. Backward: a pass over a chunk of logits, or a gather where there is a mean.
 
 import { exp_f32x4 } from "../wasm/math.as";
+import { widen_row } from "../matmul/stored.as";
 import { matmul_blocks } from "../matmul/wasm.as";
 
 /** Rows of a work unit: whole register tiles. */
 const UNIT_ROWS = 48;
 const TILE_ROWS = 6;
 const STATS_BYTES: usize = 24;
-/** Parts of a thread's scratch: sums of a row pass, running values, edges of a product; then the logits. */
+/** Parts of a thread's scratch: sums of a row pass, edges of a product; then the logits. */
 const SUMS_BYTES: usize = 64;
 const EDGE_BYTES: usize = UNIT_ROWS * 64;
-const HEAD_BYTES: usize = SUMS_BYTES + UNIT_ROWS * STATS_BYTES + EDGE_BYTES;
+const HEAD_BYTES: usize = SUMS_BYTES + EDGE_BYTES;
 
 // @ts-ignore: decorator of AssemblyScript
 @inline
@@ -203,19 +204,20 @@ function head_finish(
 
 /**
  * Log-probabilities, log-sum-exps, entropies, and with `mean` (else 0) Σ_v p_v·weight_v. Unit = UNIT_ROWS
- * rows. `panels`: the weights as columns of the first product, packed; `values`: as rows of the second,
- * packed chunk by chunk. `chunk` columns at a time, a multiple of 16. `kBlock` and `chunkBlock`: terms
+ * rows. Goes through the columns from `firstColumn` to `endColumn` of the vocabulary; the running values of the rows wait in
+ * `stats` for the next ones. `panels`: these columns of the weights, packed for the first product; `values`: as rows
+ * of the second, packed chunk by chunk. `chunk` columns at a time, a multiple of 16. `kBlock` and `chunkBlock`: terms
  * summed one after the other in the two products.
  * Scratch: HEAD_BYTES and UNIT_ROWS · chunk floats.
  */
 export function head_forward(
-  hidden: usize, panels: usize, values: usize, rows: i32, vocab: i32, d: i32, alpha: f32,
+  hidden: usize, panels: usize, values: usize, stats: usize, rows: i32, vocab: i32,
+  firstColumn: i32, endColumn: i32, d: i32, alpha: f32,
   pairStart: usize, targets: usize, logp: usize, lse: usize, entropy: usize, mean: usize,
   chunk: i32, kBlock: i32, chunkBlock: i32,
   begin: i32, end: i32, scratch: usize,
 ): void {
-  const stats = scratch + SUMS_BYTES;
-  const edge = stats + UNIT_ROWS * STATS_BYTES;
+  const edge = scratch + SUMS_BYTES;
   const z = scratch + HEAD_BYTES;
   const tiles = UNIT_ROWS / TILE_ROWS;
   const rowBytes = (d as usize) * 4;
@@ -224,32 +226,34 @@ export function head_forward(
     const row = unit * UNIT_ROWS;
     const count = min(UNIT_ROWS, rows - row);
     const from = hidden + (row as usize) * rowBytes;
-    const means = mean == 0 ? 0 : mean + (row as usize) * rowBytes;
-    for (let first = 0; first < vocab; first += chunk) {
-      const width = min(chunk, vocab - first);
+    const running = stats + (row as usize) * STATS_BYTES;
+    const means: usize = mean == 0 ? 0 : mean + (row as usize) * rowBytes;
+    for (let first = firstColumn; first < endColumn; first += chunk) {
+      const width = min(chunk, endColumn - first), done = first - firstColumn;
       const step = (width as usize) * 4;
       matmul_blocks(
-        from, rowBytes, 0, 0, 0, 0, panels + ((first / 16) as usize) * rowBytes * 16,
+        from, rowBytes, 0, 0, 0, 0, panels + ((done / 16) as usize) * rowBytes * 16,
         z, step, count, width, d, kBlock, tiles, alpha, 0, 0, 0, (width + 15) / 16, edge,
       );
       for (let r = 0; r < count; r++) {
         head_row(
-          z + (r as usize) * step, width, first, stats + (r as usize) * STATS_BYTES,
+          z + (r as usize) * step, width, first, running + (r as usize) * STATS_BYTES,
           pairStart + ((row + r) as usize) * 4, targets, logp,
           mean == 0 ? 0 : means + (r as usize) * rowBytes, d, scratch,
         );
       }
       if (mean == 0) continue;
       matmul_blocks(
-        z, step, 0, 0, 0, 0, values + (first as usize) * (valuePanels as usize) * 64,
+        z, step, 0, 0, 0, 0, values + (done as usize) * (valuePanels as usize) * 64,
         means, rowBytes, count, d, width, chunkBlock, tiles, 1, first > 0 ? 1 : 0, 0,
         0, valuePanels, edge,
       );
     }
+    if (endColumn < vocab) continue;
     for (let r = 0; r < count; r++) {
       const at = ((row + r) as usize) * 4;
       head_finish(
-        stats + (r as usize) * STATS_BYTES, pairStart + at, logp, lse + at, entropy + at,
+        running + (r as usize) * STATS_BYTES, pairStart + at, logp, lse + at, entropy + at,
         mean == 0 ? 0 : means + (r as usize) * rowBytes, d,
       );
     }
@@ -269,9 +273,12 @@ function add_row(out: usize, x: usize, count: i32, factor: f32): void {
   for (; i < count; i++, x += 4, out += 4) store<f32>(out, load<f32>(out) + factor * load<f32>(x));
 }
 
-/** dhidden = scale·(Σ_pairs dlogp·weight[target] − (Σ_pairs dlogp)·mean). Unit = row. */
+/**
+ * dhidden = scale·(Σ_pairs dlogp·weight[target] − (Σ_pairs dlogp)·mean). Unit = row. `type`: of a stored weight, or
+ * −1; scratch for one: d floats, rounded up to 64 bytes, and ROW_BYTES.
+ */
 export function head_from_mean(
-  mean: usize, weight: usize, pairStart: usize, targets: usize, dlogp: usize, dhidden: usize,
+  mean: usize, weight: usize, type: i32, pairStart: usize, targets: usize, dlogp: usize, dhidden: usize,
   d: i32, scale: f32,
   begin: i32, end: i32, scratch: usize,
 ): void {
@@ -289,7 +296,12 @@ export function head_from_mean(
     for (let pair = firstPair; pair < endPair; pair++) {
       const at = (pair as usize) * 4;
       const token = load<u32>(targets + at) as usize;
-      add_row(to, weight + token * bytes, d, load<f32>(dlogp + at) * scale);
+      let from = weight + token * bytes;
+      if (type >= 0) {
+        widen_row(type, weight, d, token as i32, scratch, scratch + ((bytes + 63) & ~63));
+        from = scratch;
+      }
+      add_row(to, from, d, load<f32>(dlogp + at) * scale);
     }
   }
 }

@@ -1,18 +1,23 @@
 /**
  * Host binding of the fused head on the WASM device. Forward: blocks of rows are dealt to the threads, each
- * goes through the vocabulary by itself. Backward: from the forward's mean where that is enough, else chunks
+ * goes through a part of the vocabulary by itself. Backward: from the forward's mean where that is enough, else chunks
  * of rows × chunks of the vocabulary, each a matrix product into scratch, one pass over its rows, and a
  * product or two, in a fixed order. The logits are recomputed with the forward's sums: the same bits.
  */
-import { gemm, packColumns, packRows } from "../matmul/gemm.ts";
+import { gemm, packColumns, packHalves, packRows } from "../matmul/gemm.ts";
+import { packedLength } from "../matmul/spec.ts";
+import { packPanelColumns, packPanels, ROW_BYTES, typeCode } from "../matmul/stored.ts";
 import { termsInOrder } from "../matmul/tiling.ts";
 import type { WasmContext, WasmOp } from "../wasm/wasm_op.ts";
-import { refuseStored } from "../weights/missing.ts";
+import { isBlockType, storedWords } from "../weights/types.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
 
-/** Rows of a work unit of the forward, and bytes of its scratch beside the logits (wasm.as.ts). */
+/** Rows of a work unit of the forward, bytes of its scratch beside the logits, of a row's running values (wasm.as.ts). */
 const UNIT_ROWS = 48;
-const UNIT_BYTES = 64 + UNIT_ROWS * (24 + 64);
+const UNIT_BYTES = 64 + UNIT_ROWS * 64;
+const STATS_BYTES = 24;
+/** The vocabulary is packed in parts of this size: a large one would take more memory than the weight itself. */
+const PART_BYTES = 2 ** 23;
 /** Columns of a chunk of the forward: with UNIT_ROWS rows 192 KB, which stay in a core's own cache. */
 const UNIT_COLUMNS = 1024;
 /** A chunk of logits of the backward is 1 MB: it stays in the caches of two or more cores between the passes. */
@@ -32,17 +37,28 @@ function rowGrain(width: number): number {
   return Math.max(1, Math.ceil(CHUNK_ELEMENTS / width));
 }
 
+/** Where row `first` of the weight lies; in blocks it is the first of a panel. */
+function weightAt(
+  ctx: WasmContext,
+  { weight, weightType, d }: Pick<HeadArgs, "weight" | "weightType" | "d">,
+  first: number,
+): number {
+  const words = weightType === undefined ? first * d : storedWords(weightType, first, d);
+  return ctx.pointer(weight) + 4 * words;
+}
+
 /** z [rows, width] = hidden[row …]·weight[first …]ᵀ / temperature. */
 function logits(
   ctx: WasmContext,
-  args: Pick<HeadArgs, "hidden" | "weight" | "d" | "temperature">,
+  args: Pick<HeadArgs, "hidden" | "weight" | "weightType" | "d" | "temperature">,
   z: number,
   [row, rows]: [number, number],
   [first, width]: [number, number],
 ): void {
   gemm(ctx, {
     a: ctx.pointer(args.hidden) + 4 * row * args.d,
-    b: ctx.pointer(args.weight) + 4 * first * args.d,
+    b: weightAt(ctx, args, first),
+    weightType: args.weightType,
     out: z,
     m: rows,
     n: width,
@@ -54,43 +70,75 @@ function logits(
   });
 }
 
+/** Rows [first, first + count) of the weight, packed as columns of hidden·weightᵀ. */
+function packLogits(
+  ctx: WasmContext,
+  args: Pick<HeadArgs, "weight" | "weightType" | "d">,
+  [first, count]: readonly [number, number],
+  packed: number,
+): void {
+  const { weightType, d } = args, b = weightAt(ctx, args, first);
+  if (weightType === undefined) packColumns(ctx, b, count, d, packed);
+  else if (isBlockType(weightType)) packPanels(ctx, weightType, b, d, count, packed);
+  else packHalves(ctx, { b, n: count, k: d, transB: true }, weightType, [0, count], packed);
+}
+
+/** The same as rows of p·weight. */
+function packValues(
+  ctx: WasmContext,
+  args: Pick<HeadArgs, "weight" | "weightType" | "d">,
+  [first, count]: readonly [number, number],
+  packed: number,
+): void {
+  const { weightType, d } = args, b = weightAt(ctx, args, first);
+  if (weightType === undefined) packRows(ctx, b, d, count, packed);
+  else if (isBlockType(weightType)) packPanelColumns(ctx, weightType, b, d, count, packed);
+  else packHalves(ctx, { b, n: d, k: count, transB: false }, weightType, [0, d], packed);
+}
+
 export const headWasm: WasmOp<HeadArgs> = (args, ctx) => {
-  refuseStored("wasm", "head", args.weightType);
   const { rows, vocab, d, mean } = args;
-  const weight = ctx.pointer(args.weight);
-  const panels = packColumns(ctx, weight, vocab, d);
+  if (rows === 0) return;
   const chunk = Math.min(UNIT_COLUMNS, Math.ceil(vocab / 16) * 16);
-  let values = 0;
-  if (mean !== undefined) {
-    const panelBytes = 64 * Math.ceil(d / 16);
-    values = ctx.scratch(vocab * panelBytes);
-    eachChunk(vocab, chunk, (first, width) => {
-      packRows(ctx, weight + 4 * first * d, d, width, values + first * panelBytes);
+  const part = Math.min(vocab, chunk * Math.max(1, Math.floor(PART_BYTES / (4 * chunk * d))));
+  const panels = ctx.scratch(4 * packedLength(part, d));
+  const valueBytes = 64 * Math.ceil(d / 16);
+  const values = mean === undefined ? 0 : ctx.scratch(part * valueBytes);
+  const stats = ctx.scratch(STATS_BYTES * rows);
+  eachChunk(vocab, part, (begin, width) => {
+    packLogits(ctx, args, [begin, width], panels);
+    if (mean !== undefined) {
+      eachChunk(width, chunk, (first, count) => {
+        packValues(ctx, args, [begin + first, count], values + first * valueBytes);
+      });
+    }
+    ctx.parallel({
+      kernel: "head_forward",
+      units: Math.ceil(rows / UNIT_ROWS),
+      grain: Math.max(1, Math.ceil(UNIT_ELEMENTS / (UNIT_ROWS * width * d))),
+      args: [
+        ctx.pointer(args.hidden),
+        panels,
+        values,
+        stats,
+        rows,
+        vocab,
+        begin,
+        begin + width,
+        d,
+        1 / args.temperature,
+        ctx.pointer(args.pairStart),
+        ctx.pointer(args.targets),
+        ctx.pointer(args.logp),
+        ctx.pointer(args.lse),
+        ctx.pointer(args.entropy),
+        mean === undefined ? 0 : ctx.pointer(mean),
+        chunk,
+        termsInOrder(d),
+        termsInOrder(chunk),
+      ],
+      scratchBytes: UNIT_BYTES + 4 * UNIT_ROWS * chunk,
     });
-  }
-  ctx.parallel({
-    kernel: "head_forward",
-    units: Math.ceil(rows / UNIT_ROWS),
-    grain: Math.max(1, Math.ceil(UNIT_ELEMENTS / (UNIT_ROWS * vocab * d))),
-    args: [
-      ctx.pointer(args.hidden),
-      panels,
-      values,
-      rows,
-      vocab,
-      d,
-      1 / args.temperature,
-      ctx.pointer(args.pairStart),
-      ctx.pointer(args.targets),
-      ctx.pointer(args.logp),
-      ctx.pointer(args.lse),
-      ctx.pointer(args.entropy),
-      mean === undefined ? 0 : ctx.pointer(mean),
-      chunk,
-      termsInOrder(d),
-      termsInOrder(chunk),
-    ],
-    scratchBytes: UNIT_BYTES + 4 * UNIT_ROWS * chunk,
   });
 };
 
@@ -103,6 +151,7 @@ const backwardFromMean = (args: HeadBackwardArgs, mean: number, ctx: WasmContext
     args: [
       mean,
       ctx.pointer(args.weight),
+      args.weightType === undefined ? -1 : typeCode(args.weightType),
       ctx.pointer(args.pairStart),
       ctx.pointer(args.targets),
       ctx.pointer(args.dlogp),
@@ -110,15 +159,14 @@ const backwardFromMean = (args: HeadBackwardArgs, mean: number, ctx: WasmContext
       args.d,
       1 / args.temperature,
     ],
+    scratchBytes: args.weightType === undefined ? 0 : Math.ceil(args.d / 16) * 64 + ROW_BYTES,
   });
 
 export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
-  refuseStored("wasm", "head_backward", args.weightType);
   const { rows, vocab, d, mean } = args;
   if (mean !== undefined) return backwardFromMean(args, ctx.pointer(mean), ctx);
   const z = ctx.scratch(4 * Math.min(rows, ROW_CHUNK) * Math.min(vocab, VOCAB_CHUNK));
   const hidden = ctx.pointer(args.hidden);
-  const weight = ctx.pointer(args.weight);
   const dhidden = ctx.pointer(args.dhidden);
   const pass = [
     ctx.pointer(args.pairStart),
@@ -142,7 +190,8 @@ export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
       gemm(ctx, {
         ...plain,
         a: z,
-        b: weight + 4 * first * d,
+        b: weightAt(ctx, args, first),
+        weightType: args.weightType,
         out: dhidden + 4 * row * d,
         m: count,
         n: d,

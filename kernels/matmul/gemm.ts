@@ -140,8 +140,40 @@ function spreadA(ctx: WasmContext, { a, m, n, k, transA }: Gemm) {
   return { s: packed, sStep: 0, layout: S_PACKED };
 }
 
+/**
+ * Panels of a weight in halves, `columns` of the product from `first` on: widened rows of x·Wᵀ (W [n, k]), or
+ * columns of dy·W (W [k, n]).
+ */
+export function packHalves(
+  ctx: WasmContext,
+  { b, n, k, transB }: Pick<Gemm, "b" | "n" | "k" | "transB">,
+  type: "f16" | "bf16",
+  [first, columns]: readonly [number, number],
+  packed: number,
+): void {
+  const bf16 = type === "bf16" ? 1 : 0;
+  const work = {
+    units: Math.ceil(columns / LANES),
+    grain: Math.max(1, Math.ceil(CHUNK_PACK / (k * LANES))),
+  };
+  if (transB) {
+    ctx.parallel({
+      kernel: "matmul_pack_halves",
+      ...work,
+      args: [b + 2 * first * k, bf16, columns, k, packed],
+      scratchBytes: 64,
+    });
+  } else {
+    ctx.parallel({
+      kernel: "matmul_pack_halves_rows",
+      ...work,
+      args: [b + 2 * first, 2 * n, bf16, columns, k, packed],
+    });
+  }
+}
+
 /** A weight in halves is widened into panels, some at a time, since all of them might not fit the memory. */
-function halves(ctx: WasmContext, g: Gemm, type: WeightType): void {
+function halves(ctx: WasmContext, g: Gemm, type: "f16" | "bf16"): void {
   const { m, n, k } = g;
   const mark = ctx.mark();
   const spread = { ...spreadA(ctx, g), rows: m, swapped: false };
@@ -149,13 +181,7 @@ function halves(ctx: WasmContext, g: Gemm, type: WeightType): void {
   const packed = ctx.scratch(4 * packedLength(Math.min(n, step), k));
   for (let first = 0; first < n; first += step) {
     const columns = Math.min(step, n - first);
-    ctx.parallel({
-      kernel: "matmul_pack_halves",
-      units: Math.ceil(columns / LANES),
-      grain: Math.max(1, Math.ceil(CHUNK_PACK / (k * LANES))),
-      args: [g.b + 2 * first * k, type === "bf16" ? 1 : 0, columns, k, packed],
-      scratchBytes: 64,
-    });
+    packHalves(ctx, g, type, [first, columns], packed);
     const part = { ...g, out: g.out + 4 * first };
     blocks(ctx, part, { ...spread, columns }, { address: 0, step: 0, panels: 0, packed });
   }

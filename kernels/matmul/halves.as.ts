@@ -73,3 +73,42 @@ export function matmul_pack_halves(
     }
   }
 }
+
+/** `count` halves, in order; count is even. */
+export function widen_halves(from: usize, to: usize, count: i32, bf16: i32): void {
+  let i = 0;
+  for (; i + 8 <= count; i += 8, from += 16, to += 32) {
+    const a = widen(v128.load16x4_u(from), bf16), b = widen(v128.load16x4_u(from, 8), bf16);
+    v128.store(to, b, 16);
+    v128.store(to, a);
+  }
+  for (; i < count; i += 2, from += 4, to += 8) {
+    const pair = load<u32>(from);
+    v128.store64_lane(to, widen(i32x4(pair & 0xffff, pair >>> 16, 0, 0), bf16), 0);
+  }
+}
+
+/**
+ * Panels of 16 columns of `source` [k, columns] of halves, of which each row begins `stride` bytes after the one
+ * before; columns is even. Unit = panel.
+ */
+export function matmul_pack_halves_rows(
+  source: usize,
+  stride: usize,
+  bf16: i32,
+  columns: i32,
+  k: i32,
+  panels: usize,
+  begin: i32,
+  end: i32,
+  scratch: usize,
+): void {
+  const size = (k as usize) * 64;
+  for (let p = begin; p < end; p++) {
+    const count = min(LANES, columns - p * LANES);
+    let from = source + (p as usize) * 32;
+    let to = panels + (p as usize) * size;
+    if (count < LANES) memory.fill(to, 0, size);
+    for (let kk = 0; kk < k; kk++, from += stride, to += 64) widen_halves(from, to, count, bf16);
+  }
+}

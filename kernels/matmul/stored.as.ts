@@ -3,7 +3,8 @@
 // tiles. For dy·W the widened panels are transposed on the way.
 
 import { dot_panel, widen_panel, WORK_BYTES } from "../weights/panel.as";
-import { block_weights, panel_bytes, Q4_0, Q4_1, Q4_K } from "../weights/types.as";
+import { BF16, block_weights, F16, panel_bytes, Q4_0, Q4_1, Q4_K } from "../weights/types.as";
+import { widen_halves } from "./halves.as";
 import { transpose4 } from "./pack.as";
 import { matmul_blocks } from "./wasm.as";
 
@@ -149,32 +150,32 @@ function widen_columns(
 }
 
 /**
- * out [m, n] = (or +=) alpha · a [m, k] · W, W [k, n]. Unit = (`unitRows` rows of a, a block of columns), columns
- * running fastest. `slice` steps of k, a multiple of 16, are widened at once and summed one after the other.
- * Scratch: WORK_BYTES, 64 bytes a column of a block, 64 bytes a row of a block, 4 · slice · columns of a block.
+ * out [m, n] = (or +=) alpha · a [m, k] · W, W [k, n]. Unit = (`unitRows` rows of a, `unitColumns` columns: whole
+ * blocks), columns running fastest. `slice` steps of k, a multiple of 16, are widened at once and summed one after the
+ * other. Scratch: WORK_BYTES, 64 bytes a column of a unit, 64 bytes a row of a block, 4 · slice · unitColumns.
  */
 export function matmul_stored_rows(
-  type: i32, a: usize, w: usize, out: usize, m: i32, n: i32, k: i32, unitRows: i32, slice: i32,
-  kBlock: i32, blockTiles: i32, alpha: f32, accumulate: i32,
+  type: i32, a: usize, w: usize, out: usize, m: i32, n: i32, k: i32, unitRows: i32,
+  unitColumns: i32, slice: i32, kBlock: i32, blockTiles: i32, alpha: f32, accumulate: i32,
   begin: i32, end: i32, scratch: usize,
 ): void {
-  const weights = block_weights(type), groups = n / weights;
+  const groups = (n + unitColumns - 1) / unitColumns;
   const aStep = (k as usize) * 4, outStep = (n as usize) * 4;
-  const edge = scratch + WORK_BYTES + (weights as usize) * 64;
+  const edge = scratch + WORK_BYTES + (unitColumns as usize) * 64;
   const packed = edge + (blockTiles * TILE_ROWS * 64) as usize;
   for (let unit = begin; unit < end; unit++) {
     const row = (unit / groups) * unitRows, rows = min(unitRows, m - row);
-    const first = (unit % groups) * weights;
+    const first = (unit % groups) * unitColumns, columns = min(unitColumns, n - first);
     const tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
-    const units = ((tiles + blockTiles - 1) / blockTiles) * (weights / LANES);
+    const units = ((tiles + blockTiles - 1) / blockTiles) * (columns / LANES);
     const to = out + (row as usize) * outStep + (first as usize) * 4;
     let kk = 0;
     do {
       const depth = min(slice, k - kk);
-      widen_columns(type, w, n, kk, depth, first, weights, packed, scratch);
+      widen_columns(type, w, n, kk, depth, first, columns, packed, scratch);
       matmul_blocks(
         a + (row as usize) * aStep + (kk as usize) * 4, aStep, 0, 0, 0, 0, packed, to, outStep,
-        rows, weights, depth, kBlock, blockTiles, alpha, kk > 0 ? 1 : accumulate, 0,
+        rows, columns, depth, kBlock, blockTiles, alpha, kk > 0 ? 1 : accumulate, 0,
         0, units, edge,
       );
       kk += slice;
@@ -195,17 +196,17 @@ export function stored_panels(
 }
 
 /**
- * `rows` rows of W [*, width], from row `row` (a multiple of 16) on, as panels [rows][16] of columns. Unit = block of
- * columns. Scratch: WORK_BYTES and 64 bytes a column of a block.
+ * `rows` rows of W [*, width] as panels [rows][16] of columns. Unit = block of columns.
+ * Scratch: WORK_BYTES and 64 bytes a column of a block.
  */
 export function stored_columns(
-  type: i32, w: usize, width: i32, row: i32, rows: i32, to: usize,
+  type: i32, w: usize, width: i32, rows: i32, to: usize,
   begin: i32, end: i32, scratch: usize,
 ): void {
   const weights = block_weights(type);
   for (let block = begin; block < end; block++) {
     const at = to + ((block * weights / LANES) as usize) * (rows as usize) * 64;
-    widen_columns(type, w, width, row, rows, block * weights, weights, at, scratch);
+    widen_columns(type, w, width, 0, rows, block * weights, weights, at, scratch);
   }
 }
 
@@ -215,10 +216,14 @@ const ROW_CHUNK = 512;
 /** Scratch of widen_row. */
 export const ROW_BYTES: usize = WORK_BYTES + ROW_CHUNK * 64;
 
-/** Row `row` of W [*, k] to `to`. `work`: ROW_BYTES. */
+/** Row `row` of a weight [*, k] in any storage type, to `to`. `work`: ROW_BYTES. */
 export function widen_row(
   type: i32, w: usize, k: i32, row: i32, to: usize, work: usize,
 ): void {
+  if (type == F16 || type == BF16) {
+    widen_halves(w + (row as usize) * (k as usize) * 2, to, k, type == BF16 ? 1 : 0);
+    return;
+  }
   const weights = block_weights(type);
   const panel = w + ((row / LANES) as usize) * panel_bytes(type, k);
   const wide = work + WORK_BYTES;

@@ -3,7 +3,7 @@
  * much is widened at once. The plan depends on the shape alone, never on the number of threads.
  */
 import type { WasmContext } from "../wasm/wasm_op.ts";
-import { BLOCK_SHAPES, type BlockType, WEIGHT_TYPES } from "../weights/types.ts";
+import { BLOCK_SHAPES, type BlockType, WEIGHT_TYPES, type WeightType } from "../weights/types.ts";
 import type { Gemm } from "./gemm.ts";
 import { PANEL } from "./spec.ts";
 import { blockTiles, CHUNK_WORK, K_BLOCK, termsInOrder, TILE_ROWS } from "./tiling.ts";
@@ -15,8 +15,11 @@ export const ROW_BYTES = WORK_BYTES + 512 * 64;
 const DOT_ROWS = 2;
 /** Weights that are read (by a dot) or widened in the time that is worth handing to a thread. */
 const CHUNK_WEIGHTS = 50_000;
-/** Up to this many rows a panel is widened slice by slice, each in the first-level cache. */
+/** Up to this many rows a panel is widened slice by slice, each in the first-level cache, */
 const SLICED_ROWS = 96;
+/** which up to this many rows share. */
+const FEW_ROWS = 24;
+const FIRST_CACHE = 24 * 1024;
 /** Most steps of k that are widened at once for more rows. */
 const MOST_SLICE = 2048;
 /** Most rows of a unit: their slice stays in the second-level cache. */
@@ -24,9 +27,10 @@ const UNIT_ROWS = 288;
 /** Units of work that are enough for many threads: then they may be larger, which spares reading rows again. */
 const ENOUGH_UNITS = 32;
 const MOST_UNIT_PANELS = 4;
+const MOST_UNIT_COLUMNS = 128;
 
 /** The number that the kernels know a type by. */
-export function typeCode(type: BlockType): number {
+export function typeCode(type: WeightType): number {
   return WEIGHT_TYPES.indexOf(type);
 }
 
@@ -77,7 +81,8 @@ function sliceOf(k: number, most: number, block: number): number {
 function alongRows(ctx: WasmContext, g: Gemm, type: BlockType): void {
   const { m, n, k } = g;
   const few = m <= SLICED_ROWS;
-  const slice = sliceOf(k, few ? K_BLOCK : MOST_SLICE, BLOCK_SHAPES[type].weights);
+  const most = few ? Math.min(K_BLOCK, FIRST_CACHE / (64 + 4 * Math.min(m, FEW_ROWS))) : MOST_SLICE;
+  const slice = sliceOf(k, most, BLOCK_SHAPES[type].weights);
   const unitRows = rowsOfUnit(m), panels = Math.ceil(n / PANEL);
   const chunks = Math.ceil(m / unitRows);
   const roomy = Math.floor(chunks * panels / ENOUGH_UNITS);
@@ -113,20 +118,62 @@ function alongRows(ctx: WasmContext, g: Gemm, type: BlockType): void {
 function alongColumns(ctx: WasmContext, g: Gemm, type: BlockType): void {
   const { m, n, k } = g, { weights } = BLOCK_SHAPES[type];
   const slice = sliceOf(k, K_BLOCK, PANEL), unitRows = rowsOfUnit(m);
+  const chunks = Math.ceil(m / unitRows);
+  const roomy = Math.floor(chunks * n / ENOUGH_UNITS);
+  const most = Math.max(weights, Math.min(MOST_UNIT_COLUMNS, roomy));
+  const unitColumns = most - most % weights;
   const tiles = blockTiles(Math.min(m, unitRows), slice);
-  const unitWork = Math.min(m, unitRows) * weights * k;
+  const unitWork = Math.min(m, unitRows) * unitColumns * k;
   ctx.parallel({
     kernel: "matmul_stored_rows",
-    units: Math.ceil(m / unitRows) * n / weights,
+    units: chunks * Math.ceil(n / unitColumns),
     grain: Math.max(1, Math.round(CHUNK_WORK / Math.max(1, unitWork))),
     args: [
       typeCode(type),
       g.a,
       g.b,
       g.out,
-      ...[m, n, k, unitRows, slice, k > slice ? slice : termsInOrder(k), tiles],
+      ...[m, n, k, unitRows, unitColumns, slice, k > slice ? slice : termsInOrder(k), tiles],
       ...[g.alpha, g.accumulate ? 1 : 0],
     ],
-    scratchBytes: WORK_BYTES + 64 * weights + tiles * TILE_ROWS * PANEL * 4 + 4 * slice * weights,
+    scratchBytes: WORK_BYTES + 64 * unitColumns + tiles * TILE_ROWS * PANEL * 4 +
+      4 * slice * unitColumns,
+  });
+}
+
+/** `count` rows of a weight [*, k], from address `b` on, widened to panels [k][PANEL] at `packed`. */
+export function packPanels(
+  ctx: WasmContext,
+  type: BlockType,
+  b: number,
+  k: number,
+  count: number,
+  packed: number,
+): void {
+  ctx.parallel({
+    kernel: "stored_panels",
+    units: Math.ceil(count / PANEL),
+    grain: Math.max(1, Math.round(CHUNK_WEIGHTS / (PANEL * k))),
+    args: [typeCode(type), b, k, packed],
+    scratchBytes: WORK_BYTES,
+  });
+}
+
+/** `count` rows of a weight [*, width], from address `b` on, widened to panels [count][PANEL] of their columns. */
+export function packPanelColumns(
+  ctx: WasmContext,
+  type: BlockType,
+  b: number,
+  width: number,
+  count: number,
+  packed: number,
+): void {
+  const { weights } = BLOCK_SHAPES[type];
+  ctx.parallel({
+    kernel: "stored_columns",
+    units: width / weights,
+    grain: Math.max(1, Math.round(CHUNK_WEIGHTS / 2 / (weights * count))),
+    args: [typeCode(type), b, width, count, packed],
+    scratchBytes: WORK_BYTES + 64 * weights,
   });
 }

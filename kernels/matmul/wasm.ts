@@ -1,15 +1,9 @@
 /** Host binding of the matrix product on the WASM device. */
 import type { WasmOp } from "../wasm/wasm_op.ts";
-import { refuseStored } from "../weights/missing.ts";
-import { isBlockType } from "../weights/types.ts";
 import { gemm, packColumns } from "./gemm.ts";
 import type { MatmulArgs, PackWeightArgs } from "./spec.ts";
 
 export const matmulWasm: WasmOp<MatmulArgs> = (args, ctx) => {
-  const { weightType } = args;
-  if (weightType !== undefined && !isBlockType(weightType) && !args.transB) {
-    refuseStored("wasm", "matmul", weightType);
-  }
   gemm(ctx, {
     a: ctx.pointer(args.a),
     b: ctx.pointer(args.b),

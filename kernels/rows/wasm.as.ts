@@ -1,6 +1,8 @@
 // Moving whole rows (kernels/rows/spec.ts). Gather and scatter: work unit one row. scatter_add_rows: work
 // unit one run of rows × a slice of SLICE columns, so that one long run does not occupy one thread only.
 
+import { widen_row } from "../matmul/stored.as";
+
 const SLICE: i32 = 64;
 
 function copy_row(from: usize, to: usize, bytes: usize): void {
@@ -26,6 +28,24 @@ export function gather_rows(
   for (let row = begin; row < end; row++) {
     const from = load<u32>(index + ((row as usize) << 2)) as usize;
     copy_row(table + from * bytes, out + (row as usize) * bytes, bytes);
+  }
+}
+
+/** The same of a stored weight. Scratch: ROW_BYTES. */
+export function gather_stored_rows(
+  type: i32,
+  table: usize,
+  index: usize,
+  out: usize,
+  d: i32,
+  begin: i32,
+  end: i32,
+  scratch: usize,
+): void {
+  const bytes = (d as usize) << 2;
+  for (let row = begin; row < end; row++) {
+    const from = load<u32>(index + ((row as usize) << 2)) as i32;
+    widen_row(type, table, d, from, out + (row as usize) * bytes, scratch);
   }
 }
 

@@ -1,21 +1,29 @@
 /** CPU bindings of gathering and scattering rows. */
 import type { WasmOp } from "../wasm/wasm_op.ts";
-import { refuseStored } from "../weights/missing.ts";
+import { ROW_BYTES, typeCode } from "../matmul/stored.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./spec.ts";
 
 /** Elements of a chunk: some 2.5 µs. */
 const CHUNK = 16_384;
+/** The same where a row is widened with its neighbours in a panel. */
+const CHUNK_WIDENED = 2048;
 /** Columns of a work unit of scatter_add_rows in wasm.as.ts. */
 const SLICE = 64;
 
 export const gatherRowsWasm: WasmOp<GatherRowsArgs> = (args, ctx) => {
-  const { table, index, out, rows, d } = args;
-  refuseStored("wasm", "gather_rows", args.weightType);
+  const { table, weightType, index, out, rows, d } = args;
+  const pointers = [ctx.pointer(table), ctx.pointer(index), ctx.pointer(out)];
+  if (weightType === undefined) {
+    const grain = Math.ceil(CHUNK / d);
+    ctx.parallel({ kernel: "gather_rows", units: rows, grain, args: [...pointers, d] });
+    return;
+  }
   ctx.parallel({
-    kernel: "gather_rows",
+    kernel: "gather_stored_rows",
     units: rows,
-    grain: Math.ceil(CHUNK / d),
-    args: [ctx.pointer(table), ctx.pointer(index), ctx.pointer(out), d],
+    grain: Math.ceil(CHUNK_WIDENED / d),
+    args: [typeCode(weightType), ...pointers, d],
+    scratchBytes: ROW_BYTES,
   });
 };
 
