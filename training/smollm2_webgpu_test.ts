@@ -1,0 +1,123 @@
+/**
+ * Opt-in, since a software adapter takes minutes for it: SmolLM2-135M-Instruct generates and takes a step of GRPO
+ * through an adapter on webgpu as on the CPU. RGX_TEST_SMOLLM2_WEBGPU=1 asks for it; RGX_TEST_MODEL may name another
+ * copy of the GGUF file.
+ */
+import assert from "node:assert/strict";
+import type { Device } from "../kernels/device.ts";
+import { createWasmDevice } from "../kernels/wasm/device.ts";
+import { findAdapter } from "../kernels/webgpu/adapter.ts";
+import { createWebgpuDevice } from "../kernels/webgpu/device.ts";
+import { LlamaModel } from "../models/llama.ts";
+import { readModelFolder } from "../models/model_folder.ts";
+import { gradients, sharedFolder } from "../models/testing.ts";
+import type { Completion } from "../models/types.ts";
+import { AdamW } from "./optimizer.ts";
+import { trainWindow } from "./train_window.ts";
+
+const wanted = Deno.env.get("RGX_TEST_SMOLLM2_WEBGPU") === "1";
+const chosen = Deno.env.get("RGX_TEST_MODEL");
+const path = !wanted || chosen === ""
+  ? null
+  : chosen ?? sharedFolder("models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf");
+const ignore = path === null || await findAdapter() === null;
+if (wanted && ignore) console.warn("SmolLM2 is not tested on webgpu: no model or no adapter");
+
+/** Any text that the model has the tokens of. */
+const PROMPT = [1, 4093, 198, 1780, 314, 216, 34, 1232, 216, 35, 47, 2, 198, 1, 520, 9531, 198];
+
+interface Outcome {
+  sampled: Completion[];
+  gradients: Map<string, Float64Array>;
+  norm: number;
+  before: Float64Array;
+  after: Float64Array;
+}
+
+async function outcome(device: Device): Promise<Outcome> {
+  const { config, files } = await readModelFolder(path!);
+  const model = await LlamaModel.create(device, config, files, {
+    trainable: "lora",
+    lora: { r: 4, alpha: 1, targetModules: "all-linear", init: "false", seed: 3 },
+    weights: { dtype: "float32" },
+  });
+  const optimizer = new AdamW(device, model, {
+    ...{ beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1 },
+  });
+  try {
+    const [sampled] = await model.generate([{ promptId: 0, promptIds: PROMPT, n: 4 }], {
+      ...{ maxNewTokens: 6, temperature: 0.7, seed: 11, eosIds: [] },
+    });
+    // The step is one of given completions: it does not depend on what the sampling brought.
+    const branches = [[788, 216, 34], [504, 3575, 314, 216], [2], [788, 314, 253, 1123]];
+    const rows = branches.map((ids, branch) => ({
+      ...{ group: 0, promptId: 0, branch, promptIds: PROMPT, ids },
+      ...{ advantage: branch % 2 === 0 ? 1 : -1, oldLogp: null },
+    }));
+    const logp = async () => {
+      const group = { promptIds: PROMPT, branches };
+      return Float64Array.from(
+        (await model.forward([group], { temperature: 1, train: false })).logp,
+      );
+    };
+    const before = await logp();
+    await trainWindow(model, rows, {
+      microBatchSize: rows.length,
+      temperature: 1,
+      settings: {
+        ...{ loss_type: "dapo", epsilon: 0.2, epsilon_high: null, beta: 0 },
+        use_bias_correction_kl: true,
+      },
+      maxCompletionLength: 6,
+      reference: null,
+    });
+    const norm = await optimizer.gradNorm(), found = await gradients(model);
+    optimizer.apply(1e-4, norm);
+    return { sampled: sampled!, gradients: found, norm, before, after: await logp() };
+  } finally {
+    optimizer.dispose();
+    model.dispose();
+  }
+}
+
+async function on(create: () => Promise<Device>): Promise<Outcome> {
+  const device = await create();
+  try {
+    return await outcome(device);
+  } finally {
+    device.close();
+  }
+}
+
+/** Of a log-probability. */
+const TOLERANCE = 2e-3;
+
+function assertNear(found: ArrayLike<number>, wanted: ArrayLike<number>, limit: number): void {
+  assert.equal(found.length, wanted.length);
+  for (let i = 0; i < wanted.length; i++) {
+    assert.ok(Math.abs(found[i]! - wanted[i]!) <= limit, `${i}: ${found[i]}, not ${wanted[i]}`);
+  }
+}
+
+Deno.test({
+  name: "SmolLM2 generates and trains on webgpu as on the CPU",
+  ignore,
+  async fn() {
+    const cpu = await on(() => createWasmDevice({ threads: navigator.hardwareConcurrency }));
+    const gpu = await on(() => createWebgpuDevice());
+    assert.deepEqual(gpu.sampled.map(({ ids }) => ids), cpu.sampled.map(({ ids }) => ids));
+    gpu.sampled.forEach(({ logprobs }, i) =>
+      assertNear(logprobs, cpu.sampled[i]!.logprobs, TOLERANCE)
+    );
+    assertNear(gpu.before, cpu.before, TOLERANCE);
+    assert.ok(Math.abs(gpu.norm / cpu.norm - 1) < 1e-3, `${gpu.norm}, not ${cpu.norm}`);
+    assert.equal(gpu.gradients.size, 2 * 7 * 30);
+    for (const [name, grad] of cpu.gradients) {
+      const largest = grad.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
+      assert.ok(largest > 0, name);
+      assertNear(gpu.gradients.get(name)!, grad, 2e-3 * largest);
+    }
+    assertNear(gpu.after, cpu.after, TOLERANCE);
+    assert.ok(cpu.after.some((x, i) => Math.abs(x - cpu.before[i]!) > 10 * TOLERANCE));
+  },
+});
