@@ -54,6 +54,11 @@ export function fitAdapter(
   throw new RgxError(
     `${label}: the adapter does not fit the base model ${base}: ${named.join("; ")}` +
       (more > 0 ? `; and ${more} more` : ""),
-    { advice: "Correct base_model_name_or_path in its adapter_config.json." },
+    {
+      advice: peft.baseModel === null
+        ? "Name the base that the adapter was trained on."
+        : `Its adapter_config.json says that it was trained on ${peft.baseModel}: use that base, or ` +
+          "correct base_model_name_or_path.",
+    },
   );
 }
