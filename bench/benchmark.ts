@@ -9,7 +9,7 @@ import { scoreProblem } from "./datasets.ts";
 import { LocalModel, type ModelDevice } from "./local_model.ts";
 import { type Asked, planModels, type PlannedModel } from "./model_plan.ts";
 import { OverlapCounter } from "./overlap.ts";
-import { type RemoteOptions, RemoteServer } from "./remote/server.ts";
+import { type RemoteOptions, RemoteServer, type RemoteUsage } from "./remote/server.ts";
 import {
   type AllTasksResultFile,
   RESULT_FORMAT,
@@ -82,8 +82,8 @@ export interface Benchmark {
   /** Samples that this call evaluated, and that it found. */
   evaluated: number;
   resumed: number;
-  /** Tokens and, where prices are known, money; of remote models alone. */
-  remote: { prompt_tokens: number; completion_tokens: number; cost: number | null } | null;
+  /** What asking the server took; of remote models alone. */
+  remote: RemoteUsage | null;
   exitCode: number;
 }
 
@@ -158,6 +158,8 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
     }
     if (shouldStop() && run.answered < run.total) throw new Interrupted();
     const result = await run.result(stamp, seed, options.samplingSeed ?? seed, sampling);
+    const remoteUsage = server?.usage() ?? null;
+    if (remoteUsage !== null) result.remote = remoteUsage;
     run.warnOfGaps(result);
     const files = shard === null ? await writeResults(outputDir, result) : [];
     const unanswered = run.total - run.answered + run.errors;
@@ -167,7 +169,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
       unanswered,
       evaluated: run.evaluated,
       resumed: run.resumed,
-      remote: server?.usage() ?? null,
+      remote: remoteUsage,
       exitCode: unanswered > 0 || result.failures.length > 0 ? EXIT.failure : EXIT.ok,
     };
   } finally {

@@ -5,6 +5,7 @@
  */
 import { writeFileAtomic } from "../core/atomic_file.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
+import type { RemoteUsage } from "./remote/server.ts";
 
 /** Raised when a file's meaning changes, so that older programs refuse it. */
 export const RESULT_FORMAT = 1;
@@ -160,6 +161,8 @@ interface RunHeader {
   /** Of the draws. */
   sampling_seed: number;
   sampling: Sampling;
+  /** What asking a server took, with remote models. */
+  remote?: RemoteUsage;
 }
 
 /** `results_{task}_{stamp}.json` */

@@ -1,18 +1,12 @@
 /** Helpers for tests of benchmarks: a tiny model, folders, and collected events. Not part of the program. */
 import type { Device } from "../kernels/device.ts";
 import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { withTempDir as withFolder } from "../training/testing.ts";
 import { tinyModelFolder } from "../training/tiny_model.ts";
 import { type Benchmark, benchmark, type BenchmarkOptions } from "./benchmark.ts";
 import type { BenchEvent } from "./types.ts";
 
-export async function withFolder<T>(work: (path: string) => Promise<T>): Promise<T> {
-  const path = await Deno.makeTempDir({ prefix: "rgx-bench-" });
-  try {
-    return await work(path);
-  } finally {
-    await Deno.remove(path, { recursive: true });
-  }
-}
+export { withFolder };
 
 /** A folder with the tiny model in `model`, and a device. */
 export function withModel<T>(

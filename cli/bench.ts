@@ -12,6 +12,7 @@ import { readEvalConfig } from "../bench/eval_config.ts";
 import { writeEvalReports } from "../bench/eval_reports.ts";
 import { REMOTE_PREFIX } from "../bench/model_plan.ts";
 import type { PromptSettings, Sampling } from "../bench/result_file.ts";
+import type { RemoteUsage } from "../bench/remote/server.ts";
 import type { TaskRequest } from "../bench/types.ts";
 import type { WorkerOptions } from "../bench/worker_pool.ts";
 import { writeFileAtomic } from "../core/atomic_file.ts";
@@ -262,13 +263,26 @@ async function show(done: Benchmark, flags: BenchFlags, others: string[]): Promi
   }
   if (done.resumed > 0) log(`${done.resumed} samples were known, ${done.evaluated} are new`);
   if (done.remote !== null) {
-    const { prompt_tokens, completion_tokens, cost } = done.remote;
-    const money = cost === null ? "" : `, cost ${cost.toFixed(4)}`;
-    log(`remote: ${prompt_tokens} prompt tokens, ${completion_tokens} new ones${money}`);
+    log(remoteText(done.remote));
   }
   if (done.unanswered > 0) {
     log(`${done.unanswered} samples have no answer; --resume asks for them again`);
   }
+}
+
+function remoteText(usage: RemoteUsage): string {
+  const { prompt_tokens, completion_tokens, cost, requests, cached } = usage;
+  const { seconds_per_request: each, tokens_per_second: speed } = usage;
+  const parts = [
+    `remote: ${requests} requests`,
+    ...(cached > 0 ? [`${cached} answers from the cache`] : []),
+    `${prompt_tokens} prompt tokens`,
+    `${completion_tokens} new ones`,
+    ...(speed === null ? [] : [`${speed.toFixed(1)} tokens/s`]),
+    ...(each === null ? [] : [`${each.toFixed(2)} s a request`]),
+    ...(cost === null ? [] : [`cost ${cost.toFixed(4)}`]),
+  ];
+  return parts.join(", ");
 }
 
 /** Without what is undefined. */

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../tools/v8_flags.ts";
 
+export { withTempDir as withFolder } from "../training/testing.ts";
+
 export const root = new URL("..", import.meta.url);
 
 export interface Result {
@@ -58,15 +60,6 @@ export async function rgx(
 }
 
 export const lines = (text: string): string[] => text.trimEnd().split("\n");
-
-export async function withFolder<T>(work: (path: string) => Promise<T>): Promise<T> {
-  const path = await Deno.makeTempDir({ prefix: "rgx-" });
-  try {
-    return await work(path);
-  } finally {
-    await Deno.remove(path, { recursive: true });
-  }
-}
 
 /**
  * A run of a few milliseconds a step, as the text of a configuration: a model of one small layer, a warm

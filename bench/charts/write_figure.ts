@@ -9,13 +9,20 @@ export function folderOf(path: string): string {
   return at < 0 ? "." : path.slice(0, at) || "/";
 }
 
-/** @throws UsageError unless the name ends in .png, .svg or .html */
+/** @throws UsageError unless the name ends in .png, .svg or .html, in a folder that is there */
 export function checkPicturePath(path: string): "png" | "svg" | "html" {
   const kind = /\.(png|svg|html)$/i.exec(path)?.[1]?.toLowerCase();
-  if (kind === "png" || kind === "svg" || kind === "html") return kind;
-  throw new UsageError(
-    `cannot draw into ${path}: expected a name that ends in .png, .svg or .html`,
-  );
+  if (kind !== "png" && kind !== "svg" && kind !== "html") {
+    throw new UsageError(
+      `cannot draw into ${path}: expected a name that ends in .png, .svg or .html`,
+    );
+  }
+  try {
+    if (Deno.statSync(folderOf(path)).isDirectory) return kind;
+  } catch {
+    // no such folder
+  }
+  throw new UsageError(`cannot draw into ${path}: there is no folder ${folderOf(path)}`);
 }
 
 /**

@@ -44,7 +44,7 @@ export class RemoteModel implements Answerer {
       }
     };
     try {
-      // One problem alone tells whether the server gives several samples at once.
+      // One problem alone tells which fields the server takes, and whether it gives several samples at once.
       const first = pending.pop();
       if (first !== undefined) await this.#answerOne(first, onAnswer);
       await Promise.all(Array.from({ length: this.server.limiter.most }, work));

@@ -48,6 +48,24 @@ const PROBE_MS = 10_000;
 
 export type Body = Record<string, unknown>;
 
+/** What asking a server took. */
+export interface RemoteUsage {
+  url: string;
+  /** Requests that were sent, failed ones included, and answers that the cache had. */
+  requests: number;
+  cached: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  /** Null where prices are not known. */
+  cost: number | null;
+  /** Of requests that were answered; null without any. */
+  seconds_per_request: number | null;
+  /** New tokens a second of all requests together, from the first to the last answer; null without any. */
+  tokens_per_second: number | null;
+  /** Fields that the server refuses, and that were left out or renamed for the whole run. */
+  adjusted: string[];
+}
+
 class HttpError extends Error {
   constructor(
     readonly status: number,
@@ -69,6 +87,11 @@ export class RemoteServer {
   requests = 0;
   cached = 0;
   readonly #abort = new AbortController();
+  #answered = 0;
+  #milliseconds = 0;
+  #first = 0;
+  #last = 0;
+  readonly #adjustments: string[] = [];
 
   private constructor(
     readonly url: string,
@@ -101,12 +124,20 @@ export class RemoteServer {
     return new RemoteModel(this, request);
   }
 
-  usage(): { prompt_tokens: number; completion_tokens: number; cost: number | null } {
+  usage(): RemoteUsage {
     const { prices } = this.options, input = this.#promptTokens, output = this.#completionTokens;
-    const cost = prices === undefined
-      ? null
-      : (input * prices.input + output * prices.output) / 1e6;
-    return { prompt_tokens: input, completion_tokens: output, cost };
+    const isBusy = this.#answered > 0;
+    return {
+      url: this.url,
+      requests: this.requests,
+      cached: this.cached,
+      prompt_tokens: input,
+      completion_tokens: output,
+      cost: prices === undefined ? null : (input * prices.input + output * prices.output) / 1e6,
+      seconds_per_request: isBusy ? this.#milliseconds / this.#answered / 1000 : null,
+      tokens_per_second: isBusy ? output / (this.#last - this.#first) * 1000 : null,
+      adjusted: [...this.#adjustments],
+    };
   }
 
   /** Ends what is under way. */
@@ -210,6 +241,7 @@ export class RemoteServer {
   }
 
   #note(message: string): true {
+    this.#adjustments.push(message);
     this.options.onWarning?.(`${this.url}: ${message}`);
     return true;
   }
@@ -228,6 +260,8 @@ export class RemoteServer {
     this.#abort.signal.addEventListener("abort", stop);
     wind();
     this.requests++;
+    const start = performance.now();
+    if (this.#first === 0) this.#first = start;
     try {
       const response = await fetch(`${this.url}${path}`, {
         method: "POST",
@@ -236,7 +270,11 @@ export class RemoteServer {
         signal: control.signal,
       });
       if (!response.ok) throw await httpError(response);
-      return await readReply(response, wind);
+      const reply = await readReply(response, wind);
+      this.#last = performance.now();
+      this.#milliseconds += this.#last - start;
+      this.#answered++;
+      return reply;
     } catch (error) {
       if (late) throw new BadReply(`no sign of life for ${limit / 1000} s`);
       throw error;
