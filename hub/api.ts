@@ -82,16 +82,20 @@ export async function remoteFile(
   const url = `${settings.endpoint}/${addressOf(repository)}/resolve/${commit}/${path}`;
   const request = { settings, repository, revision: commit, file: name };
   const headers = await http.retrying(request, async () => {
-    const reply = await http.send("HEAD", url, { timeout: settings.metadataTimeout, stay: true });
-    const { status, headers } = reply.response;
-    await reply.close();
-    if (status === 204 || status === 205) throw new HttpStatus(status, null, "no content", null);
-    return headers;
+    try {
+      return await headersOf(http, "HEAD", url);
+    } catch (error) {
+      // Simple mirrors answer GET alone.
+      if (!(error instanceof HttpStatus && [405, 501].includes(error.status))) throw error;
+      return await headersOf(http, "GET", url);
+    }
   });
   const redirected = headers.get("location") !== null;
   const etag = plainTag(headers.get("x-linked-etag") ?? headers.get("etag"));
-  const where = `${repository.name}: ${name}`;
-  if (etag === null || headers.get("x-repo-commit") !== commit) {
+  const where = `${repository.name}: ${name}`, said = headers.get("x-repo-commit");
+  const own = etag === null ? null : checksumOf(etag);
+  // Without the commit it may be any server's page, unless the checksum will tell.
+  if (etag === null || said !== commit && (said !== null || own === null)) {
     const found = etag === null ? "no entity tag" : "another commit than asked for, or none";
     throw new RgxError(`${where}: the answer of ${settings.endpoint} has ${found}`, {
       advice: "Is it a Hub? HF_ENDPOINT names the server; a proxy may have answered in its place.",
@@ -100,9 +104,8 @@ export async function remoteFile(
   if (!isBlobName(etag)) {
     throw new RgxError(`${where}: the entity tag ${shown(etag)} is no name for a file`);
   }
-  const checksum = checksumOf(etag) ??
-    (listed.sha256 === null ? null : { kind: "sha256" as const, hex: listed.sha256 });
-  if (listed.sha256 !== null && checksum?.kind === "sha256" && checksum.hex !== listed.sha256) {
+  const checksum = listed.sha256 === null ? own : { kind: "sha256" as const, hex: listed.sha256 };
+  if (own?.kind === "sha256" && own.hex !== checksum?.hex) {
     throw new RgxError(`${where}: ${settings.endpoint} names two checksums for one file`, {
       advice: "The server or a mirror between is broken: try again later or without HF_ENDPOINT.",
     });
@@ -110,6 +113,18 @@ export async function remoteFile(
   const size = sizeOrNull(headers.get("x-linked-size")) ??
     (redirected ? null : sizeOrNull(headers.get("content-length"))) ?? listed.size;
   return { name, url, etag, size, checksum };
+}
+
+/** What is said about a file, without its content. */
+async function headersOf(http: HubHttp, method: "HEAD" | "GET", url: string): Promise<Headers> {
+  const reply = await http.send(method, url, {
+    timeout: http.settings.metadataTimeout,
+    stay: true,
+  });
+  const { status, headers } = reply.response;
+  await reply.close();
+  if (status === 204 || status === 205) throw new HttpStatus(status, null, "no content", null);
+  return headers;
 }
 
 function checksumOf(etag: string): Checksum | null {

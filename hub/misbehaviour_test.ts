@@ -377,6 +377,22 @@ Deno.test("answers that are none of a Hub's: a proxy's page, another commit, no 
   });
 });
 
+Deno.test("a mirror that answers GET alone, and one that does not say the commit", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    hub.misbehave = ({ method }) => method === "HEAD" ? new Response(null, { status: 405 }) : null;
+    await get(hub, cache);
+    assert.deepEqual(await Deno.readFile(places(cache).weights), WEIGHTS);
+    await Deno.remove(cache, { recursive: true });
+    hub.misbehave = ({ method, path }) =>
+      method === "HEAD" && path.endsWith("model.safetensors")
+        ? new Response(null, { headers: { etag: `W/"${TAG}"`, "content-length": "300000" } })
+        : null;
+    await get(hub, cache);
+    assert.deepEqual(await Deno.readFile(places(cache).weights), WEIGHTS);
+  });
+});
+
 Deno.test("redirects: in circles, to a file, to plain http", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
