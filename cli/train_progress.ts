@@ -58,9 +58,11 @@ export class TrainProgress {
   on(event: TrainEvent): void {
     if (event.type === "warning") {
       this.#print(`${paint("yellow", "warning:")} ${event.message}`);
-    } else if (this.options.quiet) return;
-    else if (this.#json) this.#logJson(event);
-    else this.#show(event);
+    } else if (!this.options.quiet) {
+      if (this.#json) this.#logJson(event);
+      else this.#show(event);
+    }
+    if (event.type === "plan") this.#warnOfTime(event.plan);
   }
 
   /** What `--dry-run` shows: everything that would happen, and one prompt as the model would get it. */
@@ -74,6 +76,7 @@ export class TrainProgress {
     for (const line of sample.prompt.split("\n")) log(`  ${line}`);
     log(`  expected answer: ${sample.answer ?? "(any that the task accepts)"}`);
     log("\ndry run: nothing was written");
+    this.#warnOfTime(plan);
   }
 
   close(): void {
@@ -85,7 +88,6 @@ export class TrainProgress {
       case "plan":
         this.#plan = event.plan;
         this.#header(event.plan);
-        this.#warnOfTime(event.plan);
         return;
       case "phase": {
         const plan = this.#plan!;
@@ -185,8 +187,9 @@ export class TrainProgress {
   /** What a job's owner should know before it computes for hours. */
   #warnOfTime(plan: TrainPlan): void {
     if (this.secondsLeft === null || this.estimatedSeconds === null) return;
-    const share = plan.resumedFrom === null ? 1 : 1 - plan.stepsDone / Math.max(1, plan.steps);
-    const needed = this.estimatedSeconds * share;
+    const { stepsDone, steps, warmStartDone, warmStartSteps } = plan;
+    const done = plan.phases === "sft" ? warmStartDone / warmStartSteps : stepsDone / steps;
+    const needed = this.estimatedSeconds * (1 - done);
     if (needed <= usableSeconds(this.secondsLeft)) return;
     this.#print(
       `${paint("yellow", "warning:")} the run takes about ${duration(needed)}, the job ends in ` +
