@@ -92,7 +92,7 @@ export async function slurmBench(
       outputDir: flags.outputDir,
       oneNode: flags.oneNode,
       atOnce: atOnce === undefined ? undefined : Number(atOnce[1]),
-      further: flags.device === undefined ? undefined : ["--device", flags.device],
+      device: flags.device,
     }),
     models: flags.models,
     tasks: flags.tasks.flatMap((text) => text.split(",")).filter((task) => task !== ""),

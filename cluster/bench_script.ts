@@ -32,8 +32,8 @@ export interface BenchScriptOptions extends CommonOptions {
   oneNode?: boolean;
   /** Elements of the array that run at once. */
   atOnce?: number;
-  /** Further flags of `rgx bench`. */
-  further?: readonly string[];
+  /** Of every card's process; default: the card itself. */
+  device?: string;
   /** Where the script will be: it submits itself. */
   script: string;
   template?: { name: string; text: string };
@@ -104,7 +104,10 @@ export async function benchScript(
       num_gpus: String(gpus),
       output_dir: shellWord(options.outputDir ?? "benchmark_results"),
       script: shellWord(script),
-      further: (options.further ?? []).map((word) => ` ${shellWord(word)}`).join(""),
+      further: options.device === undefined ? "" : ` --device ${shellWord(options.device)}`,
+      workers: options.device === undefined
+        ? '--devices "$(seq -s, 0 $((NUM_GPUS - 1)))"'
+        : '--workers "$NUM_GPUS"',
       limit: limit(options.atOnce),
       join_options: joinOptions(job),
       gres: gres({ ...job, gpus: 0 }).replace(/0$/, ""),

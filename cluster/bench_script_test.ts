@@ -111,6 +111,8 @@ Deno.test("each element takes its part; called with sbatch the first one sees to
   assert.deepEqual((await called({}, [], element(2), fewer)).calls, []);
   const node = await called({ oneNode: true, maxNewTokens: 9 }, [], { SLURM_JOB_ID: "5" }, fewer);
   assert.deepEqual(node.calls, [`${SRUN} --max-new-tokens 9 --devices 0,1`]);
+  const cpu = await called({ oneNode: true, device: "wasm" }, [], { SLURM_JOB_ID: "5" });
+  assert.deepEqual(cpu.calls, [`${SRUN} --device wasm --workers 8`]);
 });
 
 Deno.test("a benchmark that can not run is refused", async () => {

@@ -1,4 +1,4 @@
 if [ -z "${SLURM_JOB_ID:-}" ]; then # called with bash
   exec sbatch --parsable --gres={{gres}}"$NUM_GPUS" "$script"
 fi
-command+=(--devices "$(seq -s, 0 $((NUM_GPUS - 1)))")
+command+=({{workers}}) # a process each
