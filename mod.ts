@@ -27,7 +27,7 @@ export type {
   RewardSample,
   SampleReward,
 } from "./rewards/types.ts";
-export { loadConfig } from "./configs/load.ts";
+export { type ConfigObject, loadConfig } from "./configs/load.ts";
 export type { RunConfig } from "./configs/run_config.ts";
 export { createDevice } from "./kernels/mod.ts";
 export type { Device } from "./kernels/device.ts";
@@ -39,6 +39,16 @@ export type { Completion, LanguageModel, Tokenizer } from "./models/types.ts";
 export { assemble } from "./training/assemble.ts";
 export { GrpoTrainer } from "./training/trainer.ts";
 export type { TrainEvent, TrainSummary } from "./training/events.ts";
+export { train, type TrainHandlers, type TrainOptions } from "./training/train.ts";
+export {
+  type EnvEntry,
+  type EnvEvaluation,
+  type EnvEvaluationOptions,
+  type EnvReward,
+  type RewardFunction,
+  SingleTurnEnv,
+  type SingleTurnEnvOptions,
+} from "./training/single_turn_env.ts";
 export { type Plot, type PlotOptions, plotResults } from "./bench/charts/plot_results.ts";
 export { type Curves, type CurvesOptions, plotCurves } from "./bench/charts/curves.ts";
 export { type Benchmark, benchmark, type BenchmarkOptions } from "./bench/benchmark.ts";

@@ -23,6 +23,14 @@ const REDRAW_MS = 100;
 /** Keys of the line that is printed at every logging step; all others are in metrics.jsonl. */
 const SHOWN = ["loss", "grad_norm", "learning_rate", "reward", "reward_std", "epoch"];
 
+/** Events without a line of their own in `--log-format json`. */
+const UNLOGGED: ReadonlySet<TrainEvent["type"]> = new Set([
+  "step",
+  "eval_progress",
+  "sample",
+  "completions",
+]);
+
 interface Options {
   quiet?: boolean;
   verbose?: boolean;
@@ -331,9 +339,7 @@ export class TrainProgress {
 
   #logJson(event: TrainEvent): void {
     if (event.type === "log") log(JSON.stringify({ step: event.step, ...event.metrics }));
-    else if (event.type === "step" || event.type === "eval_progress" || event.type === "sample") {
-      return;
-    } else log(JSON.stringify(event));
+    else if (!UNLOGGED.has(event.type)) log(JSON.stringify(event));
   }
 }
 

@@ -23,15 +23,20 @@ const FILE_KEYS = [
   ["model", "tokenizer_name_or_path"],
 ] as const;
 
-/** The tree with those paths replaced that only exist beside the configuration. */
+/**
+ * The tree with those paths replaced that only exist beside the configuration.
+ * @param ownDataset a data set's name that means no file
+ */
 export async function resolveFiles(
   tree: MapNode,
   cwd: string,
   problems: Problems,
+  ownDataset?: string,
 ): Promise<MapNode> {
   for (const [section, name] of FILE_KEYS) {
     const node = nodeAt(tree, [section, name]);
     if (node?.kind !== "scalar" || typeof node.value !== "string") continue;
+    if (name === "dataset_name" && node.value === ownDataset) continue;
     const found = await findFile(node, node.value, cwd);
     if (found === null && name === "dataset_name") {
       await checkPulled(node, node.value, cwd, `${section}.${name}`, problems);

@@ -26,17 +26,19 @@ import { decodeUtf8, parseYaml } from "./yaml_source.ts";
 
 export const MAX_INHERITANCE = 16;
 
-/** A configuration file: on disk, or in the program. */
+/** A configuration file: on disk, in rgx itself, or made by a program that uses rgx. */
 export type ConfigFile =
   | { kind: "disk"; path: string; shown: string }
-  | { kind: "embedded"; path: string };
+  | { kind: "embedded"; path: string }
+  /** `path` is where it would lie, for the files that it names. */
+  | { kind: "text"; path: string; shown: string; text: string };
 
 function shownName(file: ConfigFile): string {
-  return file.kind === "disk" ? file.shown : `rgx:${file.path}`;
+  return file.kind === "embedded" ? `rgx:${file.path}` : file.shown;
 }
 
 function identity(file: ConfigFile): string {
-  return file.kind === "disk" ? file.path : `rgx:${file.path}`;
+  return file.kind === "embedded" ? `rgx:${file.path}` : file.path;
 }
 
 /** The embedded file that `rgx:PATH` (given without `rgx:`) means, or null. */
@@ -72,7 +74,7 @@ class Inheritance {
     if (done !== undefined) return done;
     const source: Source = {
       name: shownName(file),
-      directory: file.kind === "disk" ? dirname(file.path) : null,
+      directory: file.kind === "embedded" ? null : dirname(file.path),
     };
     const document = await this.#read(file, source);
     if (document === null) {
@@ -113,6 +115,7 @@ class Inheritance {
     if (file.kind === "embedded") {
       return parseYaml(EMBEDDED.get(file.path)!, source, this.problems);
     }
+    if (file.kind === "text") return parseYaml(file.text, source, this.problems);
     let bytes: Uint8Array;
     try {
       bytes = await readFile(file.path);

@@ -5,6 +5,7 @@
  */
 import { readdir } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
+import { stringify } from "yaml";
 import { UsageError } from "../core/errors.ts";
 import { nearest } from "../core/suggest.ts";
 import { buildRunConfig } from "./build.ts";
@@ -39,6 +40,8 @@ export interface LoadOptions {
   phases?: "all" | "sft";
   /** Working directory; default the process's. */
   cwd?: string;
+  /** A name that data.dataset_name may have without a file: a data set that the program holds itself. */
+  ownDataset?: string;
 }
 
 export interface LoadedConfig {
@@ -55,17 +58,21 @@ export interface LoadedConfig {
   secrets: Map<string, string>;
 }
 
+/** A configuration as an object, with the keys of a YAML file; `_base_` names what it builds on. */
+export type ConfigObject = Readonly<Record<string, unknown>>;
+
 /**
  * Loads CONFIG: a path, else the name of an embedded experiment; `rgx:PATH` is an embedded file for sure.
+ * Or takes a configuration that is there as an object.
  * Throws UsageError with one line for everything that is wrong.
  */
 export async function loadConfig(
-  nameOrPath: string,
+  config: string | ConfigObject,
   options: LoadOptions = {},
 ): Promise<LoadedConfig> {
   const cwd = options.cwd ?? Deno.cwd();
   const overrides = parseOverrides(options.overrides ?? [], options.ownOptions);
-  const file = await locateConfig(nameOrPath, cwd);
+  const file = typeof config === "string" ? await locateConfig(config, cwd) : inMemory(config, cwd);
   const problems = new Problems();
 
   let tree = await loadInherited(file, options.env ?? {}, problems);
@@ -74,7 +81,7 @@ export async function loadConfig(
     tree = applyOverride(tree, override, problems);
   }
   environment = withVariables(options.env ?? {}, tree, problems);
-  tree = withDefault(tree, "logging", "run_name", stem(file.path));
+  tree = withDefault(tree, "logging", "run_name", file.kind === "text" ? "run" : stem(file.path));
   tree = interpolate(tree, environment, problems);
   const runName = nodeAt(tree, ["logging", "run_name"]);
   if (runName?.kind === "scalar" && runName.value !== null) {
@@ -82,17 +89,17 @@ export async function loadConfig(
     tree = withDefault(tree, "training", "output_dir", `./experiments/${folder}`);
   }
   tree = foldShaping(foldGenerationKwargs(tree, problems), problems);
-  tree = await resolveFiles(tree, cwd, problems);
+  tree = await resolveFiles(tree, cwd, problems, options.ownDataset);
 
-  const config = buildRunConfig(tree, problems, options.phases);
+  const built = buildRunConfig(tree, problems, options.phases);
   problems.throwIfAny();
   const secrets = collectSecrets(tree);
   const set = variables(nodeAt(tree, ["env"]));
   return {
-    config,
+    config: built,
     notes: problems.notes,
-    origins: collectOrigins(config, tree),
-    yaml: renderYaml(config, set, secrets),
+    origins: collectOrigins(built, tree),
+    yaml: renderYaml(built, set, secrets),
     environment: set,
     secrets,
   };
@@ -114,6 +121,11 @@ function withDefault(tree: MapNode, section: string, name: string, value: Scalar
   if (map?.entries.has(name)) return tree;
   const filled = withEntry(map ?? emptyMap(at), name, { kind: "scalar", value, at });
   return withEntry(tree, section, filled);
+}
+
+function inMemory(config: ConfigObject, cwd: string): ConfigFile {
+  const shown = "configuration object";
+  return { kind: "text", path: resolve(cwd, shown), shown, text: stringify(config) };
 }
 
 async function locateConfig(name: string, cwd: string): Promise<ConfigFile> {

@@ -78,6 +78,11 @@ export function registerReward(reward: Reward): void {
   rewards.set(reward.name, reward);
 }
 
+/** Takes a reward out again that {@link registerReward} has added. */
+export function unregisterReward(reward: Reward): void {
+  if (rewards.get(reward.name) === reward) rewards.delete(reward.name);
+}
+
 /** All registered names without aliases, sorted. */
 export function rewardNames(): string[] {
   return [...rewards.keys()].sort();

@@ -20,6 +20,7 @@ import { loadTokenizer } from "../models/tokenizer.ts";
 import type { LlamaConfig, Tokenizer, WeightSource } from "../models/types.ts";
 import { planStorage } from "../models/weight_storage.ts";
 import { createRubric } from "../rewards/rubric.ts";
+import type { Entry } from "../tasks/types.ts";
 import { dropoutOf, loraFromSection, peftConfig } from "./adapter_section.ts";
 import type { ModelWriter } from "./checkpoint.ts";
 import {
@@ -56,6 +57,8 @@ export interface AssembleOptions {
   availableBytes?: number;
   /** As in TrainerOptions; the supervised training alone needs less. */
   phases?: "all" | "sft";
+  /** The problems that `data.dataset_name` stands for; default: it is read from its file. */
+  entries?: readonly Entry[];
   /** Told the memory plan, also when it does not fit. */
   planned?: (plan: MemoryPlan) => void;
 }
@@ -87,7 +90,8 @@ export async function assemble(
   // The cheap parts first: what is wrong with them is found before a large model is loaded.
   const rubric = createRubric(config.rewards, { rewardTimeout: config.training.reward_timeout });
   await rubric.open();
-  const source = await openProblems({ ...config.data, curriculum: config.curriculum });
+  const { entries = null } = options;
+  const source = await openProblems({ ...config.data, curriculum: config.curriculum, entries });
   const problems = splitProblems({ source, heldOutCount: config.eval.num_examples });
   const from = await openModel(config);
   const continued = from.adapter;

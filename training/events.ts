@@ -33,6 +33,7 @@ export interface TrainPlan {
 }
 
 export interface SampledCompletion {
+  /** Special tokens left out. */
   text: string;
   rewards: readonly (number | null)[];
   advantage: number;
@@ -90,6 +91,18 @@ export type TrainEvent =
     prompt: string;
     rewardNames: readonly string[];
     completions: readonly SampledCompletion[];
+  }
+  | {
+    /** All that was generated for a step, after it. */
+    type: "completions";
+    step: number;
+    rewardNames: readonly string[];
+    groups: readonly {
+      question: string;
+      answer: string | null;
+      prompt: string;
+      completions: readonly SampledCompletion[];
+    }[];
   }
   | { type: "eval_progress"; done: number; total: number }
   | { type: "eval"; moment: "before" | "after"; result: EvalResult }

@@ -255,6 +255,7 @@ export class GrpoSteps {
       metrics: { ...metrics, ...clockMetrics },
       tokens: { generated, trained },
     });
+    if (rollout !== null) this.#showCompletions(step, rollout);
     await run.diagnose(step, metrics);
     if (!run.due.log(step)) return;
     const means = run.averager.means();
@@ -262,6 +263,21 @@ export class GrpoSteps {
     run.store.logHistory.push({ ...means, step });
     run.emit({ type: "log", step, totalSteps, metrics: means });
     if (rollout !== null) this.#showSample(step, rollout);
+  }
+
+  #showCompletions(step: number, rollout: Rollout): void {
+    const byGroup = Map.groupBy(rollout.rows, (row) => row.group);
+    this.run.emit({
+      type: "completions",
+      step,
+      rewardNames: this.run.options.rubric.names,
+      groups: rollout.groups.map(({ entry, prompt }, group) => ({
+        question: entry.question,
+        answer: entry.answer,
+        prompt: prompt.text,
+        completions: byGroup.get(group) ?? [],
+      })),
+    });
   }
 
   #showSample(step: number, rollout: Rollout): void {

@@ -1,0 +1,73 @@
+/**
+ * A task of one's own, with a reward of one's own: sort the letters of a word, in as few tokens as possible.
+ * A small model is made from a seed, warmed up on worked answers and trained by GRPO; some two minutes on a
+ * laptop.
+ *
+ *     deno run -A examples/custom_task.ts
+ */
+import { type RewardInput, type SampleReward, SingleTurnEnv, train } from "../mod.ts";
+
+/** Entries are plain objects; `metadata` is handed to rewards as `info`. */
+function* sortingProblems(count: number) {
+  for (let i = 0; i < count; i++) {
+    // Numbers in base 7 make words of the letters a to g, spread out by a large odd factor.
+    const length = 3 + i % 4, number = (i * 2654435761) % 7 ** length;
+    const letters = Array.from(
+      number.toString(7).padStart(length, "0"),
+      (d) => "abcdefg"[Number(d)]!,
+    );
+    yield {
+      question: `Sort the letters: ${letters.join("")}`,
+      answer: letters.sort().join(""),
+      metadata: { length },
+    };
+  }
+}
+
+/** A reward may be a function or, as here, a class. */
+class LettersKept implements SampleReward {
+  readonly name = "letters_kept";
+  readonly description = "share of the word's letters that the answer has, each as often";
+  readonly params = {};
+
+  compute({ completion, answer, logExtra }: RewardInput): number {
+    const given = /<answer>(.*?)<\/answer>/.exec(completion)?.[1] ?? "";
+    const left = [...given];
+    const kept = [...answer!].filter((letter) => {
+      const at = left.indexOf(letter);
+      if (at >= 0) left.splice(at, 1);
+      return at >= 0;
+    });
+    logExtra("given", given);
+    return kept.length / Math.max(answer!.length, given.length);
+  }
+}
+
+export async function run(overrides: Record<string, unknown> = {}): Promise<void> {
+  const env = new SingleTurnEnv({
+    name: "letter_sorting",
+    dataset: sortingProblems(3000),
+    rewards: ["correctness", { reward: new LettersKept(), weight: 0.5 }],
+  });
+  const summary = await train({
+    config: "quickstart",
+    overrides: {
+      "training.output_dir": "letter_sorting",
+      "training.max_steps": 100,
+      "eval.num_examples": 100,
+      ...overrides,
+    },
+    env,
+    force: true,
+    on: {
+      log: ({ step, metrics }) => console.log(`step ${step}: reward ${metrics["reward"]}`),
+      advice: ({ advice }) => console.log(advice.text),
+    },
+  });
+  const { eval_before: before, eval_after: after } = summary;
+  console.log(
+    `accuracy ${before?.accuracy} → ${after?.accuracy}; the model: ${summary.output_dir}`,
+  );
+}
+
+if (import.meta.main) await run();

@@ -1,0 +1,36 @@
+/**
+ * A search over learning rates: one short run each, the same seed and problems, and a table with intervals at the
+ * end. On a cluster, `rgx slurm CONFIG ACCOUNT --sweep training.learning_rate=…` makes the same an array of jobs.
+ *
+ *     deno run -A examples/sweep.ts
+ */
+import { train, type TrainSummary } from "../mod.ts";
+
+export async function run(
+  rates: readonly number[] = [3e-4, 6e-4, 1.2e-3],
+  overrides: Record<string, unknown> = {},
+): Promise<[rate: number, summary: TrainSummary][]> {
+  const results: [number, TrainSummary][] = [];
+  for (const rate of rates) {
+    const summary = await train({
+      config: "quickstart",
+      overrides: {
+        "training.max_steps": 60,
+        "training.output_dir": `sweep/lr_${rate}`,
+        ...overrides,
+        "training.learning_rate": rate,
+      },
+      force: true,
+    });
+    results.push([rate, summary]);
+  }
+  const percent = (share: number) => (100 * share).toFixed(1).padStart(5);
+  for (const [rate, { eval_after: after }] of results) {
+    if (after === null) continue;
+    const [low, high] = after.ci95;
+    console.log(`${rate}: ${percent(after.accuracy)} % [${percent(low)}, ${percent(high)}]`);
+  }
+  return results;
+}
+
+if (import.meta.main) await run();

@@ -1,0 +1,70 @@
+/** The examples run as they stand, with settings that make them short. */
+import assert from "node:assert/strict";
+import { run as customTask } from "../examples/custom_task.ts";
+import { run as evaluateEndpoint } from "../examples/evaluate_endpoint.ts";
+import { run as sweep } from "../examples/sweep.ts";
+
+const TINY = {
+  "model.init.hidden_size": 32,
+  "model.init.intermediate_size": 48,
+  "sft.max_steps": 2,
+  "eval.num_examples": 4,
+  "training.max_steps": 2,
+  "training.per_device_train_batch_size": 8,
+  "training.num_generations": 4,
+  "training.logging_steps": 1,
+};
+
+/** Runs in a folder of its own, and returns what was printed. */
+async function printed(work: (folder: string) => Promise<void>): Promise<string[]> {
+  const folder = await Deno.makeTempDir(), lines: string[] = [];
+  const { log } = console;
+  console.log = (...values: unknown[]) => lines.push(values.join(" "));
+  try {
+    await work(folder);
+    return lines;
+  } finally {
+    console.log = log;
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("example: a task and a reward of one's own", async () => {
+  const lines = await printed((folder) =>
+    customTask({ ...TINY, "training.output_dir": `${folder}/run` })
+  );
+  assert.match(lines[0]!, /^step 1: reward 0?\.?\d/);
+  assert.match(lines.at(-1)!, /^accuracy \S+ → \S+; the model: .+\/run$/);
+});
+
+Deno.test("example: a sweep over learning rates", async () => {
+  const lines = await printed(async (folder) => {
+    const results = await sweep([1e-3, 2e-3], { ...TINY, "training.output_dir": `${folder}/run` });
+    assert.deepEqual(results.map(([rate, { steps }]) => [rate, steps]), [[1e-3, 2], [2e-3, 2]]);
+  });
+  assert.deepEqual(lines.map((line) => line.split(":")[0]), ["0.001", "0.002"]);
+});
+
+Deno.test("example: evaluating an endpoint, which is asked only once", async () => {
+  let asked = 0;
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {
+    if (request.method === "GET") return Response.json({ data: [{ id: "m" }] });
+    asked++;
+    const message = { role: "assistant", content: "<answer>4</answer>" };
+    return Response.json({ choices: [{ index: 0, message, finish_reason: "stop" }] });
+  });
+  try {
+    const lines = await printed(async (outputDir) => {
+      const url = `http://127.0.0.1:${server.addr.port}/v1`;
+      const { result } = await evaluateEndpoint(url, "m", { numExamples: 3, outputDir });
+      assert.equal(Object.keys(result.tasks).length, 3);
+      assert.equal(asked, 9);
+      await evaluateEndpoint(url, "m", { numExamples: 3, outputDir });
+      assert.equal(asked, 9);
+    });
+    assert.equal(lines.length, 6);
+    assert.match(lines[0]!, /^chain_sum: \d+\.\d % \[\d+\.\d, \d+\.\d\]$/);
+  } finally {
+    await server.shutdown();
+  }
+});

@@ -1,0 +1,192 @@
+/**
+ * A data set and a rubric: what a model is asked once, and what its answers are worth. The same object trains
+ * a model (`train`) and measures one. Left out: several turns, tools.
+ */
+import { UsageError } from "../core/errors.ts";
+import { mean } from "../core/statistics.ts";
+import { renderPrompt } from "../data/prompt.ts";
+import { FILE_SOURCE } from "../data/score.ts";
+import { generate, type LoadedModel, type TextOptions } from "../models/load_model.ts";
+import { getReward, registerReward, unregisterReward } from "../rewards/registry.ts";
+import { createRubric, type RewardError } from "../rewards/rubric.ts";
+import type { Reward, RewardSample, SampleReward } from "../rewards/types.ts";
+import { hasTask } from "../tasks/registry.ts";
+import type { Entry } from "../tasks/types.ts";
+
+/** A reward as a function: `({ completion, answer, … }) => number`; its name is the function's. */
+export type RewardFunction = SampleReward["compute"];
+
+/** A registered reward's name, a function, or a reward object; alone or with its weight. */
+export type EnvReward =
+  | string
+  | RewardFunction
+  | Reward
+  | { reward: string | RewardFunction | Reward; weight: number };
+
+export interface EnvEntry {
+  question: string;
+  answer?: string | null;
+  metadata?: Record<string, unknown>;
+}
+
+export interface SingleTurnEnvOptions {
+  /** Names the data set; default "env". */
+  name?: string;
+  /** Tasks' data sets are taken as they are. */
+  dataset: Iterable<EnvEntry>;
+  rewards: readonly EnvReward[];
+  /** A name of rgx's system prompts, or a text; default none. */
+  systemPrompt?: string | null;
+  /** Put rgx's answer-format instruction before the question; default false. */
+  addInstructions?: boolean;
+}
+
+export interface EnvEvaluation {
+  completions: {
+    question: string;
+    answer: string | null;
+    completion: string;
+    /** By name, unweighted; null = not applicable. */
+    rewards: Record<string, number | null>;
+    /** Weighted sum. */
+    reward: number;
+  }[];
+  /** Means by reward's name. */
+  rewards: Record<string, number>;
+  /** Mean of the weighted sums. */
+  reward: number;
+  /** Rewards that failed on a completion, where they count 0. */
+  errors: RewardError[];
+}
+
+export interface EnvEvaluationOptions extends TextOptions {
+  /** Only the first so many entries. */
+  numExamples?: number;
+}
+
+export class SingleTurnEnv {
+  readonly name: string;
+  readonly dataset: readonly Entry[];
+  readonly systemPrompt: string | null;
+  readonly addInstructions: boolean;
+  readonly #rewards: readonly { reward: Reward; weight: number; isOwn: boolean }[];
+
+  /** @throws UsageError for no entries, no rewards, or an unknown name */
+  constructor(options: SingleTurnEnvOptions) {
+    const { name = "env", dataset, rewards, systemPrompt = null, addInstructions = false } =
+      options;
+    this.name = name;
+    this.dataset = Array.from(dataset, entryOf);
+    this.systemPrompt = systemPrompt;
+    this.addInstructions = addInstructions;
+    this.#rewards = rewards.map(rewardOf);
+    if (this.dataset.length === 0) throw new UsageError(`${name}: the data set has no entries`);
+    if (rewards.length === 0) throw new UsageError(`${name}: at least one reward is needed`);
+  }
+
+  /** As a rubric's configuration has them. */
+  get rewards(): readonly { name: string; weight: number }[] {
+    return this.#rewards.map(({ reward, weight }) => ({ name: reward.name, weight }));
+  }
+
+  /** Does work while the rewards that are functions or objects are known by their names. */
+  async withRewards<T>(work: () => Promise<T>): Promise<T> {
+    const added: Reward[] = [];
+    try {
+      for (const { reward, isOwn } of this.#rewards) {
+        if (!isOwn) continue;
+        registerReward(reward);
+        added.push(reward);
+      }
+      return await work();
+    } finally {
+      added.forEach(unregisterReward);
+    }
+  }
+
+  /** Asks a model, greedily unless told otherwise, and scores what it says. */
+  evaluate(loaded: LoadedModel, options: EnvEvaluationOptions = {}): Promise<EnvEvaluation> {
+    const { numExamples = this.dataset.length, n = 1, ...sampling } = options;
+    const entries = this.dataset.slice(0, numExamples);
+    return this.withRewards(async () => {
+      const prompts = entries.map((entry) => this.prompt(entry, loaded));
+      const answers = await generate(loaded, prompts, { temperature: 0, ...sampling, n });
+      const samples = entries.flatMap((entry, i) =>
+        answers[i]!.map(({ text, ids, finishReason }): RewardSample => ({
+          prompt: prompts[i]!,
+          completion: text,
+          answer: entry.answer,
+          info: entry.metadata,
+          entry,
+          completionIds: ids,
+          truncated: finishReason === "length",
+          step: 0,
+          maxCompletionLength: options.maxNewTokens ?? 256,
+        }))
+      );
+      return await this.#score(samples);
+    });
+  }
+
+  /** An entry as the model reads it. */
+  prompt(entry: Entry, { tokenizer }: Pick<LoadedModel, "tokenizer">): string {
+    return renderPrompt({
+      question: entry.question,
+      systemPrompt: this.systemPrompt,
+      addInstructions: this.addInstructions,
+      chatTemplate: (messages) => tokenizer.applyChatTemplate(messages),
+    });
+  }
+
+  async #score(samples: readonly RewardSample[]): Promise<EnvEvaluation> {
+    const rubric = createRubric(this.rewards.map((section) => ({ ...section, params: {} })));
+    const { values, errors } = await rubric.score(samples);
+    await rubric.close();
+    const completions = samples.map(({ entry, answer, completion }, i) => ({
+      question: (entry as Entry).question,
+      answer,
+      completion,
+      rewards: Object.fromEntries(rubric.names.map((name, k) => [name, values[i]![k]!])),
+      reward: values[i]!.reduce<number>((sum, v, k) => sum + (v ?? 0) * rubric.weights[k]!, 0),
+    }));
+    const meanOf = (name: string) =>
+      mean(completions.flatMap(({ rewards }) => rewards[name] ?? []));
+    return {
+      completions,
+      rewards: Object.fromEntries(rubric.names.map((name) => [name, meanOf(name)])),
+      reward: mean(completions.map(({ reward }) => reward)),
+      errors,
+    };
+  }
+}
+
+/** Entries of tasks keep their task, by which they are scored. */
+function entryOf({ question, answer = null, metadata = {} }: EnvEntry, index: number): Entry {
+  const source = metadata["source_dataset"];
+  const known = typeof source === "string" && hasTask(source);
+  return {
+    question,
+    answer,
+    metadata: {
+      source_index: index,
+      difficulty: {},
+      ...metadata,
+      source_dataset: known ? source : FILE_SOURCE,
+    },
+  };
+}
+
+function rewardOf(given: EnvReward): { reward: Reward; weight: number; isOwn: boolean } {
+  const { reward, weight } = typeof given === "object" && "reward" in given
+    ? given
+    : { reward: given, weight: 1 };
+  if (typeof reward === "string") return { reward: getReward(reward), weight, isOwn: false };
+  if (typeof reward !== "function") return { reward, weight, isOwn: true };
+  if (reward.name === "") {
+    throw new UsageError(
+      "a reward that is a function needs a name: function politeness({ … }) { … }",
+    );
+  }
+  const described = { name: reward.name, description: `the function ${reward.name}`, params: {} };
+  return { reward: { ...described, compute: reward }, weight, isOwn: true };
+}

@@ -1,0 +1,96 @@
+/**
+ * Training in one call, for programs: a configuration (name, file or object), an environment of one's own in
+ * place of its data and rewards, events, and an AbortSignal. Nothing is printed.
+ */
+import { type ConfigObject, loadConfig } from "../configs/load.ts";
+import { UsageError } from "../core/errors.ts";
+import type { Device } from "../kernels/device.ts";
+import { createDevice, type DeviceName } from "../kernels/mod.ts";
+import { assemble } from "./assemble.ts";
+import type { TrainEvent, TrainSummary } from "./events.ts";
+import type { SingleTurnEnv } from "./single_turn_env.ts";
+import { GrpoTrainer } from "./trainer.ts";
+
+/** What is called at which event; the names are those of {@link TrainEvent}. */
+export type TrainHandlers = {
+  [K in TrainEvent["type"]]?: (event: Extract<TrainEvent, { type: K }>) => void;
+};
+
+export interface TrainOptions {
+  /** The name of an embedded experiment, a YAML file's path, or an object with the same keys. */
+  config: string | ConfigObject;
+  /** Keys that replace the configuration's: `{"training.max_steps": 10}`. */
+  overrides?: Readonly<Record<string, unknown>>;
+  /** Problems and rewards in place of the configuration's. */
+  env?: SingleTurnEnv;
+  /** Default "auto". A device that is handed in stays open. */
+  device?: DeviceName | Device;
+  /** Of a device that is made here. */
+  threads?: number;
+  on?: TrainHandlers;
+  /** Aborting saves a checkpoint and ends the run as "stopped". */
+  signal?: AbortSignal;
+  /** true: from the newest valid checkpoint of output_dir; a path: from that one. */
+  resume?: boolean | string;
+  /** Replace another run's files in output_dir. */
+  force?: boolean;
+}
+
+/**
+ * Trains a model by GRPO. The result is in `summary.output_dir`, a folder that `loadModel` takes.
+ * @throws UsageError for what the configuration asks and cannot be had; RgxError for what goes wrong later
+ */
+export async function train(options: TrainOptions): Promise<TrainSummary> {
+  const { env, signal } = options;
+  if (signal?.aborted) throw new UsageError("train: the signal was aborted before the run began");
+  const run = () => trainWith(options);
+  return await (env === undefined ? run() : env.withRewards(run));
+}
+
+async function trainWith(options: TrainOptions): Promise<TrainSummary> {
+  const { env, device: asked = "auto", threads, on = {}, signal, resume, force } = options;
+  const overrides = { ...options.overrides, ...(env === undefined ? {} : overridesOf(env)) };
+  const { config, yaml } = await loadConfig(options.config, {
+    overrides: Object.entries(overrides).map(([key, value]) => `${key}=${JSON.stringify(value)}`),
+    ...(env === undefined ? {} : { ownDataset: env.name }),
+  });
+  const device = typeof asked === "string"
+    ? await createDevice(asked, threads === undefined ? {} : { threads })
+    : asked;
+  try {
+    const parts = await assemble(config, device, env === undefined ? {} : { entries: env.dataset });
+    try {
+      const trainer = new GrpoTrainer({
+        config,
+        configText: yaml,
+        device,
+        ...parts,
+        ...(resume === undefined ? {} : { resume }),
+        ...(force === undefined ? {} : { force }),
+        control: { stopRequested: () => signal?.aborted ? "save" : "no", reason: "the signal" },
+        listeners: [(event) => handle(on, event)],
+      });
+      return await trainer.run();
+    } finally {
+      parts.model.dispose();
+    }
+  } finally {
+    if (typeof asked === "string") device.close();
+  }
+}
+
+function overridesOf(env: SingleTurnEnv): Record<string, unknown> {
+  return {
+    "data.task_name": null,
+    "data.tasks": null,
+    "data.task_config": {},
+    "data.dataset_name": env.name,
+    "data.system_prompt": env.systemPrompt,
+    "data.add_instructions": env.addInstructions,
+    rewards: env.rewards,
+  };
+}
+
+function handle(on: TrainHandlers, event: TrainEvent): void {
+  (on[event.type] as ((event: TrainEvent) => void) | undefined)?.(event);
+}
