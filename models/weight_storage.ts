@@ -77,9 +77,8 @@ export function planStorage(
 
 /** Whether a device has the products of a type: of linear layers, of embedding and head, of derivatives. */
 function reads(device: Device["name"], type: WeightType, table: boolean, trains: boolean): boolean {
-  if (device === "reference") return true;
-  const halves = type === "f16" || type === "bf16";
-  return !table && (halves ? !trains : device === "wasm");
+  if (device !== "webgpu") return true;
+  return !table && !trains && (type === "f16" || type === "bf16");
 }
 
 const KEYS = { int8: "model.load_in_8bit", nf4: "model.load_in_4bit" } as const;

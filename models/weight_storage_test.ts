@@ -8,7 +8,7 @@ import type { Device } from "../kernels/device.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
 import { initWeights } from "./init.ts";
 import { LlamaModel, type LlamaOptions } from "./llama.ts";
-import { gradients, TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
+import { gradients, onEachDevice, TINY_MODELS, tinyConfig } from "./testing.ts";
 import type { LlamaConfig, WeightSource } from "./types.ts";
 import { planStorage, type StorageOptions } from "./weight_storage.ts";
 
@@ -24,6 +24,11 @@ const groups = [0, 1].map((g) => ({
   promptIds: [1 + g, 5, 7],
   branches: [[3, 4, 9 + g], [11, 2], []],
 }));
+
+const onEachStoring = (work: (device: Device, exact: boolean) => Promise<void>) =>
+  onEachDevice(async (device, exact) => {
+    if (device.name !== "webgpu") await work(device, exact);
+  });
 
 /** Large values, so that nothing is near zero. */
 async function made(
@@ -71,8 +76,8 @@ const KINDS: readonly (readonly [string, StorageOptions, type: string, linear: s
 for (const [what, weights, table, linear] of KINDS) {
   for (const [part, tiny] of TINY_MODELS) {
     Deno.test(`weights in ${what} train adapters as their widened values do, ${part}`, () =>
-      withReference(async (device) => {
-        const config = roomy(tiny), limit = 1e-9;
+      onEachStoring(async (device, exact) => {
+        const config = roomy(tiny), limit = exact ? 1e-9 : 2e-4;
         const [stored, float] = await pair(device, config, weights, { trainable: "lora", lora });
         for (const { name, shape, storage, grad } of stored.parameters) {
           const frozen = shape.length === 2 && grad === null;
@@ -103,7 +108,7 @@ for (const [what, weights, table, linear] of KINDS) {
 
 for (const adapter of [true, false]) {
   Deno.test(`stored weights generate what their widened values do, adapter ${adapter}`, () =>
-    withReference(async (device) => {
+    onEachStoring(async (device) => {
       for (const [, weights] of KINDS) {
         const config = roomy(tinyConfig(true));
         const models = await pair(device, config, weights, { trainable: "lora", lora });
