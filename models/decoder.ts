@@ -83,9 +83,23 @@ interface Cache {
  */
 const MOST_FUSED_BYTES = 2 ** 24;
 
+/** Rows that a core takes through such layers at once; a unit of attention_decode. */
+const ROWS_PER_CORE = 16;
+
 function layerBytes({ config, device }: LlamaCore): number {
   const weights = modulesOf(config).map((module) => linearDims(config, module));
   return floatBytes(device) * config.numLayers * weights.reduce((sum, [i, o]) => sum + i * o, 0);
+}
+
+/**
+ * Branches that a CPU decodes best at once: while the layers stay in the cores' caches, more rows only push one
+ * another's keys and values out; layers that come from memory each step are worth it for as many as there are.
+ */
+export function bestSlots(core: LlamaCore): number {
+  const { name, threads } = core.device;
+  return name === "wasm" && layerBytes(core) <= MOST_FUSED_BYTES
+    ? ROWS_PER_CORE * threads
+    : Infinity;
 }
 
 function isPacked({ config, weights: { layers } }: LlamaCore): boolean {

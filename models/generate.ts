@@ -3,6 +3,7 @@
  * allows.
  */
 import type { Device } from "../kernels/device.ts";
+import { bestSlots } from "./decoder.ts";
 import { checkRequest, Generation } from "./generation.ts";
 import { planSlots } from "./generation_plan.ts";
 import type { LlamaCore } from "./llama_pass.ts";
@@ -17,8 +18,8 @@ import type { Workspace } from "./workspace.ts";
 export interface GeneratorLimits {
   /** Bytes that generation may take beside the weights' copies. At least one branch always runs. */
   bytes: number;
-  /** Most branches at once. */
-  slots: number;
+  /** Most branches at once; null = as many as suit the device. */
+  slots: number | null;
   /** Steps between two looks at the tokens. A look costs little on a CPU and much on a GPU. */
   stepsPerRead: number;
   /** Rows of prompts that are run at once, unless one alone has more. */
@@ -31,7 +32,7 @@ export function defaultLimits(device: Device): GeneratorLimits {
   const onGpu = device.name === "webgpu";
   return {
     bytes: WAVE_BYTES,
-    slots: Infinity,
+    slots: null,
     stepsPerRead: onGpu ? 16 : 1,
     prefillRows: onGpu ? Infinity : 1024,
     copyBytes: MOST_COPIED_BYTES,
@@ -63,7 +64,7 @@ export async function generate(
     adjusted ||= adjustsLogits(rules) || rules.kind !== general.kind;
   });
   if (!requests.some(({ n }) => n > 0)) return requests.map(() => []);
-  const { bytes, slots: most } = limits;
+  const { bytes } = limits, most = limits.slots ?? bestSlots(core);
   const plan = planSlots(sizes, requests, { maxNewTokens, adjusted }, { bytes, most });
   const generation = openGeneration(core, workspace, sizes, plan, options, limits);
   const completions = await Promise.all(requests.map((request) => generation.add(request)));

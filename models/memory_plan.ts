@@ -186,6 +186,7 @@ export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): n
     branches * config.vocabSize, // logits
     history, // log-probabilities
     ...cacheBuffers(sizes, wave),
+    ...ropeTables(sizes, promptRows + wave.maxNewTokens),
   ];
   const words = [5 * promptRows, promptRows, promptRows, promptRows, ...fusedIndex(sizes, rows)];
   words.push(history, 11 * (branches + 64));
@@ -198,6 +199,13 @@ export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): n
     );
   }
   return floatBytes * capacity(floats) + 4 * capacity(words);
+}
+
+/** Elements of the tables of angles; they grow by doubling. */
+function ropeTables({ config }: ModelSizes, positions: number): number[] {
+  if (architectureOf(config).positions === "learned") return [];
+  const rows = Math.min(2 ** Math.ceil(Math.log2(Math.max(positions, 256))), config.maxPositions);
+  return [rows * config.headDim / 2, rows * config.headDim / 2];
 }
 
 /** Elements of the keys and of the values of each layer, of the prompts and of the branches. */
