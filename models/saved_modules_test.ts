@@ -155,6 +155,29 @@ Deno.test("the model is its base before the first step and whenever the adapter 
     }
   }));
 
+Deno.test("a copy of a weight that is held in another type begins as what that holds", () =>
+  withReference(async (device) => {
+    for (const tied of [true, false]) {
+      const config = { ...tinyConfig(tied), hiddenSize: 16 };
+      const given = options(["lm_head", "embed_tokens", "layers.1.mlp"], ["q_proj"]);
+      for (const weights of [{ dtype: "bfloat16" }, { dtype: "float16" }] as const) {
+        const source = initWeights(config, 1, 0.4);
+        const model = await LlamaModel.create(device, config, source, { ...given, weights });
+        const up = model.parameters.find(({ name }) =>
+          name.endsWith("layers.0.mlp.up_proj.weight")
+        )!;
+        assert.notEqual(up.storage, null, "the base is held in halves");
+        const ids = [3, 1, 4, 1, 5], plain = await model.lastLogits(ids, { adapter: false });
+        assert.deepEqual(await model.lastLogits(ids), plain);
+        await moveCopies(model);
+        assert.notDeepEqual(await model.lastLogits(ids), plain);
+        assert.deepEqual(await model.lastLogits(ids, { adapter: false }), plain);
+        model.dispose();
+      }
+    }
+    assert.equal(device.allocatedBytes, 0);
+  }));
+
 Deno.test("copies are planned, trained and named as PEFT names them", () =>
   withReference(async (device) => {
     const config = { ...tinyConfig(true), maxPositions: 256 };
