@@ -53,7 +53,8 @@ function wrongMerges(model: Json, vocab: Json): string | null {
     if (!isPair) return `merge ${i} is ${show(merge)}, expected a pair of tokens`;
     const [left, right] = pair as [string, string];
     for (const token of [left, right, left + right.slice(skipped)]) {
-      if (!Object.hasOwn(vocab, token)) {
+      // Ids are numbers; what every object inherits is none. (Object.hasOwn takes twice as long.)
+      if (typeof vocab[token] !== "number") {
         return `merge ${i} is ${show(merge)}, but ${show(token)} is no token of its vocabulary`;
       }
     }
