@@ -23,6 +23,8 @@ export interface SampledRow {
   slot: number;
   /** The token before, which the last look has shown. */
   newest: number;
+  /** Tokens so far, as the last look has shown. */
+  completion: { readonly ids: readonly number[] };
   rules: SamplingRules;
 }
 
@@ -83,17 +85,17 @@ export class DecodeSampler {
 
   /**
    * Draws a token for each row of the final norm's output `normed` [rows, d], as step `step` since the last look.
-   * With several lanes there must be a look before and after every step.
+   * With several lanes, or rules of the host, there must be a look before and after every step.
    * @param seen sets of seen tokens, for rules with a penalty
    */
-  sample(
+  async sample(
     step: number,
     rows: readonly SampledRow[],
     lanes: readonly Lane[],
     normed: Tensor,
     columns: SampledColumns,
     seen: Tensor | null,
-  ): void {
+  ): Promise<void> {
     const { core: { device, config, weights }, workspace } = this;
     const vocab = config.vocabSize, count = rows.length;
     const logits = workspace.get("logits", this.slots * vocab);
@@ -108,7 +110,7 @@ export class DecodeSampler {
     if (lanes.length === 1) {
       this.#places = null;
       this.#end = step * this.stride + count;
-      this.#draw(lanes[0]!, logits, columns, seen, step * this.stride);
+      await this.#draw(lanes[0]!, rows, logits, columns, seen, step * this.stride);
       return;
     }
     const places = this.#places = new Uint32Array(count);
@@ -133,8 +135,9 @@ export class DecodeSampler {
         rows: lane.rows.length,
         d: vocab,
       });
-      this.#draw(
+      await this.#draw(
         lane,
+        rows,
         own,
         {
           counters: column(LANE.counters, 3),
@@ -158,19 +161,22 @@ export class DecodeSampler {
     return { tokens, logprobs, at };
   }
 
-  #draw(
+  async #draw(
     lane: Lane,
-    logits: Tensor,
+    all: readonly SampledRow[],
+    scored: Tensor,
     columns: SampledColumns,
     seen: Tensor | null,
     place: number,
-  ): void {
+  ): Promise<void> {
     const { device, config: { vocabSize: vocab } } = this.core;
     const { rules: { temperature, topK, topP, minP, seed }, rows } = lane,
       room = aligned(rows.length);
-    const adjusted = this.#adjust(lane, logits, columns, seen);
+    const given = await this.#adjustOnHost(lane, all, scored);
+    const logits = this.#adjust(lane, given, columns, seen) ?? given;
     device.run("sample", {
-      ...(adjusted === null ? { logits } : { logits: adjusted, scored: logits }),
+      logits,
+      ...(logits === scored ? {} : { scored }),
       counters: columns.counters,
       tokens: this.#tokens.view(place, room),
       logp: this.#logp.view(place, room),
@@ -180,6 +186,23 @@ export class DecodeSampler {
       seedHigh: seed[1],
       ...{ temperature, topK, topP, minP },
     });
+  }
+
+  /** The logits as the lane's function on the host has changed them; themselves without one. */
+  async #adjustOnHost(
+    { rules: { adjust }, rows }: Lane,
+    all: readonly SampledRow[],
+    logits: Tensor,
+  ): Promise<Tensor> {
+    if (!adjust) return logits;
+    const { core: { device, config: { vocabSize: vocab } }, workspace } = this;
+    const values = await device.read(logits, 0, rows.length * vocab) as Float32Array | Float64Array;
+    rows.forEach((row, r) => {
+      adjust(all[row]!.completion.ids, values.subarray(r * vocab, (r + 1) * vocab));
+    });
+    const out = workspace.get("logits.host", this.slots * vocab);
+    device.write(out, values);
+    return out;
   }
 
   /** The logits to draw from where rules change them, else null. */

@@ -179,11 +179,11 @@ export class Decoder {
    * Samples the first token of branches of prompts that have just been run, as the only step since the last look.
    * @param prompts number in the prefill and token ids of each row's prompt
    */
-  first(
+  async first(
     { trunk, lastRow }: Prefill,
     rows: readonly DecodeRow[],
     prompts: readonly { index: number; ids: readonly number[] }[],
-  ): void {
+  ): Promise<void> {
     const { core, workspace } = this, { vocabSize } = core.config, count = rows.length;
     const index = workspace.upload(
       "head.index",
@@ -201,7 +201,7 @@ export class Decoder {
       seen = workspace.upload("decode.seen_first", sets);
     }
     this.#writeTable(0, ranked);
-    this.#sampler.sample(0, ranked, lanes, normed, { ...this.#columns(), fed: null }, seen);
+    await this.#sampler.sample(0, ranked, lanes, normed, { ...this.#columns(), fed: null }, seen);
   }
 
   /** The set of seen tokens of a branch that takes a slot, for rules with a penalty. */
@@ -216,7 +216,7 @@ export class Decoder {
    * Feeds the newest token of each row and samples the next, `step` steps after the last look: rows have the
    * positions and tokens that they had then.
    */
-  next(step: number, rows: readonly DecodeRow[], lanes: readonly Lane[]): void {
+  async next(step: number, rows: readonly DecodeRow[], lanes: readonly Lane[]): Promise<void> {
     const count = rows.length;
     const { cos, sin } = this.core.rope.upTo(this.#writeTable(step, rows));
     const columns = this.#columns();
@@ -226,7 +226,7 @@ export class Decoder {
     const positions = this.#column(STEP.positions, 1), cacheRow = this.#column(STEP.cacheRow, 1);
     const given = { cos, sin, positions, cacheRow, branches, count };
     const normed = this.#fused ? this.#byLayers(fed, given) : this.#byOperations(fed, given);
-    this.#sampler.sample(step, rows, lanes, normed, { ...columns, fed }, this.#seen);
+    await this.#sampler.sample(step, rows, lanes, normed, { ...columns, fed }, this.#seen);
   }
 
   /** Waits for the tokens since the last look. */

@@ -224,7 +224,7 @@ export class Generation {
     const index = new Map(jobs.map((job, index) => [job, index]));
     for (let from = 0; from < primed.length; from += slots) {
       const rows = primed.slice(from, from + slots);
-      this.#decoder.first(
+      await this.#decoder.first(
         prefill,
         rows,
         rows.map(({ job }) => ({ index: index.get(job)!, ids: job.request.promptIds })),
@@ -256,7 +256,7 @@ export class Generation {
     const steps = lanes.length > 1
       ? 1
       : Math.min(this.shape.stepsPerRead, left, stepsAsOneLane(rows));
-    for (let step = 0; step < steps; step++) this.#decoder.next(step, rows, lanes);
+    for (let step = 0; step < steps; step++) await this.#decoder.next(step, rows, lanes);
     await this.#look(rows, steps);
     if (rows.some(({ done }) => done)) this.#active = rows.filter(({ done }) => !done);
   }

@@ -191,7 +191,8 @@ export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): n
   const words = [5 * promptRows, promptRows, promptRows, promptRows, ...fusedIndex(sizes, rows)];
   words.push(history, 11 * (branches + 64));
   if (adjusted) {
-    floats.push(branches * config.vocabSize, branches * config.vocabSize);
+    const logits = branches * config.vocabSize;
+    floats.push(logits, logits, logits); // of a lane, adjusted on the host, adjusted
     words.push(
       6 * (branches + 64),
       branches * seenWords(config.vocabSize),

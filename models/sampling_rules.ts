@@ -22,6 +22,8 @@ export interface SamplingRules {
   ends: Uint32Array;
   /** Whether a completion ends by itself with its last token. */
   endsWith: (ids: readonly number[]) => boolean;
+  /** On the host, before all other rules; null = nothing. */
+  adjust: SamplingOptions["adjust"] | null;
   /** The same for rules that differ at most in when a completion ends. */
   kind: string;
 }
@@ -46,7 +48,7 @@ interface LaneRow {
 export function samplingRules(options: SamplingOptions, vocabSize: number): SamplingRules {
   checkOptions(options);
   const { maxNewTokens, temperature, topK = 0, topP = 1, minP = 0, stopWhen, seed } = options;
-  const { repetitionPenalty: penalty = 1, minNewTokens = 0 } = options;
+  const { repetitionPenalty: penalty = 1, minNewTokens = 0, adjust = null } = options;
   const eos = new Set(options.eosIds);
   const drawn = temperature === 0 ? [] : [seed, topK, topP, minP];
   return {
@@ -56,13 +58,25 @@ export function samplingRules(options: SamplingOptions, vocabSize: number): Samp
     endsWith: (ids) =>
       eos.has(ids.at(-1)!) ||
       (stopWhen !== undefined && ids.length > minNewTokens && stopWhen(ids)),
-    kind: [temperature, penalty, ...drawn].join(),
+    adjust,
+    kind: [temperature, penalty, numberOf(adjust), ...drawn].join(),
   };
 }
 
+const numbers = new WeakMap<object, number>();
+let functions = 0;
+
+/** Another one for every function; 0 = none. */
+function numberOf(adjust: SamplingRules["adjust"]): number {
+  if (!adjust) return 0;
+  const number = numbers.get(adjust) ?? ++functions;
+  numbers.set(adjust, number);
+  return number;
+}
+
 /** Whether the rules change logits before a token is drawn. */
-export function adjustsLogits({ penalty, minNewTokens }: SamplingRules): boolean {
-  return penalty !== 1 || minNewTokens > 0;
+export function adjustsLogits({ penalty, minNewTokens, adjust }: SamplingRules): boolean {
+  return penalty !== 1 || minNewTokens > 0 || adjust !== null;
 }
 
 export function lanesOf(rows: readonly LaneRow[]): Lane[] {
@@ -82,10 +96,11 @@ export function lanesOf(rows: readonly LaneRow[]): Lane[] {
   return [...lanes.values()];
 }
 
-/** Steps for which rows that are one lane stay one. */
+/** Steps for which rows that are one lane stay one and need nothing of the host. */
 export function stepsAsOneLane(rows: readonly LaneRow[]): number {
   let steps = Infinity;
   for (const { rules, position } of rows) {
+    if (rules.adjust !== null) return 1;
     const left = rules.minNewTokens - position;
     if (left > 0 && rules.ends.length > 0) steps = Math.min(steps, left);
   }

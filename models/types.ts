@@ -175,6 +175,11 @@ export interface SamplingOptions {
    * which is kept. It must be a function of the ids alone (stop_strings.ts).
    */
   stopWhen?: (ids: readonly number[]) => boolean;
+  /**
+   * Changes the logits of a completion's next token in place, before all other rules; `ids` are those it has. Must
+   * be a function of its arguments alone. Each token then costs a way of its logits to the host and back.
+   */
+  adjust?: (ids: readonly number[], logits: Float32Array | Float64Array) => void;
   seed: number;
   /** A completion ends with the first of these, which is kept. Empty = never stop early. */
   eosIds: readonly number[];
