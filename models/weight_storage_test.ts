@@ -8,7 +8,10 @@ import type { Device } from "../kernels/device.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
 import { initWeights } from "./init.ts";
 import { LlamaModel, type LlamaOptions } from "./llama.ts";
-import { gradients, onEachDevice, TINY_MODELS, tinyConfig } from "./testing.ts";
+import { llamaTensors } from "./llama_weights.ts";
+import { readModelFolder } from "./model_folder.ts";
+import { packStored, unpackStored } from "./stored_weight.ts";
+import { gradients, onEachDevice, sharedFolder, TINY_MODELS, tinyConfig } from "./testing.ts";
 import type { LlamaConfig, WeightSource } from "./types.ts";
 import { planStorage, type StorageOptions } from "./weight_storage.ts";
 
@@ -128,6 +131,30 @@ for (const adapter of [true, false]) {
       }
     }));
 }
+
+const blocksFile = sharedFolder("golden/ggml-blocks/tiny-llama.q8_0.gguf");
+const halvesFolder = sharedFolder("golden/tiny-models/llama");
+
+Deno.test({
+  name: "a file's bytes stand for its values, rows of queries and keys put back in order",
+  ignore: blocksFile === null || halvesFolder === null,
+  async fn() {
+    const { config, files } = await readModelFolder(blocksFile!);
+    let stored = 0;
+    for (const { name, shape } of llamaTensors(config)) {
+      const type = files.typeOf(name), [n, k] = shape;
+      if (type === null) continue;
+      stored++;
+      const words = packStored(type, n!, k!, await files.bytes(name, shape));
+      assert.deepEqual(unpackStored(type, n!, k!, words), await files.values(name, shape), name);
+      await assert.rejects(files.bytes(name, [k!, n!, 1]), /has shape/);
+    }
+    assert.ok(stored >= 7 * config.numLayers, `${stored}`);
+    const floats = await readModelFolder(halvesFolder!);
+    assert.equal(floats.files.typeOf("model.norm.weight"), null);
+    assert.equal(floats.files.typeOf("no.such.weight"), null);
+  },
+});
 
 const FROM_FILE = roomy(tinyConfig(false));
 const blocks = (type: "q4_1" | "bf16" | null) => () => type;

@@ -1,0 +1,74 @@
+/** `rgx doctor --model M`: what a model's weights are stored as, and what holding them otherwise would cost. */
+import { EXIT, UsageError } from "../core/errors.ts";
+import { describeDevice } from "../kernels/mod.ts";
+import { formatBytes } from "../models/memory_plan.ts";
+import { readModelFolder } from "../models/model_folder.ts";
+import { type StorageReport, storageReport } from "../models/storage_report.ts";
+import { openDevice } from "./open_device.ts";
+import { log, print, table } from "./terminal.ts";
+
+/** @throws UsageError when there is no such model, or a config beside it */
+export async function doctorModel(
+  config: string | undefined,
+  options: { model: string; json?: boolean; device?: string },
+): Promise<number> {
+  const name = options.model;
+  if (config !== undefined) {
+    throw new UsageError(`--model and the config ${config} were given: one question at a time`);
+  }
+  const folder = await readModelFolder(name);
+  if (folder.tokenizer === null) {
+    throw new UsageError(`${name}: no tokenizer: looked for tokenizer.json`);
+  }
+  const device = await openDevice(options);
+  try {
+    const report = await storageReport(folder, device, (how) => log(`loading: ${how}`));
+    if (options.json) print(JSON.stringify({ model: folder.path, ...report }));
+    else print(text(folder.path, describeDevice(device), report));
+  } finally {
+    device.close();
+  }
+  return EXIT.ok;
+}
+
+function text(path: string, device: string, { stored, held, note }: StorageReport): string {
+  const values = stored.reduce((sum, part) => sum + part.values, 0);
+  const percent = (x: number | null) =>
+    x === null ? "–" : `${(100 * x).toFixed(x < 1e-3 ? 3 : 2)} %`;
+  const nats = (x: number | undefined) => x === undefined ? "–" : x.toFixed(4);
+  return [
+    `${path}: ${(values / 1e6).toFixed(1)} M values`,
+    "",
+    table([
+      ["stored as", "tensors", "values", "bytes"],
+      ...stored.map(({ type, tensors, values, bytes }) => [
+        type,
+        `${tensors}`,
+        `${(values / 1e6).toFixed(1)} M`,
+        formatBytes(bytes),
+      ]),
+    ]),
+    "",
+    table([
+      [
+        "held on the device",
+        "bytes",
+        "error of weights",
+        "change of log p",
+        "largest",
+        "perplexity",
+      ],
+      ...held.map(({ how, bytes, weight_error, logprob_change, perplexity }) => [
+        how,
+        formatBytes(bytes),
+        percent(weight_error),
+        nats(logprob_change?.mean),
+        nats(logprob_change?.largest),
+        perplexity.toFixed(2),
+      ]),
+    ]),
+    "",
+    `on ${device}; log p in nats a token, of a short English text; errors are relative (RMS)`,
+    ...(note === null ? [] : [note]),
+  ].join("\n");
+}
