@@ -24,8 +24,11 @@ export interface Session {
   to: string | null;
 }
 
-/** Starts of a job in a row that may come no further, until the next one is refused. */
-export const MOST_STALLED = 5;
+/**
+ * Starts of a job in a row that may come no further, until the next one is refused. Scripts of rgx slurm count for
+ * themselves and give up sooner; this is for others, and for clusters that put jobs back by themselves.
+ */
+export const MOST_STALLED = 20;
 
 /** Those that run.json holds; none of what it does not hold in this form. */
 export function readSessions(run: Record<string, unknown> | null): Session[] {

@@ -49,7 +49,7 @@ Deno.test("a job that is restarted without end is refused, with what to do", () 
   const run = { sessions };
   assert.throws(() => addSession(run, job("7", MOST_STALLED), "the beginning"), (error) => {
     assert.ok(error instanceof RgxError && error.exitCode === 1);
-    assert.match(error.message, /job 7 was started 5 times in a row at the beginning/);
+    assert.match(error.message, /job 7 was started 20 times in a row at the beginning/);
     assert.match(error.advice!, /--time/);
     return true;
   });
