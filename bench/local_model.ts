@@ -1,11 +1,13 @@
 /**
- * A model on this machine that answers the questions of many tasks together: prompts of all tasks share the
- * batches of one loaded model. What is sampled depends on the seed, the problem's index and the sample's number
+ * A model on this machine that answers the questions of many tasks together: one generation takes the prompts of
+ * all tasks, and gives the place of an answer that has ended to the next question. What is sampled depends on the seed, the problem's index and the sample's number
  * only, as in a run's own evaluation (data/held_out.ts), so neither batches nor a resume change an answer.
  */
-import { RgxError } from "../core/errors.ts";
+import { Interrupted, RgxError } from "../core/errors.ts";
 import { EVAL_PROMPT_ID } from "../data/held_out.ts";
+import { planSlots } from "../models/generation_plan.ts";
 import { type LoadedModel, loadModel } from "../models/load_model.ts";
+import { WAVE_BYTES } from "../models/memory_plan.ts";
 import { stopStrings } from "../models/stop_strings.ts";
 import type { Completion, GenerateRequest } from "../models/types.ts";
 import { promptIds } from "./prompt.ts";
@@ -16,12 +18,17 @@ import { createUntrained } from "./untrained.ts";
 export type ModelDevice = Parameters<typeof loadModel>[1];
 
 /**
- * Completions at once; the model itself cuts what does not fit its memory. A processor's caches hold the state of
- * few, a graphics card is busy with many only.
+ * Completions under way at once, if memory allows. A processor's caches hold the state of few; a graphics card is
+ * busy with many only.
  */
-const FIRST_BATCH = 32, LARGEST_BATCH = 64, LARGEST_BATCH_GPU = 1024;
-/** Seconds between two reports that the batch size aims at. */
-const FASTER = 1, SLOWER = 10;
+const SLOTS = 32, SLOTS_GPU = 1024;
+
+/** A request and the samples of a question that it is for. */
+interface Asked {
+  question: Question;
+  samples: readonly number[];
+  request: GenerateRequest;
+}
 
 export class LocalModel implements Answerer {
   /** "wasm, 2 threads" */
@@ -58,48 +65,66 @@ export class LocalModel implements Answerer {
     onAnswer: OnAnswer,
     shouldStop: () => boolean,
   ): Promise<void> {
-    const pending = questions.flatMap((question) =>
-      runsOf(question.samples).map((samples) => ({ question, samples }))
-    );
-    const onCpu = this.loaded.model.device.adapter === undefined;
-    const largest = onCpu ? LARGEST_BATCH : LARGEST_BATCH_GPU;
-    let size = FIRST_BATCH;
-    for (let at = 0; at < pending.length;) {
-      const batch: { question: Question; samples: number[]; request: GenerateRequest }[] = [];
-      for (let branches = 0; at < pending.length && branches < size; at++) {
-        const { question, samples } = pending[at]!;
-        const request = this.#request(question, samples);
-        if (request === null) this.#refuse(question, samples, onAnswer);
-        else batch.push({ question, samples, request });
-        branches += samples.length;
+    const start = performance.now();
+    let own = 0;
+    /** Times what is not the model's work. */
+    const aside = <T>(work: () => T): T => {
+      const began = performance.now();
+      const result = work();
+      own += performance.now() - began;
+      return result;
+    };
+    const asked = aside(() => this.#requests(questions, onAnswer));
+    if (asked.length > 0) {
+      let failed = false;
+      const generation = this.#open(asked, () => failed || shouldStop());
+      const answers = asked.map(async ({ question, samples, request }) => {
+        const completions = await generation.add(request);
+        try {
+          aside(() =>
+            samples.forEach((sample, i) =>
+              onAnswer(question, sample, this.#read(completions[i]!, request))
+            )
+          );
+        } catch (error) {
+          failed = true;
+          throw error;
+        }
+      });
+      // The model is free when all have ended, whatever became of them.
+      const ended = await Promise.allSettled(answers);
+      const reasons = ended.flatMap((end) => end.status === "rejected" ? [end.reason] : []);
+      if (reasons.length > 0) {
+        throw reasons.find((reason) => !(reason instanceof Interrupted)) ?? reasons[0];
       }
-      const start = performance.now();
-      const completions = await this.#generate(batch.map(({ request }) => request), shouldStop);
-      const seconds = (performance.now() - start) / 1000;
-      this.modelSeconds += seconds;
-      if (seconds < FASTER) size = Math.min(largest, size * 2);
-      if (seconds > SLOWER) size = Math.max(1, size / 2);
-      batch.forEach(({ question, samples, request }, i) =>
-        samples.forEach((sample, branch) =>
-          onAnswer(question, sample, this.#read(completions[i]![branch]!, request))
-        )
-      );
     }
+    this.modelSeconds += (performance.now() - start - own) / 1000;
   }
 
   close(): void {
     this.loaded.model.dispose();
   }
 
-  #request({ set, index }: Question, samples: readonly number[]): GenerateRequest | null {
-    const ids = this.#ids(set, index);
-    if (ids.length >= this.loaded.model.config.maxPositions) return null;
-    return {
-      promptId: EVAL_PROMPT_ID + index,
-      promptIds: ids,
-      n: samples.length,
-      firstBranch: samples[0]!,
-    };
+  /** Of questions whose prompts leave room for an answer; the others are answered with that. */
+  #requests(questions: readonly Question[], onAnswer: OnAnswer): Asked[] {
+    const { maxPositions } = this.loaded.model.config;
+    return questions.flatMap((question) => {
+      const { set, index } = question, promptIds = this.#ids(set, index);
+      if (promptIds.length >= maxPositions) {
+        this.#refuse(question, promptIds.length, onAnswer);
+        return [];
+      }
+      return runsOf(question.samples).map((samples) => ({
+        question,
+        samples,
+        request: {
+          promptId: EVAL_PROMPT_ID + index,
+          promptIds,
+          n: samples.length,
+          firstBranch: samples[0]!,
+        },
+      }));
+    });
   }
 
   #ids(set: Question["set"], index: number): number[] {
@@ -109,35 +134,43 @@ export class LocalModel implements Answerer {
   }
 
   /** A prompt that leaves no room for an answer is no reason to lose the others. */
-  #refuse({ set, index }: Question, samples: readonly number[], onAnswer: OnAnswer): void {
-    const count = this.#ids(set, index).length, { maxPositions } = this.loaded.model.config;
-    for (const sample of samples) {
-      onAnswer({ set, index, samples }, sample, {
+  #refuse(question: Question, promptTokens: number, onAnswer: OnAnswer): void {
+    const { maxPositions } = this.loaded.model.config;
+    for (const sample of question.samples) {
+      onAnswer(question, sample, {
         completion: "",
         truncated: true,
         completion_tokens: 0,
-        prompt_tokens: count,
+        prompt_tokens: promptTokens,
         device: this.device,
-        error: `the prompt has ${count} tokens, the model ${maxPositions} positions`,
+        error: `the prompt has ${promptTokens} tokens, the model ${maxPositions} positions`,
         too_long: true,
       });
     }
   }
 
-  #generate(
-    requests: readonly GenerateRequest[],
-    shouldStop: () => boolean,
-  ): Promise<Completion[][]> {
+  /** A generation with room for as many of these as memory and slots allow. */
+  #open(asked: readonly Asked[], shouldStop: () => boolean) {
     const { sampling, seed } = this.#settings, { tokenizer, eosIds, model } = this.loaded;
     const stopWhen = stopStrings(tokenizer, sampling.stop ?? []);
-    return model.generate(requests, {
-      maxNewTokens: sampling.max_new_tokens,
+    const requests = asked.map(({ request }) => request);
+    const shortest = Math.min(...requests.map(({ promptIds }) => promptIds.length));
+    const maxNewTokens = Math.min(sampling.max_new_tokens, model.config.maxPositions - shortest);
+    const minNewTokens = Math.min(sampling.min_new_tokens ?? 0, maxNewTokens);
+    const adjusted = sampling.repetition_penalty !== 1 || minNewTokens > 0;
+    const most = model.device.adapter === undefined ? SLOTS : SLOTS_GPU;
+    const room = planSlots(model.sizes, requests, { maxNewTokens, adjusted }, {
+      bytes: WAVE_BYTES,
+      most,
+    });
+    return model.openGeneration(room, {
+      maxNewTokens,
       temperature: sampling.temperature,
       topK: sampling.top_k,
       topP: sampling.top_p,
       minP: sampling.min_p,
       repetitionPenalty: sampling.repetition_penalty,
-      minNewTokens: sampling.min_new_tokens ?? 0,
+      minNewTokens,
       seed,
       eosIds,
       shouldStop,
