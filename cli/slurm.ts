@@ -1,10 +1,12 @@
 /** `rgx slurm` and `rgx slurm bench`: flags to a job script, written and, where asked, submitted. */
+import { Command, CommanderError } from "commander";
 import { resolve } from "node:path";
 import { BENCH_TEMPLATE, benchScript } from "../cluster/bench_script.ts";
 import type { CommonOptions, JobScript } from "../cluster/job_script.ts";
 import { checkPartitionTime, submit, writeScript } from "../cluster/submit.ts";
 import { slurmScript, TRAIN_TEMPLATE } from "../cluster/train_script.ts";
 import { UsageError } from "../core/errors.ts";
+import { benchCommands } from "./bench_command.ts";
 import { log, print } from "./terminal.ts";
 
 /** Of both commands. */
@@ -69,6 +71,7 @@ export async function slurmTrain(
 
 export async function slurmBench(
   account: string | undefined,
+  further: string[],
   flags: SlurmBenchFlags,
 ): Promise<void> {
   if (flags.printTemplate) return print(BENCH_TEMPLATE.trimEnd());
@@ -83,6 +86,7 @@ export async function slurmBench(
       advice: "--gpus says how many there are.",
     });
   }
+  checkBenchFlags(further);
   const output = flags.output ?? `slurm_${flags.jobName ?? "bench"}.sh`;
   const script = await benchScript(account, {
     ...await commonOptions(flags),
@@ -94,11 +98,34 @@ export async function slurmBench(
       atOnce: atOnce === undefined ? undefined : Number(atOnce[1]),
       device: flags.device,
     }),
+    further,
     models: flags.models,
     tasks: flags.tasks.flatMap((text) => text.split(",")).filter((task) => task !== ""),
     script: output,
   });
   await deliver(script, output, flags, (path) => ["bash", path]);
+}
+
+/** Flags of `rgx bench` that the script sets by itself. */
+const SET_BY_SCRIPT = ["models", "tasks", "numExamples", "maxNewTokens", "outputDir", "resume"]
+  .concat("merge", "shard", "device", "devices", "workers");
+
+/** @throws UsageError for what `rgx bench` would not take */
+function checkBenchFlags(given: readonly string[]): void {
+  const program = new Command();
+  benchCommands(program, () => {});
+  const bench = program.commands.find((command) => command.name() === "bench")!;
+  bench.exitOverride().configureOutput({ writeErr: () => {} }).action(() => {});
+  try {
+    bench.parse(given, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    throw new UsageError(`rgx bench: ${error.message.replace(/^error: /, "")}`);
+  }
+  const own = SET_BY_SCRIPT.find((name) => bench.getOptionValueSource(name) === "cli");
+  if (own === undefined) return;
+  const { long } = bench.options.find((option) => option.attributeName() === own)!;
+  throw new UsageError(`${long}: the script sets this flag itself; write it before --`);
 }
 
 async function commonOptions(flags: SlurmFlags): Promise<CommonOptions & TemplateOption> {

@@ -39,6 +39,7 @@ export function slurmCommands(program: Command): void {
   const bench = slurm.command("bench")
     .description("write the job script of a benchmark: models × tasks, dealt over graphics cards")
     .argument("[account]", "the account that the job is charged to")
+    .argument("[flags...]", "behind --: further flags of rgx bench")
     .option("--models <models...>", "as rgx bench takes them", [])
     .option("--tasks <tasks...>", "as rgx bench takes them", [])
     .option("--num-examples <n>", "problems of each task (default 100)", integer(1))
@@ -53,10 +54,13 @@ export function slurmCommands(program: Command): void {
         "rgx slurm bench my_account --models runs/a/checkpoint-450 Qwen/Qwen2.5-7B-Instruct \\\n" +
           "      --tasks leg_counting tower_of_hanoi --num-examples 200",
         "rgx slurm bench my_account --models runs/a --tasks leg_counting --one-node --submit",
+        "rgx slurm bench my_account --models runs/a --tasks math500=m.jsonl -- --samples 8",
       ) +
         "\n\nModels, tasks and sizes stand at the top of the script, to be edited.",
     )
-    .action(async (account, options) => (await import("./slurm.ts")).slurmBench(account, options));
+    .action(async (account, further, options) =>
+      (await import("./slurm.ts")).slurmBench(account, further, options)
+    );
 }
 
 /** What both have in common. */

@@ -32,6 +32,8 @@ export interface BenchScriptOptions extends CommonOptions {
   oneNode?: boolean;
   /** Elements of the array that run at once. */
   atOnce?: number;
+  /** Further flags of `rgx bench`, such as `--temperature 0.7`. */
+  further?: readonly string[];
   /** Of every card's process; default: the card itself. */
   device?: string;
   /** Where the script will be: it submits itself. */
@@ -104,7 +106,10 @@ export async function benchScript(
       num_gpus: String(gpus),
       output_dir: shellWord(options.outputDir ?? "benchmark_results"),
       script: shellWord(script),
-      further: options.device === undefined ? "" : ` --device ${shellWord(options.device)}`,
+      further: [
+        ...(options.device === undefined ? [] : ["--device", options.device]),
+        ...options.further ?? [],
+      ].map((word) => ` ${shellWord(word)}`).join(""),
       workers: options.device === undefined
         ? '--devices "$(seq -s, 0 $((NUM_GPUS - 1)))"'
         : '--workers "$NUM_GPUS"',

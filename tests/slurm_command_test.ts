@@ -59,9 +59,14 @@ Deno.test("--submit hands the script to sbatch and says which job it is", async 
       train.err,
       /note: a training run is one process with one graphics card: of --gpus 2/,
     );
-    const bench = ["slurm", "bench", "acct", "--models", "a", "--tasks", "b,c", "d", ...flags];
+    const bench = ["slurm", "bench", "acct", "--models", "a", "--tasks", "b,c", "d", ...flags]
+      .concat("--", "--samples", "8");
     const both = await rgx(bench, "", env, folder);
     assert.equal(both.out, "slurm_bench.sh\nsubmitted: 42, 43\n", both.err);
+    assert.match(
+      await Deno.readTextFile(`${folder}/slurm_bench.sh`),
+      /TASKS=\(b c d\)[^]* --resume --samples 8\n/,
+    );
     const calls = (await Deno.readTextFile(`${folder}/calls`)).replaceAll(`${folder}/`, "");
     assert.match(
       calls,
@@ -77,6 +82,7 @@ Deno.test("--submit hands the script to sbatch and says which job it is", async 
 Deno.test("mistakes end with 2, in words, and leave nothing behind", async () => {
   await withFolder(async (folder) => {
     const config = ["slurm", "quickstart"];
+    const bench = ["slurm", "bench", "a", "--models", "m", "--tasks", "t"];
     const cases: [string[], RegExp][] = [
       [["slurm"], /missing argument 'config'/],
       [config, /missing argument 'account'/],
@@ -93,6 +99,8 @@ Deno.test("mistakes end with 2, in words, and leave nothing behind", async () =>
       [["slurm", "quickstrat", "a"], /did you mean the embedded quickstart/],
       [["slurm", "--gpus", "2", "bench", "a"], /write --gpus after "slurm bench"/],
       [["slurm", "bench", "a", "--models", "m"], /no task is named/],
+      [[...bench, "--", "--temprature", "1"], /unknown option '--temprature'[^]*--temperature/],
+      [[...bench, "--", "--shard", "0/2"], /--shard: the script sets this flag itself/],
       [["slurm", "bench", "a", "--models", "m", "--tasks", "t", "--array", "0-3"], /expected %N/],
     ];
     for (const [args, says] of cases) {
