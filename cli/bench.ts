@@ -23,6 +23,7 @@ import { DEVICE_NAMES, isDeviceName } from "../kernels/mod.ts";
 import { defaultThreads } from "../kernels/wasm/threads.ts";
 import { BenchProgress } from "./bench_progress.ts";
 import { csvTable, markdownTable, textReport } from "./bench_table.ts";
+import { refuseOtherRanks } from "./one_process.ts";
 import { openDevice } from "./open_device.ts";
 import { listenForStop, parseDuration } from "./stop_control.ts";
 import { log, print } from "./terminal.ts";
@@ -79,6 +80,7 @@ export async function bench(flags: BenchFlags): Promise<number> {
   if (flags.table !== undefined && flags.table !== "markdown" && flags.table !== "csv") {
     throw new UsageError(`--table ${flags.table}: expected markdown or csv`);
   }
+  refuseOtherRanks();
   const maxSeconds = flags.maxTime === undefined ? null : parseDuration(flags.maxTime);
   const shard = shardOf(flags);
   const described = flags.config === undefined ? null : await readEvalConfig(flags.config);

@@ -1,9 +1,10 @@
 /** `rgx train` and `rgx sft`: reads the configuration, makes the parts, runs the trainer, shows what happens. */
 import { loadConfig, type LoadedConfig } from "../configs/load.ts";
 import { EXIT, UsageError } from "../core/errors.ts";
-import { processLayout, slurmJob } from "../core/job.ts";
+import { slurmJob } from "../core/job.ts";
 import { secondsLeft } from "../core/slurm_queue.ts";
 import { DEVICE_NAMES, isDeviceName } from "../kernels/mod.ts";
+import { refuseOtherRanks } from "./one_process.ts";
 import { openDevice } from "./open_device.ts";
 import { assemble } from "../training/assemble.ts";
 import type { MemoryPlan } from "../training/memory_check.ts";
@@ -126,17 +127,6 @@ export async function train(
 async function report(outputDir: string): Promise<void> {
   const { writeReport } = await import("../bench/report/write_report.ts");
   await writeReport(outputDir).catch(() => {});
-}
-
-/** In a job, one process trains. */
-function refuseOtherRanks(): void {
-  const layout = processLayout();
-  if (layout === null) return;
-  const { rank, size, from } = layout;
-  throw new UsageError(
-    `this is process ${rank} of ${size} that were started together (${from}); a run is one process`,
-    { advice: "Start one: srun --ntasks=1, or mpirun -np 1." },
-  );
 }
 
 /**

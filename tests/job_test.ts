@@ -243,6 +243,9 @@ Deno.test("several processes are refused before any of them touches the folder",
     assertClean(result);
     assert.match(result.err, /process 1 of 2 that were started together \(SLURM_STEP_NUM_TASKS\)/);
     assert.match(result.err, /srun --ntasks=1/);
+    const bench = await rgx(["bench", "--models", "x", "--tasks", "chain_sum"], "", inJob(0, step));
+    assert.equal(bench.code, 2, bench.err);
+    assert.match(bench.err, /process 1 of 2/);
     assert.ok(!await Deno.stat(`${folder}/run`).then(() => true, () => false));
   });
 });

@@ -1,0 +1,14 @@
+/** Commands that are one process refuse to be several: each would do the same work and write the same files. */
+import { UsageError } from "../core/errors.ts";
+import { processLayout } from "../core/job.ts";
+
+/** @throws UsageError when a launcher has started several processes together */
+export function refuseOtherRanks(): void {
+  const layout = processLayout();
+  if (layout === null) return;
+  const { rank, size, from } = layout;
+  throw new UsageError(
+    `this is process ${rank} of ${size} that were started together (${from}); rgx is one process`,
+    { advice: "Start one: srun --ntasks=1, or mpirun -np 1." },
+  );
+}

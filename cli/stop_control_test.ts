@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { listenForStop, parseDuration, usableSeconds } from "./stop_control.ts";
+
+Deno.test("durations are hours, minutes and seconds", () => {
+  assert.equal(parseDuration("03:55:00"), 14_100);
+  assert.equal(parseDuration("100:00:01"), 360_001);
+  for (const text of ["5", "03:60:00", "3:5:0", "-1:00:00", ""]) {
+    assert.throws(() => parseDuration(text), /expected HH:MM:SS/, text);
+  }
+});
+
+Deno.test("two minutes before the end of a job are kept, a quarter of a short one", () => {
+  assert.equal(usableSeconds(3600), 3480);
+  assert.equal(usableSeconds(480), 360);
+  assert.equal(usableSeconds(60), 45);
+  assert.equal(usableSeconds(0), 0);
+});
+
+Deno.test("the earlier of the own limit and the job's end counts, and is the reason", () => {
+  const cases: [own: number | null, job: number | null, reason: string | null][] = [
+    [0, null, "the time limit"],
+    [1000, 0, "the end of the job"],
+    [0, 4000, "the time limit"],
+    [null, 4000, null],
+    [null, null, null],
+  ];
+  for (const [own, job, reason] of cases) {
+    const control = listenForStop(own);
+    try {
+      control.jobEnds(job);
+      assert.equal(control.stopRequested(), reason === null ? "no" : "save");
+      assert.equal(control.reason, reason);
+    } finally {
+      control.close();
+    }
+  }
+});
+
+Deno.test("a signal is heard while nothing lets events in", async () => {
+  const control = listenForStop(null);
+  control.begin();
+  try {
+    // The Worker that listens needs a moment to start.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    new Deno.Command("kill", { args: ["-USR2", `${Deno.pid}`] }).outputSync();
+    const until = performance.now() + 5000;
+    while (performance.now() < until && control.stopRequested() === "no");
+    assert.equal(control.stopRequested(), "save");
+    assert.equal(control.reason, "SIGUSR2");
+  } finally {
+    await new Promise((resolve) => setTimeout(resolve, 50)); // let this process's own listener have it
+    control.close();
+  }
+});
