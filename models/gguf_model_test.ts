@@ -173,7 +173,7 @@ Deno.test("interleaved rows become halves, head by head, and interleaved again",
   assert.deepEqual(splitHalves(interleaveHalves(three, 6, 1), 6, 1), three);
 });
 
-Deno.test("tensors of the Llama family have a name in a GGUF file, those of GPT-2 have none", () => {
+Deno.test("tensors have a name in a GGUF file, and GPT-2's matrices are turned", () => {
   assert.equal(ggufName("llama", "model.embed_tokens.weight"), "token_embd.weight");
   assert.equal(ggufName("qwen2", "model.layers.11.self_attn.q_proj.bias"), "blk.11.attn_q.bias");
   assert.equal(ggufName("llama", "lm_head.weight"), "output.weight");
