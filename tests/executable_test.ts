@@ -92,6 +92,18 @@ Deno.test({
 });
 
 Deno.test({
+  name: "the executable writes a job script that starts this very file",
+  ignore: !built,
+  fn: () =>
+    inEmptyFolder(async (folder) => {
+      const { code, err } = await run(folder, ["slurm", "quickstart", "acct", "--gpus", "1"]);
+      assert.equal(code, 0, err);
+      const script = await Deno.readTextFile(`${folder}/slurm_quickstart.sh`);
+      assert.ok(script.includes(`\n  ${executable}\n  train quickstart "$@" --resume\n`), script);
+    }),
+});
+
+Deno.test({
   name: "the executable trains on the GPU with nothing installed but a driver",
   ignore: !built || await findAdapter() === null,
   fn: () =>
