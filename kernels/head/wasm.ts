@@ -4,12 +4,12 @@
  * of rows × chunks of the vocabulary, each a matrix product into scratch, one pass over its rows, and a
  * product or two, in a fixed order. The logits are recomputed with the forward's sums: the same bits.
  */
-import { gemm, packColumns, packHalves, packRows } from "../matmul/gemm.ts";
+import { gemm, packColumns, packRows } from "../matmul/gemm.ts";
 import { packedLength } from "../matmul/spec.ts";
 import { packPanelColumns, packPanels, ROW_BYTES, typeCode } from "../matmul/stored.ts";
 import { termsInOrder } from "../matmul/tiling.ts";
 import type { WasmContext, WasmOp } from "../wasm/wasm_op.ts";
-import { isBlockType, storedWords } from "../weights/types.ts";
+import { storedWords } from "../weights/types.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
 
 /** Rows of a work unit of the forward, bytes of its scratch beside the logits, of a row's running values (wasm.as.ts). */
@@ -79,8 +79,7 @@ function packLogits(
 ): void {
   const { weightType, d } = args, b = weightAt(ctx, args, first);
   if (weightType === undefined) packColumns(ctx, b, count, d, packed);
-  else if (isBlockType(weightType)) packPanels(ctx, weightType, b, d, count, packed);
-  else packHalves(ctx, { b, n: count, k: d, transB: true }, weightType, [0, count], packed);
+  else packPanels(ctx, weightType, b, d, count, packed);
 }
 
 /** The same as rows of p·weight. */
@@ -92,8 +91,7 @@ function packValues(
 ): void {
   const { weightType, d } = args, b = weightAt(ctx, args, first);
   if (weightType === undefined) packRows(ctx, b, d, count, packed);
-  else if (isBlockType(weightType)) packPanelColumns(ctx, weightType, b, d, count, packed);
-  else packHalves(ctx, { b, n: d, k: count, transB: false }, weightType, [0, d], packed);
+  else packPanelColumns(ctx, weightType, b, d, count, packed);
 }
 
 export const headWasm: WasmOp<HeadArgs> = (args, ctx) => {

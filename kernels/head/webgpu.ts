@@ -4,8 +4,9 @@
  * forward's mean where that is enough. How chunks are cut depends on the device's limits.
  */
 import { VIEW_ALIGNMENT } from "../device.ts";
-import { inRowParts } from "../webgpu/parts.ts";
-import { refuseStored } from "../weights/missing.ts";
+import { inRowParts, inStoredParts, storedAlignment, storedRowsView } from "../webgpu/parts.ts";
+import { storedWords } from "../weights/types.ts";
+import { rowParams } from "../weights/widen.wgsl.ts";
 import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
 import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";

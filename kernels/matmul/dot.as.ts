@@ -8,7 +8,7 @@ const GROUP = 8;
 /** The four sums over eight lanes each at `sums`, as four lanes. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
-function reduce4(sums: usize): v128 {
+export function reduce4(sums: usize): v128 {
   const a = f32x4.add(v128.load(sums), v128.load(sums, 16));
   const b = f32x4.add(v128.load(sums, 32), v128.load(sums, 48));
   const c = f32x4.add(v128.load(sums, 64), v128.load(sums, 80));

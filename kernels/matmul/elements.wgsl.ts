@@ -1,10 +1,10 @@
 /**
- * WGSL that reads four neighbouring elements of a matrix, for every type in which a matrix may be stored: the one
- * place to extend when a type joins (blocks of 8 or 4 bits would read their scale here as well).
+ * WGSL that reads four neighbouring elements of a row-major matrix of floats or halves. (Weights in blocks:
+ * kernels/weights/widen.wgsl.ts.)
  */
-import type { WeightType } from "./spec.ts";
+import { widenPair } from "../weights/widen.wgsl.ts";
 
-export type ElementType = "f32" | WeightType;
+export type ElementType = "f32" | "f16" | "bf16";
 
 /** `aligned`: every row begins at a multiple of four elements and holds a multiple of four. */
 export interface Elements {
@@ -16,13 +16,6 @@ export interface Elements {
 export function bufferType({ type, aligned }: Elements): string {
   if (type === "f32") return aligned ? "vec4<f32>" : "f32";
   return aligned ? "vec2<u32>" : "u32";
-}
-
-/** Two halves of a word as f32. */
-function widened(type: WeightType, word: string): string {
-  return type === "f16"
-    ? `unpack2x16float(${word})`
-    : `vec2f(bitcast<f32>(${word} << 16u), bitcast<f32>(${word} & 0xffff0000u))`;
 }
 
 /**
@@ -48,13 +41,13 @@ function readFour(buffer: string, { type, aligned }: Elements): string {
   if (aligned) {
     return `if (i < end) {
     let words = ${buffer}[(start + i) >> 2u];
-    v = vec4f(${widened(type, "words.x")}, ${widened(type, "words.y")});
+    v = vec4f(${widenPair(type, "words.x")}, ${widenPair(type, "words.y")});
   }`;
   }
   return ["v = vec4f(pair, v.zw);", "v = vec4f(v.xy, pair);"].map((set, j) =>
     `if (i + ${2 * j}u < end) {
     let word = ${buffer}[((start + i) >> 1u) + ${j}u];
-    let pair = ${widened(type, "word")};
+    let pair = ${widenPair(type, "word")};
     ${set}
   }`
   ).join("\n  ");

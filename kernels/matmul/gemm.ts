@@ -4,7 +4,7 @@
  * scratch memory. The plan depends on the shape alone, never on the number of threads.
  */
 import type { WasmContext } from "../wasm/wasm_op.ts";
-import { isBlockType, type WeightType } from "../weights/types.ts";
+import type { WeightType } from "../weights/types.ts";
 import { packedLength, PANEL } from "./spec.ts";
 import { storedProduct } from "./stored.ts";
 import {
@@ -37,8 +37,6 @@ export interface Gemm {
 const LANES = PANEL;
 /** Packed elements worth handing to a thread (about 2.5 µs). */
 const CHUNK_PACK = 10_000;
-/** Bytes of a widened part of a weight that is stored in halves: the second-level cache of some cores. */
-const WIDENED_BYTES = 2 ** 22;
 /**
  * Packed rows of both operands of aᵀ·b that stay in the second-level cache, from which width of the
  * result on packing pays, and how many rows a chunk may have.
@@ -74,8 +72,7 @@ export function gemm(ctx: WasmContext, g: Gemm): void {
     return;
   }
   if (g.weightType !== undefined) {
-    if (isBlockType(g.weightType)) storedProduct(ctx, g, g.weightType);
-    else halves(ctx, g, g.weightType);
+    storedProduct(ctx, g, g.weightType);
     return;
   }
   if (g.transB && !g.transA && m <= DOT_MOST_ROWS && k % 8 === 0 && n % 4 === 0) {
@@ -138,54 +135,6 @@ function spreadA(ctx: WasmContext, { a, m, n, k, transA }: Gemm) {
     args: [a, 4 * m, Math.floor(m / tiles), m % tiles, k, packed],
   });
   return { s: packed, sStep: 0, layout: S_PACKED };
-}
-
-/**
- * Panels of a weight in halves, `columns` of the product from `first` on: widened rows of x·Wᵀ (W [n, k]), or
- * columns of dy·W (W [k, n]).
- */
-export function packHalves(
-  ctx: WasmContext,
-  { b, n, k, transB }: Pick<Gemm, "b" | "n" | "k" | "transB">,
-  type: "f16" | "bf16",
-  [first, columns]: readonly [number, number],
-  packed: number,
-): void {
-  const bf16 = type === "bf16" ? 1 : 0;
-  const work = {
-    units: Math.ceil(columns / LANES),
-    grain: Math.max(1, Math.ceil(CHUNK_PACK / (k * LANES))),
-  };
-  if (transB) {
-    ctx.parallel({
-      kernel: "matmul_pack_halves",
-      ...work,
-      args: [b + 2 * first * k, bf16, columns, k, packed],
-      scratchBytes: 64,
-    });
-  } else {
-    ctx.parallel({
-      kernel: "matmul_pack_halves_rows",
-      ...work,
-      args: [b + 2 * first, 2 * n, bf16, columns, k, packed],
-    });
-  }
-}
-
-/** A weight in halves is widened into panels, some at a time, since all of them might not fit the memory. */
-function halves(ctx: WasmContext, g: Gemm, type: "f16" | "bf16"): void {
-  const { m, n, k } = g;
-  const mark = ctx.mark();
-  const spread = { ...spreadA(ctx, g), rows: m, swapped: false };
-  const step = LANES * Math.max(1, Math.floor(WIDENED_BYTES / (4 * LANES * Math.max(1, k))));
-  const packed = ctx.scratch(4 * packedLength(Math.min(n, step), k));
-  for (let first = 0; first < n; first += step) {
-    const columns = Math.min(step, n - first);
-    packHalves(ctx, g, type, [first, columns], packed);
-    const part = { ...g, out: g.out + 4 * first };
-    blocks(ctx, part, { ...spread, columns }, { address: 0, step: 0, panels: 0, packed });
-  }
-  ctx.release(mark);
 }
 
 /** For x·Wᵀ: whether to spread W and fill the lanes with x, which then is what must be packed. */

@@ -1,114 +1,153 @@
-// Packing of a weight that is stored in halves (binary16 or the upper half of a float32): widened, exactly, into the
-// same panels of 16 rows as matmul_pack_transposed makes.
+// Weights that are stored in halves (binary16 or the upper half of a float32), row-major: widened, and multiplied by
+// one or two rows of x as they lie. They are finite.
 
-import { transpose4 } from "./pack.as";
+import * as codes from "../weights/codes.as";
+import { reduce4 } from "./dot.as";
 
 const LANES = 16;
 
-/** Four f32 from the lower halves of four i32 lanes. */
+/** Upper halves of words; sign, exponent and mantissa of an f16 where an f32 has them; 2^112, which mends the exponent. */
+const CONSTANTS = memory.data<u32>([0xffff0000, 0x8fffe000, 0x77800000], 64);
+
+/** Four f32 from the upper halves of four words. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
-function widen(halves: v128, bf16: i32): v128 {
-  if (bf16) return i32x4.shl(halves, 16);
-  // The exponent and the mantissa are moved into place; a product mends the exponent, also that of denormals.
-  const sign = i32x4.shl(v128.and(halves, i32x4.splat(0x8000)), 16);
-  const size = i32x4.shl(v128.and(halves, i32x4.splat(0x7fff)), 13);
-  const value = f32x4.mul(size, i32x4.splat(0x77800000)); // 2^112
-  const endless = v128.and(i32x4.ge_s(size, i32x4.splat(0x0f800000)), i32x4.splat(0x7f800000));
-  return v128.or(v128.or(value, endless), sign);
+function upper(words: v128, bf16: i32): v128 {
+  if (bf16) return v128.and(words, v128.load32_splat(CONSTANTS));
+  const bits = v128.and(i32x4.shr_s(words, 3), v128.load32_splat(CONSTANTS, 4));
+  // A product with a denormal number is slow by itself, as part of a sum it is not.
+  return f32x4.relaxed_madd(bits, v128.load32_splat(CONSTANTS, 8), f32x4.splat(0));
 }
 
-/**
- * Panels of the transpose of `source` [columns, k] of halves; k is even. Unit = panel. Scratch: 64 bytes,
- * where sixteen widened elements wait to be transposed.
- */
-export function matmul_pack_halves(
-  source: usize,
-  bf16: i32,
-  columns: i32,
-  k: i32,
-  panels: usize,
-  begin: i32,
-  end: i32,
-  scratch: usize,
-): void {
-  const size = (k as usize) * 64;
-  const stride = (k as usize) * 2;
-  for (let p = begin; p < end; p++) {
-    const first = p * LANES;
-    const count = min(LANES, columns - first);
-    let from = source + (first as usize) * stride;
-    let to = panels + (p as usize) * size;
-    if (count < LANES) memory.fill(to, 0, size);
-    const whole = count & ~3;
-    let kk = 0;
-    for (; kk + 4 <= k; kk += 4) {
-      for (let c = 0; c < whole; c += 4) {
-        const at = from + (c as usize) * stride;
-        v128.store(scratch, widen(v128.load16x4_u(at), bf16));
-        v128.store(scratch, widen(v128.load16x4_u(at + stride), bf16), 16);
-        v128.store(scratch, widen(v128.load16x4_u(at + 2 * stride), bf16), 32);
-        v128.store(scratch, widen(v128.load16x4_u(at + 3 * stride), bf16), 48);
-        transpose4(scratch, 16, to + (c as usize) * 4);
-      }
-      for (let c = whole; c < count; c++) {
-        const row = widen(v128.load16x4_u(from + (c as usize) * stride), bf16);
-        const at = to + (c as usize) * 4;
-        v128.store32_lane(at, row, 0, 0);
-        v128.store32_lane(at, row, 1, 64);
-        v128.store32_lane(at, row, 2, 128);
-        v128.store32_lane(at, row, 3, 192);
-      }
-      from += 8;
-      to += 256;
-    }
-    if (kk < k) {
-      for (let c = 0; c < count; c++) {
-        const pair = load<u32>(from + (c as usize) * stride);
-        const both = widen(i32x4(pair & 0xffff, pair >>> 16, 0, 0), bf16);
-        const at = to + (c as usize) * 4;
-        v128.store32_lane(at, both, 0, 0);
-        v128.store32_lane(at, both, 1, 64);
-      }
-    }
-  }
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function lower(words: v128, bf16: i32): v128 {
+  return bf16 ? i32x4.shl(words, 16) : upper(i32x4.shl(words, 16), 0);
 }
 
 /** `count` halves, in order; count is even. */
 export function widen_halves(from: usize, to: usize, count: i32, bf16: i32): void {
   let i = 0;
   for (; i + 8 <= count; i += 8, from += 16, to += 32) {
-    const a = widen(v128.load16x4_u(from), bf16), b = widen(v128.load16x4_u(from, 8), bf16);
-    v128.store(to, b, 16);
-    v128.store(to, a);
+    const words = v128.load(from);
+    const even = lower(words, bf16), odd = upper(words, bf16);
+    v128.store(to, v128.shuffle<f32>(even, odd, 0, 4, 1, 5));
+    v128.store(to, v128.shuffle<f32>(even, odd, 2, 6, 3, 7), 16);
   }
   for (; i < count; i += 2, from += 4, to += 8) {
-    const pair = load<u32>(from);
-    v128.store64_lane(to, widen(i32x4(pair & 0xffff, pair >>> 16, 0, 0), bf16), 0);
+    const words = v128.load32_splat(from);
+    const pair = v128.shuffle<f32>(lower(words, bf16), upper(words, bf16), 0, 4, 0, 4);
+    v128.store64_lane(to, pair, 0);
+  }
+}
+
+/** Eight steps of four rows, `stride` bytes apart, as rows of four floats at `to`, 64 bytes apart. */
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function widen_4x8(from: usize, stride: usize, to: usize, bf16: i32): void {
+  const a = v128.load(from), b = v128.load(from + stride);
+  const c = v128.load(from + 2 * stride), d = v128.load(from + 3 * stride);
+  const ab0 = v128.shuffle<f32>(a, b, 0, 4, 1, 5), ab1 = v128.shuffle<f32>(a, b, 2, 6, 3, 7);
+  const cd0 = v128.shuffle<f32>(c, d, 0, 4, 1, 5), cd1 = v128.shuffle<f32>(c, d, 2, 6, 3, 7);
+  const w0 = v128.shuffle<f32>(ab0, cd0, 0, 1, 4, 5), w1 = v128.shuffle<f32>(ab0, cd0, 2, 3, 6, 7);
+  const w2 = v128.shuffle<f32>(ab1, cd1, 0, 1, 4, 5), w3 = v128.shuffle<f32>(ab1, cd1, 2, 3, 6, 7);
+  v128.store(to, lower(w0, bf16));
+  v128.store(to, upper(w0, bf16), 64);
+  v128.store(to, lower(w1, bf16), 128);
+  v128.store(to, upper(w1, bf16), 192);
+  v128.store(to, lower(w2, bf16), 256);
+  v128.store(to, upper(w2, bf16), 320);
+  v128.store(to, lower(w3, bf16), 384);
+  v128.store(to, upper(w3, bf16), 448);
+}
+
+// One function a type: a branch between the steps would cost half as much again.
+
+/** `k` (a multiple of 8) steps of 4 rows. */
+export function widen_bf16_rows(from: usize, stride: usize, k: i32, to: usize): void {
+  for (; k > 0; k -= 8, from += 16, to += 512) widen_4x8(from, stride, to, 1);
+}
+
+export function widen_f16_rows(from: usize, stride: usize, k: i32, to: usize): void {
+  for (; k > 0; k -= 8, from += 16, to += 512) widen_4x8(from, stride, to, 0);
+}
+
+/** `k` (even) steps of `rows` rows, `stride` bytes apart, as [k][16] floats at `to`; missing rows are zeros. */
+export function widen_halves_panel(
+  from: usize, stride: usize, rows: i32, k: i32, to: usize, bf16: i32,
+): void {
+  rows = min(rows, LANES);
+  if (rows < LANES) memory.fill(to, 0, (k as usize) * 64);
+  const whole = rows & ~3, most = k & ~7;
+  for (let r = 0; r < whole; r += 4) {
+    const source = from + (r as usize) * stride, target = to + (r as usize) * 4;
+    if (bf16) widen_bf16_rows(source, stride, most, target);
+    else widen_f16_rows(source, stride, most, target);
+  }
+  for (let r = 0; r < rows; r++) {
+    let kk = r < whole ? most : 0;
+    const source = from + (r as usize) * stride, target = to + (r as usize) * 4;
+    for (; kk < k; kk += 2) {
+      const words = v128.load32_splat(source + (kk as usize) * 2);
+      const at = target + (kk as usize) * 64;
+      v128.store32_lane(at, lower(words, bf16), 0);
+      v128.store32_lane(at, upper(words, bf16), 0, 64);
+    }
   }
 }
 
 /**
- * Panels of 16 columns of `source` [k, columns] of halves, of which each row begins `stride` bytes after the one
- * before; columns is even. Unit = panel.
+ * Rows of x as matmul_halves_dot wants them: of every 16 elements first the even ones, all times `factor`. Unit = row.
  */
-export function matmul_pack_halves_rows(
-  source: usize,
-  stride: usize,
-  bf16: i32,
-  columns: i32,
-  k: i32,
-  panels: usize,
-  begin: i32,
-  end: i32,
-  scratch: usize,
+export function matmul_halves_prepare(
+  x: usize, k: i32, factor: f32, to: usize,
+  begin: i32, end: i32, scratch: usize,
 ): void {
-  const size = (k as usize) * 64;
-  for (let p = begin; p < end; p++) {
-    const count = min(LANES, columns - p * LANES);
-    let from = source + (p as usize) * 32;
-    let to = panels + (p as usize) * size;
-    if (count < LANES) memory.fill(to, 0, size);
-    for (let kk = 0; kk < k; kk++, from += stride, to += 64) widen_halves(from, to, count, bf16);
+  const scale = f32x4.splat(factor);
+  const row = (k as usize) * 4;
+  const last = x + (end as usize) * row;
+  to += (begin as usize) * row;
+  for (let from = x + (begin as usize) * row; from < last; from += 64, to += 64) {
+    const a = f32x4.mul(v128.load(from), scale), b = f32x4.mul(v128.load(from, 16), scale);
+    const c = f32x4.mul(v128.load(from, 32), scale), d = f32x4.mul(v128.load(from, 48), scale);
+    v128.store(to, v128.shuffle<f32>(a, b, 0, 2, 4, 6));
+    v128.store(to, v128.shuffle<f32>(c, d, 0, 2, 4, 6), 16);
+    v128.store(to, v128.shuffle<f32>(a, b, 1, 3, 5, 7), 32);
+    v128.store(to, v128.shuffle<f32>(c, d, 1, 3, 5, 7), 48);
+  }
+}
+
+/**
+ * out [m, n] = (or +=) alpha · x·Wᵀ for one or two rows of x, prepared; k is a multiple of 16. Of f16 the products are
+ * 2^−112 times too small. Unit = four rows of W. Scratch: 256 bytes.
+ */
+export function matmul_halves_dot(
+  bf16: i32, x: usize, w: usize, out: usize, m: i32, n: i32, k: i32, alpha: f32, accumulate: i32,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  const step = (k as usize) * 2, xStep = (k as usize) * 4, outStep = (n as usize) * 4;
+  for (let row = begin * 4, last = min(n, end * 4); row < last;) {
+    const from = w + (row as usize) * step;
+    // Fewer than four rows: one by one, four times the same.
+    const whole = last - row >= 4, wStep: usize = whole ? step : 0;
+    if (bf16) {
+      if (m == 1) codes.dot_bf16_1(x, xStep, from, wStep, scratch, k);
+      else codes.dot_bf16_2(x, xStep, from, wStep, scratch, k);
+    } else {
+      if (m == 1) codes.dot_f16_1(x, xStep, from, wStep, scratch, k);
+      else codes.dot_f16_2(x, xStep, from, wStep, scratch, k);
+    }
+    for (let i: usize = 0; i < (m as usize); i++) {
+      let sums = f32x4.mul(f32x4.splat(alpha), reduce4(scratch + i * 128));
+      const to = out + i * outStep + (row as usize) * 4;
+      if (whole) {
+        if (accumulate) sums = f32x4.add(v128.load(to), sums);
+        v128.store(to, sums);
+      } else {
+        const sum = f32x4.extract_lane(sums, 0);
+        store<f32>(to, accumulate ? load<f32>(to) + sum : sum);
+      }
+    }
+    row += whole ? 4 : 1;
   }
 }

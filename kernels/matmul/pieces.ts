@@ -4,7 +4,8 @@
  */
 import { type Tensor, VIEW_ALIGNMENT } from "../device.ts";
 import type { WebgpuLimits } from "../webgpu/webgpu_op.ts";
-import { type MatmulArgs, PANEL } from "./spec.ts";
+import { isBlockType, panelWords } from "../weights/types.ts";
+import { type MatmulArgs, PANEL, type WeightType } from "./spec.ts";
 
 /** A part of a product: rows and columns of the result, and terms of the sum; `end` exclusive. */
 export interface Piece {
@@ -22,17 +23,17 @@ export function* pieces(args: MatmulArgs, limits: WebgpuLimits, block: number): 
   const most = limits.bindingElements - VIEW_ALIGNMENT;
   /** Most rows of this length in one binding. */
   const fitting = (length: number) => Math.max(1, Math.floor(most / Math.max(1, length)));
-  const along = transB || packedB ? k / (weightType === undefined ? 1 : 2) : 0;
+  const wholeRows = transB || packedB;
+  const panels = packedB || (weightType !== undefined && isBlockType(weightType));
+  const bRow = rowWords(weightType, wholeRows ? k : n);
+  const bMost = panels ? Math.max(PANEL, wholeBlocks(fitting(bRow), PANEL)) : fitting(bRow);
   const mMost = Math.min(fitting(n), transA ? m : fitting(k), fitting(r), m);
-  const nMost = Math.min(transB || packedB ? fitting(along) : n, fitting(r), n);
-  const kMost = Math.min(transA ? fitting(m) : k, transB || packedB ? k : fitting(n), k);
+  const nMost = Math.min(wholeRows ? bMost : n, fitting(r), n);
+  const kMost = Math.min(transA ? fitting(m) : k, wholeRows ? k : bMost, k);
+  const least = panels ? PANEL : 1;
   const mStep = mMost < m ? wholeBlocks(mMost, 128) : m;
-  const nStep = nMost >= n
-    ? n
-    : packedB
-    ? Math.max(PANEL, nMost - nMost % PANEL)
-    : wholeBlocks(nMost, 128);
-  const kStep = kMost < k ? wholeBlocks(kMost, block) : Math.max(1, k);
+  const nStep = nMost < n ? wholeBlocks(nMost, panels ? PANEL : 128, least) : n;
+  const kStep = kMost < k ? wholeBlocks(kMost, block, least) : Math.max(1, k);
   for (let m0 = 0; m0 < m; m0 += mStep) {
     for (let n0 = 0; n0 < n; n0 += nStep) {
       for (let k0 = 0; k0 === 0 || k0 < k; k0 += kStep) {
@@ -49,10 +50,16 @@ export function* pieces(args: MatmulArgs, limits: WebgpuLimits, block: number): 
   }
 }
 
-/** As many whole blocks as fit, or of 4 or 1 where not one fits. */
-function wholeBlocks(count: number, block: number): number {
-  const unit = count >= block ? block : count >= 4 ? 4 : 1;
-  return count - count % unit;
+/** Words of a row of so many elements of b, on average over a panel. */
+function rowWords(type: WeightType | undefined, length: number): number {
+  if (type === undefined) return length;
+  return isBlockType(type) ? panelWords(type, length) / PANEL : length / 2;
+}
+
+/** As many whole blocks as fit, or of 4 or 1 where not one fits; a multiple of `least` in any case. */
+function wholeBlocks(count: number, block: number, least = 1): number {
+  const unit = count >= block ? block : Math.max(least, count >= 4 ? 4 : 1);
+  return Math.max(least, count - count % unit);
 }
 
 /** What to bind for elements [start, start + length) of a tensor, and where in it they begin. */

@@ -1,4 +1,4 @@
-// Products with weights in blocks (kernels/weights/types.ts). One or two rows of x are multiplied with the codes as
+// Products with stored weights (kernels/weights/types.ts). One or two rows of x are multiplied with the codes as
 // they lie; for more rows a thread widens some panels into its own scratch and multiplies them with the register
 // tiles. For dy·W the widened panels are transposed on the way.
 
@@ -99,7 +99,8 @@ export function matmul_stored(
       const depth = min(slice, k - kk);
       for (let p = 0; p < count; p++) {
         widen_panel(
-          type, w + ((first + p) as usize) * step, k, kk / weights, depth / weights,
+          type, w + ((first + p) as usize) * step, n - (first + p) * LANES, k, kk / weights,
+          depth / weights,
           packed + (p as usize) * (depth as usize) * 64, scratch,
         );
       }
@@ -131,6 +132,17 @@ function transpose_panel(
   }
 }
 
+/** The same of halves: `count` rows of `columns` columns, `stride` bytes apart. */
+function widen_halves_columns(
+  from: usize, stride: usize, count: i32, columns: i32, to: usize, bf16: i32,
+): void {
+  for (let c = 0; c < columns; c += LANES, from += 32) {
+    const width = min(LANES, columns - c), end = to + (count as usize) * 64;
+    if (width < LANES) memory.fill(to, 0, end - to);
+    for (let row = from; to < end; row += stride, to += 64) widen_halves(row, to, width, bf16);
+  }
+}
+
 /**
  * Rows `row` … of W [*, width] as panels of 16 columns, from column `first` on: `count` rows, `columns` columns (whole
  * blocks), `row` a multiple of 16. `work`: WORK_BYTES and 64 · columns.
@@ -139,12 +151,18 @@ function widen_columns(
   type: i32, w: usize, width: i32, row: i32, count: i32, first: i32, columns: i32, to: usize,
   work: usize,
 ): void {
+  if (type <= BF16) {
+    const stride = (width as usize) * 2;
+    const from = w + (row as usize) * stride + (first as usize) * 2;
+    widen_halves_columns(from, stride, count, columns, to, type == BF16 ? 1 : 0);
+    return;
+  }
   const weights = block_weights(type), step = panel_bytes(type, width);
   const panelStep = (count as usize) * 64;
   const wide = work + WORK_BYTES;
   for (let r = 0; r < count; r += LANES) {
     const panel = w + (((row + r) / LANES) as usize) * step;
-    widen_panel(type, panel, width, first / weights, columns / weights, wide, work);
+    widen_panel(type, panel, LANES, width, first / weights, columns / weights, wide, work);
     transpose_panel(wide, columns, min(LANES, count - r), to + (r as usize) * 64, panelStep);
   }
 }
@@ -167,7 +185,7 @@ export function matmul_stored_rows(
     const row = (unit / groups) * unitRows, rows = min(unitRows, m - row);
     const first = (unit % groups) * unitColumns, columns = min(unitColumns, n - first);
     const tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
-    const units = ((tiles + blockTiles - 1) / blockTiles) * (columns / LANES);
+    const units = ((tiles + blockTiles - 1) / blockTiles) * ((columns + LANES - 1) / LANES);
     const to = out + (row as usize) * outStep + (first as usize) * 4;
     let kk = 0;
     do {
@@ -183,30 +201,32 @@ export function matmul_stored_rows(
   }
 }
 
-/** Panels [k][16] of rows of W [*, k]. Unit = panel. Scratch: WORK_BYTES. */
+/** Panels [k][16] of `rows` rows of W [*, k]. Unit = panel. Scratch: WORK_BYTES. */
 export function stored_panels(
-  type: i32, w: usize, k: i32, to: usize,
+  type: i32, w: usize, rows: i32, k: i32, to: usize,
   begin: i32, end: i32, scratch: usize,
 ): void {
   const step = panel_bytes(type, k), size = (k as usize) * 64;
   for (let p = begin; p < end; p++) {
-    const at = to + (p as usize) * size;
-    widen_panel(type, w + (p as usize) * step, k, 0, k / block_weights(type), at, scratch);
+    const at = to + (p as usize) * size, panel = w + (p as usize) * step;
+    widen_panel(
+      type, panel, rows - p * LANES, k, 0, k / block_weights(type), at, scratch,
+    );
   }
 }
 
 /**
- * `rows` rows of W [*, width] as panels [rows][16] of columns. Unit = block of columns.
- * Scratch: WORK_BYTES and 64 bytes a column of a block.
+ * `rows` rows of W [*, width] as panels [rows][16] of columns. Unit = `unitColumns` columns: whole blocks and panels.
+ * Scratch: WORK_BYTES and 64 bytes a column of a unit.
  */
 export function stored_columns(
-  type: i32, w: usize, width: i32, rows: i32, to: usize,
+  type: i32, w: usize, width: i32, rows: i32, unitColumns: i32, to: usize,
   begin: i32, end: i32, scratch: usize,
 ): void {
-  const weights = block_weights(type);
-  for (let block = begin; block < end; block++) {
-    const at = to + ((block * weights / LANES) as usize) * (rows as usize) * 64;
-    widen_columns(type, w, width, 0, rows, block * weights, weights, at, scratch);
+  for (let unit = begin; unit < end; unit++) {
+    const first = unit * unitColumns, columns = min(unitColumns, width - first);
+    const at = to + ((first / LANES) as usize) * (rows as usize) * 64;
+    widen_columns(type, w, width, 0, rows, first, columns, at, scratch);
   }
 }
 
@@ -229,7 +249,7 @@ export function widen_row(
   const wide = work + WORK_BYTES;
   for (let kk = 0; kk < k; kk += ROW_CHUNK) {
     const count = min(ROW_CHUNK, k - kk);
-    widen_panel(type, panel, k, kk / weights, count / weights, wide, work);
+    widen_panel(type, panel, LANES, k, kk / weights, count / weights, wide, work);
     let from = wide + ((row % LANES) as usize) * 4;
     for (let i = 0; i < count; i++, from += 64, to += 4) store<f32>(to, load<f32>(from));
   }

@@ -1,9 +1,15 @@
 /**
- * Plans a product with a weight in blocks on the WASM device (stored.as.ts): which kernel, how the work is cut, how
+ * Plans a product with a stored weight on the WASM device (stored.as.ts): which kernel, how the work is cut, how
  * much is widened at once. The plan depends on the shape alone, never on the number of threads.
  */
 import type { WasmContext } from "../wasm/wasm_op.ts";
-import { BLOCK_SHAPES, type BlockType, WEIGHT_TYPES, type WeightType } from "../weights/types.ts";
+import {
+  blockOf,
+  type BlockType,
+  isBlockType,
+  WEIGHT_TYPES,
+  type WeightType,
+} from "../weights/types.ts";
 import type { Gemm } from "./gemm.ts";
 import { PANEL } from "./spec.ts";
 import { blockTiles, CHUNK_WORK, K_BLOCK, termsInOrder, TILE_ROWS } from "./tiling.ts";
@@ -11,8 +17,9 @@ import { blockTiles, CHUNK_WORK, K_BLOCK, termsInOrder, TILE_ROWS } from "./tili
 /** WORK_BYTES and ROW_BYTES of the kernels (weights/panel.as.ts, stored.as.ts). */
 export const WORK_BYTES = 1024 * 20 + 64;
 export const ROW_BYTES = WORK_BYTES + 512 * 64;
-/** Up to this many rows are multiplied with the codes as they lie. */
+/** Up to this many rows are multiplied with the codes as they lie; halves in steps of so many. */
 const DOT_ROWS = 2;
+const HALVES_STEP = 16;
 /** Weights that are read (by a dot) or widened in the time that is worth handing to a thread. */
 const CHUNK_WEIGHTS = 50_000;
 /** Up to this many rows a panel is widened slice by slice, each in the first-level cache, */
@@ -34,10 +41,17 @@ export function typeCode(type: WeightType): number {
   return WEIGHT_TYPES.indexOf(type);
 }
 
-/** Runs the product with b a weight in blocks; nothing is empty but perhaps k. */
-export function storedProduct(ctx: WasmContext, g: Gemm, type: BlockType): void {
+/** Columns of a weight that can be widened apart: whole blocks, and whole panels of them. */
+function columnsAtOnce(type: WeightType): number {
+  return Math.max(PANEL, blockOf(type));
+}
+
+/** Runs the product with b a stored weight; nothing is empty but perhaps k. */
+export function storedProduct(ctx: WasmContext, g: Gemm, type: WeightType): void {
   if (!g.transB) alongColumns(ctx, g, type);
-  else if (g.m <= DOT_ROWS) dots(ctx, g, type);
+  else if (g.m > DOT_ROWS) alongRows(ctx, g, type);
+  else if (isBlockType(type)) dots(ctx, g, type);
+  else if (g.k % HALVES_STEP === 0) halvesDots(ctx, g, type);
   else alongRows(ctx, g, type);
 }
 
@@ -65,6 +79,28 @@ function dots(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: Gemm,
   ctx.release(mark);
 }
 
+/** x·Wᵀ for one or two rows and a weight in halves. */
+function halvesDots(ctx: WasmContext, g: Gemm, type: "f16" | "bf16"): void {
+  const { m, n, k } = g;
+  // The kernel takes f16 for numbers 2^112 times too small: half of the difference is in x, half in the result.
+  const mend = type === "f16" ? 2 ** 56 : 1;
+  const mark = ctx.mark(), x = ctx.scratch(4 * m * k);
+  ctx.parallel({
+    kernel: "matmul_halves_prepare",
+    units: m,
+    grain: m,
+    args: [g.a, k, mend, x],
+  });
+  ctx.parallel({
+    kernel: "matmul_halves_dot",
+    units: Math.ceil(n / 4),
+    grain: Math.max(1, Math.round(CHUNK_WEIGHTS / (4 * Math.max(1, k)))),
+    args: [type === "bf16" ? 1 : 0, x, g.b, g.out, m, n, k, mend * g.alpha, g.accumulate ? 1 : 0],
+    scratchBytes: 256,
+  });
+  ctx.release(mark);
+}
+
 /** Rows of a unit: about equally many in each, whole tiles. */
 function rowsOfUnit(m: number): number {
   const rows = Math.ceil(m / Math.ceil(m / UNIT_ROWS));
@@ -78,11 +114,11 @@ function sliceOf(k: number, most: number, block: number): number {
 }
 
 /** x·Wᵀ for more rows. */
-function alongRows(ctx: WasmContext, g: Gemm, type: BlockType): void {
+function alongRows(ctx: WasmContext, g: Gemm, type: WeightType): void {
   const { m, n, k } = g;
   const few = m <= SLICED_ROWS;
   const most = few ? Math.min(K_BLOCK, FIRST_CACHE / (64 + 4 * Math.min(m, FEW_ROWS))) : MOST_SLICE;
-  const slice = sliceOf(k, most, BLOCK_SHAPES[type].weights);
+  const slice = sliceOf(k, most, blockOf(type));
   const unitRows = rowsOfUnit(m), panels = Math.ceil(n / PANEL);
   const chunks = Math.ceil(m / unitRows);
   const roomy = Math.floor(chunks * panels / ENOUGH_UNITS);
@@ -115,13 +151,13 @@ function alongRows(ctx: WasmContext, g: Gemm, type: BlockType): void {
 }
 
 /** dy·W: W lies with its rows along k. */
-function alongColumns(ctx: WasmContext, g: Gemm, type: BlockType): void {
-  const { m, n, k } = g, { weights } = BLOCK_SHAPES[type];
+function alongColumns(ctx: WasmContext, g: Gemm, type: WeightType): void {
+  const { m, n, k } = g, step = columnsAtOnce(type);
   const slice = sliceOf(k, K_BLOCK, PANEL), unitRows = rowsOfUnit(m);
   const chunks = Math.ceil(m / unitRows);
   const roomy = Math.floor(chunks * n / ENOUGH_UNITS);
-  const most = Math.max(weights, Math.min(MOST_UNIT_COLUMNS, roomy));
-  const unitColumns = most - most % weights;
+  const most = Math.max(step, Math.min(MOST_UNIT_COLUMNS, roomy));
+  const unitColumns = most - most % step;
   const tiles = blockTiles(Math.min(m, unitRows), slice);
   const unitWork = Math.min(m, unitRows) * unitColumns * k;
   ctx.parallel({
@@ -144,7 +180,7 @@ function alongColumns(ctx: WasmContext, g: Gemm, type: BlockType): void {
 /** `count` rows of a weight [*, k], from address `b` on, widened to panels [k][PANEL] at `packed`. */
 export function packPanels(
   ctx: WasmContext,
-  type: BlockType,
+  type: WeightType,
   b: number,
   k: number,
   count: number,
@@ -154,7 +190,7 @@ export function packPanels(
     kernel: "stored_panels",
     units: Math.ceil(count / PANEL),
     grain: Math.max(1, Math.round(CHUNK_WEIGHTS / (PANEL * k))),
-    args: [typeCode(type), b, k, packed],
+    args: [typeCode(type), b, count, k, packed],
     scratchBytes: WORK_BYTES,
   });
 }
@@ -162,18 +198,18 @@ export function packPanels(
 /** `count` rows of a weight [*, width], from address `b` on, widened to panels [count][PANEL] of their columns. */
 export function packPanelColumns(
   ctx: WasmContext,
-  type: BlockType,
+  type: WeightType,
   b: number,
   width: number,
   count: number,
   packed: number,
 ): void {
-  const { weights } = BLOCK_SHAPES[type];
+  const columns = columnsAtOnce(type);
   ctx.parallel({
     kernel: "stored_columns",
-    units: width / weights,
-    grain: Math.max(1, Math.round(CHUNK_WEIGHTS / 2 / (weights * count))),
-    args: [typeCode(type), b, width, count, packed],
-    scratchBytes: WORK_BYTES + 64 * weights,
+    units: Math.ceil(width / columns),
+    grain: Math.max(1, Math.round(CHUNK_WEIGHTS / 2 / (columns * count))),
+    args: [typeCode(type), b, width, count, columns, packed],
+    scratchBytes: WORK_BYTES + 64 * columns,
   });
 }

@@ -9,9 +9,11 @@
  * many groups of invocations share a tile's terms and their sums are added up first: few outputs and long sums
  * then still fill a workgroup. A LoRA product is more tiles of the same loop, with operands and scale of its own.
  */
-import { bufferType, type Elements, type ElementType, fourElements } from "./elements.wgsl.ts";
+import { bufferType, type Elements, fourElements } from "./elements.wgsl.ts";
 import { entryPoint } from "../webgpu/entry.ts";
 import type { KernelSpec } from "../webgpu/kernel.ts";
+import { type BlockType, isBlockType, type WeightType } from "../weights/types.ts";
+import { BLOCK_PARAMS, widenBlocks } from "../weights/widen.wgsl.ts";
 
 /** How a tile is cut. bm and bn are multiples of 4·(threads across); tm and tn of 4. */
 export interface TileShape {
@@ -31,7 +33,8 @@ export type Layout = "along" | "across" | "panels";
 export interface TileOptions extends TileShape {
   a: Layout;
   b: Layout;
-  bType: ElementType;
+  bType: "f32" | WeightType;
+  /** Everything begins and goes on in vectors of four (whether or not b is in blocks, which always are). */
   aligned: boolean;
   lora: boolean;
 }
@@ -51,14 +54,15 @@ const range = (n: number) => [...Array(n).keys()];
 export function tileKernel(options: TileOptions): KernelSpec {
   const { bm, bn, bk, a, b, bType, aligned, lora } = options;
   const f32: Elements = { type: "f32", aligned };
-  // Panels are aligned whatever the shape.
-  const bElements: Elements = { type: bType, aligned: aligned || b === "panels" };
+  const readB = bType !== "f32" && isBlockType(bType)
+    ? storedOperand(bType, b)
+    : rowMajorOperand({ type: bType, aligned: aligned || b === "panels" }, b);
   const slices = options.slices > 1 ? `s${options.slices}` : "";
   return {
     name: `matmul.${bm}x${bn}x${bk}${slices}${lora ? ".lora" : ""}`,
     buffers: {
       mat_a: `read ${bufferType(f32)}`,
-      mat_b: `read ${bufferType(bElements)}`,
+      mat_b: `read ${readB.buffer}`,
       ...(lora ? { lora_x: `read ${bufferType(f32)}`, lora_w: `read ${bufferType(f32)}` } : {}),
       mat_out: `write ${bufferType(f32)}`,
     },
@@ -67,10 +71,9 @@ export function tileKernel(options: TileOptions): KernelSpec {
       n: "u32",
       k: "u32",
       lda: "u32",
-      ldb: "u32",
+      ...readB.params,
       ldo: "u32",
       a_base: "u32",
-      b_base: "u32",
       out_base: "u32",
       flush: "u32",
       add: "u32",
@@ -82,8 +85,7 @@ export function tileKernel(options: TileOptions): KernelSpec {
       `var<workgroup> lines: array<vec4f, ${sharedVectors(options)}>;`,
       fourElements("a", "mat_a", f32),
       block("a", a, "m", "p.a_base", "p.lda", "p.k"),
-      fourElements("b", "mat_b", bElements),
-      block("b", b, "n", "p.b_base", "p.ldb", "p.k"),
+      readB.code,
       ...(lora
         ? [
           fourElements("x", "lora_x", f32),
@@ -95,6 +97,40 @@ export function tileKernel(options: TileOptions): KernelSpec {
       put(aligned),
       main(options),
     ].join("\n"),
+  };
+}
+
+/** How a kernel reads b: its buffer's element type, its parameters, and the WGSL of block_b (see {@link block}). */
+interface OperandB {
+  buffer: string;
+  params: Readonly<Record<string, "u32">>;
+  code: string;
+}
+
+/** Floats and halves; panels are aligned whatever the shape. */
+function rowMajorOperand(elements: Elements, layout: Layout): OperandB {
+  return {
+    buffer: bufferType(elements),
+    params: { ldb: "u32", b_base: "u32" },
+    code: `${fourElements("b", "mat_b", elements)}
+${block("b", layout, "n", "p.b_base", "p.ldb", "p.k")}`,
+  };
+}
+
+/** Blocks. "across": the rows of the weight are the terms, and the result begins at its column b_column. */
+function storedOperand(type: BlockType, layout: Layout): OperandB {
+  const [row, i] = layout === "along"
+    ? ["min(first, (p.n - 1u) & ~3u)", "depth"]
+    : ["depth", "p.b_column + first"];
+  const values = `block_values(block_words(${row}, ${i}), ${i})`;
+  return {
+    buffer: "vec4<u32>",
+    params: { ...BLOCK_PARAMS, b_column: "u32" },
+    code: `${widenBlocks("mat_b", type)}
+fn block_b(first: u32, depth: u32) -> mat4x4f {
+  if (depth >= p.k${layout === "along" ? "" : " || first >= p.n"}) { return mat4x4f(); }
+  return ${layout === "along" ? values : `transpose(${values})`};
+}`,
   };
 }
 

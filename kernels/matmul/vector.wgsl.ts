@@ -4,6 +4,7 @@
  * and add up their sums in a fixed tree. A LoRA product joins the same sums.
  *   rows of a weight [n, k]: an invocation takes four terms of four rows at a time;
  *   panels of `pack_weight`: a term of four of a panel's rows.
+ * Weights in blocks: stored_vector.wgsl.ts.
  */
 import { bufferType, type Elements, type ElementType, fourElements } from "./elements.wgsl.ts";
 import { entryPoint } from "../webgpu/entry.ts";
@@ -36,7 +37,7 @@ const AT_ONCE = 4;
 
 const range = (n: number) => [...Array(n).keys()];
 
-const PARAMS: Record<string, ParamType> = {
+export const PARAMS: Record<string, ParamType> = {
   n: "u32",
   k: "u32",
   ldo: "u32",
@@ -46,14 +47,14 @@ const PARAMS: Record<string, ParamType> = {
   add: "u32",
   alpha: "f32",
 };
-const LORA_PARAMS: Record<string, ParamType> = {
+export const LORA_PARAMS: Record<string, ParamType> = {
   r: "u32",
   x_base: "u32",
   w_base: "u32",
   lora_scale: "f32",
 };
 
-function head(rows: number, threads: number): string[] {
+export function head(rows: number, threads: number): string[] {
   return [
     `var<workgroup> partial: array<vec4f, ${rows * threads}>;`,
     entryPoint(threads),
@@ -63,7 +64,12 @@ function head(rows: number, threads: number): string[] {
 /**
  * Adds up `values` (one vec4f a row, of the columns of quad `local % quads`) over the invocations, and writes them.
  */
-function finish(rows: number, threads: number, quads: number, values: readonly string[]): string[] {
+export function finish(
+  rows: number,
+  threads: number,
+  quads: number,
+  values: readonly string[],
+): string[] {
   // All rows are added up at once: each needs invocations of its own.
   let left = LAST_SUMS;
   while (rows * left * quads > threads) left /= 2;
@@ -141,6 +147,20 @@ export function vectorKernel({ rows, threads, bType, aligned, lora }: VectorOpti
   };
 }
 
+/** Adds an adapter's product to c0 …, sums of the four columns from `column` on; an invocation takes a term at a time. */
+export function loraTerms(rows: number, threads: number, quads: number): string[] {
+  return [
+    `  for (var at = local / ${quads}u; at < p.r; at += ${threads / quads}u) {`,
+    `    let w = p.lora_scale * vec4f(${
+      range(4).map((j) => `lora_w[p.w_base + min(column + ${j}u, p.n - 1u) * p.r + at]`).join(", ")
+    });`,
+    ...range(rows).map((i) =>
+      `    c${i} = fma(vec4f(lora_x[p.x_base + ${i}u * p.r + at]), w, c${i});`
+    ),
+    "  }",
+  ];
+}
+
 export function panelVectorKernel(
   { rows, threads, columns, lora }: PanelVectorOptions,
 ): KernelSpec {
@@ -154,14 +174,6 @@ export function panelVectorKernel(
         return `    c${i} = fma(vec4f(${x}), w${u}, c${i});`;
       })
     ),
-  ];
-  const loraTerms = [
-    `  for (var at = local / ${quads}u; at < p.r; at += ${depth}u) {`,
-    `    let w = p.lora_scale * vec4f(${
-      range(4).map((j) => `lora_w[p.w_base + min(column + ${j}u, p.n - 1u) * p.r + at]`).join(", ")
-    });`,
-    ...each.map((i) => `    c${i} = fma(vec4f(lora_x[p.x_base + ${i}u * p.r + at]), w, c${i});`),
-    "  }",
   ];
   const code = [
     ...head(rows, threads),
@@ -178,7 +190,7 @@ export function panelVectorKernel(
     ...terms(1),
     "  }",
     ...each.map((i) => `  c${i} *= p.alpha;`),
-    ...(lora ? loraTerms : []),
+    ...(lora ? loraTerms(rows, threads, quads) : []),
     ...finish(rows, threads, quads, each.map((i) => `c${i}`)),
   ];
   return {

@@ -5,15 +5,16 @@
  * Left out: kernels in f16 and with subgroups.
  */
 import type { Tensor } from "../device.ts";
-import { refuseStored } from "../weights/missing.ts";
-import { isBlockType } from "../weights/types.ts";
+import { isBlockType, panelWords, storedWords } from "../weights/types.ts";
+import { blockParams } from "../weights/widen.wgsl.ts";
 import { perElement } from "../webgpu/entry.ts";
-import { kernel, variants } from "../webgpu/kernel.ts";
+import { type Kernel, kernel, variants } from "../webgpu/kernel.ts";
 import { GROUP } from "../webgpu/reduce.ts";
 import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
 import { bound, type Piece, pieces } from "./pieces.ts";
 import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
 import { tileKernel, type TileOptions, type TileShape } from "./tile.wgsl.ts";
+import { storedVectorKernel, TERMS } from "./stored_vector.wgsl.ts";
 import { panelVectorKernel, VECTOR_COLUMNS, vectorKernel } from "./vector.wgsl.ts";
 
 /** Shapes of tiles, from the fastest for large products to the one that makes most of few outputs. */
@@ -40,6 +41,7 @@ const BLOCK_TERMS = 512;
 const tile = variants(tileKernel);
 const vector = variants(vectorKernel);
 const panelVector = variants(panelVectorKernel);
+const storedVector = variants(storedVectorKernel);
 
 /** A tile for the result's shape. */
 export function chooseTile(m: number, n: number, software: boolean): TileShape {
@@ -61,13 +63,8 @@ export function chooseKernel({ m, n, transA, transB, packedB }: MatmulArgs, soft
   return chooseTile(m, n, software);
 }
 
-export const matmulWebgpu: WebgpuOp<MatmulArgs> = (args, ctx) => {
-  const { weightType } = args;
-  if (weightType !== undefined && (isBlockType(weightType) || !args.transB)) {
-    refuseStored("webgpu", "matmul", weightType);
-  }
+export const matmulWebgpu: WebgpuOp<MatmulArgs> = (args, ctx) =>
   matmulWith(chooseKernel(args, ctx.software), args, ctx);
-};
 
 /** The product by that kernel, which must suit it; tiles suit every product. */
 export function matmulWith(shape: Choice, args: MatmulArgs, ctx: WebgpuContext): void {
@@ -96,7 +93,9 @@ function tilesOfBlock(k: number, { bk, slices }: TileShape): number {
 interface Call {
   piece: Piece;
   buffers: Record<string, Tensor>;
-  bases: { a_base: number; b_base: number; out_base: number };
+  bases: { a_base: number; out_base: number };
+  /** How b's kernel finds it. */
+  bParams: Record<string, number>;
   /** The adapter's part; it comes with the last terms. */
   lora: { r: number; x_base: number; w_base: number; lora_scale: number } | null;
   add: number;
@@ -108,26 +107,17 @@ interface Call {
 }
 
 function pieceOf(args: MatmulArgs, piece: Piece, { limits }: WebgpuContext): Call {
-  const { m, n, k, transA, transB, packedB, weightType, xa, loraB } = args;
+  const { m, n, k, transA, weightType, xa, loraB } = args;
   const { m0, n0, k0 } = piece;
-  const halves = weightType === undefined ? 1 : 2;
   const a = transA
     ? bound(args.a, k0 * m, piece.k * m, limits)
     : bound(args.a, m0 * k, piece.m * k, limits);
-  const b = packedB
-    ? bound(args.b, n0 * k, packedLength(piece.n, k), limits)
-    : transB
-    ? bound(args.b, n0 * k / halves, piece.n * k / halves, limits)
-    : bound(args.b, k0 * n, piece.k * n, limits);
+  const b = boundB(args, piece, limits);
   const out = bound(args.out, m0 * n, piece.m * n, limits);
-  const bases = {
-    a_base: a.base + (transA ? m0 : k0),
-    b_base: packedB ? b.base + k0 * PANEL : b.base * halves + (transB ? k0 : n0),
-    out_base: out.base + n0,
-  };
+  const bases = { a_base: a.base + (transA ? m0 : k0), out_base: out.base + n0 };
   const buffers: Record<string, Tensor> = { mat_a: a.tensor, mat_b: b.tensor, mat_out: out.tensor };
-  const steps = [transA ? m : k, packedB ? 0 : transB ? k : n, n];
-  const extents = [transA ? piece.m : piece.k, packedB ? 0 : transB ? piece.k : piece.n, piece.n];
+  const steps = [transA ? m : k, n, ...b.steps];
+  const extents = [transA ? piece.m : piece.k, piece.n];
   let lora: Call["lora"] = null;
   const { r = 0, loraScale = 1 } = args;
   if (xa !== undefined && loraB !== undefined && r > 0 && k0 + piece.k === k) {
@@ -142,6 +132,7 @@ function pieceOf(args: MatmulArgs, piece: Piece, { limits }: WebgpuContext): Cal
     piece,
     buffers,
     bases,
+    bParams: b.params,
     lora,
     add: args.accumulate || k0 > 0 ? 1 : 0,
     alpha: args.alpha ?? 1,
@@ -151,14 +142,62 @@ function pieceOf(args: MatmulArgs, piece: Piece, { limits }: WebgpuContext): Cal
   };
 }
 
+/** What to bind of b for a piece, the kernel's parameters, and what must be a multiple of four for vectors. */
+function boundB(
+  { b, n, k, transB, packedB, weightType }: MatmulArgs,
+  { n0, k0, ...piece }: Piece,
+  limits: WebgpuContext["limits"],
+): { tensor: Tensor; params: Record<string, number>; steps: number[] } {
+  if (weightType !== undefined && isBlockType(weightType)) {
+    const [row, rows, length] = transB ? [n0, piece.n, k] : [k0, piece.k, n];
+    const first = row / PANEL * panelWords(weightType, length);
+    const { tensor, base } = bound(b, first, storedWords(weightType, rows, length), limits);
+    const params = { ...blockParams(weightType, length, base), b_column: transB ? 0 : n0 };
+    return { tensor, params, steps: [] };
+  }
+  if (packedB) {
+    const { tensor, base } = bound(b, n0 * k, packedLength(piece.n, k), limits);
+    const b_base = base + k0 * PANEL;
+    return { tensor, params: { ldb: k, b_base }, steps: [b_base] };
+  }
+  const [row, rows, length, column] = transB ? [n0, piece.n, k, k0] : [k0, piece.k, n, n0];
+  const perWord = weightType === undefined ? 1 : 2;
+  const words = [row * length / perWord, rows * length / perWord] as const;
+  const { tensor, base } = bound(b, ...words, limits);
+  const b_base = base * perWord + column;
+  return { tensor, params: { ldb: length, b_base }, steps: [length, b_base, transB ? piece.k : 0] };
+}
+
+/** Columns of a workgroup that makes vectors from panels: more, finer ones where a weight has few rows. */
+const panelColumns = (n: number) => n >= WIDE ? 16 : 8;
+
+/** Invocations of a workgroup: as many as find work. */
+function storedThreads(k: number, columns: number): number {
+  const busy = columns / 4 * Math.ceil(k / TERMS);
+  return busy > 128 ? 256 : busy > 64 ? 128 : 64;
+}
+
+function vectorOf(
+  { piece: { m, k }, n, lora, aligned, bType }: Call,
+  packedB: boolean | undefined,
+): { kernel: Kernel; columns: number } {
+  const shape = { rows: m, threads: k >= LONG_SUM ? 256 : 64, lora: lora !== null };
+  const columns = panelColumns(n);
+  if (packedB) return { kernel: panelVector({ ...shape, columns }), columns };
+  if (bType === "f32" || !isBlockType(bType)) {
+    return { kernel: vector({ ...shape, bType, aligned }), columns: VECTOR_COLUMNS };
+  }
+  const threads = storedThreads(k, columns);
+  return { kernel: storedVector({ ...shape, threads, columns, type: bType }), columns };
+}
+
 function dispatchVector(call: Call, { packedB }: MatmulArgs, ctx: WebgpuContext): void {
-  const { piece: { m, n, k }, buffers, bases, lora, add, alpha, aligned, bType } = call;
-  const options = { rows: m, threads: k >= LONG_SUM ? 256 : 64, lora: lora !== null };
-  const columns = !packedB ? VECTOR_COLUMNS : call.n >= WIDE ? 16 : 8;
+  const { piece: { m, n, k }, buffers, bases, bParams, lora, add, alpha } = call;
+  const { kernel, columns } = vectorOf(call, packedB);
   ctx.dispatch({
-    kernel: packedB ? panelVector({ ...options, columns }) : vector({ ...options, bType, aligned }),
+    kernel,
     buffers,
-    params: { n, k, ldo: call.n, ...bases, add, alpha, ...lora },
+    params: { n, k, ldo: call.n, ...bases, ...bParams, add, alpha, ...lora },
     groups: ctx.grid(Math.ceil(n / columns)),
     flops: 2 * m * n * (k + (lora?.r ?? 0)),
   });
@@ -171,7 +210,7 @@ function dispatchTile(
   { transA, transB, packedB, m: wholeM, k: wholeK }: MatmulArgs,
   ctx: WebgpuContext,
 ): void {
-  const { piece: { m, n, k }, buffers, bases, lora, add, alpha, aligned, bType } = call;
+  const { piece: { m, n, k }, buffers, bases, bParams, lora, add, alpha, aligned, bType } = call;
   const options: TileOptions = {
     ...shape,
     a: transA ? "across" : "along",
@@ -180,14 +219,27 @@ function dispatchTile(
     aligned,
     lora: lora !== null,
   };
-  const lda = transA ? wholeM : wholeK, ldb = transB || packedB ? wholeK : call.n;
+  const lda = transA ? wholeM : wholeK;
   // Neighbouring workgroups share the larger operand.
   const m_first = m <= n ? 1 : 0;
   const groups = Math.ceil(m / shape.bm) * Math.ceil(n / shape.bn);
   ctx.dispatch({
     kernel: tile(options),
     buffers,
-    params: { m, n, k, lda, ldb, ldo: call.n, ...bases, flush, add, m_first, alpha, ...lora },
+    params: {
+      m,
+      n,
+      k,
+      lda,
+      ldo: call.n,
+      ...bases,
+      ...bParams,
+      flush,
+      add,
+      m_first,
+      alpha,
+      ...lora,
+    },
     groups: ctx.grid(groups),
     flops: 2 * m * n * (k + (lora?.r ?? 0)),
   });

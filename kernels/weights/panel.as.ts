@@ -1,11 +1,12 @@
 // Panels of stored weights: widened, or multiplied by one or two rows of x. A panel is gone through in chunks whose
 // scales (and split codes) fit the first cache.
 
+import { widen_halves_panel } from "../matmul/halves.as";
 import * as codes from "./codes.as";
 import * as scales from "./scales.as";
 import { split_nf4, split_q5_0, split_q6_k } from "./split.as";
 import {
-  block_weights, INT8, NF4, Q4_0, Q4_1, Q4_K, Q5_0, Q6_K, Q8_0, record_bytes,
+  BF16, block_weights, INT8, NF4, Q4_0, Q4_1, Q4_K, Q5_0, Q6_K, Q8_0, record_bytes,
 } from "./types.as";
 
 /** Weights of a row in a chunk. */
@@ -63,10 +64,18 @@ function split_codes(type: i32, from: usize, blocks: i32, to: usize): void {
   }
 }
 
-/** Blocks `first` … `first` + `blocks` of a panel of rows of k, as floats [k][16] at `to`. `work`: WORK_BYTES. */
+/**
+ * Blocks `first` … `first` + `blocks` of a panel of `rows` rows of k, as floats [k][16] at `to`; what is missing at 16
+ * rows are zeros. `work`: WORK_BYTES.
+ */
 export function widen_panel(
-  type: i32, panel: usize, k: i32, first: i32, blocks: i32, to: usize, work: usize,
+  type: i32, panel: usize, rows: i32, k: i32, first: i32, blocks: i32, to: usize, work: usize,
 ): void {
+  if (type <= BF16) {
+    const from = panel + (first as usize) * 4;
+    widen_halves_panel(from, (k as usize) * 2, rows, 2 * blocks, to, type == BF16 ? 1 : 0);
+    return;
+  }
   const weights = block_weights(type), step = record_bytes(type);
   const most = CHUNK / weights;
   const s = work + SPLIT_BYTES;

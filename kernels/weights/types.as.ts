@@ -11,8 +11,9 @@ export const Q6_K = 7;
 export const INT8 = 8;
 export const NF4 = 9;
 
-/** Weights in a block. */
+/** Weights in a block; halves come in pairs. */
 export function block_weights(type: i32): i32 {
+  if (type <= BF16) return 2;
   if (type == Q4_K || type == Q6_K) return 256;
   return type == INT8 || type == NF4 ? 64 : 32;
 }
@@ -33,6 +34,7 @@ export function record_bytes(type: i32): usize {
 
 /** Bytes of a panel of 16 rows of k weights. */
 export function panel_bytes(type: i32, k: i32): usize {
+  if (type <= BF16) return (k as usize) * 32;
   const blocks = k / block_weights(type);
   const groups = type == NF4 ? (blocks + 15) / 16 : 0;
   return (blocks as usize) * record_bytes(type) + (groups as usize) * 16;

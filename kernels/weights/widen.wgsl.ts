@@ -1,0 +1,207 @@
+/**
+ * WGSL that reads stored weights (types.ts), one description for each type and all kernels. Panels are read as
+ * vectors of four words: the same word of four neighbouring rows. So a block of 4 rows × 4 elements, which is what every
+ * kernel asks for, is one to four loads, and four rows are shifted, masked and converted side by side.
+ *
+ * Rounding is that of types.ts whether or not the driver fuses a product with a sum: where the reference rounds a
+ * product before it adds, the product is exact.
+ */
+import {
+  BLOCK_SHAPES,
+  type BlockType,
+  isBlockType,
+  NF4_GROUP,
+  NF4_LEVELS,
+  panelWords,
+  recordWords,
+  type WeightType,
+} from "./types.ts";
+
+/** Two halves of a word as f32. */
+export function widenPair(type: "f16" | "bf16", word: string): string {
+  return type === "f16"
+    ? `unpack2x16float(${word})`
+    : `vec2f(bitcast<f32>(${word} << 16u), bitcast<f32>(${word} & 0xffff0000u))`;
+}
+
+/** Parameters that {@link widenBlocks} reads. */
+export const BLOCK_PARAMS = { b_base: "u32", b_panel: "u32", b_groups: "u32" } as const;
+
+/** Their values for rows of k elements; `words`: how many stand in the binding before the first panel. */
+export function blockParams(type: BlockType, k: number, words: number): Record<string, number> {
+  const records = k / BLOCK_SHAPES[type].weights * recordWords(type);
+  return { b_base: words / 4, b_panel: panelWords(type, k) / 4, b_groups: records / 4 };
+}
+
+/**
+ * A type in WGSL. Known are: `row` and `i`, the first of the four rows and of the four elements (multiples of four);
+ * `quad`, the place of the rows in their panel; `at`, where the record begins in `words`.
+ */
+interface BlockText {
+  /** What is loaded, each a vector of words of the four rows, by name. */
+  loads: Readonly<Record<string, string>>;
+  /** Statements before the elements. */
+  scales: string;
+  /** Element i + j of the four rows; q is the expression of its codes. */
+  element: (j: number) => string;
+}
+
+/** Word `w` of the rows. */
+const word = (w: string) => `words[at + 4u * (${w}) + quad]`;
+/** The word that holds the tails of 16 bits behind `full` words, these in the lower half. */
+const halfTail = (full: number) =>
+  `words[at + ${4 * full}u + (quad & 1u)] >> vec4u((quad >> 1u) << 4u)`;
+
+/** Four unsigned codes of 4 bits. */
+const nibble = (j: number) =>
+  `vec4f((code >> vec4u((i & 4u) << 2u${j > 0 ? ` | ${4 * j}u` : ""})) & vec4u(15u))`;
+/** Byte j of a word, signed. */
+const signedByte = (name: string, j: number) =>
+  j === 3
+    ? `vec4f(bitcast<vec4i>(${name}) >> vec4u(24u))`
+    : `vec4f(bitcast<vec4i>(${name} << vec4u(${24 - 8 * j}u)) >> vec4u(24u))`;
+
+const nibbles = (mask: number) => word(`(i >> 3u) & ${mask}u`);
+const bytes = (mask: number) => word(`(i >> 2u) & ${mask}u`);
+
+const BLOCKS: Readonly<Record<BlockType, BlockText>> = {
+  q4_0: {
+    loads: { code: nibbles(3), tail: halfTail(4) },
+    scales: "let s = halves(w.tail);",
+    element: (j) => `(${nibble(j)} - 8.0) * s`,
+  },
+  q4_1: {
+    loads: { code: nibbles(3), pair: word("4u") },
+    scales: "let s = halves(w.pair);\n  let m = halves(w.pair >> vec4u(16u));",
+    element: (j) => `${nibble(j)} * s + m`,
+  },
+  q5_0: {
+    loads: { code: nibbles(3), top: word("4u"), tail: halfTail(5) },
+    scales: "let s = halves(w.tail);\n  let high = (w.top >> vec4u(i & 28u)) << vec4u(4u);",
+    element: (j) => `(${nibble(j)} + vec4f((high >> vec4u(${j}u)) & vec4u(16u)) - 16.0) * s`,
+  },
+  q8_0: {
+    loads: { code: bytes(7), tail: halfTail(8) },
+    scales: "let s = halves(w.tail);",
+    element: (j) => `${signedByte("code", j)} * s`,
+  },
+  q4_k: {
+    loads: { code: nibbles(31), pair: word("32u + ((i >> 6u) & 3u)"), both: word("36u") },
+    scales: `let steps = w.pair >> vec4u((i & 32u) >> 1u);
+  let s = halves(w.both) * vec4f(steps & vec4u(255u));
+  let m = halves(w.both >> vec4u(16u)) * vec4f((steps >> vec4u(8u)) & vec4u(255u));`,
+    element: (j) => `${nibble(j)} * s - m`,
+  },
+  q6_k: {
+    loads: {
+      code: nibbles(31),
+      top: word("32u + ((i >> 4u) & 15u)"),
+      steps: word("48u + ((i >> 6u) & 3u)"),
+      tail: halfTail(52),
+    },
+    scales: `let step = bitcast<vec4i>(w.steps << vec4u(24u - ((i & 48u) >> 1u))) >> vec4u(24u);
+  let s = halves(w.tail) * vec4f(step);
+  let high = (w.top >> vec4u((i & 12u) << 1u)) << vec4u(4u);`,
+    element: (j) => `(${nibble(j)} + vec4f((high >> vec4u(${2 * j}u)) & vec4u(48u)) - 32.0) * s`,
+  },
+  int8: {
+    loads: { code: bytes(15), scale: word("16u") },
+    scales: "let s = bitcast<vec4f>(w.scale);",
+    element: (j) => `${signedByte("code", j)} * s`,
+  },
+  nf4: {
+    loads: {
+      code: nibbles(7),
+      tail: "words[at + 32u] >> vec4u(quad << 3u)",
+      group: `words[panel + p.b_groups + i / ${64 * NF4_GROUP}u]`,
+    },
+    scales: `let step = bitcast<f32>(w.group.x);
+  let s = step * vec4f(w.tail & vec4u(255u)) + bitcast<f32>(w.group.y);`,
+    element: (j) => `nf4_level(code >> vec4u((i & 4u) << 2u${j > 0 ? ` | ${4 * j}u` : ""})) * s`,
+  },
+};
+
+/** Levels of nf4 as bytes, four a word. */
+const LEVEL_WORDS = [0, 4, 8, 12].map((first) => {
+  const [a, b, c, d] = NF4_LEVELS.slice(first, first + 4).map((level) => level & 255);
+  return `vec4u(${(a! | b! << 8 | c! << 16 | d! << 24) >>> 0}u)`;
+});
+
+const NF4_LEVEL = `
+fn nf4_level(code: vec4u) -> vec4f {
+  let second = (code & vec4u(4u)) != vec4u(0u);
+  let low = select(${LEVEL_WORDS[0]}, ${LEVEL_WORDS[1]}, second);
+  let high = select(${LEVEL_WORDS[2]}, ${LEVEL_WORDS[3]}, second);
+  let levels = select(low, high, (code & vec4u(8u)) != vec4u(0u));
+  return vec4f(bitcast<vec4i>(levels << (vec4u(24u) - ((code & vec4u(3u)) << vec4u(3u)))) >> vec4u(24u));
+}`;
+
+const HALVES = `
+fn halves(words: vec4u) -> vec4f {
+  return vec4f(unpack2x16float(words.x).x, unpack2x16float(words.y).x,
+               unpack2x16float(words.z).x, unpack2x16float(words.w).x);
+}`;
+
+/**
+ * WGSL of one type in blocks, read from `buffer` (vec4<u32>) by the parameters {@link BLOCK_PARAMS}; row and i are
+ * multiples of four, within the panels and the rows:
+ *   fn block_words(row, i) -> BlockWords    what is to be loaded for elements i … i + 3 of rows row … row + 3
+ *   fn block_values(words, i) -> mat4x4f    the elements: column j is element i + j of the four rows
+ */
+export function widenBlocks(buffer: string, type: BlockType): string {
+  const { loads, scales, element } = BLOCKS[type];
+  const names = Object.keys(loads), { weights } = BLOCK_SHAPES[type];
+  const texts = Object.values(loads).map((text) => text.replace("words[", `${buffer}[`));
+  return `${type === "nf4" ? NF4_LEVEL : type === "int8" ? "" : HALVES}
+struct BlockWords { ${names.map((name) => `${name}: vec4u`).join(", ")} }
+fn block_words(row: u32, i: u32) -> BlockWords {
+  let quad = (row >> 2u) & 3u;
+  let panel = p.b_base + (row >> 4u) * p.b_panel;
+  let at = panel + i / ${weights}u * ${recordWords(type) / 4}u;
+  return BlockWords(
+    ${texts.join(",\n    ")});
+}
+fn block_values(w: BlockWords, i: u32) -> mat4x4f {
+  let code = w.code;
+  ${scales}
+  return mat4x4f(
+    ${[0, 1, 2, 3].map(element).join(",\n    ")});
+}`;
+}
+
+/** The buffer's element type in a kernel that reads rows. */
+export function rowBufferType(type: WeightType): string {
+  return isBlockType(type) ? "vec4<u32>" : "u32";
+}
+
+/**
+ * WGSL: fn row_four(row, i, end): elements i … i + 3 of one row, those from `end` (the length of a row) on zero; i is a
+ * multiple of four, the first row stands at the beginning of `buffer`. Needs {@link BLOCK_PARAMS}.
+ */
+export function rowFour(buffer: string, type: WeightType): string {
+  const signature = "fn row_four(row: u32, i: u32, end: u32) -> vec4f {";
+  if (isBlockType(type)) {
+    return `${widenBlocks(buffer, type)}
+${signature}
+  let values = block_values(block_words(row & ~3u, i), i);
+  let lane = row & 3u;
+  return vec4f(values[0][lane], values[1][lane], values[2][lane], values[3][lane]);
+}`;
+  }
+  return `
+${signature}
+  let at = (row * end + i) >> 1u;
+  let first = ${buffer}[at];
+  var v = vec4f(${widenPair(type, "first")}, 0.0, 0.0);
+  if (i + 2u < end) {
+    let second = ${buffer}[at + 1u];
+    v = vec4f(v.xy, ${widenPair(type, "second")});
+  }
+  return v;
+}`;
+}
+
+/** Parameters of {@link rowFour} for rows of k elements. */
+export function rowParams(type: WeightType, k: number): Record<string, number> {
+  return isBlockType(type) ? blockParams(type, k, 0) : { b_base: 0, b_panel: 0, b_groups: 0 };
+}
