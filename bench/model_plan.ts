@@ -36,6 +36,8 @@ export interface Asked {
 export interface PlannedModel extends ModelRequest {
   /** The configuration of its run; null when it has none, or it is a base. */
   run: RunConfig | null;
+  /** Another model of the benchmark was trained from it. */
+  isBase: boolean;
 }
 
 /** Where models of this machine are. */
@@ -83,15 +85,20 @@ export async function planModels(
         },
         fingerprint: asked.remote.address,
         run: null,
+        isBase: false,
       });
       continue;
     }
     // A base that is named itself is asked as the checkpoint that was trained from it.
-    const trained = model.run ??
-      local.find(({ base }) => base !== null && identity(base.where) === identity(model.where))
-        ?.run ??
-      null;
-    models.push(await localModel(model, settingsOf(name, trained, asked, sampling)));
+    const from = local.find(({ base }) =>
+      base !== null && identity(base.where) === identity(model.where)
+    );
+    const trained = model.run ?? from?.run ?? null;
+    const isBase = from !== undefined;
+    models.push({
+      ...await localModel(model, settingsOf(name, trained, asked, sampling)),
+      isBase,
+    });
     const { base } = model;
     if (!asked.includeBase || base === null || taken.has(identity(base.where))) continue;
     taken.add(identity(base.where));
@@ -100,7 +107,8 @@ export async function planModels(
       ? `${base.name} of ${name}`
       : base.name;
     const settings = settingsOf(baseName, trained, asked, sampling);
-    models.push(await localModel({ ...base, name: baseName, run: null, base: null }, settings));
+    const found = { ...base, name: baseName, run: null, base: null };
+    models.push({ ...await localModel(found, settings), isBase: true });
   }
   return { models, sampling, warnings };
 }
@@ -113,7 +121,7 @@ function identity(where: Here): string {
 async function localModel(
   { name, where, run }: Found,
   settings: ModelSettings,
-): Promise<PlannedModel> {
+): Promise<Omit<PlannedModel, "isBase">> {
   const isMade = where.kind === "untrained";
   const fingerprint = isMade ? untrainedFingerprint(where.made) : await fingerprintOf(where.path);
   const tokenizer = isMade

@@ -128,8 +128,10 @@ async function itemsOf(
       training: config.training,
       eval: config.eval,
       shouldStop: () => false,
-      onItem: ({ temperature, tokens: _, ...item }) =>
-        void (temperature === 0 ? greedy : sampled).push(item),
+      onItem: ({ temperature, question, completion, extracted, score, truncated }) =>
+        void (temperature === 0 ? greedy : sampled).push({
+          ...{ question, completion, extracted, score, truncated },
+        }),
     });
   } finally {
     parts.model.dispose();

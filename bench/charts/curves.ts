@@ -149,7 +149,8 @@ export function curvesFigure(
       domain: [x / WIDTH, (x + plotWidth) / WIDTH],
       anchor: `y${id}`,
       ...(metric.startsWith("sft/") ? {} : { range: common }),
-      nticks: 7,
+      // Steps are whole numbers.
+      ...(common[1] - common[0] < 8 && !metric.startsWith("sft/") ? { dtick: 1 } : { nticks: 7 }),
       showgrid: false,
     };
     figure.layout[`yaxis${id}`] = {
