@@ -10,6 +10,7 @@ import {
   checkJobName,
   type CommonOptions,
   type JobScript,
+  needsCard,
   NO_REQUEUE,
   prepare,
 } from "./job_script.ts";
@@ -20,7 +21,10 @@ import arrayRoles from "./templates/bench_array.sh" with { type: "text" };
 import template from "./templates/bench.sh" with { type: "text" };
 import nodeRoles from "./templates/bench_node.sh" with { type: "text" };
 
-/** `gpus` is the number of cards altogether; default 8. */
+/**
+ * `gpus` is the number of cards altogether; default 8. On a device that is none of them it is the number of
+ * elements, or of processes.
+ */
 export interface BenchScriptOptions extends CommonOptions {
   models: readonly string[];
   tasks: readonly string[];
@@ -45,10 +49,10 @@ export interface BenchScriptOptions extends CommonOptions {
 export const BENCH_TEMPLATE = expandParts(template);
 
 /** What the joining job asks for: it reads answers and draws charts, with no more than an element has. */
-function joinOptions({ cpus, memory, time }: Job): string {
+function joinOptions({ gpus, cpus, memory, time }: Job): string {
   const hour = parseTimeLimit("01:00:00");
   return [
-    "--gres=none",
+    ...(gpus === 0 ? [] : ["--gres=none"]),
     `--cpus-per-task=${Math.min(2, cpus)}`,
     `--mem=${memory !== "0" && megabytes(memory) > megabytes("8G") ? "8G" : memory}`,
     `--time=${time.seconds > hour.seconds ? hour.text : time.text}`,
@@ -74,7 +78,8 @@ export async function benchScript(
   if (tasks.length === 0) throw new UsageError("no task is named", { advice: "--tasks NAME …" });
   const gpus = options.gpus ?? 8;
   const jobName = checkJobName(options.jobName, "bench");
-  const prepared = await prepare(account, { ...options, gpus: oneNode ? gpus : 1 }, jobName);
+  const cards = needsCard(options.device) ? oneNode ? gpus : 1 : 0;
+  const prepared = await prepare(account, { ...options, gpus: cards }, jobName);
   const { job, logs, notes, values, workDir } = prepared;
   if (gpus < 1) throw new UsageError(`--gpus ${gpus}: expected at least 1`);
   if (job.nodes > 1) {
@@ -115,7 +120,7 @@ export async function benchScript(
         : '--workers "$NUM_GPUS"',
       limit: limit(options.atOnce),
       join_options: joinOptions(job),
-      gres: gres({ ...job, gpus: 0 }).replace(/0$/, ""),
+      gres: cards === 0 ? "" : `--gres=${gres({ ...job, gpus: 0 }).replace(/0$/, "")}"$NUM_GPUS" `,
     },
     options.template?.name ?? "the built-in template",
     ["sbatch", "models", "tasks"],

@@ -36,6 +36,12 @@ Deno.test("one job has all cards of a node", async () => {
   assert.doesNotMatch(text, /--array|join/);
 });
 
+Deno.test("on the CPU no card is asked for", async () => {
+  for (const more of [{}, { oneNode: true }]) {
+    assert.doesNotMatch((await bench({ ...more, device: "wasm" })).text, /--gres/);
+  }
+});
+
 /** Runs a script with programs that tell how they were called. */
 async function called(
   more: Partial<BenchScriptOptions>,
@@ -86,6 +92,8 @@ Deno.test("called by hand the script submits the array and the job that joins", 
     "sbatch --parsable --dependency=afterany:71 --array=0 --gres=none --cpus-per-task=2 --mem=8G " +
     "--time=01:00:00 F/b.sh join",
   ]);
+  const cpu = await called({ oneNode: true, device: "wasm" }, [], {}, edit);
+  assert.deepEqual(cpu.calls, ["sbatch --parsable F/b.sh"]);
   const node = await called({ oneNode: true }, [], {}, edit);
   assert.deepEqual(node.calls, ["sbatch --parsable --gres=gpu:a100:3 F/b.sh"]);
 });

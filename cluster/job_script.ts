@@ -112,6 +112,11 @@ function environment({ online, modules = [], setup = [] }: CommonOptions): strin
   ].join("\n");
 }
 
+/** Whether a device may be a graphics card: `auto` takes one where there is one. */
+export function needsCard(device: string | undefined): boolean {
+  return device !== "wasm" && device !== "reference";
+}
+
 /** @throws UsageError for a name that is no part of a file's name */
 export function checkJobName(given: string | undefined, otherwise: string): string {
   if (given === undefined) return fileName(otherwise);

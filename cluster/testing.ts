@@ -27,7 +27,11 @@ export async function run(
   options: { cwd?: string; env?: Record<string, string> } = {},
 ): Promise<{ code: number; out: string; err: string }> {
   const [program, ...args] = command;
-  const { code, stdout, stderr } = await new Deno.Command(program!, { args, ...options }).output();
+  const { code, stdout, stderr } = await new Deno.Command(program!, {
+    args,
+    stdin: "null",
+    ...options,
+  }).output();
   const decoder = new TextDecoder();
   return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
 }

@@ -15,6 +15,7 @@ import {
   checkJobName,
   type CommonOptions,
   type JobScript,
+  needsCard,
   NO_REQUEUE,
   prepare,
 } from "./job_script.ts";
@@ -65,7 +66,7 @@ export async function slurmScript(
     stem === "config" ? base.config.logging.run_name : stem,
   );
   const { job, logs, notes, values } = rest;
-  notes.push(...base.notes, ...idle(job));
+  notes.push(...base.notes, ...idle(job, options.device));
   const array = options.array === undefined ? null : parseArray(options.array);
   const variants = variantsOf(sweep, array, base.config.training.seed);
   for (const { overrides } of variants) await load(overrides);
@@ -122,9 +123,11 @@ async function configPath(name: string, workDir: string): Promise<string> {
 }
 
 /** What of the allocation one process leaves idle. */
-function idle({ gpus, nodes }: { gpus: number; nodes: number }): string[] {
+function idle({ gpus, nodes }: { gpus: number; nodes: number }, device?: string): string[] {
   const notes: string[] = [];
-  if (gpus > 1) {
+  if (!needsCard(device) && gpus > 0) {
+    notes.push(`--device ${device} uses no graphics card (--gpus 0 asks for none)`);
+  } else if (gpus > 1) {
     notes.push(
       `a training run is one process with one graphics card: of --gpus ${gpus}, ${
         gpus - 1

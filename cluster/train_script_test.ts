@@ -89,6 +89,17 @@ Deno.test("every option is in the script, odd names are quoted, a config is name
   });
 });
 
+Deno.test("what would be idle is said", async () => {
+  const notes = async (more: TrainScriptOptions) =>
+    (await slurmScript("quickstart", "acct", { ...options, ...more })).notes;
+  assert.deepEqual(await notes({ gpus: 1 }), []);
+  assert.deepEqual(await notes({ gpus: 0, device: "wasm" }), []);
+  assert.match((await notes({ gpus: 2 })).join(), /of --gpus 2, 1 would be idle/);
+  assert.match((await notes({ gpus: 1, nodes: 3 })).join(), /of --nodes 3, 2 would be idle/);
+  assert.match((await notes({ gpus: 1, device: "wasm" })).join(), /--device wasm uses no graphics/);
+  assert.match((await notes({ gpus: 1, time: "08:00" })).join(), /minutes and seconds to SLURM/);
+});
+
 Deno.test("a search is one array whose elements have their own values, names and folders", async () => {
   const { text } = await slurmScript("quickstart", "acct", {
     ...options,

@@ -4,9 +4,10 @@
  * about two minutes. Skipped, loudly, where SLURM is not installed.
  */
 import assert from "node:assert/strict";
+import { run as runProgram } from "../cluster/testing.ts";
 import { tinyModelFolder } from "../training/tiny_model.ts";
-import { run as runProgram, until } from "./slurm/processes.ts";
 import { slurmIsInstalled, ThrowawayCluster } from "./slurm/throwaway_cluster.ts";
+import { until } from "./slurm/waiting.ts";
 import { assertSameRun, readMetrics, rgx, TINY, withFolder } from "./support.ts";
 
 const installed = await slurmIsInstalled();
@@ -17,7 +18,7 @@ if (!installed) {
 }
 
 /** Most of what a small pretended node has is left to others. */
-const SMALL = ["--gpus", "1", "--cpus", "1", "--memory", "400M", "--device", "wasm"];
+const SMALL = ["--gpus", "1", "--cpus", "1", "--memory", "400M"];
 
 /** A reward that takes its time without using any: 16 completions, so 0.8 s a step at 50 ms. */
 const pause = (ms: number) =>
@@ -77,7 +78,7 @@ async function withCluster(work: (at: Workplace) => Promise<void>): Promise<void
       }),
     );
     const call = async (...args: string[]) => {
-      const { code, out, err } = await rgx(args, "", cluster.env, folder);
+      const { code, out, err } = await rgx(args, "", { ...cluster.env, RGX_DEVICE: "wasm" }, folder);
       assert.equal(code, 0, `rgx ${args.join(" ")}\n${err}`);
       return out;
     };

@@ -15,8 +15,9 @@ MAX_NEW_TOKENS={{max_new_tokens}} # empty: as the checkpoints were trained, else
 NUM_GPUS={{num_gpus}}
 OUTPUT_DIR={{output_dir}}
 
-set -uo pipefail
 cd {{work_dir}} || exit 1
+{{environment}}
+set -uo pipefail
 script={{script}}
 command=(
   {{program}}
@@ -24,7 +25,6 @@ command=(
   --output-dir "$OUTPUT_DIR" --resume{{further}}
 )
 if [ -n "$MAX_NEW_TOKENS" ]; then command+=(--max-new-tokens "$MAX_NEW_TOKENS"); fi
-{{environment}}
 
 {{roles}}
 {{progress}}

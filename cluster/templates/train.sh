@@ -3,9 +3,9 @@
 
 # {{made_by}}
 # Submit it with: sbatch FILE; words after FILE are further overrides, such as training.max_steps=500.
-set -uo pipefail
 cd {{work_dir}} || exit 1
 {{environment}}
+set -uo pipefail
 {{run}}
 command=(
   {{program}}

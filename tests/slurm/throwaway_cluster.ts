@@ -6,7 +6,8 @@
  * Packages (Debian): slurmctld slurmd slurm-client munge. By hand, until Ctrl-C:
  *     deno run -A tests/slurm/throwaway_cluster.ts FOLDER
  */
-import { delay, type Output, run } from "./processes.ts";
+import { run } from "../../cluster/testing.ts";
+import { delay } from "./waiting.ts";
 
 const NODES = ["n1", "n2"];
 /** Of each node; pretended. */
@@ -49,7 +50,7 @@ export class ThrowawayCluster {
     }
   }
 
-  run(command: readonly string[], cwd?: string): Promise<Output> {
+  run(command: readonly string[], cwd?: string): ReturnType<typeof run> {
     return run(command, { env: this.env, ...(cwd === undefined ? {} : { cwd }) });
   }
 
