@@ -16,7 +16,7 @@ export { extractAnswer } from "./data/extract.ts";
 export { formatQuestion, renderPrompt, UNIVERSAL_INSTRUCTION } from "./data/prompt.ts";
 export { scoreCompletion } from "./data/score.ts";
 export { openSource } from "./data/source.ts";
-export { openProblems } from "./data/open_problems.ts";
+export { openProblems, readEntries } from "./data/open_problems.ts";
 export { splitProblems } from "./data/held_out.ts";
 export { registerReward, rewardNames } from "./rewards/registry.ts";
 export { createRubric } from "./rewards/rubric.ts";
@@ -51,5 +51,8 @@ export {
 } from "./training/single_turn_env.ts";
 export { type Plot, type PlotOptions, plotResults } from "./bench/charts/plot_results.ts";
 export { type Curves, type CurvesOptions, plotCurves } from "./bench/charts/curves.ts";
+export { slurmScript, type TrainScriptOptions } from "./cluster/train_script.ts";
+export { benchScript, type BenchScriptOptions } from "./cluster/bench_script.ts";
+export type { JobScript } from "./cluster/job_script.ts";
 export { type Benchmark, benchmark, type BenchmarkOptions } from "./bench/benchmark.ts";
 export { readResultFile, type ResultFile } from "./bench/result_file.ts";

@@ -12,6 +12,7 @@ import {
   loadModel,
   registerReward,
   scoreAnswer,
+  slurmScript,
   type TrainEvent,
   UNIVERSAL_INSTRUCTION,
 } from "../mod.ts";
@@ -87,4 +88,17 @@ Deno.test("a reward of one's own trains a model, which is loaded and generates a
     device.close();
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("a job script is a text; nothing is written", async () => {
+  const { text, jobName } = await slurmScript("quickstart", "acct", {
+    gpus: 1,
+    time: "00:30:00",
+    overrides: ["training.max_steps=7"],
+    workDir: "/tmp",
+    program: ["/shared/rgx"],
+  });
+  assert.equal(jobName, "quickstart");
+  assert.match(text, /^#SBATCH --time=00:30:00$/m);
+  assert.match(text, /\/shared\/rgx\n {2}train quickstart training\.max_steps=7 "\$@" --resume/);
 });
