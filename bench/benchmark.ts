@@ -266,6 +266,7 @@ class Run {
     sampling: Sampling,
   ): Promise<AllTasksResultFile> {
     const overlap = new OverlapCounter();
+    const bases = new Set(this.models.filter(({ isBase }) => isBase).map(({ name }) => name));
     const tasks: Record<string, TaskResults> = {};
     for (const set of this.sets) {
       const models: TaskResults["models"] = {};
@@ -281,7 +282,7 @@ class Run {
       }
       if (Object.keys(models).length === 0) continue;
       const { label: task, taskName: task_name, category, parameters, seed } = set;
-      const comparisons = compareModels(task, models);
+      const comparisons = compareModels(task, models, (name) => bases.has(name));
       tasks[task] = { task, task_name, category, parameters, seed, models, comparisons };
     }
     return {

@@ -100,11 +100,19 @@ function sampleStatistics(
   };
 }
 
-/** Every two models of a task that both answered something, on what both answered, in the order of the models. */
-export function compareModels(task: string, models: TaskResults["models"]): PairedComparison[] {
+/**
+ * Every two models of a task that both answered something, on what both answered, in the order of the models;
+ * where one of them is a base, as what the other has gained over it.
+ */
+export function compareModels(
+  task: string,
+  models: TaskResults["models"],
+  isBase: (name: string) => boolean = () => false,
+): PairedComparison[] {
   const names = Object.keys(models);
-  return names.flatMap((first, i) =>
-    names.slice(i + 1).flatMap((second) => {
+  return names.flatMap((one, i) =>
+    names.slice(i + 1).flatMap((other) => {
+      const [first, second] = isBase(other) && !isBase(one) ? [other, one] : [one, other];
       const shares = correctShares(models[second]!);
       const pairs = [...correctShares(models[first]!)].filter(([index]) => shares.has(index));
       if (pairs.length === 0) return [];

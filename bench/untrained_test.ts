@@ -34,7 +34,11 @@ Deno.test("a run from a seed is compared with what it began with, which is its e
       const done = await collected(options), { models, comparisons } = done.result.tasks[task]!;
       const base = "from_seed (untrained)";
       assert.deepEqual(Object.keys(models), [run, base]);
-      assert.deepEqual(comparisons.map(({ first, second }) => [first, second]), [[run, base]]);
+      assert.deepEqual(
+        comparisons.map(({ first, second }) => [first, second]),
+        [[base, run]],
+        "a gain",
+      );
       for (
         const [name, told] of [[base, summary.eval_before], [run, summary.eval_after!]] as const
       ) {
