@@ -43,9 +43,12 @@ export async function generateText(flags: GenerateFlags): Promise<void> {
       `--min-new-tokens ${flags.minNewTokens} is more than --max-new-tokens ${flags.maxNewTokens}`,
     );
   }
-  await withModel(flags, async (loaded) => {
+  const prompt = flags.idsFile !== undefined ? null : flags.prompt ?? await readPrompt(flags.file);
+  await withModel(flags, async (loaded, adapter) => {
     const { model, tokenizer, eosIds } = loaded;
-    const promptIds = await promptOf(flags, loaded);
+    const promptIds = prompt === null
+      ? await readIds(flags.idsFile!, model.vocabSize)
+      : promptOf(prompt, flags, loaded);
     const timings: WaveTiming[] = [];
     const stopWhen = stopStrings(tokenizer, flags.stop);
     const [completions] = await model.generate([{ promptId: 0, promptIds, n: flags.n }], {
@@ -65,12 +68,14 @@ export async function generateText(flags: GenerateFlags): Promise<void> {
     const speed = tokensPerSecond(timings);
     if (flags.json) {
       print(JSON.stringify({
+        ...(adapter === null ? {} : { adapter }),
         prompt_ids: promptIds,
         completions: completions!.map((completion, i) => json(completion, texts[i]!)),
         tokens_per_second: speed,
       }));
       return;
     }
+    if (adapter !== null) print(`# ${adapter}`);
     texts.forEach((text, i) => print(texts.length > 1 ? `[${i + 1}] ${text}` : text));
     log(
       `${promptIds.length} prompt tokens at ${speed.prefill.toFixed(0)}/s, ` +
@@ -94,12 +99,11 @@ function tokensPerSecond(timings: readonly WaveTiming[]): { prefill: number; dec
   };
 }
 
-async function promptOf(
+function promptOf(
+  text: string,
   flags: GenerateFlags,
-  { model, tokenizer }: LoadedModel,
-): Promise<number[]> {
-  if (flags.idsFile !== undefined) return await readIds(flags.idsFile, model.vocabSize);
-  const text = flags.prompt ?? await readPrompt(flags.file ?? "-");
+  { tokenizer }: LoadedModel,
+): number[] {
   if (!flags.chat) return tokenizer.encode(text);
   const messages = [{ role: "user", content: text }];
   if (flags.system !== undefined) {
@@ -114,7 +118,7 @@ async function promptOf(
   return tokenizer.encode(rendered, { addSpecialTokens: false });
 }
 
-async function readPrompt(path: string): Promise<string> {
+async function readPrompt(path = "-"): Promise<string> {
   if (path === "-") return await new Response(Deno.stdin.readable).text();
   try {
     return await Deno.readTextFile(path);

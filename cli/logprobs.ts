@@ -20,14 +20,14 @@ export async function showLogprobs(flags: LogprobsFlags): Promise<void> {
   if (text && (flags.prompt === undefined || flags.completion === undefined)) {
     throw new UsageError("--prompt and --completion belong together");
   }
-  await withModel(flags, async ({ model, tokenizer }) => {
+  await withModel(flags, async ({ model, tokenizer }, adapter) => {
     const ids = flags.idsFile !== undefined ? await readIds(flags.idsFile, model.vocabSize) : [
       ...tokenizer.encode(flags.prompt!),
       ...tokenizer.encode(flags.completion!, { addSpecialTokens: false }),
     ];
     const result = await logprobs(model, ids, flags.top);
     if (flags.json) {
-      print(JSON.stringify(result));
+      print(JSON.stringify({ ...(adapter === null ? {} : { adapter }), ...result }));
       return;
     }
     const name = (id: number) => JSON.stringify(tokenizer.decode([id]));
@@ -40,6 +40,7 @@ export async function showLogprobs(flags: LogprobsFlags): Promise<void> {
       name(id),
       best(result.top[t] ?? null),
     ]);
+    if (adapter !== null) print(`# ${adapter}`);
     print(table([["position", "id", "logprob", "token", "likeliest"], ...rows]));
     if (flags.top > 0) print(`next: ${best(result.next_top)}`);
   });

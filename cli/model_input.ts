@@ -1,29 +1,37 @@
 /** What `generate` and `logprobs` have in common: the model with its adapter, and ids from files. */
 import { UsageError } from "../core/errors.ts";
-import type { Device } from "../kernels/device.ts";
 import { type LoadedModel, loadModel } from "../models/load_model.ts";
 import { type DeviceFlags, openDevice } from "./open_device.ts";
 
 export interface ModelFlags extends DeviceFlags {
   model: string;
-  adapter?: string;
+  /** Put on the model one after the other; none = the model as it is. */
+  adapter: string[];
 }
 
-/** Loads the model, hands it on, and releases it and its device whatever happens. */
-export async function withModel<T>(
+/**
+ * Loads the model, with each adapter in turn (its base is read once), hands it on, and releases everything whatever
+ * happens.
+ * @param body is told the adapter's folder where there are several
+ */
+export async function withModel(
   flags: ModelFlags,
-  body: (loaded: LoadedModel, device: Device) => Promise<T>,
-): Promise<T> {
-  const device = await openDevice(flags);
+  body: (loaded: LoadedModel, adapter: string | null) => Promise<void>,
+): Promise<void> {
+  const device = await openDevice(flags), { model, adapter: adapters } = flags;
+  let last: LoadedModel | null = null;
   try {
-    const options = flags.adapter === undefined ? {} : { adapter: flags.adapter };
-    const loaded = await loadModel(flags.model, device, options);
-    try {
-      return await body(loaded, device);
-    } finally {
-      loaded.model.dispose();
+    for (const adapter of adapters.length === 0 ? [null] : adapters) {
+      const loaded: LoadedModel = await loadModel(model, device, {
+        ...(adapter === null ? {} : { adapter }),
+        ...(last === null ? {} : { sharing: last }),
+      });
+      last?.model.dispose();
+      last = loaded;
+      await body(loaded, adapters.length > 1 ? adapter : null);
     }
   } finally {
+    last?.model.dispose();
     device.close();
   }
 }

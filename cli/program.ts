@@ -243,7 +243,7 @@ function modelOptions(command: Command): Command {
       "--model <folder>",
       "a Hugging Face folder, a GGUF file, a checkpoint or an adapter",
     )
-    .option("--adapter <folder>", "a PEFT adapter to put on the model")
+    .option("--adapter <folder>", "a PEFT adapter to put on the model (repeatable)", collect, [])
     .option("--device <name>", "auto, webgpu, wasm or reference")
     .option("--threads <n>", "threads of the wasm device", integer(1));
 }
@@ -266,7 +266,7 @@ function generateCommand(program: Command): void {
     .option("--repetition-penalty <x>", "of tokens seen before; 1 = off", real(0.01, 100), 1)
     .option("--seed <n>", "seed of the draws", integer(0), 42)
     .option("--n <n>", "completions", integer(1), 1)
-    .option("--json", "one JSON document with ids, log-probabilities and speed")
+    .option("--json", "a JSON document (for each adapter) with ids, log-probabilities and speed")
     .addHelpText(
       "after",
       examples(
@@ -283,7 +283,7 @@ function logprobsCommand(program: Command): void {
     .option("--prompt <text>", "or a prompt …")
     .option("--completion <text>", "… and what follows it")
     .option("--top <k>", "the k likeliest tokens at each position", integer(0), 0)
-    .option("--json", "one JSON document")
+    .option("--json", "a JSON document (for each adapter)")
     .addHelpText(
       "after",
       examples(

@@ -1,6 +1,6 @@
 /** `rgx generate` and `rgx logprobs` on real small models; skipped, loudly, where those are not at hand. */
 import assert from "node:assert/strict";
-import { rgx } from "./support.ts";
+import { rgx, withFolder } from "./support.ts";
 
 const models = new URL("../../shared/models/", import.meta.url).pathname;
 const there = await Deno.stat(models).then(() => true, () => false);
@@ -149,4 +149,43 @@ Deno.test({
       assert.equal(out, "");
     }
   },
+});
+
+Deno.test({
+  name: "several adapters on one model answer one after the other, each as it does alone",
+  ignore,
+  fn: () =>
+    withFolder(async (folder) => {
+      const golden = new URL("../golden/trl-step/adapter", `file://${models}`).pathname;
+      const ours = `${folder}/stronger`;
+      await Deno.mkdir(ours);
+      await Deno.copyFile(
+        `${golden}/adapter_model.safetensors`,
+        `${ours}/adapter_model.safetensors`,
+      );
+      const config = JSON.parse(await Deno.readTextFile(`${golden}/adapter_config.json`));
+      const stronger = { ...config, lora_alpha: 40 * config.lora_alpha };
+      await Deno.writeTextFile(`${ours}/adapter_config.json`, JSON.stringify(stronger));
+      const ask = async (command: string[], ...adapters: string[]) => {
+        const given = adapters.flatMap((adapter) => ["--adapter", adapter]);
+        const { code, out, err } = await rgx(
+          [...command, "--model", TINY, "--prompt", "Once upon", ...given, "--device", "wasm"],
+        );
+        assert.equal(code, 0, err);
+        return out;
+      };
+      const greedy = ["generate", "--temperature", "0", "--max-new-tokens", "8"];
+      const scored = ["logprobs", "--completion", " a time"];
+      for (const command of [greedy, scored]) {
+        const alone = [await ask(command, golden), await ask(command, ours)];
+        assert.notEqual(alone[0], alone[1], "the adapters differ");
+        assert.equal(
+          await ask(command, golden, ours),
+          `# ${golden}\n${alone[0]}# ${ours}\n${alone[1]}`,
+        );
+        const lines = (await ask([...command, "--json"], golden, ours)).trimEnd().split("\n");
+        assert.deepEqual(lines.map((line) => JSON.parse(line).adapter), [golden, ours]);
+      }
+      assert.equal(JSON.parse(await ask([...scored, "--json"], golden)).adapter, undefined);
+    }),
 });
