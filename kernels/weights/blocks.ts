@@ -32,10 +32,9 @@ function squeezeNibbles(x: number): number {
   return pairs & 0xff | pairs >>> 8 & 0xff00;
 }
 
-/** The same for 2 bits in each byte. */
-function squeezePairs(x: number): number {
-  return x & 3 | x >>> 6 & 12 | x >>> 12 & 48 | x >>> 18 & 192;
-}
+/** Where the high bits of an element lie in their word (types.ts). */
+const fifthBit = (e: number) => (e & 6) << 2 | (e & 24) >> 2 | e & 1;
+const highPair = (e: number) => (e & 6) << 2 | (e & 8) >> 1 | (e & 1) << 1;
 
 /** Nibbles [shift, shift + 4) of `count` bytes, to words from `to` on. */
 function packNibbles(
@@ -91,13 +90,16 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
     bytes: 22,
     pack(b, at, row) {
       packHalves(b, at + 6, row);
-      row[4] = word(b, at + 2);
+      const high = word(b, at + 2);
+      let bits = 0;
+      for (let e = 0; e < 32; e++) bits |= (high >>> e & 1) << fifthBit(e);
+      row[4] = bits;
       row[5] = halfAt(b, at);
     },
     widen(row, out, to) {
       const s = low(row[5]!);
       for (let e = 0; e < 32; e++) {
-        out[to + e] = ((nibble(row, e) | (row[4]! >>> e & 1) << 4) - 16) * s;
+        out[to + e] = ((nibble(row, e) | (row[4]! >>> fifthBit(e) & 1) << 4) - 16) * s;
       }
     },
   },
@@ -146,9 +148,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
         for (let i = 0; i < 32; i += 16) {
           const pairs = at + 128 + 32 * h + i;
           let bits = 0;
-          for (let j = 0; j < 16; j += 4) {
-            bits |= squeezePairs(word(b, pairs + j) >>> 2 * quarter) << 2 * j;
-          }
+          for (let e = 0; e < 16; e++) bits |= (b[pairs + e]! >>> 2 * quarter & 3) << highPair(e);
           row[32 + 2 * g + (i >> 4)] = bits;
         }
       }
@@ -158,7 +158,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
     widen(row, out, to) {
       const s = low(row[52]!);
       for (let e = 0; e < 256; e++) {
-        const q = nibble(row, e) | (row[32 + (e >> 4)]! >>> 2 * (e & 15) & 3) << 4;
+        const q = nibble(row, e) | (row[32 + (e >> 4)]! >>> highPair(e & 15) & 3) << 4;
         out[to + e] = s * signed(byteOf(row, 48, e >> 4)) * (q - 32);
       }
     },

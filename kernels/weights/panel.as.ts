@@ -56,11 +56,18 @@ function split_codes(type: i32, from: usize, blocks: i32, to: usize): void {
   const step = record_bytes(type);
   if (type == Q5_0) {
     split_q5_0(from, step, to, blocks);
+    split_q5_0(from + 32, step, to + 32, blocks);
     return;
   }
-  for (let b = 0; b < blocks; b++, from += step) {
-    if (type == NF4) split_nf4(from, to + (b as usize) * 1024, 8);
-    else split_q6_k(from, to + (b as usize) * 4096);
+  for (; blocks > 0; blocks--, from += step) {
+    if (type == NF4) {
+      split_nf4(from, to, 8);
+      to += 1024;
+    } else {
+      split_q6_k(from, from + 2048, to, 16);
+      split_q6_k(from + 32, from + 2080, to + 32, 16);
+      to += 4096;
+    }
   }
 }
 

@@ -151,23 +151,21 @@ function quantizeGroup(
   values: Float32Array,
 ): void {
   const { weights } = BLOCK_SHAPES.nf4;
-  const scaleAt = (j: number, block: number) =>
-    fround(largestOf(values, j * k + block * weights, weights) / 127);
-  let least = Infinity, most = 0;
+  const scales: number[] = [];
   for (let j = firstRow; j < endRow; j++) {
     for (let block = firstBlock; block < endBlock; block++) {
-      least = Math.min(least, scaleAt(j, block));
-      most = Math.max(most, scaleAt(j, block));
+      scales.push(fround(largestOf(values, j * k + block * weights, weights) / 127));
     }
   }
+  const least = Math.min(...scales), most = Math.max(...scales);
   const step = roundedUp((most - least) / 255), offset = bitsOf(least);
   const start = nf4GroupStart(k, firstRow, firstBlock);
   words[start] = step;
   words[start + 1] = offset;
   const row = rowBuffer("nf4"), stepValue = valueOf(step);
-  for (let j = firstRow; j < endRow; j++) {
-    for (let block = firstBlock; block < endBlock; block++) {
-      const code = stepValue === 0 ? 0 : Math.round((scaleAt(j, block) - least) / stepValue);
+  for (let j = firstRow, i = 0; j < endRow; j++) {
+    for (let block = firstBlock; block < endBlock; block++, i++) {
+      const code = stepValue === 0 ? 0 : Math.round((scales[i]! - least) / stepValue);
       const scale = nf4Scale(code, step, offset), from = j * k + block * weights;
       row.fill(0);
       for (let e = 0; e < weights; e++) {
@@ -189,18 +187,16 @@ function valueOf(bits: number): number {
   return float[0]!;
 }
 
-/** Where one level ends and the next begins. */
-const BORDERS = NF4_LEVELS.slice(1).map((level, i) => (level + NF4_LEVELS[i]!) / 2);
 const ZERO = NF4_LEVELS.indexOf(0);
+/** Levels begin and end at multiples of ½: the level of x is at ⌈2x⌉ + HALVES, for |x| up to 127. */
+const HALVES = 254;
+const LEVEL_OF = Uint8Array.from({ length: 2 * HALVES + 1 }, (_, i) => {
+  const x = (i - HALVES) / 2;
+  return NF4_LEVELS.slice(1).filter((level, j) => 2 * x > level + NF4_LEVELS[j]!).length;
+});
 
 function nearestLevel(value: number, scale: number): number {
   if (scale === 0) return ZERO;
-  const x = value / scale;
-  let low = 0, high = BORDERS.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (x > BORDERS[middle]!) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  const at = Math.ceil(2 * value / scale);
+  return LEVEL_OF[Math.max(-HALVES, Math.min(HALVES, at)) + HALVES]!;
 }

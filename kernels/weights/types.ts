@@ -11,14 +11,17 @@
  * - A row's bits (little end first; element e of the block before element e + 1, codes unsigned unless said):
  *     q4_0  32 × 4 bits q; tail s (f16)                           w = s·(q − 8)
  *     q4_1  32 × 4 bits q; s, m (f16 each)                        w = s·q + m
- *     q5_0  32 × 4 bits low; 32 × 1 bit high; tail s (f16)        w = s·(low + 16·high − 16)
+ *     q5_0  32 × 4 bits low; 32 bits high *; tail s (f16)         w = s·(low + 16·high − 16)
  *     q8_0  32 × 8 bits q, signed; tail s (f16)                   w = s·q
  *     q4_k  256 × 4 bits q; 8 × (8 bits a, 8 bits b), one pair for 32 elements; s, m (f16 each)
  *                                                                 w = (s·a)·q − m·b
- *     q6_k  256 × 4 bits low; 256 × 2 bits high; 16 × 8 bits a, signed, one for 16 elements; tail s (f16)
+ *     q6_k  256 × 4 bits low; 16 words high *; 16 × 8 bits a, signed, one for 16 elements; tail s (f16)
  *                                                                 w = (s·a)·(low + 16·high − 32)
  *     int8  64 × 8 bits q, signed; s (f32)                        w = s·q
  *     nf4   64 × 4 bits i; tail c (8 bits)                        w = s·NF4_LEVELS[i], s = step·c + offset
+ *   * The high bits lie where a shift and a mask bring them above the low ones of four even, or four odd, elements at
+ *   once: with e = 8·i + 2·j + o (o: odd), q5_0 has the high bit of element e at bit 8·j + 2·i + o of its word, q6_k
+ *   the two of element 16·t + e from bit 8·j + 4·i + 2·o of word t on.
  *   Every bracket and every product is rounded to float32. Behind a panel's records an nf4 weight has four words
  *   for every 16 blocks of k (and all rows of the panel): step (f32), offset (f32), two zeros; step·c is exact.
  *

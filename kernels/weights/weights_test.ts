@@ -11,6 +11,7 @@ import {
   blockOf,
   type BlockType,
   isBlockType,
+  NF4_LEVELS,
   storedWords,
   WEIGHT_TYPES,
   type WeightType,
@@ -124,4 +125,19 @@ Deno.test("what cannot be held is refused with the reason", () => {
 Deno.test("the generated loops are what the generator writes", async () => {
   const file = new URL("./codes.as.ts", import.meta.url);
   assert.equal(await Deno.readTextFile(file), codesSource());
+});
+
+Deno.test("a weight in nf4 has the nearest of the levels", () => {
+  const n = 16, k = 64, random = stream("levels");
+  const values = Float32Array.from({ length: n * k }, (_, i) => {
+    // Every row reaches 127 times its scale, which is the same for all and so is exact.
+    return i % k === 0
+      ? 127
+      : random.choice([random.uniform(-127, 127), random.int(-254, 254) / 2]);
+  });
+  const found = unpackStored("nf4", n, k, quantize("nf4", n, k, values));
+  values.forEach((value, i) => {
+    const best = Math.min(...NF4_LEVELS.map((level) => Math.abs(level - value)));
+    assert.equal(Math.abs(found[i]! - value), best, `${value} became ${found[i]}`);
+  });
 });
