@@ -31,11 +31,20 @@ export { type ConfigObject, loadConfig } from "./configs/load.ts";
 export type { RunConfig } from "./configs/run_config.ts";
 export { createDevice } from "./kernels/mod.ts";
 export type { Device } from "./kernels/device.ts";
-export { generate, type LoadedModel, loadModel } from "./models/load_model.ts";
+export { generate, type LoadedModel, loadModel, type LoadOptions } from "./models/load_model.ts";
 export { type Exported, exportModel, type ExportOptions } from "./models/export.ts";
 export { convertModel } from "./models/convert.ts";
 export { pull, type Pulled, type PullOptions } from "./hub/pull.ts";
-export type { Completion, LanguageModel, Tokenizer } from "./models/types.ts";
+export type { Generation } from "./models/generation.ts";
+export { logitRules } from "./models/logit_rules.ts";
+export type {
+  Completion,
+  GenerateOptions,
+  GenerateRequest,
+  LanguageModel,
+  SamplingOptions,
+  Tokenizer,
+} from "./models/types.ts";
 export { assemble } from "./training/assemble.ts";
 export { GrpoTrainer } from "./training/trainer.ts";
 export type { TrainEvent, TrainSummary } from "./training/events.ts";

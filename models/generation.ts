@@ -83,7 +83,7 @@ export class Generation {
   /** Branches in slots, in the order of their prompts. */
   #active: Branch[] = [];
   #waitingBranches = 0;
-  #running: Promise<void> | null = null;
+  #work: Promise<void> | null = null;
   #lastPause = 0;
   readonly timing: WaveTiming = {
     ...{ promptTokens: 0, newTokens: 0, prefillSeconds: 0, decodeSeconds: 0 },
@@ -120,7 +120,7 @@ export class Generation {
       const limit = Math.min(rules.maxNewTokens, maxPositions - promptIds.length);
       this.#queue.push({ request, rules, limit, completions, left: n, resolve, reject });
       this.#waitingBranches += n;
-      this.#running ??= this.#run();
+      this.#work ??= this.#run();
     });
   }
 
@@ -179,7 +179,7 @@ export class Generation {
     } catch (error) {
       this.#fail(error);
     } finally {
-      this.#running = null;
+      this.#work = null;
     }
   }
 
@@ -191,10 +191,11 @@ export class Generation {
     return busy === 0 || waiting <= free || free >= slots * REFILL_SHARE;
   }
 
-  /** Runs the next prompts, as far as there is room, and draws their branches' first tokens. */
+  /** Runs the next prompts, as far as there is room, and draws their branches' first tokens; false without room. */
   async #prefill(): Promise<boolean> {
     const { slots, prefillRows } = this.shape;
-    let branches = this.#active.length + this.#primed.length, wanted = 0, count = 0;
+    const busy = this.#active.length + this.#primed.length;
+    let branches = busy, wanted = 0, count = 0;
     for (const { request: { promptIds, n } } of this.#queue) {
       if (count > 0 && (branches >= slots || wanted + promptIds.length > prefillRows)) break;
       wanted += promptIds.length;
@@ -202,7 +203,11 @@ export class Generation {
       count++;
     }
     const run = this.#rows.take(this.#queue[0]!.request.promptIds.length, wanted);
-    if (run === null) return false;
+    if (run === null) {
+      // An empty cache takes every prompt that `add` lets in.
+      if (busy > 0) return false;
+      throw new RgxError("generate: a prompt does not fit an empty cache; this is a bug in rgx");
+    }
     const jobs: Job[] = [], prompts: CachedPrompt[] = [];
     let { begin } = run;
     for (const job of this.#queue.slice(0, count)) {
@@ -279,10 +284,15 @@ export class Generation {
     branch.newest = token;
     branch.position = ids.length;
     this.timing.newTokens++;
-    const { firstBranch = 0, onToken } = job.request;
-    onToken?.(branch.branch - firstBranch, token, logprob);
-    if (branch.rules.endsWith(ids)) branch.completion.finishReason = "stop";
-    else if (ids.length < job.limit) return;
+    try {
+      job.request.onToken?.(branch.branch - (job.request.firstBranch ?? 0), token, logprob);
+      if (branch.rules.endsWith(ids)) branch.completion.finishReason = "stop";
+      else if (ids.length < job.limit) return;
+    } catch (error) {
+      // A caller's function: its own request fails, the others go on.
+      this.#drop([job], error);
+      return;
+    }
     this.#end(branch);
     if (--job.left === 0) job.resolve(job.completions);
   }
@@ -296,31 +306,39 @@ export class Generation {
   }
 
   #dropAborted(): void {
-    const aborted = ({ request: { signal } }: Job) => signal?.aborted === true;
-    for (const job of this.#queue.filter(aborted)) {
-      this.#queue.splice(this.#queue.indexOf(job), 1);
-      this.#waitingBranches -= job.left;
-      job.reject(job.request.signal!.reason);
-    }
-    const running = [...this.#active, ...this.#primed].filter(({ job }) => aborted(job));
-    if (running.length === 0) return;
-    for (const branch of running) {
-      this.#end(branch);
-      branch.job.reject(branch.job.request.signal!.reason);
+    const jobs = new Set([...this.#queue, ...this.#running()]);
+    for (const job of jobs) {
+      if (job.request.signal?.aborted) this.#drop([job], job.request.signal.reason);
     }
     this.#active = this.#active.filter(({ done }) => !done);
     this.#primed = this.#primed.filter(({ done }) => !done);
   }
 
+  /** Ends requests with a failure; their branches leave the lists later. */
+  #drop(jobs: Iterable<Job>, reason: unknown): void {
+    const dropped = new Set(jobs);
+    for (const branch of [...this.#active, ...this.#primed]) {
+      if (dropped.has(branch.job) && !branch.done) this.#end(branch);
+    }
+    for (const job of dropped) {
+      const at = this.#queue.indexOf(job);
+      if (at >= 0) {
+        this.#queue.splice(at, 1);
+        this.#waitingBranches -= job.left;
+      }
+      job.reject(reason);
+    }
+  }
+
+  #running(): Job[] {
+    return [...this.#active, ...this.#primed].filter(({ done }) => !done).map(({ job }) => job);
+  }
+
   /** Ends everything; what is added later begins with empty caches. */
   #fail(reason: unknown): void {
-    const running = [...this.#active, ...this.#primed].filter(({ done }) => !done);
-    for (const branch of running) this.#end(branch);
-    const jobs = new Set([...this.#queue, ...running.map(({ job }) => job)]);
-    this.#queue.length = this.#waitingBranches = 0;
+    this.#drop([...this.#queue, ...this.#running()], reason);
     this.#active = [];
     this.#primed = [];
-    for (const job of jobs) job.reject(reason);
   }
 }
 

@@ -163,6 +163,40 @@ Deno.test("a request that is aborted leaves its room to the others", () =>
     assert.deepEqual(await generation.add({ promptId: 1, promptIds: [1], n: 0 }), []);
   }));
 
+Deno.test("a caller's function that throws fails its own request only", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const expected = await model.generate(requests, options);
+    const room = { branches: 4, promptRows: 40, maxNewTokens: 14, adjusted: true };
+    const generation = model.openGeneration(room, options);
+    const results = requests.map((request, r) =>
+      generation.add({
+        ...request,
+        ...(r % 5 !== 2 ? {} : {
+          onToken: (branch: number) => {
+            if (branch === 3) throw new Error("the listener is gone");
+          },
+        }),
+      })
+    );
+    const bad = generation.add({
+      ...{ promptId: 99, promptIds: [1], n: 2 },
+      sampling: {
+        stopWhen: () => {
+          throw new Error("no rule");
+        },
+      },
+    });
+    const [last, ...ends] = await Promise.allSettled([bad, ...results]);
+    assert.match(String((last as PromiseRejectedResult).reason), /no rule/);
+    for (const [r, end] of ends.entries()) {
+      if (end.status === "fulfilled") assert.deepEqual(end.value, expected[r]);
+      else assert.match(String(end.reason), /the listener is gone/);
+      assert.equal(end.status, r % 5 === 2 ? "rejected" : "fulfilled");
+    }
+    assert.deepEqual(await generation.add(requests[2]!), expected[2]);
+  }));
+
 Deno.test("a failure ends all requests, and the next ones begin anew", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
