@@ -1,6 +1,7 @@
 /** `rgx slurm` and `rgx slurm bench`: flags to a job script, written and, where asked, submitted. */
 import { Command, CommanderError } from "commander";
 import { resolve } from "node:path";
+import { isTask, unknownTasks } from "../bench/test_set.ts";
 import { BENCH_TEMPLATE, benchScript } from "../cluster/bench_script.ts";
 import type { CommonOptions, JobScript } from "../cluster/job_script.ts";
 import { checkPartitionTime, submit, writeScript } from "../cluster/submit.ts";
@@ -100,10 +101,20 @@ export async function slurmBench(
     }),
     further,
     models: flags.models,
-    tasks: flags.tasks.flatMap((text) => text.split(",")).filter((task) => task !== ""),
+    tasks: taskNames(flags.tasks),
     script: output,
   });
   await deliver(script, output, flags, (path) => ["bash", path]);
+}
+
+/** As `rgx bench` reads them. @throws UsageError for one that does not exist */
+function taskNames(texts: readonly string[]): string[] {
+  const isFile = (text: string) => text.includes("=") || /\.jsonl?$/.test(text);
+  const tasks = texts.flatMap((text) => isFile(text) ? [text] : text.split(","))
+    .filter((task) => task !== "");
+  const unknown = tasks.filter((task) => !isFile(task) && !isTask(task));
+  if (unknown.length > 0) throw unknownTasks(unknown);
+  return tasks;
 }
 
 /** Flags of `rgx bench` that the script sets by itself. */

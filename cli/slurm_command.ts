@@ -76,7 +76,7 @@ function jobFlags(command: Command, gpus: string): Command {
     .option("--nodes <n>", "nodes (default 1)", integer(1, 4096))
     .option("--output <file>", "the script (default slurm_<job name>.sh)")
     .option("--job-name <name>", "default: the name of the configuration")
-    .option("--requeue", "back into the queue when time is nearly up (the default)", true)
+    .option("--requeue", "back into the queue when time is nearly up", true)
     .option("--no-requeue", "end when time is up")
     .option("--warn <seconds>", "how long before its end the job saves (default 600)", integer(1))
     .option("--max-restarts <n>", "restarts in a row without anything new (default 5)", integer(0))

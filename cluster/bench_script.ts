@@ -91,7 +91,11 @@ export async function benchScript(
   requireScriptPath(script, "--output");
   const array = oneNode ? null : `0-${gpus - 1}${limit(options.atOnce)}`;
   const header = headerLines(job, { jobName, log: logs, array });
-  const names = await Promise.all(models.map((model) => modelName(model, workDir)));
+  const names = await Promise.all(models.map((model) => placeOf(model, workDir)));
+  for (const { name, exists } of names) {
+    if (exists || !looksLikePath(name)) continue;
+    notes.push(`the model ${name} is not there yet (--dependency starts after its training)`);
+  }
   const text = options.template?.text ?? template;
   const filled = fillTemplate(
     expandParts(
@@ -104,8 +108,8 @@ export async function benchScript(
       progress: job.requeue ? PROGRESS : "",
       sbatch: header.join("\n"),
       how: oneNode ? HOW.node : HOW.array,
-      models: names.map((name) => `  ${shellWord(name)}`).join("\n"),
-      tasks: shellWords(tasks),
+      models: names.map(({ name }) => `  ${shellWord(name)}`).join("\n"),
+      tasks: shellWords(await Promise.all(tasks.map((task) => taskName(task, workDir)))),
       num_examples: String(options.numExamples ?? 100),
       max_new_tokens: options.maxNewTokens == null ? "" : String(options.maxNewTokens),
       num_gpus: String(gpus),
@@ -131,9 +135,23 @@ export async function benchScript(
 const limit = (atOnce?: number) => atOnce === undefined ? "" : `%${atOnce}`;
 
 /** A path that begins in the current folder becomes absolute where the job begins elsewhere. */
-async function modelName(name: string, workDir: string): Promise<string> {
-  const here = resolve(name);
-  if (here === resolve(workDir, name)) return name;
-  const exists = (path: string) => Deno.stat(path).then(() => true, () => false);
-  return !await exists(resolve(workDir, name)) && await exists(here) ? here : name;
+async function placeOf(name: string, workDir: string): Promise<{ name: string; exists: boolean }> {
+  const isThere = (path: string) => Deno.stat(path).then(() => true, () => false);
+  const here = resolve(name), there = resolve(workDir, name);
+  if (await isThere(there)) return { name, exists: true };
+  return await isThere(here) ? { name: here, exists: true } : { name, exists: false };
+}
+
+/** Names on the Hub have one slash at most. */
+function looksLikePath(name: string): boolean {
+  return !name.startsWith("openai:") && (/^[./~]|\.gguf$/.test(name) || name.split("/").length > 2);
+}
+
+/** The path of a data set, `gsm8k=test.jsonl` or `problems.jsonl`, in the same way. @throws UsageError */
+async function taskName(task: string, workDir: string): Promise<string> {
+  const [, before = "", path] = /^([a-z0-9_]+=)?(.+)$/.exec(task) ?? [];
+  if (path === undefined || (before === "" && !/\.jsonl?$/.test(path))) return task;
+  const { name, exists } = await placeOf(path, workDir);
+  if (!exists) throw new UsageError(`--tasks ${task}: there is no file ${path}`);
+  return before + name;
 }

@@ -42,6 +42,23 @@ Deno.test("on the CPU no card is asked for", async () => {
   }
 });
 
+Deno.test("models and files are found where the job begins, or named absolutely", async () => {
+  await withFolder(async (folder) => {
+    await Deno.mkdir(`${folder}/own`);
+    await Deno.writeTextFile(`${folder}/rows.jsonl`, "");
+    const { text, notes } = await bench({
+      workDir: folder,
+      models: ["own", "core", "runs/a/checkpoint-450", "org/name"],
+      tasks: ["gsm8k=rows.jsonl", "deno.json"],
+    });
+    const [models] = /MODELS=\([^)]*\)/.exec(text)!;
+    const root = Deno.cwd();
+    assert.equal(models, `MODELS=(\n  own\n  ${root}/core\n  runs/a/checkpoint-450\n  org/name\n)`);
+    assert.ok(text.includes(`TASKS=(gsm8k=rows.jsonl ${root}/deno.json)`), text);
+    assert.match(notes.join(), /^the model runs\/a\/checkpoint-450 is not there yet/);
+  });
+});
+
 /** Runs a script with programs that tell how they were called. */
 async function called(
   more: Partial<BenchScriptOptions>,

@@ -59,13 +59,23 @@ Deno.test("--submit hands the script to sbatch and says which job it is", async 
       train.err,
       /note: a training run is one process with one graphics card: of --gpus 2/,
     );
-    const bench = ["slurm", "bench", "acct", "--models", "a", "--tasks", "b,c", "d", ...flags]
+    const bench = [
+      "slurm",
+      "bench",
+      "acct",
+      "--models",
+      "a",
+      "--tasks",
+      "chain_sum,ab",
+      "dice",
+      ...flags,
+    ]
       .concat("--", "--samples", "8");
     const both = await rgx(bench, "", env, folder);
     assert.equal(both.out, "slurm_bench.sh\nsubmitted: 42, 43\n", both.err);
     assert.match(
       await Deno.readTextFile(`${folder}/slurm_bench.sh`),
-      /TASKS=\(b c d\)[^]* --resume --samples 8\n/,
+      /TASKS=\(chain_sum ab dice\)[^]* --resume --samples 8\n/,
     );
     const calls = (await Deno.readTextFile(`${folder}/calls`)).replaceAll(`${folder}/`, "");
     assert.match(
@@ -82,7 +92,7 @@ Deno.test("--submit hands the script to sbatch and says which job it is", async 
 Deno.test("mistakes end with 2, in words, and leave nothing behind", async () => {
   await withFolder(async (folder) => {
     const config = ["slurm", "quickstart"];
-    const bench = ["slurm", "bench", "a", "--models", "m", "--tasks", "t"];
+    const bench = ["slurm", "bench", "a", "--models", "m", "--tasks", "dice"];
     const cases: [string[], RegExp][] = [
       [["slurm"], /missing argument 'config'/],
       [config, /missing argument 'account'/],
@@ -99,9 +109,14 @@ Deno.test("mistakes end with 2, in words, and leave nothing behind", async () =>
       [["slurm", "quickstrat", "a"], /did you mean the embedded quickstart/],
       [["slurm", "--gpus", "2", "bench", "a"], /write --gpus after "slurm bench"/],
       [["slurm", "bench", "a", "--models", "m"], /no task is named/],
+      [["slurm", "bench", "a", "--models", "m", "--tasks", "chain_sun"], /chain_sum/],
+      [[...bench, "gsm8k=no.jsonl"], /--tasks gsm8k=no.jsonl: there is no file no.jsonl/],
       [[...bench, "--", "--temprature", "1"], /unknown option '--temprature'[^]*--temperature/],
       [[...bench, "--", "--shard", "0/2"], /--shard: the script sets this flag itself/],
-      [["slurm", "bench", "a", "--models", "m", "--tasks", "t", "--array", "0-3"], /expected %N/],
+      [
+        ["slurm", "bench", "a", "--models", "m", "--tasks", "dice", "--array", "0-3"],
+        /expected %N/,
+      ],
     ];
     for (const [args, says] of cases) {
       const result = await rgx(args, "", {}, folder);
