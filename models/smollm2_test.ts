@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../kernels/wasm/device.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
+import { planParameterBytes } from "./memory_plan.ts";
 import { sharedFolder } from "./testing.ts";
 
 const golden = sharedFolder("golden/smollm2");
@@ -42,6 +43,7 @@ Deno.test({
     try {
       const loaded = await loadModel(path!, device);
       assert.deepEqual(loaded.eosIds, [2]);
+      checkMemory(loaded, device.allocatedBytes);
       for (const item of cases) {
         checkTokenizer(loaded, item);
         await checkLogits(loaded, item);
@@ -53,6 +55,16 @@ Deno.test({
     }
   },
 });
+
+/** Weights take what they take in the file. */
+function checkMemory({ model }: LoadedModel, bytes: number): void {
+  const types = new Set(model.parameters.map(({ storage }) => storage));
+  if (chosen === undefined) assert.deepEqual(types, new Set([null, "q4_1", "q8_0"]));
+  const { values } = planParameterBytes(model.sizes);
+  assert.equal(bytes, values);
+  const { size } = Deno.statSync(path!);
+  assert.ok(values < 1.1 * size, `${values} bytes on the device, ${size} in the file`);
+}
 
 function checkTokenizer({ tokenizer }: LoadedModel, item: Case): void {
   const rendered = tokenizer.applyChatTemplate(item.messages);

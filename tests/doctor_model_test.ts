@@ -1,0 +1,33 @@
+/** `rgx doctor --model` through whole commands. */
+import assert from "node:assert/strict";
+import { rgx } from "./support.ts";
+
+const TINY = new URL("../../shared/models/tinystories-656k", import.meta.url).pathname;
+const have = await Deno.stat(TINY).then(() => true, () => false);
+if (!have) console.warn("skipped: the shared models are not here");
+
+Deno.test({
+  name: "the doctor looks at a model: its types, and what other ones would cost",
+  ignore: !have,
+  async fn() {
+    const flags = ["doctor", "--model", TINY, "--device", "wasm"];
+    const { code, out, err } = await rgx([...flags, "--json"]);
+    assert.equal(code, 0, err);
+    const report = JSON.parse(out);
+    assert.deepEqual([report.model, report.stored[0].type], [TINY, "f32"]);
+    const four = report.held.find(({ how }: { how: string }) => how === "load_in_4bit: true");
+    assert.ok(four.weight_error > 0.05 && four.bytes < 0.6 * report.held[0].bytes);
+    const shown = await rgx(flags);
+    assert.equal(shown.code, 0, shown.err);
+    assert.match(shown.out, /load_in_4bit: true +1\.\d MB +\d\.\d+ %/);
+  },
+});
+
+Deno.test("a model that is not there, or one beside a config, is a mistake of the user", async () => {
+  const { code, err } = await rgx(["doctor", "--model", "no/such"]);
+  assert.equal(code, 2);
+  assert.match(err, /no\/such/);
+  const both = await rgx(["doctor", "quickstart", "--model", TINY]);
+  assert.equal(both.code, 2);
+  assert.match(both.err, /--model and the config quickstart/);
+});
