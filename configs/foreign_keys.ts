@@ -93,7 +93,10 @@ const LORA: Record<string, ForeignKey> = {
   bias: refused("biases stay frozen", "none"),
   task_type: refused("language models are what is trained", "CAUSAL_LM"),
   use_dora: refused(LAST, false),
-  layers_pattern: refused("lora.layers_to_transform counts the layers of the model"),
+  layers_pattern: refused(
+    "lora.layers_to_transform counts the layers of the model",
+    ...["layers", "h", ["layers"], ["h"], []],
+  ),
   lora_bias: refused(LAST, false),
   use_qalora: refused(LAST, false),
   use_bdlora: refused(LAST, false),

@@ -125,7 +125,8 @@ const NEUTRAL_KEYS: Readonly<Record<string, readonly unknown[]>> = {
   use_qalora: [false],
   use_bdlora: [false, null],
   layer_replication: [null],
-  layers_pattern: [null],
+  // What the layers of these models are called.
+  layers_pattern: [null, "layers", "h"],
   target_parameters: [null],
   trainable_token_indices: [null],
   alora_invocation_tokens: [null],
@@ -150,11 +151,12 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
     );
   }
   for (const [key, neutral] of Object.entries(NEUTRAL_KEYS)) {
-    const value = json[key];
+    const given = json[key];
+    const value = Array.isArray(given) && given.length === 1 ? given[0] : given;
     const empty = Array.isArray(value) && value.length === 0 && neutral.includes(null);
     if (value !== undefined && !neutral.includes(value) && !empty) {
       throw new UsageError(
-        `${where}: ${key} is ${JSON.stringify(value)}, which is not supported ` +
+        `${where}: ${key} is ${JSON.stringify(given)}, which is not supported ` +
           `(only ${neutral.map((n) => JSON.stringify(n)).join(", ")})`,
         {
           advice: key === "use_dora"

@@ -128,7 +128,10 @@ Deno.test("missing keys have PEFT's defaults, unknown keys are ignored", () => {
   assert.equal(read.loraAlpha, 8);
   assert.equal(read.targetModules, "all-linear");
   const one = readPeftConfig(
-    { peft_type: "LORA", target_modules: ["q_proj"], layers_to_transform: 3, modules_to_save: [] },
+    {
+      ...{ peft_type: "LORA", target_modules: ["q_proj"], layers_to_transform: 3 },
+      ...{ modules_to_save: [], exclude_modules: [], layers_pattern: ["layers"], use_bdlora: null },
+    },
     "c",
   );
   assert.deepEqual(one.layersToTransform, [3]);
@@ -147,7 +150,8 @@ Deno.test("adapters of another kind are refused by name", () => {
     ],
     [{ ensure_weight_tying: true }, /ensure_weight_tying is true, which is not supported/],
     [{ init_lora_weights: "pissa" }, /init_lora_weights is "pissa"/],
-    [{ layer_replication: [[0, 2]] }, /layer_replication is/],
+    [{ layer_replication: [[0, 2]] }, /layer_replication is \[\[0,2\]\]/],
+    [{ layers_pattern: "blocks" }, /layers_pattern is "blocks"/],
     [{ trainable_token_indices: [1] }, /trainable_token_indices is/],
     [{ target_modules: [] }, /target_modules is \[\], expected a list of module names/],
     [{ target_modules: undefined }, /target_modules is undefined/],
