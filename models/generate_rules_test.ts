@@ -117,7 +117,7 @@ Deno.test("the rules change what is drawn, and no completion is shorter than its
     assert.deepEqual(fixed.flat().map((c) => c.ids.length), Array(9).fill(9));
   }));
 
-Deno.test("with rules, a sample does not depend on its batch, waves, compaction or looks", () =>
+Deno.test("with rules, a sample does not depend on its batch, slots, room or looks", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(false), { trainable: "none" });
     for (const [name, rules] of RULES.slice(1)) {

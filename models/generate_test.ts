@@ -79,7 +79,7 @@ for (const [kind, how] of MODELS) {
       }));
   }
 
-  Deno.test(`a sample does not depend on its batch, waves, compaction or looks, ${kind}`, () =>
+  Deno.test(`a sample does not depend on its batch, slots, room or looks, ${kind}`, () =>
     withReference(async (device) => {
       const model = await randomModel(device, tinyConfig(false), how);
       const together = await model.generate(requests, options);
