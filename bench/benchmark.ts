@@ -5,7 +5,7 @@
 import { EXIT, Interrupted, RgxError, UsageError } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
 import { writeResults } from "./benchmark_files.ts";
-import { scoreProblem } from "./datasets.ts";
+import { scoreCompletion } from "../data/score.ts";
 import { LocalModel, type ModelDevice } from "./local_model.ts";
 import { type Asked, planModels, type PlannedModel } from "./model_plan.ts";
 import { OverlapCounter } from "./overlap.ts";
@@ -326,13 +326,17 @@ class Run {
 
   #add({ model, set }: Job, index: number, sample: number, raw: RawAnswer): void {
     const { prompt_tokens, device, ...answer } = raw, key = this.#keys.get(id(model, set))!;
-    const { extracted, score, error } = scoreProblem(raw.completion, set.entries[index]!);
+    const { extracted, formatted, score, error } = scoreCompletion(
+      raw.completion,
+      set.entries[index]!,
+    );
     if (error !== null) {
       this.emit({ type: "warning", message: `${set.label}, problem ${index}: ${error}` });
     }
     const result: SampleResult = {
       ...answer,
       extracted,
+      ...(extracted !== null && !formatted ? { formatted } : {}),
       score: raw.error !== undefined || (set.binary && score < 1) ? 0 : score,
     };
     if (raw.error !== undefined && !raw.too_long) this.errors++;

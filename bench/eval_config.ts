@@ -19,7 +19,7 @@ import { didYouMean } from "../core/suggest.ts";
 import { SYSTEM_PROMPTS } from "../data/prompt.ts";
 import { hasTask, taskNames, validateTaskConfig } from "../tasks/registry.ts";
 import type { BenchmarkOptions } from "./benchmark.ts";
-import { DATASET_NAMES } from "./datasets.ts";
+import { DATASET_NAMES } from "../data/published_sets.ts";
 import { REMOTE_PREFIX } from "./model_plan.ts";
 import type { RemoteOptions } from "./remote/server.ts";
 import type { PromptSettings, Sampling } from "./result_file.ts";

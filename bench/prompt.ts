@@ -43,7 +43,7 @@ export function chatMessages(
   if (s.few_shot_as === "turns") {
     for (const shot of shots) {
       messages.push({ role: "user", content: formatQuestion(shot.question, options) });
-      messages.push({ role: "assistant", content: workedAnswer(shot) });
+      messages.push({ role: "assistant", content: workedAnswer(shot, s.system_prompt) });
     }
   }
   messages.push({ role: "user", content: formatQuestion(withShots(entry, shots, s), options) });
@@ -93,6 +93,7 @@ export function promptIds(
 
 function withShots(entry: Entry, shots: TestSet["shots"], settings: PromptSettings): string {
   if (settings.few_shot_as === "turns" || shots.length === 0) return entry.question;
-  const worked = shots.map((shot) => `${shot.question}\n${workedAnswer(shot)}`);
+  const { system_prompt: system } = settings;
+  const worked = shots.map((shot) => `${shot.question}\n${workedAnswer(shot, system)}`);
   return [...worked, entry.question].join("\n\n");
 }

@@ -48,6 +48,8 @@ export interface SampleResult {
   completion: string;
   /** null: no answer could be extracted. */
   extracted: string | null;
+  /** Only where there is an answer that does not stand in the form that was asked for. */
+  formatted?: false;
   /** In [0, 1]. */
   score: number;
   truncated: boolean;
@@ -93,7 +95,7 @@ export interface ModelResult {
   /** With partial credit. */
   mean_score: number;
   mean_score_ci95: Interval;
-  /** Share of completions that an answer could be extracted from. */
+  /** Share of completions that give an answer in the form that was asked for. */
   format_rate: number;
   truncated_rate: number;
   mean_completion_tokens: number;

@@ -15,6 +15,7 @@ import { bootstrapMean, majorityIndex, pairedTest, passAtK, passLevels } from ".
 import type { SampleLine, TestSet } from "./types.ts";
 
 const isCorrect = ({ score }: SampleResult) => score >= CORRECT;
+const isFormatted = (s: SampleResult) => s.extracted !== null && s.formatted !== false;
 const answered = (samples: readonly SampleResult[]) => samples.filter((s) => s.error === undefined);
 const share = (count: number, total: number) => total === 0 ? 0 : count / total;
 const meanOf = (values: readonly number[]) => values.length === 0 ? 0 : mean(values);
@@ -55,7 +56,7 @@ export function summarize(
       perExample.map(answered).filter((own) => own.length > 0)
         .map((own) => meanOf(own.map(({ score }) => score))),
     ),
-    format_rate: share(good.filter(({ extracted }) => extracted !== null).length, total),
+    format_rate: share(good.filter(isFormatted).length, total),
     truncated_rate: share(good.filter(({ truncated }) => truncated).length, total),
     mean_completion_tokens: meanOf(good.map((s) => s.completion_tokens)),
     num_examples: examples.length,

@@ -6,7 +6,8 @@ import { UsageError } from "../core/errors.ts";
 import { readRows } from "../data/data_rows.ts";
 import { requireDataFiles } from "../data/open_problems.ts";
 import type { BenchmarkOptions } from "./benchmark.ts";
-import { formatOf, publishedPlace } from "./datasets.ts";
+import { formatOf } from "../data/published_sets.ts";
+import { publishedPlace } from "../hub/published_sets.ts";
 import { createTestSet, isTask, unknownTasks } from "./test_set.ts";
 import type { TestSet } from "./types.ts";
 

@@ -9,7 +9,7 @@ import type { DataRow } from "../data/data_rows.ts";
 import { createDataset } from "../tasks/dataset.ts";
 import { getTask, hasTask, taskNames } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
-import { DATASET_NAMES, datasetEntries, readDataset } from "./datasets.ts";
+import { DATASET_NAMES, datasetEntries, readDataset } from "../data/published_sets.ts";
 import type { TaskRequest, TestSet } from "./types.ts";
 
 /** Draws in a row without a new question after which there are no more. */

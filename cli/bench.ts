@@ -7,7 +7,7 @@ import {
   type Shard,
 } from "../bench/benchmark.ts";
 import { exampleLines, withoutExamples } from "../bench/benchmark_files.ts";
-import { DATASET_NAMES } from "../bench/datasets.ts";
+import { DATASET_NAMES } from "../data/published_sets.ts";
 import { readEvalConfig } from "../bench/eval_config.ts";
 import { writeEvalReports } from "../bench/eval_reports.ts";
 import { REMOTE_PREFIX } from "../bench/model_plan.ts";

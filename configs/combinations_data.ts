@@ -4,6 +4,7 @@
  * may be its own parameter, and a curriculum alone names the tasks.
  */
 import { RgxError } from "../core/errors.ts";
+import { publishedPlace } from "../hub/published_sets.ts";
 import { getTask, validateTaskConfig } from "../tasks/registry.ts";
 import { didYouMean } from "../core/suggest.ts";
 import type { Task } from "../tasks/types.ts";
@@ -20,12 +21,13 @@ export class DataRules extends RuleContext {
     this.#complete();
     if (!this.valid(...keys)) return;
     const { task_name: task, tasks, dataset_name: file, max_examples } = this.config.data;
-    if ((task !== null || tasks !== null) && file !== null) {
+    const isPublished = task !== null && publishedPlace(task) !== null;
+    if (((task !== null && !isPublished) || tasks !== null) && file !== null) {
       const text = "the problems come either from a task (task_name) or from a file " +
         "(dataset_name), not both";
       return this.problems.add(this.at("data.dataset_name"), "data.dataset_name", text);
     }
-    if (file !== null) return this.#file();
+    if (file !== null || (isPublished && tasks === null)) return this.#file();
     if (tasks !== null) this.#mixture(tasks, task);
     else if (task !== null) this.#single(task);
     else {

@@ -3,6 +3,7 @@
  * for sure. A test compares the table with the folder.
  */
 import base from "./base.yaml" with { type: "text" };
+import experimentsGsm8k from "./experiments/gsm8k.yaml" with { type: "text" };
 import experimentsLegCountingQwen7b from "./experiments/leg_counting_qwen7b.yaml" with {
   type: "text",
 };
@@ -38,6 +39,7 @@ import tasksTowerOfHanoi from "./tasks/tower_of_hanoi.yaml" with { type: "text" 
 
 export const EMBEDDED: ReadonlyMap<string, string> = new Map([
   ["base.yaml", base],
+  ["experiments/gsm8k.yaml", experimentsGsm8k],
   ["experiments/leg_counting_qwen7b.yaml", experimentsLegCountingQwen7b],
   ["experiments/quickstart.yaml", experimentsQuickstart],
   ["experiments/smollm2_chain_sum.yaml", experimentsSmollm2ChainSum],

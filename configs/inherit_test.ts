@@ -162,7 +162,10 @@ Deno.test("CONFIG is a path, an embedded experiment, or refused with near names"
       await assert.rejects(loadConfig(name, { cwd }), (error) => {
         assert.ok(error instanceof UsageError);
         assert.match(error.message, message);
-        assert.match(error.advice ?? "", /^embedded experiments: leg_counting_qwen7b, quickstart/);
+        assert.match(
+          error.advice ?? "",
+          /^embedded experiments: gsm8k, leg_counting_qwen7b, quickstart/,
+        );
         return true;
       });
     };

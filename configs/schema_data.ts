@@ -53,7 +53,7 @@ export const DATA: Section<RunConfig["data"]> = {
     system_prompt: key(
       nullable(name()),
       null,
-      "text of the system message, or DeepSeekZero, default, simple, direct or chain_of_draft",
+      "text of the system message, or DeepSeekZero, default, simple, direct, chain_of_draft or gsm8k",
       [
         "data.system_prompt_id",
         "system_prompt_id",

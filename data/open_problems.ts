@@ -1,22 +1,80 @@
 /** Where problems come from, for data sets too that take time to be read: parquet files, folders, pulled ones. */
 import { UsageError } from "../core/errors.ts";
 import { type DataSplit, findDataFiles } from "../hub/data_files.ts";
+import { publishedPlace } from "../hub/published_sets.ts";
 import type { Entry } from "../tasks/types.ts";
 import { readRows } from "./data_rows.ts";
-import { entriesOf } from "./jsonl.ts";
+import { datasetEntries } from "./published_sets.ts";
 import { openSource, type ProblemSource, type SourceOptions } from "./source.ts";
 
-/** As `openSource`, but `dataset_name` may also be what {@link readEntries} reads. */
+/**
+ * As `openSource`, but `dataset_name` may also be a parquet file, a folder or a data set of the Hub, and `task_name`
+ * a published data set, whose file or folder `dataset_name` then is. A data set that has a test split of its
+ * own keeps it.
+ */
 export async function openProblems(options: SourceOptions): Promise<ProblemSource> {
   const { task_name, dataset_name, entries = null } = options;
+  const place = task_name === null ? null : publishedPlace(task_name);
   // Whether the two names go together is for openSource to say.
-  if (dataset_name === null || task_name !== null || entries !== null) return openSource(options);
-  return openSource({ ...options, entries: await readEntries(dataset_name) });
+  const isTask = task_name !== null && place === null;
+  if (entries !== null || isTask || (dataset_name ?? place) === null) return openSource(options);
+  const name = (dataset_name ?? place)!, format = task_name ?? "file", notes: string[] = [];
+  const read = (files: readonly string[]) => entriesOfFiles(files, name, format, notes);
+  const trainFiles = await trainFilesOf(task_name, name, dataset_name !== null);
+  const train = await read(trainFiles), testFiles = await testFilesOf(name, trainFiles);
+  const testEntries = testFiles === null ? null : await read(testFiles);
+  const source = { ...options, task_name: null, dataset_name: name, entries: train, testEntries };
+  return openSource(source, notes);
 }
 
-/** All entries of a data set; a split is chosen by the names of its files where there are several. */
-export async function readEntries(name: string, split: DataSplit = "train"): Promise<Entry[]> {
-  return entriesOf(await readRows(await requireDataFiles(name, split)), name);
+/**
+ * All entries of a data set; a split is chosen by the names of its files where there are several.
+ * @param format gsm8k, math500, mmlu_pro, or file: any questions and answers
+ */
+export async function readEntries(
+  name: string,
+  split: DataSplit = "train",
+  format = "file",
+): Promise<Entry[]> {
+  return await entriesOfFiles(await requireDataFiles(name, split), name, format, []);
+}
+
+async function entriesOfFiles(
+  files: readonly string[],
+  name: string,
+  format: string,
+  notes: string[],
+): Promise<Entry[]> {
+  const dropped: string[] = [];
+  const found = datasetEntries(format, await readRows(files), name, dropped);
+  if (dropped.length > 0) {
+    const rows = dropped.length === 1 ? "1 row is" : `${dropped.length} rows are`;
+    notes.push(`${rows} left out: the answer has no "####" (the first: ${dropped[0]})`);
+  }
+  return found;
+}
+
+async function trainFilesOf(task: string | null, name: string, isNamed: boolean) {
+  try {
+    return await requireDataFiles(name, "train");
+  } catch (error) {
+    if (isNamed || !(error instanceof UsageError)) throw error;
+    throw new UsageError(`the data set ${task} is not here: ${error.message}`, {
+      advice: `Name its file or folder: data.dataset_name=PATH. ${error.advice ?? ""}`.trim(),
+      cause: error,
+    });
+  }
+}
+
+/** The files of the test split, or null where the data set has none of its own. */
+async function testFilesOf(name: string, train: readonly string[]): Promise<string[] | null> {
+  try {
+    const files = await requireDataFiles(name, "test");
+    return files.some((file) => train.includes(file)) ? null : files;
+  } catch (error) {
+    if (error instanceof UsageError) return null;
+    throw error;
+  }
 }
 
 /** The files of a data set: a file, a folder, or a name on the Hub. @throws UsageError when there are none */

@@ -83,7 +83,7 @@ Deno.test("a pulled data set is named as on the Hub; its splits are kept apart",
         const splits = (["train", "validation", "test"] as const).map((split) =>
           source.length(split)
         );
-        assert.equal(splits.reduce((sum, count) => sum + count), COUNT);
+        assert.deepEqual(splits, [COUNT, 0, 1]);
         assert.equal(source.name, name);
       }
       assert.deepEqual((await readEntries("org/sums", "test")).map(({ answer }) => answer), ["a"]);

@@ -3,6 +3,7 @@
  * a model is always measured with the prompts that it was trained on.
  */
 import { UsageError } from "../core/errors.ts";
+import { TAGS } from "./solution_format.ts";
 
 export const UNIVERSAL_INSTRUCTION =
   "Think step by step and solve the problem carefully. When you have your final answer, format it as: " +
@@ -16,7 +17,7 @@ export function formatQuestion(
   return addInstructions ? `${UNIVERSAL_INSTRUCTION}\n\n${question}` : question;
 }
 
-/** System prompts by name; each asks for the final answer in `<answer>` tags. */
+/** System prompts by name; each asks for the final answer in `<answer>` tags, gsm8k for the recipe's own. */
 export const SYSTEM_PROMPTS: Readonly<Record<string, string>> = {
   DeepSeekZero:
     "You answer questions in two parts. First write down your reasoning between <think> and " +
@@ -32,6 +33,10 @@ export const SYSTEM_PROMPTS: Readonly<Record<string, string>> = {
   direct:
     "Reply with the final answer and nothing else, between <answer> and </answer>. Do not explain " +
     "it and do not show any steps.",
+  gsm8k:
+    "You are a mathematical assistant. Solve the problem step by step and show your steps between " +
+    `${TAGS.workStart} and ${TAGS.workEnd}. Then give the final number, and only the number, between ` +
+    `${TAGS.solutionStart} and ${TAGS.solutionEnd}. Be precise.`,
   chain_of_draft:
     "Think step by step, but note no more than five words for each step. Then write the " +
     "final answer between <answer> and </answer>.",

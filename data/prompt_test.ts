@@ -8,6 +8,7 @@ import {
   systemPromptText,
   UNIVERSAL_INSTRUCTION,
 } from "./prompt.ts";
+import { TAGS } from "./solution_format.ts";
 
 Deno.test("the universal instruction stands before the question, word for word", () => {
   assert.equal(
@@ -48,14 +49,15 @@ Deno.test("without a chat template the prompt is plain text", () => {
   assert.throws(() => renderPrompt({ question: "" }), /empty/);
 });
 
-Deno.test("the five named system prompts exist and ask for answer tags", () => {
+Deno.test("the named system prompts exist and ask for answer tags, gsm8k for the recipe's", () => {
   assert.deepEqual(
     Object.keys(SYSTEM_PROMPTS).sort(),
-    ["DeepSeekZero", "chain_of_draft", "default", "direct", "simple"],
+    ["DeepSeekZero", "chain_of_draft", "default", "direct", "gsm8k", "simple"],
   );
   for (const [name, text] of Object.entries(SYSTEM_PROMPTS)) {
     assert.equal(systemPromptText(name), text);
-    assert.ok(text.includes("<answer>") && text.includes("</answer>"), name);
+    const tags = name === "gsm8k" ? Object.values(TAGS) : ["<answer>", "</answer>"];
+    for (const tag of tags) assert.ok(text.includes(tag), `${name}: ${tag}`);
   }
   assert.ok(SYSTEM_PROMPTS["DeepSeekZero"]!.includes("<think>"));
   assert.equal(systemPromptText("You are a poet."), "You are a poet.");

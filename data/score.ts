@@ -6,6 +6,7 @@ import { scoreAnswer } from "../tasks/score_answer.ts";
 import { equalDecimals, isBlank, parseDecimal, strip } from "../tasks/python_text.ts";
 import type { ScorableEntry } from "../tasks/types.ts";
 import { extractAnswer } from "./extract.ts";
+import { publishedFormat } from "./published_formats.ts";
 
 /** `metadata.source_dataset` of entries that come from a file and belong to no task. */
 export const FILE_SOURCE = "file";
@@ -14,8 +15,10 @@ export const FILE_SOURCE = "file";
 export const CORRECT = 1 - 1e-9;
 
 export interface ScoredCompletion {
-  /** null: the completion has no answer tags. */
+  /** null: the completion gives no answer. */
   extracted: string | null;
+  /** The answer stands in the form that was asked for. */
+  formatted: boolean;
   /** In [0, 1]. */
   score: number;
   /** Why the answer could not be scored; null in the normal case. */
@@ -23,8 +26,10 @@ export interface ScoredCompletion {
 }
 
 export function scoreCompletion(completion: string, entry: ScorableEntry): ScoredCompletion {
-  const extracted = extractAnswer(completion);
-  return { extracted, ...scoreExtracted(extracted, entry) };
+  const format = publishedFormat(entry.metadata?.["source_dataset"]);
+  const extracted = format === null ? extractAnswer(completion) : format.extract(completion);
+  const formatted = extracted !== null && (format?.isFormatted?.(completion) ?? true);
+  return { extracted, formatted, ...scoreExtracted(extracted, entry) };
 }
 
 /** The same for an answer that is already extracted. */
@@ -40,7 +45,12 @@ export function scoreExtracted(
 }
 
 function entryScore(answer: string | null, entry: ScorableEntry): number {
-  const source = entry.metadata?.["source_dataset"];
+  const source = entry.metadata?.["source_dataset"], format = publishedFormat(source);
+  if (format !== null) {
+    return answer === null || typeof entry.answer !== "string"
+      ? 0
+      : format.score(answer, entry.answer);
+  }
   if (source !== FILE_SOURCE) return scoreAnswer(answer, entry);
   if (typeof answer !== "string" || isBlank(answer) || typeof entry.answer !== "string") return 0;
   return isEqual(answer, entry.answer) ? 1 : 0;

@@ -22,12 +22,19 @@ Deno.test("a completion is scored by the task of its entry", () => {
   const right = workedAnswer(entry);
   assert.deepEqual(scoreCompletion(`Well. ${right}`, entry), {
     extracted: entry.answer,
+    formatted: true,
     score: 1,
     error: null,
   });
-  assert.deepEqual(scoreCompletion("no tags", entry), { extracted: null, score: 0, error: null });
+  assert.deepEqual(scoreCompletion("no tags", entry), {
+    extracted: null,
+    formatted: false,
+    score: 0,
+    error: null,
+  });
   assert.deepEqual(scoreCompletion("<answer></answer>", entry), {
     extracted: "",
+    formatted: true,
     score: 0,
     error: null,
   });
@@ -37,6 +44,7 @@ Deno.test("a scorer that throws counts 0 and says why", () => {
   const entry = createDataset("toy_scorer_that_throws", { seed: 1 }).entry(0);
   assert.deepEqual(scoreCompletion("<answer>x</answer>", entry), {
     extracted: "x",
+    formatted: true,
     score: 0,
     error: "cannot read this",
   });

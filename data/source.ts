@@ -17,6 +17,8 @@ export interface SourceOptions {
   dataset_name: string | null;
   /** What `dataset_name` holds, where that was read already; else it is a JSON Lines file. */
   entries?: readonly Entry[] | null;
+  /** Its own test split; without one, questions are held back by their hash. */
+  testEntries?: readonly Entry[] | null;
   /** Parameters of the task. */
   task_config: Record<string, unknown>;
   /** Several tasks in place of one, each drawn by its weight; task i has the seed `seed` + i + 1. */
@@ -40,6 +42,8 @@ export interface ProblemSource {
   entry(split: Split, index: number, redraw?: number): Entry;
   /** Entries of a split; of an endless source `num_examples` for training and Infinity for the others. */
   length(split: Split): number;
+  /** What a user should know of the data, although nothing is wrong. */
+  readonly notes?: readonly string[];
   /** The training split of several tasks, whose weights, parameters and tasks can be changed; else null. */
   readonly mix: CompositeDataset | null;
   /**
@@ -50,7 +54,7 @@ export interface ProblemSource {
 }
 
 /** Opens what a configuration's data section names; throws UsageError when it can not be used. */
-export function openSource(options: SourceOptions): ProblemSource {
+export function openSource(options: SourceOptions, notes: readonly string[] = []): ProblemSource {
   const { dataset_name, num_examples, seed } = options;
   const tasks = options.tasks ?? partsOf(options);
   const task_name = options.task_name ?? (tasks === null ? null : "composite");
@@ -65,7 +69,7 @@ export function openSource(options: SourceOptions): ProblemSource {
       `data: num_examples: must be an integer of at least 1, found ${num_examples}`,
     );
   }
-  if (task_name === null) return new FileSource(dataset_name!, options);
+  if (task_name === null) return new FileSource(dataset_name!, options, notes);
   const alone = { task_name, weight: 1, config: options.task_config };
   const curricula = options.curriculum?.curricula ?? null;
   const isMixed = tasks !== null;
@@ -89,10 +93,15 @@ class FileSource implements ProblemSource {
   readonly mix = null;
   readonly #entries: Record<Split, Entry[]> = { train: [], validation: [], test: [] };
 
-  constructor(readonly name: string, { num_examples, entries }: SourceOptions) {
+  constructor(
+    readonly name: string,
+    { num_examples, entries, testEntries }: SourceOptions,
+    readonly notes: readonly string[],
+  ) {
     for (const entry of entries ?? readJsonLines(name)) {
-      this.#entries[splitOf(entry.question)].push(entry);
+      this.#entries[testEntries ? "train" : splitOf(entry.question)].push(entry);
     }
+    if (testEntries) this.#entries.test.push(...testEntries);
     this.#entries.train.splice(num_examples);
     if (this.#entries.train.length === 0) {
       throw new UsageError(

@@ -129,7 +129,11 @@ Deno.test("rows may have prompt columns, messages, metadata and further columns"
       completion: "C0",
       source_dataset: "file",
     });
-    assert.deepEqual(all.slice(0, 3).map(workedAnswer), ["C0", "C1", "<answer>C2</answer>"]);
+    assert.deepEqual(all.slice(0, 3).map((entry) => workedAnswer(entry)), [
+      "C0",
+      "C1",
+      "<answer>C2</answer>",
+    ]);
     assert.equal(all[3]!.metadata["source_dataset"], "chain_sum");
     assert.equal(all[3]!.metadata["num_terms"], 2);
   });
@@ -143,7 +147,7 @@ Deno.test("a completion is imitated word for word, and its answer is the one in 
     (path) => {
       const found = readJsonLines(path);
       assert.deepEqual(found.map(({ answer }) => answer), ["2", "3"]);
-      assert.deepEqual(found.map(workedAnswer), [completion, completion]);
+      assert.deepEqual(found.map((entry) => workedAnswer(entry)), [completion, completion]);
     },
   );
 });

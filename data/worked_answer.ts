@@ -4,11 +4,19 @@
  */
 import { UsageError } from "../core/errors.ts";
 import { FILE_SOURCE } from "./score.ts";
+import { TAGS } from "./solution_format.ts";
 import type { Entry } from "../tasks/types.ts";
 
-/** Throws for entries with many right answers (answer null) and no completion. */
-export function workedAnswer(entry: Entry): string {
-  const { completion } = entry.metadata;
+/**
+ * Throws for entries with many right answers (answer null) and no completion.
+ * @param systemPrompt the prompt's; gsm8k asks for a form of its own
+ */
+export function workedAnswer(entry: Entry, systemPrompt: string | null = null): string {
+  const { completion, work } = entry.metadata;
+  if (systemPrompt === "gsm8k" && typeof work === "string" && entry.answer !== null) {
+    return `${TAGS.workStart}\n${work}\n${TAGS.workEnd}\n` +
+      `${TAGS.solutionStart}${entry.answer}${TAGS.solutionEnd}`;
+  }
   if (typeof completion === "string") return completion;
   if (entry.answer === null) {
     const { source_dataset: task, source_index: index } = entry.metadata;

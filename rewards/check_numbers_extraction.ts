@@ -1,5 +1,5 @@
 /** The first number behind the solution tag of the GSM8K recipe. */
-import { findNumber, goldAnswer } from "./gsm8k_format.ts";
+import { findNumber, goldAnswer } from "../data/solution_format.ts";
 import { pythonFloat } from "./python_float.ts";
 import type { SampleReward } from "./types.ts";
 

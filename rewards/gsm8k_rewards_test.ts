@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { goldAnswer } from "./gsm8k_format.ts";
+import { goldAnswer } from "../data/solution_format.ts";
 import { pythonFloat } from "./python_float.ts";
 import { input, valueOf } from "./testing.ts";
 

@@ -1,5 +1,5 @@
 /** Half a point for each tag of the GSM8K recipe. */
-import { TAGS } from "./gsm8k_format.ts";
+import { TAGS } from "../data/solution_format.ts";
 import type { SampleReward } from "./types.ts";
 
 export const matchFormatApproximately: SampleReward = {

@@ -1,5 +1,5 @@
 /** 3 when the completion has the form of the GSM8K recipe. */
-import { findSolution } from "./gsm8k_format.ts";
+import { findSolution } from "../data/solution_format.ts";
 import type { SampleReward } from "./types.ts";
 
 export const matchFormatExactly: SampleReward = {

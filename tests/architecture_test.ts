@@ -12,7 +12,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   models: ["kernels", "hub", "core"],
   configs: ["tasks", "rewards", "hub", "core"],
   training: ["models", "kernels", "rewards", "data", "tasks", "configs", "core"],
-  bench: ["models", "data", "tasks", "configs", "core"],
+  bench: ["models", "data", "tasks", "configs", "hub", "core"],
   tracking: ["core"],
   cluster: ["configs", "core"],
   cli: [

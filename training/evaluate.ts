@@ -20,7 +20,7 @@ export interface Accuracy {
   ci95: [low: number, high: number];
   /** With partial credit. */
   mean_score: number;
-  /** Share of completions that an answer could be extracted from. */
+  /** Share of completions that give an answer in the form that was asked for. */
   format_rate: number;
   /** Share of completions that did not end by themselves. */
   truncated_rate: number;
@@ -56,8 +56,11 @@ export interface EvalItem {
   temperature: number;
   question: string;
   completion: string;
+  /** null: the problem has many right answers. */
+  expected: string | null;
   /** null: no answer could be extracted. */
   extracted: string | null;
+  formatted: boolean;
   score: number;
   truncated: boolean;
   tokens: number;
@@ -100,15 +103,16 @@ async function measure(
     for (const [i, entry] of batch.entries()) {
       const { ids, finishReason } = completions[i]![0]!;
       const completion = prompts.text(ids);
-      const { score, extracted } = scoreCompletion(completion, entry);
+      const { score, extracted, formatted: isFormatted } = scoreCompletion(completion, entry);
       const isTruncated = prompts.truncated(ids, finishReason === "stop");
       scores.push(score);
-      if (extracted !== null) formatted++;
+      if (isFormatted) formatted++;
       if (isTruncated) truncated++;
       tokens += ids.length;
       const { question } = entry;
       options.onItem?.({
-        ...{ temperature, question, completion, extracted, score },
+        ...{ temperature, question, expected: entry.answer, completion, extracted, score },
+        formatted: isFormatted,
         ...{ truncated: isTruncated, tokens: ids.length },
       });
     }

@@ -95,7 +95,7 @@ export async function evaluateHeldOut(
       score += row.score;
       scores.push({ task: row.task, score: row.score });
       if (row.score >= CORRECT) correct++;
-      if (row.hasAnswer) formatted++;
+      if (row.formatted) formatted++;
     }
     rows += batch.length;
     options.onProgress?.(Math.min(start + perBatch, entries.length), entries.length);
@@ -141,8 +141,8 @@ type SampledRow = Omit<WindowRow, "advantage" | "oldLogp"> & {
   task: string;
   /** Of the task, partial credit included. */
   score: number;
-  /** An answer could be extracted. */
-  hasAnswer: boolean;
+  /** An answer in the form that was asked for. */
+  formatted: boolean;
 };
 
 /** Completions of some problems, scored; those of a problem stand together. */
@@ -184,7 +184,7 @@ async function sample(
   });
   const { values } = await scoreBatch(rubric, samples, options.shouldStop);
   return sampled.map(({ group, branch, ids, text }, i) => {
-    const { score, extracted } = scoreCompletion(text, entries[group]!);
+    const { score, formatted } = scoreCompletion(text, entries[group]!);
     return {
       group,
       promptId: EVAL_PROMPT_ID + first + group,
@@ -195,7 +195,7 @@ async function sample(
       truncated: prompts.truncated(ids),
       task: String(entries[group]!.metadata["source_dataset"]),
       score,
-      hasAnswer: extracted !== null,
+      formatted,
     };
   });
 }

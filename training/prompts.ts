@@ -47,9 +47,19 @@ export class PromptEncoder {
     return { text, ids: this.keepTokens === null ? ids : ids.slice(-this.keepTokens) };
   }
 
+  /** What a user should know of how prompts are written. */
+  notes(): string[] {
+    if (this.#hasChatTemplate || this.data.system_prompt === null) return [];
+    return [
+      "the tokenizer has no chat template: prompts are plain text, the system prompt comes before the question",
+    ];
+  }
+
   /** The worked answer as a completion: its tokens and the end token. */
   workedAnswer(entry: Entry): number[] {
-    const ids = this.tokenizer.encode(workedAnswer(entry), { addSpecialTokens: false });
+    const ids = this.tokenizer.encode(workedAnswer(entry, this.data.system_prompt), {
+      addSpecialTokens: false,
+    });
     const eos = this.tokenizer.eosId ?? this.eosIds[0];
     return eos === undefined ? ids : [...ids, eos];
   }

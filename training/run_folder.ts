@@ -40,8 +40,15 @@ const RUN_FILES: ReadonlySet<string> = new Set([
 
 const RUN_FOLDERS = new RegExp(`^(${WARM_START}|completions|checkpoint-\\d+)$`);
 
-/** Trackers' folders and reports: a run's own where there is a run.json beside them. */
-const COMPANIONS: ReadonlySet<string> = new Set(["runs", "wandb", "report.md", "report.html"]);
+/** Trackers' folders, reports, evaluations: a run's own where there is a run.json beside them. */
+const COMPANIONS: ReadonlySet<string> = new Set([
+  "runs",
+  "wandb",
+  "report.md",
+  "report.html",
+  "eval_before.jsonl",
+  "eval_after.jsonl",
+]);
 
 /** The final model's files: a run's own where there is a run.json beside them, else somebody's model. */
 const MODEL_FILES: ReadonlySet<string> = new Set([

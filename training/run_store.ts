@@ -24,6 +24,7 @@ import {
 } from "./checkpoint_store.ts";
 import { changedKeys } from "./changed_keys.ts";
 import type { Advice } from "./diagnosis.ts";
+import type { EvalItem } from "./evaluate.ts";
 import type { TrainSummary } from "./events.ts";
 import type { Rollout } from "./rollout.ts";
 import { type RunFolder, WARM_START } from "./run_folder.ts";
@@ -223,6 +224,12 @@ export class RunStore {
 
   writeCompletions(step: number, rollout: Rollout, names: readonly string[]): Promise<void> {
     return this.folder.writeCompletions(step, rollout, names);
+  }
+
+  /** Every problem of an evaluation with its completion, a line each. */
+  async writeEvaluation(moment: "before" | "after", items: readonly EvalItem[]): Promise<void> {
+    const lines = items.map((item) => JSON.stringify(item) + "\n").join("");
+    await this.folder.writeText(`eval_${moment}.jsonl`, lines);
   }
 
   async warn(message: string): Promise<void> {

@@ -112,7 +112,9 @@ async function estimateLengths(config: RunConfig, withAnswers: boolean): Promise
       addInstructions: data.add_instructions,
     })
   );
-  const answers = withAnswers ? training.map(workedAnswer) : [];
+  const answers = withAnswers
+    ? training.map((entry) => workedAnswer(entry, data.system_prompt))
+    : [];
   return {
     prompt: Math.max(...prompts.map(tokens)) + TEMPLATE_TOKENS,
     answer: Math.max(1, ...answers.map(tokens)),

@@ -12,7 +12,7 @@ import { Interrupted, RgxError, UsageError } from "../core/errors.ts";
 import { finalModelFiles, REFERENCE_FILE, type Restored, ROLLOUT_FILE } from "./checkpoint.ts";
 import { changedWeights } from "./curriculum.ts";
 import { yieldToEvents } from "./event_loop.ts";
-import { evalMetrics, type EvalResult, evaluate } from "./evaluate.ts";
+import { type EvalItem, evalMetrics, type EvalResult, evaluate } from "./evaluate.ts";
 import type { TrainPlan, TrainSummary } from "./events.ts";
 import { GrpoSteps, RewardFailure } from "./grpo_step.ts";
 import { evaluateHeldOut } from "./held_out_eval.ts";
@@ -138,7 +138,9 @@ export class GrpoTrainer {
     if (restored !== null) await this.#restoreOptimizer(restored, warnings);
     await run.store.begin(restored);
     this.#emitPlan(restored?.path ?? null);
-    for (const message of [...warnings, ...run.curriculum?.takeNotes() ?? []]) {
+    const { notes = [] } = this.#options.problems.source;
+    const more = [...notes, ...run.prompts.notes(), ...run.curriculum?.takeNotes() ?? []];
+    for (const message of [...warnings, ...more]) {
       await run.warn(message);
     }
   }
@@ -305,6 +307,7 @@ export class GrpoTrainer {
     if (heldOut.length === 0) return null;
     run.phase(moment === "before" ? "eval_before" : "eval_after");
     const start = performance.now();
+    const items: EvalItem[] = [];
     const result = await this.#evaluation(() =>
       evaluate(heldOut, {
         model,
@@ -313,9 +316,11 @@ export class GrpoTrainer {
         eval: config.eval,
         shouldStop: () => run.stopRequested(),
         onProgress: (done, total) => run.emit({ type: "eval_progress", done, total }),
+        onItem: (item) => items.push(item),
       })
     );
     run.clock.lap();
+    await run.store.writeEvaluation(moment, items);
     const { step, epoch } = run.progress(), metrics = evalMetrics(result);
     await run.store.appendMetrics({
       step,

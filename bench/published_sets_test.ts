@@ -1,7 +1,8 @@
 /** Data-set benchmarks: published files, answers compared as mathematics or letters. */
 import assert from "node:assert/strict";
 import { sharedFolder } from "../models/testing.ts";
-import { readDataset, scoreProblem } from "./datasets.ts";
+import { readDataset } from "../data/published_sets.ts";
+import { scoreCompletion } from "../data/score.ts";
 import { planTasks } from "./task_plan.ts";
 import { createTestSet } from "./test_set.ts";
 import { withFolder } from "./testing.ts";
@@ -28,10 +29,10 @@ Deno.test("GSM8K: every right answer in several forms is right, and a wrong one 
       ]
     ) {
       if (plain.includes(".") && text.includes(".00")) continue;
-      assert.equal(scoreProblem(text, entry).score, 1, `${text} for ${gold}`);
+      assert.equal(scoreCompletion(text, entry).score, 1, `${text} for ${gold}`);
     }
-    assert.equal(scoreProblem(`<answer>${Number(plain) + 1}</answer>`, entry).score, 0);
-    assert.equal(scoreProblem(gold, entry).extracted, null);
+    assert.equal(scoreCompletion(`<answer>${Number(plain) + 1}</answer>`, entry).score, 0);
+    assert.equal(scoreCompletion(gold, entry).extracted, null);
   }
 });
 
@@ -41,13 +42,13 @@ Deno.test("MATH-500: the published solutions are right, and so are other spellin
   const entries = readDataset("math500", `${folder}/test.jsonl`);
   assert.equal(entries.length, 500);
   const wrong = entries.filter((entry) =>
-    scoreProblem(`\\boxed{${entry.answer}}`, entry).score !== 1
+    scoreCompletion(`\\boxed{${entry.answer}}`, entry).score !== 1
   );
   assert.deepEqual(wrong.map(({ answer }) => answer), []);
   const half = entries.find(({ answer }) => answer === "\\frac{1}{2}") ??
     { ...entries[0]!, answer: "\\frac{1}{2}" };
   for (const text of ["\\boxed{0.5}", "<answer>1/2</answer>", "<answer>\\dfrac12</answer>"]) {
-    assert.equal(scoreProblem(text, half).score, 1, text);
+    assert.equal(scoreCompletion(text, half).score, 1, text);
   }
 });
 
@@ -66,10 +67,10 @@ Deno.test("MMLU-Pro: options by letter, answers in several forms; worked example
     const [entry] = set.entries;
     assert.match(entry!.question, /Which is 0\?\n\nA\. zero\nB\. one/);
     for (const text of ["<answer>B</answer>", "<answer>(b) one</answer>", "The answer is (B)."]) {
-      assert.equal(scoreProblem(text, entry!).score, 1, text);
+      assert.equal(scoreCompletion(text, entry!).score, 1, text);
     }
     for (const text of ["<answer>C</answer>", "<answer>Because</answer>", "B"]) {
-      assert.equal(scoreProblem(text, entry!).score, 0, text);
+      assert.equal(scoreCompletion(text, entry!).score, 0, text);
     }
   });
 });

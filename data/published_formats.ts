@@ -1,0 +1,103 @@
+/**
+ * Problems as their authors publish them: GSM8K, MATH-500 and MMLU-Pro. How their rows become entries, where a
+ * completion's answer is, and when it is right: as mathematics or as a letter. Left out: taking the last number of
+ * a text for its answer.
+ */
+import { UsageError } from "../core/errors.ts";
+import { extractAnswer } from "./extract.ts";
+import { cleanMath } from "./math_answer/clean.ts";
+import { sameMath } from "./math_answer/equal.ts";
+import { findMathAnswer } from "./math_answer/find.ts";
+import { parseMath } from "./math_answer/parse.ts";
+import { findSolution, TAGS } from "./solution_format.ts";
+
+type Row = Record<string, unknown>;
+
+export interface PublishedFormat {
+  /** Columns without which a row is of another format. */
+  columns: readonly string[];
+  entry(row: Row, place: string): { question: string; answer: string; metadata: Row };
+  extract(completion: string): string | null;
+  /** Whether a completion with an answer gives it in one of the forms that prompts ask for; default: it does. */
+  isFormatted?(completion: string): boolean;
+  /** @param answer what was extracted */
+  score(answer: string, gold: string): number;
+}
+
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+const FORMATS: Readonly<Record<string, PublishedFormat>> = {
+  gsm8k: {
+    columns: ["question", "answer"],
+    entry(row, place) {
+      const [solution, gold] = String(row["answer"]).split("####");
+      if (gold === undefined) {
+        throw new UsageError(`${place}: answer has no "####" before the result`);
+      }
+      const work = solution!.replace(/<<[^>]*>>/g, "").trim(), answer = gold.trim();
+      const completion = `${work}\n<answer>${answer}</answer>`;
+      return { question: String(row["question"]), answer, metadata: { completion, work } };
+    },
+    extract: mathAnswer,
+    isFormatted: (text) =>
+      extractAnswer(text) !== null || findSolution(text) !== null ||
+      (findMathAnswer(text) !== null && !text.includes(TAGS.solutionStart)),
+    score: equalMath,
+  },
+  math500: {
+    columns: ["problem", "answer"],
+    entry: ({ problem, answer, solution, ...rest }) => ({
+      question: String(problem),
+      answer: String(answer),
+      metadata: {
+        ...rest,
+        ...(typeof solution === "string" && {
+          completion: `${solution}\n<answer>${String(answer)}</answer>`,
+        }),
+      },
+    }),
+    extract: mathAnswer,
+    score: equalMath,
+  },
+  mmlu_pro: {
+    columns: ["question", "options", "answer"],
+    entry({ question, options, answer, cot_content: _, ...rest }, place) {
+      if (!Array.isArray(options) || options.length < 2 || options.length > LETTERS.length) {
+        throw new UsageError(`${place}: options: expected a list of answers to choose from`);
+      }
+      const lines = options.map((option, i) => `${LETTERS[i]}. ${String(option)}`);
+      return {
+        question: `${String(question)}\n\n${
+          lines.join("\n")
+        }\n\nAnswer with the letter of the right option.`,
+        answer: String(answer).trim().toUpperCase(),
+        metadata: rest,
+      };
+    },
+    extract: (text) =>
+      extractAnswer(text) ?? findMathAnswer(text) ??
+        [...text.matchAll(/answer\s+is\s*:?\s*\(?([A-Z])\b/g)].at(-1)?.[1] ?? null,
+    score: (answer, gold) =>
+      /^[\s(*]*([A-Za-z])(?![A-Za-z])/.exec(answer)?.[1]?.toUpperCase() === gold ? 1 : 0,
+  },
+};
+
+/** The format of a published data set; null for other names. */
+export function publishedFormat(name: unknown): PublishedFormat | null {
+  return typeof name === "string" && Object.hasOwn(FORMATS, name) ? FORMATS[name]! : null;
+}
+
+/** In tags, in a box or after "answer is", or behind GSM8K's "####". */
+function mathAnswer(text: string): string | null {
+  return extractAnswer(text) ?? extractAnswer(text, "SOLUTION") ?? findMathAnswer(text) ??
+    /.*####\s*([^\n]+)/s.exec(text)?.[1]?.trim() ?? null;
+}
+
+function equalMath(answer: string, gold: string): number {
+  const found = findMathAnswer(answer) ?? answer;
+  const a = parseMath(found), b = parseMath(gold);
+  if (a !== null && b !== null) return sameMath(a, b) ? 1 : 0;
+  // What is no value for the parser can still be the same text.
+  const text = (math: string) => cleanMath(math).replace(/\s+/g, "");
+  return text(found) === text(gold) ? 1 : 0;
+}

@@ -1,0 +1,85 @@
+/**
+ * Data sets by name: those that are published (JSON Lines, or parquet as on the Hub), and any file with questions
+ * and answers. Left out: fetching the files.
+ */
+import { UsageError } from "../core/errors.ts";
+import { didYouMean } from "../core/suggest.ts";
+import { PUBLISHED_SETS } from "../hub/published_sets.ts";
+import type { Entry } from "../tasks/types.ts";
+import { type DataRow, readJsonLineRows } from "./data_rows.ts";
+import { entriesOf } from "./jsonl.ts";
+import { publishedFormat } from "./published_formats.ts";
+
+/** Data sets that can be asked for by name. */
+export const DATASET_NAMES: readonly string[] = [...Object.keys(PUBLISHED_SETS), "file"];
+
+/** The published format that rows have, however their file is called; else "file". */
+export function formatOf(rows: readonly DataRow[]): string {
+  const first = rows[0]?.columns ?? {};
+  const has = (name: string) =>
+    publishedFormat(name)!.columns.every((column) => first[column] != null);
+  if (has("mmlu_pro") && Array.isArray(first["options"])) {
+    return "mmlu_pro";
+  }
+  if (has("math500")) return "math500";
+  const isWorked = ({ columns: row }: DataRow) => /\n####\s*\S+\s*$/.test(String(row["answer"]));
+  return has("gsm8k") && rows.every(isWorked) ? "gsm8k" : "file";
+}
+
+/**
+ * All problems of a JSON Lines file, in its order.
+ * @param name gsm8k, math500, mmlu_pro, or file: any questions and answers
+ * @throws UsageError naming the file and the line
+ */
+export function readDataset(name: string, path: string): Entry[] {
+  return datasetEntries(name, readJsonLineRows(path), path);
+}
+
+/**
+ * The same for rows that are read already.
+ * @param path where they are from
+ * @param dropped takes the places of rows of gsm8k whose answer has no "####"; without it they are an error
+ */
+export function datasetEntries(
+  name: string,
+  rows: readonly DataRow[],
+  path: string,
+  dropped?: string[],
+): Entry[] {
+  if (name === "file") return entriesOf(rows, path);
+  const format = publishedFormat(name);
+  if (format === null) {
+    throw new UsageError(`unknown data set "${name}"${didYouMean(name, DATASET_NAMES)}`);
+  }
+  const entries: Entry[] = [];
+  for (const { columns: row, place } of rows) {
+    if (dropped !== undefined && name === "gsm8k" && isUnsolved(row)) {
+      dropped.push(place);
+      continue;
+    }
+    const missing = format.columns.find((column) => row[column] == null);
+    if (missing !== undefined) {
+      throw new UsageError(
+        `${place}: no column "${missing}", expected those of ${name}: ${
+          format.columns.join(", ")
+        } ` +
+          `(found ${Object.keys(row).join(", ") || "none"})`,
+      );
+    }
+    const { question, answer, metadata } = format.entry(row, place);
+    entries.push({
+      question,
+      answer,
+      metadata: { ...metadata, source_dataset: name, source_index: entries.length, difficulty: {} },
+    });
+  }
+  if (entries.length === 0) {
+    const why = dropped?.length ? `: none of its ${dropped.length} answers has "####"` : "";
+    throw new UsageError(`the data file ${path} has no entries${why}`);
+  }
+  return entries;
+}
+
+function isUnsolved({ answer }: Record<string, unknown>): boolean {
+  return typeof answer === "string" && !answer.includes("####");
+}
