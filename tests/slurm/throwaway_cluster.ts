@@ -30,16 +30,20 @@ export class ThrowawayCluster {
   /** For every program that talks to it. */
   readonly env: Record<string, string>;
 
-  private constructor(readonly folder: string) {
+  private constructor(readonly folder: string, readonly ownSession: boolean) {
     this.env = { SLURM_CONF: `${folder}/slurm.conf`, PATH };
   }
 
   /**
    * Starts it in an existing folder with a short path (sockets have at most 108 characters).
+   * @param options.ownSession Ctrl-C does not reach the daemons, so that `stop` can still talk to them
    * @throws Error with the end of the logs when a node does not come up
    */
-  static async start(folder: string): Promise<ThrowawayCluster> {
-    const cluster = new ThrowawayCluster(folder);
+  static async start(
+    folder: string,
+    options: { ownSession?: boolean } = {},
+  ): Promise<ThrowawayCluster> {
+    const cluster = new ThrowawayCluster(folder, options.ownSession ?? false);
     try {
       await cluster.#configure();
       await cluster.#startDaemons();
@@ -57,12 +61,14 @@ export class ThrowawayCluster {
   /** Ends all jobs, then the daemons. */
   async stop(): Promise<void> {
     if (this.#daemons.length > 1) {
-      const jobs = (await this.run(["squeue", "-h", "-o", "%A"])).out.split("\n").filter(Boolean);
+      // A controller that has ended by itself does not answer.
+      const ask = (...command: string[]) => this.run(["timeout", "10", ...command]);
+      const jobs = (await ask("squeue", "-h", "-o", "%A")).out.split("\n").filter(Boolean);
       if (jobs.length > 0) {
-        await this.run(["scancel", "--full", "--signal=KILL", ...jobs]);
-        await this.run(["scancel", ...jobs]);
+        await ask("scancel", "--full", "--signal=KILL", ...jobs);
+        await ask("scancel", ...jobs);
       }
-      for (let i = 0; i < 100 && (await this.run(["squeue", "-h"])).out !== ""; i++) {
+      for (let i = 0; i < 100 && (await ask("squeue", "-h")).out !== ""; i++) {
         await delay(100);
       }
     }
@@ -178,7 +184,8 @@ export class ThrowawayCluster {
     const log = `${this.folder}/log/${program}.${this.#daemons.length}.log`;
     // The shell is replaced by the daemon, whose output goes to a file.
     const command = ["sh", "-c", 'log=$1; shift; exec "$@" >"$log" 2>&1', "sh", log];
-    const [shell, ...rest] = [...command, program, ...args];
+    const session = this.ownSession ? ["setsid"] : [];
+    const [shell, ...rest] = [...command, ...session, program, ...args];
     this.#daemons.push(
       new Deno.Command(shell!, { args: rest, env: this.env, stdin: "null" }).spawn(),
     );
@@ -202,7 +209,7 @@ if (import.meta.main) {
     Deno.exit(2);
   }
   await Deno.mkdir(folder, { recursive: true });
-  const cluster = await ThrowawayCluster.start(await Deno.realPath(folder));
+  const cluster = await ThrowawayCluster.start(await Deno.realPath(folder), { ownSession: true });
   console.log(`export SLURM_CONF=${cluster.env["SLURM_CONF"]}`);
   await new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
