@@ -17,11 +17,8 @@ import { createUntrained } from "./untrained.ts";
 /** Anything that a model can be loaded onto. */
 export type ModelDevice = Parameters<typeof loadModel>[1];
 
-/**
- * Completions under way at once, if memory allows. A processor's caches hold the state of few; a graphics card is
- * busy with many only.
- */
-const SLOTS = 32, SLOTS_GPU = 1024;
+/** Most completions under way at once where more are always better; an interrupted benchmark loses as many. */
+const MOST_SLOTS = 64, MOST_SLOTS_GPU = 1024;
 
 /** A request and the samples of a question that it is for. */
 interface Asked {
@@ -158,10 +155,10 @@ export class LocalModel implements Answerer {
     const maxNewTokens = Math.min(sampling.max_new_tokens, model.config.maxPositions - shortest);
     const minNewTokens = Math.min(sampling.min_new_tokens ?? 0, maxNewTokens);
     const adjusted = sampling.repetition_penalty !== 1 || minNewTokens > 0;
-    const most = model.device.adapter === undefined ? SLOTS : SLOTS_GPU;
+    const most = model.device.adapter === undefined ? MOST_SLOTS : MOST_SLOTS_GPU;
     const room = planSlots(model.sizes, requests, { maxNewTokens, adjusted }, {
       bytes: WAVE_BYTES,
-      most,
+      most: Math.min(most, model.bestSlots),
     });
     return model.openGeneration(room, {
       maxNewTokens,

@@ -6,6 +6,7 @@
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
+import { bestSlots } from "./decoder.ts";
 import { type AdapterDropout, adapterDropout } from "./dropout.ts";
 import { defaultLimits, generate, type GeneratorLimits, openGeneration } from "./generate.ts";
 import type { Generation } from "./generation.ts";
@@ -296,6 +297,11 @@ export class LlamaModel implements LanguageModel {
       ...defaultLimits(this.device),
       ...limits,
     });
+  }
+
+  /** Branches that decode best at once here; infinite where more are always better. */
+  get bestSlots(): number {
+    return bestSlots(this.#core);
   }
 
   /** A generation that takes requests while it runs, with room for so much at once (generate.ts). */
