@@ -22,11 +22,13 @@ const DOT_ROWS = 2;
 const HALVES_STEP = 16;
 /** Weights that are read (by a dot) or widened in the time that is worth handing to a thread. */
 const CHUNK_WEIGHTS = 50_000;
-/** Up to this many rows a panel is widened slice by slice, each in the first-level cache, */
+/**
+ * Most steps of k that are summed one after the other: a panel's, and those of up to 24 rows, share the first-level
+ * cache. The same for any number of rows (but one and two), and so a row's result has the same bits in any company.
+ */
+const STEPS = 192;
+/** Up to this many rows so many are widened at once. */
 const SLICED_ROWS = 96;
-/** which up to this many rows share. */
-const FEW_ROWS = 24;
-const FIRST_CACHE = 24 * 1024;
 /** Most steps of k that are widened at once for more rows. */
 const MOST_SLICE = 2048;
 /** Most rows of a unit: their slice stays in the second-level cache. */
@@ -117,8 +119,9 @@ function sliceOf(k: number, most: number, block: number): number {
 function alongRows(ctx: WasmContext, g: Gemm, type: WeightType): void {
   const { m, n, k } = g;
   const few = m <= SLICED_ROWS;
-  const most = few ? Math.min(K_BLOCK, FIRST_CACHE / (64 + 4 * Math.min(m, FEW_ROWS))) : MOST_SLICE;
-  const slice = sliceOf(k, most, blockOf(type));
+  const steps = sliceOf(k, STEPS, blockOf(type));
+  const slice = few ? steps : steps * Math.max(1, Math.floor(Math.min(k, MOST_SLICE) / steps));
+  const kBlock = steps < k ? steps : termsInOrder(k);
   const unitRows = rowsOfUnit(m), panels = Math.ceil(n / PANEL);
   const chunks = Math.ceil(m / unitRows);
   const roomy = Math.floor(chunks * panels / ENOUGH_UNITS);
@@ -135,16 +138,8 @@ function alongRows(ctx: WasmContext, g: Gemm, type: WeightType): void {
       g.a,
       g.b,
       g.out,
-      ...[
-        m,
-        n,
-        k,
-        unitRows,
-        unitPanels,
-        slice,
-        k > slice ? Math.min(slice, K_BLOCK) : termsInOrder(k),
-      ],
-      ...[tiles, g.alpha, g.accumulate ? 1 : 0],
+      ...[m, n, k, unitRows, unitPanels, slice, kBlock, tiles],
+      ...[g.alpha, g.accumulate ? 1 : 0],
     ],
     scratchBytes: WORK_BYTES + tiles * TILE_ROWS * PANEL * 4 + 4 * slice * unitPanels * PANEL,
   });

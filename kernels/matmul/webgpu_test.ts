@@ -1,6 +1,6 @@
 /** The matrix product on the GPU: every tile, what exceeds a binding, and the text of the kernels. */
 import assert from "node:assert/strict";
-import { matmulCases } from "../conformance/matmul.ts";
+import { matmulCases, productCase } from "../conformance/matmul.ts";
 import { type Case, checkCase } from "../conformance/runner.ts";
 import type { Device } from "../device.ts";
 import { normals, sameBits, stream, upload } from "../testing.ts";
@@ -9,6 +9,7 @@ import { kernel } from "../webgpu/kernel.ts";
 import { checkSnapshot, testOnWebgpu } from "../webgpu/testing.ts";
 import type { MatmulArgs } from "./spec.ts";
 import { tileKernel, type TileShape } from "./tile.wgsl.ts";
+import { storedVectorKernel } from "./stored_vector.wgsl.ts";
 import { panelVectorKernel, vectorKernel } from "./vector.wgsl.ts";
 import { chooseKernel, chooseTile, matmulWith, TILES } from "./webgpu.ts";
 
@@ -18,6 +19,16 @@ function ofShapes(...shapes: string[]): Case[] {
   assert.ok(picked.length >= 6 * shapes.length);
   return picked;
 }
+
+/** Weights beyond 2^13 words, in panels and as halves: cut between rows in either direction. */
+const STORED = (["q4_1", "nf4", "f16"] as const).flatMap((weightType) => {
+  const random = stream(`cut ${weightType}`);
+  return [
+    productCase(random, { m: 2, n: 150, k: 1024, r: 3, transB: true, weightType }),
+    productCase(random, { m: 20, n: 150, k: 1024, r: 0, transB: true, weightType }),
+    productCase(random, { m: 20, n: 1024, k: 150, r: 0, weightType }),
+  ];
+});
 
 /** The device with every product done by one tile. */
 function withTile(device: WebgpuDevice, tile: TileShape): Device {
@@ -62,6 +73,7 @@ testOnWebgpu("products beyond one binding", { bindingElements: 2 ** 13 }, async 
     "[200×320]·[320×64]",
   );
   for (const test of cases) await checkCase(device, test);
+  for (const test of STORED) await checkCase(device, test);
   const packing = matmulCases().filter(({ op }) => op === "pack_weight");
   for (const test of packing) await checkCase(device, test);
 });
@@ -123,6 +135,11 @@ Deno.test("the text of the product's kernels is as it was", async () => {
       ...{ a: "across", b: "panels", bType: "f32" },
     }),
     vector: vectorKernel({ rows: 2, threads: 256, bType: "f16", aligned: true, lora: true }),
+    medium_q6_k: tileKernel({ ...TILES.medium, ...layout, bType: "q6_k" }),
+    skinny_nf4_across: tileKernel({ ...TILES.skinny, ...layout, b: "across", bType: "nf4" }),
+    stored_vector: storedVectorKernel({
+      ...{ rows: 2, threads: 128, columns: 8, type: "q5_0", lora: true },
+    }),
     panels: panelVectorKernel({ rows: 1, threads: 256, columns: 8, lora: false }),
   };
   for (const [name, text] of Object.entries(texts)) {

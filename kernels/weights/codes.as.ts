@@ -286,33 +286,33 @@ export function dot_f16_1(
   const mask = v128.load32_splat(MASKS, 24);
   let x0 = x + 0 * xStep;
   let w0 = w + 0 * wStep; let w1 = w + 1 * wStep; let w2 = w + 2 * wStep; let w3 = w + 3 * wStep;
-  let c000 = f32x4.splat(0); let d00 = f32x4.splat(0); let c001 = f32x4.splat(0); let d01 = f32x4.splat(0);
-  let c010 = f32x4.splat(0); let d10 = f32x4.splat(0); let c011 = f32x4.splat(0); let d11 = f32x4.splat(0);
-  let c020 = f32x4.splat(0); let d20 = f32x4.splat(0); let c021 = f32x4.splat(0); let d21 = f32x4.splat(0);
-  let c030 = f32x4.splat(0); let d30 = f32x4.splat(0); let c031 = f32x4.splat(0); let d31 = f32x4.splat(0);
+  let c000 = f32x4.splat(0); let c001 = f32x4.splat(0);
+  let c010 = f32x4.splat(0); let c011 = f32x4.splat(0);
+  let c020 = f32x4.splat(0); let c021 = f32x4.splat(0);
+  let c030 = f32x4.splat(0); let c031 = f32x4.splat(0);
   for (; k > 0; k -= 16) {
     const xe00 = v128.load(x0, 0); const xo00 = v128.load(x0, 32); const xe01 = v128.load(x0, 16); const xo01 = v128.load(x0, 48); x0 += 64;
     const w00 = v128.load(w0, 0); const w01 = v128.load(w0, 16);
     const e00 = v128.and(i32x4.shr_s(i32x4.shl(w00, 16), 3), mask); const e01 = v128.and(i32x4.shr_s(i32x4.shl(w01, 16), 3), mask); c000 = f32x4.relaxed_madd(xe00, e00, c000); c001 = f32x4.relaxed_madd(xe01, e01, c001);
-    const o00 = v128.and(i32x4.shr_s(w00, 3), mask); const o01 = v128.and(i32x4.shr_s(w01, 3), mask); d00 = f32x4.relaxed_madd(xo00, o00, d00); d01 = f32x4.relaxed_madd(xo01, o01, d01);
+    const o00 = v128.and(i32x4.shr_s(w00, 3), mask); const o01 = v128.and(i32x4.shr_s(w01, 3), mask); c000 = f32x4.relaxed_madd(xo00, o00, c000); c001 = f32x4.relaxed_madd(xo01, o01, c001);
     w0 += 32;
     const w10 = v128.load(w1, 0); const w11 = v128.load(w1, 16);
     const e10 = v128.and(i32x4.shr_s(i32x4.shl(w10, 16), 3), mask); const e11 = v128.and(i32x4.shr_s(i32x4.shl(w11, 16), 3), mask); c010 = f32x4.relaxed_madd(xe00, e10, c010); c011 = f32x4.relaxed_madd(xe01, e11, c011);
-    const o10 = v128.and(i32x4.shr_s(w10, 3), mask); const o11 = v128.and(i32x4.shr_s(w11, 3), mask); d10 = f32x4.relaxed_madd(xo00, o10, d10); d11 = f32x4.relaxed_madd(xo01, o11, d11);
+    const o10 = v128.and(i32x4.shr_s(w10, 3), mask); const o11 = v128.and(i32x4.shr_s(w11, 3), mask); c010 = f32x4.relaxed_madd(xo00, o10, c010); c011 = f32x4.relaxed_madd(xo01, o11, c011);
     w1 += 32;
     const w20 = v128.load(w2, 0); const w21 = v128.load(w2, 16);
     const e20 = v128.and(i32x4.shr_s(i32x4.shl(w20, 16), 3), mask); const e21 = v128.and(i32x4.shr_s(i32x4.shl(w21, 16), 3), mask); c020 = f32x4.relaxed_madd(xe00, e20, c020); c021 = f32x4.relaxed_madd(xe01, e21, c021);
-    const o20 = v128.and(i32x4.shr_s(w20, 3), mask); const o21 = v128.and(i32x4.shr_s(w21, 3), mask); d20 = f32x4.relaxed_madd(xo00, o20, d20); d21 = f32x4.relaxed_madd(xo01, o21, d21);
+    const o20 = v128.and(i32x4.shr_s(w20, 3), mask); const o21 = v128.and(i32x4.shr_s(w21, 3), mask); c020 = f32x4.relaxed_madd(xo00, o20, c020); c021 = f32x4.relaxed_madd(xo01, o21, c021);
     w2 += 32;
     const w30 = v128.load(w3, 0); const w31 = v128.load(w3, 16);
     const e30 = v128.and(i32x4.shr_s(i32x4.shl(w30, 16), 3), mask); const e31 = v128.and(i32x4.shr_s(i32x4.shl(w31, 16), 3), mask); c030 = f32x4.relaxed_madd(xe00, e30, c030); c031 = f32x4.relaxed_madd(xe01, e31, c031);
-    const o30 = v128.and(i32x4.shr_s(w30, 3), mask); const o31 = v128.and(i32x4.shr_s(w31, 3), mask); d30 = f32x4.relaxed_madd(xo00, o30, d30); d31 = f32x4.relaxed_madd(xo01, o31, d31);
+    const o30 = v128.and(i32x4.shr_s(w30, 3), mask); const o31 = v128.and(i32x4.shr_s(w31, 3), mask); c030 = f32x4.relaxed_madd(xo00, o30, c030); c031 = f32x4.relaxed_madd(xo01, o31, c031);
     w3 += 32;
   }
-  const s000 = f32x4.add(c000, d00); const s001 = f32x4.add(c001, d01); v128.store(sums, s001, 16); v128.store(sums, s000, 0);
-  const s010 = f32x4.add(c010, d10); const s011 = f32x4.add(c011, d11); v128.store(sums, s011, 48); v128.store(sums, s010, 32);
-  const s020 = f32x4.add(c020, d20); const s021 = f32x4.add(c021, d21); v128.store(sums, s021, 80); v128.store(sums, s020, 64);
-  const s030 = f32x4.add(c030, d30); const s031 = f32x4.add(c031, d31); v128.store(sums, s031, 112); v128.store(sums, s030, 96);
+  v128.store(sums, c001, 16); v128.store(sums, c000, 0);
+  v128.store(sums, c011, 48); v128.store(sums, c010, 32);
+  v128.store(sums, c021, 80); v128.store(sums, c020, 64);
+  v128.store(sums, c031, 112); v128.store(sums, c030, 96);
 }
 
 /** Sums of products of 1 of x, of every 16 elements first the even ones, with four rows of bf16. */
@@ -322,33 +322,33 @@ export function dot_bf16_1(
   const mask = v128.load32_splat(MASKS, 20);
   let x0 = x + 0 * xStep;
   let w0 = w + 0 * wStep; let w1 = w + 1 * wStep; let w2 = w + 2 * wStep; let w3 = w + 3 * wStep;
-  let c000 = f32x4.splat(0); let d00 = f32x4.splat(0); let c001 = f32x4.splat(0); let d01 = f32x4.splat(0);
-  let c010 = f32x4.splat(0); let d10 = f32x4.splat(0); let c011 = f32x4.splat(0); let d11 = f32x4.splat(0);
-  let c020 = f32x4.splat(0); let d20 = f32x4.splat(0); let c021 = f32x4.splat(0); let d21 = f32x4.splat(0);
-  let c030 = f32x4.splat(0); let d30 = f32x4.splat(0); let c031 = f32x4.splat(0); let d31 = f32x4.splat(0);
+  let c000 = f32x4.splat(0); let c001 = f32x4.splat(0);
+  let c010 = f32x4.splat(0); let c011 = f32x4.splat(0);
+  let c020 = f32x4.splat(0); let c021 = f32x4.splat(0);
+  let c030 = f32x4.splat(0); let c031 = f32x4.splat(0);
   for (; k > 0; k -= 16) {
     const xe00 = v128.load(x0, 0); const xo00 = v128.load(x0, 32); const xe01 = v128.load(x0, 16); const xo01 = v128.load(x0, 48); x0 += 64;
     const w00 = v128.load(w0, 0); const w01 = v128.load(w0, 16);
     const e00 = i32x4.shl(w00, 16); const e01 = i32x4.shl(w01, 16); c000 = f32x4.relaxed_madd(xe00, e00, c000); c001 = f32x4.relaxed_madd(xe01, e01, c001);
-    const o00 = v128.and(w00, mask); const o01 = v128.and(w01, mask); d00 = f32x4.relaxed_madd(xo00, o00, d00); d01 = f32x4.relaxed_madd(xo01, o01, d01);
+    const o00 = v128.and(w00, mask); const o01 = v128.and(w01, mask); c000 = f32x4.relaxed_madd(xo00, o00, c000); c001 = f32x4.relaxed_madd(xo01, o01, c001);
     w0 += 32;
     const w10 = v128.load(w1, 0); const w11 = v128.load(w1, 16);
     const e10 = i32x4.shl(w10, 16); const e11 = i32x4.shl(w11, 16); c010 = f32x4.relaxed_madd(xe00, e10, c010); c011 = f32x4.relaxed_madd(xe01, e11, c011);
-    const o10 = v128.and(w10, mask); const o11 = v128.and(w11, mask); d10 = f32x4.relaxed_madd(xo00, o10, d10); d11 = f32x4.relaxed_madd(xo01, o11, d11);
+    const o10 = v128.and(w10, mask); const o11 = v128.and(w11, mask); c010 = f32x4.relaxed_madd(xo00, o10, c010); c011 = f32x4.relaxed_madd(xo01, o11, c011);
     w1 += 32;
     const w20 = v128.load(w2, 0); const w21 = v128.load(w2, 16);
     const e20 = i32x4.shl(w20, 16); const e21 = i32x4.shl(w21, 16); c020 = f32x4.relaxed_madd(xe00, e20, c020); c021 = f32x4.relaxed_madd(xe01, e21, c021);
-    const o20 = v128.and(w20, mask); const o21 = v128.and(w21, mask); d20 = f32x4.relaxed_madd(xo00, o20, d20); d21 = f32x4.relaxed_madd(xo01, o21, d21);
+    const o20 = v128.and(w20, mask); const o21 = v128.and(w21, mask); c020 = f32x4.relaxed_madd(xo00, o20, c020); c021 = f32x4.relaxed_madd(xo01, o21, c021);
     w2 += 32;
     const w30 = v128.load(w3, 0); const w31 = v128.load(w3, 16);
     const e30 = i32x4.shl(w30, 16); const e31 = i32x4.shl(w31, 16); c030 = f32x4.relaxed_madd(xe00, e30, c030); c031 = f32x4.relaxed_madd(xe01, e31, c031);
-    const o30 = v128.and(w30, mask); const o31 = v128.and(w31, mask); d30 = f32x4.relaxed_madd(xo00, o30, d30); d31 = f32x4.relaxed_madd(xo01, o31, d31);
+    const o30 = v128.and(w30, mask); const o31 = v128.and(w31, mask); c030 = f32x4.relaxed_madd(xo00, o30, c030); c031 = f32x4.relaxed_madd(xo01, o31, c031);
     w3 += 32;
   }
-  const s000 = f32x4.add(c000, d00); const s001 = f32x4.add(c001, d01); v128.store(sums, s001, 16); v128.store(sums, s000, 0);
-  const s010 = f32x4.add(c010, d10); const s011 = f32x4.add(c011, d11); v128.store(sums, s011, 48); v128.store(sums, s010, 32);
-  const s020 = f32x4.add(c020, d20); const s021 = f32x4.add(c021, d21); v128.store(sums, s021, 80); v128.store(sums, s020, 64);
-  const s030 = f32x4.add(c030, d30); const s031 = f32x4.add(c031, d31); v128.store(sums, s031, 112); v128.store(sums, s030, 96);
+  v128.store(sums, c001, 16); v128.store(sums, c000, 0);
+  v128.store(sums, c011, 48); v128.store(sums, c010, 32);
+  v128.store(sums, c021, 80); v128.store(sums, c020, 64);
+  v128.store(sums, c031, 112); v128.store(sums, c030, 96);
 }
 
 /** Sums of products of 2 of x, of every 16 elements first the even ones, with four rows of f16. */
@@ -386,14 +386,14 @@ export function dot_f16_2(
     const o30 = v128.and(i32x4.shr_s(w30, 3), mask); const o31 = v128.and(i32x4.shr_s(w31, 3), mask); c030 = f32x4.relaxed_madd(xo00, o30, c030); c031 = f32x4.relaxed_madd(xo01, o31, c031); c130 = f32x4.relaxed_madd(xo10, o30, c130); c131 = f32x4.relaxed_madd(xo11, o31, c131);
     w3 += 32;
   }
-  const s000 = c000; const s001 = c001; v128.store(sums, s001, 16); v128.store(sums, s000, 0);
-  const s010 = c010; const s011 = c011; v128.store(sums, s011, 48); v128.store(sums, s010, 32);
-  const s020 = c020; const s021 = c021; v128.store(sums, s021, 80); v128.store(sums, s020, 64);
-  const s030 = c030; const s031 = c031; v128.store(sums, s031, 112); v128.store(sums, s030, 96);
-  const s100 = c100; const s101 = c101; v128.store(sums, s101, 144); v128.store(sums, s100, 128);
-  const s110 = c110; const s111 = c111; v128.store(sums, s111, 176); v128.store(sums, s110, 160);
-  const s120 = c120; const s121 = c121; v128.store(sums, s121, 208); v128.store(sums, s120, 192);
-  const s130 = c130; const s131 = c131; v128.store(sums, s131, 240); v128.store(sums, s130, 224);
+  v128.store(sums, c001, 16); v128.store(sums, c000, 0);
+  v128.store(sums, c011, 48); v128.store(sums, c010, 32);
+  v128.store(sums, c021, 80); v128.store(sums, c020, 64);
+  v128.store(sums, c031, 112); v128.store(sums, c030, 96);
+  v128.store(sums, c101, 144); v128.store(sums, c100, 128);
+  v128.store(sums, c111, 176); v128.store(sums, c110, 160);
+  v128.store(sums, c121, 208); v128.store(sums, c120, 192);
+  v128.store(sums, c131, 240); v128.store(sums, c130, 224);
 }
 
 /** Sums of products of 2 of x, of every 16 elements first the even ones, with four rows of bf16. */
@@ -431,12 +431,12 @@ export function dot_bf16_2(
     const o30 = v128.and(w30, mask); const o31 = v128.and(w31, mask); c030 = f32x4.relaxed_madd(xo00, o30, c030); c031 = f32x4.relaxed_madd(xo01, o31, c031); c130 = f32x4.relaxed_madd(xo10, o30, c130); c131 = f32x4.relaxed_madd(xo11, o31, c131);
     w3 += 32;
   }
-  const s000 = c000; const s001 = c001; v128.store(sums, s001, 16); v128.store(sums, s000, 0);
-  const s010 = c010; const s011 = c011; v128.store(sums, s011, 48); v128.store(sums, s010, 32);
-  const s020 = c020; const s021 = c021; v128.store(sums, s021, 80); v128.store(sums, s020, 64);
-  const s030 = c030; const s031 = c031; v128.store(sums, s031, 112); v128.store(sums, s030, 96);
-  const s100 = c100; const s101 = c101; v128.store(sums, s101, 144); v128.store(sums, s100, 128);
-  const s110 = c110; const s111 = c111; v128.store(sums, s111, 176); v128.store(sums, s110, 160);
-  const s120 = c120; const s121 = c121; v128.store(sums, s121, 208); v128.store(sums, s120, 192);
-  const s130 = c130; const s131 = c131; v128.store(sums, s131, 240); v128.store(sums, s130, 224);
+  v128.store(sums, c001, 16); v128.store(sums, c000, 0);
+  v128.store(sums, c011, 48); v128.store(sums, c010, 32);
+  v128.store(sums, c021, 80); v128.store(sums, c020, 64);
+  v128.store(sums, c031, 112); v128.store(sums, c030, 96);
+  v128.store(sums, c101, 144); v128.store(sums, c100, 128);
+  v128.store(sums, c111, 176); v128.store(sums, c110, 160);
+  v128.store(sums, c121, 208); v128.store(sums, c120, 192);
+  v128.store(sums, c131, 240); v128.store(sums, c130, 224);
 }

@@ -209,36 +209,26 @@ ${range(4).map(step).join("\n")}
 }`;
 }
 
-/** Dot products of one or two rows of x with four rows of halves; running sums as in the tiles of kernels/matmul/dot.as.ts. */
+/** Dot products of one or two rows of x with four rows of halves: eight running sums each, stored unreduced. */
 function dotHalves(type: "f16" | "bf16", rows: number): string {
   const columns = 4, half = [0, 1];
   const widened = (word: string, odd: boolean) =>
     type === "bf16"
       ? odd ? `v128.and(${word}, mask)` : `i32x4.shl(${word}, 16)`
       : `v128.and(i32x4.shr_s(${odd ? word : `i32x4.shl(${word}, 16)`}, 3), mask)`;
-  // One row has chains of its own for even and odd elements: else too few to hide the latency of the sums.
-  const chain = (r: number, c: number, odd: boolean, j: number) =>
-    rows === 1 && odd ? `d${c}${j}` : `c${r}${c}${j}`;
-  const all = (part: (r: number, c: number) => string) =>
-    range(rows).flatMap((r) => range(columns).map((c) => part(r, c)));
-  const clear = (r: number, c: number) =>
-    half.flatMap((j) =>
-      rows === 1 ? [chain(r, c, false, j), chain(r, c, true, j)] : [
-        chain(r, c, false, j),
-      ]
-    ).map((name) => `let ${name} = f32x4.splat(0);`).join(" ");
+  const sums = range(rows).flatMap((r) => range(columns).map((c) => `c${r}${c}`));
   const column = (c: number) => {
     const words = half.map((j) => `const w${c}${j} = v128.load(w${c}, ${16 * j});`).join(" ");
     const parts = [false, true].map((odd) => {
       const name = odd ? "o" : "e";
       const values = half.map((j) => `const ${name}${c}${j} = ${widened(`w${c}${j}`, odd)};`);
-      const sums = range(rows).flatMap((r) =>
+      const madds = range(rows).flatMap((r) =>
         half.map((j) => {
-          const sum = chain(r, c, odd, j);
+          const sum = `c${r}${c}${j}`;
           return `${sum} = f32x4.relaxed_madd(x${name}${r}${j}, ${name}${c}${j}, ${sum});`;
         })
       );
-      return `    ${values.join(" ")} ${sums.join(" ")}`;
+      return `    ${values.join(" ")} ${madds.join(" ")}`;
     });
     return [`    ${words}`, ...parts, `    w${c} += 32;`].join("\n");
   };
@@ -247,8 +237,6 @@ function dotHalves(type: "f16" | "bf16", rows: number): string {
       `const xe${r}${j} = v128.load(x${r}, ${16 * j}); ` +
       `const xo${r}${j} = v128.load(x${r}, ${32 + 16 * j});`
     ).join(" ") + ` x${r} += 64;`;
-  const total = (r: number, c: number, j: number) =>
-    rows === 1 ? `f32x4.add(c${r}${c}${j}, d${c}${j})` : `c${r}${c}${j}`;
   return `/** Sums of products of ${rows} of x, of every 16 elements first the even ones, with four rows of ${type}. */
 export function dot_${type}_${rows}(
   x: usize, xStep: usize, w: usize, wStep: usize, sums: usize, k: i32,
@@ -256,16 +244,14 @@ export function dot_${type}_${rows}(
   const mask = v128.load32_splat(MASKS, ${type === "bf16" ? 20 : 24});
   ${each(rows, (r) => `let x${r} = x + ${r} * xStep;`)}
   ${each(columns, (c) => `let w${c} = w + ${c} * wStep;`)}
-  ${all(clear).join("\n  ")}
+  ${sums.map((c) => `let ${c}0 = f32x4.splat(0); let ${c}1 = f32x4.splat(0);`).join("\n  ")}
   for (; k > 0; k -= 16) {
 ${range(rows).map(loadX).join("\n")}
 ${range(columns).map(column).join("\n")}
   }
   ${
-    all((r, c) =>
-      `const s${r}${c}0 = ${total(r, c, 0)}; const s${r}${c}1 = ${total(r, c, 1)}; ` +
-      `v128.store(sums, s${r}${c}1, ${128 * r + 32 * c + 16}); ` +
-      `v128.store(sums, s${r}${c}0, ${128 * r + 32 * c});`
+    sums.map((c, at) =>
+      `v128.store(sums, ${c}1, ${32 * at + 16}); v128.store(sums, ${c}0, ${32 * at});`
     ).join("\n  ")
   }
 }`;

@@ -40,9 +40,9 @@ export function blockParams(type: BlockType, k: number, words: number): Record<s
 interface BlockText {
   /** What is loaded, each a vector of words of the four rows, by name. */
   loads: Readonly<Record<string, string>>;
-  /** Statements before the elements. */
+  /** Statements that make of them, as `w.name`, the codes and scales of the elements. */
   scales: string;
-  /** Element i + j of the four rows; q is the expression of its codes. */
+  /** Element i + j of the four rows. */
   element: (j: number) => string;
 }
 
@@ -52,14 +52,21 @@ const word = (w: string) => `words[at + 4u * (${w}) + quad]`;
 const halfTail = (full: number) =>
   `words[at + ${4 * full}u + (quad & 1u)] >> vec4u((quad >> 1u) << 4u)`;
 
-/** Four unsigned codes of 4 bits. */
+/** Brings the 16 bits of elements i … i + 3 of a word of nibbles down. */
+const NIBBLES = "let code = w.code >> vec4u((i & 4u) << 2u);\n  ";
+const BYTES = "let code = w.code;\n  ";
+/** Element j's code of 4 bits, unsigned. */
 const nibble = (j: number) =>
-  `vec4f((code >> vec4u((i & 4u) << 2u${j > 0 ? ` | ${4 * j}u` : ""})) & vec4u(15u))`;
+  `vec4f(${j > 0 ? `(code >> vec4u(${4 * j}u))` : "code"} & vec4u(15u))`;
 /** Byte j of a word, signed. */
-const signedByte = (name: string, j: number) =>
+const signedByte = (j: number) =>
   j === 3
-    ? `vec4f(bitcast<vec4i>(${name}) >> vec4u(24u))`
-    : `vec4f(bitcast<vec4i>(${name} << vec4u(${24 - 8 * j}u)) >> vec4u(24u))`;
+    ? `vec4f(bitcast<vec4i>(code) >> vec4u(24u))`
+    : `vec4f(bitcast<vec4i>(code << vec4u(${24 - 8 * j}u)) >> vec4u(24u))`;
+
+/** The bits of `high` (those of element i from bit 4 on) that belong above the codes of 4 bits. */
+const highBits = (j: number, bits: 1 | 2) =>
+  `(high >> vec4u(${8 * (j >> 1) + bits * (j & 1)}u)) & vec4u(${bits === 1 ? 16 : 48}u)`;
 
 const nibbles = (mask: number) => word(`(i >> 3u) & ${mask}u`);
 const bytes = (mask: number) => word(`(i >> 2u) & ${mask}u`);
@@ -67,27 +74,28 @@ const bytes = (mask: number) => word(`(i >> 2u) & ${mask}u`);
 const BLOCKS: Readonly<Record<BlockType, BlockText>> = {
   q4_0: {
     loads: { code: nibbles(3), tail: halfTail(4) },
-    scales: "let s = halves(w.tail);",
+    scales: `${NIBBLES}let s = halves(w.tail);`,
     element: (j) => `(${nibble(j)} - 8.0) * s`,
   },
   q4_1: {
     loads: { code: nibbles(3), pair: word("4u") },
-    scales: "let s = halves(w.pair);\n  let m = halves(w.pair >> vec4u(16u));",
+    scales: `${NIBBLES}let s = halves(w.pair);\n  let m = halves(w.pair >> vec4u(16u));`,
     element: (j) => `${nibble(j)} * s + m`,
   },
   q5_0: {
     loads: { code: nibbles(3), top: word("4u"), tail: halfTail(5) },
-    scales: "let s = halves(w.tail);\n  let high = (w.top >> vec4u(i & 28u)) << vec4u(4u);",
-    element: (j) => `(${nibble(j)} + vec4f((high >> vec4u(${j}u)) & vec4u(16u)) - 16.0) * s`,
+    scales: `${NIBBLES}let s = halves(w.tail);
+  let high = (w.top >> vec4u(((i & 4u) << 2u) + ((i & 24u) >> 2u))) << vec4u(4u);`,
+    element: (j) => `(${nibble(j)} + vec4f(${highBits(j, 1)}) - 16.0) * s`,
   },
   q8_0: {
     loads: { code: bytes(7), tail: halfTail(8) },
-    scales: "let s = halves(w.tail);",
-    element: (j) => `${signedByte("code", j)} * s`,
+    scales: `${BYTES}let s = halves(w.tail);`,
+    element: (j) => `${signedByte(j)} * s`,
   },
   q4_k: {
     loads: { code: nibbles(31), pair: word("32u + ((i >> 6u) & 3u)"), both: word("36u") },
-    scales: `let steps = w.pair >> vec4u((i & 32u) >> 1u);
+    scales: `${NIBBLES}let steps = w.pair >> vec4u((i & 32u) >> 1u);
   let s = halves(w.both) * vec4f(steps & vec4u(255u));
   let m = halves(w.both >> vec4u(16u)) * vec4f((steps >> vec4u(8u)) & vec4u(255u));`,
     element: (j) => `${nibble(j)} * s - m`,
@@ -99,15 +107,16 @@ const BLOCKS: Readonly<Record<BlockType, BlockText>> = {
       steps: word("48u + ((i >> 6u) & 3u)"),
       tail: halfTail(52),
     },
-    scales: `let step = bitcast<vec4i>(w.steps << vec4u(24u - ((i & 48u) >> 1u))) >> vec4u(24u);
+    scales:
+      `${NIBBLES}let step = bitcast<vec4i>(w.steps << vec4u(24u - ((i & 48u) >> 1u))) >> vec4u(24u);
   let s = halves(w.tail) * vec4f(step);
-  let high = (w.top >> vec4u((i & 12u) << 1u)) << vec4u(4u);`,
-    element: (j) => `(${nibble(j)} + vec4f((high >> vec4u(${2 * j}u)) & vec4u(48u)) - 32.0) * s`,
+  let high = (w.top >> vec4u(((i & 4u) << 2u) + ((i & 8u) >> 1u))) << vec4u(4u);`,
+    element: (j) => `(${nibble(j)} + vec4f(${highBits(j, 2)}) - 32.0) * s`,
   },
   int8: {
     loads: { code: bytes(15), scale: word("16u") },
-    scales: "let s = bitcast<vec4f>(w.scale);",
-    element: (j) => `${signedByte("code", j)} * s`,
+    scales: `${BYTES}let s = bitcast<vec4f>(w.scale);`,
+    element: (j) => `${signedByte(j)} * s`,
   },
   nf4: {
     loads: {
@@ -115,9 +124,9 @@ const BLOCKS: Readonly<Record<BlockType, BlockText>> = {
       tail: "words[at + 32u] >> vec4u(quad << 3u)",
       group: `words[panel + p.b_groups + i / ${64 * NF4_GROUP}u]`,
     },
-    scales: `let step = bitcast<f32>(w.group.x);
+    scales: `${NIBBLES}let step = bitcast<f32>(w.group.x);
   let s = step * vec4f(w.tail & vec4u(255u)) + bitcast<f32>(w.group.y);`,
-    element: (j) => `nf4_level(code >> vec4u((i & 4u) << 2u${j > 0 ? ` | ${4 * j}u` : ""})) * s`,
+    element: (j) => `nf4_level(code >> vec4u(${4 * j}u)) * s`,
   },
 };
 
@@ -162,7 +171,6 @@ fn block_words(row: u32, i: u32) -> BlockWords {
     ${texts.join(",\n    ")});
 }
 fn block_values(w: BlockWords, i: u32) -> mat4x4f {
-  let code = w.code;
   ${scales}
   return mat4x4f(
     ${[0, 1, 2, 3].map(element).join(",\n    ")});

@@ -1,4 +1,4 @@
-struct Params { m: u32, n: u32, k: u32, lda: u32, ldb: u32, ldo: u32, a_base: u32, b_base: u32, out_base: u32, flush: u32, add: u32, m_first: u32, alpha: f32, r: u32, x_base: u32, w_base: u32, lora_scale: f32 }
+struct Params { m: u32, n: u32, k: u32, lda: u32, ldb: u32, b_base: u32, ldo: u32, a_base: u32, out_base: u32, flush: u32, add: u32, m_first: u32, alpha: f32, r: u32, x_base: u32, w_base: u32, lora_scale: f32 }
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read> mat_a: array<f32>;
 @group(0) @binding(2) var<storage, read> mat_b: array<vec4<f32>>;

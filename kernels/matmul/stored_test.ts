@@ -1,0 +1,56 @@
+/** Products with stored weights on the CPU device, beyond the conformance suite. */
+import assert from "node:assert/strict";
+import { randomStored } from "../conformance/stored_data.ts";
+import { normals, sameBits, stream, upload } from "../testing.ts";
+import { createWasmDevice, type WasmDevice } from "../wasm/device.ts";
+import { blockOf, WEIGHT_TYPES, type WeightType } from "../weights/types.ts";
+
+/** Rows long enough for several blocks of a sum. */
+function shape(type: WeightType) {
+  return { n: 40, k: Math.ceil(704 / blockOf(type)) * blockOf(type) };
+}
+
+async function product(
+  device: WasmDevice,
+  type: WeightType,
+  rows: Float32Array,
+  weight: Uint32Array,
+): Promise<Float32Array> {
+  const { n, k } = shape(type), m = rows.length / k;
+  const a = upload(device, rows), b = upload(device, weight);
+  const out = device.create("float", m * n, "out");
+  device.run("matmul", { a, b, out, m, n, k, transB: true, weightType: type });
+  const found = await device.read(out) as Float32Array;
+  for (const tensor of [a, b, out]) device.free(tensor);
+  return found;
+}
+
+Deno.test("a row of three or more has the same bits in any company", async () => {
+  const device = await createWasmDevice({ threads: 1 });
+  for (const type of WEIGHT_TYPES) {
+    const { n, k } = shape(type), random = stream(`company ${type}`);
+    const weight = randomStored(random, type, n, k), rows = normals(random, 400 * k);
+    const all = await product(device, type, rows, weight);
+    for (const [first, count] of [[0, 3], [5, 16], [390, 7], [100, 97], [8, 300]] as const) {
+      const part = rows.subarray(first * k, (first + count) * k);
+      const found = await product(device, type, part, weight);
+      const expected = all.subarray(first * n, (first + count) * n);
+      assert.ok(sameBits(found, expected), `${type}: rows ${first} … ${first + count}`);
+    }
+  }
+  device.close();
+});
+
+Deno.test("one row and two give the same bits", async () => {
+  const device = await createWasmDevice({ threads: 1 });
+  for (const type of WEIGHT_TYPES) {
+    const { n, k } = shape(type), random = stream(`two ${type}`);
+    const weight = randomStored(random, type, n, k), rows = normals(random, 2 * k);
+    const both = await product(device, type, rows, weight);
+    for (const row of [0, 1]) {
+      const alone = await product(device, type, rows.subarray(row * k, (row + 1) * k), weight);
+      assert.ok(sameBits(alone, both.subarray(row * n, (row + 1) * n)), `${type}: row ${row}`);
+    }
+  }
+  device.close();
+});
