@@ -55,8 +55,8 @@ export async function slurmScript(
   // Everything about the job is checked before the configuration is read.
   const { workDir, ...rest } = await prepare(account, options, checkJobName(options.jobName, stem));
   const path = await configPath(config, workDir);
-  const load = (more: readonly string[]) => {
-    const env = { ...JOB_VARIABLES, ...options.env ?? Deno.env.toObject() };
+  const load = (more: readonly string[], id = "0") => {
+    const env = { ...options.env ?? Deno.env.toObject(), ...jobVariables(id) };
     return loadConfig(path, { overrides: [...overrides, ...more], env, cwd: workDir });
   };
   const base = await load([]);
@@ -71,6 +71,11 @@ export async function slurmScript(
   const variants = variantsOf(sweep, array, base.config.training.seed);
   for (const { overrides } of variants) await load(overrides);
 
+  // A folder that is named after the job can not be looked into by this script.
+  const { output_dir } = base.config.training;
+  const isKnown = variants.length > 0 ||
+    (await load([], "1")).config.training.output_dir === output_dir;
+
   const text = options.template?.text ?? template;
   const name = options.template?.name ?? "the built-in template";
   const elements = variants.length === 0
@@ -84,8 +89,8 @@ export async function slurmScript(
       sbatch: header.join("\n"),
       memo: shellWord(`${logs}/.${jobName}`),
       requeue: NO_REQUEUE,
-      progress: job.requeue ? PROGRESS : "",
-      run: runLines(base, variants, job.requeue),
+      progress: job.requeue ? isKnown ? PROGRESS : UNKNOWN_PROGRESS : "",
+      run: runLines(base, variants, job.requeue && isKnown),
       config: shellWord(path),
       overrides: words([
         ...overrides,
@@ -101,13 +106,16 @@ export async function slurmScript(
 /** A shell function that prints what grows while the run gets on; its events are no progress. */
 const PROGRESS = `progress() { grep -vcs '"event"' "$run/metrics.jsonl"; }`;
 
-/** Where the job's own variables are not known yet, a configuration may still name them. */
-const JOB_VARIABLES = {
-  SLURM_JOB_ID: "0",
-  SLURM_ARRAY_JOB_ID: "0",
-  SLURM_ARRAY_TASK_ID: "0",
+/** Every restart counts as progress; the program has a limit of its own. */
+const UNKNOWN_PROGRESS = 'progress() { echo "${SLURM_RESTART_COUNT:-0}"; }';
+
+/** The job's own variables are not known yet, a configuration may still name them. */
+const jobVariables = (id: string) => ({
+  SLURM_JOB_ID: id,
+  SLURM_ARRAY_JOB_ID: id,
+  SLURM_ARRAY_TASK_ID: id,
   SLURM_JOB_NAME: "job",
-};
+});
 
 /** Absolute for a file; embedded names stay. */
 async function configPath(name: string, workDir: string): Promise<string> {

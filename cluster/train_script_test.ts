@@ -89,6 +89,19 @@ Deno.test("every option is in the script, odd names are quoted, a config is name
   });
 });
 
+Deno.test("a run may be named after its job", async () => {
+  const overrides = ["logging.run_name=words-${oc.env:SLURM_JOB_ID}"];
+  const { text } = await slurmScript("quickstart", "acct", {
+    ...options,
+    env: { SLURM_JOB_ID: "7" }, // written within another job
+    overrides,
+  });
+  assert.ok(text.includes('train quickstart "logging.run_name=words-\\${oc.env:SLURM_JOB_ID}"'));
+  assert.match(text, /^progress\(\) \{ echo "\$\{SLURM_RESTART_COUNT:-0\}"; \}$/m);
+  assert.doesNotMatch(text, /^run=/m);
+  await assertCleanShell(text);
+});
+
 Deno.test("what would be idle is said", async () => {
   const notes = async (more: TrainScriptOptions) =>
     (await slurmScript("quickstart", "acct", { ...options, ...more })).notes;

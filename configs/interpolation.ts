@@ -150,7 +150,9 @@ class Interpolation {
       i = end + 1;
       if (result.length > MAX_LENGTH) return fail(`longer than ${MAX_LENGTH} characters`);
     }
-    return { ...node, value: result, ...(secret ? { secret: text } : {}) };
+    // As it was written it holds the expression, not what that stands for.
+    const { raw: _, ...rest } = node;
+    return { ...rest, value: result, ...(secret ? { secret: text } : {}) };
   }
 
   /** The value of what stands between the braces, or why there is none. */

@@ -16,6 +16,17 @@ Deno.test("a key names another key and keeps its type", async () => {
   assert.equal(config.logging.project, "correctness");
 });
 
+Deno.test("the folder is named by what the run's name stands for, on the command line too", async () => {
+  const name = "r-${oc.env:JOB}";
+  for (
+    const [yaml, overrides] of [[`run_name: ${name}\n`, []], ["", [`run_name=${name}`]]] as const
+  ) {
+    const { config } = await load(MINIMAL + yaml, { overrides, env: { JOB: "12" } });
+    assert.equal(config.logging.run_name, "r-12");
+    assert.equal(config.training.output_dir, "./experiments/r-12");
+  }
+});
+
 Deno.test("aliases name keys too, and values can be lists and maps", async () => {
   const { config } = await load(MINIMAL + "lr: 0.5\nsft: {max_steps: 1, lr: '${lr}'}\n");
   assert.equal(config.sft?.learning_rate, 0.5);
