@@ -61,8 +61,12 @@ export interface Device {
   readonly float: "f32" | "f64";
   /** Threads (1 where the notion does not apply). */
   readonly threads: number;
-  /** A zero-filled tensor. @throws RgxError out of memory, with the label and the size. */
-  create(dtype: DType, length: number, label: string): Tensor;
+  /**
+   * A zero-filled tensor. With `use` "weight" operations will only read it: a device whose own memory is short may
+   * keep it elsewhere, and bring it in for each operation.
+   * @throws RgxError out of memory, with the label and the size.
+   */
+  create(dtype: DType, length: number, label: string, use?: "weight"): Tensor;
   /** Copies `data` to elements [offset, offset + data.length); takes effect before any later `run`. */
   write(tensor: Tensor, data: HostArray, offset?: number): void;
   /** Waits for all recorded work, then copies elements out (a fresh array, Float32Array or Float64Array by `float`). */

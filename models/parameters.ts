@@ -81,8 +81,8 @@ export class Parameters {
         return { ...about, value, grad, storage: null };
       }
       const value = storage === null
-        ? this.#create(n, name)
-        : this.#create(storedWords(storage, ...matrixShape(shape)), name, "u32");
+        ? this.#create(n, name, "float", "weight")
+        : this.#create(storedWords(storage, ...matrixShape(shape)), name, "u32", "weight");
       return { ...about, value, grad: null, storage };
     });
     this.arena = arena ?? base?.arena ?? null;
@@ -91,8 +91,8 @@ export class Parameters {
     this.#byName = new Map(this.all.map((p) => [p.name, p]));
   }
 
-  #create(length: number, label: string, dtype: DType = "float"): Tensor {
-    const tensor = this.device.create(dtype, length, label);
+  #create(length: number, label: string, dtype: DType = "float", use?: "weight"): Tensor {
+    const tensor = this.device.create(dtype, length, label, use);
     this.#owned.push(tensor);
     return tensor;
   }

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
+import { createWasmDevice } from "../kernels/wasm/device.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
 import { initWeights } from "./init.ts";
 import { LlamaModel, type LlamaOptions } from "./llama.ts";
@@ -193,4 +194,39 @@ Deno.test("a quantisation of weights that are trained, or are in blocks already,
     );
   refused("full", null, /load_in_4bit: full fine-tuning trains every weight/);
   refused("lora", "q4_1", /load_in_4bit: the model is quantised already: .* is stored as q4_1/);
+});
+
+Deno.test("weights that lie outside the CPU device's memory give the same bits", async () => {
+  const results = [];
+  for (const weightsWithin of [2 ** 31, 0]) {
+    const device = await createWasmDevice({ threads: 2, weightsWithin });
+    try {
+      for (const weights of [{}, { quantize: "nf4", dtype: "bfloat16" }] as const) {
+        const config = roomy(tinyConfig(false));
+        const source = initWeights(config, 5, 0.3);
+        const model = await LlamaModel.create(device, config, source, {
+          ...{ trainable: "lora", lora, weights },
+        });
+        const before = device.allocatedBytes;
+        const { logp } = await model.forward(groups, { temperature: 0.9, train: true });
+        model.backward(new Float64Array(logp.length).fill(1));
+        const texts = await model.generate(
+          groups.map(({ promptId, promptIds }) => ({ promptId, promptIds, n: 3 })),
+          { maxNewTokens: 12, temperature: 0.8, seed: 4, eosIds: [] },
+        );
+        results.push([
+          [...logp],
+          [...await gradients(model)],
+          texts,
+          await model.readParameter("lm_head.weight"),
+          before,
+        ]);
+        model.dispose();
+        assert.equal(device.allocatedBytes, 0);
+      }
+    } finally {
+      device.close();
+    }
+  }
+  assert.deepEqual(results.slice(2), results.slice(0, 2));
 });

@@ -8,6 +8,7 @@ import { UsageError } from "../core/errors.ts";
 import { memoryRoom as machineRoom } from "../core/memory.ts";
 import type { SplitProblems } from "../data/held_out.ts";
 import type { Device } from "../kernels/device.ts";
+import { WEIGHTS_WITHIN } from "../kernels/wasm/memory.ts";
 import { gpuAvailableBytes } from "../kernels/webgpu/gpu_memory.ts";
 import { formatBytes, planParameterBytes, refuseIfTooLarge } from "../models/memory_plan.ts";
 import type { ModelSizes } from "../models/model_sizes.ts";
@@ -50,7 +51,7 @@ const LIMITED_BY = {
   job: "all that SLURM gave the job: sbatch --mem",
 } as const;
 
-/** One wasm32 memory; the kernels' pointers have 32 bits. */
+/** One wasm32 memory; the kernels' pointers have 32 bits. Of frozen weights only so many need lie in it. */
 const WASM_LIMIT = 2 ** 32;
 
 /** Of all held-out problems and the first few hundred training problems. */
@@ -128,7 +129,7 @@ export async function needsRecompute(
 ): Promise<boolean> {
   const own = { ...sizes, floatBytes: floatBytes(device) };
   const { values, gradients } = planParameterBytes(own);
-  const { room } = await memoryRoom(device, available);
+  const room = roomFor(await memoryRoom(device, available), own);
   return values + gradients + beside(own, stepSize(config, needs)) > room / 2;
 }
 
@@ -153,7 +154,8 @@ export async function planMemory(
   { available, seen = () => {}, smaller = () => null }: PlanOptions = {},
 ): Promise<MemoryPlan> {
   const sizes = { ...modelSizes, floatBytes: floatBytes(device) }, size = stepSize(config, needs);
-  const held = device.allocatedBytes, { room, where } = await memoryRoom(device, available);
+  const held = device.allocatedBytes, machine = await memoryRoom(device, available);
+  const room = roomFor(machine, sizes), { where } = machine;
   const bytes = (model: ModelSizes, step: StepSize) => {
     const { values, gradients } = planParameterBytes(model);
     return values + gradients + beside(model, step);
@@ -170,11 +172,13 @@ export async function planMemory(
   seen(plan);
   if (plan.peak > room) {
     const settingsFor = (model: ModelSizes) =>
-      whatFits(size, (other) => bytes(model, other) <= room);
+      whatFits(size, (other) => bytes(model, other) <= roomFor(machine, model));
     const settings = settingsFor(sizes);
     const other = settings.length > 0
       ? null
-      : smaller((model) => bytes(model, size) <= room || settingsFor(model).length > 0);
+      : smaller((model) =>
+        bytes(model, size) <= roomFor(machine, model) || settingsFor(model).length > 0
+      );
     if (other !== null) settings.push(`model.model_name_or_path=${other}`);
     if (settings.length === 0) {
       settings.push("smaller batches, shorter completions or a smaller model");
@@ -194,20 +198,40 @@ export async function planMemory(
   return plan;
 }
 
-/** What the device may still take, and what limits it where that is not the machine's memory. */
+interface Room {
+  /** What the device may still take. */
+  bytes: number;
+  /** The same, were all of it weights that are only read. */
+  withWeights: number;
+  /** What limits it, where that is not the machine's memory. */
+  where: string | null;
+}
+
 async function memoryRoom(
   device: Device,
   available?: number,
-): Promise<{ room: number; where: string | null }> {
+): Promise<Room> {
   if (device.adapter !== undefined && available === undefined) {
     const room = await gpuAvailableBytes(device.adapter);
     // Nobody tells for some cards: then the card itself refuses.
-    return { room: room ?? Infinity, where: `what ${device.adapter.name} has free` };
+    const bytes = room ?? Infinity;
+    return { bytes, withWeights: bytes, where: `what ${device.adapter.name} has free` };
   }
   const held = device.allocatedBytes, machine = machineRoom();
   const free = available ?? machine.bytes;
   const isWasm = device.name === "wasm" && WASM_LIMIT - held < free;
+  const byMachine = available === undefined ? LIMITED_BY[machine.by] : null;
   return isWasm
-    ? { room: WASM_LIMIT - held, where: "all that one WebAssembly memory can hold" }
-    : { room: free, where: available === undefined ? LIMITED_BY[machine.by] : null };
+    ? {
+      bytes: WASM_LIMIT - held,
+      withWeights: free,
+      where: "all that one WebAssembly memory can hold",
+    }
+    : { bytes: free, withWeights: free, where: byMachine };
+}
+
+/** What a model may take: on the CPU frozen weights beyond a share lie outside the kernels' memory. */
+function roomFor({ bytes, withWeights }: Room, sizes: ModelSizes): number {
+  const { values, gradients } = planParameterBytes(sizes);
+  return Math.min(withWeights, bytes + Math.max(0, values - gradients - WEIGHTS_WITHIN));
 }

@@ -1,7 +1,8 @@
 /**
  * The CPU device: tensors in one shared WebAssembly memory, kernels compiled from AssemblyScript, work
  * shared by one thread per core. Operations are done when `run` returns. Float precision is f32.
- * Left out: several memories (models beyond 4 GiB); tensors already carry the memory they live in.
+ * Pointers have 32 bits, so that memory ends at 4 GiB: of weights that operations only read, what exceeds half of it
+ * lies in ordinary memory of the host and is copied in for each operation that reads it.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { Device, DType, HostArray, Tensor } from "../device.ts";
@@ -10,7 +11,7 @@ import { profileByEnvironment } from "../profile.ts";
 import { checkRange, checkView } from "../tensor_range.ts";
 import { validateOp } from "../validate.ts";
 import wasmBytes from "./kernels.wasm" with { type: "bytes" };
-import { WasmMemory } from "./memory.ts";
+import { WasmMemory, WEIGHTS_WITHIN } from "./memory.ts";
 import { wasmOps } from "./op_table.ts";
 import { ThreadPool } from "./thread_pool.ts";
 import { defaultThreads } from "./threads.ts";
@@ -21,6 +22,8 @@ export interface WasmDeviceOptions {
   threads?: number;
   /** Compiled kernels to use in place of the built-in ones (tests). */
   module?: WebAssembly.Module;
+  /** Bytes of weights that lie in the shared memory; default WEIGHTS_WITHIN. */
+  weightsWithin?: number;
 }
 
 class WasmTensor implements Tensor {
@@ -33,22 +36,25 @@ class WasmTensor implements Tensor {
     readonly label: string,
     /** The tensor that this is a view of. */
     readonly base: WasmTensor | null,
+    /** The elements, of one that lies outside the shared memory; `address` is then 0. */
+    readonly host: Float32Array | Uint32Array | null = null,
   ) {}
 
   /** With `offset`: where the elements lie, for the overlap check of `validateOp`. */
   get storage(): object {
-    return this.memory;
+    return this.host === null ? this.memory : this.host.buffer;
   }
 
   get offset(): number {
-    return this.address / 4;
+    return this.host === null ? this.address / 4 : this.host.byteOffset / 4;
   }
 
   view(offset: number, length: number): Tensor {
     checkView(this, offset, length);
-    const address = this.address + 4 * offset;
-    const base = this.base ?? this;
-    return new WasmTensor(this.device, this.memory, this.dtype, address, length, this.label, base);
+    const { device, memory, dtype, label, host } = this, base = this.base ?? this;
+    const address = host === null ? this.address + 4 * offset : 0;
+    const part = host?.subarray(offset, offset + length) ?? null;
+    return new WasmTensor(device, memory, dtype, address, length, label, base, part);
   }
 }
 
@@ -61,25 +67,38 @@ export class WasmDevice implements Device, WasmContext {
   readonly #memory = new WasmMemory();
   readonly #pool: ThreadPool;
   readonly #live = new Set<WasmTensor>();
+  readonly #weights = new Set<WasmTensor>();
   #allocated = 0;
+  /** Bytes of weights in the shared memory, and of those outside it. */
+  #weightsInside = 0;
+  #weightsOutside = 0;
   #peak = 0;
   #closed = false;
   /** Addresses of the blocks lent to the running operation. */
   readonly #scratch: number[] = [];
+  /** Where weights from outside have been copied to in the running operation, and that scratch's number. */
+  readonly #brought = new Map<WasmTensor, { address: number; scratch: number }>();
   #threadScratch = { address: 0, bytes: 0 };
 
-  constructor(module: WebAssembly.Module, threads: number) {
+  constructor(
+    module: WebAssembly.Module,
+    threads: number,
+    private readonly weightsWithin = WEIGHTS_WITHIN,
+  ) {
     this.threads = threads;
     this.#pool = new ThreadPool(module, this.#memory.memory, threads);
   }
 
-  create(dtype: DType, length: number, label: string): Tensor {
+  create(dtype: DType, length: number, label: string, use?: "weight"): Tensor {
     this.#mustBeOpen();
     if (!Number.isInteger(length) || length < 0) {
       throw new RangeError(`tensor "${label}" cannot have ${length} elements`);
     }
-    const fresh = this.#memory.fresh;
     const bytes = 4 * length;
+    if (use === "weight" && this.#weightsInside + bytes > this.weightsWithin) {
+      return this.#createOutside(dtype, length, label);
+    }
+    const fresh = this.#memory.fresh;
     const address = this.#memory.allocate(bytes, label);
     const used = Math.min(fresh, address + bytes) - address;
     if (used > 0) {
@@ -87,17 +106,43 @@ export class WasmDevice implements Device, WasmContext {
       this.parallel({ kernel: "zero", units, grain: 65536, args: [address] });
     }
     const tensor = new WasmTensor(this, this.#memory, dtype, address, length, label, null);
-    this.#live.add(tensor);
-    this.#allocated += bytes;
-    if (this.#allocated > this.#peak) this.#peak = this.#allocated;
+    if (use === "weight") {
+      this.#weights.add(tensor);
+      this.#weightsInside += bytes;
+    }
+    this.#add(tensor);
     return tensor;
   }
 
+  #createOutside(dtype: DType, length: number, label: string): Tensor {
+    let host: Float32Array | Uint32Array;
+    try {
+      host = dtype === "u32" ? new Uint32Array(length) : new Float32Array(length);
+    } catch (cause) {
+      const megabytes = (4 * length / 2 ** 20).toFixed(1);
+      throw new RgxError(`out of memory: ${megabytes} MB for "${label}" do not fit`, { cause });
+    }
+    const tensor = new WasmTensor(this, this.#memory, dtype, 0, length, label, null, host);
+    this.#weightsOutside += 4 * length;
+    this.#add(tensor);
+    return tensor;
+  }
+
+  #add(tensor: WasmTensor): void {
+    this.#live.add(tensor);
+    this.#allocated += 4 * tensor.length;
+    if (this.#allocated > this.#peak) this.#peak = this.#allocated;
+  }
+
   write(tensor: Tensor, data: HostArray, offset = 0): void {
-    const { address, dtype } = this.#own(tensor);
+    const { address, dtype, host } = this.#own(tensor);
     checkRange(tensor, offset, data.length, "write");
     if ((dtype === "u32") !== (data instanceof Uint32Array)) {
       throw new TypeError(`write of ${data.constructor.name} to ${dtype} tensor "${tensor.label}"`);
+    }
+    if (host !== null) {
+      host.set(data, offset);
+      return;
     }
     const start = address + 4 * offset;
     if (data instanceof Uint32Array) this.#memory.u32(start, data.length).set(data);
@@ -106,8 +151,9 @@ export class WasmDevice implements Device, WasmContext {
 
   // deno-lint-ignore require-await -- an async function turns errors into rejections
   async read(tensor: Tensor, offset = 0, length = tensor.length - offset): Promise<HostArray> {
-    const { address, dtype } = this.#own(tensor);
+    const { address, dtype, host } = this.#own(tensor);
     checkRange(tensor, offset, length, "read");
+    if (host !== null) return host.slice(offset, offset + length);
     const start = address + 4 * offset;
     return dtype === "u32"
       ? new Uint32Array(this.#memory.u32(start, length))
@@ -120,8 +166,14 @@ export class WasmDevice implements Device, WasmContext {
       throw new Error(`"${tensor.label}" is a view; free the tensor it belongs to`);
     }
     this.#live.delete(own);
+    const bytes = 4 * own.length;
+    this.#allocated -= bytes;
+    if (own.host !== null) {
+      this.#weightsOutside -= bytes;
+      return;
+    }
     this.#memory.free(own.address);
-    this.#allocated -= 4 * own.length;
+    if (this.#weights.delete(own)) this.#weightsInside -= bytes;
   }
 
   run<K extends keyof Ops>(op: K, args: Ops[K]): void {
@@ -151,7 +203,7 @@ export class WasmDevice implements Device, WasmContext {
   }
 
   get reservedBytes(): number {
-    return this.#memory.memory.buffer.byteLength;
+    return this.#memory.memory.buffer.byteLength + this.#weightsOutside;
   }
 
   close(): void {
@@ -159,6 +211,7 @@ export class WasmDevice implements Device, WasmContext {
     this.#closed = true;
     this.#pool.close();
     this.#live.clear();
+    this.#weights.clear();
     this.#allocated = 0;
   }
 
@@ -167,16 +220,27 @@ export class WasmDevice implements Device, WasmContext {
     return this.#pool.ready();
   }
 
+  /** Of a weight outside the shared memory: of a copy, which lives as long as scratch does. */
   pointer(tensor: Tensor): number {
-    return this.#own(tensor).address;
+    const own = this.#own(tensor), { address, host, length } = own;
+    if (host === null) return address;
+    const there = this.#brought.get(own);
+    if (there !== undefined) return there.address;
+    const copy = this.scratch(4 * length);
+    if (host instanceof Uint32Array) this.#memory.u32(copy, length).set(host);
+    else this.#memory.f32(copy, length).set(host);
+    this.#brought.set(own, { address: copy, scratch: this.#scratch.length - 1 });
+    return copy;
   }
 
   u32(tensor: Tensor): Uint32Array {
-    return this.#memory.u32(this.#own(tensor).address, tensor.length);
+    const { address, host, length } = this.#own(tensor);
+    return host instanceof Uint32Array ? host : this.#memory.u32(address, length);
   }
 
   f32(tensor: Tensor): Float32Array {
-    return this.#memory.f32(this.#own(tensor).address, tensor.length);
+    const { address, host, length } = this.#own(tensor);
+    return host instanceof Float32Array ? host : this.#memory.f32(address, length);
   }
 
   scratch(bytes: number): number {
@@ -191,6 +255,9 @@ export class WasmDevice implements Device, WasmContext {
 
   release(mark: number): void {
     while (this.#scratch.length > mark) this.#memory.free(this.#scratch.pop()!);
+    for (const [tensor, { scratch }] of this.#brought) {
+      if (scratch >= mark) this.#brought.delete(tensor);
+    }
   }
 
   parallel(job: WasmJob): void {
@@ -235,7 +302,8 @@ export async function createWasmDevice(options: WasmDeviceOptions = {}): Promise
     throw new RgxError(`the CPU device cannot run with ${threads} threads`);
   }
   compiled ??= WebAssembly.compile(wasmBytes as Uint8Array<ArrayBuffer>);
-  const device = new WasmDevice(options.module ?? await compiled, threads);
+  const module = options.module ?? await compiled;
+  const device = new WasmDevice(module, threads, options.weightsWithin);
   profileByEnvironment(device);
   return device;
 }

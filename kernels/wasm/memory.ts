@@ -9,6 +9,8 @@ const PAGE = 65536;
 const MOST_PAGES = 65536;
 /** The first page is the module's own (static data); tensors begin behind it. */
 const HEAP_BEGIN = PAGE;
+/** Bytes of weights that lie in it at most: half; the other half is for what operations write, and their scratch. */
+export const WEIGHTS_WITHIN = 2 ** 31;
 /** Growing in large steps keeps the number of grow calls small. */
 const GROW_STEP_PAGES = 256;
 
