@@ -158,7 +158,7 @@ async function load(
   }
   const all = options.outputDir === undefined
     ? overrides
-    : [...overrides, `training.output_dir=${JSON.stringify(options.outputDir)}`];
+    : [...overrides, `--output-dir=${JSON.stringify(options.outputDir)}`];
   const env = Deno.env.toObject();
   const loaded = await loadConfig(name, { overrides: all, ownOptions, env, phases });
   for (const [key, value] of Object.entries(loaded.environment)) Deno.env.set(key, value);

@@ -32,6 +32,8 @@ export interface Override {
   /** Text of the value; "" for `delete`. */
   value: string;
   source: Source;
+  /** The flag as typed, where it was one. */
+  flag?: string;
 }
 
 /** Variables of the program itself: never keys. */
@@ -75,7 +77,31 @@ export function parseOverrides(
     const action = ({ "": "set", "+": "add", "++": "force" } as const)[setting[1] as "" | "+"]!;
     overrides.push({ action, key: setting[2]!.trim(), value: setting[3]!, source });
   }
+  refuseContradictions(overrides);
   return overrides;
+}
+
+/** Of one spelling the last one wins; a flag and a key that name the same differently are a mistake. */
+function refuseContradictions(overrides: readonly Override[]): void {
+  const written = new Map<string, Override>();
+  for (const override of overrides) {
+    const known = keyBeginning(override.key);
+    if (override.action === "delete" || known === null || known.rest.length > 0) continue;
+    const before = written.get(known.path);
+    written.set(known.path, override);
+    if (before === undefined || before.value === override.value) continue;
+    const isFlag = override.flag !== undefined || before.flag !== undefined;
+    if (!isFlag || before.key === override.key) continue;
+    throw new UsageError(
+      `${asTyped(before)} and ${asTyped(override)} contradict each other: both set ${known.path}`,
+      { advice: "Give one of them." },
+    );
+  }
+}
+
+function asTyped({ flag, key, value }: Override): string {
+  if (flag === undefined) return `${key}=${value}`;
+  return flag === "--skip-evaluation" ? flag : `${flag} ${value}`;
 }
 
 function parseFlag(
@@ -87,7 +113,7 @@ function parseFlag(
   const [, name, value] = /^--([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
   const key = (name ?? "").replaceAll("-", "_");
   const set = (key: string, value: string, used: number) => ({
-    override: { action: "set" as const, key, value, source },
+    override: { action: "set" as const, key, value, source, flag: `--${name}` },
     used,
   });
   if (key === "") throw new UsageError(`${arg}: expected --key value`);

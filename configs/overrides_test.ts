@@ -39,7 +39,7 @@ Deno.test("the flags of the GSM8K recipe are aliases", async () => {
   const config = await withArgs(
     ...["--model-name", "other", "--max-steps", "-1", "--batch-size", "2"],
     ...["--gradient-accumulation-steps", "8", "--output-dir", "out", "--no-trackio"],
-    ...["--project-name", "p", "eval.num_examples=5", "--skip-evaluation"],
+    ...["--project-name", "p", "--skip-evaluation"],
   );
   assert.equal(config.model.model_name_or_path, "other");
   assert.equal(config.training.max_steps, -1);
@@ -48,6 +48,35 @@ Deno.test("the flags of the GSM8K recipe are aliases", async () => {
   assert.equal(config.training.output_dir, "out");
   assert.equal(config.logging.project, "p");
   assert.equal(config.eval.num_examples, 0);
+});
+
+Deno.test("a flag and a key that say different things are refused; the same twice is not", async () => {
+  const refused: [string[], RegExp][] = [
+    [
+      ["--batch-size", "4", "training.per_device_train_batch_size=2"],
+      /--batch-size 4 and training\.per_device_train_batch_size=2 contradict/,
+    ],
+    [["lr=1e-3", "--learning-rate", "1e-4"], /lr=1e-3 and --learning-rate 1e-4 contradict/],
+    [
+      ["--batch-size", "4", "--per-device-train-batch-size", "2"],
+      /contradict each other: both set training\.per_device_train_batch_size/,
+    ],
+    [
+      ["eval.num_examples=5", "--skip-evaluation"],
+      /eval\.num_examples=5 and --skip-evaluation contradict/,
+    ],
+    [
+      ["--no-trackio", "report_to=[trackio]"],
+      /report_to: names trackio, which another flag switches off/,
+    ],
+  ];
+  for (const [args, message] of refused) {
+    await assert.rejects(withArgs(...args), message, args.join(" "));
+  }
+  const same = await withArgs("--batch-size", "8", "per_device_train_batch_size=8");
+  assert.equal(same.training.per_device_train_batch_size, 8);
+  const last = await withArgs("--max-steps", "4", "--max-steps", "5", "seed=1", "seed=2");
+  assert.deepEqual([last.training.max_steps, last.training.seed], [5, 2]);
 });
 
 Deno.test("values are YAML scalars or flow collections; text keys take any text", async () => {

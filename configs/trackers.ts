@@ -5,7 +5,7 @@
  */
 import { type TrackerName, TRACKERS } from "../core/tracker_names.ts";
 import { nearest } from "../core/suggest.ts";
-import { type ConfigNode, describeNode, nodeAt, toJson } from "./node.ts";
+import { COMMAND_LINE, type ConfigNode, describeNode, nodeAt, toJson } from "./node.ts";
 import type { MapNode, Problems } from "./node.ts";
 import type { Complain, ValueType } from "./value_types.ts";
 
@@ -87,6 +87,13 @@ export function reportTo(tree: MapNode, problems: Problems): ConfigNode | undefi
     if (value(path) === false) off.add(name);
   }
   if (value("logging.no_trackio") === true) off.add("trackio");
+  for (const item of names) {
+    const name = String(toJson(item)), isTyped = item.at.source === COMMAND_LINE;
+    const switched = ["no_trackio", `use_${name}`].map((key) => node(`logging.${key}`))
+      .some((one) => one?.at.source === COMMAND_LINE);
+    if (!off.has(name) || !isTyped || !switched) continue;
+    problems.add(item.at, "logging.report_to", `names ${name}, which another flag switches off`);
+  }
   if (names.size === 0 && off.size === 0) return undefined;
   const items = [...names].flatMap((item) =>
     toJson(item) === "all" && off.size > 0 ? TRACKERS.map((name) => scalar(name, item)) : [item]

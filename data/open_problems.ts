@@ -54,6 +54,15 @@ async function entriesOfFiles(
   return found;
 }
 
+/** Whether the problems are a published data set that is not on this machine. */
+export async function isAbsent(
+  { task_name, dataset_name }: Pick<SourceOptions, "task_name" | "dataset_name">,
+): Promise<boolean> {
+  const place = task_name === null ? null : publishedPlace(task_name);
+  if (place === null || dataset_name !== null) return false;
+  return (await findDataFiles(place, "train")).files === null;
+}
+
 async function trainFilesOf(task: string | null, name: string, isNamed: boolean) {
   try {
     return await requireDataFiles(name, "train");

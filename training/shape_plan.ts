@@ -1,11 +1,12 @@
 /**
  * The memory plan of a run whose model is not on this machine, from the model's sizes alone. There is no
- * tokenizer then: lengths of prompts are estimated from their text.
+ * tokenizer then: lengths of prompts are estimated from their text. Where a published data set is not here
+ * either, prompts have the length that the configuration allows.
  */
 import { shapeOf } from "../configs/model_shapes.ts";
 import type { RunConfig } from "../configs/run_config.ts";
 import { splitProblems } from "../data/held_out.ts";
-import { openProblems } from "../data/open_problems.ts";
+import { isAbsent, openProblems } from "../data/open_problems.ts";
 import { renderPrompt } from "../data/prompt.ts";
 import { workedAnswer } from "../data/worked_answer.ts";
 import type { Device } from "../kernels/device.ts";
@@ -96,7 +97,10 @@ export async function planFromShape(
 }
 
 async function estimateLengths(config: RunConfig, withAnswers: boolean): Promise<Lengths> {
-  const { data } = config;
+  const { data, training: limits } = config;
+  if (limits.max_prompt_length !== null && await isAbsent(data)) {
+    return { prompt: limits.max_prompt_length, answer: limits.max_completion_length };
+  }
   const source = await openProblems({ ...data, curriculum: config.curriculum });
   const problems = splitProblems({ source, heldOutCount: config.eval.num_examples });
   const count = Math.min(
