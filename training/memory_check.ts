@@ -225,7 +225,7 @@ async function memoryRoom(
     ? {
       bytes: WASM_LIMIT - held,
       withWeights: free,
-      where: "all that one WebAssembly memory can hold",
+      where: "what kernels on the CPU can address, and weights beyond it",
     }
     : { bytes: free, withWeights: free, where: byMachine };
 }
