@@ -4,6 +4,8 @@
  */
 import { entryPoint } from "../webgpu/entry.ts";
 import { variants } from "../webgpu/kernel.ts";
+import type { WeightType } from "../weights/types.ts";
+import { BLOCK_PARAMS, rowBufferType, rowFour } from "../weights/widen.wgsl.ts";
 import { EXP, LOG } from "../webgpu/math.ts";
 import { reduceMax, reduceSum } from "../webgpu/reduce.ts";
 
@@ -185,27 +187,39 @@ ${entry(invocations)}
  * dhidden = scale·(Σ_pairs dlogp·weight[target] − (Σ_pairs dlogp)·mean): one workgroup a row. p.tokens rows of the
  * weight from token p.first on are bound; the call with the first ones begins the sum.
  */
-export const fromMean = variants(({ invocations }: { invocations: number }) => ({
-  name: "head_backward.from_mean",
-  buffers: {
-    weight: "read f32",
-    pair_start: "read u32",
-    targets: "read u32",
-    dlogp: "read f32",
-    means: "read f32",
-    dhidden: "write f32",
-  },
-  params: {
-    rows: "u32" as const,
-    row: "u32" as const,
-    d: "u32" as const,
-    first: "u32" as const,
-    tokens: "u32" as const,
-    scale: "f32" as const,
-  },
-  code: `${entry(invocations)}
+export const fromMean = variants(
+  ({ invocations, type }: { invocations: number; type: WeightType | "f32" }) => {
+    const stored = type !== "f32";
+    return {
+      name: "head_backward.from_mean",
+      buffers: {
+        weight: `read ${stored ? rowBufferType(type) : "f32"}`,
+        pair_start: "read u32",
+        targets: "read u32",
+        dlogp: "read f32",
+        means: "read f32",
+        dhidden: "write f32",
+      },
+      params: {
+        rows: "u32" as const,
+        row: "u32" as const,
+        d: "u32" as const,
+        first: "u32" as const,
+        tokens: "u32" as const,
+        scale: "f32" as const,
+        ...(stored ? BLOCK_PARAMS : {}),
+      },
+      code: `${stored ? rowFour("weight", type) : ""}${entry(invocations)}
   ${ALPHA}
-  for (var j = local; j < p.d; j += ${invocations}u) {
+${stored ? fourColumns(invocations) : oneColumn(invocations)}
+}`,
+    };
+  },
+);
+
+/** WGSL: the loop of {@link fromMean} over a row's columns, where floats are read. */
+function oneColumn(invocations: number): string {
+  return `  for (var j = local; j < p.d; j += ${invocations}u) {
     let at = number * p.d + j;
     var sum = 0.0;
     if (p.first == 0u) { sum = -alpha * p.scale * means[at]; } else { sum = dhidden[at]; }
@@ -214,6 +228,29 @@ export const fromMean = variants(({ invocations }: { invocations: number }) => (
       if (token < p.tokens) { sum = fma(dlogp[pair] * p.scale, weight[token * p.d + j], sum); }
     }
     dhidden[at] = sum;
+  }`;
+}
+
+/** The same where stored weights are read, four elements at once. */
+function fourColumns(invocations: number): string {
+  const lanes = (code: (lane: string, at: string) => string) =>
+    ["x", "y", "z", "w"].map((lane, k) =>
+      `    if (j + ${k}u < p.d) { ${code(`sum.${lane}`, `[at + ${k}u]`)} }`
+    ).join("\n");
+  return `  for (var j = 4u * local; j < p.d; j += ${4 * invocations}u) {
+    let at = number * p.d + j;
+    var sum = vec4f(0.0);
+${
+    lanes((sum, at) =>
+      `if (p.first == 0u) { ${sum} = -alpha * p.scale * means${at}; } else { ${sum} = dhidden${at}; }`
+    )
   }
-}`,
-}));
+    for (var pair = pair_begin; pair < pair_end; pair++) {
+      let token = targets[pair] - p.first;
+      if (token < p.tokens) {
+        sum = fma(vec4f(dlogp[pair] * p.scale), row_four(token, j, p.d), sum);
+      }
+    }
+${lanes((sum, at) => `dhidden${at} = ${sum};`)}
+  }`;
+}

@@ -3,9 +3,9 @@
  * of scratch and a pass over its rows, in a fixed order. The backward makes the logits again, or starts from the
  * forward's mean where that is enough. How chunks are cut depends on the device's limits.
  */
-import { VIEW_ALIGNMENT } from "../device.ts";
+import { type Tensor, VIEW_ALIGNMENT } from "../device.ts";
+import type { MatmulArgs } from "../matmul/spec.ts";
 import { inRowParts, inStoredParts, storedAlignment, storedRowsView } from "../webgpu/parts.ts";
-import { storedWords } from "../weights/types.ts";
 import { rowParams } from "../weights/widen.wgsl.ts";
 import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
 import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
@@ -24,30 +24,43 @@ interface Chunk {
   width: number;
 }
 
-/** Sizes of chunks: multiples of a view's alignment, or the whole. */
+/** Sizes of chunks: multiples of a view's alignment (in tokens: of the weight's), or the whole. */
 function chunkSizes(
-  { rows, vocab, d }: Pick<HeadArgs, "rows" | "vocab" | "d">,
+  { rows, vocab, d, weightType }: Pick<HeadArgs, "rows" | "vocab" | "d" | "weightType">,
   { limits: { bindingElements }, software }: WebgpuContext,
 ): { rows: number; width: number } {
   const most = software ? CHUNK.software : CHUNK.card;
-  const aligned = (n: number) => Math.max(1, Math.floor(n / VIEW_ALIGNMENT)) * VIEW_ALIGNMENT;
-  const narrowest = Math.min(vocab, VIEW_ALIGNMENT);
-  const count = Math.min(rows, most.rows, aligned(bindingElements / Math.max(d, narrowest)));
-  const fitting = aligned(Math.min(most.logits, bindingElements) / Math.max(1, count));
+  const unit = weightType === undefined ? VIEW_ALIGNMENT : storedAlignment(weightType);
+  const aligned = (n: number, unit: number) => Math.max(1, Math.floor(n / unit)) * unit;
+  const narrowest = Math.min(vocab, unit);
+  const fittingRows = aligned(bindingElements / Math.max(d, narrowest), VIEW_ALIGNMENT);
+  const count = Math.min(rows, most.rows, fittingRows);
+  const fitting = aligned(Math.min(most.logits, bindingElements) / Math.max(1, count), unit);
   const even = vocab / Math.ceil(vocab / fitting);
-  return {
-    rows: count,
-    width: Math.min(vocab, Math.ceil(even / VIEW_ALIGNMENT) * VIEW_ALIGNMENT),
-  };
+  return { rows: count, width: Math.min(vocab, Math.ceil(even / unit) * unit) };
+}
+
+/** Some tokens' rows of the weight, as an operand of a product. */
+function weightRows(
+  { weight, weightType, d }: Pick<HeadArgs, "weight" | "weightType" | "d">,
+  first: number,
+  width: number,
+): Pick<MatmulArgs, "b" | "weightType"> {
+  return weightType === undefined
+    ? { b: weight.view(first * d, width * d) }
+    : { b: storedRowsView(weight, weightType, d, first, width), weightType };
 }
 
 /** Calls `each` for the chunks of the logits, with the logits of each made. */
 function eachChunk(
-  args: Pick<HeadArgs, "hidden" | "weight" | "rows" | "vocab" | "d" | "temperature">,
+  args: Pick<
+    HeadArgs,
+    "hidden" | "weight" | "weightType" | "rows" | "vocab" | "d" | "temperature"
+  >,
   ctx: WebgpuContext,
   each: (chunk: Chunk, logits: ReturnType<WebgpuContext["scratch"]>) => void,
 ): void {
-  const { hidden, weight, rows, vocab, d, temperature } = args;
+  const { hidden, rows, vocab, d, temperature } = args;
   if (rows === 0) return;
   const size = chunkSizes(args, ctx);
   const logits = ctx.scratch("float", size.rows * size.width, "logits");
@@ -61,7 +74,7 @@ function eachChunk(
       };
       ctx.run("matmul", {
         a: hidden.view(row * d, chunk.rows * d),
-        b: weight.view(first * d, chunk.width * d),
+        ...weightRows(args, first, chunk.width),
         out: logits,
         m: chunk.rows,
         n: chunk.width,
@@ -80,7 +93,6 @@ function rowOptions({ width }: Chunk): { invocations: number; vectors: boolean }
 }
 
 export const headWebgpu: WebgpuOp<HeadArgs> = (args, ctx) => {
-  refuseStored("webgpu", "head", args.weightType);
   const { pairStart, targets, logp, lse, entropy, mean, vocab, d } = args;
   const running = ctx.scratch("float", 4 * chunkSizes(args, ctx).rows, "running values");
   eachChunk(args, ctx, (chunk, logits) => {
@@ -104,7 +116,7 @@ export const headWebgpu: WebgpuOp<HeadArgs> = (args, ctx) => {
     if (means === undefined) return;
     ctx.run("matmul", {
       a: logits,
-      b: args.weight.view(first * d, width * d),
+      ...weightRows(args, first, width),
       out: means,
       m: rows,
       n: d,
@@ -115,31 +127,11 @@ export const headWebgpu: WebgpuOp<HeadArgs> = (args, ctx) => {
 };
 
 export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
-  refuseStored("webgpu", "head_backward", args.weightType);
-  const { hidden, weight, pairStart, targets, lse, entropy, dlogp, dentropy } = args;
+  const { hidden, pairStart, targets, lse, entropy, dlogp, dentropy } = args;
   const { mean, dhidden, dweight, rows, vocab, d } = args;
   const alpha = 1 / args.temperature;
   if (mean !== undefined) {
-    inRowParts(
-      ctx,
-      rows,
-      d,
-      (part, count, row) =>
-        inRowParts(ctx, vocab, d, (tokenPart, tokens, first) =>
-          ctx.dispatch({
-            kernel: fromMean({ invocations: d <= 512 ? 64 : 256 }),
-            buffers: {
-              weight: tokenPart(weight, d),
-              pair_start: pairStart,
-              targets,
-              dlogp,
-              means: part(mean, d),
-              dhidden: part(dhidden, d),
-            },
-            params: { rows: count, row, d, first, tokens, scale: alpha },
-            groups: ctx.grid(count),
-          })),
-    );
+    backwardFromMean({ ...args, mean }, ctx);
     return;
   }
   eachChunk(args, ctx, (chunk, logits) => {
@@ -160,7 +152,7 @@ export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
     });
     ctx.run("matmul", {
       a: logits,
-      b: weight.view(first * d, width * d),
+      ...weightRows(args, first, width),
       out: dhidden.view(row * d, rows * d),
       m: rows,
       n: d,
@@ -182,3 +174,40 @@ export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
     });
   });
 };
+
+function backwardFromMean(
+  args: HeadBackwardArgs & Required<Pick<HeadBackwardArgs, "mean">>,
+  ctx: WebgpuContext,
+): void {
+  const { weight, weightType, pairStart, targets, dlogp, mean, dhidden, rows, vocab, d } = args;
+  const kernel = fromMean({ invocations: d <= 512 ? 64 : 256, type: weightType ?? "f32" });
+  inRowParts(ctx, rows, d, (part, count, row) => {
+    const dispatch = (weight: Tensor, tokens: number, first: number) =>
+      ctx.dispatch({
+        kernel,
+        buffers: {
+          weight,
+          pair_start: pairStart,
+          targets,
+          dlogp,
+          means: part(mean, d),
+          dhidden: part(dhidden, d),
+        },
+        params: {
+          ...{ rows: count, row, d, first, tokens, scale: 1 / args.temperature },
+          ...(weightType === undefined ? {} : rowParams(weightType, d)),
+        },
+        groups: ctx.grid(count),
+      });
+    if (weightType === undefined) {
+      inRowParts(
+        ctx,
+        vocab,
+        d,
+        (tokenPart, tokens, first) => dispatch(tokenPart(weight, d), tokens, first),
+      );
+    } else {
+      inStoredParts(ctx, { weight, type: weightType, rows: vocab, d }, dispatch);
+    }
+  });
+}

@@ -1,7 +1,8 @@
-/** The fused head on the GPU beyond one binding: every tensor and every chunk is cut. */
+/** The fused head on the GPU beyond one binding: every tensor and every chunk is cut; so is an embedding's table. */
 import assert from "node:assert/strict";
 import { headBackwardCases, headCases } from "../conformance/head.ts";
 import { type Case, checkCase } from "../conformance/runner.ts";
+import { storedGatherCase, storedHeadCases } from "../conformance/stored.ts";
 import { normals, stream, upload } from "../testing.ts";
 import { checkSnapshot, testOnWebgpu } from "../webgpu/testing.ts";
 import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
@@ -24,6 +25,18 @@ testOnWebgpu("the head of tensors beyond one binding", LIMITS, async (device) =>
 
 testOnWebgpu("the head's backward of tensors beyond one binding", LIMITS, async (device) => {
   for (const test of large(await headBackwardCases())) await checkCase(device, test);
+});
+
+/** 64 rows of 256 logits, the least that weights in blocks are cut to. */
+testOnWebgpu("stored weights beyond one binding", { bindingElements: 2 ** 14 }, async (device) => {
+  const random = stream("stored beyond one binding");
+  const pairs = Array.from({ length: 80 }, (_, i) => i % 3);
+  for (const weightType of ["q4_0", "nf4", "bf16"] as const) {
+    for (const test of await storedHeadCases(random, weightType, 700, 192, pairs)) {
+      await checkCase(device, test);
+    }
+    await checkCase(device, storedGatherCase(random, weightType, 90, 192, 700));
+  }
 });
 
 testOnWebgpu("the head's memory is bounded", { bindingElements: 2 ** 15 }, async (device) => {
@@ -54,5 +67,7 @@ Deno.test("the text of the head's kernels is as it was", async () => {
   await checkSnapshot(import.meta, "merge", mergeLogits({ ...rows, mean: false }));
   await checkSnapshot(import.meta, "merge_mean", mergeLogits({ ...rows, mean: true }));
   await checkSnapshot(import.meta, "slopes", logitSlopes({ ...rows, dentropy: true }));
-  await checkSnapshot(import.meta, "from_mean", fromMean({ invocations: 256 }));
+  await checkSnapshot(import.meta, "from_mean", fromMean({ invocations: 256, type: "f32" }));
+  await checkSnapshot(import.meta, "from_mean_q4_1", fromMean({ invocations: 64, type: "q4_1" }));
+  await checkSnapshot(import.meta, "from_mean_bf16", fromMean({ invocations: 64, type: "bf16" }));
 });

@@ -5,9 +5,11 @@
 import type { Tensor } from "../device.ts";
 import { perElement } from "../webgpu/entry.ts";
 import { variants } from "../webgpu/kernel.ts";
-import { inRowParts } from "../webgpu/parts.ts";
+import { inRowParts, inStoredParts } from "../webgpu/parts.ts";
 import { GROUP } from "../webgpu/reduce.ts";
-import { refuseStored } from "../weights/missing.ts";
+import { storedRows } from "../weights/layout.ts";
+import type { WeightType } from "../weights/types.ts";
+import { BLOCK_PARAMS, rowBufferType, rowFour, rowParams } from "../weights/widen.wgsl.ts";
 import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./spec.ts";
 
@@ -70,10 +72,54 @@ function tableRows(table: Tensor, d: number): number {
 }
 
 export const gatherRowsWebgpu: WebgpuOp<GatherRowsArgs> = (args, ctx) => {
-  const { table, index, out, rows, d } = args;
-  refuseStored("webgpu", "gather_rows", args.weightType);
-  moveRows(ctx, true, { table, index, moved: out, rows, d });
+  const { table, weightType, index, out, rows, d } = args;
+  if (weightType === undefined) moveRows(ctx, true, { table, index, moved: out, rows, d });
+  else gatherStored(args, weightType, ctx);
 };
+
+/** Four elements an invocation; p.n: how many such there are. */
+const gatherFours = variants(({ type }: { type: WeightType }) => ({
+  name: `gather_rows.${type}`,
+  buffers: { table: `read ${rowBufferType(type)}`, index: "read u32", rows_out: "write f32" },
+  params: {
+    n: "u32" as const,
+    d: "u32" as const,
+    first: "u32" as const,
+    count: "u32" as const,
+    ...BLOCK_PARAMS,
+  },
+  code: `${rowFour("table", type)}
+${
+    perElement(`let fours = (p.d + 3u) / 4u;
+  let r = i / fours;
+  let column = 4u * (i - r * fours);
+  let row = index[r] - p.first;
+  if (row >= p.count) { return; }
+  let values = row_four(row, column, p.d);
+  let at = r * p.d + column;
+  for (var j = 0u; j < min(4u, p.d - column); j++) { rows_out[at + j] = values[j]; }`)
+  }`,
+}));
+
+function gatherStored(args: GatherRowsArgs, type: WeightType, ctx: WebgpuContext): void {
+  const { table: weight, index, out, rows, d } = args;
+  const stored = { weight, type, rows: storedRows(type, d, weight.length), d };
+  inRowParts(
+    ctx,
+    rows,
+    d,
+    (part, count) =>
+      inStoredParts(ctx, stored, (table, tableCount, first) => {
+        const n = count * Math.ceil(d / 4);
+        ctx.dispatch({
+          kernel: gatherFours({ type }),
+          buffers: { table, index: part(index, 1), rows_out: part(out, d) },
+          params: { n, d, first, count: tableCount, ...rowParams(type, d) },
+          groups: ctx.grid(Math.ceil(n / GROUP)),
+        });
+      }),
+  );
+}
 
 export const scatterRowsWebgpu: WebgpuOp<ScatterRowsArgs> = ({ src, index, table, rows, d }, ctx) =>
   moveRows(ctx, false, { table, index, moved: src, rows, d });

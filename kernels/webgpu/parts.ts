@@ -1,5 +1,6 @@
 /** Cutting tensors that are longer than one binding into views that fit. */
 import { type Tensor, VIEW_ALIGNMENT } from "../device.ts";
+import { isBlockType, storedWords, type WeightType } from "../weights/types.ts";
 import type { WebgpuContext } from "./webgpu_op.ts";
 
 /** Calls `each` for parts of [0, n) that fit one binding. */
@@ -37,6 +38,37 @@ export function inRowParts(
   for (let begin = 0; begin < rows; begin += size) {
     const count = Math.min(size, rows - begin);
     each((tensor, w) => tensor.view(begin * w, count * w), count, begin);
+  }
+}
+
+/** Rows of a stored weight at whose multiples a view may begin, whatever their length: 16 panels, or as floats. */
+export function storedAlignment(type: WeightType): number {
+  return isBlockType(type) ? 4 * VIEW_ALIGNMENT : VIEW_ALIGNMENT;
+}
+
+/** Rows [begin, begin + rows) of a stored weight, `begin` a multiple of {@link storedAlignment}. */
+export function storedRowsView(
+  weight: Tensor,
+  type: WeightType,
+  d: number,
+  begin: number,
+  rows: number,
+): Tensor {
+  return weight.view(storedWords(type, begin, d), storedWords(type, rows, d));
+}
+
+/** Calls `each` for parts of a stored weight of `rows` rows of d elements that fit one binding. */
+export function inStoredParts(
+  { limits }: WebgpuContext,
+  { weight, type, rows, d }: { weight: Tensor; type: WeightType; rows: number; d: number },
+  each: (part: Tensor, rows: number, begin: number) => void,
+): void {
+  const unit = storedAlignment(type);
+  const most = Math.floor(limits.bindingElements / Math.max(1, storedWords(type, unit, d)));
+  const step = Math.max(1, most) * unit;
+  for (let begin = 0; begin < rows; begin += step) {
+    const count = Math.min(step, rows - begin);
+    each(storedRowsView(weight, type, d, begin, count), count, begin);
   }
 }
 
