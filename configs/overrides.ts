@@ -91,7 +91,7 @@ function refuseContradictions(overrides: readonly Override[]): void {
     written.set(known.path, override);
     if (before === undefined || before.value === override.value) continue;
     const isFlag = override.flag !== undefined || before.flag !== undefined;
-    if (!isFlag || before.key === override.key) continue;
+    if (!isFlag || nameOf(before) === nameOf(override)) continue;
     throw new UsageError(
       `${asTyped(before)} and ${asTyped(override)} contradict each other: both set ${known.path}`,
       { advice: "Give one of them." },
