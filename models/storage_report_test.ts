@@ -23,7 +23,10 @@ Deno.test({
       assert.equal(asStored!.weight_error, null);
       assert.equal(asStored!.bytes, stored[0]!.bytes);
       for (const { weight_error, bytes, perplexity } of [f16!, bf16!, eight!, four!]) {
-        assert.ok(bytes < 0.6 * asStored!.bytes && weight_error !== null, `${bytes} ${weight_error}`);
+        assert.ok(
+          bytes < 0.6 * asStored!.bytes && weight_error !== null,
+          `${bytes} ${weight_error}`,
+        );
         assert.ok(Math.abs(Math.log(perplexity / asStored!.perplexity)) < 0.2, `${perplexity}`);
       }
       // The file's values are halves widened.
