@@ -99,6 +99,11 @@ function refuseContradictions(overrides: readonly Override[]): void {
   }
 }
 
+function nameOf({ flag, key }: Override): string {
+  return flag?.slice(2).replaceAll("-", "_") ?? key;
+}
+
+/** As it was typed. */
 function asTyped({ flag, key, value }: Override): string {
   if (flag === undefined) return `${key}=${value}`;
   return flag === "--skip-evaluation" ? flag : `${flag} ${value}`;
