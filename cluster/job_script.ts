@@ -68,6 +68,7 @@ export async function prepare(
     values: {
       made_by: `Written by rgx ${VERSION}; rgx slurm --help says how, docs/cluster.md why.`,
       work_dir: shellWord(workDir),
+      logs: shellWord(logs),
       program: shellWords(program),
       environment: environment(options),
       memo: shellWord(`${logs}/.${jobName}`),

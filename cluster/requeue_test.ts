@@ -8,6 +8,8 @@ interface Try {
   program: string;
   /** What squeue says. */
   state?: string;
+  /** A shell line in place of squeue. */
+  squeue?: string;
   maxRestarts?: number;
   requeue?: boolean;
   env?: Record<string, string>;
@@ -20,9 +22,9 @@ async function tryJob({ program, state = "RUNNING", ...rest }: Try, times = 1) {
     await Deno.mkdir(`${folder}/logs`);
     const PATH = await standIns(folder, {
       srun: `[ "$1 $2 $3" = "--nodes=1 --ntasks=1 --kill-on-bad-exit=1" ] || exit 9\n${program}`,
-      squeue: `echo ${state}`,
+      squeue: rest.squeue ?? `echo ${state}`,
       // The script's own pauses; one left behind would keep its streams open.
-      sleep: `case $1 in 1 | 60) ;; *) exec /bin/sleep "$1" ;; esac`,
+      sleep: `case $1 in 1 | 10 | 30 | 60) ;; *) exec /bin/sleep "$1" ;; esac`,
       scontrol: `echo "$*" >>${folder}/requeued; kill -TERM $PPID`,
     });
     const script = await slurmScript("quickstart", "acct", {
@@ -71,6 +73,13 @@ Deno.test("a job that SLURM is ending stays where it is", async () => {
   const told = await tryJob({ program: "kill -TERM $PPID; sleep 0.3; exit 75" });
   assert.deepEqual([told.codes, told.requeued], [[75], ""]);
   assert.equal((await tryJob({ program: "exit 75", requeue: false })).requeued, "");
+});
+
+Deno.test("a controller that does not answer at once is asked again", async () => {
+  const squeue = "echo >>asked; [ $(wc -l <asked) -ge 3 ] && echo RUNNING";
+  assert.equal((await tryJob({ program: "exit 75", squeue })).requeued, "requeue 12\n");
+  const never = await tryJob({ program: "exit 75", squeue: "exit 1" });
+  assert.deepEqual([never.codes, never.requeued], [[75], ""]);
 });
 
 Deno.test("the warning is handed on, as often as it comes", async () => {

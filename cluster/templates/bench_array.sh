@@ -9,6 +9,7 @@ case ${1:-} in
   element) ;; # submitted below, together with the job that joins
   *)
     if [ -z "${SLURM_ARRAY_TASK_ID:-}" ]; then # called with bash
+      mkdir -p {{logs}}
       array=$(sbatch --parsable --array="0-$((NUM_GPUS - 1)){{limit}}" "$script" element) || exit 1
       echo "$array"
       submit_join "${array%%;*}"

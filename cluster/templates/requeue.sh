@@ -12,10 +12,15 @@ if [ "$code" = 75 ] && [ -z "$ending" ]; then
     echo "job $id: nothing new in $idle restarts in a row (a step may take longer than the job); not requeued" >&2
   else
     echo "$now $idle" >"$memo"
-    sleep 1 # a TERM may be on its way
-    if [ -z "$ending" ] && [ "$(squeue -h -j "$id" -o %T)" = RUNNING ]; then
-      scontrol requeue "$id" && { sleep 60 & wait $!; } # the requeue ends this script
-    fi
+    for pause in 1 10 30; do # a TERM may be on its way; the controller may be too busy to answer
+      sleep "$pause"
+      state=$(squeue -h -j "$id" -o %T) || continue
+      if [ -n "$ending" ] || [ "$state" != RUNNING ]; then break; fi
+      scontrol requeue "$id" || continue
+      sleep 60 & # the requeue ends this script
+      wait $!
+      break
+    done
   fi
 else
   rm -f "$memo"
