@@ -2,7 +2,7 @@
  * The command line: names, flags and help of every command. Each command's code is loaded only when it
  * runs, so that `rgx --version` and `--help` start fast. No logic lives here.
  */
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Help } from "commander";
 import { withConfigArgument } from "../configs/config_arguments.ts";
 import { EXIT } from "../core/errors.ts";
 import { versionLine } from "../core/version.ts";
@@ -53,6 +53,15 @@ function createProgram(setExit: (code: number) => void): Command {
       writeErr: (text) => log(text.trimEnd()),
       getOutHelpWidth: columns,
       getErrHelpWidth: columns,
+    })
+    .configureHelp({
+      // Arguments and flags stand in each command's own help.
+      subcommandTerm: (command) => command.name(),
+      optionDescription(option) {
+        return Array.isArray(option.defaultValue) && option.defaultValue.length === 0
+          ? option.description
+          : Help.prototype.optionDescription(option);
+      },
     })
     .enablePositionalOptions() // a command and its subcommand may have flags of the same names
     .showSuggestionAfterError(true)
