@@ -91,11 +91,16 @@ Deno.test("closing while a batch is scored ends the batch, and a new one can be 
       return 1;
     }`;
   await withReward(source, async (rubric) => {
+    // Its process is there before the batch, so that half a second is enough to reach the loop.
+    await rubric.score(inputs("a"));
     const scores = rubric.score(inputs("a", "loop", "b"));
     await new Promise((resolve) => setTimeout(resolve, 500));
     await rubric.close();
     const { errors } = await scores;
-    assert.deepEqual(errors.map(({ message }) => message), new Array(2).fill("scoring was ended"));
+    // A machine with too much to do may not even have finished the first.
+    const ended = errors.filter(({ completion }) => completion !== "a");
+    assert.deepEqual(ended.map(({ completion }) => completion), ["loop", "b"]);
+    for (const { message } of errors) assert.equal(message, "scoring was ended");
     assert.deepEqual((await rubric.score(inputs("c"))).values, [[1]]);
   }, 600);
 });
