@@ -9,13 +9,13 @@ import { openDevice } from "./open_device.ts";
 import { assemble } from "../training/assemble.ts";
 import type { MemoryPlan } from "../training/memory_check.ts";
 import { readRun } from "../training/run_folder.ts";
+import { RunTracking } from "../training/run_tracking.ts";
 import { isOwnRestart } from "../training/sessions.ts";
 import { planFromShape } from "../training/shape_plan.ts";
 import { GrpoTrainer } from "../training/trainer.ts";
 import { requireWarmStart } from "../training/warm_start.ts";
 import { memoryTable, shapePlanText } from "./memory_table.ts";
 import { TrainProgress } from "./train_progress.ts";
-import { TrainTracking } from "./train_tracking.ts";
 import { listenForStop, parseDuration } from "./stop_control.ts";
 import { log, print } from "./terminal.ts";
 
@@ -62,7 +62,7 @@ export async function train(
   const device = await openDevice(options);
   const control = listenForStop(maxSeconds);
   const progress = new TrainProgress(loaded.config, device, options);
-  const tracking = new TrainTracking(
+  const tracking = new RunTracking(
     loaded.config,
     Deno.env.toObject(),
     (message) => progress.on({ type: "warning", message }),

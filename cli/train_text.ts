@@ -1,5 +1,4 @@
 /** Numbers and metrics of a training run as text. */
-import type { Advice } from "../training/diagnosis.ts";
 import type { RunConfig } from "../configs/run_config.ts";
 import type { LevelChange } from "../tasks/curriculum_levels.ts";
 
@@ -31,9 +30,4 @@ export function significant(value: number | null): string {
   if (value === null || Number.isNaN(value)) return "nan";
   if (Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);
   return String(Number(value.toPrecision(4)));
-}
-
-/** What was found, and what to try. */
-export function adviceText({ text, tries }: Advice): string {
-  return tries.length === 0 ? text : `${text} Try: ${tries.join(", ")}`;
 }

@@ -11,7 +11,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   rewards: ["data", "tasks", "core"],
   models: ["kernels", "hub", "core"],
   configs: ["tasks", "rewards", "hub", "core"],
-  training: ["models", "kernels", "rewards", "data", "tasks", "configs", "core"],
+  training: ["models", "kernels", "rewards", "data", "tasks", "configs", "tracking", "core"],
   bench: ["models", "data", "tasks", "configs", "hub", "core"],
   tracking: ["core"],
   cluster: ["configs", "core"],

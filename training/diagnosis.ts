@@ -255,6 +255,11 @@ export class Diagnosis {
   }
 }
 
+/** What was found, and what to try. */
+export function adviceText({ text, tries }: Advice): string {
+  return tries.length === 0 ? text : `${text} Try: ${tries.join(", ")}`;
+}
+
 function isNumber(value: number | null | undefined): value is number {
   return Number.isFinite(value);
 }

@@ -5,6 +5,7 @@
 import { UsageError } from "../core/errors.ts";
 import { mean } from "../core/statistics.ts";
 import { renderPrompt } from "../data/prompt.ts";
+import { publishedFormat } from "../data/published_formats.ts";
 import { FILE_SOURCE } from "../data/score.ts";
 import { generate, type LoadedModel, type TextOptions } from "../models/load_model.ts";
 import { getReward, registerReward, unregisterReward } from "../rewards/registry.ts";
@@ -160,10 +161,10 @@ export class SingleTurnEnv {
   }
 }
 
-/** Entries of tasks keep their task, by which they are scored. */
+/** Entries of tasks and published data sets keep their source, by which they are scored. */
 function entryOf({ question, answer = null, metadata = {} }: EnvEntry, index: number): Entry {
   const source = metadata["source_dataset"];
-  const known = typeof source === "string" && hasTask(source);
+  const known = typeof source === "string" && (hasTask(source) || publishedFormat(source) !== null);
   return {
     question,
     answer,

@@ -1,6 +1,7 @@
 /**
  * Training in one call, for programs: a configuration (name, file or object), an environment of one's own in
- * place of its data and rewards, events, and an AbortSignal. Nothing is printed.
+ * place of its data and rewards, events, and an AbortSignal. Trackers of `report_to` get the metrics. Nothing is
+ * printed.
  */
 import { type ConfigObject, loadConfig } from "../configs/load.ts";
 import { UsageError } from "../core/errors.ts";
@@ -9,6 +10,7 @@ import { createDevice, type DeviceName } from "../kernels/mod.ts";
 import { assemble } from "./assemble.ts";
 import type { TrainEvent, TrainSummary } from "./events.ts";
 import type { SingleTurnEnv } from "./single_turn_env.ts";
+import { RunTracking } from "./run_tracking.ts";
 import { GrpoTrainer } from "./trainer.ts";
 
 /** What is called at which event; the names are those of {@link TrainEvent}. */
@@ -59,6 +61,8 @@ async function trainWith(options: TrainOptions): Promise<TrainSummary> {
     : asked;
   try {
     const parts = await assemble(config, device, env === undefined ? {} : { entries: env.dataset });
+    const warn = (message: string) => handle(on, { type: "warning", message });
+    const tracking = new RunTracking(config, Deno.env.toObject(), warn);
     try {
       const trainer = new GrpoTrainer({
         config,
@@ -68,10 +72,11 @@ async function trainWith(options: TrainOptions): Promise<TrainSummary> {
         ...(resume === undefined ? {} : { resume }),
         ...(force === undefined ? {} : { force }),
         control: { stopRequested: () => signal?.aborted ? "save" : "no", reason: "the signal" },
-        listeners: [(event) => handle(on, event)],
+        listeners: [(event) => handle(on, event), (event) => tracking.on(event)],
       });
       return await trainer.run();
     } finally {
+      tracking.close();
       parts.model.dispose();
     }
   } finally {

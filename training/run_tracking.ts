@@ -3,14 +3,14 @@
  * on: metrics.jsonl has everything, and a full disk elsewhere is no reason to lose a run.
  */
 import type { RunConfig } from "../configs/run_config.ts";
-import { evalMetrics } from "../training/evaluate.ts";
-import type { TrainEvent, TrainPlan } from "../training/events.ts";
-import { adviceText } from "./train_text.ts";
 import { openTracker, trackedMetrics, trackedRunId, type Tracker } from "../tracking/mod.ts";
+import { adviceText } from "./diagnosis.ts";
+import { evalMetrics } from "./evaluate.ts";
+import type { TrainEvent, TrainPlan } from "./events.ts";
 
 type Values = Readonly<Record<string, number | null | readonly number[]>>;
 
-export class TrainTracking {
+export class RunTracking {
   #trackers: Tracker[] = [];
   #step = 0;
   #completed = false;
