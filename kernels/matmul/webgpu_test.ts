@@ -36,7 +36,7 @@ function withTile(device: WebgpuDevice, tile: TileShape): Device {
     name: device.name,
     float: device.float,
     threads: device.threads,
-    create: (...args) => device.create(...args),
+    create: (dtype, length, label) => device.create(dtype, length, label),
     write: (...args) => device.write(...args),
     read: (...args) => device.read(...args),
     free: (tensor) => device.free(tensor),
