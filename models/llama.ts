@@ -132,7 +132,6 @@ export class LlamaModel implements LanguageModel {
       trainable,
       options.weights ?? {},
       (name) => weightFile(weights)?.typeOf(name) ?? null,
-      device.name,
     );
     const sizes = modelSizes(config, { ...options, storage }, floatBytes(device));
     const parameters = new Parameters(device, baseSpecs(config, trainable === "full", storage));

@@ -82,7 +82,7 @@ export async function storageReport(
       const logp = await logProbabilities(model, ids);
       held.push({
         how,
-        bytes: bytesOf(folder, weights, device),
+        bytes: bytesOf(folder, weights),
         weight_error: reference === null ? null : await weightError(model, folder),
         logprob_change: reference === null ? null : change(logp, reference),
         perplexity: Math.exp(-logp.reduce((a, b) => a + b, 0) / Math.max(1, logp.length)),
@@ -109,8 +109,8 @@ function storedParts({ config, files }: ModelFolder): StoredPart[] {
   return [...parts.values()].sort((a, b) => b.bytes - a.bytes);
 }
 
-function bytesOf({ config, files }: ModelFolder, weights: StorageOptions, device: Device): number {
-  const storage = planStorage(config, "none", weights, (name) => files.typeOf(name), device.name);
+function bytesOf({ config, files }: ModelFolder, weights: StorageOptions): number {
+  const storage = planStorage(config, "none", weights, (name) => files.typeOf(name));
   return planParameterBytes(modelSizes(config, { trainable: "none", storage })).values;
 }
 

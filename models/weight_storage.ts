@@ -5,7 +5,6 @@
  * Left out: quantising embedding and head, which every token depends on (bitsandbytes does not, either).
  */
 import { UsageError } from "../core/errors.ts";
-import type { Device } from "../kernels/device.ts";
 import { architectureOf, isPlainLlama, linearDims, modulesOf } from "./architectures/mod.ts";
 import { llamaTensors, LM_HEAD } from "./llama_weights.ts";
 import { ALL_FLOAT, fitsType, type WeightStorage, type WeightType } from "./stored_weight.ts";
@@ -44,7 +43,6 @@ export function planStorage(
   trainable: "lora" | "full" | "none",
   { dtype = "auto", quantize = null }: StorageOptions,
   fileType: (name: string) => WeightType | null,
-  device: Device["name"],
 ): WeightStorage {
   if (trainable === "full") {
     if (quantize === null) return ALL_FLOAT;
@@ -59,26 +57,18 @@ export function planStorage(
     const k = shape[1];
     if (k === undefined) continue;
     const stored = fileType(name), isTable = tables.includes(name);
-    const isRead = (type: WeightType) =>
-      fitsType(type, k) && reads(device, type, isTable, trainable === "lora");
     if (!isTable && quantize !== null) {
       refuseSecond(quantize, name, stored);
-      if (isRead(quantize)) {
+      if (fitsType(quantize, k)) {
         storage.set(name, quantize);
         continue;
       }
     }
     const type = dtype === "float32" ? null : dtype === "auto" ? stored : NARROW[dtype];
-    if (type !== null && isRead(type)) storage.set(name, type);
+    if (type !== null && fitsType(type, k)) storage.set(name, type);
   }
   const asked = quantize !== null || dtype !== "auto";
   return !asked && isPlainLlama(config) && layerBytes(config) <= SMALL_BYTES ? ALL_FLOAT : storage;
-}
-
-/** Whether a device has the products of a type: of linear layers, of embedding and head, of derivatives. */
-function reads(device: Device["name"], type: WeightType, table: boolean, trains: boolean): boolean {
-  if (device !== "webgpu") return true;
-  return !table && !trains && (type === "f16" || type === "bf16");
 }
 
 const KEYS = { int8: "model.load_in_8bit", nf4: "model.load_in_4bit" } as const;

@@ -128,7 +128,7 @@ export async function assemble(
     copiedReference: phases === "all" && config.training.beta !== 0 && !fixedReference,
   };
   const weights = storageOptions(config.model);
-  const storage = planStorage(from.config, trainable.trainable, weights, from.typeOf, device.name);
+  const storage = planStorage(from.config, trainable.trainable, weights, from.typeOf);
   const held = { ...trainable, storage };
   const recompute = config.training.gradient_checkpointing &&
     await needsRecompute(config, device, modelSizes(from.config, held), step, availableBytes);
@@ -136,8 +136,7 @@ export async function assemble(
   const memory = await planMemory(config, device, sizes, step, {
     ...(availableBytes === undefined ? {} : { available: availableBytes }),
     ...(planned === undefined ? {} : { seen: planned }),
-    smaller: (fits) =>
-      smallerModel(from.config, { ...trainable, recompute }, weights, device.name, fits),
+    smaller: (fits) => smallerModel(from.config, { ...trainable, recompute }, weights, fits),
   });
   const model = await LlamaModel.create(device, from.config, from.weights(), {
     ...trainable,

@@ -75,7 +75,6 @@ export async function planFromShape(
     trained.trainable,
     weights,
     () => configType(shape),
-    "reference",
   );
   const held = { ...trained, storage };
   const recompute = training.gradient_checkpointing &&
@@ -91,7 +90,7 @@ export async function planFromShape(
     await planMemory(config, device, modelSizes(llama, { ...held, recompute }), needs, {
       ...(availableBytes === undefined ? {} : { available: availableBytes }),
       seen: (memory) => seen(result(memory)),
-      smaller: (fits) => smallerModel(llama, { ...trained, recompute }, weights, "reference", fits),
+      smaller: (fits) => smallerModel(llama, { ...trained, recompute }, weights, fits),
     }),
   );
 }

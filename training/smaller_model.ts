@@ -1,6 +1,5 @@
 /** Which of the models that rgx knows by their sizes could take the place of one that does not fit. */
 import { embeddedShapes } from "../configs/model_shapes.ts";
-import type { Device } from "../kernels/device.ts";
 import { readHfConfig } from "../models/hf_config.ts";
 import { llamaTensors } from "../models/llama_weights.ts";
 import type { LoraOptions } from "../models/lora.ts";
@@ -19,7 +18,6 @@ export function smallerModel(
   config: LlamaConfig,
   options: { lora?: LoraOptions; trainable: "lora" | "full"; recompute: boolean },
   weights: StorageOptions,
-  device: Device["name"],
   fits: (sizes: ModelSizes) => boolean,
 ): string | null {
   const models = [...embeddedShapes()].map(([name, shape]) => {
@@ -31,7 +29,7 @@ export function smallerModel(
     .filter(({ llama, count }) => llama.architecture === config.architecture && count < below)
     .sort((a, b) => b.count - a.count)
     .find(({ llama, type }) => {
-      const storage = planStorage(llama, options.trainable, weights, () => type, device);
+      const storage = planStorage(llama, options.trainable, weights, () => type);
       return fits(modelSizes(llama, { ...options, storage }));
     });
   return found?.name ?? null;
