@@ -128,7 +128,7 @@ export const headWebgpu: WebgpuOp<HeadArgs> = (args, ctx) => {
 
 export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
   const { hidden, pairStart, targets, lse, entropy, dlogp, dentropy } = args;
-  const { mean, dhidden, dweight, rows, vocab, d } = args;
+  const { mean, dhidden, dweight, d } = args;
   const alpha = 1 / args.temperature;
   if (mean !== undefined) {
     backwardFromMean({ ...args, mean }, ctx);
