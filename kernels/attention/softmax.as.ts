@@ -55,7 +55,7 @@ export function queries(scratch: usize): usize {
 }
 // @ts-ignore: decorator of AssemblyScript
 @inline
-function keys(scratch: usize, padded: i32): usize {
+export function keys(scratch: usize, padded: i32): usize {
   return queries(scratch) + (padded as usize) * TILE_BYTES;
 }
 // @ts-ignore: decorator of AssemblyScript

@@ -12,7 +12,11 @@ import {
   softmax_end,
   softmax_keys,
 } from "../attention/softmax.as";
+import { few_attend } from "./few.as";
 import { own_attend } from "./own.as";
+
+/** Up to this many queries of one prompt are taken one by one. */
+const FEW: i32 = 8;
 
 /** Columns of the branch table, in bytes (spec.ts, BRANCH). */
 const BRANCH_BYTES: usize = 16;
@@ -65,8 +69,12 @@ export function attention_decode(
       }
       const from = (b - first) * group, to = (stop - first) * group;
       const offset = keyOffset + (prefixBegin as usize) * keyStride;
-      const k = prefixK + offset, v = prefixV + offset;
-      attend(k, v, keyStride, prefixEnd - prefixBegin, from, to, headDim, scratch);
+      const k = prefixK + offset, v = prefixV + offset, keys = prefixEnd - prefixBegin;
+      if (to - from <= FEW && (headDim & 3) == 0) {
+        few_attend(k, v, keyStride, keys, from, to, headDim, scratch);
+      } else {
+        attend(k, v, keyStride, keys, from, to, headDim, scratch);
+      }
       b = stop;
     }
 
