@@ -8,6 +8,7 @@ import { packedBytes } from "./packed_weights.ts";
 import { TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
 import type { LoraOptions } from "./lora.ts";
 import type { LlamaConfig } from "./types.ts";
+import type { StorageOptions } from "./weight_storage.ts";
 
 const lora = { r: 4, alpha: 8, targetModules: ["q_proj", "up_proj", "down_proj"] };
 const config = { ...tinyConfig(true), maxPositions: 256 };
@@ -28,6 +29,11 @@ const KINDS: [string, LlamaConfig, LlamaOptions][] = [
   ["full fine-tuning", config, { trainable: "full" }],
   ["LoRA", config, { trainable: "lora", lora }],
   ["LoRA, recomputing", config, { trainable: "lora", lora, recompute: true }],
+  ["LoRA on weights in halves", config, {
+    trainable: "lora",
+    lora,
+    weights: { dtype: "bfloat16" },
+  }],
   ["LoRA with dropout", config, { trainable: "lora", lora: { ...lora, dropout: 0.1 } }],
   ...OTHERS.flatMap(([part, other]): [string, LlamaConfig, LlamaOptions][] => [
     [`full fine-tuning with ${part}`, other, { trainable: "full" }],
@@ -63,8 +69,9 @@ for (const [kind, config, options] of KINDS) {
     }));
 }
 
-const GENERATIONS: [string, LlamaConfig, LoraOptions, adjusted: boolean][] = [
+const GENERATIONS: [string, LlamaConfig, LoraOptions, adjusted: boolean, StorageOptions?][] = [
   ["", config, lora, false],
+  [" on weights in halves", config, everywhere, false, { dtype: "float16" }],
   [" with rules", config, lora, true],
   ...OTHERS.map(([part, other]): [string, LlamaConfig, LoraOptions, boolean] => [
     ` with ${part}`,
@@ -74,10 +81,10 @@ const GENERATIONS: [string, LlamaConfig, LoraOptions, adjusted: boolean][] = [
   ]),
 ];
 
-for (const [how, config, lora, adjusted] of GENERATIONS) {
+for (const [how, config, lora, adjusted, weights = {}] of GENERATIONS) {
   Deno.test(`planned memory is what generation takes${how}`, () =>
     withReference(async (device) => {
-      const options: LlamaOptions = { trainable: "lora", lora };
+      const options: LlamaOptions = { trainable: "lora", lora, weights };
       const model = await LlamaModel.create(device, config, initWeights(config, 1, 0.1), options);
       const before = device.allocatedBytes;
       const sampling = { maxNewTokens: 30, temperature: 1, seed: 1, eosIds: [] };

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { RgxError } from "../core/errors.ts";
+import { widenBF16, widenF16 } from "../core/half_floats.ts";
 import { parseTorchFile, type TorchFile } from "./torch_file.ts";
 import { unpickle } from "./unpickle.ts";
 import { torchRules } from "./torch_rules.ts";
@@ -28,6 +29,10 @@ for (const [layout, bytes] of Object.entries(FILES)) {
     assert.deepEqual([...await file.float32("transposed")], [1, 3, -2, -4, 0.5, 8]);
     assert.deepEqual([...await file.float32("half")], VALUES);
     assert.deepEqual([...await file.float32("brain")], VALUES);
+    // As they are stored, for weights that stay in their type.
+    const bits = async (name: string) => new Uint16Array((await file.bytes(name)).buffer);
+    assert.deepEqual([...widenF16(await bits("half"))], VALUES);
+    assert.deepEqual([...widenBF16(await bits("brain"))], VALUES);
     assert.deepEqual(file.info("scalar").shape, []);
     assert.deepEqual([...await file.float64("scalar")], [Math.PI]);
     assert.deepEqual([...await file.float32("scalar")], [Math.fround(Math.PI)]);
