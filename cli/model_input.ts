@@ -1,12 +1,16 @@
 /** What `generate` and `logprobs` have in common: the model with its adapter, and ids from files. */
 import { UsageError } from "../core/errors.ts";
 import { type LoadedModel, loadModel } from "../models/load_model.ts";
+import type { StorageOptions } from "../models/weight_storage.ts";
 import { type DeviceFlags, openDevice } from "./open_device.ts";
 
 export interface ModelFlags extends DeviceFlags {
   model: string;
   /** Put on the model one after the other; none = the model as it is. */
   adapter: string[];
+  dtype?: StorageOptions["dtype"];
+  loadIn8bit?: boolean;
+  loadIn4bit?: boolean;
 }
 
 /**
@@ -18,6 +22,7 @@ export async function withModel(
   flags: ModelFlags,
   body: (loaded: LoadedModel, adapter: string | null) => Promise<void>,
 ): Promise<void> {
+  const weights = storageOf(flags);
   const device = await openDevice(flags), { model, adapter: adapters } = flags;
   let last: LoadedModel | null = null;
   try {
@@ -25,6 +30,7 @@ export async function withModel(
       const loaded: LoadedModel = await loadModel(model, device, {
         ...(adapter === null ? {} : { adapter }),
         ...(last === null ? {} : { sharing: last }),
+        weights,
       });
       last?.model.dispose();
       last = loaded;
@@ -34,6 +40,14 @@ export async function withModel(
     last?.model.dispose();
     device.close();
   }
+}
+
+function storageOf({ dtype, loadIn8bit, loadIn4bit }: ModelFlags): StorageOptions {
+  if (loadIn8bit && loadIn4bit) {
+    throw new UsageError("--load-in-8bit and --load-in-4bit were given: at most one of them");
+  }
+  const quantize = loadIn4bit ? "nf4" : loadIn8bit ? "int8" : null;
+  return { quantize, ...(dtype === undefined ? {} : { dtype }) };
 }
 
 /** A JSON array of token ids. @throws UsageError naming the file and what was found. */

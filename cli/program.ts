@@ -2,7 +2,7 @@
  * The command line: names, flags and help of every command. Each command's code is loaded only when it
  * runs, so that `rgx --version` and `--help` start fast. No logic lives here.
  */
-import { Command, CommanderError, Help } from "commander";
+import { Command, CommanderError, Help, Option } from "commander";
 import { withConfigArgument } from "../configs/config_arguments.ts";
 import { EXIT } from "../core/errors.ts";
 import { versionLine } from "../core/version.ts";
@@ -253,6 +253,12 @@ function modelOptions(command: Command): Command {
       "a Hugging Face folder, a GGUF file, a checkpoint or an adapter",
     )
     .option("--adapter <folder>", "a PEFT adapter to put on the model (repeatable)", collect, [])
+    .addOption(
+      new Option("--dtype <type>", "what the weights are held in; auto: as they are stored")
+        .choices(["auto", "float32", "float16", "bfloat16"]),
+    )
+    .option("--load-in-8bit", "quantise the linear layers when they are loaded")
+    .option("--load-in-4bit", "the same in 4 bits (NF4)")
     .option("--device <name>", "auto, webgpu, wasm or reference")
     .option("--threads <n>", "threads of the wasm device", integer(1));
 }

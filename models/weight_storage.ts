@@ -10,12 +10,10 @@ import { llamaTensors, LM_HEAD } from "./llama_weights.ts";
 import { ALL_FLOAT, fitsType, type WeightStorage, type WeightType } from "./stored_weight.ts";
 import type { LlamaConfig } from "./types.ts";
 
-export const MODEL_DTYPES = ["auto", "float32", "float16", "bfloat16"] as const;
-
 /** How frozen weights are held. */
 export interface StorageOptions {
   /** "auto" (the default) = as the file holds them; float32 widens them all. */
-  dtype?: typeof MODEL_DTYPES[number];
+  dtype?: "auto" | "float32" | "float16" | "bfloat16";
   /** Linear layers in blocks of 8 bits or of 4; null or absent = as `dtype` says. */
   quantize?: "int8" | "nf4" | null;
 }

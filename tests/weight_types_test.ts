@@ -1,4 +1,4 @@
-/** `rgx doctor --model` through whole commands. */
+/** `rgx doctor --model`, and models whose weights are held otherwise than stored, through whole commands. */
 import assert from "node:assert/strict";
 import { rgx } from "./support.ts";
 
@@ -30,4 +30,25 @@ Deno.test("a model that is not there, or one beside a config, is a mistake of th
   const both = await rgx(["doctor", "quickstart", "--model", TINY]);
   assert.equal(both.code, 2);
   assert.match(both.err, /--model and the config quickstart/);
+});
+
+Deno.test({
+  name: "text from a model whose weights are narrowed or quantised at load",
+  ignore: !have,
+  async fn() {
+    const run = (...flags: string[]) =>
+      rgx([
+        ...["generate", "--model", TINY, "--device", "wasm", "--prompt", "Once upon a time"],
+        ...["--temperature", "0", "--max-new-tokens", "12", ...flags],
+      ]);
+    const plain = await run(), halves = await run("--dtype", "bfloat16");
+    assert.equal(plain.code, 0, plain.err);
+    assert.equal(halves.out, plain.out, "the file's values are halves");
+    const eight = await run("--load-in-8bit");
+    assert.equal(eight.code, 0, eight.err);
+    assert.ok(eight.out.length > 10);
+    const both = await run("--load-in-8bit", "--load-in-4bit");
+    assert.equal(both.code, 2);
+    assert.match(both.err, /at most one/);
+  },
 });
