@@ -68,7 +68,10 @@ export async function generate(
   const plan = planSlots(sizes, requests, { maxNewTokens, adjusted }, { bytes, most });
   const generation = openGeneration(core, workspace, sizes, plan, options, limits);
   const completions = await Promise.all(requests.map((request) => generation.add(request)));
-  options.onWave?.(generation.timing);
+  if (options.onWave !== undefined) {
+    await generation.idle();
+    options.onWave(generation.timing);
+  }
   return completions;
 }
 

@@ -158,6 +158,24 @@ Deno.test("nothing asked for gives nothing; one token needs no cache", () =>
     assert.deepEqual(one.flat().map((c) => c.ids[0]), many.flat().map((c) => c.ids[0]));
   }));
 
+Deno.test("the time of every step is in what a generation says of itself", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    let waves = 0;
+    // All steps lie between two looks: the only ones end with the generation.
+    await model.generate([requests[0]!], {
+      ...options,
+      eosIds: [],
+      onWave: ({ promptTokens, newTokens, prefillSeconds, decodeSeconds }) => {
+        waves++;
+        assert.deepEqual([promptTokens, newTokens], [4, 5 * 9]);
+        assert.ok(prefillSeconds > 0 && decodeSeconds > 0, `${prefillSeconds}, ${decodeSeconds}`);
+      },
+    }, { stepsPerRead: 8 });
+    assert.equal(waves, 1);
+    model.dispose();
+  }));
+
 Deno.test("the adapter can be switched off while generating", () =>
   withReference(async (device) => {
     const base = await randomModel(device, tinyConfig(true), { trainable: "none" });

@@ -124,6 +124,11 @@ export class Generation {
     });
   }
 
+  /** Ends when no request is left, with the timing complete: completions come a moment before. */
+  async idle(): Promise<void> {
+    await this.#work;
+  }
+
   #rules({ sampling = {} }: GenerateRequest): SamplingRules {
     // Most requests have none of their own: equal objects make the common case cheap.
     if (Object.keys(sampling).length === 0) return this.#defaultRules;

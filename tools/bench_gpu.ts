@@ -1,22 +1,26 @@
 /**
  * `deno task bench:gpu`: what the webgpu device reaches on this machine's card, as one JSON object, in at most five
- * minutes. Products and memory-bound kernels alone, then a Llama of Qwen2.5-0.5B's size with random weights: decoding,
+ * minutes. Products (also with weights in every storage type) and memory-bound kernels alone, then a Llama of Qwen2.5-0.5B's size with random weights: decoding,
  * and a GRPO step beside the same step in torch (tools/peers/hf_grpo_step.py), where Python has torch, transformers
  * and peft. On a software adapter the shapes are tiny and say only that the program works.
  *
- *     deno task bench:gpu [--no-peer] [part …]     parts: products memory decode step
+ *     deno task bench:gpu [--no-peer] [part …]     parts: products stored memory decode decode_nf4 step
  */
 import type { Device, Tensor } from "../kernels/device.ts";
 import { createWebgpuDevice, type WebgpuDevice } from "../kernels/webgpu/device.ts";
+import { storedWords, WEIGHT_TYPES, type WeightType } from "../kernels/weights/types.ts";
 import { LlamaModel } from "../models/llama.ts";
 import { elementCount } from "../models/safetensors.ts";
 import { llamaTensors } from "../models/llama_weights.ts";
 import type { LlamaConfig } from "../models/types.ts";
+import type { StorageOptions } from "../models/weight_storage.ts";
 import { BenchStep } from "../training/grpo_step_bench.ts";
 
 interface Sizes {
   /** x[m, k]·Wᵀ[k, n]. */
   products: [what: string, m: number, n: number, k: number][];
+  /** A weight [n, k] and rows of x, for products with it in every storage type. */
+  stored: { n: number; k: number; rows: number[] };
   /** Elements of the copied block. */
   block: number;
   rows: number;
@@ -54,6 +58,7 @@ const CARD: Sizes = {
     ["decoding 64 rows", 64, 4864, 896],
     ["decoding 16 rows", 16, 4864, 896],
   ],
+  stored: { n: 8960, k: 1536, rows: [1, 16, 64, 4096] },
   block: 2 ** 26,
   rows: 16_384,
   model: QWEN_05B,
@@ -65,6 +70,7 @@ const CARD: Sizes = {
 
 const SOFTWARE: Sizes = {
   products: [["256 cubed", 256, 256, 256], ["16 rows", 16, 512, 256]],
+  stored: { n: 512, k: 256, rows: [1, 16] },
   block: 2 ** 20,
   rows: 256,
   model: {
@@ -124,6 +130,40 @@ async function products(device: WebgpuDevice, { products, budget }: Sizes) {
     for (const tensor of [a, b, out]) device.free(tensor);
   }
   return rows;
+}
+
+/**
+ * x·Wᵀ with few and many rows, and dy·W with the most, for a weight in float32 and in every storage type; `gb_per_s`:
+ * bytes of the weight alone.
+ */
+async function stored(device: WebgpuDevice, { stored: { n, k, rows }, budget }: Sizes) {
+  const found: Record<string, string | number>[] = [], most = Math.max(...rows);
+  const x = device.create("float", most * k, "x"), y = device.create("float", most * n, "y");
+  device.run("fill", { out: x, n: most * k, value: 0.5 });
+  for (const type of ["f32", ...WEIGHT_TYPES] as const) {
+    const weightType = type === "f32" ? {} : { weightType: type };
+    const b = createWeight(device, type, n, k), bytes = 4 * b.length;
+    const add = async (what: string, m: number, call: () => void, look: Tensor) => {
+      const ms = await time(device, budget / 4, look, call);
+      const tflops = 2 * m * n * k / ms / 1e9;
+      found.push({ type, what, m, n, k, ms, tflops, gb_per_s: bytes / ms / 1e6 });
+    };
+    for (const m of rows) {
+      const call = { a: x, b, out: y, m, n, k, transB: true, ...weightType };
+      await add("x·Wᵀ", m, () => device.run("matmul", call), y);
+    }
+    const back = { a: y, b, out: x, m: most, n: k, k: n, ...weightType };
+    await add("dy·W", most, () => device.run("matmul", back), x);
+    device.free(b);
+  }
+  for (const tensor of [x, y]) device.free(tensor);
+  return found;
+}
+
+function createWeight(device: Device, type: WeightType | "f32", n: number, k: number): Tensor {
+  return type === "f32"
+    ? device.create("float", n * k, "weight")
+    : device.create("u32", storedWords(type, n, k), "weight");
 }
 
 async function memory(device: WebgpuDevice, { block, rows, model, budget }: Sizes) {
@@ -211,9 +251,13 @@ function hostTime(device: Device): () => number {
   };
 }
 
-async function decode(device: WebgpuDevice, { model: config, branches, newTokens }: Sizes) {
+async function decode(
+  device: WebgpuDevice,
+  { model: config, branches, newTokens }: Sizes,
+  weights: StorageOptions = {},
+) {
   const model = await LlamaModel.create(device, config, randomWeights(config), {
-    trainable: "none",
+    ...{ trainable: "none", weights },
   });
   const promptIds = Array.from({ length: 64 }, (_, i) => i % config.vocabSize);
   const host = hostTime(device), rows = [];
@@ -306,8 +350,12 @@ if (import.meta.main) {
   };
   try {
     if (wants("products")) result["products"] = await products(device, sizes);
+    if (wants("stored")) result["stored"] = await stored(device, sizes);
     if (wants("memory")) result["memory"] = await memory(device, sizes);
     if (wants("decode")) result["decode"] = await decode(device, sizes);
+    if (wants("decode_nf4")) {
+      result["decode_nf4"] = await decode(device, sizes, { quantize: "nf4", dtype: "bfloat16" });
+    }
     if (wants("step")) {
       const own = await step(device, sizes);
       const peer = Deno.args.includes("--no-peer") || device.software

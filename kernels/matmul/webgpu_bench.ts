@@ -10,6 +10,7 @@
 import type { Tensor } from "../device.ts";
 import { createWebgpuDevice, type WebgpuDevice } from "../webgpu/device.ts";
 import { type MatmulArgs, packedLength, type WeightType } from "./spec.ts";
+import { storedWords } from "../weights/types.ts";
 import type { TileShape } from "./tile.wgsl.ts";
 import { chooseKernel, matmulWith, TILES } from "./webgpu.ts";
 
@@ -42,6 +43,13 @@ const packed = (name: string, m: number, n: number, k: number): Shape => ({
   ...{ m, n, k, packedB: true },
 });
 
+/** Either direction, with weights in halves, in bytes and in codes of 4 bits. */
+const stored = (name: string, m: number, n: number, k: number): Shape[] =>
+  (["bf16", "q8_0", "q4_1", "nf4"] as const).flatMap((weightType) => [
+    { ...xWt(`${name}, ${weightType}`, m, n, k), weightType },
+    { ...dyW(`${name}, ${weightType}`, m, k, n), weightType },
+  ]);
+
 /** Rows of a training step: 8 prompts of 256 tokens with 8 completions of 256 would be 18 432. */
 const ROWS = 4096;
 
@@ -51,7 +59,7 @@ const CARD: Shape[] = [
   xWt("0.5B k", ROWS, 128, 896),
   xWt("0.5B gate", ROWS, 4864, 896),
   { ...xWt("0.5B gate, LoRA 16", ROWS, 4864, 896), r: 16 },
-  { ...xWt("0.5B gate, bf16", ROWS, 4864, 896), weightType: "bf16" },
+  ...stored("0.5B gate", ROWS, 4864, 896),
   xWt("0.5B down", ROWS, 896, 4864),
   dyW("0.5B down", ROWS, 4864, 896),
   xWt("0.5B LoRA A", ROWS, 16, 896),
@@ -64,6 +72,7 @@ const CARD: Shape[] = [
     xWt(`0.5B gate, ${m} rows`, m, 4864, 896),
     packed(`0.5B gate, ${m} rows`, m, 4864, 896),
     xWt(`0.5B down, ${m} rows`, m, 896, 4864),
+    ...stored(`0.5B gate, ${m} rows`, m, 4864, 896),
   ]),
   xWt("0.5B head, 1 row", 1, 151_936, 896),
   packed("0.5B head, 1 row", 1, 151_936, 896),
@@ -74,7 +83,7 @@ const SOFTWARE: Shape[] = [
   ...[xWt, dyW, dytX].map((make) => make("256³", 256, 256, 256)),
   xWt("512³", 512, 512, 512),
   { ...xWt("256³, LoRA 16", 256, 256, 256), r: 16 },
-  { ...xWt("256³, bf16", 256, 256, 256), weightType: "bf16" },
+  ...stored("256³", 256, 256, 256),
   ...[1, 3, 8, 16, 32].flatMap((m) => [
     xWt(`${m} rows`, m, 512, 256),
     packed(`${m} rows`, m, 512, 256),
@@ -86,7 +95,7 @@ const SOFTWARE: Shape[] = [
 /** The arguments of a product of a shape, with tensors that are to be freed. */
 function operands(device: WebgpuDevice, shape: Shape): { args: MatmulArgs; tensors: Tensor[] } {
   const { name: _, r = 0, ...product } = shape;
-  const { m, n, k, packedB, weightType } = product;
+  const { m, n, k, transB, packedB, weightType } = product;
   const filled = (length: number) => {
     const tensor = device.create("float", length, "operand");
     device.run("fill", { out: tensor, n: length, value: 0.5 });
@@ -95,7 +104,7 @@ function operands(device: WebgpuDevice, shape: Shape): { args: MatmulArgs; tenso
   const a = filled(m * k), out = filled(m * n);
   const b = weightType === undefined
     ? filled(packedB ? packedLength(n, k) : n * k)
-    : device.create("u32", n * k / 2, "halves");
+    : device.create("u32", storedWords(weightType, transB ? n : k, transB ? k : n), "stored");
   const lora = r === 0 ? {} : { xa: filled(m * r), loraB: filled(n * r), r };
   const args = { ...product, ...lora, a, b, out };
   const tensors = Object.values({ a, b, out, ...lora })
