@@ -1,6 +1,7 @@
 // x·Wᵀ for a few rows of x, when nothing is worth packing: rows of x and of W are read in order, eight
 // running sums for every product.
 
+import { touch } from "../weights/panel.as";
 import * as tiles from "./tiles.as";
 
 const GROUP = 8;
@@ -60,6 +61,7 @@ export function matmul_dot(
   const scale = f32x4.splat(alpha);
   for (let unit = begin; unit < end; unit++) {
     const last = min(n, (unit + 1) * GROUP);
+    touch(w + ((unit * GROUP) as usize) * step, ((last - unit * GROUP) as usize) * step, scratch);
     for (let i = 0; i < m; i += 4) {
       const rows = m - i;
       const xi = x + (i as usize) * step;

@@ -2,6 +2,7 @@
 // one or two rows of x as they lie. They are finite.
 
 import * as codes from "../weights/codes.as";
+import { touch } from "../weights/panel.as";
 import { reduce4 } from "./dot.as";
 
 const LANES = 16;
@@ -130,6 +131,7 @@ export function matmul_halves_dot(
     const from = w + (row as usize) * step;
     // Fewer than four rows: one by one, four times the same.
     const whole = last - row >= 4, wStep: usize = whole ? step : 0;
+    if (whole) touch(from, 4 * step, scratch);
     if (bf16) {
       if (m == 1) codes.dot_bf16_1(x, xStep, from, wStep, scratch, k);
       else codes.dot_bf16_2(x, xStep, from, wStep, scratch, k);

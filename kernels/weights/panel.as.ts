@@ -16,6 +16,19 @@ const SPLIT_BYTES: usize = CHUNK * 16;
 const SCALES_BYTES: usize = CHUNK * 4 + 64;
 export const WORK_BYTES: usize = SPLIT_BYTES + SCALES_BYTES;
 
+/**
+ * Reads a word of every line of [from, from + bytes), so that all of them are on their way from memory before the
+ * first is needed: the kernels come back to the lines in an order that no prefetcher follows. The sum goes to `to`,
+ * or the compiler would leave the reads out.
+ */
+// @ts-ignore: decorator of AssemblyScript
+@inline
+export function touch(from: usize, bytes: usize, to: usize): void {
+  let sum: i32 = 0;
+  for (const end = from + bytes; from < end; from += 64) sum += load<i32>(from);
+  store<i32>(to, sum);
+}
+
 /** Whether codes have 4 bits and an offset. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
@@ -149,6 +162,7 @@ export function dot_panel(
   for (let first = 0; first < blocks; first += most, x += CHUNK * 4, sums += CHUNK / 8) {
     const count = min(blocks - first, most);
     const from = panel + (first as usize) * step;
+    touch(from, (count as usize) * step, work);
     expand_scales(type, panel, k, from, first, count, s);
     if (type == Q4_K) {
       for (let b: usize = 0; b < (count as usize); b++) {
