@@ -93,7 +93,13 @@ export class RunStore {
       )
       : await namedCheckpoint(this.folder.path, resume);
     if (path === null) {
-      warnings.push(`${this.folder.path} holds no usable checkpoint: starting from the beginning`);
+      // A job that starts for the first time is asked to go on, too.
+      const { job = slurmJob() } = this.options;
+      if (job === null || await this.folder.readRun() !== null) {
+        warnings.push(
+          `${this.folder.path} holds no usable checkpoint: starting from the beginning`,
+        );
+      }
       return { restored: null, warnings };
     }
     const { model, modelWriter } = this.options;

@@ -51,6 +51,8 @@ Deno.test("a run writes the files, lines and events that it promises", async () 
       "completions",
       "config.json",
       "config.yaml",
+      "eval_after.jsonl",
+      "eval_before.jsonl",
       "generation_config.json",
       "latest",
       "metrics.jsonl",
