@@ -57,6 +57,7 @@ export function ggufWeights(
     return splitHalves(data, rows, own.includes(".attn_q.") ? heads.numHeads : heads.numKvHeads);
   };
   return {
+    label: file.label,
     async values(name, shape) {
       const own = stored.get(name);
       if (own === undefined) return null;

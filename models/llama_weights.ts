@@ -178,8 +178,9 @@ export async function loadWeights(
       data = await ask(LM_HEAD, shape);
     }
     if (data === null) {
+      const where = file === null ? "" : `${file.label}: `;
       throw new RgxError(
-        `the weights hold no tensor "${name}" (expected shape [${shape.join(", ")}])`,
+        `${where}the weights hold no tensor "${name}" (expected shape [${shape.join(", ")}])`,
         { advice: "check that config.json belongs to these weights" },
       );
     }

@@ -9,6 +9,8 @@ export type { LlamaConfig, RopeScaling } from "./llama_config.ts";
 
 /** The weights of a file, by Hugging Face name, read one at a time. Row-major. */
 export interface WeightReader {
+  /** What messages call them: a folder or a file. */
+  readonly label: string;
   /** Widened; null when there is no such tensor. @throws RgxError for a wrong shape */
   values(
     name: string,

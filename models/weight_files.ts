@@ -64,7 +64,8 @@ const OTHER_FORMATS: readonly [RegExp, string][] = [
 
 export class WeightFiles implements WeightReader {
   constructor(
-    readonly folder: string,
+    /** The folder. */
+    readonly label: string,
     /** Tensor name → the file it is in. */
     private readonly files: ReadonlyMap<string, TensorFile>,
     private readonly tied: boolean,
