@@ -94,8 +94,7 @@ export class RunStore {
       : await namedCheckpoint(this.folder.path, resume);
     if (path === null) {
       // A job that starts for the first time is asked to go on, too.
-      const { job = slurmJob() } = this.options;
-      if (job === null || await this.folder.readRun() !== null) {
+      if (this.#job === null || await this.folder.readRun() !== null) {
         warnings.push(
           `${this.folder.path} holds no usable checkpoint: starting from the beginning`,
         );
