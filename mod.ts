@@ -1,53 +1,230 @@
 /**
- * The library: everything that a command does is one import away.
+ * The library: everything that a command does is one import away. docs/library.md shows it in use.
+ *
+ * Nothing here prints, reads the keyboard or ends the process: what there is to say comes as a return value or as an
+ * event, and what goes wrong is thrown as {@link UsageError} (what was asked for cannot be had) or {@link RgxError}
+ * (what goes wrong later), with a message for the user and an `advice`. Other errors are defects.
+ * The examples below are run by the tests, in the order of a module of their own each.
+ */
+
+/**
+ * Errors.
  *
  * ```ts
- * import { createDataset, scoreAnswer } from "./mod.ts";
- * const dataset = await createDataset("chain_sum", { size: 3, seed: 7, max_terms: 2 });
- * for (const entry of dataset) console.log(entry.question, scoreAnswer(entry.answer, entry)); // … 1
+ * import assert from "node:assert/strict";
+ * import { createDataset, UsageError } from "@rgx/rgx";
+ * assert.throws(() => createDataset("chain_sun"), (error) => {
+ *   assert.ok(error instanceof UsageError);
+ *   assert.match(error.message, /did you mean chain_sum/);
+ *   assert.equal(error.advice, "rgx tasks list shows all tasks");
+ *   return true;
+ * });
  * ```
  */
 export { RgxError, UsageError } from "./core/errors.ts";
-export { createDataset, type Dataset, scoreAnswer } from "./tasks/dataset.ts";
+
+/**
+ * Tasks: problems without end, and scores of answers.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { CompositeDataset, createDataset, getTask, scoreAnswer, taskNames } from "@rgx/rgx";
+ * const dataset = createDataset("chain_sum", { size: 3, seed: 7, max_terms: 2 });
+ * for (const entry of dataset) assert.equal(scoreAnswer(entry.answer, entry), 1);
+ * assert.equal(dataset.entry(1000).metadata.source_index, 1000);
+ * assert.equal(taskNames().includes("leg_counting"), true);
+ * assert.equal(getTask("chain_sum").category, "arithmetic");
+ *
+ * const parts = [{ name: "chain_sum", weight: 2, config: {} }, { name: "leg_counting", weight: 1, config: {} }];
+ * const mixed = new CompositeDataset(parts, { seed: 42, size: 500, split: "train", versions: true });
+ * assert.match(mixed.entry(0).question, /\?/);
+ * ```
+ */
+export { createDataset, type Dataset, type DatasetOptions, scoreAnswer } from "./tasks/dataset.ts";
 export { CompositeDataset } from "./tasks/composite_dataset.ts";
+/**
+ * A task of one's own.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createDataset, registerTask } from "@rgx/rgx";
+ * registerTask({
+ *   name: "doubling",
+ *   category: "own",
+ *   description: "Double a number.",
+ *   scoring: "1 for the right number, else 0",
+ *   params: { most: { type: "int", default: 9, min: 1, description: "largest number" } },
+ *   generate(random, { most }) {
+ *     const x = random.int(1, most as number);
+ *     return { question: `2 × ${x} =`, answer: String(2 * x), metadata: { x }, difficulty: { most } };
+ *   },
+ *   score: (answer, entry) => answer.trim() === entry.answer ? 1 : 0,
+ * });
+ * assert.match(createDataset("doubling", { seed: 1 }).entry(0).question, /^2 × [1-9] =$/);
+ * ```
+ */
 export { getTask, registerTask, taskNames } from "./tasks/registry.ts";
-export type { Entry, ScorableEntry, Task } from "./tasks/types.ts";
+export type {
+  CurriculumAttribute,
+  Entry,
+  Generated,
+  ParamSpec,
+  ParamValue,
+  ScorableEntry,
+  Task,
+} from "./tasks/types.ts";
+
+/**
+ * From a question to a prompt, and from a completion to a score, as in training.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import {
+ *   extractAnswer,
+ *   formatQuestion,
+ *   renderPrompt,
+ *   scoreCompletion,
+ *   UNIVERSAL_INSTRUCTION,
+ * } from "@rgx/rgx";
+ * assert.equal(formatQuestion("1 + 1 =", { addInstructions: true }), `${UNIVERSAL_INSTRUCTION}\n\n1 + 1 =`);
+ * const question = "1 + 1 =", addInstructions = false;
+ * assert.equal(renderPrompt({ question, systemPrompt: "Count.", addInstructions }), "Count.\n\n1 + 1 =");
+ * assert.equal(extractAnswer("It is <answer> 2 </answer>"), "2");
+ * const entry = { question, answer: "2", metadata: { source_dataset: "file" } };
+ * assert.equal(scoreCompletion("It is <answer>2</answer>", entry).score, 1);
+ * ```
+ */
 export { extractAnswer } from "./data/extract.ts";
 export { formatQuestion, renderPrompt, UNIVERSAL_INSTRUCTION } from "./data/prompt.ts";
-export { scoreCompletion } from "./data/score.ts";
-export { openSource } from "./data/source.ts";
+export { scoreCompletion, type ScoredCompletion } from "./data/score.ts";
+
+/**
+ * Problems of one's own or of the Hub, and those of them that are kept for the evaluation.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { openProblems, readEntries, splitProblems } from "@rgx/rgx";
+ * const path = await Deno.makeTempFile({ suffix: ".jsonl" });
+ * const rows = Array.from({ length: 50 }, (_, i) => ({ question: `${i} + 1 =`, answer: String(i + 1) }));
+ * await Deno.writeTextFile(path, rows.map((row) => JSON.stringify(row)).join("\n"));
+ * assert.equal((await readEntries(path)).length, 50);
+ *
+ * const what = { task_name: null, dataset_name: path, task_config: {}, seed: 1, num_examples: 100 };
+ * const { heldOut, trainEntry } = splitProblems({ source: await openProblems(what), heldOutCount: 3 });
+ * assert.ok(heldOut.every(({ question }) => question !== trainEntry(0).question));
+ * await Deno.remove(path);
+ * ```
+ */
 export { openProblems, readEntries } from "./data/open_problems.ts";
-export { splitProblems } from "./data/held_out.ts";
+export type { ProblemSource, SourceOptions } from "./data/source.ts";
+export { type HeldOutOptions, type SplitProblems, splitProblems } from "./data/held_out.ts";
+
+/**
+ * Rewards: one's own get a name, by which a configuration can use them; a rubric scores with several.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createRubric, registerReward, rewardNames } from "@rgx/rgx";
+ * registerReward({
+ *   name: "short",
+ *   description: "1 for no character, 0 for a hundred and more",
+ *   params: {},
+ *   compute: ({ completion }) => Math.max(0, 1 - completion.length / 100),
+ * });
+ * assert.ok(rewardNames().includes("short") && rewardNames().includes("match_format_exactly"));
+ *
+ * const sections = [{ name: "short", weight: 0.1 }, { name: "check_answer_correctness", weight: 1 }];
+ * const rubric = createRubric(sections.map((section) => ({ ...section, params: {} })));
+ * const completion = "<start_working_out>1 + 1<end_working_out><SOLUTION>2</SOLUTION>";
+ * const entry = { question: "1 + 1 =", answer: "2", metadata: {} };
+ * const { values } = await rubric.score([{
+ *   ...{ prompt: "1 + 1 =", completion, answer: "2", info: {}, entry, completionIds: [] },
+ *   ...{ truncated: false, step: 0, maxCompletionLength: 100 },
+ * }]);
+ * assert.deepEqual(values, [[1 - completion.length / 100, 3]]);
+ * ```
+ */
 export { registerReward, rewardNames } from "./rewards/registry.ts";
-export { createRubric } from "./rewards/rubric.ts";
+export {
+  createRubric,
+  type RewardError,
+  type Rubric,
+  type RubricOptions,
+  type RubricScores,
+  type RubricSection,
+} from "./rewards/rubric.ts";
 export type {
   BatchReward,
+  ExtraValue,
   Reward,
   RewardInput,
   RewardSample,
+  RewardValue,
   SampleReward,
 } from "./rewards/types.ts";
-export { type ConfigObject, loadConfig } from "./configs/load.ts";
+
+/**
+ * Configurations: of a name, a file or an object, checked as a whole.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { loadConfig } from "@rgx/rgx";
+ * const { config, yaml } = await loadConfig("gsm8k", { overrides: ["training.max_steps=10"] });
+ * assert.equal(config.training.max_steps, 10);
+ * assert.equal(config.lora?.lora_alpha, 32);
+ * assert.match(yaml, /max_steps: 10/);
+ * const misspelt = { _base_: "rgx:experiments/gsm8k", training: { max_step: 10 } };
+ * await assert.rejects(loadConfig(misspelt), /max_step: unknown key, did you mean max_steps/);
+ * ```
+ */
+export {
+  type ConfigObject,
+  loadConfig,
+  type LoadedConfig,
+  type LoadOptions as ConfigOptions,
+} from "./configs/load.ts";
 export type { RunConfig } from "./configs/run_config.ts";
-export { createDevice } from "./kernels/mod.ts";
-export type { Device } from "./kernels/device.ts";
-export { generate, type LoadedModel, loadModel, type LoadOptions } from "./models/load_model.ts";
-export { type Exported, exportModel, type ExportOptions } from "./models/export.ts";
-export { convertModel } from "./models/convert.ts";
-export { pull, type Pulled, type PullOptions } from "./hub/pull.ts";
-export type { Generation } from "./models/generation.ts";
-export { logitRules } from "./models/logit_rules.ts";
-export type {
-  Completion,
-  GenerateOptions,
-  GenerateRequest,
-  LanguageModel,
-  SamplingOptions,
-  Tokenizer,
-} from "./models/types.ts";
-export { assemble } from "./training/assemble.ts";
-export { GrpoTrainer } from "./training/trainer.ts";
-export type { TrainEvent, TrainSummary } from "./training/events.ts";
+
+/**
+ * Training: in one call, or from its parts; an environment holds problems and rewards and measures models too.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { createDevice, generate, loadModel, SingleTurnEnv, train, writeReport } from "@rgx/rgx";
+ * const folder = await Deno.makeTempDir();
+ * const env = new SingleTurnEnv({
+ *   name: "additions",
+ *   dataset: Array.from({ length: 200 }, (_, i) => ({ question: `${i}+1=`, answer: `${i + 1}` })),
+ *   rewards: ["correctness", function has_digit({ completion }) {
+ *     return /\d/.test(completion) ? 1 : 0;
+ *   }],
+ * });
+ * const summary = await train({
+ *   config: "quickstart",
+ *   overrides: {
+ *     "training.output_dir": `${folder}/run`,
+ *     "training.max_steps": 2,
+ *     "sft.max_steps": 2,
+ *     "eval.num_examples": 2,
+ *   },
+ *   env,
+ *   device: "wasm",
+ *   on: { step: ({ metrics }) => assert.equal(typeof metrics, "object") },
+ *   signal: AbortSignal.timeout(600_000),
+ * });
+ * assert.equal(summary.status, "completed");
+ * await writeReport(summary.output_dir);
+ *
+ * const device = await createDevice("wasm"), loaded = await loadModel(summary.output_dir, device);
+ * const [texts] = await generate(loaded, ["7+1="], { n: 2, maxNewTokens: 4 });
+ * assert.equal(texts?.length, 2);
+ * const { completions } = await env.evaluate(loaded, { numExamples: 3, maxNewTokens: 4 });
+ * assert.equal(completions.length, 3);
+ * loaded.model.dispose();
+ * device.close();
+ * await Deno.remove(folder, { recursive: true });
+ * ```
+ */
 export { train, type TrainHandlers, type TrainOptions } from "./training/train.ts";
 export {
   type EnvEntry,
@@ -58,10 +235,81 @@ export {
   SingleTurnEnv,
   type SingleTurnEnvOptions,
 } from "./training/single_turn_env.ts";
+/** The same in parts, for those who want to hold the model while it is trained: docs/library.md. */
+export { assemble, type AssembleOptions, type TrainingParts } from "./training/assemble.ts";
+export { GrpoTrainer } from "./training/trainer.ts";
+export type { TrainerOptions } from "./training/trainer_options.ts";
+export type {
+  SampledCompletion,
+  TrainEvent,
+  TrainListener,
+  TrainPhase,
+  TrainPlan,
+  TrainSummary,
+} from "./training/events.ts";
+export type { Advice } from "./training/diagnosis.ts";
+export type { EvalResult } from "./training/evaluate.ts";
+export type { Metrics } from "./training/metrics.ts";
+export { type Report, writeReport } from "./bench/report/write_report.ts";
+
+/** Devices and models; used in the example above and in docs/library.md. */
+export { createDevice, type DeviceName } from "./kernels/mod.ts";
+export type { Device } from "./kernels/device.ts";
+export {
+  generate,
+  type LoadedModel,
+  loadModel,
+  type LoadOptions,
+  type TextCompletion,
+  type TextOptions,
+} from "./models/load_model.ts";
+export type { Generation } from "./models/generation.ts";
+export type {
+  Completion,
+  GenerateOptions,
+  GenerateRequest,
+  LanguageModel,
+  SamplingOptions,
+  Tokenizer,
+} from "./models/types.ts";
+/**
+ * Rules on logits, for `LanguageModel.generate`.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { logitRules } from "@rgx/rgx";
+ * const adjust = logitRules({ logitBias: new Map([[2, -100]]) }, 4)!, logits = new Float32Array(4);
+ * adjust([], logits);
+ * assert.deepEqual([...logits], [0, 0, -100, 0]);
+ * ```
+ */
+export { type LogitRules, logitRules } from "./models/logit_rules.ts";
+
+/** Models as files: adapters, Hugging Face folders, GGUF; and the Hub. Used in docs/library.md. */
+export { type Exported, exportModel, type ExportOptions } from "./models/export.ts";
+export { convertModel } from "./models/convert.ts";
+export { pull, type Pulled, type PullEvent, type PullOptions } from "./hub/pull.ts";
+export type { Repository } from "./hub/repository.ts";
+
+/** Benchmarks and charts. Used in docs/library.md. */
+export { type Benchmark, benchmark, type BenchmarkOptions } from "./bench/benchmark.ts";
+export type { BenchEvent } from "./bench/types.ts";
+export { readResultFile, type ResultFile } from "./bench/result_file.ts";
 export { type Plot, type PlotOptions, plotResults } from "./bench/charts/plot_results.ts";
 export { type Curves, type CurvesOptions, plotCurves } from "./bench/charts/curves.ts";
+
+/**
+ * Job scripts; a text, nothing is written.
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { benchScript, slurmScript } from "@rgx/rgx";
+ * const { text } = await slurmScript("quickstart", "account", { gpus: 1, time: "00:30:00" });
+ * assert.match(text, /^#SBATCH --time=00:30:00$/m);
+ * const what = { models: ["experiments/quickstart"], tasks: ["spell_backward"] };
+ * assert.match((await benchScript("account", { ...what, script: "bench.sh" })).text, /rgx|main\.ts/);
+ * ```
+ */
 export { slurmScript, type TrainScriptOptions } from "./cluster/train_script.ts";
 export { benchScript, type BenchScriptOptions } from "./cluster/bench_script.ts";
 export type { JobScript } from "./cluster/job_script.ts";
-export { type Benchmark, benchmark, type BenchmarkOptions } from "./bench/benchmark.ts";
-export { readResultFile, type ResultFile } from "./bench/result_file.ts";

@@ -31,6 +31,7 @@ import type {
 import { planTasks } from "./task_plan.ts";
 import { runWorkers, type WorkerOptions } from "./worker_pool.ts";
 
+/** Which models meet which tasks, and how they are asked. */
 export interface BenchmarkOptions {
   /** Folders (Hugging Face, runs, checkpoints, adapters) and `openai:NAME`. */
   models: readonly string[];
@@ -73,6 +74,7 @@ export interface Shard {
   count: number;
 }
 
+/** What a benchmark measured and wrote. */
 export interface Benchmark {
   result: AllTasksResultFile;
   /** Paths of what was written; the combined file comes last. */
@@ -88,6 +90,7 @@ export interface Benchmark {
 }
 
 /**
+ * Asks models the held-out problems of tasks and scores their answers as training does.
  * @throws UsageError before any work for what cannot be measured; RgxError when an endpoint is not reachable;
  *   Interrupted when `shouldStop` said so: what is answered stays, and `resume` goes on
  */

@@ -193,6 +193,7 @@ export interface AllTasksResultFile extends RunHeader {
   failures: { model: string; task: string; error: string }[];
 }
 
+/** A file of results: of one task, or of all tasks of a benchmark. */
 export type ResultFile = TaskResultFile | AllTasksResultFile;
 
 /** @throws RgxError when the disk is full or the folder not writable */
@@ -200,7 +201,10 @@ export async function writeResultFile(path: string, result: ResultFile): Promise
   await writeFileAtomic(path, JSON.stringify(result, null, 1) + "\n");
 }
 
-/** @throws UsageError when there is no such file, RgxError when it is no result file of this version */
+/**
+ * The results of one task or of a whole benchmark, from their file.
+ * @throws UsageError when there is no such file, RgxError when it is no result file of this version
+ */
 export async function readResultFile(path: string): Promise<ResultFile> {
   let text: string;
   try {

@@ -68,7 +68,10 @@ const HOW = {
   node: "which starts one job with NUM_GPUS graphics cards of one node.",
 };
 
-/** @throws UsageError */
+/**
+ * A script that deals a benchmark over the cards of a cluster; a text, nothing is written.
+ * @throws UsageError for names, times and numbers that SLURM would not take
+ */
 export async function benchScript(
   account: string,
   options: BenchScriptOptions,

@@ -23,6 +23,7 @@ import { fileName, requireScriptPath, shellWord, shellWords } from "./quote.ts";
 import { expandParts, fillTemplate } from "./template.ts";
 import template from "./templates/train.sh" with { type: "text" };
 
+/** What a training job asks of the cluster. */
 export interface TrainScriptOptions extends CommonOptions {
   /** `key.path=value`, after CONFIG. */
   overrides?: readonly string[];

@@ -29,6 +29,7 @@ import { collectOrigins, collectSecrets, renderYaml } from "./render.ts";
 import type { RunConfig } from "./run_config.ts";
 import { foldShaping } from "./shaping.ts";
 
+/** What a configuration is read with. */
 export interface LoadOptions {
   /** Arguments after CONFIG: `a.b=v`, `+a.b=v`, `~a.b`, `--a-b v`, … */
   overrides?: readonly string[];
@@ -44,6 +45,7 @@ export interface LoadOptions {
   ownDataset?: string;
 }
 
+/** A configuration that was read and checked. */
 export interface LoadedConfig {
   config: RunConfig;
   /** What the user should know although nothing is wrong. */

@@ -239,6 +239,7 @@ export interface CurriculumSection {
   curricula: Record<string, { attribute_levels: Record<string, number>; weight: number }>;
 }
 
+/** A whole configuration, with canonical keys and all defaults filled in; docs/configuration.md explains each. */
 export interface RunConfig {
   model: {
     /** Folder of a Hugging Face model, GGUF file or Hub name, or null when `init` is given. */

@@ -14,6 +14,7 @@ import type { ProblemSource } from "./source.ts";
  */
 export const EVAL_PROMPT_ID = 2 ** 48;
 
+/** Which problems are kept for the evaluation. */
 export interface HeldOutOptions {
   source: ProblemSource;
   /** Number of held-out problems; 0 = none. */
@@ -21,6 +22,7 @@ export interface HeldOutOptions {
   heldOutSplit?: Split;
 }
 
+/** Held-out problems, and training problems that are none of them. */
 export interface SplitProblems {
   /** Where they come from; changing its training split changes `trainEntry`. */
   readonly source: ProblemSource;

@@ -5,6 +5,7 @@
 import { UsageError } from "../core/errors.ts";
 import { TAGS } from "./solution_format.ts";
 
+/** The instruction that `add_instructions` puts before a question: where the answer goes. */
 export const UNIVERSAL_INSTRUCTION =
   "Think step by step and solve the problem carefully. When you have your final answer, format it as: " +
   "<answer>your answer here</answer>";

@@ -14,6 +14,7 @@ export const FILE_SOURCE = "file";
 /** Scores from here on count as correct. */
 export const CORRECT = 1 - 1e-9;
 
+/** What a completion came to. */
 export interface ScoredCompletion {
   /** null: the completion gives no answer. */
   extracted: string | null;
@@ -25,6 +26,7 @@ export interface ScoredCompletion {
   error: string | null;
 }
 
+/** A completion as training and benchmarks score it: its answer, whether it has the form, the score. Never throws. */
 export function scoreCompletion(completion: string, entry: ScorableEntry): ScoredCompletion {
   const format = publishedFormat(entry.metadata?.["source_dataset"]);
   const extracted = format === null ? extractAnswer(completion) : format.extract(completion);

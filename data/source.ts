@@ -11,6 +11,7 @@ import type { Entry } from "../tasks/types.ts";
 import { readJsonLines } from "./jsonl.ts";
 import { type StartingLevels, type TaskShare, TaskSource } from "./task_source.ts";
 
+/** What problems are asked for; the keys are those of a configuration's `data`. */
 export interface SourceOptions {
   /** Exactly one of the two is given; "composite" stands for `tasks`. */
   task_name: string | null;
@@ -30,6 +31,7 @@ export interface SourceOptions {
   num_examples: number;
 }
 
+/** Entries by split and index. */
 export interface ProblemSource {
   /** The task's name, or the file's path. */
   readonly name: string;

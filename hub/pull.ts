@@ -22,6 +22,7 @@ import { EVERYTHING_NEEDED, type Selection } from "./patterns.ts";
 import type { Repository, RepositoryKind } from "./repository.ts";
 import { type HubSettings, hubSettings } from "./settings.ts";
 
+/** What is pulled, from where, and who is told. */
 export interface PullOptions {
   /** Branch, tag or commit; default main. */
   revision?: string | null;
@@ -45,6 +46,7 @@ export interface PullOptions {
   freeBytes?: (folder: string) => Promise<number | null>;
 }
 
+/** What a pull tells while it works. */
 export type PullEvent =
   /** What is to be done. */
   | { type: "plan"; files: number; cached: number; bytes: number; present: number }
@@ -62,6 +64,7 @@ export interface PulledFile {
   cached: boolean;
 }
 
+/** What a pull found and fetched. */
 export interface Pulled {
   repository: string;
   kind: RepositoryKind;
@@ -83,6 +86,7 @@ const QUESTIONS = 8;
 const RESERVE = 1 << 20;
 
 /**
+ * Downloads a model or a data set from the Hub into the cache that it shares with Python.
  * @throws UsageError or RgxError that says what to do: no such repository, gated, cut too often, a wrong
  *   checksum, a full disk, offline with a file missing; Interrupted
  */

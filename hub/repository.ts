@@ -6,6 +6,7 @@ import { UsageError } from "../core/errors.ts";
 
 export type RepositoryKind = "model" | "dataset";
 
+/** A model or a data set of the Hub. */
 export interface Repository {
   readonly kind: RepositoryKind;
   /** `org/name`, or `name` alone (old models and data sets). */

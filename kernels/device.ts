@@ -53,6 +53,7 @@ export interface AdapterInfo {
   software: boolean;
 }
 
+/** Where numbers are kept and worked on; `close()` it at the end. */
 export interface Device {
   readonly name: "reference" | "wasm" | "webgpu";
   /** Of `webgpu`. */

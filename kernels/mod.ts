@@ -17,9 +17,11 @@ export {
 
 /** What a user may ask for; "auto" takes the fastest one that this machine has. */
 export const DEVICE_NAMES = ["auto", "webgpu", "wasm", "reference"] as const;
+/** A device that can be asked for. */
 export type DeviceName = typeof DEVICE_NAMES[number];
 
 /**
+ * Opens a device; `close()` ends its threads.
  * @param name "auto" is a graphics card where there is one, else the CPU: a software adapter is never chosen,
  *   because the kernels for the CPU are far faster. "webgpu:1" is the second card of several.
  * @param options.threads Threads of the CPU device; default: what the machine grants this process.

@@ -25,6 +25,7 @@ const OTHER_FILES = [
 ];
 
 /**
+ * Writes a model (a GGUF file, shards) as one Hugging Face folder.
  * @throws UsageError when there is nothing to convert or the output is there already; RgxError when a file
  *   is damaged, or the disk is full (nothing half-written remains)
  */

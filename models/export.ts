@@ -28,6 +28,7 @@ import { encodePieces } from "./weight_encoding.ts";
 
 const FLOAT_TYPES: readonly WeightType[] = ["f32", "f16", "bf16"];
 
+/** What `exportModel` makes, and where. */
 export interface ExportOptions {
   to: ExportTarget;
   /** Default: as the (base) model is stored; quantised weights as f32. */
@@ -40,6 +41,7 @@ export interface ExportOptions {
   signal?: AbortSignal;
 }
 
+/** What was written. */
 export interface Exported {
   /** The folder, or the GGUF file. */
   path: string;

@@ -9,6 +9,7 @@ import { stopStrings } from "./stop_strings.ts";
 import type { Completion, Tokenizer } from "./types.ts";
 import type { StorageOptions } from "./weight_storage.ts";
 
+/** A model on a device, with what is needed to talk to it. `model.dispose()` frees its memory. */
 export interface LoadedModel {
   model: LlamaModel;
   tokenizer: Tokenizer;
@@ -18,6 +19,7 @@ export interface LoadedModel {
   base: string;
 }
 
+/** What `loadModel` may be told. */
 export interface LoadOptions {
   /** A PEFT adapter's folder, put on the model instead of its own. */
   adapter?: string;
@@ -30,7 +32,10 @@ export interface LoadOptions {
   weights?: StorageOptions;
 }
 
-/** @throws UsageError when there is no such model; RgxError when a file is damaged, or the adapter another base's */
+/**
+ * Loads a Hugging Face folder, a GGUF file, a run, a checkpoint, an adapter, or a name that is in the Hub's cache.
+ * @throws UsageError when there is no such model; RgxError when a file is damaged, or the adapter another base's
+ */
 export async function loadModel(
   path: string,
   device: Device,
@@ -65,6 +70,7 @@ export async function loadModel(
   return { model, tokenizer: folder.tokenizer, eosIds: folder.generationEosIds, base };
 }
 
+/** How completions of texts are made. */
 export interface TextOptions {
   /** Default 256. */
   maxNewTokens?: number;

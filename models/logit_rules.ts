@@ -7,6 +7,7 @@
 import { RgxError } from "../core/errors.ts";
 import type { SamplingOptions } from "./types.ts";
 
+/** Rules of the OpenAI API on logits. */
 export interface LogitRules {
   /** 0 = off. */
   presencePenalty?: number;

@@ -103,6 +103,7 @@ export interface ForwardResult {
   entropy: Float32Array | Float64Array;
 }
 
+/** What the trainer asks of a model: groups forward and backward, generation, parameters. */
 export interface LanguageModel {
   readonly vocabSize: number;
   /** All tensors (frozen and trainable), sorted by name. */
@@ -187,6 +188,7 @@ export interface SamplingOptions {
   eosIds: readonly number[];
 }
 
+/** How a batch is generated. */
 export interface GenerateOptions extends SamplingOptions {
   adapter?: boolean;
   /** Told at the end what it took. */
@@ -195,6 +197,7 @@ export interface GenerateOptions extends SamplingOptions {
   shouldStop?: () => boolean;
 }
 
+/** What a model added to a prompt. */
 export interface Completion {
   ids: number[];
   /** log p of the policy at sampling, per id: temperature applied, no penalty, minimum, top-k, top-p or min-p. */

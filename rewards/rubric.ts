@@ -10,6 +10,7 @@ import { getReward, resolveRewardParams } from "./registry.ts";
 import { RewardNotes, type Scorer } from "./scorer.ts";
 import type { ExtraValue, RewardSample, RewardValue } from "./types.ts";
 
+/** A reward in a rubric, as a configuration names it. */
 export interface RubricSection {
   name: string;
   weight: number;
@@ -20,6 +21,7 @@ export interface RubricSection {
   file?: RewardFile;
 }
 
+/** A reward that failed on a completion, where it counts 0. */
 export interface RewardError {
   /** The reward's name in the metrics. */
   name: string;
@@ -27,6 +29,7 @@ export interface RewardError {
   completion: string;
 }
 
+/** What a rubric gave to a batch. */
 export interface RubricScores {
   /** [completions, rewards], unweighted; null = not applicable. */
   values: RewardValue[][];
@@ -36,6 +39,7 @@ export interface RubricScores {
   extras: ReadonlyMap<string, readonly ExtraValue[]>;
 }
 
+/** Several rewards with their weights. */
 export interface Rubric {
   /** Names in metrics and tables. */
   readonly names: readonly string[];
@@ -54,6 +58,7 @@ export interface Rubric {
   close(): Promise<void>;
 }
 
+/** What holds for all rewards of a rubric. */
 export interface RubricOptions {
   /** Seconds after which a value that is not there counts 0, where the section says nothing. */
   rewardTimeout?: number;

@@ -58,4 +58,5 @@ export interface BatchReward extends RewardBase {
   ): RewardValue[] | Promise<RewardValue[]>;
 }
 
+/** A reward: looks at one completion at a time, or at all of a step. */
 export type Reward = SampleReward | BatchReward;

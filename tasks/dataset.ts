@@ -11,6 +11,7 @@ import type { Entry, ParamValue, ScorableEntry, Task } from "./types.ts";
 
 export { scoreAnswer } from "./score_answer.ts";
 
+/** What `createDataset` is told beside the name. */
 export interface DatasetOptions {
   /** Number of entries of an iteration (the task's default, usually 500); later indices are valid too. */
   size?: number;

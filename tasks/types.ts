@@ -21,6 +21,7 @@ export interface ScorableEntry {
   metadata?: Record<string, unknown>;
 }
 
+/** What a parameter may be: any JSON value. */
 export type ParamValue = number | string | boolean | null | ParamValue[] | {
   [key: string]: ParamValue;
 };

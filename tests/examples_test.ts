@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { run as customTask } from "../examples/custom_task.ts";
 import { run as evaluateEndpoint } from "../examples/evaluate_endpoint.ts";
+import { run as gsm8k } from "../examples/gsm8k.ts";
 import { run as sweep } from "../examples/sweep.ts";
+import { sharedFolder } from "../models/testing.ts";
 
 const TINY = {
   "model.init.hidden_size": 32,
@@ -35,6 +37,28 @@ Deno.test("example: a task and a reward of one's own", async () => {
   );
   assert.match(lines[0]!, /^step 1: reward 0?\.?\d/);
   assert.match(lines.at(-1)!, /^accuracy \S+ → \S+; the model: .+\/run$/);
+});
+
+Deno.test("example: the GSM8K recipe with a reward and a choice of problems of one's own", async () => {
+  const model = sharedFolder("models/stories260k"), data = sharedFolder("data/gsm8k");
+  if (model === null || data === null) return;
+  const lines = await printed(async (folder) => {
+    const summary = await gsm8k(model, {
+      "training.output_dir": `${folder}/run`,
+      "training.max_steps": 2,
+      "training.max_completion_length": 8,
+      "training.gradient_accumulation_steps": 2,
+      "eval.num_examples": 2,
+      "logging.report_to": "none",
+    }, data);
+    assert.deepEqual([summary.status, summary.steps, summary.eval_after?.total], ["completed", 2, 2]);
+    const metrics = await Deno.readTextFile(`${folder}/run/metrics.jsonl`);
+    assert.match(metrics, /"rewards\/match_format_approximately\/mean":-?\d/);
+    assert.match(metrics, /"rewards\/right_sums\/mean"/);
+    assert.match(await Deno.readTextFile(`${folder}/run/report.md`), /right_sums × 0\.5/);
+  });
+  assert.match(lines[0]!, /^step 1: reward -?\d/);
+  assert.match(lines.at(-1)!, /^report: .+\/run\/report\.md$/);
 });
 
 Deno.test("example: a sweep over learning rates", async () => {

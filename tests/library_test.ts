@@ -11,8 +11,11 @@ import {
   loadConfig,
   loadModel,
   registerReward,
+  RgxError,
   scoreAnswer,
+  SingleTurnEnv,
   slurmScript,
+  train,
   type TrainEvent,
   UNIVERSAL_INSTRUCTION,
 } from "../mod.ts";
@@ -101,4 +104,100 @@ Deno.test("a job script is a text; nothing is written", async () => {
   assert.equal(jobName, "quickstart");
   assert.match(text, /^#SBATCH --time=00:30:00$/m);
   assert.match(text, /\/shared\/rgx\n {2}train quickstart training\.max_steps=7 "\$@" --resume/);
+});
+
+const root = new URL("..", import.meta.url);
+
+Deno.test("every export has a comment where it stands, and what is called an example that runs", async () => {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["doc", "--json", "mod.ts"],
+    cwd: root,
+    stderr: "null",
+  }).output();
+  // Older versions of Deno list symbols, newer ones files with their symbols.
+  const { nodes } = JSON.parse(new TextDecoder().decode(stdout));
+  const symbols: Symbol[] = Array.isArray(nodes)
+    ? nodes
+    : Object.values(nodes as Record<string, { symbols: Symbol[] }>).flatMap((file) => file.symbols);
+  assert.ok(symbols.length > 80, `${symbols.length} symbols`);
+  const bare = symbols.filter(({ jsDoc, declarations = [{ ...jsDoc && { jsDoc } }] }) =>
+    !declarations.some((declaration) => declaration.jsDoc?.doc)
+  );
+  assert.deepEqual(bare.map(({ name }) => name).filter((name) => name !== ""), []);
+
+  const pages = ["mod.ts", "docs/library.md"].map((path) =>
+    Deno.readTextFileSync(new URL(path, root))
+  );
+  const examples = pages.flatMap((text) =>
+    [...text.matchAll(/```ts\n([^]*?)```/g)].map((match) => match[1]!)
+  ).join("");
+  const called = Object.keys(await import("../mod.ts"));
+  const unused = called.filter((name) => !new RegExp(`\\b${name}\\b`).test(examples));
+  assert.deepEqual(unused, []);
+});
+
+interface Symbol {
+  name: string;
+  jsDoc?: { doc?: string };
+  declarations?: { jsDoc?: { doc?: string } }[];
+}
+
+Deno.test("nothing is printed and nothing ends the process, in a run, after an error, or when stopped", async () => {
+  const loud: string[] = [], folder = await Deno.makeTempDir();
+  const restore: (() => void)[] = [];
+  const watch = <T extends object, K extends keyof T>(object: T, name: K) => {
+    const before = object[name];
+    object[name] = ((...values: unknown[]) => {
+      loud.push(`${String(name)}: ${values.join(" ")}`);
+    }) as T[K];
+    restore.push(() => object[name] = before);
+  };
+  for (const name of ["log", "info", "warn", "error", "debug"] as const) watch(console, name);
+  for (const stream of [Deno.stdout, Deno.stderr]) {
+    watch(stream, "write");
+    watch(stream, "writeSync");
+  }
+  watch(Deno as { exit: unknown }, "exit");
+  const overrides = {
+    "model.init.hidden_size": 32,
+    "model.init.intermediate_size": 48,
+    "sft.max_steps": 2,
+    "eval.num_examples": 4,
+    "training.max_steps": 12,
+    "training.logging_steps": 1,
+    "training.per_device_train_batch_size": 8,
+    "training.num_generations": 4,
+    "training.output_dir": `${folder}/run`,
+    "logging.report_to": "tensorboard",
+  };
+  let calls = 0;
+  const fails = () => {
+    if (calls++ % 2 === 0) throw new Error("not today");
+    return 0;
+  };
+  const dataset = createDataset("spell_backward", { seed: 1, size: 300, max_word_len: 5 });
+  const env = new SingleTurnEnv({ dataset, rewards: ["correctness", fails] });
+  const controller = new AbortController(), { signal } = controller;
+  const said = { warning: 0, advice: 0 };
+  try {
+    const summary = await train({
+      ...{ config: "quickstart", overrides, env, signal, device: "wasm", threads: 1 },
+      on: {
+        step: ({ phase, step }) => phase === "grpo" && step === 8 && controller.abort(),
+        warning: () => said.warning++,
+        advice: () => said.advice++,
+      },
+    });
+    assert.equal(summary.status, "stopped");
+    // There was something to be told.
+    assert.ok(said.warning > 0 && said.advice > 0, JSON.stringify(said));
+    const files = [...Deno.readDirSync(`${folder}/run`)].map(({ name }) => name);
+    assert.ok(files.includes("runs"), `TensorBoard's events are missing: ${files.join(" ")}`);
+    const again = train({ config: "quickstart", overrides, env, device: "wasm", threads: 1 });
+    await assert.rejects(again, (error) => error instanceof RgxError);
+  } finally {
+    restore.forEach((undo) => undo());
+    await Deno.remove(folder, { recursive: true });
+  }
+  assert.deepEqual(loud, []);
 });

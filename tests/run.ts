@@ -1,12 +1,14 @@
 /**
- * `deno task test`: format, lint, types, every test, and the kernels' tests once more without the V8
- * flags for speed (with bounds checks on, an access out of bounds traps). The last line is the sum:
+ * `deno task test`: format, lint, types, every test, the examples in the library's documentation, and the
+ * kernels' tests once more without the V8 flags for speed (with bounds checks on, an access out of bounds traps). The last line is the sum:
  * `N passed, N failed` (`, N skipped`). Arguments are handed to `deno test` as a filter of files.
  */
 
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../tools/v8_flags.ts";
 
 const root = new URL("..", import.meta.url);
+/** Files whose examples are run. */
+const DOCUMENTED = ["mod.ts", "docs/library.md"];
 const sum = { passed: 0, failed: 0, skipped: 0 };
 
 /** Runs `deno` with `args`, echoing its output; returns the output and whether it succeeded. */
@@ -52,6 +54,7 @@ if (files.length === 0) {
   await check("format", "fmt", "--check", "--quiet");
   await check("lint", "lint", "--quiet");
   await check("types", "check", "--quiet", ".");
+  await check("types of examples", "check", "--quiet", "--doc-only", ...DOCUMENTED);
   await check(
     "kernels.wasm is what its sources build",
     "run",
@@ -66,6 +69,7 @@ await test(
   ...files,
 );
 if (files.length === 0) {
+  await test("examples in the library's documentation", V8_FLAGS, "--doc", ...DOCUMENTED);
   // The flags change nothing on a GPU.
   Deno.env.set("RGX_TEST_WEBGPU", "off");
   await test(

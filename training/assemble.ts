@@ -36,6 +36,7 @@ import { smallerModel } from "./smaller_model.ts";
 import { storageOptions } from "./storage_options.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
+/** Model, tokenizer, problems, rewards and writer of a run, and the memory that it will take. */
 export type TrainingParts =
   & Required<
     Pick<
@@ -52,6 +53,7 @@ export type TrainingParts =
   >
   & { model: LlamaModel; memory: MemoryPlan };
 
+/** What `assemble` may be told beside the configuration. */
 export interface AssembleOptions {
   /** Memory that the run may take; default: what the machine has. */
   availableBytes?: number;
@@ -78,6 +80,7 @@ interface ModelSource {
 }
 
 /**
+ * Makes the parts of a run from its configuration; `train` does it by itself.
  * @throws UsageError or RgxError for what the configuration names and is not usable, and when the planned
  * memory is more than there is
  */

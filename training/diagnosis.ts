@@ -18,6 +18,7 @@ export type Finding =
   | "warm_up"
   | "gradient";
 
+/** Why a run does not get better, and what to try. */
 export interface Advice {
   finding: Finding;
   /** One or two sentences: what was seen, and what it means. */

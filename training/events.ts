@@ -7,8 +7,10 @@ import type { EvalResult } from "./evaluate.ts";
 import type { Metrics } from "./metrics.ts";
 import type { SecondsByPhase } from "./phase_clock.ts";
 
+/** Phases of a run, in their order. */
 export type TrainPhase = "warm_start" | "eval_before" | "grpo" | "eval_after" | "finish";
 
+/** What a run is going to do. */
 export interface TrainPlan {
   /** All of them, or the supervised warm start alone with an evaluation before and after it. */
   phases: "all" | "sft";
@@ -32,6 +34,7 @@ export interface TrainPlan {
   stepsDone: number;
 }
 
+/** A completion of a step, with what it was worth. */
 export interface SampledCompletion {
   /** Special tokens left out. */
   text: string;
@@ -39,6 +42,7 @@ export interface SampledCompletion {
   advantage: number;
 }
 
+/** What a run came to; `rgx train --json` prints the same. */
 export interface TrainSummary {
   output_dir: string;
   /** Newest checkpoint, or null when none was written. */
@@ -62,6 +66,7 @@ export interface TrainSummary {
   skipped_steps: number;
 }
 
+/** What a run tells its listeners, in order; `plan` is first and `done` last. */
 export type TrainEvent =
   | { type: "plan"; plan: TrainPlan }
   | { type: "phase"; phase: TrainPhase }
@@ -128,4 +133,5 @@ export type TrainEvent =
   }
   | { type: "done"; summary: TrainSummary };
 
+/** Is told every event; what it throws ends the run. */
 export type TrainListener = (event: TrainEvent) => void;

@@ -24,12 +24,14 @@ export type EnvReward =
   | Reward
   | { reward: string | RewardFunction | Reward; weight: number };
 
+/** A problem; `metadata` is handed to rewards as `info`. */
 export interface EnvEntry {
   question: string;
   answer?: string | null;
   metadata?: Record<string, unknown>;
 }
 
+/** What an environment is made of. */
 export interface SingleTurnEnvOptions {
   /** Names the data set; default "env". */
   name?: string;
@@ -42,6 +44,7 @@ export interface SingleTurnEnvOptions {
   addInstructions?: boolean;
 }
 
+/** How a model did, with every completion. */
 export interface EnvEvaluation {
   completions: {
     question: string;
@@ -60,11 +63,13 @@ export interface EnvEvaluation {
   errors: RewardError[];
 }
 
+/** How the model is asked; temperature 0 unless it is given. */
 export interface EnvEvaluationOptions extends TextOptions {
   /** Only the first so many entries. */
   numExamples?: number;
 }
 
+/** Problems and what answers to them are worth. */
 export class SingleTurnEnv {
   readonly name: string;
   readonly dataset: readonly Entry[];

@@ -18,6 +18,7 @@ export type TrainHandlers = {
   [K in TrainEvent["type"]]?: (event: Extract<TrainEvent, { type: K }>) => void;
 };
 
+/** What `train` is told; only `config` is needed. */
 export interface TrainOptions {
   /** The name of an embedded experiment, a YAML file's path, or an object with the same keys. */
   config: string | ConfigObject;

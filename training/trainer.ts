@@ -30,6 +30,7 @@ import { requireWarmStart, warmStart } from "./warm_start.ts";
 
 export type { TrainerOptions } from "./trainer_options.ts";
 
+/** Runs the phases of a training run: warm start, evaluation, GRPO, evaluation. `train` makes one and its parts. */
 export class GrpoTrainer {
   readonly #options: TrainerOptions;
   readonly #run: RunContext;

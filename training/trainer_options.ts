@@ -13,6 +13,7 @@ import type { TrainListener } from "./events.ts";
 import type { MemoryPlan } from "./memory_check.ts";
 import { MicroSchedule } from "./micro_schedule.ts";
 
+/** The parts of a run, and what else a trainer needs. */
 export interface TrainerOptions {
   config: RunConfig;
   /** The merged configuration as YAML, for `config.yaml`. */

@@ -39,6 +39,7 @@ const LEGEND_SIZE = 15, LEGEND_WIDTH = 420;
 const FEW_POINTS = 25;
 const MOST_POINTS = 1500;
 
+/** Which curves are drawn, and where they go. */
 export interface CurvesOptions {
   /** Names as in metrics.jsonl; `sft/…` for the supervised warm start. */
   metrics?: readonly string[];
@@ -47,6 +48,7 @@ export interface CurvesOptions {
   output?: string;
 }
 
+/** The chart that was written. */
 export interface Curves {
   path: string;
   metrics: string[];

@@ -12,6 +12,7 @@ import { parseRename, readRenameFile, type Rename, resolveRenames } from "./rena
 import { summaryFigure, summaryTitle } from "./summary.ts";
 import { checkPicturePath, folderOf, writeFigure } from "./write_figure.ts";
 
+/** How a chart of results looks, and where it goes. */
 export interface PlotOptions {
   title?: string;
   /** Names of models in the chart: `{ model: name }`, or `["model=name", …]`. */
@@ -22,6 +23,7 @@ export interface PlotOptions {
   output?: string;
 }
 
+/** The chart that was written. */
 export interface Plot {
   path: string;
   kind: "comparison" | "summary";

@@ -4,12 +4,14 @@ import { reportHtml } from "./html.ts";
 import { reportMarkdown } from "./markdown.ts";
 import { readRunRecord } from "./run_record.ts";
 
+/** Paths of a report. */
 export interface Report {
   markdown: string;
   html: string;
 }
 
 /**
+ * Writes the report of a run anew; it needs nothing but what the folder holds.
  * @returns the paths
  * @throws UsageError when the folder holds no metrics of a run, RgxError when they are damaged
  */
