@@ -1,0 +1,65 @@
+/** Runs on a base whose frozen weights are quantised at load, whole: the adapter learns, and twice the same. */
+import assert from "node:assert/strict";
+import { createDevice } from "../kernels/mod.ts";
+import { tinyRunConfig, trainOn, VARYING_RUBRIC, withTempDir } from "./testing.ts";
+
+const MODEL = new URL("../../shared/models/tinystories-656k", import.meta.url).pathname;
+const have = await Deno.stat(MODEL).then(() => true, () => false);
+if (!have) console.warn("stored_weights_test: shared/models is not here, its tests are ignored");
+
+const BITS = [
+  ["8 bits", { load_in_8bit: true }],
+  ["4 bits", { load_in_4bit: true }],
+] as const;
+
+for (const [what, quantisation] of BITS) {
+  Deno.test({
+    name: `an adapter trains on a base in ${what}, samples from what it trains, and twice the same`,
+    ignore: !have,
+    fn: () =>
+      withTempDir(async (dir) => {
+        const run = async (name: string) => {
+          const device = await createDevice("wasm", { threads: 2 });
+          try {
+            const config = tinyRunConfig(`${dir}/${name}`, {
+              sft: null,
+              model: {
+                init: null,
+                model_name_or_path: MODEL,
+                dtype: "bfloat16",
+                ...quantisation,
+              },
+              lora: { r: 8, lora_alpha: 16, target_modules: "all-linear" },
+              training: {
+                max_steps: 3,
+                per_device_train_batch_size: 8,
+                num_generations: 8,
+                learning_rate: 1e-3,
+                max_completion_length: 16,
+              },
+            });
+            return await trainOn(device, config, { rubric: VARYING_RUBRIC, eosIds: [] });
+          } finally {
+            device.close();
+          }
+        };
+        const { summary } = await run("a");
+        const planned = summary.memory_planned_bytes!;
+        assert.ok(summary.peak_memory_bytes <= 1.001 * planned, `${summary.peak_memory_bytes}`);
+        const text = await Deno.readTextFile(`${dir}/a/metrics.jsonl`);
+        const steps = text.trim().split("\n").map((line) => JSON.parse(line))
+          .filter(({ split }) => split === "train");
+        assert.equal(steps.length, 3);
+        for (const step of steps) {
+          assert.ok(step.grad_norm > 0, JSON.stringify(step));
+          assert.ok(step["sampling/sampling_logp_difference/max"] < 1e-3, JSON.stringify(step));
+        }
+        await run("b");
+        const file = "adapter_model.safetensors";
+        const [a, b] = await Promise.all(
+          ["a", "b"].map((r) => Deno.readFile(`${dir}/${r}/${file}`)),
+        );
+        assert.deepEqual(a, b);
+      }),
+  });
+}
