@@ -11,7 +11,7 @@ import type { TestSet } from "./types.ts";
 const PATIENCE = 5_000;
 
 /** Questions of a run's training, in batches; null = not known (levels that moved, or too long to draw). */
-export async function trainingQuestions(run: RunConfig): Promise<Set<string> | null> {
+async function trainingQuestions(run: RunConfig): Promise<Set<string> | null> {
   if (run.curriculum !== null) return null;
   const source = await openProblems({ ...run.data, curriculum: null });
   const problems = splitProblems({ source, heldOutCount: run.eval.num_examples });

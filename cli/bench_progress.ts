@@ -118,7 +118,7 @@ function clock(seconds: number): string {
 }
 
 /** Samples a second, the newest last. */
-export function sparkline(values: readonly number[]): string {
+function sparkline(values: readonly number[]): string {
   const most = Math.max(1, ...values);
   return values.map((value) => BARS[Math.round((value / most) * (BARS.length - 1))]).join("");
 }

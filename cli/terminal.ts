@@ -68,7 +68,7 @@ export function isInteractive(): boolean {
 }
 
 /** Whether stderr may carry colour: NO_COLOR, then FORCE_COLOR, then the terminal. */
-export function useColor(): boolean {
+function useColor(): boolean {
   if (Deno.env.get("NO_COLOR")) return false;
   const force = Deno.env.get("FORCE_COLOR");
   if (force !== undefined && force !== "") return force !== "0";

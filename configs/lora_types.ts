@@ -3,7 +3,7 @@ import { describeNode } from "./node.ts";
 import { choice, either, float, listOf, refine, text, type ValueType } from "./value_types.ts";
 
 /** Linear modules of a decoder layer that an adapter can sit on; those of GPT-2 last. */
-export const LORA_MODULES = [
+const LORA_MODULES = [
   "q_proj",
   "k_proj",
   "v_proj",

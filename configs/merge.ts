@@ -5,7 +5,7 @@
 import type { ConfigNode, MapEntry, MapNode } from "./node.ts";
 
 /** `over` on top of `under`. A map marked `replace` (`_delete_: true`) drops what it would inherit. */
-export function mergeNodes(under: ConfigNode, over: ConfigNode): ConfigNode {
+function mergeNodes(under: ConfigNode, over: ConfigNode): ConfigNode {
   if (over.kind !== "map" || over.replace) return over;
   // A map over a value hides what lies below that value too.
   if (under.kind !== "map") return { ...over, replace: true };

@@ -18,7 +18,7 @@ import {
 import type { RunConfig } from "./run_config.ts";
 
 /** The configuration in the layout of a file. */
-export function asDocument(config: RunConfig): Record<string, Json> {
+function asDocument(config: RunConfig): Record<string, Json> {
   const { rewards, model, ...rest } = config;
   const document = {
     model,

@@ -23,7 +23,7 @@ export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<vo
 }
 
 /** Waits until the names in a folder (new files, renames) are on the disk. */
-export async function flushFolder(path: string): Promise<void> {
+async function flushFolder(path: string): Promise<void> {
   if (Deno.build.os === "windows") return;
   using folder = await Deno.open(path, { read: true });
   await folder.sync();

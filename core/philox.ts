@@ -7,7 +7,7 @@
  */
 
 /** What a stream is for: the top byte of counter word 3. */
-export const PURPOSE = { sample: 1, task: 2, dropout: 3, init: 4, shuffle: 5, split: 6 } as const;
+const PURPOSE = { sample: 1, task: 2, dropout: 3, init: 4, shuffle: 5, split: 6 } as const;
 
 /** Number of the data split in the counter of a task item. */
 export const SPLIT = { train: 0, validation: 1, test: 2 } as const;

@@ -53,7 +53,7 @@ function aligned(rows: number): number {
 }
 
 /** Elements of the histories of tokens and of log-probabilities. */
-export function historyLength(slots: number, stepsPerRead: number): number {
+function historyLength(slots: number, stepsPerRead: number): number {
   return Math.max(aligned(slots) * stepsPerRead, VIEW_ALIGNMENT * slots);
 }
 

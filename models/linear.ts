@@ -41,7 +41,7 @@ export interface Linear {
 }
 
 /** The weight as the second operand of x·Wᵀ. */
-export function weightOperand(
+function weightOperand(
   { weight, storage, packed, inOut }: Pick<Linear, "weight" | "storage" | "packed" | "inOut">,
 ): Pick<MatmulArgs, "b" | "transB" | "packedB" | "weightType"> {
   if (packed !== null) return { b: packed, packedB: true };

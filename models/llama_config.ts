@@ -57,7 +57,7 @@ const MOST = 2 ** 31 - 1;
 const MOST_LAYERS = 10_000;
 
 /** What is impossible about these numbers, one sentence each; empty when they can be a model. */
-export function llamaConfigProblems(config: LlamaConfig): string[] {
+function llamaConfigProblems(config: LlamaConfig): string[] {
   const problems: string[] = [];
   for (const key of COUNTS) {
     const value = config[key];

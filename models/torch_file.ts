@@ -97,7 +97,7 @@ export class TorchFile {
 }
 
 /** Elements from the first to the last of a tensor in its storage. */
-export function spanOf(shape: readonly number[], stride: readonly number[]): number {
+function spanOf(shape: readonly number[], stride: readonly number[]): number {
   if (shape.includes(0)) return 0;
   return 1 + shape.reduce((sum, n, i) => sum + (n - 1) * stride[i]!, 0);
 }

@@ -51,7 +51,7 @@ const AMBIGUOUS: Readonly<Record<string, string>> = {
 };
 
 /** Fields of every section of a rubric beside the reward's own parameters. */
-export const SECTION_FIELDS: readonly string[] = [
+const SECTION_FIELDS: readonly string[] = [
   "name",
   "path",
   "weight",

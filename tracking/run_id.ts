@@ -1,6 +1,6 @@
 /** The identity of a run for trackers, kept in its folder so that a resumed run goes on as the same one. */
 
-export const TRACKING_FILE = "tracking.json";
+const TRACKING_FILE = "tracking.json";
 
 /** 32 hexadecimal digits: those of `{outputDir}/tracking.json`, which is made when it is not there. */
 export function trackedRunId(outputDir: string): string {

@@ -14,7 +14,7 @@ import { WARM_START } from "./run_folder.ts";
 import { type DecodedState, decodeState } from "./run_state.ts";
 import { parseJson } from "./state_check.ts";
 
-export const STATE_FILE = "rgx_state.json";
+const STATE_FILE = "rgx_state.json";
 export const TRAINER_STATE_FILE = "trainer_state.json";
 export const OPTIMIZER_FILE = "optimizer.safetensors";
 export const REFERENCE_FILE = "reference.safetensors";

@@ -1,6 +1,6 @@
 /** Wall-clock seconds by phase of a run, and of the step in progress. */
 
-export const PHASES = [
+const PHASES = [
   "generate",
   "score",
   "forward_backward",

@@ -194,7 +194,7 @@ export async function readRun(folder: string): Promise<Record<string, unknown> |
   }
 }
 
-export function completionsFile(step: number): string {
+function completionsFile(step: number): string {
   return `completions_${String(step).padStart(5, "0")}.parquet`;
 }
 

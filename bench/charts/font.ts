@@ -27,7 +27,7 @@ export function fontTtf(): Uint8Array<ArrayBuffer> {
 }
 
 /** Puts the tables of a WOFF 1.0 file back into a TrueType file. */
-export function unpackWoff(woff: Uint8Array): Uint8Array<ArrayBuffer> {
+function unpackWoff(woff: Uint8Array): Uint8Array<ArrayBuffer> {
   const source = view(woff);
   const count = source.getUint16(12);
   const ttf = new Uint8Array(source.getUint32(16)), target = view(ttf);

@@ -73,7 +73,7 @@ export function drawHeading(sheet: Sheet, title: string, subtitle: string, width
 }
 
 /** What the pointer shows on a bar. */
-export function hoverLines(model: string, task: string, result: ModelResult): string[] {
+function hoverLines(model: string, task: string, result: ModelResult): string[] {
   const [low, high] = result.ci95;
   return [
     model,

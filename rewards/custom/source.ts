@@ -8,7 +8,7 @@ import { extname } from "node:path";
 import { sha256Hex } from "../../core/checksums.ts";
 import { UsageError } from "../../core/errors.ts";
 
-export const REWARD_EXTENSIONS = [".ts", ".mts", ".js", ".mjs"];
+const REWARD_EXTENSIONS = [".ts", ".mts", ".js", ".mjs"];
 
 /** SHA-256 of the file, so that a changed one is noticed. @throws UsageError */
 export async function rewardFileHash(path: string): Promise<string> {

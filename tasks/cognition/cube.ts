@@ -5,7 +5,7 @@
  */
 
 /** The faces in the order of the stickers: up, left, front, right, back, down. */
-export const FACES = ["U", "L", "F", "R", "B", "D"] as const;
+const FACES = ["U", "L", "F", "R", "B", "D"] as const;
 
 /** Axis and the way a clockwise turn of the face goes around it: x to the right, y up, z to the front. */
 const TURNS: Readonly<Record<string, { axis: 0 | 1 | 2; positive: boolean; layers: Layers }>> = {
