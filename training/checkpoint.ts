@@ -15,8 +15,8 @@ import { type DecodedState, decodeState } from "./run_state.ts";
 import { parseJson } from "./state_check.ts";
 
 const STATE_FILE = "rgx_state.json";
-export const TRAINER_STATE_FILE = "trainer_state.json";
-export const OPTIMIZER_FILE = "optimizer.safetensors";
+const TRAINER_STATE_FILE = "trainer_state.json";
+const OPTIMIZER_FILE = "optimizer.safetensors";
 export const REFERENCE_FILE = "reference.safetensors";
 export const ROLLOUT_FILE = "rollout.safetensors";
 
