@@ -168,6 +168,7 @@ export async function doctor(
   overrides: string[],
   options: { json?: boolean },
 ): Promise<number> {
+  const room = memoryRoom(); // before the measuring below takes some
   const fit = config === undefined ? null : await fitReport(config, overrides);
   const job = await jobReport();
   const gpu = await adapterReport();
@@ -184,7 +185,7 @@ export async function doctor(
     if (!isSame) devices.push({ name, threads: device.threads, ...await measure(device) });
     device.close();
   }
-  const { bytes: memory, by } = memoryRoom();
+  const { bytes: memory, by } = room;
   const isCard = gpu !== null && !gpu.software;
   const report = {
     rgx: VERSION,
@@ -216,7 +217,7 @@ export async function doctor(
     ["processors", `${report.threads} threads`],
     ["free memory", GIB(memory) + { machine: "", cgroup: " (cgroup)", job: " (of the job)" }[by]],
     ...adapterRows(gpu),
-    ...(job === null ? [] : jobRows(job)),
+    ...(job === null ? [] : jobRows(job, room)),
     ...(fit === null ? [] : fitRows(fit)),
   ]));
   print("");

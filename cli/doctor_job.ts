@@ -2,7 +2,7 @@
 import { grantedCores, kernelLimits } from "../core/cgroup.ts";
 import { duration } from "../core/duration.ts";
 import { type Env, processEnv, processLayout, slurmJob } from "../core/job.ts";
-import { memoryRoom } from "../core/memory.ts";
+import { type MemoryRoom, memoryRoom } from "../core/memory.ts";
 import { secondsLeft } from "../core/slurm_queue.ts";
 import { defaultThreads } from "../kernels/wasm/threads.ts";
 
@@ -65,7 +65,7 @@ function list(text: string): string[] {
 
 const GIB = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
-export function jobRows(job: JobReport): string[][] {
+export function jobRows(job: JobReport, { by, bytes }: MemoryRoom): string[][] {
   const where = [
     job.name === null ? null : `"${job.name}"`,
     job.partition === null ? null : `partition ${job.partition}`,
@@ -74,7 +74,6 @@ export function jobRows(job: JobReport): string[][] {
   ].filter((part) => part !== null);
   const gpus = job.gpus === null ? "none given" : `${job.gpus.length}: ${job.gpus.join(", ")}`;
   const visible = job.visible_gpus === null ? "" : `, visible as ${job.visible_gpus.join(", ")}`;
-  const { by, bytes } = memoryRoom();
   const limit = by === "cgroup" ? "cgroup" : "machine";
   return [
     ["job", [job.id, ...where].join(", ")],

@@ -6,6 +6,8 @@ import { BENCH_TEMPLATE, benchScript } from "../cluster/bench_script.ts";
 import type { CommonOptions, JobScript } from "../cluster/job_script.ts";
 import { checkPartitionTime, submit, writeScript } from "../cluster/submit.ts";
 import { slurmScript, TRAIN_TEMPLATE } from "../cluster/train_script.ts";
+import { shellWord } from "../cluster/quote.ts";
+import { explainFileError } from "../core/atomic_file.ts";
 import { UsageError } from "../core/errors.ts";
 import { benchCommands } from "./bench_command.ts";
 import { log, print } from "./terminal.ts";
@@ -175,7 +177,12 @@ async function readTemplate(path: string): Promise<string> {
   try {
     return await Deno.readTextFile(path);
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    if (error instanceof Deno.errors.IsADirectory) {
+      throw new UsageError(`--template ${path}: is a folder, expected a file`);
+    }
+    if (!(error instanceof Deno.errors.NotFound)) {
+      throw explainFileError(error, "read the template", path);
+    }
     throw new UsageError(`--template ${path}: there is no such file`, {
       advice: "rgx slurm --print-template > FILE makes one to start from.",
     });
@@ -200,7 +207,7 @@ async function deliver(
   }
   print(output);
   if (flags.submit) print(`submitted: ${jobs.join(", ")}`);
-  else log(`submit it with: ${command(output)[0]} ${output}`);
+  else log(`submit it with: ${command(output)[0]} ${shellWord(output)}`);
 }
 
 /** Without what is undefined. */

@@ -102,7 +102,7 @@ export async function benchScript(
   const text = options.template?.text ?? template;
   const filled = fillTemplate(
     expandParts(
-      text.replace("{{roles}}", () => (oneNode ? nodeRoles : arrayRoles).trimEnd()),
+      text.replace(/\{\{ *roles *\}\}/, () => (oneNode ? nodeRoles : arrayRoles).trimEnd()),
       job.requeue ? [] : ["requeue"],
     ),
     {

@@ -7,17 +7,25 @@ import { didYouMean } from "../core/suggest.ts";
 import requeue from "./templates/requeue.sh" with { type: "text" };
 import supervise from "./templates/supervise.sh" with { type: "text" };
 
-const PLACEHOLDER = /\{\{([a-z_]+)\}\}/g;
+/** In any spelling, so that a wrong one is noticed; not the braces of a shell, `{{a,b},c}`. */
+const PLACEHOLDER = /\{\{ *([A-Za-z0-9_.-]+) *\}\}/g;
 
 /** Files of this folder that others include. */
 const PARTS: Readonly<Record<string, string>> = { supervise, requeue };
 
-/** The template with the files that it includes: what --print-template shows. */
+/**
+ * The template with the files that it includes: what --print-template shows.
+ * @param without files that stay placeholders, also where the template has their text
+ */
 export function expandParts(template: string, without: readonly string[] = []): string {
-  return template.replace(PLACEHOLDER, (all, name: string) => {
+  const expanded = template.replace(PLACEHOLDER, (all, name: string) => {
     const part = PARTS[name];
     return part === undefined || without.includes(name) ? all : part.trimEnd();
   });
+  return without.reduce(
+    (text, name) => text.replace(PARTS[name]!.trimEnd(), `{{${name}}}`),
+    expanded,
+  );
 }
 
 /**
@@ -54,8 +62,9 @@ export function fillTemplate(
       );
     })
   );
+  const named = new Set([...template.matchAll(PLACEHOLDER)].map((match) => match[1]));
   for (const name of required) {
-    if (template.includes(`{{${name}}}`)) continue;
+    if (named.has(name)) continue;
     throw new UsageError(`${from}: expected the placeholder {{${name}}}`, {
       advice: "rgx slurm --print-template shows the built-in template.",
     });

@@ -150,6 +150,17 @@ Deno.test("a template of one's own is filled in, and checked for what SLURM gets
     (await own(TRAIN_TEMPLATE)).text,
     (await slurmScript("quickstart", "acct", options)).text,
   );
+  const spaced = await own("#!/bin/sh\n{{ sbatch }}\ntrain {{ config }}\n");
+  assert.match(spaced.text, /^train quickstart$/m);
+  // Of a job that shall not come back, the printed template's own part is left out too.
+  const once = { ...options, requeue: false };
+  assert.equal(
+    (await slurmScript("quickstart", "acct", {
+      ...once,
+      template: { name: "own.sh", text: TRAIN_TEMPLATE },
+    })).text,
+    (await slurmScript("quickstart", "acct", once)).text,
+  );
   const cases: [string, string][] = [
     ["#!/bin/sh\r\n{{sbatch}}\n{{config}}", "CRLF"],
     ["{{sbatch}}\n{{config}}", "own.sh:1: expected the first line to begin with #!"],
@@ -158,6 +169,7 @@ Deno.test("a template of one's own is filled in, and checked for what SLURM gets
       "#!/bin/sh\n{{sbatch}}\n{{confg}}",
       "own.sh:3: unknown placeholder {{confg}}, did you mean config?",
     ],
+    ["#!/bin/sh\n{{sbatch}}\n{{config}} {{JOB-NAME}}", "unknown placeholder {{JOB-NAME}}"],
     ["#!/bin/sh\nset -e\n{{sbatch}}\n{{config}}", "stands after the first command"],
   ];
   for (const [template, why] of cases) await refuses(() => own(template), ["own.sh", why]);

@@ -104,6 +104,7 @@ Deno.test("mistakes end with 2, in words, and leave nothing behind", async () =>
       [[...config, "a", "--gpus", "-1"], /expected an integer/],
       [[...config, "a", "--warn", "99999"], /--warn 99999: .* at most 7200 seconds/],
       [[...config, "a", "--template", "no.sh"], /--template no.sh: there is no such file/],
+      [[...config, "a", "--template", "."], /--template .: is a folder, expected a file/],
       [[...config, "a", "--partion", "x"], /unknown option '--partion'[^]*--partition/],
       [[...config, "a", "training.max_stps=3"], /max_steps/],
       [["slurm", "quickstrat", "a"], /did you mean the embedded quickstart/],
