@@ -13,7 +13,7 @@ import { bufferType, type Elements, fourElements } from "./elements.wgsl.ts";
 import { entryPoint } from "../webgpu/entry.ts";
 import type { KernelSpec } from "../webgpu/kernel.ts";
 import { type BlockType, isBlockType, type WeightType } from "../weights/types.ts";
-import { BLOCK_PARAMS, widenBlocks } from "../weights/widen.wgsl.ts";
+import { BLOCK_PARAMS, blockWordNames, widenBlocks } from "../weights/widen.wgsl.ts";
 
 /** How a tile is cut. bm and bn are multiples of 4·(threads across); tm and tn of 4. */
 export interface TileShape {
@@ -49,12 +49,16 @@ export function sharedVectors(shape: TileShape): number {
   return Math.max(bk * (bm + bn), slices > 1 ? bm * bn * slices : 0) / 4;
 }
 
+function inBlocks(type: TileOptions["bType"]): type is BlockType {
+  return type !== "f32" && isBlockType(type);
+}
+
 const range = (n: number) => [...Array(n).keys()];
 
 export function tileKernel(options: TileOptions): KernelSpec {
   const { bm, bn, bk, a, b, bType, aligned, lora } = options;
   const f32: Elements = { type: "f32", aligned };
-  const readB = bType !== "f32" && isBlockType(bType)
+  const readB = inBlocks(bType)
     ? storedOperand(bType, b)
     : rowMajorOperand({ type: bType, aligned: aligned || b === "panels" }, b);
   const slices = options.slices > 1 ? `s${options.slices}` : "";
@@ -100,7 +104,7 @@ export function tileKernel(options: TileOptions): KernelSpec {
   };
 }
 
-/** How a kernel reads b: its buffer's element type, its parameters, and the WGSL of block_b (see {@link block}). */
+/** How a kernel reads b: its buffer's element type, its parameters, and the WGSL that fetches from it. */
 interface OperandB {
   buffer: string;
   params: Readonly<Record<string, "u32">>;
@@ -117,19 +121,39 @@ ${block("b", layout, "n", "p.b_base", "p.ldb", "p.k")}`,
   };
 }
 
-/** Blocks. "across": the rows of the weight are the terms, and the result begins at its column b_column. */
+/**
+ * Blocks, which are fetched as words and widened when they are stored: an invocation does not wait for them before it
+ * multiplies. "across": the rows of the weight are the terms, and the result begins at its column b_column.
+ *   fn fetch_b(first, depth) -> Fetched            zeros (which stand for zeros) from the last term on
+ *   fn widened_b(fetched, first, depth) -> mat4x4f as block_b
+ */
 function storedOperand(type: BlockType, layout: Layout): OperandB {
-  const [row, i] = layout === "along"
+  const along = layout === "along";
+  const [row, i] = along
     ? ["min(first, (p.n - 1u) & ~3u)", "depth"]
     : ["depth", "p.b_column + first"];
-  const values = `block_values(block_words(${row}, ${i}), ${i})`;
+  const fields = blockWordNames(type), names = ["x", "y", "z", "w"];
+  const fetched = names.map((_, f) => f < fields.length ? `words.${fields[f]}` : "vec4u()");
+  const words = fields.map((_, f) => `fetched.${names[f]}`);
+  const values = `block_values(BlockWords(${words.join(", ")}), ${i})`;
   return {
     buffer: "vec4<u32>",
     params: { ...BLOCK_PARAMS, b_column: "u32" },
     code: `${widenBlocks("mat_b", type)}
-fn block_b(first: u32, depth: u32) -> mat4x4f {
-  if (depth >= p.k${layout === "along" ? "" : " || first >= p.n"}) { return mat4x4f(); }
-  return ${layout === "along" ? values : `transpose(${values})`};
+struct Fetched { ${names.map((name) => `${name}: vec4u`).join(", ")} }
+fn fetch_b(first: u32, depth: u32) -> Fetched {
+  if (depth >= p.k${along ? "" : " || first >= p.n"}) { return Fetched(); }
+  let words = block_words(${row}, ${i});
+  return Fetched(${fetched.join(", ")});
+}
+fn widened_b(fetched: Fetched, first: u32, depth: u32) -> mat4x4f {
+  return ${along ? values : `transpose(${values})`};
+}
+fn fetched_floats(block: mat4x4f) -> Fetched {
+  return Fetched(${names.map((_, j) => `bitcast<vec4u>(block[${j}])`).join(", ")});
+}
+fn floats_of(fetched: Fetched) -> mat4x4f {
+  return mat4x4f(${names.map((name) => `bitcast<vec4f>(fetched.${name})`).join(", ")});
 }`,
   };
 }
@@ -195,8 +219,10 @@ ${
 interface Round {
   /** WGSL: the declarations before the loop. */
   setup: string;
-  /** WGSL: `blockQ = …` for the tile with this first term. */
+  /** WGSL: `blockQ = …` (`fetchedQ = …` where b is widened later) for the tile with this first term. */
   fetch: (operands: readonly [string, string], depth: string) => string;
+  /** WGSL: `blockQ` of what was fetched for `tile`. */
+  widen: string;
   /** WGSL: storing it. */
   store: string;
 }
@@ -204,6 +230,7 @@ interface Round {
 function rounds(options: TileOptions): Round[] {
   const { bm, bn, bk } = options;
   const threads = threadsOf(options), inA = bm * bk / 16, all = inA + bn * bk / 16;
+  const later = inBlocks(options.bType);
   return range(Math.ceil(all / threads)).map((q) => {
     const from = q * threads, to = from + threads;
     const hasA = from < inA, hasB = to > inA, partial = to > all;
@@ -224,9 +251,14 @@ function rounds(options: TileOptions): Round[] {
   let ${stride} = ${choose(`${bm / 4}u`, `${bn / 4}u`)};
   let place${q} = ${choose("0u", `${bm * bk / 4}u`)} + term${q} * ${stride} + row${q} / 4u;
   let first${q} = row${q} + ${choose("origin_m", "origin_n")};
-  var block${q} = mat4x4f();`,
+  var ${later ? `fetched${q} = Fetched()` : `block${q} = mat4x4f()`};`,
       fetch: ([left, right], depth) => {
-        const of = (name: string) => `block${q} = block_${name}(first${q}, ${depth} + term${q});`;
+        const of = (name: string) => {
+          const block = `block_${name}(first${q}, ${depth} + term${q})`;
+          if (!later) return `block${q} = ${block};`;
+          if (name !== "b") return `fetched${q} = fetched_floats(${block});`;
+          return `fetched${q} = fetch_b(first${q}, ${depth} + term${q});`;
+        };
         const code = !hasB
           ? of(left)
           : !hasA
@@ -234,11 +266,23 @@ function rounds(options: TileOptions): Round[] {
           : `if (in_a${q}) { ${of(left)} } else { ${of(right)} }`;
         return guard(code);
       },
+      widen: !later ? "" : widenRound(q, hasA, hasB, options),
       store: guard(
         range(4).map((i) => `lines[place${q} + ${i}u * ${stride}] = block${q}[${i}];`).join(" "),
       ),
     };
   });
+}
+
+/** What the round's invocations fetched becomes floats: a's, and an adapter's, are. */
+function widenRound(q: number, hasA: boolean, hasB: boolean, { bk, lora }: TileOptions): string {
+  const floats = `    var block${q} = floats_of(fetched${q});`;
+  if (!hasB) return `${floats}\n`;
+  const inB = [...(hasA ? [`!in_a${q}`] : []), ...(lora ? ["tile < tiles_k"] : [])];
+  const widened = `widened_b(fetched${q}, first${q}, tile * ${bk}u + term${q})`;
+  return inB.length === 0
+    ? `    let block${q} = ${widened};\n`
+    : `${floats}\n    if (${inB.join(" && ")}) { block${q} = ${widened}; }\n`;
 }
 
 /**
@@ -296,7 +340,7 @@ ${fetching.map(({ setup }) => setup).join("\n")}
 ${sums.map((c) => `  var ${c} = vec4f(0.0);`).join("\n")}
 ${fetchAll("0u", "  ")}
   for (var tile = 0u; tile < tiles; tile++) {
-    workgroupBarrier();
+${fetching.map(({ widen }) => widen).join("")}    workgroupBarrier();
 ${fetching.map(({ store }) => `    ${store}`).join("\n")}
     workgroupBarrier();
     if (tile + 1u < tiles) {

@@ -49,7 +49,25 @@ function withTile(device: WebgpuDevice, tile: TileShape): Device {
   };
 }
 
-Object.entries(TILES).forEach(([name, tile], number) => {
+/** Each tile, and one whose invocations fetch blocks of one operand and then of the other. */
+const TESTED: readonly (readonly [string, TileShape])[] = [
+  ...Object.entries(TILES),
+  ["two rounds", { bm: 32, bn: 32, tm: 4, tn: 4, bk: 32, slices: 1 }],
+];
+
+/** A product of that number with a weight in blocks, in either direction by turns. */
+function storedProduct(number: number): Case {
+  const weightType = (["q4_k", "nf4", "q8_0", "q5_0", "q4_1", "q6_k"] as const)[number]!;
+  const random = stream(`tile ${weightType}`);
+  return productCase(
+    random,
+    number % 2 === 1
+      ? { m: 33, n: 50, k: 256, r: 5, transB: true, weightType }
+      : { m: 33, n: 256, k: 50, r: 0, weightType },
+  );
+}
+
+TESTED.forEach(([name, tile], number) => {
   testOnWebgpu(`products by the tile "${name}"`, {}, async (device) => {
     const cases = ofShapes(
       "[65×257]·[257×129]",
@@ -60,8 +78,9 @@ Object.entries(TILES).forEach(([name, tile], number) => {
       "[70×68]·[68×130]",
     );
     // Every tile another fifth of them: compiling all variants of all tiles takes minutes.
-    const some = cases.filter((_, i) => i % 5 === number % 5);
-    for (const test of some) await checkCase(withTile(device, tile), test);
+    const some = cases.filter((_, i) => i % 5 === number);
+    const tests = [...some, storedProduct(number)];
+    for (const test of tests) await checkCase(withTile(device, tile), test);
   });
 });
 

@@ -159,7 +159,7 @@ fn halves(words: vec4u) -> vec4f {
  */
 export function widenBlocks(buffer: string, type: BlockType): string {
   const { loads, scales, element } = BLOCKS[type];
-  const names = Object.keys(loads), { weights } = BLOCK_SHAPES[type];
+  const names = blockWordNames(type), { weights } = BLOCK_SHAPES[type];
   const texts = Object.values(loads).map((text) => text.replace("words[", `${buffer}[`));
   return `${type === "nf4" ? NF4_LEVEL : type === "int8" ? "" : HALVES}
 struct BlockWords { ${names.map((name) => `${name}: vec4u`).join(", ")} }
@@ -175,6 +175,11 @@ fn block_values(w: BlockWords, i: u32) -> mat4x4f {
   return mat4x4f(
     ${[0, 1, 2, 3].map(element).join(",\n    ")});
 }`;
+}
+
+/** Members of BlockWords, at most four, each a vec4u; all zero they stand for zeros. */
+export function blockWordNames(type: BlockType): string[] {
+  return Object.keys(BLOCKS[type].loads);
 }
 
 /** The buffer's element type in a kernel that reads rows. */

@@ -45,9 +45,20 @@ fn block_values(w: BlockWords, i: u32) -> mat4x4f {
     nf4_level(code >> vec4u(8u)) * s,
     nf4_level(code >> vec4u(12u)) * s);
 }
-fn block_b(first: u32, depth: u32) -> mat4x4f {
-  if (depth >= p.k || first >= p.n) { return mat4x4f(); }
-  return transpose(block_values(block_words(depth, p.b_column + first), p.b_column + first));
+struct Fetched { x: vec4u, y: vec4u, z: vec4u, w: vec4u }
+fn fetch_b(first: u32, depth: u32) -> Fetched {
+  if (depth >= p.k || first >= p.n) { return Fetched(); }
+  let words = block_words(depth, p.b_column + first);
+  return Fetched(words.code, words.tail, words.group, vec4u());
+}
+fn widened_b(fetched: Fetched, first: u32, depth: u32) -> mat4x4f {
+  return transpose(block_values(BlockWords(fetched.x, fetched.y, fetched.z), p.b_column + first));
+}
+fn fetched_floats(block: mat4x4f) -> Fetched {
+  return Fetched(bitcast<vec4u>(block[0]), bitcast<vec4u>(block[1]), bitcast<vec4u>(block[2]), bitcast<vec4u>(block[3]));
+}
+fn floats_of(fetched: Fetched) -> mat4x4f {
+  return mat4x4f(bitcast<vec4f>(fetched.x), bitcast<vec4f>(fetched.y), bitcast<vec4f>(fetched.z), bitcast<vec4f>(fetched.w));
 }
 fn put(row: u32, column: u32, value: vec4f, scale: f32, add: bool) {
   if (row >= p.m || column >= p.n) { return; }
@@ -74,7 +85,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   let stride0 = 4u;
   let place0 = select(512u, 0u, in_a0) + term0 * stride0 + row0 / 4u;
   let first0 = row0 + select(origin_n, origin_m, in_a0);
-  var block0 = mat4x4f();
+  var fetched0 = Fetched();
   let lane = local % 16u;
   let slice = local / 16u;
   let ty = lane / 4u;
@@ -84,13 +95,15 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   var c1_0 = vec4f(0.0);
   var c2_0 = vec4f(0.0);
   var c3_0 = vec4f(0.0);
-  if (in_a0) { block0 = block_a(first0, (0u) * 128u + term0); } else { block0 = block_b(first0, (0u) * 128u + term0); }
+  if (in_a0) { fetched0 = fetched_floats(block_a(first0, (0u) * 128u + term0)); } else { fetched0 = fetch_b(first0, (0u) * 128u + term0); }
   for (var tile = 0u; tile < tiles; tile++) {
+    var block0 = floats_of(fetched0);
+    if (!in_a0) { block0 = widened_b(fetched0, first0, tile * 128u + term0); }
     workgroupBarrier();
     lines[place0 + 0u * stride0] = block0[0]; lines[place0 + 1u * stride0] = block0[1]; lines[place0 + 2u * stride0] = block0[2]; lines[place0 + 3u * stride0] = block0[3];
     workgroupBarrier();
     if (tile + 1u < tiles) {
-      if (in_a0) { block0 = block_a(first0, (tile + 1u) * 128u + term0); } else { block0 = block_b(first0, (tile + 1u) * 128u + term0); }
+      if (in_a0) { fetched0 = fetched_floats(block_a(first0, (tile + 1u) * 128u + term0)); } else { fetched0 = fetch_b(first0, (tile + 1u) * 128u + term0); }
     }
     let a0_0 = lines[ty + slice * 4u + 0u];
     let b0_0 = lines[tx + slice * 4u + 512u];
