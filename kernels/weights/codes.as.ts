@@ -3,9 +3,15 @@
 // weights: 16 rows, 64 bytes a step of k. All are exported because an exported function is not inlined into
 // its only caller, which would stop the revectorizer.
 
-/** Masks lie in memory: V8 makes a constant of `splat` anew wherever it is used. */
+/**
+ * Masks of codes, of halves; 2^112, 2^88 (mending exponents of f16), −8, 2^−24. In memory: V8 makes a constant of
+ * `splat` anew wherever it is used.
+ */
 const MASKS = memory.data<u32>(
-  [0xf, 0xf0, 0xf00, 0xf000, 0xff000000, 0xffff0000, 0x8fffe000],
+  [
+    0xf, 0xf0, 0xf00, 0xf000, 0xff000000, 0xffff0000, 0x8fffe000,
+    0x77800000, 0x6b800000, 0xc1000000, 0x33800000,
+  ],
   64,
 );
 
@@ -274,6 +280,354 @@ export function dot_bytes_2(
     t10 = f32x4.relaxed_madd(s0, f32x4.add(c1_0_0, c1_1_0), t10); t11 = f32x4.relaxed_madd(s1, f32x4.add(c1_0_1, c1_1_1), t11); t12 = f32x4.relaxed_madd(s2, f32x4.add(c1_0_2, c1_1_2), t12); t13 = f32x4.relaxed_madd(s3, f32x4.add(c1_0_3, c1_1_3), t13);
     codes += codeStep;
     scales += 64;
+  }
+  v128.store(totals, t01, 16); v128.store(totals, t00, 0); v128.store(totals, t03, 48); v128.store(totals, t02, 32);
+  v128.store(totals, t11, 80); v128.store(totals, t10, 64); v128.store(totals, t13, 112); v128.store(totals, t12, 96);
+}
+
+/** Adds to the totals of a panel for 1 of x, prepared as for dot_nibbles_1; records of q4_0. */
+export function dot_q4_0_1(
+  record: usize, x: usize, xStep: usize, sums: usize, sumStep: usize, totals: usize, blocks: i32,
+): void {
+  const mask0 = v128.load32_splat(MASKS), mask1 = v128.load32_splat(MASKS, 4);
+  const mask2 = v128.load32_splat(MASKS, 8), mask3 = v128.load32_splat(MASKS, 12);
+  for (; blocks > 0; blocks--) {
+    for (let rows: usize = 0; rows < 64; rows += 32) {
+      const codes = record + rows, to = totals + rows;
+      let x0 = x + 0 * xStep;
+      let c0_0_0 = f32x4.splat(0); let c0_1_0 = f32x4.splat(0); let c0_2_0 = f32x4.splat(0); let c0_3_0 = f32x4.splat(0); let c0_0_1 = f32x4.splat(0); let c0_1_1 = f32x4.splat(0); let c0_2_1 = f32x4.splat(0); let c0_3_1 = f32x4.splat(0);
+      for (let word = codes, end = codes + 256; word < end; word += 64) {
+        const w0 = v128.load(word, 0); const w1 = v128.load(word, 16);
+      const q00 = f32x4.convert_i32x4_s(v128.and(w0, mask0)); const q01 = f32x4.convert_i32x4_s(v128.and(w1, mask0));
+      const a0_0 = v128.load32_splat(x0, 0); c0_0_0 = f32x4.relaxed_madd(a0_0, q00, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a0_0, q01, c0_0_1);
+      const q10 = f32x4.convert_i32x4_s(v128.and(w0, mask1)); const q11 = f32x4.convert_i32x4_s(v128.and(w1, mask1));
+      const a1_0 = v128.load32_splat(x0, 4); c0_1_0 = f32x4.relaxed_madd(a1_0, q10, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a1_0, q11, c0_1_1);
+      const q20 = f32x4.convert_i32x4_s(v128.and(w0, mask2)); const q21 = f32x4.convert_i32x4_s(v128.and(w1, mask2));
+      const a2_0 = v128.load32_splat(x0, 8); c0_2_0 = f32x4.relaxed_madd(a2_0, q20, c0_2_0); c0_2_1 = f32x4.relaxed_madd(a2_0, q21, c0_2_1);
+      const q30 = f32x4.convert_i32x4_s(v128.and(w0, mask3)); const q31 = f32x4.convert_i32x4_s(v128.and(w1, mask3));
+      const a3_0 = v128.load32_splat(x0, 12); c0_3_0 = f32x4.relaxed_madd(a3_0, q30, c0_3_0); c0_3_1 = f32x4.relaxed_madd(a3_0, q31, c0_3_1);
+      const h0 = i32x4.shr_u(w0, 16); const h1 = i32x4.shr_u(w1, 16);
+      const q40 = f32x4.convert_i32x4_s(v128.and(h0, mask0)); const q41 = f32x4.convert_i32x4_s(v128.and(h1, mask0));
+      const a4_0 = v128.load32_splat(x0, 16); c0_0_0 = f32x4.relaxed_madd(a4_0, q40, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a4_0, q41, c0_0_1);
+      const q50 = f32x4.convert_i32x4_s(v128.and(h0, mask1)); const q51 = f32x4.convert_i32x4_s(v128.and(h1, mask1));
+      const a5_0 = v128.load32_splat(x0, 20); c0_1_0 = f32x4.relaxed_madd(a5_0, q50, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a5_0, q51, c0_1_1);
+      const q60 = f32x4.convert_i32x4_s(v128.and(h0, mask2)); const q61 = f32x4.convert_i32x4_s(v128.and(h1, mask2));
+      const a6_0 = v128.load32_splat(x0, 24); c0_2_0 = f32x4.relaxed_madd(a6_0, q60, c0_2_0); c0_2_1 = f32x4.relaxed_madd(a6_0, q61, c0_2_1);
+      const q70 = f32x4.convert_i32x4_s(v128.and(h0, mask3)); const q71 = f32x4.convert_i32x4_s(v128.and(h1, mask3));
+      const a7_0 = v128.load32_splat(x0, 28); c0_3_0 = f32x4.relaxed_madd(a7_0, q70, c0_3_0); c0_3_1 = f32x4.relaxed_madd(a7_0, q71, c0_3_1);
+        x0 += 32;
+      }
+      const scales = record + 254 + (rows >> 4);
+      const d0 = v128.load(scales, 0); const d1 = v128.load(scales, 16);
+      const half = v128.load32_splat(MASKS, 24), factor = v128.load32_splat(MASKS, 28);
+      const s0 = f32x4.mul(v128.and(i32x4.shr_s(d0, 3), half), factor); const s1 = f32x4.mul(v128.and(i32x4.shr_s(d1, 3), half), factor);
+      const eight = v128.load32_splat(MASKS, 36);
+      const m0 = f32x4.mul(s0, eight); const m1 = f32x4.mul(s1, eight);
+      const y0 = v128.load32_splat(sums + 0 * sumStep);
+      const t00 = f32x4.relaxed_madd(m0, y0, f32x4.relaxed_madd(s0, f32x4.add(f32x4.add(c0_0_0, c0_1_0), f32x4.add(c0_2_0, c0_3_0)), v128.load(to, 0))); const t01 = f32x4.relaxed_madd(m1, y0, f32x4.relaxed_madd(s1, f32x4.add(f32x4.add(c0_0_1, c0_1_1), f32x4.add(c0_2_1, c0_3_1)), v128.load(to, 16)));
+      v128.store(to, t01, 16); v128.store(to, t00, 0);
+    }
+    record += 288;
+    x += 128;
+    sums += 4;
+  }
+}
+
+/** Adds to the totals of a panel for 1 of x, prepared as for dot_nibbles_1; records of q4_1. */
+export function dot_q4_1_1(
+  record: usize, x: usize, xStep: usize, sums: usize, sumStep: usize, totals: usize, blocks: i32,
+): void {
+  const mask0 = v128.load32_splat(MASKS), mask1 = v128.load32_splat(MASKS, 4);
+  const mask2 = v128.load32_splat(MASKS, 8), mask3 = v128.load32_splat(MASKS, 12);
+  for (; blocks > 0; blocks--) {
+    for (let rows: usize = 0; rows < 64; rows += 32) {
+      const codes = record + rows, to = totals + rows;
+      let x0 = x + 0 * xStep;
+      let c0_0_0 = f32x4.splat(0); let c0_1_0 = f32x4.splat(0); let c0_2_0 = f32x4.splat(0); let c0_3_0 = f32x4.splat(0); let c0_0_1 = f32x4.splat(0); let c0_1_1 = f32x4.splat(0); let c0_2_1 = f32x4.splat(0); let c0_3_1 = f32x4.splat(0);
+      for (let word = codes, end = codes + 256; word < end; word += 64) {
+        const w0 = v128.load(word, 0); const w1 = v128.load(word, 16);
+      const q00 = f32x4.convert_i32x4_s(v128.and(w0, mask0)); const q01 = f32x4.convert_i32x4_s(v128.and(w1, mask0));
+      const a0_0 = v128.load32_splat(x0, 0); c0_0_0 = f32x4.relaxed_madd(a0_0, q00, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a0_0, q01, c0_0_1);
+      const q10 = f32x4.convert_i32x4_s(v128.and(w0, mask1)); const q11 = f32x4.convert_i32x4_s(v128.and(w1, mask1));
+      const a1_0 = v128.load32_splat(x0, 4); c0_1_0 = f32x4.relaxed_madd(a1_0, q10, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a1_0, q11, c0_1_1);
+      const q20 = f32x4.convert_i32x4_s(v128.and(w0, mask2)); const q21 = f32x4.convert_i32x4_s(v128.and(w1, mask2));
+      const a2_0 = v128.load32_splat(x0, 8); c0_2_0 = f32x4.relaxed_madd(a2_0, q20, c0_2_0); c0_2_1 = f32x4.relaxed_madd(a2_0, q21, c0_2_1);
+      const q30 = f32x4.convert_i32x4_s(v128.and(w0, mask3)); const q31 = f32x4.convert_i32x4_s(v128.and(w1, mask3));
+      const a3_0 = v128.load32_splat(x0, 12); c0_3_0 = f32x4.relaxed_madd(a3_0, q30, c0_3_0); c0_3_1 = f32x4.relaxed_madd(a3_0, q31, c0_3_1);
+      const h0 = i32x4.shr_u(w0, 16); const h1 = i32x4.shr_u(w1, 16);
+      const q40 = f32x4.convert_i32x4_s(v128.and(h0, mask0)); const q41 = f32x4.convert_i32x4_s(v128.and(h1, mask0));
+      const a4_0 = v128.load32_splat(x0, 16); c0_0_0 = f32x4.relaxed_madd(a4_0, q40, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a4_0, q41, c0_0_1);
+      const q50 = f32x4.convert_i32x4_s(v128.and(h0, mask1)); const q51 = f32x4.convert_i32x4_s(v128.and(h1, mask1));
+      const a5_0 = v128.load32_splat(x0, 20); c0_1_0 = f32x4.relaxed_madd(a5_0, q50, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a5_0, q51, c0_1_1);
+      const q60 = f32x4.convert_i32x4_s(v128.and(h0, mask2)); const q61 = f32x4.convert_i32x4_s(v128.and(h1, mask2));
+      const a6_0 = v128.load32_splat(x0, 24); c0_2_0 = f32x4.relaxed_madd(a6_0, q60, c0_2_0); c0_2_1 = f32x4.relaxed_madd(a6_0, q61, c0_2_1);
+      const q70 = f32x4.convert_i32x4_s(v128.and(h0, mask3)); const q71 = f32x4.convert_i32x4_s(v128.and(h1, mask3));
+      const a7_0 = v128.load32_splat(x0, 28); c0_3_0 = f32x4.relaxed_madd(a7_0, q70, c0_3_0); c0_3_1 = f32x4.relaxed_madd(a7_0, q71, c0_3_1);
+        x0 += 32;
+      }
+      const scales = codes + 256;
+      const d0 = v128.load(scales, 0); const d1 = v128.load(scales, 16);
+      const half = v128.load32_splat(MASKS, 24), factor = v128.load32_splat(MASKS, 28);
+      const s0 = f32x4.mul(v128.and(i32x4.shr_s(i32x4.shl(d0, 16), 3), half), factor); const s1 = f32x4.mul(v128.and(i32x4.shr_s(i32x4.shl(d1, 16), 3), half), factor);
+      const m0 = f32x4.mul(v128.and(i32x4.shr_s(d0, 3), half), factor); const m1 = f32x4.mul(v128.and(i32x4.shr_s(d1, 3), half), factor);
+      const y0 = v128.load32_splat(sums + 0 * sumStep);
+      const t00 = f32x4.relaxed_madd(m0, y0, f32x4.relaxed_madd(s0, f32x4.add(f32x4.add(c0_0_0, c0_1_0), f32x4.add(c0_2_0, c0_3_0)), v128.load(to, 0))); const t01 = f32x4.relaxed_madd(m1, y0, f32x4.relaxed_madd(s1, f32x4.add(f32x4.add(c0_0_1, c0_1_1), f32x4.add(c0_2_1, c0_3_1)), v128.load(to, 16)));
+      v128.store(to, t01, 16); v128.store(to, t00, 0);
+    }
+    record += 320;
+    x += 128;
+    sums += 4;
+  }
+}
+
+/** Adds to the totals of 16 rows of a panel for 1 of x; records of q8_0. */
+export function dot_q8_0_1(
+  record: usize, x: usize, xStep: usize, totals: usize, blocks: i32,
+): void {
+  const mask = v128.load32_splat(MASKS, 16);
+  let x0 = x + 0 * xStep;
+    let t00 = v128.load(totals, 0); let t01 = v128.load(totals, 16); let t02 = v128.load(totals, 32); let t03 = v128.load(totals, 48);
+  for (; blocks > 0; blocks--) {
+    let c0_0_0 = f32x4.splat(0); let c0_1_0 = f32x4.splat(0); let c0_0_1 = f32x4.splat(0); let c0_1_1 = f32x4.splat(0); let c0_0_2 = f32x4.splat(0); let c0_1_2 = f32x4.splat(0); let c0_0_3 = f32x4.splat(0); let c0_1_3 = f32x4.splat(0);
+    for (let codes = record, end = record + 512; codes < end; codes += 64) {
+      const w0 = v128.load(codes, 0); const w1 = v128.load(codes, 16); const w2 = v128.load(codes, 32); const w3 = v128.load(codes, 48);
+      const q00 = f32x4.convert_i32x4_s(i32x4.shl(w0, 24)); const q01 = f32x4.convert_i32x4_s(i32x4.shl(w1, 24)); const q02 = f32x4.convert_i32x4_s(i32x4.shl(w2, 24)); const q03 = f32x4.convert_i32x4_s(i32x4.shl(w3, 24));
+      const a0_0 = v128.load32_splat(x0, 0); c0_0_0 = f32x4.relaxed_madd(a0_0, q00, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a0_0, q01, c0_0_1); c0_0_2 = f32x4.relaxed_madd(a0_0, q02, c0_0_2); c0_0_3 = f32x4.relaxed_madd(a0_0, q03, c0_0_3);
+      const q10 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w0, 16), mask)); const q11 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w1, 16), mask)); const q12 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w2, 16), mask)); const q13 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w3, 16), mask));
+      const a1_0 = v128.load32_splat(x0, 4); c0_1_0 = f32x4.relaxed_madd(a1_0, q10, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a1_0, q11, c0_1_1); c0_1_2 = f32x4.relaxed_madd(a1_0, q12, c0_1_2); c0_1_3 = f32x4.relaxed_madd(a1_0, q13, c0_1_3);
+      const q20 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w0, 8), mask)); const q21 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w1, 8), mask)); const q22 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w2, 8), mask)); const q23 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w3, 8), mask));
+      const a2_0 = v128.load32_splat(x0, 8); c0_0_0 = f32x4.relaxed_madd(a2_0, q20, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a2_0, q21, c0_0_1); c0_0_2 = f32x4.relaxed_madd(a2_0, q22, c0_0_2); c0_0_3 = f32x4.relaxed_madd(a2_0, q23, c0_0_3);
+      const q30 = f32x4.convert_i32x4_s(v128.and(w0, mask)); const q31 = f32x4.convert_i32x4_s(v128.and(w1, mask)); const q32 = f32x4.convert_i32x4_s(v128.and(w2, mask)); const q33 = f32x4.convert_i32x4_s(v128.and(w3, mask));
+      const a3_0 = v128.load32_splat(x0, 12); c0_1_0 = f32x4.relaxed_madd(a3_0, q30, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a3_0, q31, c0_1_1); c0_1_2 = f32x4.relaxed_madd(a3_0, q32, c0_1_2); c0_1_3 = f32x4.relaxed_madd(a3_0, q33, c0_1_3);
+      x0 += 16;
+    }
+      const d0 = v128.load(record, 512), d1 = v128.load(record, 528);
+      const half = v128.load32_splat(MASKS, 24), factor = v128.load32_splat(MASKS, 32);
+      const s0 = f32x4.mul(v128.and(i32x4.shr_s(i32x4.shl(d0, 16), 3), half), factor); const s1 = f32x4.mul(v128.and(i32x4.shr_s(i32x4.shl(d1, 16), 3), half), factor); const s2 = f32x4.mul(v128.and(i32x4.shr_s(d0, 3), half), factor); const s3 = f32x4.mul(v128.and(i32x4.shr_s(d1, 3), half), factor);
+    t00 = f32x4.relaxed_madd(s0, f32x4.add(c0_0_0, c0_1_0), t00); t01 = f32x4.relaxed_madd(s1, f32x4.add(c0_0_1, c0_1_1), t01); t02 = f32x4.relaxed_madd(s2, f32x4.add(c0_0_2, c0_1_2), t02); t03 = f32x4.relaxed_madd(s3, f32x4.add(c0_0_3, c0_1_3), t03);
+    record += 544;
+  }
+  v128.store(totals, t01, 16); v128.store(totals, t00, 0); v128.store(totals, t03, 48); v128.store(totals, t02, 32);
+}
+
+/** Adds to the totals of 16 rows of a panel for 1 of x; records of int8. */
+export function dot_int8_1(
+  record: usize, x: usize, xStep: usize, totals: usize, blocks: i32,
+): void {
+  const mask = v128.load32_splat(MASKS, 16);
+  let x0 = x + 0 * xStep;
+    let t00 = v128.load(totals, 0); let t01 = v128.load(totals, 16); let t02 = v128.load(totals, 32); let t03 = v128.load(totals, 48);
+  for (; blocks > 0; blocks--) {
+    let c0_0_0 = f32x4.splat(0); let c0_1_0 = f32x4.splat(0); let c0_0_1 = f32x4.splat(0); let c0_1_1 = f32x4.splat(0); let c0_0_2 = f32x4.splat(0); let c0_1_2 = f32x4.splat(0); let c0_0_3 = f32x4.splat(0); let c0_1_3 = f32x4.splat(0);
+    for (let codes = record, end = record + 1024; codes < end; codes += 64) {
+      const w0 = v128.load(codes, 0); const w1 = v128.load(codes, 16); const w2 = v128.load(codes, 32); const w3 = v128.load(codes, 48);
+      const q00 = f32x4.convert_i32x4_s(i32x4.shl(w0, 24)); const q01 = f32x4.convert_i32x4_s(i32x4.shl(w1, 24)); const q02 = f32x4.convert_i32x4_s(i32x4.shl(w2, 24)); const q03 = f32x4.convert_i32x4_s(i32x4.shl(w3, 24));
+      const a0_0 = v128.load32_splat(x0, 0); c0_0_0 = f32x4.relaxed_madd(a0_0, q00, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a0_0, q01, c0_0_1); c0_0_2 = f32x4.relaxed_madd(a0_0, q02, c0_0_2); c0_0_3 = f32x4.relaxed_madd(a0_0, q03, c0_0_3);
+      const q10 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w0, 16), mask)); const q11 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w1, 16), mask)); const q12 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w2, 16), mask)); const q13 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w3, 16), mask));
+      const a1_0 = v128.load32_splat(x0, 4); c0_1_0 = f32x4.relaxed_madd(a1_0, q10, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a1_0, q11, c0_1_1); c0_1_2 = f32x4.relaxed_madd(a1_0, q12, c0_1_2); c0_1_3 = f32x4.relaxed_madd(a1_0, q13, c0_1_3);
+      const q20 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w0, 8), mask)); const q21 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w1, 8), mask)); const q22 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w2, 8), mask)); const q23 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w3, 8), mask));
+      const a2_0 = v128.load32_splat(x0, 8); c0_0_0 = f32x4.relaxed_madd(a2_0, q20, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a2_0, q21, c0_0_1); c0_0_2 = f32x4.relaxed_madd(a2_0, q22, c0_0_2); c0_0_3 = f32x4.relaxed_madd(a2_0, q23, c0_0_3);
+      const q30 = f32x4.convert_i32x4_s(v128.and(w0, mask)); const q31 = f32x4.convert_i32x4_s(v128.and(w1, mask)); const q32 = f32x4.convert_i32x4_s(v128.and(w2, mask)); const q33 = f32x4.convert_i32x4_s(v128.and(w3, mask));
+      const a3_0 = v128.load32_splat(x0, 12); c0_1_0 = f32x4.relaxed_madd(a3_0, q30, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a3_0, q31, c0_1_1); c0_1_2 = f32x4.relaxed_madd(a3_0, q32, c0_1_2); c0_1_3 = f32x4.relaxed_madd(a3_0, q33, c0_1_3);
+      x0 += 16;
+    }
+      const factor = v128.load32_splat(MASKS, 40);
+      const s0 = f32x4.mul(v128.load(record, 1024), factor); const s1 = f32x4.mul(v128.load(record, 1040), factor); const s2 = f32x4.mul(v128.load(record, 1056), factor); const s3 = f32x4.mul(v128.load(record, 1072), factor);
+    t00 = f32x4.relaxed_madd(s0, f32x4.add(c0_0_0, c0_1_0), t00); t01 = f32x4.relaxed_madd(s1, f32x4.add(c0_0_1, c0_1_1), t01); t02 = f32x4.relaxed_madd(s2, f32x4.add(c0_0_2, c0_1_2), t02); t03 = f32x4.relaxed_madd(s3, f32x4.add(c0_0_3, c0_1_3), t03);
+    record += 1088;
+  }
+  v128.store(totals, t01, 16); v128.store(totals, t00, 0); v128.store(totals, t03, 48); v128.store(totals, t02, 32);
+}
+
+/** Adds to the totals of a panel for 2 of x, prepared as for dot_nibbles_2; records of q4_0. */
+export function dot_q4_0_2(
+  record: usize, x: usize, xStep: usize, sums: usize, sumStep: usize, totals: usize, blocks: i32,
+): void {
+  const mask0 = v128.load32_splat(MASKS), mask1 = v128.load32_splat(MASKS, 4);
+  const mask2 = v128.load32_splat(MASKS, 8), mask3 = v128.load32_splat(MASKS, 12);
+  for (; blocks > 0; blocks--) {
+    for (let rows: usize = 0; rows < 64; rows += 32) {
+      const codes = record + rows, to = totals + rows;
+      let x0 = x + 0 * xStep; let x1 = x + 1 * xStep;
+      let c0_0_0 = f32x4.splat(0); let c0_1_0 = f32x4.splat(0); let c0_2_0 = f32x4.splat(0); let c0_3_0 = f32x4.splat(0); let c0_0_1 = f32x4.splat(0); let c0_1_1 = f32x4.splat(0); let c0_2_1 = f32x4.splat(0); let c0_3_1 = f32x4.splat(0);
+    let c1_0_0 = f32x4.splat(0); let c1_1_0 = f32x4.splat(0); let c1_2_0 = f32x4.splat(0); let c1_3_0 = f32x4.splat(0); let c1_0_1 = f32x4.splat(0); let c1_1_1 = f32x4.splat(0); let c1_2_1 = f32x4.splat(0); let c1_3_1 = f32x4.splat(0);
+      for (let word = codes, end = codes + 256; word < end; word += 64) {
+        const w0 = v128.load(word, 0); const w1 = v128.load(word, 16);
+      const q00 = f32x4.convert_i32x4_s(v128.and(w0, mask0)); const q01 = f32x4.convert_i32x4_s(v128.and(w1, mask0));
+      const a0_0 = v128.load32_splat(x0, 0); c0_0_0 = f32x4.relaxed_madd(a0_0, q00, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a0_0, q01, c0_0_1);
+      const a0_1 = v128.load32_splat(x1, 0); c1_0_0 = f32x4.relaxed_madd(a0_1, q00, c1_0_0); c1_0_1 = f32x4.relaxed_madd(a0_1, q01, c1_0_1);
+      const q10 = f32x4.convert_i32x4_s(v128.and(w0, mask1)); const q11 = f32x4.convert_i32x4_s(v128.and(w1, mask1));
+      const a1_0 = v128.load32_splat(x0, 4); c0_1_0 = f32x4.relaxed_madd(a1_0, q10, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a1_0, q11, c0_1_1);
+      const a1_1 = v128.load32_splat(x1, 4); c1_1_0 = f32x4.relaxed_madd(a1_1, q10, c1_1_0); c1_1_1 = f32x4.relaxed_madd(a1_1, q11, c1_1_1);
+      const q20 = f32x4.convert_i32x4_s(v128.and(w0, mask2)); const q21 = f32x4.convert_i32x4_s(v128.and(w1, mask2));
+      const a2_0 = v128.load32_splat(x0, 8); c0_2_0 = f32x4.relaxed_madd(a2_0, q20, c0_2_0); c0_2_1 = f32x4.relaxed_madd(a2_0, q21, c0_2_1);
+      const a2_1 = v128.load32_splat(x1, 8); c1_2_0 = f32x4.relaxed_madd(a2_1, q20, c1_2_0); c1_2_1 = f32x4.relaxed_madd(a2_1, q21, c1_2_1);
+      const q30 = f32x4.convert_i32x4_s(v128.and(w0, mask3)); const q31 = f32x4.convert_i32x4_s(v128.and(w1, mask3));
+      const a3_0 = v128.load32_splat(x0, 12); c0_3_0 = f32x4.relaxed_madd(a3_0, q30, c0_3_0); c0_3_1 = f32x4.relaxed_madd(a3_0, q31, c0_3_1);
+      const a3_1 = v128.load32_splat(x1, 12); c1_3_0 = f32x4.relaxed_madd(a3_1, q30, c1_3_0); c1_3_1 = f32x4.relaxed_madd(a3_1, q31, c1_3_1);
+      const h0 = i32x4.shr_u(w0, 16); const h1 = i32x4.shr_u(w1, 16);
+      const q40 = f32x4.convert_i32x4_s(v128.and(h0, mask0)); const q41 = f32x4.convert_i32x4_s(v128.and(h1, mask0));
+      const a4_0 = v128.load32_splat(x0, 16); c0_0_0 = f32x4.relaxed_madd(a4_0, q40, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a4_0, q41, c0_0_1);
+      const a4_1 = v128.load32_splat(x1, 16); c1_0_0 = f32x4.relaxed_madd(a4_1, q40, c1_0_0); c1_0_1 = f32x4.relaxed_madd(a4_1, q41, c1_0_1);
+      const q50 = f32x4.convert_i32x4_s(v128.and(h0, mask1)); const q51 = f32x4.convert_i32x4_s(v128.and(h1, mask1));
+      const a5_0 = v128.load32_splat(x0, 20); c0_1_0 = f32x4.relaxed_madd(a5_0, q50, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a5_0, q51, c0_1_1);
+      const a5_1 = v128.load32_splat(x1, 20); c1_1_0 = f32x4.relaxed_madd(a5_1, q50, c1_1_0); c1_1_1 = f32x4.relaxed_madd(a5_1, q51, c1_1_1);
+      const q60 = f32x4.convert_i32x4_s(v128.and(h0, mask2)); const q61 = f32x4.convert_i32x4_s(v128.and(h1, mask2));
+      const a6_0 = v128.load32_splat(x0, 24); c0_2_0 = f32x4.relaxed_madd(a6_0, q60, c0_2_0); c0_2_1 = f32x4.relaxed_madd(a6_0, q61, c0_2_1);
+      const a6_1 = v128.load32_splat(x1, 24); c1_2_0 = f32x4.relaxed_madd(a6_1, q60, c1_2_0); c1_2_1 = f32x4.relaxed_madd(a6_1, q61, c1_2_1);
+      const q70 = f32x4.convert_i32x4_s(v128.and(h0, mask3)); const q71 = f32x4.convert_i32x4_s(v128.and(h1, mask3));
+      const a7_0 = v128.load32_splat(x0, 28); c0_3_0 = f32x4.relaxed_madd(a7_0, q70, c0_3_0); c0_3_1 = f32x4.relaxed_madd(a7_0, q71, c0_3_1);
+      const a7_1 = v128.load32_splat(x1, 28); c1_3_0 = f32x4.relaxed_madd(a7_1, q70, c1_3_0); c1_3_1 = f32x4.relaxed_madd(a7_1, q71, c1_3_1);
+        x0 += 32; x1 += 32;
+      }
+      const scales = record + 254 + (rows >> 4);
+      const d0 = v128.load(scales, 0); const d1 = v128.load(scales, 16);
+      const half = v128.load32_splat(MASKS, 24), factor = v128.load32_splat(MASKS, 28);
+      const s0 = f32x4.mul(v128.and(i32x4.shr_s(d0, 3), half), factor); const s1 = f32x4.mul(v128.and(i32x4.shr_s(d1, 3), half), factor);
+      const eight = v128.load32_splat(MASKS, 36);
+      const m0 = f32x4.mul(s0, eight); const m1 = f32x4.mul(s1, eight);
+      const y0 = v128.load32_splat(sums + 0 * sumStep);
+      const t00 = f32x4.relaxed_madd(m0, y0, f32x4.relaxed_madd(s0, f32x4.add(f32x4.add(c0_0_0, c0_1_0), f32x4.add(c0_2_0, c0_3_0)), v128.load(to, 0))); const t01 = f32x4.relaxed_madd(m1, y0, f32x4.relaxed_madd(s1, f32x4.add(f32x4.add(c0_0_1, c0_1_1), f32x4.add(c0_2_1, c0_3_1)), v128.load(to, 16)));
+      v128.store(to, t01, 16); v128.store(to, t00, 0);
+      const y1 = v128.load32_splat(sums + 1 * sumStep);
+      const t10 = f32x4.relaxed_madd(m0, y1, f32x4.relaxed_madd(s0, f32x4.add(f32x4.add(c1_0_0, c1_1_0), f32x4.add(c1_2_0, c1_3_0)), v128.load(to, 64))); const t11 = f32x4.relaxed_madd(m1, y1, f32x4.relaxed_madd(s1, f32x4.add(f32x4.add(c1_0_1, c1_1_1), f32x4.add(c1_2_1, c1_3_1)), v128.load(to, 80)));
+      v128.store(to, t11, 80); v128.store(to, t10, 64);
+    }
+    record += 288;
+    x += 128;
+    sums += 4;
+  }
+}
+
+/** Adds to the totals of a panel for 2 of x, prepared as for dot_nibbles_2; records of q4_1. */
+export function dot_q4_1_2(
+  record: usize, x: usize, xStep: usize, sums: usize, sumStep: usize, totals: usize, blocks: i32,
+): void {
+  const mask0 = v128.load32_splat(MASKS), mask1 = v128.load32_splat(MASKS, 4);
+  const mask2 = v128.load32_splat(MASKS, 8), mask3 = v128.load32_splat(MASKS, 12);
+  for (; blocks > 0; blocks--) {
+    for (let rows: usize = 0; rows < 64; rows += 32) {
+      const codes = record + rows, to = totals + rows;
+      let x0 = x + 0 * xStep; let x1 = x + 1 * xStep;
+      let c0_0_0 = f32x4.splat(0); let c0_1_0 = f32x4.splat(0); let c0_2_0 = f32x4.splat(0); let c0_3_0 = f32x4.splat(0); let c0_0_1 = f32x4.splat(0); let c0_1_1 = f32x4.splat(0); let c0_2_1 = f32x4.splat(0); let c0_3_1 = f32x4.splat(0);
+    let c1_0_0 = f32x4.splat(0); let c1_1_0 = f32x4.splat(0); let c1_2_0 = f32x4.splat(0); let c1_3_0 = f32x4.splat(0); let c1_0_1 = f32x4.splat(0); let c1_1_1 = f32x4.splat(0); let c1_2_1 = f32x4.splat(0); let c1_3_1 = f32x4.splat(0);
+      for (let word = codes, end = codes + 256; word < end; word += 64) {
+        const w0 = v128.load(word, 0); const w1 = v128.load(word, 16);
+      const q00 = f32x4.convert_i32x4_s(v128.and(w0, mask0)); const q01 = f32x4.convert_i32x4_s(v128.and(w1, mask0));
+      const a0_0 = v128.load32_splat(x0, 0); c0_0_0 = f32x4.relaxed_madd(a0_0, q00, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a0_0, q01, c0_0_1);
+      const a0_1 = v128.load32_splat(x1, 0); c1_0_0 = f32x4.relaxed_madd(a0_1, q00, c1_0_0); c1_0_1 = f32x4.relaxed_madd(a0_1, q01, c1_0_1);
+      const q10 = f32x4.convert_i32x4_s(v128.and(w0, mask1)); const q11 = f32x4.convert_i32x4_s(v128.and(w1, mask1));
+      const a1_0 = v128.load32_splat(x0, 4); c0_1_0 = f32x4.relaxed_madd(a1_0, q10, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a1_0, q11, c0_1_1);
+      const a1_1 = v128.load32_splat(x1, 4); c1_1_0 = f32x4.relaxed_madd(a1_1, q10, c1_1_0); c1_1_1 = f32x4.relaxed_madd(a1_1, q11, c1_1_1);
+      const q20 = f32x4.convert_i32x4_s(v128.and(w0, mask2)); const q21 = f32x4.convert_i32x4_s(v128.and(w1, mask2));
+      const a2_0 = v128.load32_splat(x0, 8); c0_2_0 = f32x4.relaxed_madd(a2_0, q20, c0_2_0); c0_2_1 = f32x4.relaxed_madd(a2_0, q21, c0_2_1);
+      const a2_1 = v128.load32_splat(x1, 8); c1_2_0 = f32x4.relaxed_madd(a2_1, q20, c1_2_0); c1_2_1 = f32x4.relaxed_madd(a2_1, q21, c1_2_1);
+      const q30 = f32x4.convert_i32x4_s(v128.and(w0, mask3)); const q31 = f32x4.convert_i32x4_s(v128.and(w1, mask3));
+      const a3_0 = v128.load32_splat(x0, 12); c0_3_0 = f32x4.relaxed_madd(a3_0, q30, c0_3_0); c0_3_1 = f32x4.relaxed_madd(a3_0, q31, c0_3_1);
+      const a3_1 = v128.load32_splat(x1, 12); c1_3_0 = f32x4.relaxed_madd(a3_1, q30, c1_3_0); c1_3_1 = f32x4.relaxed_madd(a3_1, q31, c1_3_1);
+      const h0 = i32x4.shr_u(w0, 16); const h1 = i32x4.shr_u(w1, 16);
+      const q40 = f32x4.convert_i32x4_s(v128.and(h0, mask0)); const q41 = f32x4.convert_i32x4_s(v128.and(h1, mask0));
+      const a4_0 = v128.load32_splat(x0, 16); c0_0_0 = f32x4.relaxed_madd(a4_0, q40, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a4_0, q41, c0_0_1);
+      const a4_1 = v128.load32_splat(x1, 16); c1_0_0 = f32x4.relaxed_madd(a4_1, q40, c1_0_0); c1_0_1 = f32x4.relaxed_madd(a4_1, q41, c1_0_1);
+      const q50 = f32x4.convert_i32x4_s(v128.and(h0, mask1)); const q51 = f32x4.convert_i32x4_s(v128.and(h1, mask1));
+      const a5_0 = v128.load32_splat(x0, 20); c0_1_0 = f32x4.relaxed_madd(a5_0, q50, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a5_0, q51, c0_1_1);
+      const a5_1 = v128.load32_splat(x1, 20); c1_1_0 = f32x4.relaxed_madd(a5_1, q50, c1_1_0); c1_1_1 = f32x4.relaxed_madd(a5_1, q51, c1_1_1);
+      const q60 = f32x4.convert_i32x4_s(v128.and(h0, mask2)); const q61 = f32x4.convert_i32x4_s(v128.and(h1, mask2));
+      const a6_0 = v128.load32_splat(x0, 24); c0_2_0 = f32x4.relaxed_madd(a6_0, q60, c0_2_0); c0_2_1 = f32x4.relaxed_madd(a6_0, q61, c0_2_1);
+      const a6_1 = v128.load32_splat(x1, 24); c1_2_0 = f32x4.relaxed_madd(a6_1, q60, c1_2_0); c1_2_1 = f32x4.relaxed_madd(a6_1, q61, c1_2_1);
+      const q70 = f32x4.convert_i32x4_s(v128.and(h0, mask3)); const q71 = f32x4.convert_i32x4_s(v128.and(h1, mask3));
+      const a7_0 = v128.load32_splat(x0, 28); c0_3_0 = f32x4.relaxed_madd(a7_0, q70, c0_3_0); c0_3_1 = f32x4.relaxed_madd(a7_0, q71, c0_3_1);
+      const a7_1 = v128.load32_splat(x1, 28); c1_3_0 = f32x4.relaxed_madd(a7_1, q70, c1_3_0); c1_3_1 = f32x4.relaxed_madd(a7_1, q71, c1_3_1);
+        x0 += 32; x1 += 32;
+      }
+      const scales = codes + 256;
+      const d0 = v128.load(scales, 0); const d1 = v128.load(scales, 16);
+      const half = v128.load32_splat(MASKS, 24), factor = v128.load32_splat(MASKS, 28);
+      const s0 = f32x4.mul(v128.and(i32x4.shr_s(i32x4.shl(d0, 16), 3), half), factor); const s1 = f32x4.mul(v128.and(i32x4.shr_s(i32x4.shl(d1, 16), 3), half), factor);
+      const m0 = f32x4.mul(v128.and(i32x4.shr_s(d0, 3), half), factor); const m1 = f32x4.mul(v128.and(i32x4.shr_s(d1, 3), half), factor);
+      const y0 = v128.load32_splat(sums + 0 * sumStep);
+      const t00 = f32x4.relaxed_madd(m0, y0, f32x4.relaxed_madd(s0, f32x4.add(f32x4.add(c0_0_0, c0_1_0), f32x4.add(c0_2_0, c0_3_0)), v128.load(to, 0))); const t01 = f32x4.relaxed_madd(m1, y0, f32x4.relaxed_madd(s1, f32x4.add(f32x4.add(c0_0_1, c0_1_1), f32x4.add(c0_2_1, c0_3_1)), v128.load(to, 16)));
+      v128.store(to, t01, 16); v128.store(to, t00, 0);
+      const y1 = v128.load32_splat(sums + 1 * sumStep);
+      const t10 = f32x4.relaxed_madd(m0, y1, f32x4.relaxed_madd(s0, f32x4.add(f32x4.add(c1_0_0, c1_1_0), f32x4.add(c1_2_0, c1_3_0)), v128.load(to, 64))); const t11 = f32x4.relaxed_madd(m1, y1, f32x4.relaxed_madd(s1, f32x4.add(f32x4.add(c1_0_1, c1_1_1), f32x4.add(c1_2_1, c1_3_1)), v128.load(to, 80)));
+      v128.store(to, t11, 80); v128.store(to, t10, 64);
+    }
+    record += 320;
+    x += 128;
+    sums += 4;
+  }
+}
+
+/** Adds to the totals of 16 rows of a panel for 2 of x; records of q8_0. */
+export function dot_q8_0_2(
+  record: usize, x: usize, xStep: usize, totals: usize, blocks: i32,
+): void {
+  const mask = v128.load32_splat(MASKS, 16);
+  let x0 = x + 0 * xStep; let x1 = x + 1 * xStep;
+    let t00 = v128.load(totals, 0); let t01 = v128.load(totals, 16); let t02 = v128.load(totals, 32); let t03 = v128.load(totals, 48);
+    let t10 = v128.load(totals, 64); let t11 = v128.load(totals, 80); let t12 = v128.load(totals, 96); let t13 = v128.load(totals, 112);
+  for (; blocks > 0; blocks--) {
+    let c0_0_0 = f32x4.splat(0); let c0_1_0 = f32x4.splat(0); let c0_0_1 = f32x4.splat(0); let c0_1_1 = f32x4.splat(0); let c0_0_2 = f32x4.splat(0); let c0_1_2 = f32x4.splat(0); let c0_0_3 = f32x4.splat(0); let c0_1_3 = f32x4.splat(0);
+    let c1_0_0 = f32x4.splat(0); let c1_1_0 = f32x4.splat(0); let c1_0_1 = f32x4.splat(0); let c1_1_1 = f32x4.splat(0); let c1_0_2 = f32x4.splat(0); let c1_1_2 = f32x4.splat(0); let c1_0_3 = f32x4.splat(0); let c1_1_3 = f32x4.splat(0);
+    for (let codes = record, end = record + 512; codes < end; codes += 64) {
+      const w0 = v128.load(codes, 0); const w1 = v128.load(codes, 16); const w2 = v128.load(codes, 32); const w3 = v128.load(codes, 48);
+      const q00 = f32x4.convert_i32x4_s(i32x4.shl(w0, 24)); const q01 = f32x4.convert_i32x4_s(i32x4.shl(w1, 24)); const q02 = f32x4.convert_i32x4_s(i32x4.shl(w2, 24)); const q03 = f32x4.convert_i32x4_s(i32x4.shl(w3, 24));
+      const a0_0 = v128.load32_splat(x0, 0); c0_0_0 = f32x4.relaxed_madd(a0_0, q00, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a0_0, q01, c0_0_1); c0_0_2 = f32x4.relaxed_madd(a0_0, q02, c0_0_2); c0_0_3 = f32x4.relaxed_madd(a0_0, q03, c0_0_3);
+      const a0_1 = v128.load32_splat(x1, 0); c1_0_0 = f32x4.relaxed_madd(a0_1, q00, c1_0_0); c1_0_1 = f32x4.relaxed_madd(a0_1, q01, c1_0_1); c1_0_2 = f32x4.relaxed_madd(a0_1, q02, c1_0_2); c1_0_3 = f32x4.relaxed_madd(a0_1, q03, c1_0_3);
+      const q10 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w0, 16), mask)); const q11 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w1, 16), mask)); const q12 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w2, 16), mask)); const q13 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w3, 16), mask));
+      const a1_0 = v128.load32_splat(x0, 4); c0_1_0 = f32x4.relaxed_madd(a1_0, q10, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a1_0, q11, c0_1_1); c0_1_2 = f32x4.relaxed_madd(a1_0, q12, c0_1_2); c0_1_3 = f32x4.relaxed_madd(a1_0, q13, c0_1_3);
+      const a1_1 = v128.load32_splat(x1, 4); c1_1_0 = f32x4.relaxed_madd(a1_1, q10, c1_1_0); c1_1_1 = f32x4.relaxed_madd(a1_1, q11, c1_1_1); c1_1_2 = f32x4.relaxed_madd(a1_1, q12, c1_1_2); c1_1_3 = f32x4.relaxed_madd(a1_1, q13, c1_1_3);
+      const q20 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w0, 8), mask)); const q21 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w1, 8), mask)); const q22 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w2, 8), mask)); const q23 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w3, 8), mask));
+      const a2_0 = v128.load32_splat(x0, 8); c0_0_0 = f32x4.relaxed_madd(a2_0, q20, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a2_0, q21, c0_0_1); c0_0_2 = f32x4.relaxed_madd(a2_0, q22, c0_0_2); c0_0_3 = f32x4.relaxed_madd(a2_0, q23, c0_0_3);
+      const a2_1 = v128.load32_splat(x1, 8); c1_0_0 = f32x4.relaxed_madd(a2_1, q20, c1_0_0); c1_0_1 = f32x4.relaxed_madd(a2_1, q21, c1_0_1); c1_0_2 = f32x4.relaxed_madd(a2_1, q22, c1_0_2); c1_0_3 = f32x4.relaxed_madd(a2_1, q23, c1_0_3);
+      const q30 = f32x4.convert_i32x4_s(v128.and(w0, mask)); const q31 = f32x4.convert_i32x4_s(v128.and(w1, mask)); const q32 = f32x4.convert_i32x4_s(v128.and(w2, mask)); const q33 = f32x4.convert_i32x4_s(v128.and(w3, mask));
+      const a3_0 = v128.load32_splat(x0, 12); c0_1_0 = f32x4.relaxed_madd(a3_0, q30, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a3_0, q31, c0_1_1); c0_1_2 = f32x4.relaxed_madd(a3_0, q32, c0_1_2); c0_1_3 = f32x4.relaxed_madd(a3_0, q33, c0_1_3);
+      const a3_1 = v128.load32_splat(x1, 12); c1_1_0 = f32x4.relaxed_madd(a3_1, q30, c1_1_0); c1_1_1 = f32x4.relaxed_madd(a3_1, q31, c1_1_1); c1_1_2 = f32x4.relaxed_madd(a3_1, q32, c1_1_2); c1_1_3 = f32x4.relaxed_madd(a3_1, q33, c1_1_3);
+      x0 += 16; x1 += 16;
+    }
+      const d0 = v128.load(record, 512), d1 = v128.load(record, 528);
+      const half = v128.load32_splat(MASKS, 24), factor = v128.load32_splat(MASKS, 32);
+      const s0 = f32x4.mul(v128.and(i32x4.shr_s(i32x4.shl(d0, 16), 3), half), factor); const s1 = f32x4.mul(v128.and(i32x4.shr_s(i32x4.shl(d1, 16), 3), half), factor); const s2 = f32x4.mul(v128.and(i32x4.shr_s(d0, 3), half), factor); const s3 = f32x4.mul(v128.and(i32x4.shr_s(d1, 3), half), factor);
+    t00 = f32x4.relaxed_madd(s0, f32x4.add(c0_0_0, c0_1_0), t00); t01 = f32x4.relaxed_madd(s1, f32x4.add(c0_0_1, c0_1_1), t01); t02 = f32x4.relaxed_madd(s2, f32x4.add(c0_0_2, c0_1_2), t02); t03 = f32x4.relaxed_madd(s3, f32x4.add(c0_0_3, c0_1_3), t03);
+    t10 = f32x4.relaxed_madd(s0, f32x4.add(c1_0_0, c1_1_0), t10); t11 = f32x4.relaxed_madd(s1, f32x4.add(c1_0_1, c1_1_1), t11); t12 = f32x4.relaxed_madd(s2, f32x4.add(c1_0_2, c1_1_2), t12); t13 = f32x4.relaxed_madd(s3, f32x4.add(c1_0_3, c1_1_3), t13);
+    record += 544;
+  }
+  v128.store(totals, t01, 16); v128.store(totals, t00, 0); v128.store(totals, t03, 48); v128.store(totals, t02, 32);
+  v128.store(totals, t11, 80); v128.store(totals, t10, 64); v128.store(totals, t13, 112); v128.store(totals, t12, 96);
+}
+
+/** Adds to the totals of 16 rows of a panel for 2 of x; records of int8. */
+export function dot_int8_2(
+  record: usize, x: usize, xStep: usize, totals: usize, blocks: i32,
+): void {
+  const mask = v128.load32_splat(MASKS, 16);
+  let x0 = x + 0 * xStep; let x1 = x + 1 * xStep;
+    let t00 = v128.load(totals, 0); let t01 = v128.load(totals, 16); let t02 = v128.load(totals, 32); let t03 = v128.load(totals, 48);
+    let t10 = v128.load(totals, 64); let t11 = v128.load(totals, 80); let t12 = v128.load(totals, 96); let t13 = v128.load(totals, 112);
+  for (; blocks > 0; blocks--) {
+    let c0_0_0 = f32x4.splat(0); let c0_1_0 = f32x4.splat(0); let c0_0_1 = f32x4.splat(0); let c0_1_1 = f32x4.splat(0); let c0_0_2 = f32x4.splat(0); let c0_1_2 = f32x4.splat(0); let c0_0_3 = f32x4.splat(0); let c0_1_3 = f32x4.splat(0);
+    let c1_0_0 = f32x4.splat(0); let c1_1_0 = f32x4.splat(0); let c1_0_1 = f32x4.splat(0); let c1_1_1 = f32x4.splat(0); let c1_0_2 = f32x4.splat(0); let c1_1_2 = f32x4.splat(0); let c1_0_3 = f32x4.splat(0); let c1_1_3 = f32x4.splat(0);
+    for (let codes = record, end = record + 1024; codes < end; codes += 64) {
+      const w0 = v128.load(codes, 0); const w1 = v128.load(codes, 16); const w2 = v128.load(codes, 32); const w3 = v128.load(codes, 48);
+      const q00 = f32x4.convert_i32x4_s(i32x4.shl(w0, 24)); const q01 = f32x4.convert_i32x4_s(i32x4.shl(w1, 24)); const q02 = f32x4.convert_i32x4_s(i32x4.shl(w2, 24)); const q03 = f32x4.convert_i32x4_s(i32x4.shl(w3, 24));
+      const a0_0 = v128.load32_splat(x0, 0); c0_0_0 = f32x4.relaxed_madd(a0_0, q00, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a0_0, q01, c0_0_1); c0_0_2 = f32x4.relaxed_madd(a0_0, q02, c0_0_2); c0_0_3 = f32x4.relaxed_madd(a0_0, q03, c0_0_3);
+      const a0_1 = v128.load32_splat(x1, 0); c1_0_0 = f32x4.relaxed_madd(a0_1, q00, c1_0_0); c1_0_1 = f32x4.relaxed_madd(a0_1, q01, c1_0_1); c1_0_2 = f32x4.relaxed_madd(a0_1, q02, c1_0_2); c1_0_3 = f32x4.relaxed_madd(a0_1, q03, c1_0_3);
+      const q10 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w0, 16), mask)); const q11 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w1, 16), mask)); const q12 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w2, 16), mask)); const q13 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w3, 16), mask));
+      const a1_0 = v128.load32_splat(x0, 4); c0_1_0 = f32x4.relaxed_madd(a1_0, q10, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a1_0, q11, c0_1_1); c0_1_2 = f32x4.relaxed_madd(a1_0, q12, c0_1_2); c0_1_3 = f32x4.relaxed_madd(a1_0, q13, c0_1_3);
+      const a1_1 = v128.load32_splat(x1, 4); c1_1_0 = f32x4.relaxed_madd(a1_1, q10, c1_1_0); c1_1_1 = f32x4.relaxed_madd(a1_1, q11, c1_1_1); c1_1_2 = f32x4.relaxed_madd(a1_1, q12, c1_1_2); c1_1_3 = f32x4.relaxed_madd(a1_1, q13, c1_1_3);
+      const q20 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w0, 8), mask)); const q21 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w1, 8), mask)); const q22 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w2, 8), mask)); const q23 = f32x4.convert_i32x4_s(v128.and(i32x4.shl(w3, 8), mask));
+      const a2_0 = v128.load32_splat(x0, 8); c0_0_0 = f32x4.relaxed_madd(a2_0, q20, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a2_0, q21, c0_0_1); c0_0_2 = f32x4.relaxed_madd(a2_0, q22, c0_0_2); c0_0_3 = f32x4.relaxed_madd(a2_0, q23, c0_0_3);
+      const a2_1 = v128.load32_splat(x1, 8); c1_0_0 = f32x4.relaxed_madd(a2_1, q20, c1_0_0); c1_0_1 = f32x4.relaxed_madd(a2_1, q21, c1_0_1); c1_0_2 = f32x4.relaxed_madd(a2_1, q22, c1_0_2); c1_0_3 = f32x4.relaxed_madd(a2_1, q23, c1_0_3);
+      const q30 = f32x4.convert_i32x4_s(v128.and(w0, mask)); const q31 = f32x4.convert_i32x4_s(v128.and(w1, mask)); const q32 = f32x4.convert_i32x4_s(v128.and(w2, mask)); const q33 = f32x4.convert_i32x4_s(v128.and(w3, mask));
+      const a3_0 = v128.load32_splat(x0, 12); c0_1_0 = f32x4.relaxed_madd(a3_0, q30, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a3_0, q31, c0_1_1); c0_1_2 = f32x4.relaxed_madd(a3_0, q32, c0_1_2); c0_1_3 = f32x4.relaxed_madd(a3_0, q33, c0_1_3);
+      const a3_1 = v128.load32_splat(x1, 12); c1_1_0 = f32x4.relaxed_madd(a3_1, q30, c1_1_0); c1_1_1 = f32x4.relaxed_madd(a3_1, q31, c1_1_1); c1_1_2 = f32x4.relaxed_madd(a3_1, q32, c1_1_2); c1_1_3 = f32x4.relaxed_madd(a3_1, q33, c1_1_3);
+      x0 += 16; x1 += 16;
+    }
+      const factor = v128.load32_splat(MASKS, 40);
+      const s0 = f32x4.mul(v128.load(record, 1024), factor); const s1 = f32x4.mul(v128.load(record, 1040), factor); const s2 = f32x4.mul(v128.load(record, 1056), factor); const s3 = f32x4.mul(v128.load(record, 1072), factor);
+    t00 = f32x4.relaxed_madd(s0, f32x4.add(c0_0_0, c0_1_0), t00); t01 = f32x4.relaxed_madd(s1, f32x4.add(c0_0_1, c0_1_1), t01); t02 = f32x4.relaxed_madd(s2, f32x4.add(c0_0_2, c0_1_2), t02); t03 = f32x4.relaxed_madd(s3, f32x4.add(c0_0_3, c0_1_3), t03);
+    t10 = f32x4.relaxed_madd(s0, f32x4.add(c1_0_0, c1_1_0), t10); t11 = f32x4.relaxed_madd(s1, f32x4.add(c1_0_1, c1_1_1), t11); t12 = f32x4.relaxed_madd(s2, f32x4.add(c1_0_2, c1_1_2), t12); t13 = f32x4.relaxed_madd(s3, f32x4.add(c1_0_3, c1_1_3), t13);
+    record += 1088;
   }
   v128.store(totals, t01, 16); v128.store(totals, t00, 0); v128.store(totals, t03, 48); v128.store(totals, t02, 32);
   v128.store(totals, t11, 80); v128.store(totals, t10, 64); v128.store(totals, t13, 112); v128.store(totals, t12, 96);

@@ -209,6 +209,116 @@ ${range(4).map(step).join("\n")}
 }`;
 }
 
+/** Scales from the upper halves of words, named `s0`, `s1` …; `factor`: offset of what mends their exponent. */
+function halfScales(words: readonly string[], name: string, factor: number): string {
+  const parts = words.map((word, j) =>
+    `const ${name}${j} = f32x4.mul(v128.and(i32x4.shr_s(${word}, 3), half), factor);`
+  );
+  return `const half = v128.load32_splat(MASKS, 24), factor = v128.load32_splat(MASKS, ${factor});\n` +
+    "      " + parts.join(" ");
+}
+
+/**
+ * Nibbles with their scales from the record, 8 rows after 8: the record is read in order, so that the processor has
+ * the next ones on their way from memory.
+ */
+function dotRecordNibbles(type: "q4_0" | "q4_1", rows: number): string {
+  const vectors = 2, part = dotParts({ rows, vectors, chains: 4 });
+  const step = (i: number) => {
+    const shift = i === 4
+      ? "      " + each(vectors, (j) => `const h${j} = i32x4.shr_u(w${j}, 16);`) + "\n"
+      : "";
+    const code = (j: number) => `v128.and(${i < 4 ? "w" : "h"}${j}, mask${i % 4})`;
+    return shift + part.step(i, code, 4 * i);
+  };
+  // Of q4_0 a word has the scales of rows r and r + 8: two bytes lower the first lies in the upper half.
+  const scales = type === "q4_1"
+    ? `const scales = codes + 256;
+      ${each(vectors, (j) => `const d${j} = v128.load(scales, ${16 * j});`)}
+      ${halfScales(range(vectors).map((j) => `i32x4.shl(d${j}, 16)`), "s", 28)}
+      ${
+      each(
+        vectors,
+        (j) => `const m${j} = f32x4.mul(v128.and(i32x4.shr_s(d${j}, 3), half), factor);`,
+      )
+    }`
+    : `const scales = record + 254 + (rows >> 4);
+      ${each(vectors, (j) => `const d${j} = v128.load(scales, ${16 * j});`)}
+      ${halfScales(range(vectors).map((j) => `d${j}`), "s", 28)}
+      const eight = v128.load32_splat(MASKS, 36);
+      ${each(vectors, (j) => `const m${j} = f32x4.mul(s${j}, eight);`)}`;
+  return `/** Adds to the totals of a panel for ${rows} of x, prepared as for dot_nibbles_${rows}; records of ${type}. */
+export function dot_${type}_${rows}(
+  record: usize, x: usize, xStep: usize, sums: usize, sumStep: usize, totals: usize, blocks: i32,
+): void {
+  const mask0 = v128.load32_splat(MASKS), mask1 = v128.load32_splat(MASKS, 4);
+  const mask2 = v128.load32_splat(MASKS, 8), mask3 = v128.load32_splat(MASKS, 12);
+  for (; blocks > 0; blocks--) {
+    for (let rows: usize = 0; rows < 64; rows += 32) {
+      const codes = record + rows, to = totals + rows;
+      ${part.pointers}
+      ${part.clear}
+      for (let word = codes, end = codes + 256; word < end; word += 64) {
+        ${each(vectors, (j) => `const w${j} = v128.load(word, ${16 * j});`)}
+${range(8).map(step).join("\n")}
+        ${part.advance(32)}
+      }
+      ${scales}
+      ${
+    range(rows).map((r) =>
+      `const y${r} = v128.load32_splat(sums + ${r} * sumStep);\n      ` +
+      each(vectors, (j) =>
+        `const t${r}${j} = f32x4.relaxed_madd(m${j}, y${r}, f32x4.relaxed_madd(s${j}, ` +
+        `${chainSum(r, j, 4)}, v128.load(to, ${64 * r + 16 * j})));`) +
+      "\n      " +
+      `v128.store(to, t${r}1, ${64 * r + 16}); v128.store(to, t${r}0, ${64 * r});`
+    ).join("\n      ")
+  }
+    }
+    record += ${type === "q4_1" ? 320 : 288};
+    x += 128;
+    sums += 4;
+  }
+}`;
+}
+
+/** Bytes with their scales from the record. */
+function dotRecordBytes(type: "q8_0" | "int8", rows: number): string {
+  const part = dotParts({ rows, vectors: VECTORS, chains: 2 });
+  const step = (i: number) => part.step(i, (j) => byte(`w${j}`, i), 4 * i);
+  const bytes = type === "q8_0" ? 512 : 1024;
+  const scales = type === "q8_0"
+    ? `const d0 = v128.load(record, 512), d1 = v128.load(record, 528);
+      ${halfScales(["i32x4.shl(d0, 16)", "i32x4.shl(d1, 16)", "d0", "d1"], "s", 32)}`
+    : `const factor = v128.load32_splat(MASKS, 40);
+      ${
+      each(
+        VECTORS,
+        (j) => `const s${j} = f32x4.mul(v128.load(record, ${1024 + 16 * j}), factor);`,
+      )
+    }`;
+  return `/** Adds to the totals of 16 rows of a panel for ${rows} of x; records of ${type}. */
+export function dot_${type}_${rows}(
+  record: usize, x: usize, xStep: usize, totals: usize, blocks: i32,
+): void {
+  const mask = v128.load32_splat(MASKS, 16);
+  ${part.pointers}
+    ${part.loadTotals}
+  for (; blocks > 0; blocks--) {
+    ${part.clear}
+    for (let codes = record, end = record + ${bytes}; codes < end; codes += 64) {
+      ${loadWords("w", 0)}
+${range(4).map(step).join("\n")}
+      ${part.advance(16)}
+    }
+      ${scales}
+    ${part.scaled}
+    record += ${type === "q8_0" ? 544 : 1088};
+  }
+  ${part.storeTotals}
+}`;
+}
+
 /** Dot products of one or two rows of x with four rows of halves: eight running sums each, stored unreduced. */
 function dotHalves(type: "f16" | "bf16", rows: number): string {
   const columns = 4, half = [0, 1];
@@ -264,13 +374,21 @@ export function codesSource(): string {
     "// `codes`: words of 16 rows, 64 bytes a word; `codeStep`: bytes between the codes of two blocks. Widened\n" +
     "// weights: 16 rows, 64 bytes a step of k. All are exported because an exported function is not inlined into\n" +
     "// its only caller, which would stop the revectorizer.",
-    "/** Masks lie in memory: V8 makes a constant of `splat` anew wherever it is used. */\n" +
-    "const MASKS = memory.data<u32>(\n  [0xf, 0xf0, 0xf00, 0xf000, 0xff000000, 0xffff0000, 0x8fffe000],\n  64,\n);",
+    "/**\n * Masks of codes, of halves; 2^112, 2^88 (mending exponents of f16), −8, 2^−24. In memory: V8 makes a constant of\n" +
+    " * `splat` anew wherever it is used.\n */\n" +
+    "const MASKS = memory.data<u32>(\n  [\n    0xf, 0xf0, 0xf00, 0xf000, 0xff000000, 0xffff0000, 0x8fffe000," +
+    "\n    0x77800000, 0x6b800000, 0xc1000000, 0x33800000,\n  ],\n  64,\n);",
     widenNibbles(),
     widenBytes(false),
     widenBytes(true),
     ...[1, 2].map(dotNibbles),
     ...[1, 2].map(dotBytes),
+    ...[1, 2].flatMap((rows) => [
+      dotRecordNibbles("q4_0", rows),
+      dotRecordNibbles("q4_1", rows),
+      dotRecordBytes("q8_0", rows),
+      dotRecordBytes("int8", rows),
+    ]),
     ...[1, 2].flatMap((rows) => [dotHalves("f16", rows), dotHalves("bf16", rows)]),
   ].join("\n\n") + "\n";
 }

@@ -146,6 +146,26 @@ function dot_bytes(
   else codes.dot_bytes_2(from, step, s, x, xStep, totals, blocks, words);
 }
 
+/** The types of which the scales are read with the codes. */
+function dot_records(
+  type: i32, m: i32, from: usize, x: usize, xStep: usize, sums: usize, sumStep: usize,
+  totals: usize, blocks: i32,
+): void {
+  if (type == Q8_0) {
+    if (m == 1) codes.dot_q8_0_1(from, x, xStep, totals, blocks);
+    else codes.dot_q8_0_2(from, x, xStep, totals, blocks);
+  } else if (type == INT8) {
+    if (m == 1) codes.dot_int8_1(from, x, xStep, totals, blocks);
+    else codes.dot_int8_2(from, x, xStep, totals, blocks);
+  } else if (type == Q4_1) {
+    if (m == 1) codes.dot_q4_1_1(from, x, xStep, sums, sumStep, totals, blocks);
+    else codes.dot_q4_1_2(from, x, xStep, sums, sumStep, totals, blocks);
+  } else {
+    if (m == 1) codes.dot_q4_0_1(from, x, xStep, sums, sumStep, totals, blocks);
+    else codes.dot_q4_0_2(from, x, xStep, sums, sumStep, totals, blocks);
+  }
+}
+
 /**
  * totals [m][16] = a whole panel times m (1 or 2) rows of x, which are prepared for the type
  * (matmul_stored_prepare). `work`: WORK_BYTES.
@@ -162,6 +182,10 @@ export function dot_panel(
   for (let first = 0; first < blocks; first += most, x += CHUNK * 4, sums += CHUNK / 8) {
     const count = min(blocks - first, most);
     const from = panel + (first as usize) * step;
+    if (type == Q4_0 || type == Q4_1 || type == Q8_0 || type == INT8) {
+      dot_records(type, m, from, x, xStep, sums, sumStep, totals, count);
+      continue;
+    }
     touch(from, (count as usize) * step, work);
     expand_scales(type, panel, k, from, first, count, s);
     if (type == Q4_K) {
@@ -171,12 +195,6 @@ export function dot_panel(
           totals, 8,
         );
       }
-    } else if (nibbles(type)) {
-      dot_nibbles(m, from, step - 256, s, x, xStep, sums, sumStep, totals, count);
-    } else if (type == Q8_0) {
-      dot_bytes(m, from, step - 512, s, x, xStep, totals, count, 8);
-    } else if (type == INT8) {
-      dot_bytes(m, from, step - 1024, s, x, xStep, totals, count, 16);
     } else {
       split_codes(type, from, count, work);
       const parts = type == Q6_K ? 16 : 1;
