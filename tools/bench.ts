@@ -2,8 +2,9 @@
  * `deno task bench`: runs the benchmarks one after the other and writes docs/performance.md. They measure the
  * machine they run on and want it for themselves: a table made while something else runs says little.
  * Left out: the memory over many steps takes a minute more and is asked for with --memory; reasoning-gym's rates
- * beside the tasks' need a Python that has it, which --python names.
+ * beside the tasks' need a Python that has it, which --python names. The section of `deno task bench:peers` stays.
  */
+import { PEERS_SECTION, readPage, sectionOf, withSection, writePage } from "./performance_page.ts";
 import { V8_FLAGS } from "./v8_flags.ts";
 
 import { graphicsAdapter } from "../kernels/mod.ts";
@@ -83,9 +84,8 @@ if (import.meta.main) {
     TASKS_TEXT,
     tasks,
   ];
-  await Deno.writeTextFile(new URL("docs/performance.md", ROOT), parts.join("\n\n") + "\n");
-  await new Deno.Command(Deno.execPath(), { args: ["fmt", "-q", "docs/performance.md"], cwd: ROOT })
-    .output();
+  const page = parts.join("\n\n"), peers = sectionOf(await readPage(), PEERS_SECTION);
+  await writePage(peers === null ? page : withSection(page, PEERS_SECTION, peers));
 }
 
 function fenced(text: string): string {

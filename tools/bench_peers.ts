@@ -1,0 +1,259 @@
+/**
+ * `deno task bench:peers`: rgx beside other programs, with what is installed, on SmolLM2-135M from its Q4_1 file.
+ *
+ *     deno task bench:peers --trl PYTHON --llama PYTHON [--rounds 3] [--model GGUF] [--write]
+ *
+ * `--trl` names a Python that has trl, peft and torch: a GRPO step of both, on two threads in float32. `--llama` names
+ * one with llama-cpp-python: prompts and decoding of both, on one thread. A part without its Python is left out.
+ * All programs are loaded first and then measured in turns, so that a disturbance meets all of them; the best of the
+ * rounds counts. Rates on one thread are of the processor's time: the clock also counts what other programs take.
+ * `--write` puts the result into docs/performance.md, which `deno task bench` leaves there.
+ * Only Linux: memory is the peak that /proc reports for each process.
+ */
+import { parseArgs } from "node:util";
+import { readModelFolder } from "../models/model_folder.ts";
+import {
+  type DecodeJob,
+  type DecodeTimes,
+  lines,
+  type StepJob,
+  type StepTimes,
+} from "./peers/jobs.ts";
+import { PEERS_SECTION, writeSection } from "./performance_page.ts";
+import { V8_FLAGS } from "./v8_flags.ts";
+
+const ROOT = new URL("../", import.meta.url);
+const MODEL = new URL(
+  "../shared/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf",
+  ROOT,
+).pathname;
+
+/** A process that does the same piece of work whenever it is asked to. */
+class Contestant<Times> {
+  readonly rounds: Times[] = [];
+  readonly #child: Deno.ChildProcess;
+  readonly #input: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #answers: AsyncGenerator<string>;
+
+  private constructor(readonly name: string, command: string, args: string[]) {
+    this.#child = new Deno.Command(command, {
+      args,
+      cwd: ROOT,
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "inherit",
+    }).spawn();
+    this.#input = this.#child.stdin.getWriter();
+    this.#answers = lines(this.#child.stdout);
+  }
+
+  /** Started and ready; `version` is told what it says about itself. */
+  static async start<Times>(
+    name: string,
+    [command, ...args]: [string, ...string[]],
+  ): Promise<{ contestant: Contestant<Times>; version: string }> {
+    const contestant = new Contestant<Times>(name, command, args);
+    const { version } = await contestant.#answer() as { version: string };
+    return { contestant, version };
+  }
+
+  async round(): Promise<void> {
+    await this.#input.write(new TextEncoder().encode("go\n"));
+    this.rounds.push(await this.#answer() as Times);
+  }
+
+  async #answer(): Promise<unknown> {
+    const { value, done } = await this.#answers.next();
+    if (done) throw new Error(`${this.name} ended early`);
+    return JSON.parse(value);
+  }
+
+  async end(): Promise<void> {
+    await this.#input.close().catch(() => {});
+    await this.#child.status;
+  }
+
+  /** The best of the rounds. */
+  best(of: (times: Times) => number, better: (...values: number[]) => number): number {
+    return better(...this.rounds.map(of));
+  }
+}
+
+interface Entry {
+  name: string;
+  command: [string, ...string[]];
+}
+
+/** Starts all, lets them work in turns, and ends them. The first round of each warms up and does not count. */
+async function inTurns<Times>(
+  entries: readonly Entry[],
+  rounds: number,
+): Promise<{ contestants: Contestant<Times>[]; versions: string[] }> {
+  const contestants: Contestant<Times>[] = [], versions = new Set<string>();
+  try {
+    for (const { name, command } of entries) {
+      const { contestant, version } = await Contestant.start<Times>(name, command);
+      contestants.push(contestant);
+      versions.add(version);
+    }
+    for (let round = 0; round <= rounds; round++) {
+      for (const contestant of contestants) {
+        await contestant.round();
+        const times = JSON.stringify(contestant.rounds.at(-1));
+        console.error(`round ${round} of ${rounds}, ${contestant.name}: ${times}`);
+        if (round === 0) contestant.rounds.length = 0;
+      }
+    }
+  } finally {
+    for (const contestant of contestants) await contestant.end();
+  }
+  return { contestants, versions: [...versions].filter((version) => version !== "rgx") };
+}
+
+function own(job: object): [string, ...string[]] {
+  return [Deno.execPath(), "run", "-A", V8_FLAGS, "tools/peers/rgx.ts", JSON.stringify(job)];
+}
+
+function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  const rule = columns.map((_, i) => i === 0 ? "---" : "---:");
+  return [columns, rule, ...rows].map(line).join("\n");
+}
+
+const WEIGHTS = [
+  { name: "rgx, weights as in the file", dtype: "auto" },
+  { name: "rgx, weights widened to float32", dtype: "float32" },
+] as const;
+
+/** Two texts of exactly so many tokens. */
+async function prompts(model: string, tokens: number): Promise<number[][]> {
+  const { tokenizer } = await readModelFolder(model);
+  const text = await Deno.readTextFile(new URL("ARCHITECTURE.md", ROOT));
+  return [1000, 3000].map((at) => tokenizer!.encode(text.slice(at)).slice(0, tokens));
+}
+
+async function stepSection(python: string, model: string, rounds: number): Promise<string> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const converted = `${folder}/model`;
+    const { success } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "main.ts", "convert", model, "--output", converted],
+      ...{ cwd: ROOT, stdout: "null", stderr: "inherit" },
+    }).output();
+    if (!success) throw new Error("the model was not converted");
+    const job: StepJob = {
+      model,
+      threads: 2,
+      promptIds: await prompts(model, 128),
+      completions: 8,
+      newTokens: 64,
+      rank: 16,
+    };
+    const peer = JSON.stringify({ ...job, model: converted });
+    const { contestants, versions } = await inTurns<StepTimes>([
+      ...WEIGHTS.map(({ name, dtype }) => ({ name, command: own({ ...job, dtype }) })),
+      { name: "TRL", command: [python, "tools/peers/trl_step.py", peer] },
+    ], rounds);
+    const measured = contestants.map((one) => ({
+      name: one.name,
+      seconds: one.best(({ seconds }) => seconds, Math.min),
+      cpu: one.best(({ cpuSeconds }) => cpuSeconds, Math.min),
+      generate: one.best(({ generate }) => generate, Math.min),
+      train: one.best(({ seconds, generate }) => seconds - generate, Math.min),
+      bytes: one.best(({ peakBytes }) => peakBytes, Math.max),
+    }));
+    const trl = measured.at(-1)!;
+    const rows = measured.map(({ name, seconds, cpu, generate, train, bytes }) => [
+      name,
+      ...[seconds, generate, train, cpu].map((value) => value.toFixed(1)),
+      (bytes / 1e9).toFixed(2),
+      (trl.seconds / seconds).toFixed(2),
+      (trl.cpu / cpu).toFixed(2),
+      (bytes / trl.bytes).toFixed(2),
+    ]);
+    return [
+      "### A GRPO step",
+      `2 prompts of 128 tokens × 8 completions of exactly 64, LoRA of rank 16 on all linear layers, ` +
+      "rewards of ±1, computed in float32, no activations computed twice, two threads; " +
+      `${versions.join("; ")}. Seconds of the fastest of ${rounds} steps; processor: of both ` +
+      "threads together. Memory: the most that the process has had.",
+      table([
+        ...["", "step", "generate", "train", "processor", "GB"],
+        ...["× TRL's speed", "the same of the processor", "of TRL's memory"],
+      ], rows),
+    ].join("\n\n");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function decodeSection(python: string, model: string, rounds: number): Promise<string> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const job: DecodeJob = {
+      ...{ model, threads: 1, promptTokens: 512, sequences: 16, newTokens: 64 },
+    };
+    const llama = (more: object) =>
+      [
+        python,
+        "tools/peers/llama_cpp_decode.py",
+        JSON.stringify({ ...job, ...more }),
+      ] as [string, ...string[]];
+    const { contestants, versions } = await inTurns<DecodeTimes>([
+      ...WEIGHTS.map(({ name, dtype }) => ({ name, command: own({ ...job, dtype }) })),
+      { name: "llama.cpp, the file", command: llama({}) },
+      {
+        name: "llama.cpp, made Q4_0 and repacked",
+        command: llama({ quantize: `${folder}/q4_0.gguf` }),
+      },
+    ], rounds);
+    const kinds = ["prefill", "one", "many"] as const;
+    const measured = contestants.map((one) => ({
+      name: one.name,
+      rates: kinds.map((kind) => one.best((times) => times[kind].cpu, Math.max)),
+      bytes: one.best(({ peakBytes }) => peakBytes, Math.max),
+    }));
+    const peer = measured.find(({ name }) => name === "llama.cpp, the file")!;
+    const rows = measured.map(({ name, rates, bytes }) => [
+      name,
+      ...rates.map((rate, i) => `${rate.toFixed(0)} (${(rate / peer.rates[i]!).toFixed(2)})`),
+      (bytes / 1e9).toFixed(2),
+    ]);
+    return [
+      "### Prompts and decoding",
+      "Tokens a second of processor time on one thread, in brackets as a multiple of llama.cpp's " +
+      `from the same file; the best of ${rounds} rounds; ${versions.join("; ")}. A prompt of 512 ` +
+      "tokens; 64 tokens after one, alone and 16 at once. rgx draws its tokens and keeps their " +
+      "log-probabilities, llama.cpp only computes the logits.",
+      table(["", "prompt", "1 sequence", "16 sequences", "GB"], rows),
+    ].join("\n\n");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      trl: { type: "string" },
+      llama: { type: "string" },
+      model: { type: "string", default: MODEL },
+      rounds: { type: "string", default: "3" },
+      write: { type: "boolean", default: false },
+    },
+  });
+  const { trl, llama, model } = values, rounds = Math.max(1, Number(values.rounds));
+  if (trl === undefined && llama === undefined) {
+    console.error("nothing to compare with: name a Python with --trl, with --llama, or both");
+    Deno.exit(2);
+  }
+  const parts = [
+    "Written by `deno task bench:peers`, on the model SmolLM2-135M from its Q4_1 file. All programs " +
+    "were loaded and then measured in turns.",
+  ];
+  if (trl !== undefined) parts.push(await stepSection(trl, model, rounds));
+  if (llama !== undefined) parts.push(await decodeSection(llama, model, rounds));
+  const text = parts.join("\n\n");
+  console.log(text);
+  if (values.write) await writeSection(PEERS_SECTION, text);
+}

@@ -1,0 +1,58 @@
+/** What the processes of `deno task bench:peers` are asked to do, and what they answer: a line of JSON each way. */
+
+interface Job {
+  /** A model's folder or GGUF file. */
+  model: string;
+  threads: number;
+}
+
+/** A GRPO step: every prompt with so many completions of exactly `newTokens` tokens. */
+export interface StepJob extends Job {
+  promptIds: readonly (readonly number[])[];
+  completions: number;
+  newTokens: number;
+  /** Of the adapters on all linear layers. */
+  rank: number;
+}
+
+export interface StepTimes {
+  /** Of the clock. */
+  seconds: number;
+  /** Of the processor, all threads together. */
+  cpuSeconds: number;
+  /** Of the clock, within generation. */
+  generate: number;
+  /** Most resident memory of the process since it began. */
+  peakBytes: number;
+}
+
+/** A prompt alone; one sequence; several at once, each `newTokens` tokens after one. */
+export interface DecodeJob extends Job {
+  promptTokens: number;
+  sequences: number;
+  newTokens: number;
+}
+
+/** Tokens a second of the clock, and of the processor. */
+export interface Rate {
+  clock: number;
+  cpu: number;
+}
+
+export interface DecodeTimes {
+  prefill: Rate;
+  one: Rate;
+  many: Rate;
+  peakBytes: number;
+}
+
+/** The lines of a stream, without their ends; an unfinished last one is left out. */
+export async function* lines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const bytes of stream) {
+    const parts = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = parts.pop()!;
+    yield* parts;
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * rgx's side of `deno task bench:peers`: a process that has a model ready and, for every line on stdin, does once
+ * what its JSON argument says (a GRPO step, or prompts and decoding) and answers with a JSON line. The scripts beside
+ * it do the same in the peers. Seconds are of the clock (`seconds`) and of the processor (`cpuSeconds`).
+ */
+import process from "node:process";
+import { createWasmDevice, type WasmDevice } from "../../kernels/wasm/device.ts";
+import { LlamaModel } from "../../models/llama.ts";
+import { readModelFolder } from "../../models/model_folder.ts";
+import type { StorageOptions } from "../../models/weight_storage.ts";
+import { BenchStep, STEP_PHASES } from "../../training/grpo_step_bench.ts";
+import { type DecodeJob, type DecodeTimes, lines, type StepJob, type StepTimes } from "./jobs.ts";
+
+type Weights = Required<Pick<StorageOptions, "dtype">>;
+
+/** Most memory that this process has had, in bytes. */
+export async function peakBytes(): Promise<number> {
+  const status = await Deno.readTextFile("/proc/self/status").catch(() => "");
+  return 1024 * Number(status.match(/VmHWM:\s*(\d+)/)?.[1] ?? NaN);
+}
+
+/** Milliseconds of the processor in all threads. */
+function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+async function stepper(job: StepJob & Weights, device: WasmDevice) {
+  const { model: path, promptIds, completions, newTokens, rank: r, dtype } = job;
+  const { config, files, tokenizer } = await readModelFolder(path);
+  const model = await LlamaModel.create(device, config, files, {
+    trainable: "lora",
+    lora: { r, alpha: 32, targetModules: "all-linear" },
+    weights: { dtype },
+  });
+  const step = new BenchStep(device, model, tokenizer!);
+  return async (): Promise<StepTimes> => {
+    const cpu = processorMs();
+    const shape = { promptIds, completions, newTokens, eosIds: [], repeatPrompt: false };
+    const times = await step.run(shape);
+    return {
+      seconds: STEP_PHASES.reduce((sum, phase) => sum + times[phase], 0) / 1000,
+      cpuSeconds: (processorMs() - cpu) / 1000,
+      generate: times.generate / 1000,
+      peakBytes: await peakBytes(),
+    };
+  };
+}
+
+async function decoder(job: DecodeJob & Weights, device: WasmDevice) {
+  const { model: path, promptTokens, sequences, newTokens, dtype } = job;
+  const { config, files } = await readModelFolder(path);
+  const model = await LlamaModel.create(device, config, files, {
+    trainable: "none",
+    weights: { dtype },
+  });
+  const ids = (count: number, seed: number) =>
+    Array.from({ length: count }, (_, i) => (31 * seed + 7 * i) % config.vocabSize);
+  /** Tokens a second of the clock and of the processor. */
+  const rate = async (tokens: number, work: () => Promise<unknown>) => {
+    const start = performance.now(), cpu = processorMs();
+    await work();
+    const clock = performance.now() - start;
+    return { clock: 1000 * tokens / clock, cpu: 1000 * tokens / (processorMs() - cpu) };
+  };
+  // Opened once, as by a server: where weights are copied for it, that is not part of every request.
+  const room = { promptRows: 2 * promptTokens, branches: sequences, maxNewTokens: newTokens };
+  const generation = model.openGeneration(room, {
+    ...{ maxNewTokens: newTokens, temperature: 0, seed: 1, eosIds: [] },
+  });
+  const generate = (prompts: number[][], maxNewTokens: number) =>
+    Promise.all(
+      prompts.map((promptIds, promptId) =>
+        generation.add({ promptId, promptIds, n: 1, sampling: { maxNewTokens } })
+      ),
+    );
+  return async (): Promise<DecodeTimes> => {
+    const all = Array.from({ length: sequences }, (_, i) => ids(1, i));
+    return {
+      prefill: await rate(promptTokens, () => generate([ids(promptTokens, 1)], 1)),
+      one: await rate(newTokens, () => generate([ids(1, 1)], newTokens)),
+      many: await rate(sequences * newTokens, () => generate(all, newTokens)),
+      peakBytes: await peakBytes(),
+    };
+  };
+}
+
+if (import.meta.main) {
+  const job: (StepJob | DecodeJob) & Weights = JSON.parse(Deno.args[0]!);
+  const device = await createWasmDevice({ threads: job.threads });
+  const once = "rank" in job ? await stepper(job, device) : await decoder(job, device);
+  console.log(JSON.stringify({ version: "rgx" }));
+  for await (const _line of lines(Deno.stdin.readable)) console.log(JSON.stringify(await once()));
+  device.close();
+}
