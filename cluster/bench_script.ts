@@ -116,6 +116,8 @@ export async function benchScript(
       num_examples: String(options.numExamples ?? 100),
       max_new_tokens: options.maxNewTokens == null ? "" : String(options.maxNewTokens),
       num_gpus: String(gpus),
+      gpus: String(gpus),
+      elements: `0-${gpus - 1}`,
       output_dir: shellWord(options.outputDir ?? "benchmark_results"),
       script: shellWord(script),
       further: [

@@ -134,6 +134,12 @@ Deno.test("each element takes its part; called with sbatch the first one sees to
   assert.deepEqual((await called({}, ["join"], element(0))).calls, [`rgx ${COMMON} --merge`]);
   const fewer = (text: string) => text.replace("NUM_GPUS=8", "NUM_GPUS=2");
   assert.deepEqual((await called({}, [], element(2), fewer)).calls, []);
+  // More than the line #SBATCH --array has: sbatch does not see it, bash does.
+  const more = (text: string) => text.replace("NUM_GPUS=8", "NUM_GPUS=20");
+  const eight = { ...element(7), SLURM_ARRAY_TASK_MAX: "7" };
+  assert.deepEqual((await called({}, [], eight, more)).calls, [`${SRUN} --shard 7/8`]);
+  const twenty = { ...element(7), SLURM_ARRAY_TASK_MAX: "19" };
+  assert.deepEqual((await called({}, ["element"], twenty, more)).calls, [`${SRUN} --shard 7/20`]);
   const node = await called({ oneNode: true, maxNewTokens: 9 }, [], { SLURM_JOB_ID: "5" }, fewer);
   assert.deepEqual(node.calls, [`${SRUN} --max-new-tokens 9 --devices 0,1`]);
   const cpu = await called({ oneNode: true, device: "wasm" }, [], { SLURM_JOB_ID: "5" });

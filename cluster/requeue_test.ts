@@ -13,6 +13,8 @@ interface Try {
   maxRestarts?: number;
   requeue?: boolean;
   env?: Record<string, string>;
+  /** Behind the script's name. */
+  words?: string[];
 }
 
 /** Runs the script of a job `times` times; returns the exit codes and what was requeued. */
@@ -36,7 +38,9 @@ async function tryJob({ program, state = "RUNNING", ...rest }: Try, times = 1) {
     await Deno.writeTextFile(`${folder}/job.sh`, script.text);
     const env = { PATH, SLURM_JOB_ID: "12", RUN: `${folder}/experiments/quickstart`, ...rest.env };
     for (let i = 0; i < times; i++) {
-      const { code, err } = await run(["bash", `${folder}/job.sh`], { env });
+      const { code, err } = await run(["bash", `${folder}/job.sh`, ...rest.words ?? []], {
+        env: i === 0 ? env : { ...env, SLURM_RESTART_COUNT: String(i) },
+      });
       result.codes.push(code);
       result.err += err;
     }
@@ -96,6 +100,10 @@ Deno.test("a job that gets no further ends, one that does goes on", async () => 
   const program = `mkdir -p $RUN; echo '{"step":1}' >>$RUN/metrics.jsonl; exit 75`;
   const moving = await tryJob({ program, maxRestarts: 2 }, 4);
   assert.equal(moving.requeued, "requeue 12\n".repeat(4));
+  // Nor is it looked for in a folder that is not the run's.
+  const words = ["training.output_dir=other"];
+  const elsewhere = await tryJob({ program: "exit 75", maxRestarts: 1, words }, 3);
+  assert.equal(elsewhere.requeued, "requeue 12\n".repeat(3));
   // An event is no progress.
   const events = `mkdir -p $RUN; echo '{"event":"stop"}' >>$RUN/metrics.jsonl; exit 75`;
   assert.equal((await tryJob({ program: events, maxRestarts: 1 }, 2)).requeued, "requeue 12\n");

@@ -83,6 +83,11 @@ export async function slurmScript(
     ? null
     : arrayOption(variants.map(({ index }) => index), array?.atOnce ?? null);
   const header = headerLines(job, { jobName, log: logs, array: elements });
+  const progress = !isKnown
+    ? UNKNOWN_PROGRESS
+    : variants.length > 0
+    ? PROGRESS
+    : `${PROGRESS}\n${OTHER_FOLDER}`;
   const script = fillTemplate(
     expandParts(text, job.requeue ? [] : ["requeue"]),
     {
@@ -90,7 +95,7 @@ export async function slurmScript(
       sbatch: header.join("\n"),
       memo: shellWord(`${logs}/.${jobName}`),
       requeue: NO_REQUEUE,
-      progress: job.requeue ? isKnown ? PROGRESS : UNKNOWN_PROGRESS : "",
+      progress: job.requeue ? progress : "",
       run: runLines(base, variants, job.requeue && isKnown),
       config: shellWord(path),
       overrides: words([
@@ -104,11 +109,14 @@ export async function slurmScript(
   return { text: script, jobName, logs, notes };
 }
 
+/** Where the folder is not known every restart counts as progress; the program has a limit of its own. */
+const UNKNOWN_PROGRESS = 'progress() { echo "${SLURM_RESTART_COUNT:-0}"; }';
+
 /** A shell function that prints what grows while the run gets on; its events are no progress. */
 const PROGRESS = `progress() { grep -vcs '"event"' "$run/metrics.jsonl"; }`;
 
-/** Every restart counts as progress; the program has a limit of its own. */
-const UNKNOWN_PROGRESS = 'progress() { echo "${SLURM_RESTART_COUNT:-0}"; }';
+/** Words behind the script may name another folder. */
+const OTHER_FOLDER = `case $* in *output[-_]dir* | *run_name*) ${UNKNOWN_PROGRESS} ;; esac`;
 
 /** The job's own variables are not known yet, a configuration may still name them. */
 const jobVariables = (id: string) => ({

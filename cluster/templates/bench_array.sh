@@ -22,4 +22,6 @@ case ${1:-} in
     ;;
 esac
 if [ "$SLURM_ARRAY_TASK_ID" -ge "$NUM_GPUS" ]; then exit 0; fi # NUM_GPUS was lowered
+elements=${SLURM_ARRAY_TASK_MIN:-}-${SLURM_ARRAY_TASK_MAX:-} # it was raised, and sbatch did not see it: fewer share all
+if [ "$elements" = {{elements}} ] && [ "$NUM_GPUS" -gt {{gpus}} ]; then NUM_GPUS={{gpus}}; fi
 command+=(--shard "$SLURM_ARRAY_TASK_ID/$NUM_GPUS")
