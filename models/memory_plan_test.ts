@@ -72,6 +72,13 @@ for (const [kind, config, options] of KINDS) {
 const GENERATIONS: [string, LlamaConfig, LoraOptions, adjusted: boolean, StorageOptions?][] = [
   ["", config, lora, false],
   [" on weights in halves", config, everywhere, false, { dtype: "float16" }],
+  [
+    " with a head of its own on weights in halves",
+    config,
+    { ...everywhere, modulesToSave: ["lm_head"] },
+    false,
+    { dtype: "float16" },
+  ],
   [" with rules", config, lora, true],
   ...OTHERS.map(([part, other]): [string, LlamaConfig, LoraOptions, boolean] => [
     ` with ${part}`,

@@ -7,15 +7,18 @@ import { packedLength } from "../kernels/matmul/spec.ts";
 import { architectureOf, linearDims, modulePath, modulesOf } from "./architectures/mod.ts";
 import type { Linear } from "./linear.ts";
 import type { LlamaCore } from "./llama_pass.ts";
-import { headName } from "./llama_weights.ts";
+import { headName, LM_HEAD } from "./llama_weights.ts";
 import type { ModelSizes } from "./model_sizes.ts";
 import { mergeInto } from "./merge_lora.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Bytes of the packed copies, and of the one weight at a time that is merged. */
-export function packedBytes({ config, lora, storage, floatBytes }: ModelSizes): number {
+export function packedBytes({ config, lora, saved, storage, floatBytes }: ModelSizes): number {
   const { vocabSize, hiddenSize, numLayers } = config, { inOut } = architectureOf(config);
-  let elements = storage.has(headName(config)) ? 0 : packedLength(vocabSize, hiddenSize);
+  // What the adapter has a copy of is float.
+  const copied = new Set(saved.map(({ replaces }) => replaces));
+  const headStored = storage.has(headName(config)) && !copied.has(LM_HEAD);
+  let elements = headStored ? 0 : packedLength(vocabSize, hiddenSize);
   const adapted = lora.filter(({ path }) => !storage.has(`${path}.weight`));
   if (inOut) {
     const merged = adapted.map(({ module }) => linearDims(config, module));
@@ -24,7 +27,8 @@ export function packedBytes({ config, lora, storage, floatBytes }: ModelSizes): 
   }
   for (let layer = 0; layer < numLayers; layer++) {
     for (const module of modulesOf(config)) {
-      if (storage.has(`${modulePath(config, layer, module)}.weight`)) continue;
+      const name = `${modulePath(config, layer, module)}.weight`;
+      if (storage.has(name) && !copied.has(name)) continue;
       const [inDim, outDim] = linearDims(config, module);
       elements += packedLength(outDim, inDim);
     }
