@@ -25,16 +25,22 @@ export function editDistance(a: string, b: string): number {
   return last[b.length]!;
 }
 
+/** Fewer letters begin too many names. */
+const SHORTEST_BEGINNING = 4;
+
 /**
  * The candidate nearest to `name`, or null when none is near: at most a third of the longer name may
- * differ (and always one character). The first of equally near ones wins.
+ * differ (and always one character). The first of equally near ones wins. Where none is near, the first that
+ * `name` is the beginning of.
  */
 export function nearest(name: string, candidates: Iterable<string>): string | null {
   const wanted = fold(name);
   let best: string | null = null;
   let bestDistance = Infinity;
+  let begun: string | null = null;
   for (const candidate of candidates) {
     const folded = fold(candidate);
+    if (wanted.length >= SHORTEST_BEGINNING && folded.startsWith(wanted)) begun ??= candidate;
     const allowed = Math.max(1, Math.floor(Math.max(wanted.length, folded.length) / 3));
     if (Math.abs(wanted.length - folded.length) > Math.min(allowed, bestDistance)) continue;
     const distance = editDistance(wanted, folded);
@@ -43,7 +49,7 @@ export function nearest(name: string, candidates: Iterable<string>): string | nu
       bestDistance = distance;
     }
   }
-  return best;
+  return best ?? begun;
 }
 
 /** `nearest` as the end of a sentence: ", did you mean x?" or nothing. */
