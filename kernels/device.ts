@@ -11,7 +11,7 @@ import type { Ops } from "./ops.ts";
 
 /**
  * Element types. `float` is the device's working precision: f32, or f64 on a reference device made
- * for gradient checks. Storage types for weights (f16, bf16, 8-bit and 4-bit blocks) will join here.
+ * for gradient checks. Weights in a storage type are u32 (weights/types.ts).
  */
 export type DType = "float" | "u32";
 
