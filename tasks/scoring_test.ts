@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { assertFast } from "../core/testing.ts";
 import { codePoints, isBlank, parseDecimal, strip, words } from "./python_text.ts";
 import { decimalScore, defaultScore, numberGridScore } from "./scoring.ts";
 import { scoreTaskAnswer } from "./score_answer.ts";
@@ -88,12 +89,12 @@ Deno.test("a number grid: format, single cells and surplus text", () => {
 });
 
 Deno.test("long runs of zeros and digits of other scripts take no time", () => {
-  const start = performance.now();
   const entry = { answer: "7" };
-  for (const zeros of ["0".repeat(49_000), "٠".repeat(49_000), "0".repeat(1_000_000)]) {
-    for (const text of [`1${zeros}1`, `1.${zeros}1`, `${zeros}1x`, `1_${zeros}`]) {
-      assert.equal(decimalScore(text, entry), 0);
+  assertFast(2000, () => {
+    for (const zeros of ["0".repeat(49_000), "٠".repeat(49_000), "0".repeat(1_000_000)]) {
+      for (const text of [`1${zeros}1`, `1.${zeros}1`, `${zeros}1x`, `1_${zeros}`]) {
+        assert.equal(decimalScore(text, entry), 0);
+      }
     }
-  }
-  assert.ok(performance.now() - start < 2000);
+  });
 });
