@@ -2,7 +2,8 @@
  * WGSL of the tiled matrix product. A workgroup makes a block of bm × bn outputs; tile after tile of bk terms lies in
  * workgroup memory, as lines [k][row] of both operands, while each invocation adds tm × tn products a term to named
  * accumulators. What an invocation fetches is a block of 4 × 4 elements, so that vectors are read along either
- * direction and stored along rows; the next tile's blocks are on their way while this one is multiplied.
+ * direction and stored along rows; the next tile's blocks are on their way while this one is multiplied. Of a weight in
+ * blocks (kernels/weights/) these are words, which are widened just before they go to workgroup memory.
  *
  * The sum is made of blocks: every `flush` tiles the accumulators are added to `out` and begin again. That bounds the
  * rounding error without a second set of registers, and cuts along k leave the same bits. With `slices` > 1 as

@@ -2,7 +2,7 @@
  * The matrix product on the GPU: which kernel for which shape, and the pieces of what exceeds a binding. The choice
  * depends on the whole product's shape alone (and on whether the adapter is software), never on the pieces, so a
  * product that is cut gives the same bits as one that is not, as long as a block of its sum fits a binding.
- * Left out: kernels in f16 and with subgroups.
+ * Left out: kernels in f16 and with subgroups; dy·W of few rows is done by tiles.
  */
 import type { Tensor } from "../device.ts";
 import { isBlockType, panelWords, storedWords } from "../weights/types.ts";

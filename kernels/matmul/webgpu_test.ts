@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { matmulCases, productCase } from "../conformance/matmul.ts";
 import { type Case, checkCase } from "../conformance/runner.ts";
+import { randomStored } from "../conformance/stored_data.ts";
 import type { Device } from "../device.ts";
 import { normals, sameBits, stream, upload } from "../testing.ts";
 import { createWebgpuDevice, type WebgpuDevice } from "../webgpu/device.ts";
@@ -100,8 +101,12 @@ testOnWebgpu("products beyond one binding", { bindingElements: 2 ** 13 }, async 
 testOnWebgpu("a product that is cut has the bits of one that is not", {}, async (whole) => {
   const cut = await createWebgpuDevice({ limits: { bindingElements: 4096 } });
   const run = async (device: Device, args: Omit<MatmulArgs, "a" | "b" | "out">) => {
-    const { m, n, k } = args, random = stream(`cut ${m} ${n} ${k}`);
-    const a = upload(device, normals(random, m * k)), b = upload(device, normals(random, k * n));
+    const { m, n, k, transB, weightType } = args, random = stream(`cut ${m} ${n} ${k}`);
+    const a = upload(device, normals(random, m * k));
+    const weight = weightType === undefined
+      ? normals(random, k * n)
+      : randomStored(random, weightType, transB ? n : k, transB ? k : n);
+    const b = upload(device, weight);
     const out = device.create("float", m * n, "out");
     device.run("matmul", { ...args, a, b, out });
     const found = await device.read(out);
@@ -116,6 +121,9 @@ testOnWebgpu("a product that is cut has the bits of one that is not", {}, async 
         { m: 120, n: 44, k: 36 },
         { m: 120, n: 44, k: 36, transA: true, transB: true },
         { m: 2, n: 300, k: 512, transB: true },
+        { m: 2, n: 300, k: 512, transB: true, weightType: "q4_0" as const },
+        { m: 20, n: 300, k: 128, transB: true, weightType: "q8_0" as const },
+        { m: 20, n: 128, k: 160, weightType: "q8_0" as const },
       ]
     ) {
       const before = cut.counters.dispatches;

@@ -1,6 +1,6 @@
 /**
- * Moving rows on the GPU: one invocation an element, rows found by an index on the device. A table beyond one
- * binding is gone through in parts, each of which does the rows that lie in it.
+ * Moving rows on the GPU: one invocation an element (four, of a stored weight), rows found by an index on the device. A
+ * table beyond one binding is gone through in parts, each of which does the rows that lie in it.
  */
 import type { Tensor } from "../device.ts";
 import { perElement } from "../webgpu/entry.ts";
