@@ -102,6 +102,8 @@ function environment({ online, modules = [], setup = [] }: CommonOptions): strin
     }
   }
   return [
+    // srun would take them for its own; set by a job that this one may have been submitted from.
+    "unset SLURM_CPU_BIND SLURM_MEM_BIND SLURM_MEM_PER_CPU SLURM_MEM_PER_GPU SLURM_GPUS SLURM_STEP_ID # of an outer job",
     ...modules.map((name) => `module load ${name}`),
     ...setup,
     ...(online ? [] : [

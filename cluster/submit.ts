@@ -42,12 +42,19 @@ export async function writeScript(
  * @throws RgxError with SLURM's own words when it refuses
  */
 export async function submit(command: readonly string[], folder: string): Promise<string[]> {
-  const { success, out, err } = await run(command, folder);
+  const { success, out, err } = await run(command, folder, outsideOfJobs(Deno.env.toObject()));
   const ids = out.split("\n").map((line) => line.split(";")[0]!.trim()).filter((id) => id !== "");
   if (success && ids.every((id) => /^\d+$/.test(id))) return ids;
   const said = err.replaceAll(/^sbatch: (error: )?/gm, "").trim();
   const submitted = ids.length === 0 ? "" : ` (submitted: ${ids.join(", ")})`;
   throw new RgxError(`sbatch refused the job${submitted}: ${said === "" ? out.trim() : said}`);
+}
+
+/** sbatch hands a job the variables of the job that it is called in, where that job has none of its own. */
+export function outsideOfJobs(env: Readonly<Record<string, string>>): Record<string, string> {
+  const isOfJob = (name: string) =>
+    name.startsWith("SLURM_") && !/^SLURM_(CONF|CLUSTERS|JWT|DEBUG)$/.test(name);
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isOfJob(name)));
 }
 
 /**
@@ -65,12 +72,13 @@ export async function checkPartitionTime(partition: string, time: string): Promi
   );
 }
 
-async function run(command: readonly string[], cwd?: string) {
+async function run(command: readonly string[], cwd?: string, env?: Record<string, string>) {
   const [program, ...args] = command;
   try {
     const { success, stdout, stderr } = await new Deno.Command(program!, {
       args,
       ...(cwd === undefined ? {} : { cwd }),
+      ...(env === undefined ? {} : { env, clearEnv: true }),
       stdin: "null",
     }).output();
     const decoder = new TextDecoder();

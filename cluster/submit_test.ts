@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { checkPartitionTime, submit, writeScript } from "./submit.ts";
+import { checkPartitionTime, outsideOfJobs, submit, writeScript } from "./submit.ts";
 import { refuses, standIns, withFolder } from "./testing.ts";
 
 const script = (folder: string) => ({
@@ -38,6 +38,12 @@ async function withPrograms(
     }
   });
 }
+
+Deno.test("a job that is submitted from another one does not take its variables over", () => {
+  const kept = { PATH: "/bin", SLURM_CONF: "/etc/slurm.conf", SBATCH_ACCOUNT: "a" };
+  const env = { ...kept, SLURM_JOB_ID: "7", SLURM_ARRAY_TASK_ID: "1", SLURM_MEM_PER_CPU: "100" };
+  assert.deepEqual(outsideOfJobs(env), kept);
+});
 
 Deno.test("what sbatch says is told in its words", async () => {
   const refused = "echo 'sbatch: error: Batch job submission failed: Invalid account' >&2; exit 1";
