@@ -33,13 +33,13 @@ async function canUnshare(): Promise<boolean> {
 }
 
 /** Runs the executable in `cwd` with an empty environment and, where possible, no network. */
-async function run(cwd: string, args: string[]) {
+async function run(cwd: string, args: string[], env: Record<string, string> = {}) {
   const [command, before] = await canUnshare() ? ["unshare", ["-n", executable]] : [executable, []];
   const { code, stdout, stderr } = await new Deno.Command(command, {
     args: [...before, ...args],
     cwd,
     clearEnv: true,
-    env: { NO_COLOR: "1" },
+    env: { NO_COLOR: "1", ...env },
   }).output();
   const decoder = new TextDecoder();
   return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
@@ -76,16 +76,21 @@ Deno.test({
         "sft.max_steps=4",
         "training.max_steps=2",
         "eval.num_examples=16",
+        "training.report_to=all",
         "--json",
       ];
-      const first = await run(folder, short);
+      const env = { TRACKIO_DIR: `${folder}/trackio` };
+      const first = await run(folder, short, env);
       assert.equal(first.code, 0, first.err);
       const summary = JSON.parse(first.out.trimEnd().split("\n").at(-1)!);
       assert.equal(summary.status, "completed");
       assert.equal(summary.steps, 2);
       assert.equal(summary.eval_after.total, 16);
       assert.ok(await exists(`${folder}/${summary.checkpoint}`), summary.checkpoint);
-      const more = await run(folder, [...short, "training.max_steps=3", "--resume"]);
+      assert.deepEqual([...Deno.readDirSync(env.TRACKIO_DIR)].map(({ name }) => name), [
+        "huggingface.db",
+      ]);
+      const more = await run(folder, [...short, "training.max_steps=3", "--resume"], env);
       assert.equal(more.code, 0, more.err);
       assert.equal(JSON.parse(more.out.trimEnd().split("\n").at(-1)!).steps, 3);
     }),
