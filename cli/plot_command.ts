@@ -1,4 +1,4 @@
-/** Flags and help of `rgx plot` and `rgx curves`. */
+/** Flags and help of `rgx plot`, `rgx curves` and `rgx report`. */
 import type { Command } from "commander";
 import { collect, examples } from "./flag_types.ts";
 
@@ -43,4 +43,14 @@ export function plotCommands(program: Command): void {
       ),
     )
     .action(async (runs, options) => (await import("./plot.ts")).curves(runs, options));
+  program.command("report")
+    .description("write the report of a run anew: report.md and report.html in its folder")
+    .argument("<run>", "output folder of rgx train, also of one that still goes on")
+    .option("--json", "one JSON document: markdown, html")
+    .addHelpText(
+      "after",
+      examples("rgx report experiments/quickstart", "rgx report runs/a --json") +
+        "\n\nrgx train writes it by itself when a run ends.",
+    )
+    .action(async (run, options) => (await import("./report.ts")).report(run, options));
 }

@@ -9,7 +9,7 @@ import { bytesText } from "../core/bytes.ts";
 import { duration } from "../core/duration.ts";
 import type { Device } from "../kernels/device.ts";
 import { describeDevice } from "../kernels/mod.ts";
-import { adviceText } from "../training/diagnosis.ts";
+import type { Advice } from "../training/diagnosis.ts";
 import type { TrainEvent, TrainPlan, TrainSummary } from "../training/events.ts";
 import type { MemoryPlan } from "../training/memory_check.ts";
 import { dictLine, levelLine, problemsText } from "./train_text.ts";
@@ -128,9 +128,7 @@ export class TrainProgress {
       case "curriculum":
         return this.#print(`  step ${event.step}: ${levelLine(event.change)}`);
       case "advice":
-        return this.#printWrapped(
-          `${paint("yellow", "advice:")} ${adviceText(event.advice)} (step ${event.step})`,
-        );
+        return this.#showAdvice(event.advice, event.step);
       case "checkpoint":
         return this.#print(paint("dim", `saved ${event.path}`));
       case "done":
@@ -194,6 +192,12 @@ export class TrainProgress {
   }
 
   /** What a job's owner should know before it computes for hours. */
+  /** What was seen, and what to try: a line each, to be copied. */
+  #showAdvice({ text, tries }: Advice, step: number): void {
+    this.#printWrapped(`${paint("yellow", "advice:")} ${text} (step ${step})`);
+    tries.forEach((key, i) => this.#print(`  ${i === 0 ? "try" : " or"} ${key}`));
+  }
+
   #warnOfTime(plan: TrainPlan): void {
     if (this.secondsLeft === null || this.estimatedSeconds === null) return;
     const { stepsDone, steps, warmStartDone, warmStartSteps } = plan;

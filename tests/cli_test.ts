@@ -19,6 +19,7 @@ Deno.test("every command has help with examples", async () => {
     ["score"],
     ["plot"],
     ["curves"],
+    ["report"],
     ["config", "show"],
     ["config", "check"],
     ["doctor"],

@@ -46,7 +46,7 @@ async function readSeries(path: string): Promise<Map<string, Point[]>> {
   } catch (cause) {
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
     const found = isFolder ? `${path} holds no ${METRICS_FILE}` : `there is no ${path}`;
-    throw new UsageError(`cannot draw curves: ${found}`, {
+    throw new UsageError(`no metrics of a run: ${found}`, {
       advice: "Name the output folder of a run of rgx train.",
       cause,
     });

@@ -12,7 +12,7 @@ export function reportHtml(record: RunRecord): string {
   );
   const chart = record.metrics.series.size === 0
     ? null
-    : curvesFigure([record.metrics], chooseMetrics([record.metrics], undefined), "Curves");
+    : curvesFigure([record.metrics], shownMetrics(record), "Curves");
   const body = [
     `<h1>${text(title)}</h1>`,
     `<p class="verdict">${text(verdict)}</p>`,
@@ -50,6 +50,9 @@ ${chart === null ? "" : `${plotlyScript()}\n${drawScript(chart, "curves", title)
 `;
 }
 
+/** More curves than this are not looked at. */
+const MOST_REWARDS = 6;
+
 const STYLE = `
 body { margin: 0; background: #ffffff; color: ${INK}; font: 16px/1.5 ${FONT_FAMILY}; }
 main { max-width: 1120px; margin: 0 auto; padding: 24px; }
@@ -71,6 +74,13 @@ pre { background: ${BAND}; padding: 8px 12px; margin: 4px 0 12px; white-space: p
 code { background: ${BAND}; padding: 1px 4px; font: 13px ui-monospace, monospace; }
 summary { cursor: pointer; margin-top: 32px; }
 `.trim();
+
+/** The usual curves; of several rewards each beside them. */
+function shownMetrics({ metrics }: RunRecord): string[] {
+  const rewards = [...metrics.series.keys()].filter((name) => /^rewards\/.+\/mean$/.test(name));
+  const [first, ...others] = chooseMetrics([metrics], undefined);
+  return [first!, ...(rewards.length > 1 ? rewards.slice(0, MOST_REWARDS) : []), ...others];
+}
 
 const text = escapeText;
 

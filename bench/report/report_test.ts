@@ -97,6 +97,9 @@ Deno.test("a report says what came of a run, with the interval of the difference
       "accuracy, greedy",
       "answer format, sampled",
     ]);
+    assert.deepEqual(evaluation!.rows.at(-1)!.slice(1), [
+      ...["50.0", "43.1 – 56.9", "50.0", "43.1 – 56.9", "200"],
+    ]);
     assert.deepEqual(course!.rows[0], [
       "step",
       "1",
@@ -143,8 +146,8 @@ Deno.test("a gain within chance is not called one, and a run without held-out pr
   }, { "run.json": run(share(100, 200), share(104, 200)) });
   await withRun(async (folder) => {
     const { verdict } = reportSections(await readRunRecord(folder));
-    assert.match(verdict, /The model got worse/);
-  }, { "run.json": run(share(150, 200), share(50, 200)) });
+    assert.match(verdict, /The model got worse\. The answer format rose from 50\.0 to 90\.0 %/);
+  }, { "run.json": run(share(150, 200), { ...share(50, 200), format_rate: 0.9 }) });
   await withRun(async (folder) => {
     const { verdict, evaluation } = reportSections(await readRunRecord(folder));
     assert.match(verdict, /^Nothing was held out/);
@@ -177,5 +180,8 @@ Deno.test("only the metrics must be there", async () => {
   await withRun(
     (folder) => assert.rejects(readRunRecord(folder), /holds no metrics\.jsonl/),
     { "metrics.jsonl": null },
+  );
+  await withRun((folder) =>
+    assert.rejects(readRunRecord(`${folder}/metrics.jsonl`), /no report: .+ is no folder of a run/)
   );
 });

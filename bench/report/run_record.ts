@@ -4,6 +4,7 @@
  */
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { parse } from "yaml";
+import { UsageError } from "../../core/errors.ts";
 import { readRuns, type RunMetrics } from "../charts/run_metrics.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -35,6 +36,12 @@ export interface RunRecord {
 
 /** @throws UsageError when the folder has no metrics, RgxError when they are damaged */
 export async function readRunRecord(folder: string): Promise<RunRecord> {
+  const isFolder = await Deno.stat(folder).then((info) => info.isDirectory, () => false);
+  if (!isFolder) {
+    throw new UsageError(`no report: ${folder} is no folder of a run`, {
+      advice: "Name the output folder of a run of rgx train.",
+    });
+  }
   const [metrics] = await readRuns([folder]);
   const configText = await textOf(`${folder}/config.yaml`) ?? "";
   const config = objectOf(() => parse(configText));

@@ -4,7 +4,7 @@
  */
 import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
-import { differenceInterval } from "../../core/statistics.ts";
+import { differenceInterval, wilson } from "../../core/statistics.ts";
 import type { Json, RunRecord, SampledGroup } from "./run_record.ts";
 
 export interface Table {
@@ -83,11 +83,27 @@ function verdict(run: Json): string {
     : high < 0
     ? "The model got worse."
     : "That is within chance: a gain is not shown.";
+  const format = formatChange(before, after);
   return `Held-out accuracy ${points(before.accuracy)} → ${points(after.accuracy)} % (${
     signed(gain)
   } points, 95 % interval ${signed(low)} to ${
     signed(high)
-  }, ${after.total} problems). ${sure}${stopped}`;
+  }, ${after.total} problems). ${sure}${format}${stopped}`;
+}
+
+/** How many answers stood in the form that was asked for; "" without a change beyond chance. */
+function formatChange(before: Share, after: Share): string {
+  const [a, b] = [formatCount(before), formatCount(after)];
+  if (a === null || b === null) return "";
+  const [low, high] = differenceInterval(a, b);
+  if (low <= 0 && high >= 0) return "";
+  const [from, to] = [a, b].map(({ successes, total }) => points(successes / total));
+  return ` The answer format ${low > 0 ? "rose" : "fell"} from ${from} to ${to} %.`;
+}
+
+/** Of the sampled completions, one a problem. */
+function formatCount({ format_rate: rate, total }: Share) {
+  return rate === undefined ? null : { successes: Math.round(rate * total), total };
 }
 
 function ended(status: unknown): string {
@@ -104,11 +120,14 @@ function facts({ run, config, folder }: RunRecord): Table {
   const data = config["data"] as Json | undefined;
   const training = config["training"] as Json | undefined;
   add("folder", folder);
-  add("model", model?.["model_name_or_path"] ?? (model?.["init"] ? "made from a seed" : undefined));
-  add(
-    "trained",
-    lora ? `a LoRA adapter, r ${lora["r"]}, alpha ${lora["lora_alpha"]}` : "all weights",
-  );
+  const bits = model?.["load_in_4bit"]
+    ? ", in 4 bits"
+    : model?.["load_in_8bit"]
+    ? ", in 8 bits"
+    : "";
+  const name = model?.["model_name_or_path"];
+  add("model", name ? `${name}${bits}` : model?.["init"] ? "made from a seed" : undefined);
+  add("trained", lora ? adapter(lora) : "all weights");
   const tasks = data?.["tasks"] as { task_name?: string }[] | null | undefined;
   add(
     "problems",
@@ -140,6 +159,13 @@ function facts({ run, config, folder }: RunRecord): Table {
   return { rows };
 }
 
+function adapter(
+  { r, lora_alpha: alpha, lora_dropout: dropout, target_modules: on }: Json,
+): string {
+  const modules = Array.isArray(on) ? `, on ${on.join(", ")}` : "";
+  return `a LoRA adapter, r ${r}, alpha ${alpha}${dropout ? `, dropout ${dropout}` : ""}${modules}`;
+}
+
 function device({ device, threads, host }: Json): string | undefined {
   if (device === undefined) return undefined;
   const how = device === "wasm" ? `${device}, ${threads} threads` : String(device);
@@ -167,10 +193,13 @@ function evaluation({ eval_before: before, eval_after: after }: Json): Table | n
     add(`  ${name}`, tasks(before)[name], tasks(after)[name]);
   }
   add("accuracy, greedy", greedy(before), greedy(after));
-  if (before.format_rate !== undefined && after.format_rate !== undefined) {
-    const [a, b] = [before.format_rate, after.format_rate].map(points);
-    rows.push(["answer format, sampled", a!, "", b!, "", `${after.total}`]);
-  }
+  const [a, b] = [before, after].map((share) => {
+    const count = formatCount(share);
+    if (count === null) return null;
+    const { successes, total } = count;
+    return { ...share, accuracy: successes / total, ci95: wilson(successes, total) };
+  });
+  add("answer format, sampled", a, b);
   return { rows };
 }
 
@@ -201,10 +230,14 @@ function cost({ run, metrics: { series } }: RunRecord): Table {
   const rows: string[][] = [["cost", ""]];
   const seconds = run["seconds"];
   if (typeof seconds === "number") rows.push(["time", duration(seconds)]);
+  const phases = new Map<string, number>();
   for (const [name, points] of series) {
-    const phase = /^time\/(.+)$/.exec(name)?.[1];
+    const phase = /^(?:sft\/)?time\/(.+)$/.exec(name)?.[1];
     if (phase === undefined) continue;
-    const sum = points.reduce((total, { value }) => total + value, 0);
+    const sum = points.reduce((total, { value }) => total + value, phases.get(phase) ?? 0);
+    phases.set(phase, sum);
+  }
+  for (const [phase, sum] of phases) {
     rows.push([`  ${phase.replaceAll("_", " ")}`, duration(sum)]);
   }
   const memory = [["memory, planned", "memory_planned_bytes"], [
@@ -240,7 +273,7 @@ function interval({ ci95: [low, high] }: Share): string {
   return `${points(low)} – ${points(high)}`;
 }
 
-/** Three digits. */
+/** Three digits; what is left of a difference of equal numbers is 0. */
 export function short(value: number): string {
-  return String(Number(value.toPrecision(3)));
+  return Math.abs(value) < 1e-12 ? "0" : String(Number(value.toPrecision(3)));
 }

@@ -1,0 +1,8 @@
+/** `rgx report`: writes a run's report anew and prints where it is. */
+import { writeReport } from "../bench/report/write_report.ts";
+import { print } from "./terminal.ts";
+
+export async function report(run: string, options: { json?: boolean }): Promise<void> {
+  const written = await writeReport(run);
+  print(options.json ? JSON.stringify(written) : `${written.markdown}\n${written.html}`);
+}
