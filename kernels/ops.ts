@@ -6,7 +6,7 @@ import type { AddBiasArgs, AddBiasBackwardArgs } from "./bias/spec.ts";
 import type { RopeArgs } from "./rope/spec.ts";
 import type { SwigluArgs, SwigluBackwardArgs } from "./swiglu/spec.ts";
 import type { GeluArgs, GeluBackwardArgs } from "./gelu/spec.ts";
-import type { AttentionArgs, AttentionBackwardArgs } from "./attention/spec.ts";
+import type { AttentionBackwardArgs, AttentionForwardArgs } from "./attention/spec.ts";
 import type { AttentionDecodeArgs } from "./attention_decode/spec.ts";
 import type { DecodeLayerArgs } from "./decode_layer/spec.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./rows/spec.ts";
@@ -31,7 +31,7 @@ export interface Ops {
   swiglu_backward: SwigluBackwardArgs;
   gelu: GeluArgs;
   gelu_backward: GeluBackwardArgs;
-  attention: AttentionArgs;
+  attention: AttentionForwardArgs;
   attention_backward: AttentionBackwardArgs;
   attention_decode: AttentionDecodeArgs;
   decode_layer: DecodeLayerArgs;

@@ -11,7 +11,7 @@ import { Call, NONE } from "./validate_call.ts";
 import { seenWords } from "./adjust_logits/spec.ts";
 import { BRANCH } from "./attention_decode/spec.ts";
 import { SEGMENT } from "./attention/spec.ts";
-import type { AttentionArgs } from "./attention/spec.ts";
+import type { AttentionForwardArgs } from "./attention/spec.ts";
 import { COLUMNS, SITES } from "./dropout/spec.ts";
 import type { HeadBackwardArgs } from "./head/spec.ts";
 import { packedLength } from "./matmul/spec.ts";
@@ -169,7 +169,12 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   },
 
   attention(args, call) {
+    const { keys, window, segmentCount } = args;
     attentionInputs(args, call);
+    if (keys !== undefined) {
+      if (window !== undefined) call.fail("window", window, "no keys beside it");
+      call.input("keys", keys, 2 * segmentCount, "u32");
+    }
     call.output("out", args.out, args.rows * args.heads * args.headDim);
     call.output("lse", args.lse, args.rows * args.heads);
   },
@@ -390,7 +395,7 @@ function headSizes(heads: number, kvHeads: number, headDim: number, call: Call):
   if (heads % kvHeads !== 0) call.fail("heads", heads, `a multiple of kvHeads (${kvHeads})`);
 }
 
-function attentionInputs(args: AttentionArgs, call: Call): void {
+function attentionInputs(args: AttentionForwardArgs, call: Call): void {
   const { rows, heads, kvHeads, headDim, segmentCount, scale } = args;
   call.sizes({ rows, segmentCount });
   headSizes(heads, kvHeads, headDim, call);
@@ -398,8 +403,10 @@ function attentionInputs(args: AttentionArgs, call: Call): void {
   if (args.window !== undefined) call.positive({ window: args.window });
   if (rows > 0 && segmentCount === 0) call.fail("segmentCount", 0, `segments for ${rows} rows`);
   call.input("q", args.q, rows * heads * headDim);
-  call.input("k", args.k, rows * kvHeads * headDim);
-  call.input("v", args.v, rows * kvHeads * headDim);
+  // How many there are with `keys` stands in that table, which the host cannot see.
+  const keyRows = args.keys === undefined ? rows : 0;
+  call.input("k", args.k, keyRows * kvHeads * headDim);
+  call.input("v", args.v, keyRows * kvHeads * headDim);
   call.input("segments", args.segments, segmentCount * SEGMENT.columns, "u32");
   call.input("rowSegment", args.rowSegment, rows, "u32");
 }

@@ -25,7 +25,7 @@ import {
   type TrunkPass,
 } from "./llama_pass.ts";
 import { normForward } from "./norm.ts";
-import { packGroups } from "./packing.ts";
+import { packPrompts, type PromptBatch, type PromptRun } from "./prompt_batch.ts";
 import { type Lane, lanesOf } from "./sampling_rules.ts";
 import type { LlamaConfig } from "./types.ts";
 import { floatBytes, type Workspace } from "./workspace.ts";
@@ -156,23 +156,56 @@ export class Decoder {
       layerBytes(core) <= MOST_FUSED_BYTES;
   }
 
-  /** Runs prompts, one after the other into the cache from row `begin` on (a multiple of the alignment). */
-  prefill(prompts: readonly (readonly number[])[], begin: number): Prefill {
+  /**
+   * Runs prompts, one after the other into the cache from a multiple of the alignment on.
+   * @param before rows of the cache with the prompt that the first one shares a beginning with
+   */
+  prefill(prompts: readonly PromptRun[], before: RowRange | null): Prefill {
     const { core, workspace, adapter } = this, { config } = core;
     // A larger batch than any before replaces buffers of the same names.
     this.#layers = this.#scratch = null;
-    const packed = packGroups(prompts.map((promptIds) => ({ promptIds, branches: [] })), config);
-    const width = config.numKvHeads * config.headDim;
-    const part = (cache: Tensor) => cache.view(begin * width, packed.rows * width);
-    const trunk = trunkForward(core, workspace, packed, {
-      adapter,
-      keep: "none",
-      keysAndValues: (layer) => {
-        const { k, v } = this.#prompts[layer]!;
-        return { k: part(k), v: part(v) };
-      },
-    });
-    return { trunk, lastRow: packed.lastPromptRow };
+    const batch = packPrompts(prompts, before, config);
+    const place = batch.copies.to.length > 0
+      ? { store: this.#storeInCache(batch) }
+      : { keysAndValues: this.#cacheParts(batch) };
+    const trunk = trunkForward(core, workspace, batch, { adapter, keep: "none", ...place });
+    return { trunk, lastRow: batch.lastPromptRow };
+  }
+
+  /** Whether prompts may share beginnings: where attention reads keys that are not in the batch. */
+  get sharesBeginnings(): boolean {
+    const { device, config } = this.core;
+    return device.name !== "webgpu" && attentionWindow(config).window === undefined;
+  }
+
+  /** A batch that is as long as its rows of the cache: keys and values are made where they stay. */
+  #cacheParts({ cacheRow, rows }: PromptBatch): (layer: number) => Cache {
+    const { numKvHeads, headDim } = this.core.config, width = numKvHeads * headDim;
+    const part = (cache: Tensor) => cache.view(cacheRow[0]! * width, rows * width);
+    return (layer) => ({ k: part(this.#prompts[layer]!.k), v: part(this.#prompts[layer]!.v) });
+  }
+
+  /** For the other: rows that have been computed go to theirs, then to those of prompts that begin alike. */
+  #storeInCache({ rows, cacheRow, keys, copies: { from, to } }: PromptBatch) {
+    const { core: { device, config: { numKvHeads, headDim } }, workspace } = this;
+    const d = numKvHeads * headDim, copied = to.length;
+    const own = workspace.upload("prefix.row", cacheRow);
+    const [source, target] = [from, to].map((rows, i) =>
+      workspace.upload(`prefix.copy.${i}`, rows)
+    );
+    const copies = workspace.get("prefix.copies", copied * d);
+    const owned = workspace.upload("prefix.keys", keys);
+    const put = (src: Tensor, table: Tensor) => {
+      device.run("scatter_rows", { src, index: own, table, rows, d });
+      device.run("gather_rows", { table, index: source!, out: copies, rows: copied, d });
+      device.run("scatter_rows", { src: copies, index: target!, table, rows: copied, d });
+      return table;
+    };
+    let layer = 0;
+    return (k: Tensor, v: Tensor) => {
+      const cache = this.#prompts[layer++]!;
+      return { k: put(k, cache.k), v: put(v, cache.v), keys: owned };
+    };
   }
 
   /**

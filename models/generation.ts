@@ -6,8 +6,9 @@
  *
  * What a branch samples depends on (seed, promptId, branch, position), its own rules and its logits only: not on
  * its neighbours, its slot, or how often the host looks. Tokens that are generated after a branch has ended, until
- * the host looks, are cut. This file schedules; decoder.ts runs the device. Left out: beams, prompts that share a
- * beginning, taking a slot away from a branch that runs.
+ * the host looks, are cut. What a prompt's beginning has in common with the one before it is not computed again
+ * (prompt_batch.ts). This file schedules; decoder.ts runs the device. Left out: beams, prompts that begin as others
+ * than the one before them do, taking a slot away from a branch that runs.
  */
 import { setImmediate } from "node:timers";
 import { Interrupted, RgxError } from "../core/errors.ts";
@@ -15,6 +16,7 @@ import { CacheRows, type RowRange } from "./cache_rows.ts";
 import { Decoder, type DecodeRow, type DecoderShape, promptAlignment } from "./decoder.ts";
 import type { LlamaCore } from "./llama_pass.ts";
 import { checkGroup } from "./packing.ts";
+import { commonBeginning, type PromptRun } from "./prompt_batch.ts";
 import {
   adjustsLogits,
   lanesOf,
@@ -82,6 +84,8 @@ export class Generation {
   #primed: Branch[] = [];
   /** Branches in slots, in the order of their prompts. */
   #active: Branch[] = [];
+  /** The prompt that was run last, held so that the next one may begin with its rows. */
+  #newest: { ids: readonly number[]; prompt: CachedPrompt } | null = null;
   #waitingBranches = 0;
   #work: Promise<void> | null = null;
   #lastPause = 0;
@@ -184,6 +188,8 @@ export class Generation {
     } catch (error) {
       this.#fail(error);
     } finally {
+      // Without work the model's weights may change.
+      this.#forgetNewest();
       this.#work = null;
     }
   }
@@ -200,26 +206,39 @@ export class Generation {
   async #prefill(): Promise<boolean> {
     const { slots, prefillRows } = this.shape;
     const busy = this.#active.length + this.#primed.length;
-    let branches = busy, wanted = 0, count = 0;
+    let branches = busy, wanted = 0, rows = 0;
+    const shares: number[] = [];
+    let before = this.#newest?.ids ?? [];
     for (const { request: { promptIds, n } } of this.#queue) {
-      if (count > 0 && (branches >= slots || wanted + promptIds.length > prefillRows)) break;
+      const shared = this.#decoder.sharesBeginnings ? commonBeginning(before, promptIds) : 0;
+      const own = promptIds.length - shared;
+      if (shares.length > 0 && (branches >= slots || rows + own > prefillRows)) break;
       wanted += promptIds.length;
+      rows += own;
       branches += n;
-      count++;
+      shares.push(shared);
+      before = promptIds;
     }
     const run = this.#rows.take(this.#queue[0]!.request.promptIds.length, wanted);
+    if (run === null && this.#newest !== null) {
+      // Its rows may be what is missing.
+      this.#forgetNewest();
+      return true;
+    }
     if (run === null) {
       // An empty cache takes every prompt that `add` lets in.
       if (busy > 0) return false;
       throw new RgxError("generate: a prompt does not fit an empty cache; this is a bug in rgx");
     }
-    const jobs: Job[] = [], prompts: CachedPrompt[] = [];
+    const jobs: Job[] = [], prompts: CachedPrompt[] = [], runs: PromptRun[] = [];
     let { begin } = run;
-    for (const job of this.#queue.slice(0, count)) {
-      const end = begin + job.request.promptIds.length;
+    for (const job of this.#queue.slice(0, shares.length)) {
+      const ids = job.request.promptIds, end = begin + ids.length;
       if (end > run.end) break;
+      const cached = { begin, end, users: job.left };
+      runs.push({ ids, cached, shared: shares[jobs.length]! });
       jobs.push(job);
-      prompts.push({ begin, end, users: job.left });
+      prompts.push(cached);
       begin = end;
     }
     this.#rows.give({ begin, end: run.end });
@@ -230,7 +249,11 @@ export class Generation {
     this.#waitingBranches -= primed.length;
     // From here on, so that a failure finds them.
     this.#primed.push(...primed);
-    const prefill = this.#decoder.prefill(jobs.map(({ request }) => request.promptIds), run.begin);
+    const prefill = this.#decoder.prefill(runs, this.#newest?.prompt ?? null);
+    this.#forgetNewest();
+    const newest = prompts.at(-1)!;
+    newest.users++;
+    this.#newest = { ids: runs.at(-1)!.ids, prompt: newest };
     const index = new Map(jobs.map((job, index) => [job, index]));
     for (let from = 0; from < primed.length; from += slots) {
       const rows = primed.slice(from, from + slots);
@@ -306,8 +329,16 @@ export class Generation {
   #end(branch: Branch): void {
     branch.done = true;
     if (branch.slot >= 0) this.#slots.push(branch.slot);
-    const prompt = branch.prompt as CachedPrompt;
+    this.#leave(branch.prompt as CachedPrompt);
+  }
+
+  #leave(prompt: CachedPrompt): void {
     if (--prompt.users === 0) this.#rows.give(prompt);
+  }
+
+  #forgetNewest(): void {
+    if (this.#newest !== null) this.#leave(this.#newest.prompt);
+    this.#newest = null;
   }
 
   #dropAborted(): void {

@@ -3,6 +3,7 @@
  * from a workspace: every layer keeps its own for the backward, or only its input when they are recomputed,
  * or nothing at all (inference). Formulas are the layers' and the operations'.
  */
+import type { AttentionForwardArgs } from "../kernels/attention/spec.ts";
 import type { Device, Tensor } from "../kernels/device.ts";
 import { architectureOf } from "./architectures/mod.ts";
 import type { AdapterDropout } from "./dropout.ts";
@@ -48,6 +49,8 @@ export interface TrunkOptions {
   dropout?: AdapterDropout | null;
   /** Where a layer's keys and values go instead of the workspace (a generation's prompt cache). */
   keysAndValues?: (layer: number) => { k: Tensor; v: Tensor };
+  /** Puts them, rotated, where attention then reads them; called once a layer, in their order. */
+  store?: (k: Tensor, v: Tensor) => Pick<AttentionForwardArgs, "k" | "v" | "keys">;
 }
 
 /** A forward pass in flight: what its backward needs. */
@@ -92,7 +95,7 @@ export function trunkForward(
   const { device, config, weights } = core;
   const { rows } = packed;
   const positions = workspace.upload("positions", packed.positions);
-  const attention = packedAttention(core, workspace, packed, positions);
+  const attention = packedAttention(core, workspace, packed, positions, options.store);
   const pass: LayerPass = {
     device,
     config,
@@ -149,6 +152,7 @@ function packedAttention(
   workspace: Workspace,
   packed: PackedBatch,
   positions: Tensor,
+  store: TrunkOptions["store"] = (k, v) => ({ k, v }),
 ): PackedAttention {
   const { device, config } = core;
   const rotary = architectureOf(config).positions === "rotary";
@@ -169,7 +173,7 @@ function packedAttention(
     forward({ q, k, v, attn, lse }: LayerActivations): void {
       rope(q, heads, false);
       rope(k, kvHeads, false);
-      device.run("attention", { q, k, v, out: attn, lse, ...shape });
+      device.run("attention", { q, ...store(k, v), out: attn, lse, ...shape });
     },
     backward({ q, k, v, attn, lse }: LayerActivations, scratch: BackwardScratch): void {
       const { dattn, dq, dk, dv } = scratch;

@@ -186,9 +186,11 @@ export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): n
     branches * config.vocabSize, // logits
     history, // log-probabilities
     ...cacheBuffers(sizes, wave),
+    promptRows * config.numKvHeads * config.headDim, // copies of beginnings
     ...ropeTables(sizes, promptRows + wave.maxNewTokens),
   ];
   const words = [5 * promptRows, promptRows, promptRows, promptRows, ...fusedIndex(sizes, rows)];
+  words.push(...Array<number>(5).fill(promptRows)); // where beginnings are, and keys
   words.push(history, 11 * (branches + 64));
   if (adjusted) {
     const logits = branches * config.vocabSize;

@@ -1,24 +1,26 @@
 /** Reference of attention over the packed group batch, and its backward: one row and head at a time. */
 import { floats, words } from "../reference/tensor.ts";
-import { type AttentionArgs, type AttentionBackwardArgs, SEGMENT } from "./spec.ts";
+import { type AttentionBackwardArgs, type AttentionForwardArgs, SEGMENT } from "./spec.ts";
 
-/** The rows that a row attends to, in order: its prefix, then its own segment up to itself. */
+/** The rows of k and v that a row attends to, in order: its prefix, then its own segment up to itself. */
 class AttendedRows {
   /** Elements [0, count) are the rows of the last `of` call. */
   readonly rows: Uint32Array;
+  readonly #keys: Uint32Array | null;
   readonly #segments: Uint32Array;
   readonly #rowSegment: Uint32Array;
   readonly #window: number;
 
-  constructor(args: AttentionArgs) {
+  constructor(args: AttentionForwardArgs) {
     this.#segments = words(args.segments);
     this.#rowSegment = words(args.rowSegment);
     this.#window = args.window ?? Infinity;
-    this.rows = new Uint32Array(args.rows);
+    this.#keys = args.keys === undefined ? null : words(args.keys);
+    this.rows = new Uint32Array(Math.floor(args.k.length / (args.kvHeads * args.headDim)));
   }
 
   of(row: number): number {
-    const s = this.#rowSegment[row]! * SEGMENT.columns;
+    const segment = this.#rowSegment[row]!, s = segment * SEGMENT.columns;
     let count = 0;
     const begin = this.#segments[s + SEGMENT.begin]!;
     const prefixEnd = this.#segments[s + SEGMENT.prefixEnd]!;
@@ -27,19 +29,23 @@ class AttendedRows {
     for (let j = Math.max(prefixBegin, prefixEnd - left); j < prefixEnd; j++) {
       this.rows[count++] = j;
     }
-    const first = Math.max(begin, row + 1 - this.#window);
-    for (let j = first; j <= row; j++) this.rows[count++] = j;
+    let first = Math.max(begin, row + 1 - this.#window), last = row;
+    if (this.#keys !== null) {
+      first = this.#keys[2 * segment]!;
+      last += this.#keys[2 * segment + 1]! - this.#segments[s + SEGMENT.end]!;
+    }
+    for (let j = first; j <= last; j++) this.rows[count++] = j;
     return count;
   }
 }
 
-export function attention(args: AttentionArgs): void {
+export function attention(args: AttentionForwardArgs): void {
   const { rows, heads, kvHeads, headDim, scale } = args;
   const q = floats(args.q), k = floats(args.k), v = floats(args.v);
   const out = floats(args.out), lse = floats(args.lse);
   const perKv = heads / kvHeads;
   const attended = new AttendedRows(args);
-  const p = new Float64Array(rows), mix = new Float64Array(headDim);
+  const p = new Float64Array(attended.rows.length), mix = new Float64Array(headDim);
   for (let i = 0; i < rows; i++) {
     const count = attended.of(i);
     for (let h = 0; h < heads; h++) {

@@ -7,6 +7,8 @@
  *   rows i of a prompt key are its own segment's rows ≥ j and all rows of the group's branches.
  * With a window w a row attends to the last w positions of its sequence only, its own included: of A(i) the part
  * [i − w + 1, i] of its segment and of its prefix the last w − (i − begin + 1) rows, where that is positive.
+ * Keys may lie apart from the rows (forward only, without a window): `keys` then says which rows of k and v are a
+ * segment's own. There may be more of them than it has rows: keys that were there before, which all its rows see.
  * No [rows, rows] matrix ever exists.
  */
 import type { Tensor } from "../device.ts";
@@ -38,6 +40,14 @@ export interface AttentionArgs {
   scale: number;
   /** At least 1; absent = all. */
   window?: number;
+}
+
+export interface AttentionForwardArgs extends AttentionArgs {
+  /**
+   * Rows [begin, end) of k and v that the last row of each segment sees of its own segment, the row before it up to
+   * end − 1 and so on; prefixes are rows of k and v, too. Absent = those of the segment.
+   */
+  keys?: Tensor; // u32 [segmentCount, 2]
 }
 
 export interface AttentionBackwardArgs extends AttentionArgs {

@@ -45,7 +45,10 @@ function first_keys(
   }
 }
 
-/** Units: ⌈rows / blockRows⌉ · kvHeads, the key head running fastest. */
+/** Columns of the table of keys, in bytes. */
+const KEYS_BYTES: usize = 8;
+
+/** Units: ⌈rows / blockRows⌉ · kvHeads, the key head running fastest. `keyRows`: 0 = no table of keys. */
 export function attention(
   q: usize,
   k: usize,
@@ -54,6 +57,7 @@ export function attention(
   lse: usize,
   segments: usize,
   rowSegment: usize,
+  keyRows: usize,
   rows: i32,
   heads: i32,
   kvHeads: i32,
@@ -114,12 +118,19 @@ export function attention(
     }
 
     for (let row = window == 0 ? first : last; row < last;) {
-      const segment = segments + (load<u32>(rowSegment + ((row as usize) << 2)) as usize) * SEGMENT_BYTES;
+      const number = load<u32>(rowSegment + ((row as usize) << 2)) as usize;
+      const segment = segments + number * SEGMENT_BYTES;
       const stop = min(load<i32>(segment, 4), last);
-      for (let j = load<i32>(segment); j < stop; j += TILE) {
-        const n = min(stop - j, TILE);
+      let key = load<i32>(segment), ahead = 0; // how far keys are ahead of their rows
+      if (keyRows != 0) {
+        const own = keyRows + number * KEYS_BYTES;
+        key = load<i32>(own);
+        ahead = load<i32>(own, 4) - load<i32>(segment, 4);
+      }
+      for (let j = key; j < stop + ahead; j += TILE) {
+        const n = min(stop + ahead - j, TILE);
         const offset = keyOffset + (j as usize) * keyStride;
-        const from = max(row, j);
+        const from = max(row, j - ahead);
         softmax_keys(k + offset, v + offset, n, headDim, scratch);
         softmax_attend(
           (from - first) * group,
@@ -127,7 +138,7 @@ export function attention(
           n,
           true,
           group,
-          j - first,
+          j - ahead - first,
           0,
           0,
           headDim,

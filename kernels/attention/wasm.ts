@@ -1,7 +1,7 @@
 /** CPU bindings of attention over the packed group batch and its backward. */
 import { RgxError } from "../../core/errors.ts";
 import type { WasmOp } from "../wasm/wasm_op.ts";
-import type { AttentionArgs, AttentionBackwardArgs } from "./spec.ts";
+import type { AttentionBackwardArgs, AttentionForwardArgs } from "./spec.ts";
 
 /** Queries or keys of a tile (tile.as.ts). */
 export const TILE = 96;
@@ -27,7 +27,7 @@ export function softmaxScratch(headDim: number): number {
 /** Bytes of the first keys that the queries of a block see (wasm.as.ts), of their segment and of its prefix. */
 const LOWS_BYTES = 2 * 4 * (TILE + 16);
 
-export const attentionWasm: WasmOp<AttentionArgs> = (args, ctx) => {
+export const attentionWasm: WasmOp<AttentionForwardArgs> = (args, ctx) => {
   const group = queryGroup("attention", args.heads, args.kvHeads);
   const { window } = args, lows = Math.ceil(softmaxScratch(args.headDim) / 64) * 64;
   ctx.parallel({
@@ -43,6 +43,7 @@ export const attentionWasm: WasmOp<AttentionArgs> = (args, ctx) => {
       ctx.pointer(args.lse),
       ctx.pointer(args.segments),
       ctx.pointer(args.rowSegment),
+      args.keys === undefined ? 0 : ctx.pointer(args.keys),
       args.rows,
       args.heads,
       args.kvHeads,

@@ -1,8 +1,9 @@
 /**
  * GPU bindings of attention over the packed group batch and its backward.
  * Queries beyond one binding go in parts, in the forward. Left out: keys and values beyond it, and the backward of
- * such batches; the device says so.
+ * such batches; keys apart from the rows. The device says so.
  */
+import { RgxError } from "../../core/errors.ts";
 import type { Tensor } from "../device.ts";
 import { variants } from "../webgpu/kernel.ts";
 import { inRowParts } from "../webgpu/parts.ts";
@@ -18,7 +19,7 @@ import {
 } from "./backward.wgsl.ts";
 import { attentionSpec } from "./forward.wgsl.ts";
 import { softmaxBytes } from "./softmax.wgsl.ts";
-import type { AttentionArgs, AttentionBackwardArgs } from "./spec.ts";
+import type { AttentionArgs, AttentionBackwardArgs, AttentionForwardArgs } from "./spec.ts";
 import { Tiles, type TileShape, type TileSizes, tileSizes } from "./tiles.wgsl.ts";
 
 /** Most workgroup memory of a kernel, whatever is granted: several workgroups should share a processor. */
@@ -63,7 +64,8 @@ export function attentionTile(
   return tileSizes(shapes, headDim, products, bytes, products === 1 ? softmaxBytes : () => 0);
 }
 
-export const attentionWebgpu: WebgpuOp<AttentionArgs> = (args, ctx) => {
+export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
+  if (args.keys !== undefined) throw new RgxError("attention on webgpu: keys apart from the rows");
   const { heads, headDim } = args, width = heads * headDim;
   const sizes = attentionTile(ctx, "queries", headDim, 1);
   const { m } = new Tiles(sizes, headDim, 1);
