@@ -7,10 +7,19 @@
  * What the revectorizer wants is in kernels/matmul/generate.ts; and of two stores that it joins the upper comes
  * first: in the other order it emits the lower one twice, as half and as whole.
  */
+import { dotHalves } from "./generate_halves.ts";
+import { each, range } from "./generate_text.ts";
+
 const VECTORS = 4;
 
-const range = (n: number) => [...Array(n).keys()];
-const each = (n: number, part: (j: number) => string) => range(n).map(part).join(" ");
+/** Types whose scales are read with the codes, from records that are gone through in order (types.ts). */
+const RECORDS = {
+  q4_0: { codes: 256, bytes: 288 },
+  q4_1: { codes: 256, bytes: 320 },
+  q8_0: { codes: 512, bytes: 544 },
+  int8: { codes: 1024, bytes: 1088 },
+} as const;
+type RecordType = keyof typeof RECORDS;
 
 /** Stores value(j) at `to` + offset + 16·j. */
 function stores(value: (j: number) => string, offset: number): string {
@@ -35,58 +44,76 @@ const loadWords = (name: string, at: number, vectors = VECTORS) =>
 const loadScales = (name: string, at: number, vectors = VECTORS) =>
   each(vectors, (j) => `const ${name}${j} = v128.load(scales, ${at + 16 * j});`);
 
+/** Stores of code i of a word, s·q + m. */
+function putNibble(i: number): string {
+  const value = (j: number) =>
+    `f32x4.relaxed_madd(f32x4.convert_i32x4_s(${nibble(`w${j}`, i)}), s${j}, m${j})`;
+  return "      " + each(VECTORS, (j) => `const q${i}${j} = ${value(j)};`) + "\n      " +
+    stores((j) => `q${i}${j}`, 64 * i);
+}
+
 function widenNibbles(): string {
-  const step = (i: number) => {
-    const value = (j: number) =>
-      `f32x4.relaxed_madd(f32x4.convert_i32x4_s(${nibble(`w${j}`, i)}), s${j}, m${j})`;
-    return "      " + each(VECTORS, (j) => `const q${i}${j} = ${value(j)};`) + "\n      " +
-      stores((j) => `q${i}${j}`, 64 * i);
-  };
   return `/** Blocks of 32 steps, codes of 4 bits: s·q + m; scales: 16 s, then 16 m, for every block. */
-export function widen_nibbles(
-  codes: usize, codeStep: usize, scales: usize, to: usize, blocks: i32,
-): void {
+export function widen_nibbles(codes: usize, scales: usize, to: usize, blocks: i32): void {
   const mask = v128.load32_splat(MASKS);
   for (; blocks > 0; blocks--) {
     ${loadScales("s", 0)}
     ${loadScales("m", 64)}
     for (let word = 0; word < 4; word++) {
       ${loadWords("w", 0)}
-${range(8).map(step).join("\n")}
+${range(8).map(putNibble).join("\n")}
       codes += 64;
       to += 512;
     }
-    codes += codeStep;
     scales += 128;
   }
 }`;
 }
 
-/** `split`: words come in pairs, of the even and of the odd steps of eight. */
-function widenBytes(split: boolean): string {
-  const words = split ? ["e", "o"] : ["w"];
-  const step = (i: number) =>
-    words.map((name, w) => {
-      const value = (j: number) => `f32x4.mul(f32x4.convert_i32x4_s(${byte(name + j, i)}), s${j})`;
-      return "      " + each(VECTORS, (j) => `const ${name}${i}${j} = ${value(j)};`) + "\n      " +
-        stores((j) => `${name}${i}${j}`, 64 * (words.length * i + w));
-    }).join("\n");
-  return `/** Blocks of ${split ? "8" : "4"}·\`words\` steps, ${
-    split ? "split codes" : "codes"
-  } of 8 bits: s·2^24·q; 16 scales s for every block. */
-export function widen_${split ? "split" : "bytes"}(
-  codes: usize, codeStep: usize, scales: usize, to: usize, blocks: i32, words: i32,
+/** Stores of byte i of the words of these names, s·q. */
+function putBytes(words: readonly string[], i: number): string {
+  return words.map((name, w) => {
+    const value = (j: number) => `f32x4.mul(f32x4.convert_i32x4_s(${byte(name + j, i)}), s${j})`;
+    return "      " + each(VECTORS, (j) => `const ${name}${i}${j} = ${value(j)};`) + "\n      " +
+      stores((j) => `${name}${i}${j}`, 64 * (words.length * i + w));
+  }).join("\n");
+}
+
+/** The same with scales from the records. */
+function widenRecords(type: RecordType): string {
+  const nibbles = type === "q4_0" || type === "q4_1", steps = nibbles ? 8 : 4;
+  const { codes, bytes } = RECORDS[type];
+  return `/** Records of ${type}. */
+export function widen_${type}(record: usize, to: usize, blocks: i32): void {
+  const mask = v128.load32_splat(MASKS${nibbles ? "" : ", 16"});
+  for (; blocks > 0; blocks--) {
+      ${recordScales(type)}
+    for (let codes = record, end = record + ${codes}; codes < end; codes += 64) {
+      ${loadWords("w", 0)}
+${range(steps).map((i) => nibbles ? putNibble(i) : putBytes(["w"], i)).join("\n")}
+      to += ${64 * steps};
+    }
+    record += ${bytes};
+  }
+}`;
+}
+
+/** Split codes: words come in pairs, of the even and of the odd steps of eight. */
+function widenSplit(): string {
+  return `/** Blocks of 8·\`pairs\` steps, split codes of 8 bits: s·2^24·q; 16 scales s for every block. */
+export function widen_split(
+  codes: usize, scales: usize, to: usize, blocks: i32, pairs: i32,
 ): void {
   const mask = v128.load32_splat(MASKS, 16);
   for (; blocks > 0; blocks--) {
     ${loadScales("s", 0)}
-    for (let word = 0; word < words; word++) {
-      ${words.map((name, w) => loadWords(name, 64 * w)).join("\n      ")}
-${range(4).map(step).join("\n")}
-      codes += ${64 * words.length};
-      to += ${256 * words.length};
+    for (let pair = 0; pair < pairs; pair++) {
+      ${loadWords("e", 0)}
+      ${loadWords("o", 64)}
+${range(4).map((i) => putBytes(["e", "o"], i)).join("\n")}
+      codes += 128;
+      to += 512;
     }
-    codes += codeStep;
     scales += 64;
   }
 }`;
@@ -154,8 +181,8 @@ function dotNibbles(rows: number): string {
  * given times 16^−(i mod 4), and the sums of its blocks.
  */
 export function dot_nibbles_${rows}(
-  codes: usize, codeStep: usize, scales: usize, x: usize, xStep: usize, sums: usize,
-  sumStep: usize, totals: usize, blocks: i32,
+  codes: usize, scales: usize, x: usize, xStep: usize, sums: usize, sumStep: usize, totals: usize,
+  blocks: i32,
 ): void {
   const mask0 = v128.load32_splat(MASKS), mask1 = v128.load32_splat(MASKS, 4);
   const mask2 = v128.load32_splat(MASKS, 8), mask3 = v128.load32_splat(MASKS, 12);
@@ -174,7 +201,6 @@ ${range(8).map(step).join("\n")}
     ${loadScales("s", 0, vectors)} ${loadScales("m", 64, vectors)}
     ${part.scaled}
     ${part.all((r, j) => `t${r}${j} = f32x4.relaxed_madd(m${j}, y${r}, t${r}${j});`)}
-    codes += codeStep;
     scales += 128;
   }
   ${part.storeTotals}
@@ -184,10 +210,9 @@ ${range(8).map(step).join("\n")}
 function dotBytes(rows: number): string {
   const part = dotParts({ rows, vectors: VECTORS, chains: 2 });
   const step = (i: number) => part.step(i, (j) => byte(`w${j}`, i), 4 * i);
-  return `/** Adds to the totals of 16 rows of a panel for ${rows} of x; blocks of 4·\`words\` steps, scales as in widen_bytes. */
+  return `/** Adds to the totals of 16 rows of a panel for ${rows} of x; blocks of 4·\`words\` steps, scales as in widen_split. */
 export function dot_bytes_${rows}(
-  codes: usize, codeStep: usize, scales: usize, x: usize, xStep: usize, totals: usize,
-  blocks: i32, words: i32,
+  codes: usize, scales: usize, x: usize, xStep: usize, totals: usize, blocks: i32, words: i32,
 ): void {
   const mask = v128.load32_splat(MASKS, 16);
   ${part.pointers}
@@ -202,7 +227,6 @@ ${range(4).map(step).join("\n")}
     }
     ${loadScales("s", 0)}
     ${part.scaled}
-    codes += codeStep;
     scales += 64;
   }
   ${part.storeTotals}
@@ -275,28 +299,52 @@ ${range(8).map(step).join("\n")}
     ).join("\n      ")
   }
     }
-    record += ${type === "q4_1" ? 320 : 288};
+    record += ${RECORDS[type].bytes};
     x += 128;
     sums += 4;
   }
 }`;
 }
 
+/** Scales of 16 rows from their place in the record: s0 … s3, and of nibbles m0 … m3. */
+function recordScales(type: RecordType): string {
+  const load = (name: string, count: number, at: number) =>
+    each(count, (j) => `const ${name}${j} = v128.load(record, ${at + 16 * j});`);
+  const four = range(VECTORS);
+  switch (type) {
+    case "q4_1":
+      return [
+        load("d", 4, 256),
+        halfScales(four.map((j) => `i32x4.shl(d${j}, 16)`), "s", 28),
+        each(4, (j) => `const m${j} = f32x4.mul(v128.and(i32x4.shr_s(d${j}, 3), half), factor);`),
+      ].join("\n      ");
+    case "int8":
+      return [
+        "const factor = v128.load32_splat(MASKS, 40);",
+        each(4, (j) => `const s${j} = f32x4.mul(v128.load(record, ${1024 + 16 * j}), factor);`),
+      ].join("\n      ");
+    default: {
+      const nibbles = type === "q4_0";
+      const words = ["i32x4.shl(d0, 16)", "i32x4.shl(d1, 16)", "d0", "d1"];
+      return [
+        load("d", 2, RECORDS[type].codes),
+        halfScales(words, "s", nibbles ? 28 : 32),
+        ...nibbles
+          ? [
+            "const eight = v128.load32_splat(MASKS, 36);",
+            each(4, (j) => `const m${j} = f32x4.mul(s${j}, eight);`),
+          ]
+          : [],
+      ].join("\n      ");
+    }
+  }
+}
+
 /** Bytes with their scales from the record. */
 function dotRecordBytes(type: "q8_0" | "int8", rows: number): string {
   const part = dotParts({ rows, vectors: VECTORS, chains: 2 });
   const step = (i: number) => part.step(i, (j) => byte(`w${j}`, i), 4 * i);
-  const bytes = type === "q8_0" ? 512 : 1024;
-  const scales = type === "q8_0"
-    ? `const d0 = v128.load(record, 512), d1 = v128.load(record, 528);
-      ${halfScales(["i32x4.shl(d0, 16)", "i32x4.shl(d1, 16)", "d0", "d1"], "s", 32)}`
-    : `const factor = v128.load32_splat(MASKS, 40);
-      ${
-      each(
-        VECTORS,
-        (j) => `const s${j} = f32x4.mul(v128.load(record, ${1024 + 16 * j}), factor);`,
-      )
-    }`;
+  const { codes, bytes } = RECORDS[type];
   return `/** Adds to the totals of 16 rows of a panel for ${rows} of x; records of ${type}. */
 export function dot_${type}_${rows}(
   record: usize, x: usize, xStep: usize, totals: usize, blocks: i32,
@@ -306,64 +354,16 @@ export function dot_${type}_${rows}(
     ${part.loadTotals}
   for (; blocks > 0; blocks--) {
     ${part.clear}
-    for (let codes = record, end = record + ${bytes}; codes < end; codes += 64) {
+    for (let codes = record, end = record + ${codes}; codes < end; codes += 64) {
       ${loadWords("w", 0)}
 ${range(4).map(step).join("\n")}
       ${part.advance(16)}
     }
-      ${scales}
+      ${recordScales(type)}
     ${part.scaled}
-    record += ${type === "q8_0" ? 544 : 1088};
+    record += ${bytes};
   }
   ${part.storeTotals}
-}`;
-}
-
-/** Dot products of one or two rows of x with four rows of halves: eight running sums each, stored unreduced. */
-function dotHalves(type: "f16" | "bf16", rows: number): string {
-  const columns = 4, half = [0, 1];
-  const widened = (word: string, odd: boolean) =>
-    type === "bf16"
-      ? odd ? `v128.and(${word}, mask)` : `i32x4.shl(${word}, 16)`
-      : `v128.and(i32x4.shr_s(${odd ? word : `i32x4.shl(${word}, 16)`}, 3), mask)`;
-  const sums = range(rows).flatMap((r) => range(columns).map((c) => `c${r}${c}`));
-  const column = (c: number) => {
-    const words = half.map((j) => `const w${c}${j} = v128.load(w${c}, ${16 * j});`).join(" ");
-    const parts = [false, true].map((odd) => {
-      const name = odd ? "o" : "e";
-      const values = half.map((j) => `const ${name}${c}${j} = ${widened(`w${c}${j}`, odd)};`);
-      const madds = range(rows).flatMap((r) =>
-        half.map((j) => {
-          const sum = `c${r}${c}${j}`;
-          return `${sum} = f32x4.relaxed_madd(x${name}${r}${j}, ${name}${c}${j}, ${sum});`;
-        })
-      );
-      return `    ${values.join(" ")} ${madds.join(" ")}`;
-    });
-    return [`    ${words}`, ...parts, `    w${c} += 32;`].join("\n");
-  };
-  const loadX = (r: number) =>
-    "    " + half.map((j) =>
-      `const xe${r}${j} = v128.load(x${r}, ${16 * j}); ` +
-      `const xo${r}${j} = v128.load(x${r}, ${32 + 16 * j});`
-    ).join(" ") + ` x${r} += 64;`;
-  return `/** Sums of products of ${rows} of x, of every 16 elements first the even ones, with four rows of ${type}. */
-export function dot_${type}_${rows}(
-  x: usize, xStep: usize, w: usize, wStep: usize, sums: usize, k: i32,
-): void {
-  const mask = v128.load32_splat(MASKS, ${type === "bf16" ? 20 : 24});
-  ${each(rows, (r) => `let x${r} = x + ${r} * xStep;`)}
-  ${each(columns, (c) => `let w${c} = w + ${c} * wStep;`)}
-  ${sums.map((c) => `let ${c}0 = f32x4.splat(0); let ${c}1 = f32x4.splat(0);`).join("\n  ")}
-  for (; k > 0; k -= 16) {
-${range(rows).map(loadX).join("\n")}
-${range(columns).map(column).join("\n")}
-  }
-  ${
-    sums.map((c, at) =>
-      `v128.store(sums, ${c}1, ${32 * at + 16}); v128.store(sums, ${c}0, ${32 * at});`
-    ).join("\n  ")
-  }
 }`;
 }
 
@@ -371,7 +371,7 @@ ${range(columns).map(column).join("\n")}
 export function codesSource(): string {
   return [
     "// Loops over the codes of stored weights. Generated by kernels/weights/generate.ts; do not edit.\n" +
-    "// `codes`: words of 16 rows, 64 bytes a word; `codeStep`: bytes between the codes of two blocks. Widened\n" +
+    "// `codes`: words of 16 rows, 64 bytes a word. Widened\n" +
     "// weights: 16 rows, 64 bytes a step of k. All are exported because an exported function is not inlined into\n" +
     "// its only caller, which would stop the revectorizer.",
     "/**\n * Masks of codes, of halves; 2^112, 2^88 (mending exponents of f16), −8, 2^−24. In memory: V8 makes a constant of\n" +
@@ -379,8 +379,8 @@ export function codesSource(): string {
     "const MASKS = memory.data<u32>(\n  [\n    0xf, 0xf0, 0xf00, 0xf000, 0xff000000, 0xffff0000, 0x8fffe000," +
     "\n    0x77800000, 0x6b800000, 0xc1000000, 0x33800000,\n  ],\n  64,\n);",
     widenNibbles(),
-    widenBytes(false),
-    widenBytes(true),
+    widenSplit(),
+    ...(["q4_0", "q4_1", "q8_0", "int8"] as const).map(widenRecords),
     ...[1, 2].map(dotNibbles),
     ...[1, 2].map(dotBytes),
     ...[1, 2].flatMap((rows) => [

@@ -29,38 +29,21 @@ export function touch(from: usize, bytes: usize, to: usize): void {
   store<i32>(to, sum);
 }
 
-/** Whether codes have 4 bits and an offset. */
-// @ts-ignore: decorator of AssemblyScript
-@inline
-function nibbles(type: i32): bool {
-  return type == Q4_0 || type == Q4_1 || type == Q4_K;
-}
-
 /** Scales of `blocks` blocks from `first` on, whose records begin at `from`. */
 function expand_scales(
   type: i32, panel: usize, k: i32, from: usize, first: i32, blocks: i32, to: usize,
 ): void {
   const step = record_bytes(type);
-  switch (type) {
-    case Q4_0: scales.scales_q4_0(from + 256, step, to, blocks); break;
-    case Q4_1: scales.scales_q4_1(from + 256, step, to, blocks); break;
-    case Q5_0: scales.scales_halves(from + 320, step, to, blocks); break;
-    case Q8_0: scales.scales_halves(from + 512, step, to, blocks); break;
-    case INT8: scales.scales_int8(from + 1024, step, to, blocks); break;
-    case NF4: {
-      const groups = panel + ((k / 64) as usize) * step;
-      scales.scales_nf4(from + 512, step, groups, first, to, blocks);
-      break;
+  if (type == Q5_0) {
+    scales.scales_halves(from + 320, step, to, blocks);
+  } else if (type == NF4) {
+    const groups = panel + ((k / 64) as usize) * step;
+    scales.scales_nf4(from + 512, step, groups, first, to, blocks);
+  } else {
+    for (; blocks > 0; blocks--, from += step, to += 1024) {
+      if (type == Q4_K) scales.scales_q4_k(from + 2048, to);
+      else scales.scales_q6_k(from + 3072, to);
     }
-    case Q4_K:
-      for (let b = 0; b < blocks; b++) {
-        scales.scales_q4_k(from + (b as usize) * step + 2048, to + (b as usize) * 1024);
-      }
-      break;
-    default:
-      for (let b = 0; b < blocks; b++) {
-        scales.scales_q6_k(from + (b as usize) * step + 3072, to + (b as usize) * 1024);
-      }
   }
 }
 
@@ -102,48 +85,33 @@ export function widen_panel(
   for (; blocks > 0; blocks -= most, first += most, to += CHUNK * 64) {
     const count = min(blocks, most);
     const from = panel + (first as usize) * step;
-    expand_scales(type, panel, k, from, first, count, s);
-    if (type == Q4_K) {
+    if (type == Q4_1) codes.widen_q4_1(from, to, count);
+    else if (type == Q4_0) codes.widen_q4_0(from, to, count);
+    else if (type == Q8_0) codes.widen_q8_0(from, to, count);
+    else if (type == INT8) codes.widen_int8(from, to, count);
+    else if (type == Q4_K) {
+      expand_scales(type, panel, k, from, first, count, s);
       for (let b: usize = 0; b < (count as usize); b++) {
-        codes.widen_nibbles(from + b * step, 0, s + b * 1024, to + b * 16384, 8);
+        codes.widen_nibbles(from + b * step, s + b * 1024, to + b * 16384, 8);
       }
-    } else if (nibbles(type)) {
-      codes.widen_nibbles(from, step - 256, s, to, count);
-    } else if (type == Q8_0) {
-      codes.widen_bytes(from, step - 512, s, to, count, 8);
-    } else if (type == INT8) {
-      codes.widen_bytes(from, step - 1024, s, to, count, 16);
     } else {
+      expand_scales(type, panel, k, from, first, count, s);
       split_codes(type, from, count, work);
       const parts = type == Q6_K ? 16 : 1;
-      codes.widen_split(work, 0, s, to, count * parts, weights / parts / 8);
+      codes.widen_split(work, s, to, count * parts, weights / parts / 8);
     }
   }
 }
 
 function dot_nibbles(
-  m: i32, from: usize, step: usize, s: usize, x: usize, xStep: usize, sums: usize, sumStep: usize,
+  m: i32, from: usize, s: usize, x: usize, xStep: usize, sums: usize, sumStep: usize,
   totals: usize, blocks: i32,
 ): void {
   for (let half: usize = 0; half < 64; half += 32) {
-    if (m == 1) {
-      codes.dot_nibbles_1(
-        from + half, step, s + half, x, xStep, sums, sumStep, totals + half, blocks,
-      );
-    } else {
-      codes.dot_nibbles_2(
-        from + half, step, s + half, x, xStep, sums, sumStep, totals + half, blocks,
-      );
-    }
+    const at = from + half, scales = s + half, to = totals + half;
+    if (m == 1) codes.dot_nibbles_1(at, scales, x, xStep, sums, sumStep, to, blocks);
+    else codes.dot_nibbles_2(at, scales, x, xStep, sums, sumStep, to, blocks);
   }
-}
-
-function dot_bytes(
-  m: i32, from: usize, step: usize, s: usize, x: usize, xStep: usize, totals: usize, blocks: i32,
-  words: i32,
-): void {
-  if (m == 1) codes.dot_bytes_1(from, step, s, x, xStep, totals, blocks, words);
-  else codes.dot_bytes_2(from, step, s, x, xStep, totals, blocks, words);
 }
 
 /** The types of which the scales are read with the codes. */
@@ -191,14 +159,16 @@ export function dot_panel(
     if (type == Q4_K) {
       for (let b: usize = 0; b < (count as usize); b++) {
         dot_nibbles(
-          m, from + b * step, 0, s + b * 1024, x + b * 1024, xStep, sums + b * 32, sumStep,
+          m, from + b * step, s + b * 1024, x + b * 1024, xStep, sums + b * 32, sumStep,
           totals, 8,
         );
       }
     } else {
       split_codes(type, from, count, work);
       const parts = type == Q6_K ? 16 : 1;
-      dot_bytes(m, work, 0, s, x, xStep, totals, count * parts, weights / parts / 4);
+      const words = weights / parts / 4;
+      if (m == 1) codes.dot_bytes_1(work, s, x, xStep, totals, count * parts, words);
+      else codes.dot_bytes_2(work, s, x, xStep, totals, count * parts, words);
     }
   }
 }

@@ -1,12 +1,9 @@
-// Scales of stored weights as floats: for every block (or part of one with a scale of its own) 16 floats s, and
-// behind them, where codes have 4 bits, 16 floats m (w = s·q + m). Codes of 8 bits are used times 2^24, so their s
-// is times 2^−24. The scales are finite.
+// Scales of stored weights as floats, of types where they are not read with the codes (generate.ts): for every block
+// (or part of one with a scale of its own) 16 floats s, and behind them, where codes have 4 bits, 16 floats m
+// (w = s·q + m). Codes of 8 bits are used times 2^24, so their s is times 2^−24. The scales are finite.
 
-/** A half's sign, exponent and mantissa in a float32 that is 2^−112 times too small; 2^112; 2^88; 2^−24; −8; 255. */
-const CONSTANTS = memory.data<u32>(
-  [0x8fffe000, 0x77800000, 0x6b800000, 0x33800000, 0xc1000000, 0xff],
-  64,
-);
+/** A half's sign, exponent and mantissa in a float32 that is 2^−112 times too small; 2^112; 2^88; 2^−24; 255. */
+const CONSTANTS = memory.data<u32>([0x8fffe000, 0x77800000, 0x6b800000, 0x33800000, 0xff], 64);
 
 /** The upper halves of four words, times `factor`·2^−112. */
 // @ts-ignore: decorator of AssemblyScript
@@ -25,7 +22,7 @@ function lower(words: v128, factor: v128): v128 {
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function code(words: v128, i: i32): v128 {
-  return f32x4.convert_i32x4_s(v128.and(i32x4.shr_u(words, 8 * i), v128.load32_splat(CONSTANTS, 20)));
+  return f32x4.convert_i32x4_s(v128.and(i32x4.shr_u(words, 8 * i), v128.load32_splat(CONSTANTS, 16)));
 }
 
 /** Byte `i` of four words, signed, as a float. */
@@ -51,34 +48,6 @@ function halves16(from: usize, factor: v128, to: usize): void {
 export function scales_halves(from: usize, step: usize, to: usize, blocks: i32): void {
   const factor = v128.load32_splat(CONSTANTS, 8);
   for (; blocks > 0; blocks--, from += step, to += 64) halves16(from, factor, to);
-}
-
-export function scales_q4_0(from: usize, step: usize, to: usize, blocks: i32): void {
-  const factor = v128.load32_splat(CONSTANTS, 4), eight = v128.load32_splat(CONSTANTS, 16);
-  for (; blocks > 0; blocks--, from += step, to += 128) {
-    halves16(from, factor, to);
-    const a = v128.load(to), b = v128.load(to, 16), c = v128.load(to, 32), d = v128.load(to, 48);
-    v128.store(to, f32x4.mul(b, eight), 80);
-    v128.store(to, f32x4.mul(a, eight), 64);
-    v128.store(to, f32x4.mul(d, eight), 112);
-    v128.store(to, f32x4.mul(c, eight), 96);
-  }
-}
-
-export function scales_q4_1(from: usize, step: usize, to: usize, blocks: i32): void {
-  const factor = v128.load32_splat(CONSTANTS, 4);
-  for (; blocks > 0; blocks--, from += step, to += 128) {
-    const a = v128.load(from), b = v128.load(from, 16);
-    const c = v128.load(from, 32), d = v128.load(from, 48);
-    v128.store(to, lower(b, factor), 16);
-    v128.store(to, lower(a, factor));
-    v128.store(to, lower(d, factor), 48);
-    v128.store(to, lower(c, factor), 32);
-    v128.store(to, upper(b, factor), 80);
-    v128.store(to, upper(a, factor), 64);
-    v128.store(to, upper(d, factor), 112);
-    v128.store(to, upper(c, factor), 96);
-  }
 }
 
 /** One super-block: 8 parts with s = d·a, m = −e·b from words of (a, b, a, b), and (d, e) behind them. */
@@ -112,18 +81,6 @@ export function scales_q6_k(from: usize, to: usize): void {
       v128.store(at, f32x4.mul(d, signedCode(codes, 2)), 128);
       v128.store(at, f32x4.mul(d, signedCode(codes, 3)), 192);
     }
-  }
-}
-
-export function scales_int8(from: usize, step: usize, to: usize, blocks: i32): void {
-  const factor = v128.load32_splat(CONSTANTS, 12);
-  for (; blocks > 0; blocks--, from += step, to += 64) {
-    const a = v128.load(from), b = v128.load(from, 16);
-    const c = v128.load(from, 32), d = v128.load(from, 48);
-    v128.store(to, f32x4.mul(b, factor), 16);
-    v128.store(to, f32x4.mul(a, factor));
-    v128.store(to, f32x4.mul(d, factor), 48);
-    v128.store(to, f32x4.mul(c, factor), 32);
   }
 }
 
