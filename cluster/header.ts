@@ -48,8 +48,14 @@ export interface Job {
 /** Options that the script needs as it writes them, and what to use instead. */
 const OWN_OPTIONS: Readonly<Record<string, string>> = {
   signal: "--warn SECONDS",
+  time: "--time, which --warn goes with",
+  t: "--time, which --warn goes with",
   array: "--array",
+  a: "--array",
   dependency: "--dependency",
+  d: "--dependency",
+  requeue: "--requeue",
+  "no-requeue": "--no-requeue",
   "open-mode": "nothing: a requeued job appends to its log",
   wrap: "--template FILE",
 };
@@ -99,7 +105,7 @@ function badCharacter(text: string): string {
   return `it has ${bad === " " ? "a space" : JSON.stringify(bad)}`;
 }
 
-/** `--qos=high`, `qos=high` or `-J x`. @throws UsageError */
+/** `--qos=high`, `qos=high` or `-J x`; what a shell has taken quotes from gets some. @throws UsageError */
 function furtherOption(text: string): string {
   const line = text.trim().replace(/^#SBATCH\s+/, "");
   const [, dashes, name] = /^(--?)?([A-Za-z][A-Za-z-]*)(?=$|[\s=])/.exec(line) ?? [];
@@ -110,11 +116,13 @@ function furtherOption(text: string): string {
   }
   const own = OWN_OPTIONS[name];
   if (own !== undefined) {
-    throw new UsageError(`--sbatch ${text}: the script sets --${name} itself`, {
+    throw new UsageError(`--sbatch ${text}: the script sets ${dashes ?? "--"}${name} itself`, {
       advice: `Use ${own}.`,
     });
   }
-  return dashes === undefined ? `--${line}` : line;
+  const option = dashes === undefined ? `--${line}` : line;
+  const [, before, value] = /^(--[A-Za-z-]+=)([^"'\\]*\s[^-"'\\][^"'\\]*)$/.exec(option) ?? [];
+  return value === undefined || /\s-/.test(value) ? option : before + sbatchValue(value);
 }
 
 /**

@@ -53,6 +53,7 @@ export async function prepare(
   const job = checkJob(account, options);
   const workDir = await existingFolder(options.workDir ?? Deno.cwd());
   const logs = `${workDir === "/" ? "" : workDir}/logs`;
+  await requireLogFolders(job.sbatch, workDir);
   const program = options.program ?? programCommand();
   const notes: string[] = [];
   if (isMinutesAndSeconds(job.time)) {
@@ -93,6 +94,20 @@ async function existingFolder(given: string): Promise<string> {
     `--work-dir ${given}: ${found === null ? "there is no such folder" : "is no folder"}`,
     { advice: "Name a folder that the compute nodes see too." },
   );
+}
+
+/** Logs of one's own. @throws UsageError where a job would fail without a word: its log has no folder */
+async function requireLogFolders(further: readonly string[], workDir: string): Promise<void> {
+  for (const option of further) {
+    const [, path] = /^(?:--(?:output|error)[=\s]\s*|-[oe]\s*)(["']?.+)$/.exec(option) ?? [];
+    const folder = path?.replace(/^["']/, "").match(/^(.*)\//)?.[1];
+    if (folder === undefined || folder.includes("%")) continue; // the work folder, or known to SLURM alone
+    const found = await Deno.stat(resolve(workDir, folder || "/")).catch(() => null);
+    if (found?.isDirectory) continue;
+    throw new UsageError(`--sbatch ${option}: there is no folder ${resolve(workDir, folder)}`, {
+      advice: "Make it first: a job whose log has no folder fails without a word.",
+    });
+  }
 }
 
 function environment({ online, modules = [], setup = [] }: CommonOptions): string {

@@ -51,7 +51,8 @@ Deno.test("every option is in the script, odd names are quoted, a config is name
       memory: "64GB",
       requeue: false,
       warn: 300,
-      sbatch: ["--qos=high", "#SBATCH --mail-type=END", "exclude=n[1-2]", "-C 'a&b'"],
+      sbatch: ["--qos=high", "#SBATCH --mail-type=END", "exclude=n[1-2]", "-C 'a&b'"]
+        .concat("--comment=two words #1", "--error=logs.err", "--nice=1 --exclusive"),
       modules: ["cuda/12.4"],
       setup: ["ulimit -n 4096"],
       online: true,
@@ -78,6 +79,9 @@ Deno.test("every option is in the script, odd names are quoted, a config is name
       "--mail-type=END",
       "--exclude=n[1-2]",
       "-C 'a&b'",
+      '--comment="two words #1"',
+      "--error=logs.err",
+      "--nice=1 --exclusive",
     ]);
     assert.doesNotMatch(text, /HF_HUB_OFFLINE|scontrol/);
     assert.match(text, /^module load cuda\/12\.4\nulimit -n 4096$/m);
@@ -190,6 +194,10 @@ Deno.test("what can not run is refused before anything is written", async () => 
     [{ jobName: "a b" }, ['--job-name "a b"']],
     [{ dependency: "later" }, ["--dependency later"]],
     [{ sbatch: ["--signal=USR1@60"] }, ["the script sets --signal itself"]],
+    [{ sbatch: ["-t 10"] }, ["the script sets -t itself"]],
+    [{ sbatch: ["no-requeue"] }, ["the script sets --no-requeue itself"]],
+    [{ sbatch: ["--error=no/such/%j.err"] }, ["there is no folder /tmp/no/such"]],
+    [{ sbatch: ["-o 'no such/%j'"] }, ["there is no folder /tmp/no such"]],
     [{ sbatch: ["--qos=a\n#SBATCH --x"] }, ["expected one option of sbatch"]],
     [{ modules: ["x; id"] }, ['--module "x; id"']],
     [{ array: "%2" }, ["--array %2: expected numbers too, or --sweep"]],
