@@ -87,6 +87,11 @@ export interface Device {
   readonly allocatedBytes: number;
   readonly peakBytes: number;
   resetPeak(): void;
+  /**
+   * Most bytes of weights ("weight" of `create`) that lie where kernels write; what exceeds them is copied in for
+   * each operation. To be set before weights are made, by devices whose kernels reach less than the machine has.
+   */
+  weightRoom?: number;
   /** Bytes that the device holds for tensors, used or kept for the next ones; where that is known. */
   readonly reservedBytes?: number;
   /** Stops threads and drops all memory. Idempotent. */

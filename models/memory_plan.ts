@@ -19,20 +19,25 @@ import { bufferCapacity } from "./workspace.ts";
 /** Bytes of all values, of the gradients, and of AdamW's two moments. */
 export function planParameterBytes(
   sizes: ModelSizes,
-): { values: number; gradients: number; optimizer: number } {
+): { values: number; gradients: number; optimizer: number; largestFrozen: [number, number] } {
   const { config, trainable: what } = sizes;
   const specs = [
     ...baseSpecs(config, what === "full", sizes.storage),
     ...adapterSpecs(config, sizes, what === "lora"),
   ];
   const bytes = sizes.floatBytes;
-  let values = 0, trained = 0;
+  let values = 0, trained = 0, largest = 0, second = 0;
   for (const { shape, trainable, storage = null } of specs) {
-    if (storage !== null) values += 4 * storedWords(storage, shape[0]!, shape[1]!);
-    else values += bytes * (trainable ? arenaElements(shape) : elementCount(shape));
+    const own = storage !== null
+      ? 4 * storedWords(storage, shape[0]!, shape[1]!)
+      : bytes * (trainable ? arenaElements(shape) : elementCount(shape));
+    values += own;
     if (trainable) trained += arenaElements(shape);
+    else if (own > largest) [largest, second] = [own, largest];
+    else second = Math.max(second, own);
   }
-  return { values, gradients: trained * bytes, optimizer: 2 * trained * bytes };
+  const gradients = trained * bytes, optimizer = 2 * gradients;
+  return { values, gradients, optimizer, largestFrozen: [largest, second] };
 }
 
 /**

@@ -74,21 +74,29 @@ export class Parameters {
       offsets,
     };
 
+    // The largest first: where a device's room for weights ends, those that are left are the cheapest to copy in.
+    const frozen = new Map(
+      sorted.filter((s) => !s.trainable)
+        .sort((a, b) => elementCount(b.shape) - elementCount(a.shape))
+        .map((spec) => [spec.name, this.#createFrozen(spec)]),
+    );
     const own = sorted.map(({ name, shape, decay, storage = null }): Parameter => {
-      const offset = offsets.get(name), n = elementCount(shape), about = { name, shape, decay };
-      if (offset !== undefined && arena !== null) {
-        const value = arena.value.view(offset, n), grad = arena.grad.view(offset, n);
-        return { ...about, value, grad, storage: null };
-      }
-      const value = storage === null
-        ? this.#create(n, name, "float", "weight")
-        : this.#create(storedWords(storage, ...matrixShape(shape)), name, "u32", "weight");
-      return { ...about, value, grad: null, storage };
+      const about = { name, shape, decay }, value = frozen.get(name);
+      if (value !== undefined) return { ...about, value, grad: null, storage };
+      const offset = offsets.get(name)!, n = elementCount(shape);
+      const trained = { value: arena!.value.view(offset, n), grad: arena!.grad.view(offset, n) };
+      return { ...about, ...trained, storage: null };
     });
     this.arena = arena ?? base?.arena ?? null;
     this.all = base === null ? own : [...base.all, ...own].sort(byName);
     this.trainable = this.all.filter((p) => p.grad !== null);
     this.#byName = new Map(this.all.map((p) => [p.name, p]));
+  }
+
+  #createFrozen({ name, shape, storage = null }: ParameterSpec): Tensor {
+    return storage === null
+      ? this.#create(elementCount(shape), name, "float", "weight")
+      : this.#create(storedWords(storage, ...matrixShape(shape)), name, "u32", "weight");
   }
 
   #create(length: number, label: string, dtype: DType = "float", use?: "weight"): Tensor {

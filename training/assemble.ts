@@ -141,6 +141,7 @@ export async function assemble(
     ...(planned === undefined ? {} : { seen: planned }),
     smaller: (fits) => smallerModel(from.config, { ...trainable, recompute }, weights, fits),
   });
+  if (memory.weightRoom !== null) device.weightRoom = memory.weightRoom;
   const model = await LlamaModel.create(device, from.config, from.weights(), {
     ...trainable,
     recompute,

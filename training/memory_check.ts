@@ -42,6 +42,8 @@ export interface MemoryPlan {
   /** All of them together. */
   peak: number;
   available: number;
+  /** Of frozen weights that lie where kernels write; null where nothing lies elsewhere. */
+  weightRoom: number | null;
 }
 
 /** Said beside a size that does not fit. */
@@ -168,6 +170,7 @@ export async function planMemory(
     parts: memoryParts(sizes, size),
     peak: bytes(sizes, size),
     available: held + room,
+    weightRoom: weightRoom(machine, sizes, bytes(sizes, size)),
   };
   seen(plan);
   if (plan.peak > room) {
@@ -230,8 +233,24 @@ async function memoryRoom(
     : { bytes: free, withWeights: free, where: byMachine };
 }
 
-/** What a model may take: on the CPU frozen weights beyond a share lie outside the kernels' memory. */
+/**
+ * What a model may take: on the CPU frozen weights can lie outside the kernels' memory, but for the largest one and
+ * a copy of another.
+ */
 function roomFor({ bytes, withWeights }: Room, sizes: ModelSizes): number {
-  const { values, gradients } = planParameterBytes(sizes);
-  return Math.min(withWeights, bytes + Math.max(0, values - gradients - WEIGHTS_WITHIN));
+  const { values, gradients, largestFrozen: [largest, second] } = planParameterBytes(sizes);
+  const outside = Math.max(0, values - gradients - largest - second);
+  return Math.min(withWeights, bytes + outside);
+}
+
+/** How many bytes of weights the kernels' memory can hold beside everything else; null: the device has one room. */
+function weightRoom(
+  { bytes, withWeights }: Room,
+  sizes: ModelSizes,
+  peak: number,
+): number | null {
+  if (bytes === withWeights) return null;
+  const { values, gradients, largestFrozen: [largest, second] } = planParameterBytes(sizes);
+  const others = peak - (values - gradients);
+  return Math.max(largest, Math.min(WEIGHTS_WITHIN, bytes - others - second));
 }

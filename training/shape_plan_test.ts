@@ -40,8 +40,9 @@ Deno.test("the embedded sizes give the published numbers of parameters", () => {
 async function plan(
   overrides: string[],
   availableBytes: number,
+  name = "leg_counting_qwen7b",
 ): Promise<{ seen: ShapePlan; fits: boolean; error: UsageError | null }> {
-  const { config } = await loadConfig("leg_counting_qwen7b", { overrides, env: {} });
+  const { config } = await loadConfig(name, { overrides, env: {} });
   const device: Device = await createDevice("wasm", { threads: 1 });
   let seen: ShapePlan | undefined;
   try {
@@ -123,4 +124,16 @@ Deno.test("a model of unknown sizes that is not there is an error that says wher
   } finally {
     device.close();
   }
+});
+
+Deno.test("the GSM8K recipe with its 3 B model in 4 bits takes 8 GB, and 6 GB at batch 1", async () => {
+  const whole = await plan([], 16e9, "gsm8k");
+  assert.ok(whole.fits, whole.error?.message);
+  assert.ok(whole.seen.memory.peak <= 8e9, `${whole.seen.memory.peak}`);
+  // Everything but the weights, and those weights that have to be there, within what kernels reach.
+  const { parameters, peak, weightRoom } = whole.seen.memory;
+  assert.ok(weightRoom! > 0.6e9 && weightRoom! < parameters, `${weightRoom}`);
+  assert.ok(peak - parameters + weightRoom! < 2 ** 32);
+  const one = await plan(["--batch-size", "1"], 16e9, "gsm8k");
+  assert.ok(one.fits && one.seen.memory.peak <= 6e9, `${one.seen.memory.peak}`);
 });

@@ -83,7 +83,7 @@ export class WasmDevice implements Device, WasmContext {
   constructor(
     module: WebAssembly.Module,
     threads: number,
-    private readonly weightsWithin = WEIGHTS_WITHIN,
+    public weightRoom = WEIGHTS_WITHIN,
   ) {
     this.threads = threads;
     this.#pool = new ThreadPool(module, this.#memory.memory, threads);
@@ -95,7 +95,7 @@ export class WasmDevice implements Device, WasmContext {
       throw new RangeError(`tensor "${label}" cannot have ${length} elements`);
     }
     const bytes = 4 * length;
-    if (use === "weight" && this.#weightsInside + bytes > this.weightsWithin) {
+    if (use === "weight" && this.#weightsInside + bytes > this.weightRoom) {
       return this.#createOutside(dtype, length, label);
     }
     const fresh = this.#memory.fresh;
