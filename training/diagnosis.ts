@@ -5,6 +5,7 @@
  * said once, and again only after many more steps. Left out: what needs the completions' texts.
  */
 import type { RunConfig } from "../configs/run_config.ts";
+import { getTask, hasTask } from "../tasks/registry.ts";
 import type { Metrics } from "./metrics.ts";
 
 export type Finding =
@@ -41,6 +42,9 @@ const KL_GROWTH = 20;
 const NO_ENTROPY = 0.02;
 const SOLVED = 0.98;
 const MANY_SKIPPED = 0.2;
+
+/** What a right answer is worth, where that is not 1. */
+const FULL_MARKS: Readonly<Record<string, number>> = { check_answer_correctness: 3 };
 
 const FORMAT_REWARDS =
   /^rewards\/(format_answer|rg_format|rg_format_strict|rg_tag_count|think_format_reward|match_format_exactly)\/mean$/;
@@ -213,14 +217,18 @@ export class Diagnosis {
       `${percent(share)} of the groups had no signal in the last ${this.#window} steps: all ` +
       `completions of a prompt got the same reward (means: ${seen}).`;
     const correct = rewards.find(({ name }) => /correctness|accuracy/.test(name));
-    const curriculum = data.task_name !== null && this.config.curriculum === null
+    // Problems of a data set are as they are.
+    const task = data.task_name !== null && hasTask(data.task_name)
+      ? getTask(data.task_name)
+      : null;
+    const curriculum = task?.curriculum !== undefined && this.config.curriculum === null
       ? ["curriculum.enabled=true"]
       : [];
-    if (correct !== undefined && correct.value >= SOLVED) {
+    if (correct !== undefined && correct.value >= SOLVED * (FULL_MARKS[correct.name] ?? 1)) {
       return {
         finding: "solved",
         text: `${same} The problems are solved: harder ones would teach more.`,
-        tries: [...curriculum, ...(data.task_name === null ? [] : ["data.task_config={…}"])],
+        tries: [...curriculum, ...(task === null ? [] : ["data.task_config={…}"])],
       };
     }
     return {
@@ -231,7 +239,7 @@ export class Diagnosis {
         `training.num_generations=${2 * training.num_generations}`,
         ...(training.temperature < 1 ? ["training.temperature=1"] : []),
         ...curriculum,
-        ...(data.task_name === null ? [] : ["data.task_config={…} (easier problems)"]),
+        ...(task === null ? [] : ["data.task_config={…} (easier problems)"]),
       ],
     };
   }

@@ -58,6 +58,23 @@ Deno.test("where everything is right already, harder problems are the advice", (
   assert.equal(advice!.finding, "solved");
 });
 
+Deno.test("a reward that gives 3 for a right answer is not solved at 1, and a data set has no other problems", () => {
+  const config = tinyRunConfig("out", { data: { task_name: "gsm8k" } });
+  const told = (value: number) => {
+    const diagnosis = new Diagnosis(config, 50),
+      { "rewards/correctness/mean": _, ...metrics } = HEALTHY;
+    const seen = { ...metrics, frac_reward_zero_std: 1 };
+    return Array.from(
+      { length: 10 },
+      (_, i) =>
+        diagnosis.observe(i + 1, { ...seen, "rewards/check_answer_correctness/mean": value }),
+    ).flat();
+  };
+  assert.deepEqual([1.5, 3].map((value) => told(value)[0]!.finding), ["no_signal", "solved"]);
+  const tries = [1.5, 3].flatMap((value) => told(value)[0]!.tries);
+  assert.deepEqual(tries.filter((key) => /curriculum|task_config/.test(key)), []);
+});
+
 Deno.test("completions that are all cut off come first", () => {
   const found = diagnose(() => ({ "completions/clipped_ratio": 0.97, frac_reward_zero_std: 1 }));
   assert.deepEqual(found.map(({ finding }) => finding), ["truncated"]);
