@@ -7,7 +7,7 @@
  */
 import { RgxError } from "../core/errors.ts";
 import { type ByteSource, fileSource, memorySource } from "./byte_source.ts";
-import { narrowBF16, narrowF16, widenBF16, widenF16 } from "./half_floats.ts";
+import { narrowBF16, narrowF16, widenBF16, widenF16 } from "../core/half_floats.ts";
 
 const DTYPE_BYTES = {
   F64: 8,

@@ -6,7 +6,7 @@
  */
 import { RgxError } from "../core/errors.ts";
 import { type ByteSource, fileSource, memorySource } from "./byte_source.ts";
-import { widenBF16, widenF16 } from "./half_floats.ts";
+import { widenBF16, widenF16 } from "../core/half_floats.ts";
 import { elementCount } from "./safetensors.ts";
 import { readLegacyTorch } from "./torch_legacy.ts";
 import { type StoredTensor, tensorsOf, torchRules } from "./torch_rules.ts";
