@@ -201,13 +201,22 @@ async function deliver(
   }
   await writeScript(script, output, { force: flags.force ?? false });
   for (const note of notes) log(`note: ${note}`);
-  const jobs = flags.submit ? await submit(command(path), flags.workDir ?? ".") : [];
+  const jobs = flags.submit ? await submitWritten(command(path), flags, output) : [];
   if (flags.json) {
     return print(JSON.stringify({ script: path, job_name, logs, jobs, notes }));
   }
   print(output);
   if (flags.submit) print(`submitted: ${jobs.join(", ")}`);
   else log(`submit it with: ${command(output)[0]} ${shellWord(output)}`);
+}
+
+async function submitWritten(command: string[], flags: SlurmFlags, output: string) {
+  try {
+    return await submit(command, flags.workDir ?? ".");
+  } catch (error) {
+    log(`note: the script is written: ${output} (--force writes over it)`);
+    throw error;
+  }
 }
 
 /** Without what is undefined. */
