@@ -51,7 +51,11 @@ Deno.test("example: the GSM8K recipe with a reward and a choice of problems of o
       "eval.num_examples": 2,
       "logging.report_to": "none",
     }, data);
-    assert.deepEqual([summary.status, summary.steps, summary.eval_after?.total], ["completed", 2, 2]);
+    assert.deepEqual([summary.status, summary.steps, summary.eval_after?.total], [
+      "completed",
+      2,
+      2,
+    ]);
     const metrics = await Deno.readTextFile(`${folder}/run/metrics.jsonl`);
     assert.match(metrics, /"rewards\/match_format_approximately\/mean":-?\d/);
     assert.match(metrics, /"rewards\/right_sums\/mean"/);
