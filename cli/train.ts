@@ -111,7 +111,9 @@ export async function train(
     const summary = await trainer.run().finally(() => {
       // A job that was warned leaves while it can; the report is written when it has come to its end.
       const hurry = control.reason !== null && slurmJob() !== null;
-      return begun && !hurry ? report(loaded.config.training.output_dir) : undefined;
+      if (!begun || hurry) return;
+      const quiet = options.quiet || options.logFormat === "json";
+      return report(loaded.config.training.output_dir, quiet);
     });
     if (options.json) print(JSON.stringify(summary));
     return summary.status === "stopped" ? EXIT.resumable : EXIT.ok;
@@ -124,9 +126,10 @@ export async function train(
 }
 
 /** Of any run that has done a step, however it ended; the run itself counts, not its report. */
-async function report(outputDir: string): Promise<void> {
+async function report(outputDir: string, quiet: boolean): Promise<void> {
   const { writeReport } = await import("../bench/report/write_report.ts");
-  await writeReport(outputDir).catch(() => {});
+  const written = await writeReport(outputDir).catch(() => null);
+  if (written !== null && !quiet) log(`Report: ${written.html}`);
 }
 
 /**
