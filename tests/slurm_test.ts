@@ -311,7 +311,9 @@ async function checkHeader({ folder, cluster, rgx }: Workplace): Promise<void> {
   // One that can not run anywhere is refused by sbatch, in its own words.
   const large = await cluster.run(["sbatch", "--test-only", "--gres=gpu:a100:99", script]);
   assert.equal(large.code, 1);
-  const real = await cluster.run(["sbatch", "--parsable", "--array=0", script]);
+  // As from within another job, whose variables sbatch hands on.
+  const outer = ["SLURM_MEM_PER_CPU=100", "SLURM_CPU_BIND=quiet,mask_cpu:0x80", "SLURM_GPUS=9"];
+  const real = await cluster.run(["env", ...outer, "sbatch", "--parsable", "--array=0", script]);
   assert.equal(real.code, 0, real.err);
   const job = new Job(cluster, real.out.trim(), odd);
   assert.match(await job.ended(), /^COMPLETED 0:0 0$/);
