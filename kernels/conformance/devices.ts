@@ -13,12 +13,17 @@ export interface DeviceUnderTest {
 }
 
 export const DEVICES: readonly DeviceUnderTest[] = [
-  { name: "reference (f32)", create: () => createReferenceDevice() },
+  ...reference(),
   { name: "wasm, 1 thread", create: () => wasm(1) },
   { name: "wasm, 2 threads", create: () => wasm(2), sameBitsAs: "wasm, 1 thread" },
   { name: "wasm, 3 threads", create: () => wasm(3), sameBitsAs: "wasm, 1 thread" },
   ...await webgpu(),
 ];
+
+function reference(): DeviceUnderTest[] {
+  if (Deno.env.get("RGX_TEST_REFERENCE") === "off") return [];
+  return [{ name: "reference (f32)", create: () => createReferenceDevice() }];
+}
 
 /** A GPU, or a software adapter; without either the tests of this device are missing, and say so. */
 async function webgpu(): Promise<DeviceUnderTest[]> {
