@@ -6,6 +6,8 @@
 #   bash {{script}}
 # {{how}}
 
+# To be edited here, or set in the environment when it is submitted (words apart), which goes before.
+given=("${MODELS:-}" "${TASKS:-}" "${NUM_EXAMPLES:-}" "${MAX_NEW_TOKENS:-}" "${NUM_GPUS:-}")
 MODELS=(
 {{models}}
 )
@@ -14,6 +16,9 @@ NUM_EXAMPLES={{num_examples}} # problems of each task
 MAX_NEW_TOKENS={{max_new_tokens}} # empty: as the checkpoints were trained, else 512
 NUM_GPUS={{num_gpus}}
 OUTPUT_DIR={{output_dir}}
+if [ -n "${given[0]}" ]; then read -ra MODELS <<<"${given[0]}"; fi
+if [ -n "${given[1]}" ]; then read -ra TASKS <<<"${given[1]}"; fi
+NUM_EXAMPLES=${given[2]:-$NUM_EXAMPLES} MAX_NEW_TOKENS=${given[3]:-$MAX_NEW_TOKENS} NUM_GPUS=${given[4]:-$NUM_GPUS}
 
 cd {{work_dir}} || exit 1
 {{environment}}
