@@ -9,11 +9,11 @@ import { planSlots } from "./generation_plan.ts";
 import type { LlamaCore } from "./llama_pass.ts";
 import { type GenerationSizes, WAVE_BYTES } from "./memory_plan.ts";
 import { MOST_COPIED_BYTES } from "./merge_lora.ts";
+import type { ModelBase } from "./model_base.ts";
 import type { ModelSizes } from "./model_sizes.ts";
 import { packedBytes, packWeights } from "./packed_weights.ts";
 import { adjustsLogits, samplingRules } from "./sampling_rules.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
-import type { Workspace } from "./workspace.ts";
 
 export interface GeneratorLimits {
   /** Bytes that generation may take beside the weights' copies. At least one branch always runs. */
@@ -27,6 +27,9 @@ export interface GeneratorLimits {
   /** Weights are copied, with adapters merged in, when the copies take at most this. */
   copyBytes: number;
 }
+
+/** Those of the model's base. */
+type GenerationBuffers = Pick<ModelBase, "inference" | "copies">;
 
 export function defaultLimits(device: Device): GeneratorLimits {
   const onGpu = device.name === "webgpu";
@@ -42,7 +45,7 @@ export function defaultLimits(device: Device): GeneratorLimits {
 /** Completions in the order of the requests and of their branches. */
 export async function generate(
   core: LlamaCore,
-  workspace: Workspace,
+  buffers: GenerationBuffers,
   sizes: ModelSizes,
   requests: readonly GenerateRequest[],
   options: GenerateOptions,
@@ -66,7 +69,7 @@ export async function generate(
   if (!requests.some(({ n }) => n > 0)) return requests.map(() => []);
   const { bytes } = limits, most = limits.slots ?? bestSlots(core);
   const plan = planSlots(sizes, requests, { maxNewTokens, adjusted }, { bytes, most });
-  const generation = openGeneration(core, workspace, sizes, plan, options, limits);
+  const generation = openGeneration(core, buffers, sizes, plan, options, limits);
   const completions = await Promise.all(requests.map((request) => generation.add(request)));
   if (options.onWave !== undefined) {
     await generation.idle();
@@ -82,16 +85,23 @@ export async function generate(
  */
 export function openGeneration(
   core: LlamaCore,
-  workspace: Workspace,
+  { inference, copies }: GenerationBuffers,
   sizes: ModelSizes,
   room: GenerationSizes,
   options: GenerateOptions,
   { stepsPerRead, prefillRows, copyBytes }: GeneratorLimits,
 ): Generation {
-  const model = packedBytes(sizes) <= copyBytes
-    ? packWeights(core, workspace, options.adapter ?? true)
-    : core;
+  const owner = {}, packs = packedBytes(sizes) <= copyBytes;
+  const pack = () => {
+    if (!packs) return core;
+    copies.claim(owner);
+    return packWeights(core, copies, options.adapter ?? true);
+  };
+  const model = pack();
   const { branches: slots, promptRows, maxNewTokens, adjusted = false } = room;
   const shape = { slots, promptRows, maxNewTokens, adjusted, stepsPerRead, prefillRows };
-  return new Generation(model, workspace, shape, options);
+  // Between its requests another pass may have used the buffers of the copies.
+  return new Generation(model, inference, shape, options, () => {
+    if (packs && !copies.belongTo(owner)) pack();
+  });
 }

@@ -93,12 +93,16 @@ export class Generation {
     ...{ promptTokens: 0, newTokens: 0, prefillSeconds: 0, decodeSeconds: 0 },
   };
 
-  /** @param defaults for what a request's own `sampling` leaves open */
+  /**
+   * @param defaults for what a request's own `sampling` leaves open
+   * @param prepare called when requests come after none were left, before the model is used
+   */
   constructor(
     private readonly core: LlamaCore,
     workspace: Workspace,
     readonly shape: GenerationShape,
     private readonly defaults: GenerateOptions,
+    private readonly prepare: () => void = () => {},
   ) {
     this.#decoder = new Decoder(core, workspace, shape, defaults.adapter ?? true);
     this.#rows = new CacheRows(shape.promptRows, promptAlignment(core.config));
@@ -167,6 +171,7 @@ export class Generation {
     await Promise.resolve();
     this.#lastPause = performance.now();
     try {
+      this.prepare();
       while (this.#queue.length > 0 || this.#primed.length > 0 || this.#active.length > 0) {
         if (this.defaults.shouldStop?.()) {
           throw new Interrupted("generation was stopped early on request");

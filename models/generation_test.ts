@@ -163,6 +163,22 @@ Deno.test("a request that is aborted leaves its room to the others", () =>
     assert.deepEqual(await generation.add({ promptId: 1, promptIds: [1], n: 0 }), []);
   }));
 
+Deno.test("a pass that merges adapters where a generation has packed them changes no later request", () =>
+  onEachDevice(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), {
+      trainable: "lora",
+      lora: { r: 2, alpha: 4, targetModules: "all-linear" },
+    });
+    const room = { branches: 2, promptRows: 24, maxNewTokens: 14 };
+    const generation = model.openGeneration(room, options);
+    const request = { promptId: 0, promptIds: [1, 2, 3, 4], n: 2 };
+    const before = await generation.add(request);
+    await generation.idle();
+    const branches = Array.from({ length: 40 }, (_, b) => [b % 7, 1, 2]);
+    await model.forward([{ promptIds: [5, 6], branches }], { temperature: 1, train: false });
+    assert.deepEqual(await generation.add(request), before);
+  }));
+
 Deno.test("a caller's function that throws fails its own request only", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });

@@ -292,7 +292,7 @@ export class LlamaModel implements LanguageModel {
     limits: Partial<GeneratorLimits> = {},
   ): Promise<Completion[][]> {
     const core = this.#coreFor(options.adapter ?? true);
-    return generate(core, this.#base.inference, this.sizes, requests, options, {
+    return generate(core, this.#base, this.sizes, requests, options, {
       ...defaultLimits(this.device),
       ...limits,
     });
@@ -310,7 +310,7 @@ export class LlamaModel implements LanguageModel {
     limits: Partial<GeneratorLimits> = {},
   ): Generation {
     const core = this.#coreFor(options.adapter ?? true);
-    return openGeneration(core, this.#base.inference, this.sizes, room, options, {
+    return openGeneration(core, this.#base, this.sizes, room, options, {
       ...defaultLimits(this.device),
       ...limits,
     });

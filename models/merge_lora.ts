@@ -7,9 +7,9 @@
 import type { Device, Tensor } from "../kernels/device.ts";
 import type { Linear } from "./linear.ts";
 import type { LlamaCore } from "./llama_pass.ts";
-import { linearDims, modulesOf } from "./architectures/mod.ts";
+import { architectureOf, linearDims, modulesOf } from "./architectures/mod.ts";
 import type { ModelSizes } from "./model_sizes.ts";
-import type { Workspace } from "./workspace.ts";
+import { copyLength, type WeightCopies } from "./weight_copies.ts";
 
 /** Copies larger than this are not made: adapters stay separate. */
 export const MOST_COPIED_BYTES = 2 ** 30;
@@ -27,10 +27,11 @@ export function mergedBytes(
   { config, lora, storage, floatBytes }: ModelSizes,
   rows: number,
 ): number {
+  const { inOut } = architectureOf(config);
   const bytes = lora.reduce((sum, { module, path }) => {
     const [inDim, outDim] = linearDims(config, module);
     if (storage.has(`${path}.weight`) || !mergePays(inDim, outDim, rows)) return sum;
-    return sum + floatBytes * inDim * outDim;
+    return sum + floatBytes * copyLength(inOut, inDim, outDim);
   }, 0);
   return bytes <= MOST_COPIED_BYTES ? bytes : 0;
 }
@@ -53,22 +54,23 @@ export function mergeInto(
 
 /**
  * The model with merged copies of the weights for which that pays; adapters are kept, for their gradients.
- * Valid until the next call or a change of the adapters.
+ * Valid until the copies have another owner, or a change of the adapters.
  */
 export function mergeAdapters(
   core: LlamaCore,
-  workspace: Workspace,
+  copies: WeightCopies,
   sizes: ModelSizes,
   rows: number,
 ): LlamaCore {
   if (mergedBytes(sizes, rows) === 0) return core;
+  copies.claim({});
   const { device, weights } = core;
   const layers = weights.layers.map((layer, l) => {
     const merged = { ...layer };
     for (const module of modulesOf(core.config)) {
       const linear = layer[module], { inDim, outDim, storage } = linear;
       if (linear.lora === null || storage !== null || !mergePays(inDim, outDim, rows)) continue;
-      const weight = workspace.fixed(`merged.${l}.${module}`, inDim * outDim);
+      const weight = copies.buffer(linear, l, module);
       mergeInto(device, linear, weight);
       merged[module] = { ...linear, weight, merged: true };
     }

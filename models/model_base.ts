@@ -6,13 +6,14 @@ import type { Device } from "../kernels/device.ts";
 import type { Parameters } from "./parameters.ts";
 import { RopeTable } from "./rope_table.ts";
 import type { LlamaConfig } from "./types.ts";
+import { WeightCopies } from "./weight_copies.ts";
 import { Workspace } from "./workspace.ts";
 
 export class ModelBase {
   readonly rope: RopeTable;
   readonly inference: Workspace;
-  /** Merged weights, made anew by every pass that uses them. */
-  readonly copies: Workspace;
+  /** Made anew by every pass and every generation that uses them. */
+  readonly copies: WeightCopies;
   #users = 0;
 
   constructor(
@@ -22,7 +23,7 @@ export class ModelBase {
   ) {
     this.rope = new RopeTable(device, config);
     this.inference = new Workspace(device, "inference");
-    this.copies = new Workspace(device, "copies");
+    this.copies = new WeightCopies(device);
   }
 
   /** One more model is on it. */

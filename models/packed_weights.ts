@@ -4,13 +4,14 @@
  * a storage type stay as they are, beside their adapters: float copies would be several times their size.
  */
 import { packedLength } from "../kernels/matmul/spec.ts";
+import type { Module } from "./architectures/architecture.ts";
 import { architectureOf, linearDims, modulePath, modulesOf } from "./architectures/mod.ts";
 import type { Linear } from "./linear.ts";
 import type { LlamaCore } from "./llama_pass.ts";
 import { headName, LM_HEAD } from "./llama_weights.ts";
 import type { ModelSizes } from "./model_sizes.ts";
 import { mergeInto } from "./merge_lora.ts";
-import type { Workspace } from "./workspace.ts";
+import type { WeightCopies } from "./weight_copies.ts";
 
 /** Bytes of the packed copies, and of the one weight at a time that is merged. */
 export function packedBytes({ config, lora, saved, storage, floatBytes }: ModelSizes): number {
@@ -48,40 +49,40 @@ function largestWeight(config: ModelSizes["config"]): number {
 
 /**
  * The model with its float weights packed and their adapters merged in, or left out when `adapter` is false. Valid
- * until the next call or a change of any weight.
+ * until the copies have another owner, or a change of any weight; a second call then makes the same model valid again.
  */
-export function packWeights(core: LlamaCore, workspace: Workspace, adapter: boolean): LlamaCore {
-  const { device, config, weights } = core;
-  const pack = (linear: Linear, name: string): Linear => {
+export function packWeights(core: LlamaCore, copies: WeightCopies, adapter: boolean): LlamaCore {
+  const { device, config, weights } = core, { workspace } = copies;
+  const pack = (linear: Linear, layer: number, module: Module): Linear => {
     const { lora, inDim, outDim } = linear;
     let { weight } = linear;
     if (linear.storage !== null) return adapter ? linear : { ...linear, lora: null };
     if (linear.inOut) {
       // Packing takes [out, in]: these are merged only.
       if (!adapter || lora === null) return { ...linear, lora: null };
-      weight = workspace.fixed(name, inDim * outDim);
+      weight = copies.buffer(linear, layer, module);
       mergeInto(device, linear, weight);
       return { ...linear, weight, lora: null };
     }
     if (adapter && lora !== null) {
-      weight = workspace.fixed("merged", largestWeight(config));
+      weight = workspace.fixed("one", largestWeight(config));
       mergeInto(device, linear, weight);
     }
-    const packed = workspace.fixed(name, packedLength(outDim, inDim));
+    const packed = copies.buffer(linear, layer, module);
     device.run("pack_weight", { weight, out: packed, n: outDim, k: inDim });
     return { ...linear, packed, lora: null };
   };
   const layers = weights.layers.map((layer, l) => {
     const packed = { ...layer };
     for (const module of modulesOf(config)) {
-      packed[module] = pack(layer[module], `packed.${l}.${module}`);
+      packed[module] = pack(layer[module], l, module);
     }
     return packed;
   });
   const { vocabSize: n, hiddenSize: k } = config;
   const packed = { ...core, weights: { ...weights, layers } };
   if (weights.head.storage !== null) return packed;
-  const packedHead = workspace.fixed("packed.head", packedLength(n, k));
+  const packedHead = workspace.fixed("head", packedLength(n, k));
   device.run("pack_weight", { weight: weights.head.value, out: packedHead, n, k });
   return { ...packed, weights: { ...packed.weights, packedHead } };
 }

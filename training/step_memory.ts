@@ -97,15 +97,14 @@ export function planStep(
     ...(sizes.dropout === null ? passes : []).map(({ rows }) => mergedBytes(sizes, rows)),
     mergedBytes(sizes, inference.rows),
   );
-  const copies = packedBytes(sizes);
+  const copies = packedBytes(sizes), packed = copies <= MOST_COPIED_BYTES ? copies : 0;
   // The policy meanwhile, and the copy that takes its place.
   const reference = size.copiedReference ? planParameterBytes(sizes).optimizer : 0;
   return {
     reference,
-    generation: (copies <= MOST_COPIED_BYTES ? copies : 0) +
-      planInferenceBytes(sizes, waves, inference),
-    // What passes without gradient merge as well, in the same buffers, is counted here alone.
-    training: merged +
+    generation: packed + planInferenceBytes(sizes, waves, inference),
+    // Merged copies lie where the packed ones do, of every pass.
+    training: Math.max(0, merged - packed) +
       Math.max(...passes.map(({ rows, pairs }) => planPassBytes(sizes, rows, pairs, true))),
   };
 }
