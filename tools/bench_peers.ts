@@ -1,12 +1,12 @@
 /**
  * `deno task bench:peers`: rgx beside other programs, with what is installed, on SmolLM2-135M from its Q4_1 file.
  *
- *     deno task bench:peers --trl PYTHON --llama PYTHON [--rounds 3] [--model GGUF] [--write]
+ *     deno task bench:peers --trl PYTHON --llama PYTHON [--rounds 3] [--threads 2] [--model GGUF] [--write]
  *
- * `--trl` names a Python that has trl, peft and torch: a GRPO step of both, on two threads in float32. `--llama` names
- * one with llama-cpp-python: prompts and decoding of both, on one thread. A part without its Python is left out.
+ * `--trl` names a Python that has trl, peft and torch: a GRPO step of both, in float32, on so many threads. `--llama`
+ * names one with llama-cpp-python: prompts and decoding of both, on one thread. A part without its Python is left out.
  * All programs are loaded first and then measured in turns, so that a disturbance meets all of them; the best of the
- * rounds counts. Rates on one thread are of the processor's time: the clock also counts what other programs take.
+ * rounds counts. torch's threads spin while they wait: on a machine with other work, one thread says more. Rates on one thread are of the processor's time: the clock also counts what other programs take.
  * `--write` puts the result into docs/performance.md, which `deno task bench` leaves there.
  * Only Linux: memory is the peak that /proc reports for each process.
  */
@@ -84,7 +84,7 @@ interface Entry {
   command: [string, ...string[]];
 }
 
-/** Starts all, lets them work in turns, and ends them. The first round of each warms up and does not count. */
+/** Starts all, lets them work in turns, and ends them. */
 async function inTurns<Times>(
   entries: readonly Entry[],
   rounds: number,
@@ -96,12 +96,11 @@ async function inTurns<Times>(
       contestants.push(contestant);
       versions.add(version);
     }
-    for (let round = 0; round <= rounds; round++) {
+    for (let round = 1; round <= rounds; round++) {
       for (const contestant of contestants) {
         await contestant.round();
         const times = JSON.stringify(contestant.rounds.at(-1));
         console.error(`round ${round} of ${rounds}, ${contestant.name}: ${times}`);
-        if (round === 0) contestant.rounds.length = 0;
       }
     }
   } finally {
@@ -132,7 +131,11 @@ async function prompts(model: string, tokens: number): Promise<number[][]> {
   return [1000, 3000].map((at) => tokenizer!.encode(text.slice(at)).slice(0, tokens));
 }
 
-async function stepSection(python: string, model: string, rounds: number): Promise<string> {
+async function stepSection(
+  python: string,
+  model: string,
+  { rounds, threads }: { rounds: number; threads: number },
+): Promise<string> {
   const folder = await Deno.makeTempDir();
   try {
     const converted = `${folder}/model`;
@@ -143,7 +146,7 @@ async function stepSection(python: string, model: string, rounds: number): Promi
     if (!success) throw new Error("the model was not converted");
     const job: StepJob = {
       model,
-      threads: 2,
+      threads,
       promptIds: await prompts(model, 128),
       completions: 8,
       newTokens: 64,
@@ -174,8 +177,9 @@ async function stepSection(python: string, model: string, rounds: number): Promi
     return [
       "### A GRPO step",
       `2 prompts of 128 tokens × 8 completions of exactly 64, LoRA of rank 16 on all linear layers, ` +
-      "rewards of ±1, computed in float32, no activations computed twice, two threads; " +
-      `${versions.join("; ")}. Seconds of the fastest of ${rounds} steps; processor: of both ` +
+      "rewards of ±1, computed in float32, no activations computed twice, " +
+      `${threads === 1 ? "one thread" : `${threads} threads`}; ` +
+      `${versions.join("; ")}. Seconds of the fastest of ${rounds} steps; processor: of all ` +
       "threads together. Memory: the most that the process has had.",
       table([
         ...["", "step", "generate", "train", "processor", "GB"],
@@ -239,6 +243,7 @@ if (import.meta.main) {
       llama: { type: "string" },
       model: { type: "string", default: MODEL },
       rounds: { type: "string", default: "3" },
+      threads: { type: "string", default: "2" },
       write: { type: "boolean", default: false },
     },
   });
@@ -251,7 +256,9 @@ if (import.meta.main) {
     "Written by `deno task bench:peers`, on the model SmolLM2-135M from its Q4_1 file. All programs " +
     "were loaded and then measured in turns.",
   ];
-  if (trl !== undefined) parts.push(await stepSection(trl, model, rounds));
+  if (trl !== undefined) {
+    parts.push(await stepSection(trl, model, { rounds, threads: Number(values.threads) }));
+  }
   if (llama !== undefined) parts.push(await decodeSection(llama, model, rounds));
   const text = parts.join("\n\n");
   console.log(text);
