@@ -51,7 +51,7 @@ export interface DecodeRow extends SampledRow {
 /** Prompts that have just been run. */
 export interface Prefill {
   trunk: TrunkPass;
-  /** Row of the batch that holds the last token of each prompt. */
+  /** Row of the output that holds the last token of each prompt. */
   lastRow: Uint32Array;
 }
 
@@ -164,12 +164,16 @@ export class Decoder {
     const { core, workspace, adapter } = this, { config } = core;
     // A larger batch than any before replaces buffers of the same names.
     this.#layers = this.#scratch = null;
-    const batch = packPrompts(prompts, before, config);
-    const place = batch.copies.to.length > 0
-      ? { store: this.#storeInCache(batch) }
-      : { keysAndValues: this.#cacheParts(batch) };
-    const trunk = trunkForward(core, workspace, batch, { adapter, keep: "none", ...place });
-    return { trunk, lastRow: batch.lastPromptRow };
+    const batch = packPrompts(prompts, before, config), lastRows = batch.lastPromptRow;
+    const apart = this.sharesBeginnings;
+    const trunk = trunkForward(core, workspace, batch, {
+      adapter,
+      keep: "none",
+      ...(apart
+        ? { store: this.#storeInCache(batch), lastRows }
+        : { keysAndValues: this.#cacheParts(batch) }),
+    });
+    return { trunk, lastRow: apart ? lastRows.map((_, prompt) => prompt) : lastRows };
   }
 
   /** Whether prompts may share beginnings: where attention reads keys that are not in the batch. */
@@ -185,7 +189,7 @@ export class Decoder {
     return (layer) => ({ k: part(this.#prompts[layer]!.k), v: part(this.#prompts[layer]!.v) });
   }
 
-  /** For the other: rows that have been computed go to theirs, then to those of prompts that begin alike. */
+  /** For any other: rows that have been computed go to theirs, then to those of prompts that begin alike. */
   #storeInCache({ rows, cacheRow, keys, copies: { from, to } }: PromptBatch) {
     const { core: { device, config: { numKvHeads, headDim } }, workspace } = this;
     const d = numKvHeads * headDim, copied = to.length;
@@ -197,6 +201,7 @@ export class Decoder {
     const owned = workspace.upload("prefix.keys", keys);
     const put = (src: Tensor, table: Tensor) => {
       device.run("scatter_rows", { src, index: own, table, rows, d });
+      if (copied === 0) return table;
       device.run("gather_rows", { table, index: source!, out: copies, rows: copied, d });
       device.run("scatter_rows", { src: copies, index: target!, table, rows: copied, d });
       return table;

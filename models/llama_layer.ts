@@ -71,14 +71,29 @@ export function layerForwardInner(
   saved: LayerActivations,
   input: Residual | null,
 ): void {
-  const { device, config, rows, projected, dropout } = pass, output = outputModule(config);
+  beforeAttention(pass, weights, saved, input);
+  pass.attend(saved);
+  afterAttention(pass, weights, saved);
+}
+
+function beforeAttention(
+  pass: LayerPass,
+  weights: LayerWeights,
+  saved: LayerActivations,
+  input: Residual | null,
+): void {
+  const { device, config, rows } = pass, { h } = saved;
   const shape = { rows, d: config.hiddenSize, eps: config.rmsNormEps };
-  const { h, mid, attn } = saved;
   const first = input === null ? { x: h } : { x: input.x, add: input.add, sum: h };
   const to1 = { out: saved.n1, mean: saved.mean1, rho: saved.rho1 };
   normForward(device, weights.inputNorm, { ...first, ...to1, ...shape });
   attentionInputs(pass, weights, saved);
-  pass.attend(saved);
+}
+
+function afterAttention(pass: LayerPass, weights: LayerWeights, saved: LayerActivations): void {
+  const { device, config, rows, projected, dropout } = pass, output = outputModule(config);
+  const shape = { rows, d: config.hiddenSize, eps: config.rmsNormEps };
+  const { h, mid, attn } = saved;
   const u = saved.u[output] ?? null;
   linearForward(device, weights[output], attn, projected, u, rows, dropout);
   const to2 = { out: saved.n2, mean: saved.mean2, rho: saved.rho2 };
@@ -96,6 +111,32 @@ export function layerForward(
   layerForwardInner(pass, weights, saved, input);
   mlpOutput(pass, weights, saved);
   return { x: saved.mid, add: pass.projected };
+}
+
+/** Some rows of a pass, and what they have of their own. */
+export interface SomeRows {
+  index: Tensor; // u32 [rows]
+  rows: number;
+  saved: LayerActivations;
+  /** q, k, v of all rows → attn, lse of these; RoPE included. */
+  attend(all: LayerActivations, some: LayerActivations): void;
+}
+
+/** A layer of which only some rows are read: beyond attention's inputs the others are left out. */
+export function layerForwardOf(
+  pass: LayerPass,
+  weights: LayerWeights,
+  saved: LayerActivations,
+  input: Residual | null,
+  { index, rows, saved: some, attend }: SomeRows,
+): Residual {
+  beforeAttention(pass, weights, saved, input);
+  attend(saved, some);
+  const of = { ...pass, rows }, d = pass.config.hiddenSize;
+  pass.device.run("gather_rows", { table: saved.h, index, out: some.h, rows, d });
+  afterAttention(of, weights, some);
+  mlpOutput(of, weights, some);
+  return { x: some.mid, add: pass.projected };
 }
 
 export interface LayerBackwardPass extends LayerPass {

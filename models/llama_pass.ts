@@ -3,7 +3,7 @@
  * from a workspace: every layer keeps its own for the backward, or only its input when they are recomputed,
  * or nothing at all (inference). Formulas are the layers' and the operations'.
  */
-import type { AttentionForwardArgs } from "../kernels/attention/spec.ts";
+import { type AttentionForwardArgs, SEGMENT } from "../kernels/attention/spec.ts";
 import type { Device, Tensor } from "../kernels/device.ts";
 import { architectureOf } from "./architectures/mod.ts";
 import type { AdapterDropout } from "./dropout.ts";
@@ -18,9 +18,11 @@ import {
   layerBackward,
   layerForward,
   layerForwardInner,
+  layerForwardOf,
   type LayerPass,
   passScratch,
   type Residual,
+  type SomeRows,
 } from "./llama_layer.ts";
 import type { LlamaWeights } from "./llama_weights.ts";
 import { type PackedBatch, tokenRuns } from "./packing.ts";
@@ -49,6 +51,8 @@ export interface TrunkOptions {
   dropout?: AdapterDropout | null;
   /** Where a layer's keys and values go instead of the workspace (a generation's prompt cache). */
   keysAndValues?: (layer: number) => { k: Tensor; v: Tensor };
+  /** Only the last row of each segment is read: of the last layer's output there is nothing else. */
+  lastRows?: Uint32Array; // [segments]
   /** Puts them, rotated, where attention then reads them; called once a layer, in their order. */
   store?: (k: Tensor, v: Tensor) => Pick<AttentionForwardArgs, "k" | "v" | "keys">;
 }
@@ -114,11 +118,40 @@ export function trunkForward(
   );
   const tokens = workspace.upload("tokens", packed.tokens);
   embed(core, { tokens, positions, out: layers[0]!.h, spare: pass.projected, rows });
+  const some = options.lastRows === undefined
+    ? null
+    : someRows(core, workspace, options.lastRows, options.adapter, attention);
   let output: Residual | null = null;
   for (let l = 0; l < layers.length; l++) {
-    output = layerForward(pass, weights.layers[l]!, layers[l]!, output);
+    const layer = weights.layers[l]!, last = l === layers.length - 1;
+    output = last && some !== null
+      ? layerForwardOf(pass, layer, layers[l]!, output, some)
+      : layerForward(pass, layer, layers[l]!, output);
   }
   return { packed, layers, pass, attention, output: output!, keep: options.keep };
+}
+
+/** The last layer's last row of each segment, in buffers of their own. */
+function someRows(
+  core: LlamaCore,
+  workspace: Workspace,
+  lastRows: Uint32Array,
+  adapter: boolean,
+  attention: PackedAttention,
+): SomeRows {
+  const { config, weights, maxRank } = core, rows = lastRows.length, last = config.numLayers - 1;
+  const index = workspace.upload("last.rows", lastRows);
+  return {
+    index,
+    rows,
+    saved: layerActivations(workspace, config, weights.layers[last]!, rows, {
+      adapter,
+      name: (activation) => `last.${bufferName("none", last, activation)}`,
+      maxRank,
+      given: {},
+    }),
+    attend: (all, some) => attention.lastRows(all, some, index, rows),
+  };
 }
 
 /** out[rows, d] = embedding of the tokens, with that of their positions where these are learned. */
@@ -144,6 +177,8 @@ export function embed(
 /** Rotation, where the architecture has it, and attention over the segments of a packed batch. */
 interface PackedAttention {
   forward(activations: LayerActivations): void;
+  /** Of the last row of each segment, whose number in the batch is in `index`; needs keys from `store`. */
+  lastRows(all: LayerActivations, last: LayerActivations, index: Tensor, count: number): void;
   backward(activations: LayerActivations, scratch: BackwardScratch): void;
 }
 
@@ -175,6 +210,19 @@ function packedAttention(
       rope(k, kvHeads, false);
       device.run("attention", { q, ...store(k, v), out: attn, lse, ...shape });
     },
+    lastRows({ q, k, v }, last, index, count): void {
+      rope(q, heads, false);
+      rope(k, kvHeads, false);
+      const d = heads * headDim, each = Uint32Array.from({ length: count }, (_, row) => row);
+      device.run("gather_rows", { table: q, index, out: last.q, rows: count, d });
+      device.run("attention", {
+        ...shape,
+        ...{ q: last.q, ...store(k, v), out: last.attn, lse: last.lse },
+        segments: workspace.upload("last.segments", rowSegments(count)),
+        rowSegment: workspace.upload("last.row_segment", each),
+        ...{ segmentCount: count, rows: count },
+      });
+    },
     backward({ q, k, v, attn, lse }: LayerActivations, scratch: BackwardScratch): void {
       const { dattn, dq, dk, dv } = scratch;
       device.run("attention_backward", {
@@ -193,6 +241,17 @@ function packedAttention(
       rope(dk, kvHeads, true);
     },
   };
+}
+
+/** A segment for each of `count` rows. */
+function rowSegments(count: number): Uint32Array {
+  const table = new Uint32Array(count * SEGMENT.columns);
+  for (let row = 0; row < count; row++) {
+    const at = row * SEGMENT.columns;
+    table.fill(row, at, at + SEGMENT.columns);
+    table[at + SEGMENT.end] = table[at + SEGMENT.groupEnd] = row + 1;
+  }
+  return table;
 }
 
 /** Scratch of the backward, to be filled with the derivative by the trunk's output in `dh`. */

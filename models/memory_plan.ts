@@ -192,10 +192,12 @@ export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): n
     history, // log-probabilities
     ...cacheBuffers(sizes, wave),
     promptRows * config.numKvHeads * config.headDim, // copies of beginnings
+    ...layerBuffers(sizes, branches, "none"), // prompts' last rows
     ...ropeTables(sizes, promptRows + wave.maxNewTokens),
   ];
   const words = [5 * promptRows, promptRows, promptRows, promptRows, ...fusedIndex(sizes, rows)];
   words.push(...Array<number>(5).fill(promptRows)); // where beginnings are, and keys
+  words.push(branches, branches, 5 * branches); // prompts' last rows
   words.push(history, 11 * (branches + 64));
   if (adjusted) {
     const logits = branches * config.vocabSize;
