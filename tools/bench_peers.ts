@@ -236,6 +236,11 @@ async function decodeSection(python: string, model: string, rounds: number): Pro
   }
 }
 
+/** Programs that run or want to, on average over the last minute. */
+function load(): string {
+  return Deno.loadavg()[0]!.toFixed(1);
+}
+
 if (import.meta.main) {
   const { values } = parseArgs({
     options: {
@@ -252,15 +257,17 @@ if (import.meta.main) {
     console.error("nothing to compare with: name a Python with --trl, with --llama, or both");
     Deno.exit(2);
   }
-  const parts = [
-    "Written by `deno task bench:peers`, on the model SmolLM2-135M from its Q4_1 file. All programs " +
-    "were loaded and then measured in turns.",
-  ];
+  const before = load(), parts: string[] = [];
   if (trl !== undefined) {
     parts.push(await stepSection(trl, model, { rounds, threads: Number(values.threads) }));
   }
   if (llama !== undefined) parts.push(await decodeSection(llama, model, rounds));
-  const text = parts.join("\n\n");
+  const intro =
+    "Written by `deno task bench:peers`, on the model SmolLM2-135M from its Q4_1 file. All " +
+    "programs of a table were loaded and then measured in turns. The load of the machine was " +
+    `${before} before and ${load()} at the end, on ${navigator.hardwareConcurrency} cores: where ` +
+    "that is more than the threads that are measured, the processor's time says more than the clock.";
+  const text = [intro, ...parts].join("\n\n");
   console.log(text);
   if (values.write) await writeSection(PEERS_SECTION, text);
 }
