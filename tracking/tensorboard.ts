@@ -7,6 +7,7 @@
 import { crc32c } from "./crc32.ts";
 import { ProtoMessage } from "./protobuf.ts";
 import type { TrackedAlert, TrackedPoint, TrackedRun, Tracker } from "./tracker.ts";
+import { writeAll } from "./write_all.ts";
 
 const EVENT = { wallTime: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 };
 const VALUE = { tag: 1, simpleValue: 2, tensor: 8, metadata: 9 };
@@ -106,8 +107,4 @@ function createFile(stem: string): Deno.FsFile {
       if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
     }
   }
-}
-
-function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
-  for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
 }

@@ -6,6 +6,7 @@
 import { crc32 } from "./crc32.ts";
 import { ProtoMessage } from "./protobuf.ts";
 import type { TrackedAlert, TrackedPoint, TrackedRun, Tracker } from "./tracker.ts";
+import { writeAll } from "./write_all.ts";
 
 const BLOCK = 32_768;
 /** u32 checksum, u16 length, u8 kind. */
@@ -165,7 +166,7 @@ class RecordLog {
   }
 
   #write(bytes: Uint8Array): void {
-    for (let done = 0; done < bytes.length;) done += this.#file.writeSync(bytes.subarray(done));
+    writeAll(this.#file, bytes);
     this.#length += bytes.length;
   }
 }
