@@ -3,7 +3,7 @@
  * answered together. A combination that crashes is reported and the others go on; when a batch of several tasks
  * crashes, each task is tried alone to find out which one it was.
  */
-import { Interrupted } from "../core/errors.ts";
+import { Interrupted, messageOf } from "../core/errors.ts";
 import type { Answerer, ModelRequest, Question, RawAnswer, TestSet } from "./types.ts";
 
 /** A combination with the samples that it still lacks. */
@@ -38,7 +38,7 @@ export async function runJobs(
       answerer = await open(model);
     } catch (error) {
       if (error instanceof Interrupted) throw error;
-      for (const job of own) listener.failed(job, explain(error));
+      for (const job of own) listener.failed(job, messageOf(error));
       continue;
     }
     try {
@@ -73,13 +73,13 @@ async function askAll(
     await ask(jobs);
   } catch (error) {
     if (error instanceof Interrupted) throw error;
-    if (jobs.length === 1) return listener.failed(jobs[0]!, explain(error));
+    if (jobs.length === 1) return listener.failed(jobs[0]!, messageOf(error));
     for (const job of jobs) {
       try {
         await ask([job]);
       } catch (own) {
         if (own instanceof Interrupted) throw own;
-        listener.failed(job, explain(own));
+        listener.failed(job, messageOf(own));
       }
     }
   }
@@ -94,8 +94,4 @@ function questions(
     const left = samples.filter((sample) => !done.has(id(set, index, sample)));
     return left.length === 0 ? [] : [{ set, index, samples: left }];
   });
-}
-
-export function explain(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

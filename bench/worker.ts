@@ -3,10 +3,10 @@
  * stdin, answers them on one device and writes every sample to stdout. It ends when its input does: the program
  * is gone, or wants no more.
  */
-import { Interrupted } from "../core/errors.ts";
+import { Interrupted, messageOf } from "../core/errors.ts";
 import { LineWriter, readLines } from "../core/line_pipe.ts";
 import { LocalModel, type ModelDevice } from "./local_model.ts";
-import { explain, type Job, runJobs } from "./run_jobs.ts";
+import { type Job, runJobs } from "./run_jobs.ts";
 import type { RawAnswer } from "./types.ts";
 
 /** What a worker says; jobs are told by their place in the list. */
@@ -50,7 +50,7 @@ export async function serveJobs(openDevice: () => Promise<ModelDevice>): Promise
     }, () => !wanted);
   } catch (error) {
     if (!(error instanceof Interrupted)) {
-      jobs.forEach((_, job) => say({ type: "failed", job, error: explain(error) }));
+      jobs.forEach((_, job) => say({ type: "failed", job, error: messageOf(error) }));
     }
   }
   say({ type: "done" });

@@ -2,6 +2,7 @@
  * From a completion to its score: extract the answer, let the entry's task score it. A scorer that throws
  * counts 0, and the reason is handed on, to be counted and shown.
  */
+import { messageOf } from "../core/errors.ts";
 import { scoreAnswer } from "../tasks/score_answer.ts";
 import { equalDecimals, isBlank, parseDecimal, strip } from "../tasks/python_text.ts";
 import type { ScorableEntry } from "../tasks/types.ts";
@@ -42,7 +43,7 @@ export function scoreExtracted(
   try {
     return { score: entryScore(answer, entry), error: null };
   } catch (error) {
-    return { score: 0, error: error instanceof Error ? error.message : String(error) };
+    return { score: 0, error: messageOf(error) };
   }
 }
 

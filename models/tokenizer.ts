@@ -5,7 +5,7 @@
  * Left out: SentencePiece `.model` files, tiktoken.
  */
 import { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
-import { RgxError, UsageError } from "../core/errors.ts";
+import { messageOf, RgxError, UsageError } from "../core/errors.ts";
 import { useFasterMerges } from "./bpe_merges.ts";
 import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
 import { DAMAGED_ADVICE, parseJsonObject } from "./json_file.ts";
@@ -248,9 +248,7 @@ function createHfTokenizer(
     return tokenizer;
   } catch (error) {
     throw new RgxError(
-      `${where}/tokenizer.json: not a usable tokenizer: ${
-        error instanceof Error ? error.message : String(error)
-      }`,
+      `${where}/tokenizer.json: not a usable tokenizer: ${messageOf(error)}`,
       { advice: DAMAGED_ADVICE, cause: error },
     );
   }

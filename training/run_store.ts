@@ -5,7 +5,7 @@
  */
 import { stepInterval } from "../configs/derived.ts";
 import { sha256Hex } from "../core/checksums.ts";
-import { RgxError, UsageError } from "../core/errors.ts";
+import { messageOf, RgxError, UsageError } from "../core/errors.ts";
 import { type SlurmJob, slurmJob } from "../core/job.ts";
 import { VERSION } from "../core/version.ts";
 import {
@@ -340,8 +340,7 @@ export class RunStore {
   /** Nothing is recorded of a run that was refused before it began. */
   async fail(error: unknown, state: RunState, summary: TrainSummary): Promise<void> {
     if (!this.#begun || !await this.folder.isOurs()) return;
-    const reason = error instanceof Error ? error.message : String(error);
-    await this.#close("failed", summary, state, reason);
+    await this.#close("failed", summary, state, messageOf(error));
   }
 
   async #close(

@@ -2,6 +2,7 @@
  * Hands what a run tells to its trackers. A tracker that cannot write is named once and left out from then
  * on: metrics.jsonl has everything, and a full disk elsewhere is no reason to lose a run.
  */
+import { messageOf } from "../core/errors.ts";
 import type { RunConfig } from "../configs/run_config.ts";
 import { openTracker, trackedMetrics, trackedRunId, type Tracker } from "../tracking/mod.ts";
 import { adviceText } from "./diagnosis.ts";
@@ -62,7 +63,7 @@ export class RunTracking {
         }, this.env);
         if (tracker !== null) this.#trackers.push(tracker);
       } catch (error) {
-        this.warn(`${name}: nothing is written for it: ${reason(error)}`);
+        this.warn(`${name}: nothing is written for it: ${messageOf(error)}`);
       }
     }
   }
@@ -84,7 +85,7 @@ export class RunTracking {
         use(tracker);
         return true;
       } catch (error) {
-        this.warn(`${tracker.place}: nothing more is written there: ${reason(error)}`);
+        this.warn(`${tracker.place}: nothing more is written there: ${messageOf(error)}`);
         return false;
       }
     });
@@ -100,8 +101,4 @@ function plainValues(values: Values): Record<string, number | null> {
         : [[`${name}_low`, value[0] ?? null], [`${name}_high`, value[1] ?? null]]
     ),
   );
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

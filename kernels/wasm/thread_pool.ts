@@ -4,7 +4,7 @@
  * until then, and for small jobs, the calling thread does all the work. As no result depends on who
  * computes it, the number of threads that happened to help is invisible.
  */
-import { RgxError } from "../../core/errors.ts";
+import { messageOf, RgxError } from "../../core/errors.ts";
 import {
   type Control,
   CONTROL_BYTES,
@@ -67,7 +67,7 @@ export class ThreadPool {
       try {
         kernel.run.apply(undefined, call);
       } catch (error) {
-        throw kernelFailure(kernel.name, error instanceof Error ? error.message : String(error));
+        throw kernelFailure(kernel.name, messageOf(error));
       }
       return;
     }
