@@ -1,5 +1,5 @@
-/** Python's `float(text)`. Digits of other scripts than ASCII are not read. */
-import { strip } from "../tasks/python_text.ts";
+/** Python's `float(text)`, which reads the digits of any script. */
+import { asciiDigits, strip } from "../tasks/python_text.ts";
 
 const DIGITS = "[0-9](?:_?[0-9])*";
 const NUMBER = new RegExp(
@@ -9,7 +9,7 @@ const SPECIAL = /^([+-]?)(inf(?:inity)?|nan)$/i;
 
 /** The number, also ±Infinity and NaN; null where Python raises ValueError. */
 export function pythonFloat(text: string): number | null {
-  const stripped = strip(text);
+  const stripped = asciiDigits(strip(text));
   if (NUMBER.test(stripped)) return Number(stripped.replaceAll("_", ""));
   const special = SPECIAL.exec(stripped);
   if (special === null) return null;
