@@ -9,6 +9,7 @@ import { versionLine } from "../core/version.ts";
 import { HOST_COMMAND } from "../rewards/custom/protocol.ts";
 import { benchCommands } from "./bench_command.ts";
 import { exportCommands } from "./export_command.ts";
+import { keyFlagsHelp } from "./key_flags.ts";
 import { collect, examples, integer, real } from "./flag_types.ts";
 import { plotCommands } from "./plot_command.ts";
 import { pullCommand } from "./pull_command.ts";
@@ -122,6 +123,7 @@ function runCommand(
     .option("--log-format <format>", "text or json", "text")
     .option("--quiet", "warnings and errors only")
     .option("--verbose", "more detail, and stacks of errors")
+    .addHelpText("after", keyFlagsHelp())
     .allowUnknownOption()
     .action(async (config, overrides, options, command: Command) => {
       (await import("./stop_control.ts")).listenEarly();
@@ -140,6 +142,7 @@ function trainCommand(program: Command, setExit: (code: number) => void): void {
         "rgx train quickstart",
         "rgx train quickstart training.learning_rate=1e-4 --output-dir runs/a",
         "rgx train my_experiment.yaml --resume",
+        "rgx train gsm8k --model-name PATH --dataset PATH --max-steps 20",
       ) +
         "\n\nOn-policy GRPO with scaled advantages has a loss value near 0 by construction;\n" +
         "grad_norm and reward show whether it learns.",

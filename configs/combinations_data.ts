@@ -24,7 +24,7 @@ export class DataRules extends RuleContext {
     const isPublished = task !== null && publishedPlace(task) !== null;
     if (((task !== null && !isPublished) || tasks !== null) && file !== null) {
       const text = "the problems come either from a task (task_name) or from a file " +
-        "(dataset_name), not both";
+        "(dataset_name), not both: data.task_name=null takes the task away";
       return this.problems.add(this.at("data.dataset_name"), "data.dataset_name", text);
     }
     if (file !== null || (isPublished && tasks === null)) return this.#file();

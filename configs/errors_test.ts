@@ -204,7 +204,7 @@ const CASES: [name: string, yaml: string, ...errors: string[]][] = [
     "a task and a file",
     "dataset_name: f.yaml\n",
     "f.yaml:4:15: data.dataset_name: the problems come either from a task (task_name) or from a " +
-    "file (dataset_name), not both",
+    "file (dataset_name), not both: data.task_name=null takes the task away",
   ],
   [
     "an unknown parameter of a task",

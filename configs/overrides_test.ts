@@ -27,6 +27,15 @@ Deno.test("every spelling on the command line sets the same key", async () => {
   }
 });
 
+Deno.test("a data set is named in the ways that people try", async () => {
+  const spellings = [["--dataset", "rows.jsonl"], ["--data=rows.jsonl"], ["dataset=rows.jsonl"]];
+  for (const spelling of [...spellings, ["--dataset-name", "rows.jsonl"]]) {
+    const overrides = ["task_name=null", ...spelling];
+    const { config } = await load(MINIMAL, { overrides }, { "rows.jsonl": "{}" });
+    assert.equal(config.data.dataset_name, "rows.jsonl", spelling.join(" "));
+  }
+});
+
 Deno.test("flags without a value are true, with no- false", async () => {
   assert.equal((await withArgs("--no-shuffle-dataset")).training.shuffle_dataset, false);
   assert.equal((await withArgs("--shuffle-dataset")).training.shuffle_dataset, true);
@@ -67,7 +76,7 @@ Deno.test("a flag and a key that say different things are refused; the same twic
     ],
     [
       ["--no-trackio", "report_to=[trackio]"],
-      /report_to: names trackio, which another flag switches off/,
+      /report_to: names trackio, which --no-trackio switches off/,
     ],
   ];
   for (const [args, message] of refused) {

@@ -36,6 +36,7 @@ export const DATA: Section<RunConfig["data"]> = {
       null,
       "JSONL or parquet file, folder, or data set of the Hub (after rgx pull --dataset) with " +
         "question/answer or prompt columns",
+      ["data.dataset", "dataset", "data"],
     ),
     num_examples: key(int({ min: 1 }), 2048, "training entries", [
       "data.size",

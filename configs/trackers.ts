@@ -89,10 +89,11 @@ export function reportTo(tree: MapNode, problems: Problems): ConfigNode | undefi
   if (value("logging.no_trackio") === true) off.add("trackio");
   for (const item of names) {
     const name = String(toJson(item)), isTyped = item.at.source === COMMAND_LINE;
-    const switched = ["no_trackio", `use_${name}`].map((key) => node(`logging.${key}`))
-      .some((one) => one?.at.source === COMMAND_LINE);
-    if (!off.has(name) || !isTyped || !switched) continue;
-    problems.add(item.at, "logging.report_to", `names ${name}, which another flag switches off`);
+    const switched = [["no_trackio", "--no-trackio"], [`use_${name}`, `use_${name}=false`]]
+      .find(([key]) => node(`logging.${key}`)?.at.source === COMMAND_LINE);
+    if (!off.has(name) || !isTyped || switched === undefined) continue;
+    const text = `names ${name}, which ${switched[1]} switches off: give one of them`;
+    problems.add(item.at, "logging.report_to", text);
   }
   if (names.size === 0 && off.size === 0) return undefined;
   const items = [...names].flatMap((item) =>

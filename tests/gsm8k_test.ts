@@ -171,7 +171,7 @@ Deno.test("bad input of the recipe is named: columns, answers, rewards, flags ag
     );
     await refused(
       good,
-      /report_to: names trackio, which another flag switches off/,
+      /report_to: names trackio, which --no-trackio switches off/,
       "--no-trackio",
       "report_to=trackio",
     );
