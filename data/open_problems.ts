@@ -93,8 +93,9 @@ export async function requireDataFiles(name: string, split: DataSplit): Promise<
   if (lookedAt.length === 1) {
     throw new UsageError(`cannot read the data file ${name}: there is no such file`);
   }
-  throw new UsageError(
-    `${name}: no such file, nor a data set from the Hub: looked for ${lookedAt.join(" and for ")}`,
-    advice === null ? {} : { advice },
-  );
+  // An hf:// name is no path.
+  const why = name.startsWith("hf://")
+    ? `no copy from the Hub: looked for ${lookedAt.at(-1)}`
+    : `no such file, nor a data set from the Hub: looked for ${lookedAt.join(" and for ")}`;
+  throw new UsageError(`${name}: ${why}`, advice === null ? {} : { advice });
 }

@@ -91,6 +91,10 @@ Deno.test("a pulled data set is named as on the Hub; its splits are kept apart",
         readEntries("org/other"),
         /org\/other: no such file, nor a data set from the Hub: looked for org\/other and for /,
       );
+      await assert.rejects(
+        readEntries("hf://datasets/org/other"),
+        /^UsageError: hf:\/\/datasets\/org\/other: no copy from the Hub: looked for \/.*main$/,
+      );
       await assert.rejects(readEntries("./other.jsonl"), /there is no such file/);
     } finally {
       if (before === undefined) Deno.env.delete("HF_HUB_CACHE");
