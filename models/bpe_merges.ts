@@ -5,7 +5,10 @@
  * stays.
  */
 
-/** Shorter words are remembered by the library; most vocabularies never see a longer one, and need no tables. */
+/**
+ * Where a pre-tokenizer cuts texts, shorter words are remembered by the library; most such vocabularies never see a
+ * longer one, and need no tables.
+ */
 const LONG_WORD = 64;
 
 /** What this file knows of the library's model. */
@@ -16,13 +19,16 @@ interface BpeModel {
   bpe(word: string): string[];
 }
 
-/** Puts the faster merging into a model of the library, in place; other kinds of models stay as they are. */
-export function useFasterMerges(model: unknown): void {
+/**
+ * Puts the faster merging into a model of the library, in place; other kinds of models stay as they are.
+ * @param hasWords a pre-tokenizer cuts texts into words
+ */
+export function useFasterMerges(model: unknown, hasWords: boolean): void {
   if (!isBpe(model) || model.end_of_word_suffix || model.continuing_subword_suffix) return;
   const own = model.bpe.bind(model);
+  const long = hasWords ? LONG_WORD : 2;
   let merge: ((word: string) => string[]) | null = null;
-  model.bpe = (word) =>
-    word.length < LONG_WORD ? own(word) : (merge ??= merger(model.merges))(word);
+  model.bpe = (word) => word.length < long ? own(word) : (merge ??= merger(model.merges))(word);
 }
 
 function isBpe(model: unknown): model is BpeModel {
@@ -84,7 +90,7 @@ export function merger(merges: BpeModel["merges"]): (word: string) => string[] {
 }
 
 /** Ranks by pairs of ids, in flat arrays: a Map of pairs would make a number on the heap for each question. */
-class PairTable {
+export class PairTable {
   readonly #mask: number;
   /** Left and right id (+ 1; 0 = free) and rank of each entry. */
   readonly #entries: Int32Array;

@@ -7,7 +7,9 @@
 import { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
 import { messageOf, RgxError, UsageError } from "../core/errors.ts";
 import { useFasterMerges } from "./bpe_merges.ts";
+import { type BpeTokenizer, pieceEncoder } from "./bpe_pieces.ts";
 import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
+import { decodeByTable, type DecodeTable, decodeTable } from "./decode_table.ts";
 import { DAMAGED_ADVICE, parseJsonObject } from "./json_file.ts";
 import { SpecialTokens } from "./special_tokens.ts";
 import { checkTokenizerJson } from "./tokenizer_checks.ts";
@@ -83,6 +85,10 @@ class HuggingFaceTokenizer implements Tokenizer {
   /** Knows no special tokens; made when it is needed first. */
   #plain: HfTokenizer | null = null;
   readonly #cleanUpSpaces: boolean;
+  /** Ids of a text without special tokens, or null where the library has to do it. */
+  readonly #encodePieces: ((text: string) => number[] | null) | null;
+  readonly #decodeTable: DecodeTable | null;
+  #around: { before: readonly number[]; after: readonly number[] } | null = null;
   readonly #renderChat: ChatRenderer | null;
   readonly #where: string;
 
@@ -117,6 +123,9 @@ class HuggingFaceTokenizer implements Tokenizer {
     this.padId = this.#roleId(specials, "pad_token");
     // transformers 5 leaves the decoded text alone unless a model asks for the clean-up.
     this.#cleanUpSpaces = config["clean_up_tokenization_spaces"] === true;
+    this.#encodePieces = pieceEncoder(this.#hf as unknown as BpeTokenizer);
+    const tokens = Array.from({ length: this.vocabSize }, (_, id) => this.#hf.id_to_token(id));
+    this.#decodeTable = this.#cleanUpSpaces ? null : decodeTable(tokenizerJson["decoder"], tokens);
     const jinja = files.get("chat_template.jinja");
     const templateFile = jinja === undefined ? "tokenizer_config.json" : "chat_template.jinja";
     const template = jinja ??
@@ -132,6 +141,8 @@ class HuggingFaceTokenizer implements Tokenizer {
   ): number[] {
     const { addSpecialTokens = true, literal = false } = options;
     if (!literal && !this.#specials.hasMarks(text)) {
+      const ids = this.#encodePieces?.(text) ?? null;
+      if (ids !== null) return addSpecialTokens ? this.#surround(ids) : ids;
       return this.#checked(
         this.#hf.encode(text, { add_special_tokens: addSpecialTokens }).ids,
         text,
@@ -170,11 +181,16 @@ class HuggingFaceTokenizer implements Tokenizer {
 
   /** Puts the ids around that belong before and after a text. */
   #surround(ids: readonly number[]): number[] {
+    const { before, after } = this.#around ??= this.#surroundings();
+    return [...before, ...ids, ...after];
+  }
+
+  #surroundings() {
     const text = "a";
     const inner = this.#hf.encode(text, { add_special_tokens: false }).ids;
     const whole = this.#hf.encode(text, { add_special_tokens: true }).ids;
-    const before = whole.findIndex((_, i) => inner.every((id, j) => whole[i + j] === id));
-    return [...whole.slice(0, before), ...ids, ...whole.slice(before + inner.length)];
+    const at = whole.findIndex((_, i) => inner.every((id, j) => whole[i + j] === id));
+    return { before: whole.slice(0, at), after: whole.slice(at + inner.length) };
   }
 
   #checked(ids: number[], text: string): number[] {
@@ -191,6 +207,10 @@ class HuggingFaceTokenizer implements Tokenizer {
   /** Ids beyond the vocabulary (a model's padding rows) decode to nothing. */
   decode(ids: readonly number[], options: { skipSpecialTokens?: boolean } = {}): string {
     const skip = options.skipSpecialTokens ?? false;
+    const known = this.#decodeTable === null
+      ? null
+      : decodeByTable(this.#decodeTable, ids, skip ? this.#specialIds : null);
+    if (known !== null) return known;
     const kept = ids.filter((id) =>
       this.#hf.id_to_token(id) !== undefined && !(skip && this.#specialIds.has(id))
     );
@@ -244,7 +264,8 @@ function createHfTokenizer(
   };
   try {
     const tokenizer = new HfTokenizer(complete, config);
-    useFasterMerges((tokenizer as unknown as { model: unknown }).model);
+    const { model } = tokenizer as unknown as { model: unknown };
+    useFasterMerges(model, complete.pre_tokenizer !== null);
     return tokenizer;
   } catch (error) {
     throw new RgxError(

@@ -1,0 +1,100 @@
+/**
+ * Texts of tokenizers without a pre-tokenizer (SentencePiece vocabularies), which the library merges as one long
+ * word, every time anew. Here such a text is cut wherever no merge can reach across: between two characters that
+ * stand side by side in no token that a merge makes. What is between two cuts merges the same way whatever is
+ * around it, so its ids are remembered, and prompts that begin alike are merged once. Normalizer, merges and ids
+ * stay the library's own. Texts with added tokens are left to it altogether.
+ */
+import { PairTable } from "./bpe_merges.ts";
+
+/** Longer pieces are seldom met again; so many are kept before all are forgotten. */
+const LONGEST = 256, MOST = 8192;
+
+/** What this file knows of the library's tokenizer. */
+export interface BpeTokenizer {
+  normalizer: ((text: string) => string) | null;
+  pre_tokenizer: unknown;
+  remove_space?: boolean;
+  do_lowercase_and_remove_accent?: boolean;
+  added_tokens: readonly { content: string; id: number }[];
+  model: BpeModel;
+}
+
+interface BpeModel {
+  (words: readonly string[]): string[];
+  readonly merges?: readonly (readonly [left: string, right: string])[];
+  readonly tokens_to_ids: ReadonlyMap<string, number>;
+  readonly unk_token_id?: number | undefined;
+  /** Unknown tokens side by side are one. */
+  readonly fuse_unk: boolean;
+  readonly ignore_merges?: boolean;
+  readonly end_of_word_suffix?: string | null;
+  readonly continuing_subword_suffix?: string | null;
+}
+
+/** How to encode texts of a tokenizer piece by piece; null for tokenizers of another kind. */
+export function pieceEncoder(tokenizer: BpeTokenizer): ((text: string) => number[] | null) | null {
+  const { model, normalizer, added_tokens: added } = tokenizer;
+  const { merges } = model;
+  if (merges === undefined || tokenizer.pre_tokenizer !== null || model.ignore_merges) return null;
+  if (model.end_of_word_suffix || model.continuing_subword_suffix) return null;
+  if (tokenizer.remove_space || tokenizer.do_lowercase_and_remove_accent) return null;
+  const normalize = (text: string) => normalizer === null ? text : normalizer(text);
+  const contents = added.flatMap(({ content }) => [content, normalize(content)]);
+  const isAdded = contents.length === 0
+    ? null
+    : new RegExp([...new Set(contents)].map((text) => RegExp.escape(text)).join("|"));
+  const joined = neighbours(merges), known = new Map<string, readonly number[] | null>();
+  const { unk_token_id: unknown, tokens_to_ids: vocabulary } = model;
+  const fused = model.fuse_unk ? unknown : undefined;
+
+  /** Ids of a piece; null: something in it has none. */
+  const idsOf = (piece: string): readonly number[] | null => {
+    let ids = known.get(piece);
+    if (ids !== undefined) return ids;
+    const own = model([piece]).map((token) => vocabulary.get(token) ?? unknown);
+    ids = own.includes(undefined) ? null : own as number[];
+    if (piece.length <= LONGEST) {
+      if (known.size >= MOST) known.clear();
+      known.set(piece, ids);
+    }
+    return ids;
+  };
+
+  return (text) => {
+    const normal = normalize(text);
+    if (normal === "" || isAdded?.test(text) || isAdded?.test(normal)) return null;
+    const all: number[] = [], end = normal.length;
+    let from = 0, left = normal.charCodeAt(0);
+    for (let at = 1; at <= end; at++) {
+      const right = at < end ? normal.charCodeAt(at) : -1;
+      if (at < end && (joined.get(left, right) >= 0 || isSecondHalf(right))) {
+        left = right;
+        continue;
+      }
+      const ids = idsOf(normal.slice(from, at));
+      if (ids === null) return null;
+      for (const id of ids) if (id !== fused || all.at(-1) !== fused) all.push(id);
+      from = at;
+      left = right;
+    }
+    return all;
+  };
+}
+
+/** Pairs of code units that stand side by side in a token that some merge makes. */
+function neighbours(merges: readonly (readonly [left: string, right: string])[]): PairTable {
+  const pairs = new Set<number>();
+  for (const [left, right] of merges) {
+    const token = left + right;
+    for (let i = 1; i < token.length; i++) {
+      pairs.add(token.charCodeAt(i - 1) * 0x10000 + token.charCodeAt(i));
+    }
+  }
+  const table = new PairTable(pairs.size);
+  for (const pair of pairs) table.set(Math.floor(pair / 0x10000), pair % 0x10000, 0);
+  return table;
+}
+
+/** The second half of a character beyond U+FFFF, which is not cut off from its first. */
+const isSecondHalf = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff;

@@ -1,0 +1,82 @@
+/** Texts cut where no merge reaches: the ids of the whole, on random vocabularies and on a real one. */
+import { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { type BpeTokenizer, pieceEncoder } from "./bpe_pieces.ts";
+import { sharedFolder } from "./testing.ts";
+
+type Json = Record<string, unknown>;
+
+function libraryOf(json: Json): HfTokenizer {
+  return new HfTokenizer({
+    ...{ normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null },
+    ...{ added_tokens: [], ...json },
+  }, {});
+}
+const piecesOf = (library: HfTokenizer) => pieceEncoder(library as unknown as BpeTokenizer);
+
+const LETTERS = ["a", "b", "c", "▁", "😀", "?"] as const;
+
+/** Vocabularies whose merges join tokens that are there already, as training makes them. */
+const vocabularies = fc.record({
+  choices: fc.array(fc.nat(), { maxLength: 10 }),
+  fuse: fc.boolean(),
+}).map(({ choices, fuse }): Json => {
+  const tokens: string[] = ["<unk>", ...LETTERS.slice(0, 5)], merges: [string, string][] = [];
+  for (const choice of choices) {
+    const left = tokens[1 + choice % (tokens.length - 1)]!;
+    const right = tokens[1 + Math.floor(choice / 16) % (tokens.length - 1)]!;
+    if (merges.some(([l, r]) => l === left && r === right)) continue;
+    merges.push([left, right]);
+    if (!tokens.includes(left + right)) tokens.push(left + right);
+  }
+  const vocab = Object.fromEntries(tokens.map((token, id) => [token, id]));
+  return { model: { type: "BPE", vocab, merges, unk_token: "<unk>", fuse_unk: fuse } };
+});
+
+Deno.test("any vocabulary, any text: the pieces have the ids of the whole", () => {
+  const texts = fc.array(fc.constantFrom(...LETTERS), { minLength: 1, maxLength: 40 });
+  fc.assert(fc.property(vocabularies, texts, (json, letters) => {
+    const library = libraryOf(json), text = letters.join("");
+    assert.deepEqual(piecesOf(library)!(text), library.encode(text).ids);
+  }));
+});
+
+Deno.test("a real vocabulary: the same ids of known, unknown and repeated texts, at the second time too", async () => {
+  const folder = sharedFolder("models/tinystories-656k");
+  if (folder === null) return;
+  const json = JSON.parse(await Deno.readTextFile(`${folder}/tokenizer.json`));
+  const library = new HfTokenizer(json, {}), encode = piecesOf(library)!;
+  const parts = [
+    "Once upon a time  there was",
+    " 1,234 + 5 =",
+    "?",
+    "\n\n\t",
+    "Tschüß ☃☃ 你好",
+    "😀 ",
+  ];
+  for (const text of [...parts, parts.join(""), parts.join("").repeat(20), ...parts]) {
+    const { ids } = library.encode(text, { add_special_tokens: false });
+    assert.deepEqual(encode(text), ids, text);
+  }
+  assert.equal(encode("the <|end_story|> of it"), null, "added tokens are the library's");
+});
+
+Deno.test("other kinds of tokenizers are the library's", () => {
+  const model = { type: "BPE", vocab: { a: 0, b: 1, ab: 2 }, merges: [["a", "b"]] };
+  assert.deepEqual(piecesOf(libraryOf({ model }))!("abba"), [2, 1, 0]);
+  const withoutId = { ...model, unk_token: "<unk>" };
+  assert.equal(
+    piecesOf(libraryOf({ model: withoutId }))!("ab?"),
+    null,
+    "the unknown token has no id",
+  );
+  for (
+    const other of [
+      { model, pre_tokenizer: { type: "Digits", individual_digits: true } },
+      { model: { ...model, ignore_merges: true } },
+      { model: { ...model, end_of_word_suffix: "</w>" } },
+      { model: { type: "WordPiece", vocab: { a: 0, "[UNK]": 1 }, unk_token: "[UNK]" } },
+    ]
+  ) assert.equal(piecesOf(libraryOf(other)), null);
+});

@@ -1,0 +1,72 @@
+/** Texts put together token by token: what the library makes of the same ids. */
+import { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { decodeByTable, decodeTable } from "./decode_table.ts";
+
+const strip = { type: "Strip", content: " ", start: 1, stop: 0 };
+const decoderOf = (...last: unknown[]) => ({
+  type: "Sequence",
+  decoders: [
+    { type: "Replace", pattern: { String: "▁" }, content: " " },
+    { type: "ByteFallback" },
+    { type: "Fuse" },
+    ...last,
+  ],
+});
+const TOKENS = [
+  "<unk>",
+  "</s>",
+  "▁",
+  "▁a",
+  "b▁▁",
+  "<0x0A>",
+  "<0xE2>",
+  "<0x98>",
+  "<0x83>",
+  "<0xZZ>",
+  "😀",
+];
+
+Deno.test("any ids, special ones kept or left out: the text is the library's, or left to it", () => {
+  for (const decoder of [decoderOf(), decoderOf(strip)]) {
+    const vocab = Object.fromEntries(TOKENS.map((token, id) => [token, id]));
+    const added = { id: 1, content: "</s>", special: true };
+    const library = new HfTokenizer({
+      ...{ normalizer: null, pre_tokenizer: null, post_processor: null, added_tokens: [added] },
+      ...{ decoder, model: { type: "BPE", vocab, merges: [], unk_token: "<unk>" } },
+    }, {});
+    const table = decodeTable(decoder, TOKENS)!;
+    const some = fc.array(fc.nat(TOKENS.length - 1), { minLength: 1 });
+    fc.assert(fc.property(some, fc.boolean(), (ids, skip) => {
+      const own = decodeByTable(table, ids, skip ? new Set([1]) : null);
+      const isLeft = ids.some((id) => /^<0x[89A-F][0-9A-F]>$/.test(TOKENS[id]!));
+      const text = library.decode(ids, {
+        skip_special_tokens: skip,
+        clean_up_tokenization_spaces: false,
+      });
+      assert.equal(own, isLeft ? null : text);
+    }));
+  }
+});
+
+Deno.test("ids without a token have no text, and an empty list is an empty text", () => {
+  const table = decodeTable(decoderOf(strip), ["▁a", undefined])!;
+  assert.equal(decodeByTable(table, [1, 0, 1, 7, 0], null), "a a");
+  assert.equal(decodeByTable(table, [], null), "");
+});
+
+Deno.test("other decoders are the library's", () => {
+  const { decoders } = decoderOf();
+  for (
+    const other of [
+      null,
+      { type: "ByteLevel" },
+      { type: "Sequence", decoders: decoders.slice(0, 2) },
+      { type: "Sequence", decoders: [...decoders].reverse() },
+      decoderOf({ ...strip, stop: 1 }),
+      decoderOf({ ...strip, start: 2 }),
+      decoderOf(strip, strip),
+    ]
+  ) assert.equal(decodeTable(other, TOKENS), null);
+});
