@@ -4,7 +4,7 @@ import { termsInOrder } from "../matmul/tiling.ts";
 import type { WasmOp } from "../wasm/wasm_op.ts";
 import type { DecodeLayerArgs } from "./spec.ts";
 
-/** Most branches of an attention unit (kernels/attention_decode/wasm.ts). */
+/** Most branches that attend together (kernels/attention_decode/wasm.ts). */
 const BLOCK_BRANCHES = 16;
 /** Most branches of a unit: their activations stay in a core's own cache. */
 const MOST_ROWS = 64;
@@ -13,11 +13,13 @@ const TILE_ROWS = 6;
 export const decodeLayerWasm: WasmOp<DecodeLayerArgs> = (args, ctx) => {
   const { count, d, f, heads, kvHeads, headDim } = args;
   const group = queryGroup("decode_layer", heads, kvHeads);
-  const blockBranches = Math.min(BLOCK_BRANCHES, Math.floor(TILE / group));
-  // Equal shares for the threads. What a unit is changes no bit: its parts are the same row by row, and
-  // attention's blocks of branches stay whole.
+  if (count === 0) return;
+  // Equal shares for the threads, of equal blocks that attend together. Neither changes a bit: every row is computed
+  // as it would be alone.
   const shares = ctx.threads * Math.ceil(count / (ctx.threads * MOST_ROWS));
-  const unitRows = Math.ceil(count / Math.max(1, shares) / blockBranches) * blockBranches;
+  const share = Math.ceil(count / shares);
+  const blocks = Math.ceil(share / Math.min(BLOCK_BRANCHES, Math.floor(TILE / group)));
+  const blockBranches = Math.ceil(share / blocks), unitRows = blocks * blockBranches;
   const width = heads * headDim, kv = kvHeads * headDim;
   const aligned = (bytes: number) => Math.ceil(bytes / 64) * 64;
   const attentionBytes = aligned(softmaxScratch(headDim));
@@ -26,7 +28,7 @@ export const decodeLayerWasm: WasmOp<DecodeLayerArgs> = (args, ctx) => {
   const p = ctx.pointer.bind(ctx);
   ctx.parallel({
     kernel: "decode_layer",
-    units: Math.ceil(count / Math.max(1, unitRows)),
+    units: Math.ceil(count / unitRows),
     grain: 1,
     scratchBytes: floats.reduce((sum, n) => sum + aligned(4 * n), attentionBytes),
     args: [
