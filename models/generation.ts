@@ -80,6 +80,8 @@ export class Generation {
   readonly #slots: number[];
   /** Requests whose prompts have not been run. */
   readonly #queue: Job[] = [];
+  /** Requests under way that have a signal: thousands may wait that have none. */
+  readonly #abortable = new Set<Job>();
   /** Branches that have their first token and wait for a slot. */
   #primed: Branch[] = [];
   /** Branches in slots, in the order of their prompts. */
@@ -126,7 +128,9 @@ export class Generation {
         ...{ ids: [], logprobs: [], finishReason: "length" },
       }));
       const limit = Math.min(rules.maxNewTokens, maxPositions - promptIds.length);
-      this.#queue.push({ request, rules, limit, completions, left: n, resolve, reject });
+      const job = { request, rules, limit, completions, left: n, resolve, reject };
+      this.#queue.push(job);
+      if (signal !== undefined) this.#abortable.add(job);
       this.#waitingBranches += n;
       this.#work ??= this.#run();
     });
@@ -347,9 +351,10 @@ export class Generation {
   }
 
   #dropAborted(): void {
-    const jobs = new Set([...this.#queue, ...this.#running()]);
-    for (const job of jobs) {
-      if (job.request.signal?.aborted) this.#drop([job], job.request.signal.reason);
+    for (const job of this.#abortable) {
+      const { signal } = job.request;
+      if (job.left === 0) this.#abortable.delete(job);
+      else if (signal!.aborted) this.#drop([job], signal!.reason);
     }
     this.#active = this.#active.filter(({ done }) => !done);
     this.#primed = this.#primed.filter(({ done }) => !done);
@@ -362,6 +367,7 @@ export class Generation {
       if (dropped.has(branch.job) && !branch.done) this.#end(branch);
     }
     for (const job of dropped) {
+      this.#abortable.delete(job);
       const at = this.#queue.indexOf(job);
       if (at >= 0) {
         this.#queue.splice(at, 1);
