@@ -35,7 +35,7 @@ export class LocalModel implements Answerer {
   readonly #settings: ModelSettings;
 
   private constructor(
-    readonly loaded: Pick<LoadedModel, "model" | "tokenizer" | "eosIds">,
+    readonly loaded: Loaded,
     settings: ModelSettings,
   ) {
     const { name, threads, adapter } = loaded.model.device;
@@ -45,15 +45,22 @@ export class LocalModel implements Answerer {
     this.#settings = settings;
   }
 
-  /** @throws UsageError when there is no such model, RgxError when a file is damaged */
+  /**
+   * @param sharing another model, whose weights are taken where they are the ones asked for
+   * @throws UsageError when there is no such model, RgxError when a file is damaged
+   */
   static async open(
     { name, where, settings }: Pick<ModelRequest, "name" | "where" | "settings">,
     device: ModelDevice,
+    sharing?: LocalModel,
   ): Promise<LocalModel> {
     if (where.kind === "remote") throw new TypeError(`${name} is not on this machine`);
+    const shared = sharing?.loaded;
     const loaded = where.kind === "untrained"
       ? await createUntrained(where.made, device)
-      : await loadModel(where.path, device);
+      : await loadModel(where.path, device, {
+        ...(shared !== undefined && isRead(shared) && { sharing: shared }),
+      });
     return new LocalModel(loaded, settings);
   }
 
@@ -187,6 +194,11 @@ export class LocalModel implements Answerer {
     };
   }
 }
+
+type Loaded = Pick<LoadedModel, "model" | "tokenizer" | "eosIds"> & Partial<LoadedModel>;
+
+/** Not made from a seed. */
+const isRead = (loaded: Loaded): loaded is LoadedModel => loaded.base !== undefined;
 
 /** Ascending numbers as runs without gaps: what a request can ask for at once. */
 export function runsOf(numbers: readonly number[]): number[][] {

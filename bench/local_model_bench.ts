@@ -1,18 +1,22 @@
 /**
- * What answering together is worth, and what the harness costs: the same problems one at a time and together,
- * with tinystories-656k on the CPU, for short answers, long ones and ones of very different lengths.
+ * What answering together is worth, and what the harness costs: problems asked one at a time and in a whole
+ * benchmark, with tinystories-656k on the CPU, for short answers, long ones and ones of very different lengths. The
+ * harness is all of the benchmark but loading the model and the model's own work: drawing the problems, prompts and
+ * their tokens, texts, scores, every file.
  * `deno task bench:eval [threads]`. The machine should have nothing else to do: of several rounds the fastest
  * counts, but two threads that wait for each other lose more to other work than one.
  */
 import { createWasmDevice } from "../kernels/wasm/device.ts";
 import { sharedFolder } from "../models/testing.ts";
+import { benchmark } from "./benchmark.ts";
 import { LocalModel } from "./local_model.ts";
 import { DEFAULT_PROMPT } from "./prompt.ts";
 import type { Sampling } from "./result_file.ts";
 import { createTestSet } from "./test_set.ts";
-import type { Question } from "./types.ts";
 
-const ROUNDS = 3, EACH = 25;
+/** Problems of each task: one at a time, and in a benchmark. */
+const EACH_ALONE = 25, EACH = 250;
+const ROUNDS = 3, SEED = 3;
 
 interface TaskSet {
   title: string;
@@ -55,47 +59,49 @@ async function measure(
   device: Awaited<ReturnType<typeof createWasmDevice>>,
   { title, tasks, sampling }: TaskSet,
 ): Promise<void> {
+  const prompt = { ...DEFAULT_PROMPT, format: "plain" as const };
   const settings = {
-    prompt: { ...DEFAULT_PROMPT, format: "plain" as const },
+    ...{ prompt, seed: SEED, keepPromptTokens: null },
     sampling: {
       ...{ temperature: 0, top_p: 1, top_k: 0, min_p: 0, repetition_penalty: 1 },
       ...{ max_new_tokens: 256, samples: 1 },
       ...sampling,
     },
-    seed: 1,
-    keepPromptTokens: null,
   };
-  const where = { kind: "local" as const, path };
-  const model = await LocalModel.open({ name: path, where, settings }, device);
+  const where = { kind: "local" as const, path, weights: path };
   const questions = tasks.map((name) =>
-    createTestSet({ name }, { seed: 3, size: EACH, fewShot: 0 })
+    createTestSet({ name }, { seed: SEED, size: EACH_ALONE, fewShot: 0 })
   )
     .flatMap((set) => set.entries.map((_, index) => ({ set, index, samples: [0] })));
-  const tokens = { prompt: 0, completion: 0 };
-  const ask = (some: readonly Question[]) =>
-    model.answer(some, (_question, _sample, { prompt_tokens, completion_tokens }) => {
-      tokens.prompt += prompt_tokens;
-      tokens.completion += completion_tokens;
-    }, () => false);
-  let single = Infinity, together = Infinity, harness = Infinity;
+  const folder = await Deno.makeTempDir();
+  let single = Infinity, together = Infinity, harness = Infinity, tokens = { prompt: 0, new: 0 };
   for (let round = 0; round <= ROUNDS; round++) {
-    let start = performance.now();
-    for (const question of questions) await ask([question]);
-    const one = performance.now() - start;
-    start = performance.now();
-    model.modelSeconds = tokens.prompt = tokens.completion = 0;
-    await ask(questions);
-    const all = performance.now() - start;
+    const model = await LocalModel.open({ name: path, where, settings }, device);
+    const start = performance.now();
+    for (const question of questions) await model.answer([question], () => {}, () => false);
+    const one = (performance.now() - start) / questions.length;
+    model.close();
+    const { result, seconds } = await benchmark({
+      ...{ models: [path], tasks, numExamples: EACH, device, seed: SEED },
+      ...{ sampling: settings.sampling, prompt, outputDir: `${folder}/${round}` },
+    });
     if (round === 0) continue; // compilers warm up
+    const usage = Object.values(result.tasks).map(({ models }) => models[path]!.usage);
+    const n = Object.values(result.tasks).reduce((sum, { models }) => sum + models[path]!.total, 0);
+    const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / n;
+    tokens = {
+      prompt: sum(usage.map((own) => own.prompt_tokens)),
+      new: sum(usage.map((own) => own.completion_tokens)),
+    };
     single = Math.min(single, one);
-    together = Math.min(together, all);
-    harness = Math.min(harness, 1 - model.modelSeconds * 1000 / all);
+    together = Math.min(together, (seconds.total - seconds.loading) * 1000 / n);
+    harness = Math.min(harness, (seconds.total - seconds.loading - seconds.model) * 1000 / n);
   }
-  const n = questions.length, each = (amount: number) => (amount / n).toFixed(2);
+  await Deno.remove(folder, { recursive: true });
   console.log(
-    `${title}: ${(tokens.prompt / n).toFixed(0)} + ${(tokens.completion / n).toFixed(0)} tokens; ` +
-      `${each(single)} ms alone, ${each(together)} ms together, ` +
-      `ratio ${(single / together).toFixed(2)}, harness ${(100 * harness).toFixed(2)} %`,
+    `${title}: ${tokens.prompt.toFixed(0)} + ${tokens.new.toFixed(0)} tokens; ` +
+      `${single.toFixed(2)} ms alone, ${together.toFixed(2)} ms together, ` +
+      `ratio ${(single / together).toFixed(2)}, harness ${harness.toFixed(3)} ms, ` +
+      `${(100 * harness / together).toFixed(2)} %`,
   );
-  model.close();
 }

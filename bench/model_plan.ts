@@ -10,6 +10,7 @@ import type { RunConfig } from "../configs/run_config.ts";
 import { systemPromptText } from "../data/prompt.ts";
 import { fetchAdvice, findModel } from "../models/find_model.ts";
 import { readModelFolder } from "../models/model_folder.ts";
+import type { Tokenizer } from "../models/types.ts";
 import { DEFAULT_PROMPT, hasChatTemplate } from "./prompt.ts";
 import type { PromptSettings, Sampling } from "./result_file.ts";
 import type { ModelRequest, ModelSettings } from "./types.ts";
@@ -46,6 +47,8 @@ type Here = Exclude<ModelRequest["where"], { kind: "remote" }>;
 interface Found {
   name: string;
   where: Here;
+  /** Of one that was read already. */
+  tokenizer?: Tokenizer | null;
   run: RunConfig | null;
   base: { name: string; where: Here } | null;
 }
@@ -119,18 +122,23 @@ function identity(where: Here): string {
 }
 
 async function localModel(
-  { name, where, run }: Found,
+  found: Found,
   settings: ModelSettings,
 ): Promise<Omit<PlannedModel, "isBase">> {
-  const isMade = where.kind === "untrained";
-  const fingerprint = isMade ? untrainedFingerprint(where.made) : await fingerprintOf(where.path);
-  const tokenizer = isMade
-    ? await untrainedTokenizer(where.made)
-    : (await readModelFolder(where.path)).tokenizer;
+  const { name, where, run } = found, tokenizer = await tokenizerOf(found);
+  const fingerprint = where.kind === "untrained"
+    ? untrainedFingerprint(where.made)
+    : await fingerprintOf(where.path);
   const isChat = settings.prompt.format === "chat" && tokenizer !== null &&
     hasChatTemplate(tokenizer);
   const prompt = { ...settings.prompt, format: isChat ? "chat" as const : "plain" as const };
   return { name, where, settings: { ...settings, prompt }, fingerprint, run };
+}
+
+async function tokenizerOf({ where, tokenizer }: Found): Promise<Tokenizer | null> {
+  if (tokenizer !== undefined) return tokenizer;
+  if (where.kind === "untrained") return await untrainedTokenizer(where.made);
+  return (await readModelFolder(where.path)).tokenizer;
 }
 
 /** @throws UsageError naming the nearest folder when there is none */
@@ -139,17 +147,18 @@ async function locate(name: string, asked: Asked, warnings: string[]): Promise<F
   const { config, name: runName } = await runOf(path, warnings);
   // A run that was stopped has no final model yet: its newest checkpoint stands for it.
   if (!await hasModel(path)) path = await realPath(`${path}/latest`) ?? path;
-  const folder = await readModelFolder(path);
+  const folder = await readModelFolder(path), weights = await Deno.realPath(folder.path);
   const ownPath = config === null ? null : config.model.model_name_or_path;
   const basePath = folder.adapter !== null
-    ? await realPath(folder.path)
+    ? weights
     : ownPath === null
     ? null
     : await realPath((await findModel(ownPath)).path ?? ownPath);
   const made = config !== null && ownPath === null && basePath === null
     ? await untrainedOf(config)
     : null;
-  const found = { name, where: { kind: "local" as const, path }, run: config };
+  const { tokenizer } = folder, where = { kind: "local" as const, path, weights };
+  const found = { name, where, tokenizer, run: config };
   if (made !== null) {
     const base = { name: `${runName} (untrained)`, where: { kind: "untrained" as const, made } };
     return { ...found, base };
@@ -163,7 +172,8 @@ async function locate(name: string, asked: Asked, warnings: string[]): Promise<F
   }
   if (basePath === null || basePath === path) return { ...found, base: null };
   const baseName = ownPath ?? folder.adapter?.config.baseModel ?? basePath;
-  return { ...found, base: { name: baseName, where: { kind: "local", path: basePath } } };
+  const base = { kind: "local" as const, path: basePath, weights: basePath };
+  return { ...found, base: { name: baseName, where: base } };
 }
 
 /** Names that are no paths are for the loader to know. */

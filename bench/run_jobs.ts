@@ -4,7 +4,15 @@
  * crashes, each task is tried alone to find out which one it was.
  */
 import { Interrupted, messageOf } from "../core/errors.ts";
-import type { Answerer, ModelRequest, Question, RawAnswer, TestSet } from "./types.ts";
+import type {
+  Answerer,
+  Answerers,
+  ModelRequest,
+  Question,
+  RawAnswer,
+  TestSet,
+  Took,
+} from "./types.ts";
 
 /** A combination with the samples that it still lacks. */
 export interface Job {
@@ -18,36 +26,40 @@ export interface JobListener {
   loading(model: ModelRequest): void;
   answer(job: Job, index: number, sample: number, answer: RawAnswer): void;
   failed(job: Job, error: string): void;
-  /** @param seconds of asking the model, without loading it */
-  finished(model: ModelRequest, seconds: number): void;
+  finished(model: ModelRequest, took: Took): void;
 }
 
 /** @throws Interrupted when `shouldStop` said so; anything else is told to the listener */
 export async function runJobs(
   jobs: readonly Job[],
-  open: (model: ModelRequest) => Promise<Answerer>,
+  models: Answerers,
   listener: JobListener,
   shouldStop: () => boolean,
 ): Promise<void> {
-  for (const model of new Set(jobs.map((job) => job.model))) {
-    const own = jobs.filter((job) => job.model === model);
-    if (shouldStop()) throw new Interrupted();
-    listener.loading(model);
-    let answerer: Answerer;
-    try {
-      answerer = await open(model);
-    } catch (error) {
-      if (error instanceof Interrupted) throw error;
-      for (const job of own) listener.failed(job, messageOf(error));
-      continue;
-    }
-    try {
+  try {
+    for (const model of new Set(jobs.map((job) => job.model))) {
+      const own = jobs.filter((job) => job.model === model);
+      if (shouldStop()) throw new Interrupted();
+      listener.loading(model);
       const start = performance.now();
+      let answerer: Answerer;
+      try {
+        answerer = await models.open(model);
+      } catch (error) {
+        if (error instanceof Interrupted) throw error;
+        for (const job of own) listener.failed(job, messageOf(error));
+        continue;
+      }
+      const loaded = performance.now();
       await askAll(answerer, own, listener, shouldStop);
-      listener.finished(model, (performance.now() - start) / 1000);
-    } finally {
-      answerer.close();
+      const asking = (performance.now() - loaded) / 1000;
+      listener.finished(model, {
+        ...{ loading: (loaded - start) / 1000, asking },
+        model: answerer.modelSeconds ?? asking,
+      });
     }
+  } finally {
+    models.close();
   }
 }
 

@@ -20,9 +20,16 @@ function setUp(models: string[], labels: string[]) {
     answers: string[] = [],
     failures: string[] = [],
     closed: string[] = [];
+  let asked: string | null = null;
+  const close = () => {
+    if (asked !== null) closed.push(asked);
+    asked = null;
+  };
   const open = (model: ModelRequest): Promise<Answerer> => {
+    close();
     loaded.push(model.name);
     if (model.name === "broken") return Promise.reject(new Error("damaged weights"));
+    asked = model.name;
     return Promise.resolve({
       async answer(questions, onAnswer, shouldStop) {
         for (const question of questions) {
@@ -32,7 +39,6 @@ function setUp(models: string[], labels: string[]) {
           for (const sample of question.samples) onAnswer(question, sample, raw);
         }
       },
-      close: () => void closed.push(model.name),
     });
   };
   const listener = {
@@ -43,12 +49,12 @@ function setUp(models: string[], labels: string[]) {
     failed: ({ model, set }: Job, error: string) =>
       void failures.push(`${model.name} ${set.label}: ${error}`),
   };
-  return { jobs, open, listener, loaded, answers, failures, closed };
+  return { jobs, models: { open, close }, listener, loaded, answers, failures, closed };
 }
 
 Deno.test("each model is loaded once; a task that crashes costs itself alone, a model its own tasks", async () => {
   const s = setUp(["a", "broken", "b"], ["one", "bad", "two"]);
-  await runJobs(s.jobs, s.open, s.listener, () => false);
+  await runJobs(s.jobs, s.models, s.listener, () => false);
   assert.deepEqual(s.loaded, ["a", "broken", "b"]);
   assert.deepEqual(s.closed, ["a", "b"]);
   assert.deepEqual(s.failures, [
@@ -69,7 +75,7 @@ Deno.test("each model is loaded once; a task that crashes costs itself alone, a 
 Deno.test("a stop ends the work at once and closes the model", async () => {
   const s = setUp(["a", "b"], ["one"]);
   await assert.rejects(
-    runJobs(s.jobs, s.open, s.listener, () => s.answers.length >= 2),
+    runJobs(s.jobs, s.models, s.listener, () => s.answers.length >= 2),
     Interrupted,
   );
   assert.deepEqual(s.answers, ["a one 0.0", "a one 0.1"]);

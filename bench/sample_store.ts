@@ -1,5 +1,5 @@
 /**
- * Every finished sample on disk at once, one JSON line each, so that a killed benchmark goes on where it was:
+ * Every finished sample on disk within a moment, one JSON line each, so that a killed benchmark goes on where it was:
  * a run appends to a file of its own, `samples_{stamp}.jsonl`, and a resume reads all of them in the folder.
  * A sample is found again by a hash of all that it depends on; a line that was cut off is none.
  */
@@ -26,14 +26,26 @@ export function combinationKey(
   ])).slice(0, 32);
 }
 
+/** Milliseconds that an answer waits for others to be written with: a small model gives dozens in that time. */
+const PATIENCE = 50;
+
+/** Of a combination, by the problem's index and the sample's number. */
+type Known = Map<string, Map<number, SampleLine>>;
+
+const place = (index: number, sample: number) => index * 0x100000 + sample;
+
 export class SampleStore {
-  readonly #found: Map<string, SampleLine>;
+  readonly #known: Known;
   /** Made with the first line: a resume that finds everything leaves no empty file. */
   #file: Deno.FsFile | null = null;
   readonly #encoder = new TextEncoder();
+  /** Lines that are not written yet. */
+  #waiting = "";
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #failure: unknown = null;
 
-  private constructor(readonly path: string, found: Map<string, SampleLine>) {
-    this.#found = found;
+  private constructor(readonly path: string, known: Known) {
+    this.#known = known;
   }
 
   /**
@@ -45,49 +57,68 @@ export class SampleStore {
     name: string,
     options: { resume: boolean },
   ): Promise<SampleStore> {
-    const found = new Map<string, SampleLine>();
+    const known: Known = new Map();
     try {
       await Deno.mkdir(folder, { recursive: true });
       if (options.resume) {
         for await (const entry of Deno.readDir(folder)) {
           if (entry.isFile && FILE.test(entry.name)) {
-            await readInto(`${folder}/${entry.name}`, found);
+            await readInto(`${folder}/${entry.name}`, known);
           }
         }
       }
-      return new SampleStore(`${folder}/${name}`, found);
+      return new SampleStore(`${folder}/${name}`, known);
     } catch (error) {
       throw explainFileError(error, "write the results", folder);
     }
   }
 
-  /** Samples that are known, earlier ones included. */
-  get size(): number {
-    return this.#found.size;
-  }
-
   get(key: string, index: number, sample: number): SampleLine | undefined {
-    return this.#found.get(`${key} ${index} ${sample}`);
+    return this.#known.get(key)?.get(place(index, sample));
   }
 
-  /** On the disk when this returns. @throws RgxError when the disk is full */
+  /** Why nothing can be written any more (a full disk); null as long as it can. `close` throws it. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  /** It is on the disk after {@link PATIENCE}, when the event loop has its next turn. */
   add(line: SampleLine): void {
-    const bytes = this.#encoder.encode(JSON.stringify(line) + "\n");
+    remember(this.#known, line);
+    if (this.#waiting === "") this.#timer = setTimeout(() => this.#write(), PATIENCE);
+    this.#waiting += `${JSON.stringify(line)}\n`;
+  }
+
+  /** Writes what waits. @throws RgxError when something could not be written */
+  close(): void {
+    this.#write();
+    this.#file?.close();
+    if (this.#failure !== null) {
+      throw explainFileError(this.#failure, "write the results", this.path);
+    }
+  }
+
+  #write(): void {
+    clearTimeout(this.#timer);
+    if (this.#waiting === "" || this.#failure !== null) return;
+    const bytes = this.#encoder.encode(this.#waiting);
+    this.#waiting = "";
     try {
       this.#file ??= Deno.openSync(this.path, { append: true, create: true });
       for (let at = 0; at < bytes.length;) at += this.#file.writeSync(bytes.subarray(at));
     } catch (error) {
-      throw explainFileError(error, "write the results", this.path);
+      this.#failure = error;
     }
-    this.#found.set(`${line.key} ${line.index} ${line.sample}`, line);
-  }
-
-  close(): void {
-    this.#file?.close();
   }
 }
 
-async function readInto(path: string, found: Map<string, SampleLine>): Promise<void> {
+function remember(known: Known, line: SampleLine): void {
+  let own = known.get(line.key);
+  if (own === undefined) known.set(line.key, own = new Map());
+  own.set(place(line.index, line.sample), line);
+}
+
+async function readInto(path: string, known: Known): Promise<void> {
   for (const text of (await Deno.readTextFile(path)).split("\n")) {
     let line: Partial<SampleLine> | null;
     try {
@@ -98,6 +129,6 @@ async function readInto(path: string, found: Map<string, SampleLine>): Promise<v
     if (typeof line?.key !== "string" || line.result === undefined) continue;
     // Failures are tried again.
     if (line.result.error && !line.result.too_long) continue;
-    found.set(`${line.key} ${line.index} ${line.sample}`, line as SampleLine);
+    remember(known, line as SampleLine);
   }
 }

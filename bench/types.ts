@@ -68,6 +68,8 @@ export type OnAnswer = (question: Question, sample: number, answer: RawAnswer) =
 
 /** A model that can be asked, on this machine or far away. */
 export interface Answerer {
+  /** Of one on this machine: seconds in the model itself so far; the rest is the harness. */
+  readonly modelSeconds?: number;
   /**
    * Answers all questions, in any order; `onAnswer` is told of every sample as soon as it is there.
    * @throws Interrupted when `shouldStop` said so
@@ -77,16 +79,33 @@ export interface Answerer {
     onAnswer: OnAnswer,
     shouldStop: () => boolean,
   ): Promise<void>;
+}
+
+/** Models that are asked one after the other. */
+export interface Answerers {
+  /** The model that was opened before is asked no more. */
+  open(model: ModelRequest): Promise<Answerer>;
+  /** Frees what the last one holds. */
   close(): void;
+}
+
+/** Where the time of asking a model went, in seconds. */
+export interface Took {
+  /** Reading the model and bringing it to its device. */
+  loading: number;
+  /** From the first question to the last answer. */
+  asking: number;
+  /** Of `asking`: in the model itself; of a remote one all of it. */
+  model: number;
 }
 
 /** A model of a benchmark. */
 export interface ModelRequest {
   /** As it was given; its name in results and charts. */
   name: string;
-  /** A folder, a seed, or a model's name on an OpenAI-compatible server. */
+  /** A folder (and that of the weights, an adapter's base), a seed, or a name on an OpenAI-compatible server. */
   where:
-    | { kind: "local"; path: string }
+    | { kind: "local"; path: string; weights: string }
     | { kind: "untrained"; made: Untrained }
     | { kind: "remote"; model: string };
   settings: ModelSettings;

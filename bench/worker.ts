@@ -5,16 +5,17 @@
  */
 import { Interrupted, messageOf } from "../core/errors.ts";
 import { LineWriter, readLines } from "../core/line_pipe.ts";
-import { LocalModel, type ModelDevice } from "./local_model.ts";
+import type { ModelDevice } from "./local_model.ts";
+import { LocalModels } from "./local_models.ts";
 import { type Job, runJobs } from "./run_jobs.ts";
-import type { RawAnswer } from "./types.ts";
+import type { RawAnswer, Took } from "./types.ts";
 
 /** What a worker says; jobs are told by their place in the list. */
 export type FromWorker =
   | { type: "loading"; job: number }
   | { type: "answer"; job: number; index: number; sample: number; raw: RawAnswer }
   | { type: "failed"; job: number; error: string }
-  | { type: "finished"; job: number; seconds: number }
+  | { type: "finished"; job: number; took: Took }
   | { type: "done" };
 
 /** Signals also reach children; their end is for the program to say. */
@@ -41,12 +42,12 @@ export async function serveJobs(openDevice: () => Promise<ModelDevice>): Promise
   );
   try {
     const device = await openDevice();
-    await runJobs(jobs, (model) => LocalModel.open(model, device), {
+    await runJobs(jobs, new LocalModels(device), {
       loading: (model) => say({ type: "loading", job: first.get(model)! }),
       answer: (job, index, sample, raw) =>
         say({ type: "answer", job: place.get(job)!, index, sample, raw }),
       failed: (job, error) => say({ type: "failed", job: place.get(job)!, error }),
-      finished: (model, seconds) => say({ type: "finished", job: first.get(model)!, seconds }),
+      finished: (model, took) => say({ type: "finished", job: first.get(model)!, took }),
     }, () => !wanted);
   } catch (error) {
     if (!(error instanceof Interrupted)) {

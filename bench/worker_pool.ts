@@ -114,7 +114,7 @@ async function runProcess(
         }
         const job = jobs[message.job]!;
         if (message.type === "loading") listener.loading((busyWith = job).model);
-        else if (message.type === "finished") listener.finished(job.model, message.seconds);
+        else if (message.type === "finished") listener.finished(job.model, message.took);
         else if (message.type === "failed") {
           over.add(job);
           listener.failed(job, message.error);

@@ -54,8 +54,6 @@ export class RemoteModel implements Answerer {
     if (failure !== null) throw failure;
   }
 
-  close(): void {}
-
   async #answerOne(question: Question, onAnswer: OnAnswer): Promise<void> {
     const { samples } = question;
     if (samples.length > 1 && this.#givesSeveral !== false) {

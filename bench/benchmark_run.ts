@@ -1,0 +1,225 @@
+/**
+ * A benchmark under way: which model has answered what. An answer is scored when it comes and goes to the store;
+ * the result is made of what the store has at the end, whoever answered it and when.
+ */
+import { VERSION } from "../core/version.ts";
+import { scoreCompletion } from "../data/score.ts";
+import type { Shard } from "./benchmark.ts";
+import type { PlannedModel } from "./model_plan.ts";
+import { OverlapCounter } from "./overlap.ts";
+import {
+  type AllTasksResultFile,
+  RESULT_FORMAT,
+  type SampleResult,
+  type Sampling,
+  type TaskResults,
+} from "./result_file.ts";
+import type { Job, JobListener } from "./run_jobs.ts";
+import { combinationKey, type SampleStore } from "./sample_store.ts";
+import { averages, compareModels, summarize } from "./summarize.ts";
+import type { BenchEvent, RawAnswer, SampleLine, TestSet, Took } from "./types.ts";
+
+/** A model and a task. */
+interface Combination {
+  model: PlannedModel;
+  set: TestSet;
+  /** Of its samples in the store. */
+  key: string;
+}
+
+export class BenchmarkRun {
+  readonly total: number;
+  readonly resumed: number;
+  /** Task by task, so that dealing them out spreads the models. */
+  readonly combinations: readonly Combination[];
+  /** Those that lacked samples at the beginning. */
+  readonly jobs: readonly Job[];
+  /** Samples that were answered in this call, and those among them that failed. */
+  evaluated = 0;
+  errors = 0;
+  /** Of all models of this call together. */
+  readonly took: Took = { loading: 0, asking: 0, model: 0 };
+  readonly #keys = new Map<unknown, Map<TestSet, string>>();
+  readonly #failures: AllTasksResultFile["failures"] = [];
+  /** Of asking a model in this call. */
+  readonly #seconds = new Map<string, number>();
+
+  constructor(
+    readonly models: readonly PlannedModel[],
+    readonly sets: readonly TestSet[],
+    shard: Shard | null,
+    readonly store: SampleStore,
+    readonly samples: number,
+    readonly emit: (event: BenchEvent) => void,
+  ) {
+    this.combinations = sets.flatMap((set) => models.map((model) => ({ model, set })))
+      .filter((_, i) => shard === null || i % shard.count === shard.index)
+      .map(({ model, set }) => ({ model, set, key: combinationKey(model, set) }));
+    for (const { model, set, key } of this.combinations) {
+      const own = this.#keys.get(model);
+      if (own === undefined) this.#keys.set(model, new Map([[set, key]]));
+      else own.set(set, key);
+    }
+    this.total = samples * this.combinations.reduce((sum, { set }) => sum + set.entries.length, 0);
+    this.jobs = this.combinations.map((combination) => this.#job(combination))
+      .filter(({ missing }) => missing.length > 0);
+    this.resumed = this.total - samplesOf(this.jobs);
+  }
+
+  get answered(): number {
+    return this.resumed + this.evaluated;
+  }
+
+  /** @param total samples that the worker will answer */
+  listener(worker: number, total: number): JobListener {
+    let done = 0;
+    return {
+      loading: ({ name }) => this.emit({ type: "loading", worker, model: name }),
+      answer: (job, index, sample, raw) => {
+        this.#add(job, index, sample, raw);
+        this.emit({ type: "progress", worker, model: job.model.name, done: ++done, total });
+      },
+      failed: ({ model, set }, error) => {
+        this.#failures.push({ model: model.name, task: set.label, error });
+        this.emit({ type: "failed", model: model.name, task: set.label, error });
+      },
+      finished: ({ name }, took) => {
+        this.#seconds.set(name, (this.#seconds.get(name) ?? 0) + took.asking);
+        this.took.loading += took.loading;
+        this.took.asking += took.asking;
+        this.took.model += took.model;
+      },
+    };
+  }
+
+  async result(
+    stamp: string,
+    seed: number,
+    samplingSeed: number,
+    sampling: Sampling,
+  ): Promise<AllTasksResultFile> {
+    const overlap = new OverlapCounter();
+    const bases = new Set(this.models.filter(({ isBase }) => isBase).map(({ name }) => name));
+    const found = this.combinations.map((one) => ({ ...one, lines: this.#lines(one) }))
+      .filter(({ lines }) => lines.length > 0);
+    const tokens = new Map<PlannedModel, number>();
+    for (const { model, lines } of found) {
+      tokens.set(model, (tokens.get(model) ?? 0) + tokensOf(lines));
+    }
+    const tasks: Record<string, TaskResults> = {};
+    for (const set of this.sets) {
+      const models: TaskResults["models"] = {};
+      for (const { model, lines } of found.filter((one) => one.set === set)) {
+        const share = tokensOf(lines) / (tokens.get(model)! || 1);
+        models[model.name] = summarize(set, lines, {
+          prompt: model.settings.prompt,
+          device: [...new Set(lines.map(({ device }) => device))].join("; "),
+          overlap: await overlap.count(model.run, set),
+          seconds: (this.#seconds.get(model.name) ?? 0) * share,
+        });
+      }
+      if (Object.keys(models).length === 0) continue;
+      const { label: task, taskName: task_name, category, parameters, seed } = set;
+      const comparisons = compareModels(task, models, (name) => bases.has(name));
+      tasks[task] = { task, task_name, category, parameters, seed, models, comparisons };
+    }
+    return {
+      format: RESULT_FORMAT,
+      kind: "all_tasks",
+      created: new Date().toISOString(),
+      stamp,
+      rgx_version: VERSION,
+      deno_version: Deno.version.deno,
+      seed,
+      sampling_seed: samplingSeed,
+      sampling,
+      tasks,
+      average: averages(tasks),
+      parts: [],
+      failures: this.#failures,
+    };
+  }
+
+  /** A model that says nothing is measured, problems too long for it are counted, and the user is told. */
+  warnOfGaps({ tasks }: AllTasksResultFile): void {
+    for (const { task, models } of Object.values(tasks)) {
+      for (const [model, { too_long: count, total, errors, examples }] of Object.entries(models)) {
+        if (count === 0) continue;
+        const { error } = examples.find((example) => example.too_long)!;
+        const message = `${model} was not asked ${count} of ${count + total + errors} questions ` +
+          `of ${task}: their prompts are too long for it (${error})`;
+        this.emit({ type: "warning", message });
+      }
+    }
+    for (const { name } of this.models) {
+      const examples = Object.values(tasks).flatMap(({ models }) => models[name]?.examples ?? []);
+      const asked = examples.filter(({ error }) => error === undefined);
+      if (asked.length > 0 && asked.every(({ completion }) => completion.trim() === "")) {
+        const message =
+          `${name} answered none of ${asked.length} problems: every completion is empty`;
+        this.emit({ type: "warning", message });
+      }
+    }
+  }
+
+  #add({ model, set }: Job, index: number, sample: number, raw: RawAnswer): void {
+    const { prompt_tokens, device, ...answer } = raw;
+    const { extracted, formatted, score, error } = scoreCompletion(
+      raw.completion,
+      set.entries[index]!,
+    );
+    if (error !== null) {
+      this.emit({ type: "warning", message: `${set.label}, problem ${index}: ${error}` });
+    }
+    const result: SampleResult = {
+      ...answer,
+      extracted,
+      ...(extracted !== null && !formatted ? { formatted } : {}),
+      score: raw.error !== undefined || (set.binary && score < 1) ? 0 : score,
+    };
+    if (raw.error !== undefined && !raw.too_long) this.errors++;
+    this.store.add({
+      key: this.#keys.get(model)!.get(set)!,
+      ...{ model: model.name, task: set.label, index, sample },
+      ...{ prompt_tokens, device, result },
+    });
+    this.evaluated++;
+  }
+
+  #job({ model, set, key }: Combination): Job {
+    const missing: Job["missing"] = [];
+    for (let index = 0; index < set.entries.length; index++) {
+      const samples: number[] = [];
+      for (let sample = 0; sample < this.samples; sample++) {
+        if (this.store.get(key, index, sample) === undefined) samples.push(sample);
+      }
+      if (samples.length > 0) missing.push({ index, samples });
+    }
+    return { model, set, missing };
+  }
+
+  /** Problem by problem. */
+  #lines({ set, key }: Combination): SampleLine[] {
+    const lines: SampleLine[] = [];
+    for (let index = 0; index < set.entries.length; index++) {
+      for (let sample = 0; sample < this.samples; sample++) {
+        const line = this.store.get(key, index, sample);
+        if (line !== undefined) lines.push(line);
+      }
+    }
+    return lines;
+  }
+}
+
+/** Samples that jobs ask for. */
+export function samplesOf(jobs: readonly Job[]): number {
+  let count = 0;
+  for (const { missing } of jobs) for (const { samples } of missing) count += samples.length;
+  return count;
+}
+
+function tokensOf(lines: readonly SampleLine[]): number {
+  let count = 0;
+  for (const { result } of lines) count += result.completion_tokens;
+  return count;
+}

@@ -1,0 +1,28 @@
+/**
+ * The models of this machine that a benchmark asks one after the other. Where the next one is on the same weights
+ * (adapters of one base, or the base itself) these stay on the device and are not read again; otherwise they
+ * are freed before the next are read.
+ */
+import { LocalModel, type ModelDevice } from "./local_model.ts";
+import type { Answerer, Answerers, ModelRequest } from "./types.ts";
+
+export class LocalModels implements Answerers {
+  #last: { model: LocalModel; weights: string | null } | null = null;
+
+  constructor(readonly device: ModelDevice) {}
+
+  /** @throws UsageError when there is no such model, RgxError when a file is damaged */
+  async open(request: ModelRequest): Promise<Answerer> {
+    const { where } = request, weights = where.kind === "local" ? where.weights : null;
+    if (weights === null || this.#last?.weights !== weights) this.close();
+    const model = await LocalModel.open(request, this.device, this.#last?.model);
+    this.close();
+    this.#last = { model, weights };
+    return model;
+  }
+
+  close(): void {
+    this.#last?.model.close();
+    this.#last = null;
+  }
+}

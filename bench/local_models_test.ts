@@ -1,0 +1,61 @@
+/** Models one after the other: what stays on the device between them, and that answers do not depend on it. */
+import assert from "node:assert/strict";
+import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { PEFT, SIZES, writeAdapter, writeBase } from "../models/adapter_testing.ts";
+import { LocalModels } from "./local_models.ts";
+import { planModels } from "./model_plan.ts";
+import { createTestSet } from "./test_set.ts";
+import { withFolder } from "./testing.ts";
+import type { Answerer, Question } from "./types.ts";
+
+Deno.test("adapters and their base are read once and answer as they do alone", () =>
+  withFolder(async (folder) => {
+    const device = createReferenceDevice({ float: "f32" });
+    try {
+      await writeBase(SIZES, folder);
+      const peft = { ...PEFT, r: 2, targetModules: ["v_proj"] };
+      const one = await writeAdapter(SIZES, folder, device, { name: "one" });
+      const other = await writeAdapter(SIZES, folder, device, { name: "other", peft });
+      const { models } = await planModels([one, other], {
+        ...{ seed: 1, includeBase: true, remote: { address: "", format: "chat" } },
+        ...{ prompt: { add_instructions: false }, sampling: { max_new_tokens: 8 } },
+      });
+      assert.deepEqual(models.map(({ isBase }) => isBase), [false, true, false]);
+      const set = createTestSet({ name: "chain_sum" }, { seed: 1, size: 3, fewShot: 0 });
+      const questions = set.entries.map((_, index) => ({ set, index, samples: [0] }));
+      const alone: string[][] = [];
+      for (const model of models) {
+        const apart = new LocalModels(device);
+        alone.push(await answersOf(await apart.open(model), questions));
+        apart.close();
+        assert.equal(device.allocatedBytes, 0);
+      }
+      assert.equal(new Set(alone.map(String)).size, 3);
+
+      const shared = new LocalModels(device);
+      await shared.open(models[0]!);
+      // The file of the base is not needed any more: its weights are there.
+      await Deno.rename(`${folder}/base/model.safetensors`, `${folder}/weights`);
+      const empty = new Uint8Array(await Deno.readFile(`${folder}/weights`)).fill(0, 4096);
+      await Deno.writeFile(`${folder}/base/model.safetensors`, empty);
+      const together: string[][] = [];
+      for (const model of models) {
+        together.push(await answersOf(await shared.open(model), questions));
+      }
+      assert.deepEqual(together, alone);
+      shared.close();
+      assert.equal(device.allocatedBytes, 0);
+    } finally {
+      device.close();
+    }
+  }));
+
+async function answersOf(model: Answerer, questions: readonly Question[]): Promise<string[]> {
+  const answers: string[] = [];
+  await model.answer(
+    questions,
+    ({ index }, _, { completion }) => void (answers[index] = completion),
+    () => false,
+  );
+  return answers;
+}

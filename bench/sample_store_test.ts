@@ -1,0 +1,66 @@
+/** Answers on disk: when they are there, what of them is found again, and a disk that is full. */
+import assert from "node:assert/strict";
+import { RgxError } from "../core/errors.ts";
+import { SampleStore } from "./sample_store.ts";
+import { withFolder } from "./testing.ts";
+import type { SampleLine } from "./types.ts";
+
+const line = (index: number, sample: number, key = "k", completion = "é"): SampleLine => ({
+  ...{ key, index, sample, model: "m", task: "t", prompt_tokens: 1, device: "d" },
+  result: { completion, extracted: null, score: 0, truncated: false, completion_tokens: 1 },
+});
+
+Deno.test("answers are on the disk a moment after they came, and the rest when the store is closed", () =>
+  withFolder(async (folder) => {
+    const store = await SampleStore.open(folder, "samples_1.jsonl", { resume: false });
+    for (let index = 0; index < 3; index++) store.add(line(index, 0));
+    assert.equal(store.get("k", 2, 0)!.index, 2);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const lines = async () => (await Deno.readTextFile(store.path)).split("\n").length - 1;
+    assert.equal(await lines(), 3);
+    store.add(line(3, 1));
+    store.close();
+    assert.equal(await lines(), 4);
+  }));
+
+Deno.test("a resume finds what is whole, and not what failed", () =>
+  withFolder(async (folder) => {
+    const failed = line(2, 0), tooLong = line(3, 0);
+    failed.result.error = "the server is down";
+    tooLong.result = { ...tooLong.result, error: "the prompt is long", too_long: true };
+    const text = [line(0, 0), line(0, 1), failed, tooLong].map((one) => `${JSON.stringify(one)}\n`);
+    const cut = JSON.stringify(line(1, 0)).slice(0, 40);
+    await Deno.writeTextFile(`${folder}/samples_1.jsonl`, text.join("") + cut);
+    await Deno.writeTextFile(`${folder}/other.jsonl`, `${JSON.stringify(line(9, 9))}\n`);
+    const store = await SampleStore.open(folder, "samples_2.jsonl", { resume: true });
+    const known = [[0, 0], [0, 1], [1, 0], [2, 0], [3, 0], [9, 9]]
+      .map(([index, sample]) => store.get("k", index!, sample!) !== undefined);
+    assert.deepEqual(known, [true, true, false, false, true, false]);
+    assert.equal(store.get("other", 0, 0), undefined);
+    store.close();
+    const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
+    assert.ok(!names.includes("samples_2.jsonl"), "nothing new, so no file");
+    const fresh = await SampleStore.open(folder, "samples_3.jsonl", { resume: false });
+    assert.equal(fresh.get("k", 0, 0), undefined);
+    fresh.close();
+  }));
+
+Deno.test({
+  name: "a full disk is said once, and what is known stays known",
+  ignore: Deno.build.os !== "linux",
+  fn: () =>
+    withFolder(async (folder) => {
+      await Deno.symlink("/dev/full", `${folder}/samples_1.jsonl`);
+      const store = await SampleStore.open(folder, "samples_1.jsonl", { resume: false });
+      store.add(line(0, 0));
+      assert.equal(store.failure, null);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      assert.notEqual(store.failure, null);
+      store.add(line(1, 0));
+      assert.equal(store.get("k", 1, 0)!.index, 1);
+      assert.throws(
+        () => store.close(),
+        (error: unknown) => error instanceof RgxError && /the disk is full/.test(error.message),
+      );
+    }),
+});
