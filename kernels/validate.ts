@@ -233,6 +233,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.input("branches", args.branches, count * BRANCH.columns, "u32");
     // As in attention_decode.
     call.input("prefixK", args.prefixK, 0);
+    if (args.packedPrefixK !== undefined) call.input("packedPrefixK", args.packedPrefixK, 0);
     call.input("prefixV", args.prefixV, 0);
     call.output("branchK", args.branchK, oneSlot);
     call.output("branchV", args.branchV, oneSlot);

@@ -8,9 +8,11 @@ import { sampleCounter } from "../core/philox.ts";
 import { seenWords } from "../kernels/adjust_logits/spec.ts";
 import { BRANCH } from "../kernels/attention_decode/spec.ts";
 import type { DecodeLayerArgs } from "../kernels/decode_layer/spec.ts";
-import { type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
-import { architectureOf, isPlainLlama, linearDims, modulesOf } from "./architectures/mod.ts";
+import type { Tensor } from "../kernels/device.ts";
+import { packedLength } from "../kernels/matmul/spec.ts";
+import { architectureOf, modulesOf } from "./architectures/mod.ts";
 import type { RowRange } from "./cache_rows.ts";
+import { canFuseLayers } from "./decode_shape.ts";
 import { DecodeSampler, type Sampled, type SampledRow, tokenSet } from "./decode_sampler.ts";
 import { finalRows } from "./llama_head.ts";
 import { type LayerActivations, layerActivations } from "./layer_activations.ts";
@@ -27,7 +29,6 @@ import {
 import { normForward } from "./norm.ts";
 import { packPrompts, type PromptBatch, type PromptRun } from "./prompt_batch.ts";
 import { type Lane, lanesOf } from "./sampling_rules.ts";
-import type { LlamaConfig } from "./types.ts";
 import { floatBytes, type Workspace } from "./workspace.ts";
 
 /** How much a decoder holds at once. */
@@ -77,42 +78,11 @@ interface Cache {
   v: Tensor;
 }
 
-/**
- * Layers are one operation each as long as all of them fit a cache that the threads share: every thread then
- * reads all weights for its own branches. Larger ones are read from memory, once for all branches.
- */
-const MOST_FUSED_BYTES = 2 ** 24;
-
-/** Rows that a core takes through such layers at once; a unit of attention_decode. */
-const ROWS_PER_CORE = 16;
-
-function layerBytes({ config, device }: LlamaCore): number {
-  const weights = modulesOf(config).map((module) => linearDims(config, module));
-  return floatBytes(device) * config.numLayers * weights.reduce((sum, [i, o]) => sum + i * o, 0);
-}
-
-/**
- * Branches that a CPU decodes best at once: while the layers stay in the cores' caches, more rows only push one
- * another's keys and values out; layers that come from memory each step are worth it for as many as there are.
- */
-export function bestSlots(core: LlamaCore): number {
-  const { name, threads } = core.device;
-  return name === "wasm" && layerBytes(core) <= MOST_FUSED_BYTES
-    ? ROWS_PER_CORE * threads
-    : Infinity;
-}
-
-function isPacked({ config, weights: { layers } }: LlamaCore): boolean {
-  return layers.every((layer) =>
-    modulesOf(config).every((module) => layer[module].packed !== null)
-  );
-}
-
-/** Multiples of rows at which a batch of prompts can begin in the cache: those where views can. */
-export function promptAlignment({ numKvHeads, headDim }: LlamaConfig): number {
-  let rows = VIEW_ALIGNMENT;
-  while (rows % 2 === 0 && (rows / 2 * numKvHeads * headDim) % VIEW_ALIGNMENT === 0) rows /= 2;
-  return rows;
+/** Whether a decoding layer is one operation. */
+function isFused({ config, device, weights: { layers } }: LlamaCore): boolean {
+  const modules = modulesOf(config);
+  return canFuseLayers(config, floatBytes(device)) &&
+    layers.every((layer) => modules.every((module) => layer[module].packed !== null));
 }
 
 export class Decoder {
@@ -123,6 +93,8 @@ export class Decoder {
   readonly #table: Uint32Array;
   readonly #tableTensor: Tensor;
   readonly #prompts: Cache[];
+  /** The prompts' keys once more for layers that are one operation, where prompts are stored one by one. */
+  readonly #packedKeys: Tensor[] | null;
   readonly #branches: Cache[];
   /** Whether a layer is one operation. */
   readonly #fused: boolean;
@@ -152,12 +124,20 @@ export class Decoder {
       });
     this.#prompts = caches("prefix", promptRows);
     this.#branches = caches("branches", slots * this.#cacheLength);
-    this.#fused = isPacked(core) && isPlainLlama(core.config) &&
-      layerBytes(core) <= MOST_FUSED_BYTES;
+    this.#fused = isFused(core);
+    this.#packedKeys = this.#fused && this.sharesBeginnings
+      ? core.weights.layers.map((_, layer) =>
+        workspace.get(
+          `cache.prefix.${layer}.packed`,
+          packedLength(promptRows, config.numKvHeads * config.headDim),
+        )
+      )
+      : null;
   }
 
   /**
-   * Runs prompts, one after the other into the cache from a multiple of the alignment on.
+   * Runs prompts, each into the cache from a multiple of the alignment on; where they do not share beginnings, from
+   * such a multiple on one right behind the other.
    * @param before rows of the cache with the prompt that the first one shares a beginning with
    */
   prefill(prompts: readonly PromptRun[], before: RowRange | null): Prefill {
@@ -170,7 +150,7 @@ export class Decoder {
       adapter,
       keep: "none",
       ...(apart
-        ? { store: this.#storeInCache(batch), lastRows }
+        ? { store: this.#storeInCache(batch, prompts), lastRows }
         : { keysAndValues: this.#cacheParts(batch) }),
     });
     return { trunk, lastRow: apart ? lastRows.map((_, prompt) => prompt) : lastRows };
@@ -190,7 +170,10 @@ export class Decoder {
   }
 
   /** For any other: rows that have been computed go to theirs, then to those of prompts that begin alike. */
-  #storeInCache({ rows, cacheRow, keys, copies: { from, to } }: PromptBatch) {
+  #storeInCache(
+    { rows, cacheRow, keys, copies: { from, to } }: PromptBatch,
+    prompts: readonly PromptRun[],
+  ) {
     const { core: { device, config: { numKvHeads, headDim } }, workspace } = this;
     const d = numKvHeads * headDim, copied = to.length;
     const own = workspace.upload("prefix.row", cacheRow);
@@ -206,10 +189,19 @@ export class Decoder {
       device.run("scatter_rows", { src: copies, index: target!, table, rows: copied, d });
       return table;
     };
+    const begin = prompts[0]!.cached.begin, n = prompts.at(-1)!.cached.end - begin;
+    const pack = (table: Tensor, packed: Tensor) =>
+      device.run("pack_weight", {
+        ...{ weight: table.view(begin * d, n * d), n, k: d },
+        out: packed.view(begin * d, packedLength(n, d)),
+      });
     let layer = 0;
     return (k: Tensor, v: Tensor) => {
-      const cache = this.#prompts[layer++]!;
-      return { k: put(k, cache.k), v: put(v, cache.v), keys: owned };
+      const cache = this.#prompts[layer]!, packed = this.#packedKeys?.[layer];
+      layer++;
+      const stored = { k: put(k, cache.k), v: put(v, cache.v), keys: owned };
+      if (packed !== undefined) pack(cache.k, packed);
+      return stored;
     };
   }
 
@@ -293,6 +285,7 @@ export class Decoder {
         wUp: linears.up_proj.packed!,
         wDown: linears.down_proj.packed!,
         prefixK: prefix.k,
+        ...(this.#packedKeys === null ? {} : { packedPrefixK: this.#packedKeys[layer]! }),
         prefixV: prefix.v,
         branchK: own.k,
         branchV: own.v,

@@ -3,7 +3,7 @@
  * allows.
  */
 import type { Device } from "../kernels/device.ts";
-import { bestSlots } from "./decoder.ts";
+import { bestSlots } from "./decode_shape.ts";
 import { checkRequest, Generation } from "./generation.ts";
 import { planSlots } from "./generation_plan.ts";
 import type { LlamaCore } from "./llama_pass.ts";

@@ -13,7 +13,8 @@
 import { setImmediate } from "node:timers";
 import { Interrupted, RgxError } from "../core/errors.ts";
 import { CacheRows, type RowRange } from "./cache_rows.ts";
-import { Decoder, type DecodeRow, type DecoderShape, promptAlignment } from "./decoder.ts";
+import { promptAlignment } from "./decode_shape.ts";
+import { Decoder, type DecodeRow, type DecoderShape } from "./decoder.ts";
 import type { LlamaCore } from "./llama_pass.ts";
 import { checkGroup } from "./packing.ts";
 import { commonBeginning, type PromptRun } from "./prompt_batch.ts";
@@ -69,6 +70,8 @@ interface Branch extends DecodeRow {
 
 /** A cached prompt, in place of its rows in `Branch.prompt`. */
 interface CachedPrompt extends RowRange {
+  /** End of the rows that it was lent. */
+  lentEnd: number;
   /** Branches that read it. */
   users: number;
 }
@@ -222,7 +225,7 @@ export class Generation {
       const shared = this.#decoder.sharesBeginnings ? commonBeginning(before, promptIds) : 0;
       const own = promptIds.length - shared;
       if (shares.length > 0 && (branches >= slots || rows + own > prefillRows)) break;
-      wanted += promptIds.length;
+      wanted += this.#aligned(promptIds.length);
       rows += own;
       branches += n;
       shares.push(shared);
@@ -244,11 +247,13 @@ export class Generation {
     for (const job of this.#queue.slice(0, shares.length)) {
       const ids = job.request.promptIds, end = begin + ids.length;
       if (end > run.end) break;
-      const cached = { begin, end, users: job.left };
+      const lentEnd = Math.min(begin + this.#aligned(ids.length), run.end);
+      const cached = { begin, end, lentEnd, users: job.left };
       runs.push({ ids, cached, shared: shares[jobs.length]! });
       jobs.push(job);
       prompts.push(cached);
-      begin = end;
+      this.timing.promptTokens += ids.length;
+      begin = lentEnd;
     }
     this.#rows.give({ begin, end: run.end });
     this.#queue.splice(0, jobs.length);
@@ -273,9 +278,14 @@ export class Generation {
       );
       await this.#look(rows, 1);
     }
-    this.timing.promptTokens += begin - run.begin;
     this.#primed = this.#primed.filter(({ done }) => !done);
     return true;
+  }
+
+  /** Rows of the cache for a prompt: where prompts are stored one by one, each begins at a multiple of the alignment. */
+  #aligned(tokens: number): number {
+    const { align } = this.#rows;
+    return this.#decoder.sharesBeginnings ? Math.ceil(tokens / align) * align : tokens;
   }
 
   /** Gives free slots to branches that wait for one. */
@@ -342,7 +352,7 @@ export class Generation {
   }
 
   #leave(prompt: CachedPrompt): void {
-    if (--prompt.users === 0) this.#rows.give(prompt);
+    if (--prompt.users === 0) this.#rows.give({ begin: prompt.begin, end: prompt.lentEnd });
   }
 
   #forgetNewest(): void {

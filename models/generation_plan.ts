@@ -3,7 +3,7 @@
  * prompts' cache then holds about twice the prompts that the slots hold branches of, so that neither stragglers nor
  * gaps between runs of rows often keep a prompt waiting.
  */
-import { promptAlignment } from "./decoder.ts";
+import { promptAlignment } from "./decode_shape.ts";
 import { type GenerationSizes, planGenerationBytes } from "./memory_plan.ts";
 import type { ModelSizes } from "./model_sizes.ts";
 import type { GenerateRequest } from "./types.ts";

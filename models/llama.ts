@@ -6,7 +6,7 @@
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
-import { bestSlots } from "./decoder.ts";
+import { bestSlots } from "./decode_shape.ts";
 import { type AdapterDropout, adapterDropout } from "./dropout.ts";
 import { defaultLimits, generate, type GeneratorLimits, openGeneration } from "./generate.ts";
 import type { Generation } from "./generation.ts";

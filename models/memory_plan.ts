@@ -5,8 +5,10 @@
  */
 import { UsageError } from "../core/errors.ts";
 import { seenWords } from "../kernels/adjust_logits/spec.ts";
+import { packedLength } from "../kernels/matmul/spec.ts";
 import type { Module } from "./architectures/architecture.ts";
 import { architectureOf, modulesOf } from "./architectures/mod.ts";
+import { canFuseLayers } from "./decode_shape.ts";
 import { activationWidths, backwardWidths, passWidths } from "./layer_activations.ts";
 import type { Keep } from "./llama_pass.ts";
 import { adapterSpecs, baseSpecs, LM_HEAD, type LoraPlacement } from "./llama_weights.ts";
@@ -219,11 +221,13 @@ function ropeTables({ config }: ModelSizes, positions: number): number[] {
 }
 
 /** Elements of the keys and of the values of each layer, of the prompts and of the branches. */
-function cacheBuffers({ config }: ModelSizes, wave: GenerationSizes): number[] {
+function cacheBuffers({ config, floatBytes }: ModelSizes, wave: GenerationSizes): number[] {
   const { promptRows, branches, maxNewTokens } = wave, layers = 2 * config.numLayers;
+  const packed = canFuseLayers(config, floatBytes) ? config.numLayers : 0; // keys once more
   const kv = config.numKvHeads * config.headDim;
   return [
     ...Array<number>(layers).fill(promptRows * kv),
+    ...Array<number>(packed).fill(packedLength(promptRows, kv)),
     ...Array<number>(layers).fill(branches * maxNewTokens * kv),
   ];
 }

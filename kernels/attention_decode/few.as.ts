@@ -1,15 +1,23 @@
 // Few queries against the keys of a prompt that they share with nobody else. The tiles of softmax.as.ts would be
-// mostly empty: here keys lie in the lanes, one query at a time, and values are read where they lie. Every score,
+// mostly empty: here keys lie in the lanes, two queries at a time, and values are read where they lie. Every score,
 // sum and output is the same chain of multiply-adds in the same order as there, so it has the same bits: a branch
 // does not know how many others attend to its prompt. headDim must be a multiple of 4.
-import { exp_f32x4 } from "../wasm/math.as";
-import { PANEL_BYTES, TILE, TILE_BYTES } from "../attention/tile.as";
-import { key_offsets, keys, maxima, outputs, queries, sums } from "../attention/softmax.as";
+import { TILE, TILE_BYTES } from "../attention/tile.as";
+import { key_offsets, keys, queries } from "../attention/softmax.as";
 import { pack_transposed } from "../attention/pack.as";
+import { pair_attend } from "./pair.as";
 
-/** Queries [from, to) of the block attend to `count` keys, rows `stride` bytes apart as `key_offsets` says. */
+/** Bytes of a column of a panel of packed keys (kernels/matmul/spec.ts), and keys of a panel. */
+const COLUMN: usize = 64;
+const PANEL_KEYS: i32 = 16;
+
+/**
+ * Queries [from, to) of the block attend to `count` keys, rows `stride` bytes apart as `key_offsets` says. `packed`:
+ * the same keys in panels, of which this key head's columns begin there, or 0.
+ */
 export function few_attend(
   k: usize,
+  packed: usize,
   v: usize,
   stride: usize,
   count: i32,
@@ -18,111 +26,77 @@ export function few_attend(
   headDim: i32,
   scratch: usize,
 ): void {
-  const padded = (headDim + 15) & ~15;
-  const transposed = keys(scratch, padded);
+  const transposed = keys(scratch, (headDim + 15) & ~15);
+  const column = packed == 0 ? TILE_BYTES : COLUMN;
+  const panel = packed == 0 ? COLUMN : stride * (PANEL_KEYS as usize);
   for (let j = 0; j < count; j += TILE) {
     const n = min(count - j, TILE);
     const offset = (j as usize) * stride;
-    pack_transposed(k + offset, key_offsets(scratch), n, headDim, 1, transposed);
-    for (let i = from; i < to; i++) {
-      const at = (i as usize) << 2;
-      const state = maxima(scratch) + at, sum = sums(scratch) + at;
-      const o = outputs(scratch, padded) + ((i as usize) << 6);
-      const before = load<f32>(state);
-      const m = max(before, scores(queries(scratch) + at, transposed, n, headDim, scratch));
-      if (m != before) {
-        const c = f32x4.extract_lane(exp_f32x4(f32x4.splat(before - m)), 0);
-        store<f32>(state, m);
-        store<f32>(sum, load<f32>(sum) * c);
-        scale_output(o, padded, c);
+    if (packed == 0) pack_transposed(k + offset, key_offsets(scratch), n, headDim, 1, transposed);
+    const tile = packed == 0 ? transposed : packed + offset;
+    for (let i = from; i < to; i += 2) {
+      const q = queries(scratch) + ((i as usize) << 2);
+      let low = tile, s = scratch;
+      for (let first = 0; first < n; first += 2 * PANEL_KEYS, low += 2 * panel, s += 2 * COLUMN) {
+        // There need not be a second panel.
+        const high = first + PANEL_KEYS < n ? low + panel : low;
+        few_scores(q, low, high, column, s, headDim);
       }
-      store<f32>(sum, load<f32>(sum) + exponentials(n, m, scratch));
-      add_values(v + offset, stride, n, headDim, o, scratch);
+      pair_attend(i, min(to - i, 2), n, v + offset, stride, headDim, scratch);
     }
   }
 }
 
-/** scratch[j] = q·k_j for j < n; returns the largest. */
-function scores(q: usize, k: usize, n: i32, headDim: i32, scratch: usize): f32 {
-  let largest = f32x4.splat(-1e30);
-  const end = k + (headDim as usize) * TILE_BYTES;
-  for (let j = 0; j < n; j += 32) {
-    let a0 = f32x4.splat(0), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
-    for (let p = k + ((j as usize) << 2), x = q; p < end; p += TILE_BYTES, x += TILE_BYTES) {
-      const y = v128.load32_splat(x);
-      a0 = f32x4.relaxed_madd(v128.load(p), y, a0);
-      a1 = f32x4.relaxed_madd(v128.load(p, 16), y, a1);
-      a2 = f32x4.relaxed_madd(v128.load(p, 32), y, a2);
-      a3 = f32x4.relaxed_madd(v128.load(p, 48), y, a3);
-      a4 = f32x4.relaxed_madd(v128.load(p, 64), y, a4);
-      a5 = f32x4.relaxed_madd(v128.load(p, 80), y, a5);
-      a6 = f32x4.relaxed_madd(v128.load(p, 96), y, a6);
-      a7 = f32x4.relaxed_madd(v128.load(p, 112), y, a7);
-    }
-    const s = scratch + ((j as usize) << 2);
-    v128.store(s, a0);
-    v128.store(s, a1, 16);
-    v128.store(s, a2, 32);
-    v128.store(s, a3, 48);
-    v128.store(s, a4, 64);
-    v128.store(s, a5, 80);
-    v128.store(s, a6, 96);
-    v128.store(s, a7, 112);
+/** Two rows of scores s of two queries (columns of transposed q) with 16 keys at `low` and 16 at `high`. */
+export function few_scores(
+  q: usize,
+  low: usize,
+  high: usize,
+  column: usize,
+  s: usize,
+  headDim: i32,
+): void {
+  let a0 = f32x4.splat(0), a1 = f32x4.splat(0), a2 = f32x4.splat(0), a3 = f32x4.splat(0);
+  let a4 = f32x4.splat(0), a5 = f32x4.splat(0), a6 = f32x4.splat(0), a7 = f32x4.splat(0);
+  let b0 = f32x4.splat(0), b1 = f32x4.splat(0), b2 = f32x4.splat(0), b3 = f32x4.splat(0);
+  let b4 = f32x4.splat(0), b5 = f32x4.splat(0), b6 = f32x4.splat(0), b7 = f32x4.splat(0);
+  for (; headDim > 0; headDim--, q += TILE_BYTES, low += column, high += column) {
+    const k0 = v128.load(low), k1 = v128.load(low, 16), k2 = v128.load(low, 32);
+    const k3 = v128.load(low, 48), k4 = v128.load(high), k5 = v128.load(high, 16);
+    const k6 = v128.load(high, 32), k7 = v128.load(high, 48);
+    let x = v128.load32_splat(q);
+    a0 = f32x4.relaxed_madd(x, k0, a0);
+    a1 = f32x4.relaxed_madd(x, k1, a1);
+    a2 = f32x4.relaxed_madd(x, k2, a2);
+    a3 = f32x4.relaxed_madd(x, k3, a3);
+    a4 = f32x4.relaxed_madd(x, k4, a4);
+    a5 = f32x4.relaxed_madd(x, k5, a5);
+    a6 = f32x4.relaxed_madd(x, k6, a6);
+    a7 = f32x4.relaxed_madd(x, k7, a7);
+    x = v128.load32_splat(q, 4);
+    b0 = f32x4.relaxed_madd(x, k0, b0);
+    b1 = f32x4.relaxed_madd(x, k1, b1);
+    b2 = f32x4.relaxed_madd(x, k2, b2);
+    b3 = f32x4.relaxed_madd(x, k3, b3);
+    b4 = f32x4.relaxed_madd(x, k4, b4);
+    b5 = f32x4.relaxed_madd(x, k5, b5);
+    b6 = f32x4.relaxed_madd(x, k6, b6);
+    b7 = f32x4.relaxed_madd(x, k7, b7);
   }
-  // What fills up the last vector repeats the last key.
-  for (let s = scratch; s < scratch + ((n as usize) << 2); s += 16) {
-    largest = f32x4.relaxed_max(largest, v128.load(s));
-  }
-  largest = f32x4.relaxed_max(largest, v128.shuffle<f32>(largest, largest, 2, 3, 0, 1));
-  largest = f32x4.relaxed_max(largest, v128.shuffle<f32>(largest, largest, 1, 0, 3, 2));
-  return f32x4.extract_lane(largest, 0);
-}
-
-/** scratch[j] → e^(scratch[j] − m); returns the sum, key after key. */
-function exponentials(n: i32, m: f32, scratch: usize): f32 {
-  const mm = f32x4.splat(m), end = scratch + ((n as usize) << 2);
-  for (let p = scratch; p < end; p += 16) {
-    v128.store(p, exp_f32x4(f32x4.sub(v128.load(p), mm)));
-  }
-  let sum: f32 = 0;
-  for (let p = scratch; p < end; p += 4) sum += load<f32>(p);
-  return sum;
-}
-
-/** A query's row of the panels times c. */
-function scale_output(o: usize, padded: i32, c: f32): void {
-  const s = f32x4.splat(c);
-  for (let d = 0; d < padded; d += 16, o += PANEL_BYTES) {
-    v128.store(o, f32x4.mul(v128.load(o), s));
-    v128.store(o, f32x4.mul(v128.load(o, 16), s), 16);
-    v128.store(o, f32x4.mul(v128.load(o, 32), s), 32);
-    v128.store(o, f32x4.mul(v128.load(o, 48), s), 48);
-  }
-}
-
-/** O += Σ_j scratch[j]·v_j, key after key. */
-function add_values(v: usize, stride: usize, n: i32, headDim: i32, o: usize, scratch: usize): void {
-  const end = scratch + ((n as usize) << 2);
-  let d = headDim;
-  for (; d >= 16; d -= 16, v += 64, o += PANEL_BYTES) {
-    let o0 = v128.load(o), o1 = v128.load(o, 16), o2 = v128.load(o, 32), o3 = v128.load(o, 48);
-    for (let p = scratch, row = v; p < end; p += 4, row += stride) {
-      const x = v128.load32_splat(p);
-      o0 = f32x4.relaxed_madd(x, v128.load(row), o0);
-      o1 = f32x4.relaxed_madd(x, v128.load(row, 16), o1);
-      o2 = f32x4.relaxed_madd(x, v128.load(row, 32), o2);
-      o3 = f32x4.relaxed_madd(x, v128.load(row, 48), o3);
-    }
-    v128.store(o, o0);
-    v128.store(o, o1, 16);
-    v128.store(o, o2, 32);
-    v128.store(o, o3, 48);
-  }
-  for (; d > 0; d -= 4, v += 16, o += 16) {
-    let sum = v128.load(o);
-    for (let p = scratch, row = v; p < end; p += 4, row += stride) {
-      sum = f32x4.relaxed_madd(v128.load32_splat(p), v128.load(row), sum);
-    }
-    v128.store(o, sum);
-  }
+  v128.store(s, a0);
+  v128.store(s, a1, 16);
+  v128.store(s, a2, 32);
+  v128.store(s, a3, 48);
+  v128.store(s, a4, 64);
+  v128.store(s, a5, 80);
+  v128.store(s, a6, 96);
+  v128.store(s, a7, 112);
+  v128.store(s, b0, 384);
+  v128.store(s, b1, 400);
+  v128.store(s, b2, 416);
+  v128.store(s, b3, 432);
+  v128.store(s, b4, 448);
+  v128.store(s, b5, 464);
+  v128.store(s, b6, 480);
+  v128.store(s, b7, 496);
 }

@@ -15,16 +15,17 @@ import {
 import { few_attend } from "./few.as";
 import { own_attend } from "./own.as";
 
-/** Up to this many queries of one prompt are taken one by one. */
+/** Up to this many queries of one prompt are taken in pairs. */
 const FEW: i32 = 8;
 
 /** Columns of the branch table, in bytes (spec.ts, BRANCH). */
 const BRANCH_BYTES: usize = 16;
 
-/** `window`: 0 = none. Units: ⌈count / blockBranches⌉ · kvHeads, the key head running fastest. */
+/** `packedPrefixK`, `window`: 0 = none. Units: ⌈count / blockBranches⌉ · kvHeads, the key head running fastest. */
 export function attention_decode(
   q: usize,
   prefixK: usize,
+  packedPrefixK: usize,
   prefixV: usize,
   branchK: usize,
   branchV: usize,
@@ -71,7 +72,9 @@ export function attention_decode(
       const offset = keyOffset + (prefixBegin as usize) * keyStride;
       const k = prefixK + offset, v = prefixV + offset, keys = prefixEnd - prefixBegin;
       if (to - from <= FEW && (headDim & 3) == 0) {
-        few_attend(k, v, keyStride, keys, from, to, headDim, scratch);
+        // A column of a panel holds 16 floats.
+        const packed = packedPrefixK == 0 ? 0 : packedPrefixK + offset + 15 * keyOffset;
+        few_attend(k, packed, v, keyStride, keys, from, to, headDim, scratch);
       } else {
         attend(k, v, keyStride, keys, from, to, headDim, scratch);
       }
@@ -86,10 +89,8 @@ export function attention_decode(
       const offset = keyOffset + (slot * (maxNew as usize) + (whole - length)) * keyStride;
       const k = branchK + offset, v = branchV + offset;
       if (byRows) {
-        for (let i = from; i < from + group; i++) {
-          const row = element(q + queryOffset, offsets, i);
-          own_attend(row, k, v, keyStride, length, headDim, scale, i, scratch);
-        }
+        const rows = element(q + queryOffset, offsets, from);
+        own_attend(rows, k, v, keyStride, length, headDim, scale, from, group, scratch);
       } else {
         attend(k, v, keyStride, length, from, from + group, headDim, scratch);
       }

@@ -16,7 +16,7 @@ export const attentionDecodeWasm: WasmOp<AttentionDecodeArgs> = (args, ctx) => {
     scratchBytes: softmaxScratch(args.headDim),
     args: [
       ctx.pointer(args.q),
-      ctx.pointer(args.prefixK),
+      ...[ctx.pointer(args.prefixK), 0],
       ctx.pointer(args.prefixV),
       ctx.pointer(args.branchK),
       ctx.pointer(args.branchV),

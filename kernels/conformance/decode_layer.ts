@@ -1,6 +1,6 @@
 /** Cases of a decoding layer: around the blocks of branches, register tiles and panels of its parts. */
 import { BRANCH } from "../attention_decode/spec.ts";
-import { packedLength } from "../matmul/spec.ts";
+import { packedLength, PANEL } from "../matmul/spec.ts";
 import { normals, stream } from "../testing.ts";
 import { type Case, ofLargest, testCase } from "./runner.ts";
 
@@ -10,27 +10,46 @@ const SHAPES = [
   [5, 20, 33, 3, 3, 6],
   [16, 24, 40, 4, 2, 8],
   [37, 32, 70, 4, 1, 16],
+  [29, 48, 40, 6, 2, 20],
   [150, 16, 24, 2, 2, 8],
 ] as const;
 
 const MAX_NEW = 9;
 const PROMPTS = [[0, 11], [11, 12], [12, 45]] as const;
+/** From multiples of PANEL on: around panels, and around tiles of attention. */
+const PACKED_PROMPTS = [[0, 11], [16, 17], [32, 64], [64, 97], [112, 208], [208, 325]] as const;
+
+/** [rows, k] as pack_weight leaves it. */
+function packed(rows: Float32Array, k: number): Float32Array {
+  const out = new Float32Array(packedLength(rows.length / k, k));
+  rows.forEach((value, i) => {
+    const row = Math.floor(i / k), panel = Math.floor(row / PANEL);
+    out[(panel * k + i % k) * PANEL + row % PANEL] = value;
+  });
+  return out;
+}
 
 export function decodeLayerCases(): Case[] {
+  return [...casesOf(PROMPTS, false), ...casesOf(PACKED_PROMPTS, true)];
+}
+
+function casesOf(prompts: readonly (readonly [number, number])[], packs: boolean): Case[] {
   return SHAPES.map(([count, d, f, heads, kvHeads, headDim]) => {
-    const name = `${count} branches, d ${d}, f ${f}, heads ${[heads, kvHeads, headDim]}`;
+    const name = `${count} branches, d ${d}, f ${f}, heads ${[heads, kvHeads, headDim]}` +
+      (packs ? ", packed keys" : "");
     const random = stream(`decode_layer ${name}`);
-    const width = heads * headDim, kv = kvHeads * headDim, promptRows = PROMPTS.at(-1)![1];
+    const width = heads * headDim, kv = kvHeads * headDim, promptRows = prompts.at(-1)![1];
     const weight = (n: number, k: number) => normals(random, packedLength(n, k), k ** -0.5);
     const branches = new Uint32Array(count * BRANCH.columns), cacheRow = new Uint32Array(count);
     const positions = new Uint32Array(count);
     for (let b = 0; b < count; b++) {
-      const [begin, end] = PROMPTS[Math.floor(b * PROMPTS.length / count)]!;
+      const [begin, end] = prompts[Math.floor(b * prompts.length / count)]!;
       const slot = count - 1 - b, length = 1 + random.below(MAX_NEW);
       branches.set([begin, end, slot, length], b * BRANCH.columns);
       cacheRow[b] = slot * MAX_NEW + length - 1;
       positions[b] = end - begin + length - 1;
     }
+    const prefixK = normals(random, promptRows * kv);
     const table = (promptRows + MAX_NEW) * headDim / 2;
     return testCase("decode_layer", name, {
       x: normals(random, count * d),
@@ -48,7 +67,8 @@ export function decodeLayerCases(): Case[] {
       positions,
       cacheRow,
       branches,
-      prefixK: normals(random, promptRows * kv),
+      prefixK,
+      ...(packs ? { packedPrefixK: packed(prefixK, kv) } : {}),
       prefixV: normals(random, promptRows * kv),
       branchK: normals(random, count * MAX_NEW * kv),
       branchV: normals(random, count * MAX_NEW * kv),

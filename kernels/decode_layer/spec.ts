@@ -26,6 +26,11 @@ export interface DecodeLayerArgs {
   /** As in attention_decode; `length` counts the new row. */
   branches: Tensor; // u32 [count, BRANCH.columns]
   prefixK: Tensor; // [promptRows, kvHeads·headDim]
+  /**
+   * The keys of prompts once more, as pack_weight leaves them: a device may read them in place of prefixK. Prompts
+   * then begin at multiples of PANEL (kernels/matmul/spec.ts).
+   */
+  packedPrefixK?: Tensor; // [packedLength(promptRows, kvHeads·headDim)]
   prefixV: Tensor; // [promptRows, kvHeads·headDim]
   branchK: Tensor; // [slots, maxNew, kvHeads·headDim], one row per branch overwritten
   branchV: Tensor; // [slots, maxNew, kvHeads·headDim], one row per branch overwritten

@@ -33,8 +33,8 @@ function project(
 export function decode_layer(
   x: usize, inputNorm: usize, wq: usize, wk: usize, wv: usize, wo: usize, postNorm: usize,
   wGate: usize, wUp: usize, wDown: usize, cos: usize, sin: usize, positions: usize,
-  cacheRow: usize, branches: usize, prefixK: usize, prefixV: usize, branchK: usize,
-  branchV: usize, count: i32, maxNew: i32, d: i32, f: i32, heads: i32, kvHeads: i32,
+  cacheRow: usize, branches: usize, prefixK: usize, packedPrefixK: usize, prefixV: usize,
+  branchK: usize, branchV: usize, count: i32, maxNew: i32, d: i32, f: i32, heads: i32, kvHeads: i32,
   headDim: i32, scale: f32, eps: f32, kBlockD: i32, kBlockQ: i32, kBlockF: i32,
   unitRows: i32, blockBranches: i32, attentionBytes: usize,
   begin: i32, end: i32, scratch: usize,
@@ -66,8 +66,8 @@ export function decode_layer(
     scatter_rows(v, row, branchV, kv, 0, rows, 0);
     const before = ((first * width) as usize) * 4;
     attention_decode(
-      q - before, prefixK, prefixV, branchK, branchV, attn - before, branches, count, maxNew,
-      heads, kvHeads, headDim, scale, blockBranches, 0,
+      q - before, prefixK, packedPrefixK, prefixV, branchK, branchV, attn - before, branches, count,
+      maxNew, heads, kvHeads, headDim, scale, blockBranches, 0,
       (first / blockBranches) * kvHeads,
       ((last + blockBranches - 1) / blockBranches) * kvHeads, scratch,
     );

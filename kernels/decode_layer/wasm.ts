@@ -34,8 +34,10 @@ export const decodeLayerWasm: WasmOp<DecodeLayerArgs> = (args, ctx) => {
     args: [
       ...[p(args.x), p(args.inputNorm), p(args.wq), p(args.wk), p(args.wv), p(args.wo)],
       ...[p(args.postNorm), p(args.wGate), p(args.wUp), p(args.wDown), p(args.cos), p(args.sin)],
-      ...[p(args.positions), p(args.cacheRow), p(args.branches), p(args.prefixK), p(args.prefixV)],
-      ...[p(args.branchK), p(args.branchV), count, args.maxNew, d, f, heads, kvHeads, headDim],
+      ...[p(args.positions), p(args.cacheRow), p(args.branches), p(args.prefixK)],
+      args.packedPrefixK === undefined ? 0 : p(args.packedPrefixK),
+      ...[p(args.prefixV), p(args.branchK), p(args.branchV), count, args.maxNew],
+      ...[d, f, heads, kvHeads, headDim],
       ...[args.scale, args.eps, termsInOrder(d), termsInOrder(width), termsInOrder(f)],
       ...[unitRows, blockBranches, attentionBytes],
     ],

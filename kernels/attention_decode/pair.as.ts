@@ -1,0 +1,167 @@
+// Two queries of one key head over a tile of keys: the parts of an online softmax that do not depend on how the keys
+// lie. Scores are two rows at the beginning of scratch, TILE_BYTES apart. Each sum and each output is one chain of
+// multiply-adds, key after key. Functions that store neighbouring pairs of vectors in one go are the form that V8
+// widens to 256 bits; they are exported so that they are not inlined, which would cost them that.
+import { exp_f32x4 } from "../wasm/math.as";
+import { PANEL_BYTES, TILE_BYTES } from "../attention/tile.as";
+import { maxima, outputs, sums } from "../attention/softmax.as";
+
+/** Score of what fills up a vector behind the last key. */
+const MASKED: f32 = -1e30;
+
+/**
+ * Queries i and i + 1 of a block, or with `count` 1 the first alone, take `n` keys whose scores are in scratch; their
+ * values are rows `stride` bytes apart.
+ */
+export function pair_attend(
+  i: i32,
+  count: i32,
+  n: i32,
+  v: usize,
+  stride: usize,
+  headDim: i32,
+  scratch: usize,
+): void {
+  const end = scratch + ((n as usize) << 2), bytes = (((n + 7) & ~7) as usize) << 2;
+  for (let p = end; p < scratch + bytes; p += 4) {
+    store<f32>(p, MASKED);
+    store<f32>(p, MASKED, TILE_BYTES);
+  }
+  // Behind the scores: eight maxima for each query, their sums, and the output of a second query that is not wanted.
+  const found = scratch + 2 * TILE_BYTES, added = found + 64, unwanted = found + 128;
+  pair_maxima(scratch, bytes, found);
+  const padded = (headDim + 15) & ~15;
+  let o = outputs(scratch, padded) + ((i as usize) << 6);
+  for (let t: usize = 0; t < (count as usize); t++) {
+    const at = ((i as usize) + t) << 2, state = maxima(scratch) + at;
+    const before = load<f32>(state), m = max(before, largest(found + (t << 5)));
+    if (m != before) {
+      const c = f32x4.extract_lane(exp_f32x4(f32x4.splat(before - m)), 0), sum = sums(scratch) + at;
+      store<f32>(state, m);
+      store<f32>(sum, load<f32>(sum) * c);
+      scale_output(o + (t << 6), padded, c);
+    }
+    pair_exponentials(scratch + t * TILE_BYTES, bytes, m);
+  }
+  let d = headDim;
+  for (; d >= 16; d -= 16, v += 64, o += PANEL_BYTES) {
+    pair_values(scratch, end, v, stride, o, count == 2 ? o + 64 : unwanted, added);
+  }
+  for (; d > 0; d -= 4, v += 16, o += 16) {
+    pair_values_4(scratch, end, v, stride, o, count == 2 ? o + 64 : unwanted, added);
+  }
+  for (let t: usize = 0; t < (count as usize); t++) {
+    const sum = sums(scratch) + (((i as usize) + t) << 2);
+    store<f32>(sum, load<f32>(sum) + load<f32>(added + (t << 2)));
+  }
+}
+
+/** The largest of eight. */
+function largest(p: usize): f32 {
+  let x = f32x4.relaxed_max(v128.load(p), v128.load(p, 16));
+  x = f32x4.relaxed_max(x, v128.shuffle<f32>(x, x, 2, 3, 0, 1));
+  x = f32x4.relaxed_max(x, v128.shuffle<f32>(x, x, 1, 0, 3, 2));
+  return f32x4.extract_lane(x, 0);
+}
+
+/** A query's row of the panels times c. */
+function scale_output(o: usize, padded: i32, c: f32): void {
+  const s = f32x4.splat(c);
+  for (let d = 0; d < padded; d += 16, o += PANEL_BYTES) {
+    v128.store(o, f32x4.mul(v128.load(o), s));
+    v128.store(o, f32x4.mul(v128.load(o, 16), s), 16);
+    v128.store(o, f32x4.mul(v128.load(o, 32), s), 32);
+    v128.store(o, f32x4.mul(v128.load(o, 48), s), 48);
+  }
+}
+
+/** found[8] and found[8 + 8]: maxima of the two rows of scores by lane; `bytes` a multiple of 32. */
+export function pair_maxima(scores: usize, bytes: usize, found: usize): void {
+  let a0 = v128.load(scores), a1 = v128.load(scores, 16);
+  let b0 = v128.load(scores, 384), b1 = v128.load(scores, 400);
+  for (const end = scores + bytes; scores < end; scores += 32) {
+    a0 = f32x4.relaxed_max(a0, v128.load(scores));
+    a1 = f32x4.relaxed_max(a1, v128.load(scores, 16));
+    b0 = f32x4.relaxed_max(b0, v128.load(scores, 384));
+    b1 = f32x4.relaxed_max(b1, v128.load(scores, 400));
+  }
+  v128.store(found, a0);
+  v128.store(found, a1, 16);
+  v128.store(found, b0, 32);
+  v128.store(found, b1, 48);
+}
+
+/** One row of scores → e^(score − m). */
+export function pair_exponentials(p: usize, bytes: usize, m: f32): void {
+  const mm = f32x4.splat(m);
+  for (const end = p + bytes; p < end; p += 32) {
+    const e0 = exp_f32x4(f32x4.sub(v128.load(p), mm)), e1 = exp_f32x4(f32x4.sub(v128.load(p, 16), mm));
+    v128.store(p, e0);
+    v128.store(p, e1, 16);
+  }
+}
+
+/** o[16] += Σ_j p[j]·v_j for both rows of p, and their sums. */
+export function pair_values(
+  p: usize,
+  end: usize,
+  v: usize,
+  stride: usize,
+  o: usize,
+  second: usize,
+  added: usize,
+): void {
+  let a0 = v128.load(o), a1 = v128.load(o, 16), a2 = v128.load(o, 32), a3 = v128.load(o, 48);
+  let b0 = v128.load(second), b1 = v128.load(second, 16);
+  let b2 = v128.load(second, 32), b3 = v128.load(second, 48);
+  let s: f32 = 0, t: f32 = 0;
+  for (; p < end; p += 4, v += stride) {
+    const x = v128.load32_splat(p), y = v128.load32_splat(p, 384);
+    const v0 = v128.load(v), v1 = v128.load(v, 16), v2 = v128.load(v, 32), v3 = v128.load(v, 48);
+    a0 = f32x4.relaxed_madd(x, v0, a0);
+    a1 = f32x4.relaxed_madd(x, v1, a1);
+    a2 = f32x4.relaxed_madd(x, v2, a2);
+    a3 = f32x4.relaxed_madd(x, v3, a3);
+    b0 = f32x4.relaxed_madd(y, v0, b0);
+    b1 = f32x4.relaxed_madd(y, v1, b1);
+    b2 = f32x4.relaxed_madd(y, v2, b2);
+    b3 = f32x4.relaxed_madd(y, v3, b3);
+    s += load<f32>(p);
+    t += load<f32>(p, 384);
+  }
+  v128.store(o, a0);
+  v128.store(o, a1, 16);
+  v128.store(o, a2, 32);
+  v128.store(o, a3, 48);
+  v128.store(second, b0);
+  v128.store(second, b1, 16);
+  v128.store(second, b2, 32);
+  v128.store(second, b3, 48);
+  store<f32>(added, s);
+  store<f32>(added, t, 4);
+}
+
+/** The same for four columns. */
+function pair_values_4(
+  p: usize,
+  end: usize,
+  v: usize,
+  stride: usize,
+  o: usize,
+  second: usize,
+  added: usize,
+): void {
+  let a = v128.load(o), b = v128.load(second);
+  let s: f32 = 0, t: f32 = 0;
+  for (; p < end; p += 4, v += stride) {
+    const row = v128.load(v);
+    a = f32x4.relaxed_madd(v128.load32_splat(p), row, a);
+    b = f32x4.relaxed_madd(v128.load32_splat(p, 384), row, b);
+    s += load<f32>(p);
+    t += load<f32>(p, 384);
+  }
+  v128.store(o, a);
+  v128.store(second, b);
+  store<f32>(added, s);
+  store<f32>(added, t, 4);
+}

@@ -1,0 +1,48 @@
+/**
+ * What decoding depends on before there is anything to decode: whether layers are one operation each, how many
+ * branches are best at once, and where prompts begin in their cache.
+ */
+import { VIEW_ALIGNMENT } from "../kernels/device.ts";
+import { PANEL } from "../kernels/matmul/spec.ts";
+import { isPlainLlama, linearDims, modulesOf } from "./architectures/mod.ts";
+import type { LlamaCore } from "./llama_pass.ts";
+import type { LlamaConfig } from "./types.ts";
+import { floatBytes } from "./workspace.ts";
+
+/**
+ * Layers are one operation each as long as all of them fit a cache that the threads share: every thread then
+ * reads all weights for its own branches. Larger ones are read from memory, once for all branches.
+ */
+const MOST_FUSED_BYTES = 2 ** 24;
+
+/** Rows that a core takes through such layers at once; a unit of attention_decode. */
+const ROWS_PER_CORE = 16;
+
+function stayInCaches(config: LlamaConfig, floatBytes: number): boolean {
+  const weights = modulesOf(config).map((module) => linearDims(config, module));
+  const elements = config.numLayers * weights.reduce((sum, [i, o]) => sum + i * o, 0);
+  return floatBytes * elements <= MOST_FUSED_BYTES;
+}
+
+/** Whether a decoding layer is one operation, when its weights are packed. */
+export function canFuseLayers(config: LlamaConfig, floatBytes: number): boolean {
+  return isPlainLlama(config) && stayInCaches(config, floatBytes);
+}
+
+/**
+ * Branches that a CPU decodes best at once: while the layers stay in the cores' caches, more rows only push one
+ * another's keys and values out; layers that come from memory each step are worth it for as many as there are.
+ */
+export function bestSlots({ config, device }: LlamaCore): number {
+  const { name, threads } = device;
+  return name === "wasm" && stayInCaches(config, floatBytes(device))
+    ? ROWS_PER_CORE * threads
+    : Infinity;
+}
+
+/** Multiples of rows at which a prompt can begin in the cache: those where views can, and panels of packed keys. */
+export function promptAlignment({ numKvHeads, headDim }: LlamaConfig): number {
+  let rows = VIEW_ALIGNMENT;
+  while (rows % 2 === 0 && (rows / 2 * numKvHeads * headDim) % VIEW_ALIGNMENT === 0) rows /= 2;
+  return Math.max(rows, PANEL);
+}
