@@ -19,14 +19,8 @@ import {
   trunkForward,
   type TrunkPass,
 } from "./llama_pass.ts";
-import {
-  adapterSpecs,
-  arrangeWeights,
-  baseSpecs,
-  initializeAdapter,
-  loadWeights,
-  weightFile,
-} from "./llama_weights.ts";
+import { adapterSpecs, arrangeWeights, baseSpecs, initializeAdapter } from "./llama_weights.ts";
+import { type LoadListener, loadWeights, weightFile } from "./load_weights.ts";
 import type { LoraOptions } from "./lora.ts";
 import { mergeAdapters, mergedBytes } from "./merge_lora.ts";
 import { type GenerationSizes, planPassBytes } from "./memory_plan.ts";
@@ -59,6 +53,8 @@ export interface LlamaOptions {
   recompute?: boolean;
   /** How frozen weights are held; default: as their file holds them, float where there is no file. */
   weights?: StorageOptions;
+  /** Told while the base's weights are loaded. */
+  onLoad?: LoadListener;
 }
 
 interface Pending {
@@ -136,7 +132,7 @@ export class LlamaModel implements LanguageModel {
     const sizes = modelSizes(config, { ...options, storage }, floatBytes(device));
     const parameters = new Parameters(device, baseSpecs(config, trainable === "full", storage));
     try {
-      await loadWeights(parameters, config, weights);
+      await loadWeights(parameters, config, weights, options.onLoad);
       return await LlamaModel.#on(new ModelBase(device, config, parameters), options, sizes);
     } catch (error) {
       parameters.dispose();

@@ -20,7 +20,7 @@ import type { NormWeights } from "./norm.ts";
 import type { Parameters, ParameterSpec } from "./parameters.ts";
 import { isSavedModule, PEFT_PREFIX, type SavedTensor } from "./saved_modules.ts";
 import { ALL_FLOAT, type WeightStorage } from "./stored_weight.ts";
-import type { LlamaConfig, Parameter, WeightReader, WeightSource } from "./types.ts";
+import type { LlamaConfig, Parameter } from "./types.ts";
 
 export const LM_HEAD = "lm_head.weight";
 
@@ -146,46 +146,6 @@ export function adapterSpecs(
     specs.push({ name: b, shape: [outDim, r], decay: true, trainable });
   }
   return specs;
-}
-
-/** A source that is a file, or null: maps and functions know values only. */
-export function weightFile(source: WeightSource): WeightReader | null {
-  return typeof source !== "function" && "typeOf" in source ? source : null;
-}
-
-/** Fills the base tensors from a source. @throws RgxError for a missing tensor or a wrong size. */
-export async function loadWeights(
-  parameters: Parameters,
-  config: LlamaConfig,
-  source: WeightSource,
-): Promise<void> {
-  const file = weightFile(source);
-  const ask = async (name: string, shape: readonly number[]) =>
-    typeof source === "function"
-      ? await source(name, shape)
-      : "typeOf" in source
-      ? await source.values(name, shape)
-      : source.get(name) ?? null;
-  const { embedding } = architectureOf(config).names;
-  for (const { name, shape } of llamaTensors(config)) {
-    const { storage } = parameters.get(name);
-    if (file !== null && storage !== null && file.typeOf(name) === storage) {
-      parameters.writeStored(name, await file.bytes(name, shape));
-      continue;
-    }
-    let data = await ask(name, shape);
-    if (data === null && name === embedding && config.tieWordEmbeddings) {
-      data = await ask(LM_HEAD, shape);
-    }
-    if (data === null) {
-      const where = file === null ? "" : `${file.label}: `;
-      throw new RgxError(
-        `${where}the weights hold no tensor "${name}" (expected shape [${shape.join(", ")}])`,
-        { advice: "check that config.json belongs to these weights" },
-      );
-    }
-    parameters.write(name, data);
-  }
 }
 
 /** Fresh adapters, from their seed; full copies begin as what they are copies of. */

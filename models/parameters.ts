@@ -7,6 +7,7 @@
 import { RgxError } from "../core/errors.ts";
 import { nearest } from "../core/suggest.ts";
 import { type Device, type DType, type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
+import { type FloatRows, type LoadType, type Quantizer } from "../kernels/weights/quantizer.ts";
 import { elementCount } from "./safetensors.ts";
 import {
   encodeStored,
@@ -143,6 +144,13 @@ export class Parameters {
   writeStored(name: string, bytes: Uint8Array<ArrayBuffer>): void {
     const { value, shape, storage } = this.get(name);
     this.device.write(value, packStored(storage!, ...matrixShape(shape), bytes));
+  }
+
+  /** A file's rows, or others, of a tensor that is quantised. @throws RgxError for a value that is not finite */
+  quantize(name: string, rows: FloatRows, quantizer: Quantizer): void {
+    const { value, shape, storage } = this.get(name), [n, k] = matrixShape(shape);
+    const put = (words: Uint32Array, at: number) => this.device.write(value, words, at);
+    quantizer.quantize(storage as LoadType, n, k, rows, put);
   }
 
   async read(name: string): Promise<Float32Array> {

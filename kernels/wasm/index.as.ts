@@ -10,6 +10,7 @@ export * from "../matmul/stored.as";
 export * from "../weights/codes.as";
 export * from "../weights/scales.as";
 export * from "../weights/split.as";
+export * from "../weights/quantize.as";
 export * from "../head/wasm.as";
 export * from "../rmsnorm/wasm.as";
 export * from "../layernorm/wasm.as";
