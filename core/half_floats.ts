@@ -72,6 +72,12 @@ export function narrowF16(values: ArrayLike<number>): Uint16Array<ArrayBuffer> {
   return out;
 }
 
+/** The nearest binary16 bit pattern of one value, which is rounded to float32 first. */
+export function f16Of(value: number): number {
+  f32[0] = value;
+  return f16Bits(u32[0]!);
+}
+
 function f16Bits(bits: number): number {
   const sign = (bits >>> 16) & 0x8000;
   const magnitude = bits & 0x7fffffff;
