@@ -4,6 +4,7 @@ import { describeDevice } from "../kernels/mod.ts";
 import { formatBytes } from "../models/memory_plan.ts";
 import { readModelFolder } from "../models/model_folder.ts";
 import { type StorageReport, storageReport } from "../models/storage_report.ts";
+import { LoadProgress } from "./load_progress.ts";
 import { openDevice } from "./open_device.ts";
 import { log, print, table } from "./terminal.ts";
 
@@ -20,12 +21,16 @@ export async function doctorModel(
   if (folder.tokenizer === null) {
     throw new UsageError(`${name}: no tokenizer: looked for tokenizer.json`);
   }
-  const device = await openDevice(options);
+  const device = await openDevice(options), progress = new LoadProgress();
   try {
-    const report = await storageReport(folder, device, (how) => log(`loading: ${how}`));
+    const report = await storageReport(folder, device, (how) => {
+      log(`loading: ${how}`);
+      return progress.listener();
+    });
     if (options.json) print(JSON.stringify({ model: folder.path, ...report }));
     else print(text(folder.path, describeDevice(device), report));
   } finally {
+    progress.close();
     device.close();
   }
   return EXIT.ok;

@@ -2,6 +2,7 @@
 import { UsageError } from "../core/errors.ts";
 import { type LoadedModel, loadModel } from "../models/load_model.ts";
 import type { StorageOptions } from "../models/weight_storage.ts";
+import { LoadProgress } from "./load_progress.ts";
 import { type DeviceFlags, openDevice } from "./open_device.ts";
 
 export interface ModelFlags extends DeviceFlags {
@@ -24,6 +25,7 @@ export async function withModel(
 ): Promise<void> {
   const weights = storageOf(flags);
   const device = await openDevice(flags), { model, adapter: adapters } = flags;
+  const progress = new LoadProgress();
   let last: LoadedModel | null = null;
   try {
     for (const adapter of adapters.length === 0 ? [null] : adapters) {
@@ -31,12 +33,14 @@ export async function withModel(
         ...(adapter === null ? {} : { adapter }),
         ...(last === null ? {} : { sharing: last }),
         weights,
+        onLoad: progress.listener(),
       });
       last?.model.dispose();
       last = loaded;
       await body(loaded, adapters.length > 1 ? adapter : null);
     }
   } finally {
+    progress.close();
     last?.model.dispose();
     device.close();
   }

@@ -4,6 +4,7 @@ import { EXIT, UsageError } from "../core/errors.ts";
 import { slurmJob } from "../core/job.ts";
 import { secondsLeft } from "../core/slurm_queue.ts";
 import { DEVICE_NAMES, isDeviceName } from "../kernels/mod.ts";
+import { LoadProgress } from "./load_progress.ts";
 import { refuseOtherRanks } from "./one_process.ts";
 import { openDevice } from "./open_device.ts";
 import { assemble } from "../training/assemble.ts";
@@ -67,6 +68,7 @@ export async function train(
     Deno.env.toObject(),
     (message) => progress.on({ type: "warning", message }),
   );
+  const loading = new LoadProgress(options.quiet || options.logFormat === "json");
   /** Whether the folder is this run's. */
   let begun = false;
   try {
@@ -79,6 +81,7 @@ export async function train(
     }
     const parts = await assemble(loaded.config, device, {
       phases,
+      onLoad: loading.listener(),
       // A model that is made here has no sizes that need explaining.
       ...(options.dryRun && loaded.config.model.init === null
         ? { planned: (plan: MemoryPlan) => log(`${memoryTable(plan)}\n`) }
@@ -118,6 +121,7 @@ export async function train(
     if (options.json) print(JSON.stringify(summary));
     return summary.status === "stopped" ? EXIT.resumable : EXIT.ok;
   } finally {
+    loading.close();
     progress.close();
     tracking.close();
     control.close();

@@ -3,6 +3,7 @@ import { UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { adapterNames, fitAdapter } from "./adapter_fit.ts";
 import { LlamaModel } from "./llama.ts";
+import type { LoadListener } from "./load_weights.ts";
 import { readModelFolder } from "./model_folder.ts";
 import { loraOptions, readPeftAdapter } from "./peft_adapter.ts";
 import { stopStrings } from "./stop_strings.ts";
@@ -30,6 +31,8 @@ export interface LoadOptions {
   sharing?: LoadedModel;
   /** How the base's weights are held; default: as they are stored. Of one that is shared it has been said. */
   weights?: StorageOptions;
+  /** Told while the base's weights are loaded: how many values, of how many. */
+  onLoad?: LoadListener;
 }
 
 /**
@@ -58,6 +61,7 @@ export async function loadModel(
       trainable: "none",
       ...(lora === null ? {} : { lora }),
       ...(options.weights === undefined ? {} : { weights: options.weights }),
+      ...(options.onLoad === undefined ? {} : { onLoad: options.onLoad }),
     });
   try {
     for (const name of fit === null ? [] : adapterNames(fit)) {

@@ -7,7 +7,7 @@
 import { RgxError } from "../core/errors.ts";
 import { nearest } from "../core/suggest.ts";
 import { type Device, type DType, type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
-import { type FloatRows, type LoadType, type Quantizer } from "../kernels/weights/quantizer.ts";
+import type { FloatRows, LoadType, Quantizer } from "../kernels/weights/quantizer.ts";
 import { elementCount } from "./safetensors.ts";
 import {
   encodeStored,

@@ -4,6 +4,7 @@
  */
 import type { Device } from "../kernels/device.ts";
 import { LlamaModel } from "./llama.ts";
+import type { LoadListener } from "./load_weights.ts";
 import { llamaTensors } from "./llama_weights.ts";
 import { planParameterBytes } from "./memory_plan.ts";
 import type { ModelFolder } from "./model_folder.ts";
@@ -55,11 +56,11 @@ const WAYS: readonly [how: string, options: StorageOptions][] = [
   ["load_in_4bit: true", { quantize: "nf4" }],
 ];
 
-/** @param told called before each model that is loaded */
+/** @param told called before each model that is loaded; what it returns is told how far that is */
 export async function storageReport(
   folder: ModelFolder,
   device: Device,
-  told: (how: string) => void = () => {},
+  told: (how: string) => LoadListener = () => () => {},
 ): Promise<StorageReport> {
   const stored = storedParts(folder);
   const types = new Set(stored.map(({ type }) => type));
@@ -73,10 +74,11 @@ export async function storageReport(
       !(types.has("f16") && dtype === "float16") && !(types.has("bf16") && dtype === "bfloat16")
     );
   for (const [how, weights] of [["as stored", {}] as const, ...ways]) {
-    told(how);
+    const onLoad = told(how);
     const model = await LlamaModel.create(device, folder.config, folder.files, {
       trainable: "none",
       weights,
+      onLoad,
     });
     try {
       const logp = await logProbabilities(model, ids);

@@ -12,13 +12,18 @@ Deno.test({
   ignore: floats === null,
   async fn() {
     const device = createReferenceDevice({ float: "f32" }), told: string[] = [];
+    let loaded = 0;
     try {
       const folder = await readModelFolder(floats!);
-      const { stored, held, note } = await storageReport(folder, device, (how) => told.push(how));
+      const { stored, held, note } = await storageReport(folder, device, (how) => {
+        told.push(how);
+        return (done, total) => loaded = done / total;
+      });
       assert.equal(note, null);
       assert.deepEqual(stored.map(({ type }) => type), ["f32"]);
       assert.equal(stored[0]!.bytes, 4 * stored[0]!.values);
       assert.deepEqual(held.map(({ how }) => how), told);
+      assert.equal(loaded, 1);
       const [asStored, f16, bf16, eight, four] = held as [typeof held[0], ...typeof held];
       assert.equal(asStored!.weight_error, null);
       assert.equal(asStored!.bytes, stored[0]!.bytes);

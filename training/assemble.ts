@@ -12,6 +12,7 @@ import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
 import { requireModel } from "../models/find_model.ts";
 import { freshConfig, initWeights } from "../models/init.ts";
 import { LlamaModel } from "../models/llama.ts";
+import type { LoadListener } from "../models/load_weights.ts";
 import { modelSizes } from "../models/model_sizes.ts";
 import { encodeModelFolder, readModelFolder } from "../models/model_folder.ts";
 import { encodePeftAdapter, loraOptions, type PeftConfig } from "../models/peft_adapter.ts";
@@ -63,6 +64,8 @@ export interface AssembleOptions {
   entries?: readonly Entry[];
   /** Told the memory plan, also when it does not fit. */
   planned?: (plan: MemoryPlan) => void;
+  /** Told while the model is loaded. */
+  onLoad?: LoadListener;
 }
 
 /** A model's architecture, values and tokenizer before it is on a device. */
@@ -146,6 +149,7 @@ export async function assemble(
     ...trainable,
     recompute,
     weights,
+    ...(options.onLoad === undefined ? {} : { onLoad: options.onLoad }),
   });
   if (continued !== null) {
     for (const { name } of model.trainable) {

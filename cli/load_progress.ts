@@ -1,0 +1,54 @@
+/**
+ * What the loading of a large model shows, on stderr: nothing while it is short; then one line that redraws itself on a
+ * terminal, elsewhere a line now and then, and at the end how long it took.
+ */
+import { duration } from "../core/duration.ts";
+import { clip, columns, isInteractive, log, logRaw } from "./terminal.ts";
+
+const SILENT_MS = 2_000, REDRAW_MS = 200, PLAIN_MS = 10_000;
+
+export class LoadProgress {
+  readonly #live = isInteractive();
+  #start = 0;
+  #last = 0;
+  #drawn = false;
+
+  constructor(private readonly quiet = false) {}
+
+  /** A listener of one model's loading; the next one may follow. */
+  listener(): (done: number, total: number) => void {
+    this.#start = performance.now();
+    this.#last = this.#start;
+    return (done, total) => this.#on(done, total);
+  }
+
+  /** Takes the line away. */
+  close(): void {
+    if (this.#drawn) logRaw("\r\x1b[K");
+    this.#drawn = false;
+  }
+
+  #on(done: number, total: number): void {
+    const now = performance.now(), ms = now - this.#start;
+    if (this.quiet || ms < SILENT_MS) return;
+    if (done >= total) {
+      this.close();
+      return log(loadText(done, total, ms / 1000));
+    }
+    if (now - this.#last < (this.#live ? REDRAW_MS : PLAIN_MS)) return;
+    this.#last = now;
+    const text = loadText(done, total, ms / 1000);
+    if (!this.#live) return log(text);
+    logRaw(`\r\x1b[K${clip(text, columns() - 1)}`);
+    this.#drawn = true;
+  }
+}
+
+/** @param seconds since it began */
+export function loadText(done: number, total: number, seconds: number): string {
+  const count = (values: number) =>
+    values < 1e9 ? `${(values / 1e6).toFixed(0)} M` : `${(values / 1e9).toFixed(2)} B`;
+  if (done >= total) return `loaded ${count(total)} weights in ${duration(seconds)}`;
+  const left = duration(seconds * (total - done) / Math.max(1, done));
+  return `loading: ${Math.floor(100 * done / total)} % of ${count(total)} weights, ${left} left`;
+}
