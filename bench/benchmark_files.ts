@@ -1,8 +1,13 @@
 /** The files of a finished benchmark: one a task, one for all, names as in result_file.ts. */
-import type { AllTasksResultFile, ExampleResult, TaskResults } from "./result_file.ts";
-import { writeResultFile } from "./result_file.ts";
+import {
+  type AllTasksResultFile,
+  type ExampleResult,
+  type ExampleTexts,
+  type TaskResults,
+  writeResultFile,
+} from "./result_file.ts";
 
-/** Characters of examples beyond which the combined file leaves them to the files of the tasks. */
+/** Characters of JSON beyond which the combined file leaves the examples to the files of the tasks. */
 const MOST_EXAMPLES = 64e6;
 
 /** Characters outside [A-Za-z0-9._-] become "_". */
@@ -13,31 +18,20 @@ export function fileName(name: string): string {
 /** Writes them into a folder that is there. @returns paths, that of the combined file last */
 export async function writeResults(folder: string, result: AllTasksResultFile): Promise<string[]> {
   const { kind: _, tasks, average: __, parts, failures: ___, ...header } = result;
-  const paths: string[] = [];
+  const paths: string[] = [], texts: ExampleTexts = new Map();
   parts.length = 0;
   for (const [label, task] of Object.entries(tasks)) {
     const name = `results_${fileName(label)}_${result.stamp}.json`;
-    await writeResultFile(`${folder}/${name}`, { ...header, kind: "task", ...task });
+    await writeResultFile(`${folder}/${name}`, { ...header, kind: "task", ...task }, texts);
     parts.push(name);
     paths.push(`${folder}/${name}`);
   }
   const all = `${folder}/results_all_tasks_${result.stamp}.json`;
-  const isLong = sizeOf(Object.values(tasks)) > MOST_EXAMPLES;
-  await writeResultFile(all, isLong ? { ...result, tasks: withoutExamples(tasks) } : result);
-  return [...paths, all];
-}
-
-function sizeOf(tasks: readonly TaskResults[]): number {
   let size = 0;
-  for (const { models } of tasks) {
-    for (const { examples } of Object.values(models)) {
-      for (const { completion, question, samples } of examples) {
-        size += question.length +
-          (samples ?? [{ completion }]).reduce((n, s) => n + s.completion.length, 0);
-      }
-    }
-  }
-  return size;
+  for (const text of texts.values()) size += text.length;
+  const isLong = size > MOST_EXAMPLES;
+  await writeResultFile(all, isLong ? { ...result, tasks: withoutExamples(tasks) } : result, texts);
+  return [...paths, all];
 }
 
 /** The numbers alone. */

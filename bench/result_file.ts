@@ -196,10 +196,40 @@ export interface AllTasksResultFile extends RunHeader {
 /** A file of results: of one task, or of all tasks of a benchmark. */
 export type ResultFile = TaskResultFile | AllTasksResultFile;
 
-/** @throws RgxError when the disk is full or the folder not writable */
-export async function writeResultFile(path: string, result: ResultFile): Promise<void> {
-  await writeFileAtomic(path, JSON.stringify(result, null, 1) + "\n");
+/** The JSON of examples, by their list: a benchmark writes each in two files. */
+export type ExampleTexts = Map<readonly ExampleResult[], string>;
+
+/**
+ * Writes a result as JSON, indented, each example on a line.
+ * @param texts of examples that were written before; those of this result are added
+ * @throws RgxError when the disk is full or the folder not writable
+ */
+export async function writeResultFile(
+  path: string,
+  result: ResultFile,
+  texts: ExampleTexts = new Map(),
+): Promise<void> {
+  const tasks = result.kind === "task" ? [result] : Object.values(result.tasks);
+  const lists = new Set<unknown>();
+  for (const { models } of tasks) {
+    for (const { examples } of Object.values(models)) {
+      lists.add(examples);
+      if (texts.has(examples)) continue;
+      texts.set(examples, `[${examples.map((one) => `\n${JSON.stringify(one)}`).join()}\n]`);
+    }
+  }
+  const order: string[] = [];
+  const frame = JSON.stringify(result, (_, value) => {
+    if (!lists.has(value)) return value;
+    order.push(texts.get(value)!);
+    return PLACE;
+  }, 1);
+  const parts = frame.split(JSON.stringify(PLACE));
+  await writeFileAtomic(path, parts.map((part, i) => part + (order[i] ?? "")).join("") + "\n");
 }
+
+/** Stands for a list of examples; no text that a user would write. */
+const PLACE = "\0examples\0";
 
 /**
  * The results of one task or of a whole benchmark, from their file.

@@ -4,6 +4,7 @@
  * crashes, each task is tried alone to find out which one it was.
  */
 import { Interrupted, messageOf } from "../core/errors.ts";
+import { samplePlace } from "./sample_store.ts";
 import type {
   Answerer,
   Answerers,
@@ -69,15 +70,14 @@ async function askAll(
   listener: JobListener,
   shouldStop: () => boolean,
 ): Promise<void> {
-  const done = new Set<string>();
-  const jobOf = new Map(jobs.map((job) => [job.set, job]));
-  const id = (set: TestSet, index: number, sample: number) => `${set.label} ${index} ${sample}`;
+  const jobOf = new Map(jobs.map((job) => [job.set, { job, done: new Set<number>() }]));
   const ask = (some: readonly Job[]) =>
     answerer.answer(
-      some.flatMap((job) => questions(job, done, id)),
+      some.flatMap((job) => questions(job, jobOf.get(job.set)!.done)),
       ({ set, index }, sample, raw) => {
-        done.add(id(set, index, sample));
-        listener.answer(jobOf.get(set)!, index, sample, raw);
+        const { job, done } = jobOf.get(set)!;
+        done.add(samplePlace(index, sample));
+        listener.answer(job, index, sample, raw);
       },
       shouldStop,
     );
@@ -97,13 +97,11 @@ async function askAll(
   }
 }
 
-function questions(
-  { set, missing }: Job,
-  done: ReadonlySet<string>,
-  id: (set: TestSet, index: number, sample: number) => string,
-): Question[] {
+function questions({ set, missing }: Job, done: ReadonlySet<number>): Question[] {
   return missing.flatMap(({ index, samples }) => {
-    const left = samples.filter((sample) => !done.has(id(set, index, sample)));
+    const left = done.size === 0
+      ? samples
+      : samples.filter((sample) => !done.has(samplePlace(index, sample)));
     return left.length === 0 ? [] : [{ set, index, samples: left }];
   });
 }

@@ -32,7 +32,8 @@ const PATIENCE = 50;
 /** Of a combination, by the problem's index and the sample's number. */
 type Known = Map<string, Map<number, SampleLine>>;
 
-const place = (index: number, sample: number) => index * 0x100000 + sample;
+/** A number for a sample of a problem. */
+export const samplePlace = (index: number, sample: number) => index * 0x100000 + sample;
 
 export class SampleStore {
   readonly #known: Known;
@@ -74,7 +75,7 @@ export class SampleStore {
   }
 
   get(key: string, index: number, sample: number): SampleLine | undefined {
-    return this.#known.get(key)?.get(place(index, sample));
+    return this.#known.get(key)?.get(samplePlace(index, sample));
   }
 
   /** Why nothing can be written any more (a full disk); null as long as it can. `close` throws it. */
@@ -115,7 +116,7 @@ export class SampleStore {
 function remember(known: Known, line: SampleLine): void {
   let own = known.get(line.key);
   if (own === undefined) known.set(line.key, own = new Map());
-  own.set(place(line.index, line.sample), line);
+  own.set(samplePlace(line.index, line.sample), line);
 }
 
 async function readInto(path: string, known: Known): Promise<void> {

@@ -5,7 +5,7 @@
  * around it, so its ids are remembered, and prompts that begin alike are merged once. Normalizer, merges and ids
  * stay the library's own. Texts with added tokens are left to it altogether.
  */
-import { PairTable } from "./bpe_merges.ts";
+import { merger, PairTable } from "./bpe_merges.ts";
 
 /** Longer pieces are seldom met again; so many are kept before all are forgotten. */
 const LONGEST = 256, MOST = 8192;
@@ -32,8 +32,11 @@ interface BpeModel {
   readonly continuing_subword_suffix?: string | null;
 }
 
+/** Puts the ids of a text behind others; null: the library has to do it. */
+export type PieceEncoder = (text: string, before: readonly number[]) => number[] | null;
+
 /** How to encode texts of a tokenizer piece by piece; null for tokenizers of another kind. */
-export function pieceEncoder(tokenizer: BpeTokenizer): ((text: string) => number[] | null) | null {
+export function pieceEncoder(tokenizer: BpeTokenizer): PieceEncoder | null {
   const { model, normalizer, added_tokens: added } = tokenizer;
   const { merges } = model;
   if (merges === undefined || tokenizer.pre_tokenizer !== null || model.ignore_merges) return null;
@@ -47,25 +50,32 @@ export function pieceEncoder(tokenizer: BpeTokenizer): ((text: string) => number
   const joined = neighbours(merges), known = new Map<string, readonly number[] | null>();
   const { unk_token_id: unknown, tokens_to_ids: vocabulary } = model;
   const fused = model.fuse_unk ? unknown : undefined;
+  let merge: ReturnType<typeof merger> | null = null;
 
   /** Ids of a piece; null: something in it has none. */
   const idsOf = (piece: string): readonly number[] | null => {
-    let ids = known.get(piece);
-    if (ids !== undefined) return ids;
-    const own = model([piece]).map((token) => vocabulary.get(token) ?? unknown);
-    ids = own.includes(undefined) ? null : own as number[];
+    const found = known.get(piece);
+    if (found !== undefined) return found;
+    merge ??= merger(merges);
+    let own = merge(piece).map((token) => vocabulary.get(token));
+    // Bytes and unknown tokens are for the library to put in their place.
+    if (own.includes(undefined)) {
+      own = model([piece]).map((token) => vocabulary.get(token) ?? unknown);
+    }
+    const ids = own.includes(undefined) ? null : own as number[];
     if (piece.length <= LONGEST) {
       if (known.size >= MOST) known.clear();
-      known.set(piece, ids);
+      // A copy: a part of a string would keep the whole of it.
+      known.set([...piece].join(""), ids);
     }
     return ids;
   };
 
-  return (text) => {
+  return (text, before) => {
     const normal = normalize(text);
     if (normal === "" || isAdded?.test(text) || isAdded?.test(normal)) return null;
-    const all: number[] = [], end = normal.length;
-    let from = 0, left = normal.charCodeAt(0);
+    const all = [...before], end = normal.length;
+    let last = -1, from = 0, left = normal.charCodeAt(0);
     for (let at = 1; at <= end; at++) {
       const right = at < end ? normal.charCodeAt(at) : -1;
       if (at < end && (joined.get(left, right) >= 0 || isSecondHalf(right))) {
@@ -74,7 +84,10 @@ export function pieceEncoder(tokenizer: BpeTokenizer): ((text: string) => number
       }
       const ids = idsOf(normal.slice(from, at));
       if (ids === null) return null;
-      for (const id of ids) if (id !== fused || all.at(-1) !== fused) all.push(id);
+      for (const id of ids) {
+        if (id !== fused || last !== fused) all.push(id);
+        last = id;
+      }
       from = at;
       left = right;
     }

@@ -13,7 +13,10 @@ function libraryOf(json: Json): HfTokenizer {
     ...{ added_tokens: [], ...json },
   }, {});
 }
-const piecesOf = (library: HfTokenizer) => pieceEncoder(library as unknown as BpeTokenizer);
+function piecesOf(library: HfTokenizer): ((text: string) => number[] | null) | null {
+  const encode = pieceEncoder(library as unknown as BpeTokenizer);
+  return encode && ((text) => encode(text, []));
+}
 
 const LETTERS = ["a", "b", "c", "▁", "😀", "?"] as const;
 

@@ -7,6 +7,8 @@
 export interface DecodeTable {
   /** By id; undefined: no such token, null: a byte that needs its neighbours. */
   texts: readonly (string | null | undefined)[];
+  /** The same without special tokens. */
+  plain: readonly (string | null | undefined)[];
   /** Taken from the beginning of the whole once, if it is there. */
   strip: string;
 }
@@ -14,11 +16,13 @@ export interface DecodeTable {
 /**
  * @param decoder of a `tokenizer.json`
  * @param tokens by id
+ * @param special ids that may be left out
  * @returns null for a decoder of another kind
  */
 export function decodeTable(
   decoder: unknown,
   tokens: readonly (string | undefined)[],
+  special: ReadonlySet<number>,
 ): DecodeTable | null {
   const { type, decoders } = Object(decoder) as { type?: unknown; decoders?: unknown };
   if (type !== "Sequence" || !Array.isArray(decoders)) return null;
@@ -31,7 +35,8 @@ export function decodeTable(
   const texts = tokens.map((token) =>
     token === undefined ? token : alone(token.replaceAll(from, to))
   );
-  return { texts, strip: stripped };
+  const plain = texts.map((text, id) => special.has(id) ? undefined : text);
+  return { texts, plain, strip: stripped };
 }
 
 /** As the file has it: nothing of it is certain. */
@@ -56,21 +61,19 @@ function alone(token: string): string | null {
   return Number.isNaN(byte) ? token : byte < 0x80 ? String.fromCharCode(byte) : null;
 }
 
-/**
- * The text of these ids.
- * @param skipped ids that are left out
- * @returns null where the library has to do it
- */
+/** The text of these ids, with or without special tokens; null where the library has to do it. */
 export function decodeByTable(
-  { texts, strip }: DecodeTable,
+  table: DecodeTable,
   ids: readonly number[],
-  skipped: ReadonlySet<number> | null,
+  skipSpecial: boolean,
 ): string | null {
+  const texts = skipSpecial ? table.plain : table.texts;
   let text = "";
   for (const id of ids) {
     const own = texts[id];
     if (own === null) return null;
-    if (own !== undefined && !skipped?.has(id)) text += own;
+    if (own !== undefined) text += own;
   }
+  const { strip } = table;
   return strip !== "" && text.startsWith(strip) ? text.slice(strip.length) : text;
 }

@@ -7,7 +7,7 @@
 import { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
 import { messageOf, RgxError, UsageError } from "../core/errors.ts";
 import { useFasterMerges } from "./bpe_merges.ts";
-import { type BpeTokenizer, pieceEncoder } from "./bpe_pieces.ts";
+import { type BpeTokenizer, type PieceEncoder, pieceEncoder } from "./bpe_pieces.ts";
 import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
 import { decodeByTable, type DecodeTable, decodeTable } from "./decode_table.ts";
 import { DAMAGED_ADVICE, parseJsonObject } from "./json_file.ts";
@@ -73,6 +73,13 @@ export function tokenizerFromFiles(
   return new HuggingFaceTokenizer(files, where);
 }
 
+interface Surroundings {
+  before: readonly number[];
+  after: readonly number[];
+}
+
+const NOTHING: Surroundings = { before: [], after: [] };
+
 class HuggingFaceTokenizer implements Tokenizer {
   readonly vocabSize: number;
   readonly eosId: number | null;
@@ -85,10 +92,9 @@ class HuggingFaceTokenizer implements Tokenizer {
   /** Knows no special tokens; made when it is needed first. */
   #plain: HfTokenizer | null = null;
   readonly #cleanUpSpaces: boolean;
-  /** Ids of a text without special tokens, or null where the library has to do it. */
-  readonly #encodePieces: ((text: string) => number[] | null) | null;
+  readonly #encodePieces: PieceEncoder | null;
   readonly #decodeTable: DecodeTable | null;
-  #around: { before: readonly number[]; after: readonly number[] } | null = null;
+  #around: Surroundings | null = null;
   readonly #renderChat: ChatRenderer | null;
   readonly #where: string;
 
@@ -125,7 +131,9 @@ class HuggingFaceTokenizer implements Tokenizer {
     this.#cleanUpSpaces = config["clean_up_tokenization_spaces"] === true;
     this.#encodePieces = pieceEncoder(this.#hf as unknown as BpeTokenizer);
     const tokens = Array.from({ length: this.vocabSize }, (_, id) => this.#hf.id_to_token(id));
-    this.#decodeTable = this.#cleanUpSpaces ? null : decodeTable(tokenizerJson["decoder"], tokens);
+    this.#decodeTable = this.#cleanUpSpaces
+      ? null
+      : decodeTable(tokenizerJson["decoder"], tokens, this.#specialIds);
     const jinja = files.get("chat_template.jinja");
     const templateFile = jinja === undefined ? "tokenizer_config.json" : "chat_template.jinja";
     const template = jinja ??
@@ -141,8 +149,11 @@ class HuggingFaceTokenizer implements Tokenizer {
   ): number[] {
     const { addSpecialTokens = true, literal = false } = options;
     if (!literal && !this.#specials.hasMarks(text)) {
-      const ids = this.#encodePieces?.(text) ?? null;
-      if (ids !== null) return addSpecialTokens ? this.#surround(ids) : ids;
+      if (this.#encodePieces !== null) {
+        const { before, after } = addSpecialTokens ? this.#surroundings() : NOTHING;
+        const ids = this.#encodePieces(text, before);
+        if (ids !== null) return after.length === 0 ? ids : [...ids, ...after];
+      }
       return this.#checked(
         this.#hf.encode(text, { add_special_tokens: addSpecialTokens }).ids,
         text,
@@ -153,7 +164,9 @@ class HuggingFaceTokenizer implements Tokenizer {
       : this.#specials.pieces(text).flatMap((piece) =>
         piece.special ? [this.tokenId(piece.text)!] : this.#encodeLiteral(piece.text)
       );
-    return addSpecialTokens ? this.#surround(ids) : ids;
+    if (!addSpecialTokens) return ids;
+    const { before, after } = this.#surroundings();
+    return [...before, ...ids, ...after];
   }
 
   /** Ids of a text whose special tokens are text. */
@@ -179,18 +192,14 @@ class HuggingFaceTokenizer implements Tokenizer {
     return createHfTokenizer({ ...json, added_tokens: kept }, {}, this.#where);
   }
 
-  /** Puts the ids around that belong before and after a text. */
-  #surround(ids: readonly number[]): number[] {
-    const { before, after } = this.#around ??= this.#surroundings();
-    return [...before, ...ids, ...after];
-  }
-
-  #surroundings() {
+  /** The ids that belong before and after a text. */
+  #surroundings(): Surroundings {
+    if (this.#around !== null) return this.#around;
     const text = "a";
     const inner = this.#hf.encode(text, { add_special_tokens: false }).ids;
     const whole = this.#hf.encode(text, { add_special_tokens: true }).ids;
     const at = whole.findIndex((_, i) => inner.every((id, j) => whole[i + j] === id));
-    return { before: whole.slice(0, at), after: whole.slice(at + inner.length) };
+    return this.#around = { before: whole.slice(0, at), after: whole.slice(at + inner.length) };
   }
 
   #checked(ids: number[], text: string): number[] {
@@ -207,9 +216,7 @@ class HuggingFaceTokenizer implements Tokenizer {
   /** Ids beyond the vocabulary (a model's padding rows) decode to nothing. */
   decode(ids: readonly number[], options: { skipSpecialTokens?: boolean } = {}): string {
     const skip = options.skipSpecialTokens ?? false;
-    const known = this.#decodeTable === null
-      ? null
-      : decodeByTable(this.#decodeTable, ids, skip ? this.#specialIds : null);
+    const known = this.#decodeTable === null ? null : decodeByTable(this.#decodeTable, ids, skip);
     if (known !== null) return known;
     const kept = ids.filter((id) =>
       this.#hf.id_to_token(id) !== undefined && !(skip && this.#specialIds.has(id))
