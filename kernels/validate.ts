@@ -14,7 +14,7 @@ import { SEGMENT } from "./attention/spec.ts";
 import type { AttentionForwardArgs } from "./attention/spec.ts";
 import { COLUMNS, SITES } from "./dropout/spec.ts";
 import type { HeadBackwardArgs } from "./head/spec.ts";
-import { packedLength } from "./matmul/spec.ts";
+import { INT8_ACTIVATIONS, type MatmulArgs, packedLength } from "./matmul/spec.ts";
 import type { Tensor } from "./device.ts";
 import type { OpName, Ops } from "./ops.ts";
 import { SUM_CHUNK } from "./optimizer/spec.ts";
@@ -42,6 +42,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
       if (args.transA) call.fail("weightType", weightType, "no transA beside it");
       call.stored("b", b, weightType, transB ? n : k, transB ? { k } : { n });
     }
+    if (args.activations !== undefined) int8Activations(args, call);
     const { xa, loraB, r, loraScale = 1 } = args;
     const missing = (["xa", "loraB", "r"] as const).find((name) => args[name] === undefined);
     if (xa !== undefined && loraB !== undefined && r !== undefined) {
@@ -410,6 +411,14 @@ function attentionInputs(args: AttentionForwardArgs, call: Call): void {
   call.input("v", args.v, keyRows * kvHeads * headDim);
   call.input("segments", args.segments, segmentCount * SEGMENT.columns, "u32");
   call.input("rowSegment", args.rowSegment, rows, "u32");
+}
+
+function int8Activations({ activations, transB, weightType }: MatmulArgs, call: Call): void {
+  if (activations !== "int8") call.fail("activations", activations, "int8");
+  if (weightType === undefined || !INT8_ACTIVATIONS.includes(weightType)) {
+    call.fail("weightType", weightType ?? "absent", `${INT8_ACTIVATIONS.join(" or ")} for int8`);
+  }
+  if (!transB) call.fail("transB", false, "transB for int8 activations");
 }
 
 function residual(add: Tensor | undefined, sum: Tensor | undefined, call: Call): void {

@@ -6,6 +6,7 @@ import type { Device } from "../kernels/device.ts";
 import { bestSlots } from "./decode_shape.ts";
 import { checkRequest, Generation } from "./generation.ts";
 import { planSlots } from "./generation_plan.ts";
+import { withInt8Activations } from "./int8_activations.ts";
 import type { LlamaCore } from "./llama_pass.ts";
 import { type GenerationSizes, WAVE_BYTES } from "./memory_plan.ts";
 import { MOST_COPIED_BYTES } from "./merge_lora.ts";
@@ -91,11 +92,12 @@ export function openGeneration(
   options: GenerateOptions,
   { stepsPerRead, prefillRows, copyBytes }: GeneratorLimits,
 ): Generation {
+  const read = options.activations === "int8" ? withInt8Activations(core) : core;
   const owner = {}, packs = packedBytes(sizes) <= copyBytes;
   const pack = () => {
-    if (!packs) return core;
+    if (!packs) return read;
     copies.claim(owner);
-    return packWeights(core, copies, options.adapter ?? true);
+    return packWeights(read, copies, options.adapter ?? true);
   };
   const model = pack();
   const { branches: slots, promptRows, maxNewTokens, adjusted = false } = room;

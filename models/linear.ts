@@ -28,6 +28,8 @@ export interface Linear {
   weight: Tensor; // [out, in], or [in, out] with inOut
   /** The type of a weight that is not float. */
   storage: WeightType | null;
+  /** The product takes x rounded to bytes (kernels/matmul/spec.ts): only while generating. */
+  activations?: "int8" | undefined;
   inOut: boolean;
   /** The weight in packed form (kernels/matmul/spec.ts), read in its place by the forward; null without. */
   packed: Tensor | null;
@@ -42,18 +44,27 @@ export interface Linear {
 
 /** The weight as the second operand of x·Wᵀ. */
 function weightOperand(
-  { weight, storage, packed, inOut }: Pick<Linear, "weight" | "storage" | "packed" | "inOut">,
-): Pick<MatmulArgs, "b" | "transB" | "packedB" | "weightType"> {
+  { weight, storage, packed, inOut, activations }: Pick<
+    Linear,
+    "weight" | "storage" | "packed" | "inOut" | "activations"
+  >,
+): Pick<MatmulArgs, "b" | "transB" | "packedB" | "weightType" | "activations"> {
   if (packed !== null) return { b: packed, packedB: true };
-  return { b: weight, ...weightType(storage), ...(inOut ? {} : { transB: true }) };
+  return {
+    ...{ b: weight, ...weightType(storage) },
+    ...(inOut ? {} : { transB: true }),
+    ...(activations === undefined ? {} : { activations }),
+  };
 }
 
 /** A table of vectors [vocab, d] as the second operand of x·Wᵀ: the head. */
 export function headOperand(
-  { value, storage }: Pick<Parameter, "value" | "storage">,
+  { value, storage, activations }:
+    & Pick<Parameter, "value" | "storage">
+    & Pick<Linear, "activations">,
   packed: Tensor | null,
 ): ReturnType<typeof weightOperand> {
-  return weightOperand({ weight: value, storage, packed, inOut: false });
+  return weightOperand({ weight: value, storage, packed, inOut: false, activations });
 }
 
 /** out[rows, outDim] = linear(x[rows, inDim]). `u` [rows, r] is null exactly when the adapter is off or absent. */

@@ -179,7 +179,7 @@ export interface LlamaWeights {
   layers: LayerWeights[];
   finalNorm: NormWeights;
   /** The embedding itself when tied. */
-  head: Parameter;
+  head: Parameter & Pick<Linear, "activations">;
   /** The head in packed form (kernels/matmul/spec.ts), for decoding; null without. */
   packedHead: Tensor | null;
   /** Lowest layer with a trainable tensor; numLayers when there is none, −1 when the embedding is trained. */

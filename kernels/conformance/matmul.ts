@@ -117,11 +117,12 @@ export interface Product {
   transB?: true;
   packedB?: true;
   weightType?: WeightType;
+  activations?: "int8";
 }
 
 /** One product, overwriting, accumulating or scaled as it comes. */
 export function productCase(random: RandomStream, product: Product): Case {
-  const { m, n, k, r, transA, transB, packedB, weightType } = product;
+  const { m, n, k, r, transA, transB, packedB, weightType, activations } = product;
   const accumulate = random.chance(0.5);
   const alpha = random.choice([undefined, 0.5, -1.75]);
   const loraScale = r > 0 ? random.choice([undefined, 2, -0.25]) : undefined;
@@ -136,7 +137,9 @@ export function productCase(random: RandomStream, product: Product): Case {
   const flags = Object.entries({ transA, transB, packedB, accumulate })
     .filter(([, set]) => set).map(([flag]) => ` ${flag}`);
   const name = `[${m}×${k}]·[${k}×${n}]${flags.join("")}` +
-    `${alpha === undefined ? "" : ` alpha ${alpha}`}${weightType ? ` ${weightType}` : ""}` +
+    `${alpha === undefined ? "" : ` alpha ${alpha}`}${weightType ? ` ${weightType}` : ""}${
+      activations ? " int8" : ""
+    }` +
     `${r > 0 ? ` + ${loraScale ?? 1}·[${m}×${r}]·[${r}×${n}]` : ""}`;
   return testCase("matmul", name, {
     a,
@@ -151,6 +154,7 @@ export function productCase(random: RandomStream, product: Product): Case {
     ...(accumulate ? { accumulate } : {}),
     ...(alpha === undefined ? {} : { alpha }),
     ...(weightType === undefined ? {} : { weightType }),
+    ...(activations === undefined ? {} : { activations }),
     ...(r > 0 ? { xa, loraB, r } : {}),
     ...(loraScale === undefined ? {} : { loraScale }),
   }, {

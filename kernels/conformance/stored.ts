@@ -8,6 +8,7 @@ import { junk, normals, stream } from "../testing.ts";
 import { unpackStored } from "../weights/layout.ts";
 import { blockOf, WEIGHT_TYPES, type WeightType } from "../weights/types.ts";
 import { headBound } from "./head.ts";
+import { INT8_ACTIVATIONS } from "../matmul/spec.ts";
 import { productCase } from "./matmul.ts";
 import { type Case, exact, execute, ofLargest, testCase } from "./runner.ts";
 import { randomStored } from "./stored_data.ts";
@@ -72,6 +73,12 @@ export async function storedCases(brief = false): Promise<Case[]> {
     const block = blockOf(weightType) === 2 ? 26 : blockOf(weightType);
     for (const [m, n, blocks, r] of some(PRODUCTS, [0, 6], [6, 13])) {
       cases.push(productCase(random, { m, n, k: block * blocks, r, transB: true, weightType }));
+    }
+    if (INT8_ACTIVATIONS.includes(weightType)) {
+      for (const [m, n, blocks, r] of some(PRODUCTS, [1, 6], [6, 13])) {
+        const shape = { m, n, k: block * blocks, r, transB: true, weightType } as const;
+        cases.push(productCase(random, { ...shape, activations: "int8" }));
+      }
     }
     for (const [m, blocks, k] of some(GRADIENTS, [1, 7])) {
       cases.push(productCase(random, { m, n: block * blocks, k, r: 0, weightType }));

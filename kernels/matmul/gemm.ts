@@ -5,6 +5,7 @@
  */
 import type { WasmContext } from "../wasm/wasm_op.ts";
 import type { WeightType } from "../weights/types.ts";
+import { int8Product } from "./int8.ts";
 import { packedLength, PANEL } from "./spec.ts";
 import { storedProduct } from "./stored.ts";
 import {
@@ -30,6 +31,8 @@ export interface Gemm {
   packedB?: boolean;
   /** b is a stored weight (spec.ts). */
   weightType?: WeightType | undefined;
+  /** a is rounded to bytes (spec.ts). */
+  int8?: boolean;
   alpha: number;
   accumulate: boolean;
 }
@@ -72,7 +75,8 @@ export function gemm(ctx: WasmContext, g: Gemm): void {
     return;
   }
   if (g.weightType !== undefined) {
-    storedProduct(ctx, g, g.weightType);
+    if (g.int8 && k > 0) int8Product(ctx, g, g.weightType);
+    else storedProduct(ctx, g, g.weightType);
     return;
   }
   if (g.transB && !g.transA && m <= DOT_MOST_ROWS && k % 8 === 0 && n % 4 === 0) {

@@ -1,6 +1,7 @@
 /** Reference of the matrix product: row by row of the output, sums in float64 along k. */
 import { floats, words } from "../reference/tensor.ts";
 import { unpackStored } from "../weights/layout.ts";
+import { roundRows } from "./int8_rows.ts";
 import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
 
 /** Where element (j, 0) of a weight [n, k] lies in its packed form; the next ones follow PANEL apart. */
@@ -19,7 +20,8 @@ export function packWeight({ weight, out, n, k }: PackWeightArgs): void {
 export function matmul(args: MatmulArgs): void {
   const { m, n, k, transA = false, transB = false, alpha = 1, accumulate = false } = args;
   const { weightType, xa, loraB, r = 0, loraScale = 1 } = args;
-  const a = floats(args.a), out = floats(args.out);
+  const given = floats(args.a), out = floats(args.out);
+  const a = args.activations === "int8" ? roundRows(given, m, k) : given;
   const b = weightType === undefined
     ? floats(args.b)
     : transB

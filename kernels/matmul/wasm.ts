@@ -15,6 +15,7 @@ export const matmulWasm: WasmOp<MatmulArgs> = (args, ctx) => {
     transB: args.transB ?? false,
     packedB: args.packedB ?? false,
     weightType: args.weightType,
+    int8: args.activations === "int8",
     alpha: args.alpha ?? 1,
     accumulate: args.accumulate ?? false,
   });

@@ -13,6 +13,7 @@ import { GROUP } from "../webgpu/reduce.ts";
 import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
 import { bound, type Piece, pieces } from "./pieces.ts";
 import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
+import { roundedRows } from "./round_rows.wgsl.ts";
 import { tileKernel, type TileOptions, type TileShape } from "./tile.wgsl.ts";
 import { storedVectorKernel, TERMS } from "./stored_vector.wgsl.ts";
 import { panelVectorKernel, VECTOR_COLUMNS, vectorKernel } from "./vector.wgsl.ts";
@@ -73,6 +74,11 @@ export function matmulWith(shape: Choice, args: MatmulArgs, ctx: WebgpuContext):
   if (m === 1 && args.transA) {
     // One row is the same either way.
     matmulWith(shape, { ...args, transA: false }, ctx);
+    return;
+  }
+  if (args.activations === "int8" && k > 0) {
+    const { activations: _, ...exact } = args;
+    matmulWith(shape, { ...exact, a: roundedRows(args.a, m, k, ctx) }, ctx);
     return;
   }
   const flush = shape === "vector" ? 1 : tilesOfBlock(k, shape);

@@ -7,6 +7,8 @@ export * from "../matmul/dot.as";
 export * from "../matmul/wasm.as";
 export * from "../matmul/tall.as";
 export * from "../matmul/stored.as";
+export * from "../matmul/int8_tiles.as";
+export * from "../matmul/int8.as";
 export * from "../weights/codes.as";
 export * from "../weights/scales.as";
 export * from "../weights/split.as";

@@ -7,7 +7,7 @@
  * Masks of codes, of halves; 2^112, 2^88 (mending exponents of f16), −8, 2^−24. In memory: V8 makes a constant of
  * `splat` anew wherever it is used.
  */
-const MASKS = memory.data<u32>(
+export const MASKS = memory.data<u32>(
   [
     0xf, 0xf0, 0xf00, 0xf000, 0xff000000, 0xffff0000, 0x8fffe000,
     0x77800000, 0x6b800000, 0xc1000000, 0x33800000,

@@ -13,7 +13,7 @@ import { each, range } from "./generate_text.ts";
 const VECTORS = 4;
 
 /** Types whose scales are read with the codes, from records that are gone through in order (types.ts). */
-const RECORDS = {
+export const RECORDS = {
   q4_0: { codes: 256, bytes: 288 },
   q4_1: { codes: 256, bytes: 320 },
   q8_0: { codes: 512, bytes: 544 },
@@ -307,7 +307,7 @@ ${range(8).map(step).join("\n")}
 }
 
 /** Scales of 16 rows from their place in the record: s0 … s3, and of nibbles m0 … m3. */
-function recordScales(type: RecordType): string {
+export function recordScales(type: RecordType): string {
   const load = (name: string, count: number, at: number) =>
     each(count, (j) => `const ${name}${j} = v128.load(record, ${at + 16 * j});`);
   const four = range(VECTORS);
@@ -376,7 +376,7 @@ export function codesSource(): string {
     "// its only caller, which would stop the revectorizer.",
     "/**\n * Masks of codes, of halves; 2^112, 2^88 (mending exponents of f16), −8, 2^−24. In memory: V8 makes a constant of\n" +
     " * `splat` anew wherever it is used.\n */\n" +
-    "const MASKS = memory.data<u32>(\n  [\n    0xf, 0xf0, 0xf00, 0xf000, 0xff000000, 0xffff0000, 0x8fffe000," +
+    "export const MASKS = memory.data<u32>(\n  [\n    0xf, 0xf0, 0xf00, 0xf000, 0xff000000, 0xffff0000, 0x8fffe000," +
     "\n    0x77800000, 0x6b800000, 0xc1000000, 0x33800000,\n  ],\n  64,\n);",
     widenNibbles(),
     widenSplit(),

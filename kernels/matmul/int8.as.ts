@@ -1,0 +1,144 @@
+// Products of 4-bit weights with rows of x that are rounded to bytes (kernels/matmul/int8.ts). Sums of a block are
+// exact, blocks are added in order: a row has the same bits whatever its neighbours.
+
+import { panel_bytes, Q4_1 } from "../weights/types.as";
+import * as tiles from "./int8_tiles.as";
+
+const LANES = 16;
+const TILE_ROWS = 5;
+const BLOCK = 32;
+
+/** Largest magnitude in 32 floats, in all lanes; NaN when one is: as a whole number it is above all others. */
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function largest(x: usize): v128 {
+  const magnitude = i32x4.splat(0x7fffffff);
+  let a = v128.and(v128.load(x), magnitude), b = v128.and(v128.load(x, 16), magnitude);
+  for (let i: usize = 32; i < 128; i += 32) {
+    a = i32x4.max_s(a, v128.and(v128.load(x + i), magnitude));
+    b = i32x4.max_s(b, v128.and(v128.load(x + i, 16), magnitude));
+  }
+  a = i32x4.max_s(a, b);
+  a = i32x4.max_s(a, v128.shuffle<i32>(a, a, 2, 3, 0, 1));
+  return i32x4.max_s(a, v128.shuffle<i32>(a, a, 1, 0, 3, 2));
+}
+
+/**
+ * Rows of x [m, k] as bytes [m, k], of every eight the even ones first, and [m, k/32, 2] scales s and s·Σ(bytes).
+ * Unit = row.
+ */
+export function matmul_int8_prepare(
+  x: usize, k: i32, bytes: usize, scales: usize,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  const first = (begin as usize) * (k as usize);
+  const count = (end - begin) * (k / BLOCK);
+  x += first * 4;
+  bytes += first;
+  scales += first / BLOCK * 8;
+  const steps = f32x4.splat(127), none = f32x4.splat(0);
+  for (let block = 0; block < count; block++) {
+    const most = largest(x);
+    const inverse = v128.and(f32x4.div(steps, most), f32x4.gt(most, none));
+    let sum = i32x4.splat(0);
+    for (let half: usize = 0; half < 32; half += 16) {
+      const from = x + half * 4;
+      const a = round4(from, inverse), b = round4(from + 16, inverse);
+      const c = round4(from + 32, inverse), d = round4(from + 48, inverse);
+      sum = i32x4.add(sum, i32x4.add(i32x4.add(a, b), i32x4.add(c, d)));
+      const narrow = i8x16.narrow_i16x8_s(i16x8.narrow_i32x4_s(a, b), i16x8.narrow_i32x4_s(c, d));
+      v128.store(
+        bytes + half,
+        i8x16.shuffle(narrow, narrow, 0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15),
+      );
+    }
+    const scale = f32x4.extract_lane(f32x4.div(most, steps), 0);
+    const total = i32x4.extract_lane(sum, 0) + i32x4.extract_lane(sum, 1) +
+      i32x4.extract_lane(sum, 2) + i32x4.extract_lane(sum, 3);
+    store<f32>(scales, scale);
+    store<f32>(scales, scale * (total as f32), 4);
+    x += 128;
+    bytes += 32;
+    scales += 8;
+  }
+}
+
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function round4(x: usize, inverse: v128): v128 {
+  return i32x4.relaxed_trunc_f32x4_s(f32x4.nearest(f32x4.mul(v128.load(x), inverse)));
+}
+
+function tile(
+  type: i32, rows: i32, panel: usize, x: usize, xStep: usize, scales: usize, scaleStep: usize,
+  totals: usize, blocks: i32,
+): void {
+  if (type == Q4_1) {
+    switch (rows) {
+      case 1: tiles.int8_tile_q4_1_1(panel, x, xStep, scales, scaleStep, totals, blocks); break;
+      case 2: tiles.int8_tile_q4_1_2(panel, x, xStep, scales, scaleStep, totals, blocks); break;
+      case 3: tiles.int8_tile_q4_1_3(panel, x, xStep, scales, scaleStep, totals, blocks); break;
+      case 4: tiles.int8_tile_q4_1_4(panel, x, xStep, scales, scaleStep, totals, blocks); break;
+      default: tiles.int8_tile_q4_1_5(panel, x, xStep, scales, scaleStep, totals, blocks);
+    }
+  } else {
+    switch (rows) {
+      case 1: tiles.int8_tile_q4_0_1(panel, x, xStep, scales, scaleStep, totals, blocks); break;
+      case 2: tiles.int8_tile_q4_0_2(panel, x, xStep, scales, scaleStep, totals, blocks); break;
+      case 3: tiles.int8_tile_q4_0_3(panel, x, xStep, scales, scaleStep, totals, blocks); break;
+      case 4: tiles.int8_tile_q4_0_4(panel, x, xStep, scales, scaleStep, totals, blocks); break;
+      default: tiles.int8_tile_q4_0_5(panel, x, xStep, scales, scaleStep, totals, blocks);
+    }
+  }
+}
+
+/** out (or +=) alpha · `rows` rows of totals [16], of which `columns` are there. */
+function put(
+  totals: usize, rows: i32, columns: i32, out: usize, outStep: usize, alpha: f32, add: bool,
+): void {
+  const factor = f32x4.splat(alpha);
+  for (let r = 0; r < rows; r++, totals += 64, out += outStep) {
+    if (columns == LANES) {
+      for (let j: usize = 0; j < 64; j += 16) {
+        const value = f32x4.mul(factor, v128.load(totals + j));
+        v128.store(out + j, add ? f32x4.add(v128.load(out + j), value) : value);
+      }
+    } else {
+      for (let j: usize = 0; j < (columns as usize) * 4; j += 4) {
+        const value = alpha * load<f32>(totals + j);
+        store<f32>(out + j, add ? load<f32>(out + j) + value : value);
+      }
+    }
+  }
+}
+
+/**
+ * out [m, n] = (or +=) alpha · x·Wᵀ, x [m, k] prepared, W [n, k]. Unit = (`unitRows` rows of x, panel), panels running
+ * fastest. Scratch: 64 bytes a row of a tile.
+ */
+export function matmul_int8(
+  type: i32, bytes: usize, scales: usize, w: usize, out: usize, m: i32, n: i32, k: i32,
+  unitRows: i32, alpha: f32, accumulate: i32,
+  begin: i32, end: i32, scratch: usize,
+): void {
+  const panels = (n + LANES - 1) / LANES, blocks = k / BLOCK, step = panel_bytes(type, k);
+  const xStep = k as usize, scaleStep = (blocks as usize) * 8, outStep = (n as usize) * 4;
+  for (let unit = begin; unit < end; unit++) {
+    const p = unit % panels;
+    const panel = w + (p as usize) * step;
+    const first = (unit / panels) * unitRows, count = min(unitRows, m - first);
+    // Heights differ by one at most.
+    const tileCount = (count + TILE_ROWS - 1) / TILE_ROWS;
+    const low = count / tileCount, high = count % tileCount;
+    let row = first;
+    for (let t = 0; t < tileCount; t++) {
+      const rows = t < high ? low + 1 : low;
+      memory.fill(scratch, 0, rows * 64);
+      const x = bytes + (row as usize) * xStep, s = scales + (row as usize) * scaleStep;
+      tile(type, rows, panel, x, xStep, s, scaleStep, scratch, blocks);
+      const to = out + (row as usize) * outStep + (p as usize) * 64;
+      put(scratch, rows, min(LANES, n - p * LANES), to, outStep, alpha, accumulate != 0);
+      row += rows;
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * Plans a product of a 4-bit weight with activations in bytes on the WASM device (int8.as.ts): how the work is cut.
+ * The plan depends on the shape alone, and no bit depends on the plan.
+ */
+import type { WasmContext } from "../wasm/wasm_op.ts";
+import type { WeightType } from "../weights/types.ts";
+import type { Gemm } from "./gemm.ts";
+import { ACTIVATION_BLOCK } from "./int8_rows.ts";
+import { PANEL } from "./spec.ts";
+import { typeCode } from "./stored.ts";
+
+const TILE_ROWS = 5;
+/** Most rows of a unit: their bytes stay in the second-level cache. */
+const UNIT_ROWS = 300;
+/** Work worth handing to a thread (about 2.5 µs): multiply-adds, weights that are read, elements that are rounded. */
+const CHUNK_WORK = 250_000;
+const CHUNK_WEIGHTS = 70_000;
+const CHUNK_ELEMENTS = 8_000;
+
+/** Runs the product; nothing is empty, k is a multiple of ACTIVATION_BLOCK. */
+export function int8Product(ctx: WasmContext, g: Gemm, type: WeightType): void {
+  const { m, n, k } = g, blocks = k / ACTIVATION_BLOCK;
+  const mark = ctx.mark();
+  const bytes = ctx.scratch(m * k), scales = ctx.scratch(8 * m * blocks);
+  ctx.parallel({
+    kernel: "matmul_int8_prepare",
+    units: m,
+    grain: Math.max(1, Math.round(CHUNK_ELEMENTS / k)),
+    args: [g.a, k, bytes, scales],
+  });
+  const unitRows = Math.min(m, UNIT_ROWS), weights = PANEL * k;
+  ctx.parallel({
+    kernel: "matmul_int8",
+    units: Math.ceil(m / unitRows) * Math.ceil(n / PANEL),
+    grain: Math.max(1, Math.round(1 / (unitRows * weights / CHUNK_WORK + weights / CHUNK_WEIGHTS))),
+    args: [
+      ...[typeCode(type), bytes, scales, g.b, g.out, m, n, k, unitRows],
+      ...[g.alpha, g.accumulate ? 1 : 0],
+    ],
+    scratchBytes: 64 * TILE_ROWS,
+  });
+  ctx.release(mark);
+}

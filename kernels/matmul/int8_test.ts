@@ -1,0 +1,116 @@
+/** Products with activations in bytes, beyond the conformance suite. */
+import assert from "node:assert/strict";
+import { randomStored } from "../conformance/stored_data.ts";
+import type { HostArray } from "../device.ts";
+import { createReferenceDevice } from "../reference/device.ts";
+import { normals, sameBits, stream, upload } from "../testing.ts";
+import { createWasmDevice, type WasmDevice } from "../wasm/device.ts";
+import { testOnWebgpu } from "../webgpu/testing.ts";
+import { int8TilesSource } from "./generate_int8.ts";
+import { roundRows } from "./int8_rows.ts";
+import { INT8_ACTIVATIONS, type MatmulArgs, type WeightType } from "./spec.ts";
+
+Deno.test("the generated tiles of bytes are what the generator writes", async () => {
+  const file = new URL("./int8_tiles.as.ts", import.meta.url);
+  assert.equal(await Deno.readTextFile(file), int8TilesSource());
+});
+
+Deno.test("of a block the largest magnitude has 127 steps, and halves go to the even one", () => {
+  const block = new Float32Array(64);
+  block.set([127, -0.5, 0.5, 1.5, -1.5, 2.5, 126.49, -127, 0.49]);
+  block.set([-1270, 5, 15, -15, 14.9], 32);
+  const rounded = roundRows(block, 1, 64);
+  assert.deepEqual([...rounded.subarray(0, 9)], [127, 0, 0, 2, -2, 2, 126, -127, 0]);
+  assert.deepEqual([...rounded.subarray(32, 37)], [-1270, 0, 20, -20, 10]);
+  assert.deepEqual(roundRows(new Float32Array(32), 1, 32), new Float64Array(32));
+});
+
+const n = 40, k = 704;
+
+async function product(
+  device: WasmDevice,
+  type: WeightType,
+  rows: Float32Array,
+  weight: Uint32Array,
+): Promise<Float32Array> {
+  const m = rows.length / k, out = device.create("float", m * n, "out");
+  const a = upload(device, rows), b = upload(device, weight);
+  const shape = { m, n, k, transB: true, weightType: type, activations: "int8" } as const;
+  device.run("matmul", { a, b, out, ...shape });
+  const found = await device.read(out) as Float32Array;
+  for (const tensor of [a, b, out]) device.free(tensor);
+  return found;
+}
+
+Deno.test("a row times 4-bit weights has the same bits alone, in any company, and on more threads", async () => {
+  const device = await createWasmDevice({ threads: 1 });
+  const two = await createWasmDevice({ threads: 2 });
+  await two.ready();
+  for (const type of INT8_ACTIVATIONS) {
+    const random = stream(`company ${type}`);
+    const weight = randomStored(random, type, n, k), rows = normals(random, 700 * k);
+    const all = await product(device, type, rows, weight);
+    assert.ok(sameBits(await product(two, type, rows, weight), all), `${type}: two threads`);
+    for (const [first, count] of [[0, 1], [7, 2], [5, 16], [390, 7], [298, 5], [8, 600]] as const) {
+      const part = rows.subarray(first * k, (first + count) * k);
+      const found = await product(device, type, part, weight);
+      const expected = all.subarray(first * n, (first + count) * n);
+      assert.ok(sameBits(found, expected), `${type}: rows ${first} … ${first + count}`);
+    }
+  }
+  device.close();
+  two.close();
+});
+
+Deno.test("a number that is none spoils its row and no other", async () => {
+  const device = await createWasmDevice({ threads: 1 });
+  const weight = randomStored(stream("none"), "q4_1", n, k);
+  for (const bad of [NaN, Infinity]) {
+    const rows = normals(stream("rows"), 3 * k);
+    rows[k + 5] = bad;
+    const found = await product(device, "q4_1", rows, weight);
+    for (let i = 0; i < 3 * n; i++) {
+      assert.equal(Number.isFinite(found[i]!), Math.floor(i / n) !== 1, `element ${i}, ${bad}`);
+    }
+  }
+  device.close();
+});
+
+Deno.test("int8 activations are refused where they have no meaning", () => {
+  const device = createReferenceDevice();
+  const a = device.create("float", 64, "a"), out = device.create("float", 64, "out");
+  const q4 = upload(device, randomStored(stream("q4"), "q4_0", 1, 64));
+  const q8 = upload(device, randomStored(stream("q8"), "q8_0", 1, 64));
+  const run = (args: Partial<MatmulArgs>) =>
+    device.run("matmul", {
+      ...{ a, b: q4, out, m: 1, n: 1, k: 64, transB: true, activations: "int8" },
+      ...args,
+    });
+  run({ weightType: "q4_0" });
+  assert.throws(() => run({ weightType: "q8_0", b: q8 }), /weightType.*q8_0.*q4_0 or q4_1/);
+  assert.throws(() => run({ b: a }), /weightType.*absent/);
+  device.close();
+});
+
+testOnWebgpu(
+  "rows that exceed a binding are rounded in parts",
+  { bindingElements: 4096 },
+  async (device) => {
+    const m = 40, k = 256, n = 32, random = stream("parts");
+    const rows = normals(random, m * k), weight = randomStored(random, "q4_0", n, k);
+    const reference = createReferenceDevice();
+    const results: HostArray[] = [];
+    for (const on of [reference, device]) {
+      const a = upload(on, rows), b = upload(on, weight), out = on.create("float", m * n, "out");
+      const shape = { m, n, k, transB: true, weightType: "q4_0", activations: "int8" } as const;
+      on.run("matmul", { a, b, out, ...shape });
+      results.push(await on.read(out));
+    }
+    const [expected, found] = results;
+    const largest = Math.max(...expected!.map(Math.abs));
+    for (let i = 0; i < m * n; i++) {
+      assert.ok(Math.abs(expected![i]! - found![i]!) < 1e-5 * largest, `element ${i}`);
+    }
+    reference.close();
+  },
+);

@@ -1,0 +1,35 @@
+/** Activations rounded to bytes and widened again (int8_rows.ts): one invocation a block. */
+import type { Tensor } from "../device.ts";
+import { perElement } from "../webgpu/entry.ts";
+import { kernel } from "../webgpu/kernel.ts";
+import { inRowParts } from "../webgpu/parts.ts";
+import { GROUP } from "../webgpu/reduce.ts";
+import type { WebgpuContext } from "../webgpu/webgpu_op.ts";
+import { ACTIVATION_BLOCK } from "./int8_rows.ts";
+
+export const roundRowsKernel = kernel({
+  name: "matmul.round_rows",
+  buffers: { rows_in: "read f32", rows_out: "write f32" },
+  params: { n: "u32" },
+  code: perElement(`let first = i * ${ACTIVATION_BLOCK}u;
+  var most = 0.0;
+  for (var j = 0u; j < ${ACTIVATION_BLOCK}u; j++) { most = max(most, abs(rows_in[first + j])); }
+  let inverse = select(0.0, 127.0 / most, most > 0.0);
+  let scale = most / 127.0;
+  for (var j = 0u; j < ${ACTIVATION_BLOCK}u; j++) {
+    rows_out[first + j] = scale * round(rows_in[first + j] * inverse);
+  }`),
+});
+
+/** A rounded copy of a [m, k], in the operation's scratch. */
+export function roundedRows(a: Tensor, m: number, k: number, ctx: WebgpuContext): Tensor {
+  const out = ctx.scratch("float", m * k, "rounded");
+  inRowParts(ctx, m * k / ACTIVATION_BLOCK, ACTIVATION_BLOCK, (part, n) =>
+    ctx.dispatch({
+      kernel: roundRowsKernel,
+      buffers: { rows_in: part(a, ACTIVATION_BLOCK), rows_out: part(out, ACTIVATION_BLOCK) },
+      params: { n },
+      groups: ctx.grid(Math.ceil(n / GROUP)),
+    }));
+  return out;
+}

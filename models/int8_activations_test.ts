@@ -1,0 +1,88 @@
+/** Generation with activations in bytes: near the same model's own, the same alone and in company, refused plainly. */
+import assert from "node:assert/strict";
+import { RgxError } from "../core/errors.ts";
+import type { Device } from "../kernels/device.ts";
+import { quantizeQ4 } from "../kernels/weights/quantize.ts";
+import { initWeights } from "./init.ts";
+import { LlamaModel } from "./llama.ts";
+import { llamaTensors } from "./llama_weights.ts";
+import { onEachDevice, tinyConfig } from "./testing.ts";
+import type { LlamaConfig, WeightReader } from "./types.ts";
+
+// Biases make it a model that keeps blocks, however small it is.
+const config: LlamaConfig = {
+  ...tinyConfig(true),
+  ...{ hiddenSize: 64, intermediateSize: 128, numHeads: 4, numKvHeads: 2, headDim: 16 },
+  architecture: "qwen2",
+};
+
+/** Random weights, all matrices in q4_0. */
+function blocks(): WeightReader {
+  const random = initWeights(config, 5, 0.3);
+  const tensors = llamaTensors(config);
+  return {
+    label: "random weights",
+    typeOf: (name) =>
+      tensors.find((tensor) => tensor.name === name)?.shape.length === 2 ? "q4_0" : null,
+    values: (name) => Promise.resolve(random.get(name) ?? null),
+    bytes: (name) => Promise.resolve(quantizeQ4(random.get(name)!).slice()),
+  };
+}
+
+const requests = [[1, 5, 7], [2, 6], [9, 3, 4, 8]].map((promptIds, promptId) => ({
+  ...{ promptId, promptIds, n: 2 },
+}));
+const options = { maxNewTokens: 10, temperature: 0.8, seed: 4, eosIds: [] } as const;
+
+async function made(device: Device): Promise<LlamaModel> {
+  const model = await LlamaModel.create(device, config, blocks(), { trainable: "none" });
+  assert.equal(model.parameters.filter(({ storage }) => storage === "q4_0").length, 3 * 7 + 1);
+  return model;
+}
+
+Deno.test("activations in bytes change log-probabilities a little, and greedy tokens seldom", () =>
+  onEachDevice(async (device) => {
+    const model = await made(device);
+    const answers = [];
+    for (const activations of ["float32", "int8"] as const) {
+      answers.push((await model.generate(requests, { ...options, activations })).flat());
+    }
+    const [exact, rounded] = answers as [typeof answers[0], typeof answers[0]];
+    let largest = 0, compared = 0;
+    exact.forEach(({ ids, logprobs }, i) => {
+      const other = rounded[i]!;
+      const same = ids.findIndex((id, at) => id !== other.ids[at]);
+      for (let at = 0; at < (same < 0 ? ids.length : same); at++, compared++) {
+        largest = Math.max(largest, Math.abs(logprobs[at]! - other.logprobs[at]!));
+      }
+    });
+    assert.ok(compared > 20, `only ${compared} tokens are the same`);
+    assert.ok(largest > 1e-6 && largest < 0.3, `log-probabilities differ by ${largest}`);
+    model.dispose();
+  }));
+
+Deno.test("a branch has the same bits alone and in company, of activations in bytes too", () =>
+  onEachDevice(async (device) => {
+    if (device.name === "webgpu") return; // its sums depend on how many rows there are
+    const model = await made(device);
+    const generate = (some: typeof requests) =>
+      model.generate(some, { ...options, activations: "int8" });
+    const together = await generate(requests);
+    for (const [i, request] of requests.entries()) {
+      assert.deepEqual((await generate([request]))[0], together[i]);
+    }
+    model.dispose();
+  }));
+
+Deno.test("a model without 4-bit weights cannot take activations in bytes", () =>
+  onEachDevice(async (device) => {
+    const model = await LlamaModel.create(device, config, initWeights(config, 5, 0.3), {
+      trainable: "none",
+    });
+    await assert.rejects(
+      model.generate(requests, { ...options, activations: "int8" }),
+      (error) =>
+        error instanceof RgxError && /found float32; expected q4_0 or q4_1/.test(error.message),
+    );
+    model.dispose();
+  }));
