@@ -8,13 +8,14 @@
  */
 import { RgxError } from "../core/errors.ts";
 import { Call, NONE } from "./validate_call.ts";
+import { checkMatmul, checkPackWeight } from "./validate_matmul.ts";
 import { seenWords } from "./adjust_logits/spec.ts";
 import { BRANCH } from "./attention_decode/spec.ts";
 import { SEGMENT } from "./attention/spec.ts";
 import type { AttentionForwardArgs } from "./attention/spec.ts";
 import { COLUMNS, SITES } from "./dropout/spec.ts";
 import type { HeadBackwardArgs } from "./head/spec.ts";
-import { INT8_ACTIVATIONS, type MatmulArgs, packedLength } from "./matmul/spec.ts";
+import { packedLength } from "./matmul/spec.ts";
 import type { Tensor } from "./device.ts";
 import type { OpName, Ops } from "./ops.ts";
 import { SUM_CHUNK } from "./optimizer/spec.ts";
@@ -29,38 +30,8 @@ export function validateOp<K extends OpName>(op: K, args: Ops[K]): void {
 }
 
 const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
-  matmul(args, call) {
-    const { a, b, out, m, n, k, alpha = 1, transB, packedB, weightType } = args;
-    call.sizes({ m, n, k });
-    call.finite({ alpha });
-    if (packedB && transB) call.fail("packedB", true, "no transB beside it");
-    call.input("a", a, m * k);
-    if (weightType === undefined) {
-      call.input("b", b, packedB ? packedLength(n, k) : k * n);
-    } else {
-      if (packedB) call.fail("weightType", weightType, "no packedB beside it");
-      if (args.transA) call.fail("weightType", weightType, "no transA beside it");
-      call.stored("b", b, weightType, transB ? n : k, transB ? { k } : { n });
-    }
-    if (args.activations !== undefined) int8Activations(args, call);
-    const { xa, loraB, r, loraScale = 1 } = args;
-    const missing = (["xa", "loraB", "r"] as const).find((name) => args[name] === undefined);
-    if (xa !== undefined && loraB !== undefined && r !== undefined) {
-      call.sizes({ r });
-      call.finite({ loraScale });
-      call.input("xa", xa, m * r);
-      call.input("loraB", loraB, n * r);
-    } else if (missing && (xa !== undefined || loraB !== undefined || r !== undefined)) {
-      call.fail(missing, "absent", "xa, loraB and r together");
-    }
-    call.output("out", out, m * n);
-  },
-
-  pack_weight({ weight, out, n, k }, call) {
-    call.sizes({ n, k });
-    call.input("weight", weight, n * k);
-    call.output("out", out, packedLength(n, k));
-  },
+  matmul: checkMatmul,
+  pack_weight: checkPackWeight,
 
   rmsnorm({ x, add, sum, weight, out, rho, rows, d, eps }, call) {
     call.sizes({ rows });
@@ -411,14 +382,6 @@ function attentionInputs(args: AttentionForwardArgs, call: Call): void {
   call.input("v", args.v, keyRows * kvHeads * headDim);
   call.input("segments", args.segments, segmentCount * SEGMENT.columns, "u32");
   call.input("rowSegment", args.rowSegment, rows, "u32");
-}
-
-function int8Activations({ activations, transB, weightType }: MatmulArgs, call: Call): void {
-  if (activations !== "int8") call.fail("activations", activations, "int8");
-  if (weightType === undefined || !INT8_ACTIVATIONS.includes(weightType)) {
-    call.fail("weightType", weightType ?? "absent", `${INT8_ACTIVATIONS.join(" or ")} for int8`);
-  }
-  if (!transB) call.fail("transB", false, "transB for int8 activations");
 }
 
 function residual(add: Tensor | undefined, sum: Tensor | undefined, call: Call): void {

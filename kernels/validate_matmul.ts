@@ -1,0 +1,49 @@
+/** Checks of the arguments of products (kernels/validate.ts). */
+import {
+  INT8_ACTIVATIONS,
+  type MatmulArgs,
+  packedLength,
+  type PackWeightArgs,
+} from "./matmul/spec.ts";
+import type { Call } from "./validate_call.ts";
+
+export function checkMatmul(args: MatmulArgs, call: Call): void {
+  const { a, b, out, m, n, k, alpha = 1, transB, packedB, weightType } = args;
+  call.sizes({ m, n, k });
+  call.finite({ alpha });
+  if (packedB && transB) call.fail("packedB", true, "no transB beside it");
+  call.input("a", a, m * k);
+  if (weightType === undefined) {
+    call.input("b", b, packedB ? packedLength(n, k) : k * n);
+  } else {
+    if (packedB) call.fail("weightType", weightType, "no packedB beside it");
+    if (args.transA) call.fail("weightType", weightType, "no transA beside it");
+    call.stored("b", b, weightType, transB ? n : k, transB ? { k } : { n });
+  }
+  if (args.activations !== undefined) int8Activations(args, call);
+  const { xa, loraB, r, loraScale = 1 } = args;
+  const missing = (["xa", "loraB", "r"] as const).find((name) => args[name] === undefined);
+  if (xa !== undefined && loraB !== undefined && r !== undefined) {
+    call.sizes({ r });
+    call.finite({ loraScale });
+    call.input("xa", xa, m * r);
+    call.input("loraB", loraB, n * r);
+  } else if (missing && (xa !== undefined || loraB !== undefined || r !== undefined)) {
+    call.fail(missing, "absent", "xa, loraB and r together");
+  }
+  call.output("out", out, m * n);
+}
+
+function int8Activations({ activations, transB, weightType }: MatmulArgs, call: Call): void {
+  if (activations !== "int8") call.fail("activations", activations, "int8");
+  if (weightType === undefined || !INT8_ACTIVATIONS.includes(weightType)) {
+    call.fail("weightType", weightType ?? "absent", `${INT8_ACTIVATIONS.join(" or ")} for int8`);
+  }
+  if (!transB) call.fail("transB", false, "transB for int8 activations");
+}
+
+export function checkPackWeight({ weight, out, n, k }: PackWeightArgs, call: Call): void {
+  call.sizes({ n, k });
+  call.input("weight", weight, n * k);
+  call.output("out", out, packedLength(n, k));
+}
