@@ -70,8 +70,19 @@ export function tokenizerFromFiles(
   files: ReadonlyMap<string, string>,
   where: string,
 ): Tokenizer {
-  return new HuggingFaceTokenizer(files, where);
+  for (const reference of recent) {
+    const known = reference.deref();
+    if (known?.isFrom(files, where)) return known;
+  }
+  const tokenizer = new HuggingFaceTokenizer(files, where);
+  recent.unshift(new WeakRef(tokenizer));
+  recent.length = Math.min(recent.length, MOST_RECENT);
+  return tokenizer;
 }
+
+/** A model is looked at, then loaded, and others on its base follow: their tokenizer is made once. */
+const recent: WeakRef<HuggingFaceTokenizer>[] = [];
+const MOST_RECENT = 4;
 
 interface Surroundings {
   before: readonly number[];
@@ -238,6 +249,12 @@ class HuggingFaceTokenizer implements Tokenizer {
 
   files(): ReadonlyMap<string, string> {
     return this.#files;
+  }
+
+  /** Whether it was made of these files. */
+  isFrom(files: ReadonlyMap<string, string>, where: string): boolean {
+    return where === this.#where && files.size === this.#files.size &&
+      [...files].every(([name, text]) => this.#files.get(name) === text);
   }
 
   #roleId(specials: Record<string, string>, role: string): number | null {
