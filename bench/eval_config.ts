@@ -42,6 +42,7 @@ const KEYS: Readonly<Record<string, Kind>> = {
   max_tokens: "integer",
   temperature: "number",
   top_p: "number",
+  activations: "text",
   dtype: "text",
   developer_prompt: "text",
   developer_role: "text",
@@ -118,6 +119,13 @@ class Reader {
     if (shotsAs != null && shotsAs !== "prompt" && shotsAs !== "turns") {
       this.#complain("few_shot_as", `expected prompt or turns, found ${JSON.stringify(shotsAs)}`);
     }
+    const activations = v["activations"];
+    if (activations != null && activations !== "int8" && activations !== "float32") {
+      this.#complain(
+        "activations",
+        `expected int8 or float32, found ${JSON.stringify(activations)}`,
+      );
+    }
     const samples = v["samples"] ?? v["completions_per_prompt"] ?? v["eval_repeats"];
     const prompt = present<PromptSettings>({
       system_prompt: system,
@@ -128,6 +136,7 @@ class Reader {
     const sampling = present<Sampling>({
       temperature: v["temperature"] ?? (isRemoteStyle ? 0.6 : null),
       top_p: v["top_p"] ?? (isRemoteStyle ? 0.95 : null),
+      activations,
       max_new_tokens: v["max_tokens"] ?? (isRemoteStyle ? 32768 : null),
       samples,
     });

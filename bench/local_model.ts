@@ -178,6 +178,7 @@ export class LocalModel implements Answerer {
       seed,
       eosIds,
       shouldStop,
+      ...(sampling.activations === undefined ? {} : { activations: sampling.activations }),
       ...(stopWhen === null ? {} : { stopWhen }),
     });
   }

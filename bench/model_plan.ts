@@ -74,6 +74,11 @@ export async function planModels(
   const runs = [...found.values()].flatMap((model) => model?.run ?? []);
   const sampling = samplingOf(asked, runs);
   const local = [...found.values()].filter((model) => model !== null);
+  if (sampling.activations === "int8" && local.length < found.size) {
+    throw new UsageError("activations int8: a remote model computes as its server does", {
+      advice: "Leave the option out, or measure the local models apart.",
+    });
+  }
   const models: PlannedModel[] = [];
   const taken = new Set(local.map(({ where }) => identity(where)));
   for (const [name, model] of found) {

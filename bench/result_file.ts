@@ -5,6 +5,7 @@
  */
 import { writeFileAtomic } from "../core/atomic_file.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
+import type { ActivationType } from "../models/types.ts";
 import type { RemoteUsage } from "./remote/server.ts";
 
 /** Raised when a file's meaning changes, so that older programs refuse it. */
@@ -27,6 +28,8 @@ export interface Sampling {
   /** A completion ends after one of these. */
   stop?: string[];
   min_new_tokens?: number;
+  /** What products with 4-bit weights took (GenerateOptions in models/types.ts); absent: float32. */
+  activations?: ActivationType;
 }
 
 /** How questions became prompts for a model. */

@@ -19,6 +19,7 @@ import { writeFileAtomic } from "../core/atomic_file.ts";
 import { Interrupted, UsageError } from "../core/errors.ts";
 import { programCommand } from "../core/program_command.ts";
 import { secondsLeft } from "../core/slurm_queue.ts";
+import type { ActivationType } from "../models/types.ts";
 import { DEVICE_NAMES, isDeviceName } from "../kernels/mod.ts";
 import { defaultThreads } from "../kernels/wasm/threads.ts";
 import { BenchProgress } from "./bench_progress.ts";
@@ -42,6 +43,7 @@ export interface BenchFlags {
   topK?: number;
   minP?: number;
   repetitionPenalty?: number;
+  activations?: ActivationType;
   maxNewTokens?: number;
   samples?: number;
   stop: string[];
@@ -159,6 +161,7 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
     top_k: flags.topK,
     min_p: flags.minP,
     repetition_penalty: flags.repetitionPenalty,
+    activations: flags.activations,
     max_new_tokens: flags.maxNewTokens,
     samples: flags.samples,
     stop: flags.stop.length > 0 ? flags.stop : undefined,

@@ -1,5 +1,5 @@
 /** What flags take: integers, numbers, several values; and the examples below a command's help. */
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 
 /** Parses a flag's value as an integer from `min` to `max`. */
 export function integer(min: number, max = Infinity) {
@@ -30,4 +30,12 @@ export function collect(value: string, previous: string[]): string[] {
 
 export function examples(...lines: string[]): string {
   return "\nExamples:\n" + lines.map((line) => `  $ ${line}`).join("\n");
+}
+
+/** What products with weights of 4 bits take. */
+export function activations(): Option {
+  return new Option(
+    "--activations <type>",
+    "int8: 4-bit weights times rounded inputs, faster and a little less exact (default float32)",
+  ).choices(["float32", "int8"]);
 }

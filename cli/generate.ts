@@ -3,7 +3,7 @@ import { UsageError } from "../core/errors.ts";
 import { systemPromptText } from "../data/prompt.ts";
 import type { LoadedModel } from "../models/load_model.ts";
 import { stopStrings } from "../models/stop_strings.ts";
-import type { Completion, WaveTiming } from "../models/types.ts";
+import type { ActivationType, Completion, WaveTiming } from "../models/types.ts";
 import { type ModelFlags, readIds, withModel } from "./model_input.ts";
 import { log, print } from "./terminal.ts";
 
@@ -24,6 +24,7 @@ export interface GenerateFlags extends ModelFlags {
   stop: string[];
   seed: number;
   n: number;
+  activations?: ActivationType;
   json?: boolean;
 }
 
@@ -62,6 +63,7 @@ export async function generateText(flags: GenerateFlags): Promise<void> {
       ...(stopWhen === null ? {} : { stopWhen }),
       seed: flags.seed,
       eosIds: flags.ignoreEos ? [] : eosIds,
+      ...(flags.activations === undefined ? {} : { activations: flags.activations }),
       onWave: (timing) => timings.push(timing),
     });
     const texts = completions!.map(({ ids }) => tokenizer.decode(ids, { skipSpecialTokens: true }));

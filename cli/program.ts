@@ -10,7 +10,7 @@ import { HOST_COMMAND } from "../rewards/custom/protocol.ts";
 import { benchCommands } from "./bench_command.ts";
 import { exportCommands } from "./export_command.ts";
 import { keyFlagsHelp } from "./key_flags.ts";
-import { collect, examples, integer, real } from "./flag_types.ts";
+import { activations, collect, examples, integer, real } from "./flag_types.ts";
 import { plotCommands } from "./plot_command.ts";
 import { pullCommand } from "./pull_command.ts";
 import { reportError } from "./report_error.ts";
@@ -284,6 +284,7 @@ function generateCommand(program: Command): void {
     .option("--repetition-penalty <x>", "of tokens seen before; 1 = off", real(0.01, 100), 1)
     .option("--seed <n>", "seed of the draws", integer(0), 42)
     .option("--n <n>", "completions", integer(1), 1)
+    .addOption(activations())
     .option("--json", "a JSON document (for each adapter) with ids, log-probabilities and speed")
     .addHelpText(
       "after",

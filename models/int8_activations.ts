@@ -1,11 +1,11 @@
 /** A model whose products with 4-bit weights take activations in bytes (kernels/matmul/int8_rows.ts), for generation. */
-import { RgxError } from "../core/errors.ts";
+import { UsageError } from "../core/errors.ts";
 import { INT8_ACTIVATIONS } from "../kernels/matmul/spec.ts";
 import { modulesOf } from "./architectures/mod.ts";
 import type { Linear } from "./linear.ts";
 import type { LlamaCore } from "./llama_pass.ts";
 
-/** The same weights, read otherwise. @throws RgxError when none of them has a type for it */
+/** The same weights, read otherwise. @throws UsageError when none of them has a type for it */
 export function withInt8Activations(core: LlamaCore): LlamaCore {
   const { config, weights } = core, types = new Set<string>();
   let found = false;
@@ -24,7 +24,7 @@ export function withInt8Activations(core: LlamaCore): LlamaCore {
   });
   const head = { ...weights.head, ...rounding(weights.head) };
   if (!found) {
-    throw new RgxError(
+    throw new UsageError(
       `activations int8: no weight of this model has 4 bits in a type for it, found ${
         [...types].join(", ")
       }; expected ${INT8_ACTIVATIONS.join(" or ")}`,

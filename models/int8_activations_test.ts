@@ -1,6 +1,6 @@
 /** Generation with activations in bytes: near the same model's own, the same alone and in company, refused plainly. */
 import assert from "node:assert/strict";
-import { RgxError } from "../core/errors.ts";
+import { UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { quantizeQ4 } from "../kernels/weights/quantize.ts";
 import { initWeights } from "./init.ts";
@@ -82,7 +82,7 @@ Deno.test("a model without 4-bit weights cannot take activations in bytes", () =
     await assert.rejects(
       model.generate(requests, { ...options, activations: "int8" }),
       (error) =>
-        error instanceof RgxError && /found float32; expected q4_0 or q4_1/.test(error.message),
+        error instanceof UsageError && /found float32; expected q4_0 or q4_1/.test(error.message),
     );
     model.dispose();
   }));

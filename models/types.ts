@@ -188,6 +188,9 @@ export interface SamplingOptions {
   eosIds: readonly number[];
 }
 
+/** What products with 4-bit weights take. */
+export type ActivationType = "int8" | "float32";
+
 /** How a batch is generated. */
 export interface GenerateOptions extends SamplingOptions {
   adapter?: boolean;
@@ -195,7 +198,7 @@ export interface GenerateOptions extends SamplingOptions {
    * "int8": products with frozen weights of 4 bits take their inputs rounded to bytes, as llama.cpp does: several
    * times as fast on a CPU, with logits that differ a little from those of training. Default: float32.
    */
-  activations?: "int8" | "float32";
+  activations?: ActivationType;
   /** Told at the end what it took. */
   onWave?: (timing: WaveTiming) => void;
   /** Asked between tokens: true ends generation early by throwing `Interrupted`. */

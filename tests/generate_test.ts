@@ -124,6 +124,7 @@ Deno.test({
       [["generate", "--prompt", "x"], /--model/],
       [["generate", "--model", TINY, "--prompt", "x", "--top-p", "2"], /number from 0 to 1/],
       [["generate", "--model", TINY, "--prompt", "x", "--chat"], /chat template/],
+      [["generate", "--model", TINY, "--prompt", "x", "--activations", "int4"], /float32, int8/],
       [
         [
           "generate",
