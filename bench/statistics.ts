@@ -18,15 +18,36 @@ export function bootstrapMean(values: readonly number[]): Interval {
   if (n === 0) return [0, 1];
   // Equal values have no spread to resample.
   if (values.every((value) => value === values[0])) return [values[0]!, values[0]!];
-  const random = RandomStream.forPurpose(0, "shuffle", "bootstrap");
   const means = new Float64Array(RESAMPLES);
-  for (let r = 0; r < RESAMPLES; r++) {
+  const kept = n <= MOST_KEPT ? keptDraws(n) : null, draw = kept === null ? draws(n) : null;
+  for (let r = 0, at = 0; r < RESAMPLES; r++) {
     let sum = 0;
-    for (let i = 0; i < n; i++) sum += values[Math.floor(random.random() * n)]!;
+    if (kept !== null) { for (let i = 0; i < n; i++) sum += values[kept[at++]!]!; }
+    else for (let i = 0; i < n; i++) sum += values[draw!()]!;
     means[r] = sum / n;
   }
   return [quantile(means, 0.025), quantile(means, 0.975)];
 }
+
+/** Which of `n` values are drawn: always the same. */
+function draws(n: number): () => number {
+  const random = RandomStream.forPurpose(0, "shuffle", "bootstrap");
+  return () => Math.floor(random.random() * n);
+}
+
+/** All of them, kept because most tasks of a benchmark have equally many problems. */
+function keptDraws(n: number): Uint16Array {
+  if (last?.n !== n) {
+    const draw = draws(n), all = new Uint16Array(RESAMPLES * n);
+    for (let at = 0; at < all.length; at++) all[at] = draw();
+    last = { n, all };
+  }
+  return last.all;
+}
+
+/** Values up to which draws are kept: 8 MB of them. */
+const MOST_KEPT = 2000;
+let last: { n: number; all: Uint16Array } | null = null;
 
 export interface PairedTest {
   n: number;
@@ -92,8 +113,11 @@ function signFlip(differences: readonly number[]): number {
   let extreme = 1;
   const flips = RESAMPLES * 5;
   for (let r = 0; r < flips; r++) {
-    let sum = 0;
-    for (const d of differences) sum += random.random() < 0.5 ? d : -d;
+    let sum = 0, signs = 0;
+    for (let i = 0; i < differences.length; i++) {
+      if (i % 32 === 0) signs = random.u32();
+      sum += (signs >>> (i % 32)) & 1 ? differences[i]! : -differences[i]!;
+    }
     if (Math.abs(sum) >= observed) extreme++;
   }
   return extreme / (flips + 1);
