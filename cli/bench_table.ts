@@ -1,6 +1,6 @@
 /** The numbers of a benchmark as text: task × model with intervals, and what else a reader must know. */
 import type { AllTasksResultFile, ModelResult } from "../bench/result_file.ts";
-import { table } from "./terminal.ts";
+import { columns, table } from "./terminal.ts";
 
 const percent = (value: number) => (100 * value).toFixed(1);
 
@@ -48,7 +48,7 @@ function accuracyRows(result: AllTasksResultFile): string[][] {
   return [["task", "n", ...shownNames(names)], ...rows, ...(rows.length > 1 ? [last] : [])];
 }
 
-/** Of each model over all tasks. */
+/** Of each model over all tasks; what is nothing with all of them is left out. */
 function detailRows(result: AllTasksResultFile): string[][] {
   const names = modelNames(result), shown = shownNames(names);
   const header = [
@@ -61,29 +61,31 @@ function detailRows(result: AllTasksResultFile): string[][] {
     "unanswered",
     "too long",
   ];
-  return [
-    header,
-    ...names.map((name, i) => {
-      const all = Object.values(result.tasks).flatMap(({ models }) => models[name] ?? []);
-      const answered = all.filter(({ total }) => total > 0),
-        sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
-      const mean = (value: (r: ModelResult) => number, digits: number, unit = "") =>
-        answered.length === 0
-          ? "–"
-          : `${(sum(answered.map(value)) / answered.length).toFixed(digits)}${unit}`;
-      const seen = all.map(({ overlap }) => overlap).filter((overlap) => overlap !== null);
-      return [
-        shown[i]!,
-        mean((r) => 100 * r.mean_score, 1, " %"),
-        mean((r) => 100 * r.format_rate, 1, " %"),
-        mean((r) => 100 * r.truncated_rate, 1, " %"),
-        mean((r) => r.mean_completion_tokens, 1),
-        seen.length === 0 ? "–" : String(sum(seen)),
-        String(sum(all.map(({ errors }) => errors))),
-        String(sum(all.map(({ too_long }) => too_long))),
-      ];
-    }),
-  ];
+  const rows = names.map((name, i) => {
+    const all = Object.values(result.tasks).flatMap(({ models }) => models[name] ?? []);
+    const answered = all.filter(({ total }) => total > 0),
+      sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
+    const mean = (value: (r: ModelResult) => number, digits: number, unit = "") =>
+      answered.length === 0
+        ? "–"
+        : `${(sum(answered.map(value)) / answered.length).toFixed(digits)}${unit}`;
+    const seen = all.map(({ overlap }) => overlap).filter((overlap) => overlap !== null);
+    return [
+      shown[i]!,
+      mean((r) => 100 * r.mean_score, 1, " %"),
+      mean((r) => 100 * r.format_rate, 1, " %"),
+      mean((r) => 100 * r.truncated_rate, 1, " %"),
+      mean((r) => r.mean_completion_tokens, 1),
+      seen.length === 0 ? "–" : String(sum(seen)),
+      String(sum(all.map(({ errors }) => errors))),
+      String(sum(all.map(({ too_long }) => too_long))),
+    ];
+  });
+  const nothing = ["", "", "", "", "", "–", "0", "0"];
+  const isShown = header.map((_, column) =>
+    nothing[column] === "" || rows.some((row) => row[column] !== nothing[column])
+  );
+  return [header, ...rows].map((row) => row.filter((_, column) => isShown[column]));
 }
 
 function sampleRows(result: AllTasksResultFile): string[][] {
@@ -124,16 +126,44 @@ function comparisonRows(result: AllTasksResultFile): string[][] {
   return rows.length === 0 ? [] : [["task", "models", "difference in points [95 %]", "p"], ...rows];
 }
 
-export function textReport(result: AllTasksResultFile): string {
+/** A table, in parts where it is wider than the terminal: one for each text in column `by`, under that text. */
+function parted(rows: readonly (readonly string[])[], by: number, width: number): string {
+  const whole = table(rows);
+  if (fits(whole, width)) return whole;
+  const [header, ...body] = rows, without = (row: readonly string[]) => row.toSpliced(by, 1);
+  return [...new Set(body.map((row) => row[by]!))].map((text) => {
+    const own = body.filter((row) => row[by] === text);
+    return `${text}\n${table([header!, ...own].map(without))}`;
+  }).join("\n\n");
+}
+
+const fits = (text: string, width: number) =>
+  text.split("\n").every((line) => line.length <= width);
+
+/** A column for each model, or where that is too wide a row for each. */
+function accuracyTable(result: AllTasksResultFile, width: number): string {
+  const rows = accuracyRows(result), wide = table(rows);
+  if (fits(wide, width)) return wide;
+  const [[task, n, ...names], ...body] = rows as [string[], ...string[][]];
+  return table([
+    [task!, n!, "model", "accuracy"],
+    ...body.flatMap(([label, count, ...cells]) =>
+      cells.map((cell, i) => [i === 0 ? label! : "", i === 0 ? count! : "", names[i]!, cell])
+    ),
+  ]);
+}
+
+/** @param width columns of the terminal */
+export function textReport(result: AllTasksResultFile, width = columns()): string {
   const parts = [
     "Accuracy in %, ± half of the 95 % interval",
-    table(accuracyRows(result)),
+    accuracyTable(result, width),
     "",
-    table(detailRows(result)),
+    parted(detailRows(result), 0, width),
   ];
-  for (const rows of [sampleRows(result), comparisonRows(result)]) {
-    if (rows.length > 0) parts.push("", table(rows));
-  }
+  const samples = sampleRows(result), comparisons = comparisonRows(result);
+  if (samples.length > 0) parts.push("", parted(samples, 1, width));
+  if (comparisons.length > 0) parts.push("", parted(comparisons, 1, width));
   for (const { model, task, error } of result.failures) {
     parts.push("", `failed: ${shortName(model)} on ${task}: ${error}`);
   }

@@ -1,0 +1,50 @@
+/** The report in the terminal: nothing wider than the terminal, nothing in it that says nothing. */
+import assert from "node:assert/strict";
+import { averages } from "../bench/summarize.ts";
+import { allTasksFile } from "../bench/charts/testing.ts";
+import type { AllTasksResultFile } from "../bench/result_file.ts";
+import { textReport } from "./bench_table.ts";
+
+const TRAINED = "experiments/leg_counting_qwen7b/checkpoint-450", BASE = "Qwen/Qwen2.5-7B-Instruct";
+
+function result(samples: boolean): AllTasksResultFile {
+  const file = allTasksFile({
+    gsm_symbolic: { [TRAINED]: 40, [BASE]: 30 },
+    letter_counting: { [TRAINED]: 10, [BASE]: 20 },
+  });
+  file.average = averages(file.tasks);
+  for (const task of Object.values(file.tasks)) {
+    task.comparisons = [{
+      ...{ task: task.task, first: BASE, second: TRAINED, n: 50, difference: 0.2 },
+      ...{ ci95: [0.05, 0.3], only_first: 1, only_second: 11, p_value: 0.006 },
+    }];
+    for (const model of Object.values(task.models)) {
+      if (samples) {
+        const pass_at = { 1: 0.5, 2: 0.6, 4: 0.7, 8: 0.8 };
+        model.samples = { k: 8, pass_at, avg_at_k: 0.5, majority_at_k: 0.6 };
+      }
+    }
+  }
+  return file;
+}
+
+Deno.test("a report of a narrow terminal says the same as a wide one, in parts", () => {
+  const file = result(true), narrow = textReport(file, 75), wide = textReport(file, 200);
+  assert.ok(narrow.split("\n").every((line) => line.length <= 75), narrow);
+  assert.match(wide, /^task +n +leg_counting_qwen7b\/checkpoint-450 +Qwen2\.5-7B-Instruct$/m);
+  assert.match(narrow, /^gsm_symbolic +50 +leg_counting_qwen7b\/checkpoint-450 +80\.0 ± /m);
+  assert.match(narrow, /^leg_counting_qwen7b\/checkpoint-450 − Qwen2\.5-7B-Instruct$/m);
+  const words = (text: string) => new Set(text.split(/\s{2,}|\n/).filter((word) => word !== ""));
+  const missing = [...words(wide)].filter((word) => !words(narrow).has(word));
+  assert.deepEqual(missing, ["models"], "the head of what has become headings");
+});
+
+Deno.test("columns in which nothing stands are left out", () => {
+  const file = result(false), [one] = Object.values(file.tasks);
+  assert.doesNotMatch(textReport(file, 200), /seen in training|unanswered|too long|pass@/);
+  one!.models[TRAINED]!.overlap = 0;
+  one!.models[BASE]!.errors = 3;
+  const report = textReport(file, 200);
+  assert.match(report, /seen in training +unanswered\n/);
+  assert.match(report, /12\.0 +0 +0\n.* 12\.0 +– +3\n/);
+});
