@@ -4,7 +4,7 @@
  */
 import type { BenchEvent } from "../bench/types.ts";
 import { shortName } from "./bench_table.ts";
-import { clip, columns, isInteractive, log, logRaw, paint } from "./terminal.ts";
+import { clip, columns, isInteractive, log, logRaw, paint, wrap } from "./terminal.ts";
 
 const REDRAW_MS = 200, PLAIN_MS = 30_000;
 /** Columns of the sparkline, one a second. */
@@ -85,7 +85,8 @@ export class BenchProgress {
   }
 
   #say(text: string): void {
-    if (!this.quiet) log(text);
+    if (this.quiet) return;
+    for (const line of this.#interactive ? wrap(text, columns()) : [text]) log(line);
   }
 
   #clear(): void {

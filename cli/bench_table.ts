@@ -57,7 +57,7 @@ function detailRows(result: AllTasksResultFile): string[][] {
     "format",
     "truncated",
     "tokens",
-    "seen in training",
+    "trained on",
     "unanswered",
     "too long",
   ];
@@ -119,7 +119,7 @@ function comparisonRows(result: AllTasksResultFile): string[][] {
     comparisons.map(({ task, first, second, difference, ci95: [low, high], p_value }) => [
       task,
       `${shortName(second)} − ${shortName(first)}`,
-      `${difference >= 0 ? "+" : ""}${percent(difference)} [${percent(low)}, ${percent(high)}]`,
+      `${difference > 0 ? "+" : ""}${percent(difference)} [${percent(low)}, ${percent(high)}]`,
       p_value < 0.001 ? "< 0.001" : p_value.toFixed(3),
     ])
   );

@@ -41,10 +41,10 @@ Deno.test("a report of a narrow terminal says the same as a wide one, in parts",
 
 Deno.test("columns in which nothing stands are left out", () => {
   const file = result(false), [one] = Object.values(file.tasks);
-  assert.doesNotMatch(textReport(file, 200), /seen in training|unanswered|too long|pass@/);
+  assert.doesNotMatch(textReport(file, 200), /trained on|unanswered|too long|pass@/);
   one!.models[TRAINED]!.overlap = 0;
   one!.models[BASE]!.errors = 3;
   const report = textReport(file, 200);
-  assert.match(report, /seen in training +unanswered\n/);
+  assert.match(report, /trained on +unanswered\n/);
   assert.match(report, /12\.0 +0 +0\n.* 12\.0 +– +3\n/);
 });
