@@ -31,6 +31,8 @@ const USUAL = [
   "grad_norm",
   "sft/loss",
 ];
+/** Of these it is told, too, when nothing but zeros was reached. */
+const ALWAYS = ["reward", "eval_accuracy"];
 const MOST_USUAL = 6;
 const WIDTH = 1120, MARGIN = 24, SIZE = 16;
 /** Names of runs are wrapped at this width. */
@@ -96,7 +98,9 @@ export function chooseMetrics(
     );
   }
   if (asked === undefined) {
-    const usual = USUAL.filter((name) => known.has(name) && !isConstantZero(runs, name));
+    const usual = USUAL.filter((name) =>
+      known.has(name) && (ALWAYS.includes(name) || !isConstantZero(runs, name))
+    );
     return (usual.length > 0 ? usual : [...known]).slice(0, MOST_USUAL);
   }
   if (asked.length === 0) throw new UsageError("no metrics were named");
