@@ -1,6 +1,5 @@
 /** `lora.lora_dropout` and `training.disable_dropout` through whole runs. */
 import assert from "node:assert/strict";
-import { createDevice } from "../kernels/mod.ts";
 import { readSafetensors } from "../models/safetensors.ts";
 import {
   type ConfigChanges,
@@ -8,7 +7,7 @@ import {
   tinyRunConfig,
   trainOn,
   VARYING_RUBRIC,
-  withTempDir,
+  withWasm,
 } from "./testing.ts";
 import { tinyModelFolder } from "./tiny_model.ts";
 
@@ -19,38 +18,33 @@ async function runs(
     dir: string,
   ) => Promise<void>,
 ): Promise<void> {
-  const device = await createDevice("wasm", { threads: 1 });
-  try {
-    await withTempDir(async (dir) => {
-      await tinyModelFolder(`${dir}/model`);
-      await work(async (name, { lora, training, ...changes } = {}) => {
-        const path = `${dir}/${name}`;
-        const config = tinyRunConfig(path, {
-          sft: null,
-          eval: { num_examples: 0 },
-          lora: {
-            r: 2,
-            lora_alpha: 4,
-            lora_dropout: 0,
-            target_modules: ["q_proj", "down_proj"],
-            use_rslora: false,
-            ...lora,
-          },
-          model: { init: null, model_name_or_path: `${dir}/model` },
-          training: { max_steps: 2, learning_rate: 1e-2, ...training },
-          ...changes,
-        });
-        await trainOn(device, config, { rubric: VARYING_RUBRIC });
-        const weights = await readSafetensors(`${path}/adapter_model.safetensors`);
-        const values: number[] = [];
-        for (const tensor of weights.tensors.keys()) values.push(...await weights.float32(tensor));
-        const adapter = JSON.parse(await Deno.readTextFile(`${path}/adapter_config.json`));
-        return { values, metrics: await metricsWithoutClock(path), adapter };
-      }, dir);
-    });
-  } finally {
-    device.close();
-  }
+  await withWasm(async (device, dir) => {
+    await tinyModelFolder(`${dir}/model`);
+    await work(async (name, { lora, training, ...changes } = {}) => {
+      const path = `${dir}/${name}`;
+      const config = tinyRunConfig(path, {
+        sft: null,
+        eval: { num_examples: 0 },
+        lora: {
+          r: 2,
+          lora_alpha: 4,
+          lora_dropout: 0,
+          target_modules: ["q_proj", "down_proj"],
+          use_rslora: false,
+          ...lora,
+        },
+        model: { init: null, model_name_or_path: `${dir}/model` },
+        training: { max_steps: 2, learning_rate: 1e-2, ...training },
+        ...changes,
+      });
+      await trainOn(device, config, { rubric: VARYING_RUBRIC });
+      const weights = await readSafetensors(`${path}/adapter_model.safetensors`);
+      const values: number[] = [];
+      for (const tensor of weights.tensors.keys()) values.push(...await weights.float32(tensor));
+      const adapter = JSON.parse(await Deno.readTextFile(`${path}/adapter_config.json`));
+      return { values, metrics: await metricsWithoutClock(path), adapter };
+    }, dir);
+  });
 }
 
 type Changes = Omit<ConfigChanges, "lora"> & { lora?: { lora_dropout: number } };

@@ -1,26 +1,9 @@
 /** Evaluation while training, and what follows from it: best checkpoint, what is saved when, final model. */
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
-import type { Device } from "../kernels/device.ts";
-import { createDevice } from "../kernels/mod.ts";
-import {
-  type ConfigChanges,
-  tinyRunConfig,
-  trainOn,
-  VARYING_RUBRIC,
-  withTempDir,
-} from "./testing.ts";
+import { type ConfigChanges, tinyRunConfig, trainOn, VARYING_RUBRIC, withWasm } from "./testing.ts";
 
 type Line = Record<string, unknown>;
-
-async function withDevice<T>(work: (device: Device, dir: string) => Promise<T>): Promise<T> {
-  const device = await createDevice("wasm", { threads: 1 });
-  try {
-    return await withTempDir((dir) => work(device, dir));
-  } finally {
-    device.close();
-  }
-}
 
 const config = (path: string, training: ConfigChanges["training"], rest: ConfigChanges = {}) =>
   tinyRunConfig(path, {
@@ -43,7 +26,7 @@ const checkpoints = (path: string) =>
     .sort().join(" ");
 
 Deno.test("held-out problems are evaluated at the steps asked for, under TRL's names", () =>
-  withDevice(async (device, dir) => {
+  withWasm(async (device, dir) => {
     const path = `${dir}/run`;
     const { events } = await trainOn(
       device,
@@ -91,7 +74,7 @@ Deno.test("held-out problems are evaluated at the steps asked for, under TRL's n
   }));
 
 Deno.test("an evaluation changes nothing of the training", () =>
-  withDevice(async (device, dir) => {
+  withWasm(async (device, dir) => {
     const weights: Uint8Array[] = [];
     for (const [name, eval_strategy] of [["with", "steps"], ["without", "no"]] as const) {
       await trainOn(device, config(`${dir}/${name}`, { eval_strategy, eval_steps: 1 }), {
@@ -103,7 +86,7 @@ Deno.test("an evaluation changes nothing of the training", () =>
   }));
 
 Deno.test("the best checkpoint is linked, kept, and the result of the run", () =>
-  withDevice(async (device, dir) => {
+  withWasm(async (device, dir) => {
     for (const greater_is_better of [true, false]) {
       const path = `${dir}/${greater_is_better}`;
       await trainOn(
@@ -140,7 +123,7 @@ Deno.test("the best checkpoint is linked, kept, and the result of the run", () =
   }));
 
 Deno.test("save strategies: only what is best, by epochs, never; models alone", () =>
-  withDevice(async (device, dir) => {
+  withWasm(async (device, dir) => {
     const run = async (name: string, training: ConfigChanges["training"]) => {
       const path = `${dir}/${name}`;
       const { summary } = await trainOn(
@@ -181,7 +164,7 @@ Deno.test("save strategies: only what is best, by epochs, never; models alone", 
   }));
 
 Deno.test("a run that goes on from a model alone says what it lacks", () =>
-  withDevice(async (device, dir) => {
+  withWasm(async (device, dir) => {
     const training = { save_steps: 1, save_only_model: true, num_iterations: 2 };
     await trainOn(device, config(`${dir}/run`, { ...training, max_steps: 3 }), {
       rubric: VARYING_RUBRIC,
@@ -210,7 +193,7 @@ Deno.test("a run that goes on from a model alone says what it lacks", () =>
   }));
 
 Deno.test("a metric that there is not is refused at the first evaluation, with those that there are", () =>
-  withDevice((device, dir) =>
+  withWasm((device, dir) =>
     assert.rejects(
       trainOn(
         device,
@@ -227,7 +210,7 @@ Deno.test("a metric that there is not is refused at the first evaluation, with t
   ));
 
 Deno.test("resume_from_checkpoint: true and a path", () =>
-  withDevice(async (device, dir) => {
+  withWasm(async (device, dir) => {
     const path = `${dir}/run`, rubric = VARYING_RUBRIC;
     await trainOn(device, config(path, { max_steps: 2 }), { rubric });
     const { summary } = await trainOn(
@@ -246,7 +229,7 @@ Deno.test("resume_from_checkpoint: true and a path", () =>
   }));
 
 Deno.test("with one completion a problem every advantage is 0", () =>
-  withDevice(async (device, dir) => {
+  withWasm(async (device, dir) => {
     await trainOn(
       device,
       config(`${dir}/run`, {

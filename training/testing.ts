@@ -4,6 +4,8 @@ import type { RunConfig } from "../configs/run_config.ts";
 import { TRAINING } from "../configs/schema.ts";
 import { LORA } from "../configs/schema_model.ts";
 import type { Device } from "../kernels/device.ts";
+import { createDevice } from "../kernels/mod.ts";
+import { createReferenceDevice } from "../kernels/reference/device.ts";
 import type { Rubric } from "../rewards/rubric.ts";
 import { assemble } from "./assemble.ts";
 import type { TrainEvent, TrainSummary } from "./events.ts";
@@ -121,6 +123,16 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
   return merged as unknown as RunConfig;
 }
 
+/** The same with one supervised and two GRPO steps, unless changed. */
+export function shortRunConfig(outputDir: string, changes: ConfigChanges = {}): RunConfig {
+  return tinyRunConfig(outputDir, {
+    sft: { max_steps: 1, warmup_steps: 0 },
+    eval: { num_examples: 3 },
+    ...changes,
+    training: { max_steps: 2, ...changes.training },
+  });
+}
+
 export interface FinishedRun {
   summary: TrainSummary;
   events: TrainEvent[];
@@ -168,6 +180,8 @@ export const VARYING_RUBRIC: Rubric = {
   async close() {},
 };
 
+export const varying: Partial<TrainerOptions> = { rubric: VARYING_RUBRIC };
+
 /** What depends on the clock or the machine, and nothing else (see the documentation of metrics.jsonl). */
 const CLOCK = /^(time|step_time|time\/.*|memory\/.*|throughput\/.*|.*_runtime|.*_per_second)$/;
 
@@ -177,6 +191,27 @@ export async function metricsWithoutClock(outputDir: string): Promise<Record<str
   return text.trimEnd().split("\n").map((line) =>
     Object.fromEntries(Object.entries(JSON.parse(line)).filter(([name]) => !CLOCK.test(name)))
   );
+}
+
+/** Runs with the reference device and a temporary folder. */
+export function withReference<T>(work: (device: Device, dir: string) => Promise<T>): Promise<T> {
+  return withDevice(createReferenceDevice(), work);
+}
+
+/** Runs with one thread of the CPU and a temporary folder. */
+export async function withWasm<T>(work: (device: Device, dir: string) => Promise<T>): Promise<T> {
+  return await withDevice(await createDevice("wasm", { threads: 1 }), work);
+}
+
+async function withDevice<T>(
+  device: Device,
+  work: (device: Device, dir: string) => Promise<T>,
+): Promise<T> {
+  try {
+    return await withTempDir((dir) => work(device, dir));
+  } finally {
+    device.close();
+  }
 }
 
 /** Runs with a temporary folder that is removed afterwards. */

@@ -1,85 +1,116 @@
 /**
- * About how long a run will take, before it begins: the multiply-adds of its matrix products over the
- * speed that this device shows on one of them now. An order of magnitude, not a promise: completions are
- * taken to be as long as the worked answers (or half their limit), and everything beside matrix products
- * is a fixed share.
+ * About how long a run will take, before it begins: how many prompt tokens, completion tokens and trained rows it
+ * has, times what each of them takes on this device now (`speed_probe.ts`). How long completions become is the
+ * uncertain part. After a warm start they are taken to be as long as the worked answers. Otherwise it goes by how
+ * many the model ended while it was measured, held against a guess of twice the worked answer.
  */
 import { batchSizes } from "../configs/derived.ts";
 import type { RunConfig } from "../configs/run_config.ts";
-import type { Device } from "../kernels/device.ts";
+import { mean } from "../core/statistics.ts";
+import { commonBeginning } from "../models/prompt_batch.ts";
 import { Due } from "./due.ts";
+import type { RunContext } from "./run_context.ts";
+import { samplingOptions } from "./sampling_options.ts";
+import { measureModel, type ModelSpeed } from "./speed_probe.ts";
 import type { RunSizes } from "./trainer_options.ts";
-
-/** Share of its matrix-product speed that a whole step reaches, measured on the quickstart. */
-const EFFICIENCY = 0.55;
-/** Decoding a token costs this many times what a training row's forward pass costs. */
-const DECODE_COST = 3;
-const MEASURE_MS = 60;
-
-/** The first one makes the kernel; of the others the fastest counts. */
-const LEAST_RUNS = 3;
-
-/** GFLOP/s of a product that keeps the device busy for about a millisecond. */
-async function measureSpeed(device: Device): Promise<number> {
-  const isCard = device.adapter !== undefined && !device.adapter.software;
-  const [m, n, k] = isCard ? [4096, 1024, 1024] as const : [512, 256, 256] as const;
-  const a = device.create("float", m * k, "estimate.a");
-  const b = device.create("float", n * k, "estimate.b");
-  const out = device.create("float", m * n, "estimate.out");
-  const begin = performance.now();
-  let best = Infinity;
-  for (let run = 0; run < LEAST_RUNS || performance.now() - begin < MEASURE_MS; run++) {
-    const start = performance.now();
-    device.run("matmul", { a, b, out, m, n, k, transB: true });
-    await device.read(out, 0, 1);
-    best = Math.min(best, performance.now() - start);
-  }
-  for (const tensor of [a, b, out]) device.free(tensor);
-  return 2 * m * n * k / best / 1e6;
-}
 
 export interface EstimateInput {
   config: RunConfig;
   sizes: RunSizes;
   heldOut: number;
-  /** Weights of the matrix products: all parameters but an untied embedding. */
-  parameters: number;
-  /** Typical tokens of a prompt and of an answer. */
+  /** Tokens of a typical prompt, and those that the next one begins with too. */
   promptTokens: number;
+  sharedTokens: number;
+  /** Tokens of a worked answer; null: there is none. */
   answerTokens: number | null;
 }
 
-/** Seconds. */
-export async function estimateSeconds(device: Device, input: EstimateInput): Promise<number> {
-  const { config, sizes, parameters, promptTokens } = input, { training, sft } = config;
-  const answer = Math.min(
-    training.max_completion_length,
-    input.answerTokens ?? training.max_completion_length / 2,
+/** Of a problem without a worked answer, as a share of the limit. */
+const UNKNOWN_ANSWER = 1 / 4;
+/** Groups with a signal, of all: where the loss is the policy term alone, the others have no backward pass. */
+const TAUGHT = 3 / 4;
+
+/** Problems that the prompts' lengths are taken from. */
+const SEEN = 16;
+
+/** Of a fresh run, in seconds; the model works for a moment to find out. */
+export async function estimateRun(run: RunContext): Promise<number> {
+  const { prompts, sizes } = run, { config, model, problems } = run.options;
+  const entries = Array.from(
+    { length: Math.min(SEEN, sizes.trainProblems) },
+    (_, i) => problems.trainEntry(i),
   );
-  const perRow = 2 * parameters;
-  // Full fine-tuning: forward, gradient of the input, gradient of the weights; LoRA leaves out the last.
-  const passes = config.lora === null ? 3 : 2;
-  const warmRows = sizes.warmStartSteps * (sft?.per_device_train_batch_size ?? 0) *
-    (promptTokens + answer);
-  const { schedule, rowsPerGeneration, rowsPerStep } = sizes;
-  const promptsPerStep = rowsPerStep / training.num_generations;
-  const stepRows = promptsPerStep * promptTokens + rowsPerStep * answer;
-  // A generation batch serves several steps, or a step takes several of them.
-  const generations = training.gradient_accumulation_steps / schedule.perGeneration;
-  const decoded = generations * rowsPerGeneration * answer;
-  const evaluated = input.heldOut * answer * (4 + evaluations(training, sizes));
-  const flops = perRow * (
-    passes * (warmRows + sizes.totalSteps * stepRows) +
-    DECODE_COST * (sizes.totalSteps * decoded + evaluated)
+  const ids = entries.map((entry) => prompts.prompt(entry).ids);
+  const answers = entries.flatMap((entry) =>
+    entry.answer === null ? [] : [prompts.workedAnswer(entry).length]
   );
-  return flops / (EFFICIENCY * 1e9 * await measureSpeed(device));
+  const input: EstimateInput = {
+    config,
+    sizes: run.supervisedOnly ? { ...sizes, totalSteps: 0 } : sizes,
+    heldOut: problems.heldOut.length,
+    promptTokens: mean(ids.map(({ length }) => length)),
+    sharedTokens: commonBeginning(ids[0]!, ids.at(-1)!),
+    answerTokens: answers.length === 0 ? null : mean(answers),
+  };
+  const speed = await measureModel({
+    model,
+    promptIds: ids[0]!,
+    lanes: sizes.rowsPerGeneration,
+    rows: config.training.per_device_train_batch_size,
+    answerTokens: workedTokens(input),
+    sampling: samplingOptions(config.training, prompts, () => run.stopRequested()),
+  });
+  return estimateSeconds(input, speed);
 }
 
-/** Completions a held-out problem that evaluations while training sample. */
+/** Tokens of a worked answer, within the limit. */
+export function workedTokens({ config, answerTokens }: EstimateInput): number {
+  const { max_completion_length: limit } = config.training;
+  return Math.min(limit, Math.ceil(answerTokens ?? UNKNOWN_ANSWER * limit));
+}
+
+/** Tokens of a completion, on average. */
+export function expectedTokens(input: EstimateInput, { sampled }: ModelSpeed): number {
+  const { max_completion_length: limit } = input.config.training, worked = workedTokens(input);
+  if (input.sizes.warmStartSteps > 0) return worked;
+  // Each token ends its completion with this probability: as seen, and one end in two worked answers' tokens.
+  const rate = (sampled.ended + 1) / (sampled.tokens + 2 * worked);
+  return (1 - Math.exp(-rate * limit)) / rate;
+}
+
+/** Seconds. */
+export function estimateSeconds(input: EstimateInput, speed: ModelSpeed): number {
+  const { config, sizes, promptTokens, heldOut } = input, { training, sft } = config;
+  const { schedule, rowsPerGeneration, rowsPerStep, totalSteps } = sizes;
+  const answer = expectedTokens(input, speed), perForward = speed.forwardRow;
+  const generated = (prompts: number, completions: number) =>
+    prompts * (promptTokens - input.sharedTokens) * perForward +
+    completions * answer * speed.newToken;
+  const warmStart = sizes.warmStartSteps * (sft?.per_device_train_batch_size ?? 0) *
+    (promptTokens + workedTokens(input)) * speed.trainedRow;
+  // A generation batch serves several steps, or a step takes several of them.
+  const generations = training.gradient_accumulation_steps / schedule.perGeneration;
+  const rowsOf = (completions: number) =>
+    completions / training.num_generations * promptTokens + completions * answer;
+  const policyAlone = training.beta === 0 && training.entropy_coef === 0;
+  const perRow = policyAlone
+    ? TAUGHT * speed.trainedRow + (1 - TAUGHT) * perForward
+    : speed.trainedRow + (training.beta === 0 ? 0 : perForward);
+  const step = rowsOf(rowsPerStep) * perRow +
+    generations * generated(rowsPerGeneration / training.num_generations, rowsPerGeneration);
+  // Before and after, sampled and greedily.
+  const around = 4 * generated(heldOut, heldOut);
+  const perEvaluation = heldOut * batchSizes(training).generationsInEval;
+  const between = evaluations(training, sizes) *
+    (generated(heldOut, perEvaluation) + rowsOf(perEvaluation) * perForward);
+  return warmStart + totalSteps * step + around + between;
+}
+
+/** Evaluations while training. */
 function evaluations(training: RunConfig["training"], sizes: RunSizes): number {
   const { eval_strategy: strategy, eval_on_start: onStart } = training;
   const { evalSteps } = new Due(training, sizes.totalSteps, sizes.schedule.stepsPerEpoch);
   const interval = strategy === "epoch" ? sizes.schedule.stepsPerEpoch : evalSteps;
   const count = strategy === "no" ? 0 : Math.floor(sizes.totalSteps / interval);
-  return (count + (onStart ? 1 : 0)) * batchSizes(training).generationsInEval;
+  return count + (onStart ? 1 : 0);
 }

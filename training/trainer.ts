@@ -23,7 +23,7 @@ import { RolloutBuffer } from "./rollout_buffer.ts";
 import { RunContext } from "./run_context.ts";
 import { RunFolder, type RunFolderOptions } from "./run_folder.ts";
 import { RunStore } from "./run_store.ts";
-import { estimateSeconds } from "./time_estimate.ts";
+import { estimateRun } from "./time_estimate.ts";
 import { trainPlan } from "./train_plan.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 import { requireWarmStart, warmStart } from "./warm_start.ts";
@@ -110,19 +110,12 @@ export class GrpoTrainer {
     return trainPlan(this.#run, resumedFrom);
   }
 
-  /** About how many seconds a fresh run takes on this device (`time_estimate.ts`). */
+  /**
+   * About how many seconds a fresh run takes on this device (`time_estimate.ts`). The model works for some seconds to
+   * find out; the run is the same without it.
+   */
   estimateSeconds(): Promise<number> {
-    const { config, device, problems } = this.#options;
-    const { sizes, prompts } = this.#run, { parameters } = this.plan();
-    const entry = problems.trainEntry(0);
-    return estimateSeconds(device, {
-      config,
-      sizes: this.#run.supervisedOnly ? { ...sizes, totalSteps: 0 } : sizes,
-      heldOut: problems.heldOut.length,
-      parameters,
-      promptTokens: prompts.prompt(entry).ids.length,
-      answerTokens: entry.answer === null ? null : prompts.workedAnswer(entry).length,
-    });
+    return estimateRun(this.#run);
   }
 
   /** Training problem 0 as the model would get it. */

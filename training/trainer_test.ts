@@ -1,49 +1,24 @@
+/** A whole run: what it writes and says, its numbers, and how it ends when something fails. */
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
 import { RgxError, UsageError } from "../core/errors.ts";
-import type { Device } from "../kernels/device.ts";
-import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { EVAL_PROMPT_ID } from "../data/held_out.ts";
 import { readModelFolder } from "../models/model_folder.ts";
 import type { Rubric } from "../rewards/rubric.ts";
 import { assemble } from "./assemble.ts";
-import { EVAL_PROMPT_ID } from "../data/held_out.ts";
-import { PromptEncoder } from "./prompts.ts";
 import {
   type ConfigChanges,
   metricsWithoutClock,
-  tinyRunConfig,
+  shortRunConfig,
   trainOn,
-  VARYING_RUBRIC,
-  withTempDir,
+  varying,
+  withReference,
 } from "./testing.ts";
-import { GrpoTrainer, type TrainerOptions } from "./trainer.ts";
-
-/** A run of one supervised and two GRPO steps, unless changed. */
-const SHORT: ConfigChanges = {
-  sft: { max_steps: 1, warmup_steps: 0 },
-  eval: { num_examples: 3 },
-  training: { max_steps: 2 },
-};
-
-async function withDevice<T>(work: (device: Device, dir: string) => Promise<T>): Promise<T> {
-  const device = createReferenceDevice();
-  try {
-    return await withTempDir((dir) => work(device, dir));
-  } finally {
-    device.close();
-  }
-}
-const short = (dir: string, changes: ConfigChanges = {}) =>
-  tinyRunConfig(dir, {
-    ...SHORT,
-    ...changes,
-    training: { ...SHORT.training, ...changes.training },
-  });
-const varying: Partial<TrainerOptions> = { rubric: VARYING_RUBRIC };
+import { GrpoTrainer } from "./trainer.ts";
 
 Deno.test("a run writes the files, lines and events that it promises", async () => {
-  await withDevice(async (device, dir) => {
-    const { summary, events } = await trainOn(device, short(`${dir}/run`), varying);
+  await withReference(async (device, dir) => {
+    const { summary, events } = await trainOn(device, shortRunConfig(`${dir}/run`), varying);
     const names = Array.from(Deno.readDirSync(`${dir}/run`), ({ name }) => name).sort();
     assert.deepEqual(names, [
       "README.md",
@@ -146,8 +121,8 @@ Deno.test("a run writes the files, lines and events that it promises", async () 
 });
 
 Deno.test("completions are kept as parquet: one row a completion, with rewards and advantage", async () => {
-  await withDevice(async (device, dir) => {
-    await trainOn(device, short(`${dir}/run`), varying);
+  await withReference(async (device, dir) => {
+    await trainOn(device, shortRunConfig(`${dir}/run`), varying);
     const file = await Deno.readFile(`${dir}/run/completions/completions_00002.parquet`);
     const rows = await parquetReadObjects({ file: file.buffer });
     assert.equal(rows.length, 8);
@@ -167,9 +142,9 @@ Deno.test("completions are kept as parquet: one row a completion, with rewards a
 });
 
 Deno.test("the same seed gives the same run, and another seed another one", async () => {
-  await withDevice(async (device, dir) => {
+  await withReference(async (device, dir) => {
     for (const [name, seed] of [["a", 3], ["b", 3], ["c", 4]] as const) {
-      await trainOn(device, short(`${dir}/${name}`, { training: { seed } }), varying);
+      await trainOn(device, shortRunConfig(`${dir}/${name}`, { training: { seed } }), varying);
     }
     const a = await metricsWithoutClock(`${dir}/a`);
     assert.deepEqual(await metricsWithoutClock(`${dir}/b`), a);
@@ -178,144 +153,18 @@ Deno.test("the same seed gives the same run, and another seed another one", asyn
 });
 
 Deno.test("learning rate 0 leaves the accuracies before and after exactly equal", async () => {
-  await withDevice(async (device, dir) => {
+  await withReference(async (device, dir) => {
     const { summary } = await trainOn(
       device,
-      short(`${dir}/run`, { training: { learning_rate: 0, weight_decay: 0 } }),
+      shortRunConfig(`${dir}/run`, { training: { learning_rate: 0, weight_decay: 0 } }),
       varying,
     );
     assert.deepEqual(summary.eval_after, summary.eval_before);
   });
 });
 
-Deno.test("a folder that holds something is refused without resume or force, and nothing is lost", async () => {
-  await withDevice(async (device, dir) => {
-    const path = `${dir}/run`;
-    await trainOn(device, short(path), varying);
-    const before = await Deno.readTextFile(`${path}/metrics.jsonl`);
-    await assert.rejects(
-      trainOn(device, short(path), varying),
-      (error: unknown) =>
-        error instanceof UsageError && error.message.includes(path) &&
-        error.message.includes("another run") && /--resume.*--force/.test(error.advice!),
-    );
-    assert.equal(await Deno.readTextFile(`${path}/metrics.jsonl`), before);
-
-    await Deno.writeTextFile(`${path}/notes.txt`, "mine");
-    await Deno.writeTextFile(`${path}/adapter_config.json`, "{}");
-    await trainOn(device, short(path, { training: { max_steps: 1 } }), {
-      ...varying,
-      force: true,
-    });
-    await assert.rejects(Deno.stat(`${path}/adapter_config.json`), Deno.errors.NotFound);
-    assert.equal(await Deno.readTextFile(`${path}/notes.txt`), "mine");
-    const lines = await metricsWithoutClock(path);
-    assert.deepEqual(lines.filter((line) => line.split === "train").map((line) => line.step), [1]);
-    await assert.rejects(Deno.stat(`${path}/checkpoint-2`), Deno.errors.NotFound);
-
-    await Deno.mkdir(`${dir}/other`);
-    await Deno.writeTextFile(`${dir}/other/notes.txt`, "mine");
-    await assert.rejects(
-      trainOn(device, short(`${dir}/other`), varying),
-      (error: unknown) => error instanceof UsageError && error.message.includes("other files"),
-    );
-    await Deno.writeTextFile(`${dir}/file`, "");
-    await assert.rejects(
-      trainOn(device, short(`${dir}/file`), varying),
-      (error: unknown) => error instanceof UsageError && error.message.includes(`${dir}/file`),
-    );
-  });
-});
-
-Deno.test("two runs cannot use one folder at a time", async () => {
-  await withDevice(async (device, dir) => {
-    const config = short(`${dir}/run`);
-    let second: Promise<unknown> | null = null;
-    await trainOn(device, config, {
-      ...varying,
-      listeners: [(event) => {
-        if (event.type !== "plan") return;
-        second = assert.rejects(
-          trainOn(device, config, { ...varying, resume: true }),
-          (error: unknown) =>
-            error instanceof UsageError && error.message.includes("another run is using"),
-        );
-      }],
-    });
-    await second!;
-  });
-});
-
-Deno.test("a damaged checkpoint is named and skipped for the one before", async () => {
-  await withDevice(async (device, dir) => {
-    const path = `${dir}/run`, changes = { training: { save_steps: 1, max_steps: 3 } };
-    await trainOn(device, short(path, changes), varying);
-    const expected = await metricsWithoutClock(path);
-    const weights = await Deno.readFile(`${path}/model.safetensors`);
-    const file = `${path}/checkpoint-3/optimizer.safetensors`;
-    const bytes = await Deno.readFile(file);
-    bytes[bytes.length - 5]! ^= 1;
-    await Deno.writeFile(file, bytes);
-    const { summary, events } = await trainOn(device, short(path, changes), {
-      ...varying,
-      resume: true,
-    });
-    const warning = events.find((event) => event.type === "warning")!;
-    assert.match(warning.message, /checkpoint-3 is damaged and was skipped.*optimizer.safetensors/);
-    const plan = events.find((event) => event.type === "plan")!.plan;
-    assert.equal(plan.resumedFrom, `${path}/checkpoint-2`);
-    assert.equal(plan.stepsDone, 2);
-    assert.equal(summary.status, "completed");
-    assert.deepEqual(await metricsWithoutClock(path), expected);
-    assert.deepEqual(await Deno.readFile(`${path}/model.safetensors`), weights);
-
-    await Deno.writeFile(file, bytes);
-    await assert.rejects(
-      trainOn(device, short(path, changes), { ...varying, resume: `${path}/checkpoint-3` }),
-      (error: unknown) => error instanceof RgxError && error.message.includes("checkpoint-3"),
-    );
-  });
-});
-
-Deno.test("a completed run that is resumed with more steps goes on", async () => {
-  await withDevice(async (device, dir) => {
-    const path = `${dir}/run`;
-    const constant = { lr_scheduler_type: "constant" as const };
-    await trainOn(device, short(path, { training: constant }), varying);
-    const longer = short(path, { training: { ...constant, max_steps: 4 } });
-    const { events } = await trainOn(device, longer, { ...varying, resume: true });
-    assert.ok(
-      events.some((event) =>
-        event.type === "warning" && event.message.includes("configuration differs")
-      ),
-    );
-    await trainOn(
-      device,
-      short(`${dir}/whole`, { training: { ...constant, max_steps: 4 } }),
-      varying,
-    );
-    assert.deepEqual(
-      await Deno.readFile(`${path}/model.safetensors`),
-      await Deno.readFile(`${dir}/whole/model.safetensors`),
-    );
-  });
-});
-
-Deno.test("resuming where there is no checkpoint yet begins the run, with a warning", async () => {
-  await withDevice(async (device, dir) => {
-    const { summary, events } = await trainOn(device, short(`${dir}/run`), {
-      ...varying,
-      resume: true,
-    });
-    assert.equal(summary.status, "completed");
-    assert.ok(
-      events.some((event) => event.type === "warning" && event.message.includes("no usable")),
-    );
-  });
-});
-
 Deno.test("a reward that fails on everything ends the run after three steps, with a checkpoint", async () => {
-  await withDevice(async (device, dir) => {
+  await withReference(async (device, dir) => {
     const path = `${dir}/run`;
     const broken: Rubric = {
       names: ["broken"],
@@ -332,7 +181,7 @@ Deno.test("a reward that fails on everything ends the run after three steps, wit
     };
     const events: string[] = [];
     await assert.rejects(
-      trainOn(device, short(path, { training: { max_steps: 9, save_steps: 100 } }), {
+      trainOn(device, shortRunConfig(path, { training: { max_steps: 9, save_steps: 100 } }), {
         rubric: broken,
         listeners: [(event) => {
           if (event.type === "warning") events.push(event.message);
@@ -350,7 +199,7 @@ Deno.test("a reward that fails on everything ends the run after three steps, wit
 });
 
 Deno.test("impossible sizes and long prompts are refused before anything is written", async () => {
-  await withDevice(async (device, dir) => {
+  await withReference(async (device, dir) => {
     const cases: [ConfigChanges, RegExp][] = [
       [{ training: { num_generations: 3 } }, /num_generations = 3 does not divide/],
       [{ data: { num_examples: 1 } }, /GRPO: a step takes 2 different problems/],
@@ -359,7 +208,7 @@ Deno.test("impossible sizes and long prompts are refused before anything is writ
     ];
     for (const [changes, message] of cases) {
       await assert.rejects(
-        trainOn(device, short(`${dir}/run`, changes), varying),
+        trainOn(device, shortRunConfig(`${dir}/run`, changes), varying),
         (error: unknown) => error instanceof UsageError && message.test(error.message),
       );
       await assert.rejects(Deno.stat(`${dir}/run`), Deno.errors.NotFound);
@@ -368,8 +217,8 @@ Deno.test("impossible sizes and long prompts are refused before anything is writ
 });
 
 Deno.test("a gradient that is not finite is left out, counted and reported", async () => {
-  await withDevice(async (device, dir) => {
-    const config = short(`${dir}/run`, { sft: null, eval: { num_examples: 0 } });
+  await withReference(async (device, dir) => {
+    const config = shortRunConfig(`${dir}/run`, { sft: null, eval: { num_examples: 0 } });
     const { model, ...parts } = await assemble(config, device);
     const create = Object.getPrototypeOf(model).backward;
     let calls = 0;
@@ -400,12 +249,12 @@ Deno.test("a gradient that is not finite is left out, counted and reported", asy
 });
 
 Deno.test("gradient accumulation gives the run of one large micro-batch", async () => {
-  await withDevice(async (device, dir) => {
+  await withReference(async (device, dir) => {
     const results: number[][] = [];
     for (const [size, steps] of [[8, 1], [4, 2], [2, 4]] as const) {
       await trainOn(
         device,
-        short(`${dir}/${size}`, {
+        shortRunConfig(`${dir}/${size}`, {
           training: { per_device_train_batch_size: size, gradient_accumulation_steps: steps },
         }),
         varying,
@@ -427,8 +276,8 @@ Deno.test("gradient accumulation gives the run of one large micro-batch", async 
 });
 
 Deno.test("evaluation and training never share a draw", async () => {
-  await withDevice(async (device, dir) => {
-    const config = short(`${dir}/run`);
+  await withReference(async (device, dir) => {
+    const config = shortRunConfig(`${dir}/run`);
     const { model, ...parts } = await assemble(config, device);
     const original = model.generate.bind(model), asked: number[] = [];
     model.generate = (requests, options) => {
@@ -439,24 +288,6 @@ Deno.test("evaluation and training never share a draw", async () => {
     // Three held-out problems, sampled and greedy, before and after; two prompts in each of two steps.
     const held = [0, 1, 2].map((i) => EVAL_PROMPT_ID + i);
     assert.deepEqual(asked, [...held, ...held, 0, 1, 2, 3, ...held, ...held]);
-    model.dispose();
-  });
-});
-
-Deno.test("prompts: the end token is trained on, and a completion without it is truncated", async () => {
-  await withDevice(async (device, dir) => {
-    const config = short(`${dir}/run`);
-    const { model, tokenizer, problems, eosIds } = await assemble(config, device);
-    const prompts = new PromptEncoder(tokenizer, config.data, eosIds);
-    const entry = problems.trainEntry(0);
-    assert.equal(prompts.text(prompts.prompt(entry).ids), entry.question);
-    const answer = prompts.workedAnswer(entry);
-    assert.equal(answer.at(-1), tokenizer.eosId);
-    assert.equal(prompts.text(answer), `<answer>${entry.answer}</answer>`);
-    assert.equal(prompts.truncated(answer), false);
-    assert.equal(prompts.truncated(answer.slice(0, -1)), true);
-    assert.equal(prompts.truncated([]), true);
-    assert.equal(prompts.truncated([tokenizer.padId!]), false);
     model.dispose();
   });
 });

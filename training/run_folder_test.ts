@@ -1,0 +1,133 @@
+/** The folder of a run: which ones it may use, and going on in one that was used. */
+import assert from "node:assert/strict";
+import { RgxError, UsageError } from "../core/errors.ts";
+import { metricsWithoutClock, shortRunConfig, trainOn, varying, withReference } from "./testing.ts";
+
+Deno.test("a folder that holds something is refused without resume or force, and nothing is lost", async () => {
+  await withReference(async (device, dir) => {
+    const path = `${dir}/run`;
+    await trainOn(device, shortRunConfig(path), varying);
+    const before = await Deno.readTextFile(`${path}/metrics.jsonl`);
+    await assert.rejects(
+      trainOn(device, shortRunConfig(path), varying),
+      (error: unknown) =>
+        error instanceof UsageError && error.message.includes(path) &&
+        error.message.includes("another run") && /--resume.*--force/.test(error.advice!),
+    );
+    assert.equal(await Deno.readTextFile(`${path}/metrics.jsonl`), before);
+
+    await Deno.writeTextFile(`${path}/notes.txt`, "mine");
+    await Deno.writeTextFile(`${path}/adapter_config.json`, "{}");
+    await trainOn(device, shortRunConfig(path, { training: { max_steps: 1 } }), {
+      ...varying,
+      force: true,
+    });
+    await assert.rejects(Deno.stat(`${path}/adapter_config.json`), Deno.errors.NotFound);
+    assert.equal(await Deno.readTextFile(`${path}/notes.txt`), "mine");
+    const lines = await metricsWithoutClock(path);
+    assert.deepEqual(lines.filter((line) => line.split === "train").map((line) => line.step), [1]);
+    await assert.rejects(Deno.stat(`${path}/checkpoint-2`), Deno.errors.NotFound);
+
+    await Deno.mkdir(`${dir}/other`);
+    await Deno.writeTextFile(`${dir}/other/notes.txt`, "mine");
+    await assert.rejects(
+      trainOn(device, shortRunConfig(`${dir}/other`), varying),
+      (error: unknown) => error instanceof UsageError && error.message.includes("other files"),
+    );
+    await Deno.writeTextFile(`${dir}/file`, "");
+    await assert.rejects(
+      trainOn(device, shortRunConfig(`${dir}/file`), varying),
+      (error: unknown) => error instanceof UsageError && error.message.includes(`${dir}/file`),
+    );
+  });
+});
+
+Deno.test("two runs cannot use one folder at a time", async () => {
+  await withReference(async (device, dir) => {
+    const config = shortRunConfig(`${dir}/run`);
+    let second: Promise<unknown> | null = null;
+    await trainOn(device, config, {
+      ...varying,
+      listeners: [(event) => {
+        if (event.type !== "plan") return;
+        second = assert.rejects(
+          trainOn(device, config, { ...varying, resume: true }),
+          (error: unknown) =>
+            error instanceof UsageError && error.message.includes("another run is using"),
+        );
+      }],
+    });
+    await second!;
+  });
+});
+
+Deno.test("a damaged checkpoint is named and skipped for the one before", async () => {
+  await withReference(async (device, dir) => {
+    const path = `${dir}/run`, changes = { training: { save_steps: 1, max_steps: 3 } };
+    await trainOn(device, shortRunConfig(path, changes), varying);
+    const expected = await metricsWithoutClock(path);
+    const weights = await Deno.readFile(`${path}/model.safetensors`);
+    const file = `${path}/checkpoint-3/optimizer.safetensors`;
+    const bytes = await Deno.readFile(file);
+    bytes[bytes.length - 5]! ^= 1;
+    await Deno.writeFile(file, bytes);
+    const { summary, events } = await trainOn(device, shortRunConfig(path, changes), {
+      ...varying,
+      resume: true,
+    });
+    const warning = events.find((event) => event.type === "warning")!;
+    assert.match(warning.message, /checkpoint-3 is damaged and was skipped.*optimizer.safetensors/);
+    const plan = events.find((event) => event.type === "plan")!.plan;
+    assert.equal(plan.resumedFrom, `${path}/checkpoint-2`);
+    assert.equal(plan.stepsDone, 2);
+    assert.equal(summary.status, "completed");
+    assert.deepEqual(await metricsWithoutClock(path), expected);
+    assert.deepEqual(await Deno.readFile(`${path}/model.safetensors`), weights);
+
+    await Deno.writeFile(file, bytes);
+    await assert.rejects(
+      trainOn(device, shortRunConfig(path, changes), {
+        ...varying,
+        resume: `${path}/checkpoint-3`,
+      }),
+      (error: unknown) => error instanceof RgxError && error.message.includes("checkpoint-3"),
+    );
+  });
+});
+
+Deno.test("a completed run that is resumed with more steps goes on", async () => {
+  await withReference(async (device, dir) => {
+    const path = `${dir}/run`;
+    const constant = { lr_scheduler_type: "constant" as const };
+    await trainOn(device, shortRunConfig(path, { training: constant }), varying);
+    const longer = shortRunConfig(path, { training: { ...constant, max_steps: 4 } });
+    const { events } = await trainOn(device, longer, { ...varying, resume: true });
+    assert.ok(
+      events.some((event) =>
+        event.type === "warning" && event.message.includes("configuration differs")
+      ),
+    );
+    await trainOn(
+      device,
+      shortRunConfig(`${dir}/whole`, { training: { ...constant, max_steps: 4 } }),
+      varying,
+    );
+    assert.deepEqual(
+      await Deno.readFile(`${path}/model.safetensors`),
+      await Deno.readFile(`${dir}/whole/model.safetensors`),
+    );
+  });
+});
+
+Deno.test("resuming where there is no checkpoint yet begins the run, with a warning", async () => {
+  await withReference(async (device, dir) => {
+    const { summary, events } = await trainOn(device, shortRunConfig(`${dir}/run`), {
+      ...varying,
+      resume: true,
+    });
+    assert.equal(summary.status, "completed");
+    assert.ok(
+      events.some((event) => event.type === "warning" && event.message.includes("no usable")),
+    );
+  });
+});
