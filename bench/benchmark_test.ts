@@ -191,6 +191,11 @@ Deno.test("what cannot be measured is refused before any work, with the nearest 
     await refused({ tasks: ["chain_sum", "chain_sum"] }, /task chain_sum is named twice/);
     await refused({ models: [model, model] }, /is named twice/);
     await refused({ models: [] }, /no model is named/);
+    await refused({ models: [""] }, /the name of a model is empty/);
+    await refused(
+      { prompt: { few_shot: 1, few_shot_as: "turns" } },
+      /model: worked examples as turns need a chat template/,
+    );
     await refused({ tasks: [{ name: "chain_sum", parameters: { min_terms: 0 } }] }, /min_terms/);
     await refused({ tasks: ["file"] }, /the data set file is a file, and none is named/);
     await assert.rejects(Deno.stat(`${folder}/out`), Deno.errors.NotFound);

@@ -66,6 +66,9 @@ export async function planModels(
   if (names.length === 0) {
     throw new UsageError("no model is named", { advice: "--models FOLDER …" });
   }
+  if (names.includes("")) {
+    throw new UsageError("the name of a model is empty", { advice: "--models FOLDER …" });
+  }
   const warnings: string[] = [];
   const found = new Map<string, Found | null>();
   for (const name of names) {
@@ -118,7 +121,17 @@ export async function planModels(
     const found = { ...base, name: baseName, run: null, base: null };
     models.push({ ...await localModel(found, settings), isBase: true });
   }
+  for (const { name, settings: { prompt } } of models) checkShots(name, prompt);
   return { models, sampling, warnings };
+}
+
+/** @throws UsageError when a model without a chat is to be asked in turns */
+function checkShots(name: string, { format, few_shot, few_shot_as }: PromptSettings): void {
+  if (few_shot === 0 || few_shot_as !== "turns" || format === "chat") return;
+  throw new UsageError(
+    `${name}: worked examples as turns need a chat template, and it is asked without one`,
+    { advice: "put them into one prompt: --few-shot-as prompt" },
+  );
 }
 
 /** Equal for places of the same model. */

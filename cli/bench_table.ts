@@ -155,7 +155,7 @@ function accuracyTable(result: AllTasksResultFile, width: number): string {
 
 /** @param width columns of the terminal */
 export function textReport(result: AllTasksResultFile, width = columns()): string {
-  const parts = [
+  const parts = modelNames(result).length === 0 ? ["Nothing was measured."] : [
     "Accuracy in %, ± half of the 95 % interval",
     accuracyTable(result, width),
     "",
