@@ -3,8 +3,9 @@
  * two sides' common steps.
  *
  * A job is open while the OPEN bit of STATE is set. A worker joins by compare-and-swap of STATE to
- * STATE + 1, takes chunks of units from the counter NEXT, and leaves by subtracting 1. The caller works
- * too; when no chunk is left it clears OPEN and waits for the joined workers to leave. A worker that
+ * STATE + 1, takes chunks of units, and leaves by subtracting 1. The units are cut into as many regions as there
+ * are threads, each with a counter: a thread begins with its own and goes on to the others when that is empty.
+ * The caller works too; when no chunk is left it clears OPEN and waits for the joined workers to leave. A worker that
  * wakes late cannot join a closed job, so nobody ever waits for a sleeper, nor for a thread that is
  * still starting.
  */
@@ -19,8 +20,6 @@ export const WORD = {
   /** Counts jobs; idle workers sleep on it. */
   wake: 32,
   sleepers: 48,
-  /** First unit not dealt yet. */
-  next: 64,
   stop: 80,
   ready: 81,
   /** 1 + thread of the first failure; its message follows in the text area. */
@@ -31,14 +30,21 @@ export const WORD = {
   argCount: 113,
   units: 114,
   grain: 115,
+  regions: 116,
+  /** First unit of region 0 that is not dealt yet; those of the others follow, REGION_STEP apart. */
+  next: 128,
 } as const;
+
+/** Most regions; with more threads some begin in the same. */
+export const MOST_REGIONS = 16;
+export const REGION_STEP = 16;
 
 export const OPEN = 1 << 30;
 export const JOINED_MASK = 0xffff;
 /** Sequence numbers live between the OPEN bit and the count of joined workers. */
 export const SEQUENCE_STEP = 1 << 16;
 
-const ARGS_OFFSET = 1024;
+const ARGS_OFFSET = 4 * (WORD.next + MOST_REGIONS * REGION_STEP);
 const TEXT_OFFSET = ARGS_OFFSET + 8 * (MAX_ARGS + 2);
 const TEXT_BYTES = 512;
 export const CONTROL_BYTES = TEXT_OFFSET + TEXT_BYTES;
@@ -84,21 +90,41 @@ export function instantiateKernels(module: WebAssembly.Module, memory: WebAssemb
   return kernels;
 }
 
+/** First unit of a region; that of the one behind the last is their number. */
+export function regionStart(units: number, regions: number, region: number): number {
+  return Math.floor(units * region / regions);
+}
+
+/** Whether some unit of the current job has not been dealt. */
+export function hasChunks({ words }: Control): boolean {
+  const units = words[WORD.units]!, regions = words[WORD.regions]!;
+  for (let region = 0; region < regions; region++) {
+    const next = Atomics.load(words, WORD.next + region * REGION_STEP);
+    if (next < regionStart(units, regions, region + 1)) return true;
+  }
+  return false;
+}
+
 /** Takes chunks of the current job until none is left. */
 export function takeChunks(control: Control, kernel: Kernel, thread: number): void {
   const { words, args } = control;
   const count = words[WORD.argCount]!;
   const units = words[WORD.units]!;
   const grain = words[WORD.grain]!;
+  const regions = words[WORD.regions]!;
   const call = kernel.args;
   for (let i = 0; i < count; i++) call[i] = args[i + 2]!;
   call[count + 2] = args[0]! + thread * args[1]!;
-  for (;;) {
-    const begin = Atomics.add(words, WORD.next, grain);
-    if (begin >= units) return;
-    call[count] = begin;
-    call[count + 1] = Math.min(begin + grain, units);
-    kernel.run.apply(undefined, call);
+  for (let i = 0; i < regions; i++) {
+    const region = (thread + i) % regions, counter = WORD.next + region * REGION_STEP;
+    const limit = regionStart(units, regions, region + 1);
+    for (;;) {
+      const begin = Atomics.add(words, counter, grain);
+      if (begin >= limit) break;
+      call[count] = begin;
+      call[count + 1] = Math.min(begin + grain, limit);
+      kernel.run.apply(undefined, call);
+    }
   }
 }
 

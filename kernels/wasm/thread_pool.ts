@@ -12,7 +12,10 @@ import {
   instantiateKernels,
   JOINED_MASK,
   type Kernel,
+  MOST_REGIONS,
   OPEN,
+  REGION_STEP,
+  regionStart,
   SEQUENCE_STEP,
   spinWhile,
   takeChunks,
@@ -86,7 +89,12 @@ export class ThreadPool {
     args[0] = base;
     args[1] = stride;
     for (let i = 0; i < job.args.length; i++) args[i + 2] = job.args[i]!;
-    Atomics.store(words, WORD.next, 0);
+    const regions = Math.min(this.threads, MOST_REGIONS);
+    words[WORD.regions] = regions;
+    for (let region = 0; region < regions; region++) {
+      const start = regionStart(job.units, regions, region);
+      Atomics.store(words, WORD.next + region * REGION_STEP, start);
+    }
     this.#sequence = (this.#sequence + SEQUENCE_STEP) & (OPEN - 1);
     Atomics.store(words, WORD.state, OPEN | this.#sequence);
     Atomics.add(words, WORD.wake, 1);

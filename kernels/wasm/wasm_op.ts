@@ -8,7 +8,11 @@
  */
 import type { Tensor } from "../device.ts";
 
-/** One kernel over the units [0, units), dealt to the threads in chunks of `grain` units or more. */
+/**
+ * One kernel over the units [0, units), dealt to the threads in chunks of `grain` units or more. Each thread has its
+ * own share, chunk after chunk in order, before it helps others: memory is read fastest in order, and what lies
+ * together stays in one core's cache.
+ */
 export interface WasmJob {
   /** Name of the exported function. */
   kernel: string;

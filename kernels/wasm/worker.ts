@@ -5,6 +5,7 @@
 import {
   type Control,
   controlViews,
+  hasChunks,
   instantiateKernels,
   JOINED_MASK,
   type Kernel,
@@ -26,18 +27,19 @@ export interface WorkerStart {
 }
 
 /** Joins the open job, if there is one with work left; a lost race for STATE is tried again. */
-function join(words: Int32Array): boolean {
+function join(control: Control): boolean {
+  const { words } = control;
   for (;;) {
     const state = Atomics.load(words, WORD.state);
     if ((state & OPEN) === 0) return false;
-    if (Atomics.load(words, WORD.next) >= words[WORD.units]!) return false;
+    if (!hasChunks(control)) return false;
     if (Atomics.compareExchange(words, WORD.state, state, state + 1) === state) return true;
   }
 }
 
 function help(control: Control, kernels: Kernel[], thread: number): void {
   const { words } = control;
-  if (!join(words)) return;
+  if (!join(control)) return;
   try {
     takeChunks(control, kernels[words[WORD.kernel]!]!, thread);
   } catch (error) {
