@@ -3,6 +3,9 @@
 import { TILE, TILE_BYTES } from "../attention/tile.as";
 import { pair_attend } from "./pair.as";
 
+/** Rows of so many bytes are those of models whose caches of keys are too large for the processor's. */
+const LONG_ROW: usize = 256;
+
 /**
  * Queries [i, i + group) of a block, whose rows begin at q and lie headDim elements apart. Keys and values: `count`
  * rows, `stride` bytes apart.
@@ -23,12 +26,28 @@ export function own_attend(
   for (let j = 0; j < count; j += TILE) {
     const n = min(count - j, TILE);
     const first = (j as usize) * stride;
+    if (bytes >= LONG_ROW) {
+      touch_rows(k + first, stride, n, bytes, scratch);
+      touch_rows(v + first, stride, n, bytes, scratch);
+    }
     for (let g = 0; g < group; g += 2) {
       const pair = min(group - g, 2), row = q + (g as usize) * bytes;
       own_scores(row, pair == 2 ? row + bytes : row, k + first, stride, n, bytes, scale, scratch);
       pair_attend(i + g, pair, n, v + first, stride, headDim, scratch);
     }
   }
+}
+
+/**
+ * Reads a word of every line of n rows, so that all are on their way from memory at once; the sum goes to `to`, or the
+ * compiler would leave the reads out.
+ */
+function touch_rows(row: usize, stride: usize, n: i32, bytes: usize, to: usize): void {
+  let sum: i32 = 0;
+  for (; n > 0; n--, row += stride) {
+    for (let d: usize = 0; d < bytes; d += 64) sum += load<i32>(row + d);
+  }
+  store<i32>(to, sum);
 }
 
 /** The sums of the four lanes of each: two rounds of transposing halves. */
