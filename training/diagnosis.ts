@@ -28,8 +28,10 @@ export interface Advice {
   tries: string[];
 }
 
-/** Steps that are looked at: a fifth of the run, within bounds. */
+/** Steps that are looked at: a fifth of the run, within bounds; a shorter run is looked at as a whole. */
 const SHORTEST = 5, LONGEST = 30;
+/** So many are enough for what was so in every one of them without exception. */
+const FEW = 3;
 /** The same finding is repeated after this many windows. */
 const SILENT_WINDOWS = 5;
 
@@ -50,22 +52,27 @@ const FORMAT_REWARDS =
   /^rewards\/(format_answer|rg_format|rg_format_strict|rg_tag_count|think_format_reward|match_format_exactly)\/mean$/;
 
 export class Diagnosis {
-  readonly #window: number;
+  readonly #longest: number;
+  /** Steps that are looked at now. */
+  #window: number;
   readonly #steps: { step: number; metrics: Metrics }[] = [];
   readonly #said = new Map<Finding, number>();
 
   constructor(private readonly config: RunConfig, totalSteps: number) {
-    this.#window = Math.min(LONGEST, Math.max(SHORTEST, Math.round(totalSteps / 5)));
+    const share = Math.max(SHORTEST, Math.round(totalSteps / 5));
+    this.#window = this.#longest = Math.min(LONGEST, share, totalSteps);
   }
 
   /** Takes a step's metrics (TRL's names) and says what is new. */
   observe(step: number, metrics: Readonly<Metrics>): Advice[] {
     this.#steps.push({ step, metrics: { ...metrics } });
-    if (this.#steps.length > 2 * this.#window) this.#steps.shift();
-    if (this.#steps.length < this.#window) return [];
+    if (this.#steps.length > 2 * this.#longest) this.#steps.shift();
+    this.#window = Math.min(this.#longest, this.#steps.length);
+    const early = this.#window < this.#longest;
+    if (early && (this.#window < FEW || !this.#nothingAtAll())) return [];
     return this.#findings().filter(({ finding }) => {
       const before = this.#said.get(finding);
-      if (before !== undefined && step - before < SILENT_WINDOWS * this.#window) return false;
+      if (before !== undefined && step - before < SILENT_WINDOWS * this.#longest) return false;
       this.#said.set(finding, step);
       return true;
     });
@@ -75,8 +82,24 @@ export class Diagnosis {
     const always = [this.#gradient(), this.#truncated(), this.#kl(), this.#clipped()];
     if (always.some((advice) => advice !== null)) return always.filter((a) => a !== null);
     if (this.#rises()) return [];
-    const still = [this.#warmUp(), this.#format(), this.#signal(), this.#entropy()];
+    const format = this.#format();
+    const still = [
+      this.#warmUp(),
+      format,
+      format === null ? this.#signal() : null,
+      this.#entropy(),
+    ];
     return still.filter((advice) => advice !== null);
+  }
+
+  /** Whether in every step no completion ended, or all completions of all groups got one and the same reward. */
+  #nothingAtAll(): boolean {
+    const always = (name: string) => {
+      const values = this.#values(name);
+      return values.length === this.#window && values.every((value) => value === 1);
+    };
+    const stands = new Set(this.#values("reward")).size === 1;
+    return always("completions/clipped_ratio") || (stands && always("frac_reward_zero_std"));
   }
 
   /** Values of the window's steps; a step without the metric gives none. */
@@ -125,10 +148,22 @@ export class Diagnosis {
         `tokens) before they could end, so most answers were never given.`,
       tries: [
         `training.max_completion_length=${2 * most}`,
-        ...(this.config.sft === null ? ["sft.max_steps=20"] : []),
+        ...(this.#isTaught() ? [] : [this.#warmStart()]),
         ...this.#shorterPrompts(),
       ],
     };
+  }
+
+  /** Whether worked answers were shown before. */
+  #isTaught(): boolean {
+    return (this.config.sft?.max_steps ?? 0) > 0;
+  }
+
+  /** A warm start, or a longer one; an adapter wants a higher learning rate than all weights do. */
+  #warmStart(): string {
+    if (this.#isTaught()) return `sft.max_steps=${2 * this.config.sft!.max_steps}`;
+    const rate = this.config.lora === null ? "" : " sft.learning_rate=2e-4";
+    return `sft.max_steps=20 sft.per_device_train_batch_size=16${rate}`;
   }
 
   /** A system prompt that asks for few words. */
@@ -193,22 +228,33 @@ export class Diagnosis {
     const never = names.find((name) => this.#values(name).every((value) => value === 0));
     if (never === undefined) return null;
     const { add_instructions: told, system_prompt: system } = this.config.data;
+    const seen = `No completion of the last ${this.#window} steps had the answer format ` +
+      `(${never.split("/")[1]} is 0)`;
+    const why = this.#withoutSignal()
+      ? ", and all completions of a prompt got the same reward: there is nothing to prefer, so " +
+        "nothing is learned. " +
+        (this.#isTaught()
+          ? "The warm start was too short."
+          : "The model has to be shown the format first, by a warm start on worked answers.")
+      : ": the model does not do by chance what the reward asks for.";
     return {
       finding: "format",
-      text: `No completion of the last ${this.#window} steps had the answer format ` +
-        `(${never.split("/")[1]} is 0): the model does not do by chance what the reward asks for.`,
+      text: seen + why,
       tries: [
+        this.#warmStart(),
         ...(told || system !== null ? [] : ["data.add_instructions=true"]),
         ...(system === null ? ["data.system_prompt=default"] : []),
-        `sft.max_steps=${(this.config.sft?.max_steps ?? 10) * 2}`,
       ],
     };
   }
 
+  #withoutSignal(): boolean {
+    return this.#mean("frac_reward_zero_std") >= MANY_WITHOUT_SIGNAL;
+  }
+
   #signal(): Advice | null {
-    const share = this.#mean("frac_reward_zero_std");
-    if (!(share >= MANY_WITHOUT_SIGNAL)) return null;
-    const { training, data, sft } = this.config;
+    if (!this.#withoutSignal()) return null;
+    const share = this.#mean("frac_reward_zero_std"), { training, data } = this.config;
     const rewards = Object.keys(this.#steps.at(-1)!.metrics)
       .filter((name) => /^rewards\/.+\/mean$/.test(name))
       .map((name) => ({ name: name.split("/").slice(1, -1).join("/"), value: this.#mean(name) }));
@@ -235,7 +281,7 @@ export class Diagnosis {
       finding: "no_signal",
       text: `${same} Nothing is learned from such groups.`,
       tries: [
-        ...(sft === null ? ["sft.max_steps=20"] : []),
+        ...(this.#isTaught() ? [] : [this.#warmStart()]),
         `training.num_generations=${2 * training.num_generations}`,
         ...(training.temperature < 1 ? ["training.temperature=1"] : []),
         ...curriculum,

@@ -20,8 +20,9 @@ function diagnose(
   at: (step: number) => Metrics,
   changes: ConfigChanges = {},
   steps = 50,
+  totalSteps = 50,
 ): { step: number; finding: Finding; text: string; tries: string[] }[] {
-  const diagnosis = new Diagnosis(tinyRunConfig("out", changes), 50);
+  const diagnosis = new Diagnosis(tinyRunConfig("out", changes), totalSteps);
   return Array.from({ length: steps }, (_, i) => i + 1).flatMap((step) =>
     diagnosis.observe(step, { ...HEALTHY, ...at(step) }).map((advice) => ({ step, ...advice }))
   );
@@ -37,7 +38,7 @@ Deno.test("a run that is well gets no advice, and neither does one whose reward 
 
 Deno.test("groups without signal are named with what every reward gave, once in a while", () => {
   const found = diagnose(
-    () => ({ reward: 0, "rewards/correctness/mean": 0, frac_reward_zero_std: 1 }),
+    (step) => ({ reward: noise(step), "rewards/correctness/mean": 0, frac_reward_zero_std: 1 }),
     {},
     70,
   );
@@ -47,6 +48,43 @@ Deno.test("groups without signal are named with what every reward gave, once in 
   ]);
   assert.match(found[0]!.text, /100 % of the groups had no signal.*correctness 0\b/);
   assert.ok(found[0]!.tries.some((key) => key.startsWith("training.num_generations=")));
+});
+
+Deno.test("what is so without exception is said after three steps, and in a shorter run at its end", () => {
+  const nothing = () => ({ reward: -2, frac_reward_zero_std: 1 });
+  const when = (at: () => Metrics, steps: number, totalSteps: number) =>
+    diagnose(at, {}, steps, totalSteps).map(({ step, finding }) => `${finding} ${step}`);
+  assert.deepEqual(when(nothing, 20, 50), ["no_signal 3"]);
+  assert.deepEqual(when(nothing, 2, 2), ["no_signal 2"]);
+  assert.deepEqual(when(() => ({ "completions/clipped_ratio": 1 }), 20, 50), ["truncated 3"]);
+  // Not quite all of them: that takes a window.
+  assert.deepEqual(when(() => ({ reward: -2, frac_reward_zero_std: 0.98 }), 20, 50), [
+    "no_signal 10",
+  ]);
+});
+
+Deno.test("a model that never has the format and so gets no signal is to be shown it first", () => {
+  const at = () => ({
+    reward: -2,
+    frac_reward_zero_std: 1,
+    "rewards/match_format_exactly/mean": 0,
+  });
+  const lora = tinyRunConfig("out", { lora: {} }).lora;
+  const [cold, ...more] = diagnose(at, { sft: null, lora });
+  assert.deepEqual(more, []);
+  assert.equal(cold!.finding, "format");
+  assert.match(
+    cold!.text,
+    /match_format_exactly is 0\), and all completions .* got the same reward/,
+  );
+  assert.match(cold!.text, /shown the format first, by a warm start/);
+  assert.equal(
+    cold!.tries[0],
+    "sft.max_steps=20 sft.per_device_train_batch_size=16 sft.learning_rate=2e-4",
+  );
+  const [warm] = diagnose(at, { sft: { max_steps: 6 } });
+  assert.match(warm!.text, /The warm start was too short/);
+  assert.equal(warm!.tries[0], "sft.max_steps=12");
 });
 
 Deno.test("where everything is right already, harder problems are the advice", () => {
