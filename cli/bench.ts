@@ -11,6 +11,7 @@ import { DATASET_NAMES } from "../data/published_sets.ts";
 import { readEvalConfig } from "../bench/eval_config.ts";
 import { writeEvalReports } from "../bench/eval_reports.ts";
 import { REMOTE_PREFIX } from "../bench/model_plan.ts";
+import { samplesOf } from "../bench/summarize.ts";
 import type { PromptSettings, Sampling } from "../bench/result_file.ts";
 import type { RemoteUsage } from "../bench/remote/server.ts";
 import type { TaskRequest } from "../bench/types.ts";
@@ -266,13 +267,28 @@ async function show(done: Benchmark, flags: BenchFlags, others: string[]): Promi
     print(textReport(result));
     for (const path of written) print(path);
   }
-  if (done.resumed > 0) log(`${done.resumed} samples were known, ${done.evaluated} are new`);
-  if (done.remote !== null) {
-    log(remoteText(done.remote));
+  if (!flags.quiet) {
+    if (done.resumed > 0) log(`${done.resumed} samples were known, ${done.evaluated} are new`);
+    if (done.remote !== null) log(remoteText(done.remote));
   }
   if (done.unanswered > 0) {
-    log(`${done.unanswered} samples have no answer; --resume asks for them again`);
+    const { unanswered } = done, why = firstError(result);
+    log(
+      `${unanswered} ${unanswered === 1 ? "sample has" : "samples have"} no answer` +
+        `${why === null ? "" : ` (${why})`}; --resume asks for them again`,
+    );
   }
+}
+
+/** Of an answer that failed; null where none did. */
+function firstError({ tasks }: Benchmark["result"]): string | null {
+  for (const { models } of Object.values(tasks)) {
+    for (const { examples } of Object.values(models)) {
+      const failed = examples.flatMap(samplesOf).find((one) => one.error && !one.too_long);
+      if (failed !== undefined) return failed.error!;
+    }
+  }
+  return null;
 }
 
 function remoteText(usage: RemoteUsage): string {
