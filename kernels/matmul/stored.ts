@@ -15,7 +15,7 @@ import { PANEL } from "./spec.ts";
 import { blockTiles, CHUNK_WORK, K_BLOCK, termsInOrder, TILE_ROWS } from "./tiling.ts";
 
 /** WORK_BYTES and ROW_BYTES of the kernels (weights/panel.as.ts, stored.as.ts). */
-export const WORK_BYTES = 1024 * 20 + 64;
+export const WORK_BYTES = 256 * 20 + 64;
 export const ROW_BYTES = WORK_BYTES + 512 * 64;
 /** Up to this many rows are multiplied with the codes as they lie; halves in steps of so many. */
 const DOT_ROWS = 2;

@@ -189,111 +189,6 @@ export function widen_int8(record: usize, to: usize, blocks: i32): void {
   }
 }
 
-/**
- * Adds to the totals of 8 rows of a panel for 1 of x: scales as in widen_nibbles. Of x the element at i is
- * given times 16^−(i mod 4), and the sums of its blocks.
- */
-export function dot_nibbles_1(
-  codes: usize, scales: usize, x: usize, xStep: usize, sums: usize, sumStep: usize, totals: usize,
-  blocks: i32,
-): void {
-  const mask0 = v128.load32_splat(MASKS), mask1 = v128.load32_splat(MASKS, 4);
-  const mask2 = v128.load32_splat(MASKS, 8), mask3 = v128.load32_splat(MASKS, 12);
-  let x0 = x + 0 * xStep;
-  let b0 = sums + 0 * sumStep;
-    let t00 = v128.load(totals, 0); let t01 = v128.load(totals, 16);
-  for (; blocks > 0; blocks--) {
-    let c0_0_0 = f32x4.splat(0); let c0_1_0 = f32x4.splat(0); let c0_2_0 = f32x4.splat(0); let c0_3_0 = f32x4.splat(0); let c0_0_1 = f32x4.splat(0); let c0_1_1 = f32x4.splat(0); let c0_2_1 = f32x4.splat(0); let c0_3_1 = f32x4.splat(0);
-    for (let word = 0; word < 4; word++) {
-      const w0 = v128.load(codes, 0); const w1 = v128.load(codes, 16);
-      const q00 = f32x4.convert_i32x4_s(v128.and(w0, mask0)); const q01 = f32x4.convert_i32x4_s(v128.and(w1, mask0));
-      const a0_0 = v128.load32_splat(x0, 0); c0_0_0 = f32x4.relaxed_madd(a0_0, q00, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a0_0, q01, c0_0_1);
-      const q10 = f32x4.convert_i32x4_s(v128.and(w0, mask1)); const q11 = f32x4.convert_i32x4_s(v128.and(w1, mask1));
-      const a1_0 = v128.load32_splat(x0, 4); c0_1_0 = f32x4.relaxed_madd(a1_0, q10, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a1_0, q11, c0_1_1);
-      const q20 = f32x4.convert_i32x4_s(v128.and(w0, mask2)); const q21 = f32x4.convert_i32x4_s(v128.and(w1, mask2));
-      const a2_0 = v128.load32_splat(x0, 8); c0_2_0 = f32x4.relaxed_madd(a2_0, q20, c0_2_0); c0_2_1 = f32x4.relaxed_madd(a2_0, q21, c0_2_1);
-      const q30 = f32x4.convert_i32x4_s(v128.and(w0, mask3)); const q31 = f32x4.convert_i32x4_s(v128.and(w1, mask3));
-      const a3_0 = v128.load32_splat(x0, 12); c0_3_0 = f32x4.relaxed_madd(a3_0, q30, c0_3_0); c0_3_1 = f32x4.relaxed_madd(a3_0, q31, c0_3_1);
-      const h0 = i32x4.shr_u(w0, 16); const h1 = i32x4.shr_u(w1, 16);
-      const q40 = f32x4.convert_i32x4_s(v128.and(h0, mask0)); const q41 = f32x4.convert_i32x4_s(v128.and(h1, mask0));
-      const a4_0 = v128.load32_splat(x0, 16); c0_0_0 = f32x4.relaxed_madd(a4_0, q40, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a4_0, q41, c0_0_1);
-      const q50 = f32x4.convert_i32x4_s(v128.and(h0, mask1)); const q51 = f32x4.convert_i32x4_s(v128.and(h1, mask1));
-      const a5_0 = v128.load32_splat(x0, 20); c0_1_0 = f32x4.relaxed_madd(a5_0, q50, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a5_0, q51, c0_1_1);
-      const q60 = f32x4.convert_i32x4_s(v128.and(h0, mask2)); const q61 = f32x4.convert_i32x4_s(v128.and(h1, mask2));
-      const a6_0 = v128.load32_splat(x0, 24); c0_2_0 = f32x4.relaxed_madd(a6_0, q60, c0_2_0); c0_2_1 = f32x4.relaxed_madd(a6_0, q61, c0_2_1);
-      const q70 = f32x4.convert_i32x4_s(v128.and(h0, mask3)); const q71 = f32x4.convert_i32x4_s(v128.and(h1, mask3));
-      const a7_0 = v128.load32_splat(x0, 28); c0_3_0 = f32x4.relaxed_madd(a7_0, q70, c0_3_0); c0_3_1 = f32x4.relaxed_madd(a7_0, q71, c0_3_1);
-      codes += 64;
-      x0 += 32;
-    }
-    const y0 = v128.load32_splat(b0); b0 += 4;
-    const s0 = v128.load(scales, 0); const s1 = v128.load(scales, 16); const m0 = v128.load(scales, 64); const m1 = v128.load(scales, 80);
-    t00 = f32x4.relaxed_madd(s0, f32x4.add(f32x4.add(c0_0_0, c0_1_0), f32x4.add(c0_2_0, c0_3_0)), t00); t01 = f32x4.relaxed_madd(s1, f32x4.add(f32x4.add(c0_0_1, c0_1_1), f32x4.add(c0_2_1, c0_3_1)), t01);
-    t00 = f32x4.relaxed_madd(m0, y0, t00); t01 = f32x4.relaxed_madd(m1, y0, t01);
-    scales += 128;
-  }
-  v128.store(totals, t01, 16); v128.store(totals, t00, 0);
-}
-
-/**
- * Adds to the totals of 8 rows of a panel for 2 of x: scales as in widen_nibbles. Of x the element at i is
- * given times 16^−(i mod 4), and the sums of its blocks.
- */
-export function dot_nibbles_2(
-  codes: usize, scales: usize, x: usize, xStep: usize, sums: usize, sumStep: usize, totals: usize,
-  blocks: i32,
-): void {
-  const mask0 = v128.load32_splat(MASKS), mask1 = v128.load32_splat(MASKS, 4);
-  const mask2 = v128.load32_splat(MASKS, 8), mask3 = v128.load32_splat(MASKS, 12);
-  let x0 = x + 0 * xStep; let x1 = x + 1 * xStep;
-  let b0 = sums + 0 * sumStep; let b1 = sums + 1 * sumStep;
-    let t00 = v128.load(totals, 0); let t01 = v128.load(totals, 16);
-    let t10 = v128.load(totals, 64); let t11 = v128.load(totals, 80);
-  for (; blocks > 0; blocks--) {
-    let c0_0_0 = f32x4.splat(0); let c0_1_0 = f32x4.splat(0); let c0_2_0 = f32x4.splat(0); let c0_3_0 = f32x4.splat(0); let c0_0_1 = f32x4.splat(0); let c0_1_1 = f32x4.splat(0); let c0_2_1 = f32x4.splat(0); let c0_3_1 = f32x4.splat(0);
-    let c1_0_0 = f32x4.splat(0); let c1_1_0 = f32x4.splat(0); let c1_2_0 = f32x4.splat(0); let c1_3_0 = f32x4.splat(0); let c1_0_1 = f32x4.splat(0); let c1_1_1 = f32x4.splat(0); let c1_2_1 = f32x4.splat(0); let c1_3_1 = f32x4.splat(0);
-    for (let word = 0; word < 4; word++) {
-      const w0 = v128.load(codes, 0); const w1 = v128.load(codes, 16);
-      const q00 = f32x4.convert_i32x4_s(v128.and(w0, mask0)); const q01 = f32x4.convert_i32x4_s(v128.and(w1, mask0));
-      const a0_0 = v128.load32_splat(x0, 0); c0_0_0 = f32x4.relaxed_madd(a0_0, q00, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a0_0, q01, c0_0_1);
-      const a0_1 = v128.load32_splat(x1, 0); c1_0_0 = f32x4.relaxed_madd(a0_1, q00, c1_0_0); c1_0_1 = f32x4.relaxed_madd(a0_1, q01, c1_0_1);
-      const q10 = f32x4.convert_i32x4_s(v128.and(w0, mask1)); const q11 = f32x4.convert_i32x4_s(v128.and(w1, mask1));
-      const a1_0 = v128.load32_splat(x0, 4); c0_1_0 = f32x4.relaxed_madd(a1_0, q10, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a1_0, q11, c0_1_1);
-      const a1_1 = v128.load32_splat(x1, 4); c1_1_0 = f32x4.relaxed_madd(a1_1, q10, c1_1_0); c1_1_1 = f32x4.relaxed_madd(a1_1, q11, c1_1_1);
-      const q20 = f32x4.convert_i32x4_s(v128.and(w0, mask2)); const q21 = f32x4.convert_i32x4_s(v128.and(w1, mask2));
-      const a2_0 = v128.load32_splat(x0, 8); c0_2_0 = f32x4.relaxed_madd(a2_0, q20, c0_2_0); c0_2_1 = f32x4.relaxed_madd(a2_0, q21, c0_2_1);
-      const a2_1 = v128.load32_splat(x1, 8); c1_2_0 = f32x4.relaxed_madd(a2_1, q20, c1_2_0); c1_2_1 = f32x4.relaxed_madd(a2_1, q21, c1_2_1);
-      const q30 = f32x4.convert_i32x4_s(v128.and(w0, mask3)); const q31 = f32x4.convert_i32x4_s(v128.and(w1, mask3));
-      const a3_0 = v128.load32_splat(x0, 12); c0_3_0 = f32x4.relaxed_madd(a3_0, q30, c0_3_0); c0_3_1 = f32x4.relaxed_madd(a3_0, q31, c0_3_1);
-      const a3_1 = v128.load32_splat(x1, 12); c1_3_0 = f32x4.relaxed_madd(a3_1, q30, c1_3_0); c1_3_1 = f32x4.relaxed_madd(a3_1, q31, c1_3_1);
-      const h0 = i32x4.shr_u(w0, 16); const h1 = i32x4.shr_u(w1, 16);
-      const q40 = f32x4.convert_i32x4_s(v128.and(h0, mask0)); const q41 = f32x4.convert_i32x4_s(v128.and(h1, mask0));
-      const a4_0 = v128.load32_splat(x0, 16); c0_0_0 = f32x4.relaxed_madd(a4_0, q40, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a4_0, q41, c0_0_1);
-      const a4_1 = v128.load32_splat(x1, 16); c1_0_0 = f32x4.relaxed_madd(a4_1, q40, c1_0_0); c1_0_1 = f32x4.relaxed_madd(a4_1, q41, c1_0_1);
-      const q50 = f32x4.convert_i32x4_s(v128.and(h0, mask1)); const q51 = f32x4.convert_i32x4_s(v128.and(h1, mask1));
-      const a5_0 = v128.load32_splat(x0, 20); c0_1_0 = f32x4.relaxed_madd(a5_0, q50, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a5_0, q51, c0_1_1);
-      const a5_1 = v128.load32_splat(x1, 20); c1_1_0 = f32x4.relaxed_madd(a5_1, q50, c1_1_0); c1_1_1 = f32x4.relaxed_madd(a5_1, q51, c1_1_1);
-      const q60 = f32x4.convert_i32x4_s(v128.and(h0, mask2)); const q61 = f32x4.convert_i32x4_s(v128.and(h1, mask2));
-      const a6_0 = v128.load32_splat(x0, 24); c0_2_0 = f32x4.relaxed_madd(a6_0, q60, c0_2_0); c0_2_1 = f32x4.relaxed_madd(a6_0, q61, c0_2_1);
-      const a6_1 = v128.load32_splat(x1, 24); c1_2_0 = f32x4.relaxed_madd(a6_1, q60, c1_2_0); c1_2_1 = f32x4.relaxed_madd(a6_1, q61, c1_2_1);
-      const q70 = f32x4.convert_i32x4_s(v128.and(h0, mask3)); const q71 = f32x4.convert_i32x4_s(v128.and(h1, mask3));
-      const a7_0 = v128.load32_splat(x0, 28); c0_3_0 = f32x4.relaxed_madd(a7_0, q70, c0_3_0); c0_3_1 = f32x4.relaxed_madd(a7_0, q71, c0_3_1);
-      const a7_1 = v128.load32_splat(x1, 28); c1_3_0 = f32x4.relaxed_madd(a7_1, q70, c1_3_0); c1_3_1 = f32x4.relaxed_madd(a7_1, q71, c1_3_1);
-      codes += 64;
-      x0 += 32; x1 += 32;
-    }
-    const y0 = v128.load32_splat(b0); b0 += 4; const y1 = v128.load32_splat(b1); b1 += 4;
-    const s0 = v128.load(scales, 0); const s1 = v128.load(scales, 16); const m0 = v128.load(scales, 64); const m1 = v128.load(scales, 80);
-    t00 = f32x4.relaxed_madd(s0, f32x4.add(f32x4.add(c0_0_0, c0_1_0), f32x4.add(c0_2_0, c0_3_0)), t00); t01 = f32x4.relaxed_madd(s1, f32x4.add(f32x4.add(c0_0_1, c0_1_1), f32x4.add(c0_2_1, c0_3_1)), t01);
-    t10 = f32x4.relaxed_madd(s0, f32x4.add(f32x4.add(c1_0_0, c1_1_0), f32x4.add(c1_2_0, c1_3_0)), t10); t11 = f32x4.relaxed_madd(s1, f32x4.add(f32x4.add(c1_0_1, c1_1_1), f32x4.add(c1_2_1, c1_3_1)), t11);
-    t00 = f32x4.relaxed_madd(m0, y0, t00); t01 = f32x4.relaxed_madd(m1, y0, t01);
-    t10 = f32x4.relaxed_madd(m0, y1, t10); t11 = f32x4.relaxed_madd(m1, y1, t11);
-    scales += 128;
-  }
-  v128.store(totals, t01, 16); v128.store(totals, t00, 0);
-  v128.store(totals, t11, 80); v128.store(totals, t10, 64);
-}
-
 /** Adds to the totals of 16 rows of a panel for 1 of x; blocks of 4·`words` steps, scales as in widen_split. */
 export function dot_bytes_1(
   codes: usize, scales: usize, x: usize, xStep: usize, totals: usize, blocks: i32, words: i32,
@@ -360,7 +255,10 @@ export function dot_bytes_2(
   v128.store(totals, t11, 80); v128.store(totals, t10, 64); v128.store(totals, t13, 112); v128.store(totals, t12, 96);
 }
 
-/** Adds to the totals of a panel for 1 of x, prepared as for dot_nibbles_1; records of q4_0. */
+/**
+ * Adds to the totals of a panel for 1 of x; records of q4_0. Of x the element at i is given times
+ * 16^−(i mod 4), and the sums of its blocks.
+ */
 export function dot_q4_0_1(
   record: usize, x: usize, xStep: usize, sums: usize, sumStep: usize, totals: usize, blocks: i32,
 ): void {
@@ -408,7 +306,10 @@ export function dot_q4_0_1(
   }
 }
 
-/** Adds to the totals of a panel for 1 of x, prepared as for dot_nibbles_1; records of q4_1. */
+/**
+ * Adds to the totals of a panel for 1 of x; records of q4_1. Of x the element at i is given times
+ * 16^−(i mod 4), and the sums of its blocks.
+ */
 export function dot_q4_1_1(
   record: usize, x: usize, xStep: usize, sums: usize, sumStep: usize, totals: usize, blocks: i32,
 ): void {
@@ -452,6 +353,50 @@ export function dot_q4_1_1(
     record += 320;
     x += 128;
     sums += 4;
+  }
+}
+
+/**
+ * Sums of codes times 1 of x, to `totals`: [1][16] for every 32 of `blocks`·32 steps. Of x the element at
+ * i is given times 16^−(i mod 4).
+ */
+export function dot_q4_k_1(
+  record: usize, x: usize, xStep: usize, totals: usize, blocks: i32,
+): void {
+  const mask0 = v128.load32_splat(MASKS), mask1 = v128.load32_splat(MASKS, 4);
+  const mask2 = v128.load32_splat(MASKS, 8), mask3 = v128.load32_splat(MASKS, 12);
+  for (; blocks > 0; blocks--) {
+    for (let rows: usize = 0; rows < 64; rows += 32) {
+      const codes = record + rows, to = totals + rows;
+      let x0 = x + 0 * xStep;
+      let c0_0_0 = f32x4.splat(0); let c0_1_0 = f32x4.splat(0); let c0_2_0 = f32x4.splat(0); let c0_3_0 = f32x4.splat(0); let c0_0_1 = f32x4.splat(0); let c0_1_1 = f32x4.splat(0); let c0_2_1 = f32x4.splat(0); let c0_3_1 = f32x4.splat(0);
+      for (let word = codes, end = codes + 256; word < end; word += 64) {
+        const w0 = v128.load(word, 0); const w1 = v128.load(word, 16);
+      const q00 = f32x4.convert_i32x4_s(v128.and(w0, mask0)); const q01 = f32x4.convert_i32x4_s(v128.and(w1, mask0));
+      const a0_0 = v128.load32_splat(x0, 0); c0_0_0 = f32x4.relaxed_madd(a0_0, q00, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a0_0, q01, c0_0_1);
+      const q10 = f32x4.convert_i32x4_s(v128.and(w0, mask1)); const q11 = f32x4.convert_i32x4_s(v128.and(w1, mask1));
+      const a1_0 = v128.load32_splat(x0, 4); c0_1_0 = f32x4.relaxed_madd(a1_0, q10, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a1_0, q11, c0_1_1);
+      const q20 = f32x4.convert_i32x4_s(v128.and(w0, mask2)); const q21 = f32x4.convert_i32x4_s(v128.and(w1, mask2));
+      const a2_0 = v128.load32_splat(x0, 8); c0_2_0 = f32x4.relaxed_madd(a2_0, q20, c0_2_0); c0_2_1 = f32x4.relaxed_madd(a2_0, q21, c0_2_1);
+      const q30 = f32x4.convert_i32x4_s(v128.and(w0, mask3)); const q31 = f32x4.convert_i32x4_s(v128.and(w1, mask3));
+      const a3_0 = v128.load32_splat(x0, 12); c0_3_0 = f32x4.relaxed_madd(a3_0, q30, c0_3_0); c0_3_1 = f32x4.relaxed_madd(a3_0, q31, c0_3_1);
+      const h0 = i32x4.shr_u(w0, 16); const h1 = i32x4.shr_u(w1, 16);
+      const q40 = f32x4.convert_i32x4_s(v128.and(h0, mask0)); const q41 = f32x4.convert_i32x4_s(v128.and(h1, mask0));
+      const a4_0 = v128.load32_splat(x0, 16); c0_0_0 = f32x4.relaxed_madd(a4_0, q40, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a4_0, q41, c0_0_1);
+      const q50 = f32x4.convert_i32x4_s(v128.and(h0, mask1)); const q51 = f32x4.convert_i32x4_s(v128.and(h1, mask1));
+      const a5_0 = v128.load32_splat(x0, 20); c0_1_0 = f32x4.relaxed_madd(a5_0, q50, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a5_0, q51, c0_1_1);
+      const q60 = f32x4.convert_i32x4_s(v128.and(h0, mask2)); const q61 = f32x4.convert_i32x4_s(v128.and(h1, mask2));
+      const a6_0 = v128.load32_splat(x0, 24); c0_2_0 = f32x4.relaxed_madd(a6_0, q60, c0_2_0); c0_2_1 = f32x4.relaxed_madd(a6_0, q61, c0_2_1);
+      const q70 = f32x4.convert_i32x4_s(v128.and(h0, mask3)); const q71 = f32x4.convert_i32x4_s(v128.and(h1, mask3));
+      const a7_0 = v128.load32_splat(x0, 28); c0_3_0 = f32x4.relaxed_madd(a7_0, q70, c0_3_0); c0_3_1 = f32x4.relaxed_madd(a7_0, q71, c0_3_1);
+        x0 += 32;
+      }
+      const t00 = f32x4.add(f32x4.add(c0_0_0, c0_1_0), f32x4.add(c0_2_0, c0_3_0)); const t01 = f32x4.add(f32x4.add(c0_0_1, c0_1_1), f32x4.add(c0_2_1, c0_3_1));
+      v128.store(to, t01, 16); v128.store(to, t00, 0);
+    }
+    record += 256;
+    x += 128;
+    totals += 64;
   }
 }
 
@@ -514,7 +459,10 @@ export function dot_int8_1(
   v128.store(totals, t01, 16); v128.store(totals, t00, 0); v128.store(totals, t03, 48); v128.store(totals, t02, 32);
 }
 
-/** Adds to the totals of a panel for 2 of x, prepared as for dot_nibbles_2; records of q4_0. */
+/**
+ * Adds to the totals of a panel for 2 of x; records of q4_0. Of x the element at i is given times
+ * 16^−(i mod 4), and the sums of its blocks.
+ */
 export function dot_q4_0_2(
   record: usize, x: usize, xStep: usize, sums: usize, sumStep: usize, totals: usize, blocks: i32,
 ): void {
@@ -574,7 +522,10 @@ export function dot_q4_0_2(
   }
 }
 
-/** Adds to the totals of a panel for 2 of x, prepared as for dot_nibbles_2; records of q4_1. */
+/**
+ * Adds to the totals of a panel for 2 of x; records of q4_1. Of x the element at i is given times
+ * 16^−(i mod 4), and the sums of its blocks.
+ */
 export function dot_q4_1_2(
   record: usize, x: usize, xStep: usize, sums: usize, sumStep: usize, totals: usize, blocks: i32,
 ): void {
@@ -630,6 +581,61 @@ export function dot_q4_1_2(
     record += 320;
     x += 128;
     sums += 4;
+  }
+}
+
+/**
+ * Sums of codes times 2 of x, to `totals`: [2][16] for every 32 of `blocks`·32 steps. Of x the element at
+ * i is given times 16^−(i mod 4).
+ */
+export function dot_q4_k_2(
+  record: usize, x: usize, xStep: usize, totals: usize, blocks: i32,
+): void {
+  const mask0 = v128.load32_splat(MASKS), mask1 = v128.load32_splat(MASKS, 4);
+  const mask2 = v128.load32_splat(MASKS, 8), mask3 = v128.load32_splat(MASKS, 12);
+  for (; blocks > 0; blocks--) {
+    for (let rows: usize = 0; rows < 64; rows += 32) {
+      const codes = record + rows, to = totals + rows;
+      let x0 = x + 0 * xStep; let x1 = x + 1 * xStep;
+      let c0_0_0 = f32x4.splat(0); let c0_1_0 = f32x4.splat(0); let c0_2_0 = f32x4.splat(0); let c0_3_0 = f32x4.splat(0); let c0_0_1 = f32x4.splat(0); let c0_1_1 = f32x4.splat(0); let c0_2_1 = f32x4.splat(0); let c0_3_1 = f32x4.splat(0);
+    let c1_0_0 = f32x4.splat(0); let c1_1_0 = f32x4.splat(0); let c1_2_0 = f32x4.splat(0); let c1_3_0 = f32x4.splat(0); let c1_0_1 = f32x4.splat(0); let c1_1_1 = f32x4.splat(0); let c1_2_1 = f32x4.splat(0); let c1_3_1 = f32x4.splat(0);
+      for (let word = codes, end = codes + 256; word < end; word += 64) {
+        const w0 = v128.load(word, 0); const w1 = v128.load(word, 16);
+      const q00 = f32x4.convert_i32x4_s(v128.and(w0, mask0)); const q01 = f32x4.convert_i32x4_s(v128.and(w1, mask0));
+      const a0_0 = v128.load32_splat(x0, 0); c0_0_0 = f32x4.relaxed_madd(a0_0, q00, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a0_0, q01, c0_0_1);
+      const a0_1 = v128.load32_splat(x1, 0); c1_0_0 = f32x4.relaxed_madd(a0_1, q00, c1_0_0); c1_0_1 = f32x4.relaxed_madd(a0_1, q01, c1_0_1);
+      const q10 = f32x4.convert_i32x4_s(v128.and(w0, mask1)); const q11 = f32x4.convert_i32x4_s(v128.and(w1, mask1));
+      const a1_0 = v128.load32_splat(x0, 4); c0_1_0 = f32x4.relaxed_madd(a1_0, q10, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a1_0, q11, c0_1_1);
+      const a1_1 = v128.load32_splat(x1, 4); c1_1_0 = f32x4.relaxed_madd(a1_1, q10, c1_1_0); c1_1_1 = f32x4.relaxed_madd(a1_1, q11, c1_1_1);
+      const q20 = f32x4.convert_i32x4_s(v128.and(w0, mask2)); const q21 = f32x4.convert_i32x4_s(v128.and(w1, mask2));
+      const a2_0 = v128.load32_splat(x0, 8); c0_2_0 = f32x4.relaxed_madd(a2_0, q20, c0_2_0); c0_2_1 = f32x4.relaxed_madd(a2_0, q21, c0_2_1);
+      const a2_1 = v128.load32_splat(x1, 8); c1_2_0 = f32x4.relaxed_madd(a2_1, q20, c1_2_0); c1_2_1 = f32x4.relaxed_madd(a2_1, q21, c1_2_1);
+      const q30 = f32x4.convert_i32x4_s(v128.and(w0, mask3)); const q31 = f32x4.convert_i32x4_s(v128.and(w1, mask3));
+      const a3_0 = v128.load32_splat(x0, 12); c0_3_0 = f32x4.relaxed_madd(a3_0, q30, c0_3_0); c0_3_1 = f32x4.relaxed_madd(a3_0, q31, c0_3_1);
+      const a3_1 = v128.load32_splat(x1, 12); c1_3_0 = f32x4.relaxed_madd(a3_1, q30, c1_3_0); c1_3_1 = f32x4.relaxed_madd(a3_1, q31, c1_3_1);
+      const h0 = i32x4.shr_u(w0, 16); const h1 = i32x4.shr_u(w1, 16);
+      const q40 = f32x4.convert_i32x4_s(v128.and(h0, mask0)); const q41 = f32x4.convert_i32x4_s(v128.and(h1, mask0));
+      const a4_0 = v128.load32_splat(x0, 16); c0_0_0 = f32x4.relaxed_madd(a4_0, q40, c0_0_0); c0_0_1 = f32x4.relaxed_madd(a4_0, q41, c0_0_1);
+      const a4_1 = v128.load32_splat(x1, 16); c1_0_0 = f32x4.relaxed_madd(a4_1, q40, c1_0_0); c1_0_1 = f32x4.relaxed_madd(a4_1, q41, c1_0_1);
+      const q50 = f32x4.convert_i32x4_s(v128.and(h0, mask1)); const q51 = f32x4.convert_i32x4_s(v128.and(h1, mask1));
+      const a5_0 = v128.load32_splat(x0, 20); c0_1_0 = f32x4.relaxed_madd(a5_0, q50, c0_1_0); c0_1_1 = f32x4.relaxed_madd(a5_0, q51, c0_1_1);
+      const a5_1 = v128.load32_splat(x1, 20); c1_1_0 = f32x4.relaxed_madd(a5_1, q50, c1_1_0); c1_1_1 = f32x4.relaxed_madd(a5_1, q51, c1_1_1);
+      const q60 = f32x4.convert_i32x4_s(v128.and(h0, mask2)); const q61 = f32x4.convert_i32x4_s(v128.and(h1, mask2));
+      const a6_0 = v128.load32_splat(x0, 24); c0_2_0 = f32x4.relaxed_madd(a6_0, q60, c0_2_0); c0_2_1 = f32x4.relaxed_madd(a6_0, q61, c0_2_1);
+      const a6_1 = v128.load32_splat(x1, 24); c1_2_0 = f32x4.relaxed_madd(a6_1, q60, c1_2_0); c1_2_1 = f32x4.relaxed_madd(a6_1, q61, c1_2_1);
+      const q70 = f32x4.convert_i32x4_s(v128.and(h0, mask3)); const q71 = f32x4.convert_i32x4_s(v128.and(h1, mask3));
+      const a7_0 = v128.load32_splat(x0, 28); c0_3_0 = f32x4.relaxed_madd(a7_0, q70, c0_3_0); c0_3_1 = f32x4.relaxed_madd(a7_0, q71, c0_3_1);
+      const a7_1 = v128.load32_splat(x1, 28); c1_3_0 = f32x4.relaxed_madd(a7_1, q70, c1_3_0); c1_3_1 = f32x4.relaxed_madd(a7_1, q71, c1_3_1);
+        x0 += 32; x1 += 32;
+      }
+      const t00 = f32x4.add(f32x4.add(c0_0_0, c0_1_0), f32x4.add(c0_2_0, c0_3_0)); const t01 = f32x4.add(f32x4.add(c0_0_1, c0_1_1), f32x4.add(c0_2_1, c0_3_1));
+      v128.store(to, t01, 16); v128.store(to, t00, 0);
+      const t10 = f32x4.add(f32x4.add(c1_0_0, c1_1_0), f32x4.add(c1_2_0, c1_3_0)); const t11 = f32x4.add(f32x4.add(c1_0_1, c1_1_1), f32x4.add(c1_2_1, c1_3_1));
+      v128.store(to, t11, 80); v128.store(to, t10, 64);
+    }
+    record += 256;
+    x += 128;
+    totals += 128;
   }
 }
 

@@ -167,46 +167,6 @@ function dotParts({ rows, vectors, chains }: Dot) {
   };
 }
 
-function dotNibbles(rows: number): string {
-  const vectors = 2, part = dotParts({ rows, vectors, chains: 4 });
-  const step = (i: number) => {
-    const shift = i === 4
-      ? "      " + each(vectors, (j) => `const h${j} = i32x4.shr_u(w${j}, 16);`) + "\n"
-      : "";
-    const code = (j: number) => `v128.and(${i < 4 ? "w" : "h"}${j}, mask${i % 4})`;
-    return shift + part.step(i, code, 4 * i);
-  };
-  return `/**
- * Adds to the totals of 8 rows of a panel for ${rows} of x: scales as in widen_nibbles. Of x the element at i is
- * given times 16^−(i mod 4), and the sums of its blocks.
- */
-export function dot_nibbles_${rows}(
-  codes: usize, scales: usize, x: usize, xStep: usize, sums: usize, sumStep: usize, totals: usize,
-  blocks: i32,
-): void {
-  const mask0 = v128.load32_splat(MASKS), mask1 = v128.load32_splat(MASKS, 4);
-  const mask2 = v128.load32_splat(MASKS, 8), mask3 = v128.load32_splat(MASKS, 12);
-  ${part.pointers}
-  ${each(rows, (r) => `let b${r} = sums + ${r} * sumStep;`)}
-    ${part.loadTotals}
-  for (; blocks > 0; blocks--) {
-    ${part.clear}
-    for (let word = 0; word < 4; word++) {
-      ${loadWords("w", 0, vectors)}
-${range(8).map(step).join("\n")}
-      codes += 64;
-      ${part.advance(32)}
-    }
-    ${each(rows, (r) => `const y${r} = v128.load32_splat(b${r}); b${r} += 4;`)}
-    ${loadScales("s", 0, vectors)} ${loadScales("m", 64, vectors)}
-    ${part.scaled}
-    ${part.all((r, j) => `t${r}${j} = f32x4.relaxed_madd(m${j}, y${r}, t${r}${j});`)}
-    scales += 128;
-  }
-  ${part.storeTotals}
-}`;
-}
-
 function dotBytes(rows: number): string {
   const part = dotParts({ rows, vectors: VECTORS, chains: 2 });
   const step = (i: number) => part.step(i, (j) => byte(`w${j}`, i), 4 * i);
@@ -242,12 +202,35 @@ function halfScales(words: readonly string[], name: string, factor: number): str
     "      " + parts.join(" ");
 }
 
+/** Of 8 rows of a record of q4_0 or q4_1: scales s0, s1 and minima m0, m1. */
+function halfRecordScales(type: "q4_0" | "q4_1", vectors: number): string {
+  if (type === "q4_1") {
+    return [
+      "const scales = codes + 256;",
+      each(vectors, (j) => `const d${j} = v128.load(scales, ${16 * j});`),
+      halfScales(range(vectors).map((j) => `i32x4.shl(d${j}, 16)`), "s", 28),
+      each(
+        vectors,
+        (j) => `const m${j} = f32x4.mul(v128.and(i32x4.shr_s(d${j}, 3), half), factor);`,
+      ),
+    ].join("\n      ");
+  }
+  // A word has the scales of rows r and r + 8: two bytes lower the first lies in the upper half.
+  return [
+    "const scales = record + 254 + (rows >> 4);",
+    each(vectors, (j) => `const d${j} = v128.load(scales, ${16 * j});`),
+    halfScales(range(vectors).map((j) => `d${j}`), "s", 28),
+    "const eight = v128.load32_splat(MASKS, 36);",
+    each(vectors, (j) => `const m${j} = f32x4.mul(s${j}, eight);`),
+  ].join("\n      ");
+}
+
 /**
- * Nibbles with their scales from the record, 8 rows after 8: the record is read in order, so that the processor has
- * the next ones on their way from memory.
+ * Nibbles, 8 rows after 8 of every 32 steps: they are read in order, so that the processor has the next ones on their
+ * way from memory. Of q4_k, whose scales are behind 256 steps, the sums of codes alone.
  */
-function dotRecordNibbles(type: "q4_0" | "q4_1", rows: number): string {
-  const vectors = 2, part = dotParts({ rows, vectors, chains: 4 });
+function dotNibbles(type: "q4_0" | "q4_1" | "q4_k", rows: number): string {
+  const vectors = 2, part = dotParts({ rows, vectors, chains: 4 }), sumsOnly = type === "q4_k";
   const step = (i: number) => {
     const shift = i === 4
       ? "      " + each(vectors, (j) => `const h${j} = i32x4.shr_u(w${j}, 16);`) + "\n"
@@ -255,25 +238,25 @@ function dotRecordNibbles(type: "q4_0" | "q4_1", rows: number): string {
     const code = (j: number) => `v128.and(${i < 4 ? "w" : "h"}${j}, mask${i % 4})`;
     return shift + part.step(i, code, 4 * i);
   };
-  // Of q4_0 a word has the scales of rows r and r + 8: two bytes lower the first lies in the upper half.
-  const scales = type === "q4_1"
-    ? `const scales = codes + 256;
-      ${each(vectors, (j) => `const d${j} = v128.load(scales, ${16 * j});`)}
-      ${halfScales(range(vectors).map((j) => `i32x4.shl(d${j}, 16)`), "s", 28)}
-      ${
-      each(
-        vectors,
-        (j) => `const m${j} = f32x4.mul(v128.and(i32x4.shr_s(d${j}, 3), half), factor);`,
-      )
-    }`
-    : `const scales = record + 254 + (rows >> 4);
-      ${each(vectors, (j) => `const d${j} = v128.load(scales, ${16 * j});`)}
-      ${halfScales(range(vectors).map((j) => `d${j}`), "s", 28)}
-      const eight = v128.load32_splat(MASKS, 36);
-      ${each(vectors, (j) => `const m${j} = f32x4.mul(s${j}, eight);`)}`;
-  return `/** Adds to the totals of a panel for ${rows} of x, prepared as for dot_nibbles_${rows}; records of ${type}. */
+  const scaled = (r: number) =>
+    `const y${r} = v128.load32_splat(sums + ${r} * sumStep);\n      ` +
+    each(vectors, (j) =>
+      `const t${r}${j} = f32x4.relaxed_madd(m${j}, y${r}, f32x4.relaxed_madd(s${j}, ` +
+      `${chainSum(r, j, 4)}, v128.load(to, ${64 * r + 16 * j})));`);
+  const plain = (r: number) => each(vectors, (j) => `const t${r}${j} = ${chainSum(r, j, 4)};`);
+  const stored = (r: number) =>
+    `v128.store(to, t${r}1, ${64 * r + 16}); v128.store(to, t${r}0, ${64 * r});`;
+  const put = range(rows).map((r) => `${sumsOnly ? plain(r) : scaled(r)}\n      ${stored(r)}`);
+  const about = sumsOnly
+    ? `Sums of codes times ${rows} of x, to \`totals\`: [${rows}][16] for every 32 of \`blocks\`·32 steps. Of x the element at\n * i is given times 16^−(i mod 4).`
+    : `Adds to the totals of a panel for ${rows} of x; records of ${type}. Of x the element at i is given times\n * 16^−(i mod 4), and the sums of its blocks.`;
+  return `/**
+ * ${about}
+ */
 export function dot_${type}_${rows}(
-  record: usize, x: usize, xStep: usize, sums: usize, sumStep: usize, totals: usize, blocks: i32,
+  record: usize, x: usize, xStep: usize, ${
+    sumsOnly ? "" : "sums: usize, sumStep: usize, "
+  }totals: usize, blocks: i32,
 ): void {
   const mask0 = v128.load32_splat(MASKS), mask1 = v128.load32_splat(MASKS, 4);
   const mask2 = v128.load32_splat(MASKS, 8), mask3 = v128.load32_splat(MASKS, 12);
@@ -287,21 +270,11 @@ export function dot_${type}_${rows}(
 ${range(8).map(step).join("\n")}
         ${part.advance(32)}
       }
-      ${scales}
-      ${
-    range(rows).map((r) =>
-      `const y${r} = v128.load32_splat(sums + ${r} * sumStep);\n      ` +
-      each(vectors, (j) =>
-        `const t${r}${j} = f32x4.relaxed_madd(m${j}, y${r}, f32x4.relaxed_madd(s${j}, ` +
-        `${chainSum(r, j, 4)}, v128.load(to, ${64 * r + 16 * j})));`) +
-      "\n      " +
-      `v128.store(to, t${r}1, ${64 * r + 16}); v128.store(to, t${r}0, ${64 * r});`
-    ).join("\n      ")
-  }
+      ${[...sumsOnly ? [] : [halfRecordScales(type, vectors)], ...put].join("\n      ")}
     }
-    record += ${RECORDS[type].bytes};
+    record += ${sumsOnly ? 256 : RECORDS[type].bytes};
     x += 128;
-    sums += 4;
+    ${sumsOnly ? `totals += ${64 * rows};` : "sums += 4;"}
   }
 }`;
 }
@@ -381,11 +354,11 @@ export function codesSource(): string {
     widenNibbles(),
     widenSplit(),
     ...(["q4_0", "q4_1", "q8_0", "int8"] as const).map(widenRecords),
-    ...[1, 2].map(dotNibbles),
     ...[1, 2].map(dotBytes),
     ...[1, 2].flatMap((rows) => [
-      dotRecordNibbles("q4_0", rows),
-      dotRecordNibbles("q4_1", rows),
+      dotNibbles("q4_0", rows),
+      dotNibbles("q4_1", rows),
+      dotNibbles("q4_k", rows),
       dotRecordBytes("q8_0", rows),
       dotRecordBytes("int8", rows),
     ]),

@@ -1,5 +1,5 @@
-// Panels of stored weights: widened, or multiplied by one or two rows of x. A panel is gone through in chunks whose
-// scales (and split codes) fit the first cache.
+// Panels of stored weights: widened, or multiplied by one or two rows of x. They are read in the order in which they
+// lie, which the processor foresees; where codes are split, or scales expanded, that is done for a few blocks at a time.
 
 import { widen_halves_panel } from "../matmul/halves.as";
 import * as codes from "./codes.as";
@@ -9,8 +9,8 @@ import {
   BF16, block_weights, INT8, NF4, Q4_0, Q4_1, Q4_K, Q5_0, Q6_K, Q8_0, record_bytes,
 } from "./types.as";
 
-/** Weights of a row in a chunk. */
-const CHUNK = 1024;
+/** Weights of a row that are split and scaled at once. */
+const CHUNK = 256;
 /** Scratch of a chunk: split codes, and scales: 128 bytes for 32 weights or less, and some more. */
 const SPLIT_BYTES: usize = CHUNK * 16;
 const SCALES_BYTES: usize = CHUNK * 4 + 64;
@@ -29,7 +29,7 @@ export function touch(from: usize, bytes: usize, to: usize): void {
   store<i32>(to, sum);
 }
 
-/** Scales of `blocks` blocks from `first` on, whose records begin at `from`. */
+/** Scales of `blocks` blocks of a type with split codes, from `first` on, whose records begin at `from`. */
 function expand_scales(
   type: i32, panel: usize, k: i32, from: usize, first: i32, blocks: i32, to: usize,
 ): void {
@@ -40,10 +40,7 @@ function expand_scales(
     const groups = panel + ((k / 64) as usize) * step;
     scales.scales_nf4(from + 512, step, groups, first, to, blocks);
   } else {
-    for (; blocks > 0; blocks--, from += step, to += 1024) {
-      if (type == Q4_K) scales.scales_q4_k(from + 2048, to);
-      else scales.scales_q6_k(from + 3072, to);
-    }
+    for (; blocks > 0; blocks--, from += step, to += 1024) scales.scales_q6_k(from + 3072, to);
   }
 }
 
@@ -52,7 +49,6 @@ function split_codes(type: i32, from: usize, blocks: i32, to: usize): void {
   const step = record_bytes(type);
   if (type == Q5_0) {
     split_q5_0(from, step, to, blocks);
-    split_q5_0(from + 32, step, to + 32, blocks);
     return;
   }
   for (; blocks > 0; blocks--, from += step) {
@@ -61,7 +57,6 @@ function split_codes(type: i32, from: usize, blocks: i32, to: usize): void {
       to += 1024;
     } else {
       split_q6_k(from, from + 2048, to, 16);
-      split_q6_k(from + 32, from + 2080, to + 32, 16);
       to += 4096;
     }
   }
@@ -79,38 +74,26 @@ export function widen_panel(
     widen_halves_panel(from, (k as usize) * 2, rows, 2 * blocks, to, type == BF16 ? 1 : 0);
     return;
   }
-  const weights = block_weights(type), step = record_bytes(type);
-  const most = CHUNK / weights;
-  const s = work + SPLIT_BYTES;
-  for (; blocks > 0; blocks -= most, first += most, to += CHUNK * 64) {
-    const count = min(blocks, most);
-    const from = panel + (first as usize) * step;
-    if (type == Q4_1) codes.widen_q4_1(from, to, count);
-    else if (type == Q4_0) codes.widen_q4_0(from, to, count);
-    else if (type == Q8_0) codes.widen_q8_0(from, to, count);
-    else if (type == INT8) codes.widen_int8(from, to, count);
-    else if (type == Q4_K) {
-      expand_scales(type, panel, k, from, first, count, s);
-      for (let b: usize = 0; b < (count as usize); b++) {
-        codes.widen_nibbles(from + b * step, s + b * 1024, to + b * 16384, 8);
-      }
-    } else {
-      expand_scales(type, panel, k, from, first, count, s);
-      split_codes(type, from, count, work);
-      const parts = type == Q6_K ? 16 : 1;
-      codes.widen_split(work, s, to, count * parts, weights / parts / 8);
+  const weights = block_weights(type), step = record_bytes(type), s = work + SPLIT_BYTES;
+  let from = panel + (first as usize) * step;
+  if (type == Q4_1) codes.widen_q4_1(from, to, blocks);
+  else if (type == Q4_0) codes.widen_q4_0(from, to, blocks);
+  else if (type == Q8_0) codes.widen_q8_0(from, to, blocks);
+  else if (type == INT8) codes.widen_int8(from, to, blocks);
+  else if (type == Q4_K) {
+    for (; blocks > 0; blocks--, from += step, to += 16384) {
+      scales.scales_q4_k(from + 2048, s);
+      codes.widen_nibbles(from, s, to, 8);
     }
-  }
-}
-
-function dot_nibbles(
-  m: i32, from: usize, s: usize, x: usize, xStep: usize, sums: usize, sumStep: usize,
-  totals: usize, blocks: i32,
-): void {
-  for (let half: usize = 0; half < 64; half += 32) {
-    const at = from + half, scales = s + half, to = totals + half;
-    if (m == 1) codes.dot_nibbles_1(at, scales, x, xStep, sums, sumStep, to, blocks);
-    else codes.dot_nibbles_2(at, scales, x, xStep, sums, sumStep, to, blocks);
+  } else {
+    const most = CHUNK / weights, parts = type == Q6_K ? 16 : 1;
+    for (; blocks > 0; blocks -= most, first += most, to += CHUNK * 64) {
+      const count = min(blocks, most);
+      split_codes(type, from, count, work);
+      expand_scales(type, panel, k, from, first, count, s);
+      codes.widen_split(work, s, to, count * parts, weights / parts / 8);
+      from += (most as usize) * step;
+    }
   }
 }
 
@@ -141,35 +124,30 @@ function dot_records(
 export function dot_panel(
   type: i32, panel: usize, k: i32, x: usize, sums: usize, m: i32, totals: usize, work: usize,
 ): void {
-  const weights = block_weights(type), step = record_bytes(type);
-  const most = CHUNK / weights;
+  const weights = block_weights(type), step = record_bytes(type), blocks = k / weights;
   const xStep = (k as usize) * 4, sumStep = ((k / 32) as usize) * 4;
-  const s = work + SPLIT_BYTES;
   memory.fill(totals, 0, (m as usize) * 64);
-  const blocks = k / weights;
+  if (type == Q4_0 || type == Q4_1 || type == Q8_0 || type == INT8) {
+    dot_records(type, m, panel, x, xStep, sums, sumStep, totals, blocks);
+    return;
+  }
+  const most = CHUNK / weights, s = work + SPLIT_BYTES;
   for (let first = 0; first < blocks; first += most, x += CHUNK * 4, sums += CHUNK / 8) {
     const count = min(blocks - first, most);
     const from = panel + (first as usize) * step;
-    if (type == Q4_0 || type == Q4_1 || type == Q8_0 || type == INT8) {
-      dot_records(type, m, from, x, xStep, sums, sumStep, totals, count);
+    if (type == Q4_K) {
+      if (m == 1) codes.dot_q4_k_1(from, x, xStep, work, 8);
+      else codes.dot_q4_k_2(from, x, xStep, work, 8);
+      scales.scales_q4_k(from + 2048, s);
+      scales.add_q4_k(s, work, sums, sumStep, m, totals);
       continue;
     }
-    touch(from, (count as usize) * step, work);
+    // Its low and high bits are read from two places at once, which no prefetcher follows.
+    if (type == Q6_K) touch(from, step, work);
+    split_codes(type, from, count, work);
     expand_scales(type, panel, k, from, first, count, s);
-    if (type == Q4_K) {
-      for (let b: usize = 0; b < (count as usize); b++) {
-        dot_nibbles(
-          m, from + b * step, s + b * 1024, x + b * 1024, xStep, sums + b * 32, sumStep,
-          totals, 8,
-        );
-      }
-    } else {
-      split_codes(type, from, count, work);
-      const parts = type == Q6_K ? 16 : 1;
-      const words = weights / parts / 4;
-      if (m == 1) codes.dot_bytes_1(work, s, x, xStep, totals, count * parts, words);
-      else codes.dot_bytes_2(work, s, x, xStep, totals, count * parts, words);
-    }
+    const parts = type == Q6_K ? 16 : 1, words = weights / parts / 4;
+    if (m == 1) codes.dot_bytes_1(work, s, x, xStep, totals, count * parts, words);
+    else codes.dot_bytes_2(work, s, x, xStep, totals, count * parts, words);
   }
 }
-

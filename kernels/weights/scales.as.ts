@@ -67,6 +67,31 @@ export function scales_q4_k(from: usize, to: usize): void {
   }
 }
 
+/**
+ * Adds to the totals [m][16] of a panel what one super-block gives: Σ s·sum + m·y over its 8 parts, with its expanded
+ * scales, sums of codes [8][m][16] and the sums y of x, m rows `step` bytes apart.
+ */
+export function add_q4_k(
+  scales: usize, sums: usize, y: usize, step: usize, m: i32, totals: usize,
+): void {
+  const width = (m as usize) * 64;
+  for (let row: usize = 0; row < width; row += 64, y += step) {
+    for (let rows: usize = 0; rows < 64; rows += 32) {
+      let a = v128.load(totals + row + rows), b = v128.load(totals + row + rows, 16);
+      let part = sums + row + rows, at = y;
+      for (let s = scales + rows, end = s + 1024; s < end; s += 128, part += width, at += 4) {
+        const value = v128.load32_splat(at);
+        a = f32x4.relaxed_madd(v128.load(s), v128.load(part), a);
+        b = f32x4.relaxed_madd(v128.load(s, 16), v128.load(part, 16), b);
+        a = f32x4.relaxed_madd(v128.load(s, 64), value, a);
+        b = f32x4.relaxed_madd(v128.load(s, 80), value, b);
+      }
+      v128.store(totals + row + rows, b, 16);
+      v128.store(totals + row + rows, a);
+    }
+  }
+}
+
 /** One super-block: 16 parts with s = d·a·2^−24 from words of four a, and d behind them. `to` has room for one more. */
 export function scales_q6_k(from: usize, to: usize): void {
   const halves = to + 1024;

@@ -16,17 +16,21 @@ function mask(i: usize): v128 {
   return v128.load32_splat(MASKS + i * 4);
 }
 
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function put_levels(codes: v128, levels: v128, low: v128, to: usize): void {
+  v128.store(to, i8x16.relaxed_swizzle(levels, v128.and(codes, low)));
+  v128.store(to, i8x16.relaxed_swizzle(levels, v128.and(i32x4.shr_u(codes, 4), low)), 64);
+}
+
 /** `words` words of 16 rows of nibbles of nf4. */
 export function split_nf4(from: usize, to: usize, words: i32): void {
   const levels = v128.load(LEVELS), low = mask(0);
-  const end = from + (words as usize) * 64;
-  for (; from < end; to += 64) {
-    for (let row = 0; row < 4; row++, from += 16, to += 16) {
-      const codes = v128.load(from);
-      v128.store(to, i8x16.relaxed_swizzle(levels, v128.and(codes, low)));
-      const odd = v128.and(i32x4.shr_u(codes, 4), low);
-      v128.store(to, i8x16.relaxed_swizzle(levels, odd), 64);
-    }
+  for (const end = from + (words as usize) * 64; from < end; from += 64, to += 128) {
+    put_levels(v128.load(from), levels, low, to);
+    put_levels(v128.load(from, 16), levels, low, to + 16);
+    put_levels(v128.load(from, 32), levels, low, to + 32);
+    put_levels(v128.load(from, 48), levels, low, to + 48);
   }
 }
 
@@ -54,40 +58,46 @@ function put8(
   v128.store(to, oa, 64);
 }
 
-/** 8 rows of `blocks` blocks of q5_0: 4 words of 16 rows of low nibbles, one of fifth bits; `step` bytes apart. */
+/** `blocks` blocks of q5_0, `step` bytes apart: 4 words of 16 rows of low nibbles, one of fifth bits. */
 export function split_q5_0(from: usize, step: usize, to: usize, blocks: i32): void {
   const low = mask(0), bits = mask(1), offset = mask(3);
   for (; blocks > 0; blocks--, from += step, to += 512) {
-    const h = v128.load(from, 256), g = v128.load(from, 272);
-    put8(
-      from, to, i32x4.shl(h, 4), i32x4.shl(g, 4), i32x4.shl(h, 3), i32x4.shl(g, 3), bits, low,
-      offset,
-    );
-    put8(
-      from + 64, to + 128, i32x4.shl(h, 2), i32x4.shl(g, 2), i32x4.shl(h, 1), i32x4.shl(g, 1),
-      bits, low, offset,
-    );
-    put8(
-      from + 128, to + 256, h, g, i32x4.shr_u(h, 1), i32x4.shr_u(g, 1), bits, low, offset,
-    );
-    put8(
-      from + 192, to + 384, i32x4.shr_u(h, 2), i32x4.shr_u(g, 2), i32x4.shr_u(h, 3),
-      i32x4.shr_u(g, 3), bits, low, offset,
-    );
+    for (let rows: usize = 0; rows < 64; rows += 32) {
+      const codes = from + rows, at = to + rows;
+      const h = v128.load(codes, 256), g = v128.load(codes, 272);
+      put8(
+        codes, at, i32x4.shl(h, 4), i32x4.shl(g, 4), i32x4.shl(h, 3), i32x4.shl(g, 3), bits, low,
+        offset,
+      );
+      put8(
+        codes + 64, at + 128, i32x4.shl(h, 2), i32x4.shl(g, 2), i32x4.shl(h, 1), i32x4.shl(g, 1),
+        bits, low, offset,
+      );
+      put8(
+        codes + 128, at + 256, h, g, i32x4.shr_u(h, 1), i32x4.shr_u(g, 1), bits, low, offset,
+      );
+      put8(
+        codes + 192, at + 384, i32x4.shr_u(h, 2), i32x4.shr_u(g, 2), i32x4.shr_u(h, 3),
+        i32x4.shr_u(g, 3), bits, low, offset,
+      );
+    }
   }
 }
 
-/** 8 rows of `pairs` pairs of words of low nibbles of q6_k, `high`: the words of high bits. */
+/** `pairs` pairs of words of low nibbles of q6_k, `high`: the words of high bits. */
 export function split_q6_k(from: usize, high: usize, to: usize, pairs: i32): void {
   const low = mask(0), bits = mask(2), offset = mask(4);
   for (; pairs > 0; pairs--, from += 128, high += 64, to += 256) {
-    const h = v128.load(high), g = v128.load(high, 16);
-    put8(
-      from, to, i32x4.shl(h, 4), i32x4.shl(g, 4), i32x4.shl(h, 2), i32x4.shl(g, 2), bits, low,
-      offset,
-    );
-    put8(
-      from + 64, to + 128, h, g, i32x4.shr_u(h, 2), i32x4.shr_u(g, 2), bits, low, offset,
-    );
+    for (let rows: usize = 0; rows < 64; rows += 32) {
+      const codes = from + rows, at = to + rows;
+      const h = v128.load(high + rows), g = v128.load(high + rows, 16);
+      put8(
+        codes, at, i32x4.shl(h, 4), i32x4.shl(g, 4), i32x4.shl(h, 2), i32x4.shl(g, 2), bits, low,
+        offset,
+      );
+      put8(
+        codes + 64, at + 128, h, g, i32x4.shr_u(h, 2), i32x4.shr_u(g, 2), bits, low, offset,
+      );
+    }
   }
 }
