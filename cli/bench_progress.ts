@@ -1,5 +1,5 @@
 /**
- * What a benchmark shows while it runs, on stderr: a line that redraws itself on a terminal, else a line every
+ * What a benchmark shows while it runs, on stderr: lines that redraw themselves on a terminal, else new ones every
  * half minute; of every worker how far it is and how long it will take.
  */
 import type { BenchEvent } from "../bench/types.ts";
@@ -7,6 +7,8 @@ import { shortName } from "./bench_table.ts";
 import { clip, columns, isInteractive, log, logRaw, paint, wrap } from "./terminal.ts";
 
 const REDRAW_MS = 200, PLAIN_MS = 30_000;
+/** Before so much of a worker's time nothing is foretold. */
+const TELLING_MS = 1000;
 /** Columns of the sparkline, one a second. */
 const SPARKS = 16;
 const BARS = "▁▂▃▄▅▆▇█";
@@ -25,19 +27,24 @@ export class BenchProgress {
   #second = 0;
   #inSecond = 0;
   #last = performance.now();
-  #drawn = false;
+  /** To be answered. */
+  #samples = 0;
+  /** Lines that stand there now. */
+  #drawn = 0;
 
   constructor(private readonly quiet: boolean) {}
 
   on(event: BenchEvent): void {
     switch (event.type) {
       case "plan":
+        this.#samples = event.samples;
         return this.#say(
           `${count(event.models.length, "model")} × ${count(event.tasks.length, "task")}, ` +
             `${count(event.samples, "sample")}: ` +
             `${event.models.map(shortName).join(", ")} on ${event.tasks.join(", ")}`,
         );
       case "resumed":
+        this.#samples -= event.samples;
         return this.#say(`${event.samples} samples are known already`);
       case "loading": {
         const known = this.#workers.get(event.worker);
@@ -80,8 +87,18 @@ export class BenchProgress {
     const states = [...this.#workers].sort(([a], [b]) => a - b)
       .map(([number, state]) => workerText(number, state, now, this.#workers.size));
     if (!this.#interactive) return states.forEach((text) => log(text));
-    logRaw(`\r\x1b[K${clip(`${sparkline(this.#speeds)} ${states.join(" · ")}`, columns() - 1)}`);
-    this.#drawn = true;
+    const lines = states.length > 1 ? [this.#overall(), ...states] : states;
+    lines[0] = `${sparkline(this.#speeds)} ${lines[0]}`;
+    this.#clear();
+    logRaw(lines.map((line) => clip(line, columns() - 1)).join("\n"));
+    this.#drawn = lines.length;
+  }
+
+  /** Of all workers together. */
+  #overall(): string {
+    let done = 0;
+    for (const worker of this.#workers.values()) done += worker.done;
+    return `${done}/${this.#samples}`;
   }
 
   #say(text: string): void {
@@ -90,8 +107,8 @@ export class BenchProgress {
   }
 
   #clear(): void {
-    if (this.#drawn) logRaw("\r\x1b[K");
-    this.#drawn = false;
+    if (this.#drawn > 0) logRaw(`\r\x1b[K${"\x1b[A\x1b[K".repeat(this.#drawn - 1)}`);
+    this.#drawn = 0;
   }
 }
 
@@ -101,10 +118,11 @@ function workerText(
   now: number,
   workers: number,
 ): string {
-  const left = done === 0
+  const left = done === 0 || now - started < TELLING_MS
     ? ""
     : `, ${clock(((now - started) / done) * (total - done) / 1000)} left`;
   const who = workers > 1 ? `worker ${number}: ` : "";
+  if (total === 0) return `${who}loading ${shortName(model)}`;
   return `${who}${done}/${total}${left} (${shortName(model)})`;
 }
 
