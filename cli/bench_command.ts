@@ -15,7 +15,7 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
     )
     .option("--num-examples <n>", "problems of each task (default 100)", integer(1))
     .option("--no-base", "leave out the models that checkpoints and adapters began with");
-  runFlags(bench, setExit).addHelpText(
+  runFlags(bench, "default benchmark_results", setExit).addHelpText(
     "after",
     examples(
       "rgx bench --models experiments/leg_counting --tasks leg_counting chain_sum",
@@ -29,7 +29,7 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
     .option("--models <models...>", "other models than the file's", [])
     .option("--tasks <tasks...>", "other tasks than the file's", [])
     .option("--base", "also measure the models that checkpoints and adapters began with", false);
-  runFlags(evaluate, setExit).addHelpText(
+  runFlags(evaluate, "default: the file's, else results", setExit).addHelpText(
     "after",
     examples(
       "rgx eval --config eval_algorithmic_composite.yaml",
@@ -47,11 +47,11 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
     });
 }
 
-/** What both have in common. */
-function runFlags(command: Command, setExit: (code: number) => void): Command {
+/** What both have in common. @param folder what is said about the default of --output-dir */
+function runFlags(command: Command, folder: string, setExit: (code: number) => void): Command {
   return command
     .option("--limit <n>", "at most so many problems of any task", integer(1))
-    .option("--output-dir <folder>", "where results go (default benchmark_results)")
+    .option("--output-dir <folder>", `where results go (${folder})`)
     .option("--seed <n>", "seed of the problems, and of the draws (default 42)", integer(0))
     .option("--sampling-seed <n>", "another seed of the draws", integer(0))
     .option("--temperature <t>", "0 = greedy (default; 1 with several samples)", real(0, 100))
