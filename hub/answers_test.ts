@@ -1,0 +1,98 @@
+/** What a Hub, or something in its place, may answer: no repository, no access, pages, redirects. */
+import assert from "node:assert/strict";
+import { COMMIT, modelFiles, refused, type Seen, settingsFor, TOKEN, withHub } from "./testing.ts";
+import { exists, failure, get, places, TAG, WEIGHTS } from "./tiny_model_testing.ts";
+
+Deno.test("no such repository, a private or gated one, a refused token", async () => {
+  await withHub(async (hub, cache) => {
+    const own = { settings: settingsFor(hub, cache, { token: TOKEN }) };
+    const none = await failure(get(hub, cache, own));
+    assert.match(
+      none,
+      /^2 org\/tiny: there is no such model on http.* \(404\)\n.*--dataset org\/tiny/,
+    );
+    const unknown = await failure(get(hub, cache));
+    assert.match(unknown, /^1 org\/tiny: not there, private or gated \(401, no token was sent\)/);
+    assert.match(unknown, /\nCheck the name on http.*\/org\/tiny.*HF_TOKEN/);
+
+    hub.add("models/org/tiny", modelFiles(WEIGHTS), { gated: true });
+    const gated = await failure(get(hub, cache));
+    assert.match(gated, /access is gated.*\(401\), and no token was sent\n/);
+    assert.ok(gated.includes(`Accept the conditions on ${hub.url}/org/tiny. Make a token on `));
+    assert.match(gated, /set HF_TOKEN to it \(or write it to .*huggingface\/token\)/);
+    const other = { settings: settingsFor(hub, cache, { token: "hf_other" }) };
+    const notYet = await failure(get(hub, cache, other));
+    assert.match(notYet, /access is gated.*\(403\)\n.*The token of HF_TOKEN or .* was sent/);
+    assert.ok(!notYet.includes("hf_other"), "a token is never shown");
+
+    hub.misbehave = () => refused(401, "", "Invalid credentials in Authorization header");
+    assert.match(await failure(get(hub, cache, other)), /the token is refused \(401\)/);
+    assert.equal(await exists(`${cache}/models--org--tiny`), false);
+  });
+});
+
+Deno.test("answers that are none of a Hub's: a proxy's page, another commit, no checksum", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    const pages: [RegExp, (seen: Seen) => Response | null][] = [
+      [/no list of a repository's files\nIs it a Hub\?/, () => new Response("<html>Log in</html>")],
+      [/no list of a repository's files/, () => Response.json({ sha: "main", siblings: [] })],
+      [/holds a file without a name/, () => Response.json({ sha: COMMIT, siblings: [{}] })],
+      [
+        /has another commit than asked for, or none/,
+        ({ method }) => method === "HEAD" ? new Response(null, { headers: { etag: '"a"' } }) : null,
+      ],
+      [
+        /has no entity tag/,
+        ({ method }) => method === "HEAD" ? new Response(null) : null,
+      ],
+      [
+        /names two checksums for one file/,
+        ({ method, path }) =>
+          method === "HEAD" && path.endsWith("model.safetensors")
+            ? new Response(null, {
+              headers: { etag: `"${"a".repeat(64)}"`, "x-repo-commit": COMMIT },
+            })
+            : null,
+      ],
+    ];
+    for (const [message, answer] of pages) {
+      hub.misbehave = answer;
+      assert.match(await failure(get(hub, cache)), message);
+    }
+  });
+});
+
+Deno.test("a mirror that answers GET alone, and one that does not say the commit", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    hub.misbehave = ({ method }) => method === "HEAD" ? new Response(null, { status: 405 }) : null;
+    await get(hub, cache);
+    assert.deepEqual(await Deno.readFile(places(cache).weights), WEIGHTS);
+    await Deno.remove(cache, { recursive: true });
+    hub.misbehave = ({ method, path }) =>
+      method === "HEAD" && path.endsWith("model.safetensors")
+        ? new Response(null, { headers: { etag: `W/"${TAG}"`, "content-length": "300000" } })
+        : null;
+    await get(hub, cache);
+    assert.deepEqual(await Deno.readFile(places(cache).weights), WEIGHTS);
+  });
+});
+
+Deno.test("redirects: in circles, to a file, to plain http", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    const to = (location: string) => () =>
+      new Response(null, { status: 302, headers: { location } });
+    hub.misbehave = ({ path }) => to(path)();
+    assert.match(await failure(get(hub, cache)), /redirects without end/);
+    hub.misbehave = to("file:///etc/passwd");
+    assert.match(await failure(get(hub, cache)), /redirects to file:, which is not followed/);
+    // A repository that was renamed answers from its new address.
+    hub.misbehave = ({ path }) =>
+      path.includes("org/tiny") ? to(path.replace("org/tiny", "new/tiny"))() : null;
+    hub.add("models/new/tiny", modelFiles(WEIGHTS));
+    await get(hub, cache);
+    assert.deepEqual(await Deno.readFile(places(cache).weights), WEIGHTS);
+  });
+});

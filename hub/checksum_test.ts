@@ -1,0 +1,81 @@
+/** Bytes that are not what the Hub promised are refused and kept aside. */
+import assert from "node:assert/strict";
+import { bytesOf, content, modelFiles, noise, settingsFor, withHub } from "./testing.ts";
+import { exists, failure, get, isContent, places, WEIGHTS } from "./tiny_model_testing.ts";
+
+Deno.test("a wrong checksum is refused and kept aside; nothing of it is used", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    const at = places(cache), wrong = noise(300_000, 5);
+    hub.misbehave = (seen) => isContent(seen) ? content(seen, wrong, {}) : null;
+    const text = await failure(get(hub, cache));
+    assert.match(
+      text,
+      /^1 org\/tiny: model\.safetensors: its checksum is wrong \(sha256: expected/,
+    );
+    assert.ok(text.includes(`kept as ${at.wrong}`));
+    assert.deepEqual(await Deno.readFile(at.wrong), wrong);
+    const left = await Promise.all([at.blob, at.incomplete, at.weights, at.ref].map(exists));
+    assert.deepEqual(left, [false, false, false, false]);
+    hub.misbehave = () => null;
+    await get(hub, cache);
+    assert.deepEqual(await Deno.readFile(at.weights), WEIGHTS);
+  });
+});
+
+Deno.test("git's own checksum of a small file is held against it too", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    hub.misbehave = (seen) =>
+      seen.method === "GET" && seen.path.endsWith("/config.json")
+        ? content(seen, bytesOf('{"model_type": "LLAMA"}\n'), { etag: '"x"' })
+        : null;
+    assert.match(await failure(get(hub, cache)), /config\.json: its checksum is wrong \(git-sha1/);
+  });
+});
+
+Deno.test("bytes of another program that are wrong cost one more download, not the pull", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    const at = places(cache);
+    await Deno.mkdir(at.incomplete.replace(/[^/]+$/, ""), { recursive: true });
+    await Deno.writeFile(at.incomplete, noise(50_000, 99));
+    await get(hub, cache);
+    assert.deepEqual(await Deno.readFile(at.weights), WEIGHTS);
+    // Longer than the file can be: of no use at all.
+    await Deno.remove(at.blob);
+    await Deno.writeFile(at.incomplete, noise(400_000, 99));
+    await get(hub, cache);
+    assert.deepEqual(await Deno.readFile(at.weights), WEIGHTS);
+    // A blob that was cut short by a crash of the machine.
+    await Deno.truncate(at.blob, 1000);
+    await get(hub, cache);
+    assert.deepEqual(await Deno.readFile(at.weights), WEIGHTS);
+  });
+});
+
+Deno.test("more bytes than promised are refused before they fill the disk", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    hub.misbehave = (seen) => isContent(seen) ? new Response(noise(2_000_000)) : null;
+    assert.match(await failure(get(hub, cache)), /more than 300000 bytes came: it is not used/);
+  });
+});
+
+Deno.test("--verify finds a damaged file of the cache and fetches it again", async () => {
+  for (const symlinks of [true, false]) {
+    await withHub(async (hub, cache) => {
+      hub.add("models/org/tiny", modelFiles(WEIGHTS));
+      const settings = settingsFor(hub, cache, { symlinks });
+      const { path } = await get(hub, cache, { settings });
+      const file = await Deno.open(`${path}/model.safetensors`, { write: true });
+      await file.write(new Uint8Array([1, 2, 3]));
+      file.close();
+      assert.equal((await get(hub, cache, { settings })).downloaded_bytes, 0, "nobody looks");
+      const again = await get(hub, cache, { settings, verify: true });
+      assert.equal(again.downloaded_bytes, 300_000);
+      assert.deepEqual(await Deno.readFile(`${path}/model.safetensors`), WEIGHTS);
+      assert.equal((await get(hub, cache, { settings, verify: true })).downloaded_bytes, 0);
+    });
+  }
+});

@@ -1,0 +1,185 @@
+/** A network that fails: what was cut goes on where it was, and nothing half is ever used. */
+import assert from "node:assert/strict";
+import { RgxError } from "../core/errors.ts";
+import { RandomStream } from "../core/philox.ts";
+import type { PullEvent } from "./pull.ts";
+import {
+  content,
+  cut,
+  modelFiles,
+  noise,
+  refused,
+  type Seen,
+  settingsFor,
+  withHub,
+} from "./testing.ts";
+import { exists, failure, get, isContent, places, WEIGHTS } from "./tiny_model_testing.ts";
+
+Deno.test("a connection that is cut again and again goes on where it was cut", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    hub.misbehave = (seen, count) =>
+      isContent(seen) && count <= 9 ? cut(seen, WEIGHTS, 30_000) : null;
+    const notices: string[] = [];
+    const onEvent = (event: PullEvent) => {
+      if (event.type === "notice") notices.push(event.message);
+    };
+    const pulled = await get(hub, cache, { attempts: 2, onEvent });
+    assert.deepEqual(await Deno.readFile(places(cache).weights), WEIGHTS);
+    const ranges = hub.seen.filter(isContent).map(({ range }) => range);
+    assert.equal(ranges[0], null);
+    assert.equal(ranges[3], "bytes=90000-");
+    assert.equal(ranges.length, 10);
+    assert.equal(pulled.downloaded_bytes, pulled.bytes, "no byte twice");
+    assert.match(notices[0]!, /^model\.safetensors: .*cut.*; trying again in 0\.0 s/);
+    assert.ok(!notices.join().includes("secret"));
+  });
+});
+
+Deno.test("what fails for good leaves no half file in the snapshot, and the next pull continues", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    const at = places(cache);
+    hub.misbehave = (seen, count) =>
+      !isContent(seen)
+        ? null
+        : count === 1
+        ? cut(seen, WEIGHTS, 100_000)
+        : new Response("busy", { status: 503 });
+    const text = await failure(get(hub, cache, { attempts: 3 }));
+    assert.match(text, /^1 org\/tiny: model\.safetensors: http.* answers 503 \(\d attempts\)\n/);
+    assert.match(text, /models--org--tiny from the cache of a machine that has it into/);
+    assert.equal((await Deno.stat(at.incomplete)).size, 100_000);
+    assert.deepEqual([await exists(at.weights), await exists(at.ref)], [false, false]);
+    hub.misbehave = () => null;
+    hub.seen.length = 0;
+    const events: PullEvent[] = [];
+    await get(hub, cache, { onEvent: (event) => events.push(event) });
+    assert.deepEqual(hub.seen.filter(isContent).map(({ range }) => range), ["bytes=100000-"]);
+    assert.deepEqual(await Deno.readFile(at.weights), WEIGHTS);
+    assert.deepEqual([await exists(at.incomplete), await exists(at.ref)], [false, true]);
+    const plan = events[0] as PullEvent & { type: "plan" };
+    assert.ok(plan.present >= 100_000, "what was there counts from the start");
+  });
+});
+
+Deno.test("a signal stops the pull in the middle; what came is kept and continued", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    const control = new AbortController(), at = places(cache);
+    hub.misbehave = (seen) => {
+      if (!isContent(seen) || seen.range !== null) return null;
+      setTimeout(() => control.abort(), 30);
+      const body = new ReadableStream<Uint8Array>({
+        start: (stream) => stream.enqueue(WEIGHTS.subarray(0, 70_000)),
+      });
+      return new Response(body, { headers: { "content-length": "300000" } });
+    };
+    const text = await failure(get(hub, cache, { signal: control.signal }));
+    assert.match(text, /^75 stopped early/);
+    assert.equal((await Deno.stat(at.incomplete)).size, 70_000);
+    await get(hub, cache);
+    assert.deepEqual(await Deno.readFile(at.weights), WEIGHTS);
+  });
+});
+
+Deno.test("servers that know no ranges, or send another part, begin anew", async () => {
+  const answers: ((seen: Seen) => Response)[] = [
+    (seen) => content({ ...seen, range: null }, WEIGHTS, {}),
+    (seen) => content({ ...seen, range: "bytes=5-" }, WEIGHTS, {}),
+    () => new Response(null, { status: 416 }),
+  ];
+  for (const answer of answers) {
+    await withHub(async (hub, cache) => {
+      hub.add("models/org/tiny", modelFiles(WEIGHTS));
+      let spoilt = false;
+      hub.misbehave = (seen, count) => {
+        if (!isContent(seen)) return null;
+        if (count === 1) return cut(seen, WEIGHTS, 1000);
+        if (spoilt) return null;
+        spoilt = true;
+        return answer(seen);
+      };
+      await get(hub, cache);
+      assert.deepEqual(await Deno.readFile(places(cache).weights), WEIGHTS);
+    });
+  }
+});
+
+Deno.test("busy servers are asked again when they say so; silence ends", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    const headers = { "retry-after": "0" };
+    hub.misbehave = (seen, count) =>
+      count === 1
+        ? new Response("", { status: seen.method === "HEAD" ? 500 : 429, headers })
+        : null;
+    await get(hub, cache);
+    hub.misbehave = () => new Response("", { status: 429, headers: { "retry-after": "86400" } });
+    assert.match(await failure(get(hub, cache)), /answers 429\n/, "a day is too long to wait");
+    const held: (() => void)[] = [];
+    hub.misbehave = () => new Promise((resolve) => held.push(() => resolve(refused(500, "", ""))));
+    const settings = settingsFor(hub, cache, { metadataTimeout: 30 });
+    const text = await failure(get(hub, cache, { settings, attempts: 2 }));
+    assert.match(text, /cannot be reached: no sign of life for 0\.03 s \(2 attempts\)/);
+    held.forEach((release) => release());
+  });
+});
+
+Deno.test("a download that falls silent is continued by a new connection", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    hub.misbehave = (seen, count) => {
+      if (!isContent(seen) || count > 1) return null;
+      const body = new ReadableStream<Uint8Array>({
+        start: (stream) => stream.enqueue(WEIGHTS.subarray(0, 10_000)),
+      });
+      return new Response(body, { headers: { "content-length": "300000" } });
+    };
+    const settings = settingsFor(hub, cache, { downloadTimeout: 200 });
+    await get(hub, cache, { settings });
+    assert.deepEqual(hub.seen.filter(isContent).map(({ range }) => range), [null, "bytes=10000-"]);
+    assert.deepEqual(await Deno.readFile(places(cache).weights), WEIGHTS);
+  });
+});
+
+Deno.test("two pulls at once: both end well, and one of them downloads", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    const both = await Promise.all([get(hub, cache), get(hub, cache)]);
+    assert.equal(hub.seen.filter(isContent).length, 1);
+    assert.equal(both[0]!.downloaded_bytes + both[1]!.downloaded_bytes, both[0]!.bytes);
+    assert.deepEqual(await Deno.readFile(places(cache).weights), WEIGHTS);
+  });
+});
+
+Deno.test("whatever a server does, in the end the bytes are right, and never before", async () => {
+  for (let seed = 1; seed <= 12; seed++) {
+    await withHub(async (hub, cache) => {
+      hub.add("models/org/tiny", modelFiles(WEIGHTS));
+      const random = RandomStream.forPurpose(seed, "sample", "hub");
+      const at = places(cache);
+      let pulls = 0;
+      hub.misbehave = (seen) => {
+        const dice = random.random();
+        if (!isContent(seen)) return dice < 0.05 ? new Response("", { status: 503 }) : null;
+        if (dice < 0.5) return cut(seen, WEIGHTS, Math.floor(random.random() * 120_000));
+        if (dice < 0.6) return new Response("", { status: 500 });
+        if (dice < 0.65) return content({ ...seen, range: null }, WEIGHTS, {});
+        if (dice < 0.7) return content({ ...seen, range: "bytes=7-" }, WEIGHTS, {});
+        return dice < 0.75 ? content(seen, noise(300_000, seed), {}) : null;
+      };
+      for (let whole = false; !whole; pulls++) {
+        assert.ok(pulls < 60, "it never ends");
+        try {
+          await get(hub, cache, { attempts: 3 });
+          whole = true;
+        } catch (error) {
+          assert.ok(error instanceof RgxError, (error as Error).stack);
+          assert.equal(await exists(at.weights), false);
+        }
+      }
+      assert.deepEqual(await Deno.readFile(at.weights), WEIGHTS);
+    });
+  }
+});

@@ -1,0 +1,63 @@
+/** Names from a server that would lead out of the cache. */
+import assert from "node:assert/strict";
+import { bytesOf, COMMIT, modelFiles, withHub } from "./testing.ts";
+import { exists, failure, get, WEIGHTS } from "./tiny_model_testing.ts";
+
+Deno.test("names that lead out of the cache are refused before anything is written", async () => {
+  const bad = [
+    ...["../evil.safetensors", "a/../../evil.safetensors", "/etc/evil.safetensors", "..\\evil"],
+    ...[
+      "C:/evil.safetensors",
+      "a//b",
+      "./a",
+      "a/./b",
+      "x\0.safetensors",
+      "\x1b[2J.safetensors",
+      "",
+    ],
+  ];
+  for (const name of bad) {
+    await withHub(async (hub, cache) => {
+      hub.add("models/org/tiny", modelFiles(WEIGHTS));
+      hub.listing = ({ commit, files }) => ({
+        sha: commit,
+        siblings: [...files, { name }].map(({ name }) => ({ rfilename: name })),
+      });
+      const text = await failure(get(hub, cache));
+      assert.match(text, /its list of files holds the name ".*": .*; nothing was downloaded/, name);
+      assert.ok(!text.includes("\x1b"));
+      assert.equal(await exists(cache), false);
+    });
+  }
+});
+
+Deno.test("a file that is also a folder, a tag that is a path, a link in the snapshot", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", [
+      ...modelFiles(WEIGHTS),
+      { name: "config.json/x.json", bytes: bytesOf("x"), lfs: false },
+    ]);
+    assert.match(await failure(get(hub, cache)), /a part of it is a file itself/);
+  });
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    for (const etag of ['"../../evil"', '"a/b"', '".."', '"x.incomplete"']) {
+      hub.misbehave = ({ method }) =>
+        method === "HEAD"
+          ? new Response(null, { headers: { etag, "x-repo-commit": COMMIT } })
+          : null;
+      assert.match(await failure(get(hub, cache)), /the entity tag ".*" is no name for a file/);
+    }
+    assert.equal(await exists(cache), false);
+  });
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    const snapshot = `${cache}/models--org--tiny/snapshots/${COMMIT}`, outside = `${cache}-outside`;
+    await Deno.mkdir(outside, { recursive: true });
+    await Deno.mkdir(snapshot, { recursive: true });
+    await Deno.symlink(outside, `${snapshot}/onnx`);
+    const selection = { files: ["onnx/model.safetensors"], include: [], exclude: [] };
+    assert.match(await failure(get(hub, cache, { selection })), /it is a link, expected a folder/);
+    assert.deepEqual([...Deno.readDirSync(outside)], []);
+  });
+});
