@@ -256,10 +256,10 @@ async function show(done: Benchmark, flags: BenchFlags, others: string[]): Promi
   }
   const written = [...files, ...others, ...(samplesOut === undefined ? [] : [samplesOut])];
   if (flags.json) {
-    const { evaluated, resumed, unanswered, remote } = done;
-    const tasks = withoutExamples(result.tasks);
-    const summary = { ...result, tasks, evaluated, resumed, unanswered, remote, files: written };
-    return print(JSON.stringify(summary));
+    const { evaluated, resumed, unanswered, remote, seconds } = done;
+    const tasks = withoutExamples(result.tasks), files = written;
+    const counts = { evaluated, resumed, unanswered, remote, seconds, files };
+    return print(JSON.stringify({ ...result, tasks, ...counts }));
   }
   if (flags.table === "markdown") print(markdownTable(result));
   else if (flags.table === "csv") print(csvTable(result));
