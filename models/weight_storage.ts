@@ -46,7 +46,9 @@ export function planStorage(
     if (quantize === null) return ALL_FLOAT;
     throw new UsageError(
       `${KEYS[quantize]}: full fine-tuning trains every weight, in float32`,
-      { advice: "Add a lora section to train adapters on a quantised model, or remove the key." },
+      {
+        advice: `Add a lora section to train adapters on a quantised model, or: ${off(quantize)}.`,
+      },
     );
   }
   const { names } = architectureOf(config), tables = [names.embedding, names.positions, LM_HEAD];
@@ -71,13 +73,16 @@ export function planStorage(
 
 const KEYS = { int8: "model.load_in_8bit", nf4: "model.load_in_4bit" } as const;
 
+/** The override that takes a quantisation back, wherever it was asked for. */
+const off = (quantize: keyof typeof KEYS) => `${KEYS[quantize]}=false`;
+
 function refuseSecond(quantize: keyof typeof KEYS, name: string, stored: WeightType | null): void {
   if (stored === null || stored === "f16" || stored === "bf16") return;
   throw new UsageError(
     `${KEYS[quantize]}: the model is quantised already: "${name}" is stored as ${stored}`,
     {
-      advice: "Remove the key: the weights stay as they are stored. For other blocks take the " +
-        "model's safetensors.",
+      advice: `${off(quantize)} (or no --${KEYS[quantize].slice(6).replaceAll("_", "-")}) leaves ` +
+        "the weights as they are stored. For other blocks take the model's safetensors.",
     },
   );
 }
