@@ -29,6 +29,8 @@ export type ScratchProvider = (bytesPerThread: number) => number;
 
 /** Enough that the threads end nearly together. */
 const CHUNKS_PER_THREAD = 32;
+/** Units of a thread's first chunk at most, in multiples of the smallest. */
+const LARGEST_CHUNK = 16;
 
 export class ThreadPool {
   readonly threads: number;
@@ -83,9 +85,9 @@ export class ThreadPool {
     words[WORD.kernel] = kernel.index;
     words[WORD.argCount] = job.args.length;
     words[WORD.units] = job.units;
-    // Large jobs in larger chunks: fewer of them, and what lies together stays with one core.
-    const large = Math.ceil(job.units / (CHUNKS_PER_THREAD * this.threads));
-    words[WORD.grain] = Math.max(job.grain, large);
+    const grain = Math.max(job.grain, Math.ceil(job.units / (CHUNKS_PER_THREAD * this.threads)));
+    words[WORD.grain] = grain;
+    words[WORD.most] = LARGEST_CHUNK * grain;
     args[0] = base;
     args[1] = stride;
     for (let i = 0; i < job.args.length; i++) args[i + 2] = job.args[i]!;
