@@ -191,13 +191,13 @@ export class TrainProgress {
     }
   }
 
-  /** What a job's owner should know before it computes for hours. */
   /** What was seen, and what to try: a line each, to be copied. */
   #showAdvice({ text, tries }: Advice, step: number): void {
     this.#printWrapped(`${paint("yellow", "advice:")} ${text} (step ${step})`);
     tries.forEach((key, i) => this.#print(`  ${i === 0 ? "try" : " or"} ${key}`));
   }
 
+  /** What a job's owner should know before it computes for hours. */
   #warnOfTime(plan: TrainPlan): void {
     if (this.secondsLeft === null || this.estimatedSeconds === null) return;
     const { stepsDone, steps, warmStartDone, warmStartSteps } = plan;
@@ -256,9 +256,12 @@ export class TrainProgress {
       }
     } else parts.push(`loss ${metrics["loss"]?.toFixed(4)}`);
     parts.push(`${Math.round(rate)} tokens/s`);
-    const { "memory/host_bytes": memory } = metrics;
-    if (typeof memory === "number") parts.push(bytesText(memory));
     parts.push(`${left} left`);
+    // Of tensors, and of the process.
+    const { "memory/peak_bytes": tensors, "memory/host_bytes": host } = metrics;
+    if (typeof tensors === "number" && typeof host === "number") {
+      parts.push(`${bytesText(tensors)}/${bytesText(host)}`);
+    }
     const every = this.#loggingSteps(totalSteps);
     const due = step % every === 0 || step === totalSteps;
     this.#progress(parts.join("  "), due);

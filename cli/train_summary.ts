@@ -39,10 +39,7 @@ export function summaryTable(
           `problems; the 95 % intervals ${apart ? "do not overlap" : "overlap"}.`,
       ),
     );
-    lines.push(
-      `Training problems that were also held out: ${summary.item_overlap} ` +
-        `(${summary.items_redrawn} drawn again to keep them apart).`,
-    );
+    lines.push(separation(summary));
   }
   const { seconds_by_phase: seconds } = summary;
   const parts = Object.entries(seconds).filter(([, s]) => s >= 0.05)
@@ -75,6 +72,14 @@ export function summaryTable(
     paint("dim", "      other tasks to train on"),
   );
   return lines;
+}
+
+/** Whether any problem was both trained on and held out. */
+function separation({ item_overlap: both, items_redrawn: redrawn }: TrainSummary): string {
+  const again = redrawn === 0 ? "" : `; ${redrawn} were drawn again for that`;
+  return both === 0
+    ? `No held-out problem was trained on${again}.`
+    : `${both} of the training problems were held out too${again}.`;
 }
 
 /** The command that repeats a run: its merged configuration, whatever it was started with. */

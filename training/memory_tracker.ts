@@ -6,22 +6,32 @@
 import type { Device } from "../kernels/device.ts";
 import type { ClockPhase, PhaseWatcher } from "./phase_clock.ts";
 
+/** The system is asked after the process at most so often while phases are short: an answer takes 0.2 ms. */
+const ASK_MS = 25;
+
 export class MemoryTracker implements PhaseWatcher {
   #peak = 0;
-  #lap: Partial<Record<ClockPhase, number>> = {};
+  #lap: Record<string, number> = {};
+  #asked = 0;
+  readonly #seen = new Set<ClockPhase>();
 
   constructor(private readonly device: Device) {
     device.resetPeak();
   }
 
-  /** Runs `work` and books the most that tensors took in it. */
+  /** Runs `work` and books the most that tensors took in it, and what is taken at its end. */
   async during<T>(phase: ClockPhase, work: () => T | Promise<T>): Promise<T> {
     this.#keepPeak();
     try {
       return await work();
     } finally {
-      const most = this.device.peakBytes;
-      this.#lap[phase] = Math.max(this.#lap[phase] ?? 0, most);
+      this.#book(`${phase}_bytes`, this.device.peakBytes);
+      const { reservedBytes, name } = this.device;
+      if (reservedBytes !== undefined) this.#book(`${phase}_${name}_bytes`, reservedBytes);
+      if (!this.#seen.has(phase) || performance.now() - this.#asked > ASK_MS) {
+        this.#seen.add(phase);
+        this.#book(`${phase}_host_bytes`, this.#hostBytes());
+      }
       this.#keepPeak();
     }
   }
@@ -33,15 +43,22 @@ export class MemoryTracker implements PhaseWatcher {
 
   /** Bytes by phase since the last call, the run's peak, and what is taken now. */
   lap(): Record<string, number> {
-    const metrics: Record<string, number> = { "memory/peak_bytes": this.peakBytes };
-    for (const [phase, bytes] of Object.entries(this.#lap)) {
-      metrics[`memory/${phase}_bytes`] = bytes;
-    }
+    const metrics: Record<string, number> = { "memory/peak_bytes": this.peakBytes, ...this.#lap };
     this.#lap = {};
-    const { reservedBytes } = this.device;
-    if (reservedBytes !== undefined) metrics[`memory/${this.device.name}_bytes`] = reservedBytes;
-    metrics["memory/host_bytes"] = Deno.memoryUsage().rss;
+    const { reservedBytes, name } = this.device;
+    if (reservedBytes !== undefined) metrics[`memory/${name}_bytes`] = reservedBytes;
+    metrics["memory/host_bytes"] = this.#hostBytes();
     return metrics;
+  }
+
+  #book(name: string, bytes: number): void {
+    const key = `memory/${name}`;
+    this.#lap[key] = Math.max(this.#lap[key] ?? 0, bytes);
+  }
+
+  #hostBytes(): number {
+    this.#asked = performance.now();
+    return Deno.memoryUsage().rss;
   }
 
   #keepPeak(): void {

@@ -364,6 +364,7 @@ export class RunStore {
       checkpoint: summary.checkpoint,
       steps: summary.steps,
       seconds: summary.seconds,
+      seconds_by_phase: summary.seconds_by_phase,
       eval_before: summary.eval_before,
       eval_after: summary.eval_after,
       item_overlap: summary.item_overlap,

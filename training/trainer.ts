@@ -256,6 +256,7 @@ export class GrpoTrainer {
       split: "eval",
       ...line,
       ...evalSpeed(start, completions, batches),
+      ...run.memory.lap(),
     });
     run.store.logHistory.push({ ...line, epoch, step });
     state.evaluatedStep = step;
@@ -322,6 +323,7 @@ export class GrpoTrainer {
       split: "eval",
       ...metrics,
       ...evalSpeed(start, result.total),
+      ...run.memory.lap(),
     });
     run.store.logHistory.push({ ...metrics, epoch, step });
     run.emit({ type: "eval", moment, result });

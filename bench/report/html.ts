@@ -7,9 +7,8 @@ import type { RunRecord } from "./run_record.ts";
 import { reportSections, short, type Table } from "./sections.ts";
 
 export function reportHtml(record: RunRecord): string {
-  const { title, verdict, facts, evaluation, course, remarks, cost, samples } = reportSections(
-    record,
-  );
+  const sections = reportSections(record);
+  const { title, verdict, facts, evaluation, course, remarks, cost, phases, samples } = sections;
   const chart = record.metrics.series.size === 0
     ? null
     : curvesFigure([record.metrics], shownMetrics(record), "Curves");
@@ -22,7 +21,9 @@ export function reportHtml(record: RunRecord): string {
     ...(remarks.length === 0 ? [] : ["<h2>What was noticed</h2>", remarkList(remarks)]),
     ...(samples.length === 0 ? [] : ["<h2>Samples</h2>", ...samples.map(sample)]),
     `<div class="beside"><div><h2>The run</h2>${table(facts)}</div>`,
-    `<div><h2>Cost</h2>${table(cost)}</div></div>`,
+    `<div><h2>Cost</h2>${table(cost)}${
+      phases === null ? "" : `<h2>By phase</h2>${table(phases)}`
+    }</div></div>`,
     record.configText === ""
       ? ""
       : `<details><summary>Settings (config.yaml)</summary><pre>${

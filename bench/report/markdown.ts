@@ -3,9 +3,8 @@ import type { RunRecord } from "./run_record.ts";
 import { reportSections, short, type Table } from "./sections.ts";
 
 export function reportMarkdown(record: RunRecord): string {
-  const { title, verdict, facts, evaluation, course, remarks, cost, samples } = reportSections(
-    record,
-  );
+  const sections = reportSections(record);
+  const { title, verdict, facts, evaluation, course, remarks, cost, phases, samples } = sections;
   const parts = [`# ${inline(title)}`, verdict, table(facts)];
   if (evaluation !== null) parts.push("## Before and after", table(evaluation));
   if (course !== null) parts.push("## Course", table(course), "The curves are in report.html.");
@@ -18,7 +17,7 @@ export function reportMarkdown(record: RunRecord): string {
       ).join("\n"),
     );
   }
-  parts.push("## Cost", table(cost));
+  parts.push("## Cost", table(cost), ...(phases === null ? [] : [table(phases)]));
   for (const { step, prompt, completions } of samples) {
     parts.push(`## A group of step ${step}`, "Prompt:", fenced(prompt));
     for (const { text, rewards, advantage } of completions) {

@@ -28,7 +28,9 @@ async function withRun(
     reward: i / 40,
     "rewards/correctness/mean": i / 40,
     "time/generate": 0.5,
-    "memory/model_bytes": 2e6,
+    "memory/generate_bytes": 2e6 + i,
+    "memory/generate_host_bytes": 3e6,
+    "memory/host_bytes": 4e6,
     kl: null,
   }));
   const log = (line: object) => JSON.stringify({ time: "t", ...line });
@@ -46,6 +48,7 @@ async function withRun(
       eval_before: share(40, 200),
       eval_after: share(120, 200),
       peak_memory_bytes: 123e6,
+      seconds_by_phase: { generate: 20, eval: 7.5, checkpoint: 0 },
     }),
     "run.log": [
       log({ event: "warning", message: "a | b" }),
@@ -82,7 +85,7 @@ async function withRun(
 
 Deno.test("a report says what came of a run, with the interval of the difference", () =>
   withRun(async (folder) => {
-    const { verdict, evaluation, course, remarks, samples, cost } = reportSections(
+    const { verdict, evaluation, course, remarks, samples, cost, phases } = reportSections(
       await readRunRecord(folder),
     );
     assert.match(
@@ -131,9 +134,13 @@ Deno.test("a report says what came of a run, with the interval of the difference
     ]);
     assert.deepEqual(cost.rows.slice(1), [
       ["time", "1 h 1 min"],
-      ["  generate", "20 s"],
-      ["memory, most", "123 MB"],
-      ["  model", "2 MB"],
+      ["tensors, at most", "123 MB"],
+      ["memory of the process", "4 MB"],
+    ]);
+    assert.deepEqual(phases!.rows, [
+      ["phase", "time", "tensors", "process"],
+      ["generate", "20 s", "2 MB", "3 MB"],
+      ["eval", "7.5 s", "", ""],
     ]);
   }));
 

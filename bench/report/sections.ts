@@ -23,6 +23,8 @@ export interface ReportSections {
   course: Table | null;
   remarks: RunRecord["remarks"];
   cost: Table;
+  /** Time and memory; null when nothing was measured. */
+  phases: Table | null;
   samples: RunRecord["samples"];
 }
 
@@ -42,6 +44,7 @@ export function reportSections(record: RunRecord): ReportSections {
     course: course(record),
     remarks: record.remarks,
     cost: cost(record),
+    phases: phases(record),
     samples: samples.map((group) => ({ ...group, completions: bestAndWorst(group) })),
   };
 }
@@ -230,35 +233,70 @@ function cost({ run, metrics: { series } }: RunRecord): Table {
   const rows: string[][] = [["cost", ""]];
   const seconds = run["seconds"];
   if (typeof seconds === "number") rows.push(["time", duration(seconds)]);
-  const phases = new Map<string, number>();
-  for (const [name, points] of series) {
-    const phase = /^(?:sft\/)?time\/(.+)$/.exec(name)?.[1];
-    if (phase === undefined) continue;
-    const sum = points.reduce((total, { value }) => total + value, phases.get(phase) ?? 0);
-    phases.set(phase, sum);
-  }
-  for (const [phase, sum] of phases) {
-    rows.push([`  ${phase.replaceAll("_", " ")}`, duration(sum)]);
-  }
-  const memory = [["memory, planned", "memory_planned_bytes"], [
-    "memory, most",
-    "peak_memory_bytes",
-  ]];
-  for (const [name, key] of memory) {
-    const bytes = run[key!];
-    if (typeof bytes === "number") rows.push([name!, bytesText(bytes)]);
-  }
-  for (const [name, points] of series) {
-    const part = /^memory\/(.+)_bytes$/.exec(name)?.[1];
-    if (part === undefined || part === "peak") continue;
-    rows.push([
-      `  ${part.replaceAll(/[_/]/g, " ")}`,
-      bytesText(Math.max(...points.map((p) => p.value))),
-    ]);
+  const most = (name: string) => {
+    const values = series.get(name)?.map(({ value }) => value) ?? [];
+    return values.length === 0 ? undefined : Math.max(...values);
+  };
+  const memory: [string, unknown][] = [
+    ["tensors, planned at most", run["memory_planned_bytes"]],
+    ["tensors, at most", run["peak_memory_bytes"]],
+    ["memory of the CPU's kernels", most("memory/wasm_bytes")],
+    ["memory of the card", most("memory/webgpu_bytes")],
+    ["memory of the process", most("memory/host_bytes")],
+  ];
+  for (const [name, bytes] of memory) {
+    if (typeof bytes === "number") rows.push([name, bytesText(bytes)]);
   }
   const tokens = series.get("num_tokens")?.at(-1)?.value;
   if (tokens !== undefined) rows.push(["tokens", String(tokens)]);
   return { rows };
+}
+
+/** Columns of the phases' memory: what stands behind the phase's name in a metric's, and the heading. */
+const MEMORY: readonly (readonly [suffix: string, title: string])[] = [
+  ["", "tensors"],
+  ["_wasm", "kernels"],
+  ["_webgpu", "card"],
+  ["_host", "process"],
+];
+
+/** Time of each phase, and the most memory in it. */
+function phases({ run, metrics: { series } }: RunRecord): Table | null {
+  const seconds = new Map<string, number>(), bytes = new Map<string, number>();
+  for (const [name, points] of series) {
+    const [, kind, what] = /^(?:sft\/)?(time|memory)\/(.+)$/.exec(name) ?? [];
+    const values = points.map(({ value }) => value);
+    if (kind === "time") {
+      seconds.set(what!, values.reduce((sum, value) => sum + value, seconds.get(what!) ?? 0));
+    } else if (kind === "memory") {
+      bytes.set(what!, Math.max(bytes.get(what!) ?? 0, ...values));
+    }
+  }
+  // A run that has ended knows the time of what belongs to no step too.
+  const total = run["seconds_by_phase"] as Record<string, number> | undefined;
+  for (const [name, value] of Object.entries(total ?? {})) seconds.set(name, value);
+  const names = [...seconds.keys()].filter((name) =>
+    seconds.get(name)! > 0 || bytes.has(`${name}_bytes`)
+  );
+  if (names.length === 0) return null;
+  const shown = MEMORY.filter(([suffix]) =>
+    names.some((name) => bytes.has(`${name}${suffix}_bytes`))
+  );
+  const cell = (name: string, suffix: string) => {
+    const value = bytes.get(`${name}${suffix}_bytes`);
+    return value === undefined ? "" : bytesText(value);
+  };
+  const time = (value: number) => value < 10 ? `${value.toFixed(1)} s` : duration(value);
+  return {
+    rows: [
+      ["phase", "time", ...shown.map(([, title]) => title)],
+      ...names.map((name) => [
+        name.replaceAll("_", " "),
+        time(seconds.get(name)!),
+        ...shown.map(([suffix]) => cell(name, suffix)),
+      ]),
+    ],
+  };
 }
 
 function points(share: number): string {
