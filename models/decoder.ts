@@ -406,7 +406,12 @@ export class Decoder {
       table[STEP.positions * stride + row] = place;
       table[STEP.slots * stride + row] = slot;
       table[STEP.cacheRow * stride + row] = slot * most + Math.min(fed, most - 1);
-      table.set(sampleCounter(promptId, branch, position), STEP.counters * stride + 3 * row);
+      // Word by word: `set` from an array takes longer than the rest of a row.
+      const counter = sampleCounter(promptId, branch, position);
+      const counterAt = STEP.counters * stride + 3 * row;
+      table[counterAt] = counter[0];
+      table[counterAt + 1] = counter[1];
+      table[counterAt + 2] = counter[2];
       const at = STEP.branches * stride + BRANCH.columns * row;
       // The branch's own positions come first in what a window reaches.
       table[at + BRANCH.prefixBegin] = Math.max(begin, end - Math.max(0, window - position));

@@ -32,17 +32,9 @@ export function pair_attend(
   pair_maxima(scratch, bytes, found);
   const padded = (headDim + 15) & ~15;
   let o = outputs(scratch, padded) + ((i as usize) << 6);
-  for (let t: usize = 0; t < (count as usize); t++) {
-    const at = ((i as usize) + t) << 2, state = maxima(scratch) + at;
-    const before = load<f32>(state), m = max(before, largest(found + (t << 5)));
-    if (m != before) {
-      const c = f32x4.extract_lane(exp_f32x4(f32x4.splat(before - m)), 0), sum = sums(scratch) + at;
-      store<f32>(state, m);
-      store<f32>(sum, load<f32>(sum) * c);
-      scale_output(o + (t << 6), padded, c);
-    }
-    pair_exponentials(scratch + t * TILE_BYTES, bytes, m);
-  }
+  const m0 = pair_maximum(i, found, o, padded, scratch);
+  const m1 = count == 2 ? pair_maximum(i + 1, found + 32, o + 64, padded, scratch) : m0;
+  pair_exponentials(scratch, bytes, m0, m1);
   let d = headDim;
   for (; d >= 16; d -= 16, v += 64, o += PANEL_BYTES) {
     pair_values(scratch, end, v, stride, o, count == 2 ? o + 64 : unwanted, added);
@@ -56,12 +48,21 @@ export function pair_attend(
   }
 }
 
-/** The largest of eight. */
-function largest(p: usize): f32 {
-  let x = f32x4.relaxed_max(v128.load(p), v128.load(p, 16));
+/** The new maximum of query i, of its old one and eight found; its sum and its output are brought to it. */
+function pair_maximum(i: i32, found: usize, o: usize, padded: i32, scratch: usize): f32 {
+  let x = f32x4.relaxed_max(v128.load(found), v128.load(found, 16));
   x = f32x4.relaxed_max(x, v128.shuffle<f32>(x, x, 2, 3, 0, 1));
   x = f32x4.relaxed_max(x, v128.shuffle<f32>(x, x, 1, 0, 3, 2));
-  return f32x4.extract_lane(x, 0);
+  const at = (i as usize) << 2, state = maxima(scratch) + at, sum = sums(scratch) + at;
+  const before = load<f32>(state), m = max(before, f32x4.extract_lane(x, 0));
+  if (m == before) return m;
+  store<f32>(state, m);
+  // Before the first key there is nothing to be brought.
+  if (load<f32>(sum) == 0) return m;
+  const c = f32x4.extract_lane(exp_f32x4(f32x4.splat(before - m)), 0);
+  store<f32>(sum, load<f32>(sum) * c);
+  scale_output(o, padded, c);
+  return m;
 }
 
 /** A query's row of the panels times c. */
@@ -91,13 +92,17 @@ export function pair_maxima(scores: usize, bytes: usize, found: usize): void {
   v128.store(found, b1, 48);
 }
 
-/** One row of scores → e^(score − m). */
-export function pair_exponentials(p: usize, bytes: usize, m: f32): void {
-  const mm = f32x4.splat(m);
+/** Both rows of scores → e^(score − m), with a maximum for each. */
+export function pair_exponentials(p: usize, bytes: usize, m0: f32, m1: f32): void {
+  const a = f32x4.splat(m0), b = f32x4.splat(m1);
   for (const end = p + bytes; p < end; p += 32) {
-    const e0 = exp_f32x4(f32x4.sub(v128.load(p), mm)), e1 = exp_f32x4(f32x4.sub(v128.load(p, 16), mm));
-    v128.store(p, e0);
-    v128.store(p, e1, 16);
+    const a0 = exp_f32x4(f32x4.sub(v128.load(p), a)), a1 = exp_f32x4(f32x4.sub(v128.load(p, 16), a));
+    const b0 = exp_f32x4(f32x4.sub(v128.load(p, 384), b));
+    const b1 = exp_f32x4(f32x4.sub(v128.load(p, 400), b));
+    v128.store(p, a0);
+    v128.store(p, a1, 16);
+    v128.store(p, b0, 384);
+    v128.store(p, b1, 400);
   }
 }
 

@@ -112,7 +112,14 @@ function maximum(x: usize, bytes: usize): f32 {
 
 /** Byte offset of the first element that equals `value`; 0 when there is none. */
 function first_equal(x: usize, bytes: usize, value: f32): usize {
-  for (let c: usize = 0; c < bytes; c += 4) if (load<f32>(x + c) == value) return c;
+  const v = f32x4.splat(value);
+  let c: usize = 0;
+  for (; c + 64 <= bytes; c += 64) {
+    const a = v128.or(f32x4.eq(v128.load(x + c), v), f32x4.eq(v128.load(x + c, 16), v));
+    const b = v128.or(f32x4.eq(v128.load(x + c, 32), v), f32x4.eq(v128.load(x + c, 48), v));
+    if (v128.any_true(v128.or(a, b))) break;
+  }
+  for (; c < bytes; c += 4) if (load<f32>(x + c) == value) return c;
   return 0;
 }
 
