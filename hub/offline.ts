@@ -19,9 +19,10 @@ export async function pullOffline(
   settings: HubSettings,
 ): Promise<Omit<Pulled, "downloaded_bytes" | "seconds" | "offline">> {
   const wanted = revision ?? "main", { cache, offline } = settings;
+  const command = [pullCommand(repository, revision), ...selection.files].join(" ");
   const fail = (what: string) =>
     new RgxError(`${repository.name}: ${offline} is set, and ${what}`, {
-      advice: `With a network: ${offline}=0 ${pullCommand(repository, revision)}. ` +
+      advice: `With a network: ${offline}=0 ${command}. ` +
         withoutNetwork({ settings, repository, revision: wanted }),
     });
   const snapshot = await findSnapshot(cache, repository, revision);

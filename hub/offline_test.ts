@@ -35,6 +35,7 @@ Deno.test("offline nothing is asked; what is missing is named", async () => {
     const asked = { files: ["README.md"], include: [], exclude: [] };
     const one = await failure(get(hub, cache, { settings, selection: asked }));
     assert.match(one, /a file is not in the cache: README\.md \(looked in/);
+    assert.match(one, /HF_HUB_OFFLINE=0 rgx pull org\/tiny README\.md\./);
     await Deno.remove(places(cache).blob);
     assert.match(await failure(get(hub, cache, { settings })), /in the cache: model\.safetensors/);
     await Deno.remove(places(cache).weights);
