@@ -262,19 +262,18 @@ const MEMORY: readonly (readonly [suffix: string, title: string])[] = [
 
 /** Time of each phase, and the most memory in it. */
 function phases({ run, metrics: { series } }: RunRecord): Table | null {
-  const seconds = new Map<string, number>(), bytes = new Map<string, number>();
+  // A run that has ended knows the time of what belongs to no step too.
+  const total = Object.entries((run["seconds_by_phase"] ?? {}) as Record<string, number>);
+  const seconds = new Map<string, number>(total), bytes = new Map<string, number>();
   for (const [name, points] of series) {
-    const [, kind, what] = /^(?:sft\/)?(time|memory)\/(.+)$/.exec(name) ?? [];
+    const [, kind, what] = /^(?:\w+\/)?(time|memory)\/(.+)$/.exec(name) ?? [];
     const values = points.map(({ value }) => value);
-    if (kind === "time") {
-      seconds.set(what!, values.reduce((sum, value) => sum + value, seconds.get(what!) ?? 0));
-    } else if (kind === "memory") {
+    if (kind === "memory") {
       bytes.set(what!, Math.max(bytes.get(what!) ?? 0, ...values));
+    } else if (kind === "time" && total.length === 0) {
+      seconds.set(what!, values.reduce((sum, value) => sum + value, seconds.get(what!) ?? 0));
     }
   }
-  // A run that has ended knows the time of what belongs to no step too.
-  const total = run["seconds_by_phase"] as Record<string, number> | undefined;
-  for (const [name, value] of Object.entries(total ?? {})) seconds.set(name, value);
   const names = [...seconds.keys()].filter((name) =>
     seconds.get(name)! > 0 || bytes.has(`${name}_bytes`)
   );
