@@ -20,12 +20,15 @@ export async function writeResults(folder: string, result: AllTasksResultFile): 
   const { kind: _, tasks, average: __, parts, failures: ___, ...header } = result;
   const paths: string[] = [], texts: ExampleTexts = new Map();
   parts.length = 0;
-  for (const [label, task] of Object.entries(tasks)) {
-    const name = `results_${fileName(label)}_${result.stamp}.json`;
-    await writeResultFile(`${folder}/${name}`, { ...header, kind: "task", ...task }, texts);
-    parts.push(name);
-    paths.push(`${folder}/${name}`);
-  }
+  // At once: each waits until the disk has it.
+  await Promise.all(
+    Object.entries(tasks).map(([label, task]) => {
+      const name = `results_${fileName(label)}_${result.stamp}.json`;
+      parts.push(name);
+      paths.push(`${folder}/${name}`);
+      return writeResultFile(`${folder}/${name}`, { ...header, kind: "task", ...task }, texts);
+    }),
+  );
   const all = `${folder}/results_all_tasks_${result.stamp}.json`;
   let size = 0;
   for (const text of texts.values()) size += text.length;

@@ -90,7 +90,7 @@ export function merger(merges: BpeModel["merges"]): (word: string) => string[] {
 }
 
 /** Ranks by pairs of ids, in flat arrays: a Map of pairs would make a number on the heap for each question. */
-export class PairTable {
+class PairTable {
   readonly #mask: number;
   /** Left and right id (+ 1; 0 = free) and rank of each entry. */
   readonly #entries: Int32Array;

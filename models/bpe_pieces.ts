@@ -5,7 +5,7 @@
  * around it, so its ids are remembered, and prompts that begin alike are merged once. Normalizer, merges and ids
  * stay the library's own. Texts with added tokens are left to it altogether.
  */
-import { merger, PairTable } from "./bpe_merges.ts";
+import { merger } from "./bpe_merges.ts";
 
 /** Longer pieces are seldom met again; so many are kept before all are forgotten. */
 const LONGEST = 256, MOST = 8192;
@@ -78,7 +78,7 @@ export function pieceEncoder(tokenizer: BpeTokenizer): PieceEncoder | null {
     let last = -1, from = 0, left = normal.charCodeAt(0);
     for (let at = 1; at <= end; at++) {
       const right = at < end ? normal.charCodeAt(at) : -1;
-      if (at < end && (joined.get(left, right) >= 0 || isSecondHalf(right))) {
+      if (at < end && (joined(left, right) || isSecondHalf(right))) {
         left = right;
         continue;
       }
@@ -95,8 +95,13 @@ export function pieceEncoder(tokenizer: BpeTokenizer): PieceEncoder | null {
   };
 }
 
-/** Pairs of code units that stand side by side in a token that some merge makes. */
-function neighbours(merges: readonly (readonly [left: string, right: string])[]): PairTable {
+/**
+ * Whether two code units may stand side by side in a token that some merge makes. Pairs share the places of a table,
+ * so some say so without reason; that only spares a cut.
+ */
+function neighbours(
+  merges: readonly (readonly [left: string, right: string])[],
+): (left: number, right: number) => boolean {
   const pairs = new Set<number>();
   for (const [left, right] of merges) {
     const token = left + right;
@@ -104,9 +109,11 @@ function neighbours(merges: readonly (readonly [left: string, right: string])[])
       pairs.add(token.charCodeAt(i - 1) * 0x10000 + token.charCodeAt(i));
     }
   }
-  const table = new PairTable(pairs.size);
-  for (const pair of pairs) table.set(Math.floor(pair / 0x10000), pair % 0x10000, 0);
-  return table;
+  const bits = Math.ceil(Math.log2(16 * (pairs.size + 1))), table = new Uint8Array(2 ** bits);
+  const place = (left: number, right: number) =>
+    (Math.imul(left, 0x9e3779b1) ^ Math.imul(right, 0x85ebca6b)) >>> (32 - bits);
+  for (const pair of pairs) table[place(Math.floor(pair / 0x10000), pair % 0x10000)] = 1;
+  return (left, right) => table[place(left, right)] === 1;
 }
 
 /** The second half of a character beyond U+FFFF, which is not cut off from its first. */
