@@ -33,7 +33,13 @@ export async function loadWeights(
       const { storage } = parameters.get(name);
       if (isLoadType(storage)) {
         quantizer ??= await Quantizer.for(parameters.device);
-        parameters.quantize(name, await rowsOf(config, source, name, shape), quantizer);
+        quantizeTensor(
+          parameters,
+          name,
+          await rowsOf(config, source, name, shape),
+          quantizer,
+          file,
+        );
       } else if (file !== null && storage !== null && file.typeOf(name) === storage) {
         parameters.writeStored(name, await file.bytes(name, shape));
       } else {
@@ -43,6 +49,26 @@ export async function loadWeights(
     }
   } finally {
     quantizer?.dispose();
+  }
+}
+
+/** @throws RgxError that names the tensor, for a value that is not finite */
+function quantizeTensor(
+  parameters: Parameters,
+  name: string,
+  rows: FloatRows,
+  quantizer: Quantizer,
+  file: WeightReader | null,
+): void {
+  try {
+    parameters.quantize(name, rows, quantizer);
+  } catch (error) {
+    if (!(error instanceof RgxError)) throw error;
+    const label = file === null ? "" : `${file.label}: `;
+    throw new RgxError(`${label}tensor "${name}": ${error.message}`, {
+      advice: "load it without load_in_4bit or load_in_8bit, or get the weights again",
+      cause: error,
+    });
   }
 }
 

@@ -229,3 +229,23 @@ Deno.test("weights that lie outside the CPU device's memory give the same bits",
   }
   assert.deepEqual(results.slice(2), results.slice(0, 2));
 });
+
+Deno.test("a weight that cannot be quantised is named", async () => {
+  const config = roomy(tinyConfig(false)), device = await createWasmDevice({ threads: 1 });
+  const weights = initWeights(config, 5, 0.4), name = "model.layers.1.mlp.up_proj.weight";
+  const values = weights.get(name)!;
+  values[3] = NaN;
+  try {
+    const created = LlamaModel.create(device, config, weights, {
+      trainable: "none",
+      weights: { quantize: "int8" },
+    });
+    await assert.rejects(
+      created,
+      /^RgxError: tensor "model\.layers\.1\.mlp\.up_proj\.weight": .* NaN$/,
+    );
+    assert.equal(device.allocatedBytes, 0);
+  } finally {
+    device.close();
+  }
+});
