@@ -16,6 +16,8 @@ import {
   type DecodeJob,
   type DecodeTimes,
   lines,
+  type LongJob,
+  type LongTimes,
   type StepJob,
   type StepTimes,
 } from "./peers/jobs.ts";
@@ -124,6 +126,13 @@ const WEIGHTS = [
   { name: "rgx, weights widened to float32", dtype: "float32" },
 ] as const;
 
+/** How rgx decodes; llama.cpp always rounds activations to bytes. */
+const DECODING = [
+  { name: "rgx, the file", dtype: "auto" },
+  { name: "rgx, the file, `--activations int8`", dtype: "auto", activations: "int8" },
+  { name: "rgx, weights widened to float32", dtype: "float32" },
+] as const;
+
 /** Two texts of exactly so many tokens. */
 async function prompts(model: string, tokens: number): Promise<number[][]> {
   const { tokenizer } = await readModelFolder(model);
@@ -204,7 +213,7 @@ async function decodeSection(python: string, model: string, rounds: number): Pro
         JSON.stringify({ ...job, ...more }),
       ] as [string, ...string[]];
     const { contestants, versions } = await inTurns<DecodeTimes>([
-      ...WEIGHTS.map(({ name, dtype }) => ({ name, command: own({ ...job, dtype }) })),
+      ...DECODING.map(({ name, ...how }) => ({ name, command: own({ ...job, ...how }) })),
       { name: "llama.cpp, the file", command: llama({}) },
       {
         name: "llama.cpp, made Q4_0 and repacked",
@@ -236,6 +245,75 @@ async function decodeSection(python: string, model: string, rounds: number): Pro
   }
 }
 
+/** Two threads beside one, by the clock. */
+async function threadsSection(python: string, model: string, rounds: number): Promise<string> {
+  const job = { model, promptTokens: 512, sequences: 16, newTokens: 64 };
+  const kinds = ["prefill", "one", "many"] as const;
+  const programs = [
+    ...DECODING.map(({ name, ...how }) => ({
+      name,
+      command: (threads: number) => own({ ...job, ...how, threads }),
+    })),
+    {
+      name: "llama.cpp, the file",
+      command: (threads: number): [string, ...string[]] => [
+        python,
+        "tools/peers/llama_cpp_decode.py",
+        JSON.stringify({ ...job, threads }),
+      ],
+    },
+  ];
+  const { contestants } = await inTurns<DecodeTimes>(
+    programs.flatMap(({ name, command }) =>
+      [1, 2].map((threads) => ({ name: `${name}, threads ${threads}`, command: command(threads) }))
+    ),
+    rounds,
+  );
+  const rows = programs.map(({ name }, i) => {
+    const [alone, both] = contestants.slice(2 * i, 2 * i + 2).map((one) =>
+      kinds.map((kind) => one.best((times) => times[kind].clock, Math.max))
+    );
+    return [
+      name,
+      ...both!.map((rate, k) => `${rate.toFixed(0)} (${(rate / alone![k]!).toFixed(2)})`),
+    ];
+  });
+  return [
+    "### Two threads",
+    "Tokens a second of the clock on two threads, in brackets as a multiple of one thread in the " +
+    "same run; otherwise as above.",
+    table(["", "prompt", "1 sequence", "16 sequences"], rows),
+  ].join("\n\n");
+}
+
+/** A sequence as long as the model allows: what the last steps cost beside the first. */
+async function longSection(model: string): Promise<string> {
+  const { config: { maxPositions } } = await readModelFolder(model);
+  const job: LongJob = { model, threads: 1, newTokens: maxPositions - 1, window: 256 };
+  const { contestants: [one] } = await inTurns<LongTimes>(
+    [{ name: "rgx, long", command: own({ ...job, dtype: "auto" }) }],
+    1,
+  );
+  const [{ first, last, plannedBytes, usedBytes }] = one!.rounds as [LongTimes];
+  const row = (what: string, { step, attention }: LongTimes["first"]) => [
+    what,
+    ...[step, attention, step - attention].map((ms) => ms.toFixed(2)),
+  ];
+  return [
+    "### A long answer",
+    `One sequence of ${job.newTokens} tokens after a prompt of one, on one thread, milliseconds a ` +
+    `token. Memory of tensors: ${megabytes(usedBytes)} of ${megabytes(plannedBytes)} planned.`,
+    table(["", "together", "attention", "all else"], [
+      row(`first ${job.window} tokens`, first),
+      row(`last ${job.window} tokens`, last),
+    ]),
+  ].join("\n\n");
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
 /** Programs that run or want to, on average over the last minute. */
 function load(): string {
   return Deno.loadavg()[0]!.toFixed(1);
@@ -261,7 +339,11 @@ if (import.meta.main) {
   if (trl !== undefined) {
     parts.push(await stepSection(trl, model, { rounds, threads: Number(values.threads) }));
   }
-  if (llama !== undefined) parts.push(await decodeSection(llama, model, rounds));
+  if (llama !== undefined) {
+    parts.push(await decodeSection(llama, model, rounds));
+    if (navigator.hardwareConcurrency > 1) parts.push(await threadsSection(llama, model, rounds));
+  }
+  parts.push(await longSection(model));
   const intro =
     "Written by `deno task bench:peers`, on the model SmolLM2-135M from its Q4_1 file. All " +
     "programs of a table were loaded and then measured in turns. The load of the machine was " +

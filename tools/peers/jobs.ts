@@ -39,6 +39,27 @@ export interface Rate {
   cpu: number;
 }
 
+/** One sequence as long as the model has positions, after a prompt of one token. */
+export interface LongJob extends Job {
+  newTokens: number;
+  /** Steps at the beginning and at the end that are compared. */
+  window: number;
+}
+
+/** Milliseconds of a step on average, and of it those of attention. */
+export interface StepMs {
+  step: number;
+  attention: number;
+}
+
+export interface LongTimes {
+  first: StepMs;
+  last: StepMs;
+  plannedBytes: number;
+  /** Most bytes of tensors. */
+  usedBytes: number;
+}
+
 export interface DecodeTimes {
   prefill: Rate;
   one: Rate;

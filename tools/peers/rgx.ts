@@ -7,11 +7,21 @@ import process from "node:process";
 import { createWasmDevice, type WasmDevice } from "../../kernels/wasm/device.ts";
 import { LlamaModel } from "../../models/llama.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
+import { planGenerationBytes, planParameterBytes } from "../../models/memory_plan.ts";
+import type { GenerateOptions } from "../../models/types.ts";
 import type { StorageOptions } from "../../models/weight_storage.ts";
 import { BenchStep, STEP_PHASES } from "../../training/grpo_step_bench.ts";
-import { type DecodeJob, type DecodeTimes, lines, type StepJob, type StepTimes } from "./jobs.ts";
+import {
+  type DecodeJob,
+  type DecodeTimes,
+  lines,
+  type LongJob,
+  type LongTimes,
+  type StepJob,
+  type StepTimes,
+} from "./jobs.ts";
 
-type Weights = Required<Pick<StorageOptions, "dtype">>;
+type Weights = Required<Pick<StorageOptions, "dtype">> & Pick<GenerateOptions, "activations">;
 
 /** Most memory that this process has had, in bytes. */
 export async function peakBytes(): Promise<number> {
@@ -48,7 +58,7 @@ async function stepper(job: StepJob & Weights, device: WasmDevice) {
 }
 
 async function decoder(job: DecodeJob & Weights, device: WasmDevice) {
-  const { model: path, promptTokens, sequences, newTokens, dtype } = job;
+  const { model: path, promptTokens, sequences, newTokens, dtype, activations } = job;
   const { config, files } = await readModelFolder(path);
   const model = await LlamaModel.create(device, config, files, {
     trainable: "none",
@@ -67,6 +77,7 @@ async function decoder(job: DecodeJob & Weights, device: WasmDevice) {
   const room = { promptRows: 2 * promptTokens, branches: sequences, maxNewTokens: newTokens };
   const generation = model.openGeneration(room, {
     ...{ maxNewTokens: newTokens, temperature: 0, seed: 1, eosIds: [] },
+    ...(activations === undefined ? {} : { activations }),
   });
   const generate = (prompts: number[][], maxNewTokens: number) =>
     Promise.all(
@@ -85,10 +96,52 @@ async function decoder(job: DecodeJob & Weights, device: WasmDevice) {
   };
 }
 
+async function longGeneration(job: LongJob & Weights, device: WasmDevice) {
+  const { model: path, newTokens, window, dtype } = job;
+  const { config, files } = await readModelFolder(path);
+  const model = await LlamaModel.create(device, config, files, {
+    trainable: "none",
+    weights: { dtype },
+  });
+  let attention = 0;
+  const run = device.run.bind(device);
+  device.run = (op, args) => {
+    const start = performance.now();
+    run(op, args);
+    if (op === "attention_decode") attention += performance.now() - start;
+  };
+  const room = { promptRows: 64, branches: 1, maxNewTokens: newTokens };
+  const { values } = planParameterBytes(model.sizes);
+  const plannedBytes = values + planGenerationBytes(model.sizes, room);
+  const generation = model.openGeneration(room, {
+    ...{ maxNewTokens: newTokens, temperature: 0, seed: 1, eosIds: [] },
+  });
+  return async (): Promise<LongTimes> => {
+    const at: { clock: number; attention: number }[] = [];
+    await generation.add({
+      ...{ promptId: 0, promptIds: [1], n: 1 },
+      onToken: () => at.push({ clock: performance.now(), attention }),
+    });
+    const between = (from: number, to: number) => ({
+      step: (at[to]!.clock - at[from]!.clock) / (to - from),
+      attention: (at[to]!.attention - at[from]!.attention) / (to - from),
+    });
+    const end = at.length - 1;
+    return {
+      ...{ first: between(0, window), last: between(end - window, end) },
+      ...{ plannedBytes, usedBytes: device.peakBytes },
+    };
+  };
+}
+
 if (import.meta.main) {
-  const job: (StepJob | DecodeJob) & Weights = JSON.parse(Deno.args[0]!);
+  const job: (StepJob | DecodeJob | LongJob) & Weights = JSON.parse(Deno.args[0]!);
   const device = await createWasmDevice({ threads: job.threads });
-  const once = "rank" in job ? await stepper(job, device) : await decoder(job, device);
+  const once = "rank" in job
+    ? await stepper(job, device)
+    : "window" in job
+    ? await longGeneration(job, device)
+    : await decoder(job, device);
   console.log(JSON.stringify({ version: "rgx" }));
   for await (const _line of lines(Deno.stdin.readable)) console.log(JSON.stringify(await once()));
   device.close();
