@@ -1,4 +1,5 @@
 /** Whether a configuration fits this machine, or the job it is looked at in: memory, time, what its files name. */
+import { bytesText } from "../core/bytes.ts";
 import { loadConfig } from "../configs/load.ts";
 import { duration } from "../core/duration.ts";
 import { RgxError } from "../core/errors.ts";
@@ -85,13 +86,12 @@ function timeNotes(needed: number, left: number | null): string[] {
 }
 
 export function fitRows(fit: FitReport): string[][] {
-  const MB = (bytes: number | null) =>
-    bytes === null ? "an unknown amount" : `${Math.round(bytes / 1e6)} MB`;
+  const size = (bytes: number | null) => bytes === null ? "an unknown amount" : bytesText(bytes);
   const rows = [["config", `${fit.config}, on ${fit.device}`]];
   if (fit.memory_planned_bytes !== null) {
     rows.push([
       "its memory",
-      `${MB(fit.memory_planned_bytes)} planned of ${MB(fit.memory_available_bytes)}`,
+      `${size(fit.memory_planned_bytes)} planned of ${size(fit.memory_available_bytes)}`,
     ]);
   }
   if (fit.estimated_seconds !== null) {

@@ -1,7 +1,7 @@
 /** `rgx doctor --model M`: what a model's weights are stored as, and what holding them otherwise would cost. */
 import { EXIT, UsageError } from "../core/errors.ts";
 import { describeDevice } from "../kernels/mod.ts";
-import { formatBytes } from "../models/memory_plan.ts";
+import { bytesText } from "../core/bytes.ts";
 import { readModelFolder } from "../models/model_folder.ts";
 import { type StorageReport, storageReport } from "../models/storage_report.ts";
 import { LoadProgress } from "./load_progress.ts";
@@ -50,7 +50,7 @@ function text(path: string, device: string, { stored, held, note }: StorageRepor
         type,
         `${tensors}`,
         `${(values / 1e6).toFixed(1)} M`,
-        formatBytes(bytes),
+        bytesText(bytes),
       ]),
     ]),
     "",
@@ -65,7 +65,7 @@ function text(path: string, device: string, { stored, held, note }: StorageRepor
       ],
       ...held.map(({ how, bytes, weight_error, logprob_change, perplexity }) => [
         how,
-        formatBytes(bytes),
+        bytesText(bytes),
         percent(weight_error),
         nats(logprob_change?.mean),
         nats(logprob_change?.largest),

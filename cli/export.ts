@@ -1,4 +1,5 @@
 /** `rgx export` and `rgx convert`: a model in another form. */
+import { bytesText } from "../core/bytes.ts";
 import { RgxError } from "../core/errors.ts";
 import { convertModel } from "../models/convert.ts";
 import { type Exported, exportModel } from "../models/export.ts";
@@ -41,6 +42,6 @@ function report({ path, dtype, bytes, notes }: Exported, format: ExportTarget, f
     return;
   }
   for (const note of notes) log(`note: ${note}`);
-  log(`${dtype ?? "weights as they were"}, ${(bytes / 1e6).toFixed(1)} MB`);
+  log(`${dtype ?? "weights as they were"}, ${bytesText(bytes)}`);
   print(path);
 }

@@ -1,6 +1,6 @@
 /** The memory plan as `--dry-run` shows it: one line a part, what each would be otherwise, and the sum. */
 import type { RunConfig } from "../configs/run_config.ts";
-import { formatBytes } from "../models/memory_plan.ts";
+import { bytesText } from "../core/bytes.ts";
 import type { MemoryPlan } from "../training/memory_check.ts";
 import type { ShapePlan } from "../training/shape_plan.ts";
 import { table } from "./terminal.ts";
@@ -20,18 +20,18 @@ export function memoryTable({ parts, peak, available }: MemoryPlan): string {
       "activations",
       parts.activations,
       again
-        ? `computed again in the backward; all kept: ${formatBytes(otherwise.kept)}`
-        : `all kept; computed again: ${formatBytes(otherwise.recomputed)}`,
+        ? `computed again in the backward; all kept: ${bytesText(otherwise.kept)}`
+        : `all kept; computed again: ${bytesText(otherwise.recomputed)}`,
     ],
-    ["head", parts.head, `in chunks; all logits at once: ${formatBytes(otherwise.allLogits)}`],
+    ["head", parts.head, `in chunks; all logits at once: ${bytesText(otherwise.allLogits)}`],
     ["other training", parts.scratch, "backward's scratch, merged weights"],
   ];
-  const of = Number.isFinite(available) ? `of ${formatBytes(available)}` : "";
+  const of = Number.isFinite(available) ? `of ${bytesText(available)}` : "";
   return table([
     ["memory plan", "", ""],
     ...rows.filter(([, bytes]) => bytes > 0)
-      .map(([part, bytes, note]) => [`  ${part}`, formatBytes(bytes), note]),
-    ["  together", formatBytes(peak), of],
+      .map(([part, bytes, note]) => [`  ${part}`, bytesText(bytes), note]),
+    ["  together", bytesText(peak), of],
   ]);
 }
 

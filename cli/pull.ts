@@ -1,6 +1,6 @@
 /** `rgx pull`: a model or data set from the Hub into the cache. */
+import { bytesText } from "../core/bytes.ts";
 import { Interrupted, UsageError } from "../core/errors.ts";
-import { byteText } from "../hub/disk_space.ts";
 import { pull, type Pulled } from "../hub/pull.ts";
 import { isRevision, requireNamed } from "../hub/repository.ts";
 import { hubSettings } from "../hub/settings.ts";
@@ -71,7 +71,7 @@ function report(pulled: Pulled, { json, dryRun, quiet }: PullFlags): void {
   if (dryRun) {
     const rows = files.map(({ name, size, cached }) => [
       name,
-      size === null ? "size not known" : byteText(size),
+      size === null ? "size not known" : bytesText(size),
       cached ? "cached" : "to download",
     ]);
     return print(table(rows));
@@ -79,8 +79,8 @@ function report(pulled: Pulled, { json, dryRun, quiet }: PullFlags): void {
   if (!quiet) {
     const took = downloaded_bytes === 0
       ? offline ? "offline: all in the cache" : "all in the cache already"
-      : `${byteText(downloaded_bytes)} downloaded in ${timeText(seconds)}`;
-    log(`${files.length} ${files.length === 1 ? "file" : "files"}, ${byteText(bytes)}: ${took}`);
+      : `${bytesText(downloaded_bytes)} downloaded in ${timeText(seconds)}`;
+    log(`${files.length} ${files.length === 1 ? "file" : "files"}, ${bytesText(bytes)}: ${took}`);
   }
   print(path);
 }

@@ -2,7 +2,7 @@
  * What a pull shows while it runs, on stderr: one line that redraws itself on a terminal, else a line every half
  * minute; how much is there, how fast it comes and how long it will take.
  */
-import { byteText } from "../hub/disk_space.ts";
+import { bytesText } from "../core/bytes.ts";
 import type { PullEvent } from "../hub/pull.ts";
 import { clip, columns, isInteractive, log, logRaw, paint } from "./terminal.ts";
 
@@ -72,8 +72,8 @@ export class PullProgress {
 
 function planText({ files, cached, bytes, present }: PullEvent & { type: "plan" }): string {
   const known = cached > 0 ? `, ${cached} of them in the cache` : "";
-  const kept = present > 0 ? `; ${byteText(present)} are there already` : "";
-  return `${files} ${files === 1 ? "file" : "files"}, ${byteText(bytes)}${known}${kept}`;
+  const kept = present > 0 ? `; ${bytesText(present)} are there already` : "";
+  return `${files} ${files === 1 ? "file" : "files"}, ${bytesText(bytes)}${known}${kept}`;
 }
 
 /** "1.20 of 4.56 GB", of which share, how fast, how long still: at most 79 columns. */
@@ -85,12 +85,12 @@ export function progressText(
   const share = bytes === 0 ? 100 : Math.min(100, Math.floor(present / bytes * 100));
   const parts = [
     `${files.done}/${files.all} files`,
-    `${byteText(present)} of ${byteText(bytes)}`,
+    `${bytesText(present)} of ${bytesText(bytes)}`,
     `${share} %`,
   ];
   if (speed > 0) {
     const left = Math.max(0, bytes - present) / speed;
-    parts.push(`${byteText(Math.round(speed))}/s`, `${timeText(left)} left`);
+    parts.push(`${bytesText(Math.round(speed))}/s`, `${timeText(left)} left`);
   }
   return parts.join("  ");
 }

@@ -1,8 +1,8 @@
 /** The files of a repository that a pull fetches, and what to say when they are not those that were meant. */
+import { bytesText } from "../core/bytes.ts";
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import type { ListedFile } from "./api.ts";
-import { byteText } from "./disk_space.ts";
 import { shown } from "./file_names.ts";
 import { isDataFile, matcher, type Selection, wantedFiles } from "./patterns.ts";
 import { pullCommand, type Repository } from "./repository.ts";
@@ -77,7 +77,7 @@ function nothingUsual(
 function listText(files: readonly ListedFile[]): string {
   if (files.length === 0) return "no files";
   const texts = files.slice(0, MOST_SHOWN).map(({ name, size }) =>
-    size === null ? name : `${name} (${byteText(size)})`
+    size === null ? name : `${name} (${bytesText(size)})`
   );
   const more = files.length - texts.length;
   return texts.join(", ") + (more > 0 ? ` and ${more} more` : "");

@@ -1,6 +1,5 @@
 /** Names of repositories, settings of the environment, patterns, and names that must not become paths. */
 import assert from "node:assert/strict";
-import { byteText } from "./disk_space.ts";
 import { isBlobName, shown, whyUnsafe } from "./file_names.ts";
 import { matcher, wantedFiles } from "./patterns.ts";
 import { isRepositoryName, isRevision, parseNamed } from "./repository.ts";
@@ -167,10 +166,4 @@ Deno.test("names that are safe and names that are not", () => {
     assert.ok(!isBlobName(tag), tag);
   }
   assert.equal(shown("a\x1b[2J\x9b"), '"a\\u001b[2J?"');
-});
-
-Deno.test("sizes in words", () => {
-  const sizes: [number, string][] = [[0, "0 B"], [999, "999 B"], [1000, "1.00 kB"]];
-  sizes.push([999_900, "1.00 MB"], [15_240_000_000, "15.2 GB"], [2e15, "2000 TB"]);
-  for (const [bytes, text] of sizes) assert.equal(byteText(bytes), text);
 });

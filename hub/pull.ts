@@ -3,11 +3,12 @@
  * continued, and a branch's note moves on to the new commit only when all its files are there. A file has its
  * name in the snapshot from the moment on in which it is whole. Offline it says what is missing.
  */
+import { bytesText } from "../core/bytes.ts";
 import { RgxError } from "../core/errors.ts";
 import { type ListedFile, listFiles, type RemoteFile, remoteFile } from "./api.ts";
 import { RepositoryCache } from "./cache.ts";
 import { chooseFiles } from "./choose.ts";
-import { byteText, freeBytes } from "./disk_space.ts";
+import { freeBytes } from "./disk_space.ts";
 import {
   bytesKept,
   type ByteWriter,
@@ -220,8 +221,8 @@ class Pull {
     const free = missing === 0 ? null : await (this.options.freeBytes ?? freeBytes)(cache);
     if (free !== null && missing + RESERVE > free) {
       throw new RgxError(
-        `${this.repository.name}: ${byteText(missing)} are to be downloaded, and ${cache} has ` +
-          `${byteText(free)} free; nothing was downloaded`,
+        `${this.repository.name}: ${bytesText(missing)} are to be downloaded, and ${cache} has ` +
+          `${bytesText(free)} free; nothing was downloaded`,
         {
           advice: "Free some space, fetch fewer files (--include, --exclude), or name a cache on " +
             "another disk with HF_HUB_CACHE or HF_HOME.",

@@ -3,6 +3,7 @@
  * the same lists of buffers that llama_pass.ts, llama_head.ts and generate.ts take from their workspaces.
  * Left out: what a device needs for itself (operations' scratch, thread stacks).
  */
+import { bytesText } from "../core/bytes.ts";
 import { UsageError } from "../core/errors.ts";
 import { seenWords } from "../kernels/adjust_logits/spec.ts";
 import { packedLength } from "../kernels/matmul/spec.ts";
@@ -260,12 +261,8 @@ export function refuseIfTooLarge(
 ): void {
   if (neededBytes <= availableBytes) return;
   throw new UsageError(
-    `${what} needs ${formatBytes(neededBytes)}, ${formatBytes(availableBytes)} available` +
+    `${what} needs ${bytesText(neededBytes)}, ${bytesText(availableBytes)} available` +
       (limit === null ? "" : `: ${limit}`),
     options.length === 0 ? {} : { advice: `set ${options.join(" or ")}` },
   );
-}
-
-export function formatBytes(bytes: number): string {
-  return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }

@@ -131,7 +131,7 @@ Deno.test("work that does not fit is refused with advice", () => {
         "a smaller per_device_train_batch_size",
       ]),
     (e) =>
-      e instanceof UsageError && e.message === "training needs 11.2 GB, 8.0 GB available" &&
+      e instanceof UsageError && e.message === "training needs 11.2 GB, 8.04 GB available" &&
       e.advice ===
         "set gradient_checkpointing: true or a smaller per_device_train_batch_size",
   );

@@ -19,7 +19,7 @@ Deno.test({
     assert.ok(four.weight_error > 0.05 && four.bytes < 0.6 * report.held[0].bytes);
     const shown = await rgx(flags);
     assert.equal(shown.code, 0, shown.err);
-    assert.match(shown.out, /load_in_4bit: true +1\.\d MB +\d\.\d+ %/);
+    assert.match(shown.out, /load_in_4bit: true +1\.\d\d MB +\d\.\d+ %/);
   },
 });
 

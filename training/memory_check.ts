@@ -4,13 +4,14 @@
  * taken at its full length.
  */
 import type { RunConfig } from "../configs/run_config.ts";
+import { bytesText } from "../core/bytes.ts";
 import { UsageError } from "../core/errors.ts";
 import { memoryRoom as machineRoom } from "../core/memory.ts";
 import type { SplitProblems } from "../data/held_out.ts";
 import type { Device } from "../kernels/device.ts";
 import { WEIGHTS_WITHIN } from "../kernels/wasm/memory.ts";
 import { gpuAvailableBytes } from "../kernels/webgpu/gpu_memory.ts";
-import { formatBytes, planParameterBytes, refuseIfTooLarge } from "../models/memory_plan.ts";
+import { planParameterBytes, refuseIfTooLarge } from "../models/memory_plan.ts";
 import type { ModelSizes } from "../models/model_sizes.ts";
 import { floatBytes } from "../models/workspace.ts";
 import { LOOKED_AT, type PromptEncoder } from "./prompts.ts";
@@ -111,9 +112,8 @@ export function promptMisfit(
     const size = stepSize(config, { ...needs, prompt: Math.max(tokens, needs.prompt) });
     const bytes = values + gradients + beside(sizes, size);
     if (bytes <= available) return null;
-    const megabytes = (count: number) => `${Math.round(count / 1e6)} MB`;
-    return `its longest prompt has ${tokens} tokens, which takes ${megabytes(bytes)} of memory, ` +
-      `${megabytes(available)} are available`;
+    return `its longest prompt has ${tokens} tokens, which takes ${bytesText(bytes)} of memory, ` +
+      `${bytesText(available)} are available`;
   };
 }
 
@@ -187,7 +187,7 @@ export async function planMemory(
       settings.push("smaller batches, shorter completions or a smaller model");
     }
     const alone = plan.parameters > room
-      ? `the model alone needs ${formatBytes(plan.parameters)}`
+      ? `the model alone needs ${bytesText(plan.parameters)}`
       : null;
     const why = [where, alone].filter((text) => text !== null).join("; ");
     refuseIfTooLarge(

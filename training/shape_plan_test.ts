@@ -65,7 +65,7 @@ Deno.test("a 7B model is planned from its configuration, and refused with what w
   assert.equal(fits, false);
   assert.match(
     error!.message,
-    /the run needs 2\d\.\d GB, 4\.0 GB available: .*model alone needs 15\.\d GB/,
+    /the run needs 2\d\.\d GB, 4\.00 GB available: .*model alone needs 15\.\d GB/,
   );
   assert.match(error!.advice!, /model_name_or_path=Qwen\/Qwen2\.5-0\.5B-Instruct/);
   const { parts, peak } = seen.memory;

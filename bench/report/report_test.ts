@@ -135,11 +135,11 @@ Deno.test("a report says what came of a run, with the interval of the difference
     assert.deepEqual(cost.rows.slice(1), [
       ["time", "1 h 1 min"],
       ["tensors, at most", "123 MB"],
-      ["memory of the process", "4 MB"],
+      ["memory of the process", "4.00 MB"],
     ]);
     assert.deepEqual(phases!.rows, [
       ["phase", "time", "tensors", "process"],
-      ["generate", "20 s", "2 MB", "3 MB"],
+      ["generate", "20 s", "2.00 MB", "3.00 MB"],
       ["eval", "7.5 s", "", ""],
     ]);
   }));
