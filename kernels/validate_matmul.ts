@@ -37,7 +37,11 @@ export function checkMatmul(args: MatmulArgs, call: Call): void {
 function int8Activations({ activations, transB, weightType }: MatmulArgs, call: Call): void {
   if (activations !== "int8") call.fail("activations", activations, "int8");
   if (weightType === undefined || !INT8_ACTIVATIONS.includes(weightType)) {
-    call.fail("weightType", weightType ?? "absent", `${INT8_ACTIVATIONS.join(" or ")} for int8`);
+    call.fail(
+      "weightType",
+      weightType ?? "absent",
+      `one of ${INT8_ACTIVATIONS.join(", ")} for int8`,
+    );
   }
   if (!transB) call.fail("transB", false, "transB for int8 activations");
 }

@@ -27,7 +27,7 @@ export function withInt8Activations(core: LlamaCore): LlamaCore {
     throw new UsageError(
       `activations int8: no weight of this model has 4 bits in a type for it, found ${
         [...types].join(", ")
-      }; expected ${INT8_ACTIVATIONS.join(" or ")}`,
+      }; expected one of ${INT8_ACTIVATIONS.join(", ")}`,
       { advice: "Leave the option out, or take a GGUF file in one of these types." },
     );
   }

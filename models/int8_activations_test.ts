@@ -82,7 +82,8 @@ Deno.test("a model without 4-bit weights cannot take activations in bytes", () =
     await assert.rejects(
       model.generate(requests, { ...options, activations: "int8" }),
       (error) =>
-        error instanceof UsageError && /found float32; expected q4_0 or q4_1/.test(error.message),
+        error instanceof UsageError &&
+        /found float32; expected one of q4_0, q4_1, q4_k/.test(error.message),
     );
     model.dispose();
   }));

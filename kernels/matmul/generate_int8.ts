@@ -14,8 +14,20 @@ import { each, range } from "../weights/generate_text.ts";
 export const MOST_ROWS = 5;
 const VECTORS = 4;
 
-function tile(type: "q4_0" | "q4_1", rows: number): string {
-  const { codes, bytes } = RECORDS[type];
+/** q4_k: parts of 32 steps, whose scales have been brought to `weightScales`: 16 s, then 16 m, for every part. */
+type TileType = "q4_0" | "q4_1" | "q4_k";
+
+/** Codes of a block, and bytes from one to the next. */
+const BLOCKS = { ...RECORDS, q4_k: { codes: 256, bytes: 256 } };
+
+function loadScales(): string {
+  return each(VECTORS, (j) => `const s${j} = v128.load(weightScales, ${16 * j});`) + "\n      " +
+    each(VECTORS, (j) => `const m${j} = v128.load(weightScales, ${64 + 16 * j});`) +
+    "\n      weightScales += 128;";
+}
+
+function tile(type: TileType, rows: number): string {
+  const { codes, bytes } = BLOCKS[type];
   const all = (part: (r: number) => string, indent: string) =>
     range(rows).map(part).join("\n" + indent);
   /** Adds the products of a row's next four bytes with these nibbles. */
@@ -33,7 +45,9 @@ function tile(type: "q4_0" | "q4_1", rows: number): string {
   const store = (r: number, j: number) => `v128.store(totals, t${r}${j}, ${64 * r + 16 * j});`;
   return `/** Adds to totals [${rows}][16] the blocks of a panel of ${type} times ${rows} rows of x. */
 export function int8_tile_${type}_${rows}(
-  record: usize, x: usize, xStep: usize, scales: usize, scaleStep: usize, totals: usize, blocks: i32,
+  record: usize, ${
+    type === "q4_k" ? "weightScales: usize, " : ""
+  }x: usize, xStep: usize, scales: usize, scaleStep: usize, totals: usize, blocks: i32,
 ): void {
   const low = v128.load32_splat(CONSTANTS), ones = v128.load32_splat(CONSTANTS, 4);
   ${each(rows, (r) => `let x${r} = x + ${r} * xStep;`)}
@@ -47,7 +61,7 @@ export function int8_tile_${type}_${rows}(
       ${each(VECTORS, (j) => `const o${j} = v128.and(i32x4.shr_u(w${j}, 4), low);`)}
       ${all((r) => add(r, "v", "o", 4) + ` x${r} += 8;`, "      ")}
     }
-      ${recordScales(type)}
+      ${type === "q4_k" ? loadScales() : recordScales(type)}
     ${
     all((r) =>
       `const p${r} = v128.load32_splat(b${r}), y${r} = v128.load32_splat(b${r}, 4); b${r} += 8;\n    ` +
@@ -70,7 +84,7 @@ export function int8TilesSource(): string {
     'import { MASKS } from "../weights/codes.as";',
     "/** Masks of the lower nibbles; ones. In memory, as V8 makes a constant anew wherever it is used. */\n" +
     "const CONSTANTS = memory.data<u32>([0x0f0f0f0f, 0x00010001], 64);",
-    ...(["q4_0", "q4_1"] as const).flatMap((type) =>
+    ...(["q4_0", "q4_1", "q4_k"] as const).flatMap((type) =>
       range(MOST_ROWS).map((rows) => tile(type, rows + 1))
     ),
   ].join("\n\n") + "\n";

@@ -1,7 +1,8 @@
 // Products of 4-bit weights with rows of x that are rounded to bytes (kernels/matmul/int8.ts). Sums of a block are
 // exact, blocks are added in order: a row has the same bits whatever its neighbours.
 
-import { panel_bytes, Q4_1 } from "../weights/types.as";
+import { scales_q4_k } from "../weights/scales.as";
+import { panel_bytes, Q4_1, Q4_K, record_bytes } from "../weights/types.as";
 import * as tiles from "./int8_tiles.as";
 
 const LANES = 16;
@@ -69,6 +70,37 @@ function round4(x: usize, inverse: v128): v128 {
   return i32x4.relaxed_trunc_f32x4_s(f32x4.nearest(f32x4.mul(v128.load(x), inverse)));
 }
 
+/** Blocks of a record of q4_k, the bytes of their codes, and of their scales as floats. */
+const PARTS = 8;
+const CODES_BYTES: usize = 2048;
+const SCALES_BYTES: usize = 1024;
+
+/** The scales of a panel of q4_k, as floats. */
+function panel_scales(panel: usize, blocks: i32, to: usize): void {
+  for (; blocks > 0; blocks -= PARTS, panel += record_bytes(Q4_K), to += SCALES_BYTES) {
+    scales_q4_k(panel + CODES_BYTES, to);
+  }
+}
+
+function tile_q4_k(
+  rows: i32, panel: usize, weightScales: usize, x: usize, xStep: usize, scales: usize,
+  scaleStep: usize, totals: usize, blocks: i32,
+): void {
+  for (; blocks > 0; blocks -= PARTS) {
+    switch (rows) {
+      case 1: tiles.int8_tile_q4_k_1(panel, weightScales, x, xStep, scales, scaleStep, totals, PARTS); break;
+      case 2: tiles.int8_tile_q4_k_2(panel, weightScales, x, xStep, scales, scaleStep, totals, PARTS); break;
+      case 3: tiles.int8_tile_q4_k_3(panel, weightScales, x, xStep, scales, scaleStep, totals, PARTS); break;
+      case 4: tiles.int8_tile_q4_k_4(panel, weightScales, x, xStep, scales, scaleStep, totals, PARTS); break;
+      default: tiles.int8_tile_q4_k_5(panel, weightScales, x, xStep, scales, scaleStep, totals, PARTS);
+    }
+    panel += record_bytes(Q4_K);
+    weightScales += SCALES_BYTES;
+    x += 256;
+    scales += 64;
+  }
+}
+
 function tile(
   type: i32, rows: i32, panel: usize, x: usize, xStep: usize, scales: usize, scaleStep: usize,
   totals: usize, blocks: i32,
@@ -114,7 +146,7 @@ function put(
 
 /**
  * out [m, n] = (or +=) alpha · x·Wᵀ, x [m, k] prepared, W [n, k]. Unit = (`unitRows` rows of x, panel), panels running
- * fastest. Scratch: 64 bytes a row of a tile.
+ * fastest. Scratch: 64 bytes a row of a tile; of q4_k 128 bytes a block of k behind them.
  */
 export function matmul_int8(
   type: i32, bytes: usize, scales: usize, w: usize, out: usize, m: i32, n: i32, k: i32,
@@ -125,7 +157,8 @@ export function matmul_int8(
   const xStep = k as usize, scaleStep = (blocks as usize) * 8, outStep = (n as usize) * 4;
   for (let unit = begin; unit < end; unit++) {
     const p = unit % panels;
-    const panel = w + (p as usize) * step;
+    const panel = w + (p as usize) * step, weightScales = scratch + TILE_ROWS * 64;
+    if (type == Q4_K) panel_scales(panel, blocks, weightScales);
     const first = (unit / panels) * unitRows, count = min(unitRows, m - first);
     // Heights differ by one at most.
     const tileCount = (count + TILE_ROWS - 1) / TILE_ROWS;
@@ -135,7 +168,11 @@ export function matmul_int8(
       const rows = t < high ? low + 1 : low;
       memory.fill(scratch, 0, rows * 64);
       const x = bytes + (row as usize) * xStep, s = scales + (row as usize) * scaleStep;
-      tile(type, rows, panel, x, xStep, s, scaleStep, scratch, blocks);
+      if (type == Q4_K) {
+        tile_q4_k(rows, panel, weightScales, x, xStep, s, scaleStep, scratch, blocks);
+      } else {
+        tile(type, rows, panel, x, xStep, s, scaleStep, scratch, blocks);
+      }
       const to = out + (row as usize) * outStep + (p as usize) * 64;
       put(scratch, rows, min(LANES, n - p * LANES), to, outStep, alpha, accumulate != 0);
       row += rows;

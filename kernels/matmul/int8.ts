@@ -37,7 +37,7 @@ export function int8Product(ctx: WasmContext, g: Gemm, type: WeightType): void {
       ...[typeCode(type), bytes, scales, g.b, g.out, m, n, k, unitRows],
       ...[g.alpha, g.accumulate ? 1 : 0],
     ],
-    scratchBytes: 64 * TILE_ROWS,
+    scratchBytes: 64 * TILE_ROWS + (type === "q4_k" ? 128 * blocks : 0),
   });
   ctx.release(mark);
 }

@@ -400,3 +400,193 @@ export function int8_tile_q4_1_5(
     record += 320;
   }
 }
+
+/** Adds to totals [1][16] the blocks of a panel of q4_k times 1 rows of x. */
+export function int8_tile_q4_k_1(
+  record: usize, weightScales: usize, x: usize, xStep: usize, scales: usize, scaleStep: usize, totals: usize, blocks: i32,
+): void {
+  const low = v128.load32_splat(CONSTANTS), ones = v128.load32_splat(CONSTANTS, 4);
+  let x0 = x + 0 * xStep;
+  let b0 = scales + 0 * scaleStep;
+  for (; blocks > 0; blocks--) {
+    let a00 = i16x8.splat(0); let a01 = i16x8.splat(0); let a02 = i16x8.splat(0); let a03 = i16x8.splat(0);
+    for (let word = record, end = record + 256; word < end; word += 64) {
+      const w0 = v128.load(word, 0); const w1 = v128.load(word, 16); const w2 = v128.load(word, 32); const w3 = v128.load(word, 48);
+      const e0 = v128.and(w0, low); const e1 = v128.and(w1, low); const e2 = v128.and(w2, low); const e3 = v128.and(w3, low);
+      const u0 = v128.load32_splat(x0, 0); a00 = i16x8.add(a00, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e0)); a01 = i16x8.add(a01, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e1)); a02 = i16x8.add(a02, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e2)); a03 = i16x8.add(a03, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e3));
+      const o0 = v128.and(i32x4.shr_u(w0, 4), low); const o1 = v128.and(i32x4.shr_u(w1, 4), low); const o2 = v128.and(i32x4.shr_u(w2, 4), low); const o3 = v128.and(i32x4.shr_u(w3, 4), low);
+      const v0 = v128.load32_splat(x0, 4); a00 = i16x8.add(a00, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o0)); a01 = i16x8.add(a01, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o1)); a02 = i16x8.add(a02, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o2)); a03 = i16x8.add(a03, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o3)); x0 += 8;
+    }
+      const s0 = v128.load(weightScales, 0); const s1 = v128.load(weightScales, 16); const s2 = v128.load(weightScales, 32); const s3 = v128.load(weightScales, 48);
+      const m0 = v128.load(weightScales, 64); const m1 = v128.load(weightScales, 80); const m2 = v128.load(weightScales, 96); const m3 = v128.load(weightScales, 112);
+      weightScales += 128;
+    const p0 = v128.load32_splat(b0), y0 = v128.load32_splat(b0, 4); b0 += 8;
+    const t00 = f32x4.relaxed_madd(m0, y0, f32x4.relaxed_madd(f32x4.mul(s0, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a00, ones)), v128.load(totals, 0))); const t01 = f32x4.relaxed_madd(m1, y0, f32x4.relaxed_madd(f32x4.mul(s1, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a01, ones)), v128.load(totals, 16))); const t02 = f32x4.relaxed_madd(m2, y0, f32x4.relaxed_madd(f32x4.mul(s2, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a02, ones)), v128.load(totals, 32))); const t03 = f32x4.relaxed_madd(m3, y0, f32x4.relaxed_madd(f32x4.mul(s3, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a03, ones)), v128.load(totals, 48)));
+    v128.store(totals, t01, 16); v128.store(totals, t00, 0); v128.store(totals, t03, 48); v128.store(totals, t02, 32);
+    record += 256;
+  }
+}
+
+/** Adds to totals [2][16] the blocks of a panel of q4_k times 2 rows of x. */
+export function int8_tile_q4_k_2(
+  record: usize, weightScales: usize, x: usize, xStep: usize, scales: usize, scaleStep: usize, totals: usize, blocks: i32,
+): void {
+  const low = v128.load32_splat(CONSTANTS), ones = v128.load32_splat(CONSTANTS, 4);
+  let x0 = x + 0 * xStep; let x1 = x + 1 * xStep;
+  let b0 = scales + 0 * scaleStep; let b1 = scales + 1 * scaleStep;
+  for (; blocks > 0; blocks--) {
+    let a00 = i16x8.splat(0); let a01 = i16x8.splat(0); let a02 = i16x8.splat(0); let a03 = i16x8.splat(0);
+    let a10 = i16x8.splat(0); let a11 = i16x8.splat(0); let a12 = i16x8.splat(0); let a13 = i16x8.splat(0);
+    for (let word = record, end = record + 256; word < end; word += 64) {
+      const w0 = v128.load(word, 0); const w1 = v128.load(word, 16); const w2 = v128.load(word, 32); const w3 = v128.load(word, 48);
+      const e0 = v128.and(w0, low); const e1 = v128.and(w1, low); const e2 = v128.and(w2, low); const e3 = v128.and(w3, low);
+      const u0 = v128.load32_splat(x0, 0); a00 = i16x8.add(a00, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e0)); a01 = i16x8.add(a01, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e1)); a02 = i16x8.add(a02, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e2)); a03 = i16x8.add(a03, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e3));
+      const u1 = v128.load32_splat(x1, 0); a10 = i16x8.add(a10, i16x8.relaxed_dot_i8x16_i7x16_s(u1, e0)); a11 = i16x8.add(a11, i16x8.relaxed_dot_i8x16_i7x16_s(u1, e1)); a12 = i16x8.add(a12, i16x8.relaxed_dot_i8x16_i7x16_s(u1, e2)); a13 = i16x8.add(a13, i16x8.relaxed_dot_i8x16_i7x16_s(u1, e3));
+      const o0 = v128.and(i32x4.shr_u(w0, 4), low); const o1 = v128.and(i32x4.shr_u(w1, 4), low); const o2 = v128.and(i32x4.shr_u(w2, 4), low); const o3 = v128.and(i32x4.shr_u(w3, 4), low);
+      const v0 = v128.load32_splat(x0, 4); a00 = i16x8.add(a00, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o0)); a01 = i16x8.add(a01, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o1)); a02 = i16x8.add(a02, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o2)); a03 = i16x8.add(a03, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o3)); x0 += 8;
+      const v1 = v128.load32_splat(x1, 4); a10 = i16x8.add(a10, i16x8.relaxed_dot_i8x16_i7x16_s(v1, o0)); a11 = i16x8.add(a11, i16x8.relaxed_dot_i8x16_i7x16_s(v1, o1)); a12 = i16x8.add(a12, i16x8.relaxed_dot_i8x16_i7x16_s(v1, o2)); a13 = i16x8.add(a13, i16x8.relaxed_dot_i8x16_i7x16_s(v1, o3)); x1 += 8;
+    }
+      const s0 = v128.load(weightScales, 0); const s1 = v128.load(weightScales, 16); const s2 = v128.load(weightScales, 32); const s3 = v128.load(weightScales, 48);
+      const m0 = v128.load(weightScales, 64); const m1 = v128.load(weightScales, 80); const m2 = v128.load(weightScales, 96); const m3 = v128.load(weightScales, 112);
+      weightScales += 128;
+    const p0 = v128.load32_splat(b0), y0 = v128.load32_splat(b0, 4); b0 += 8;
+    const t00 = f32x4.relaxed_madd(m0, y0, f32x4.relaxed_madd(f32x4.mul(s0, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a00, ones)), v128.load(totals, 0))); const t01 = f32x4.relaxed_madd(m1, y0, f32x4.relaxed_madd(f32x4.mul(s1, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a01, ones)), v128.load(totals, 16))); const t02 = f32x4.relaxed_madd(m2, y0, f32x4.relaxed_madd(f32x4.mul(s2, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a02, ones)), v128.load(totals, 32))); const t03 = f32x4.relaxed_madd(m3, y0, f32x4.relaxed_madd(f32x4.mul(s3, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a03, ones)), v128.load(totals, 48)));
+    v128.store(totals, t01, 16); v128.store(totals, t00, 0); v128.store(totals, t03, 48); v128.store(totals, t02, 32);
+    const p1 = v128.load32_splat(b1), y1 = v128.load32_splat(b1, 4); b1 += 8;
+    const t10 = f32x4.relaxed_madd(m0, y1, f32x4.relaxed_madd(f32x4.mul(s0, p1), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a10, ones)), v128.load(totals, 64))); const t11 = f32x4.relaxed_madd(m1, y1, f32x4.relaxed_madd(f32x4.mul(s1, p1), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a11, ones)), v128.load(totals, 80))); const t12 = f32x4.relaxed_madd(m2, y1, f32x4.relaxed_madd(f32x4.mul(s2, p1), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a12, ones)), v128.load(totals, 96))); const t13 = f32x4.relaxed_madd(m3, y1, f32x4.relaxed_madd(f32x4.mul(s3, p1), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a13, ones)), v128.load(totals, 112)));
+    v128.store(totals, t11, 80); v128.store(totals, t10, 64); v128.store(totals, t13, 112); v128.store(totals, t12, 96);
+    record += 256;
+  }
+}
+
+/** Adds to totals [3][16] the blocks of a panel of q4_k times 3 rows of x. */
+export function int8_tile_q4_k_3(
+  record: usize, weightScales: usize, x: usize, xStep: usize, scales: usize, scaleStep: usize, totals: usize, blocks: i32,
+): void {
+  const low = v128.load32_splat(CONSTANTS), ones = v128.load32_splat(CONSTANTS, 4);
+  let x0 = x + 0 * xStep; let x1 = x + 1 * xStep; let x2 = x + 2 * xStep;
+  let b0 = scales + 0 * scaleStep; let b1 = scales + 1 * scaleStep; let b2 = scales + 2 * scaleStep;
+  for (; blocks > 0; blocks--) {
+    let a00 = i16x8.splat(0); let a01 = i16x8.splat(0); let a02 = i16x8.splat(0); let a03 = i16x8.splat(0);
+    let a10 = i16x8.splat(0); let a11 = i16x8.splat(0); let a12 = i16x8.splat(0); let a13 = i16x8.splat(0);
+    let a20 = i16x8.splat(0); let a21 = i16x8.splat(0); let a22 = i16x8.splat(0); let a23 = i16x8.splat(0);
+    for (let word = record, end = record + 256; word < end; word += 64) {
+      const w0 = v128.load(word, 0); const w1 = v128.load(word, 16); const w2 = v128.load(word, 32); const w3 = v128.load(word, 48);
+      const e0 = v128.and(w0, low); const e1 = v128.and(w1, low); const e2 = v128.and(w2, low); const e3 = v128.and(w3, low);
+      const u0 = v128.load32_splat(x0, 0); a00 = i16x8.add(a00, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e0)); a01 = i16x8.add(a01, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e1)); a02 = i16x8.add(a02, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e2)); a03 = i16x8.add(a03, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e3));
+      const u1 = v128.load32_splat(x1, 0); a10 = i16x8.add(a10, i16x8.relaxed_dot_i8x16_i7x16_s(u1, e0)); a11 = i16x8.add(a11, i16x8.relaxed_dot_i8x16_i7x16_s(u1, e1)); a12 = i16x8.add(a12, i16x8.relaxed_dot_i8x16_i7x16_s(u1, e2)); a13 = i16x8.add(a13, i16x8.relaxed_dot_i8x16_i7x16_s(u1, e3));
+      const u2 = v128.load32_splat(x2, 0); a20 = i16x8.add(a20, i16x8.relaxed_dot_i8x16_i7x16_s(u2, e0)); a21 = i16x8.add(a21, i16x8.relaxed_dot_i8x16_i7x16_s(u2, e1)); a22 = i16x8.add(a22, i16x8.relaxed_dot_i8x16_i7x16_s(u2, e2)); a23 = i16x8.add(a23, i16x8.relaxed_dot_i8x16_i7x16_s(u2, e3));
+      const o0 = v128.and(i32x4.shr_u(w0, 4), low); const o1 = v128.and(i32x4.shr_u(w1, 4), low); const o2 = v128.and(i32x4.shr_u(w2, 4), low); const o3 = v128.and(i32x4.shr_u(w3, 4), low);
+      const v0 = v128.load32_splat(x0, 4); a00 = i16x8.add(a00, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o0)); a01 = i16x8.add(a01, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o1)); a02 = i16x8.add(a02, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o2)); a03 = i16x8.add(a03, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o3)); x0 += 8;
+      const v1 = v128.load32_splat(x1, 4); a10 = i16x8.add(a10, i16x8.relaxed_dot_i8x16_i7x16_s(v1, o0)); a11 = i16x8.add(a11, i16x8.relaxed_dot_i8x16_i7x16_s(v1, o1)); a12 = i16x8.add(a12, i16x8.relaxed_dot_i8x16_i7x16_s(v1, o2)); a13 = i16x8.add(a13, i16x8.relaxed_dot_i8x16_i7x16_s(v1, o3)); x1 += 8;
+      const v2 = v128.load32_splat(x2, 4); a20 = i16x8.add(a20, i16x8.relaxed_dot_i8x16_i7x16_s(v2, o0)); a21 = i16x8.add(a21, i16x8.relaxed_dot_i8x16_i7x16_s(v2, o1)); a22 = i16x8.add(a22, i16x8.relaxed_dot_i8x16_i7x16_s(v2, o2)); a23 = i16x8.add(a23, i16x8.relaxed_dot_i8x16_i7x16_s(v2, o3)); x2 += 8;
+    }
+      const s0 = v128.load(weightScales, 0); const s1 = v128.load(weightScales, 16); const s2 = v128.load(weightScales, 32); const s3 = v128.load(weightScales, 48);
+      const m0 = v128.load(weightScales, 64); const m1 = v128.load(weightScales, 80); const m2 = v128.load(weightScales, 96); const m3 = v128.load(weightScales, 112);
+      weightScales += 128;
+    const p0 = v128.load32_splat(b0), y0 = v128.load32_splat(b0, 4); b0 += 8;
+    const t00 = f32x4.relaxed_madd(m0, y0, f32x4.relaxed_madd(f32x4.mul(s0, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a00, ones)), v128.load(totals, 0))); const t01 = f32x4.relaxed_madd(m1, y0, f32x4.relaxed_madd(f32x4.mul(s1, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a01, ones)), v128.load(totals, 16))); const t02 = f32x4.relaxed_madd(m2, y0, f32x4.relaxed_madd(f32x4.mul(s2, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a02, ones)), v128.load(totals, 32))); const t03 = f32x4.relaxed_madd(m3, y0, f32x4.relaxed_madd(f32x4.mul(s3, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a03, ones)), v128.load(totals, 48)));
+    v128.store(totals, t01, 16); v128.store(totals, t00, 0); v128.store(totals, t03, 48); v128.store(totals, t02, 32);
+    const p1 = v128.load32_splat(b1), y1 = v128.load32_splat(b1, 4); b1 += 8;
+    const t10 = f32x4.relaxed_madd(m0, y1, f32x4.relaxed_madd(f32x4.mul(s0, p1), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a10, ones)), v128.load(totals, 64))); const t11 = f32x4.relaxed_madd(m1, y1, f32x4.relaxed_madd(f32x4.mul(s1, p1), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a11, ones)), v128.load(totals, 80))); const t12 = f32x4.relaxed_madd(m2, y1, f32x4.relaxed_madd(f32x4.mul(s2, p1), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a12, ones)), v128.load(totals, 96))); const t13 = f32x4.relaxed_madd(m3, y1, f32x4.relaxed_madd(f32x4.mul(s3, p1), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a13, ones)), v128.load(totals, 112)));
+    v128.store(totals, t11, 80); v128.store(totals, t10, 64); v128.store(totals, t13, 112); v128.store(totals, t12, 96);
+    const p2 = v128.load32_splat(b2), y2 = v128.load32_splat(b2, 4); b2 += 8;
+    const t20 = f32x4.relaxed_madd(m0, y2, f32x4.relaxed_madd(f32x4.mul(s0, p2), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a20, ones)), v128.load(totals, 128))); const t21 = f32x4.relaxed_madd(m1, y2, f32x4.relaxed_madd(f32x4.mul(s1, p2), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a21, ones)), v128.load(totals, 144))); const t22 = f32x4.relaxed_madd(m2, y2, f32x4.relaxed_madd(f32x4.mul(s2, p2), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a22, ones)), v128.load(totals, 160))); const t23 = f32x4.relaxed_madd(m3, y2, f32x4.relaxed_madd(f32x4.mul(s3, p2), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a23, ones)), v128.load(totals, 176)));
+    v128.store(totals, t21, 144); v128.store(totals, t20, 128); v128.store(totals, t23, 176); v128.store(totals, t22, 160);
+    record += 256;
+  }
+}
+
+/** Adds to totals [4][16] the blocks of a panel of q4_k times 4 rows of x. */
+export function int8_tile_q4_k_4(
+  record: usize, weightScales: usize, x: usize, xStep: usize, scales: usize, scaleStep: usize, totals: usize, blocks: i32,
+): void {
+  const low = v128.load32_splat(CONSTANTS), ones = v128.load32_splat(CONSTANTS, 4);
+  let x0 = x + 0 * xStep; let x1 = x + 1 * xStep; let x2 = x + 2 * xStep; let x3 = x + 3 * xStep;
+  let b0 = scales + 0 * scaleStep; let b1 = scales + 1 * scaleStep; let b2 = scales + 2 * scaleStep; let b3 = scales + 3 * scaleStep;
+  for (; blocks > 0; blocks--) {
+    let a00 = i16x8.splat(0); let a01 = i16x8.splat(0); let a02 = i16x8.splat(0); let a03 = i16x8.splat(0);
+    let a10 = i16x8.splat(0); let a11 = i16x8.splat(0); let a12 = i16x8.splat(0); let a13 = i16x8.splat(0);
+    let a20 = i16x8.splat(0); let a21 = i16x8.splat(0); let a22 = i16x8.splat(0); let a23 = i16x8.splat(0);
+    let a30 = i16x8.splat(0); let a31 = i16x8.splat(0); let a32 = i16x8.splat(0); let a33 = i16x8.splat(0);
+    for (let word = record, end = record + 256; word < end; word += 64) {
+      const w0 = v128.load(word, 0); const w1 = v128.load(word, 16); const w2 = v128.load(word, 32); const w3 = v128.load(word, 48);
+      const e0 = v128.and(w0, low); const e1 = v128.and(w1, low); const e2 = v128.and(w2, low); const e3 = v128.and(w3, low);
+      const u0 = v128.load32_splat(x0, 0); a00 = i16x8.add(a00, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e0)); a01 = i16x8.add(a01, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e1)); a02 = i16x8.add(a02, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e2)); a03 = i16x8.add(a03, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e3));
+      const u1 = v128.load32_splat(x1, 0); a10 = i16x8.add(a10, i16x8.relaxed_dot_i8x16_i7x16_s(u1, e0)); a11 = i16x8.add(a11, i16x8.relaxed_dot_i8x16_i7x16_s(u1, e1)); a12 = i16x8.add(a12, i16x8.relaxed_dot_i8x16_i7x16_s(u1, e2)); a13 = i16x8.add(a13, i16x8.relaxed_dot_i8x16_i7x16_s(u1, e3));
+      const u2 = v128.load32_splat(x2, 0); a20 = i16x8.add(a20, i16x8.relaxed_dot_i8x16_i7x16_s(u2, e0)); a21 = i16x8.add(a21, i16x8.relaxed_dot_i8x16_i7x16_s(u2, e1)); a22 = i16x8.add(a22, i16x8.relaxed_dot_i8x16_i7x16_s(u2, e2)); a23 = i16x8.add(a23, i16x8.relaxed_dot_i8x16_i7x16_s(u2, e3));
+      const u3 = v128.load32_splat(x3, 0); a30 = i16x8.add(a30, i16x8.relaxed_dot_i8x16_i7x16_s(u3, e0)); a31 = i16x8.add(a31, i16x8.relaxed_dot_i8x16_i7x16_s(u3, e1)); a32 = i16x8.add(a32, i16x8.relaxed_dot_i8x16_i7x16_s(u3, e2)); a33 = i16x8.add(a33, i16x8.relaxed_dot_i8x16_i7x16_s(u3, e3));
+      const o0 = v128.and(i32x4.shr_u(w0, 4), low); const o1 = v128.and(i32x4.shr_u(w1, 4), low); const o2 = v128.and(i32x4.shr_u(w2, 4), low); const o3 = v128.and(i32x4.shr_u(w3, 4), low);
+      const v0 = v128.load32_splat(x0, 4); a00 = i16x8.add(a00, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o0)); a01 = i16x8.add(a01, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o1)); a02 = i16x8.add(a02, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o2)); a03 = i16x8.add(a03, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o3)); x0 += 8;
+      const v1 = v128.load32_splat(x1, 4); a10 = i16x8.add(a10, i16x8.relaxed_dot_i8x16_i7x16_s(v1, o0)); a11 = i16x8.add(a11, i16x8.relaxed_dot_i8x16_i7x16_s(v1, o1)); a12 = i16x8.add(a12, i16x8.relaxed_dot_i8x16_i7x16_s(v1, o2)); a13 = i16x8.add(a13, i16x8.relaxed_dot_i8x16_i7x16_s(v1, o3)); x1 += 8;
+      const v2 = v128.load32_splat(x2, 4); a20 = i16x8.add(a20, i16x8.relaxed_dot_i8x16_i7x16_s(v2, o0)); a21 = i16x8.add(a21, i16x8.relaxed_dot_i8x16_i7x16_s(v2, o1)); a22 = i16x8.add(a22, i16x8.relaxed_dot_i8x16_i7x16_s(v2, o2)); a23 = i16x8.add(a23, i16x8.relaxed_dot_i8x16_i7x16_s(v2, o3)); x2 += 8;
+      const v3 = v128.load32_splat(x3, 4); a30 = i16x8.add(a30, i16x8.relaxed_dot_i8x16_i7x16_s(v3, o0)); a31 = i16x8.add(a31, i16x8.relaxed_dot_i8x16_i7x16_s(v3, o1)); a32 = i16x8.add(a32, i16x8.relaxed_dot_i8x16_i7x16_s(v3, o2)); a33 = i16x8.add(a33, i16x8.relaxed_dot_i8x16_i7x16_s(v3, o3)); x3 += 8;
+    }
+      const s0 = v128.load(weightScales, 0); const s1 = v128.load(weightScales, 16); const s2 = v128.load(weightScales, 32); const s3 = v128.load(weightScales, 48);
+      const m0 = v128.load(weightScales, 64); const m1 = v128.load(weightScales, 80); const m2 = v128.load(weightScales, 96); const m3 = v128.load(weightScales, 112);
+      weightScales += 128;
+    const p0 = v128.load32_splat(b0), y0 = v128.load32_splat(b0, 4); b0 += 8;
+    const t00 = f32x4.relaxed_madd(m0, y0, f32x4.relaxed_madd(f32x4.mul(s0, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a00, ones)), v128.load(totals, 0))); const t01 = f32x4.relaxed_madd(m1, y0, f32x4.relaxed_madd(f32x4.mul(s1, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a01, ones)), v128.load(totals, 16))); const t02 = f32x4.relaxed_madd(m2, y0, f32x4.relaxed_madd(f32x4.mul(s2, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a02, ones)), v128.load(totals, 32))); const t03 = f32x4.relaxed_madd(m3, y0, f32x4.relaxed_madd(f32x4.mul(s3, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a03, ones)), v128.load(totals, 48)));
+    v128.store(totals, t01, 16); v128.store(totals, t00, 0); v128.store(totals, t03, 48); v128.store(totals, t02, 32);
+    const p1 = v128.load32_splat(b1), y1 = v128.load32_splat(b1, 4); b1 += 8;
+    const t10 = f32x4.relaxed_madd(m0, y1, f32x4.relaxed_madd(f32x4.mul(s0, p1), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a10, ones)), v128.load(totals, 64))); const t11 = f32x4.relaxed_madd(m1, y1, f32x4.relaxed_madd(f32x4.mul(s1, p1), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a11, ones)), v128.load(totals, 80))); const t12 = f32x4.relaxed_madd(m2, y1, f32x4.relaxed_madd(f32x4.mul(s2, p1), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a12, ones)), v128.load(totals, 96))); const t13 = f32x4.relaxed_madd(m3, y1, f32x4.relaxed_madd(f32x4.mul(s3, p1), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a13, ones)), v128.load(totals, 112)));
+    v128.store(totals, t11, 80); v128.store(totals, t10, 64); v128.store(totals, t13, 112); v128.store(totals, t12, 96);
+    const p2 = v128.load32_splat(b2), y2 = v128.load32_splat(b2, 4); b2 += 8;
+    const t20 = f32x4.relaxed_madd(m0, y2, f32x4.relaxed_madd(f32x4.mul(s0, p2), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a20, ones)), v128.load(totals, 128))); const t21 = f32x4.relaxed_madd(m1, y2, f32x4.relaxed_madd(f32x4.mul(s1, p2), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a21, ones)), v128.load(totals, 144))); const t22 = f32x4.relaxed_madd(m2, y2, f32x4.relaxed_madd(f32x4.mul(s2, p2), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a22, ones)), v128.load(totals, 160))); const t23 = f32x4.relaxed_madd(m3, y2, f32x4.relaxed_madd(f32x4.mul(s3, p2), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a23, ones)), v128.load(totals, 176)));
+    v128.store(totals, t21, 144); v128.store(totals, t20, 128); v128.store(totals, t23, 176); v128.store(totals, t22, 160);
+    const p3 = v128.load32_splat(b3), y3 = v128.load32_splat(b3, 4); b3 += 8;
+    const t30 = f32x4.relaxed_madd(m0, y3, f32x4.relaxed_madd(f32x4.mul(s0, p3), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a30, ones)), v128.load(totals, 192))); const t31 = f32x4.relaxed_madd(m1, y3, f32x4.relaxed_madd(f32x4.mul(s1, p3), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a31, ones)), v128.load(totals, 208))); const t32 = f32x4.relaxed_madd(m2, y3, f32x4.relaxed_madd(f32x4.mul(s2, p3), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a32, ones)), v128.load(totals, 224))); const t33 = f32x4.relaxed_madd(m3, y3, f32x4.relaxed_madd(f32x4.mul(s3, p3), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a33, ones)), v128.load(totals, 240)));
+    v128.store(totals, t31, 208); v128.store(totals, t30, 192); v128.store(totals, t33, 240); v128.store(totals, t32, 224);
+    record += 256;
+  }
+}
+
+/** Adds to totals [5][16] the blocks of a panel of q4_k times 5 rows of x. */
+export function int8_tile_q4_k_5(
+  record: usize, weightScales: usize, x: usize, xStep: usize, scales: usize, scaleStep: usize, totals: usize, blocks: i32,
+): void {
+  const low = v128.load32_splat(CONSTANTS), ones = v128.load32_splat(CONSTANTS, 4);
+  let x0 = x + 0 * xStep; let x1 = x + 1 * xStep; let x2 = x + 2 * xStep; let x3 = x + 3 * xStep; let x4 = x + 4 * xStep;
+  let b0 = scales + 0 * scaleStep; let b1 = scales + 1 * scaleStep; let b2 = scales + 2 * scaleStep; let b3 = scales + 3 * scaleStep; let b4 = scales + 4 * scaleStep;
+  for (; blocks > 0; blocks--) {
+    let a00 = i16x8.splat(0); let a01 = i16x8.splat(0); let a02 = i16x8.splat(0); let a03 = i16x8.splat(0);
+    let a10 = i16x8.splat(0); let a11 = i16x8.splat(0); let a12 = i16x8.splat(0); let a13 = i16x8.splat(0);
+    let a20 = i16x8.splat(0); let a21 = i16x8.splat(0); let a22 = i16x8.splat(0); let a23 = i16x8.splat(0);
+    let a30 = i16x8.splat(0); let a31 = i16x8.splat(0); let a32 = i16x8.splat(0); let a33 = i16x8.splat(0);
+    let a40 = i16x8.splat(0); let a41 = i16x8.splat(0); let a42 = i16x8.splat(0); let a43 = i16x8.splat(0);
+    for (let word = record, end = record + 256; word < end; word += 64) {
+      const w0 = v128.load(word, 0); const w1 = v128.load(word, 16); const w2 = v128.load(word, 32); const w3 = v128.load(word, 48);
+      const e0 = v128.and(w0, low); const e1 = v128.and(w1, low); const e2 = v128.and(w2, low); const e3 = v128.and(w3, low);
+      const u0 = v128.load32_splat(x0, 0); a00 = i16x8.add(a00, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e0)); a01 = i16x8.add(a01, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e1)); a02 = i16x8.add(a02, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e2)); a03 = i16x8.add(a03, i16x8.relaxed_dot_i8x16_i7x16_s(u0, e3));
+      const u1 = v128.load32_splat(x1, 0); a10 = i16x8.add(a10, i16x8.relaxed_dot_i8x16_i7x16_s(u1, e0)); a11 = i16x8.add(a11, i16x8.relaxed_dot_i8x16_i7x16_s(u1, e1)); a12 = i16x8.add(a12, i16x8.relaxed_dot_i8x16_i7x16_s(u1, e2)); a13 = i16x8.add(a13, i16x8.relaxed_dot_i8x16_i7x16_s(u1, e3));
+      const u2 = v128.load32_splat(x2, 0); a20 = i16x8.add(a20, i16x8.relaxed_dot_i8x16_i7x16_s(u2, e0)); a21 = i16x8.add(a21, i16x8.relaxed_dot_i8x16_i7x16_s(u2, e1)); a22 = i16x8.add(a22, i16x8.relaxed_dot_i8x16_i7x16_s(u2, e2)); a23 = i16x8.add(a23, i16x8.relaxed_dot_i8x16_i7x16_s(u2, e3));
+      const u3 = v128.load32_splat(x3, 0); a30 = i16x8.add(a30, i16x8.relaxed_dot_i8x16_i7x16_s(u3, e0)); a31 = i16x8.add(a31, i16x8.relaxed_dot_i8x16_i7x16_s(u3, e1)); a32 = i16x8.add(a32, i16x8.relaxed_dot_i8x16_i7x16_s(u3, e2)); a33 = i16x8.add(a33, i16x8.relaxed_dot_i8x16_i7x16_s(u3, e3));
+      const u4 = v128.load32_splat(x4, 0); a40 = i16x8.add(a40, i16x8.relaxed_dot_i8x16_i7x16_s(u4, e0)); a41 = i16x8.add(a41, i16x8.relaxed_dot_i8x16_i7x16_s(u4, e1)); a42 = i16x8.add(a42, i16x8.relaxed_dot_i8x16_i7x16_s(u4, e2)); a43 = i16x8.add(a43, i16x8.relaxed_dot_i8x16_i7x16_s(u4, e3));
+      const o0 = v128.and(i32x4.shr_u(w0, 4), low); const o1 = v128.and(i32x4.shr_u(w1, 4), low); const o2 = v128.and(i32x4.shr_u(w2, 4), low); const o3 = v128.and(i32x4.shr_u(w3, 4), low);
+      const v0 = v128.load32_splat(x0, 4); a00 = i16x8.add(a00, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o0)); a01 = i16x8.add(a01, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o1)); a02 = i16x8.add(a02, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o2)); a03 = i16x8.add(a03, i16x8.relaxed_dot_i8x16_i7x16_s(v0, o3)); x0 += 8;
+      const v1 = v128.load32_splat(x1, 4); a10 = i16x8.add(a10, i16x8.relaxed_dot_i8x16_i7x16_s(v1, o0)); a11 = i16x8.add(a11, i16x8.relaxed_dot_i8x16_i7x16_s(v1, o1)); a12 = i16x8.add(a12, i16x8.relaxed_dot_i8x16_i7x16_s(v1, o2)); a13 = i16x8.add(a13, i16x8.relaxed_dot_i8x16_i7x16_s(v1, o3)); x1 += 8;
+      const v2 = v128.load32_splat(x2, 4); a20 = i16x8.add(a20, i16x8.relaxed_dot_i8x16_i7x16_s(v2, o0)); a21 = i16x8.add(a21, i16x8.relaxed_dot_i8x16_i7x16_s(v2, o1)); a22 = i16x8.add(a22, i16x8.relaxed_dot_i8x16_i7x16_s(v2, o2)); a23 = i16x8.add(a23, i16x8.relaxed_dot_i8x16_i7x16_s(v2, o3)); x2 += 8;
+      const v3 = v128.load32_splat(x3, 4); a30 = i16x8.add(a30, i16x8.relaxed_dot_i8x16_i7x16_s(v3, o0)); a31 = i16x8.add(a31, i16x8.relaxed_dot_i8x16_i7x16_s(v3, o1)); a32 = i16x8.add(a32, i16x8.relaxed_dot_i8x16_i7x16_s(v3, o2)); a33 = i16x8.add(a33, i16x8.relaxed_dot_i8x16_i7x16_s(v3, o3)); x3 += 8;
+      const v4 = v128.load32_splat(x4, 4); a40 = i16x8.add(a40, i16x8.relaxed_dot_i8x16_i7x16_s(v4, o0)); a41 = i16x8.add(a41, i16x8.relaxed_dot_i8x16_i7x16_s(v4, o1)); a42 = i16x8.add(a42, i16x8.relaxed_dot_i8x16_i7x16_s(v4, o2)); a43 = i16x8.add(a43, i16x8.relaxed_dot_i8x16_i7x16_s(v4, o3)); x4 += 8;
+    }
+      const s0 = v128.load(weightScales, 0); const s1 = v128.load(weightScales, 16); const s2 = v128.load(weightScales, 32); const s3 = v128.load(weightScales, 48);
+      const m0 = v128.load(weightScales, 64); const m1 = v128.load(weightScales, 80); const m2 = v128.load(weightScales, 96); const m3 = v128.load(weightScales, 112);
+      weightScales += 128;
+    const p0 = v128.load32_splat(b0), y0 = v128.load32_splat(b0, 4); b0 += 8;
+    const t00 = f32x4.relaxed_madd(m0, y0, f32x4.relaxed_madd(f32x4.mul(s0, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a00, ones)), v128.load(totals, 0))); const t01 = f32x4.relaxed_madd(m1, y0, f32x4.relaxed_madd(f32x4.mul(s1, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a01, ones)), v128.load(totals, 16))); const t02 = f32x4.relaxed_madd(m2, y0, f32x4.relaxed_madd(f32x4.mul(s2, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a02, ones)), v128.load(totals, 32))); const t03 = f32x4.relaxed_madd(m3, y0, f32x4.relaxed_madd(f32x4.mul(s3, p0), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a03, ones)), v128.load(totals, 48)));
+    v128.store(totals, t01, 16); v128.store(totals, t00, 0); v128.store(totals, t03, 48); v128.store(totals, t02, 32);
+    const p1 = v128.load32_splat(b1), y1 = v128.load32_splat(b1, 4); b1 += 8;
+    const t10 = f32x4.relaxed_madd(m0, y1, f32x4.relaxed_madd(f32x4.mul(s0, p1), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a10, ones)), v128.load(totals, 64))); const t11 = f32x4.relaxed_madd(m1, y1, f32x4.relaxed_madd(f32x4.mul(s1, p1), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a11, ones)), v128.load(totals, 80))); const t12 = f32x4.relaxed_madd(m2, y1, f32x4.relaxed_madd(f32x4.mul(s2, p1), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a12, ones)), v128.load(totals, 96))); const t13 = f32x4.relaxed_madd(m3, y1, f32x4.relaxed_madd(f32x4.mul(s3, p1), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a13, ones)), v128.load(totals, 112)));
+    v128.store(totals, t11, 80); v128.store(totals, t10, 64); v128.store(totals, t13, 112); v128.store(totals, t12, 96);
+    const p2 = v128.load32_splat(b2), y2 = v128.load32_splat(b2, 4); b2 += 8;
+    const t20 = f32x4.relaxed_madd(m0, y2, f32x4.relaxed_madd(f32x4.mul(s0, p2), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a20, ones)), v128.load(totals, 128))); const t21 = f32x4.relaxed_madd(m1, y2, f32x4.relaxed_madd(f32x4.mul(s1, p2), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a21, ones)), v128.load(totals, 144))); const t22 = f32x4.relaxed_madd(m2, y2, f32x4.relaxed_madd(f32x4.mul(s2, p2), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a22, ones)), v128.load(totals, 160))); const t23 = f32x4.relaxed_madd(m3, y2, f32x4.relaxed_madd(f32x4.mul(s3, p2), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a23, ones)), v128.load(totals, 176)));
+    v128.store(totals, t21, 144); v128.store(totals, t20, 128); v128.store(totals, t23, 176); v128.store(totals, t22, 160);
+    const p3 = v128.load32_splat(b3), y3 = v128.load32_splat(b3, 4); b3 += 8;
+    const t30 = f32x4.relaxed_madd(m0, y3, f32x4.relaxed_madd(f32x4.mul(s0, p3), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a30, ones)), v128.load(totals, 192))); const t31 = f32x4.relaxed_madd(m1, y3, f32x4.relaxed_madd(f32x4.mul(s1, p3), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a31, ones)), v128.load(totals, 208))); const t32 = f32x4.relaxed_madd(m2, y3, f32x4.relaxed_madd(f32x4.mul(s2, p3), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a32, ones)), v128.load(totals, 224))); const t33 = f32x4.relaxed_madd(m3, y3, f32x4.relaxed_madd(f32x4.mul(s3, p3), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a33, ones)), v128.load(totals, 240)));
+    v128.store(totals, t31, 208); v128.store(totals, t30, 192); v128.store(totals, t33, 240); v128.store(totals, t32, 224);
+    const p4 = v128.load32_splat(b4), y4 = v128.load32_splat(b4, 4); b4 += 8;
+    const t40 = f32x4.relaxed_madd(m0, y4, f32x4.relaxed_madd(f32x4.mul(s0, p4), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a40, ones)), v128.load(totals, 256))); const t41 = f32x4.relaxed_madd(m1, y4, f32x4.relaxed_madd(f32x4.mul(s1, p4), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a41, ones)), v128.load(totals, 272))); const t42 = f32x4.relaxed_madd(m2, y4, f32x4.relaxed_madd(f32x4.mul(s2, p4), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a42, ones)), v128.load(totals, 288))); const t43 = f32x4.relaxed_madd(m3, y4, f32x4.relaxed_madd(f32x4.mul(s3, p4), f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(a43, ones)), v128.load(totals, 304)));
+    v128.store(totals, t41, 272); v128.store(totals, t40, 256); v128.store(totals, t43, 304); v128.store(totals, t42, 288);
+    record += 256;
+  }
+}

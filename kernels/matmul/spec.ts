@@ -21,7 +21,7 @@ export { PANEL };
 export type { WeightType };
 
 /** Types of weights that can be multiplied with activations in bytes. */
-export const INT8_ACTIVATIONS: readonly WeightType[] = ["q4_0", "q4_1"];
+export const INT8_ACTIVATIONS: readonly WeightType[] = ["q4_0", "q4_1", "q4_k"];
 
 /** Elements of a packed weight [n, k]. */
 export function packedLength(n: number, k: number): number {
