@@ -5,6 +5,8 @@ export interface ByteSource {
   readonly size: number;
   /** A copy in a buffer of its own. Both ends must be within `size`. */
   read(begin: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
+  /** Fills `out` with the bytes from `begin` on: for large data, as memory that is new each time is slow. */
+  readInto(begin: number, out: Uint8Array<ArrayBuffer>): Promise<void>;
 }
 
 /**
@@ -24,33 +26,40 @@ export async function fileSource(path: string, expected: string): Promise<ByteSo
     }
     throw error;
   }
-  return { size, read: (begin, end) => readRange(path, begin, end) };
+  const readInto: ByteSource["readInto"] = (begin, out) => readRange(path, begin, out);
+  const read: ByteSource["read"] = async (begin, end) => {
+    const out = new Uint8Array(end - begin);
+    await readInto(begin, out);
+    return out;
+  };
+  return { size, read, readInto };
 }
 
 export function memorySource(bytes: Uint8Array): ByteSource {
   return {
     size: bytes.length,
     read: (begin, end) => Promise.resolve(Uint8Array.from(bytes.subarray(begin, end))),
+    readInto: (begin, out) => Promise.resolve(out.set(bytes.subarray(begin, begin + out.length))),
   };
 }
 
 async function readRange(
   path: string,
   begin: number,
-  end: number,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const out = new Uint8Array(end - begin);
+  out: Uint8Array<ArrayBuffer>,
+): Promise<void> {
   using file = await Deno.open(path, { read: true });
   await file.seek(begin, Deno.SeekMode.Start);
   for (let at = 0; at < out.length;) {
     const n = await file.read(out.subarray(at));
     if (n === null) {
       throw new RgxError(
-        `${path}: nothing left to read at byte ${begin + at}, expected data up to ${end}`,
+        `${path}: nothing left to read at byte ${begin + at}, expected data up to ${
+          begin + out.length
+        }`,
         { advice: "It was shortened while rgx was reading it." },
       );
     }
     at += n;
   }
-  return out;
 }

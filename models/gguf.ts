@@ -61,6 +61,11 @@ export class GgufFile {
     return this.source.read(begin, end);
   }
 
+  /** Fills `out` with the stored bytes from byte `from` of the tensor on. */
+  async bytesInto(name: string, from: number, out: Uint8Array<ArrayBuffer>): Promise<void> {
+    await this.source.readInto(this.info(name).begin + from, out);
+  }
+
   /** @throws RgxError when there is no such tensor */
   info(name: string): GgufTensor {
     const info = this.tensors.get(name);

@@ -48,12 +48,13 @@ export function ggufWeights(
       );
     }
   };
+  const isInterleaved = (own: string) => interleaved && /\.attn_[qk]\./.test(own);
   const inOrder = <T extends Float32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>>(
     own: string,
     rows: number,
     data: T,
   ): T => {
-    if (!interleaved || !/\.attn_[qk]\./.test(own)) return data;
+    if (!isInterleaved(own)) return data;
     return splitHalves(data, rows, own.includes(".attn_q.") ? heads.numHeads : heads.numKvHeads);
   };
   return {
@@ -78,6 +79,13 @@ export function ggufWeights(
       const own = stored.get(name)!;
       checked(own, shape);
       return inOrder(own, shape[0]!, await file.bytes(own));
+    },
+    async bytesInto(name, shape, from, out) {
+      const own = stored.get(name)!;
+      if (isInterleaved(own)) return false;
+      checked(own, shape);
+      await file.bytesInto(own, from, out);
+      return true;
     },
   };
 }

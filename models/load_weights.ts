@@ -3,11 +3,19 @@
  * file's type, quantised on all threads where that was asked for, else as values.
  */
 import { RgxError } from "../core/errors.ts";
-import { type FloatRows, floatRows, isLoadType, Quantizer } from "../kernels/weights/quantizer.ts";
+import {
+  type FloatRows,
+  floatRows,
+  isLoadType,
+  PART_BYTES,
+  Quantizer,
+} from "../kernels/weights/quantizer.ts";
+import { PANEL } from "../kernels/weights/panel.ts";
 import { architectureOf } from "./architectures/mod.ts";
 import { llamaTensors, LM_HEAD } from "./llama_weights.ts";
 import type { Parameters } from "./parameters.ts";
 import { elementCount } from "./safetensors.ts";
+import { fileBytes, type WeightType } from "./stored_weight.ts";
 import type { LlamaConfig, WeightReader, WeightSource } from "./types.ts";
 
 /** Told after each tensor how many values are loaded, of how many. */
@@ -27,21 +35,23 @@ export async function loadWeights(
 ): Promise<void> {
   const file = weightFile(source), tensors = llamaTensors(config);
   const total = tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0);
+  const buffer = new Uint8Array(PART_BYTES);
   let quantizer: Quantizer | null = null, done = 0;
   try {
     for (const { name, shape } of tensors) {
-      const { storage } = parameters.get(name);
+      const { storage } = parameters.get(name), type = file?.typeOf(name) ?? null;
       if (isLoadType(storage)) {
-        quantizer ??= await Quantizer.for(parameters.device);
-        quantizeTensor(
-          parameters,
-          name,
-          await rowsOf(config, source, name, shape),
-          quantizer,
-          file,
-        );
-      } else if (file !== null && storage !== null && file.typeOf(name) === storage) {
-        parameters.writeStored(name, await file.bytes(name, shape));
+        const own = quantizer ??= await Quantizer.for(parameters.device);
+        const take = (rows: FloatRows) => quantizeRows(parameters, name, rows, own, file);
+        if (type === "f16" || type === "bf16") {
+          await eachPart(file!, name, shape, type, buffer, (bytes, first) => {
+            take({ type, bytes, first });
+          });
+        } else take(floatRows(await valuesOf(config, source, name, shape)));
+      } else if (storage !== null && type === storage) {
+        await eachPart(file!, name, shape, type, buffer, (bytes, first) => {
+          parameters.writeStored(name, bytes, first);
+        });
       } else {
         parameters.write(name, await valuesOf(config, source, name, shape));
       }
@@ -52,8 +62,31 @@ export async function loadWeights(
   }
 }
 
+/**
+ * A matrix's stored bytes in parts of some panels of rows, each for as long as the call lasts: reading a large tensor
+ * at once would take as much memory again, and most of the time for the system to clear it.
+ */
+async function eachPart(
+  file: WeightReader,
+  name: string,
+  shape: readonly number[],
+  type: WeightType,
+  buffer: Uint8Array<ArrayBuffer>,
+  take: (bytes: Uint8Array<ArrayBuffer>, first: number) => void,
+): Promise<void> {
+  const [n, k] = [shape[0]!, shape[1]!], width = fileBytes(type, k);
+  const most = Math.floor(buffer.length / (PANEL * width)) * PANEL;
+  if (most === 0) return take(await file.bytes(name, shape), 0);
+  for (let first = 0; first < n; first += most) {
+    const part = buffer.subarray(0, Math.min(most, n - first) * width);
+    const apart = await file.bytesInto?.(name, shape, first * width, part) ?? false;
+    if (!apart) return take(await file.bytes(name, shape), 0);
+    take(part, first);
+  }
+}
+
 /** @throws RgxError that names the tensor, for a value that is not finite */
-function quantizeTensor(
+function quantizeRows(
   parameters: Parameters,
   name: string,
   rows: FloatRows,
@@ -70,18 +103,6 @@ function quantizeTensor(
       cause: error,
     });
   }
-}
-
-async function rowsOf(
-  config: LlamaConfig,
-  source: WeightSource,
-  name: string,
-  shape: readonly number[],
-): Promise<FloatRows> {
-  const file = weightFile(source), type = file?.typeOf(name) ?? null;
-  return type === "f16" || type === "bf16"
-    ? { type, bytes: await file!.bytes(name, shape) }
-    : floatRows(await valuesOf(config, source, name, shape));
 }
 
 async function valuesOf(

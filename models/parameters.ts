@@ -7,10 +7,17 @@
 import { RgxError } from "../core/errors.ts";
 import { nearest } from "../core/suggest.ts";
 import { type Device, type DType, type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
-import type { FloatRows, LoadType, Quantizer } from "../kernels/weights/quantizer.ts";
+import {
+  type FloatRows,
+  type LoadType,
+  type Quantizer,
+  rowBytes,
+} from "../kernels/weights/quantizer.ts";
 import { elementCount } from "./safetensors.ts";
 import {
   encodeStored,
+  fileBytes,
+  isBlockType,
   packStored,
   storedWords,
   unpackStored,
@@ -140,17 +147,21 @@ export class Parameters {
     );
   }
 
-  /** A file's bytes of a tensor that is held in the file's type. */
-  writeStored(name: string, bytes: Uint8Array<ArrayBuffer>): void {
-    const { value, shape, storage } = this.get(name);
-    this.device.write(value, packStored(storage!, ...matrixShape(shape), bytes));
+  /** A file's bytes, from row `first` (a multiple of 16) on, of a tensor that is held in the file's type. */
+  writeStored(name: string, bytes: Uint8Array<ArrayBuffer>, first = 0): void {
+    const { value, shape, storage } = this.get(name), [, k] = matrixShape(shape), type = storage!;
+    const words = isBlockType(type)
+      ? packStored(type, bytes.length / fileBytes(type, k), k, bytes)
+      : new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+    this.device.write(value, words, storedWords(type, first, k));
   }
 
-  /** A file's rows, or others, of a tensor that is quantised. @throws RgxError for a value that is not finite */
+  /** Rows of a tensor that is quantised. @throws RgxError for a value that is not finite */
   quantize(name: string, rows: FloatRows, quantizer: Quantizer): void {
-    const { value, shape, storage } = this.get(name), [n, k] = matrixShape(shape);
-    const put = (words: Uint32Array, at: number) => this.device.write(value, words, at);
-    quantizer.quantize(storage as LoadType, n, k, rows, put);
+    const { value, shape, storage } = this.get(name), [, k] = matrixShape(shape);
+    const type = storage as LoadType, offset = storedWords(type, rows.first ?? 0, k);
+    const put = (words: Uint32Array, at: number) => this.device.write(value, words, offset + at);
+    quantizer.quantize(type, rows.bytes.length / rowBytes(rows.type, k), k, rows, put);
   }
 
   async read(name: string): Promise<Float32Array> {

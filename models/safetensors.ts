@@ -76,6 +76,11 @@ export class SafetensorsFile {
     return this.source.read(this.dataStart + begin, this.dataStart + end);
   }
 
+  /** Fills `out` with the stored bytes from byte `from` of the tensor on. */
+  async bytesInto(name: string, from: number, out: Uint8Array<ArrayBuffer>): Promise<void> {
+    await this.source.readInto(this.dataStart + this.info(name).begin + from, out);
+  }
+
   /** Values as float32: F16 and BF16 widened exactly, F64 rounded. @throws RgxError for integers */
   async float32(name: string): Promise<Float32Array<ArrayBuffer>> {
     const { dtype } = this.info(name);

@@ -20,6 +20,13 @@ export interface WeightReader {
   typeOf(name: string): WeightType | null;
   /** As stored, of a tensor that has a `typeOf`. @throws RgxError for a wrong shape */
   bytes(name: string, shape: readonly number[]): Promise<Uint8Array<ArrayBuffer>>;
+  /** Fills `out` with these from byte `from` on; absent, or false, where they are only read at once. */
+  bytesInto?(
+    name: string,
+    shape: readonly number[],
+    from: number,
+    out: Uint8Array<ArrayBuffer>,
+  ): Promise<boolean>;
 }
 
 /**

@@ -18,6 +18,7 @@ interface TensorFile {
   float32(name: string): Promise<Float32Array>;
   float64(name: string): Promise<Float64Array>;
   bytes(name: string): Promise<Uint8Array<ArrayBuffer>>;
+  bytesInto?(name: string, from: number, out: Uint8Array<ArrayBuffer>): Promise<void>;
 }
 
 interface Format<T extends TensorFile = TensorFile> {
@@ -100,6 +101,18 @@ export class WeightFiles implements WeightReader {
   async bytes(name: string, shape: readonly number[]): Promise<Uint8Array<ArrayBuffer>> {
     const { file, stored } = this.#find(name, shape)!;
     return await file.bytes(stored);
+  }
+
+  async bytesInto(
+    name: string,
+    shape: readonly number[],
+    from: number,
+    out: Uint8Array<ArrayBuffer>,
+  ): Promise<boolean> {
+    const { file, stored } = this.#find(name, shape)!;
+    if (file.bytesInto === undefined) return false;
+    await file.bytesInto(stored, from, out);
+    return true;
   }
 
   #find(name: string, shape: readonly number[]): { file: TensorFile; stored: string } | null {

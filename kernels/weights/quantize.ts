@@ -25,7 +25,7 @@ function bitsOf(value: number): number {
 }
 
 /**
- * The words of a weight [n, k] from its values, row-major.
+ * The words of a weight [n, k] from its values, row-major; `first` is the number of the first row for messages.
  * @throws RgxError when k is no multiple of {@link blockOf}, or a value is not finite
  */
 export function quantize(
@@ -33,12 +33,13 @@ export function quantize(
   n: number,
   k: number,
   values: Float32Array,
+  first = 0,
 ): Uint32Array<ArrayBuffer> {
   const words = new Uint32Array(storedWords(type, n, k));
   if (values.length !== n * k) {
     throw new RgxError(`a weight [${n}, ${k}] has ${n * k} values, found ${values.length}`);
   }
-  refuseInfinite(values, k);
+  refuseInfinite(values, k, first);
   switch (type) {
     case "q8_0":
       return packStored(type, n, k, quantizeQ8(values));
@@ -53,11 +54,12 @@ export function quantize(
   }
 }
 
-function refuseInfinite(values: Float32Array, k: number): void {
+function refuseInfinite(values: Float32Array, k: number, first: number): void {
   for (let i = 0; i < values.length; i++) {
     if (Number.isFinite(values[i])) continue;
+    const row = first + Math.floor(i / k);
     throw new RgxError(
-      `a weight cannot be quantised: element ${i % k} of row ${Math.floor(i / k)} is ${values[i]}`,
+      `a weight cannot be quantised: element ${i % k} of row ${row} is ${values[i]}`,
     );
   }
 }

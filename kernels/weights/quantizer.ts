@@ -21,12 +21,19 @@ export function isLoadType(type: WeightType | null): type is LoadType {
 export interface FloatRows {
   readonly type: "f32" | "f16" | "bf16";
   readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Number of the first of them in the weight, a multiple of 16; default 0. */
+  readonly first?: number;
+}
+
+/** Bytes of a row of k values. */
+export function rowBytes(type: FloatRows["type"], k: number): number {
+  return k * (type === "f32" ? 4 : 2);
 }
 
 /** QUANTIZE_BYTES of the kernels. */
 const SCRATCH = 16 * 64 * 64 + 16 * 64 + 15 * 64 + 64;
-/** Bytes of rows that are copied to the device at once. */
-const PART_BYTES = 2 ** 23;
+/** Bytes of rows that go through at once. */
+export const PART_BYTES = 2 ** 22;
 /** Weights that are quantised in the time that is worth handing to a thread. */
 const GRAIN_WEIGHTS = 10_000;
 /**
@@ -66,24 +73,24 @@ export class Quantizer {
     rows: FloatRows,
     put: (words: Uint32Array<ArrayBuffer>, at: number) => void,
   ): void {
-    const rowBytes = k * (rows.type === "f32" ? 4 : 2), { bytes } = rows;
-    if (bytes.length !== n * rowBytes) {
+    const width = rowBytes(rows.type, k), { bytes } = rows;
+    if (bytes.length !== n * width) {
       throw new RangeError(
-        `a weight [${n}, ${k}] as ${rows.type} has ${n * rowBytes} bytes, found ${bytes.length}`,
+        `a weight [${n}, ${k}] as ${rows.type} has ${n * width} bytes, found ${bytes.length}`,
       );
     }
     if (storedWords(type, n, k) === 0) return;
     const size = panelWords(type, k), panels = Math.ceil(n / PANEL);
-    const most = Math.min(panels, Math.max(1, Math.floor(PART_BYTES / (PANEL * rowBytes))));
-    const source = new Uint32Array(bytes.buffer, bytes.byteOffset, n * rowBytes / 4);
-    const from = this.#tensor("weights to quantise", most * PANEL * rowBytes / 4);
+    const most = Math.min(panels, Math.max(1, Math.floor(PART_BYTES / (PANEL * width))));
+    const source = new Uint32Array(bytes.buffer, bytes.byteOffset, n * width / 4);
+    const from = this.#tensor("weights to quantise", most * PANEL * width / 4);
     const to = this.#tensor("quantised weights", most * size);
     const unusual = this.#tensor("unusual weights", 1), { cpu } = this;
     if (this.#words.length < most * size) this.#words = new Uint32Array(most * size);
     for (let panel = 0; panel < panels; panel += most) {
       const count = Math.min(most, panels - panel), first = panel * PANEL;
       const end = Math.min(n, first + count * PANEL);
-      cpu.write(from, source.subarray(first * rowBytes / 4, end * rowBytes / 4));
+      cpu.write(from, source.subarray(first * width / 4, end * width / 4));
       cpu.parallel({
         kernel: "quantize_panels",
         units: count,
@@ -98,7 +105,7 @@ export class Quantizer {
       });
       if (cpu.u32(unusual)[0] !== 0) {
         cpu.write(unusual, new Uint32Array(1));
-        put(quantize(type, n, k, widen(rows)), 0);
+        put(quantize(type, n, k, widen(rows), rows.first), 0);
         return;
       }
       const words = this.#words.subarray(0, count * size);
