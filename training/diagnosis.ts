@@ -1,6 +1,6 @@
 /**
  * Why a run does not get better, in words, and which keys to try. It looks at the metrics of the last steps
- * only: no group has a signal, everything is truncated, the format is never right, updates are clipped, the
+ * only (and at the best step so far): the policy has collapsed, no group has a signal, everything is truncated, the format is never right, updates are clipped, the
  * KL explodes, the policy has no entropy left, the learning rate is still in warm-up. The same thing is
  * said once, and again only after many more steps. Left out: what needs the completions' texts.
  */
@@ -9,6 +9,7 @@ import { getTask, hasTask } from "../tasks/registry.ts";
 import type { Metrics } from "./metrics.ts";
 
 export type Finding =
+  | "collapsed"
   | "no_signal"
   | "solved"
   | "truncated"
@@ -44,6 +45,8 @@ const KL_GROWTH = 20;
 const NO_ENTROPY = 0.02;
 const SOLVED = 0.98;
 const MANY_SKIPPED = 0.2;
+/** Groups with a signal that are no accident. */
+const SOME_WITH_SIGNAL = 0.2;
 
 /** What a right answer is worth, where that is not 1. */
 const FULL_MARKS: Readonly<Record<string, number>> = { check_answer_correctness: 3 };
@@ -56,6 +59,8 @@ export class Diagnosis {
   /** Steps that are looked at now. */
   #window: number;
   readonly #steps: { step: number; metrics: Metrics }[] = [];
+  /** The best of the steps in which many groups had a signal. */
+  #best: { step: number; reward: number } | null = null;
   readonly #said = new Map<Finding, number>();
 
   constructor(private readonly config: RunConfig, totalSteps: number) {
@@ -66,6 +71,10 @@ export class Diagnosis {
   /** Takes a step's metrics (TRL's names) and says what is new. */
   observe(step: number, metrics: Readonly<Metrics>): Advice[] {
     this.#steps.push({ step, metrics: { ...metrics } });
+    const { reward, frac_reward_zero_std: without } = metrics;
+    if (isNumber(reward) && isNumber(without) && 1 - without >= SOME_WITH_SIGNAL) {
+      if (this.#best === null || reward > this.#best.reward) this.#best = { step, reward };
+    }
     if (this.#steps.length > 2 * this.#longest) this.#steps.shift();
     this.#window = Math.min(this.#longest, this.#steps.length);
     const early = this.#window < this.#longest;
@@ -79,17 +88,15 @@ export class Diagnosis {
   }
 
   #findings(): Advice[] {
+    const collapsed = this.#collapsed();
+    if (collapsed !== null) return [collapsed];
     const always = [this.#gradient(), this.#truncated(), this.#kl(), this.#clipped()];
     if (always.some((advice) => advice !== null)) return always.filter((a) => a !== null);
     if (this.#rises()) return [];
-    const format = this.#format();
-    const still = [
-      this.#warmUp(),
-      format,
-      format === null ? this.#signal() : null,
-      this.#entropy(),
-    ];
-    return still.filter((advice) => advice !== null);
+    // What is the reason comes in place of what follows from it.
+    const entropy = this.#entropy(), signal = this.#format() ?? this.#signal();
+    const follows = entropy !== null && signal?.finding === "no_signal";
+    return [this.#warmUp(), follows ? null : signal, entropy].filter((advice) => advice !== null);
   }
 
   /** Whether in every step no completion ended, or all completions of all groups got one and the same reward. */
@@ -135,6 +142,31 @@ export class Diagnosis {
         `The gradient was not finite in ${skipped} of the last ${window.length} steps, and these ` +
         `steps were left out: the weights have gone astray.`,
       tries: [`training.learning_rate=${short(rate / 10)}`, "training.max_grad_norm=0.2"],
+    };
+  }
+
+  /** There was something to learn from, and now there is less reward and nothing to learn from. */
+  #collapsed(): Advice | null {
+    const best = this.#best, rewards = this.#values("reward");
+    if (best === null || !this.#withoutSignal() || !(Math.max(...rewards) < best.reward)) {
+      return null;
+    }
+    const { learning_rate: rate, max_grad_norm: norm, beta } = this.config.training;
+    return {
+      finding: "collapsed",
+      text:
+        `The reward fell from ${short(best.reward)} (step ${best.step}) to ${
+          short(mean(rewards))
+        }, and ` +
+        `${
+          percent(this.#mean("frac_reward_zero_std"))
+        } of the groups have no signal any more: the ` +
+        `updates were too large, and the policy is lost. Go back to a checkpoint from before.`,
+      tries: [
+        `training.learning_rate=${short(rate / 10)}`,
+        ...(norm === 0 || norm > 0.2 ? ["training.max_grad_norm=0.2"] : []),
+        ...(beta === 0 ? ["training.beta=0.04"] : []),
+      ],
     };
   }
 
@@ -262,7 +294,8 @@ export class Diagnosis {
     const same =
       `${percent(share)} of the groups had no signal in the last ${this.#window} steps: all ` +
       `completions of a prompt got the same reward (means: ${seen}).`;
-    const correct = rewards.find(({ name }) => /correctness|accuracy/.test(name));
+    const correct = rewards.find(({ name }) => /correctness|accuracy/.test(name)) ??
+      (rewards.length === 1 ? rewards[0] : undefined);
     // Problems of a data set are as they are.
     const task = data.task_name !== null && hasTask(data.task_name)
       ? getTask(data.task_name)
@@ -281,7 +314,7 @@ export class Diagnosis {
       finding: "no_signal",
       text: `${same} Nothing is learned from such groups.`,
       tries: [
-        ...(this.#isTaught() ? [] : [this.#warmStart()]),
+        ...(!this.#isTaught() || correct?.value === 0 ? [this.#warmStart()] : []),
         `training.num_generations=${2 * training.num_generations}`,
         ...(training.temperature < 1 ? ["training.temperature=1"] : []),
         ...curriculum,

@@ -47,6 +47,7 @@ Deno.test("groups without signal are named with what every reward gave, once in 
     [60, "no_signal"],
   ]);
   assert.match(found[0]!.text, /100 % of the groups had no signal.*correctness 0\b/);
+  assert.equal(found[0]!.tries[0], "sft.max_steps=12", "a longer warm start: nothing is right yet");
   assert.ok(found[0]!.tries.some((key) => key.startsWith("training.num_generations=")));
 });
 
@@ -94,6 +95,12 @@ Deno.test("where everything is right already, harder problems are the advice", (
     frac_reward_zero_std: 1,
   }));
   assert.equal(advice!.finding, "solved");
+  // A single reward is what counts, whatever its name.
+  const { "rewards/correctness/mean": _, ...metrics } = HEALTHY;
+  const diagnosis = new Diagnosis(tinyRunConfig("out"), 2);
+  const seen = { ...metrics, "rewards/format_answer/mean": 0.99, frac_reward_zero_std: 1 };
+  diagnosis.observe(1, seen);
+  assert.equal(diagnosis.observe(2, seen)[0]!.finding, "solved");
 });
 
 Deno.test("a reward that gives 3 for a right answer is not solved at 1, and a data set has no other problems", () => {
@@ -120,6 +127,22 @@ Deno.test("completions that are all cut off come first", () => {
   assert.match(found[0]!.tries[0]!, /^training\.max_completion_length=\d+$/);
 });
 
+Deno.test("a policy that was lost is told from one that has not begun", () => {
+  const lost = (share: number) => (step: number) =>
+    step <= 4
+      ? { reward: 0.4 + noise(step), frac_reward_zero_std: share }
+      : { reward: 0, frac_reward_zero_std: 1, "completions/clipped_ratio": 1 };
+  const found = diagnose(lost(0.5), { training: { learning_rate: 1e-3, max_grad_norm: 1 } }, 30);
+  assert.deepEqual(found.map(({ step, finding }) => [step, finding]), [[13, "collapsed"]]);
+  assert.match(found[0]!.text, /fell from 0\.4\d+ \(step \d\) to 0, and 100 % of the groups/);
+  assert.deepEqual(found[0]!.tries.slice(0, 2), [
+    "training.learning_rate=0.0001",
+    "training.max_grad_norm=0.2",
+  ]);
+  // One group of ten with a signal, once, is an accident.
+  assert.ok(!diagnose(lost(0.9), {}, 30).some(({ finding }) => finding === "collapsed"));
+});
+
 Deno.test("a format that nothing ever has is named", () => {
   const found = diagnose(() => ({ "rewards/format_answer/mean": 0 }));
   assert.deepEqual(found.map(({ finding }) => finding), ["format"]);
@@ -142,8 +165,10 @@ Deno.test("clipped updates, an exploding KL and gradients that are no numbers ar
 });
 
 Deno.test("a policy without entropy and a learning rate in warm-up explain a reward that stands still", () => {
-  const entropy = diagnose(() => ({ entropy: 0.001 }));
-  assert.deepEqual(entropy.map(({ finding }) => finding), ["entropy"]);
+  for (const share of [0.3, 1]) {
+    const entropy = diagnose(() => ({ entropy: 0.001, frac_reward_zero_std: share }));
+    assert.deepEqual(entropy.map(({ finding }) => finding), ["entropy"]);
+  }
   const warmUp = diagnose((step) => ({ learning_rate: step * 1e-6 }), {
     training: { warmup_steps: 40, learning_rate: 4e-5 },
   }, 15);
