@@ -1,6 +1,7 @@
 // Queries against the keys of their own branch: too few share these keys to transpose them, so each score is a dot
 // product along the key's row, four keys and two queries at a time. headDim must be a multiple of 4.
 import { TILE, TILE_BYTES } from "../attention/tile.as";
+import { touch } from "../wasm/memory.as";
 import { pair_attend } from "./pair.as";
 
 /** Rows of so many bytes are those of models whose caches of keys are too large for the processor's. */
@@ -38,16 +39,9 @@ export function own_attend(
   }
 }
 
-/**
- * Reads a word of every line of n rows, so that all are on their way from memory at once; the sum goes to `to`, or the
- * compiler would leave the reads out.
- */
+/** Reads ahead n rows that lie apart. */
 function touch_rows(row: usize, stride: usize, n: i32, bytes: usize, to: usize): void {
-  let sum: i32 = 0;
-  for (; n > 0; n--, row += stride) {
-    for (let d: usize = 0; d < bytes; d += 64) sum += load<i32>(row + d);
-  }
-  store<i32>(to, sum);
+  for (; n > 0; n--, row += stride) touch(row, bytes, to);
 }
 
 /** The sums of the four lanes of each: two rounds of transposing halves. */

@@ -2,7 +2,7 @@
 // one or two rows of x as they lie. They are finite.
 
 import * as codes from "../weights/codes.as";
-import { touch } from "../weights/panel.as";
+import { touch } from "../wasm/memory.as";
 import { reduce4 } from "./dot.as";
 
 const LANES = 16;

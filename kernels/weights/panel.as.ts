@@ -2,6 +2,7 @@
 // lie, which the processor foresees; where codes are split, or scales expanded, that is done for a few blocks at a time.
 
 import { widen_halves_panel } from "../matmul/halves.as";
+import { touch } from "../wasm/memory.as";
 import * as codes from "./codes.as";
 import * as scales from "./scales.as";
 import { split_nf4, split_q5_0, split_q6_k } from "./split.as";
@@ -15,19 +16,6 @@ const CHUNK = 256;
 const SPLIT_BYTES: usize = CHUNK * 16;
 const SCALES_BYTES: usize = CHUNK * 4 + 64;
 export const WORK_BYTES: usize = SPLIT_BYTES + SCALES_BYTES;
-
-/**
- * Reads a word of every line of [from, from + bytes), so that all of them are on their way from memory before the
- * first is needed: the kernels come back to the lines in an order that no prefetcher follows. The sum goes to `to`,
- * or the compiler would leave the reads out.
- */
-// @ts-ignore: decorator of AssemblyScript
-@inline
-export function touch(from: usize, bytes: usize, to: usize): void {
-  let sum: i32 = 0;
-  for (const end = from + bytes; from < end; from += 64) sum += load<i32>(from);
-  store<i32>(to, sum);
-}
 
 /** Scales of `blocks` blocks of a type with split codes, from `first` on, whose records begin at `from`. */
 function expand_scales(
