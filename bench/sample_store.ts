@@ -26,9 +26,6 @@ export function combinationKey(
   ])).slice(0, 32);
 }
 
-/** Milliseconds that an answer waits for others to be written with: a small model gives dozens in that time. */
-const PATIENCE = 50;
-
 /** Of a combination, by the problem's index and the sample's number. */
 type Known = Map<string, Map<number, SampleLine>>;
 
@@ -42,7 +39,6 @@ export class SampleStore {
   readonly #encoder = new TextEncoder();
   /** Lines that are not written yet. */
   #waiting = "";
-  #timer: ReturnType<typeof setTimeout> | undefined;
   #failure: unknown = null;
 
   private constructor(readonly path: string, known: Known) {
@@ -83,10 +79,10 @@ export class SampleStore {
     return this.#failure;
   }
 
-  /** It is on the disk after {@link PATIENCE}, when the event loop has its next turn. */
+  /** On the disk with all that are added without a pause. */
   add(line: SampleLine): void {
     remember(this.#known, line);
-    if (this.#waiting === "") this.#timer = setTimeout(() => this.#write(), PATIENCE);
+    if (this.#waiting === "") queueMicrotask(() => this.#write());
     this.#waiting += `${JSON.stringify(line)}\n`;
   }
 
@@ -100,7 +96,6 @@ export class SampleStore {
   }
 
   #write(): void {
-    clearTimeout(this.#timer);
     if (this.#waiting === "" || this.#failure !== null) return;
     const bytes = this.#encoder.encode(this.#waiting);
     this.#waiting = "";

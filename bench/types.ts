@@ -71,7 +71,7 @@ export interface Answerer {
   /** Of one on this machine: seconds in the model itself so far; the rest is the harness. */
   readonly modelSeconds?: number;
   /**
-   * Answers all questions, in any order; `onAnswer` is told of every sample as soon as it is there.
+   * Answers all questions, in any order; `onAnswer` is told of every sample soon after it is there.
    * @throws Interrupted when `shouldStop` said so
    */
   answer(
