@@ -61,7 +61,7 @@ export async function run(overrides: Record<string, unknown> = {}): Promise<void
     force: true,
     on: {
       log: ({ step, metrics }) => console.log(`step ${step}: reward ${metrics["reward"]}`),
-      advice: ({ advice }) => console.log(advice.text),
+      advice: ({ advice: { text, tries } }) => console.log([text, ...tries].join("\n  ")),
     },
   });
   const { eval_before: before, eval_after: after } = summary;

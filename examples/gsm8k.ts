@@ -5,6 +5,8 @@
  *
  *     rgx pull --dataset openai/gsm8k && rgx pull HuggingFaceTB/SmolLM2-135M-Instruct
  *     deno run -A examples/gsm8k.ts HuggingFaceTB/SmolLM2-135M-Instruct
+ *
+ * A second argument names a copy of the data elsewhere: a folder with train and test, or a file.
  */
 import {
   readEntries,
@@ -62,7 +64,7 @@ export async function run(
     env,
     on: {
       log: ({ step, metrics }) => console.log(`step ${step}: reward ${metrics["reward"]}`),
-      advice: ({ advice }) => console.log(advice.text),
+      advice: ({ advice: { text, tries } }) => console.log([text, ...tries].join("\n  ")),
     },
   });
   const { markdown } = await writeReport(summary.output_dir);
@@ -71,4 +73,4 @@ export async function run(
   return summary;
 }
 
-if (import.meta.main) await run(Deno.args[0] ?? "Qwen/Qwen2.5-3B-Instruct");
+if (import.meta.main) await run(Deno.args[0] ?? "Qwen/Qwen2.5-3B-Instruct", {}, Deno.args[1]);
