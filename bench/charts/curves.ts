@@ -34,7 +34,8 @@ const USUAL = [
 /** Of these it is told, too, when nothing but zeros was reached. */
 const ALWAYS = ["reward", "eval_accuracy"];
 const MOST_USUAL = 6;
-const WIDTH = 1120, MARGIN = 24, SIZE = 16;
+/** Below the second width there is one panel a row. */
+const WIDTH = 1120, NARROW = 700, MARGIN = 24, SIZE = 16;
 /** Names of runs are wrapped at this width. */
 const LEGEND_SIZE = 15, LEGEND_WIDTH = 420;
 /** Fewer points than this are shown one by one. */
@@ -118,20 +119,23 @@ function isConstantZero(runs: readonly RunMetrics[], name: string): boolean {
   return runs.every(({ series }) => (series.get(name) ?? []).every(({ value }) => value === 0));
 }
 
+/** @param width in pixels; a narrow figure has one panel beside another no more */
 export function curvesFigure(
   runs: readonly RunMetrics[],
   metrics: readonly string[],
   title: string,
+  width = WIDTH,
 ): Figure {
-  const columns = metrics.length === 1 ? 1 : 2, rows = Math.ceil(metrics.length / columns);
-  const plotHeight = columns === 1 ? 420 : 210, above = 40, below = 34, left = 62, gap = 30;
-  const plotWidth = (WIDTH - 2 * MARGIN - (columns - 1) * gap) / columns - left;
-  const head = heading(runs, title), common = stepRange(runs, metrics);
+  const columns = metrics.length === 1 || width < NARROW ? 1 : 2;
+  const rows = Math.ceil(metrics.length / columns);
+  const plotHeight = metrics.length === 1 ? 420 : 210, above = 40, below = 34, left = 62, gap = 30;
+  const plotWidth = (width - 2 * MARGIN - (columns - 1) * gap) / columns - left;
+  const head = heading(runs, title, width), common = stepRange(runs, metrics);
   const height = Math.ceil(head.bottom + rows * (above + plotHeight + below) + 34);
   const figure: Figure = {
     data: [],
     layout: {
-      width: WIDTH,
+      width,
       height,
       font: { family: FONT_FAMILY, size: 14, color: INK },
       paper_bgcolor: "#ffffff",
@@ -141,7 +145,7 @@ export function curvesFigure(
       hoverlabel: { bgcolor: "#ffffff", font: { family: FONT_FAMILY, size: 14 } },
       showlegend: runs.length > 1,
       legend: { ...head.legend, y: 1 - head.legendTop / height },
-      annotations: head.annotations.map(at(height)),
+      annotations: head.annotations.map(at(width, height)),
     },
   };
   metrics.forEach((metric, m) => {
@@ -152,7 +156,7 @@ export function curvesFigure(
     const isShare = runs.every(({ series }) => (series.get(metric) ?? []).every(isShareOf(metric)));
     figure.layout[`xaxis${id}`] = {
       ...axis,
-      domain: [x / WIDTH, (x + plotWidth) / WIDTH],
+      domain: [x / width, (x + plotWidth) / width],
       anchor: `y${id}`,
       ...(metric.startsWith("sft/") ? {} : { range: common }),
       // Steps are whole numbers.
@@ -173,7 +177,7 @@ export function curvesFigure(
       const y = top + plotHeight + 38;
       notes.push({ x: x + plotWidth / 2, y, lines: ["step"], size: 14, color: FAINT_INK });
     }
-    (figure.layout["annotations"] as unknown[]).push(...notes.map(at(height)));
+    (figure.layout["annotations"] as unknown[]).push(...notes.map(at(width, height)));
     runs.forEach((run, r) => {
       const points = run.series.get(metric);
       if (points !== undefined) figure.data.push(...lines(run.name, r, points, id));
@@ -301,10 +305,10 @@ interface Note {
 }
 
 /** An annotation whose left end (of "step": middle) and middle line are at a pixel of the picture. */
-function at(height: number) {
+function at(width: number, height: number) {
   return ({ x, y, lines, size, color = INK }: Note) => ({
     text: lines.map(escapeText).join("<br>"),
-    x: x / WIDTH,
+    x: x / width,
     y: 1 - y / height,
     xref: "paper",
     yref: "paper",
@@ -317,22 +321,31 @@ function at(height: number) {
 }
 
 /** Title, explanation, and where the legend goes. */
-function heading(runs: readonly RunMetrics[], title: string) {
+function heading(runs: readonly RunMetrics[], title: string, width: number) {
   const large = 25, small = LEGEND_SIZE;
-  const titleLines = wrapText(title, large, WIDTH - 2 * MARGIN);
+  const titleLines = wrapText(title, large, width - 2 * MARGIN);
   const titleHeight = titleLines.length * large * LINE_SPACING;
-  const legendTop = 24 + titleHeight + small * LINE_SPACING + 8;
-  const explained =
-    "Thin: each step. Thick: running mean. Points: evaluations with 95 % intervals.";
+  const explained = wrapText(
+    "Thin: each step. Thick: running mean. Points: evaluations with 95 % intervals.",
+    small,
+    width - 2 * MARGIN,
+  );
+  const legendTop = 24 + titleHeight + explained.length * small * LINE_SPACING + 8;
   const names = textRows(runs.map(({ name }) => name), small, LEGEND_WIDTH);
   const entry = linesWidth(names.flat(), small) + 8;
   // Plotly puts as many entries into a row as fit; each has 40 pixels of symbol and space besides.
-  const columns = Math.max(1, Math.floor((WIDTH - 2 * MARGIN) / (entry + 42)));
+  const columns = Math.max(1, Math.floor((width - 2 * MARGIN) / (entry + 42)));
   const rowHeight = Math.max(...names.map((lines) => lines.length)) * small * LINE_SPACING + 13;
   const legendHeight = runs.length > 1 ? Math.ceil(runs.length / columns) * rowHeight + 10 : 0;
   const annotations: Note[] = [
     { x: MARGIN, y: 20 + titleHeight / 2, lines: titleLines, size: large },
-    { x: MARGIN, y: 24 + titleHeight + 10, lines: [explained], size: small, color: FAINT_INK },
+    {
+      x: MARGIN,
+      y: 24 + titleHeight + explained.length * 10,
+      lines: explained,
+      size: small,
+      color: FAINT_INK,
+    },
   ];
   return {
     annotations,
@@ -340,7 +353,7 @@ function heading(runs: readonly RunMetrics[], title: string) {
     bottom: legendTop + legendHeight,
     legend: {
       orientation: "h",
-      x: MARGIN / WIDTH,
+      x: MARGIN / width,
       xanchor: "left",
       yanchor: "top",
       entrywidth: entry,

@@ -72,6 +72,19 @@ Deno.test("every run is in the legend once, and panels share their steps", () =>
   assert.ok(range("xaxis")[0] < 0 && range("xaxis")[1] > 60);
 });
 
+Deno.test("in a narrow figure the panels stand below one another, with the same data", () => {
+  const runs = [{ name: "a", series: parseMetrics(metricsText(), "m") }];
+  const drawn = (width?: number) => curvesFigure(runs, ["reward", "eval_accuracy"], "t", width);
+  const domains = ({ layout }: ReturnType<typeof drawn>, axis: string) =>
+    [axis, `${axis}2`].map((name) => (layout[name] as { domain: [number, number] }).domain);
+  const wide = drawn(), phone = drawn(390);
+  assert.deepEqual([phone.layout.width, phone.data], [390, wide.data]);
+  assert.notDeepEqual(domains(wide, "xaxis")[0], domains(wide, "xaxis")[1]);
+  assert.deepEqual(domains(wide, "yaxis")[0], domains(wide, "yaxis")[1]);
+  assert.deepEqual(domains(phone, "xaxis")[0], domains(phone, "xaxis")[1]);
+  assert.ok(domains(phone, "yaxis")[0]![0] > domains(phone, "yaxis")[1]![1]);
+});
+
 Deno.test("curves of run folders become a picture, by default in the first of them", async () => {
   const root = await Deno.makeTempDir();
   try {

@@ -42,8 +42,16 @@ export function plotlyScript(): string {
   return `<script>${plotlySource.replaceAll("</script", "<\\/script")}</script>`;
 }
 
-/** Draws a figure into the element of that id, once the font is there. */
-export function drawScript({ data, layout }: Figure, id: string, title: string): string {
+/**
+ * Draws a figure into the element of that id, once the font is there.
+ * @param narrow the same data laid out for windows in which the figure is too wide
+ */
+export function drawScript(
+  { data, layout }: Figure,
+  id: string,
+  title: string,
+  narrow: Figure["layout"] = layout,
+): string {
   // A text of the user's that looks like the end of the script must not end it.
   const json = (value: unknown) => JSON.stringify(value).replaceAll("<", "\\u003c");
   const config = {
@@ -51,9 +59,12 @@ export function drawScript({ data, layout }: Figure, id: string, title: string):
     modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
     toImageButtonOptions: { scale: PNG_SCALE, filename: title.replaceAll(/[^\w.-]+/g, "_") },
   };
+  const chosen = narrow === layout
+    ? json(layout)
+    : `innerWidth < ${layout.width} ? ${json(narrow)} : ${json(layout)}`;
   return `<script>
 document.fonts.load('14px "${FAMILY}"').then(() =>
-  Plotly.newPlot("${id}", ${json(data)}, ${json(layout)}, ${json(config)})
+  Plotly.newPlot("${id}", ${json(data)}, ${chosen}, ${json(config)})
 );
 </script>`;
 }

@@ -9,9 +9,9 @@ import { reportSections, short, type Table } from "./sections.ts";
 export function reportHtml(record: RunRecord): string {
   const sections = reportSections(record);
   const { title, verdict, facts, evaluation, course, remarks, cost, phases, samples } = sections;
-  const chart = record.metrics.series.size === 0
-    ? null
-    : curvesFigure([record.metrics], shownMetrics(record), "Curves");
+  const figure = (width?: number) =>
+    curvesFigure([record.metrics], shownMetrics(record), "Curves", width);
+  const chart = record.metrics.series.size === 0 ? null : figure();
   const body = [
     `<h1>${text(title)}</h1>`,
     `<p class="verdict">${text(verdict)}</p>`,
@@ -45,12 +45,18 @@ ${STYLE}
 <main>
 ${body}
 </main>
-${chart === null ? "" : `${plotlyScript()}\n${drawScript(chart, "curves", title)}`}
+${
+    chart === null
+      ? ""
+      : `${plotlyScript()}\n${drawScript(chart, "curves", title, figure(PHONE).layout)}`
+  }
 </body>
 </html>
 `;
 }
 
+/** Pixels: what most phones have. */
+const PHONE = 390;
 /** More curves than this are not looked at. */
 const MOST_REWARDS = 6;
 
