@@ -8,10 +8,12 @@ import { exp_f32x4 } from "../wasm/math.as";
 
 /** Bytes of the weights of a block: 64 tokens. */
 const BLOCK: usize = 256;
+/** Bytes of its running sums. */
+const BLOCK_SUMS: usize = 32;
 
 /**
- * Scratch: 256 f64 bins, weights f32 [vocab] and keys u32 [vocab], each padded to a multiple of 8, and one
- * f64 sum a block, with 24 bytes behind the last.
+ * Scratch: 256 f64 bins, weights f32 [vocab] and keys u32 [vocab], each padded to a multiple of 8, and the running
+ * sums of each block and of one more.
  */
 export function sample(
   logits: usize,
@@ -131,10 +133,10 @@ function sum_lanes(x: v128): f64 {
 }
 
 /**
- * weights = e^((x − max)·inverse) of `bytes` (a multiple of 32), and their eight running sums. Exported, so
- * that it is not inlined: the form that V8's revectorizer widens.
+ * weights = e^((x − max)·inverse) of `bytes` (a multiple of 32), block after block, with eight running sums for each.
+ * Exported, so that it is not inlined: the form that V8's revectorizer widens.
  */
-export function sample_block(
+export function sample_blocks(
   x: usize,
   weights: usize,
   bytes: usize,
@@ -143,17 +145,26 @@ export function sample_block(
   sums: usize,
 ): void {
   const high = f32x4.splat(max), scale = f32x4.splat(inverse);
-  let s0 = f32x4.splat(0), s1 = f32x4.splat(0);
-  for (let c: usize = 0; c < bytes; c += 32) {
-    const e0 = exp_f32x4(f32x4.mul(f32x4.sub(v128.load(x + c), high), scale));
-    const e1 = exp_f32x4(f32x4.mul(f32x4.sub(v128.load(x + c, 16), high), scale));
-    v128.store(weights + c, e0);
-    v128.store(weights + c, e1, 16);
-    s0 = f32x4.add(s0, e0);
-    s1 = f32x4.add(s1, e1);
+  for (let c: usize = 0; c < bytes; sums += BLOCK_SUMS) {
+    const end = min(c + BLOCK, bytes);
+    let s0 = f32x4.splat(0), s1 = f32x4.splat(0);
+    for (; c < end; c += 32) {
+      const e0 = exp_f32x4(f32x4.mul(f32x4.sub(v128.load(x + c), high), scale));
+      const e1 = exp_f32x4(f32x4.mul(f32x4.sub(v128.load(x + c, 16), high), scale));
+      v128.store(weights + c, e0);
+      v128.store(weights + c, e1, 16);
+      s0 = f32x4.add(s0, e0);
+      s1 = f32x4.add(s1, e1);
+    }
+    v128.store(sums, s0);
+    v128.store(sums, s1, 16);
   }
-  v128.store(sums, s0);
-  v128.store(sums, s1, 16);
+}
+
+// @ts-ignore: decorator of AssemblyScript
+@inline
+function block_sum(sums: usize): f64 {
+  return sum_lanes(f32x4.add(v128.load(sums), v128.load(sums, 16)));
 }
 
 /** weights = e^((x − max)·inverse), 0 up to the next multiple of 8, and block sums; returns the sum of all. */
@@ -166,25 +177,24 @@ function exponentials(
   inverse: f32,
 ): f64 {
   const whole = bytes & ~31;
-  if (whole < bytes) {
-    const rest = bytes - whole;
-    memory.copy(weights + whole, x + whole, rest);
-    for (let c = rest; c < 32; c += 4) store<f32>(weights + whole + c, -Infinity);
-  }
-  let total: f64 = 0;
-  for (let c: usize = 0; c < bytes; c += BLOCK, sums += 8) {
-    // The running sums lie where this and later block sums will.
-    const length = min(BLOCK, whole - c);
-    sample_block(x + c, weights + c, length, max, inverse, sums);
-    let sum = sum_lanes(f32x4.add(v128.load(sums), v128.load(sums, 16)));
-    if (length < BLOCK && whole < bytes) {
-      sample_block(weights + whole, weights + whole, 32, max, inverse, sums);
-      sum += sum_lanes(f32x4.add(v128.load(sums), v128.load(sums, 16)));
-    }
-    store<f64>(sums, sum);
+  sample_blocks(x, weights, whole, max, inverse, sums);
+  let total: f64 = 0, c: usize = 0, at = sums;
+  // Block sums are shorter than what they are made of.
+  for (let running = sums; c < whole; c += BLOCK, running += BLOCK_SUMS, at += 8) {
+    const sum = block_sum(running);
+    store<f64>(at, sum);
     total += sum;
   }
-  return total;
+  if (whole == bytes) return total;
+  const rest = bytes - whole;
+  memory.copy(weights + whole, x + whole, rest);
+  for (let i = rest; i < 32; i += 4) store<f32>(weights + whole + i, -Infinity);
+  if (c > whole) at -= 8; // The last block has room for it.
+  else store<f64>(at, 0);
+  sample_blocks(weights + whole, weights + whole, 32, max, inverse, at + 8);
+  const sum = block_sum(at + 8);
+  store<f64>(at, load<f64>(at) + sum);
+  return total + sum;
 }
 
 /** A u32 for each token that is ordered as the f32 nearest to z is; −0 counts as 0. */

@@ -12,7 +12,7 @@ export const sampleWasm: WasmOp<SampleArgs> = (args, ctx) => {
     units: args.rows,
     grain: Math.ceil(CHUNK / args.vocab),
     // Bins, weights, ordered keys, block sums (wasm.as.ts).
-    scratchBytes: 2048 + 2 * padded + 8 * Math.ceil(args.vocab / 64) + 24,
+    scratchBytes: 2048 + 2 * padded + 32 * (Math.ceil(args.vocab / 64) + 1),
     args: [
       ctx.pointer(args.logits),
       ctx.pointer(args.scored ?? args.logits),
