@@ -14,6 +14,7 @@ import { runJobs } from "./run_jobs.ts";
 import { SampleStore } from "./sample_store.ts";
 import type { BenchEvent, ModelRequest, TaskRequest, Took } from "./types.ts";
 import { planTasks } from "./task_plan.ts";
+import { trainedOtherwise } from "./trained_otherwise.ts";
 import { runWorkers, type WorkerOptions } from "./worker_pool.ts";
 
 /** Which models meet which tasks, and how they are asked. */
@@ -104,7 +105,9 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   const server = !merge && models.some(isRemote)
     ? await RemoteServer.connect(options.remote ?? {}, outputDir)
     : null;
-  for (const message of warnings) onEvent({ type: "warning", message });
+  for (const message of [...warnings, ...trainedOtherwise(models, sets)]) {
+    onEvent({ type: "warning", message });
+  }
   const stamp = await freeStamp(outputDir);
   const resume = merge || (options.resume ?? false);
   // Parts may begin in the same second.

@@ -7,14 +7,12 @@ import {
   type Shard,
 } from "../bench/benchmark.ts";
 import { exampleLines, withoutExamples } from "../bench/benchmark_files.ts";
-import { DATASET_NAMES } from "../data/published_sets.ts";
 import { readEvalConfig } from "../bench/eval_config.ts";
 import { writeEvalReports } from "../bench/eval_reports.ts";
 import { REMOTE_PREFIX } from "../bench/model_plan.ts";
 import { samplesOf } from "../bench/summarize.ts";
 import type { PromptSettings, Sampling } from "../bench/result_file.ts";
 import type { RemoteUsage } from "../bench/remote/server.ts";
-import type { TaskRequest } from "../bench/types.ts";
 import type { WorkerOptions } from "../bench/worker_pool.ts";
 import { writeFileAtomic } from "../core/atomic_file.ts";
 import { Interrupted, UsageError } from "../core/errors.ts";
@@ -25,6 +23,7 @@ import { DEVICE_NAMES, isDeviceName } from "../kernels/mod.ts";
 import { defaultThreads } from "../kernels/wasm/threads.ts";
 import { BenchProgress } from "./bench_progress.ts";
 import { csvTable, markdownTable, textReport } from "./bench_table.ts";
+import { readTasks } from "./bench_tasks.ts";
 import { refuseOtherRanks } from "./one_process.ts";
 import { openDevice } from "./open_device.ts";
 import { listenForStop, parseDuration } from "./stop_control.ts";
@@ -34,6 +33,9 @@ export interface BenchFlags {
   config?: string;
   models: string[];
   tasks: string[];
+  set?: string[];
+  level?: number;
+  setLevel?: string[];
   numExamples?: number;
   limit?: number;
   outputDir?: string;
@@ -167,6 +169,7 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
     samples: flags.samples,
     stop: flags.stop.length > 0 ? flags.stop : undefined,
   });
+  const { set = [], setLevel = [] } = flags;
   const shotsAs = flags.fewShotAs;
   if (shotsAs !== undefined && shotsAs !== "prompt" && shotsAs !== "turns") {
     throw new UsageError(`--few-shot-as ${shotsAs}: expected prompt or turns`);
@@ -202,7 +205,9 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
       outputDir: flags.outputDir,
     }),
     models: flags.models.length > 0 ? flags.models : from.models,
-    tasks: flags.tasks.length > 0 ? flags.tasks.flatMap(taskOf) : from.tasks,
+    tasks: flags.tasks.length > 0 || set.length + setLevel.length > 0
+      ? readTasks(flags.tasks, { set, setLevel, ...given({ level: flags.level }) })
+      : from.tasks,
     sampling: { ...from.sampling, ...sampling },
     prompt: { ...from.prompt, ...prompt },
     includeBase: flags.base,
@@ -210,22 +215,6 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
     merge: flags.merge ?? false,
     remote: { ...from.remote, ...remote },
   };
-}
-
-/** `name`, `a,b`, `gsm8k=PATH`, or a JSON Lines file. */
-function taskOf(text: string): TaskRequest[] {
-  const [, name, path] = /^([a-z0-9_]+)=(.+)$/.exec(text) ?? [];
-  if (name !== undefined) {
-    if (DATASET_NAMES.includes(name)) return [{ name, path: path! }];
-    throw new UsageError(
-      `--tasks ${text}: only a data set has a path: ${DATASET_NAMES.join(", ")}`,
-    );
-  }
-  if (/\.(?:jsonl?|parquet)$/.test(text)) {
-    const label = text.replace(/^.*\//, "").replace(/\.[a-z]+$/, "");
-    return [{ name: "file", path: text, label }];
-  }
-  return text.split(",").filter((part) => part !== "").map((part) => ({ name: part }));
 }
 
 /** Worker processes for the models of this machine; null = none, they run in this process. */

@@ -14,6 +14,9 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
       [],
     )
     .option("--num-examples <n>", "problems of each task (default 100)", integer(1))
+    .option("--set <k=v>", "a parameter (repeatable); of several tasks: NAME.k=v", collect, [])
+    .option("--level <n>", "curriculum level of every attribute", integer(0))
+    .option("--set-level <attr=n>", "level of one attribute (repeatable)", collect, [])
     .option("--no-base", "leave out the models that checkpoints and adapters began with");
   runFlags(bench, "default benchmark_results", setExit).addHelpText(
     "after",

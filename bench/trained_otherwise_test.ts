@@ -1,0 +1,23 @@
+/** Tasks with other parameters than a checkpoint was trained with. */
+import assert from "node:assert/strict";
+import { tinyRunConfig } from "../training/testing.ts";
+import { createTestSet } from "./test_set.ts";
+import { trainedOtherwise } from "./trained_otherwise.ts";
+
+Deno.test("a checkpoint that is asked its own task in another way is told, with both ways", () => {
+  const run = tinyRunConfig("out"), sizes = { seed: 1, size: 1, fewShot: 0 };
+  const set = (parameters: Record<string, unknown>) =>
+    createTestSet({ name: "spell_backward", parameters }, sizes);
+  const told = (sets: Parameters<typeof trainedOtherwise>[1], of = run) =>
+    trainedOtherwise([{ name: "mine", run: of }, { name: "base", run: null }], sets);
+  const own = { min_word_len: 3, max_word_len: 4 };
+  const other = createTestSet({ name: "chain_sum" }, sizes);
+  assert.deepEqual(told([set(own), other]), []);
+  assert.deepEqual(told([set({ ...own, max_word_len: 6 }), other]), [
+    "mine was trained on spell_backward with max_word_len=4, and is asked with max_word_len=6",
+  ]);
+  const task = { task_name: "spell_backward", weight: 1, config: own };
+  const mixed = { ...run, data: { ...run.data, task_name: null, tasks: [task] } };
+  assert.equal(told([set({})], mixed).length, 1);
+  assert.deepEqual(told([set(own)], mixed), []);
+});

@@ -1,0 +1,47 @@
+/** The tasks of `rgx bench` as they are typed: names, files of data sets, and parameters of tasks. */
+import { isTask } from "../bench/test_set.ts";
+import type { TaskRequest } from "../bench/types.ts";
+import { UsageError } from "../core/errors.ts";
+import { DATASET_NAMES } from "../data/published_sets.ts";
+import { getTask, hasTask } from "../tasks/registry.ts";
+import { readTaskParams, type TaskParamOptions } from "./task_params.ts";
+
+/** @throws UsageError for a path or a parameter where there can be none */
+export function readTasks(texts: readonly string[], params: TaskParamOptions): TaskRequest[] {
+  const requests = texts.flatMap(requestsOf);
+  const names = requests.map(({ name }) => name).filter(hasTask);
+  // What is no task is told by the benchmark, all of it at once.
+  const flags = requests.every(({ name }) => isTask(name))
+    ? [...params.set, ...params.setLevel]
+    : [];
+  for (const text of flags) {
+    if (names.length === 1 || names.some((name) => text.startsWith(`${name}.`))) continue;
+    throw new UsageError(
+      names.length === 0
+        ? `${text}: no task that has parameters is named`
+        : `${text}: of several tasks, say which: ${names[0]}.${text}`,
+    );
+  }
+  return requests.map((request) => {
+    const { name } = request;
+    if (!hasTask(name)) return request;
+    const parameters = readTaskParams(getTask(name), params, names.length > 1 ? `${name}.` : "");
+    return Object.keys(parameters).length === 0 ? request : { ...request, parameters };
+  });
+}
+
+/** `name`, `a,b`, `gsm8k=PATH`, or a JSON Lines file. */
+function requestsOf(text: string): TaskRequest[] {
+  const [, name, path] = /^([a-z0-9_]+)=(.+)$/.exec(text) ?? [];
+  if (name !== undefined) {
+    if (DATASET_NAMES.includes(name)) return [{ name, path: path! }];
+    throw new UsageError(
+      `--tasks ${text}: only a data set has a path: ${DATASET_NAMES.join(", ")}`,
+    );
+  }
+  if (/\.(?:jsonl?|parquet)$/.test(text)) {
+    const label = text.replace(/^.*\//, "").replace(/\.[a-z]+$/, "");
+    return [{ name: "file", path: text, label }];
+  }
+  return text.split(",").filter((part) => part !== "").map((part) => ({ name: part }));
+}
