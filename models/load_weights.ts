@@ -8,14 +8,14 @@ import {
   floatRows,
   isLoadType,
   PART_BYTES,
-  Quantizer,
-} from "../kernels/weights/quantizer.ts";
+  WeightLoader,
+} from "../kernels/weights/loader.ts";
 import { PANEL } from "../kernels/weights/panel.ts";
 import { architectureOf } from "./architectures/mod.ts";
 import { llamaTensors, LM_HEAD } from "./llama_weights.ts";
 import type { Parameters } from "./parameters.ts";
 import { elementCount } from "./safetensors.ts";
-import { fileBytes, type WeightType } from "./stored_weight.ts";
+import { fileBytes, isBlockType, type WeightType } from "./stored_weight.ts";
 import type { LlamaConfig, WeightReader, WeightSource } from "./types.ts";
 
 /** Told after each tensor how many values are loaded, of how many. */
@@ -36,13 +36,17 @@ export async function loadWeights(
   const file = weightFile(source), tensors = llamaTensors(config);
   const total = tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0);
   const buffer = new Uint8Array(PART_BYTES);
-  let quantizer: Quantizer | null = null, done = 0;
+  const inBlocks = tensors.some(({ name }) => {
+    const { storage } = parameters.get(name);
+    return storage !== null && isBlockType(storage);
+  });
+  const loader = inBlocks ? await WeightLoader.for(parameters.device) : null;
+  let done = 0;
   try {
     for (const { name, shape } of tensors) {
       const { storage } = parameters.get(name), type = file?.typeOf(name) ?? null;
       if (isLoadType(storage)) {
-        const own = quantizer ??= await Quantizer.for(parameters.device);
-        const take = (rows: FloatRows) => quantizeRows(parameters, name, rows, own, file);
+        const take = (rows: FloatRows) => quantizeRows(parameters, name, rows, loader!, file);
         if (type === "f16" || type === "bf16") {
           await eachPart(file!, name, shape, type, buffer, (bytes, first) => {
             take({ type, bytes, first });
@@ -50,7 +54,7 @@ export async function loadWeights(
         } else take(floatRows(await valuesOf(config, source, name, shape)));
       } else if (storage !== null && type === storage) {
         await eachPart(file!, name, shape, type, buffer, (bytes, first) => {
-          parameters.writeStored(name, bytes, first);
+          parameters.writeStored(name, bytes, first, loader);
         });
       } else {
         parameters.write(name, await valuesOf(config, source, name, shape));
@@ -58,7 +62,7 @@ export async function loadWeights(
       onLoad(done += elementCount(shape), total);
     }
   } finally {
-    quantizer?.dispose();
+    loader?.dispose();
   }
 }
 
@@ -90,11 +94,11 @@ function quantizeRows(
   parameters: Parameters,
   name: string,
   rows: FloatRows,
-  quantizer: Quantizer,
+  loader: WeightLoader,
   file: WeightReader | null,
 ): void {
   try {
-    parameters.quantize(name, rows, quantizer);
+    parameters.quantize(name, rows, loader);
   } catch (error) {
     if (!(error instanceof RgxError)) throw error;
     const label = file === null ? "" : `${file.label}: `;

@@ -8,17 +8,17 @@ import { RgxError } from "../core/errors.ts";
 import { nearest } from "../core/suggest.ts";
 import { type Device, type DType, type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
 import {
+  type FileType,
   type FloatRows,
   type LoadType,
-  type Quantizer,
   rowBytes,
-} from "../kernels/weights/quantizer.ts";
+  type WeightLoader,
+} from "../kernels/weights/loader.ts";
 import { elementCount } from "./safetensors.ts";
 import {
   encodeStored,
   fileBytes,
   isBlockType,
-  packStored,
   storedWords,
   unpackStored,
   type WeightType,
@@ -147,21 +147,27 @@ export class Parameters {
     );
   }
 
-  /** A file's bytes, from row `first` (a multiple of 16) on, of a tensor that is held in the file's type. */
-  writeStored(name: string, bytes: Uint8Array<ArrayBuffer>, first = 0): void {
+  /** A file's bytes, from row `first` (a multiple of 16) on, of a tensor that is held in the file's type; blocks need a loader. */
+  writeStored(
+    name: string,
+    bytes: Uint8Array<ArrayBuffer>,
+    first: number,
+    loader: WeightLoader | null,
+  ): void {
     const { value, shape, storage } = this.get(name), [, k] = matrixShape(shape), type = storage!;
-    const words = isBlockType(type)
-      ? packStored(type, bytes.length / fileBytes(type, k), k, bytes)
-      : new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
-    this.device.write(value, words, storedWords(type, first, k));
+    const offset = storedWords(type, first, k);
+    const put = (words: Uint32Array, at: number) => this.device.write(value, words, offset + at);
+    if (isBlockType(type)) {
+      loader!.pack(type as FileType, bytes.length / fileBytes(type, k), k, bytes, put);
+    } else put(new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4), 0);
   }
 
   /** Rows of a tensor that is quantised. @throws RgxError for a value that is not finite */
-  quantize(name: string, rows: FloatRows, quantizer: Quantizer): void {
+  quantize(name: string, rows: FloatRows, loader: WeightLoader): void {
     const { value, shape, storage } = this.get(name), [, k] = matrixShape(shape);
     const type = storage as LoadType, offset = storedWords(type, rows.first ?? 0, k);
     const put = (words: Uint32Array, at: number) => this.device.write(value, words, offset + at);
-    quantizer.quantize(type, rows.bytes.length / rowBytes(rows.type, k), k, rows, put);
+    loader.quantize(type, rows.bytes.length / rowBytes(rows.type, k), k, rows, put);
   }
 
   async read(name: string): Promise<Float32Array> {

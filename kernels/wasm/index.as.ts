@@ -13,6 +13,7 @@ export * from "../weights/codes.as";
 export * from "../weights/scales.as";
 export * from "../weights/split.as";
 export * from "../weights/quantize.as";
+export * from "../weights/pack.as";
 export * from "../head/wasm.as";
 export * from "../rmsnorm/wasm.as";
 export * from "../layernorm/wasm.as";

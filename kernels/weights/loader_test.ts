@@ -1,21 +1,23 @@
-/** Quantising on a device's threads: the bits of quantize.ts for any values, from floats and from halves. */
+/** Weights made on a device's threads: the bits of quantize.ts for any values, and of layout.ts for any blocks. */
 import assert from "node:assert/strict";
 import { narrowBF16, narrowF16, widenBF16, widenF16 } from "../../core/half_floats.ts";
 import { RgxError } from "../../core/errors.ts";
 import { createReferenceDevice } from "../reference/device.ts";
 import { normals, stream } from "../testing.ts";
 import { createWasmDevice } from "../wasm/device.ts";
+import { BLOCK_CODES } from "./blocks.ts";
+import { packStored } from "./layout.ts";
 import { quantize } from "./quantize.ts";
-import { type FloatRows, floatRows, type LoadType, Quantizer } from "./quantizer.ts";
-import { storedWords } from "./types.ts";
+import { type FloatRows, floatRows, type LoadType, WeightLoader } from "./loader.ts";
+import { BLOCK_SHAPES, storedWords } from "./types.ts";
 
 const TYPES: readonly LoadType[] = ["int8", "nf4"];
 /** Rows that fill no panel, blocks that fill no group, more rows than go through at once. */
 const SHAPES = [[1, 64], [16, 64], [37, 1088], [3, 128], [1100, 2048], [16, 3136]] as const;
 
-function words(quantizer: Quantizer, type: LoadType, n: number, k: number, rows: FloatRows) {
+function words(loader: WeightLoader, type: LoadType, n: number, k: number, rows: FloatRows) {
   const out = new Uint32Array(storedWords(type, n, k));
-  quantizer.quantize(type, n, k, rows, (part, at) => out.set(part, at));
+  loader.quantize(type, n, k, rows, (part, at) => out.set(part, at));
   return out;
 }
 
@@ -49,48 +51,48 @@ Deno.test("threads quantise to the bits of the definition", async () => {
   for (const threads of [1, 2]) {
     const device = await createWasmDevice({ threads });
     await device.ready();
-    const quantizer = await Quantizer.for(device);
+    const loader = await WeightLoader.for(device);
     for (const [n, k] of SHAPES) {
       if (threads === 1 && n > 100) continue;
       for (const [kind, make] of Object.entries(KINDS)) {
         const values = make(n, k);
         for (const type of TYPES) {
-          const found = words(quantizer, type, n, k, floatRows(values));
+          const found = words(loader, type, n, k, floatRows(values));
           assert.deepEqual(found, quantize(type, n, k, values), `${type} [${n}, ${k}] ${kind}`);
         }
       }
     }
-    quantizer.dispose();
+    loader.dispose();
     assert.equal(device.allocatedBytes, 0);
     device.close();
   }
 });
 
 Deno.test("a file's halves are quantised as the floats that they stand for", async () => {
-  const device = await createWasmDevice({ threads: 1 }), quantizer = await Quantizer.for(device);
+  const device = await createWasmDevice({ threads: 1 }), loader = await WeightLoader.for(device);
   const n = 37, k = 1088;
   for (const make of Object.values(KINDS)) {
     const values = make(n, k), bf16 = narrowBF16(values), f16 = narrowF16(values);
     for (const type of TYPES) {
       assert.deepEqual(
-        words(quantizer, type, n, k, { type: "bf16", bytes: bytesOf(bf16) }),
+        words(loader, type, n, k, { type: "bf16", bytes: bytesOf(bf16) }),
         quantize(type, n, k, widenBF16(bf16)),
       );
       assert.deepEqual(
-        words(quantizer, type, n, k, { type: "f16", bytes: bytesOf(f16) }),
+        words(loader, type, n, k, { type: "f16", bytes: bytesOf(f16) }),
         quantize(type, n, k, widenF16(f16)),
       );
     }
   }
-  quantizer.dispose();
+  loader.dispose();
   device.close();
 });
 
 Deno.test("what is huge is left to the definition, what is not finite is refused", async () => {
-  const device = await createWasmDevice({ threads: 1 }), quantizer = await Quantizer.for(device);
+  const device = await createWasmDevice({ threads: 1 }), loader = await WeightLoader.for(device);
   const n = 20, k = 128, huge = normals(stream("huge"), n * k, 1e37);
   for (const type of TYPES) {
-    assert.deepEqual(words(quantizer, type, n, k, floatRows(huge)), quantize(type, n, k, huge));
+    assert.deepEqual(words(loader, type, n, k, floatRows(huge)), quantize(type, n, k, huge));
     const bad = normals(stream("bad"), n * k, 1);
     bad[19 * k + 70] = -Infinity;
     const rows: FloatRows[] = [
@@ -100,28 +102,47 @@ Deno.test("what is huge is left to the definition, what is not finite is refused
     ];
     for (const given of rows) {
       assert.throws(
-        () => words(quantizer, type, n, k, given),
+        () => words(loader, type, n, k, given),
         (error) => error instanceof RgxError && /element 70 of row 19 is -Inf/.test(error.message),
       );
     }
     // What came before does not stay.
     const plain = normals(stream("plain"), n * k, 1);
-    assert.deepEqual(words(quantizer, type, n, k, floatRows(plain)), quantize(type, n, k, plain));
+    assert.deepEqual(words(loader, type, n, k, floatRows(plain)), quantize(type, n, k, plain));
   }
   assert.throws(
-    () => words(quantizer, "nf4", 2, 64, floatRows(huge)),
-    /has 512 bytes, found 10240/,
+    () => words(loader, "nf4", 2, 64, floatRows(huge)),
+    /have 512 bytes, found 10240/,
   );
-  quantizer.dispose();
+  loader.dispose();
   device.close();
 });
 
 Deno.test("weights of another device are quantised on a CPU device that lives as long", async () => {
-  const quantizer = await Quantizer.for(createReferenceDevice());
+  const loader = await WeightLoader.for(createReferenceDevice());
   const values = normals(stream("elsewhere"), 32 * 128, 1);
   assert.deepEqual(
-    words(quantizer, "nf4", 32, 128, floatRows(values)),
+    words(loader, "nf4", 32, 128, floatRows(values)),
     quantize("nf4", 32, 128, values),
   );
-  quantizer.dispose();
+  loader.dispose();
+});
+
+Deno.test("a file's blocks are packed to the words of the definition", async () => {
+  const device = await createWasmDevice({ threads: 2 }), loader = await WeightLoader.for(device);
+  await device.ready();
+  for (const type of ["q8_0", "q4_0", "q4_1", "q5_0", "q4_k", "q6_k"] as const) {
+    const { weights } = BLOCK_SHAPES[type], random = stream(`pack ${type}`);
+    for (const [n, blocks] of [[1, 1], [16, 3], [21, 2], [2200, 80]] as const) {
+      const k = blocks * weights * (n > 100 && weights === 256 ? 0.125 : 1);
+      const length = n * k / weights * BLOCK_CODES[type].bytes;
+      const bytes = Uint8Array.from({ length }, () => random.int(0, 255));
+      const found = new Uint32Array(storedWords(type, n, k)).fill(1);
+      loader.pack(type, n, k, bytes, (part, at) => found.set(part, at));
+      assert.deepEqual(found, packStored(type, n, k, bytes), `${type} [${n}, ${k}]`);
+    }
+  }
+  loader.dispose();
+  assert.equal(device.allocatedBytes, 0);
+  device.close();
 });
