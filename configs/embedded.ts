@@ -8,6 +8,9 @@ import experimentsLegCountingQwen7b from "./experiments/leg_counting_qwen7b.yaml
   type: "text",
 };
 import experimentsQuickstart from "./experiments/quickstart.yaml" with { type: "text" };
+import experimentsSmollm2Arithmetic from "./experiments/smollm2_arithmetic.yaml" with {
+  type: "text",
+};
 import experimentsSmollm2ChainSum from "./experiments/smollm2_chain_sum.yaml" with { type: "text" };
 import modelsDialogptMedium from "./models/dialogpt-medium.yaml" with { type: "text" };
 import modelsDialogptSmall from "./models/dialogpt-small.yaml" with { type: "text" };
@@ -42,6 +45,7 @@ export const EMBEDDED: ReadonlyMap<string, string> = new Map([
   ["experiments/gsm8k.yaml", experimentsGsm8k],
   ["experiments/leg_counting_qwen7b.yaml", experimentsLegCountingQwen7b],
   ["experiments/quickstart.yaml", experimentsQuickstart],
+  ["experiments/smollm2_arithmetic.yaml", experimentsSmollm2Arithmetic],
   ["experiments/smollm2_chain_sum.yaml", experimentsSmollm2ChainSum],
   ["models/dialogpt-medium.yaml", modelsDialogptMedium],
   ["models/dialogpt-small.yaml", modelsDialogptSmall],
