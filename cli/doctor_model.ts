@@ -25,7 +25,7 @@ export async function doctorModel(
   try {
     const report = await storageReport(folder, device, (how) => {
       log(`loading: ${how}`);
-      return progress.listener();
+      return progress.on;
     });
     if (options.json) print(JSON.stringify({ model: folder.path, ...report }));
     else print(text(folder.path, describeDevice(device), report));

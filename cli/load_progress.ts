@@ -15,21 +15,11 @@ export class LoadProgress {
 
   constructor(private readonly quiet = false) {}
 
-  /** A listener of one model's loading; the next one may follow. */
-  listener(): (done: number, total: number) => void {
-    this.#start = performance.now();
-    this.#last = this.#start;
-    return (done, total) => this.#on(done, total);
-  }
-
-  /** Takes the line away. */
-  close(): void {
-    if (this.#drawn) logRaw("\r\x1b[K");
-    this.#drawn = false;
-  }
-
-  #on(done: number, total: number): void {
-    const now = performance.now(), ms = now - this.#start;
+  /** Told how far a model is, from 0 on; the next one may follow. */
+  readonly on = (done: number, total: number): void => {
+    const now = performance.now();
+    if (done === 0) this.#start = this.#last = now;
+    const ms = now - this.#start;
     if (this.quiet || ms < SILENT_MS) return;
     if (done >= total) {
       this.close();
@@ -41,6 +31,12 @@ export class LoadProgress {
     if (!this.#live) return log(text);
     logRaw(`\r\x1b[K${clip(text, columns() - 1)}`);
     this.#drawn = true;
+  };
+
+  /** Takes the line away. */
+  close(): void {
+    if (this.#drawn) logRaw("\r\x1b[K");
+    this.#drawn = false;
   }
 }
 

@@ -33,7 +33,7 @@ export async function withModel(
         ...(adapter === null ? {} : { adapter }),
         ...(last === null ? {} : { sharing: last }),
         weights,
-        onLoad: progress.listener(),
+        onLoad: progress.on,
       });
       last?.model.dispose();
       last = loaded;

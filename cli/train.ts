@@ -81,7 +81,7 @@ export async function train(
     }
     const parts = await assemble(loaded.config, device, {
       phases,
-      onLoad: loading.listener(),
+      onLoad: loading.on,
       // A model that is made here has no sizes that need explaining.
       ...(options.dryRun && loaded.config.model.init === null
         ? { planned: (plan: MemoryPlan) => log(`${memoryTable(plan)}\n`) }

@@ -18,7 +18,7 @@ import { elementCount } from "./safetensors.ts";
 import { fileBytes, isBlockType, type WeightType } from "./stored_weight.ts";
 import type { LlamaConfig, WeightReader, WeightSource } from "./types.ts";
 
-/** Told after each tensor how many values are loaded, of how many. */
+/** Told before the first tensor and after each how many values are loaded, of how many. */
 export type LoadListener = (done: number, total: number) => void;
 
 /** A source that is a file, or null: maps and functions know values only. */
@@ -42,6 +42,7 @@ export async function loadWeights(
   });
   const loader = inBlocks ? await WeightLoader.for(parameters.device) : null;
   let done = 0;
+  onLoad(0, total);
   try {
     for (const { name, shape } of tensors) {
       const { storage } = parameters.get(name), type = file?.typeOf(name) ?? null;
