@@ -102,8 +102,10 @@ export async function train(
       ],
     });
     progress.memory = parts.memory;
-    progress.estimatedSeconds = await trainer.estimateSeconds();
     progress.secondsLeft = await jobEnd;
+    // The model is measured for it, so only where somebody is told.
+    const isTold = progress.secondsLeft !== null || (!options.quiet && resume.resume === false);
+    if (isTold) progress.estimatedSeconds = await trainer.estimateSeconds();
     control.jobEnds(progress.secondsLeft);
     control.begin();
     if (options.dryRun) {

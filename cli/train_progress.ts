@@ -12,7 +12,7 @@ import { describeDevice } from "../kernels/mod.ts";
 import type { Advice } from "../training/diagnosis.ts";
 import type { TrainEvent, TrainPlan, TrainSummary } from "../training/events.ts";
 import type { MemoryPlan } from "../training/memory_check.ts";
-import { dictLine, levelLine, problemsText } from "./train_text.ts";
+import { bytesOf, dictLine, levelLine, problemsText } from "./train_text.ts";
 import { summaryTable } from "./train_summary.ts";
 import { usableSeconds } from "./stop_control.ts";
 import { clip, columns, isInteractive, log, logRaw, paint, wrap } from "./terminal.ts";
@@ -260,7 +260,7 @@ export class TrainProgress {
     // Of tensors, and of the process.
     const { "memory/peak_bytes": tensors, "memory/host_bytes": host } = metrics;
     if (typeof tensors === "number" && typeof host === "number") {
-      parts.push(`${bytesText(tensors)}/${bytesText(host)}`);
+      parts.push(bytesOf(tensors, host));
     }
     const every = this.#loggingSteps(totalSteps);
     const due = step % every === 0 || step === totalSteps;

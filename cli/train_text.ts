@@ -1,5 +1,6 @@
 /** Numbers and metrics of a training run as text. */
 import type { RunConfig } from "../configs/run_config.ts";
+import { bytesText } from "../core/bytes.ts";
 import type { LevelChange } from "../tasks/curriculum_levels.ts";
 
 /** One log line in the style that the field knows: {'loss': 0.0123, 'reward': 0.41, …}. */
@@ -23,6 +24,12 @@ export function levelLine({ task, direction, mean, levels }: LevelChange): strin
   const now = Object.entries(levels).map(([name, level]) => `${name} ${level}`).join(", ");
   const why = mean === null ? "it was time" : `score ${significant(mean)}`;
   return `${task} ${direction}: ${now} (${why})`;
+}
+
+/** "1.37/216 MB": the unit once where it is the same. */
+export function bytesOf(part: number, whole: number): string {
+  const [a, b] = [bytesText(part), bytesText(whole)], unit = b.slice(b.indexOf(" "));
+  return `${a.endsWith(unit) ? a.slice(0, -unit.length) : a}/${b}`;
 }
 
 /** Four significant digits, as short as possible. */
