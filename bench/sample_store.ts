@@ -5,6 +5,7 @@
  */
 import { sha256Hex } from "../core/checksums.ts";
 import { explainFileError } from "../core/atomic_file.ts";
+import { messageOf, RgxError } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
 import type { ModelRequest, SampleLine, TestSet } from "./types.ts";
 
@@ -66,7 +67,12 @@ export class SampleStore {
       }
       return new SampleStore(`${folder}/${name}`, known);
     } catch (error) {
-      throw explainFileError(error, "write the results", folder);
+      const explained = explainFileError(error, "write the results", folder);
+      if (explained !== error || error instanceof RgxError) throw explained;
+      throw new RgxError(`${folder}: cannot write the results: ${messageOf(error)}`, {
+        advice: "Name another folder: --output-dir.",
+        cause: error,
+      });
     }
   }
 

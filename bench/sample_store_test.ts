@@ -45,6 +45,17 @@ Deno.test("a resume finds what is whole, and not what failed", () =>
     fresh.close();
   }));
 
+Deno.test("a folder that cannot be is one clear error", () =>
+  withFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/file`, "");
+    await assert.rejects(
+      SampleStore.open(`${folder}/file/results`, "samples_1.jsonl", { resume: false }),
+      (error: unknown) =>
+        error instanceof RgxError &&
+        /file\/results: cannot write the results: /.test(error.message),
+    );
+  }));
+
 Deno.test({
   name: "a full disk is said once, and what is known stays known",
   ignore: Deno.build.os !== "linux",

@@ -1,5 +1,6 @@
 /** `rgx bench` and `rgx eval`: flags to a benchmark, its progress, its table. */
 import { writeCharts } from "../bench/charts/write_charts.ts";
+import { folderOf } from "../bench/charts/write_figure.ts";
 import {
   type Benchmark,
   benchmark,
@@ -16,6 +17,7 @@ import type { RemoteUsage } from "../bench/remote/server.ts";
 import type { WorkerOptions } from "../bench/worker_pool.ts";
 import { writeFileAtomic } from "../core/atomic_file.ts";
 import { Interrupted, UsageError } from "../core/errors.ts";
+import { exists, isFile } from "../core/paths.ts";
 import { programCommand } from "../core/program_command.ts";
 import { secondsLeft } from "../core/slurm_queue.ts";
 import type { ActivationType } from "../models/types.ts";
@@ -85,6 +87,7 @@ export async function bench(flags: BenchFlags): Promise<number> {
   if (flags.table !== undefined && flags.table !== "markdown" && flags.table !== "csv") {
     throw new UsageError(`--table ${flags.table}: expected markdown or csv`);
   }
+  if (flags.samplesOut !== undefined) await checkFolder(flags.samplesOut);
   refuseOtherRanks();
   const maxSeconds = flags.maxTime === undefined ? null : parseDuration(flags.maxTime);
   const shard = shardOf(flags);
@@ -141,6 +144,13 @@ export async function bench(flags: BenchFlags): Promise<number> {
     stop.close();
     device?.close();
   }
+}
+
+/** What cannot be written at the end is not worth the work. */
+async function checkFolder(path: string): Promise<void> {
+  const folder = folderOf(path);
+  if (await exists(folder) && !await isFile(folder)) return;
+  throw new UsageError(`--samples-out ${path}: there is no folder ${folder}`);
 }
 
 /** `0/8`, the first of eight parts; null without --shard. */
