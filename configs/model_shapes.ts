@@ -27,7 +27,10 @@ export function shapeOf(
   const shapes = embeddedShapes();
   // A configuration that names another model keeps its base's shape, which is not of that model.
   if (shape !== null) add(shapes, shape);
-  return name === null ? null : shapes.get(name) ?? null;
+  if (name === null) return null;
+  // The oldest models of the Hub also go by a name without their organisation.
+  const found = shapes.get(name) ?? [...shapes].find(([of]) => of.endsWith(`/${name}`))?.[1];
+  return found ?? null;
 }
 
 function add(shapes: Map<string, ModelShape>, { of, ...shape }: Record<string, unknown>): void {

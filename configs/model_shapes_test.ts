@@ -26,6 +26,7 @@ Deno.test("a shape belongs to the model that it names, whatever the configuratio
   };
   assert.equal((await name("Qwen/Qwen2.5-7B-Instruct"))?.["hidden_size"], 3584);
   assert.equal((await name("Qwen/Qwen2.5-0.5B-Instruct"))?.["hidden_size"], 896);
+  assert.equal((await name("distilgpt2"))?.["n_embd"], 768);
   assert.equal(await name("somewhere/else"), null);
   const own = await name("my/model", ", shape: {of: my/model, hidden_size: 64}");
   assert.equal(own?.["hidden_size"], 64);

@@ -57,7 +57,7 @@ export async function planFromShape(
   const { llama } = readHfConfig(shape, `model.shape of ${name}`);
   const withAnswers = config.sft !== null && config.sft.max_steps > 0;
   const limit = training.max_prompt_length;
-  const estimate = await estimateLengths(config, withAnswers);
+  const estimate = await estimateLengths(config, llama.maxPositions, withAnswers);
   const lengths = { ...estimate, prompt: Math.min(estimate.prompt, limit ?? Infinity) };
   checkPositions(config, llama.maxPositions, lengths);
   const trained = config.lora === null
@@ -95,10 +95,16 @@ export async function planFromShape(
   );
 }
 
-async function estimateLengths(config: RunConfig, withAnswers: boolean): Promise<Lengths> {
+async function estimateLengths(
+  config: RunConfig,
+  maxPositions: number,
+  withAnswers: boolean,
+): Promise<Lengths> {
   const { data, training: limits } = config;
   if (limits.max_prompt_length !== null && await isAbsent(data)) {
-    return { prompt: limits.max_prompt_length, answer: limits.max_completion_length };
+    const { max_prompt_length: most, max_completion_length: answer } = limits;
+    // As long as the limit and the model let them be; half of the positions is not too much to ask for.
+    return { prompt: Math.min(most, Math.max(maxPositions - answer, maxPositions / 2)), answer };
   }
   const source = await openProblems({ ...data, curriculum: config.curriculum });
   const problems = splitProblems({ source, heldOutCount: config.eval.num_examples });

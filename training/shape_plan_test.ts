@@ -87,6 +87,16 @@ const GSM8K_SIZES = [
   "lora.target_modules=[q_proj,v_proj]",
 ];
 
+Deno.test("a model with few positions is planned with prompts that they leave room for", async () => {
+  const overrides = ["model_name=microsoft/DialoGPT-medium", "lora.target_modules=[c_attn]"];
+  await assert.rejects(
+    plan(overrides, 8e9, "gsm8k"),
+    (error: UsageError) => error.advice === "Set training.max_completion_length=512 or less.",
+  );
+  const { seen, fits } = await plan([...overrides, "max_completion_length=256"], 8e9, "gsm8k");
+  assert.deepEqual([fits, seen.prompt], [true, 768]);
+});
+
 Deno.test("a 3B model in 4 bits is planned to train in a small machine's memory", async () => {
   const sizes = [...GSM8K_SIZES, "per_device_train_batch_size=2", "gradient_accumulation_steps=8"];
   const inHalves = await plan(sizes, 16e9);
