@@ -5,6 +5,7 @@
  * said once, and again only after many more steps. Left out: what needs the completions' texts.
  */
 import type { RunConfig } from "../configs/run_config.ts";
+import { mean, sampleStd } from "../core/statistics.ts";
 import { getTask, hasTask } from "../tasks/registry.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -126,7 +127,8 @@ export class Diagnosis {
     const rewards = this.#steps.map(({ metrics }) => metrics.reward).filter(isNumber);
     const half = rewards.length >> 1, early = rewards.slice(0, half), late = rewards.slice(half);
     if (half === 0) return false;
-    const noise = Math.sqrt(variance(early) / early.length + variance(late) / late.length);
+    const error = (values: readonly number[]) => sampleStd(values) ** 2 / values.length;
+    const noise = Math.sqrt(error(early) + error(late));
     return mean(late) - mean(early) > 2 * noise;
   }
 
@@ -350,15 +352,6 @@ export function adviceText({ text, tries }: Advice): string {
 
 function isNumber(value: number | null | undefined): value is number {
   return Number.isFinite(value);
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-function variance(values: readonly number[]): number {
-  const m = mean(values);
-  return mean(values.map((value) => (value - m) ** 2));
 }
 
 function percent(share: number): string {
