@@ -74,7 +74,7 @@ async function measure(
   )
     .flatMap((set) => set.entries.map((_, index) => ({ set, index, samples: [0] })));
   const folder = await Deno.makeTempDir();
-  let single = Infinity, together = Infinity, harness = Infinity, tokens = { prompt: 0, new: 0 };
+  let single = Infinity, together = Infinity, harness = 0, tokens = { prompt: 0, new: 0 };
   for (let round = 0; round <= ROUNDS; round++) {
     const model = await LocalModel.open({ name: path, where, settings }, device);
     const start = performance.now();
@@ -94,8 +94,10 @@ async function measure(
       new: sum(usage.map((own) => own.completion_tokens)),
     };
     single = Math.min(single, one);
-    together = Math.min(together, (seconds.total - seconds.loading) * 1000 / n);
-    harness = Math.min(harness, (seconds.total - seconds.loading - seconds.model) * 1000 / n);
+    const all = (seconds.total - seconds.loading) * 1000 / n;
+    if (all >= together) continue;
+    together = all;
+    harness = all - seconds.model * 1000 / n;
   }
   await Deno.remove(folder, { recursive: true });
   console.log(
