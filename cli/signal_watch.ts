@@ -11,7 +11,7 @@ const LISTENER = `onmessage = ({ data: [first, signals] }) => {
 };`;
 
 export interface SignalWatch {
-  /** The first of the signals that came, or null; asking costs nothing. */
+  /** The first of the signals that came, or null; asking costs next to nothing. */
   first(): Deno.Signal | null;
   close(): void;
 }
@@ -25,7 +25,10 @@ export function watchSignals(signals: readonly Deno.Signal[]): SignalWatch {
   });
   worker.postMessage([first, signals]);
   return {
-    first: () => signals[Atomics.load(first, 0) - 1] ?? null,
+    first() {
+      const number = Atomics.load(first, 0);
+      return number === 0 ? null : signals[number - 1]!;
+    },
     close: () => worker.terminate(),
   };
 }

@@ -126,7 +126,8 @@ export function listenForStop(
       if (at < limit.at) limit = { at, why: "the end of the job" };
     },
     stopRequested() {
-      if (reason === null && performance.now() >= limit.at) {
+      // Asked before every operation of a device, most often without a limit: the clock would be what costs.
+      if (reason === null && limit.at < Infinity && performance.now() >= limit.at) {
         reason = limit.why;
         log(`${limit.why}: ${plan}`);
       }
