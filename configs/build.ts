@@ -49,6 +49,9 @@ export function buildRunConfig(
     training: readSection(TRAINING, tree, problems),
     logging: readSection(LOGGING, tree, problems),
   };
+  const { model } = config;
+  // A base's sizes are of the model that it names, and a configuration may name another one.
+  if (model.shape?.["of"] !== model.model_name_or_path) model.shape = null;
   const limit = shaping["model.max_seq_length"];
   checkCombinations(config, limit ?? null, tree, problems, phases);
   if (limit !== null && config.training.max_prompt_length === null) {

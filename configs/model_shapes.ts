@@ -25,7 +25,6 @@ export function shapeOf(
   { model_name_or_path: name, shape }: RunConfig["model"],
 ): ModelShape | null {
   const shapes = embeddedShapes();
-  // A configuration that names another model keeps its base's shape, which is not of that model.
   if (shape !== null) add(shapes, shape);
   if (name === null) return null;
   // The oldest models of the Hub also go by a name without their organisation.

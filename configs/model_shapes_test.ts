@@ -28,6 +28,11 @@ Deno.test("a shape belongs to the model that it names, whatever the configuratio
   assert.equal((await name("Qwen/Qwen2.5-0.5B-Instruct"))?.["hidden_size"], 896);
   assert.equal((await name("distilgpt2"))?.["n_embd"], 768);
   assert.equal(await name("somewhere/else"), null);
+  const { config, yaml } = await load(
+    `_base_: rgx:models/qwen2.5-7b.yaml\nmodel: somewhere/else\n${REST}`,
+  );
+  assert.equal(config.model.shape, null);
+  assert.ok(!yaml.includes("Qwen"), "the merged configuration does not speak of another model");
   const own = await name("my/model", ", shape: {of: my/model, hidden_size: 64}");
   assert.equal(own?.["hidden_size"], 64);
   assert.equal(own?.["of"], undefined);
