@@ -178,7 +178,7 @@ export class LocalModel implements Answerer {
     const most = model.device.adapter === undefined ? MOST_SLOTS : MOST_SLOTS_GPU;
     const room = planSlots(model.sizes, requests, { maxNewTokens, adjusted }, {
       bytes: WAVE_BYTES,
-      most: Math.min(most, model.bestSlots(requests, maxNewTokens)),
+      most: Math.min(most, model.bestSlots),
     });
     return model.openGeneration(room, {
       maxNewTokens,

@@ -15,10 +15,8 @@ import { floatBytes } from "./workspace.ts";
  */
 const MOST_FUSED_BYTES = 2 ** 24;
 
-/** Branches that a core takes through such layers at once. */
-const ROWS_PER_CORE = { least: 16, most: 32 };
-/** Of their keys and values, as many bytes as still come from caches when all cores read theirs. */
-const CACHE_BYTES_PER_CORE = 5 * 2 ** 20;
+/** Rows that a core takes through such layers at once: three tiles of products. */
+const ROWS_PER_CORE = 18;
 
 function stayInCaches(config: LlamaConfig, floatBytes: number): boolean {
   const weights = modulesOf(config).map((module) => linearDims(config, module));
@@ -34,25 +32,12 @@ export function canFuseLayers(config: LlamaConfig, floatBytes: number): boolean 
 /**
  * Branches that a CPU decodes best at once: while the layers stay in the cores' caches, more rows only push one
  * another's keys and values out; layers that come from memory each step are worth it for as many as there are.
- * @param maxNewTokens of each branch, of which the cache holds half on average
  */
-export function bestSlots(
-  { config, device }: LlamaCore,
-  requests: readonly { promptIds: { readonly length: number }; n: number }[],
-  maxNewTokens: number,
-): number {
-  const { name, threads } = device, bytes = floatBytes(device);
-  if (name !== "wasm" || !stayInCaches(config, bytes)) return Infinity;
-  let prompts = 0, branches = 0;
-  for (const { promptIds, n } of requests) {
-    prompts += n > 0 ? promptIds.length : 0;
-    branches += n;
-  }
-  const tokens = prompts / Math.max(1, branches) + maxNewTokens / 2;
-  const perToken = 2 * config.numLayers * config.numKvHeads * config.headDim * bytes;
-  const { least, most } = ROWS_PER_CORE;
-  const rows = Math.floor(CACHE_BYTES_PER_CORE / (tokens * perToken));
-  return threads * Math.min(most, Math.max(least, rows));
+export function bestSlots({ config, device }: LlamaCore): number {
+  const { name, threads } = device;
+  return name === "wasm" && stayInCaches(config, floatBytes(device))
+    ? ROWS_PER_CORE * threads
+    : Infinity;
 }
 
 /** Multiples of rows at which a prompt can begin in the cache: those where views can, and panels of packed keys. */

@@ -68,7 +68,7 @@ export async function generate(
     adjusted ||= adjustsLogits(rules) || rules.kind !== general.kind;
   });
   if (!requests.some(({ n }) => n > 0)) return requests.map(() => []);
-  const { bytes } = limits, most = limits.slots ?? bestSlots(core, requests, maxNewTokens);
+  const { bytes } = limits, most = limits.slots ?? bestSlots(core);
   const plan = planSlots(sizes, requests, { maxNewTokens, adjusted }, { bytes, most });
   const generation = openGeneration(core, buffers, sizes, plan, options, limits);
   const completions = await Promise.all(requests.map((request) => generation.add(request)));

@@ -295,8 +295,8 @@ export class LlamaModel implements LanguageModel {
   }
 
   /** Branches that decode best at once here; infinite where more are always better. */
-  bestSlots(requests: readonly GenerateRequest[], maxNewTokens: number): number {
-    return bestSlots(this.#core, requests, maxNewTokens);
+  get bestSlots(): number {
+    return bestSlots(this.#core);
   }
 
   /** A generation that takes requests while it runs, with room for so much at once (generate.ts). */
