@@ -167,6 +167,7 @@ export class BenchmarkRun {
     const { extracted, formatted, score, error } = scoreCompletion(
       raw.completion,
       set.entries[index]!,
+      model.settings.prompt.system_prompt,
     );
     if (error !== null) {
       this.emit({ type: "warning", message: `${set.label}, problem ${index}: ${error}` });

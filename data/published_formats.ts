@@ -18,8 +18,11 @@ export interface PublishedFormat {
   columns: readonly string[];
   entry(row: Row, place: string): { question: string; answer: string; metadata: Row };
   extract(completion: string): string | null;
-  /** Whether a completion with an answer gives it in one of the forms that prompts ask for; default: it does. */
-  isFormatted?(completion: string): boolean;
+  /**
+   * Whether a completion with an answer gives it in the form that the system prompt asks for, else in one of those
+   * that prompts ask for; default: it does.
+   */
+  isFormatted?(completion: string, systemPrompt: string): boolean;
   /** @param answer what was extracted */
   score(answer: string, gold: string): number;
 }
@@ -39,9 +42,11 @@ const FORMATS: Readonly<Record<string, PublishedFormat>> = {
       return { question: String(row["question"]), answer, metadata: { completion, work } };
     },
     extract: mathAnswer,
-    isFormatted: (text) =>
-      extractAnswer(text) !== null || findSolution(text) !== null ||
-      (findMathAnswer(text) !== null && !text.includes(TAGS.solutionStart)),
+    isFormatted: (text, systemPrompt) =>
+      systemPrompt.includes(TAGS.solutionStart)
+        ? findSolution(text) !== null
+        : extractAnswer(text) !== null || findSolution(text) !== null ||
+          (findMathAnswer(text) !== null && !text.includes(TAGS.solutionStart)),
     score: equalMath,
   },
   math500: {

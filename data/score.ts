@@ -7,6 +7,7 @@ import { scoreAnswer } from "../tasks/score_answer.ts";
 import { equalDecimals, isBlank, parseDecimal, strip } from "../tasks/python_text.ts";
 import type { ScorableEntry } from "../tasks/types.ts";
 import { extractAnswer } from "./extract.ts";
+import { systemPromptText } from "./prompt.ts";
 import { publishedFormat } from "./published_formats.ts";
 
 /** `metadata.source_dataset` of entries that come from a file and belong to no task. */
@@ -27,11 +28,19 @@ export interface ScoredCompletion {
   error: string | null;
 }
 
-/** A completion as training and benchmarks score it: its answer, whether it has the form, the score. Never throws. */
-export function scoreCompletion(completion: string, entry: ScorableEntry): ScoredCompletion {
+/**
+ * A completion as training and benchmarks score it: its answer, whether it has the form, the score. Never throws.
+ * @param systemPrompt name or text, which may ask for a form of its own
+ */
+export function scoreCompletion(
+  completion: string,
+  entry: ScorableEntry,
+  systemPrompt: string | null = null,
+): ScoredCompletion {
   const format = publishedFormat(entry.metadata?.["source_dataset"]);
   const extracted = format === null ? extractAnswer(completion) : format.extract(completion);
-  const formatted = extracted !== null && (format?.isFormatted?.(completion) ?? true);
+  const asked = systemPrompt === null ? "" : systemPromptText(systemPrompt);
+  const formatted = extracted !== null && (format?.isFormatted?.(completion, asked) ?? true);
   return { extracted, formatted, ...scoreExtracted(extracted, entry) };
 }
 

@@ -40,6 +40,22 @@ Deno.test("a completion is scored by the task of its entry", () => {
   });
 });
 
+Deno.test("of GSM8K, the form is the one that the system prompt asks for", () => {
+  const entry = { answer: "72", metadata: { source_dataset: "gsm8k" } };
+  const whole = "<start_working_out>36 × 2<end_working_out>\n<SOLUTION>72</SOLUTION>";
+  const cases: [text: string, plain: boolean, recipe: boolean][] = [
+    [whole, true, true],
+    ["<SOLUTION>72</SOLUTION>", false, false],
+    ["So \\boxed{72}.", true, false],
+    ["<answer>72</answer>", true, false],
+  ];
+  for (const [text, plain, recipe] of cases) {
+    const formatted = (prompt: string | null) => scoreCompletion(text, entry, prompt).formatted;
+    assert.deepEqual([null, "default", "gsm8k"].map(formatted), [plain, plain, recipe], text);
+    assert.equal(scoreCompletion(text, entry, "gsm8k").score, 1, "right in any form");
+  }
+});
+
 Deno.test("a scorer that throws counts 0 and says why", () => {
   const entry = createDataset("toy_scorer_that_throws", { seed: 1 }).entry(0);
   assert.deepEqual(scoreCompletion("<answer>x</answer>", entry), {

@@ -103,7 +103,11 @@ async function measure(
     for (const [i, entry] of batch.entries()) {
       const { ids, finishReason } = completions[i]![0]!;
       const completion = prompts.text(ids);
-      const { score, extracted, formatted: isFormatted } = scoreCompletion(completion, entry);
+      const { score, extracted, formatted: isFormatted } = scoreCompletion(
+        completion,
+        entry,
+        prompts.data.system_prompt,
+      );
       const isTruncated = prompts.truncated(ids, finishReason === "stop");
       scores.push(score);
       if (isFormatted) formatted++;

@@ -184,7 +184,11 @@ async function sample(
   });
   const { values } = await scoreBatch(rubric, samples, options.shouldStop);
   return sampled.map(({ group, branch, ids, text }, i) => {
-    const { score, formatted } = scoreCompletion(text, entries[group]!);
+    const { score, formatted } = scoreCompletion(
+      text,
+      entries[group]!,
+      prompts.data.system_prompt,
+    );
     return {
       group,
       promptId: EVAL_PROMPT_ID + first + group,
