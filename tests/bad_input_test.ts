@@ -148,11 +148,11 @@ Deno.test("sizes that do not go together are refused before the first step, with
       ],
       [
         ["training.per_device_train_batch_size=33554432", "data.num_examples=16777216"],
-        [/needs [\d.]+ GB, [\d.]+ GB available/, "training.per_device_train_batch_size="],
+        [/needs [\d.]+ [GT]B, [\d.]+ GB available/, "training.per_device_train_batch_size="],
       ],
       [
         ["training.max_completion_length=9000000", "model.init.max_position_embeddings=10000000"],
-        [/needs [\d.]+ GB/, /set .*training\.max_completion_length=\d+/],
+        [/needs [\d.]+ [GT]B/, /set .*training\.max_completion_length=\d+/],
       ],
     ];
     for (const [overrides, says] of cases) {
