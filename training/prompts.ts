@@ -75,8 +75,11 @@ export class PromptEncoder {
     return this.tokenizer.decode(ids, { skipSpecialTokens: true });
   }
 
-  /** @throws UsageError with a count when prompts are longer than `limit` tokens. */
-  checkLengths(entries: Iterable<Entry>, limit: number): void {
+  /**
+   * Tokens of the longest prompt.
+   * @throws UsageError with a count when prompts are longer than `limit` tokens
+   */
+  checkLengths(entries: Iterable<Entry>, limit: number): number {
     let total = 0, tooLong = 0, longest = 0;
     for (const entry of entries) {
       const { length } = this.prompt(entry).ids;
@@ -91,5 +94,6 @@ export class PromptEncoder {
         { advice: "Raise max_prompt_length, or make the task's problems shorter." },
       );
     }
+    return longest;
   }
 }

@@ -99,9 +99,19 @@ export class GrpoTrainer {
   }
 
   #checkPrompts(): void {
-    const { max_prompt_length: limit, truncate_prompts: cut } = this.#options.config.training;
-    if (limit === null || cut !== null || this.#promptsChecked) return;
-    this.#run.prompts.checkLengths(this.#allProblems(), limit);
+    const { config, problems, promptMisfit } = this.#options;
+    const { max_prompt_length: limit, truncate_prompts: cut } = config.training;
+    if (cut !== null || this.#promptsChecked) return;
+    // What a task makes is about as long as what was looked at; the rows of a file may be of any length.
+    if (limit === null && problems.source.endless) return;
+    const longest = this.#run.prompts.checkLengths(this.#allProblems(), limit ?? Infinity);
+    const misfit = promptMisfit?.(longest) ?? null;
+    if (misfit !== null) {
+      throw new UsageError(`${problems.source.name}: ${misfit}`, {
+        advice: "Leave such problems out, or cut prompts to their last tokens: " +
+          "training.truncate_prompts=left with training.max_prompt_length.",
+      });
+    }
     this.#promptsChecked = true;
   }
 

@@ -216,6 +216,31 @@ Deno.test("impossible sizes and long prompts are refused before anything is writ
   });
 });
 
+Deno.test("a row of a file that is too long for the model is refused before the run, wherever it stands", async () => {
+  await withReference(async (device, dir) => {
+    const rows = Array.from({ length: 300 }, (_, i) => ({ question: `Say ${i}`, answer: `${i}` }));
+    rows.push({ question: "long ".repeat(30), answer: "1" });
+    const path = `${dir}/rows.jsonl`;
+    await Deno.writeTextFile(path, rows.map((row) => JSON.stringify(row)).join("\n"));
+    const data = { task_name: null, task_config: {}, dataset_name: path, num_examples: 500 };
+    await assert.rejects(
+      trainOn(device, shortRunConfig(`${dir}/run`, { data }), varying),
+      (error: unknown) =>
+        error instanceof UsageError &&
+        /rows\.jsonl: its longest prompt has 150 tokens, .* model's 128$/.test(error.message) &&
+        /truncate_prompts=left/.test(error.advice!),
+    );
+    await assert.rejects(Deno.stat(`${dir}/run`), Deno.errors.NotFound);
+    const training = { max_prompt_length: 100, truncate_prompts: "left" as const };
+    const { summary } = await trainOn(
+      device,
+      shortRunConfig(`${dir}/run`, { data, training }),
+      varying,
+    );
+    assert.equal(summary.status, "completed");
+  });
+});
+
 Deno.test("a gradient that is not finite is left out, counted and reported", async () => {
   await withReference(async (device, dir) => {
     const config = shortRunConfig(`${dir}/run`, { sft: null, eval: { num_examples: 0 } });
