@@ -215,7 +215,7 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
       outputDir: flags.outputDir,
     }),
     models: flags.models.length > 0 ? flags.models : from.models,
-    tasks: flags.tasks.length > 0 || set.length + setLevel.length > 0
+    tasks: flags.tasks.length > 0 || set.length + setLevel.length > 0 || flags.level !== undefined
       ? readTasks(flags.tasks, { set, setLevel, ...given({ level: flags.level }) })
       : from.tasks,
     sampling: { ...from.sampling, ...sampling },

@@ -6,14 +6,13 @@ import { DATASET_NAMES } from "../data/published_sets.ts";
 import { getTask, hasTask } from "../tasks/registry.ts";
 import { readTaskParams, type TaskParamOptions } from "./task_params.ts";
 
-/** @throws UsageError for a path or a parameter where there can be none */
+/** @throws UsageError for a path, a parameter or a level where there can be none */
 export function readTasks(texts: readonly string[], params: TaskParamOptions): TaskRequest[] {
   const requests = texts.flatMap(requestsOf);
   const names = requests.map(({ name }) => name).filter(hasTask);
   // What is no task is told by the benchmark, all of it at once.
-  const flags = requests.every(({ name }) => isTask(name))
-    ? [...params.set, ...params.setLevel]
-    : [];
+  const areTasks = requests.every(({ name }) => isTask(name));
+  const flags = areTasks ? [...params.set, ...params.setLevel] : [];
   for (const text of flags) {
     if (names.length === 1 || names.some((name) => text.startsWith(`${name}.`))) continue;
     throw new UsageError(
@@ -21,6 +20,12 @@ export function readTasks(texts: readonly string[], params: TaskParamOptions): T
         ? `${text}: no task that has parameters is named`
         : `${text}: of several tasks, say which: ${names[0]}.${text}`,
     );
+  }
+  const { level } = params;
+  const hasLevels = (name: string) => getTask(name).curriculum !== undefined;
+  // Of a single task this is told with its parameters.
+  if (areTasks && level !== undefined && names.length !== 1 && !names.some(hasLevels)) {
+    throw new UsageError(`--level ${level}: no task that has levels is named`);
   }
   return requests.map((request) => {
     const { name } = request;

@@ -37,4 +37,10 @@ Deno.test("parameters without their task are refused, but not before a task that
   );
   assert.throws(() => readTasks(["gsm8k"], { set, setLevel: [] }), /no task that has parameters/);
   assert.deepEqual(readTasks(["chain_some"], { set, setLevel: [] }), [{ name: "chain_some" }]);
+  const level = { set: [], setLevel: [], level: 1 };
+  for (const names of [[], ["gsm8k"], ["gsm8k", "math500"]]) {
+    assert.throws(() => readTasks(names, level), /--level 1: no task that has levels/);
+  }
+  assert.equal(readTasks(["gsm8k", "chain_sum"], level)[0]!.parameters, undefined);
+  assert.deepEqual(readTasks(["chain_some"], level), [{ name: "chain_some" }]);
 });
