@@ -6,7 +6,7 @@ import type { RunConfig } from "../configs/run_config.ts";
 import { resolveTaskConfig } from "../tasks/registry.ts";
 import type { TestSet } from "./types.ts";
 
-/** A line for each model and task where it is so; none for runs whose levels moved. */
+/** A line for each model and task where it is so, whichever of the run's ways is taken; none where levels moved. */
 export function trainedOtherwise(
   models: readonly { name: string; run: RunConfig | null }[],
   sets: readonly TestSet[],
@@ -15,10 +15,12 @@ export function trainedOtherwise(
     if (run === null || run.curriculum !== null) return [];
     const { tasks, task_name, task_config } = run.data;
     const own = tasks ?? (task_name === null ? [] : [{ task_name, config: task_config }]);
-    return own.flatMap(({ task_name: task, config }) =>
-      sets.filter(({ taskName }) => taskName === task)
-        .flatMap((set) => difference(name, set, config) ?? [])
-    );
+    return sets.flatMap((set) => {
+      const ways = own.filter(({ task_name }) => task_name === set.taskName)
+        .map(({ config }) => difference(name, set, config));
+      const others = ways.filter((way) => way !== null);
+      return others.length < ways.length ? [] : others;
+    });
   });
 }
 

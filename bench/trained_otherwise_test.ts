@@ -20,4 +20,8 @@ Deno.test("a checkpoint that is asked its own task in another way is told, with 
   const mixed = { ...run, data: { ...run.data, task_name: null, tasks: [task] } };
   assert.equal(told([set({})], mixed).length, 1);
   assert.deepEqual(told([set(own)], mixed), []);
+  const longer = { ...task, config: { ...own, max_word_len: 6 } };
+  const both = { ...run, data: { ...run.data, task_name: null, tasks: [task, longer] } };
+  assert.deepEqual(told([set(own), set(longer.config)], both), [], "one of its ways matches");
+  assert.equal(told([set({ ...own, max_word_len: 5 })], both).length, 2, "told with each of them");
 });
