@@ -4,6 +4,7 @@
  * Pointers have 32 bits, so that memory ends at 4 GiB: of weights that operations only read, what exceeds half of it
  * lies in ordinary memory of the host and is copied in for each operation that reads it.
  */
+import { bytesText } from "../../core/bytes.ts";
 import { RgxError } from "../../core/errors.ts";
 import type { Device, DType, HostArray, Tensor } from "../device.ts";
 import type { Ops } from "../ops.ts";
@@ -119,8 +120,8 @@ export class WasmDevice implements Device, WasmContext {
     try {
       host = dtype === "u32" ? new Uint32Array(length) : new Float32Array(length);
     } catch (cause) {
-      const megabytes = (4 * length / 2 ** 20).toFixed(1);
-      throw new RgxError(`out of memory: ${megabytes} MB for "${label}" do not fit`, { cause });
+      const size = bytesText(4 * length);
+      throw new RgxError(`out of memory: ${size} for "${label}" do not fit`, { cause });
     }
     const tensor = new WasmTensor(this, this.#memory, dtype, 0, length, label, null, host);
     this.#weightsOutside += 4 * length;

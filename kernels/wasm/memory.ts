@@ -2,6 +2,7 @@
  * One shared WebAssembly memory that grows on demand up to 4 GiB, its allocator, and host views of it.
  * Memory is never given back to the system before the device is closed: WebAssembly cannot shrink.
  */
+import { bytesText } from "../../core/bytes.ts";
 import { RgxError } from "../../core/errors.ts";
 import { Allocator } from "./allocator.ts";
 
@@ -61,8 +62,8 @@ export class WasmMemory {
     const roomy = Math.min(Math.max(needed, GROW_STEP_PAGES, now >> 2), MOST_PAGES - now);
     if (!this.#tryGrow(roomy, needed) && !this.#tryGrow(needed, needed)) {
       throw new RgxError(
-        `out of memory on the CPU device: ${megabytes(bytes)} for "${label}" do not fit, ` +
-          `${megabytes(now * PAGE)} are in use and the limit is 4096 MB`,
+        `out of memory on the CPU device: ${bytesText(bytes)} for "${label}" do not fit, ` +
+          `${bytesText(now * PAGE)} are in use and the limit is ${bytesText(MOST_PAGES * PAGE)}`,
         { advice: "use smaller batches (fewer prompts, shorter answers) or a smaller model" },
       );
     }
@@ -103,8 +104,4 @@ function reserve(): WebAssembly.Memory {
       }
     }
   }
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 2 ** 20).toFixed(1)} MB`;
 }
