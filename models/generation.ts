@@ -341,7 +341,9 @@ export class Generation {
       return;
     }
     this.#end(branch);
-    if (--job.left === 0) job.resolve(job.completions);
+    if (--job.left > 0) return;
+    this.#abortable.delete(job);
+    job.resolve(job.completions);
   }
 
   /** Gives back what a branch holds. */
@@ -363,8 +365,7 @@ export class Generation {
   #dropAborted(): void {
     for (const job of this.#abortable) {
       const { signal } = job.request;
-      if (job.left === 0) this.#abortable.delete(job);
-      else if (signal!.aborted) this.#drop([job], signal!.reason);
+      if (signal!.aborted) this.#drop([job], signal!.reason);
     }
     this.#active = this.#active.filter(({ done }) => !done);
     this.#primed = this.#primed.filter(({ done }) => !done);
