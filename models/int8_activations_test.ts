@@ -40,7 +40,7 @@ async function made(device: Device): Promise<LlamaModel> {
   return model;
 }
 
-Deno.test("activations in bytes change log-probabilities a little, and greedy tokens seldom", () =>
+Deno.test("activations in bytes change log-probabilities a little, and sampled tokens seldom", () =>
   onEachDevice(async (device) => {
     const model = await made(device);
     const answers = [];
