@@ -1,7 +1,8 @@
 /** What a Hub, or something in its place, may answer: no repository, no access, pages, redirects. */
 import assert from "node:assert/strict";
+import { exists } from "../core/paths.ts";
 import { COMMIT, modelFiles, refused, type Seen, settingsFor, TOKEN, withHub } from "./testing.ts";
-import { exists, failure, get, places, TAG, WEIGHTS } from "./tiny_model_testing.ts";
+import { failure, get, places, TAG, WEIGHTS } from "./tiny_model_testing.ts";
 
 Deno.test("no such repository, a private or gated one, a refused token", async () => {
   await withHub(async (hub, cache) => {

@@ -1,7 +1,8 @@
 /** Bytes that are not what the Hub promised are refused and kept aside. */
 import assert from "node:assert/strict";
+import { exists } from "../core/paths.ts";
 import { bytesOf, content, modelFiles, noise, settingsFor, withHub } from "./testing.ts";
-import { exists, failure, get, isContent, places, WEIGHTS } from "./tiny_model_testing.ts";
+import { failure, get, isContent, places, WEIGHTS } from "./tiny_model_testing.ts";
 
 Deno.test("a wrong checksum is refused and kept aside; nothing of it is used", async () => {
   await withHub(async (hub, cache) => {

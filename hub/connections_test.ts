@@ -1,6 +1,7 @@
 /** A network that fails: what was cut goes on where it was, and nothing half is ever used. */
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
+import { exists } from "../core/paths.ts";
 import { RandomStream } from "../core/philox.ts";
 import type { PullEvent } from "./pull.ts";
 import {
@@ -13,7 +14,7 @@ import {
   settingsFor,
   withHub,
 } from "./testing.ts";
-import { exists, failure, get, isContent, places, WEIGHTS } from "./tiny_model_testing.ts";
+import { failure, get, isContent, places, WEIGHTS } from "./tiny_model_testing.ts";
 
 Deno.test("a connection that is cut again and again goes on where it was cut", async () => {
   await withHub(async (hub, cache) => {

@@ -1,7 +1,8 @@
 /** Without a network, and without room on the disk. */
 import assert from "node:assert/strict";
+import { exists } from "../core/paths.ts";
 import { COMMIT, modelFiles, settingsFor, withHub } from "./testing.ts";
-import { exists, failure, get, places, WEIGHTS } from "./tiny_model_testing.ts";
+import { failure, get, places, WEIGHTS } from "./tiny_model_testing.ts";
 
 Deno.test("no network at all: the message names the way without one", async () => {
   await withHub(async (hub, cache) => {

@@ -35,9 +35,5 @@ export const places = (cache: string) => {
   };
 };
 
-export async function exists(path: string): Promise<boolean> {
-  return await Deno.lstat(path).then(() => true, () => false);
-}
-
 /** Of the weights themselves. */
 export const isContent = ({ server, method }: Seen) => server === "content" && method === "GET";

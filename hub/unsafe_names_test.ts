@@ -1,7 +1,8 @@
 /** Names from a server that would lead out of the cache. */
 import assert from "node:assert/strict";
+import { exists } from "../core/paths.ts";
 import { bytesOf, COMMIT, modelFiles, withHub } from "./testing.ts";
-import { exists, failure, get, WEIGHTS } from "./tiny_model_testing.ts";
+import { failure, get, WEIGHTS } from "./tiny_model_testing.ts";
 
 Deno.test("names that lead out of the cache are refused before anything is written", async () => {
   const bad = [

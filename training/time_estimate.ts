@@ -64,7 +64,7 @@ export async function estimateRun(run: RunContext): Promise<number> {
 }
 
 /** Tokens of a worked answer, within the limit. */
-export function workedTokens({ config, answerTokens }: EstimateInput): number {
+function workedTokens({ config, answerTokens }: EstimateInput): number {
   const { max_completion_length: limit } = config.training;
   return Math.min(limit, Math.ceil(answerTokens ?? UNKNOWN_ANSWER * limit));
 }
