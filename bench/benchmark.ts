@@ -4,13 +4,13 @@
  */
 import { EXIT, Interrupted, RgxError, UsageError } from "../core/errors.ts";
 import { writeResults } from "./benchmark_files.ts";
-import { BenchmarkRun, samplesOf } from "./benchmark_run.ts";
+import { BenchmarkRun } from "./benchmark_run.ts";
 import type { ModelDevice } from "./local_model.ts";
 import { LocalModels } from "./local_models.ts";
 import { type Asked, planModels } from "./model_plan.ts";
 import { type RemoteOptions, RemoteServer, type RemoteUsage } from "./remote/server.ts";
 import type { AllTasksResultFile, Sampling } from "./result_file.ts";
-import { runJobs } from "./run_jobs.ts";
+import { missingSamples, runJobs } from "./run_jobs.ts";
 import { SampleStore } from "./sample_store.ts";
 import type { BenchEvent, ModelRequest, TaskRequest, Took } from "./types.ts";
 import { planTasks } from "./task_plan.ts";
@@ -133,7 +133,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
       await runJobs(
         remote,
         { open: (model) => Promise.resolve(server!.model(model)), close: () => {} },
-        run.listener(workers === null ? 0 : workers.devices.length, samplesOf(remote)),
+        run.listener(workers === null ? 0 : workers.devices.length, missingSamples(remote)),
         shouldStop,
       );
     };
@@ -141,7 +141,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
       await runJobs(
         local,
         new LocalModels(options.device!),
-        run.listener(0, samplesOf(local)),
+        run.listener(0, missingSamples(local)),
         shouldStop,
       );
       await here();

@@ -14,17 +14,14 @@ import {
   type Sampling,
   type TaskResults,
 } from "./result_file.ts";
-import type { Job, JobListener } from "./run_jobs.ts";
+import { type Job, type JobListener, missingSamples } from "./run_jobs.ts";
 import { combinationKey, type SampleStore } from "./sample_store.ts";
 import { averages, compareModels, summarize } from "./summarize.ts";
 import type { BenchEvent, RawAnswer, SampleLine, TestSet, Took } from "./types.ts";
 
 /** A model and a task. */
-interface Combination {
+interface Combination extends Omit<Job, "missing"> {
   model: PlannedModel;
-  set: TestSet;
-  /** Of its samples in the store. */
-  key: string;
 }
 
 export class BenchmarkRun {
@@ -39,7 +36,6 @@ export class BenchmarkRun {
   errors = 0;
   /** Of all models of this call together. */
   readonly took: Took = { loading: 0, asking: 0, model: 0 };
-  readonly #keys = new Map<unknown, Map<TestSet, string>>();
   readonly #failures: AllTasksResultFile["failures"] = [];
   /** Of asking a model in this call. */
   readonly #seconds = new Map<string, number>();
@@ -55,15 +51,10 @@ export class BenchmarkRun {
     this.combinations = sets.flatMap((set) => models.map((model) => ({ model, set })))
       .filter((_, i) => shard === null || i % shard.count === shard.index)
       .map(({ model, set }) => ({ model, set, key: combinationKey(model, set) }));
-    for (const { model, set, key } of this.combinations) {
-      const own = this.#keys.get(model);
-      if (own === undefined) this.#keys.set(model, new Map([[set, key]]));
-      else own.set(set, key);
-    }
     this.total = samples * this.combinations.reduce((sum, { set }) => sum + set.entries.length, 0);
     this.jobs = this.combinations.map((combination) => this.#job(combination))
       .filter(({ missing }) => missing.length > 0);
-    this.resumed = this.total - samplesOf(this.jobs);
+    this.resumed = this.total - missingSamples(this.jobs);
   }
 
   get answered(): number {
@@ -162,7 +153,7 @@ export class BenchmarkRun {
     }
   }
 
-  #add({ model, set }: Job, index: number, sample: number, raw: RawAnswer): void {
+  #add({ model, set, key }: Job, index: number, sample: number, raw: RawAnswer): void {
     const { prompt_tokens, device, ...answer } = raw;
     const { extracted, formatted, score, error } = scoreCompletion(
       raw.completion,
@@ -180,14 +171,14 @@ export class BenchmarkRun {
     };
     if (raw.error !== undefined && !raw.too_long) this.errors++;
     this.store.add({
-      key: this.#keys.get(model)!.get(set)!,
-      ...{ model: model.name, task: set.label, index, sample },
+      ...{ key, model: model.name, task: set.label, index, sample },
       ...{ prompt_tokens, device, result },
     });
     this.evaluated++;
   }
 
-  #job({ model, set, key }: Combination): Job {
+  #job(combination: Combination): Job {
+    const { set, key } = combination;
     const missing: Job["missing"] = [];
     for (let index = 0; index < set.entries.length; index++) {
       const samples: number[] = [];
@@ -196,7 +187,7 @@ export class BenchmarkRun {
       }
       if (samples.length > 0) missing.push({ index, samples });
     }
-    return { model, set, missing };
+    return { ...combination, missing };
   }
 
   /** Problem by problem. */
@@ -210,13 +201,6 @@ export class BenchmarkRun {
     }
     return lines;
   }
-}
-
-/** Samples that jobs ask for. */
-export function samplesOf(jobs: readonly Job[]): number {
-  let count = 0;
-  for (const { missing } of jobs) for (const { samples } of missing) count += samples.length;
-  return count;
 }
 
 function tokensOf(lines: readonly SampleLine[]): number {

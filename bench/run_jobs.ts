@@ -1,7 +1,7 @@
 /**
  * Combinations of models and tasks, worked through by one worker: each model is loaded once, its tasks are
- * answered together. A combination that crashes is reported and the others go on; when a batch of several tasks
- * crashes, each task is tried alone to find out which one it was.
+ * answered together, and models on the same weights follow each other. A combination that crashes is reported and
+ * the others go on; when a batch of several tasks crashes, each task is tried alone to find out which one it was.
  */
 import { Interrupted, messageOf } from "../core/errors.ts";
 import { samplePlace } from "./sample_store.ts";
@@ -19,6 +19,8 @@ import type {
 export interface Job {
   model: ModelRequest;
   set: TestSet;
+  /** Of its samples in the store. */
+  key: string;
   /** By index of the problem; each with at least one sample. */
   missing: { index: number; samples: readonly number[] }[];
 }
@@ -38,7 +40,7 @@ export async function runJobs(
   shouldStop: () => boolean,
 ): Promise<void> {
   try {
-    for (const model of new Set(jobs.map((job) => job.model))) {
+    for (const model of byWeights(new Set(jobs.map((job) => job.model)))) {
       const own = jobs.filter((job) => job.model === model);
       if (shouldStop()) throw new Interrupted();
       listener.loading(model);
@@ -62,6 +64,22 @@ export async function runJobs(
   } finally {
     models.close();
   }
+}
+
+/** Samples that jobs ask for. */
+export function missingSamples(jobs: readonly Job[]): number {
+  let count = 0;
+  for (const { missing } of jobs) for (const { samples } of missing) count += samples.length;
+  return count;
+}
+
+/** Those on the same weights one after the other, each such group in the place of its first. */
+function byWeights(models: Iterable<ModelRequest>): ModelRequest[] {
+  const groups = Map.groupBy(
+    models,
+    (model) => model.where.kind === "local" ? model.where.weights : model,
+  );
+  return [...groups.values()].flat();
 }
 
 async function askAll(

@@ -13,9 +13,18 @@ const raw = {
 const missing = [{ index: 0, samples: [0, 1] }, { index: 1, samples: [1] }];
 
 function setUp(models: string[], labels: string[]) {
-  const requests = models.map((name) => ({ name }) as ModelRequest);
+  const requests = models.map((name) => {
+    const where = {
+      kind: "local" as const,
+      path: name,
+      weights: name.replace(/^adapter \S+ of /, ""),
+    };
+    return { name, where } as ModelRequest;
+  });
   const sets = labels.map((label) => ({ label }) as TestSet);
-  const jobs: Job[] = sets.flatMap((set) => requests.map((model) => ({ model, set, missing })));
+  const jobs: Job[] = sets.flatMap((set) =>
+    requests.map((model) => ({ model, set, key: "", missing }))
+  );
   const loaded: string[] = [],
     answers: string[] = [],
     failures: string[] = [],
@@ -70,6 +79,12 @@ Deno.test("each model is loaded once; a task that crashes costs itself alone, a 
     12,
     "what was answered before the crash is not asked again",
   );
+});
+
+Deno.test("models on the same weights follow each other, the groups in the order of their first", async () => {
+  const s = setUp(["adapter 1 of x", "y", "adapter 2 of x", "x", "adapter 3 of y"], ["one"]);
+  await runJobs(s.jobs, s.models, s.listener, () => false);
+  assert.deepEqual(s.loaded, ["adapter 1 of x", "adapter 2 of x", "x", "y", "adapter 3 of y"]);
 });
 
 Deno.test("a stop ends the work at once and closes the model", async () => {

@@ -62,17 +62,13 @@ export async function serveJobs(openDevice: () => Promise<ModelDevice>): Promise
 /** Jobs of one model, and of one task, share it again after the journey. */
 function parseJobs(line: string): Job[] {
   const { models, sets, jobs } = JSON.parse(line) as PackedJobs;
-  return jobs.map(({ model, set, missing }) => ({
-    model: models[model]!,
-    set: sets[set]!,
-    missing,
-  }));
+  return jobs.map((job) => ({ ...job, model: models[job.model]!, set: sets[job.set]! }));
 }
 
 interface PackedJobs {
   models: Job["model"][];
   sets: Job["set"][];
-  jobs: { model: number; set: number; missing: Job["missing"] }[];
+  jobs: (Omit<Job, "model" | "set"> & { model: number; set: number })[];
 }
 
 /** The line that {@link serveJobs} reads. */
@@ -86,8 +82,10 @@ export function packJobs(jobs: readonly Job[]): string {
         ...{ name, where, settings, fingerprint },
       })),
       sets,
-      jobs: jobs.map(({ model, set, missing }) => ({
-        ...{ model: models.indexOf(model), set: sets.indexOf(set), missing },
+      jobs: jobs.map((job) => ({
+        ...job,
+        model: models.indexOf(job.model),
+        set: sets.indexOf(job.set),
       })),
     } satisfies PackedJobs,
   );

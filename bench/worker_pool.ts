@@ -5,7 +5,7 @@
  */
 import { Interrupted } from "../core/errors.ts";
 import { LineWriter, readLines } from "../core/line_pipe.ts";
-import type { Job, JobListener } from "./run_jobs.ts";
+import { type Job, type JobListener, missingSamples } from "./run_jobs.ts";
 import { type FromWorker, packJobs } from "./worker.ts";
 import { WORKER_COMMAND } from "./worker_command.ts";
 
@@ -32,15 +32,11 @@ export async function runWorkers(
 ): Promise<void> {
   const results = await Promise.allSettled(options.devices.map((device, worker) => {
     const own = jobs.filter((_, i) => i % options.devices.length === worker);
-    const total = own.reduce((sum, { missing }) => sum + samplesOf(missing), 0);
-    return runOne(own, device, options, listener(worker, total), shouldStop);
+    return runOne(own, device, options, listener(worker, missingSamples(own)), shouldStop);
   }));
   const failed = results.find(({ status }) => status === "rejected");
   if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
 }
-
-const samplesOf = (missing: Job["missing"]) =>
-  missing.reduce((sum, { samples }) => sum + samples.length, 0);
 
 /** All jobs of one device, in as many processes as it takes. */
 async function runOne(
