@@ -278,6 +278,8 @@ function samplingOf(asked: Asked, runs: readonly RunConfig[]): Sampling {
     samples,
     ...given,
   };
+  // What needs no saying is not said: answers are found again by it.
+  if (sampling.activations === "float32") delete sampling.activations;
   if (samples > 1 && sampling.temperature === 0) {
     throw new UsageError(
       `${samples} samples of each problem at temperature 0 would all be the same`,

@@ -202,8 +202,8 @@ export type ActivationType = "int8" | "float32";
 export interface GenerateOptions extends SamplingOptions {
   adapter?: boolean;
   /**
-   * "int8": products with frozen weights of 4 bits take their inputs rounded to bytes, as llama.cpp does: several
-   * times as fast on a CPU, with logits that differ a little from those of training. Default: float32.
+   * "int8": products with frozen weights of 4 bits take their inputs rounded to bytes, as llama.cpp does: about
+   * twice as fast on a CPU, with logits that differ a little from those of training. Default: float32.
    */
   activations?: ActivationType;
   /** Told at the end what it took. */

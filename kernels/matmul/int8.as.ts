@@ -8,6 +8,8 @@ import * as tiles from "./int8_tiles.as";
 const LANES = 16;
 const TILE_ROWS = 5;
 const BLOCK = 32;
+/** As in int8_rows.ts. */
+const LEAST: f32 = 3.009265538105056e-36; // 2^-118
 
 /** Largest magnitude in 32 floats, in all lanes; NaN when one is: as a whole number it is above all others. */
 // @ts-ignore: decorator of AssemblyScript
@@ -37,10 +39,10 @@ export function matmul_int8_prepare(
   x += first * 4;
   bytes += first;
   scales += first / BLOCK * 8;
-  const steps = f32x4.splat(127), none = f32x4.splat(0);
+  const steps = f32x4.splat(127), least = f32x4.splat(LEAST);
   for (let block = 0; block < count; block++) {
     const most = largest(x);
-    const inverse = v128.and(f32x4.div(steps, most), f32x4.gt(most, none));
+    const inverse = v128.and(f32x4.div(steps, most), f32x4.ge(most, least));
     let sum = i32x4.splat(0);
     for (let half: usize = 0; half < 32; half += 16) {
       const from = x + half * 4;

@@ -4,6 +4,8 @@
  * f16. All operations are of float32.
  */
 export const ACTIVATION_BLOCK = 32;
+/** Blocks whose largest magnitude is below this are zeros: 127 over a smaller one may exceed float32. */
+export const LEAST = 2 ** -118;
 
 /** Nearest whole number, of two the even one. */
 function nearest(x: number): number {
@@ -19,7 +21,7 @@ export function roundRows(x: ArrayLike<number>, m: number, k: number): Float64Ar
     for (let i = from; i < from + ACTIVATION_BLOCK; i++) {
       most = Math.max(most, Math.abs(Math.fround(x[i]!)));
     }
-    const inverse = most > 0 ? Math.fround(127 / most) : 0, scale = Math.fround(most / 127);
+    const inverse = most >= LEAST ? Math.fround(127 / most) : 0, scale = Math.fround(most / 127);
     for (let i = from; i < from + ACTIVATION_BLOCK; i++) {
       out[i] = scale * nearest(Math.fround(Math.fround(x[i]!) * inverse));
     }

@@ -76,6 +76,27 @@ Deno.test("a number that is none spoils its row and no other", async () => {
   device.close();
 });
 
+Deno.test("a block of numbers near zero is a block of zeros", async () => {
+  const device = await createWasmDevice({ threads: 1 });
+  const weight = randomStored(stream("none"), "q4_1", n, k), rows = normals(stream("rows"), 3 * k);
+  for (const [row, size] of [1e-37, 1e-40, 0].entries()) {
+    for (let i = 0; i < 32; i++) rows[row * k + i] = (i % 2 ? 1 : -1) * size;
+  }
+  const rounded = Float32Array.from(roundRows(rows, 3, k));
+  for (const row of [0, 1, 2]) {
+    assert.ok(rounded.subarray(row * k, row * k + 32).every((x) => Math.abs(x) === 0));
+    assert.ok(rounded.subarray(row * k + 32, (row + 1) * k).some((x) => x !== 0));
+  }
+  const without = rows.slice();
+  for (const row of [0, 1, 2]) without.fill(0, row * k, row * k + 32);
+  const [a, b] = [
+    await product(device, "q4_1", rows, weight),
+    await product(device, "q4_1", without, weight),
+  ];
+  assert.deepEqual(a, b);
+  device.close();
+});
+
 Deno.test("int8 activations are refused where they have no meaning", () => {
   const device = createReferenceDevice();
   const a = device.create("float", 64, "a"), out = device.create("float", 64, "out");

@@ -5,7 +5,7 @@ import { kernel } from "../webgpu/kernel.ts";
 import { inRowParts } from "../webgpu/parts.ts";
 import { GROUP } from "../webgpu/reduce.ts";
 import type { WebgpuContext } from "../webgpu/webgpu_op.ts";
-import { ACTIVATION_BLOCK } from "./int8_rows.ts";
+import { ACTIVATION_BLOCK, LEAST } from "./int8_rows.ts";
 
 export const roundRowsKernel = kernel({
   name: "matmul.round_rows",
@@ -14,7 +14,7 @@ export const roundRowsKernel = kernel({
   code: perElement(`let first = i * ${ACTIVATION_BLOCK}u;
   var most = 0.0;
   for (var j = 0u; j < ${ACTIVATION_BLOCK}u; j++) { most = max(most, abs(rows_in[first + j])); }
-  let inverse = select(0.0, 127.0 / most, most > 0.0);
+  let inverse = select(0.0, 127.0 / most, most >= ${LEAST});
   let scale = most / 127.0;
   for (var j = 0u; j < ${ACTIVATION_BLOCK}u; j++) {
     rows_out[first + j] = scale * round(rows_in[first + j] * inverse);

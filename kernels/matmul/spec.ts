@@ -11,7 +11,7 @@
  * + loraScale · xa·loraBᵀ.
  *
  * With `activations: "int8"` the product takes a rounded to bytes (int8_rows.ts), as llama.cpp does: not what was
- * asked for to the last bit, but several times as fast on a CPU.
+ * asked for to the last bit, but about twice as fast on a CPU.
  */
 import type { Tensor } from "../device.ts";
 import { PANEL } from "../weights/panel.ts";

@@ -29,9 +29,8 @@ export const WORD = {
   kernel: 112,
   argCount: 113,
   units: 114,
-  /** Fewest and most units of a chunk. */
+  /** Fewest units of a chunk. */
   grain: 115,
-  most: 117,
   regions: 116,
   /** First unit of region 0 that is not dealt yet; those of the others follow, REGION_STEP apart. */
   next: 128,
@@ -113,7 +112,6 @@ export function takeChunks(control: Control, kernel: Kernel, thread: number): vo
   const count = words[WORD.argCount]!;
   const units = words[WORD.units]!;
   const grain = words[WORD.grain]!;
-  const most = words[WORD.most]!;
   const regions = words[WORD.regions]!;
   const call = kernel.args;
   for (let i = 0; i < count; i++) call[i] = args[i + 2]!;
@@ -125,7 +123,7 @@ export function takeChunks(control: Control, kernel: Kernel, thread: number): vo
       const begin = Atomics.load(words, counter), left = limit - begin;
       if (left <= 0) break;
       // Half of what is left: few chunks, and the last ones are small, so that the threads end together.
-      const size = Math.min(left, Math.max(grain, Math.min(left >> 1, most)));
+      const size = left < 2 * grain ? left : left >> 1;
       if (Atomics.compareExchange(words, counter, begin, begin + size) !== begin) continue;
       call[count] = begin;
       call[count + 1] = begin + size;

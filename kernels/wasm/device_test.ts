@@ -119,6 +119,24 @@ Deno.test("memory grows on demand, and running out names the tensor and its size
   device.close();
 });
 
+Deno.test("no unit of a job is left out, however many threads and however few units", async () => {
+  for (const threads of [2, 5, 18]) {
+    const device = await createWasmDevice({ threads });
+    await device.ready();
+    const most = 4000, data = device.create("float", 16 * most, "data");
+    const ones = new Float32Array(16 * most).fill(1);
+    for (const units of [1, 2, 3, 7, 17, 18, 19, 40, 333, most - 1]) {
+      for (const grain of [1, 2, 16, 100]) {
+        device.write(data, ones);
+        device.parallel({ kernel: "zero", units, grain, args: [device.pointer(data)] });
+        const left = (await device.read(data) as Float32Array).indexOf(1);
+        assert.equal(left, 16 * units, `${threads} threads, ${units} units of ${grain}`);
+      }
+    }
+    device.close();
+  }
+});
+
 Deno.test("threads see memory that grew after they started", async () => {
   const device = await createWasmDevice({ threads: 3 });
   await device.ready();

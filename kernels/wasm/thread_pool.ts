@@ -29,8 +29,6 @@ export type ScratchProvider = (bytesPerThread: number) => number;
 
 /** Enough that the threads end nearly together. */
 const CHUNKS_PER_THREAD = 32;
-/** Units of a thread's first chunk at most, in multiples of the smallest. */
-const LARGEST_CHUNK = 16;
 
 export class ThreadPool {
   readonly threads: number;
@@ -63,7 +61,7 @@ export class ThreadPool {
     if (units <= 0) return;
     const stride = Math.ceil((job.scratchBytes ?? 0) / 64) * 64;
     const base = stride > 0 ? scratch(stride) : 0;
-    if (this.threads === 1 || units <= job.grain) {
+    if (this.threads === 1 || units < 2 * job.grain) {
       const call = kernel.args;
       for (let i = 0; i < args.length; i++) call[i] = args[i]!;
       call[args.length] = 0;
@@ -87,11 +85,11 @@ export class ThreadPool {
     words[WORD.units] = job.units;
     const grain = Math.max(job.grain, Math.ceil(job.units / (CHUNKS_PER_THREAD * this.threads)));
     words[WORD.grain] = grain;
-    words[WORD.most] = LARGEST_CHUNK * grain;
     args[0] = base;
     args[1] = stride;
     for (let i = 0; i < job.args.length; i++) args[i + 2] = job.args[i]!;
-    const regions = Math.min(this.threads, MOST_REGIONS);
+    const chunks = Math.floor(job.units / grain);
+    const regions = Math.max(1, Math.min(this.threads, MOST_REGIONS, chunks));
     words[WORD.regions] = regions;
     for (let region = 0; region < regions; region++) {
       const start = regionStart(job.units, regions, region);

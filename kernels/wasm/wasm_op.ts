@@ -19,7 +19,7 @@ export interface WasmJob {
   units: number;
   /**
    * Fewest units per chunk. Choose it so that a chunk is worth some 2.5 µs: handing one over costs
-   * 0.4 µs. When `units <= grain` the job runs on the calling thread alone.
+   * 0.4 µs. A job of less than two chunks runs on the calling thread alone.
    */
   grain: number;
   /** The kernel's parameters without the last three; at most {@link MAX_ARGS}. */
