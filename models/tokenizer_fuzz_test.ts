@@ -180,4 +180,5 @@ Deno.test("10,000 sets of GGUF tokenizer metadata are usable or refused", () => 
 const NO_BYTES = {
   size: 0,
   read: () => Promise.reject(new Error("nothing is to be read")),
+  readInto: () => Promise.reject(new Error("nothing is to be read")),
 };
