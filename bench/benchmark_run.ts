@@ -65,7 +65,7 @@ export class BenchmarkRun {
   listener(worker: number, total: number): JobListener {
     let done = 0;
     return {
-      loading: ({ name }) => this.emit({ type: "loading", worker, model: name }),
+      loading: ({ name }, share) => this.emit({ type: "loading", worker, model: name, share }),
       answer: (job, index, sample, raw) => {
         this.#add(job, index, sample, raw);
         this.emit({ type: "progress", worker, model: job.model.name, done: ++done, total });

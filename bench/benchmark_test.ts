@@ -42,7 +42,9 @@ Deno.test("one model on two tasks: files as documented, the same numbers in both
     const test = createDataset("spell_backward", { ...parameters, seed: 9, split: "test" });
     assert.equal(result.examples[0]!.question, test.entry(0).question);
     assert.equal(result.examples[0]!.expected, test.entry(0).answer);
-    assert.equal(done.events.filter(({ type }) => type === "loading").length, 1);
+    const shares = done.events.flatMap((e) => e.type === "loading" ? [e.share] : []);
+    assert.deepEqual([shares[0], shares.at(-1)], [0, 1]);
+    assert.deepEqual(shares, [...new Set(shares)].sort((a, b) => a - b), "one model, loaded once");
     assert.equal(done.events.filter(({ type }) => type === "progress").length, 10);
   });
 });

@@ -50,12 +50,14 @@ export class LocalModel implements Answerer {
 
   /**
    * @param sharing another model, whose weights are taken where they are the ones asked for
+   * @param onLoad told which share of the weights is there, after each tensor that is read
    * @throws UsageError when there is no such model, RgxError when a file is damaged
    */
   static async open(
     { name, where, settings }: Pick<ModelRequest, "name" | "where" | "settings">,
     device: ModelDevice,
     sharing?: LocalModel,
+    onLoad: (share: number) => void = () => {},
   ): Promise<LocalModel> {
     if (where.kind === "remote") throw new TypeError(`${name} is not on this machine`);
     const shared = sharing?.loaded;
@@ -63,6 +65,9 @@ export class LocalModel implements Answerer {
       ? await createUntrained(where.made, device)
       : await loadModel(where.path, device, {
         ...(shared !== undefined && isRead(shared) && { sharing: shared }),
+        onLoad: (done, total) => {
+          if (done > 0) onLoad(done / total);
+        },
       });
     return new LocalModel(loaded, settings);
   }

@@ -12,10 +12,10 @@ export class LocalModels implements Answerers {
   constructor(readonly device: ModelDevice) {}
 
   /** @throws UsageError when there is no such model, RgxError when a file is damaged */
-  async open(request: ModelRequest): Promise<Answerer> {
+  async open(request: ModelRequest, onLoad?: (share: number) => void): Promise<Answerer> {
     const { where } = request, weights = where.kind === "local" ? where.weights : null;
     if (weights === null || this.#last?.weights !== weights) this.close();
-    const model = await LocalModel.open(request, this.device, this.#last?.model);
+    const model = await LocalModel.open(request, this.device, this.#last?.model, onLoad);
     this.close();
     this.#last = { model, weights };
     return model;

@@ -26,7 +26,8 @@ export interface Job {
 }
 
 export interface JobListener {
-  loading(model: ModelRequest): void;
+  /** @param share of its weights, 0 at the beginning */
+  loading(model: ModelRequest, share: number): void;
   answer(job: Job, index: number, sample: number, answer: RawAnswer): void;
   failed(job: Job, error: string): void;
   finished(model: ModelRequest, took: Took): void;
@@ -43,11 +44,11 @@ export async function runJobs(
     for (const model of byWeights(new Set(jobs.map((job) => job.model)))) {
       const own = jobs.filter((job) => job.model === model);
       if (shouldStop()) throw new Interrupted();
-      listener.loading(model);
+      listener.loading(model, 0);
       const start = performance.now();
       let answerer: Answerer;
       try {
-        answerer = await models.open(model);
+        answerer = await models.open(model, (share) => listener.loading(model, share));
       } catch (error) {
         if (error instanceof Interrupted) throw error;
         for (const job of own) listener.failed(job, messageOf(error));

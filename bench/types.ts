@@ -83,8 +83,11 @@ export interface Answerer {
 
 /** Models that are asked one after the other. */
 export interface Answerers {
-  /** The model that was opened before is asked no more. */
-  open(model: ModelRequest): Promise<Answerer>;
+  /**
+   * The model that was opened before is asked no more.
+   * @param onLoad told which share of the weights is there, where there are any to load
+   */
+  open(model: ModelRequest, onLoad: (share: number) => void): Promise<Answerer>;
   /** Frees what the last one holds. */
   close(): void;
 }
@@ -117,7 +120,8 @@ export interface ModelRequest {
 export type BenchEvent =
   | { type: "plan"; models: string[]; tasks: string[]; combinations: number; samples: number }
   | { type: "resumed"; samples: number }
-  | { type: "loading"; worker: number; model: string }
+  /** Once at the beginning, then while it goes on; `share` of the weights, 0 to 1. */
+  | { type: "loading"; worker: number; model: string; share: number }
   | { type: "progress"; worker: number; model: string; done: number; total: number }
   | { type: "failed"; model: string; task: string; error: string }
   | { type: "warning"; message: string };

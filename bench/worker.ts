@@ -12,7 +12,7 @@ import type { RawAnswer, Took } from "./types.ts";
 
 /** What a worker says; jobs are told by their place in the list. */
 export type FromWorker =
-  | { type: "loading"; job: number }
+  | { type: "loading"; job: number; share: number }
   | { type: "answer"; job: number; index: number; sample: number; raw: RawAnswer }
   | { type: "failed"; job: number; error: string }
   | { type: "finished"; job: number; took: Took }
@@ -43,7 +43,7 @@ export async function serveJobs(openDevice: () => Promise<ModelDevice>): Promise
   try {
     const device = await openDevice();
     await runJobs(jobs, new LocalModels(device), {
-      loading: (model) => say({ type: "loading", job: first.get(model)! }),
+      loading: (model, share) => say({ type: "loading", job: first.get(model)!, share }),
       answer: (job, index, sample, raw) =>
         say({ type: "answer", job: place.get(job)!, index, sample, raw }),
       failed: (job, error) => say({ type: "failed", job: place.get(job)!, error }),

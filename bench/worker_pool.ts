@@ -109,7 +109,7 @@ async function runProcess(
           continue;
         }
         const job = jobs[message.job]!;
-        if (message.type === "loading") listener.loading((busyWith = job).model);
+        if (message.type === "loading") listener.loading((busyWith = job).model, message.share);
         else if (message.type === "finished") listener.finished(job.model, message.took);
         else if (message.type === "failed") {
           over.add(job);

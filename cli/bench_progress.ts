@@ -15,6 +15,8 @@ const BARS = "▁▂▃▄▅▆▇█";
 
 interface WorkerState {
   model: string;
+  /** Share of its weights that are there; 0 = none is known of, or it has answered. */
+  loading: number;
   done: number;
   total: number;
   started: number;
@@ -47,10 +49,11 @@ export class BenchProgress {
         this.#samples -= event.samples;
         return this.#say(`${event.samples} samples are known already`);
       case "loading": {
-        const known = this.#workers.get(event.worker);
-        const state = known ?? { done: 0, total: 0, started: performance.now() };
-        this.#workers.set(event.worker, { ...state, model: event.model });
-        return;
+        const { worker, model, share: loading } = event, now = performance.now();
+        const state = this.#workers.get(worker) ?? { done: 0, total: 0, started: now };
+        this.#workers.set(worker, { ...state, model, loading });
+        // The line of a load does not stay until the first answer.
+        return this.#draw(now, loading === 1 && this.#drawn > 0);
       }
       case "progress":
         return this.#progress(event);
@@ -73,7 +76,7 @@ export class BenchProgress {
   #progress({ worker, model, done, total }: BenchEvent & { type: "progress" }): void {
     const now = performance.now();
     const started = this.#workers.get(worker)?.started ?? now;
-    this.#workers.set(worker, { model, done, total, started });
+    this.#workers.set(worker, { model, loading: 0, done, total, started });
     const second = Math.floor(now / 1000);
     if (second !== this.#second) {
       this.#speeds.push(this.#inSecond);
@@ -82,7 +85,12 @@ export class BenchProgress {
       this.#inSecond = 0;
     }
     this.#inSecond++;
-    if (this.quiet || now - this.#last < (this.#interactive ? REDRAW_MS : PLAIN_MS)) return;
+    this.#draw(now);
+  }
+
+  #draw(now: number, atOnce = false): void {
+    const pause = this.#interactive ? REDRAW_MS : PLAIN_MS;
+    if (this.quiet || !atOnce && now - this.#last < pause) return;
     this.#last = now;
     const states = [...this.#workers].sort(([a], [b]) => a - b)
       .map(([number, state]) => workerText(number, state, now, this.#workers.size));
@@ -114,7 +122,7 @@ export class BenchProgress {
 
 function workerText(
   number: number,
-  { model, done, total, started }: WorkerState,
+  { model, loading, done, total, started }: WorkerState,
   now: number,
   workers: number,
 ): string {
@@ -122,6 +130,8 @@ function workerText(
     ? ""
     : `, ${clock(((now - started) / done) * (total - done) / 1000)} left`;
   const who = workers > 1 ? `worker ${number}: ` : "";
+  if (loading === 1) return `${who}asking ${shortName(model)}`;
+  if (loading > 0) return `${who}loading ${shortName(model)}: ${Math.floor(100 * loading)} %`;
   if (total === 0) return `${who}loading ${shortName(model)}`;
   return `${who}${done}/${total}${left} (${shortName(model)})`;
 }

@@ -1,6 +1,7 @@
 /** What is shown while a model loads, where it is shown and when. */
 import assert from "node:assert/strict";
 import { LoadProgress, loadText } from "./load_progress.ts";
+import { shown } from "./terminal_testing.ts";
 
 /** Weights of the model that loads here. */
 const TOTAL = 2e8;
@@ -16,32 +17,17 @@ function written(
   steps: readonly (readonly [number, number] | null)[],
   { live = false, quiet = false } = {},
 ): string[] {
-  const texts: string[] = [], { stderr } = Deno;
-  const { writeSync, isTerminal } = stderr, { now } = performance, { get } = Deno.env;
-  let time = 1000;
-  performance.now = () => time;
-  stderr.isTerminal = () => live;
-  Deno.env.get = (name) => name === "COLUMNS" ? "60" : undefined;
-  stderr.writeSync = (bytes) => {
-    texts.push(new TextDecoder().decode(bytes));
-    return bytes.length;
-  };
-  try {
+  return shown(live, (setTime) => {
     const progress = new LoadProgress(quiet);
     for (const step of steps) {
       if (step === null) {
         progress.close();
         continue;
       }
-      time = 1000 + step[0];
+      setTime(step[0]);
       progress.on(TOTAL * step[1], TOTAL);
     }
-  } finally {
-    Object.assign(stderr, { writeSync, isTerminal });
-    performance.now = now;
-    Deno.env.get = get;
-  }
-  return texts;
+  });
 }
 
 Deno.test("a model that loads says how far it is and how long it will take", () => {

@@ -1,0 +1,43 @@
+/** What a benchmark shows while it runs. */
+import assert from "node:assert/strict";
+import { BenchProgress } from "./bench_progress.ts";
+import { shown } from "./terminal_testing.ts";
+
+/** Two models that load for a minute each, with one answer between them. */
+function twoModels(live: boolean, quiet = false): string[] {
+  return shown(live, (setTime) => {
+    const progress = new BenchProgress(quiet);
+    const loading = (ms: number, model: string, share: number) => {
+      setTime(ms);
+      progress.on({ type: "loading", worker: 0, model, share });
+    };
+    loading(0, "a", 0);
+    loading(31_000, "a", 0.507);
+    loading(31_100, "a", 0.6);
+    loading(31_150, "a", 1);
+    setTime(62_000);
+    progress.on({ type: "progress", worker: 0, model: "a", done: 1, total: 4 });
+    loading(93_000, "b", 0.5);
+    progress.close();
+  });
+}
+
+Deno.test("a model that loads says how far it is, the next one as the first", () => {
+  assert.deepEqual(twoModels(false), [
+    "loading a: 50 %\n",
+    "1/4, 3:06 left (a)\n",
+    "loading b: 50 %\n",
+  ]);
+  const lines = twoModels(true).join("").split("\r\x1b[K");
+  assert.deepEqual(lines.map((line) => line.replace(/^[▁█]* /, "")), [
+    "loading a: 50 %",
+    "asking a",
+    "1/4, 3:06 left (a)",
+    "loading b: 50 %",
+    "",
+  ]);
+});
+
+Deno.test("a quiet benchmark shows nothing", () => {
+  for (const live of [false, true]) assert.deepEqual(twoModels(live, true), []);
+});
