@@ -7,13 +7,7 @@
 import { RgxError } from "../core/errors.ts";
 import { nearest } from "../core/suggest.ts";
 import { type Device, type DType, type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
-import {
-  type FileType,
-  type FloatRows,
-  type LoadType,
-  rowBytes,
-  type WeightLoader,
-} from "../kernels/weights/loader.ts";
+import type { FileType, FloatRows, LoadType, WeightLoader } from "../kernels/weights/loader.ts";
 import { elementCount } from "./safetensors.ts";
 import {
   encodeStored,
@@ -167,7 +161,7 @@ export class Parameters {
     const { value, shape, storage } = this.get(name), [, k] = matrixShape(shape);
     const type = storage as LoadType, offset = storedWords(type, rows.first ?? 0, k);
     const put = (words: Uint32Array, at: number) => this.device.write(value, words, offset + at);
-    loader.quantize(type, rows.bytes.length / rowBytes(rows.type, k), k, rows, put);
+    loader.quantize(type, rows.bytes.length / fileBytes(rows.type, k), k, rows, put);
   }
 
   async read(name: string): Promise<Float32Array> {

@@ -105,7 +105,7 @@ function storedParts({ config, files }: ModelFolder): StoredPart[] {
     const part = parts.get(type) ?? { type, tensors: 0, values: 0, bytes: 0 };
     part.tensors++;
     part.values += values;
-    part.bytes += type === "f32" ? 4 * values : fileBytes(type, values);
+    part.bytes += fileBytes(type, values);
     parts.set(type, part);
   }
   return [...parts.values()].sort((a, b) => b.bytes - a.bytes);

@@ -5,10 +5,10 @@
 import { RgxError } from "../core/errors.ts";
 import { narrowBF16, narrowF16 } from "../core/half_floats.ts";
 import { quantize } from "../kernels/weights/quantize.ts";
-import { BLOCK_CODES } from "../kernels/weights/blocks.ts";
-import { blockOf, isBlockType, isWeightType, type WeightType } from "../kernels/weights/types.ts";
+import { blockOf, isWeightType, type WeightType } from "../kernels/weights/types.ts";
 
-export { packStored, unpackStored } from "../kernels/weights/layout.ts";
+export { fileBytes } from "../kernels/weights/blocks.ts";
+export { unpackStored } from "../kernels/weights/layout.ts";
 export { isBlockType, storedWords, type WeightType } from "../kernels/weights/types.ts";
 
 /** Tensor name → type; tensors that are not in it are float. */
@@ -25,11 +25,6 @@ export function storedType(name: string): WeightType | null {
 /** Whether a weight with rows of k values can be held in a type. */
 export function fitsType(type: WeightType, k: number): boolean {
   return k % blockOf(type) === 0;
-}
-
-/** Bytes of so many values in a file. */
-export function fileBytes(type: WeightType, values: number): number {
-  return isBlockType(type) ? values / blockOf(type) * BLOCK_CODES[type].bytes : 2 * values;
 }
 
 /** Values [n, k] in a type, rounded to nearest. @throws RgxError for a type that is only read from files */

@@ -11,7 +11,7 @@ import { initWeights } from "./init.ts";
 import { LlamaModel, type LlamaOptions } from "./llama.ts";
 import { llamaTensors } from "./llama_weights.ts";
 import { readModelFolder } from "./model_folder.ts";
-import { packStored, unpackStored } from "./stored_weight.ts";
+import { packStored, unpackStored } from "../kernels/weights/layout.ts";
 import { gradients, onEachDevice, sharedFolder, TINY_MODELS, tinyConfig } from "./testing.ts";
 import type { LlamaConfig, WeightSource } from "./types.ts";
 import { planStorage, type StorageOptions } from "./weight_storage.ts";

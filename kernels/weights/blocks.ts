@@ -4,7 +4,7 @@
  * steps stand in one expression the first is exact in double precision, and storing rounds once.)
  */
 import { f16Value } from "../../core/half_floats.ts";
-import { type BlockType, NF4_LEVELS } from "./types.ts";
+import { blockOf, type BlockType, isBlockType, NF4_LEVELS, type WeightType } from "./types.ts";
 
 export interface BlockCode {
   /** Bytes of a block in a GGUF file; 0 for what no file holds. */
@@ -192,4 +192,10 @@ export function nf4Scale(code: number, step: number, offset: number): number {
   const exact = float.value[0]! * code;
   bits[0] = offset;
   return fround(exact + float.value[0]!);
+}
+
+/** Bytes of so many values, in whole blocks, in a file; 0 for a type that no file holds. */
+export function fileBytes(type: WeightType | "f32", values: number): number {
+  if (type === "f32") return 4 * values;
+  return isBlockType(type) ? values / blockOf(type) * BLOCK_CODES[type].bytes : 2 * values;
 }

@@ -4,7 +4,7 @@
  */
 import { RgxError } from "../../core/errors.ts";
 import { widenBF16, widenF16 } from "../../core/half_floats.ts";
-import { BLOCK_CODES, nf4Scale } from "./blocks.ts";
+import { BLOCK_CODES, fileBytes, nf4Scale } from "./blocks.ts";
 import { PANEL } from "./panel.ts";
 import {
   BLOCK_SHAPES,
@@ -29,9 +29,7 @@ export function packStored(
   bytes: Uint8Array,
 ): Uint32Array<ArrayBuffer> {
   const words = new Uint32Array(storedWords(type, n, k));
-  const rowBytes = isBlockType(type)
-    ? k / BLOCK_SHAPES[type].weights * BLOCK_CODES[type].bytes
-    : 2 * k;
+  const rowBytes = fileBytes(type, k);
   if (rowBytes === 0 && k > 0) {
     throw new RgxError(`no file holds ${type}: such weights are quantised`);
   }

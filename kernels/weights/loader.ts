@@ -5,19 +5,12 @@
  * on another device has a CPU device beside it meanwhile.
  */
 import { widenBF16, widenF16 } from "../../core/half_floats.ts";
-import { BLOCK_CODES } from "./blocks.ts";
+import { fileBytes } from "./blocks.ts";
 import type { Device, Tensor } from "../device.ts";
 import { createWasmDevice, WasmDevice } from "../wasm/device.ts";
 import { PANEL } from "./panel.ts";
 import { quantize } from "./quantize.ts";
-import {
-  BLOCK_SHAPES,
-  type BlockType,
-  panelWords,
-  storedWords,
-  WEIGHT_TYPES,
-  type WeightType,
-} from "./types.ts";
+import { type BlockType, panelWords, storedWords, WEIGHT_TYPES, type WeightType } from "./types.ts";
 
 /** Types that a weight gets at load. */
 export type LoadType = "int8" | "nf4";
@@ -43,11 +36,6 @@ export interface FloatRows {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Number of the first of them in the weight, a multiple of 16; default 0. */
   readonly first?: number;
-}
-
-/** Bytes of a row of k values. */
-export function rowBytes(type: FloatRows["type"], k: number): number {
-  return k * (type === "f32" ? 4 : 2);
 }
 
 /** QUANTIZE_BYTES of the kernels. */
@@ -101,7 +89,8 @@ export class WeightLoader {
       ],
     };
     const isUsual = () => cpu.u32(unusual)[0] === 0;
-    if (this.#inParts(type, n, k, rows.bytes, rowBytes(rows.type, k), job, put, isUsual)) return;
+    const width = fileBytes(rows.type, k);
+    if (this.#inParts(type, n, k, rows.bytes, width, job, put, isUsual)) return;
     put(quantize(type, n, k, widen(rows), rows.first), 0);
   }
 
@@ -115,8 +104,7 @@ export class WeightLoader {
       kernel: "pack_panels",
       args: (from: number, count: number, to: number) => [code, from, count, k, to],
     };
-    const width = k / BLOCK_SHAPES[type].weights * BLOCK_CODES[type].bytes;
-    this.#inParts(type, n, k, bytes, width, job, put, () => true);
+    this.#inParts(type, n, k, bytes, fileBytes(type, k), job, put, () => true);
   }
 
   /** Runs a kernel over some panels at a time; false = given up since `goesOn` said so. */

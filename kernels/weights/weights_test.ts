@@ -2,12 +2,11 @@
 import assert from "node:assert/strict";
 import { RgxError } from "../../core/errors.ts";
 import { normals, sameBits, stream } from "../testing.ts";
-import { BLOCK_CODES } from "./blocks.ts";
+import { BLOCK_CODES, fileBytes } from "./blocks.ts";
 import { codesSource } from "./generate.ts";
 import { packStored, rowBuffer, unpackStored } from "./layout.ts";
 import { quantize, QUANTIZED_TYPES } from "./quantize.ts";
 import {
-  BLOCK_SHAPES,
   blockOf,
   type BlockType,
   isBlockType,
@@ -19,11 +18,6 @@ import {
 
 const FILE_TYPES = WEIGHT_TYPES.filter((type) => !isBlockType(type) || BLOCK_CODES[type].bytes > 0);
 
-/** Bytes of a row of k weights in a file. */
-function rowBytes(type: WeightType, k: number): number {
-  return isBlockType(type) ? k / BLOCK_SHAPES[type].weights * BLOCK_CODES[type].bytes : 2 * k;
-}
-
 function randomBytes(name: string, length: number): Uint8Array {
   const random = stream(name);
   return Uint8Array.from({ length }, () => random.int(0, 255));
@@ -33,7 +27,7 @@ Deno.test("a file's blocks keep every value in the layout of the devices", () =>
   for (const type of FILE_TYPES) {
     if (!isBlockType(type)) continue;
     for (const n of [1, 16, 21]) {
-      const k = 3 * blockOf(type), bytes = randomBytes(`${type} ${n}`, n * rowBytes(type, k));
+      const k = 3 * blockOf(type), bytes = randomBytes(`${type} ${n}`, n * fileBytes(type, k));
       const found = unpackStored(type, n, k, packStored(type, n, k, bytes));
       const expected = new Float32Array(n * k), row = rowBuffer(type as BlockType);
       const { bytes: size, pack, widen } = BLOCK_CODES[type];
@@ -49,7 +43,7 @@ Deno.test("a file's blocks keep every value in the layout of the devices", () =>
 
 Deno.test("nothing of a block is lost: other bytes are other words", () => {
   for (const type of FILE_TYPES) {
-    const k = blockOf(type), bytes = randomBytes(`bits ${type}`, rowBytes(type, k));
+    const k = blockOf(type), bytes = randomBytes(`bits ${type}`, fileBytes(type, k));
     const words = packStored(type, 1, k, bytes);
     for (let bit = 0; bit < 8 * bytes.length; bit++) {
       const changed = bytes.slice();
@@ -67,7 +61,7 @@ Deno.test("nothing of a block is lost: other bytes are other words", () => {
 Deno.test("the devices' layout takes hardly more memory than a file", () => {
   for (const type of FILE_TYPES) {
     const n = 64, k = 1536;
-    const ratio = 4 * storedWords(type, n, k) / (n * rowBytes(type, k));
+    const ratio = 4 * storedWords(type, n, k) / (n * fileBytes(type, k));
     assert.ok(ratio >= 1 && ratio < 1.03, `${type}: ${ratio}`);
   }
   assert.equal(4 * storedWords("nf4", 64, 1024) / (64 * 1024), 0.5 + 1 / 64 + 1 / 1024);
