@@ -15,13 +15,13 @@ export interface DecodeTable {
 
 /**
  * @param decoder of a `tokenizer.json`
- * @param tokens by id
+ * @param tokens by id; asked for when there is a table to make
  * @param special ids that may be left out
  * @returns null for a decoder of another kind
  */
 export function decodeTable(
   decoder: unknown,
-  tokens: readonly (string | undefined)[],
+  tokens: () => readonly (string | undefined)[],
   special: ReadonlySet<number>,
 ): DecodeTable | null {
   const { type, decoders } = Object(decoder) as { type?: unknown; decoders?: unknown };
@@ -32,7 +32,7 @@ export function decodeTable(
   const { String: from } = replace.pattern, to = replace.content ?? "";
   const stripped = strip === undefined ? "" : strippedText(strip);
   if (stripped === null) return null;
-  const texts = tokens.map((token) =>
+  const texts = tokens().map((token) =>
     token === undefined ? token : alone(token.replaceAll(from, to))
   );
   const plain = texts.map((text, id) => special.has(id) ? undefined : text);

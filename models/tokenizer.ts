@@ -141,7 +141,8 @@ class HuggingFaceTokenizer implements Tokenizer {
     // transformers 5 leaves the decoded text alone unless a model asks for the clean-up.
     this.#cleanUpSpaces = config["clean_up_tokenization_spaces"] === true;
     this.#encodePieces = pieceEncoder(this.#hf as unknown as BpeTokenizer);
-    const tokens = Array.from({ length: this.vocabSize }, (_, id) => this.#hf.id_to_token(id));
+    const tokens = () =>
+      Array.from({ length: this.vocabSize }, (_, id) => this.#hf.id_to_token(id));
     this.#decodeTable = this.#cleanUpSpaces
       ? null
       : decodeTable(tokenizerJson["decoder"], tokens, this.#specialIds);
