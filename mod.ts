@@ -265,6 +265,7 @@ export {
 } from "./models/load_model.ts";
 export type { Generation } from "./models/generation.ts";
 export type {
+  ActivationType,
   Completion,
   GenerateOptions,
   GenerateRequest,

@@ -7,7 +7,7 @@ import type { LoadListener } from "./load_weights.ts";
 import { readModelFolder } from "./model_folder.ts";
 import { loraOptions, readPeftAdapter } from "./peft_adapter.ts";
 import { stopStrings } from "./stop_strings.ts";
-import type { Completion, Tokenizer } from "./types.ts";
+import type { ActivationType, Completion, Tokenizer } from "./types.ts";
 import type { StorageOptions } from "./weight_storage.ts";
 
 /** A model on a device, with what is needed to talk to it. `model.dispose()` frees its memory. */
@@ -93,6 +93,8 @@ export interface TextOptions {
   seed?: number;
   /** Completions of each prompt; default 1. */
   n?: number;
+  /** What products with 4-bit weights take; default float32. @see GenerateOptions.activations */
+  activations?: ActivationType;
 }
 
 /** A completion with its text; special tokens are left out. */
