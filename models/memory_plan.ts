@@ -14,6 +14,7 @@ import { activationWidths, backwardWidths, passWidths } from "./layer_activation
 import type { Keep } from "./llama_pass.ts";
 import { adapterSpecs, baseSpecs, LM_HEAD, type LoraPlacement } from "./llama_weights.ts";
 import type { ModelSizes } from "./model_sizes.ts";
+import { packsLayers } from "./packed_weights.ts";
 import { arenaElements } from "./parameters.ts";
 import { elementCount } from "./safetensors.ts";
 import { storedWords } from "./stored_weight.ts";
@@ -222,9 +223,12 @@ function ropeTables({ config }: ModelSizes, positions: number): number[] {
 }
 
 /** Elements of the keys and of the values of each layer, of the prompts and of the branches. */
-function cacheBuffers({ config, floatBytes }: ModelSizes, wave: GenerationSizes): number[] {
+function cacheBuffers(sizes: ModelSizes, wave: GenerationSizes): number[] {
+  const { config, floatBytes } = sizes;
   const { promptRows, branches, maxNewTokens } = wave, layers = 2 * config.numLayers;
-  const packed = canFuseLayers(config, floatBytes) ? config.numLayers : 0; // keys once more
+  // Keys once more for layers that are one operation; on webgpu, which sizes do not tell, there are none.
+  const isFused = canFuseLayers(config, floatBytes) && packsLayers(sizes);
+  const packed = isFused ? config.numLayers : 0;
   const kv = config.numKvHeads * config.headDim;
   return [
     ...Array<number>(layers).fill(promptRows * kv),

@@ -2,12 +2,18 @@ import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
 import { LlamaModel, type LlamaOptions } from "./llama.ts";
 import { initWeights } from "./init.ts";
-import { planGenerationBytes, planParameterBytes, refuseIfTooLarge } from "./memory_plan.ts";
+import {
+  planCacheBytes,
+  planGenerationBytes,
+  planParameterBytes,
+  refuseIfTooLarge,
+} from "./memory_plan.ts";
 import { modelSizes } from "./model_sizes.ts";
 import { packedBytes } from "./packed_weights.ts";
 import { TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
 import type { LoraOptions } from "./lora.ts";
 import type { LlamaConfig } from "./types.ts";
+import type { WeightType } from "./stored_weight.ts";
 import type { StorageOptions } from "./weight_storage.ts";
 
 const lora = { r: 4, alpha: 8, targetModules: ["q_proj", "up_proj", "down_proj"] };
@@ -108,6 +114,20 @@ for (const [how, config, lora, adjusted, weights = {}] of GENERATIONS) {
       );
     }));
 }
+
+Deno.test("prompts' keys are planned twice only when all layers are float", () => {
+  const wave = { promptRows: 80, branches: 8, maxNewTokens: 30 };
+  const caches = (storage: [string, WeightType][], lora?: LoraOptions) => {
+    const options = lora === undefined ? {} : { lora };
+    const sizes = { trainable: "none", storage: new Map(storage), ...options } as const;
+    return planCacheBytes(modelSizes(config, sizes), wave);
+  };
+  const twice = caches([]), name = "model.layers.1.mlp.up_proj.weight";
+  const keys = config.numLayers * 4 * 80 * config.numKvHeads * config.headDim;
+  const once = caches([[name, "f16"]]);
+  assert.ok(twice - once >= keys, `${twice} bytes with packed keys, ${once} without`);
+  assert.equal(caches([["model.embed_tokens.weight", "f16"]]), twice);
+});
 
 Deno.test("recomputation is planned to need less, and sizes need no device", () => {
   const of = (options: LlamaOptions) => modelSizes(config, options);

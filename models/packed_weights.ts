@@ -13,12 +13,26 @@ import type { ModelSizes } from "./model_sizes.ts";
 import { mergeInto } from "./merge_lora.ts";
 import type { WeightCopies } from "./weight_copies.ts";
 
+/** Whether a layer's weight is in a storage type; what the adapter has a copy of is float. */
+function isStored({ saved, storage }: ModelSizes, name: string): boolean {
+  return storage.has(name) && !saved.some(({ replaces }) => replaces === name);
+}
+
+/** Whether generation has packed copies of all modules of all layers. */
+export function packsLayers(sizes: ModelSizes): boolean {
+  const { config } = sizes, layers = Array.from({ length: config.numLayers }, (_, layer) => layer);
+  return !architectureOf(config).inOut &&
+    modulesOf(config).every((module) =>
+      layers.every((layer) => !isStored(sizes, `${modulePath(config, layer, module)}.weight`))
+    );
+}
+
 /** Bytes of the packed copies, and of the one weight at a time that is merged. */
-export function packedBytes({ config, lora, saved, storage, floatBytes }: ModelSizes): number {
+export function packedBytes(sizes: ModelSizes): number {
+  const { config, lora, saved, storage, floatBytes } = sizes;
   const { vocabSize, hiddenSize, numLayers } = config, { inOut } = architectureOf(config);
-  // What the adapter has a copy of is float.
-  const copied = new Set(saved.map(({ replaces }) => replaces));
-  const headStored = storage.has(headName(config)) && !copied.has(LM_HEAD);
+  const headStored = storage.has(headName(config)) &&
+    !saved.some(({ replaces }) => replaces === LM_HEAD);
   let elements = headStored ? 0 : packedLength(vocabSize, hiddenSize);
   const adapted = lora.filter(({ path }) => !storage.has(`${path}.weight`));
   if (inOut) {
@@ -29,7 +43,7 @@ export function packedBytes({ config, lora, saved, storage, floatBytes }: ModelS
   for (let layer = 0; layer < numLayers; layer++) {
     for (const module of modulesOf(config)) {
       const name = `${modulePath(config, layer, module)}.weight`;
-      if (storage.has(name) && !copied.has(name)) continue;
+      if (isStored(sizes, name)) continue;
       const [inDim, outDim] = linearDims(config, module);
       elements += packedLength(outDim, inDim);
     }
