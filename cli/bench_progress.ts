@@ -96,7 +96,7 @@ export class BenchProgress {
       .map(([number, state]) => workerText(number, state, now, this.#workers.size));
     if (!this.#interactive) return states.forEach((text) => log(text));
     const lines = states.length > 1 ? [this.#overall(), ...states] : states;
-    lines[0] = `${sparkline(this.#speeds)} ${lines[0]}`;
+    lines[0] = `${sparkline(this.#speeds)} ${lines[0]}`.trimStart();
     this.#clear();
     logRaw(lines.map((line) => clip(line, columns() - 1)).join("\n"));
     this.#drawn = lines.length;
