@@ -286,10 +286,9 @@ async function threadsSection(python: string, model: string, rounds: number): Pr
   ].join("\n\n");
 }
 
-/** A sequence as long as the model allows: what the last steps cost beside the first. */
+/** A long sequence: what the last steps cost beside the first. */
 async function longSection(model: string): Promise<string> {
-  const { config: { maxPositions } } = await readModelFolder(model);
-  const job: LongJob = { model, threads: 1, newTokens: maxPositions - 1, window: 256 };
+  const job: LongJob = { model, threads: 1, newTokens: 2048, window: 256 };
   const { contestants: [one] } = await inTurns<LongTimes>(
     [{ name: "rgx, long", command: own({ ...job, dtype: "auto" }) }],
     1,

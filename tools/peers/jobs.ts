@@ -39,7 +39,7 @@ export interface Rate {
   cpu: number;
 }
 
-/** One sequence as long as the model has positions, after a prompt of one token. */
+/** One sequence after a prompt of one token. */
 export interface LongJob extends Job {
   newTokens: number;
   /** Steps at the beginning and at the end that are compared. */
