@@ -72,6 +72,8 @@ export function pieceEncoder(tokenizer: BpeTokenizer): PieceEncoder | null {
   };
 
   return (text, before) => {
+    // The library does not normalize no text at all: it would get a prefix.
+    if (text === "") return [...before];
     const normal = normalize(text);
     if (normal === "" || isAdded?.test(text) || isAdded?.test(normal)) return null;
     const all = [...before], end = normal.length;

@@ -83,3 +83,17 @@ Deno.test("other kinds of tokenizers are the library's", () => {
     ]
   ) assert.equal(piecesOf(libraryOf(other)), null);
 });
+
+Deno.test("no text has no ids, also where texts get a prefix", () => {
+  const vocab = { "<unk>": 0, "▁": 1, a: 2, "▁a": 3 },
+    normalizer = { type: "Prepend", prepend: "▁" };
+  const library = libraryOf({
+    model: { type: "BPE", vocab, merges: [["▁", "a"]], unk_token: "<unk>", fuse_unk: true },
+    normalizer,
+  });
+  const pieces = piecesOf(library)!;
+  for (const text of ["", "a", "aa"]) {
+    assert.deepEqual(pieces(text), library.encode(text).ids, text);
+  }
+  assert.deepEqual(pieces(""), []);
+});
