@@ -11,6 +11,7 @@
  * Only Linux: memory is the peak that /proc reports for each process.
  */
 import { parseArgs } from "node:util";
+import { bytesText } from "../core/bytes.ts";
 import { readModelFolder } from "../models/model_folder.ts";
 import {
   type DecodeJob,
@@ -301,16 +302,12 @@ async function longSection(model: string): Promise<string> {
   return [
     "### A long answer",
     `One sequence of ${job.newTokens} tokens after a prompt of one, on one thread, milliseconds a ` +
-    `token. Memory of tensors: ${megabytes(usedBytes)} of ${megabytes(plannedBytes)} planned.`,
+    `token. Memory of tensors: ${bytesText(usedBytes)} of ${bytesText(plannedBytes)} planned.`,
     table(["", "together", "attention", "all else"], [
       row(`first ${job.window} tokens`, first),
       row(`last ${job.window} tokens`, last),
     ]),
   ].join("\n\n");
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 /** Programs that run or want to, on average over the last minute. */
