@@ -5,7 +5,8 @@
  * Left out: quantising embedding and head, which every token depends on (bitsandbytes does not, either).
  */
 import { UsageError } from "../core/errors.ts";
-import { architectureOf, isPlainLlama, linearDims, modulesOf } from "./architectures/mod.ts";
+import { architectureOf } from "./architectures/mod.ts";
+import { canFuseLayers } from "./decode_shape.ts";
 import { llamaTensors, LM_HEAD } from "./llama_weights.ts";
 import { ALL_FLOAT, fitsType, type WeightStorage, type WeightType } from "./stored_weight.ts";
 import type { LlamaConfig } from "./types.ts";
@@ -18,11 +19,8 @@ export interface StorageOptions {
   quantize?: "int8" | "nf4" | null;
 }
 
-/**
- * Models whose layers take at most this in float32 are not kept in halves or blocks unless that is asked for: they
- * fit a cache, and a decoding layer is one operation then (decoder.ts).
- */
-const SMALL_BYTES = 2 ** 24;
+/** Bytes of a float32. */
+const FLOAT32 = 4;
 
 /** The type that a config.json says its weights are in (`dtype`, before `torch_dtype`); null = float32, or not said. */
 export function configType(json: Readonly<Record<string, unknown>>): WeightType | null {
@@ -68,7 +66,8 @@ export function planStorage(
     if (type !== null && fitsType(type, k)) storage.set(name, type);
   }
   const asked = quantize !== null || dtype !== "auto";
-  return !asked && isPlainLlama(config) && layerBytes(config) <= SMALL_BYTES ? ALL_FLOAT : storage;
+  // Layers that fit a cache as floats are not kept in halves or blocks unless that is asked for: decoding is faster.
+  return !asked && canFuseLayers(config, FLOAT32) ? ALL_FLOAT : storage;
 }
 
 const KEYS = { int8: "model.load_in_8bit", nf4: "model.load_in_4bit" } as const;
@@ -85,13 +84,4 @@ function refuseSecond(quantize: keyof typeof KEYS, name: string, stored: WeightT
         "the weights as they are stored. For other blocks take the model's safetensors.",
     },
   );
-}
-
-/** Of the linear layers in float32. */
-function layerBytes(config: LlamaConfig): number {
-  const elements = modulesOf(config).reduce((sum, module) => {
-    const [inDim, outDim] = linearDims(config, module);
-    return sum + inDim * outDim;
-  }, 0);
-  return 4 * config.numLayers * elements;
 }

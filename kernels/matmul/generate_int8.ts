@@ -11,7 +11,7 @@
 import { RECORDS, recordScales } from "../weights/generate.ts";
 import { each, range } from "../weights/generate_text.ts";
 
-export const MOST_ROWS = 5;
+const MOST_ROWS = 5;
 const VECTORS = 4;
 
 /** q4_k: parts of 32 steps, whose scales have been brought to `weightScales`: 16 s, then 16 m, for every part. */

@@ -3,8 +3,8 @@
  * two sides' common steps.
  *
  * A job is open while the OPEN bit of STATE is set. A worker joins by compare-and-swap of STATE to
- * STATE + 1, takes chunks of units, and leaves by subtracting 1. The units are cut into as many regions as there
- * are threads, each with a counter: a thread begins with its own and goes on to the others when that is empty.
+ * STATE + 1, takes chunks of units, and leaves by subtracting 1. The units are cut into regions, at most as many as
+ * threads, each with a counter: a thread begins with its own and goes on to the others when that is empty.
  * The caller works too; when no chunk is left it clears OPEN and waits for the joined workers to leave. A worker that
  * wakes late cannot join a closed job, so nobody ever waits for a sleeper, nor for a thread that is
  * still starting.
