@@ -43,13 +43,14 @@ export function memorySource(bytes: Uint8Array): ByteSource {
   };
 }
 
+/** The bytes are asked for before it returns, so that they are read while the caller works. */
 async function readRange(
   path: string,
   begin: number,
   out: Uint8Array<ArrayBuffer>,
 ): Promise<void> {
-  using file = await Deno.open(path, { read: true });
-  await file.seek(begin, Deno.SeekMode.Start);
+  using file = Deno.openSync(path, { read: true });
+  file.seekSync(begin, Deno.SeekMode.Start);
   for (let at = 0; at < out.length;) {
     const n = await file.read(out.subarray(at));
     if (n === null) {

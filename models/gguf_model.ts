@@ -75,6 +75,11 @@ export function ggufWeights(
       if (own === undefined || isTurned(architecture, own)) return null;
       return storedType(file.info(own).type.name);
     },
+    isFloat32(name) {
+      const own = stored.get(name);
+      return own !== undefined && !isTurned(architecture, own) &&
+        file.info(own).type.name === "F32";
+    },
     async bytes(name, shape) {
       const own = stored.get(name)!;
       checked(own, shape);

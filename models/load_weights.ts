@@ -3,13 +3,7 @@
  * file's type, quantised on all threads where that was asked for, else as values.
  */
 import { RgxError } from "../core/errors.ts";
-import {
-  type FloatRows,
-  floatRows,
-  isLoadType,
-  PART_BYTES,
-  WeightLoader,
-} from "../kernels/weights/loader.ts";
+import { floatRows, isLoadType, PART_BYTES, WeightLoader } from "../kernels/weights/loader.ts";
 import { PANEL } from "../kernels/weights/panel.ts";
 import { architectureOf } from "./architectures/mod.ts";
 import { llamaTensors, LM_HEAD } from "./llama_weights.ts";
@@ -17,6 +11,8 @@ import type { Parameters } from "./parameters.ts";
 import { elementCount } from "./safetensors.ts";
 import { fileBytes, isBlockType, type WeightType } from "./stored_weight.ts";
 import type { LlamaConfig, WeightReader, WeightSource } from "./types.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Told before the first tensor and after each how many values are loaded, of how many. */
 export type LoadListener = (done: number, total: number) => void;
@@ -35,7 +31,7 @@ export async function loadWeights(
 ): Promise<void> {
   const file = weightFile(source), tensors = llamaTensors(config);
   const total = tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0);
-  const buffer = new Uint8Array(PART_BYTES);
+  const buffers: [Bytes, Bytes] = [new Uint8Array(PART_BYTES), new Uint8Array(PART_BYTES)];
   const inBlocks = tensors.some(({ name }) => {
     const { storage } = parameters.get(name);
     return storage !== null && isBlockType(storage);
@@ -45,69 +41,81 @@ export async function loadWeights(
   onLoad(0, total);
   try {
     for (const { name, shape } of tensors) {
-      const { storage } = parameters.get(name), type = file?.typeOf(name) ?? null;
-      if (isLoadType(storage)) {
-        const take = (rows: FloatRows) => quantizeRows(parameters, name, rows, loader!, file);
-        if (type === "f16" || type === "bf16") {
-          await eachPart(file!, name, shape, type, buffer, (bytes, first) => {
-            take({ type, bytes, first });
-          });
-        } else take(floatRows(await valuesOf(config, source, name, shape)));
-      } else if (storage !== null && type === storage) {
-        await eachPart(file!, name, shape, type, buffer, (bytes, first) => {
-          parameters.writeStored(name, bytes, first, loader);
-        });
-      } else {
-        parameters.write(name, await valuesOf(config, source, name, shape));
-      }
+      await loadTensor(name, shape);
       onLoad(done += elementCount(shape), total);
     }
+  } catch (error) {
+    throw file === null ? error : inFile(file, error);
   } finally {
     loader?.dispose();
+  }
+
+  async function loadTensor(name: string, shape: readonly number[]): Promise<void> {
+    const { storage } = parameters.get(name), type = fileType(name);
+    const parts = (take: (bytes: Bytes, first: number) => void) =>
+      eachPart(file!, name, shape, type!, buffers, take);
+    if (storage !== null && type === storage) {
+      await parts((bytes, first) => parameters.writeStored(name, bytes, first, loader));
+    } else if (isLoadType(storage) && (type === "f32" || type === "f16" || type === "bf16")) {
+      await parts((bytes, first) => parameters.quantize(name, { type, bytes, first }, loader!));
+    } else if (storage === null && type === "f32" && shape.length === 2) {
+      await parts((bytes, first) => {
+        const values = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+        parameters.writeRows(name, values, first);
+      });
+    } else {
+      const values = await valuesOf(config, source, name, shape);
+      if (isLoadType(storage)) parameters.quantize(name, floatRows(values), loader!);
+      else parameters.write(name, values);
+    }
+  }
+
+  function fileType(name: string): WeightType | "f32" | null {
+    return file?.typeOf(name) ?? (file?.isFloat32?.(name) ? "f32" : null);
   }
 }
 
 /**
  * A matrix's stored bytes in parts of some panels of rows, each for as long as the call lasts: reading a large tensor
- * at once would take as much memory again, and most of the time for the system to clear it.
+ * at once would take as much memory again, and most of the time for the system to clear it. The next part is read
+ * meanwhile.
  */
 async function eachPart(
   file: WeightReader,
   name: string,
   shape: readonly number[],
-  type: WeightType,
-  buffer: Uint8Array<ArrayBuffer>,
-  take: (bytes: Uint8Array<ArrayBuffer>, first: number) => void,
+  type: WeightType | "f32",
+  buffers: readonly [Bytes, Bytes],
+  take: (bytes: Bytes, first: number) => void,
 ): Promise<void> {
   const [n, k] = [shape[0]!, shape[1]!], width = fileBytes(type, k);
-  const most = Math.floor(buffer.length / (PANEL * width)) * PANEL;
-  if (most === 0) return take(await file.bytes(name, shape), 0);
-  for (let first = 0; first < n; first += most) {
-    const part = buffer.subarray(0, Math.min(most, n - first) * width);
-    const apart = await file.bytesInto?.(name, shape, first * width, part) ?? false;
-    if (!apart) return take(await file.bytes(name, shape), 0);
-    take(part, first);
+  const most = Math.floor(PART_BYTES / (PANEL * width)) * PANEL;
+  const read = async (first: number): Promise<Bytes | null> => {
+    if (first >= n) return null;
+    const part = buffers[first / most % 2]!.subarray(0, Math.min(most, n - first) * width);
+    return await file.bytesInto?.(name, shape, first * width, part) ? part : null;
+  };
+  let part = most === 0 ? null : await read(0);
+  if (part === null) return take(await file.bytes(name, shape), 0);
+  for (let first = 0; part !== null; first += most) {
+    const next = read(first + most);
+    try {
+      take(part, first);
+    } finally {
+      await next;
+    }
+    part = await next;
   }
 }
 
-/** @throws RgxError that names the tensor, for a value that is not finite */
-function quantizeRows(
-  parameters: Parameters,
-  name: string,
-  rows: FloatRows,
-  loader: WeightLoader,
-  file: WeightReader | null,
-): void {
-  try {
-    parameters.quantize(name, rows, loader);
-  } catch (error) {
-    if (!(error instanceof RgxError)) throw error;
-    const label = file === null ? "" : `${file.label}: `;
-    throw new RgxError(`${label}tensor "${name}": ${error.message}`, {
-      advice: "load it without load_in_4bit or load_in_8bit, or get the weights again",
-      cause: error,
-    });
-  }
+/** An error about a tensor with the name of its file. */
+function inFile({ label }: WeightReader, error: unknown): unknown {
+  if (!(error instanceof RgxError) || !error.message.startsWith("tensor ")) return error;
+  const { advice } = error;
+  return new RgxError(`${label}: ${error.message}`, {
+    ...(advice === undefined ? {} : { advice }),
+    cause: error,
+  });
 }
 
 async function valuesOf(

@@ -1,5 +1,6 @@
 /** Weights that are read in parts are those that are read at once, in every way to hold them. */
 import assert from "node:assert/strict";
+import type { RgxError } from "../core/errors.ts";
 import { narrowBF16 } from "../core/half_floats.ts";
 import { createWasmDevice } from "../kernels/wasm/device.ts";
 import { quantizeQ8 } from "../kernels/weights/quantize.ts";
@@ -20,17 +21,19 @@ const config: LlamaConfig = {
 const VALUES = initWeights(config, 5, 0.3);
 
 /** A file in a type; what was read of it goes to `seen`. */
-function file(type: "bf16" | "q8_0", inParts: boolean, seen: string[] = []): WeightReader {
+function file(type: "f32" | "bf16" | "q8_0", inParts: boolean, seen: string[] = []): WeightReader {
   const matrices = new Set(
     llamaTensors(config).filter(({ shape }) => shape.length === 2).map(({ name }) => name),
   );
   const bytes = (name: string) => {
     const values = VALUES.get(name)!;
-    return type === "q8_0" ? quantizeQ8(values) : new Uint8Array(narrowBF16(values).buffer);
+    if (type === "q8_0") return quantizeQ8(values);
+    return new Uint8Array((type === "bf16" ? narrowBF16(values) : values.slice()).buffer);
   };
   const reader: WeightReader = {
     label: "a file",
-    typeOf: (name) => matrices.has(name) ? type : null,
+    typeOf: (name) => matrices.has(name) && type !== "f32" ? type : null,
+    isFloat32: (name) => type === "f32" && matrices.has(name),
     values: (name) => Promise.resolve(VALUES.get(name) ?? null),
     bytes: (name) => Promise.resolve(bytes(name)),
   };
@@ -48,7 +51,9 @@ function file(type: "bf16" | "q8_0", inParts: boolean, seen: string[] = []): Wei
 
 Deno.test("weights in parts are the same weights", async () => {
   const device = await createWasmDevice({ threads: 2 });
-  const ways: ["bf16" | "q8_0", StorageOptions][] = [
+  const ways: ["f32" | "bf16" | "q8_0", StorageOptions][] = [
+    ["f32", {}],
+    ["f32", { quantize: "nf4" }],
     ["bf16", {}],
     ["q8_0", {}],
     ["bf16", { quantize: "nf4" }],
@@ -71,22 +76,57 @@ Deno.test("weights in parts are the same weights", async () => {
   device.close();
 });
 
-Deno.test("a value that cannot be quantised is named by its row in the whole tensor", async () => {
+Deno.test("a value that is not finite is refused, by its place in the whole tensor, however it is held", async () => {
   const device = await createWasmDevice({ threads: 1 });
-  const source = file("bf16", true), name = "model.layers.0.mlp.up_proj.weight";
-  const spoilt: WeightReader = {
-    ...source,
-    async bytesInto(asked, shape, from, out) {
-      const whole = await source.bytesInto!(asked, shape, from, out);
-      const at = 2 * (20_000 * 256 + 3) - from;
-      if (asked === name && at >= 0 && at < out.length) out.set([0x80, 0x7f], at);
-      return whole;
-    },
-  };
+  const ways: ["f32" | "bf16" | "q8_0", StorageOptions, number[], RegExp][] = [
+    ["f32", {}, [0, 0, 0x80, 0xff], /element \[20000, 3\] is -Infinity, expected a finite number$/],
+    ["bf16", {}, [0xc0, 0x7f], /element \[20000, 3\] is NaN, expected/],
+    ["bf16", { quantize: "nf4" }, [0x80, 0x7f], /element \[20000, 3\] is Infinity, expected/],
+    ["q8_0", {}, [0, 0x7e], /the scale of elements from \[20000, 96\] on is NaN, expected/],
+  ];
+  const name = "model.layers.0.mlp.up_proj.weight";
+  for (const [type, weights, bytes, message] of ways) {
+    const source = file(type, true), first = 20_000 * 256;
+    const at = type === "q8_0" ? (first + 96) / 32 * 34 : (first + 3) * bytes.length;
+    const spoilt: WeightReader = {
+      ...source,
+      async bytesInto(asked, shape, from, out) {
+        const whole = await source.bytesInto!(asked, shape, from, out);
+        if (asked === name && at >= from && at < from + out.length) out.set(bytes, at - from);
+        return whole;
+      },
+    };
+    await assert.rejects(
+      LlamaModel.create(device, config, spoilt, { trainable: "none", weights }),
+      (error: RgxError) => {
+        assert.ok(error.message.startsWith(`a file: tensor "${name}": `), error.message);
+        assert.match(error.message, message);
+        assert.match(error.advice!, /^the file is damaged, or the training that made it diverged/);
+        return true;
+      },
+    );
+    assert.equal(device.allocatedBytes, 0);
+  }
+  device.close();
+});
+
+Deno.test("values from a map are looked at too, and those of adapters", async () => {
+  const device = await createWasmDevice({ threads: 1 }), small = tinyConfig(false);
+  const spoilt = initWeights(small, 5, 0.3), norm = "model.norm.weight";
+  spoilt.get(norm)![2] = NaN;
   await assert.rejects(
-    LlamaModel.create(device, config, spoilt, { trainable: "none", weights: { quantize: "nf4" } }),
-    /a file: tensor "model\.layers\.0\.mlp\.up_proj\.weight": .* element 3 of row 20000 is Infinity/,
+    LlamaModel.create(device, small, spoilt, { trainable: "none" }),
+    /^RgxError: tensor "model\.norm\.weight": element \[2\] is NaN, expected a finite number$/,
   );
-  assert.equal(device.allocatedBytes, 0);
+  const lora = { r: 2, alpha: 4, seed: 1, targetModules: ["q_proj" as const] };
+  const model = await LlamaModel.create(device, small, initWeights(small, 5, 0.3), {
+    trainable: "lora",
+    lora,
+  });
+  const { name, shape } = model.trainable[0]!;
+  const values = new Float32Array(shape[0]! * shape[1]!);
+  values[shape[1]! + 1] = Infinity;
+  assert.throws(() => model.writeParameter(name, values), /: element \[1, 1\] is Infinity/);
+  model.dispose();
   device.close();
 });

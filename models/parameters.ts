@@ -7,6 +7,7 @@
 import { RgxError } from "../core/errors.ts";
 import { nearest } from "../core/suggest.ts";
 import { type Device, type DType, type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
+import { refuseInfinite, refuseInfiniteStored } from "../kernels/weights/finite.ts";
 import type { FileType, FloatRows, LoadType, WeightLoader } from "../kernels/weights/loader.ts";
 import { elementCount } from "./safetensors.ts";
 import {
@@ -122,7 +123,10 @@ export class Parameters {
     );
   }
 
-  /** Values in the type that the tensor is held in: rounded where that is not float. */
+  /**
+   * Values in the type that the tensor is held in: rounded where that is not float.
+   * @throws RgxError for another number of values, or one that is not finite
+   */
   write(name: string, data: Float32Array | Float64Array): void {
     const { value, shape, storage } = this.get(name);
     const expected = elementCount(shape);
@@ -133,6 +137,7 @@ export class Parameters {
         { advice: "check that the weights belong to this config.json" },
       );
     }
+    ofTensor(name, () => refuseInfinite(data, shape));
     this.device.write(
       value,
       storage === null
@@ -141,7 +146,17 @@ export class Parameters {
     );
   }
 
-  /** A file's bytes, from row `first` (a multiple of 16) on, of a tensor that is held in the file's type; blocks need a loader. */
+  /** Rows of a matrix that is float, from row `first` on. @throws RgxError for a value that is not finite */
+  writeRows(name: string, rows: Float32Array, first: number): void {
+    const { value, shape } = this.get(name), [, k] = matrixShape(shape);
+    ofTensor(name, () => refuseInfinite(rows, shape, first));
+    this.device.write(value, toDevicePrecision(this.device, rows), first * k);
+  }
+
+  /**
+   * A file's bytes, from row `first` (a multiple of 16) on, of a tensor that is held in the file's type; blocks need a
+   * loader. @throws RgxError for a value that is not finite
+   */
   writeStored(
     name: string,
     bytes: Uint8Array<ArrayBuffer>,
@@ -150,6 +165,7 @@ export class Parameters {
   ): void {
     const { value, shape, storage } = this.get(name), [, k] = matrixShape(shape), type = storage!;
     const offset = storedWords(type, first, k);
+    ofTensor(name, () => refuseInfiniteStored(type, k, bytes, first));
     const put = (words: Uint32Array, at: number) => this.device.write(value, words, offset + at);
     if (isBlockType(type)) {
       loader!.pack(type as FileType, bytes.length / fileBytes(type, k), k, bytes, put);
@@ -161,7 +177,8 @@ export class Parameters {
     const { value, shape, storage } = this.get(name), [, k] = matrixShape(shape);
     const type = storage as LoadType, offset = storedWords(type, rows.first ?? 0, k);
     const put = (words: Uint32Array, at: number) => this.device.write(value, words, offset + at);
-    loader.quantize(type, rows.bytes.length / fileBytes(rows.type, k), k, rows, put);
+    const n = rows.bytes.length / fileBytes(rows.type, k);
+    ofTensor(name, () => loader.quantize(type, n, k, rows, put));
   }
 
   async read(name: string): Promise<Float32Array> {
@@ -180,5 +197,18 @@ export class Parameters {
   /** Frees its own tensors; the base's stay. */
   dispose(): void {
     for (const tensor of this.#owned.splice(0)) this.device.free(tensor);
+  }
+}
+
+/** Lets the errors of a check name the tensor that it looks at. */
+function ofTensor(name: string, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    if (!(error instanceof RgxError)) throw error;
+    throw new RgxError(`tensor "${name}": ${error.message}`, {
+      ...(error.advice === undefined ? {} : { advice: error.advice }),
+      cause: error,
+    });
   }
 }

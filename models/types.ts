@@ -18,7 +18,9 @@ export interface WeightReader {
   ): Promise<Float32Array | Float64Array | null>;
   /** The type that it is stored in, where products read it as it is; null for others, or no such tensor. */
   typeOf(name: string): WeightType | null;
-  /** As stored, of a tensor that has a `typeOf`. @throws RgxError for a wrong shape */
+  /** Whether it is stored as float32, which `typeOf` does not tell; absent, or false, where its bytes are not given. */
+  isFloat32?(name: string): boolean;
+  /** As stored, of a tensor that has a `typeOf` or `isFloat32`. @throws RgxError for a wrong shape */
   bytes(name: string, shape: readonly number[]): Promise<Uint8Array<ArrayBuffer>>;
   /** Fills `out` with these from byte `from` on; absent, or false, where they are only read at once. */
   bytesInto?(

@@ -97,7 +97,11 @@ export class WeightFiles implements WeightReader {
     return dtype === null ? null : storedType(dtype);
   }
 
-  /** The stored bytes of a tensor that has a `typeOf`. @throws RgxError when its shape is not `shape` */
+  isFloat32(name: string): boolean {
+    return this.dtype(name) === "F32";
+  }
+
+  /** The stored bytes of a tensor that has a `typeOf` or `isFloat32`. @throws RgxError when its shape is not `shape` */
   async bytes(name: string, shape: readonly number[]): Promise<Uint8Array<ArrayBuffer>> {
     const { file, stored } = this.#find(name, shape)!;
     return await file.bytes(stored);

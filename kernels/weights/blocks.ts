@@ -9,6 +9,8 @@ import { blockOf, type BlockType, isBlockType, NF4_LEVELS, type WeightType } fro
 export interface BlockCode {
   /** Bytes of a block in a GGUF file; 0 for what no file holds. */
   readonly bytes: number;
+  /** Where its scales lie there, which are f16. */
+  readonly halves: readonly number[];
   /** Words of a row of a block from the file's bytes at `at`; `row` holds zeros. */
   pack(b: Uint8Array, at: number, row: Uint32Array): void;
   /** Values of a row of a block, to `out` from `to` on; `scale` is read by nf4 alone. */
@@ -64,6 +66,7 @@ const noFile = () => {
 export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
   q4_0: {
     bytes: 18,
+    halves: [0],
     pack(b, at, row) {
       packHalves(b, at + 2, row);
       row[4] = halfAt(b, at);
@@ -76,6 +79,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
 
   q4_1: {
     bytes: 20,
+    halves: [0, 2],
     pack(b, at, row) {
       packHalves(b, at + 4, row);
       row[4] = word(b, at);
@@ -88,6 +92,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
 
   q5_0: {
     bytes: 22,
+    halves: [0],
     pack(b, at, row) {
       packHalves(b, at + 6, row);
       const high = word(b, at + 2);
@@ -106,6 +111,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
 
   q8_0: {
     bytes: 34,
+    halves: [0],
     pack(b, at, row) {
       for (let w = 0; w < 8; w++) row[w] = word(b, at + 2 + 4 * w);
       row[8] = halfAt(b, at);
@@ -118,6 +124,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
 
   q4_k: {
     bytes: 144,
+    halves: [0, 2],
     pack(b, at, row) {
       for (let j = 0; j < 8; j++) {
         packNibbles(b, at + 16 + 32 * (j >> 1), 32, 4 * (j & 1), row, 4 * j);
@@ -140,6 +147,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
 
   q6_k: {
     bytes: 210,
+    halves: [208],
     pack(b, at, row) {
       for (let g = 0; g < 8; g++) {
         const h = g >> 2, quarter = g & 3;
@@ -166,6 +174,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
 
   int8: {
     bytes: 0,
+    halves: [],
     pack: noFile,
     widen(row, out, to) {
       float.bits[0] = row[16]!;
@@ -176,6 +185,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
 
   nf4: {
     bytes: 0,
+    halves: [],
     pack: noFile,
     widen(row, out, to, scale) {
       for (let e = 0; e < 64; e++) out[to + e] = NF4_LEVELS[nibble(row, e)]! * scale;

@@ -103,7 +103,7 @@ Deno.test("what is huge is left to the definition, what is not finite is refused
     for (const given of rows) {
       assert.throws(
         () => words(loader, type, n, k, given),
-        (error) => error instanceof RgxError && /element 70 of row 19 is -Inf/.test(error.message),
+        (error) => error instanceof RgxError && /element \[19, 70\] is -Inf/.test(error.message),
       );
     }
     // What came before does not stay.

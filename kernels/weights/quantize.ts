@@ -8,6 +8,7 @@
 import { RgxError } from "../../core/errors.ts";
 import { f16Of } from "../../core/half_floats.ts";
 import { nf4Scale } from "./blocks.ts";
+import { refuseInfinite } from "./finite.ts";
 import { nf4GroupStart, packStored, placeRow, rowBuffer } from "./layout.ts";
 import { PANEL } from "./panel.ts";
 import { BLOCK_SHAPES, blockOf, NF4_GROUP, NF4_LEVELS, storedWords } from "./types.ts";
@@ -39,7 +40,7 @@ export function quantize(
   if (values.length !== n * k) {
     throw new RgxError(`a weight [${n}, ${k}] has ${n * k} values, found ${values.length}`);
   }
-  refuseInfinite(values, k, first);
+  refuseInfinite(values, [n, k], first);
   switch (type) {
     case "q8_0":
       return packStored(type, n, k, quantizeQ8(values));
@@ -51,16 +52,6 @@ export function quantize(
     case "nf4":
       quantizeNF4(words, n, k, values);
       return words;
-  }
-}
-
-function refuseInfinite(values: Float32Array, k: number, first: number): void {
-  for (let i = 0; i < values.length; i++) {
-    if (Number.isFinite(values[i])) continue;
-    const row = first + Math.floor(i / k);
-    throw new RgxError(
-      `a weight cannot be quantised: element ${i % k} of row ${row} is ${values[i]}`,
-    );
   }
 }
 

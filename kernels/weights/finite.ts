@@ -1,0 +1,90 @@
+/**
+ * Refuses weights that are not finite, when they are loaded: one such value makes every answer of a model nonsense,
+ * without an error anywhere. A pass over the bits decides (about half a nanosecond a word); only when it has
+ * seen one, a second pass looks where. Blocks are judged by their scales, which is all of them that can be infinite.
+ */
+import { RgxError } from "../../core/errors.ts";
+import { f16Value, widenBF16, widenF16 } from "../../core/half_floats.ts";
+import { BLOCK_CODES, fileBytes } from "./blocks.ts";
+import { blockOf, isBlockType, type WeightType } from "./types.ts";
+
+/**
+ * Bits of the exponents in a word, and what carries out of one that is all ones: into the sign, which is masked away
+ * before and so belongs to the same value.
+ */
+const EXPONENTS = {
+  f32: { mask: 0x7f800000, one: 0x00800000, carry: 0x80000000 },
+  f16: { mask: 0x7c007c00, one: 0x04000400, carry: 0x80008000 },
+  bf16: { mask: 0x7f807f80, one: 0x00800080, carry: 0x80008000 },
+};
+
+/** Values of a tensor. @throws RgxError that names the first element that is not finite */
+export function refuseInfinite(
+  values: Float32Array | Float64Array,
+  shape: readonly number[],
+  firstRow = 0,
+): void {
+  if (values instanceof Float32Array) {
+    const { buffer, byteOffset, length } = values;
+    if (!holdsInfinite("f32", new Int32Array(buffer, byteOffset, length))) return;
+  }
+  const at = values.findIndex((value) => !Number.isFinite(value));
+  if (at >= 0) refuse(`element ${place(shape, firstRow, at)}`, values[at]!);
+}
+
+/** Rows of k values as they lie in a file, from row `firstRow` on. @throws RgxError as {@link refuseInfinite} */
+export function refuseInfiniteStored(
+  type: WeightType,
+  k: number,
+  bytes: Uint8Array<ArrayBuffer>,
+  firstRow: number,
+): void {
+  if (isBlockType(type)) return refuseInfiniteScales(type, k, bytes, firstRow);
+  const { buffer, byteOffset, length } = bytes;
+  if (!holdsInfinite(type, new Int32Array(buffer, byteOffset, length >> 2))) return;
+  const halves = new Uint16Array(buffer, byteOffset, length >> 1);
+  refuseInfinite(type === "f16" ? widenF16(halves) : widenBF16(halves), [0, k], firstRow);
+}
+
+function refuseInfiniteScales(
+  type: keyof typeof BLOCK_CODES,
+  k: number,
+  bytes: Uint8Array,
+  firstRow: number,
+): void {
+  const size = BLOCK_CODES[type].bytes, rowBytes = fileBytes(type, k);
+  for (const half of BLOCK_CODES[type].halves) {
+    for (let at = half; at < bytes.length; at += size) {
+      if ((bytes[at + 1]! & 0x7c) !== 0x7c) continue;
+      const row = Math.floor(at / rowBytes), block = Math.floor((at - row * rowBytes) / size);
+      refuse(
+        `the scale of elements from ${place([0, k], firstRow, row * k + block * blockOf(type))} on`,
+        f16Value(bytes[at]! | bytes[at + 1]! << 8),
+      );
+    }
+  }
+}
+
+function holdsInfinite(type: keyof typeof EXPONENTS, words: Int32Array): boolean {
+  const { mask, one, carry } = EXPONENTS[type], even = words.length & ~1;
+  let a = 0, b = 0;
+  for (let i = 0; i < even; i += 2) {
+    a |= (words[i]! & mask) + one;
+    b |= (words[i + 1]! & mask) + one;
+  }
+  if (even < words.length) a |= (words[even]! & mask) + one;
+  return ((a | b) & carry) !== 0;
+}
+
+/** Where an element is, as it is indexed. */
+function place(shape: readonly number[], firstRow: number, at: number): string {
+  const k = shape.length > 1 ? shape.at(-1)! : Infinity;
+  return k === Infinity ? `[${firstRow + at}]` : `[${firstRow + Math.floor(at / k)}, ${at % k}]`;
+}
+
+function refuse(what: string, value: number): never {
+  throw new RgxError(`${what} is ${value}, expected a finite number`, {
+    advice:
+      "the file is damaged, or the training that made it diverged: get the weights again, or use an earlier checkpoint",
+  });
+}
