@@ -71,11 +71,12 @@ export function checkLoraOptions(options: LoraOptions, modules: readonly string[
   const known = new Set(modules.map((module) => module.split(".").at(-1)!));
   for (const target of targetModules) {
     const last = target.split(".").at(-1)!;
-    if (!known.has(last)) {
-      throw new UsageError(`target_modules: "${target}" is no linear module of this model`, {
-        advice: `modules are ${[...known].join(", ")}, or "all-linear" for all of them`,
-      });
-    }
+    if (known.has(last)) continue;
+    throw new UsageError(`target_modules: "${target}" is no linear module of this model`, {
+      advice:
+        `lora.target_modules=[${[...known].join(",")}] or some of these, =all-linear for all, ` +
+        "or =null for those that its architecture usually has",
+    });
   }
 }
 

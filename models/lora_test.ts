@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
-import { LLAMA_MODULES } from "./architectures/architecture.ts";
+import { GPT2_MODULES, LLAMA_MODULES } from "./architectures/architecture.ts";
 import { placeLora } from "./llama_weights.ts";
 import {
   checkLoraOptions,
@@ -81,6 +81,15 @@ Deno.test("LoRA options that cannot be honoured are refused with the key's name"
     () => placeLora(tinyConfig(true), { ...base, targetModules: "nothing" }),
     /select no module/,
   );
+});
+
+Deno.test("target modules of another architecture are answered with what can be written for this one", () => {
+  assert.throws(() => checkLoraOptions(base, GPT2_MODULES), {
+    message: 'target_modules: "q_proj" is no linear module of this model',
+    advice:
+      "lora.target_modules=[c_attn,c_proj,c_fc] or some of these, =all-linear for all, or =null for " +
+      "those that its architecture usually has",
+  });
 });
 
 Deno.test("excluded modules get no adapter: by name, by the end of their path, or by expression", () => {
