@@ -2,7 +2,14 @@
  * From the merged tree to the typed {@link RunConfig}: types, ranges and defaults by the schema. What
  * several keys say together is checked in `combinations.ts`.
  */
-import { type ConfigNode, describeNode, type MapNode, nodeAt, type Problems } from "./node.ts";
+import {
+  COMMAND_LINE,
+  type ConfigNode,
+  describeNode,
+  type MapNode,
+  nodeAt,
+  type Problems,
+} from "./node.ts";
 import { checkCombinations } from "./combinations.ts";
 import { readRewards } from "./reward_list.ts";
 import type { ModelInit, RunConfig } from "./run_config.ts";
@@ -49,9 +56,7 @@ export function buildRunConfig(
     training: readSection(TRAINING, tree, problems),
     logging: readSection(LOGGING, tree, problems),
   };
-  const { model } = config;
-  // A base's sizes are of the model that it names, and a configuration may name another one.
-  if (model.shape?.["of"] !== model.model_name_or_path) model.shape = null;
+  config.model.shape = shapeOfModel(config.model, tree, problems);
   const limit = shaping["model.max_seq_length"];
   checkCombinations(config, limit ?? null, tree, problems, phases);
   if (limit !== null && config.training.max_prompt_length === null) {
@@ -62,6 +67,34 @@ export function buildRunConfig(
 
 function given(tree: MapNode, section: string): boolean {
   return at(tree, section)?.kind === "map";
+}
+
+/**
+ * The sizes that are written for the model, with its name in `of`. A base's are of the model that it names, and a
+ * configuration may name another one: then there are none.
+ */
+function shapeOfModel(
+  { model_name_or_path: name, shape }: RunConfig["model"],
+  tree: MapNode,
+  problems: Problems,
+): RunConfig["model"]["shape"] {
+  // Both are undefined where their values are wrong.
+  if (!shape || !name) return null;
+  if (shape["of"] === undefined) return { of: name, ...shape };
+  if (shape["of"] === name) return shape;
+  const node = at(tree, "model.shape"), source = at(tree, "model.model_name_or_path")?.at.source;
+  const entries = node?.kind === "map" ? [...node.entries] : [];
+  const own = entries.find(([, { keyAt }]) => [source, COMMAND_LINE].includes(keyAt.source));
+  if (own !== undefined) {
+    const [key, { keyAt }] = own;
+    problems.add(
+      keyAt,
+      `model.shape.${key}`,
+      `sizes of "${shape["of"]}", and the model is "${name}": ` +
+        "write its name in model.shape.of, with all its sizes",
+    );
+  }
+  return null;
 }
 
 function readInit(tree: MapNode, problems: Problems): ModelInit {

@@ -220,6 +220,35 @@ Deno.test("keys of other trainers at their neutral value are silent, without eff
   ]);
 });
 
+Deno.test("transformers' quantization_config is read wherever it stands, the rest of it answered", async () => {
+  const lora = MINIMAL + "lora: {r: 4}\n";
+  const sections = [
+    "quantization_config",
+    ...["model_init_kwargs.quantization_config", "training.model_init_kwargs.quantization_config"],
+  ];
+  for (const section of sections) {
+    const [outer, ...inner] = section.split(".");
+    const written = (json: string) =>
+      `${lora}${outer}: ${inner.map((name) => `{${name}: `).join("")}${json}${
+        "}".repeat(inner.length)
+      }`;
+    const usual = '{quant_method: bitsandbytes, load_in_4bit: true, bnb_4bit_quant_type: "nf4", ' +
+      "bnb_4bit_use_double_quant: true, llm_int8_threshold: 6.0}";
+    const { config, notes } = await load(written(usual));
+    assert.deepEqual([config.model.load_in_4bit, notes], [true, []]);
+    await assert.rejects(load(written("{bnb_4bit_quant_type: fp4}")), (error: Error) => {
+      assert.match(error.message, /quantization_config\.bnb_4bit_quant_type: not supported .*nf4/);
+      return true;
+    });
+    for (const other of ["{bits: 4}", "{quant_method: gptq}", "{load_in_3bit: true}"]) {
+      await assert.rejects(
+        load(written(other)),
+        /; weights are quantised at load by model\.load_in_4bit=true/,
+      );
+    }
+  }
+});
+
 Deno.test("use_peft switches the adapter off, a lora section on", async () => {
   assert.equal((await load(MINIMAL + "lora: {r: 4}\nuse_peft: false\n")).config.lora, null);
   assert.equal((await load(MINIMAL + "use_peft: true\n")).config.lora?.r, 16);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { EMBEDDED } from "./embedded.ts";
 import { embeddedShapes, shapeOf } from "./model_shapes.ts";
-import { load } from "./test_support.ts";
+import { errorsOf, load } from "./test_support.ts";
 
 const REST = "rewards: [correctness]\ntask: chain_sum\n";
 
@@ -45,4 +45,29 @@ Deno.test("a name alone is enough, and another shape can be written for it", asy
     `model: {name: Qwen/Qwen3-0.6B, shape: {of: Qwen/Qwen3-0.6B, head_dim: 64}}\n${REST}`,
   );
   assert.deepEqual(shapeOf(written.config.model), { head_dim: 64 });
+});
+
+Deno.test("sizes that name no model are those of the model beside them", async () => {
+  const { config, yaml } = await load(`model: {name: my/model, shape: {hidden_size: 64}}\n${REST}`);
+  assert.deepEqual(config.model.shape, { of: "my/model", hidden_size: 64 });
+  assert.match(yaml, /shape:\n +of: my\/model\n +hidden_size: 64/);
+  assert.deepEqual(shapeOf(config.model), { hidden_size: 64 });
+});
+
+Deno.test("sizes beside a model's name that are of another one are an error", async () => {
+  const base = "_base_: rgx:models/qwen2.5-7b.yaml\n";
+  assert.deepEqual(
+    await errorsOf(`${base}model: {name: my/model, shape: {hidden_size: 64}}\n${REST}`),
+    [
+      'f.yaml:2:33: model.shape.hidden_size: sizes of "Qwen/Qwen2.5-7B-Instruct", and the model is ' +
+      '"my/model": write its name in model.shape.of, with all its sizes',
+    ],
+  );
+  const [typo] = await errorsOf(
+    `model: {name: my/model, shape: {of: my/modle, n_embd: 4}}\n${REST}`,
+  );
+  assert.match(
+    typo!,
+    /^f\.yaml:1:33: model\.shape\.of: sizes of "my\/modle", and the model is "my/,
+  );
 });

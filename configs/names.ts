@@ -70,8 +70,10 @@ export function meaningOf(written: string, value?: ConfigNode): Meaning {
     return { kind: "misplaced", path: elsewhere };
   }
   if (VERL_SECTIONS.includes(parts[0]!)) return { kind: "verl" };
-  const around = FOREIGN_KEYS.get(parts[0]!);
-  if (around !== undefined && parts.length > 1) return { kind: "foreign", key: around };
+  for (let n = parts.length - 1; n > 0; n--) {
+    const around = FOREIGN_KEYS.get(parts.slice(0, n).join("."));
+    if (around !== undefined) return { kind: "foreign", key: around };
+  }
   return { kind: "unknown", suggestion: suggest(parts) };
 }
 

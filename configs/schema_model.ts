@@ -1,4 +1,5 @@
 /** Keys of the model and of its adapter: section `model`, `model.init`, `lora` (PEFT 0.21's LoraConfig). */
+import { QUANTIZATION_SECTIONS } from "./foreign_keys.ts";
 import { key, REQUIRED, type Section } from "./key_spec.ts";
 import { excludedModules, moduleNames, modulePattern, targetModules } from "./lora_types.ts";
 import type { LoraSection, ModelInit, RunConfig } from "./run_config.ts";
@@ -7,8 +8,8 @@ import { bool, choice, float, freeMap, int, listOf, name, nullable, text } from 
 /** Sections in which other trainers say how a model is opened. */
 const OPENING = ["quantization", "model_init_kwargs", "training.model_init_kwargs"];
 const within = (sections: readonly string[], name: string) => sections.map((at) => `${at}.${name}`);
-/** transformers' own way to say how it is quantised. */
-const QUANTISATION = [...OPENING, ...within(OPENING.slice(1), "quantization_config")];
+/** Sections that say how it is quantised, also in transformers' way. */
+const QUANTISATION = [...OPENING.slice(1), ...QUANTIZATION_SECTIONS];
 
 export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
   path: "model",
@@ -37,8 +38,8 @@ export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
     shape: key(
       nullable(freeMap()),
       null,
-      "sizes as in the model's config.json, and in `of` the name of the model that has them: a dry run plans " +
-        "memory with them where the model is not there; names in rgx's own configs/models need none",
+      "sizes as in the model's config.json, and in `of` the name of the model that has them (absent: this one): a " +
+        "dry run plans memory with them where the model is not there; names in rgx's own configs/models need none",
     ),
     dtype: key(
       choice(["auto", "float32", "float16", "bfloat16"]),

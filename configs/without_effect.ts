@@ -2,6 +2,7 @@
  * Keys of TRL, transformers, PEFT and verl that steer other engines and change no result here: each is
  * accepted with one note. Spelling → why, which ends the note ("" = nothing to add).
  */
+import { QUANTIZATION_SECTIONS } from "./foreign_keys.ts";
 
 const EXACT = "a resume is exact and a run deterministic either way";
 
@@ -97,7 +98,7 @@ function collect(): Map<string, string> {
   add("training", "vllm_mode", TRAINING_WHY.vllm_mode!);
   for (const [name, why] of Object.entries(MODEL)) add("model", name, why);
   for (const name of LORA) add("lora", name, "");
-  keys.set("quantization.bnb_4bit_quant_storage", "");
+  for (const section of QUANTIZATION_SECTIONS) keys.set(`${section}.bnb_4bit_quant_storage`, "");
   for (const section of ["model_init_kwargs", "training.model_init_kwargs"]) {
     for (const name of Object.keys(MODEL)) keys.set(`${section}.${name}`, MODEL[name]!);
     for (const name of ["device_map", "low_cpu_mem_usage"]) keys.set(`${section}.${name}`, "");
