@@ -4,7 +4,8 @@
  */
 import type { BenchEvent } from "../bench/types.ts";
 import { shortName } from "./bench_table.ts";
-import { clip, columns, isInteractive, log, logRaw, paint, wrap } from "./terminal.ts";
+import { RedrawnLines } from "./redrawn_lines.ts";
+import { columns, isInteractive, log, paint, wrap } from "./terminal.ts";
 
 const REDRAW_MS = 200, PLAIN_MS = 30_000;
 /** Before so much of a worker's time nothing is foretold. */
@@ -31,8 +32,7 @@ export class BenchProgress {
   #last = performance.now();
   /** To be answered. */
   #samples = 0;
-  /** Lines that stand there now. */
-  #drawn = 0;
+  readonly #lines = new RedrawnLines();
 
   constructor(private readonly quiet: boolean) {}
 
@@ -53,7 +53,7 @@ export class BenchProgress {
         const state = this.#workers.get(worker) ?? { done: 0, total: 0, started: now };
         this.#workers.set(worker, { ...state, model, loading });
         // The line of a load does not stay until the first answer.
-        return this.#draw(now, loading === 1 && this.#drawn > 0);
+        return this.#draw(now, loading === 1 && this.#lines.drawn);
       }
       case "progress":
         return this.#progress(event);
@@ -65,12 +65,12 @@ export class BenchProgress {
   }
 
   warn(message: string): void {
-    this.#clear();
+    this.#lines.clear();
     log(`${paint("yellow", "warning:")} ${message}`);
   }
 
   close(): void {
-    this.#clear();
+    this.#lines.clear();
   }
 
   #progress({ worker, model, done, total }: BenchEvent & { type: "progress" }): void {
@@ -97,9 +97,7 @@ export class BenchProgress {
     if (!this.#interactive) return states.forEach((text) => log(text));
     const lines = states.length > 1 ? [this.#overall(), ...states] : states;
     lines[0] = `${sparkline(this.#speeds)} ${lines[0]}`.trimStart();
-    this.#clear();
-    logRaw(lines.map((line) => clip(line, columns() - 1)).join("\n"));
-    this.#drawn = lines.length;
+    this.#lines.draw(...lines);
   }
 
   /** Of all workers together. */
@@ -112,11 +110,6 @@ export class BenchProgress {
   #say(text: string): void {
     if (this.quiet) return;
     for (const line of this.#interactive ? wrap(text, columns()) : [text]) log(line);
-  }
-
-  #clear(): void {
-    if (this.#drawn > 0) logRaw(`\r\x1b[K${"\x1b[A\x1b[K".repeat(this.#drawn - 1)}`);
-    this.#drawn = 0;
   }
 }
 

@@ -30,6 +30,7 @@ Deno.test("a model that loads says how far it is, the next one as the first", ()
   ]);
   const lines = twoModels(true).join("").split("\r\x1b[K");
   assert.deepEqual(lines.map((line) => line.replace(/^[▁█]+ /, "")), [
+    "",
     "loading a: 50 %",
     "asking a",
     "1/4, 3:06 left (a)",

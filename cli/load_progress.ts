@@ -3,7 +3,8 @@
  * terminal, elsewhere a line now and then, and at the end how long it took.
  */
 import { duration } from "../core/duration.ts";
-import { clip, columns, isInteractive, log, logRaw } from "./terminal.ts";
+import { RedrawnLines } from "./redrawn_lines.ts";
+import { isInteractive, log } from "./terminal.ts";
 
 const SILENT_MS = 2_000, REDRAW_MS = 200, PLAIN_MS = 10_000;
 
@@ -11,7 +12,7 @@ export class LoadProgress {
   readonly #live = isInteractive();
   #start = 0;
   #last = 0;
-  #drawn = false;
+  readonly #line = new RedrawnLines();
 
   constructor(private readonly quiet = false) {}
 
@@ -29,14 +30,12 @@ export class LoadProgress {
     this.#last = now;
     const text = loadText(done, total, ms / 1000);
     if (!this.#live) return log(text);
-    logRaw(`\r\x1b[K${clip(text, columns() - 1)}`);
-    this.#drawn = true;
+    this.#line.draw(text);
   };
 
   /** Takes the line away. */
   close(): void {
-    if (this.#drawn) logRaw("\r\x1b[K");
-    this.#drawn = false;
+    this.#line.clear();
   }
 }
 

@@ -4,7 +4,8 @@
  */
 import { bytesText } from "../core/bytes.ts";
 import type { PullEvent } from "../hub/pull.ts";
-import { clip, columns, isInteractive, log, logRaw, paint } from "./terminal.ts";
+import { RedrawnLines } from "./redrawn_lines.ts";
+import { isInteractive, log, paint } from "./terminal.ts";
 
 const REDRAW_MS = 200, PLAIN_MS = 30_000;
 /** The speed is that of the last seconds. */
@@ -15,7 +16,7 @@ export class PullProgress {
   readonly #samples: { at: number; present: number }[] = [];
   #files = { done: 0, all: 0 };
   #last = performance.now();
-  #drawn = false;
+  readonly #line = new RedrawnLines();
 
   /** @param bar whether a line may redraw itself where stderr is a terminal */
   constructor(private readonly quiet: boolean, bar: boolean) {
@@ -43,13 +44,11 @@ export class PullProgress {
     this.#last = now;
     const text = progressText(event, this.#files, this.#speed());
     if (!this.#interactive) return log(text);
-    logRaw(`\r\x1b[K${clip(text, columns() - 1)}`);
-    this.#drawn = true;
+    this.#line.draw(text);
   }
 
   close(): void {
-    if (this.#drawn) logRaw("\r\x1b[K");
-    this.#drawn = false;
+    this.#line.clear();
   }
 
   /** Bytes a second. */

@@ -15,7 +15,8 @@ import type { MemoryPlan } from "../training/memory_check.ts";
 import { bytesOf, dictLine, levelLine, problemsText } from "./train_text.ts";
 import { summaryTable } from "./train_summary.ts";
 import { usableSeconds } from "./stop_control.ts";
-import { clip, columns, isInteractive, log, logRaw, paint, wrap } from "./terminal.ts";
+import { RedrawnLines } from "./redrawn_lines.ts";
+import { clip, columns, isInteractive, log, paint, wrap } from "./terminal.ts";
 
 /** Seconds between plain progress lines where nothing else is printed. */
 const QUIET_SECONDS = 30;
@@ -47,7 +48,7 @@ export class TrainProgress {
   readonly #live: boolean;
   readonly #json: boolean;
   #plan: TrainPlan | null = null;
-  #line = "";
+  readonly #line = new RedrawnLines();
   #lastDraw = 0;
   #lastPlain = performance.now();
   /** Start of the phase, and the step it started from. */
@@ -314,8 +315,7 @@ export class TrainProgress {
     const now = performance.now();
     if (this.#live) {
       if (due || now - this.#lastDraw >= REDRAW_MS) {
-        this.#line = clip(text, columns() - 1);
-        logRaw(`\r\x1b[2K${this.#line}`);
+        this.#line.draw(text);
         this.#lastDraw = now;
       }
     } else if (due || now - this.#lastPlain > 1000 * QUIET_SECONDS) {
@@ -325,9 +325,7 @@ export class TrainProgress {
   }
 
   #print(text: string): void {
-    if (this.#live && this.#line !== "") logRaw("\r\x1b[2K");
-    log(text);
-    if (this.#live && this.#line !== "") logRaw(this.#line);
+    this.#line.say(text);
     this.#lastPlain = performance.now();
   }
 
@@ -337,8 +335,7 @@ export class TrainProgress {
   }
 
   #clear(): void {
-    if (this.#live && this.#line !== "") logRaw("\r\x1b[2K");
-    this.#line = "";
+    this.#line.clear();
   }
 
   #resetRecent(): void {
