@@ -18,7 +18,7 @@ function mask(i: usize): v128 {
 
 // @ts-ignore: decorator of AssemblyScript
 @inline
-function put_levels(codes: v128, levels: v128, low: v128, to: usize): void {
+function put_nf4_levels(codes: v128, levels: v128, low: v128, to: usize): void {
   v128.store(to, i8x16.relaxed_swizzle(levels, v128.and(codes, low)));
   v128.store(to, i8x16.relaxed_swizzle(levels, v128.and(i32x4.shr_u(codes, 4), low)), 64);
 }
@@ -27,10 +27,10 @@ function put_levels(codes: v128, levels: v128, low: v128, to: usize): void {
 export function split_nf4(from: usize, to: usize, words: i32): void {
   const levels = v128.load(LEVELS), low = mask(0);
   for (const end = from + (words as usize) * 64; from < end; from += 64, to += 128) {
-    put_levels(v128.load(from), levels, low, to);
-    put_levels(v128.load(from, 16), levels, low, to + 16);
-    put_levels(v128.load(from, 32), levels, low, to + 32);
-    put_levels(v128.load(from, 48), levels, low, to + 48);
+    put_nf4_levels(v128.load(from), levels, low, to);
+    put_nf4_levels(v128.load(from, 16), levels, low, to + 16);
+    put_nf4_levels(v128.load(from, 32), levels, low, to + 32);
+    put_nf4_levels(v128.load(from, 48), levels, low, to + 48);
   }
 }
 
