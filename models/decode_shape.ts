@@ -29,15 +29,22 @@ export function canFuseLayers(config: LlamaConfig, floatBytes: number): boolean 
   return isPlainLlama(config) && stayInCaches(config, floatBytes);
 }
 
+/** Whether each thread of a CPU takes rows of its own through the layers. */
+function ownsRows({ config, device }: LlamaCore): boolean {
+  return device.name === "wasm" && stayInCaches(config, floatBytes(device));
+}
+
 /**
  * Branches that a CPU decodes best at once: while the layers stay in the cores' caches, more rows only push one
  * another's keys and values out; layers that come from memory each step are worth it for as many as there are.
  */
-export function bestSlots({ config, device }: LlamaCore): number {
-  const { name, threads } = device;
-  return name === "wasm" && stayInCaches(config, floatBytes(device))
-    ? ROWS_PER_CORE * threads
-    : Infinity;
+export function bestSlots(core: LlamaCore): number {
+  return ownsRows(core) ? ROWS_PER_CORE * core.device.threads : Infinity;
+}
+
+/** Threads that take rows of their own through such layers: 1 where all work on the same rows. */
+export function rowThreads(core: LlamaCore): number {
+  return ownsRows(core) ? core.device.threads : 1;
 }
 
 /** Multiples of rows at which a prompt can begin in the cache: those where views can, and panels of packed keys. */

@@ -13,7 +13,8 @@
 import { setImmediate } from "node:timers";
 import { Interrupted, RgxError } from "../core/errors.ts";
 import { CacheRows, type RowRange } from "./cache_rows.ts";
-import { promptAlignment } from "./decode_shape.ts";
+import { inEqualShares } from "./decode_order.ts";
+import { promptAlignment, rowThreads } from "./decode_shape.ts";
 import { Decoder, type DecodeRow, type DecoderShape } from "./decoder.ts";
 import type { LlamaCore } from "./llama_pass.ts";
 import { checkGroup } from "./packing.ts";
@@ -87,8 +88,8 @@ export class Generation {
   readonly #abortable = new Set<Job>();
   /** Branches that have their first token and wait for a slot. */
   #primed: Branch[] = [];
-  /** Branches in slots, in the order of their prompts. */
-  #active: Branch[] = [];
+  /** Branches in slots, those of a prompt side by side. */
+  #active: readonly Branch[] = [];
   /** The prompt that was run last, held so that the next one may begin with its rows. */
   #newest: { ids: readonly number[]; prompt: CachedPrompt } | null = null;
   #waitingBranches = 0;
@@ -291,13 +292,16 @@ export class Generation {
   /** Gives free slots to branches that wait for one. */
   #place(): void {
     const count = Math.min(this.#slots.length, this.#primed.length);
+    if (count === 0) return;
+    const active = [...this.#active];
     for (const branch of this.#primed.splice(0, count)) {
       branch.slot = this.#slots.pop()!;
       if (branch.rules.penalty !== 1) {
         this.#decoder.begin(branch.slot, branch.job.request.promptIds);
       }
-      this.#active.push(branch);
+      active.push(branch);
     }
+    this.#active = inEqualShares(active, rowThreads(this.core));
   }
 
   /** Steps up to the next look. */
@@ -310,7 +314,8 @@ export class Generation {
       : Math.min(this.shape.stepsPerRead, left, stepsAsOneLane(rows));
     for (let step = 0; step < steps; step++) await this.#decoder.next(step, rows, lanes);
     await this.#look(rows, steps);
-    if (rows.some(({ done }) => done)) this.#active = rows.filter(({ done }) => !done);
+    if (!rows.some(({ done }) => done)) return;
+    this.#active = inEqualShares(rows.filter(({ done }) => !done), rowThreads(this.core));
   }
 
   /** Takes the tokens that `steps` steps have drawn for `rows`. */

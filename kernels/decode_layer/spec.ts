@@ -44,3 +44,12 @@ export interface DecodeLayerArgs {
   scale: number;
   eps: number;
 }
+
+/** Most rows of a share: their activations stay in a core's own cache. */
+const MOST_ROWS = 64;
+
+/** Rows that a thread of a CPU takes through the layer at once, one such run of them behind the other. */
+export function shareOfRows(count: number, threads: number): number {
+  const shares = threads * Math.ceil(count / (threads * MOST_ROWS));
+  return Math.ceil(count / Math.max(1, shares));
+}

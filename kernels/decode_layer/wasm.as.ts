@@ -26,7 +26,7 @@ function project(
 }
 
 /**
- * Unit: `unitRows` branches, a multiple of `blockBranches` (attention_decode). Scratch, in this order:
+ * Unit: `unitRows` branches, which attend in blocks of `blockBranches` (attention_decode). Scratch, in this order:
  * `attentionBytes` for attention_decode, 64 bytes a row and 24 more for edges, ρ [rows], normed [rows, d], q,
  * attention [rows, heads·headDim], k, v [rows, kvHeads·headDim], gate, up [rows, f]; each rounded up to 64 bytes.
  */
@@ -57,19 +57,16 @@ export function decode_layer(
     project(normed, wq, q, rows, width, d, kBlockD, false, edge);
     project(normed, wk, k, rows, kv, d, kBlockD, false, edge);
     project(normed, wv, v, rows, kv, d, kBlockD, false, edge);
-    // Operations that look up tables by row get addresses at which row `first` would begin.
     const at = positions + (first as usize) * 4;
     rope(q, cos, sin, at, heads, headDim, 1, 0, rows, 0);
     rope(k, cos, sin, at, kvHeads, headDim, 1, 0, rows, 0);
     const row = cacheRow + (first as usize) * 4;
     scatter_rows(k, row, branchK, kv, 0, rows, 0);
     scatter_rows(v, row, branchV, kv, 0, rows, 0);
-    const before = ((first * width) as usize) * 4;
     attention_decode(
-      q - before, prefixK, packedPrefixK, prefixV, branchK, branchV, attn - before, branches, count,
-      maxNew, heads, kvHeads, headDim, scale, blockBranches, 0,
-      (first / blockBranches) * kvHeads,
-      ((last + blockBranches - 1) / blockBranches) * kvHeads, scratch,
+      q, prefixK, packedPrefixK, prefixV, branchK, branchV, attn, branches + (first as usize) * 16,
+      rows, maxNew, heads, kvHeads, headDim, scale, blockBranches, 0, 0,
+      ((rows + blockBranches - 1) / blockBranches) * kvHeads, scratch,
     );
     project(attn, wo, h, rows, d, width, kBlockQ, true, edge);
     rmsnorm(h, 0, 0, postNorm, normed, rho, d, eps, 0, rows, 0);

@@ -2,12 +2,10 @@
 import { queryGroup, softmaxScratch, TILE } from "../attention/wasm.ts";
 import { termsInOrder } from "../matmul/tiling.ts";
 import type { WasmOp } from "../wasm/wasm_op.ts";
-import type { DecodeLayerArgs } from "./spec.ts";
+import { type DecodeLayerArgs, shareOfRows } from "./spec.ts";
 
 /** Most branches that attend together (kernels/attention_decode/wasm.ts). */
 const BLOCK_BRANCHES = 16;
-/** Most branches of a unit: their activations stay in a core's own cache. */
-const MOST_ROWS = 64;
 const TILE_ROWS = 6;
 
 export const decodeLayerWasm: WasmOp<DecodeLayerArgs> = (args, ctx) => {
@@ -16,10 +14,9 @@ export const decodeLayerWasm: WasmOp<DecodeLayerArgs> = (args, ctx) => {
   if (count === 0) return;
   // Equal shares for the threads, of equal blocks that attend together. Neither changes a bit: every row is computed
   // as it would be alone.
-  const shares = ctx.threads * Math.ceil(count / (ctx.threads * MOST_ROWS));
-  const share = Math.ceil(count / shares);
-  const blocks = Math.ceil(share / Math.min(BLOCK_BRANCHES, Math.floor(TILE / group)));
-  const blockBranches = Math.ceil(share / blocks), unitRows = blocks * blockBranches;
+  const unitRows = shareOfRows(count, ctx.threads);
+  const blocks = Math.ceil(unitRows / Math.min(BLOCK_BRANCHES, Math.floor(TILE / group)));
+  const blockBranches = Math.ceil(unitRows / blocks);
   const width = heads * headDim, kv = kvHeads * headDim;
   const aligned = (bytes: number) => Math.ceil(bytes / 64) * 64;
   const attentionBytes = aligned(softmaxScratch(headDim));
