@@ -192,6 +192,7 @@ Deno.test("what cannot be measured is refused before any work, with the nearest 
     );
     await refused({ tasks: ["chain_sum", "chain_sum"] }, /task chain_sum is named twice/);
     await refused({ models: [model, model] }, /is named twice/);
+    await refused({ sampling: { activations: "int8" } }, /no weight of .*model has 4 bits/);
     await refused({ models: [] }, /no model is named/);
     await refused({ models: [""] }, /the name of a model is empty/);
     await refused(

@@ -9,6 +9,7 @@ import { loadConfig } from "../configs/load.ts";
 import type { RunConfig } from "../configs/run_config.ts";
 import { systemPromptText } from "../data/prompt.ts";
 import { fetchAdvice, findModel } from "../models/find_model.ts";
+import { requireInt8Weights } from "../models/int8_activations.ts";
 import { readModelFolder } from "../models/model_folder.ts";
 import type { Tokenizer } from "../models/types.ts";
 import { DEFAULT_PROMPT, hasChatTemplate } from "./prompt.ts";
@@ -144,6 +145,9 @@ async function localModel(
   settings: ModelSettings,
 ): Promise<Omit<PlannedModel, "isBase">> {
   const { name, where, run } = found, tokenizer = await tokenizerOf(found);
+  if (settings.sampling.activations === "int8" && where.kind === "local") {
+    requireInt8Weights(await readModelFolder(where.path), {});
+  }
   const fingerprint = where.kind === "untrained"
     ? untrainedFingerprint(where.made)
     : await fingerprintOf(where.path);

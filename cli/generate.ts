@@ -3,7 +3,7 @@ import { UsageError } from "../core/errors.ts";
 import { systemPromptText } from "../data/prompt.ts";
 import type { LoadedModel } from "../models/load_model.ts";
 import { stopStrings } from "../models/stop_strings.ts";
-import type { ActivationType, Completion, WaveTiming } from "../models/types.ts";
+import type { Completion, WaveTiming } from "../models/types.ts";
 import { type ModelFlags, readIds, withModel } from "./model_input.ts";
 import { log, print } from "./terminal.ts";
 
@@ -24,7 +24,6 @@ export interface GenerateFlags extends ModelFlags {
   stop: string[];
   seed: number;
   n: number;
-  activations?: ActivationType;
   json?: boolean;
 }
 

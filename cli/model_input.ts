@@ -1,6 +1,7 @@
 /** What `generate` and `logprobs` have in common: the model with its adapter, and ids from files. */
 import { UsageError } from "../core/errors.ts";
 import { type LoadedModel, loadModel } from "../models/load_model.ts";
+import type { ActivationType } from "../models/types.ts";
 import type { StorageOptions } from "../models/weight_storage.ts";
 import { LoadProgress } from "./load_progress.ts";
 import { type DeviceFlags, openDevice } from "./open_device.ts";
@@ -12,6 +13,7 @@ export interface ModelFlags extends DeviceFlags {
   dtype?: StorageOptions["dtype"];
   loadIn8bit?: boolean;
   loadIn4bit?: boolean;
+  activations?: ActivationType;
 }
 
 /**
@@ -33,6 +35,7 @@ export async function withModel(
         ...(adapter === null ? {} : { adapter }),
         ...(last === null ? {} : { sharing: last }),
         weights,
+        ...(flags.activations === undefined ? {} : { activations: flags.activations }),
         onLoad: progress.on,
       });
       last?.model.dispose();

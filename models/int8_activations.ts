@@ -1,19 +1,52 @@
 /** A model whose products with 4-bit weights take activations in bytes (kernels/matmul/int8_rows.ts), for generation. */
 import { UsageError } from "../core/errors.ts";
 import { INT8_ACTIVATIONS } from "../kernels/matmul/spec.ts";
-import { modulesOf } from "./architectures/mod.ts";
+import { architectureOf, modulesOf } from "./architectures/mod.ts";
 import type { Linear } from "./linear.ts";
 import type { LlamaCore } from "./llama_pass.ts";
+import { headName, llamaTensors } from "./llama_weights.ts";
+import type { ModelFolder } from "./model_folder.ts";
+import type { WeightType } from "./stored_weight.ts";
+import { planStorage, type StorageOptions } from "./weight_storage.ts";
+
+/**
+ * Looks at how the weights of a model will be held, before they are loaded.
+ * @throws UsageError when none of them has a type for activations in bytes
+ */
+export function requireInt8Weights(
+  { path, config, files }: ModelFolder,
+  weights: StorageOptions,
+): void {
+  const storage = planStorage(config, "none", weights, (name) => files.typeOf(name));
+  const { inOut, names } = architectureOf(config), head = headName(config);
+  const isProduct = (name: string) => name === head || !inOut && name !== names.embedding;
+  const held = llamaTensors(config).filter(({ name, shape }) => shape.length > 1 && isProduct(name))
+    .map(({ name }) => storage.get(name) ?? null);
+  if (!held.some(suits)) refuse(path, new Set(held.map((type) => type ?? "float32")));
+}
+
+function suits(type: WeightType | null): boolean {
+  return type !== null && INT8_ACTIVATIONS.includes(type);
+}
+
+function refuse(model: string, types: ReadonlySet<string>): never {
+  throw new UsageError(
+    `activations int8: no weight of ${model} has 4 bits in a type for it, found ${
+      [...types].join(", ")
+    }; expected one of ${INT8_ACTIVATIONS.join(", ")}`,
+    { advice: "Leave the option out, or take a GGUF file in one of these types." },
+  );
+}
 
 /** The same weights, read otherwise. @throws UsageError when none of them has a type for it */
 export function withInt8Activations(core: LlamaCore): LlamaCore {
   const { config, weights } = core, types = new Set<string>();
   let found = false;
   const rounding = ({ storage, inOut = false }: Pick<Linear, "storage"> & { inOut?: boolean }) => {
-    const suits = storage !== null && !inOut && INT8_ACTIVATIONS.includes(storage);
-    found ||= suits;
+    const rounded = !inOut && suits(storage);
+    found ||= rounded;
     types.add(storage ?? "float32");
-    return suits ? { activations: "int8" as const } : {};
+    return rounded ? { activations: "int8" as const } : {};
   };
   const layers = weights.layers.map((layer) => {
     const rounded = { ...layer };
@@ -23,13 +56,6 @@ export function withInt8Activations(core: LlamaCore): LlamaCore {
     return rounded;
   });
   const head = { ...weights.head, ...rounding(weights.head) };
-  if (!found) {
-    throw new UsageError(
-      `activations int8: no weight of this model has 4 bits in a type for it, found ${
-        [...types].join(", ")
-      }; expected one of ${INT8_ACTIVATIONS.join(", ")}`,
-      { advice: "Leave the option out, or take a GGUF file in one of these types." },
-    );
-  }
+  if (!found) refuse("this model", types);
   return { ...core, weights: { ...weights, layers, head } };
 }

@@ -3,11 +3,14 @@ import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { quantizeQ4 } from "../kernels/weights/quantize.ts";
+import { requireInt8Weights } from "./int8_activations.ts";
 import { initWeights } from "./init.ts";
 import { LlamaModel } from "./llama.ts";
 import { llamaTensors } from "./llama_weights.ts";
 import { onEachDevice, tinyConfig } from "./testing.ts";
+import type { ModelFolder } from "./model_folder.ts";
 import type { LlamaConfig, WeightReader } from "./types.ts";
+import type { StorageOptions } from "./weight_storage.ts";
 
 // Biases make it a model that keeps blocks, however small it is.
 const config: LlamaConfig = {
@@ -87,3 +90,33 @@ Deno.test("a model without 4-bit weights cannot take activations in bytes", () =
     );
     model.dispose();
   }));
+
+Deno.test("it is known from the headers of files, before they are loaded", () => {
+  const folder = { path: "folder", config, files: blocks() } as ModelFolder;
+  requireInt8Weights(folder, {});
+  const refused = (files: WeightReader, weights: StorageOptions, found: string, of = config) =>
+    assert.throws(
+      () => requireInt8Weights({ ...folder, config: of, files }, weights),
+      (error: UsageError) => {
+        assert.match(
+          error.message,
+          new RegExp(`^activations int8: no weight of folder has .* found ${found}; expected one`),
+        );
+        return true;
+      },
+    );
+  refused(blocks(), { dtype: "float32" }, "float32");
+  refused(blocks(), { dtype: "bfloat16" }, "bf16");
+  const halves: WeightReader = { ...blocks(), typeOf: () => "bf16" };
+  refused(halves, {}, "bf16");
+  refused(halves, { quantize: "int8" }, "bf16, int8");
+  // A head in blocks alone is enough, its embedding alone is not.
+  const only = (name: string): WeightReader => ({
+    ...blocks(),
+    typeOf: (asked) => asked === name ? "q4_0" : null,
+  });
+  requireInt8Weights({ ...folder, files: only("model.embed_tokens.weight") }, {});
+  const untied = { ...config, tieWordEmbeddings: false };
+  requireInt8Weights({ ...folder, config: untied, files: only("lm_head.weight") }, {});
+  refused(only("model.embed_tokens.weight"), {}, "float32", untied);
+});

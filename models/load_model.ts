@@ -2,6 +2,7 @@
 import { UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { adapterNames, fitAdapter } from "./adapter_fit.ts";
+import { requireInt8Weights } from "./int8_activations.ts";
 import { LlamaModel } from "./llama.ts";
 import type { LoadListener } from "./load_weights.ts";
 import { readModelFolder } from "./model_folder.ts";
@@ -31,6 +32,8 @@ export interface LoadOptions {
   sharing?: LoadedModel;
   /** How the base's weights are held; default: as they are stored. Of one that is shared it has been said. */
   weights?: StorageOptions;
+  /** What generation will be asked for: refused before anything is loaded where no weight suits it. */
+  activations?: ActivationType;
   /** Told while the base's weights are loaded: how many values, of how many. */
   onLoad?: LoadListener;
 }
@@ -48,6 +51,7 @@ export async function loadModel(
   if (folder.tokenizer === null) {
     throw new UsageError(`${path}: no tokenizer: looked for tokenizer.json`);
   }
+  if (options.activations === "int8") requireInt8Weights(folder, options.weights ?? {});
   const adapter = options.adapter === undefined
     ? folder.adapter
     : await readPeftAdapter(options.adapter);

@@ -179,3 +179,16 @@ Deno.test("what is no sequence of the model's is refused before anything is comp
       model.dispose();
     })
   ));
+
+Deno.test("activations that no weight suits are refused before anything is loaded", () =>
+  inTempFolder((folder) =>
+    withReference(async (device) => {
+      await writeBase(TIED, folder);
+      const onLoad = () => assert.fail("it is loaded");
+      await assert.rejects(
+        loadModel(`${folder}/base`, device, { activations: "int8", onLoad }),
+        /^UsageError: activations int8: no weight of .*base has 4 bits .* found float32;/,
+      );
+      assert.equal(device.allocatedBytes, 0);
+    })
+  ));
