@@ -52,6 +52,8 @@ async function passSpeed(
   { model, promptIds, rows, answerTokens, sampling }: ProbeInput,
 ): Promise<Pick<ModelSpeed, "trainedRow" | "forwardRow">> {
   const dropout = { seed: sampling.seed, pass: DROPOUT_PASS.supervised };
+  const rowsOf = (most: number, branches: number) =>
+    Math.min(promptIds.length, most) + branches * Math.min(answerTokens, most);
   /** Milliseconds a row. */
   const pass = async (most: number, branches: number, train: boolean): Promise<number> => {
     const prompt = promptIds.slice(-most), length = Math.min(answerTokens, most);
@@ -66,11 +68,11 @@ async function passSpeed(
       const least = { promptIds: prompt.slice(0, 1), branches: [prompt.slice(0, 1)] };
       await model.forward([least], { temperature, train: false });
     }
-    return (performance.now() - start) / (prompt.length + branches * length);
+    return (performance.now() - start) / rowsOf(most, branches);
   };
   // The first time, kernels are made; then ever larger passes, until one of them is as large as it may be.
+  await pass(FIRST_TOKENS, 1, true);
   let trained = await pass(FIRST_TOKENS, 1, true);
-  if (trained * 2 * FIRST_TOKENS < PASS_MS) trained = await pass(FIRST_TOKENS, 1, true);
   const answer = Math.min(answerTokens, MOST_PROMPT),
     prompt = Math.min(promptIds.length, MOST_PROMPT);
   let most = FIRST_TOKENS, branches = 1;
@@ -81,18 +83,19 @@ async function passSpeed(
     [most, branches] = [MOST_PROMPT, larger];
     trained = Math.min(trained, await pass(most, branches, true));
   }
-  return {
-    trainedRow: Math.min(trained, await fastest(() => pass(most, branches, true))) / 1000,
-    forwardRow: await fastest(() => pass(most, branches, false)) / 1000,
+  /** What a row takes at least, when the pass is done again for as long as that is short. */
+  const fastest = async (train: boolean, least: number): Promise<number> => {
+    const start = performance.now();
+    const again = () => rowsOf(most, branches) * least + performance.now() - start < REPEAT_MS;
+    while (least === Infinity || again()) {
+      least = Math.min(least, await pass(most, branches, train));
+    }
+    return least;
   };
-}
-
-/** What a work returns, the least of some times. */
-async function fastest(work: () => Promise<number>): Promise<number> {
-  const start = performance.now();
-  let best = await work();
-  while (performance.now() - start < REPEAT_MS) best = Math.min(best, await work());
-  return best;
+  return {
+    trainedRow: await fastest(true, trained) / 1000,
+    forwardRow: await fastest(false, Infinity) / 1000,
+  };
 }
 
 async function generationSpeed(
