@@ -108,11 +108,10 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   for (const message of [...warnings, ...trainedOtherwise(models, sets)]) {
     onEvent({ type: "warning", message });
   }
-  const stamp = await freeStamp(outputDir);
   const resume = merge || (options.resume ?? false);
   // Parts may begin in the same second.
   const part = shard === null ? "" : `_part-${shard.index}-of-${shard.count}`;
-  const store = await SampleStore.open(outputDir, `samples_${stamp}${part}.jsonl`, { resume });
+  const store = await SampleStore.open(outputDir, { part, resume });
   // Answers that cannot be kept are not asked for.
   const shouldStop = () => store.failure !== null || (options.shouldStop?.() ?? false);
   try {
@@ -152,7 +151,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
       if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
     }
     if (shouldStop() && run.answered < run.total) throw new Interrupted();
-    const result = await run.result(stamp, seed, options.samplingSeed ?? seed, sampling);
+    const result = await run.result(store.stamp, seed, options.samplingSeed ?? seed, sampling);
     const remoteUsage = server?.usage() ?? null;
     if (remoteUsage !== null) result.remote = remoteUsage;
     run.warnOfGaps(result);
@@ -178,20 +177,4 @@ function nothingToMerge(folder: string): RgxError {
   return new RgxError(`${folder} holds no answers of these models to these tasks`, {
     advice: "A merge takes the settings of the parts: the same seed, sampling and prompts.",
   });
-}
-
-/** Local time as in file names; never one that the folder has already. */
-async function freeStamp(folder: string): Promise<string> {
-  const taken: string[] = [];
-  try {
-    for await (const { name } of Deno.readDir(folder)) taken.push(name);
-  } catch {
-    // no folder yet
-  }
-  for (let at = Date.now();; at += 1000) {
-    const d = new Date(at), two = (n: number) => String(n).padStart(2, "0");
-    const stamp = `${d.getFullYear()}${two(d.getMonth() + 1)}${two(d.getDate())}_` +
-      `${two(d.getHours())}${two(d.getMinutes())}${two(d.getSeconds())}`;
-    if (!taken.some((name) => name.includes(stamp))) return stamp;
-  }
 }

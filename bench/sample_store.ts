@@ -1,12 +1,14 @@
 /**
  * Every finished sample on disk within a moment, one JSON line each, so that a killed benchmark goes on where it was:
- * a run appends to a file of its own, `samples_{stamp}.jsonl`, and a resume reads all of them in the folder.
+ * a run appends to a file of its own, `samples_{stamp}.jsonl`, whose name it claims at once, so that no other run in the
+ * folder has the same; a resume reads all of them.
  * A sample is found again by a hash of all that it depends on; a line that was cut off is none.
  */
 import { sha256Hex } from "../core/checksums.ts";
 import { explainFileError } from "../core/atomic_file.ts";
 import { messageOf, RgxError } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
+import { claimStamp } from "./stamp.ts";
 import type { ModelRequest, SampleLine, TestSet } from "./types.ts";
 
 const FILE = /^samples_.*\.jsonl$/;
@@ -35,37 +37,42 @@ export const samplePlace = (index: number, sample: number) => index * 0x100000 +
 
 export class SampleStore {
   readonly #known: Known;
-  /** Made with the first line: a resume that finds everything leaves no empty file. */
   #file: Deno.FsFile | null = null;
   readonly #encoder = new TextEncoder();
   /** Lines that are not written yet. */
   #waiting = "";
   #failure: unknown = null;
 
-  private constructor(readonly path: string, known: Known) {
+  private constructor(
+    readonly path: string,
+    /** In the names of all files of this run. */
+    readonly stamp: string,
+    known: Known,
+  ) {
     this.#known = known;
   }
 
   /**
+   * @param options.part ends the name of one of several files that belong together, and may begin in the same second
    * @param options.resume samples of earlier runs in the folder count
    * @throws RgxError when the folder cannot be written to
    */
   static async open(
     folder: string,
-    name: string,
-    options: { resume: boolean },
+    { part = "", resume }: { part?: string; resume: boolean },
   ): Promise<SampleStore> {
     const known: Known = new Map();
     try {
       await Deno.mkdir(folder, { recursive: true });
-      if (options.resume) {
+      if (resume) {
         for await (const entry of Deno.readDir(folder)) {
           if (entry.isFile && FILE.test(entry.name)) {
             await readInto(`${folder}/${entry.name}`, known);
           }
         }
       }
-      return new SampleStore(`${folder}/${name}`, known);
+      const { name, stamp } = await claimStamp(folder, "samples_", `${part}.jsonl`);
+      return new SampleStore(`${folder}/${name}`, stamp, known);
     } catch (error) {
       const explained = explainFileError(error, "write the results", folder);
       if (explained !== error || error instanceof RgxError) throw explained;
@@ -96,6 +103,8 @@ export class SampleStore {
   close(): void {
     this.#write();
     this.#file?.close();
+    // A resume that finds everything leaves no empty file.
+    if (this.#file === null) removeIfThere(this.path);
     if (this.#failure !== null) {
       throw explainFileError(this.#failure, "write the results", this.path);
     }
@@ -111,6 +120,14 @@ export class SampleStore {
     } catch (error) {
       this.#failure = error;
     }
+  }
+}
+
+function removeIfThere(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch {
+    // someone tidied up
   }
 }
 

@@ -12,7 +12,7 @@ const line = (index: number, sample: number, key = "k", completion = "é"): Samp
 
 Deno.test("answers are on the disk in the next turn, and the rest when the store is closed", () =>
   withFolder(async (folder) => {
-    const store = await SampleStore.open(folder, "samples_1.jsonl", { resume: false });
+    const store = await SampleStore.open(folder, { resume: false });
     for (let index = 0; index < 3; index++) store.add(line(index, 0));
     assert.equal(store.get("k", 2, 0)!.index, 2);
     await Promise.resolve();
@@ -32,24 +32,46 @@ Deno.test("a resume finds what is whole, and not what failed", () =>
     const cut = JSON.stringify(line(1, 0)).slice(0, 40);
     await Deno.writeTextFile(`${folder}/samples_1.jsonl`, text.join("") + cut);
     await Deno.writeTextFile(`${folder}/other.jsonl`, `${JSON.stringify(line(9, 9))}\n`);
-    const store = await SampleStore.open(folder, "samples_2.jsonl", { resume: true });
+    const store = await SampleStore.open(folder, { resume: true });
     const known = [[0, 0], [0, 1], [1, 0], [2, 0], [3, 0], [9, 9]]
       .map(([index, sample]) => store.get("k", index!, sample!) !== undefined);
     assert.deepEqual(known, [true, true, false, false, true, false]);
     assert.equal(store.get("other", 0, 0), undefined);
     store.close();
     const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
-    assert.ok(!names.includes("samples_2.jsonl"), "nothing new, so no file");
-    const fresh = await SampleStore.open(folder, "samples_3.jsonl", { resume: false });
+    assert.deepEqual(names.sort(), ["other.jsonl", "samples_1.jsonl"], "nothing new, so no file");
+    const fresh = await SampleStore.open(folder, { resume: false });
     assert.equal(fresh.get("k", 0, 0), undefined);
     fresh.close();
+  }));
+
+Deno.test("runs that begin in one second have files of their own, parts of one run the same stamp", () =>
+  withFolder(async (folder) => {
+    const open = (part = "") => SampleStore.open(folder, { part, resume: false });
+    const stores = await Promise.all([open(), open(), open(), open()]);
+    assert.equal(new Set(stores.map(({ stamp }) => stamp)).size, 4);
+    for (const { stamp, path } of stores) {
+      assert.match(stamp, /^\d{8}_\d{6}$/);
+      assert.equal(path, `${folder}/samples_${stamp}.jsonl`);
+    }
+    stores[1]!.add(line(0, 0));
+    for (const store of stores) store.close();
+    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => `${folder}/${name}`), [
+      stores[1]!.path,
+    ]);
+    // What has the stamp of results is taken too.
+    await Deno.writeTextFile(`${folder}/results_all_tasks_${stores[2]!.stamp}.json`, "{}");
+    const later = await Promise.all([open("_part-0-of-2"), open()]);
+    const taken = new Set([stores[1]!.stamp, stores[2]!.stamp]);
+    for (const { stamp } of later) assert.ok(!taken.has(stamp), stamp);
+    for (const store of later) store.close();
   }));
 
 Deno.test("a folder that cannot be is one clear error", () =>
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");
     await assert.rejects(
-      SampleStore.open(`${folder}/file/results`, "samples_1.jsonl", { resume: false }),
+      SampleStore.open(`${folder}/file/results`, { resume: false }),
       (error: unknown) =>
         error instanceof RgxError &&
         /file\/results: cannot write the results: /.test(error.message),
@@ -61,8 +83,9 @@ Deno.test({
   ignore: Deno.build.os !== "linux",
   fn: () =>
     withFolder(async (folder) => {
-      await Deno.symlink("/dev/full", `${folder}/samples_1.jsonl`);
-      const store = await SampleStore.open(folder, "samples_1.jsonl", { resume: false });
+      const store = await SampleStore.open(folder, { resume: false });
+      await Deno.remove(store.path);
+      await Deno.symlink("/dev/full", store.path);
       store.add(line(0, 0));
       assert.equal(store.failure, null);
       await Promise.resolve();
