@@ -53,6 +53,16 @@ export interface AdapterInfo {
   software: boolean;
 }
 
+/** Operations that were recorded once, to be run again and again. */
+export interface Recording {
+  /** Whether all its tensors still exist; otherwise it cannot be run. */
+  readonly isValid: boolean;
+  /** Runs the operations, in an order that gives what they would give one after the other. */
+  run(): void;
+  /** Gives back its memory. Idempotent. */
+  free(): void;
+}
+
 /** Where numbers are kept and worked on; `close()` it at the end. */
 export interface Device {
   readonly name: "reference" | "wasm" | "webgpu";
@@ -79,9 +89,14 @@ export interface Device {
    * So long work can be given up although it lets no events in. Absent or null: nothing is called.
    */
   beforeRun?: (() => void) | null;
-  /** Records an operation; arguments are validated here, on the host, before anything is enqueued. */
+  /** Enqueues an operation; arguments are validated here, on the host, before anything is enqueued. */
   run<K extends keyof Ops>(op: K, args: Ops[K]): void;
-  /** Starts everything recorded so far; returns without waiting. `read` implies it. */
+  /**
+   * Records the operations that `work` runs, without running them; it may neither create, write, read nor free
+   * tensors. Null when one of them cannot be recorded. Absent: on this device nothing is gained by it.
+   */
+  record?: ((work: () => void) => Recording | null) | undefined;
+  /** Starts everything enqueued so far; returns without waiting. `read` implies it. */
   submit(): void;
   /** Bytes in live tensors now, and the most there ever were since `resetPeak`. */
   readonly allocatedBytes: number;

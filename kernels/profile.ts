@@ -58,6 +58,7 @@ export function profile(
 ): () => OpProfile[] {
   const totals = new Map<OpName, OpProfile>();
   const run = device.run.bind(device);
+  device.record = undefined; // or operations would run unseen
   device.run = (op, args) => {
     const start = performance.now();
     run(op, args);

@@ -20,13 +20,17 @@ import type { Tensor } from "./device.ts";
 import type { OpName, Ops } from "./ops.ts";
 import { SUM_CHUNK } from "./optimizer/spec.ts";
 
-/** @throws RgxError naming the operation, the argument, what was found and what was expected. */
-export function validateOp<K extends OpName>(op: K, args: Ops[K]): void {
+/**
+ * Returns what the call touches.
+ * @throws RgxError naming the operation, the argument, what was found and what was expected.
+ */
+export function validateOp<K extends OpName>(op: K, args: Ops[K]): Call {
   const check = CHECKS[op];
   if (check === undefined) throw new RgxError(`unknown operation "${op}"`);
   const call = new Call(op);
   check(args, call);
   call.refuseOverlaps();
+  return call;
 }
 
 const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {

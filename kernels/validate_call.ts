@@ -108,6 +108,13 @@ export class Call {
     this.#mayBe.push(mayBe);
   }
 
+  /** The tensors, and whether each is written. */
+  *touched(): Iterable<readonly [Tensor, boolean]> {
+    for (let i = 0; i < this.#tensors.length; i++) {
+      yield [this.#tensors[i]!, this.#mayBe[i] !== null];
+    }
+  }
+
   refuseOverlaps(): void {
     const count = this.#tensors.length;
     for (let i = 0; i < count; i++) {

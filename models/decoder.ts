@@ -4,16 +4,14 @@
  * the device from step to step), runs the layers over one row per branch, and samples. Branches come and go
  * between steps: slots never move, only the table that names them changes.
  */
-import { sampleCounter } from "../core/philox.ts";
 import { seenWords } from "../kernels/adjust_logits/spec.ts";
-import { BRANCH } from "../kernels/attention_decode/spec.ts";
 import type { DecodeLayerArgs } from "../kernels/decode_layer/spec.ts";
 import type { Tensor } from "../kernels/device.ts";
 import { packedLength } from "../kernels/matmul/spec.ts";
 import { architectureOf, modulesOf } from "./architectures/mod.ts";
 import type { RowRange } from "./cache_rows.ts";
 import { canFuseLayers } from "./decode_shape.ts";
-import { DecodeSampler, type Sampled, type SampledRow, tokenSet } from "./decode_sampler.ts";
+import { DecodeSampler, type Sampled, tokenSet } from "./decode_sampler.ts";
 import { finalRows } from "./llama_head.ts";
 import { type LayerActivations, layerActivations } from "./layer_activations.ts";
 import { layerForward, type LayerPass, passScratch, type Residual } from "./llama_layer.ts";
@@ -27,8 +25,10 @@ import {
   type TrunkPass,
 } from "./llama_pass.ts";
 import { normForward } from "./norm.ts";
+import { RecordedStep } from "./recorded_step.ts";
 import { packPrompts, type PromptBatch, type PromptRun } from "./prompt_batch.ts";
 import { type Lane, lanesOf } from "./sampling_rules.ts";
+import { type DecodeRow, StepTable } from "./step_table.ts";
 import { floatBytes, type Workspace } from "./workspace.ts";
 
 /** How much a decoder holds at once. */
@@ -43,29 +43,12 @@ export interface DecoderShape {
   stepsPerRead: number;
 }
 
-/** A branch as a step sees it; `slot` is that of its keys and values. */
-export interface DecodeRow extends SampledRow {
-  /** Rows of the prompts' cache that hold its prompt. */
-  prompt: RowRange;
-}
-
 /** Prompts that have just been run. */
 export interface Prefill {
   trunk: TrunkPass;
   /** Row of the output that holds the last token of each prompt. */
   lastRow: Uint32Array;
 }
-
-/** Columns of the table that is written before every step, in multiples of the stride. */
-const STEP = {
-  tokens: 0,
-  positions: 1,
-  cacheRow: 2,
-  counters: 3,
-  branches: 6,
-  slots: 10,
-  columns: 11,
-} as const;
 
 /** What the layers need to know of a step's rows (kernels/decode_layer/spec.ts). */
 type StepRows = Pick<
@@ -88,10 +71,7 @@ function isFused({ config, device, weights: { layers } }: LlamaCore): boolean {
 export class Decoder {
   readonly #sampler: DecodeSampler;
   readonly #cacheLength: number;
-  /** Rows reserved per step in the table. */
-  readonly #stride: number;
-  readonly #table: Uint32Array;
-  readonly #tableTensor: Tensor;
+  readonly #table: StepTable;
   readonly #prompts: Cache[];
   /** The prompts' keys once more for layers that are one operation, where prompts are stored one by one. */
   readonly #packedKeys: Tensor[] | null;
@@ -100,6 +80,8 @@ export class Decoder {
   readonly #fused: boolean;
   #layers: LayerActivations[] | null = null;
   #scratch: Pick<LayerPass, "projected" | "activated" | "fused"> | null = null;
+  /** The layers of a step; their output, normed. */
+  readonly #step: RecordedStep<Tensor>;
   /** Set of the tokens of each slot, once there is a repetition penalty. */
   #seen: Tensor | null = null;
 
@@ -111,11 +93,10 @@ export class Decoder {
   ) {
     const { config } = core, { slots, maxNewTokens, promptRows, stepsPerRead } = shape;
     this.#sampler = new DecodeSampler(core, workspace, slots, stepsPerRead);
+    this.#step = new RecordedStep(core.device);
     // The newest token is sampled, not yet fed: the last one never needs a place in the cache.
     this.#cacheLength = Math.max(1, maxNewTokens - 1);
-    this.#stride = this.#sampler.stride;
-    this.#table = new Uint32Array(STEP.columns * this.#stride);
-    this.#tableTensor = workspace.get("decode.table", this.#table.length, "u32");
+    this.#table = new StepTable(core, workspace, this.#sampler.stride, this.#cacheLength);
     const caches = (kind: string, rows: number) =>
       core.weights.layers.map((_, layer): Cache => {
         const n = rows * config.numKvHeads * config.headDim;
@@ -143,7 +124,7 @@ export class Decoder {
   prefill(prompts: readonly PromptRun[], before: RowRange | null): Prefill {
     const { core, workspace, adapter } = this, { config } = core;
     // A larger batch than any before replaces buffers of the same names.
-    this.#layers = this.#scratch = null;
+    this.rest();
     const batch = packPrompts(prompts, before, config), lastRows = batch.lastPromptRow;
     const apart = this.sharesBeginnings;
     const trunk = trunkForward(core, workspace, batch, {
@@ -230,8 +211,15 @@ export class Decoder {
       });
       seen = workspace.upload("decode.seen_first", sets);
     }
-    this.#writeTable(0, ranked);
-    await this.#sampler.sample(0, ranked, lanes, normed, { ...this.#columns(), fed: null }, seen);
+    this.#table.write(0, ranked);
+    await this.#sampler.sample(
+      0,
+      ranked,
+      lanes,
+      normed,
+      { ...this.#table.columns, fed: null },
+      seen,
+    );
   }
 
   /** The set of seen tokens of a branch that takes a slot, for rules with a penalty. */
@@ -248,15 +236,25 @@ export class Decoder {
    */
   async next(step: number, rows: readonly DecodeRow[], lanes: readonly Lane[]): Promise<void> {
     const count = rows.length;
-    const { cos, sin } = this.core.rope.upTo(this.#writeTable(step, rows));
-    const columns = this.#columns();
+    const { cos, sin } = this.core.rope.upTo(this.#table.write(step, rows));
+    const columns = this.#table.columns;
     // After a look rows may have moved: the tokens then come from the host, with all else that it writes.
-    const fed = step === 0 ? this.#column(STEP.tokens, 1) : this.#sampler.tokensOf(step - 1);
-    const branches = this.#column(STEP.branches, BRANCH.columns);
-    const positions = this.#column(STEP.positions, 1), cacheRow = this.#column(STEP.cacheRow, 1);
-    const given = { cos, sin, positions, cacheRow, branches, count };
-    const normed = this.#fused ? this.#byLayers(fed, given) : this.#byOperations(fed, given);
+    const fed = step === 0 ? columns.tokens : this.#sampler.tokensOf(step - 1);
+    if (!this.#fused) {
+      this.#layers ??= this.#decodeActivations();
+      this.#scratch ??= passScratch(this.workspace, this.core.config, this.shape.slots);
+    }
+    const normed = this.#step.run([count, fed, cos, sin], () => {
+      const given = { cos, sin, ...columns, count };
+      return this.#fused ? this.#byLayers(fed, given) : this.#byOperations(fed, given);
+    });
     await this.#sampler.sample(step, rows, lanes, normed, { ...columns, fed }, this.#seen);
+  }
+
+  /** Drops what it holds for the next step: the buffers or the weights that it reads may change. */
+  rest(): void {
+    this.#layers = this.#scratch = null;
+    this.#step.forget();
   }
 
   /** Waits for the tokens since the last look. */
@@ -306,11 +304,9 @@ export class Decoder {
 
   /** The same operation by operation. */
   #byOperations(fed: Tensor, { cos, sin, positions, cacheRow, branches, count }: StepRows): Tensor {
-    const { core: { device, config, weights }, workspace } = this, d = config.hiddenSize;
+    const { core: { device, config, weights } } = this, d = config.hiddenSize;
     const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
-    this.#layers ??= this.#decodeActivations();
-    this.#scratch ??= passScratch(workspace, config, this.shape.slots);
-    const layers = this.#layers, rotary = architectureOf(config).positions === "rotary";
+    const layers = this.#layers!, rotary = architectureOf(config).positions === "rotary";
 
     let layer = 0;
     const attend = ({ q, k, v, attn }: LayerActivations) => {
@@ -344,7 +340,7 @@ export class Decoder {
       config,
       rows: count,
       attend,
-      ...this.#scratch,
+      ...this.#scratch!,
       dropout: null,
     };
     const { h, n1: normed, mean1: mean, rho1: rho } = layers[0]!;
@@ -376,50 +372,5 @@ export class Decoder {
         given: {},
       })
     );
-  }
-
-  #column(from: number, columns: number): Tensor {
-    return this.#tableTensor.view(from * this.#stride, columns * this.#stride);
-  }
-
-  #columns(): { counters: Tensor; slots: Tensor } {
-    return { counters: this.#column(STEP.counters, 3), slots: this.#column(STEP.slots, 1) };
-  }
-
-  /**
-   * Fills and writes the table of one step, `ahead` steps after the positions of the rows: everything that the
-   * step needs from the host, in one write. Rows that have ended unseen stay within their slot and the model's
-   * positions. Returns the largest position.
-   */
-  #writeTable(ahead: number, rows: readonly DecodeRow[]): number {
-    const table = this.#table, stride = this.#stride, most = this.#cacheLength;
-    const lastPosition = this.core.config.maxPositions - 1;
-    const { window = Infinity } = attentionWindow(this.core.config);
-    let largest = 0;
-    for (let row = 0; row < rows.length; row++) {
-      const { promptId, branch, prompt: { begin, end }, slot, newest, position: then } = rows[row]!;
-      const position = then + ahead;
-      const fed = Math.max(0, position - 1); // place in its branch of the token that is fed
-      const place = Math.min(end - begin + fed, lastPosition);
-      if (place > largest) largest = place;
-      table[STEP.tokens * stride + row] = newest;
-      table[STEP.positions * stride + row] = place;
-      table[STEP.slots * stride + row] = slot;
-      table[STEP.cacheRow * stride + row] = slot * most + Math.min(fed, most - 1);
-      // Word by word: `set` from an array takes longer than the rest of a row.
-      const counter = sampleCounter(promptId, branch, position);
-      const counterAt = STEP.counters * stride + 3 * row;
-      table[counterAt] = counter[0];
-      table[counterAt + 1] = counter[1];
-      table[counterAt + 2] = counter[2];
-      const at = STEP.branches * stride + BRANCH.columns * row;
-      // The branch's own positions come first in what a window reaches.
-      table[at + BRANCH.prefixBegin] = Math.max(begin, end - Math.max(0, window - position));
-      table[at + BRANCH.prefixEnd] = end;
-      table[at + BRANCH.slot] = slot;
-      table[at + BRANCH.length] = Math.min(position, most);
-    }
-    this.core.device.write(this.#tableTensor, table);
-    return largest;
   }
 }

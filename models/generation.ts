@@ -15,7 +15,7 @@ import { Interrupted, RgxError } from "../core/errors.ts";
 import { CacheRows, type RowRange } from "./cache_rows.ts";
 import { inEqualShares } from "./decode_order.ts";
 import { promptAlignment, rowThreads } from "./decode_shape.ts";
-import { Decoder, type DecodeRow, type DecoderShape } from "./decoder.ts";
+import { Decoder, type DecoderShape } from "./decoder.ts";
 import type { LlamaCore } from "./llama_pass.ts";
 import { checkGroup } from "./packing.ts";
 import { commonBeginning, type PromptRun } from "./prompt_batch.ts";
@@ -26,6 +26,7 @@ import {
   samplingRules,
   stepsAsOneLane,
 } from "./sampling_rules.ts";
+import type { DecodeRow } from "./step_table.ts";
 import type {
   Completion,
   GenerateOptions,
@@ -203,6 +204,7 @@ export class Generation {
     } finally {
       // Without work the model's weights may change.
       this.#forgetNewest();
+      this.#decoder.rest();
       this.#work = null;
     }
   }

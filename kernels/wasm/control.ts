@@ -1,62 +1,63 @@
 /**
- * The block of shared memory through which the calling thread and the workers share out a job, and the
- * two sides' common steps.
- *
- * A job is open while the OPEN bit of STATE is set. A worker joins by compare-and-swap of STATE to
- * STATE + 1, takes chunks of units, and leaves by subtracting 1. The units are cut into regions, at most as many as
- * threads, each with a counter: a thread begins with its own and goes on to the others when that is empty.
- * The caller works too; when no chunk is left it clears OPEN and waits for the joined workers to leave. A worker that
- * wakes late cannot join a closed job, so nobody ever waits for a sleeper, nor for a thread that is
- * still starting.
+ * The block of shared memory through which the calling thread and the workers share out work (team.ts says how),
+ * and the smallest steps on it.
  */
 import { MAX_ARGS } from "./wasm_op.ts";
 
 /** Places of the int32 words; those that different threads write are in different cache lines. */
 export const WORD = {
-  /** OPEN | sequence number | joined workers. */
+  /** IDLE or OPEN | sequence number | threads that have joined the open stage. */
   state: 0,
-  /** The caller sleeps on STATE. */
-  callerSleeps: 16,
-  /** Counts jobs; idle workers sleep on it. */
-  wake: 32,
-  sleepers: 48,
-  stop: 80,
-  ready: 81,
+  /** Threads that sleep on STATE. */
+  sleepers: 16,
+  stop: 32,
+  ready: 33,
   /** 1 + thread of the first failure; its message follows in the text area. */
-  failed: 96,
-  failureLength: 97,
-  /** The job: written by the caller before it opens. */
-  kernel: 112,
-  argCount: 113,
-  units: 114,
-  /** Fewest units of a chunk. */
-  grain: 115,
-  regions: 116,
-  /** First unit of region 0 that is not dealt yet; those of the others follow, REGION_STEP apart. */
-  next: 128,
+  failed: 48,
+  /** Number of the kernel that failed. */
+  failedKernel: 49,
+  failureLength: 50,
+  /** What is run: number of a program (program.ts), its address and length; 0 = the one job that follows. */
+  program: 64,
+  programAddress: 65,
+  programLength: 66,
+  kernel: 67,
+  argCount: 68,
+  units: 69,
+  grain: 70,
+  /** Number of the open stage, and how many of the slots below it has. */
+  stage: 80,
+  slots: 81,
+  /** First unit of a region that is not dealt yet, and the region's end; those of the next follow SLOT_STEP further on. */
+  next: 96,
 } as const;
 
-/** Most regions; with more threads some begin in the same. */
+/** Most jobs of a stage, and regions of a job; with more threads some begin in the same. */
+export const MOST_JOBS = 4;
 export const MOST_REGIONS = 16;
-export const REGION_STEP = 16;
+export const SLOT_STEP = 16;
 
+/** A stage may be joined. */
 export const OPEN = 1 << 30;
+/** Nothing is being run. */
+export const IDLE = 1 << 29;
 export const JOINED_MASK = 0xffff;
-/** Sequence numbers live between the OPEN bit and the count of joined workers. */
+/** Sequence numbers live between the two flags and the count of threads. */
 export const SEQUENCE_STEP = 1 << 16;
+export const SEQUENCE_MASK = (IDLE - 1) & ~JOINED_MASK;
 
-const ARGS_OFFSET = 4 * (WORD.next + MOST_REGIONS * REGION_STEP);
+const ARGS_OFFSET = 4 * (WORD.next + MOST_JOBS * MOST_REGIONS * SLOT_STEP);
 const TEXT_OFFSET = ARGS_OFFSET + 8 * (MAX_ARGS + 2);
 const TEXT_BYTES = 512;
 export const CONTROL_BYTES = TEXT_OFFSET + TEXT_BYTES;
 
-/** How long an idle thread looks for work before it sleeps, in milliseconds. */
+/** How long a thread looks for work before it sleeps, in milliseconds. */
 const SPIN_MS = 0.04;
 
 /** Views of the control block. */
 export interface Control {
   words: Int32Array;
-  /** Scratch of thread 0, bytes between two threads' scratch, then the kernel's arguments. */
+  /** Of the one job: scratch of thread 0, bytes between two threads' scratch, then the kernel's arguments. */
   args: Float64Array;
   text: Uint8Array;
 }
@@ -69,84 +70,39 @@ export function controlViews(buffer: SharedArrayBuffer): Control {
   };
 }
 
-type KernelFunction = (...args: number[]) => void;
-
-/** One exported kernel with a reusable argument list, so that a call allocates nothing. */
-export interface Kernel {
-  name: string;
-  index: number;
-  run: KernelFunction;
-  args: number[];
-}
-
-/** The kernels of a module in the order of its exports, which is the same in every thread. */
-export function instantiateKernels(module: WebAssembly.Module, memory: WebAssembly.Memory) {
-  const instance = new WebAssembly.Instance(module, { env: { memory } });
-  const kernels: Kernel[] = [];
-  for (const { name, kind } of WebAssembly.Module.exports(module)) {
-    if (kind !== "function") continue;
-    const run = instance.exports[name] as KernelFunction;
-    kernels.push({ name, index: kernels.length, run, args: new Array(run.length).fill(0) });
+/**
+ * Waits until STATE is no longer `state`: looks for a moment, if `spin` (wrong when threads outnumber cores),
+ * then sleeps until a stage opens or all work has ended.
+ */
+export function waitWhile({ words }: Control, state: number, spin: boolean): void {
+  if (spin) {
+    const until = performance.now() + SPIN_MS;
+    do {
+      for (let i = 0; i < 64; i++) if (Atomics.load(words, WORD.state) !== state) return;
+    } while (performance.now() < until);
   }
-  return kernels;
+  Atomics.add(words, WORD.sleepers, 1);
+  Atomics.wait(words, WORD.state, state);
+  Atomics.sub(words, WORD.sleepers, 1);
 }
 
-/** First unit of a region; that of the one behind the last is their number. */
-export function regionStart(units: number, regions: number, region: number): number {
-  return Math.floor(units * region / regions);
+/** Gives STATE a value that sleepers may have been waiting for. */
+export function announce({ words }: Control, state: number): void {
+  Atomics.store(words, WORD.state, state);
+  if (Atomics.load(words, WORD.sleepers) > 0) Atomics.notify(words, WORD.state);
 }
 
-/** Whether some unit of the current job has not been dealt. */
-export function hasChunks({ words }: Control): boolean {
-  const units = words[WORD.units]!, regions = words[WORD.regions]!;
-  for (let region = 0; region < regions; region++) {
-    const next = Atomics.load(words, WORD.next + region * REGION_STEP);
-    if (next < regionStart(units, regions, region + 1)) return true;
-  }
-  return false;
-}
-
-/** Takes chunks of the current job until none is left. */
-export function takeChunks(control: Control, kernel: Kernel, thread: number): void {
-  const { words, args } = control;
-  const count = words[WORD.argCount]!;
-  const units = words[WORD.units]!;
-  const grain = words[WORD.grain]!;
-  const regions = words[WORD.regions]!;
-  const call = kernel.args;
-  for (let i = 0; i < count; i++) call[i] = args[i + 2]!;
-  call[count + 2] = args[0]! + thread * args[1]!;
-  for (let i = 0; i < regions; i++) {
-    const region = (thread + i) % regions, counter = WORD.next + region * REGION_STEP;
-    const limit = regionStart(units, regions, region + 1);
-    for (;;) {
-      const begin = Atomics.load(words, counter), left = limit - begin;
-      if (left <= 0) break;
-      // Half of what is left: few chunks, and the last ones are small, so that the threads end together.
-      const size = left < 2 * grain ? left : left >> 1;
-      if (Atomics.compareExchange(words, counter, begin, begin + size) !== begin) continue;
-      call[count] = begin;
-      call[count + 1] = begin + size;
-      kernel.run.apply(undefined, call);
-    }
-  }
-}
-
-/** Spins until `words[index] !== value` or the time is over; true when it changed. */
-export function spinWhile(words: Int32Array, index: number, value: number): boolean {
-  const until = performance.now() + SPIN_MS;
-  do {
-    for (let i = 0; i < 64; i++) if (Atomics.load(words, index) !== value) return true;
-  } while (performance.now() < until);
-  return false;
-}
-
-/** Records a failure of this thread unless another came first; the caller reports it. */
-export function recordFailure(control: Control, thread: number, error: unknown): void {
-  const { words, text } = control;
+/** Records a failure of this thread in a kernel unless another came first; the caller reports it. */
+export function recordFailure(
+  { words, text }: Control,
+  thread: number,
+  kernel: number,
+  error: unknown,
+): void {
   if (Atomics.compareExchange(words, WORD.failed, 0, thread + 1) !== 0) return;
   const message = error instanceof Error ? error.message : String(error);
   const bytes = new TextEncoder().encode(message).subarray(0, text.length);
   text.set(bytes);
+  words[WORD.failedKernel] = kernel;
   Atomics.store(words, WORD.failureLength, bytes.length);
 }

@@ -6,7 +6,7 @@
  */
 import { bytesText } from "../../core/bytes.ts";
 import { RgxError } from "../../core/errors.ts";
-import type { Device, DType, HostArray, Tensor } from "../device.ts";
+import type { Device, DType, HostArray, Recording, Tensor } from "../device.ts";
 import type { Ops } from "../ops.ts";
 import { profileByEnvironment } from "../profile.ts";
 import { checkRange, checkView } from "../tensor_range.ts";
@@ -14,6 +14,8 @@ import { validateOp } from "../validate.ts";
 import wasmBytes from "./kernels.wasm" with { type: "bytes" };
 import { WasmMemory, WEIGHTS_WITHIN } from "./memory.ts";
 import { wasmOps } from "./op_table.ts";
+import type { Recorder } from "./recorder.ts";
+import { Recordings } from "./recording.ts";
 import { ThreadPool } from "./thread_pool.ts";
 import { defaultThreads } from "./threads.ts";
 import type { WasmContext, WasmJob, WasmOp } from "./wasm_op.ts";
@@ -80,6 +82,8 @@ export class WasmDevice implements Device, WasmContext {
   /** Where weights from outside have been copied to in the running operation, and that scratch's number. */
   readonly #brought = new Map<WasmTensor, { address: number; scratch: number }>();
   #threadScratch = { address: 0, bytes: 0 };
+  #recorder: Recorder | null = null;
+  readonly #recordings: Recordings;
 
   constructor(
     module: WebAssembly.Module,
@@ -88,6 +92,7 @@ export class WasmDevice implements Device, WasmContext {
   ) {
     this.threads = threads;
     this.#pool = new ThreadPool(module, this.#memory.memory, threads);
+    this.#recordings = new Recordings(this.#memory, this.#pool);
   }
 
   create(dtype: DType, length: number, label: string, use?: "weight"): Tensor {
@@ -137,6 +142,7 @@ export class WasmDevice implements Device, WasmContext {
 
   write(tensor: Tensor, data: HostArray, offset = 0): void {
     const { address, dtype, host } = this.#own(tensor);
+    this.#mustNotRecord();
     checkRange(tensor, offset, data.length, "write");
     if ((dtype === "u32") !== (data instanceof Uint32Array)) {
       throw new TypeError(`write of ${data.constructor.name} to ${dtype} tensor "${tensor.label}"`);
@@ -153,6 +159,7 @@ export class WasmDevice implements Device, WasmContext {
   // deno-lint-ignore require-await -- an async function turns errors into rejections
   async read(tensor: Tensor, offset = 0, length = tensor.length - offset): Promise<HostArray> {
     const { address, dtype, host } = this.#own(tensor);
+    this.#mustNotRecord();
     checkRange(tensor, offset, length, "read");
     if (host !== null) return host.slice(offset, offset + length);
     const start = address + 4 * offset;
@@ -163,10 +170,12 @@ export class WasmDevice implements Device, WasmContext {
 
   free(tensor: Tensor): void {
     const own = this.#own(tensor);
+    this.#mustNotRecord();
     if (own.base !== null) {
       throw new Error(`"${tensor.label}" is a view; free the tensor it belongs to`);
     }
     this.#live.delete(own);
+    this.#recordings.dropWith(own);
     const bytes = 4 * own.length;
     this.#allocated -= bytes;
     if (own.host !== null) {
@@ -179,14 +188,47 @@ export class WasmDevice implements Device, WasmContext {
 
   run<K extends keyof Ops>(op: K, args: Ops[K]): void {
     this.#mustBeOpen();
-    this.beforeRun?.();
-    validateOp(op, args);
+    const recorder = this.#recorder;
+    if (recorder === null) this.beforeRun?.();
+    const call = validateOp(op, args);
     const implementation: WasmOp<Ops[K]> = wasmOps[op];
+    if (recorder !== null) {
+      recorder.operation(call.touched(), () => implementation(args, recorder));
+      return;
+    }
     try {
       implementation(args, this);
     } finally {
       this.release(0);
     }
+  }
+
+  record(work: () => void): Recording | null {
+    this.#mustBeOpen();
+    this.#mustNotRecord();
+    const host = {
+      threads: this.threads,
+      addressOf: (tensor: Tensor) => {
+        const { host, address } = this.#own(tensor);
+        return host === null ? address : null;
+      },
+      baseOf: (tensor: Tensor) => this.#own(tensor).base ?? tensor,
+    };
+    return this.#recordings.make(host, () => this.#beforeRun(), (recorder) => {
+      this.#recorder = recorder;
+      try {
+        work();
+      } finally {
+        this.#recorder = null;
+      }
+    });
+  }
+
+  /** What precedes all that is run. */
+  #beforeRun(): void {
+    this.#mustBeOpen();
+    this.#mustNotRecord();
+    this.beforeRun?.();
   }
 
   submit(): void {}
@@ -213,6 +255,7 @@ export class WasmDevice implements Device, WasmContext {
     this.#pool.close();
     this.#live.clear();
     this.#weights.clear();
+    this.#recordings.clear();
     this.#allocated = 0;
   }
 
@@ -284,6 +327,12 @@ export class WasmDevice implements Device, WasmContext {
       throw new Error(`tensor "${tensor.label}" was freed`);
     }
     return tensor;
+  }
+
+  #mustNotRecord(): void {
+    if (this.#recorder !== null) {
+      throw new Error("while operations are recorded tensors are neither written, read nor freed");
+    }
   }
 
   #mustBeOpen(): void {

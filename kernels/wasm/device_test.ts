@@ -1,10 +1,10 @@
 /** The CPU device: memory, views, threads, failures of kernels. */
-import asc from "assemblyscript/asc";
 import { strict as assert } from "node:assert";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { Allocator } from "./allocator.ts";
 import { wasmIsCurrent } from "./build.ts";
 import { createWasmDevice } from "./device.ts";
+import { failingKernels } from "./testing.ts";
 import { defaultThreads } from "./threads.ts";
 
 Deno.test("the committed kernels are what their sources give", async () => {
@@ -150,38 +150,8 @@ Deno.test("threads see memory that grew after they started", async () => {
   device.close();
 });
 
-/** Kernels that fail: everywhere, at one unit, or only in threads other than the caller's. */
-const FAILING = `
-export function zero(target: usize, begin: i32, end: i32, scratch: usize): void {}
-export function fail_at(unit: i32, begin: i32, end: i32, scratch: usize): void {
-  if (begin <= unit && unit < end) unreachable();
-}
-export function remember(at: usize, begin: i32, end: i32, scratch: usize): void {
-  store<usize>(at, scratch);
-}
-export function fail_elsewhere(at: usize, begin: i32, end: i32, scratch: usize): void {
-  if (load<usize>(at) != scratch) unreachable();
-  for (let i = 0; i < 100000; i++) atomic.store<i32>(at, load<i32>(at));
-}
-`;
-
-async function failingModule(): Promise<WebAssembly.Module> {
-  let binary: Uint8Array<ArrayBuffer> | undefined;
-  const flags = "-O --runtime stub --enable threads --importMemory --sharedMemory " +
-    "--initialMemory 1 --maximumMemory 65536 -o out.wasm";
-  await asc.main(["failing.ts", ...flags.split(" ")], {
-    readFile: (name: string) => name === "failing.ts" ? FAILING : null,
-    writeFile: (_: string, contents: string | Uint8Array) => {
-      if (typeof contents !== "string") binary = new Uint8Array(contents);
-    },
-    listFiles: () => [],
-  });
-  assert.ok(binary);
-  return await WebAssembly.compile(binary);
-}
-
 Deno.test("a kernel that traps, in any thread, is an error that names it", async () => {
-  const module = await failingModule();
+  const module = await failingKernels();
   for (const threads of [1, 3]) {
     const device = await createWasmDevice({ threads, module });
     await device.ready();
@@ -197,7 +167,7 @@ Deno.test("a kernel that traps, in any thread, is an error that names it", async
 });
 
 Deno.test("a kernel that traps in a worker only does not hang the caller", async () => {
-  const device = await createWasmDevice({ threads: 2, module: await failingModule() });
+  const device = await createWasmDevice({ threads: 2, module: await failingKernels() });
   await device.ready();
   const at = device.pointer(device.create("u32", 16, "at"));
   const job = { args: [at], scratchBytes: 64 };

@@ -1,139 +1,137 @@
 /**
- * Runs kernels on the calling thread and on helper workers (see control.ts for how a job is shared).
+ * Runs kernels on the calling thread and on helper workers (team.ts says how they share it).
  * Workers start with the first job that is large enough to be shared, and join when they are up:
  * until then, and for small jobs, the calling thread does all the work. As no result depends on who
  * computes it, the number of threads that happened to help is invisible.
  */
 import { messageOf, RgxError } from "../../core/errors.ts";
+import { type Control, CONTROL_BYTES, controlViews, IDLE, SEQUENCE_STEP, WORD } from "./control.ts";
 import {
-  type Control,
-  CONTROL_BYTES,
-  controlViews,
+  grainFor,
   instantiateKernels,
-  JOINED_MASK,
   type Kernel,
-  MOST_REGIONS,
-  OPEN,
-  REGION_STEP,
-  regionStart,
-  SEQUENCE_STEP,
-  spinWhile,
-  takeChunks,
-  WORD,
-} from "./control.ts";
+  type Plan,
+  programText,
+  readJob,
+  readProgram,
+} from "./program.ts";
+import { lead, type Member, runAlone } from "./team.ts";
 import { MAX_ARGS, type WasmJob } from "./wasm_op.ts";
 import type { WorkerStart } from "./worker.ts";
 
 /** Gives each thread its private scratch: returns the address of thread 0's, `bytes` apart. */
 export type ScratchProvider = (bytesPerThread: number) => number;
 
-/** Enough that the threads end nearly together. */
-const CHUNKS_PER_THREAD = 32;
+/** Jobs that are run together again and again. */
+export interface Program {
+  /** For the shared memory, 8 bytes a number, at an address that the caller then fills in. */
+  text: Float64Array;
+  address: number;
+  number: number;
+  plan: Plan;
+}
 
 export class ThreadPool {
   readonly threads: number;
   readonly #module: WebAssembly.Module;
   readonly #memory: WebAssembly.Memory;
-  readonly #kernels = new Map<string, Kernel>();
+  readonly #kernels: Kernel[];
+  readonly #byName: Map<string, Kernel>;
   readonly #shared = new SharedArrayBuffer(CONTROL_BYTES);
   readonly #control: Control = controlViews(this.#shared);
+  readonly #leader: Member;
+  #plan: Plan = [];
   #workers: Worker[] = [];
   #startFailure: string | undefined;
-  #sequence = 0;
+  #programs = 0;
 
   constructor(module: WebAssembly.Module, memory: WebAssembly.Memory, threads: number) {
     this.threads = threads;
     this.#module = module;
     this.#memory = memory;
-    for (const kernel of instantiateKernels(module, memory)) this.#kernels.set(kernel.name, kernel);
+    this.#kernels = instantiateKernels(module, memory);
+    this.#byName = new Map(this.#kernels.map((kernel) => [kernel.name, kernel]));
+    this.#control.words[WORD.state] = IDLE;
+    const plan = () => this.#plan;
+    this.#leader = { control: this.#control, thread: 0, spin: this.#spin, plan };
+  }
+
+  /** Threads that outnumber cores must not look for work: they would keep it from being done. */
+  get #spin(): boolean {
+    return this.threads <= navigator.hardwareConcurrency;
   }
 
   /** Runs a job to its end. @throws RgxError when a kernel traps in any thread. */
   run(job: WasmJob, scratch: ScratchProvider): void {
-    const kernel = this.#kernels.get(job.kernel);
-    if (kernel === undefined) throw new Error(`there is no WASM kernel "${job.kernel}"`);
-    const { args, units } = job;
-    if (kernel.args.length !== args.length + 3 || args.length > MAX_ARGS) {
-      throw new Error(
-        `WASM kernel "${job.kernel}" takes ${kernel.args.length - 3} arguments, not ${args.length}`,
-      );
-    }
+    const kernel = this.#kernelOf(job), { args, units } = job;
     if (units <= 0) return;
-    const stride = Math.ceil((job.scratchBytes ?? 0) / 64) * 64;
-    const base = stride > 0 ? scratch(stride) : 0;
-    if (this.threads === 1 || units < 2 * job.grain) {
-      const call = kernel.args;
-      for (let i = 0; i < args.length; i++) call[i] = args[i]!;
-      call[args.length] = 0;
-      call[args.length + 1] = units;
-      call[args.length + 2] = base;
-      try {
-        kernel.run.apply(undefined, call);
-      } catch (error) {
-        throw kernelFailure(kernel.name, messageOf(error));
-      }
+    const stride = scratchStride(job), base = stride > 0 ? scratch(stride) : 0;
+    const { words, args: shared } = this.#control;
+    words[WORD.program] = 0;
+    words[WORD.kernel] = kernel.index;
+    words[WORD.argCount] = args.length;
+    words[WORD.units] = units;
+    words[WORD.grain] = grainFor(job, this.threads);
+    shared[0] = base;
+    shared[1] = stride;
+    for (let i = 0; i < args.length; i++) shared[i + 2] = args[i]!;
+    const plan = readJob(this.#control, this.#kernels, 0, this.threads);
+    if (this.threads > 1 && units >= 2 * job.grain) {
+      this.#lead(plan);
       return;
     }
-    this.#share(kernel, job, base, stride);
+    try {
+      runAlone(plan[0]!.jobs[0]!);
+    } catch (error) {
+      throw kernelFailure(kernel.name, messageOf(error));
+    }
   }
 
-  #share(kernel: Kernel, job: WasmJob, base: number, stride: number): void {
-    if (this.#workers.length === 0) this.#start();
-    const { words, args } = this.#control;
-    words[WORD.kernel] = kernel.index;
-    words[WORD.argCount] = job.args.length;
-    words[WORD.units] = job.units;
-    const grain = Math.max(job.grain, Math.ceil(job.units / (CHUNKS_PER_THREAD * this.threads)));
-    words[WORD.grain] = grain;
-    args[0] = base;
-    args[1] = stride;
-    for (let i = 0; i < job.args.length; i++) args[i + 2] = job.args[i]!;
-    const chunks = Math.floor(job.units / grain);
-    const regions = Math.max(1, Math.min(this.threads, MOST_REGIONS, chunks));
-    words[WORD.regions] = regions;
-    for (let region = 0; region < regions; region++) {
-      const start = regionStart(job.units, regions, region);
-      Atomics.store(words, WORD.next + region * REGION_STEP, start);
+  /** Makes a program of stages of jobs (program.ts), at least one of each. */
+  compile(
+    stages: readonly (readonly WasmJob[])[],
+    scratch: { address: number; stride: number },
+  ): Program {
+    const kernelOf = (job: WasmJob) => this.#kernelOf(job), number = ++this.#programs;
+    const text = programText(stages, kernelOf, scratch, this.threads);
+    const plan = readProgram(text, this.#kernels, 0, this.threads);
+    return { text, address: 0, number, plan };
+  }
+
+  /** Runs a program to its end. @throws RgxError when a kernel traps in any thread. */
+  replay({ text, address, number, plan }: Program): void {
+    const { words } = this.#control;
+    words[WORD.program] = number;
+    words[WORD.programAddress] = address;
+    words[WORD.programLength] = text.length;
+    this.#lead(plan);
+  }
+
+  #kernelOf({ kernel: name, args }: WasmJob): Kernel {
+    const kernel = this.#byName.get(name);
+    if (kernel === undefined) throw new Error(`there is no WASM kernel "${name}"`);
+    if (kernel.parameters !== args.length + 3 || args.length > MAX_ARGS) {
+      throw new Error(
+        `WASM kernel "${name}" takes ${kernel.parameters - 3} arguments, not ${args.length}`,
+      );
     }
-    this.#sequence = (this.#sequence + SEQUENCE_STEP) & (OPEN - 1);
-    Atomics.store(words, WORD.state, OPEN | this.#sequence);
-    Atomics.add(words, WORD.wake, 1);
-    if (Atomics.load(words, WORD.sleepers) > 0) Atomics.notify(words, WORD.wake);
-    let failure: unknown;
-    try {
-      takeChunks(this.#control, kernel, 0);
-    } catch (error) {
-      failure = error;
-    }
-    this.#close();
-    if (failure !== undefined) {
-      this.#clearFailure();
-      throw kernelFailure(kernel.name, failure instanceof Error ? failure.message : `${failure}`);
-    }
+    return kernel;
+  }
+
+  /** Runs what the control block says, a plan of this thread, together with the workers. */
+  #lead(plan: Plan): void {
+    if (this.threads > 1 && this.#workers.length === 0) this.#start();
+    this.#plan = plan;
+    lead(this.#leader, plan);
+    const { words } = this.#control;
     if (Atomics.load(words, WORD.failed) !== 0) {
-      throw kernelFailure(kernel.name, this.#clearFailure());
+      throw kernelFailure(this.#kernels[words[WORD.failedKernel]!]!.name, this.#clearFailure());
     }
     if (this.#startFailure !== undefined) {
       throw new RgxError(`a worker thread of the CPU device failed: ${this.#startFailure}`, {
         advice: "set RGX_NUM_THREADS=1 to run without worker threads",
       });
     }
-  }
-
-  /** Closes the job and waits until the workers that joined have left. */
-  #close(): void {
-    const { words } = this.#control;
-    let state = Atomics.and(words, WORD.state, ~OPEN) & ~OPEN;
-    if ((state & JOINED_MASK) === 0) return;
-    while (spinWhile(words, WORD.state, state)) {
-      state = Atomics.load(words, WORD.state);
-      if ((state & JOINED_MASK) === 0) return;
-    }
-    Atomics.store(words, WORD.callerSleeps, 1);
-    while (((state = Atomics.load(words, WORD.state)) & JOINED_MASK) !== 0) {
-      Atomics.wait(words, WORD.state, state);
-    }
-    Atomics.store(words, WORD.callerSleeps, 0);
   }
 
   #clearFailure(): string {
@@ -145,7 +143,6 @@ export class ThreadPool {
   }
 
   #start(): void {
-    const spin = this.threads <= navigator.hardwareConcurrency;
     for (let thread = 1; thread < this.threads; thread++) {
       const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
       worker.addEventListener("error", (event) => {
@@ -157,7 +154,8 @@ export class ThreadPool {
         memory: this.#memory,
         control: this.#shared,
         thread,
-        spin,
+        threads: this.threads,
+        spin: this.#spin,
       };
       worker.postMessage(start);
       this.#workers.push(worker);
@@ -175,12 +173,18 @@ export class ThreadPool {
 
   /** Stops the workers. Idempotent. */
   close(): void {
-    Atomics.store(this.#control.words, WORD.stop, 1);
-    Atomics.add(this.#control.words, WORD.wake, 1);
-    Atomics.notify(this.#control.words, WORD.wake);
+    const { words } = this.#control;
+    Atomics.store(words, WORD.stop, 1);
+    Atomics.xor(words, WORD.state, SEQUENCE_STEP);
+    Atomics.notify(words, WORD.state);
     for (const worker of this.#workers) worker.terminate();
     this.#workers = [];
   }
+}
+
+/** Bytes between two threads' private scratch. */
+export function scratchStride({ scratchBytes = 0 }: WasmJob): number {
+  return Math.ceil(scratchBytes / 64) * 64;
 }
 
 function kernelFailure(kernel: string, message: string): RgxError {

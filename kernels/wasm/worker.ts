@@ -1,20 +1,10 @@
 /**
- * One thread of the WASM device: waits for jobs in the control block and helps with them until told to
- * stop. It never touches a tensor from JavaScript; all memory traffic is in the kernels.
+ * One thread of the WASM device: helps with what the control block says until told to stop. It never touches a
+ * tensor from JavaScript; all memory traffic is in the kernels.
  */
-import {
-  type Control,
-  controlViews,
-  hasChunks,
-  instantiateKernels,
-  JOINED_MASK,
-  type Kernel,
-  OPEN,
-  recordFailure,
-  spinWhile,
-  takeChunks,
-  WORD,
-} from "./control.ts";
+import { type Control, controlViews, WORD } from "./control.ts";
+import { instantiateKernels, type Kernel, type Plan, readJob, readProgram } from "./program.ts";
+import { help } from "./team.ts";
 
 /** What the pool sends once, at the start. */
 export interface WorkerStart {
@@ -22,49 +12,37 @@ export interface WorkerStart {
   memory: WebAssembly.Memory;
   control: SharedArrayBuffer;
   thread: number;
-  /** Whether to look for work for a moment before sleeping; wrong when threads outnumber cores. */
+  threads: number;
   spin: boolean;
 }
 
-/** Joins the open job, if there is one with work left; a lost race for STATE is tried again. */
-function join(control: Control): boolean {
+/** What is being run, as this thread runs it; a program is read when it is new. */
+function planReader(
+  { memory, thread, threads }: WorkerStart,
+  control: Control,
+  kernels: readonly Kernel[],
+): () => Plan {
   const { words } = control;
-  for (;;) {
-    const state = Atomics.load(words, WORD.state);
-    if ((state & OPEN) === 0) return false;
-    if (!hasChunks(control)) return false;
-    if (Atomics.compareExchange(words, WORD.state, state, state + 1) === state) return true;
-  }
+  let known = 0, plan: Plan = [];
+  return () => {
+    const program = words[WORD.program]!;
+    if (program === 0) return readJob(control, kernels, thread, threads);
+    if (program !== known) {
+      const address = words[WORD.programAddress]! >>> 0;
+      const text = new Float64Array(memory.buffer, address, words[WORD.programLength]!);
+      plan = readProgram(text, kernels, thread, threads);
+      known = program;
+    }
+    return plan;
+  };
 }
 
-function help(control: Control, kernels: Kernel[], thread: number): void {
-  const { words } = control;
-  if (!join(control)) return;
-  try {
-    takeChunks(control, kernels[words[WORD.kernel]!]!, thread);
-  } catch (error) {
-    recordFailure(control, thread, error);
-  }
-  const left = Atomics.sub(words, WORD.state, 1) - 1;
-  if ((left & JOINED_MASK) === 0 && Atomics.load(words, WORD.callerSleeps) === 1) {
-    Atomics.notify(words, WORD.state);
-  }
-}
-
-function loop({ module, memory, control: buffer, thread, spin }: WorkerStart): void {
-  const control = controlViews(buffer);
-  const { words } = control;
-  const kernels = instantiateKernels(module, memory);
+function loop(start: WorkerStart): void {
+  const control = controlViews(start.control), { words } = control;
+  const kernels = instantiateKernels(start.module, start.memory);
+  const { thread, spin } = start, plan = planReader(start, control, kernels);
   Atomics.add(words, WORD.ready, 1);
-  Atomics.notify(words, WORD.ready);
-  while (Atomics.load(words, WORD.stop) === 0) {
-    const wake = Atomics.load(words, WORD.wake);
-    help(control, kernels, thread);
-    if (spin && spinWhile(words, WORD.wake, wake)) continue;
-    Atomics.add(words, WORD.sleepers, 1);
-    Atomics.wait(words, WORD.wake, wake);
-    Atomics.sub(words, WORD.sleepers, 1);
-  }
+  help({ control, thread, spin, plan }, () => Atomics.load(words, WORD.stop) !== 0);
 }
 
 addEventListener("message", (event) => loop((event as MessageEvent<WorkerStart>).data), {

@@ -1,0 +1,155 @@
+/** Recorded operations give what they give one after the other, whatever they share and however many threads. */
+import { strict as assert } from "node:assert";
+import { RandomStream } from "../../core/philox.ts";
+import { RgxError } from "../../core/errors.ts";
+import type { Device, Tensor } from "../device.ts";
+import { createWasmDevice } from "./device.ts";
+import { WasmMemory } from "./memory.ts";
+import { failingKernels } from "./testing.ts";
+import { ThreadPool } from "./thread_pool.ts";
+
+/** Rows and columns: enough for the threads to share an operation. */
+const N = 192;
+
+/** Some operations on a few tensors, so small and so many that most depend on others. */
+function someWork(device: Device, tensors: readonly Tensor[], seed: number): () => void {
+  const stream = new RandomStream(seed, 0, 0, 0), steps: (() => void)[] = [];
+  const draw = (below: number) => stream.u32() % below;
+  const pick = () => tensors[draw(tensors.length)]!;
+  const another = (...taken: Tensor[]) => {
+    const free = tensors.filter((tensor) => !taken.includes(tensor));
+    return free[draw(free.length)]!;
+  };
+  for (let i = 0; i < 60; i++) {
+    const a = pick(), b = another(a), out = another(a, b), n = N * N;
+    switch (draw(5)) {
+      case 0:
+        steps.push(() => device.run("add", { a, b, out: a, n, scale: 0.5 }));
+        break;
+      case 1:
+        steps.push(() => device.run("copy", { src: a, out: b, n }));
+        break;
+      case 2:
+        // Two jobs and scratch: b is packed first.
+        steps.push(() =>
+          device.run("matmul", { a, b, out, m: N, n: N, k: N, transB: true, alpha: 0.01 })
+        );
+        break;
+      case 3:
+        steps.push(() => device.run("swiglu", { gate: a, up: b, out: a, n }));
+        break;
+      default: {
+        const half = a.view(n / 2, n / 2);
+        steps.push(() => device.run("fill", { out: half, n: n / 2, value: 0.25 }));
+      }
+    }
+  }
+  return () => steps.forEach((step) => step());
+}
+
+Deno.test("recorded operations give the bits that they give one after the other", async () => {
+  for (const threads of [1, 2, 5]) {
+    const device = await createWasmDevice({ threads });
+    await device.ready();
+    for (let seed = 0; seed < 12; seed++) {
+      const tensors = Array.from({ length: 7 }, (_, i) => device.create("float", N * N, `t${i}`));
+      const reset = () =>
+        tensors.forEach((tensor, t) => {
+          device.write(tensor, new Float32Array(N * N).map((_, i) => Math.sin(i + 99 * t)));
+        });
+      const values = () => Promise.all(tensors.map((tensor) => device.read(tensor)));
+      const work = someWork(device, tensors, seed);
+      reset();
+      work();
+      work();
+      const expected = await values();
+      const recording = device.record!(work)!;
+      reset();
+      recording.run();
+      recording.run();
+      (await values()).forEach((found, t) => {
+        const wrong = found.findIndex((value, i) => value !== expected[t]![i]);
+        assert.equal(wrong, -1, `${threads} threads, seed ${seed}, tensor ${t}`);
+      });
+      recording.free();
+      for (const tensor of tensors) device.free(tensor);
+    }
+    device.close();
+  }
+});
+
+Deno.test("nothing runs while it is recorded, and nothing else may be asked for", async () => {
+  const device = await createWasmDevice({ threads: 2 });
+  const x = device.create("float", N, "x"), y = device.create("float", N, "y");
+  const recording = device.record!(() => device.run("fill", { out: x, n: N, value: 3 }))!;
+  assert.ok((await device.read(x)).every((value) => value === 0));
+  recording.run();
+  assert.ok((await device.read(x)).every((value) => value === 3));
+  assert.throws(() => device.record!(() => device.write(x, new Float32Array(N))), /recorded/);
+  assert.throws(() => device.record!(() => device.free(y)), /recorded/);
+  assert.throws(() => device.record!(() => void device.record!(() => {})), /recorded/);
+  // A refused argument leaves the device as it was.
+  assert.throws(() => device.record!(() => device.run("fill", { out: x, n: -1, value: 0 })));
+  device.run("fill", { out: y, n: N, value: 4 });
+  assert.ok((await device.read(y)).every((value) => value === 4));
+  device.close();
+});
+
+Deno.test("a recording ends with its tensors, and its memory is given back", async () => {
+  const device = await createWasmDevice({ threads: 2 });
+  const addresses = new Set<number>();
+  for (let round = 0; round < 50; round++) {
+    const [a, b, out] = ["a", "b", "out"].map((name) => device.create("float", N * N, name));
+    addresses.add(device.pointer(out!));
+    const product = () =>
+      device.run("matmul", { a: a!, b: b!, out: out!, m: N, n: N, k: N, transB: true });
+    const [freed, dropped] = [device.record!(product)!, device.record!(product)!];
+    assert.ok(freed.isValid && dropped.isValid);
+    dropped.free();
+    dropped.free();
+    assert.ok(!dropped.isValid);
+    device.free(b!);
+    assert.ok(!freed.isValid);
+    assert.throws(() => freed.run(), /tensors are gone/);
+    device.free(a!);
+    device.free(out!);
+  }
+  assert.equal(addresses.size, 1, "every round finds the same memory");
+  device.close();
+});
+
+Deno.test("what looks at tensors on the host, or at weights elsewhere, is not recorded", async () => {
+  const device = await createWasmDevice({ threads: 1, weightsWithin: 0 });
+  const table = device.create("float", N, "table", "weight"), x = device.create("float", N, "x");
+  assert.equal(device.record!(() => device.run("copy", { src: table, out: x, n: N })), null);
+  device.run("copy", { src: table, out: x, n: N });
+  device.close();
+});
+
+Deno.test("a kernel that traps in a program is an error that names it, and the next run works", async () => {
+  const module = await failingKernels();
+  for (const threads of [1, 3]) {
+    const memory = new WasmMemory(), pool = new ThreadPool(module, memory.memory, threads);
+    await pool.ready();
+    const at = memory.allocate(64, "word"), word = () => memory.u32(at, 1);
+    const job = (kernel: string, args: number[]) => ({ kernel, args, units: 50, grain: 1 });
+    const program = (unit: number) => {
+      const fails = [job("fail_at", [unit]), job("zero", [0])];
+      const stages = [[job("zero", [0])], fails, [job("remember", [at])]];
+      const made = pool.compile(stages, { address: 64, stride: 64 });
+      made.address = memory.allocate(made.text.byteLength, "program");
+      new Float64Array(memory.memory.buffer, made.address, made.text.length).set(made.text);
+      return made;
+    };
+    const good = program(50);
+    for (let unit = 0; unit < 50; unit++) {
+      word()[0] = 0;
+      const named = (error: unknown) => error instanceof RgxError && /"fail_at"/.test(`${error}`);
+      assert.throws(() => pool.replay(program(unit)), named);
+      assert.equal(word()[0], 0, "what follows is not run");
+      pool.replay(good);
+      assert.ok(word()[0]! > 0);
+    }
+    pool.close();
+  }
+});

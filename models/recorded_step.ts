@@ -1,0 +1,49 @@
+/**
+ * Operations that are the same in step after step, but for what stands in their tensors: when they come for the
+ * second time in a row they are recorded, and from then on replayed, which spares making and checking them anew and,
+ * on several threads, most of the waiting between them. On devices without recordings they are just run.
+ */
+import type { Device, Recording } from "../kernels/device.ts";
+
+export class RecordedStep<Result> {
+  #key: readonly unknown[] = [];
+  #recording: Recording | null = null;
+  #canRecord: boolean;
+  #result: Result | undefined;
+
+  constructor(private readonly device: Device) {
+    this.#canRecord = device.record !== undefined;
+  }
+
+  /**
+   * Runs the operations of `work`, which is a function of the key's parts (compared with `===`) and of nothing else,
+   * and whose result is the same as long as they are.
+   */
+  run(key: readonly unknown[], work: () => Result): Result {
+    if (!this.#canRecord) return work();
+    const same = key.length === this.#key.length && key.every((part, i) => part === this.#key[i]);
+    if (!same || this.#result === undefined) {
+      this.forget();
+      this.#key = key;
+      return this.#result = work();
+    }
+    if (!this.#recording?.isValid) {
+      const { device } = this;
+      this.#recording = device.record!(() => {
+        this.#result = work();
+      });
+      this.#canRecord = this.#recording !== null;
+    }
+    if (this.#recording === null) return work();
+    this.#recording.run();
+    return this.#result;
+  }
+
+  /** Drops the recording: something else that the operations depend on has changed. */
+  forget(): void {
+    this.#recording?.free();
+    this.#recording = null;
+    this.#key = [];
+    this.#result = undefined;
+  }
+}

@@ -1,0 +1,78 @@
+/** A step is recorded when it comes again, and replayed only while nothing that it depends on has changed. */
+import assert from "node:assert/strict";
+import type { Device, Recording } from "../kernels/device.ts";
+import { createWasmDevice } from "../kernels/wasm/device.ts";
+import { RecordedStep } from "./recorded_step.ts";
+import { randomModel, TINY_MODELS } from "./testing.ts";
+import type { GenerateRequest } from "./types.ts";
+
+/** A device that can only record, with a log of what was asked of it. */
+function fakeDevice(canRecord = true) {
+  const log: string[] = [];
+  let valid = true;
+  const record = (work: () => void): Recording | null => {
+    log.push("record");
+    if (!canRecord) return null;
+    work();
+    valid = true;
+    return {
+      get isValid() {
+        return valid;
+      },
+      run: () => void log.push("replay"),
+      free: () => void log.push("free"),
+    };
+  };
+  const said = () => log.splice(0).join(" ");
+  return { device: { record } as unknown as Device, log, said, lose: () => valid = false };
+}
+
+Deno.test("the second step of a kind is recorded, those after it are replayed", () => {
+  const { device, log, said, lose } = fakeDevice();
+  const step = new RecordedStep<string>(device);
+  const run = (...key: unknown[]) => step.run(key, () => (log.push("work"), `of ${key}`));
+  assert.deepEqual([run(1, device), said()], ["of 1,[object Object]", "work"]);
+  assert.deepEqual([run(1, device), said()], ["of 1,[object Object]", "record work replay"]);
+  assert.deepEqual([run(1, device), said()], ["of 1,[object Object]", "replay"]);
+  assert.deepEqual([run(2, device), said()], ["of 2,[object Object]", "free work"]);
+  assert.deepEqual([run(2), said()], ["of 2", "work"]);
+  assert.deepEqual([run(2), said()], ["of 2", "record work replay"]);
+  lose();
+  assert.deepEqual([run(2), said()], ["of 2", "record work replay"], "its tensors were freed");
+  step.forget();
+  assert.deepEqual([run(2), said()], ["of 2", "free work"]);
+});
+
+Deno.test("where nothing can be recorded every step is run", () => {
+  for (
+    const { device, log, said } of [fakeDevice(false), { ...fakeDevice(), device: {} as Device }]
+  ) {
+    const step = new RecordedStep<number>(device);
+    for (let i = 0; i < 4; i++) assert.equal(step.run([], () => log.push("work") && i), i);
+    assert.match(said(), /^work( record)? work work work$/);
+  }
+});
+
+Deno.test("generation gives the same bits whether steps are recorded or not", async () => {
+  const requests: GenerateRequest[] = Array.from({ length: 9 }, (_, r) => ({
+    ...{ promptId: r, promptIds: [r, 2 * r, 5], n: 1 + r % 3 },
+    sampling: { maxNewTokens: 3 + 5 * (r % 4) },
+  }));
+  for (const [part, config] of TINY_MODELS) {
+    const found = [];
+    for (const records of [false, true]) {
+      const device = await createWasmDevice({ threads: 2 });
+      const record = device.record.bind(device);
+      let recorded = 0;
+      (device as Device).record = records ? (work) => (recorded++, record(work)) : undefined;
+      const model = await randomModel(device, config, { trainable: "none" });
+      const options = { maxNewTokens: 18, temperature: 0.9, seed: 5, eosIds: [3] };
+      found.push(await model.generate(requests, options, { slots: 6 }));
+      // Again: what was recorded for other buffers is not used.
+      found.push(await model.generate(requests, options, { slots: 11 }));
+      if (records) assert.ok(recorded > 3, `${recorded} recordings`);
+      device.close();
+    }
+    for (const again of found) assert.deepEqual(again, found[0], part);
+  }
+});

@@ -1,0 +1,97 @@
+/**
+ * The table that is written before every decoding step: all that the step needs from the host, in one write to
+ * device memory, where it has the same place every time.
+ */
+import { sampleCounter } from "../core/philox.ts";
+import { BRANCH } from "../kernels/attention_decode/spec.ts";
+import type { Tensor } from "../kernels/device.ts";
+import type { RowRange } from "./cache_rows.ts";
+import type { SampledRow } from "./decode_sampler.ts";
+import { attentionWindow, type LlamaCore } from "./llama_pass.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** A branch as a step sees it; `slot` is that of its keys and values. */
+export interface DecodeRow extends SampledRow {
+  /** Rows of the prompts' cache that hold its prompt. */
+  prompt: RowRange;
+}
+
+/** Where columns begin, in multiples of the stride. */
+const STEP = {
+  tokens: 0,
+  positions: 1,
+  cacheRow: 2,
+  counters: 3,
+  branches: 6,
+  slots: 10,
+  columns: 11,
+} as const;
+
+/** The columns, u32 [stride] but for counters [stride, 3] and branches [stride, BRANCH.columns]. */
+export type StepColumns = Readonly<
+  Record<"tokens" | "positions" | "cacheRow" | "counters" | "branches" | "slots", Tensor>
+>;
+
+export class StepTable {
+  readonly columns: StepColumns;
+  readonly #words: Uint32Array;
+  readonly #tensor: Tensor;
+
+  /**
+   * @param stride most rows of a step, a multiple of VIEW_ALIGNMENT
+   * @param cacheLength rows that a slot has in the branches' cache
+   */
+  constructor(
+    private readonly core: LlamaCore,
+    workspace: Workspace,
+    private readonly stride: number,
+    private readonly cacheLength: number,
+  ) {
+    this.#words = new Uint32Array(STEP.columns * stride);
+    const table = this.#tensor = workspace.get("decode.table", this.#words.length, "u32");
+    const column = (from: number, columns: number) => table.view(from * stride, columns * stride);
+    this.columns = {
+      tokens: column(STEP.tokens, 1),
+      positions: column(STEP.positions, 1),
+      cacheRow: column(STEP.cacheRow, 1),
+      counters: column(STEP.counters, 3),
+      branches: column(STEP.branches, BRANCH.columns),
+      slots: column(STEP.slots, 1),
+    };
+  }
+
+  /**
+   * Fills and writes it for a step, `ahead` steps after the positions of the rows. Rows that have ended unseen stay
+   * within their slot and the model's positions. Returns the largest position.
+   */
+  write(ahead: number, rows: readonly DecodeRow[]): number {
+    const table = this.#words, { stride, cacheLength: most, core: { config, device } } = this;
+    const lastPosition = config.maxPositions - 1, { window = Infinity } = attentionWindow(config);
+    let largest = 0;
+    for (let row = 0; row < rows.length; row++) {
+      const { promptId, branch, prompt: { begin, end }, slot, newest, position: then } = rows[row]!;
+      const position = then + ahead;
+      const fed = Math.max(0, position - 1); // place in its branch of the token that is fed
+      const place = Math.min(end - begin + fed, lastPosition);
+      if (place > largest) largest = place;
+      table[STEP.tokens * stride + row] = newest;
+      table[STEP.positions * stride + row] = place;
+      table[STEP.slots * stride + row] = slot;
+      table[STEP.cacheRow * stride + row] = slot * most + Math.min(fed, most - 1);
+      // Word by word: `set` from an array takes longer than the rest of a row.
+      const counter = sampleCounter(promptId, branch, position);
+      const counterAt = STEP.counters * stride + 3 * row;
+      table[counterAt] = counter[0];
+      table[counterAt + 1] = counter[1];
+      table[counterAt + 2] = counter[2];
+      const at = STEP.branches * stride + BRANCH.columns * row;
+      // The branch's own positions come first in what a window reaches.
+      table[at + BRANCH.prefixBegin] = Math.max(begin, end - Math.max(0, window - position));
+      table[at + BRANCH.prefixEnd] = end;
+      table[at + BRANCH.slot] = slot;
+      table[at + BRANCH.length] = Math.min(position, most);
+    }
+    device.write(this.#tensor, table);
+    return largest;
+  }
+}
