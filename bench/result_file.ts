@@ -5,6 +5,7 @@
  */
 import { writeFileAtomic } from "../core/atomic_file.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
+import { readText } from "../core/text_file.ts";
 import type { ActivationType } from "../models/types.ts";
 import type { RemoteUsage } from "./remote/server.ts";
 
@@ -241,7 +242,7 @@ const PLACE = "\0examples\0";
 export async function readResultFile(path: string): Promise<ResultFile> {
   let text: string;
   try {
-    text = await Deno.readTextFile(path);
+    text = await readText(path);
   } catch (cause) {
     const why = cause instanceof Deno.errors.NotFound
       ? "there is no such file"

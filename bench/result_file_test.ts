@@ -78,6 +78,10 @@ Deno.test("a result file is read as it was written, and no temporary file remain
     const path = `${folder}/results_chain_sum_20260102_030405.json`;
     await writeResultFile(path, file);
     assert.deepEqual(await readResultFile(path), file);
+    // As some editors write it.
+    const edited = `\uFEFF${(await Deno.readTextFile(path)).replaceAll("\n", "\r\n")}`;
+    await Deno.writeTextFile(path, edited);
+    assert.deepEqual(await readResultFile(path), file);
     assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), [
       "results_chain_sum_20260102_030405.json",
     ]);

@@ -1,5 +1,6 @@
 /** `rgx generate`: text from a model. */
 import { UsageError } from "../core/errors.ts";
+import { readText } from "../core/text_file.ts";
 import { systemPromptText } from "../data/prompt.ts";
 import type { LoadedModel } from "../models/load_model.ts";
 import { stopStrings } from "../models/stop_strings.ts";
@@ -122,7 +123,7 @@ function promptOf(
 async function readPrompt(path = "-"): Promise<string> {
   if (path === "-") return await new Response(Deno.stdin.readable).text();
   try {
-    return await Deno.readTextFile(path);
+    return await readText(path);
   } catch (error) {
     throw new UsageError(`can not read ${path}: ${(error as Error).message}`, { cause: error });
   }

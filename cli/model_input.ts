@@ -1,5 +1,6 @@
 /** What `generate` and `logprobs` have in common: the model with its adapter, and ids from files. */
 import { UsageError } from "../core/errors.ts";
+import { readText } from "../core/text_file.ts";
 import { type LoadedModel, loadModel } from "../models/load_model.ts";
 import type { ActivationType } from "../models/types.ts";
 import type { StorageOptions } from "../models/weight_storage.ts";
@@ -61,7 +62,7 @@ function storageOf({ dtype, loadIn8bit, loadIn4bit }: ModelFlags): StorageOption
 export async function readIds(path: string, vocabSize: number): Promise<number[]> {
   let text: string;
   try {
-    text = await Deno.readTextFile(path);
+    text = await readText(path);
   } catch (error) {
     throw new UsageError(`can not read ${path}: ${(error as Error).message}`, { cause: error });
   }

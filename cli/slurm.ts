@@ -9,6 +9,7 @@ import { slurmScript, TRAIN_TEMPLATE } from "../cluster/train_script.ts";
 import { shellWord } from "../cluster/quote.ts";
 import { explainFileError } from "../core/atomic_file.ts";
 import { UsageError } from "../core/errors.ts";
+import { readText } from "../core/text_file.ts";
 import { benchCommands } from "./bench_command.ts";
 import { log, print } from "./terminal.ts";
 
@@ -175,7 +176,7 @@ interface TemplateOption {
 
 async function readTemplate(path: string): Promise<string> {
   try {
-    return await Deno.readTextFile(path);
+    return await readText(path);
   } catch (error) {
     if (error instanceof Deno.errors.IsADirectory) {
       throw new UsageError(`--template ${path}: is a folder, expected a file`);

@@ -1,11 +1,12 @@
 /** JSON files of model folders, with errors that say which file and what is wrong with it. */
 import { RgxError } from "../core/errors.ts";
+import { readText } from "../core/text_file.ts";
 
 /** The object in a JSON file, or null when the file does not exist. @throws RgxError when it is no JSON object */
 export async function readJsonObject(path: string): Promise<Record<string, unknown> | null> {
   let text: string;
   try {
-    text = await Deno.readTextFile(path);
+    text = await readText(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return null;
     throw error;

@@ -116,6 +116,24 @@ Deno.test({
 });
 
 Deno.test({
+  name: "prompts and ids from files of any editor: a mark at their beginning is no text",
+  ignore,
+  fn: () =>
+    withFolder(async (dir) => {
+      const ids = async (name: string, flag: string, text: string) => {
+        await Deno.writeTextFile(`${dir}/${name}`, text);
+        const args = ["--model", TINY, flag, `${dir}/${name}`, "--max-new-tokens", "1", "--json"];
+        const { code, out, err } = await rgx(["generate", ...args]);
+        assert.equal(code, 0, err);
+        return JSON.parse(out).prompt_ids;
+      };
+      const plain = await ids("plain.txt", "--file", "Once upon\r\n");
+      assert.deepEqual(await ids("märk 图.txt", "--file", "\uFEFFOnce upon\r\n"), plain);
+      assert.deepEqual(await ids("ids.json", "--ids-file", "\uFEFF[1, 5, 9]\r\n"), [1, 5, 9]);
+    }),
+});
+
+Deno.test({
   name: "what generate and logprobs can not use is explained with exit code 2",
   ignore,
   fn: async () => {

@@ -6,6 +6,7 @@
 import { parseDocument } from "yaml";
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
+import { readText } from "../../core/text_file.ts";
 
 /** A rename and where it was asked for. */
 export interface Rename {
@@ -39,7 +40,7 @@ export function parseRename(text: string, models: readonly string[]): Rename {
 export async function readRenameFile(path: string): Promise<Rename[]> {
   let text: string;
   try {
-    text = await Deno.readTextFile(path);
+    text = await readText(path);
   } catch (cause) {
     const why = (cause as Error).message.replace(/ \(os error \d+\).*$/s, "");
     throw new UsageError(`cannot read the rename file ${path}: ${why}`, { cause });

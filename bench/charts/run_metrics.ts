@@ -3,6 +3,7 @@
  * supervised warm start, whose steps count for themselves, get `sft/` in front.
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
+import { readText } from "../../core/text_file.ts";
 
 export interface Point {
   step: number;
@@ -42,7 +43,7 @@ async function readSeries(path: string): Promise<Map<string, Point[]>> {
   const file = isFolder ? `${path.replace(/\/+$/, "")}/${METRICS_FILE}` : path;
   let text: string;
   try {
-    text = await Deno.readTextFile(file);
+    text = await readText(file);
   } catch (cause) {
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
     const found = isFolder ? `${path} holds no ${METRICS_FILE}` : `there is no ${path}`;
