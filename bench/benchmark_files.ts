@@ -1,13 +1,14 @@
 /** The files of a finished benchmark: one a task, one for all, names as in result_file.ts. */
+import { writeFilesAtomic } from "../core/atomic_file.ts";
 import {
   type AllTasksResultFile,
   type ExampleResult,
   type ExampleTexts,
+  resultFileBytes,
   type TaskResults,
-  writeResultFile,
 } from "./result_file.ts";
 
-/** Characters of JSON beyond which the combined file leaves the examples to the files of the tasks. */
+/** Bytes of JSON beyond which the combined file leaves the examples to the files of the tasks. */
 const MOST_EXAMPLES = 64e6;
 
 /** Characters outside [A-Za-z0-9._-] become "_". */
@@ -18,23 +19,20 @@ export function fileName(name: string): string {
 /** Writes them into a folder that is there. @returns paths, that of the combined file last */
 export async function writeResults(folder: string, result: AllTasksResultFile): Promise<string[]> {
   const { kind: _, tasks, average: __, parts, failures: ___, ...header } = result;
-  const paths: string[] = [], texts: ExampleTexts = new Map();
+  const files = new Map<string, Uint8Array>(), texts: ExampleTexts = new Map();
   parts.length = 0;
-  // At once: each waits until the disk has it.
-  await Promise.all(
-    Object.entries(tasks).map(([label, task]) => {
-      const name = `results_${fileName(label)}_${result.stamp}.json`;
-      parts.push(name);
-      paths.push(`${folder}/${name}`);
-      return writeResultFile(`${folder}/${name}`, { ...header, kind: "task", ...task }, texts);
-    }),
-  );
-  const all = `${folder}/results_all_tasks_${result.stamp}.json`;
+  for (const [label, task] of Object.entries(tasks)) {
+    const name = `results_${fileName(label)}_${result.stamp}.json`;
+    parts.push(name);
+    files.set(`${folder}/${name}`, resultFileBytes({ ...header, kind: "task", ...task }, texts));
+  }
   let size = 0;
   for (const text of texts.values()) size += text.length;
-  const isLong = size > MOST_EXAMPLES;
-  await writeResultFile(all, isLong ? { ...result, tasks: withoutExamples(tasks) } : result, texts);
-  return [...paths, all];
+  const all = size > MOST_EXAMPLES ? { ...result, tasks: withoutExamples(tasks) } : result;
+  // It gets its name last: who finds it finds those of the tasks.
+  files.set(`${folder}/results_all_tasks_${result.stamp}.json`, resultFileBytes(all, texts));
+  await writeFilesAtomic(files);
+  return [...files.keys()];
 }
 
 /** The numbers alone. */

@@ -170,10 +170,8 @@ export class BenchmarkRun {
       score: raw.error !== undefined || (set.binary && score < 1) ? 0 : score,
     };
     if (raw.error !== undefined && !raw.too_long) this.errors++;
-    this.store.add({
-      ...{ key, model: model.name, task: set.label, index, sample },
-      ...{ prompt_tokens, device, result },
-    });
+    const task = set.label;
+    this.store.add({ key, model: model.name, task, index, sample, prompt_tokens, device, result });
     this.evaluated++;
   }
 

@@ -200,40 +200,54 @@ export interface AllTasksResultFile extends RunHeader {
 /** A file of results: of one task, or of all tasks of a benchmark. */
 export type ResultFile = TaskResultFile | AllTasksResultFile;
 
-/** The JSON of examples, by their list: a benchmark writes each in two files. */
-export type ExampleTexts = Map<readonly ExampleResult[], string>;
+/** The JSON of examples, UTF-8, by their list: a benchmark writes each in two files. */
+export type ExampleTexts = Map<readonly ExampleResult[], Uint8Array>;
 
 /**
- * Writes a result as JSON, indented, each example on a line.
+ * A result as JSON, indented, each example on a line.
  * @param texts of examples that were written before; those of this result are added
- * @throws RgxError when the disk is full or the folder not writable
  */
-export async function writeResultFile(
-  path: string,
+export function resultFileBytes(
   result: ResultFile,
   texts: ExampleTexts = new Map(),
-): Promise<void> {
-  const tasks = result.kind === "task" ? [result] : Object.values(result.tasks);
-  const lists = new Set<unknown>();
-  for (const { models } of tasks) {
-    for (const { examples } of Object.values(models)) {
-      lists.add(examples);
-      if (texts.has(examples)) continue;
-      texts.set(examples, `[${examples.map((one) => `\n${JSON.stringify(one)}`).join()}\n]`);
+): Uint8Array<ArrayBuffer> {
+  const encoder = new TextEncoder(), order: Uint8Array[] = [];
+  const framed = (task: TaskResults) => {
+    const models: Record<string, unknown> = {};
+    for (const [name, model] of Object.entries(task.models)) {
+      const { examples } = model;
+      let text = texts.get(examples);
+      if (text === undefined) {
+        const lines = examples.map((one) => `\n${JSON.stringify(one)}`);
+        texts.set(examples, text = encoder.encode(`[${lines.join()}\n]`));
+      }
+      order.push(text);
+      models[name] = { ...model, examples: PLACE };
     }
+    return { ...task, models };
+  };
+  const tasks = result.kind === "task" ? [] : Object.entries(result.tasks);
+  const frame = result.kind === "task"
+    ? framed(result)
+    : { ...result, tasks: Object.fromEntries(tasks.map(([name, task]) => [name, framed(task)])) };
+  const parts = `${JSON.stringify(frame, null, 1)}\n`.split(JSON.stringify(PLACE))
+    .flatMap((part, i) => i === 0 ? [encoder.encode(part)] : [order[i - 1]!, encoder.encode(part)]);
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
   }
-  const order: string[] = [];
-  const frame = JSON.stringify(result, (_, value) => {
-    if (!lists.has(value)) return value;
-    order.push(texts.get(value)!);
-    return PLACE;
-  }, 1);
-  const parts = frame.split(JSON.stringify(PLACE));
-  await writeFileAtomic(path, parts.map((part, i) => part + (order[i] ?? "")).join("") + "\n");
+  return bytes;
 }
 
 /** Stands for a list of examples; no text that a user would write. */
 const PLACE = "\0examples\0";
+
+/** @throws RgxError when the disk is full or the folder not writable */
+export async function writeResultFile(path: string, result: ResultFile): Promise<void> {
+  await writeFileAtomic(path, resultFileBytes(result));
+}
 
 /**
  * The results of one task or of a whole benchmark, from their file.

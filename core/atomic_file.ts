@@ -72,15 +72,40 @@ export async function writeFileAtomic(
   content: Uint8Array | string,
   options: { write?: FileWriter } = {},
 ): Promise<void> {
-  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-  const temporary = `${path}.tmp-${Deno.pid}`;
+  await writeFilesAtomic(new Map([[path, content]]), options);
+}
+
+/**
+ * The same for several files, which the disk takes together. They get their names in their order, once all are there
+ * whole.
+ * @throws RgxError as above; no file is then replaced, unless a rename itself fails
+ */
+export async function writeFilesAtomic(
+  files: ReadonlyMap<string, Uint8Array | string>,
+  { write = writeFlushed }: { write?: FileWriter } = {},
+): Promise<void> {
+  const temporary = (path: string) => `${path}.tmp-${Deno.pid}`;
+  const explained = async (path: string, work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      throw explainFileError(error, "write the file", path);
+    }
+  };
   try {
-    await (options.write ?? writeFlushed)(temporary, bytes);
-    await Deno.rename(temporary, path);
-    await flushFolder(parentOf(path));
+    const ends = await Promise.allSettled([...files].map(([path, content]) => {
+      const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+      return explained(path, () => write(temporary(path), bytes));
+    }));
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+    for (const path of files.keys()) {
+      await explained(path, () => Deno.rename(temporary(path), path));
+    }
+    const folders = new Map([...files.keys()].map((path) => [parentOf(path), path]));
+    for (const [folder, path] of folders) await explained(path, () => flushFolder(folder));
   } catch (error) {
-    await removeQuietly(temporary);
-    throw explainFileError(error, "write the file", path);
+    for (const path of files.keys()) await removeQuietly(temporary(path));
+    throw error;
   }
 }
 

@@ -5,6 +5,7 @@ import {
   removeLeftovers,
   replaceSymlink,
   writeFileAtomic,
+  writeFilesAtomic,
   writeFlushed,
   writeFolderAtomic,
 } from "./atomic_file.ts";
@@ -69,6 +70,28 @@ Deno.test({
       );
       assert.equal(await Deno.readTextFile(path), "one");
       assert.deepEqual(list(folder), ["f"]);
+    }),
+});
+
+Deno.test({
+  name: "of several files all are there, or those from before",
+  ignore: !hasDevFull,
+  fn: () =>
+    inTempFolder(async (folder) => {
+      const files = (text: string) =>
+        new Map(["a", "b"].map((name) => [`${folder}/${name}`, text]));
+      const texts = () => ["a", "b"].map((name) => Deno.readTextFileSync(`${folder}/${name}`));
+      await writeFilesAtomic(files("one"));
+      for (const n of [1, 2]) {
+        await assert.rejects(
+          writeFilesAtomic(files("other"), { write: fullDiskAt(n) }),
+          isDiskFull(`${folder}/${n === 1 ? "a" : "b"}`),
+        );
+        assert.deepEqual(texts(), ["one", "one"]);
+        assert.deepEqual(list(folder), ["a", "b"]);
+      }
+      await writeFilesAtomic(files("two"));
+      assert.deepEqual(texts(), ["two", "two"]);
     }),
 });
 

@@ -2,17 +2,20 @@
  * Texts of tokenizers without a pre-tokenizer (SentencePiece vocabularies), which the library merges as one long
  * word, every time anew. Here such a text is cut wherever no merge can reach across: between two characters that
  * stand side by side in no token that a merge makes. What is between two cuts merges the same way whatever is
- * around it, so its ids are remembered, and prompts that begin alike are merged once. Normalizer, merges and ids
- * stay the library's own. Texts with added tokens are left to it altogether.
+ * around it, so its ids are remembered; and what a text's beginning has in common with the text before it is not
+ * looked at again up to its last cut. Merges and ids stay the library's own, and so does the normalizer, unless all
+ * it does is to put "▁" in place of spaces. Texts with added tokens are left to the library altogether.
  */
 import { merger } from "./bpe_merges.ts";
+import { hashed, PieceTable } from "./piece_table.ts";
+import { type UnitNormalizer, unitNormalizer } from "./unit_normalizer.ts";
 
-/** Longer pieces are seldom met again; so many are kept before all are forgotten. */
-const LONGEST = 256, MOST = 8192;
+/** Longer pieces are seldom met again. */
+const LONGEST = 256;
 
 /** What this file knows of the library's tokenizer. */
 export interface BpeTokenizer {
-  normalizer: ((text: string) => string) | null;
+  normalizer: (((text: string) => string) & { config?: unknown }) | null;
   pre_tokenizer: unknown;
   remove_space?: boolean;
   do_lowercase_and_remove_accent?: boolean;
@@ -42,59 +45,105 @@ export function pieceEncoder(tokenizer: BpeTokenizer): PieceEncoder | null {
   if (merges === undefined || tokenizer.pre_tokenizer !== null || model.ignore_merges) return null;
   if (model.end_of_word_suffix || model.continuing_subword_suffix) return null;
   if (tokenizer.remove_space || tokenizer.do_lowercase_and_remove_accent) return null;
-  const normalize = (text: string) => normalizer === null ? text : normalizer(text);
-  const contents = added.flatMap(({ content }) => [content, normalize(content)]);
-  const isAdded = contents.length === 0
-    ? null
-    : new RegExp([...new Set(contents)].map((text) => RegExp.escape(text)).join("|"));
-  const joined = neighbours(merges), known = new Map<string, readonly number[] | null>();
+  const units = unitNormalizer(normalizer === null ? null : normalizer.config);
+  const { prepend, replaced, by } = units ?? NOTHING_REPLACED;
+  const prepared = units === null ? normalizer! : (text: string) => prepend + text;
+  const isAdded = addedPattern(added.map(({ content }) => content), normalizer, units);
+  const joined = neighbours(merges), known = new PieceTable<readonly number[] | null>();
   const { unk_token_id: unknown, tokens_to_ids: vocabulary } = model;
   const fused = model.fuse_unk ? unknown : undefined;
   let merge: ReturnType<typeof merger> | null = null;
 
   /** Ids of a piece; null: something in it has none. */
-  const idsOf = (piece: string): readonly number[] | null => {
-    const found = known.get(piece);
-    if (found !== undefined) return found;
+  const idsOf = (
+    text: string,
+    from: number,
+    to: number,
+    hash: number,
+  ): readonly number[] | null => {
+    const ready = known.get(text, from, to, hash);
+    if (ready !== undefined) return ready;
+    // A copy: a part of a string would keep the whole of it.
+    const own = [...text.slice(from, to)].join("");
+    const piece = units === null ? own : units.replace(own);
     merge ??= merger(merges);
-    let own = merge(piece).map((token) => vocabulary.get(token));
+    let found = merge(piece).map((token) => vocabulary.get(token));
     // Bytes and unknown tokens are for the library to put in their place.
-    if (own.includes(undefined)) {
-      own = model([piece]).map((token) => vocabulary.get(token) ?? unknown);
+    if (found.includes(undefined)) {
+      found = model([piece]).map((token) => vocabulary.get(token) ?? unknown);
     }
-    const ids = own.includes(undefined) ? null : own as number[];
-    if (piece.length <= LONGEST) {
-      if (known.size >= MOST) known.clear();
-      // A copy: a part of a string would keep the whole of it.
-      known.set([...piece].join(""), ids);
-    }
+    const ids = found.includes(undefined) ? null : found as number[];
+    if (own.length <= LONGEST) known.set(own, hash, ids);
     return ids;
   };
+
+  /** The text before, its ids, where it was cut, and how many ids are before each cut. */
+  let previous = "", cuts = 0;
+  const ids: number[] = [], cutAt: number[] = [], idsAt: number[] = [];
 
   return (text, before) => {
     // The library does not normalize no text at all: it would get a prefix.
     if (text === "") return [...before];
-    const normal = normalize(text);
-    if (normal === "" || isAdded?.test(text) || isAdded?.test(normal)) return null;
-    const all = [...before], end = normal.length;
-    let last = -1, from = 0, left = normal.charCodeAt(0);
-    for (let at = 1; at <= end; at++) {
-      const right = at < end ? normal.charCodeAt(at) : -1;
-      if (at < end && (joined(left, right) || isSecondHalf(right))) {
-        left = right;
-        continue;
+    const whole = prepared(text), end = whole.length;
+    if (end === 0 || isAdded?.test(whole) || units === null && isAdded?.test(text)) return null;
+    const unitAt = (at: number) => {
+      const unit = whole.charCodeAt(at);
+      return unit === replaced ? by : unit;
+    };
+    // The units on both sides of a cut decide about it.
+    const same = commonLength(previous, whole);
+    while (cuts > 0 && cutAt[cuts - 1]! >= same) cuts--;
+    ids.length = cuts > 0 ? idsAt[cuts - 1]! : 0;
+    previous = "";
+    let from = cuts > 0 ? cutAt[cuts - 1]! : 0, left = unitAt(from), hash = hashed(0, left);
+    for (let at = from + 1; at <= end; at++) {
+      const right = at < end ? unitAt(at) : -1;
+      if (at === end || !(joined(left, right) || isSecondHalf(right))) {
+        const own = idsOf(whole, from, at, hash);
+        if (own === null) {
+          cuts = 0;
+          return null;
+        }
+        for (const id of own) {
+          if (id !== fused || ids.length === 0 || ids[ids.length - 1] !== fused) ids.push(id);
+        }
+        cutAt[cuts] = from = at;
+        idsAt[cuts++] = ids.length;
+        hash = 0;
       }
-      const ids = idsOf(normal.slice(from, at));
-      if (ids === null) return null;
-      for (const id of ids) {
-        if (id !== fused || last !== fused) all.push(id);
-        last = id;
-      }
-      from = at;
+      hash = hashed(hash, right);
       left = right;
     }
-    return all;
+    previous = whole;
+    return before.concat(ids);
   };
+}
+
+const NOTHING_REPLACED = { prepend: "", replaced: -1, by: -1 };
+
+/**
+ * What finds added tokens in a text that is prepared, or, where a normalizer of the library prepares it, in a text
+ * before or after; null where there are none.
+ */
+function addedPattern(
+  contents: readonly string[],
+  normalizer: BpeTokenizer["normalizer"],
+  units: UnitNormalizer | null,
+): RegExp | null {
+  if (contents.length === 0) return null;
+  const patterns = contents.flatMap((content) => {
+    const normal = normalizer === null ? content : normalizer(content);
+    return [RegExp.escape(content), units === null ? RegExp.escape(normal) : units.pattern(normal)];
+  });
+  return new RegExp([...new Set(patterns)].join("|"));
+}
+
+/** Code units that two texts begin with. */
+function commonLength(a: string, b: string): number {
+  const most = Math.min(a.length, b.length);
+  let same = 0;
+  while (same < most && a.charCodeAt(same) === b.charCodeAt(same)) same++;
+  return same;
 }
 
 /**

@@ -45,6 +45,43 @@ Deno.test("any vocabulary, any text: the pieces have the ids of the whole", () =
   }));
 });
 
+const replace = { type: "Replace", pattern: { String: " " }, content: "▁" };
+const prepend = { type: "Prepend", prepend: "▁" };
+const NORMALIZERS = [
+  null,
+  prepend,
+  replace,
+  { type: "Sequence", normalizers: [prepend, replace] },
+  { type: "Sequence", normalizers: [replace, prepend] },
+  { type: "Sequence", normalizers: [{ type: "NFC" }, replace] },
+  { type: "Lowercase" },
+];
+
+Deno.test("texts that begin alike, one after the other: the ids of each", () => {
+  const part = fc.array(fc.constantFrom(" ", "A", "é", ...LETTERS), { maxLength: 12 });
+  const texts = fc.array(fc.tuple(fc.nat(12), part), { minLength: 2, maxLength: 8 });
+  const normalizer = fc.constantFrom(...NORMALIZERS);
+  fc.assert(fc.property(vocabularies, normalizer, texts, (json, normalizer, changes) => {
+    const library = libraryOf({ ...json, normalizer }), encode = piecesOf(library)!;
+    let text = "";
+    for (const [kept, more] of changes) {
+      text = text.slice(0, kept) + more.join("");
+      assert.deepEqual(encode(text), text === "" ? [] : library.encode(text).ids, text);
+    }
+  }));
+});
+
+Deno.test("added tokens are found in any text, however it is normalized", () => {
+  const vocab = { "<unk>": 0, a: 1, "▁": 2, "a b": 3 };
+  const model = { type: "BPE", vocab, merges: [], unk_token: "<unk>" };
+  for (const normalizer of NORMALIZERS) {
+    const added_tokens = [{ id: 3, content: "a b" }];
+    const encode = piecesOf(libraryOf({ model, normalizer, added_tokens }))!;
+    for (const text of ["aa ba", "a b"]) assert.equal(encode(text), null);
+    assert.notEqual(encode("aa aba"), null);
+  }
+});
+
 Deno.test("a real vocabulary: the same ids of known, unknown and repeated texts, at the second time too", async () => {
   const folder = sharedFolder("models/tinystories-656k");
   if (folder === null) return;

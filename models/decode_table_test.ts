@@ -56,6 +56,15 @@ Deno.test("ids without a token have no text, and an empty list is an empty text"
   assert.equal(decodeByTable(table, [], true), "");
 });
 
+Deno.test("long texts, those that begin with U+FEFF, and halves of characters", () => {
+  const tokens = ["\uFEFF", "é😀", "\uD83D", "a"];
+  const table = decodeTable(decoderOf(), () => tokens, new Set())!;
+  assert.equal(decodeByTable(table, [0, 3], false), "\uFEFFa");
+  const ids = Array.from({ length: 5000 }, (_, i) => i % 2 === 0 ? 1 : 3);
+  assert.equal(decodeByTable(table, ids, false), "é😀a".repeat(2500));
+  assert.equal(decodeByTable(table, [3, 2, 3], false), null);
+});
+
 Deno.test("other decoders are the library's, and no token is looked up for them", () => {
   const tokens = () => assert.fail("the tokens were asked for");
   const { decoders } = decoderOf();
