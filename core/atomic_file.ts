@@ -61,7 +61,20 @@ const FILE_ERRORS: Readonly<Record<string, readonly [found: string, advice: stri
   EACCES: ["permission denied", "Name a folder that you may write to."],
   EPERM: ["permission denied", "Name a folder that you may write to."],
   EROFS: ["the file system is read-only", "Name a folder that you may write to."],
+  ENAMETOOLONG: ["the name is too long", "Choose a shorter one."],
 };
+
+/** The same of a file that is written: where its temporary name is not found, its folder is not. */
+function explainWriteError(error: unknown, path: string): unknown {
+  const { code, message } = (error ?? {}) as { code?: string; message?: string };
+  if ((code === "ENOENT" || code === "ENOTDIR") && message?.includes(`${path}.tmp-`)) {
+    return new RgxError(`${path}: cannot write the file: there is no folder ${parentOf(path)}`, {
+      advice: "Make it, or name another place.",
+      cause: error,
+    });
+  }
+  return explainFileError(error, "write the file", path);
+}
 
 /**
  * Replaces a file by new content, or creates it.
@@ -89,7 +102,7 @@ export async function writeFilesAtomic(
     try {
       await work();
     } catch (error) {
-      throw explainFileError(error, "write the file", path);
+      throw explainWriteError(error, path);
     }
   };
   try {
@@ -126,7 +139,7 @@ export async function produceFileAtomic(
     await flushFolder(parentOf(path));
   } catch (error) {
     await removeQuietly(temporary);
-    throw explainFileError(error, "write the file", path);
+    throw explainWriteError(error, path);
   }
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   appendLine,
   type FileWriter,
+  produceFileAtomic,
   removeLeftovers,
   replaceSymlink,
   writeFileAtomic,
@@ -48,6 +49,30 @@ function isDiskFull(path: string): (error: unknown) => true {
     return true;
   };
 }
+
+Deno.test("a folder that is not there, and a name that is too long, are said of the file that was asked for", () =>
+  inTempFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/file`, "");
+    const refused = (path: string, message: string) => {
+      const check = (error: RgxError) => {
+        assert.ok(error instanceof RgxError && error.advice !== undefined);
+        assert.equal(error.message, `${path}: cannot write the file: ${message}`);
+        return true;
+      };
+      return Promise.all([
+        assert.rejects(writeFileAtomic(path, "x"), check),
+        assert.rejects(produceFileAtomic(path, (to) => Deno.writeTextFile(to, "x")), check),
+      ]);
+    };
+    await refused(`${folder}/none/f`, `there is no folder ${folder}/none`);
+    await refused(`${folder}/file/f`, `there is no folder ${folder}/file`);
+    await refused(`${folder}/${"x".repeat(300)}`, "the name is too long");
+    // What is read meanwhile is another matter.
+    await assert.rejects(
+      produceFileAtomic(`${folder}/f`, () => Deno.readTextFile(`${folder}/none`).then(() => {})),
+      Deno.errors.NotFound,
+    );
+  }));
 
 Deno.test("a file is created and replaced, and nothing else stays", () =>
   inTempFolder(async (folder) => {
@@ -176,7 +201,6 @@ Deno.test("missing permission and impossible places are told", () =>
       writeFileAtomic(`${folder}/f`, "", { write: denied }),
       /cannot write the file: permission denied/,
     );
-    await assert.rejects(writeFileAtomic(`${folder}/none/f`, ""), Deno.errors.NotFound);
   }));
 
 Deno.test("leftovers of dead processes are removed, those of living ones are not", () =>
