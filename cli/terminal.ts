@@ -2,6 +2,7 @@
  * What may be written where: colour, width and progress by the rules of NO_COLOR, FORCE_COLOR, TERM
  * and CI; plain text tables. Results go to stdout, everything else to stderr.
  */
+import { beginning, textWidth } from "./text_width.ts";
 
 const encoder = new TextEncoder();
 
@@ -95,20 +96,20 @@ export function columns(): number {
 
 /** Cuts a text to `width` columns with an ellipsis. */
 export function clip(text: string, width: number): string {
-  return text.length <= width ? text : text.slice(0, Math.max(0, width - 1)) + "…";
+  return textWidth(text) <= width ? text : beginning(text, width - 1) + "…";
 }
 
 /** Breaks a text at spaces into lines of at most `width` columns. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const paragraph of text.split("\n")) {
-    if (paragraph.length <= width) {
+    if (textWidth(paragraph) <= width) {
       lines.push(paragraph); // as it is, indentation and columns included
       continue;
     }
     let line = "";
     for (const word of paragraph.split(" ")) {
-      if (line !== "" && line.length + 1 + word.length > width) {
+      if (line !== "" && textWidth(line) + 1 + textWidth(word) > width) {
         lines.push(line);
         line = word;
       } else line = line === "" ? word : `${line} ${word}`;
@@ -122,12 +123,13 @@ export function wrap(text: string, width: number): string[] {
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
-    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, cell.length));
+    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, textWidth(cell)));
   }
   return rows.map((row) =>
     row.map((cell, i) => {
       const numeric = /^[-+]?[\d.]+ ?%?$/.test(cell);
-      return numeric ? cell.padStart(widths[i]!) : cell.padEnd(widths[i]!);
+      const space = " ".repeat(widths[i]! - textWidth(cell));
+      return numeric ? space + cell : cell + space;
     }).join("  ").trimEnd()
   ).join("\n");
 }

@@ -1,0 +1,36 @@
+/**
+ * Columns that a text takes on a terminal: ideographs, kana, hangul and emoji take two, marks on the letter before them
+ * none. Left out: what joins several emoji into one, which terminals disagree on.
+ */
+
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
+const NONE = /\p{Mn}|\p{Me}|\p{Cf}/u;
+
+export function textWidth(text: string): number {
+  if (isPlain(text)) return text.length;
+  let width = 0;
+  for (const character of text) width += widthOf(character);
+  return width;
+}
+
+/** The beginning of a text that takes at most `width` columns. */
+export function beginning(text: string, width: number): string {
+  if (isPlain(text)) return text.slice(0, Math.max(0, width));
+  let taken = 0, end = 0;
+  for (const character of text) {
+    taken += widthOf(character);
+    if (taken > width) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
+}
+
+/** One column for each character. */
+function isPlain(text: string): boolean {
+  return /^[\x20-\x7e]*$/.test(text);
+}
+
+function widthOf(character: string): number {
+  return WIDE.test(character) ? 2 : NONE.test(character) ? 0 : 1;
+}
