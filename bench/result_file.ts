@@ -313,13 +313,20 @@ function checkTask(value: Record<string, unknown>, place: string): void {
   for (const [name, model] of Object.entries(object(value["models"], `${place}: models`))) {
     const at = `${place}: models.${name}`, result = object(model, at);
     for (const key of NUMBERS) number(result, key, at);
+    for (const key of SHARES) {
+      const share = result[key] as number;
+      if (!(share >= 0 && share <= 1)) throw wrong(`${at}: ${key}`, "a share from 0 to 1", share);
+    }
     for (const key of ["ci95", "mean_score_ci95"]) {
-      const interval = array(result[key], `${at}.${key}`);
-      if (interval.length !== 2 || !interval.every((end) => typeof end === "number")) {
+      const interval = array(result[key], `${at}.${key}`), [low, high] = interval;
+      const ordered = typeof low === "number" && typeof high === "number" && low <= high;
+      if (interval.length !== 2 || !ordered) {
         throw new RgxError(`${at}.${key}: expected [low, high], found ${JSON.stringify(interval)}`);
       }
     }
     object(result["prompt"], `${at}.prompt`);
+    // Someone who made the file smaller has left them out, as a large benchmark does itself.
+    result["examples"] ??= [];
     array(result["examples"], `${at}.examples`).forEach((example, i) => {
       const where = `${at}.examples[${i}]`, row = object(example, where);
       for (const key of ["question", "completion"]) text(row, key, where);
@@ -332,6 +339,8 @@ const NUMBERS = [
   ...["accuracy", "correct", "total", "mean_score", "format_rate", "truncated_rate"],
   ...["mean_completion_tokens", "num_examples"],
 ];
+
+const SHARES = ["accuracy", "format_rate", "truncated_rate"];
 
 function object(value: unknown, place: string): Record<string, unknown> {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {

@@ -110,6 +110,20 @@ Deno.test("files of another version, damaged ones and missing ones are refused w
     broken((f) => model(f)["ci95"] = [1]),
     /models\.tiny\.ci95: expected \[low, high\]/,
   );
+  assert.throws(
+    broken((f) => model(f)["ci95"] = [0.9, 0.1]),
+    /models\.tiny\.ci95: expected \[low, high\], found \[0\.9,0\.1\]/,
+  );
+  // Percent, as someone wrote it by hand.
+  assert.throws(
+    broken((f) => model(f)["accuracy"] = 85.2),
+    /models\.tiny: accuracy: expected a share from 0 to 1, found 85\.2/,
+  );
+  assert.throws(broken((f) => model(f)["format_rate"] = -0.1), /format_rate: expected a share/);
+  const copy = structuredClone(file) as unknown as Record<string, unknown>;
+  delete model(copy)["examples"];
+  const read = checkResultFile(copy, "x.json") as TaskResultFile;
+  assert.deepEqual(read.models["tiny"]!.examples, []);
   assert.throws(() => checkResultFile([1], "x.json"), RgxError);
   await assert.rejects(readResultFile("/no/such/results.json"), UsageError);
 });
