@@ -13,8 +13,13 @@
 const VECTORS = 4;
 export const MOST_ROWS = 6;
 
-/** How the tile reads its rows: `rows`: row-major, four bytes a step; `columns`: a stride a step. */
-type Layout = "rows" | "columns";
+/**
+ * How the tile reads its rows: `rows`: row-major, four bytes a step; `columns`: a stride a step. `ahead`: as `rows`, of
+ * a packed panel; every READ_AHEAD steps it also reads a byte of what another tile will need.
+ */
+type Layout = "rows" | "columns" | "ahead";
+/** Steps between two bytes; k of such a tile is a multiple of it. */
+const READ_AHEAD = 16;
 /** What it does with the block of `out`: overwrite it, or add to it. */
 type Store = "set" | "add";
 
@@ -23,22 +28,33 @@ function tile(rows: number, layout: Layout, store: Store): string {
   const vector = [...Array(VECTORS).keys()];
   const all = (line: (i: number) => string) => row.map((i) => "  " + line(i)).join("\n");
   const each = (part: (j: number) => string) => vector.map(part).join(" ");
-  const pointer = (i: number) => layout === "rows" ? `s${i}` : "s";
-  const offset = (i: number) => layout === "rows" ? 0 : 4 * i;
+  const apart = layout !== "columns", ahead = layout === "ahead";
+  const pointer = (i: number) => apart ? `s${i}` : "s";
+  const offset = (i: number) => apart ? 0 : 4 * i;
   const block = [
     `export function tile_${layout}_${store}_${rows}(`,
-    "  s: usize, sStep: usize, v: usize, vStep: usize, c: usize, cStep: usize, k: i32, alpha: f32,",
-    "): void {",
+    ahead
+      ? "  s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, ahead: usize,\n" +
+        "  aheadStep: usize,\n): i32 {\n  let read: i32 = 0;"
+      : "  s: usize, sStep: usize, v: usize, vStep: usize, c: usize, cStep: usize, k: i32, alpha: f32,\n" +
+        "): void {",
     all((i) => each((j) => `let c${i}${j} = f32x4.splat(0);`)),
-    ...(layout === "rows" ? [all((i) => `let s${i} = s + ${i} * sStep;`)] : []),
-    "  for (; k > 0; k--) {",
+    ...(apart ? [all((i) => `let s${i} = s + ${i} * sStep;`)] : []),
+    ...(ahead
+      ? [
+        `  for (; k > 0; k -= ${READ_AHEAD}) {`,
+        "  read += load<u8>(ahead);",
+        "  ahead += aheadStep;",
+        `  for (const end = v + ${64 * READ_AHEAD}; v < end;) {`,
+      ]
+      : ["  for (; k > 0; k--) {"]),
     "    " + each((j) => `const v${j} = v128.load(v, ${16 * j});`),
     all((i) =>
       `  const a${i} = v128.load32_splat(${pointer(i)}, ${offset(i)}); ` +
       each((j) => `c${i}${j} = f32x4.relaxed_madd(a${i}, v${j}, c${i}${j});`)
     ),
-    layout === "rows" ? "    " + row.map((i) => `s${i} += 4;`).join(" ") : "    s += sStep;",
-    "    v += vStep;",
+    apart ? "    " + row.map((i) => `s${i} += 4;`).join(" ") : "    s += sStep;",
+    ahead ? "    v += 64;\n  }" : "    v += vStep;",
     "  }",
     "  const scale = f32x4.splat(alpha);",
     all((i) =>
@@ -49,6 +65,7 @@ function tile(rows: number, layout: Layout, store: Store): string {
             `v128.store(c, f32x4.relaxed_madd(scale, c${i}${j}, o${i}${j}), ${16 * j});`
           ) + " c += cStep;"
     ),
+    ...(ahead ? ["  return read;"] : []),
     "}",
   ];
   return block.join("\n");
@@ -96,7 +113,7 @@ export function tilesSource(): string {
     "// c[rows, 16] = or += alpha · Σ_k s[row, k] · v[k, 16]; steps in bytes. All are exported because an\n" +
     "// exported function is not inlined into its only caller, which would stop the revectorizer.",
   ];
-  for (const layout of ["rows", "columns"] as const) {
+  for (const layout of ["rows", "columns", "ahead"] as const) {
     for (const store of ["set", "add"] as const) {
       for (let rows = 1; rows <= MOST_ROWS; rows++) parts.push(tile(rows, layout, store));
     }

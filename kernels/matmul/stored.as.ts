@@ -3,7 +3,10 @@
 // tiles. For dy·W the widened panels are transposed on the way.
 
 import { dot_panel, widen_panel, WORK_BYTES } from "../weights/panel.as";
-import { BF16, block_weights, F16, panel_bytes, Q4_0, Q4_1, Q4_K } from "../weights/types.as";
+import {
+  BF16, block_weights, F16, panel_bytes, Q4_0, Q4_1, Q4_K, record_bytes,
+} from "../weights/types.as";
+import { multiply_panel } from "./ahead.as";
 import { widen_halves } from "./halves.as";
 import { transpose4 } from "./pack.as";
 import { matmul_blocks } from "./wasm.as";
@@ -87,6 +90,7 @@ export function matmul_stored(
   const panels = (n + LANES - 1) / LANES, groups = (panels + unitPanels - 1) / unitPanels;
   const aStep = (k as usize) * 4, outStep = (n as usize) * 4;
   const edge = scratch + WORK_BYTES, packed = edge + (blockTiles * TILE_ROWS * 64) as usize;
+  const last = w + (panels as usize) * step;
   for (let unit = begin; unit < end; unit++) {
     const row = (unit / groups) * unitRows, rows = min(unitRows, m - row);
     const first = (unit % groups) * unitPanels, count = min(unitPanels, panels - first);
@@ -104,11 +108,23 @@ export function matmul_stored(
           packed + (p as usize) * (depth as usize) * 64, scratch,
         );
       }
-      matmul_blocks(
-        a + (row as usize) * aStep + (kk as usize) * 4, aStep, 0, 0, 0, 0, packed, to, outStep,
-        rows, columns, depth, kBlock, blockTiles, alpha, kk > 0 ? 1 : accumulate, 0,
-        0, units, edge,
-      );
+      const from = a + (row as usize) * aStep + (kk as usize) * 4;
+      const add = kk > 0 ? 1 : accumulate;
+      if (units == 1 && columns == LANES && type > BF16) {
+        const record = record_bytes(type), bytes = ((depth / weights) as usize) * record;
+        const next = w + (first as usize) * step + ((kk / weights) as usize) * record + bytes;
+        const left = min(bytes, last - next);
+        const read = multiply_panel(
+          from, aStep, packed, to, outStep, rows, depth, kBlock, alpha, add != 0,
+          left > 0 ? next : packed, left,
+        );
+        store<i32>(edge, read);
+      } else {
+        matmul_blocks(
+          from, aStep, 0, 0, 0, 0, packed, to, outStep, rows, columns, depth, kBlock, blockTiles,
+          alpha, add, 0, 0, units, edge,
+        );
+      }
       kk += slice;
     } while (kk < k);
   }

@@ -602,6 +602,411 @@ export function tile_columns_add_6(
     v128.store(c, f32x4.relaxed_madd(scale, c50, o50), 0); v128.store(c, f32x4.relaxed_madd(scale, c51, o51), 16); v128.store(c, f32x4.relaxed_madd(scale, c52, o52), 32); v128.store(c, f32x4.relaxed_madd(scale, c53, o53), 48); c += cStep;
 }
 
+export function tile_ahead_set_1(
+  s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, ahead: usize,
+  aheadStep: usize,
+): i32 {
+  let read: i32 = 0;
+  let c00 = f32x4.splat(0); let c01 = f32x4.splat(0); let c02 = f32x4.splat(0); let c03 = f32x4.splat(0);
+  let s0 = s + 0 * sStep;
+  for (; k > 0; k -= 16) {
+  read += load<u8>(ahead);
+  ahead += aheadStep;
+  for (const end = v + 1024; v < end;) {
+    const v0 = v128.load(v, 0); const v1 = v128.load(v, 16); const v2 = v128.load(v, 32); const v3 = v128.load(v, 48);
+    const a0 = v128.load32_splat(s0, 0); c00 = f32x4.relaxed_madd(a0, v0, c00); c01 = f32x4.relaxed_madd(a0, v1, c01); c02 = f32x4.relaxed_madd(a0, v2, c02); c03 = f32x4.relaxed_madd(a0, v3, c03);
+    s0 += 4;
+    v += 64;
+  }
+  }
+  const scale = f32x4.splat(alpha);
+  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
+  return read;
+}
+
+export function tile_ahead_set_2(
+  s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, ahead: usize,
+  aheadStep: usize,
+): i32 {
+  let read: i32 = 0;
+  let c00 = f32x4.splat(0); let c01 = f32x4.splat(0); let c02 = f32x4.splat(0); let c03 = f32x4.splat(0);
+  let c10 = f32x4.splat(0); let c11 = f32x4.splat(0); let c12 = f32x4.splat(0); let c13 = f32x4.splat(0);
+  let s0 = s + 0 * sStep;
+  let s1 = s + 1 * sStep;
+  for (; k > 0; k -= 16) {
+  read += load<u8>(ahead);
+  ahead += aheadStep;
+  for (const end = v + 1024; v < end;) {
+    const v0 = v128.load(v, 0); const v1 = v128.load(v, 16); const v2 = v128.load(v, 32); const v3 = v128.load(v, 48);
+    const a0 = v128.load32_splat(s0, 0); c00 = f32x4.relaxed_madd(a0, v0, c00); c01 = f32x4.relaxed_madd(a0, v1, c01); c02 = f32x4.relaxed_madd(a0, v2, c02); c03 = f32x4.relaxed_madd(a0, v3, c03);
+    const a1 = v128.load32_splat(s1, 0); c10 = f32x4.relaxed_madd(a1, v0, c10); c11 = f32x4.relaxed_madd(a1, v1, c11); c12 = f32x4.relaxed_madd(a1, v2, c12); c13 = f32x4.relaxed_madd(a1, v3, c13);
+    s0 += 4; s1 += 4;
+    v += 64;
+  }
+  }
+  const scale = f32x4.splat(alpha);
+  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
+  return read;
+}
+
+export function tile_ahead_set_3(
+  s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, ahead: usize,
+  aheadStep: usize,
+): i32 {
+  let read: i32 = 0;
+  let c00 = f32x4.splat(0); let c01 = f32x4.splat(0); let c02 = f32x4.splat(0); let c03 = f32x4.splat(0);
+  let c10 = f32x4.splat(0); let c11 = f32x4.splat(0); let c12 = f32x4.splat(0); let c13 = f32x4.splat(0);
+  let c20 = f32x4.splat(0); let c21 = f32x4.splat(0); let c22 = f32x4.splat(0); let c23 = f32x4.splat(0);
+  let s0 = s + 0 * sStep;
+  let s1 = s + 1 * sStep;
+  let s2 = s + 2 * sStep;
+  for (; k > 0; k -= 16) {
+  read += load<u8>(ahead);
+  ahead += aheadStep;
+  for (const end = v + 1024; v < end;) {
+    const v0 = v128.load(v, 0); const v1 = v128.load(v, 16); const v2 = v128.load(v, 32); const v3 = v128.load(v, 48);
+    const a0 = v128.load32_splat(s0, 0); c00 = f32x4.relaxed_madd(a0, v0, c00); c01 = f32x4.relaxed_madd(a0, v1, c01); c02 = f32x4.relaxed_madd(a0, v2, c02); c03 = f32x4.relaxed_madd(a0, v3, c03);
+    const a1 = v128.load32_splat(s1, 0); c10 = f32x4.relaxed_madd(a1, v0, c10); c11 = f32x4.relaxed_madd(a1, v1, c11); c12 = f32x4.relaxed_madd(a1, v2, c12); c13 = f32x4.relaxed_madd(a1, v3, c13);
+    const a2 = v128.load32_splat(s2, 0); c20 = f32x4.relaxed_madd(a2, v0, c20); c21 = f32x4.relaxed_madd(a2, v1, c21); c22 = f32x4.relaxed_madd(a2, v2, c22); c23 = f32x4.relaxed_madd(a2, v3, c23);
+    s0 += 4; s1 += 4; s2 += 4;
+    v += 64;
+  }
+  }
+  const scale = f32x4.splat(alpha);
+  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c22), 32); v128.store(c, f32x4.mul(scale, c23), 48); c += cStep;
+  return read;
+}
+
+export function tile_ahead_set_4(
+  s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, ahead: usize,
+  aheadStep: usize,
+): i32 {
+  let read: i32 = 0;
+  let c00 = f32x4.splat(0); let c01 = f32x4.splat(0); let c02 = f32x4.splat(0); let c03 = f32x4.splat(0);
+  let c10 = f32x4.splat(0); let c11 = f32x4.splat(0); let c12 = f32x4.splat(0); let c13 = f32x4.splat(0);
+  let c20 = f32x4.splat(0); let c21 = f32x4.splat(0); let c22 = f32x4.splat(0); let c23 = f32x4.splat(0);
+  let c30 = f32x4.splat(0); let c31 = f32x4.splat(0); let c32 = f32x4.splat(0); let c33 = f32x4.splat(0);
+  let s0 = s + 0 * sStep;
+  let s1 = s + 1 * sStep;
+  let s2 = s + 2 * sStep;
+  let s3 = s + 3 * sStep;
+  for (; k > 0; k -= 16) {
+  read += load<u8>(ahead);
+  ahead += aheadStep;
+  for (const end = v + 1024; v < end;) {
+    const v0 = v128.load(v, 0); const v1 = v128.load(v, 16); const v2 = v128.load(v, 32); const v3 = v128.load(v, 48);
+    const a0 = v128.load32_splat(s0, 0); c00 = f32x4.relaxed_madd(a0, v0, c00); c01 = f32x4.relaxed_madd(a0, v1, c01); c02 = f32x4.relaxed_madd(a0, v2, c02); c03 = f32x4.relaxed_madd(a0, v3, c03);
+    const a1 = v128.load32_splat(s1, 0); c10 = f32x4.relaxed_madd(a1, v0, c10); c11 = f32x4.relaxed_madd(a1, v1, c11); c12 = f32x4.relaxed_madd(a1, v2, c12); c13 = f32x4.relaxed_madd(a1, v3, c13);
+    const a2 = v128.load32_splat(s2, 0); c20 = f32x4.relaxed_madd(a2, v0, c20); c21 = f32x4.relaxed_madd(a2, v1, c21); c22 = f32x4.relaxed_madd(a2, v2, c22); c23 = f32x4.relaxed_madd(a2, v3, c23);
+    const a3 = v128.load32_splat(s3, 0); c30 = f32x4.relaxed_madd(a3, v0, c30); c31 = f32x4.relaxed_madd(a3, v1, c31); c32 = f32x4.relaxed_madd(a3, v2, c32); c33 = f32x4.relaxed_madd(a3, v3, c33);
+    s0 += 4; s1 += 4; s2 += 4; s3 += 4;
+    v += 64;
+  }
+  }
+  const scale = f32x4.splat(alpha);
+  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c22), 32); v128.store(c, f32x4.mul(scale, c23), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c32), 32); v128.store(c, f32x4.mul(scale, c33), 48); c += cStep;
+  return read;
+}
+
+export function tile_ahead_set_5(
+  s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, ahead: usize,
+  aheadStep: usize,
+): i32 {
+  let read: i32 = 0;
+  let c00 = f32x4.splat(0); let c01 = f32x4.splat(0); let c02 = f32x4.splat(0); let c03 = f32x4.splat(0);
+  let c10 = f32x4.splat(0); let c11 = f32x4.splat(0); let c12 = f32x4.splat(0); let c13 = f32x4.splat(0);
+  let c20 = f32x4.splat(0); let c21 = f32x4.splat(0); let c22 = f32x4.splat(0); let c23 = f32x4.splat(0);
+  let c30 = f32x4.splat(0); let c31 = f32x4.splat(0); let c32 = f32x4.splat(0); let c33 = f32x4.splat(0);
+  let c40 = f32x4.splat(0); let c41 = f32x4.splat(0); let c42 = f32x4.splat(0); let c43 = f32x4.splat(0);
+  let s0 = s + 0 * sStep;
+  let s1 = s + 1 * sStep;
+  let s2 = s + 2 * sStep;
+  let s3 = s + 3 * sStep;
+  let s4 = s + 4 * sStep;
+  for (; k > 0; k -= 16) {
+  read += load<u8>(ahead);
+  ahead += aheadStep;
+  for (const end = v + 1024; v < end;) {
+    const v0 = v128.load(v, 0); const v1 = v128.load(v, 16); const v2 = v128.load(v, 32); const v3 = v128.load(v, 48);
+    const a0 = v128.load32_splat(s0, 0); c00 = f32x4.relaxed_madd(a0, v0, c00); c01 = f32x4.relaxed_madd(a0, v1, c01); c02 = f32x4.relaxed_madd(a0, v2, c02); c03 = f32x4.relaxed_madd(a0, v3, c03);
+    const a1 = v128.load32_splat(s1, 0); c10 = f32x4.relaxed_madd(a1, v0, c10); c11 = f32x4.relaxed_madd(a1, v1, c11); c12 = f32x4.relaxed_madd(a1, v2, c12); c13 = f32x4.relaxed_madd(a1, v3, c13);
+    const a2 = v128.load32_splat(s2, 0); c20 = f32x4.relaxed_madd(a2, v0, c20); c21 = f32x4.relaxed_madd(a2, v1, c21); c22 = f32x4.relaxed_madd(a2, v2, c22); c23 = f32x4.relaxed_madd(a2, v3, c23);
+    const a3 = v128.load32_splat(s3, 0); c30 = f32x4.relaxed_madd(a3, v0, c30); c31 = f32x4.relaxed_madd(a3, v1, c31); c32 = f32x4.relaxed_madd(a3, v2, c32); c33 = f32x4.relaxed_madd(a3, v3, c33);
+    const a4 = v128.load32_splat(s4, 0); c40 = f32x4.relaxed_madd(a4, v0, c40); c41 = f32x4.relaxed_madd(a4, v1, c41); c42 = f32x4.relaxed_madd(a4, v2, c42); c43 = f32x4.relaxed_madd(a4, v3, c43);
+    s0 += 4; s1 += 4; s2 += 4; s3 += 4; s4 += 4;
+    v += 64;
+  }
+  }
+  const scale = f32x4.splat(alpha);
+  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c22), 32); v128.store(c, f32x4.mul(scale, c23), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c32), 32); v128.store(c, f32x4.mul(scale, c33), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c40), 0); v128.store(c, f32x4.mul(scale, c41), 16); v128.store(c, f32x4.mul(scale, c42), 32); v128.store(c, f32x4.mul(scale, c43), 48); c += cStep;
+  return read;
+}
+
+export function tile_ahead_set_6(
+  s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, ahead: usize,
+  aheadStep: usize,
+): i32 {
+  let read: i32 = 0;
+  let c00 = f32x4.splat(0); let c01 = f32x4.splat(0); let c02 = f32x4.splat(0); let c03 = f32x4.splat(0);
+  let c10 = f32x4.splat(0); let c11 = f32x4.splat(0); let c12 = f32x4.splat(0); let c13 = f32x4.splat(0);
+  let c20 = f32x4.splat(0); let c21 = f32x4.splat(0); let c22 = f32x4.splat(0); let c23 = f32x4.splat(0);
+  let c30 = f32x4.splat(0); let c31 = f32x4.splat(0); let c32 = f32x4.splat(0); let c33 = f32x4.splat(0);
+  let c40 = f32x4.splat(0); let c41 = f32x4.splat(0); let c42 = f32x4.splat(0); let c43 = f32x4.splat(0);
+  let c50 = f32x4.splat(0); let c51 = f32x4.splat(0); let c52 = f32x4.splat(0); let c53 = f32x4.splat(0);
+  let s0 = s + 0 * sStep;
+  let s1 = s + 1 * sStep;
+  let s2 = s + 2 * sStep;
+  let s3 = s + 3 * sStep;
+  let s4 = s + 4 * sStep;
+  let s5 = s + 5 * sStep;
+  for (; k > 0; k -= 16) {
+  read += load<u8>(ahead);
+  ahead += aheadStep;
+  for (const end = v + 1024; v < end;) {
+    const v0 = v128.load(v, 0); const v1 = v128.load(v, 16); const v2 = v128.load(v, 32); const v3 = v128.load(v, 48);
+    const a0 = v128.load32_splat(s0, 0); c00 = f32x4.relaxed_madd(a0, v0, c00); c01 = f32x4.relaxed_madd(a0, v1, c01); c02 = f32x4.relaxed_madd(a0, v2, c02); c03 = f32x4.relaxed_madd(a0, v3, c03);
+    const a1 = v128.load32_splat(s1, 0); c10 = f32x4.relaxed_madd(a1, v0, c10); c11 = f32x4.relaxed_madd(a1, v1, c11); c12 = f32x4.relaxed_madd(a1, v2, c12); c13 = f32x4.relaxed_madd(a1, v3, c13);
+    const a2 = v128.load32_splat(s2, 0); c20 = f32x4.relaxed_madd(a2, v0, c20); c21 = f32x4.relaxed_madd(a2, v1, c21); c22 = f32x4.relaxed_madd(a2, v2, c22); c23 = f32x4.relaxed_madd(a2, v3, c23);
+    const a3 = v128.load32_splat(s3, 0); c30 = f32x4.relaxed_madd(a3, v0, c30); c31 = f32x4.relaxed_madd(a3, v1, c31); c32 = f32x4.relaxed_madd(a3, v2, c32); c33 = f32x4.relaxed_madd(a3, v3, c33);
+    const a4 = v128.load32_splat(s4, 0); c40 = f32x4.relaxed_madd(a4, v0, c40); c41 = f32x4.relaxed_madd(a4, v1, c41); c42 = f32x4.relaxed_madd(a4, v2, c42); c43 = f32x4.relaxed_madd(a4, v3, c43);
+    const a5 = v128.load32_splat(s5, 0); c50 = f32x4.relaxed_madd(a5, v0, c50); c51 = f32x4.relaxed_madd(a5, v1, c51); c52 = f32x4.relaxed_madd(a5, v2, c52); c53 = f32x4.relaxed_madd(a5, v3, c53);
+    s0 += 4; s1 += 4; s2 += 4; s3 += 4; s4 += 4; s5 += 4;
+    v += 64;
+  }
+  }
+  const scale = f32x4.splat(alpha);
+  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c22), 32); v128.store(c, f32x4.mul(scale, c23), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c32), 32); v128.store(c, f32x4.mul(scale, c33), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c40), 0); v128.store(c, f32x4.mul(scale, c41), 16); v128.store(c, f32x4.mul(scale, c42), 32); v128.store(c, f32x4.mul(scale, c43), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c50), 0); v128.store(c, f32x4.mul(scale, c51), 16); v128.store(c, f32x4.mul(scale, c52), 32); v128.store(c, f32x4.mul(scale, c53), 48); c += cStep;
+  return read;
+}
+
+export function tile_ahead_add_1(
+  s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, ahead: usize,
+  aheadStep: usize,
+): i32 {
+  let read: i32 = 0;
+  let c00 = f32x4.splat(0); let c01 = f32x4.splat(0); let c02 = f32x4.splat(0); let c03 = f32x4.splat(0);
+  let s0 = s + 0 * sStep;
+  for (; k > 0; k -= 16) {
+  read += load<u8>(ahead);
+  ahead += aheadStep;
+  for (const end = v + 1024; v < end;) {
+    const v0 = v128.load(v, 0); const v1 = v128.load(v, 16); const v2 = v128.load(v, 32); const v3 = v128.load(v, 48);
+    const a0 = v128.load32_splat(s0, 0); c00 = f32x4.relaxed_madd(a0, v0, c00); c01 = f32x4.relaxed_madd(a0, v1, c01); c02 = f32x4.relaxed_madd(a0, v2, c02); c03 = f32x4.relaxed_madd(a0, v3, c03);
+    s0 += 4;
+    v += 64;
+  }
+  }
+  const scale = f32x4.splat(alpha);
+  const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+  return read;
+}
+
+export function tile_ahead_add_2(
+  s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, ahead: usize,
+  aheadStep: usize,
+): i32 {
+  let read: i32 = 0;
+  let c00 = f32x4.splat(0); let c01 = f32x4.splat(0); let c02 = f32x4.splat(0); let c03 = f32x4.splat(0);
+  let c10 = f32x4.splat(0); let c11 = f32x4.splat(0); let c12 = f32x4.splat(0); let c13 = f32x4.splat(0);
+  let s0 = s + 0 * sStep;
+  let s1 = s + 1 * sStep;
+  for (; k > 0; k -= 16) {
+  read += load<u8>(ahead);
+  ahead += aheadStep;
+  for (const end = v + 1024; v < end;) {
+    const v0 = v128.load(v, 0); const v1 = v128.load(v, 16); const v2 = v128.load(v, 32); const v3 = v128.load(v, 48);
+    const a0 = v128.load32_splat(s0, 0); c00 = f32x4.relaxed_madd(a0, v0, c00); c01 = f32x4.relaxed_madd(a0, v1, c01); c02 = f32x4.relaxed_madd(a0, v2, c02); c03 = f32x4.relaxed_madd(a0, v3, c03);
+    const a1 = v128.load32_splat(s1, 0); c10 = f32x4.relaxed_madd(a1, v0, c10); c11 = f32x4.relaxed_madd(a1, v1, c11); c12 = f32x4.relaxed_madd(a1, v2, c12); c13 = f32x4.relaxed_madd(a1, v3, c13);
+    s0 += 4; s1 += 4;
+    v += 64;
+  }
+  }
+  const scale = f32x4.splat(alpha);
+  const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+  const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+  return read;
+}
+
+export function tile_ahead_add_3(
+  s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, ahead: usize,
+  aheadStep: usize,
+): i32 {
+  let read: i32 = 0;
+  let c00 = f32x4.splat(0); let c01 = f32x4.splat(0); let c02 = f32x4.splat(0); let c03 = f32x4.splat(0);
+  let c10 = f32x4.splat(0); let c11 = f32x4.splat(0); let c12 = f32x4.splat(0); let c13 = f32x4.splat(0);
+  let c20 = f32x4.splat(0); let c21 = f32x4.splat(0); let c22 = f32x4.splat(0); let c23 = f32x4.splat(0);
+  let s0 = s + 0 * sStep;
+  let s1 = s + 1 * sStep;
+  let s2 = s + 2 * sStep;
+  for (; k > 0; k -= 16) {
+  read += load<u8>(ahead);
+  ahead += aheadStep;
+  for (const end = v + 1024; v < end;) {
+    const v0 = v128.load(v, 0); const v1 = v128.load(v, 16); const v2 = v128.load(v, 32); const v3 = v128.load(v, 48);
+    const a0 = v128.load32_splat(s0, 0); c00 = f32x4.relaxed_madd(a0, v0, c00); c01 = f32x4.relaxed_madd(a0, v1, c01); c02 = f32x4.relaxed_madd(a0, v2, c02); c03 = f32x4.relaxed_madd(a0, v3, c03);
+    const a1 = v128.load32_splat(s1, 0); c10 = f32x4.relaxed_madd(a1, v0, c10); c11 = f32x4.relaxed_madd(a1, v1, c11); c12 = f32x4.relaxed_madd(a1, v2, c12); c13 = f32x4.relaxed_madd(a1, v3, c13);
+    const a2 = v128.load32_splat(s2, 0); c20 = f32x4.relaxed_madd(a2, v0, c20); c21 = f32x4.relaxed_madd(a2, v1, c21); c22 = f32x4.relaxed_madd(a2, v2, c22); c23 = f32x4.relaxed_madd(a2, v3, c23);
+    s0 += 4; s1 += 4; s2 += 4;
+    v += 64;
+  }
+  }
+  const scale = f32x4.splat(alpha);
+  const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+  const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+  const o20 = v128.load(c, 0); const o21 = v128.load(c, 16); const o22 = v128.load(c, 32); const o23 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); c += cStep;
+  return read;
+}
+
+export function tile_ahead_add_4(
+  s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, ahead: usize,
+  aheadStep: usize,
+): i32 {
+  let read: i32 = 0;
+  let c00 = f32x4.splat(0); let c01 = f32x4.splat(0); let c02 = f32x4.splat(0); let c03 = f32x4.splat(0);
+  let c10 = f32x4.splat(0); let c11 = f32x4.splat(0); let c12 = f32x4.splat(0); let c13 = f32x4.splat(0);
+  let c20 = f32x4.splat(0); let c21 = f32x4.splat(0); let c22 = f32x4.splat(0); let c23 = f32x4.splat(0);
+  let c30 = f32x4.splat(0); let c31 = f32x4.splat(0); let c32 = f32x4.splat(0); let c33 = f32x4.splat(0);
+  let s0 = s + 0 * sStep;
+  let s1 = s + 1 * sStep;
+  let s2 = s + 2 * sStep;
+  let s3 = s + 3 * sStep;
+  for (; k > 0; k -= 16) {
+  read += load<u8>(ahead);
+  ahead += aheadStep;
+  for (const end = v + 1024; v < end;) {
+    const v0 = v128.load(v, 0); const v1 = v128.load(v, 16); const v2 = v128.load(v, 32); const v3 = v128.load(v, 48);
+    const a0 = v128.load32_splat(s0, 0); c00 = f32x4.relaxed_madd(a0, v0, c00); c01 = f32x4.relaxed_madd(a0, v1, c01); c02 = f32x4.relaxed_madd(a0, v2, c02); c03 = f32x4.relaxed_madd(a0, v3, c03);
+    const a1 = v128.load32_splat(s1, 0); c10 = f32x4.relaxed_madd(a1, v0, c10); c11 = f32x4.relaxed_madd(a1, v1, c11); c12 = f32x4.relaxed_madd(a1, v2, c12); c13 = f32x4.relaxed_madd(a1, v3, c13);
+    const a2 = v128.load32_splat(s2, 0); c20 = f32x4.relaxed_madd(a2, v0, c20); c21 = f32x4.relaxed_madd(a2, v1, c21); c22 = f32x4.relaxed_madd(a2, v2, c22); c23 = f32x4.relaxed_madd(a2, v3, c23);
+    const a3 = v128.load32_splat(s3, 0); c30 = f32x4.relaxed_madd(a3, v0, c30); c31 = f32x4.relaxed_madd(a3, v1, c31); c32 = f32x4.relaxed_madd(a3, v2, c32); c33 = f32x4.relaxed_madd(a3, v3, c33);
+    s0 += 4; s1 += 4; s2 += 4; s3 += 4;
+    v += 64;
+  }
+  }
+  const scale = f32x4.splat(alpha);
+  const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+  const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+  const o20 = v128.load(c, 0); const o21 = v128.load(c, 16); const o22 = v128.load(c, 32); const o23 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); c += cStep;
+  const o30 = v128.load(c, 0); const o31 = v128.load(c, 16); const o32 = v128.load(c, 32); const o33 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); c += cStep;
+  return read;
+}
+
+export function tile_ahead_add_5(
+  s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, ahead: usize,
+  aheadStep: usize,
+): i32 {
+  let read: i32 = 0;
+  let c00 = f32x4.splat(0); let c01 = f32x4.splat(0); let c02 = f32x4.splat(0); let c03 = f32x4.splat(0);
+  let c10 = f32x4.splat(0); let c11 = f32x4.splat(0); let c12 = f32x4.splat(0); let c13 = f32x4.splat(0);
+  let c20 = f32x4.splat(0); let c21 = f32x4.splat(0); let c22 = f32x4.splat(0); let c23 = f32x4.splat(0);
+  let c30 = f32x4.splat(0); let c31 = f32x4.splat(0); let c32 = f32x4.splat(0); let c33 = f32x4.splat(0);
+  let c40 = f32x4.splat(0); let c41 = f32x4.splat(0); let c42 = f32x4.splat(0); let c43 = f32x4.splat(0);
+  let s0 = s + 0 * sStep;
+  let s1 = s + 1 * sStep;
+  let s2 = s + 2 * sStep;
+  let s3 = s + 3 * sStep;
+  let s4 = s + 4 * sStep;
+  for (; k > 0; k -= 16) {
+  read += load<u8>(ahead);
+  ahead += aheadStep;
+  for (const end = v + 1024; v < end;) {
+    const v0 = v128.load(v, 0); const v1 = v128.load(v, 16); const v2 = v128.load(v, 32); const v3 = v128.load(v, 48);
+    const a0 = v128.load32_splat(s0, 0); c00 = f32x4.relaxed_madd(a0, v0, c00); c01 = f32x4.relaxed_madd(a0, v1, c01); c02 = f32x4.relaxed_madd(a0, v2, c02); c03 = f32x4.relaxed_madd(a0, v3, c03);
+    const a1 = v128.load32_splat(s1, 0); c10 = f32x4.relaxed_madd(a1, v0, c10); c11 = f32x4.relaxed_madd(a1, v1, c11); c12 = f32x4.relaxed_madd(a1, v2, c12); c13 = f32x4.relaxed_madd(a1, v3, c13);
+    const a2 = v128.load32_splat(s2, 0); c20 = f32x4.relaxed_madd(a2, v0, c20); c21 = f32x4.relaxed_madd(a2, v1, c21); c22 = f32x4.relaxed_madd(a2, v2, c22); c23 = f32x4.relaxed_madd(a2, v3, c23);
+    const a3 = v128.load32_splat(s3, 0); c30 = f32x4.relaxed_madd(a3, v0, c30); c31 = f32x4.relaxed_madd(a3, v1, c31); c32 = f32x4.relaxed_madd(a3, v2, c32); c33 = f32x4.relaxed_madd(a3, v3, c33);
+    const a4 = v128.load32_splat(s4, 0); c40 = f32x4.relaxed_madd(a4, v0, c40); c41 = f32x4.relaxed_madd(a4, v1, c41); c42 = f32x4.relaxed_madd(a4, v2, c42); c43 = f32x4.relaxed_madd(a4, v3, c43);
+    s0 += 4; s1 += 4; s2 += 4; s3 += 4; s4 += 4;
+    v += 64;
+  }
+  }
+  const scale = f32x4.splat(alpha);
+  const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+  const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+  const o20 = v128.load(c, 0); const o21 = v128.load(c, 16); const o22 = v128.load(c, 32); const o23 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); c += cStep;
+  const o30 = v128.load(c, 0); const o31 = v128.load(c, 16); const o32 = v128.load(c, 32); const o33 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); c += cStep;
+  const o40 = v128.load(c, 0); const o41 = v128.load(c, 16); const o42 = v128.load(c, 32); const o43 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c40, o40), 0); v128.store(c, f32x4.relaxed_madd(scale, c41, o41), 16); v128.store(c, f32x4.relaxed_madd(scale, c42, o42), 32); v128.store(c, f32x4.relaxed_madd(scale, c43, o43), 48); c += cStep;
+  return read;
+}
+
+export function tile_ahead_add_6(
+  s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, ahead: usize,
+  aheadStep: usize,
+): i32 {
+  let read: i32 = 0;
+  let c00 = f32x4.splat(0); let c01 = f32x4.splat(0); let c02 = f32x4.splat(0); let c03 = f32x4.splat(0);
+  let c10 = f32x4.splat(0); let c11 = f32x4.splat(0); let c12 = f32x4.splat(0); let c13 = f32x4.splat(0);
+  let c20 = f32x4.splat(0); let c21 = f32x4.splat(0); let c22 = f32x4.splat(0); let c23 = f32x4.splat(0);
+  let c30 = f32x4.splat(0); let c31 = f32x4.splat(0); let c32 = f32x4.splat(0); let c33 = f32x4.splat(0);
+  let c40 = f32x4.splat(0); let c41 = f32x4.splat(0); let c42 = f32x4.splat(0); let c43 = f32x4.splat(0);
+  let c50 = f32x4.splat(0); let c51 = f32x4.splat(0); let c52 = f32x4.splat(0); let c53 = f32x4.splat(0);
+  let s0 = s + 0 * sStep;
+  let s1 = s + 1 * sStep;
+  let s2 = s + 2 * sStep;
+  let s3 = s + 3 * sStep;
+  let s4 = s + 4 * sStep;
+  let s5 = s + 5 * sStep;
+  for (; k > 0; k -= 16) {
+  read += load<u8>(ahead);
+  ahead += aheadStep;
+  for (const end = v + 1024; v < end;) {
+    const v0 = v128.load(v, 0); const v1 = v128.load(v, 16); const v2 = v128.load(v, 32); const v3 = v128.load(v, 48);
+    const a0 = v128.load32_splat(s0, 0); c00 = f32x4.relaxed_madd(a0, v0, c00); c01 = f32x4.relaxed_madd(a0, v1, c01); c02 = f32x4.relaxed_madd(a0, v2, c02); c03 = f32x4.relaxed_madd(a0, v3, c03);
+    const a1 = v128.load32_splat(s1, 0); c10 = f32x4.relaxed_madd(a1, v0, c10); c11 = f32x4.relaxed_madd(a1, v1, c11); c12 = f32x4.relaxed_madd(a1, v2, c12); c13 = f32x4.relaxed_madd(a1, v3, c13);
+    const a2 = v128.load32_splat(s2, 0); c20 = f32x4.relaxed_madd(a2, v0, c20); c21 = f32x4.relaxed_madd(a2, v1, c21); c22 = f32x4.relaxed_madd(a2, v2, c22); c23 = f32x4.relaxed_madd(a2, v3, c23);
+    const a3 = v128.load32_splat(s3, 0); c30 = f32x4.relaxed_madd(a3, v0, c30); c31 = f32x4.relaxed_madd(a3, v1, c31); c32 = f32x4.relaxed_madd(a3, v2, c32); c33 = f32x4.relaxed_madd(a3, v3, c33);
+    const a4 = v128.load32_splat(s4, 0); c40 = f32x4.relaxed_madd(a4, v0, c40); c41 = f32x4.relaxed_madd(a4, v1, c41); c42 = f32x4.relaxed_madd(a4, v2, c42); c43 = f32x4.relaxed_madd(a4, v3, c43);
+    const a5 = v128.load32_splat(s5, 0); c50 = f32x4.relaxed_madd(a5, v0, c50); c51 = f32x4.relaxed_madd(a5, v1, c51); c52 = f32x4.relaxed_madd(a5, v2, c52); c53 = f32x4.relaxed_madd(a5, v3, c53);
+    s0 += 4; s1 += 4; s2 += 4; s3 += 4; s4 += 4; s5 += 4;
+    v += 64;
+  }
+  }
+  const scale = f32x4.splat(alpha);
+  const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+  const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+  const o20 = v128.load(c, 0); const o21 = v128.load(c, 16); const o22 = v128.load(c, 32); const o23 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); c += cStep;
+  const o30 = v128.load(c, 0); const o31 = v128.load(c, 16); const o32 = v128.load(c, 32); const o33 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); c += cStep;
+  const o40 = v128.load(c, 0); const o41 = v128.load(c, 16); const o42 = v128.load(c, 32); const o43 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c40, o40), 0); v128.store(c, f32x4.relaxed_madd(scale, c41, o41), 16); v128.store(c, f32x4.relaxed_madd(scale, c42, o42), 32); v128.store(c, f32x4.relaxed_madd(scale, c43, o43), 48); c += cStep;
+  const o50 = v128.load(c, 0); const o51 = v128.load(c, 16); const o52 = v128.load(c, 32); const o53 = v128.load(c, 48);
+    v128.store(c, f32x4.relaxed_madd(scale, c50, o50), 0); v128.store(c, f32x4.relaxed_madd(scale, c51, o51), 16); v128.store(c, f32x4.relaxed_madd(scale, c52, o52), 32); v128.store(c, f32x4.relaxed_madd(scale, c53, o53), 48); c += cStep;
+  return read;
+}
+
 export function tile_dot_1(
   x: usize, xStep: usize, w: usize, wStep: usize, sums: usize, k: i32,
 ): void {

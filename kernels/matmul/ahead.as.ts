@@ -1,0 +1,62 @@
+// A panel of weights that were widened, times few rows, while the bytes that will be widened next are on their way.
+//
+// Widening a slice asks for all its lines at once, and then none for as long as the tiles run over it: the processor's
+// prefetchers, which would foresee a steady stream, let it wait for memory. WebAssembly has no instruction that only
+// prefetches; so the tiles read a byte of the next slice every sixteen steps, each of which is there by the next one.
+
+import * as tiles from "./tiles.as";
+
+const TILE_ROWS = 6;
+/** READ_AHEAD of generate.ts. */
+const STEPS = 16;
+
+function tile_ahead(
+  height: i32, s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, add: bool,
+  at: usize, step: usize,
+): i32 {
+  if (add) {
+    switch (height) {
+      case 1: return tiles.tile_ahead_add_1(s, sStep, v, c, cStep, k, alpha, at, step);
+      case 2: return tiles.tile_ahead_add_2(s, sStep, v, c, cStep, k, alpha, at, step);
+      case 3: return tiles.tile_ahead_add_3(s, sStep, v, c, cStep, k, alpha, at, step);
+      case 4: return tiles.tile_ahead_add_4(s, sStep, v, c, cStep, k, alpha, at, step);
+      case 5: return tiles.tile_ahead_add_5(s, sStep, v, c, cStep, k, alpha, at, step);
+      default: return tiles.tile_ahead_add_6(s, sStep, v, c, cStep, k, alpha, at, step);
+    }
+  }
+  switch (height) {
+    case 1: return tiles.tile_ahead_set_1(s, sStep, v, c, cStep, k, alpha, at, step);
+    case 2: return tiles.tile_ahead_set_2(s, sStep, v, c, cStep, k, alpha, at, step);
+    case 3: return tiles.tile_ahead_set_3(s, sStep, v, c, cStep, k, alpha, at, step);
+    case 4: return tiles.tile_ahead_set_4(s, sStep, v, c, cStep, k, alpha, at, step);
+    case 5: return tiles.tile_ahead_set_5(s, sStep, v, c, cStep, k, alpha, at, step);
+    default: return tiles.tile_ahead_set_6(s, sStep, v, c, cStep, k, alpha, at, step);
+  }
+}
+
+/**
+ * out [rows, 16] = (or +=) alpha · a [rows, k] · panel [k, 16], `kBlock` steps summed one after the other; both multiples
+ * of 16. Meanwhile `bytes` bytes from `ahead` on are brought to the caches; `ahead` is an address also when there are
+ * none. Returns a number that means nothing, but that the compiler must not leave the reads out for.
+ */
+export function multiply_panel(
+  a: usize, aStep: usize, panel: usize, out: usize, outStep: usize, rows: i32, k: i32, kBlock: i32,
+  alpha: f32, accumulate: bool, ahead: usize, bytes: usize,
+): i32 {
+  const count = (rows + TILE_ROWS - 1) / TILE_ROWS, low = rows / count, high = rows % count;
+  const step = bytes / ((count * (k / STEPS)) as usize);
+  let read = 0;
+  for (let kk = 0; kk < k; kk += kBlock) {
+    const depth = min(kBlock, k - kk), add = kk > 0 || accumulate;
+    const v = panel + (kk as usize) * 64;
+    let s = a + (kk as usize) * 4, c = out;
+    for (let t = 0; t < count; t++) {
+      const height = t < high ? low + 1 : low;
+      read += tile_ahead(height, s, aStep, v, c, outStep, depth, alpha, add, ahead, step);
+      ahead += ((depth / STEPS) as usize) * step;
+      s += (height as usize) * aStep;
+      c += (height as usize) * outStep;
+    }
+  }
+  return read;
+}
