@@ -28,6 +28,9 @@ function tile(rows: number, layout: Layout, store: Store): string {
   const vector = [...Array(VECTORS).keys()];
   const all = (line: (i: number) => string) => row.map((i) => "  " + line(i)).join("\n");
   const each = (part: (j: number) => string) => vector.map(part).join(" ");
+  const put = (j: number, value: string) => `v128.store(c, ${value}, ${16 * j});`;
+  const stores = (value: (j: number) => string) =>
+    [1, 0, 3, 2].map((j) => put(j, value(j))).join(" ") + " c += cStep;";
   const apart = layout !== "columns", ahead = layout === "ahead";
   const pointer = (i: number) => apart ? `s${i}` : "s";
   const offset = (i: number) => apart ? 0 : 4 * i;
@@ -59,11 +62,9 @@ function tile(rows: number, layout: Layout, store: Store): string {
     "  const scale = f32x4.splat(alpha);",
     all((i) =>
       store === "set"
-        ? each((j) => `v128.store(c, f32x4.mul(scale, c${i}${j}), ${16 * j});`) + " c += cStep;"
+        ? stores((j) => `f32x4.mul(scale, c${i}${j})`)
         : each((j) => `const o${i}${j} = v128.load(c, ${16 * j});`) + "\n    " +
-          each((j) =>
-            `v128.store(c, f32x4.relaxed_madd(scale, c${i}${j}, o${i}${j}), ${16 * j});`
-          ) + " c += cStep;"
+          stores((j) => `f32x4.relaxed_madd(scale, c${i}${j}, o${i}${j})`)
     ),
     ...(ahead ? ["  return read;"] : []),
     "}",

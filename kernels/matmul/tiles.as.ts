@@ -14,7 +14,7 @@ export function tile_rows_set_1(
     v += vStep;
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
 }
 
 export function tile_rows_set_2(
@@ -32,8 +32,8 @@ export function tile_rows_set_2(
     v += vStep;
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c13), 48); v128.store(c, f32x4.mul(scale, c12), 32); c += cStep;
 }
 
 export function tile_rows_set_3(
@@ -54,9 +54,9 @@ export function tile_rows_set_3(
     v += vStep;
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c22), 32); v128.store(c, f32x4.mul(scale, c23), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c13), 48); v128.store(c, f32x4.mul(scale, c12), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c23), 48); v128.store(c, f32x4.mul(scale, c22), 32); c += cStep;
 }
 
 export function tile_rows_set_4(
@@ -80,10 +80,10 @@ export function tile_rows_set_4(
     v += vStep;
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c22), 32); v128.store(c, f32x4.mul(scale, c23), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c32), 32); v128.store(c, f32x4.mul(scale, c33), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c13), 48); v128.store(c, f32x4.mul(scale, c12), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c23), 48); v128.store(c, f32x4.mul(scale, c22), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c33), 48); v128.store(c, f32x4.mul(scale, c32), 32); c += cStep;
 }
 
 export function tile_rows_set_5(
@@ -110,11 +110,11 @@ export function tile_rows_set_5(
     v += vStep;
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c22), 32); v128.store(c, f32x4.mul(scale, c23), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c32), 32); v128.store(c, f32x4.mul(scale, c33), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c40), 0); v128.store(c, f32x4.mul(scale, c41), 16); v128.store(c, f32x4.mul(scale, c42), 32); v128.store(c, f32x4.mul(scale, c43), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c13), 48); v128.store(c, f32x4.mul(scale, c12), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c23), 48); v128.store(c, f32x4.mul(scale, c22), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c33), 48); v128.store(c, f32x4.mul(scale, c32), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c41), 16); v128.store(c, f32x4.mul(scale, c40), 0); v128.store(c, f32x4.mul(scale, c43), 48); v128.store(c, f32x4.mul(scale, c42), 32); c += cStep;
 }
 
 export function tile_rows_set_6(
@@ -144,12 +144,12 @@ export function tile_rows_set_6(
     v += vStep;
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c22), 32); v128.store(c, f32x4.mul(scale, c23), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c32), 32); v128.store(c, f32x4.mul(scale, c33), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c40), 0); v128.store(c, f32x4.mul(scale, c41), 16); v128.store(c, f32x4.mul(scale, c42), 32); v128.store(c, f32x4.mul(scale, c43), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c50), 0); v128.store(c, f32x4.mul(scale, c51), 16); v128.store(c, f32x4.mul(scale, c52), 32); v128.store(c, f32x4.mul(scale, c53), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c13), 48); v128.store(c, f32x4.mul(scale, c12), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c23), 48); v128.store(c, f32x4.mul(scale, c22), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c33), 48); v128.store(c, f32x4.mul(scale, c32), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c41), 16); v128.store(c, f32x4.mul(scale, c40), 0); v128.store(c, f32x4.mul(scale, c43), 48); v128.store(c, f32x4.mul(scale, c42), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c51), 16); v128.store(c, f32x4.mul(scale, c50), 0); v128.store(c, f32x4.mul(scale, c53), 48); v128.store(c, f32x4.mul(scale, c52), 32); c += cStep;
 }
 
 export function tile_rows_add_1(
@@ -165,7 +165,7 @@ export function tile_rows_add_1(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
 }
 
 export function tile_rows_add_2(
@@ -184,9 +184,9 @@ export function tile_rows_add_2(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
   const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); c += cStep;
 }
 
 export function tile_rows_add_3(
@@ -208,11 +208,11 @@ export function tile_rows_add_3(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
   const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); c += cStep;
   const o20 = v128.load(c, 0); const o21 = v128.load(c, 16); const o22 = v128.load(c, 32); const o23 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); c += cStep;
 }
 
 export function tile_rows_add_4(
@@ -237,13 +237,13 @@ export function tile_rows_add_4(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
   const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); c += cStep;
   const o20 = v128.load(c, 0); const o21 = v128.load(c, 16); const o22 = v128.load(c, 32); const o23 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); c += cStep;
   const o30 = v128.load(c, 0); const o31 = v128.load(c, 16); const o32 = v128.load(c, 32); const o33 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); c += cStep;
 }
 
 export function tile_rows_add_5(
@@ -271,15 +271,15 @@ export function tile_rows_add_5(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
   const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); c += cStep;
   const o20 = v128.load(c, 0); const o21 = v128.load(c, 16); const o22 = v128.load(c, 32); const o23 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); c += cStep;
   const o30 = v128.load(c, 0); const o31 = v128.load(c, 16); const o32 = v128.load(c, 32); const o33 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); c += cStep;
   const o40 = v128.load(c, 0); const o41 = v128.load(c, 16); const o42 = v128.load(c, 32); const o43 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c40, o40), 0); v128.store(c, f32x4.relaxed_madd(scale, c41, o41), 16); v128.store(c, f32x4.relaxed_madd(scale, c42, o42), 32); v128.store(c, f32x4.relaxed_madd(scale, c43, o43), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c41, o41), 16); v128.store(c, f32x4.relaxed_madd(scale, c40, o40), 0); v128.store(c, f32x4.relaxed_madd(scale, c43, o43), 48); v128.store(c, f32x4.relaxed_madd(scale, c42, o42), 32); c += cStep;
 }
 
 export function tile_rows_add_6(
@@ -310,17 +310,17 @@ export function tile_rows_add_6(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
   const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); c += cStep;
   const o20 = v128.load(c, 0); const o21 = v128.load(c, 16); const o22 = v128.load(c, 32); const o23 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); c += cStep;
   const o30 = v128.load(c, 0); const o31 = v128.load(c, 16); const o32 = v128.load(c, 32); const o33 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); c += cStep;
   const o40 = v128.load(c, 0); const o41 = v128.load(c, 16); const o42 = v128.load(c, 32); const o43 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c40, o40), 0); v128.store(c, f32x4.relaxed_madd(scale, c41, o41), 16); v128.store(c, f32x4.relaxed_madd(scale, c42, o42), 32); v128.store(c, f32x4.relaxed_madd(scale, c43, o43), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c41, o41), 16); v128.store(c, f32x4.relaxed_madd(scale, c40, o40), 0); v128.store(c, f32x4.relaxed_madd(scale, c43, o43), 48); v128.store(c, f32x4.relaxed_madd(scale, c42, o42), 32); c += cStep;
   const o50 = v128.load(c, 0); const o51 = v128.load(c, 16); const o52 = v128.load(c, 32); const o53 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c50, o50), 0); v128.store(c, f32x4.relaxed_madd(scale, c51, o51), 16); v128.store(c, f32x4.relaxed_madd(scale, c52, o52), 32); v128.store(c, f32x4.relaxed_madd(scale, c53, o53), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c51, o51), 16); v128.store(c, f32x4.relaxed_madd(scale, c50, o50), 0); v128.store(c, f32x4.relaxed_madd(scale, c53, o53), 48); v128.store(c, f32x4.relaxed_madd(scale, c52, o52), 32); c += cStep;
 }
 
 export function tile_columns_set_1(
@@ -334,7 +334,7 @@ export function tile_columns_set_1(
     v += vStep;
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
 }
 
 export function tile_columns_set_2(
@@ -350,8 +350,8 @@ export function tile_columns_set_2(
     v += vStep;
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c13), 48); v128.store(c, f32x4.mul(scale, c12), 32); c += cStep;
 }
 
 export function tile_columns_set_3(
@@ -369,9 +369,9 @@ export function tile_columns_set_3(
     v += vStep;
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c22), 32); v128.store(c, f32x4.mul(scale, c23), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c13), 48); v128.store(c, f32x4.mul(scale, c12), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c23), 48); v128.store(c, f32x4.mul(scale, c22), 32); c += cStep;
 }
 
 export function tile_columns_set_4(
@@ -391,10 +391,10 @@ export function tile_columns_set_4(
     v += vStep;
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c22), 32); v128.store(c, f32x4.mul(scale, c23), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c32), 32); v128.store(c, f32x4.mul(scale, c33), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c13), 48); v128.store(c, f32x4.mul(scale, c12), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c23), 48); v128.store(c, f32x4.mul(scale, c22), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c33), 48); v128.store(c, f32x4.mul(scale, c32), 32); c += cStep;
 }
 
 export function tile_columns_set_5(
@@ -416,11 +416,11 @@ export function tile_columns_set_5(
     v += vStep;
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c22), 32); v128.store(c, f32x4.mul(scale, c23), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c32), 32); v128.store(c, f32x4.mul(scale, c33), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c40), 0); v128.store(c, f32x4.mul(scale, c41), 16); v128.store(c, f32x4.mul(scale, c42), 32); v128.store(c, f32x4.mul(scale, c43), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c13), 48); v128.store(c, f32x4.mul(scale, c12), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c23), 48); v128.store(c, f32x4.mul(scale, c22), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c33), 48); v128.store(c, f32x4.mul(scale, c32), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c41), 16); v128.store(c, f32x4.mul(scale, c40), 0); v128.store(c, f32x4.mul(scale, c43), 48); v128.store(c, f32x4.mul(scale, c42), 32); c += cStep;
 }
 
 export function tile_columns_set_6(
@@ -444,12 +444,12 @@ export function tile_columns_set_6(
     v += vStep;
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c22), 32); v128.store(c, f32x4.mul(scale, c23), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c32), 32); v128.store(c, f32x4.mul(scale, c33), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c40), 0); v128.store(c, f32x4.mul(scale, c41), 16); v128.store(c, f32x4.mul(scale, c42), 32); v128.store(c, f32x4.mul(scale, c43), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c50), 0); v128.store(c, f32x4.mul(scale, c51), 16); v128.store(c, f32x4.mul(scale, c52), 32); v128.store(c, f32x4.mul(scale, c53), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c13), 48); v128.store(c, f32x4.mul(scale, c12), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c23), 48); v128.store(c, f32x4.mul(scale, c22), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c33), 48); v128.store(c, f32x4.mul(scale, c32), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c41), 16); v128.store(c, f32x4.mul(scale, c40), 0); v128.store(c, f32x4.mul(scale, c43), 48); v128.store(c, f32x4.mul(scale, c42), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c51), 16); v128.store(c, f32x4.mul(scale, c50), 0); v128.store(c, f32x4.mul(scale, c53), 48); v128.store(c, f32x4.mul(scale, c52), 32); c += cStep;
 }
 
 export function tile_columns_add_1(
@@ -464,7 +464,7 @@ export function tile_columns_add_1(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
 }
 
 export function tile_columns_add_2(
@@ -481,9 +481,9 @@ export function tile_columns_add_2(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
   const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); c += cStep;
 }
 
 export function tile_columns_add_3(
@@ -502,11 +502,11 @@ export function tile_columns_add_3(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
   const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); c += cStep;
   const o20 = v128.load(c, 0); const o21 = v128.load(c, 16); const o22 = v128.load(c, 32); const o23 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); c += cStep;
 }
 
 export function tile_columns_add_4(
@@ -527,13 +527,13 @@ export function tile_columns_add_4(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
   const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); c += cStep;
   const o20 = v128.load(c, 0); const o21 = v128.load(c, 16); const o22 = v128.load(c, 32); const o23 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); c += cStep;
   const o30 = v128.load(c, 0); const o31 = v128.load(c, 16); const o32 = v128.load(c, 32); const o33 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); c += cStep;
 }
 
 export function tile_columns_add_5(
@@ -556,15 +556,15 @@ export function tile_columns_add_5(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
   const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); c += cStep;
   const o20 = v128.load(c, 0); const o21 = v128.load(c, 16); const o22 = v128.load(c, 32); const o23 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); c += cStep;
   const o30 = v128.load(c, 0); const o31 = v128.load(c, 16); const o32 = v128.load(c, 32); const o33 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); c += cStep;
   const o40 = v128.load(c, 0); const o41 = v128.load(c, 16); const o42 = v128.load(c, 32); const o43 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c40, o40), 0); v128.store(c, f32x4.relaxed_madd(scale, c41, o41), 16); v128.store(c, f32x4.relaxed_madd(scale, c42, o42), 32); v128.store(c, f32x4.relaxed_madd(scale, c43, o43), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c41, o41), 16); v128.store(c, f32x4.relaxed_madd(scale, c40, o40), 0); v128.store(c, f32x4.relaxed_madd(scale, c43, o43), 48); v128.store(c, f32x4.relaxed_madd(scale, c42, o42), 32); c += cStep;
 }
 
 export function tile_columns_add_6(
@@ -589,17 +589,17 @@ export function tile_columns_add_6(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
   const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); c += cStep;
   const o20 = v128.load(c, 0); const o21 = v128.load(c, 16); const o22 = v128.load(c, 32); const o23 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); c += cStep;
   const o30 = v128.load(c, 0); const o31 = v128.load(c, 16); const o32 = v128.load(c, 32); const o33 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); c += cStep;
   const o40 = v128.load(c, 0); const o41 = v128.load(c, 16); const o42 = v128.load(c, 32); const o43 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c40, o40), 0); v128.store(c, f32x4.relaxed_madd(scale, c41, o41), 16); v128.store(c, f32x4.relaxed_madd(scale, c42, o42), 32); v128.store(c, f32x4.relaxed_madd(scale, c43, o43), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c41, o41), 16); v128.store(c, f32x4.relaxed_madd(scale, c40, o40), 0); v128.store(c, f32x4.relaxed_madd(scale, c43, o43), 48); v128.store(c, f32x4.relaxed_madd(scale, c42, o42), 32); c += cStep;
   const o50 = v128.load(c, 0); const o51 = v128.load(c, 16); const o52 = v128.load(c, 32); const o53 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c50, o50), 0); v128.store(c, f32x4.relaxed_madd(scale, c51, o51), 16); v128.store(c, f32x4.relaxed_madd(scale, c52, o52), 32); v128.store(c, f32x4.relaxed_madd(scale, c53, o53), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c51, o51), 16); v128.store(c, f32x4.relaxed_madd(scale, c50, o50), 0); v128.store(c, f32x4.relaxed_madd(scale, c53, o53), 48); v128.store(c, f32x4.relaxed_madd(scale, c52, o52), 32); c += cStep;
 }
 
 export function tile_ahead_set_1(
@@ -620,7 +620,7 @@ export function tile_ahead_set_1(
   }
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
   return read;
 }
 
@@ -645,8 +645,8 @@ export function tile_ahead_set_2(
   }
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c13), 48); v128.store(c, f32x4.mul(scale, c12), 32); c += cStep;
   return read;
 }
 
@@ -674,9 +674,9 @@ export function tile_ahead_set_3(
   }
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c22), 32); v128.store(c, f32x4.mul(scale, c23), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c13), 48); v128.store(c, f32x4.mul(scale, c12), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c23), 48); v128.store(c, f32x4.mul(scale, c22), 32); c += cStep;
   return read;
 }
 
@@ -707,10 +707,10 @@ export function tile_ahead_set_4(
   }
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c22), 32); v128.store(c, f32x4.mul(scale, c23), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c32), 32); v128.store(c, f32x4.mul(scale, c33), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c13), 48); v128.store(c, f32x4.mul(scale, c12), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c23), 48); v128.store(c, f32x4.mul(scale, c22), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c33), 48); v128.store(c, f32x4.mul(scale, c32), 32); c += cStep;
   return read;
 }
 
@@ -744,11 +744,11 @@ export function tile_ahead_set_5(
   }
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c22), 32); v128.store(c, f32x4.mul(scale, c23), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c32), 32); v128.store(c, f32x4.mul(scale, c33), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c40), 0); v128.store(c, f32x4.mul(scale, c41), 16); v128.store(c, f32x4.mul(scale, c42), 32); v128.store(c, f32x4.mul(scale, c43), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c13), 48); v128.store(c, f32x4.mul(scale, c12), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c23), 48); v128.store(c, f32x4.mul(scale, c22), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c33), 48); v128.store(c, f32x4.mul(scale, c32), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c41), 16); v128.store(c, f32x4.mul(scale, c40), 0); v128.store(c, f32x4.mul(scale, c43), 48); v128.store(c, f32x4.mul(scale, c42), 32); c += cStep;
   return read;
 }
 
@@ -785,12 +785,12 @@ export function tile_ahead_set_6(
   }
   }
   const scale = f32x4.splat(alpha);
-  v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c02), 32); v128.store(c, f32x4.mul(scale, c03), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c12), 32); v128.store(c, f32x4.mul(scale, c13), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c22), 32); v128.store(c, f32x4.mul(scale, c23), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c32), 32); v128.store(c, f32x4.mul(scale, c33), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c40), 0); v128.store(c, f32x4.mul(scale, c41), 16); v128.store(c, f32x4.mul(scale, c42), 32); v128.store(c, f32x4.mul(scale, c43), 48); c += cStep;
-  v128.store(c, f32x4.mul(scale, c50), 0); v128.store(c, f32x4.mul(scale, c51), 16); v128.store(c, f32x4.mul(scale, c52), 32); v128.store(c, f32x4.mul(scale, c53), 48); c += cStep;
+  v128.store(c, f32x4.mul(scale, c01), 16); v128.store(c, f32x4.mul(scale, c00), 0); v128.store(c, f32x4.mul(scale, c03), 48); v128.store(c, f32x4.mul(scale, c02), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c11), 16); v128.store(c, f32x4.mul(scale, c10), 0); v128.store(c, f32x4.mul(scale, c13), 48); v128.store(c, f32x4.mul(scale, c12), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c21), 16); v128.store(c, f32x4.mul(scale, c20), 0); v128.store(c, f32x4.mul(scale, c23), 48); v128.store(c, f32x4.mul(scale, c22), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c31), 16); v128.store(c, f32x4.mul(scale, c30), 0); v128.store(c, f32x4.mul(scale, c33), 48); v128.store(c, f32x4.mul(scale, c32), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c41), 16); v128.store(c, f32x4.mul(scale, c40), 0); v128.store(c, f32x4.mul(scale, c43), 48); v128.store(c, f32x4.mul(scale, c42), 32); c += cStep;
+  v128.store(c, f32x4.mul(scale, c51), 16); v128.store(c, f32x4.mul(scale, c50), 0); v128.store(c, f32x4.mul(scale, c53), 48); v128.store(c, f32x4.mul(scale, c52), 32); c += cStep;
   return read;
 }
 
@@ -813,7 +813,7 @@ export function tile_ahead_add_1(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
   return read;
 }
 
@@ -839,9 +839,9 @@ export function tile_ahead_add_2(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
   const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); c += cStep;
   return read;
 }
 
@@ -870,11 +870,11 @@ export function tile_ahead_add_3(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
   const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); c += cStep;
   const o20 = v128.load(c, 0); const o21 = v128.load(c, 16); const o22 = v128.load(c, 32); const o23 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); c += cStep;
   return read;
 }
 
@@ -906,13 +906,13 @@ export function tile_ahead_add_4(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
   const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); c += cStep;
   const o20 = v128.load(c, 0); const o21 = v128.load(c, 16); const o22 = v128.load(c, 32); const o23 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); c += cStep;
   const o30 = v128.load(c, 0); const o31 = v128.load(c, 16); const o32 = v128.load(c, 32); const o33 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); c += cStep;
   return read;
 }
 
@@ -947,15 +947,15 @@ export function tile_ahead_add_5(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
   const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); c += cStep;
   const o20 = v128.load(c, 0); const o21 = v128.load(c, 16); const o22 = v128.load(c, 32); const o23 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); c += cStep;
   const o30 = v128.load(c, 0); const o31 = v128.load(c, 16); const o32 = v128.load(c, 32); const o33 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); c += cStep;
   const o40 = v128.load(c, 0); const o41 = v128.load(c, 16); const o42 = v128.load(c, 32); const o43 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c40, o40), 0); v128.store(c, f32x4.relaxed_madd(scale, c41, o41), 16); v128.store(c, f32x4.relaxed_madd(scale, c42, o42), 32); v128.store(c, f32x4.relaxed_madd(scale, c43, o43), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c41, o41), 16); v128.store(c, f32x4.relaxed_madd(scale, c40, o40), 0); v128.store(c, f32x4.relaxed_madd(scale, c43, o43), 48); v128.store(c, f32x4.relaxed_madd(scale, c42, o42), 32); c += cStep;
   return read;
 }
 
@@ -993,17 +993,17 @@ export function tile_ahead_add_6(
   }
   const scale = f32x4.splat(alpha);
   const o00 = v128.load(c, 0); const o01 = v128.load(c, 16); const o02 = v128.load(c, 32); const o03 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c01, o01), 16); v128.store(c, f32x4.relaxed_madd(scale, c00, o00), 0); v128.store(c, f32x4.relaxed_madd(scale, c03, o03), 48); v128.store(c, f32x4.relaxed_madd(scale, c02, o02), 32); c += cStep;
   const o10 = v128.load(c, 0); const o11 = v128.load(c, 16); const o12 = v128.load(c, 32); const o13 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c11, o11), 16); v128.store(c, f32x4.relaxed_madd(scale, c10, o10), 0); v128.store(c, f32x4.relaxed_madd(scale, c13, o13), 48); v128.store(c, f32x4.relaxed_madd(scale, c12, o12), 32); c += cStep;
   const o20 = v128.load(c, 0); const o21 = v128.load(c, 16); const o22 = v128.load(c, 32); const o23 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c21, o21), 16); v128.store(c, f32x4.relaxed_madd(scale, c20, o20), 0); v128.store(c, f32x4.relaxed_madd(scale, c23, o23), 48); v128.store(c, f32x4.relaxed_madd(scale, c22, o22), 32); c += cStep;
   const o30 = v128.load(c, 0); const o31 = v128.load(c, 16); const o32 = v128.load(c, 32); const o33 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c31, o31), 16); v128.store(c, f32x4.relaxed_madd(scale, c30, o30), 0); v128.store(c, f32x4.relaxed_madd(scale, c33, o33), 48); v128.store(c, f32x4.relaxed_madd(scale, c32, o32), 32); c += cStep;
   const o40 = v128.load(c, 0); const o41 = v128.load(c, 16); const o42 = v128.load(c, 32); const o43 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c40, o40), 0); v128.store(c, f32x4.relaxed_madd(scale, c41, o41), 16); v128.store(c, f32x4.relaxed_madd(scale, c42, o42), 32); v128.store(c, f32x4.relaxed_madd(scale, c43, o43), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c41, o41), 16); v128.store(c, f32x4.relaxed_madd(scale, c40, o40), 0); v128.store(c, f32x4.relaxed_madd(scale, c43, o43), 48); v128.store(c, f32x4.relaxed_madd(scale, c42, o42), 32); c += cStep;
   const o50 = v128.load(c, 0); const o51 = v128.load(c, 16); const o52 = v128.load(c, 32); const o53 = v128.load(c, 48);
-    v128.store(c, f32x4.relaxed_madd(scale, c50, o50), 0); v128.store(c, f32x4.relaxed_madd(scale, c51, o51), 16); v128.store(c, f32x4.relaxed_madd(scale, c52, o52), 32); v128.store(c, f32x4.relaxed_madd(scale, c53, o53), 48); c += cStep;
+    v128.store(c, f32x4.relaxed_madd(scale, c51, o51), 16); v128.store(c, f32x4.relaxed_madd(scale, c50, o50), 0); v128.store(c, f32x4.relaxed_madd(scale, c53, o53), 48); v128.store(c, f32x4.relaxed_madd(scale, c52, o52), 32); c += cStep;
   return read;
 }
 
