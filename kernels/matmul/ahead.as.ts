@@ -2,13 +2,15 @@
 //
 // Widening a slice asks for all its lines at once, and then none for as long as the tiles run over it: the processor's
 // prefetchers, which would foresee a steady stream, let it wait for memory. WebAssembly has no instruction that only
-// prefetches; so the tiles read a byte of the next slice every sixteen steps, each of which is there by the next one.
+// prefetches; so the tiles read a byte of the next slice every sixteen steps, and the prefetchers keep ahead of them.
 
 import * as tiles from "./tiles.as";
 
 const TILE_ROWS = 6;
 /** READ_AHEAD of generate.ts. */
 const STEPS = 16;
+/** Bytes between two reads at most: where tiles are few, prefetchers go on from the first part of the next slice. */
+const LINE: usize = 64;
 
 function tile_ahead(
   height: i32, s: usize, sStep: usize, v: usize, c: usize, cStep: usize, k: i32, alpha: f32, add: bool,
@@ -44,7 +46,7 @@ export function multiply_panel(
   alpha: f32, accumulate: bool, ahead: usize, bytes: usize,
 ): i32 {
   const count = (rows + TILE_ROWS - 1) / TILE_ROWS, low = rows / count, high = rows % count;
-  const step = bytes / ((count * (k / STEPS)) as usize);
+  const step = min(bytes / ((count * (k / STEPS)) as usize), LINE);
   let read = 0;
   for (let kk = 0; kk < k; kk += kBlock) {
     const depth = min(kBlock, k - kk), add = kk > 0 || accumulate;

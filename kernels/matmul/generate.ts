@@ -18,7 +18,7 @@ export const MOST_ROWS = 6;
  * a packed panel; every READ_AHEAD steps it also reads a byte of what another tile will need.
  */
 type Layout = "rows" | "columns" | "ahead";
-/** Steps between two bytes; k of such a tile is a multiple of it. */
+/** Steps between two such bytes; k is a multiple of it. A variable in its place costs what reading ahead gains. */
 const READ_AHEAD = 16;
 /** What it does with the block of `out`: overwrite it, or add to it. */
 type Store = "set" | "add";
@@ -45,7 +45,7 @@ function tile(rows: number, layout: Layout, store: Store): string {
     ...(apart ? [all((i) => `let s${i} = s + ${i} * sStep;`)] : []),
     ...(ahead
       ? [
-        `  for (; k > 0; k -= ${READ_AHEAD}) {`,
+        "  for (const last = v + (k as usize) * 64; v < last;) {",
         "  read += load<u8>(ahead);",
         "  ahead += aheadStep;",
         `  for (const end = v + ${64 * READ_AHEAD}; v < end;) {`,

@@ -609,7 +609,7 @@ export function tile_ahead_set_1(
   let read: i32 = 0;
   let c00 = f32x4.splat(0); let c01 = f32x4.splat(0); let c02 = f32x4.splat(0); let c03 = f32x4.splat(0);
   let s0 = s + 0 * sStep;
-  for (; k > 0; k -= 16) {
+  for (const last = v + (k as usize) * 64; v < last;) {
   read += load<u8>(ahead);
   ahead += aheadStep;
   for (const end = v + 1024; v < end;) {
@@ -633,7 +633,7 @@ export function tile_ahead_set_2(
   let c10 = f32x4.splat(0); let c11 = f32x4.splat(0); let c12 = f32x4.splat(0); let c13 = f32x4.splat(0);
   let s0 = s + 0 * sStep;
   let s1 = s + 1 * sStep;
-  for (; k > 0; k -= 16) {
+  for (const last = v + (k as usize) * 64; v < last;) {
   read += load<u8>(ahead);
   ahead += aheadStep;
   for (const end = v + 1024; v < end;) {
@@ -661,7 +661,7 @@ export function tile_ahead_set_3(
   let s0 = s + 0 * sStep;
   let s1 = s + 1 * sStep;
   let s2 = s + 2 * sStep;
-  for (; k > 0; k -= 16) {
+  for (const last = v + (k as usize) * 64; v < last;) {
   read += load<u8>(ahead);
   ahead += aheadStep;
   for (const end = v + 1024; v < end;) {
@@ -693,7 +693,7 @@ export function tile_ahead_set_4(
   let s1 = s + 1 * sStep;
   let s2 = s + 2 * sStep;
   let s3 = s + 3 * sStep;
-  for (; k > 0; k -= 16) {
+  for (const last = v + (k as usize) * 64; v < last;) {
   read += load<u8>(ahead);
   ahead += aheadStep;
   for (const end = v + 1024; v < end;) {
@@ -729,7 +729,7 @@ export function tile_ahead_set_5(
   let s2 = s + 2 * sStep;
   let s3 = s + 3 * sStep;
   let s4 = s + 4 * sStep;
-  for (; k > 0; k -= 16) {
+  for (const last = v + (k as usize) * 64; v < last;) {
   read += load<u8>(ahead);
   ahead += aheadStep;
   for (const end = v + 1024; v < end;) {
@@ -769,7 +769,7 @@ export function tile_ahead_set_6(
   let s3 = s + 3 * sStep;
   let s4 = s + 4 * sStep;
   let s5 = s + 5 * sStep;
-  for (; k > 0; k -= 16) {
+  for (const last = v + (k as usize) * 64; v < last;) {
   read += load<u8>(ahead);
   ahead += aheadStep;
   for (const end = v + 1024; v < end;) {
@@ -801,7 +801,7 @@ export function tile_ahead_add_1(
   let read: i32 = 0;
   let c00 = f32x4.splat(0); let c01 = f32x4.splat(0); let c02 = f32x4.splat(0); let c03 = f32x4.splat(0);
   let s0 = s + 0 * sStep;
-  for (; k > 0; k -= 16) {
+  for (const last = v + (k as usize) * 64; v < last;) {
   read += load<u8>(ahead);
   ahead += aheadStep;
   for (const end = v + 1024; v < end;) {
@@ -826,7 +826,7 @@ export function tile_ahead_add_2(
   let c10 = f32x4.splat(0); let c11 = f32x4.splat(0); let c12 = f32x4.splat(0); let c13 = f32x4.splat(0);
   let s0 = s + 0 * sStep;
   let s1 = s + 1 * sStep;
-  for (; k > 0; k -= 16) {
+  for (const last = v + (k as usize) * 64; v < last;) {
   read += load<u8>(ahead);
   ahead += aheadStep;
   for (const end = v + 1024; v < end;) {
@@ -856,7 +856,7 @@ export function tile_ahead_add_3(
   let s0 = s + 0 * sStep;
   let s1 = s + 1 * sStep;
   let s2 = s + 2 * sStep;
-  for (; k > 0; k -= 16) {
+  for (const last = v + (k as usize) * 64; v < last;) {
   read += load<u8>(ahead);
   ahead += aheadStep;
   for (const end = v + 1024; v < end;) {
@@ -891,7 +891,7 @@ export function tile_ahead_add_4(
   let s1 = s + 1 * sStep;
   let s2 = s + 2 * sStep;
   let s3 = s + 3 * sStep;
-  for (; k > 0; k -= 16) {
+  for (const last = v + (k as usize) * 64; v < last;) {
   read += load<u8>(ahead);
   ahead += aheadStep;
   for (const end = v + 1024; v < end;) {
@@ -931,7 +931,7 @@ export function tile_ahead_add_5(
   let s2 = s + 2 * sStep;
   let s3 = s + 3 * sStep;
   let s4 = s + 4 * sStep;
-  for (; k > 0; k -= 16) {
+  for (const last = v + (k as usize) * 64; v < last;) {
   read += load<u8>(ahead);
   ahead += aheadStep;
   for (const end = v + 1024; v < end;) {
@@ -976,7 +976,7 @@ export function tile_ahead_add_6(
   let s3 = s + 3 * sStep;
   let s4 = s + 4 * sStep;
   let s5 = s + 5 * sStep;
-  for (; k > 0; k -= 16) {
+  for (const last = v + (k as usize) * 64; v < last;) {
   read += load<u8>(ahead);
   ahead += aheadStep;
   for (const end = v + 1024; v < end;) {
