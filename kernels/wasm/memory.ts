@@ -5,6 +5,7 @@
 import { bytesText } from "../../core/bytes.ts";
 import { RgxError } from "../../core/errors.ts";
 import { Allocator } from "./allocator.ts";
+import { useHugePages } from "./huge_pages.ts";
 
 const PAGE = 65536;
 const MOST_PAGES = 65536;
@@ -83,6 +84,7 @@ export class WasmMemory {
 
   #refresh(): void {
     const { buffer } = this.memory;
+    useHugePages(buffer, this.#allocator.end, buffer.byteLength);
     const words = Math.floor(buffer.byteLength / 4);
     this.#f32 = new Float32Array(buffer, 0, words);
     this.#u32 = new Uint32Array(buffer, 0, words);
