@@ -22,6 +22,8 @@ const DOT_ROWS = 2;
 const HALVES_STEP = 16;
 /** Weights that are read (by a dot) or widened in the time that is worth handing to a thread. */
 const CHUNK_WEIGHTS = 50_000;
+/** Elements of rows that are made ready for a dot in such a time. */
+const CHUNK_ELEMENTS = 8_000;
 /**
  * Most steps of k that are summed one after the other: a panel's, and those of up to 24 rows, share the first-level
  * cache. The same for any number of rows (but one and two), and so a row's result has the same bits in any company.
@@ -67,7 +69,7 @@ function dots(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: Gemm,
     ctx.parallel({
       kernel: "matmul_stored_prepare",
       units: m,
-      grain: m,
+      grain: Math.ceil(CHUNK_ELEMENTS / Math.max(1, k)),
       args: [typeCode(type), a, k, x, sums],
     });
   }
@@ -90,7 +92,7 @@ function halvesDots(ctx: WasmContext, g: Gemm, type: "f16" | "bf16"): void {
   ctx.parallel({
     kernel: "matmul_halves_prepare",
     units: m,
-    grain: m,
+    grain: Math.ceil(CHUNK_ELEMENTS / k),
     args: [g.a, k, mend, x],
   });
   ctx.parallel({
