@@ -13,14 +13,11 @@ import { installTextLayout } from "./text_layout.ts";
 
 /** What is used of Plotly. */
 interface Plotly {
-  newPlot(node: unknown, data: unknown, layout: unknown, config: unknown): Promise<unknown>;
-  toImage(node: unknown, options: Record<string, unknown>): Promise<string>;
-  purge(node: unknown): void;
+  toImage(figure: unknown, options: Record<string, unknown>): Promise<string>;
 }
 
 interface Loaded {
   plotly: Plotly;
-  document: Document;
   /** Begins the names that Plotly draws for parts of a picture anew, so that a figure gives the same bytes each time. */
   restartNames(): void;
 }
@@ -44,28 +41,21 @@ function load(): Loaded {
   window.Math.random = () => (state = (state * 48271) % 0x7fffffff) / 0x7fffffff;
   return loaded = {
     plotly: window.Plotly,
-    document: window.document,
     restartNames: () => state = 1,
   };
 }
 
 /** The figure as SVG; its texts are texts. */
 export async function renderSvg({ data, layout }: Figure): Promise<string> {
-  const { plotly, document, restartNames } = load();
+  const { plotly, restartNames } = load();
   restartNames();
-  const node = document.createElement("div");
-  document.body.append(node);
-  try {
-    // Plotly writes into what it is given.
-    await plotly.newPlot(node, structuredClone(data), structuredClone(layout), {
-      staticPlot: true,
-    });
-    const { width, height } = layout;
-    return await plotly.toImage(node, { format: "svg", width, height, imageDataOnly: true });
-  } finally {
-    plotly.purge(node);
-    node.remove();
-  }
+  const { width, height } = layout;
+  // Plotly writes into what it is given. A figure that stood in the document already would be drawn twice.
+  const figure = { data: structuredClone(data), layout: structuredClone(layout) };
+  return await plotly.toImage(
+    { ...figure, config: { staticPlot: true } },
+    { format: "svg", width, height, imageDataOnly: true },
+  );
 }
 
 let ready: Promise<unknown> | undefined;
