@@ -75,10 +75,10 @@ export async function plotCurves(
   const title = options.title ??
     `Training: ${runs.length === 1 ? runs[0]!.name : `${runs.length} runs`}`;
   const path = options.output ?? await defaultPath(paths[0]!);
-  await writeFigure(path, curvesFigure(runs, metrics, title), title);
+  const drawn = await writeFigure(path, curvesFigure(runs, metrics, title), title);
   const notes = runs.filter(({ series }) => !metrics.some((metric) => series.has(metric)))
     .map(({ name }) => `${name} has none of the metrics that are drawn`);
-  return { path, metrics, runs: runs.map(({ name }) => name), notes };
+  return { path, metrics, runs: runs.map(({ name }) => name), notes: [...notes, ...drawn] };
 }
 
 /** In the run's folder, whether that or its `metrics.jsonl` was named. */

@@ -72,6 +72,14 @@ export function fontMetrics(): Metrics {
   return metrics ??= readMetrics(fontTtf());
 }
 
+/** Characters of a text that the font has no picture of, each once. */
+export function missingCharacters(text: string): string[] {
+  const { widths } = fontMetrics();
+  const isMissing = (char: string) =>
+    !widths.has(char.codePointAt(0)!) && !/[\p{C}\p{Z}]/u.test(char);
+  return [...new Set(text)].filter(isMissing);
+}
+
 /** Width of a line of text in pixels. */
 export function textWidth(text: string, size: number): number {
   const { widths } = fontMetrics();

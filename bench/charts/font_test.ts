@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fontMetrics, fontTtf, textWidth } from "./font.ts";
+import { fontMetrics, fontTtf, missingCharacters, textWidth } from "./font.ts";
 
 /** Sum of big-endian words, as the OpenType specification defines a table's checksum. */
 function checksum(bytes: Uint8Array): number {
@@ -19,6 +19,11 @@ Deno.test("the font unpacks to a TrueType file whose tables have the checksums i
     const at = data.getUint32(entry + 8), length = data.getUint32(entry + 12);
     assert.equal(checksum(ttf.subarray(at, at + length)), data.getUint32(entry + 4), tag);
   }
+});
+
+Deno.test("characters without a picture in the font are listed once, spaces and marks of control are none", () => {
+  assert.deepEqual(missingCharacters("Ünïcode ½ ∑ é … ←\n\t\u00a0\u200b"), []);
+  assert.deepEqual(missingCharacters("a 模型 b 型🙂"), ["模", "型", "🙂"]);
 });
 
 Deno.test("widths are those of the font's glyphs", () => {

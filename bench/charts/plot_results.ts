@@ -47,8 +47,8 @@ export async function plotResults(
   if (options.output !== undefined) checkPicturePath(options.output);
   const { figure, title, ...plot } = await figureOf(results, options);
   const path = options.output ?? await newPath(results, plot.kind, plot.tasks[0]!);
-  await writeFigure(path, figure, title);
-  return { path, ...plot };
+  const notes = await writeFigure(path, figure, title);
+  return { path, ...plot, notes: [...plot.notes, ...notes] };
 }
 
 async function figureOf(

@@ -71,6 +71,19 @@ Deno.test("an SVG and an HTML page hold title and names, and the page needs noth
     assert.match(page, /Fine-tuned/);
   }));
 
+Deno.test("characters that a PNG cannot show are told, other pictures leave them to the reader's fonts", () =>
+  inFolder({ "results_a.json": taskFile("a", { "模型 ü": 10 }) }, async (folder) => {
+    const notes = async (ending: string) =>
+      (await plotResults([folder], { output: `${folder}/chart.${ending}` })).notes;
+    assert.deepEqual(await notes("png"), [
+      "boxes stand for characters that the font of PNGs lacks: 模 型 (.svg and .html show them)",
+    ]);
+    assert.deepEqual([await notes("svg"), await notes("html")], [[], []]);
+    const title = [..."一二三四五六七八九十百千"].join("");
+    const { notes: many } = await plotResults([folder], { title });
+    assert.match(many[0]!, /: 模 型 一 二 三 四 五 六 七 八 … \(/);
+  }));
+
 Deno.test("what cannot be drawn is refused before anything is read", async () => {
   await assert.rejects(plotResults(["none.json"], { output: "x.jpg" }), isUsage(/\.png, \.svg or/));
   await assert.rejects(plotResults(["none.json"]), isUsage(/none\.json: there is no such file/));

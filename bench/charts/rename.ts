@@ -50,7 +50,10 @@ export async function readRenameFile(path: string): Promise<Rename[]> {
   const [error] = document.errors;
   if (error !== undefined) {
     const duplicate = error.code === "DUPLICATE_KEY" ? "a model is renamed twice: " : "";
-    throw new UsageError(`${path}: ${duplicate}${error.message.split("\n")[0]}`, { cause: error });
+    throw new UsageError(
+      `${path}: ${duplicate}${error.message.split("\n")[0]!.replace(/:$/, "")}`,
+      { cause: error },
+    );
   }
   const names: unknown = document.toJS();
   const isMap = typeof names === "object" && names !== null && !Array.isArray(names);

@@ -2,6 +2,10 @@
 import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { Figure } from "./figure.ts";
+import { missingCharacters } from "./font.ts";
+
+/** Characters that a note names. */
+const MOST_NAMED = 10;
 
 /** The folder that a file is in. */
 export function folderOf(path: string): string {
@@ -27,11 +31,19 @@ export function checkPicturePath(path: string): "png" | "svg" | "html" {
 
 /**
  * @param title of the page, in HTML
+ * @returns what whoever looks at it should know
  * @throws UsageError on another kind of file, RgxError when it cannot be written
  */
-export async function writeFigure(path: string, figure: Figure, title: string): Promise<void> {
+export async function writeFigure(path: string, figure: Figure, title: string): Promise<string[]> {
   const kind = checkPicturePath(path);
   await writeFileAtomic(path, await render(kind, figure, title));
+  // Other pictures are shown with the fonts of the machine that shows them.
+  const missing = kind === "png" ? missingCharacters(JSON.stringify(figure)) : [];
+  if (missing.length === 0) return [];
+  const some = missing.slice(0, MOST_NAMED).join(" ") + (missing.length > MOST_NAMED ? " …" : "");
+  return [
+    `boxes stand for characters that the font of PNGs lacks: ${some} (.svg and .html show them)`,
+  ];
 }
 
 async function render(
