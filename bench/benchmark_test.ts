@@ -194,6 +194,10 @@ Deno.test("what cannot be measured is refused before any work, with the nearest 
     await refused({ models: [model, model] }, /is named twice/);
     await refused({ sampling: { activations: "int8" } }, /no weight of .*model has 4 bits/);
     await refused({ models: [] }, /no model is named/);
+    await refused(
+      { numExamples: 99_999_999 },
+      /chain_sum: 99999999 problems .* 1000000 is the most/,
+    );
     await refused({ models: [""] }, /the name of a model is empty/);
     await refused(
       { prompt: { few_shot: 1, few_shot_as: "turns" } },

@@ -11,6 +11,9 @@ import { publishedPlace } from "../hub/published_sets.ts";
 import { createTestSet, isTask, unknownTasks } from "./test_set.ts";
 import type { TestSet } from "./types.ts";
 
+/** Problems that are made of a task at most: all are held in memory. */
+const MOST_PROBLEMS = 1_000_000;
+
 /** @throws UsageError when two tasks have the same label, or one cannot be made */
 export async function planTasks(
   options: Pick<BenchmarkOptions, "tasks" | "prompt" | "limit" | "numExamples">,
@@ -31,6 +34,12 @@ export async function planTasks(
     const common = { seed, size, fewShot };
     const path = request.path ?? publishedPlace(request.name);
     if (path === null) {
+      if (size > MOST_PROBLEMS) {
+        throw new UsageError(
+          `${request.name}: ${size} problems are wanted, ${MOST_PROBLEMS} is the most of a task`,
+          { advice: "An interval is narrow with some thousands: ± 1 point takes 10000." },
+        );
+      }
       sets.push(createTestSet({ ...request, size }, common));
       continue;
     }

@@ -108,7 +108,8 @@ export class RemoteServer {
     const given = options.baseUrl ?? Deno.env.get("OPENAI_BASE_URL");
     if (given === undefined || given === "") {
       throw new UsageError("a remote model needs the address of its server", {
-        advice: "--base-url http://HOST:PORT/v1, or the environment variable OPENAI_BASE_URL",
+        advice: "--base-url http://HOST:PORT/v1, or the environment variable OPENAI_BASE_URL. " +
+          "(A model of this machine is model_path in the file of rgx eval.)",
       });
     }
     const url = baseUrl(given);
