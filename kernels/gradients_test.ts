@@ -291,7 +291,7 @@ Deno.test("attention_decode gives the last row of attention", async () => {
   for (const [b, length] of branches.entries()) {
     branchK.set(k.subarray(begin * width, (begin + length) * width), slots[b]! * maxNew * width);
     branchV.set(v.subarray(begin * width, (begin + length) * width), slots[b]! * maxNew * width);
-    table.push(0, prompt, slots[b]!, length);
+    table.push(0, prompt, slots[b]!, length, 0, 0);
     begin += length;
     last.push(begin - 1);
   }

@@ -80,12 +80,12 @@ function rightCalls(): { [K in OpName]: Ops[K] } {
     attention_backward: { ...attention(), dout: F(24), dq: F(24), dk: F(12), dv: F(12) },
     attention_decode: {
       ...{ q: F(8), prefixK: F(4), prefixV: F(4), branchK: F(12), branchV: F(12), out: F(8) },
-      ...{ branches: U(4), count: 1, maxNew: 3, heads: 4, kvHeads: 2, headDim: 2, scale: 1 },
+      ...{ branches: U(6), count: 1, maxNew: 3, heads: 4, kvHeads: 2, headDim: 2, scale: 1 },
     },
     decode_layer: {
       ...{ x: F(3), inputNorm: F(3), wq: F(48), wk: F(48), wv: F(48), wo: F(128), postNorm: F(3) },
       ...{ wGate: F(48), wUp: F(48), wDown: F(80), cos: F(4), sin: F(4), positions: U(1) },
-      ...{ cacheRow: U(1), branches: U(4), prefixK: F(4), prefixV: F(4), branchK: F(12) },
+      ...{ cacheRow: U(1), branches: U(6), prefixK: F(4), prefixV: F(4), branchK: F(12) },
       ...{ branchV: F(12), count: 1, maxNew: 3, d: 3, f: 5, heads: 4, kvHeads: 2, headDim: 2 },
       ...{ scale: 1, eps: 1e-5 },
     },

@@ -80,8 +80,8 @@ export class Decoder {
   readonly #fused: boolean;
   #layers: LayerActivations[] | null = null;
   #scratch: Pick<LayerPass, "projected" | "activated" | "fused"> | null = null;
-  /** The layers of a step; their output, normed. */
-  readonly #step: RecordedStep<Tensor>;
+  /** The layers of a step by how many rows it has; their output, normed. */
+  readonly #steps: RecordedStep<Tensor>[];
   /** Set of the tokens of each slot, once there is a repetition penalty. */
   #seen: Tensor | null = null;
 
@@ -93,7 +93,7 @@ export class Decoder {
   ) {
     const { config } = core, { slots, maxNewTokens, promptRows, stepsPerRead } = shape;
     this.#sampler = new DecodeSampler(core, workspace, slots, stepsPerRead);
-    this.#step = new RecordedStep(core.device);
+    this.#steps = Array.from({ length: slots + 1 }, () => new RecordedStep(core.device));
     // The newest token is sampled, not yet fed: the last one never needs a place in the cache.
     this.#cacheLength = Math.max(1, maxNewTokens - 1);
     this.#table = new StepTable(core, workspace, this.#sampler.stride, this.#cacheLength);
@@ -124,7 +124,7 @@ export class Decoder {
   prefill(prompts: readonly PromptRun[], before: RowRange | null): Prefill {
     const { core, workspace, adapter } = this, { config } = core;
     // A larger batch than any before replaces buffers of the same names.
-    this.rest();
+    this.#layers = this.#scratch = null;
     const batch = packPrompts(prompts, before, config), lastRows = batch.lastPromptRow;
     const apart = this.sharesBeginnings;
     const trunk = trunkForward(core, workspace, batch, {
@@ -141,6 +141,11 @@ export class Decoder {
   get sharesBeginnings(): boolean {
     const { device, config } = this.core;
     return device.name !== "webgpu" && attentionWindow(config).window === undefined;
+  }
+
+  /** Whether steps gain from knowing which prompts begin alike. */
+  get readsAlike(): boolean {
+    return this.#packedKeys !== null;
   }
 
   /** A batch that is as long as its rows of the cache: keys and values are made where they stay. */
@@ -244,7 +249,7 @@ export class Decoder {
       this.#layers ??= this.#decodeActivations();
       this.#scratch ??= passScratch(this.workspace, this.core.config, this.shape.slots);
     }
-    const normed = this.#step.run([count, fed, cos, sin], () => {
+    const normed = this.#steps[count]!.run([fed, cos, sin], () => {
       const given = { cos, sin, ...columns, count };
       return this.#fused ? this.#byLayers(fed, given) : this.#byOperations(fed, given);
     });
@@ -254,7 +259,7 @@ export class Decoder {
   /** Drops what it holds for the next step: the buffers or the weights that it reads may change. */
   rest(): void {
     this.#layers = this.#scratch = null;
-    this.#step.forget();
+    for (const step of this.#steps) step.forget();
   }
 
   /** Waits for the tokens since the last look. */

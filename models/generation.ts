@@ -12,7 +12,8 @@
  */
 import { setImmediate } from "node:timers";
 import { Interrupted, RgxError } from "../core/errors.ts";
-import { CacheRows, type RowRange } from "./cache_rows.ts";
+import { CacheRows } from "./cache_rows.ts";
+import { alikeOf, type CachedPrompt, leavePrompt } from "./cached_prompt.ts";
 import { inEqualShares } from "./decode_order.ts";
 import { promptAlignment, rowThreads } from "./decode_shape.ts";
 import { Decoder, type DecoderShape } from "./decoder.ts";
@@ -65,17 +66,10 @@ interface Job {
 }
 
 interface Branch extends DecodeRow {
+  prompt: CachedPrompt;
   job: Job;
   completion: Completion;
   done: boolean;
-}
-
-/** A cached prompt, in place of its rows in `Branch.prompt`. */
-interface CachedPrompt extends RowRange {
-  /** End of the rows that it was lent. */
-  lentEnd: number;
-  /** Branches that read it. */
-  users: number;
 }
 
 /** Generation on one model; no other pass of the model may run while it works. */
@@ -251,8 +245,10 @@ export class Generation {
       const ids = job.request.promptIds, end = begin + ids.length;
       if (end > run.end) break;
       const lentEnd = Math.min(begin + this.#aligned(ids.length), run.end);
-      const cached = { begin, end, lentEnd, users: job.left };
-      runs.push({ ids, cached, shared: shares[jobs.length]! });
+      const shared = shares[jobs.length]!, last = prompts.at(-1) ?? this.#newest?.prompt ?? null;
+      const alike = this.#decoder.readsAlike ? alikeOf(last, shared) : null;
+      const cached = { begin, end, lentEnd, users: job.left, alike };
+      runs.push({ ids, cached, shared });
       jobs.push(job);
       prompts.push(cached);
       this.timing.promptTokens += ids.length;
@@ -357,15 +353,11 @@ export class Generation {
   #end(branch: Branch): void {
     branch.done = true;
     if (branch.slot >= 0) this.#slots.push(branch.slot);
-    this.#leave(branch.prompt as CachedPrompt);
-  }
-
-  #leave(prompt: CachedPrompt): void {
-    if (--prompt.users === 0) this.#rows.give({ begin: prompt.begin, end: prompt.lentEnd });
+    leavePrompt(branch.prompt, this.#rows);
   }
 
   #forgetNewest(): void {
-    if (this.#newest !== null) this.#leave(this.#newest.prompt);
+    if (this.#newest !== null) leavePrompt(this.#newest.prompt, this.#rows);
     this.#newest = null;
   }
 

@@ -13,7 +13,12 @@ import type { Workspace } from "./workspace.ts";
 /** A branch as a step sees it; `slot` is that of its keys and values. */
 export interface DecodeRow extends SampledRow {
   /** Rows of the prompts' cache that hold its prompt. */
-  prompt: RowRange;
+  prompt: PromptRows;
+}
+
+export interface PromptRows extends RowRange {
+  /** Another prompt whose first `rows` rows are the same. */
+  alike: { prompt: RowRange; rows: number } | null;
 }
 
 /** Where columns begin, in multiples of the stride. */
@@ -23,8 +28,8 @@ const STEP = {
   cacheRow: 2,
   counters: 3,
   branches: 6,
-  slots: 10,
-  columns: 11,
+  slots: 6 + BRANCH.columns,
+  columns: 7 + BRANCH.columns,
 } as const;
 
 /** The columns, u32 [stride] but for counters [stride, 3] and branches [stride, BRANCH.columns]. */
@@ -69,7 +74,8 @@ export class StepTable {
     const lastPosition = config.maxPositions - 1, { window = Infinity } = attentionWindow(config);
     let largest = 0;
     for (let row = 0; row < rows.length; row++) {
-      const { promptId, branch, prompt: { begin, end }, slot, newest, position: then } = rows[row]!;
+      const { promptId, branch, prompt, slot, newest, position: then } = rows[row]!;
+      const { begin, end, alike } = prompt;
       const position = then + ahead;
       const fed = Math.max(0, position - 1); // place in its branch of the token that is fed
       const place = Math.min(end - begin + fed, lastPosition);
@@ -90,6 +96,8 @@ export class StepTable {
       table[at + BRANCH.prefixEnd] = end;
       table[at + BRANCH.slot] = slot;
       table[at + BRANCH.length] = Math.min(position, most);
+      table[at + BRANCH.alikeBegin] = alike === null ? 0 : alike.prompt.begin;
+      table[at + BRANCH.alikeRows] = alike === null ? 0 : alike.rows;
     }
     device.write(this.#tensor, table);
     return largest;

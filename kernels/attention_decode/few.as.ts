@@ -13,12 +13,16 @@ const PANEL_KEYS: i32 = 16;
 
 /**
  * Queries [from, to) of the block attend to `count` keys, rows `stride` bytes apart as `key_offsets` says. `packed`:
- * the same keys in panels, of which this key head's columns begin there, or 0.
+ * the same keys in panels, of which this key head's columns begin there, or 0. With panels, the first `alike` keys
+ * (whole panels) and values are read from `packedAlike` and `vAlike` on.
  */
 export function few_attend(
   k: usize,
   packed: usize,
   v: usize,
+  alike: i32,
+  packedAlike: usize,
+  vAlike: usize,
   stride: usize,
   count: i32,
   from: i32,
@@ -34,15 +38,21 @@ export function few_attend(
     const offset = (j as usize) * stride;
     if (packed == 0) pack_transposed(k + offset, key_offsets(scratch), n, headDim, 1, transposed);
     const tile = packed == 0 ? transposed : packed + offset;
+    const there = max(0, min(n, alike - j));
     for (let i = from; i < to; i += 2) {
       const q = queries(scratch) + ((i as usize) << 2);
-      let low = tile, s = scratch;
-      for (let first = 0; first < n; first += 2 * PANEL_KEYS, low += 2 * panel, s += 2 * COLUMN) {
+      let at: usize = 0, s = scratch;
+      for (let first = 0; first < n; first += 2 * PANEL_KEYS, at += 2 * panel, s += 2 * COLUMN) {
+        const low = (first < there ? packedAlike + offset : tile) + at;
         // There need not be a second panel.
-        const high = first + PANEL_KEYS < n ? low + panel : low;
+        const second = first + PANEL_KEYS;
+        const high = second < n
+          ? (second < there ? packedAlike + offset : tile) + at + panel
+          : low;
         few_scores(q, low, high, column, s, headDim);
       }
-      pair_attend(i, min(to - i, 2), n, v + offset, stride, headDim, scratch);
+      const pair = min(to - i, 2);
+      pair_attend(i, pair, n, v + offset, there, vAlike + offset, stride, headDim, scratch);
     }
   }
 }

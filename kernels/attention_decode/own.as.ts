@@ -34,7 +34,7 @@ export function own_attend(
     for (let g = 0; g < group; g += 2) {
       const pair = min(group - g, 2), row = q + (g as usize) * bytes;
       own_scores(row, pair == 2 ? row + bytes : row, k + first, stride, n, bytes, scale, scratch);
-      pair_attend(i + g, pair, n, v + first, stride, headDim, scratch);
+      pair_attend(i + g, pair, n, v + first, 0, 0, stride, headDim, scratch);
     }
   }
 }

@@ -11,13 +11,15 @@ const MASKED: f32 = -1e30;
 
 /**
  * Queries i and i + 1 of a block, or with `count` 1 the first alone, take `n` keys whose scores are in scratch; their
- * values are rows `stride` bytes apart.
+ * values are rows `stride` bytes apart, of which the first `alike` are read from `vAlike` on.
  */
 export function pair_attend(
   i: i32,
   count: i32,
   n: i32,
   v: usize,
+  alike: i32,
+  vAlike: usize,
   stride: usize,
   headDim: i32,
   scratch: usize,
@@ -35,12 +37,20 @@ export function pair_attend(
   const m0 = pair_maximum(i, found, o, padded, scratch);
   const m1 = count == 2 ? pair_maximum(i + 1, found + 32, o + 64, padded, scratch) : m0;
   pair_exponentials(scratch, bytes, m0, m1);
+  const middle = scratch + ((alike as usize) << 2);
+  v += (alike as usize) * stride;
   let d = headDim;
-  for (; d >= 16; d -= 16, v += 64, o += PANEL_BYTES) {
-    pair_values(scratch, end, v, stride, o, count == 2 ? o + 64 : unwanted, added);
+  for (; d >= 16; d -= 16, v += 64, vAlike += 64, o += PANEL_BYTES) {
+    const second = count == 2 ? o + 64 : unwanted;
+    store<u64>(added, 0);
+    if (alike > 0) pair_values(scratch, middle, vAlike, stride, o, second, added);
+    pair_values(middle, end, v, stride, o, second, added);
   }
-  for (; d > 0; d -= 4, v += 16, o += 16) {
-    pair_values_4(scratch, end, v, stride, o, count == 2 ? o + 64 : unwanted, added);
+  for (; d > 0; d -= 4, v += 16, vAlike += 16, o += 16) {
+    const second = count == 2 ? o + 64 : unwanted;
+    store<u64>(added, 0);
+    if (alike > 0) pair_values_4(scratch, middle, vAlike, stride, o, second, added);
+    pair_values_4(middle, end, v, stride, o, second, added);
   }
   for (let t: usize = 0; t < (count as usize); t++) {
     const sum = sums(scratch) + (((i as usize) + t) << 2);
@@ -106,7 +116,7 @@ export function pair_exponentials(p: usize, bytes: usize, m0: f32, m1: f32): voi
   }
 }
 
-/** o[16] += Σ_j p[j]·v_j for both rows of p, and their sums. */
+/** o[16] += Σ_j p[j]·v_j for both rows of p; to `added` their sums. */
 export function pair_values(
   p: usize,
   end: usize,
@@ -119,7 +129,7 @@ export function pair_values(
   let a0 = v128.load(o), a1 = v128.load(o, 16), a2 = v128.load(o, 32), a3 = v128.load(o, 48);
   let b0 = v128.load(second), b1 = v128.load(second, 16);
   let b2 = v128.load(second, 32), b3 = v128.load(second, 48);
-  let s: f32 = 0, t: f32 = 0;
+  let s = load<f32>(added), t = load<f32>(added, 4);
   for (; p < end; p += 4, v += stride) {
     const x = v128.load32_splat(p), y = v128.load32_splat(p, 384);
     const v0 = v128.load(v), v1 = v128.load(v, 16), v2 = v128.load(v, 32), v3 = v128.load(v, 48);
@@ -157,7 +167,7 @@ function pair_values_4(
   added: usize,
 ): void {
   let a = v128.load(o), b = v128.load(second);
-  let s: f32 = 0, t: f32 = 0;
+  let s = load<f32>(added), t = load<f32>(added, 4);
   for (; p < end; p += 4, v += stride) {
     const row = v128.load(v);
     a = f32x4.relaxed_madd(v128.load32_splat(p), row, a);

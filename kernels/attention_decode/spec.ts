@@ -7,8 +7,20 @@
  */
 import type { Tensor } from "../device.ts";
 
-/** u32 columns of the branch table. */
-export const BRANCH = { prefixBegin: 0, prefixEnd: 1, slot: 2, length: 3, columns: 4 } as const;
+/**
+ * u32 columns of the branch table. From row `alikeBegin` on stand the same keys and values as from prefixBegin on,
+ * `alikeRows` of them (0 = nothing is known): a device may read those, and finds them in its caches where other
+ * branches name the same.
+ */
+export const BRANCH = {
+  prefixBegin: 0,
+  prefixEnd: 1,
+  slot: 2,
+  length: 3,
+  alikeBegin: 4,
+  alikeRows: 5,
+  columns: 6,
+} as const;
 
 export interface AttentionDecodeArgs {
   q: Tensor; // [count, heads·headDim]

@@ -19,7 +19,7 @@ import { own_attend } from "./own.as";
 const FEW: i32 = 8;
 
 /** Columns of the branch table, in bytes (spec.ts, BRANCH). */
-const BRANCH_BYTES: usize = 16;
+export const BRANCH_BYTES: usize = 24;
 
 /** `packedPrefixK`, `window`: 0 = none. Units: ⌈count / blockBranches⌉ · kvHeads, the key head running fastest. */
 export function attention_decode(
@@ -74,7 +74,12 @@ export function attention_decode(
       if (to - from <= FEW && (headDim & 3) == 0) {
         // A column of a panel holds 16 floats.
         const packed = packedPrefixK == 0 ? 0 : packedPrefixK + offset + 15 * keyOffset;
-        few_attend(k, packed, v, keyStride, keys, from, to, headDim, scratch);
+        const alike = packed == 0 ? 0 : min(keys, load<i32>(branch, 20)) & ~15;
+        const there = keyOffset + (load<u32>(branch, 16) as usize) * keyStride;
+        few_attend(
+          k, packed, v, alike, packedPrefixK + there + 15 * keyOffset, prefixV + there, keyStride,
+          keys, from, to, headDim, scratch,
+        );
       } else {
         attend(k, v, keyStride, keys, from, to, headDim, scratch);
       }

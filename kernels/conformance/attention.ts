@@ -135,7 +135,7 @@ export async function attentionBackwardCases(): Promise<Case[]> {
   return cases;
 }
 
-/** Branches as [prefixBegin, prefixEnd, slot, length]. */
+/** Branches as [prefixBegin, prefixEnd, slot, length]; of no others alike. */
 const DECODES: readonly {
   slots: number;
   maxNew: number;
@@ -180,7 +180,7 @@ export function attentionDecodeCases(): Case[] {
         branchK,
         branchV,
         out: junk(count * heads * headDim),
-        branches: Uint32Array.from(branches.flat()),
+        branches: Uint32Array.from(branches.flatMap((branch) => [...branch, 0, 0])),
         count,
         maxNew,
         heads,

@@ -16,7 +16,7 @@ const SHAPES = [
 
 const MAX_NEW = 9;
 const PROMPTS = [[0, 11], [11, 12], [12, 45]] as const;
-/** From multiples of PANEL on: around panels, and around tiles of attention. */
+/** From multiples of PANEL on: around panels, and around tiles of attention. Each begins as the one before it does. */
 const PACKED_PROMPTS = [[0, 11], [16, 17], [32, 64], [64, 97], [112, 208], [208, 325]] as const;
 
 /** [rows, k] as pack_weight leaves it. */
@@ -27,6 +27,15 @@ function packed(rows: Float32Array, k: number): Float32Array {
     out[(panel * k + i % k) * PANEL + row % PANEL] = value;
   });
   return out;
+}
+
+/** Where the prompt before begins, and as many rows as both have. */
+function beginAlike(
+  prompts: readonly (readonly [number, number])[],
+  prompt: number,
+): [begin: number, rows: number] {
+  const [begin, end] = prompts[prompt]!, [before, stop] = prompts[prompt - 1]!;
+  return [before, Math.min(end - begin, stop - before)];
 }
 
 export function decodeLayerCases(): Case[] {
@@ -43,13 +52,20 @@ function casesOf(prompts: readonly (readonly [number, number])[], packs: boolean
     const branches = new Uint32Array(count * BRANCH.columns), cacheRow = new Uint32Array(count);
     const positions = new Uint32Array(count);
     for (let b = 0; b < count; b++) {
-      const [begin, end] = prompts[Math.floor(b * prompts.length / count)]!;
+      const prompt = Math.floor(b * prompts.length / count), [begin, end] = prompts[prompt]!;
       const slot = count - 1 - b, length = 1 + random.below(MAX_NEW);
-      branches.set([begin, end, slot, length], b * BRANCH.columns);
+      const alike = packs && prompt > 0 ? beginAlike(prompts, prompt) : [0, 0];
+      branches.set([begin, end, slot, length, ...alike], b * BRANCH.columns);
       cacheRow[b] = slot * MAX_NEW + length - 1;
       positions[b] = end - begin + length - 1;
     }
-    const prefixK = normals(random, promptRows * kv);
+    const prefixK = normals(random, promptRows * kv), prefixV = normals(random, promptRows * kv);
+    for (let prompt = 1; packs && prompt < prompts.length; prompt++) {
+      const [from, rows] = beginAlike(prompts, prompt), to = prompts[prompt]![0];
+      for (const cache of [prefixK, prefixV]) {
+        cache.copyWithin(to * kv, from * kv, (from + rows) * kv);
+      }
+    }
     const table = (promptRows + MAX_NEW) * headDim / 2;
     return testCase("decode_layer", name, {
       x: normals(random, count * d),
@@ -69,7 +85,7 @@ function casesOf(prompts: readonly (readonly [number, number])[], packs: boolean
       branches,
       prefixK,
       ...(packs ? { packedPrefixK: packed(prefixK, kv) } : {}),
-      prefixV: normals(random, promptRows * kv),
+      prefixV,
       branchK: normals(random, count * MAX_NEW * kv),
       branchV: normals(random, count * MAX_NEW * kv),
       count,

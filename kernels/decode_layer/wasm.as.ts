@@ -1,7 +1,7 @@
 // One decoding layer (kernels/decode_layer/spec.ts). Work unit: some branches, taken through the whole layer
 // by one thread with everything in its scratch: rows never wait for one another between the operations.
 
-import { attention_decode } from "../attention_decode/wasm.as";
+import { attention_decode, BRANCH_BYTES } from "../attention_decode/wasm.as";
 import { matmul_blocks } from "../matmul/wasm.as";
 import { rmsnorm } from "../rmsnorm/wasm.as";
 import { rope } from "../rope/wasm.as";
@@ -64,7 +64,7 @@ export function decode_layer(
     scatter_rows(k, row, branchK, kv, 0, rows, 0);
     scatter_rows(v, row, branchV, kv, 0, rows, 0);
     attention_decode(
-      q, prefixK, packedPrefixK, prefixV, branchK, branchV, attn, branches + (first as usize) * 16,
+      q, prefixK, packedPrefixK, prefixV, branchK, branchV, attn, branches + (first as usize) * BRANCH_BYTES,
       rows, maxNew, heads, kvHeads, headDim, scale, blockBranches, 0, 0,
       ((rows + blockBranches - 1) / blockBranches) * kvHeads, scratch,
     );

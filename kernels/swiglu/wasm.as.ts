@@ -3,11 +3,14 @@ import { exp_f32x4 } from "../wasm/math.as";
 
 const BLOCK: i32 = 1024;
 
+/** In memory: see math.as.ts. */
+const ONE = memory.data<f32>([1.0], 4);
+
 /** σ(a) = 1/(1 + e^−a); at a < −87, where e^−a is clamped, it is below 2e-38 and as good as 0. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function sigmoid(a: v128): v128 {
-  const one = f32x4.splat(1);
+  const one = v128.load32_splat(ONE);
   return f32x4.div(one, f32x4.add(one, exp_f32x4(f32x4.neg(a))));
 }
 

@@ -69,11 +69,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   let unit = number / p.pieces / p.kv_heads;
   let head_tiles = (p.per_kv + 7u) / 8u;
   let branch = unit / head_tiles;
-  let slot = branches[(branch) * 4u + 2u];
+  let slot = branches[(branch) * 6u + 2u];
   if (slot < p.bound_begin || slot >= p.bound_end) { return; }
   let first = unit % head_tiles * 8u;
   let first_query = branch * p.heads + head * p.per_kv + first;
-  let length = branches[(branch) * 4u + 3u];
+  let length = branches[(branch) * 6u + 3u];
   let visible = min(length, p.window);
   let cache_row = (slot - p.bound_begin) * p.max_new;
   let row_at0 = select(NONE, first_query + fill, first + fill < p.per_kv);

@@ -91,12 +91,12 @@ var out2_0 = vec4<f32>();
 var out3_0 = vec4<f32>();
   var branch = first / p.per_kv;
   while (branch < branches_end) {
-    let prefix_begin = branches[(branch) * 4u + 0u];
-    let prefix_end = branches[(branch) * 4u + 1u];
+    let prefix_begin = branches[(branch) * 6u + 0u];
+    let prefix_end = branches[(branch) * 6u + 1u];
     var next = branch + 1u;
     while (next < branches_end) {
-      let other = branches[(next) * 4u + 0u] != prefix_begin ||
-        branches[(next) * 4u + 1u] != prefix_end;
+      let other = branches[(next) * 6u + 0u] != prefix_begin ||
+        branches[(next) * 6u + 1u] != prefix_end;
       if (other) { break; }
       next++;
     }
