@@ -83,21 +83,9 @@ export class DecodeSampler {
     return this.#tokens.view(step * this.stride, this.stride);
   }
 
-  /**
-   * Draws a token for each row of the final norm's output `normed` [rows, d], as step `step` since the last look.
-   * With several lanes, or rules of the host, there must be a look before and after every step.
-   * @param seen sets of seen tokens, for rules with a penalty
-   */
-  async sample(
-    step: number,
-    rows: readonly SampledRow[],
-    lanes: readonly Lane[],
-    normed: Tensor,
-    columns: SampledColumns,
-    seen: Tensor | null,
-  ): Promise<void> {
-    const { core: { device, config, weights }, workspace } = this;
-    const vocab = config.vocabSize, count = rows.length;
+  /** Logits of rows of the final norm's output `normed` [count, d]: an operation. */
+  score(normed: Tensor, count: number): Tensor {
+    const { core: { device, config, weights }, workspace } = this, vocab = config.vocabSize;
     const logits = workspace.get("logits", this.slots * vocab);
     device.run("matmul", {
       a: normed,
@@ -107,10 +95,50 @@ export class DecodeSampler {
       n: vocab,
       k: config.hiddenSize,
     });
+    return logits;
+  }
+
+  /** The rules by which all rows draw from their logits as they are; null where there is more to it. */
+  plainRules([lane, ...more]: readonly Lane[]): SamplingRules | null {
+    if (lane === undefined || more.length > 0 || lane.forbids) return null;
+    return lane.rules.adjust === null && lane.rules.penalty === 1 ? lane.rules : null;
+  }
+
+  /** Draws by plain rules: an operation. `drawn` says when it has been run. */
+  drawPlain(
+    step: number,
+    rules: SamplingRules,
+    logits: Tensor,
+    { counters }: Pick<SampledColumns, "counters">,
+    count: number,
+  ): void {
+    this.#run(rules, { logits }, counters, count, step * this.stride);
+  }
+
+  /** Tokens of `count` rows have been drawn as step `step` since the last look. */
+  drawn(step: number, count: number): void {
+    this.#places = null;
+    this.#end = step * this.stride + count;
+  }
+
+  /**
+   * Draws a token for each row of `logits`, as step `step` since the last look. With several lanes, or rules of the
+   * host, there must be a look before and after every step.
+   * @param seen sets of seen tokens, for rules with a penalty
+   */
+  async sample(
+    step: number,
+    rows: readonly SampledRow[],
+    lanes: readonly Lane[],
+    logits: Tensor,
+    columns: SampledColumns,
+    seen: Tensor | null,
+  ): Promise<void> {
+    const { core: { device, config: { vocabSize: vocab } }, workspace } = this;
+    const count = rows.length;
     if (lanes.length === 1) {
-      this.#places = null;
-      this.#end = step * this.stride + count;
       await this.#draw(lanes[0]!, rows, logits, columns, seen, step * this.stride);
+      this.drawn(step, count);
       return;
     }
     const places = this.#places = new Uint32Array(count);
@@ -169,18 +197,27 @@ export class DecodeSampler {
     seen: Tensor | null,
     place: number,
   ): Promise<void> {
-    const { device, config: { vocabSize: vocab } } = this.core;
-    const { rules: { temperature, topK, topP, minP, seed }, rows } = lane,
-      room = aligned(rows.length);
     const given = await this.#adjustOnHost(lane, all, scored);
     const logits = this.#adjust(lane, given, columns, seen) ?? given;
+    const scores = logits === scored ? { logits } : { logits, scored };
+    this.#run(lane.rules, scores, columns.counters, lane.rows.length, place);
+  }
+
+  /** The operation that draws `rows` tokens, to `place` on. */
+  #run(
+    { temperature, topK, topP, minP, seed }: SamplingRules,
+    scores: { logits: Tensor; scored?: Tensor },
+    counters: Tensor,
+    rows: number,
+    place: number,
+  ): void {
+    const { device, config: { vocabSize: vocab } } = this.core, room = aligned(rows);
     device.run("sample", {
-      logits,
-      ...(logits === scored ? {} : { scored }),
-      counters: columns.counters,
+      ...scores,
+      counters,
       tokens: this.#tokens.view(place, room),
       logp: this.#logp.view(place, room),
-      rows: rows.length,
+      rows,
       vocab,
       seedLow: seed[0],
       seedHigh: seed[1],

@@ -27,7 +27,7 @@ import {
 import { normForward } from "./norm.ts";
 import { RecordedStep } from "./recorded_step.ts";
 import { packPrompts, type PromptBatch, type PromptRun } from "./prompt_batch.ts";
-import { type Lane, lanesOf } from "./sampling_rules.ts";
+import { drawKey, type Lane, lanesOf } from "./sampling_rules.ts";
 import { type DecodeRow, StepTable } from "./step_table.ts";
 import { floatBytes, type Workspace } from "./workspace.ts";
 
@@ -80,7 +80,7 @@ export class Decoder {
   readonly #fused: boolean;
   #layers: LayerActivations[] | null = null;
   #scratch: Pick<LayerPass, "projected" | "activated" | "fused"> | null = null;
-  /** The layers of a step by how many rows it has; their output, normed. */
+  /** Steps by how many rows they have; their logits. */
   readonly #steps: RecordedStep<Tensor>[];
   /** Set of the tokens of each slot, once there is a repetition penalty. */
   #seen: Tensor | null = null;
@@ -221,7 +221,7 @@ export class Decoder {
       0,
       ranked,
       lanes,
-      normed,
+      this.#sampler.score(normed, count),
       { ...this.#table.columns, fed: null },
       seen,
     );
@@ -249,11 +249,17 @@ export class Decoder {
       this.#layers ??= this.#decodeActivations();
       this.#scratch ??= passScratch(this.workspace, this.core.config, this.shape.slots);
     }
-    const normed = this.#steps[count]!.run([fed, cos, sin], () => {
+    const sampler = this.#sampler, plain = sampler.plainRules(lanes);
+    const key = [fed, cos, sin, step, ...(plain === null ? [] : drawKey(plain))];
+    const logits = this.#steps[count]!.run(key, () => {
       const given = { cos, sin, ...columns, count };
-      return this.#fused ? this.#byLayers(fed, given) : this.#byOperations(fed, given);
+      const normed = this.#fused ? this.#byLayers(fed, given) : this.#byOperations(fed, given);
+      const logits = sampler.score(normed, count);
+      if (plain !== null) sampler.drawPlain(step, plain, logits, columns, count);
+      return logits;
     });
-    await this.#sampler.sample(step, rows, lanes, normed, { ...columns, fed }, this.#seen);
+    if (plain !== null) sampler.drawn(step, count);
+    else await sampler.sample(step, rows, lanes, logits, { ...columns, fed }, this.#seen);
   }
 
   /** Drops what it holds for the next step: the buffers or the weights that it reads may change. */

@@ -74,6 +74,11 @@ function numberOf(adjust: SamplingRules["adjust"]): number {
   return number;
 }
 
+/** What a draw from logits as they are depends on. */
+export function drawKey({ temperature, topK, topP, minP, seed }: SamplingRules): number[] {
+  return [temperature, topK, topP, minP, ...seed];
+}
+
 /** Whether the rules change logits before a token is drawn. */
 export function adjustsLogits({ penalty, minNewTokens, adjust }: SamplingRules): boolean {
   return penalty !== 1 || minNewTokens > 0 || adjust !== null;
