@@ -62,3 +62,17 @@ export function multiply_panel(
   }
   return read;
 }
+
+/** Copies `rows` rows of 16 numbers. */
+export function copy_block(
+  from: usize, fromStep: usize, to: usize, toStep: usize, rows: i32,
+): void {
+  for (; rows > 0; rows--, from += fromStep, to += toStep) {
+    const a = v128.load(from), b = v128.load(from, 16);
+    const c = v128.load(from, 32), d = v128.load(from, 48);
+    v128.store(to, b, 16);
+    v128.store(to, a);
+    v128.store(to, d, 48);
+    v128.store(to, c, 32);
+  }
+}

@@ -5,10 +5,10 @@
  *     deno run -A kernels/matmul/generate.ts
  *
  * The shape of the code is what V8's revectorizer (`--experimental-wasm-revectorize`) turns into 256-bit
- * instructions: ONE loop without unrolling, neighbouring accumulators, ONE group of stores, and all loads
- * of a row before its stores. Anything else (a second loop for the rest of an unrolled one, a branch
- * around the stores, loads between them) costs a third to two thirds of the speed. So every height,
- * layout and way of storing is a function of its own.
+ * instructions: ONE loop without unrolling, neighbouring accumulators, ONE group of stores, all loads of a
+ * row before its stores, and of two stores the upper first (else it stores the lower one twice). Anything
+ * else (a second loop for the rest of an unrolled one, a branch around the stores, loads between them) costs
+ * a third to two thirds of the speed. So every height, layout and way of storing is a function of its own.
  */
 const VECTORS = 4;
 export const MOST_ROWS = 6;

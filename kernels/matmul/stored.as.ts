@@ -6,7 +6,7 @@ import { dot_panel, widen_panel, WORK_BYTES } from "../weights/panel.as";
 import {
   BF16, block_weights, F16, panel_bytes, Q4_0, Q4_1, Q4_K, record_bytes,
 } from "../weights/types.as";
-import { multiply_panel } from "./ahead.as";
+import { copy_block, multiply_panel } from "./ahead.as";
 import { widen_halves } from "./halves.as";
 import { transpose4 } from "./pack.as";
 import { matmul_blocks } from "./wasm.as";
@@ -98,6 +98,9 @@ export function matmul_stored(
     const tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
     const units = ((tiles + blockTiles - 1) / blockTiles) * count;
     const to = out + (row as usize) * outStep + (first as usize) * 64;
+    // Few rows are summed in scratch: those of a wide result often share a few sets of the caches.
+    const few = units == 1 && columns == LANES && type > BF16;
+    if (few && accumulate) copy_block(to, outStep, edge, 64, rows);
     let kk = 0;
     do {
       const depth = min(slice, k - kk);
@@ -110,15 +113,15 @@ export function matmul_stored(
       }
       const from = a + (row as usize) * aStep + (kk as usize) * 4;
       const add = kk > 0 ? 1 : accumulate;
-      if (units == 1 && columns == LANES && type > BF16) {
+      if (few) {
         const record = record_bytes(type), bytes = ((depth / weights) as usize) * record;
         const next = w + (first as usize) * step + ((kk / weights) as usize) * record + bytes;
         const left = min(bytes, last - next);
         const read = multiply_panel(
-          from, aStep, packed, to, outStep, rows, depth, kBlock, alpha, add != 0,
+          from, aStep, packed, edge, 64, rows, depth, kBlock, alpha, add != 0,
           left > 0 ? next : packed, left,
         );
-        store<i32>(edge, read);
+        store<i32>(scratch, read);
       } else {
         matmul_blocks(
           from, aStep, 0, 0, 0, 0, packed, to, outStep, rows, columns, depth, kBlock, blockTiles,
@@ -127,6 +130,7 @@ export function matmul_stored(
       }
       kk += slice;
     } while (kk < k);
+    if (few) copy_block(edge, 64, to, outStep, rows);
   }
 }
 
