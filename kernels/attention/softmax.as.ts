@@ -69,15 +69,18 @@ export function outputs(scratch: usize, padded: i32): usize {
   return values(scratch, padded) + (padded as usize) * TILE_BYTES;
 }
 
-/** Nothing attended yet. */
-export function softmax_begin(scratch: usize, headDim: i32): void {
+/** Nothing attended yet by `count` queries. */
+export function softmax_begin(count: i32, headDim: i32, scratch: usize): void {
   const padded = (headDim + 15) & ~15;
   const m = maxima(scratch), l = sums(scratch);
   for (let at: usize = 0; at < ((STATE * 4) as usize); at += 16) {
     v128.store(m + at, f32x4.splat(MASKED));
     v128.store(l + at, f32x4.splat(0));
   }
-  memory.fill(outputs(scratch, padded), 0, (padded as usize) * TILE_BYTES);
+  // Register tiles of 6 queries may add to a few more.
+  const bytes = (min(count + 5, TILE) as usize) << 6;
+  const end = outputs(scratch, padded) + (padded as usize) * TILE_BYTES;
+  for (let o = outputs(scratch, padded); o < end; o += PANEL_BYTES) memory.fill(o, 0, bytes);
 }
 
 /** Brings `count` ≤ TILE keys and values into scratch; they lie as `key_offsets` says. */

@@ -84,7 +84,7 @@ export function attention(
     const keyOffset = (head * headDim * 4) as usize;
     const count = (last - first) * group;
     pack_transposed(q + queryOffset, offsets, count, headDim, scale, queries(scratch));
-    softmax_begin(scratch, headDim);
+    softmax_begin(count, headDim, scratch);
     const lows: usize = window == 0 ? 0 : scratch + lowsOffset;
     const prefixLows: usize = window == 0 ? 0 : lows + LOWS * 4;
     if (window != 0) {

@@ -5,6 +5,7 @@
 import { TILE, TILE_BYTES } from "../attention/tile.as";
 import { key_offsets, keys, queries } from "../attention/softmax.as";
 import { pack_transposed } from "../attention/pack.as";
+import { read_ahead } from "./own.as";
 import { pair_attend } from "./pair.as";
 
 /** Bytes of a column of a panel of packed keys (kernels/matmul/spec.ts), and keys of a panel. */
@@ -14,7 +15,7 @@ const PANEL_KEYS: i32 = 16;
 /**
  * Queries [from, to) of the block attend to `count` keys, rows `stride` bytes apart as `key_offsets` says. `packed`:
  * the same keys in panels, of which this key head's columns begin there, or 0. With panels, the first `alike` keys
- * (whole panels) and values are read from `packedAlike` and `vAlike` on.
+ * (whole panels) and values are read from `packedAlike` and `vAlike` on. `lead` as in read_ahead.
  */
 export function few_attend(
   k: usize,
@@ -28,6 +29,7 @@ export function few_attend(
   from: i32,
   to: i32,
   headDim: i32,
+  lead: usize,
   scratch: usize,
 ): void {
   const transposed = keys(scratch, (headDim + 15) & ~15);
@@ -36,7 +38,10 @@ export function few_attend(
   for (let j = 0; j < count; j += TILE) {
     const n = min(count - j, TILE);
     const offset = (j as usize) * stride;
-    if (packed == 0) pack_transposed(k + offset, key_offsets(scratch), n, headDim, 1, transposed);
+    if (packed == 0) {
+      read_ahead(k + offset, v + offset, stride, n, lead, scratch);
+      pack_transposed(k + offset, key_offsets(scratch), n, headDim, 1, transposed);
+    }
     const tile = packed == 0 ? transposed : packed + offset;
     const there = max(0, min(n, alike - j));
     for (let i = from; i < to; i += 2) {

@@ -4,12 +4,24 @@ import { TILE, TILE_BYTES } from "../attention/tile.as";
 import { touch } from "../wasm/memory.as";
 import { pair_attend } from "./pair.as";
 
-/** Rows of so many bytes are those of models whose caches of keys are too large for the processor's. */
-const LONG_ROW: usize = 256;
+/** In place of a distance: nothing is read ahead. */
+export const NOT_AHEAD: usize = usize.MAX_VALUE;
+
+/**
+ * Reads n rows of keys, of all key heads, before they serve, and their values: one head's parts lie apart, in an order
+ * that no prefetcher follows. `lead`: bytes in a row before this head's part, or NOT_AHEAD.
+ */
+// @ts-ignore: decorator of AssemblyScript
+@inline
+export function read_ahead(k: usize, v: usize, stride: usize, n: i32, lead: usize, to: usize): void {
+  if (lead == NOT_AHEAD) return;
+  touch(k - lead, (n as usize) * stride, to);
+  touch(v - lead, (n as usize) * stride, to);
+}
 
 /**
  * Queries [i, i + group) of a block, whose rows begin at q and lie headDim elements apart. Keys and values: `count`
- * rows, `stride` bytes apart.
+ * rows, `stride` bytes apart; `lead` as in read_ahead.
  */
 export function own_attend(
   q: usize,
@@ -21,27 +33,20 @@ export function own_attend(
   scale: f32,
   i: i32,
   group: i32,
+  lead: usize,
   scratch: usize,
 ): void {
   const bytes = (headDim as usize) << 2;
   for (let j = 0; j < count; j += TILE) {
     const n = min(count - j, TILE);
     const first = (j as usize) * stride;
-    if (bytes >= LONG_ROW) {
-      touch_rows(k + first, stride, n, bytes, scratch);
-      touch_rows(v + first, stride, n, bytes, scratch);
-    }
+    read_ahead(k + first, v + first, stride, n, lead, scratch);
     for (let g = 0; g < group; g += 2) {
       const pair = min(group - g, 2), row = q + (g as usize) * bytes;
       own_scores(row, pair == 2 ? row + bytes : row, k + first, stride, n, bytes, scale, scratch);
       pair_attend(i + g, pair, n, v + first, 0, 0, stride, headDim, scratch);
     }
   }
-}
-
-/** Reads ahead n rows that lie apart. */
-function touch_rows(row: usize, stride: usize, n: i32, bytes: usize, to: usize): void {
-  for (; n > 0; n--, row += stride) touch(row, bytes, to);
 }
 
 /** The sums of the four lanes of each: two rounds of transposing halves. */

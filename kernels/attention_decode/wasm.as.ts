@@ -13,15 +13,21 @@ import {
   softmax_keys,
 } from "../attention/softmax.as";
 import { few_attend } from "./few.as";
-import { own_attend } from "./own.as";
+import { NOT_AHEAD, own_attend } from "./own.as";
 
 /** Up to this many queries of one prompt are taken in pairs. */
 const FEW: i32 = 8;
 
+/** Heads so long are those of models whose caches of keys are too large for the processor's. */
+const LONG_HEAD: i32 = 64;
+
 /** Columns of the branch table, in bytes (spec.ts, BRANCH). */
 export const BRANCH_BYTES: usize = 24;
 
-/** `packedPrefixK`, `window`: 0 = none. Units: ⌈count / blockBranches⌉ · kvHeads, the key head running fastest. */
+/**
+ * `packedPrefixK`, `window`: 0 = none. Units: ⌈count / blockBranches⌉ blocks · kvHeads · ⌈heads / kvHeads / width⌉ parts of
+ * a key head's queries, `width` in each; the parts run fastest, the blocks slowest.
+ */
 export function attention_decode(
   q: usize,
   prefixK: usize,
@@ -38,6 +44,7 @@ export function attention_decode(
   headDim: i32,
   scale: f32,
   blockBranches: i32,
+  width: i32,
   window: i32,
   begin: i32,
   end: i32,
@@ -48,18 +55,23 @@ export function attention_decode(
   const keyStride = (kvHeads * headDim * 4) as usize;
   // Few queries share the keys of a branch, and rows of whole vectors need no transposition.
   const byRows = group < 8 && (headDim & 3) == 0;
-  const offsets = query_offsets(scratch);
-  tile_offsets(offsets, queryStride, (headDim as usize) << 2, group);
+  const offsets = query_offsets(scratch), parts = (group + width - 1) / width;
   tile_offsets(key_offsets(scratch), keyStride, 0, 1);
   for (let unit = begin; unit < end; unit++) {
-    const head = unit % kvHeads;
-    const first = (unit / kvHeads) * blockBranches;
+    const part = unit % parts, head = (unit / parts) % kvHeads;
+    const first = (unit / parts / kvHeads) * blockBranches;
     const last = min(first + blockBranches, branchCount);
-    const queryOffset = (first as usize) * queryStride + (head * group * headDim * 4);
+    const some = min(width, group - part * width);
+    const queryOffset = (first as usize) * queryStride +
+      ((head * group + part * width) * headDim * 4);
     const keyOffset = (head * headDim * 4) as usize;
-    const count = (last - first) * group;
+    // Who comes first to rows that are read from memory reads them for all key heads, in the order in which they lie.
+    const ahead = kvHeads > 1 && headDim >= LONG_HEAD && (unit == begin || unit % (parts * kvHeads) == 0);
+    const lead: usize = ahead ? keyOffset : NOT_AHEAD;
+    const count = (last - first) * some;
+    tile_offsets(offsets, queryStride, (headDim as usize) << 2, some);
     pack_transposed(q + queryOffset, offsets, count, headDim, scale, queries(scratch));
-    softmax_begin(scratch, headDim);
+    softmax_begin(count, headDim, scratch);
 
     for (let b = first; b < last;) {
       const branch = branches + (b as usize) * BRANCH_BYTES;
@@ -68,7 +80,7 @@ export function attention_decode(
       for (let next = branch + BRANCH_BYTES; stop < last; stop++, next += BRANCH_BYTES) {
         if (load<i32>(next) != prefixBegin || load<i32>(next, 4) != prefixEnd) break;
       }
-      const from = (b - first) * group, to = (stop - first) * group;
+      const from = (b - first) * some, to = (stop - first) * some;
       const offset = keyOffset + (prefixBegin as usize) * keyStride;
       const k = prefixK + offset, v = prefixV + offset, keys = prefixEnd - prefixBegin;
       if (to - from <= FEW && (headDim & 3) == 0) {
@@ -78,7 +90,7 @@ export function attention_decode(
         const there = keyOffset + (load<u32>(branch, 16) as usize) * keyStride;
         few_attend(
           k, packed, v, alike, packedPrefixK + there + 15 * keyOffset, prefixV + there, keyStride,
-          keys, from, to, headDim, scratch,
+          keys, from, to, headDim, lead, scratch,
         );
       } else {
         attend(k, v, keyStride, keys, from, to, headDim, scratch);
@@ -90,14 +102,14 @@ export function attention_decode(
       const branch = branches + (b as usize) * BRANCH_BYTES;
       const slot = load<u32>(branch, 8) as usize, whole = load<i32>(branch, 12);
       const length = window == 0 ? whole : min(whole, window);
-      const from = (b - first) * group;
+      const from = (b - first) * some;
       const offset = keyOffset + (slot * (maxNew as usize) + (whole - length)) * keyStride;
       const k = branchK + offset, v = branchV + offset;
       if (byRows) {
         const rows = element(q + queryOffset, offsets, from);
-        own_attend(rows, k, v, keyStride, length, headDim, scale, from, group, scratch);
+        own_attend(rows, k, v, keyStride, length, headDim, scale, from, some, lead, scratch);
       } else {
-        attend(k, v, keyStride, length, from, from + group, headDim, scratch);
+        attend(k, v, keyStride, length, from, from + some, headDim, scratch);
       }
     }
 

@@ -65,7 +65,7 @@ export function decode_layer(
     scatter_rows(v, row, branchV, kv, 0, rows, 0);
     attention_decode(
       q, prefixK, packedPrefixK, prefixV, branchK, branchV, attn, branches + (first as usize) * BRANCH_BYTES,
-      rows, maxNew, heads, kvHeads, headDim, scale, blockBranches, 0, 0,
+      rows, maxNew, heads, kvHeads, headDim, scale, blockBranches, heads / kvHeads, 0, 0,
       ((rows + blockBranches - 1) / blockBranches) * kvHeads, scratch,
     );
     project(attn, wo, h, rows, d, width, kBlockQ, true, edge);
