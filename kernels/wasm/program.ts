@@ -96,6 +96,15 @@ export function programText(
   return Float64Array.from(text);
 }
 
+/**
+ * The buffer of a memory that has at least `end` bytes. A thread that came up while another one made the memory larger
+ * may have an old, shorter one, until it grows the memory itself, be it by nothing.
+ */
+export function bufferUpTo(memory: WebAssembly.Memory, end: number): ArrayBuffer {
+  if (memory.buffer.byteLength < end) memory.grow(0);
+  return memory.buffer;
+}
+
 /** What a thread makes of a program's text. */
 export function readProgram(
   text: Float64Array,

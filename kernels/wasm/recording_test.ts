@@ -47,6 +47,28 @@ function someWork(device: Device, tensors: readonly Tensor[], seed: number): () 
   return () => steps.forEach((step) => step());
 }
 
+Deno.test("threads that come up while the memory grows read what is recorded in its new part", async () => {
+  for (let round = 0; round < 30; round++) {
+    const device = await createWasmDevice({ threads: 2 });
+    let isUp = false;
+    const up = device.ready().then(() => void (isUp = true));
+    for (let i = 0; !isUp; i++) {
+      if (i < 200) device.create("float", 2 ** 22, "room");
+      await new Promise((resolve) => setTimeout(resolve, 3));
+    }
+    await up;
+    const [a, b] = [device.create("float", N * N, "a"), device.create("float", N * N, "b")];
+    device.write(a, new Float32Array(N * N).fill(1));
+    const recording = device.record!(() => {
+      device.run("copy", { src: a, out: b, n: N * N });
+      device.run("add", { a: b, b: a, out: b, n: N * N, scale: 1 });
+    })!;
+    for (let i = 0; i < 20; i++) recording.run();
+    assert.ok((await device.read(b)).every((value) => value === 2));
+    device.close();
+  }
+});
+
 Deno.test("recorded operations give the bits that they give one after the other", async () => {
   for (const threads of [1, 2, 5]) {
     const device = await createWasmDevice({ threads });

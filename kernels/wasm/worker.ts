@@ -3,7 +3,14 @@
  * tensor from JavaScript; all memory traffic is in the kernels.
  */
 import { type Control, controlViews, WORD } from "./control.ts";
-import { instantiateKernels, type Kernel, type Plan, readJob, readProgram } from "./program.ts";
+import {
+  bufferUpTo,
+  instantiateKernels,
+  type Kernel,
+  type Plan,
+  readJob,
+  readProgram,
+} from "./program.ts";
 import { help } from "./team.ts";
 
 /** What the pool sends once, at the start. */
@@ -29,7 +36,8 @@ function planReader(
     if (program === 0) return readJob(control, kernels, thread, threads);
     if (program !== known) {
       const address = words[WORD.programAddress]! >>> 0;
-      const text = new Float64Array(memory.buffer, address, words[WORD.programLength]!);
+      const length = words[WORD.programLength]!;
+      const text = new Float64Array(bufferUpTo(memory, address + 8 * length), address, length);
       plan = readProgram(text, kernels, thread, threads);
       known = program;
     }
