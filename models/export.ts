@@ -118,7 +118,7 @@ export async function writeHfFolder(
   const tensors = llamaTensors(config).map(({ name, shape }: LlamaTensor): StreamedTensor => {
     const type = shape.length > 1 ? types.matrix : types.vector;
     const bytes = async function* () {
-      yield* encodePieces(type, await weights(name, shape));
+      yield* encodePieces(type, { name, shape }, await weights(name, shape));
     };
     return { name, dtype: HF_DTYPES[type].tensor, shape, bytes };
   });

@@ -47,7 +47,7 @@ export async function writeAdapterFolder(
     const type: SafetensorsDType = dtype === null ? stored : DTYPES[dtype];
     const bytes = async function* () {
       if (dtype === null) yield await weights.bytes(name);
-      else yield* encodePieces(dtype, await weights.float32(name));
+      else yield* encodePieces(dtype, { name, shape }, await weights.float32(name));
     };
     return { name, dtype: type, shape, bytes };
   });

@@ -109,6 +109,7 @@ export function ggufTensors(
       const values = await weights(name, shape);
       yield* encodePieces(
         stored,
+        { name, shape: written },
         turned
           ? turn(values, shape[0]!, shape[1]!)
           : heads === 0
@@ -121,7 +122,9 @@ export function ggufTensors(
   if (config.ropeScaling?.type !== "llama3") return tensors;
   const divisors = ropeDivisors(config);
   const bytes = async function* () {
-    yield* await Promise.resolve(encodePieces("f32", divisors));
+    yield* await Promise.resolve(
+      encodePieces("f32", { name: ROPE_DIVISORS, shape: [divisors.length] }, divisors),
+    );
   };
   return [{ name: ROPE_DIVISORS, type: "f32", shape: [divisors.length], bytes }, ...tensors];
 }

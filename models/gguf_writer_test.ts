@@ -36,7 +36,10 @@ Deno.test("metadata and tensors of a written file are read back", async () => {
     const values = Float32Array.from({ length: 96 }, (_, i) => i - 40);
     const tensor = (name: string, type: "f32" | "q8_0", shape: number[]): GgufTensorToWrite => ({
       ...{ name, type, shape },
-      bytes: () => pieces(encodePieces(type, values.subarray(0, shape.reduce((a, b) => a * b)))),
+      bytes: () =>
+        pieces(
+          encodePieces(type, { name, shape }, values.subarray(0, shape.reduce((a, b) => a * b))),
+        ),
     });
     const path = `${folder}/m.gguf`;
     await writeGguf(path, METADATA, [
@@ -72,7 +75,7 @@ Deno.test("a streamed safetensors file is the one made in memory", async () => {
       `${folder}/x`,
       tensors.map(({ name, dtype, shape, data }) => ({
         ...{ name, dtype, shape },
-        bytes: () => pieces(encodePieces(dtype === "F32" ? "f32" : "bf16", data)),
+        bytes: () => pieces(encodePieces(dtype === "F32" ? "f32" : "bf16", { name, shape }, data)),
       })),
     );
     assert.deepEqual(await Deno.readFile(`${folder}/x`), encodeSafetensors(tensors));

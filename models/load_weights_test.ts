@@ -118,15 +118,22 @@ Deno.test("values from a map are looked at too, and those of adapters", async ()
     LlamaModel.create(device, small, spoilt, { trainable: "none" }),
     /^RgxError: tensor "model\.norm\.weight": element \[2\] is NaN, expected a finite number$/,
   );
+  const large = initWeights(small, 5, 0.3), name = "model.layers.0.mlp.up_proj.weight";
+  large.get(name)![3] = 70_000;
+  const weights = { dtype: "float16" } as const;
+  await assert.rejects(
+    LlamaModel.create(device, small, large, { trainable: "none", weights }),
+    /up_proj\.weight": element \[0, 3\] is 70000, which is infinite as float16$/,
+  );
   const lora = { r: 2, alpha: 4, seed: 1, targetModules: ["q_proj" as const] };
   const model = await LlamaModel.create(device, small, initWeights(small, 5, 0.3), {
     trainable: "lora",
     lora,
   });
-  const { name, shape } = model.trainable[0]!;
+  const { name: adapted, shape } = model.trainable[0]!;
   const values = new Float32Array(shape[0]! * shape[1]!);
   values[shape[1]! + 1] = Infinity;
-  assert.throws(() => model.writeParameter(name, values), /: element \[1, 1\] is Infinity/);
+  assert.throws(() => model.writeParameter(adapted, values), /: element \[1, 1\] is Infinity/);
   model.dispose();
   device.close();
 });

@@ -7,7 +7,12 @@
 import { RgxError } from "../core/errors.ts";
 import { nearest } from "../core/suggest.ts";
 import { type Device, type DType, type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
-import { refuseInfinite, refuseInfiniteStored } from "../kernels/weights/finite.ts";
+import {
+  ofTensor,
+  refuseBeyondF16,
+  refuseInfinite,
+  refuseInfiniteStored,
+} from "../kernels/weights/finite.ts";
 import type { FileType, FloatRows, LoadType, WeightLoader } from "../kernels/weights/loader.ts";
 import { elementCount } from "./safetensors.ts";
 import {
@@ -137,7 +142,10 @@ export class Parameters {
         { advice: "check that the weights belong to this config.json" },
       );
     }
-    ofTensor(name, () => refuseInfinite(data, shape));
+    ofTensor(name, () => {
+      refuseInfinite(data, shape);
+      if (storage === "f16") refuseBeyondF16(data, shape);
+    });
     this.device.write(
       value,
       storage === null
@@ -197,18 +205,5 @@ export class Parameters {
   /** Frees its own tensors; the base's stay. */
   dispose(): void {
     for (const tensor of this.#owned.splice(0)) this.device.free(tensor);
-  }
-}
-
-/** Lets the errors of a check name the tensor that it looks at. */
-function ofTensor(name: string, check: () => void): void {
-  try {
-    check();
-  } catch (error) {
-    if (!(error instanceof RgxError)) throw error;
-    throw new RgxError(`tensor "${name}": ${error.message}`, {
-      ...(error.advice === undefined ? {} : { advice: error.advice }),
-      cause: error,
-    });
   }
 }

@@ -4,6 +4,7 @@
  */
 import { narrowBF16, narrowF16 } from "../core/half_floats.ts";
 import { quantizeQ4, quantizeQ8 } from "../kernels/weights/quantize.ts";
+import { ofTensor, refuseBeyondF16, refuseInfinite } from "../kernels/weights/finite.ts";
 import type { WeightType } from "./export_types.ts";
 
 interface Encoding {
@@ -36,12 +37,20 @@ export function encodedBytes(type: WeightType, count: number): number {
 /** Weights that are encoded at once: a multiple of every block. */
 const PIECE = 2 ** 20;
 
-/** The bytes of a tensor, piece by piece. Rows must be whole blocks. */
+/**
+ * The bytes of a tensor, piece by piece. Rows must be whole blocks.
+ * @throws RgxError for a value that is not finite, or would not be in this type
+ */
 export function* encodePieces(
   type: WeightType,
+  { name, shape }: { name: string; shape: readonly number[] },
   values: Float32Array | Float64Array,
 ): Generator<Uint8Array> {
   const { encode } = ENCODINGS[type];
+  ofTensor(name, () => {
+    refuseInfinite(values, shape);
+    if (type === "f16") refuseBeyondF16(values, shape);
+  });
   for (let at = 0; at < values.length; at += PIECE) {
     const piece = values.subarray(at, at + PIECE);
     yield encode(piece instanceof Float32Array ? piece : Float32Array.from(piece));

@@ -76,6 +76,38 @@ function holdsInfinite(type: keyof typeof EXPONENTS, words: Int32Array): boolean
   return ((a | b) & carry) !== 0;
 }
 
+/** Magnitudes from which on a float16 is infinite. */
+const F16_LIMIT = 65520;
+
+/** Values that are to be narrowed. @throws RgxError that names the first element that would be infinite */
+export function refuseBeyondF16(
+  values: Float32Array | Float64Array,
+  shape: readonly number[],
+): void {
+  for (let i = 0; i < values.length; i++) {
+    if (Math.abs(values[i]!) < F16_LIMIT) continue;
+    throw new RgxError(
+      `element ${place(shape, 0, i)} is ${values[i]}, which is infinite as float16`,
+      {
+        advice: "take another type for the weights: bfloat16 and float32 hold it",
+      },
+    );
+  }
+}
+
+/** Lets the errors of a check name the tensor that it looks at. */
+export function ofTensor(name: string, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    if (!(error instanceof RgxError)) throw error;
+    throw new RgxError(`tensor "${name}": ${error.message}`, {
+      ...(error.advice === undefined ? {} : { advice: error.advice }),
+      cause: error,
+    });
+  }
+}
+
 /** Where an element is, as it is indexed. */
 function place(shape: readonly number[], firstRow: number, at: number): string {
   const k = shape.length > 1 ? shape.at(-1)! : Infinity;
