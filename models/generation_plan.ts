@@ -41,8 +41,9 @@ export function planSlots(
 }
 
 /**
- * Rows for the longest prompt and for those of any neighbours with `branches` branches, of groups that have lost
- * half of theirs: branches of a group end at different times, and the last one keeps the prompt.
+ * Rows for the prompts of any neighbours with `branches` branches, of groups that have lost half of theirs: branches
+ * of a group end at different times, and the last one keeps the prompt. Three of the longest more: one to come, one
+ * that others name (cached_prompt.ts), and gaps.
  */
 function promptRowsFor(
   requests: readonly { n: number; rows: number }[],
@@ -63,5 +64,5 @@ function promptRowsFor(
     most = Math.max(most, held);
     longest = Math.max(longest, rows);
   }
-  return Math.min(all, most + longest);
+  return Math.min(all, most + 3 * longest);
 }
