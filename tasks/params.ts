@@ -115,5 +115,5 @@ export function typeText(spec: ParamSpec): string {
 }
 
 function show(value: unknown): string {
-  return JSON.stringify(value) ?? String(value);
+  return typeof value === "number" ? String(value) : JSON.stringify(value) ?? String(value);
 }

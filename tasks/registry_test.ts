@@ -81,6 +81,7 @@ Deno.test("bad parameters are refused with the field and what was found", () => 
     ],
     ["chain_sum", { min_terms: "2" }, /^min_terms: must be an integer, found "2"/],
     ["chain_sum", { min_terms: 2.5 }, /^min_terms: must be an integer, found 2\.5/],
+    ["chain_sum", { min_terms: Infinity }, /^min_terms: must be an integer, found Infinity/],
     ["chain_sum", { min_terms: null }, /^min_terms: must be an integer, found null/],
     ["chain_sum", { min_terms: 0 }, /^min_terms: must be at least 1, found 0/],
     [
