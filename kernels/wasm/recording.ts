@@ -1,16 +1,28 @@
-/** Recordings of the CPU device: what a recorder has seen, as a program of the thread pool with memory of its own. */
+/**
+ * Recordings of the CPU device: what a recorder has seen, as a program of the thread pool. Its scratch is shared with
+ * other recordings: one runs at a time, and none expects anything in it. There may be hundreds, one for each number
+ * of rows, and drawing tokens takes a megabyte for each thread.
+ */
 import type { Recording, Tensor } from "../device.ts";
 import type { WasmMemory } from "./memory.ts";
 import { Recorder, type RecorderHost, Unrecordable } from "./recorder.ts";
 import { type Program, scratchStride, type ThreadPool } from "./thread_pool.ts";
 
+/** Scratch, and how many recordings use it. */
+interface Block {
+  address: number;
+  bytes: number;
+  users: number;
+}
+
 export class Recordings {
   readonly #valid = new Set<WasmRecording>();
+  readonly #scratch = new Set<Block>();
 
   constructor(private readonly memory: WasmMemory, private readonly pool: ThreadPool) {}
 
   /**
-   * Makes a recording of what `work` gives a recorder; null when some of it cannot be recorded.
+   * Makes a recording of what `work` gives a recorder; null when some of it cannot be recorded, or memory is short.
    * @param beforeRun called before each run
    */
   make(
@@ -18,20 +30,24 @@ export class Recordings {
     beforeRun: () => void,
     work: (recorder: Recorder) => void,
   ): Recording | null {
-    const { memory, pool } = this, addresses: number[] = [];
+    const { memory, pool } = this, blocks: Block[] = [], texts: number[] = [];
     const allocate = (bytes: number) => {
-      const address = memory.allocate(bytes, "a recording");
-      addresses.push(address);
-      return address;
+      const block = this.#lend(bytes, blocks);
+      blocks.push(block);
+      return block.address;
     };
-    const release = () => addresses.splice(0).forEach((address) => memory.free(address));
+    const release = () => {
+      blocks.splice(0).forEach((block) => this.#takeBack(block));
+      texts.splice(0).forEach((address) => memory.free(address));
+    };
     try {
       const recorder = new Recorder({ ...host, allocate });
       work(recorder);
       const stride = Math.max(0, ...recorder.stages.flat().map(scratchStride));
       const address = allocate(stride * pool.threads);
       const program = pool.compile(recorder.stages, { address, stride });
-      program.address = allocate(program.text.byteLength);
+      program.address = this.#allocate(program.text.byteLength);
+      texts.push(program.address);
       new Float64Array(memory.memory.buffer, program.address, program.text.length)
         .set(program.text);
       const tensors = new Set(recorder.tensors.keys());
@@ -42,6 +58,33 @@ export class Recordings {
       release();
       if (error instanceof Unrecordable) return null;
       throw error;
+    }
+  }
+
+  /** A block that the recording does not have yet: the smallest one that there is, else a new one. */
+  #lend(bytes: number, taken: readonly Block[]): Block {
+    let best: Block | null = null;
+    for (const block of this.#scratch) {
+      const fits = block.bytes >= bytes && !taken.includes(block);
+      if (fits && (best === null || block.bytes < best.bytes)) best = block;
+    }
+    best ??= { address: this.#allocate(bytes), bytes, users: 0 };
+    this.#scratch.add(best);
+    best.users++;
+    return best;
+  }
+
+  #takeBack(block: Block): void {
+    if (--block.users > 0) return;
+    this.#scratch.delete(block);
+    this.memory.free(block.address);
+  }
+
+  #allocate(bytes: number): number {
+    try {
+      return this.memory.allocate(bytes, "a recording");
+    } catch (cause) {
+      throw new Unrecordable("out of memory", { cause });
     }
   }
 
@@ -67,6 +110,7 @@ export class Recordings {
   /** Forgets all, as their memory goes. */
   clear(): void {
     this.#valid.clear();
+    this.#scratch.clear();
   }
 }
 

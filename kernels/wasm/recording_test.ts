@@ -140,6 +140,31 @@ Deno.test("a recording ends with its tensors, and its memory is given back", asy
   device.close();
 });
 
+Deno.test("hundreds of recordings share their scratch", async () => {
+  const device = await createWasmDevice({ threads: 4 });
+  const vocab = 2 ** 17, most = 200, big = 4 * vocab;
+  const logits = device.create("float", big, "logits"), out = device.create("float", big, "out");
+  const [counters, tokens] = [3, 1].map((width) => device.create("u32", width * most, "rows"));
+  const logp = device.create("float", most, "logp"), before = device.reservedBytes;
+  const recordings = Array.from({ length: most }, (_, i) =>
+    device.record!(() => {
+      // Scratch of its own for each thread, and some for all of them.
+      device.run("sample", {
+        ...{ logits, counters: counters!, tokens: tokens!, logp, rows: 1 + i % 4, vocab },
+        ...{ seedLow: 1, seedHigh: i, temperature: 1, topK: 0, topP: 1, minP: 0 },
+      });
+      device.run("matmul", { a: logits, b: logits, out, m: 8, n: 1024 - i, k: 512 });
+    })!);
+  assert.ok(device.reservedBytes - before < 2 ** 26, `${device.reservedBytes - before} bytes`);
+  for (const recording of recordings) recording.run();
+  // Those that are left keep what they share with others.
+  const lone = recordings.pop()!;
+  for (const recording of recordings) recording.free();
+  lone.run();
+  lone.free();
+  device.close();
+});
+
 Deno.test("what looks at tensors on the host, or at weights elsewhere, is not recorded", async () => {
   const device = await createWasmDevice({ threads: 1, weightsWithin: 0 });
   const table = device.create("float", N, "table", "weight"), x = device.create("float", N, "x");
