@@ -25,7 +25,7 @@ import {
   type TrunkPass,
 } from "./llama_pass.ts";
 import { normForward } from "./norm.ts";
-import { RecordedStep } from "./recorded_step.ts";
+import { RecordedSteps } from "./recorded_step.ts";
 import { packPrompts, type PromptBatch, type PromptRun } from "./prompt_batch.ts";
 import { drawKey, type Lane, lanesOf } from "./sampling_rules.ts";
 import { type DecodeRow, StepTable } from "./step_table.ts";
@@ -61,6 +61,9 @@ interface Cache {
   v: Tensor;
 }
 
+/** Steps of hundreds of operations that are kept recorded, by how many rows they have. */
+const MOST_RECORDED = 4;
+
 /** Whether a decoding layer is one operation. */
 function isFused({ config, device, weights: { layers } }: LlamaCore): boolean {
   const modules = modulesOf(config);
@@ -81,7 +84,7 @@ export class Decoder {
   #layers: LayerActivations[] | null = null;
   #scratch: Pick<LayerPass, "projected" | "activated" | "fused"> | null = null;
   /** Steps by how many rows they have; their logits. */
-  readonly #steps: RecordedStep<Tensor>[];
+  readonly #steps: RecordedSteps<Tensor>;
   /** Set of the tokens of each slot, once there is a repetition penalty. */
   #seen: Tensor | null = null;
 
@@ -93,7 +96,6 @@ export class Decoder {
   ) {
     const { config } = core, { slots, maxNewTokens, promptRows, stepsPerRead } = shape;
     this.#sampler = new DecodeSampler(core, workspace, slots, stepsPerRead);
-    this.#steps = Array.from({ length: slots + 1 }, () => new RecordedStep(core.device));
     // The newest token is sampled, not yet fed: the last one never needs a place in the cache.
     this.#cacheLength = Math.max(1, maxNewTokens - 1);
     this.#table = new StepTable(core, workspace, this.#sampler.stride, this.#cacheLength);
@@ -106,6 +108,8 @@ export class Decoder {
     this.#prompts = caches("prefix", promptRows);
     this.#branches = caches("branches", slots * this.#cacheLength);
     this.#fused = isFused(core);
+    // A layer that is one operation takes little to record.
+    this.#steps = new RecordedSteps(core.device, this.#fused ? slots : MOST_RECORDED);
     this.#packedKeys = this.#fused && this.sharesBeginnings
       ? core.weights.layers.map((_, layer) =>
         workspace.get(
@@ -251,7 +255,7 @@ export class Decoder {
     }
     const sampler = this.#sampler, plain = sampler.plainRules(lanes);
     const key = [fed, cos, sin, step, ...(plain === null ? [] : drawKey(plain))];
-    const logits = this.#steps[count]!.run(key, () => {
+    const logits = this.#steps.run(count, key, () => {
       const given = { cos, sin, ...columns, count };
       const normed = this.#fused ? this.#byLayers(fed, given) : this.#byOperations(fed, given);
       const logits = sampler.score(normed, count);
@@ -265,7 +269,7 @@ export class Decoder {
   /** Drops what it holds for the next step: the buffers or the weights that it reads may change. */
   rest(): void {
     this.#layers = this.#scratch = null;
-    for (const step of this.#steps) step.forget();
+    this.#steps.forget();
   }
 
   /** Waits for the tokens since the last look. */

@@ -47,3 +47,30 @@ export class RecordedStep<Result> {
     this.#result = undefined;
   }
 }
+
+/** Steps of different kinds, by a number; the recordings of those that came last are kept. */
+export class RecordedSteps<Result> {
+  /** The one that came last is the last. */
+  readonly #steps = new Map<number, RecordedStep<Result>>();
+
+  /** @param most steps whose recordings are kept: each has memory of its own */
+  constructor(private readonly device: Device, private readonly most: number) {}
+
+  /** As `run` of {@link RecordedStep}, of the step with that number. */
+  run(number: number, key: readonly unknown[], work: () => Result): Result {
+    const step = this.#steps.get(number) ?? new RecordedStep<Result>(this.device);
+    this.#steps.delete(number);
+    this.#steps.set(number, step);
+    if (this.#steps.size > this.most) {
+      const [oldest, dropped] = this.#steps.entries().next().value!;
+      dropped.forget();
+      this.#steps.delete(oldest);
+    }
+    return step.run(key, work);
+  }
+
+  forget(): void {
+    for (const step of this.#steps.values()) step.forget();
+    this.#steps.clear();
+  }
+}

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Device, Recording } from "../kernels/device.ts";
 import { createWasmDevice } from "../kernels/wasm/device.ts";
-import { RecordedStep } from "./recorded_step.ts";
+import { RecordedStep, RecordedSteps } from "./recorded_step.ts";
 import { randomModel, TINY_MODELS } from "./testing.ts";
 import type { GenerateRequest } from "./types.ts";
 
@@ -41,6 +41,23 @@ Deno.test("the second step of a kind is recorded, those after it are replayed", 
   assert.deepEqual([run(2), said()], ["of 2", "record work replay"], "its tensors were freed");
   step.forget();
   assert.deepEqual([run(2), said()], ["of 2", "free work"]);
+});
+
+Deno.test("of steps with different numbers those that came last are kept", () => {
+  const { device, log, said } = fakeDevice();
+  const steps = new RecordedSteps<number>(device, 2);
+  const run = (number: number) => steps.run(number, [], () => log.push("work"));
+  for (const number of [1, 1, 2, 2]) run(number);
+  assert.equal(said(), "work record work replay work record work replay");
+  run(1);
+  run(2);
+  assert.equal(said(), "replay replay");
+  run(3);
+  assert.equal(said(), "free work", "1 came before 2");
+  run(2);
+  assert.equal(said(), "replay");
+  steps.forget();
+  assert.equal(said(), "free");
 });
 
 Deno.test("where nothing can be recorded every step is run", () => {
