@@ -92,6 +92,9 @@ export function announce({ words }: Control, state: number): void {
   if (Atomics.load(words, WORD.sleepers) > 0) Atomics.notify(words, WORD.state);
 }
 
+/** In place of a kernel's number: the failure is another one. */
+export const NO_KERNEL = -1;
+
 /** Records a failure of this thread in a kernel unless another came first; the caller reports it. */
 export function recordFailure(
   { words, text }: Control,

@@ -200,3 +200,21 @@ Deno.test("a kernel that traps in a program is an error that names it, and the n
     pool.close();
   }
 });
+
+Deno.test("a thread that cannot read a program is an error, and nobody waits for it", async () => {
+  const memory = new WasmMemory();
+  const pool = new ThreadPool(await failingKernels(), memory.memory, 3);
+  await pool.ready();
+  const at = memory.allocate(64, "word"), scratch = 128;
+  memory.u32(at, 1)[0] = scratch; // the caller's, which therefore does not fail, and takes long
+  const job = { kernel: "fail_elsewhere", args: [at], units: 64, grain: 1 };
+  const program = pool.compile([[job], [job]], { address: scratch, stride: 64 });
+  program.address = 4; // no place for 64-bit floats
+  // A worker may be late for one run, not for all of them.
+  const run = () => {
+    for (let i = 0; i < 200; i++) pool.replay(program);
+  };
+  assert.throws(run, (error) => error instanceof RgxError && /without a plan/.test(`${error}`));
+  pool.run({ ...job, kernel: "zero" }, () => scratch);
+  pool.close();
+});

@@ -10,6 +10,7 @@ import {
   type Control,
   IDLE,
   JOINED_MASK,
+  NO_KERNEL,
   OPEN,
   recordFailure,
   SEQUENCE_MASK,
@@ -118,12 +119,22 @@ function goOn(member: Member, plan: Plan, number: number, sequence: number): boo
   return false;
 }
 
+/** What is being run; nothing, if this thread cannot know it: it must leave what it has joined all the same. */
+function planOf(member: Member): Plan {
+  try {
+    return member.plan();
+  } catch (error) {
+    recordFailure(member.control, member.thread, NO_KERNEL, error);
+    return [];
+  }
+}
+
 /** Works on the open stage, which it has joined, and on what follows while it is the last to leave. */
 function work(member: Member): number {
-  const { words } = member.control, plan = member.plan();
+  const { words } = member.control, plan = planOf(member);
   for (;;) {
-    const number = words[WORD.stage]!;
-    takeAll(member, plan[number]!);
+    const number = words[WORD.stage]!, stage = plan[number];
+    if (stage !== undefined) takeAll(member, stage);
     for (;;) {
       const state = Atomics.load(words, WORD.state), sequence = state & SEQUENCE_MASK;
       const last = (state & JOINED_MASK) === 1, left = last ? sequence : state - 1;

@@ -125,7 +125,8 @@ export class ThreadPool {
     lead(this.#leader, plan);
     const { words } = this.#control;
     if (Atomics.load(words, WORD.failed) !== 0) {
-      throw kernelFailure(this.#kernels[words[WORD.failedKernel]!]!.name, this.#clearFailure());
+      const kernel = this.#kernels[words[WORD.failedKernel]!]?.name ?? "of a thread without a plan";
+      throw kernelFailure(kernel, this.#clearFailure());
     }
     if (this.#startFailure !== undefined) {
       throw new RgxError(`a worker thread of the CPU device failed: ${this.#startFailure}`, {
