@@ -45,7 +45,7 @@ Deno.test("a resume finds what is whole, and not what failed", () =>
     fresh.close();
   }));
 
-Deno.test("runs that begin in one second have files of their own, parts of one run the same stamp", () =>
+Deno.test("runs that begin in one second have files of their own, under a time that nothing in the folder has", () =>
   withFolder(async (folder) => {
     const open = (part = "") => SampleStore.open(folder, { part, resume: false });
     const stores = await Promise.all([open(), open(), open(), open()]);

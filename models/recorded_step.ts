@@ -53,7 +53,7 @@ export class RecordedSteps<Result> {
   /** The one that came last is the last. */
   readonly #steps = new Map<number, RecordedStep<Result>>();
 
-  /** @param most steps whose recordings are kept: each has memory of its own */
+  /** @param most steps whose recordings are kept: hundreds of operations take some hundred kilobytes */
   constructor(private readonly device: Device, private readonly most: number) {}
 
   /** As `run` of {@link RecordedStep}, of the step with that number. */

@@ -93,3 +93,29 @@ Deno.test("generation gives the same bits whether steps are recorded or not", as
     for (const again of found) assert.deepEqual(again, found[0], part);
   }
 });
+
+Deno.test("weights that change between generations, and adapters that are switched off, are not those that were recorded", async () => {
+  const requests: GenerateRequest[] = Array.from({ length: 5 }, (_, r) => ({
+    ...{ promptId: r, promptIds: [r, 7, 5], n: 2 },
+    sampling: r === 2 ? { repetitionPenalty: 1.3, maxNewTokens: 4 } : {},
+  }));
+  const lora = { r: 2, alpha: 4, targetModules: "all-linear" };
+  const options = { maxNewTokens: 12, temperature: 0.9, seed: 5, eosIds: [3] };
+  const ways = [];
+  for (const records of [false, true]) {
+    const device = await createWasmDevice({ threads: 2 });
+    if (!records) (device as Device).record = undefined;
+    const model = await randomModel(device, TINY_MODELS[0]![1], { trainable: "lora", lora });
+    const found = [await model.generate(requests, options)];
+    found.push(await model.generate(requests, { ...options, adapter: false }));
+    for (const { name } of model.trainable) {
+      model.writeParameter(name, (await model.readParameter(name)).map((value) => value / 2));
+    }
+    found.push(await model.generate(requests, options));
+    device.close();
+    assert.notDeepEqual(found[0], found[1]);
+    assert.notDeepEqual(found[0], found[2]);
+    ways.push(found);
+  }
+  assert.deepEqual(ways[1], ways[0]);
+});
