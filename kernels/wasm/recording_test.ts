@@ -173,6 +173,23 @@ Deno.test("what looks at tensors on the host, or at weights elsewhere, is not re
   device.close();
 });
 
+Deno.test("where memory is short operations are not recorded, and still run", async () => {
+  const device = await createWasmDevice({ threads: 2 }), x = device.create("float", N, "x");
+  for (let length = 2 ** 29; length >= 16;) {
+    try {
+      device.create("float", length, "all there is");
+    } catch (error) {
+      if (!(error instanceof RgxError)) throw error;
+      length /= 2;
+    }
+  }
+  const fill = () => device.run("fill", { out: x, n: N, value: 3 });
+  assert.equal(device.record!(fill), null);
+  fill();
+  assert.ok((await device.read(x)).every((value) => value === 3));
+  device.close();
+});
+
 Deno.test("a kernel that traps in a program is an error that names it, and the next run works", async () => {
   const module = await failingKernels();
   for (const threads of [1, 3]) {
