@@ -62,7 +62,7 @@ interface Cache {
 }
 
 /** Steps of hundreds of operations that are kept recorded, by how many rows they have. */
-const MOST_RECORDED = 4;
+const MOST_RECORDED = 16;
 
 /** Whether a decoding layer is one operation. */
 function isFused({ config, device, weights: { layers } }: LlamaCore): boolean {

@@ -93,7 +93,9 @@ async function eachPart(
   const read = async (first: number): Promise<Bytes | null> => {
     if (first >= n) return null;
     const part = buffers[first / most % 2]!.subarray(0, Math.min(most, n - first) * width);
-    return await file.bytesInto?.(name, shape, first * width, part) ? part : null;
+    if (await file.bytesInto?.(name, shape, first * width, part)) return part;
+    if (first > 0) throw new Error(`${name}: its rows from ${first} on are not there`);
+    return null;
   };
   let part = most === 0 ? null : await read(0);
   if (part === null) return take(await file.bytes(name, shape), 0);

@@ -97,6 +97,7 @@ export class WasmDevice implements Device, WasmContext {
 
   create(dtype: DType, length: number, label: string, use?: "weight"): Tensor {
     this.#mustBeOpen();
+    this.#mustNotRecord();
     if (!Number.isInteger(length) || length < 0) {
       throw new RangeError(`tensor "${label}" cannot have ${length} elements`);
     }
@@ -331,7 +332,9 @@ export class WasmDevice implements Device, WasmContext {
 
   #mustNotRecord(): void {
     if (this.#recorder !== null) {
-      throw new Error("while operations are recorded tensors are neither written, read nor freed");
+      throw new Error(
+        "while operations are recorded tensors are neither made, written, read nor freed",
+      );
     }
   }
 

@@ -109,6 +109,7 @@ Deno.test("nothing runs while it is recorded, and nothing else may be asked for"
   assert.ok((await device.read(x)).every((value) => value === 3));
   assert.throws(() => device.record!(() => device.write(x, new Float32Array(N))), /recorded/);
   assert.throws(() => device.record!(() => device.free(y)), /recorded/);
+  assert.throws(() => device.record!(() => void device.create("float", 1, "z")), /recorded/);
   assert.throws(() => device.record!(() => void device.record!(() => {})), /recorded/);
   // A refused argument leaves the device as it was.
   assert.throws(() => device.record!(() => device.run("fill", { out: x, n: -1, value: 0 })));

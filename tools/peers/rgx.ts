@@ -4,6 +4,7 @@
  * it do the same in the peers. Seconds are of the clock (`seconds`) and of the processor (`cpuSeconds`).
  */
 import process from "node:process";
+import type { Device } from "../../kernels/device.ts";
 import { createWasmDevice, type WasmDevice } from "../../kernels/wasm/device.ts";
 import { LlamaModel } from "../../models/llama.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
@@ -104,7 +105,7 @@ async function longGeneration(job: LongJob & Weights, device: WasmDevice) {
     weights: { dtype },
   });
   let attention = 0;
-  const run = device.run.bind(device);
+  const run = device.run.bind(device), record = device.record.bind(device);
   device.run = (op, args) => {
     const start = performance.now();
     run(op, args);
@@ -116,7 +117,9 @@ async function longGeneration(job: LongJob & Weights, device: WasmDevice) {
   const generation = model.openGeneration(room, {
     ...{ maxNewTokens: newTokens, temperature: 0, seed: 1, eosIds: [] },
   });
-  return async (): Promise<LongTimes> => {
+  /** Milliseconds of the first tokens and of the last; steps that are replayed show nothing of their operations. */
+  const times = async (recorded: boolean) => {
+    (device as Device).record = recorded ? record : undefined;
     const at: { clock: number; attention: number }[] = [];
     await generation.add({
       ...{ promptId: 0, promptIds: [1], n: 1 },
@@ -127,8 +130,13 @@ async function longGeneration(job: LongJob & Weights, device: WasmDevice) {
       attention: (at[to]!.attention - at[from]!.attention) / (to - from),
     });
     const end = at.length - 1;
+    return { first: between(0, window), last: between(end - window, end) };
+  };
+  return async (): Promise<LongTimes> => {
+    const whole = await times(true), parts = await times(false);
     return {
-      ...{ first: between(0, window), last: between(end - window, end) },
+      first: { ...whole.first, attention: parts.first.attention },
+      last: { ...whole.last, attention: parts.last.attention },
       ...{ plannedBytes, usedBytes: device.peakBytes },
     };
   };
