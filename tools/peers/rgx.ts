@@ -119,6 +119,8 @@ async function longGeneration(job: LongJob & Weights, device: WasmDevice) {
   });
   /** Milliseconds of the first tokens and of the last; steps that are replayed show nothing of their operations. */
   const times = async (recorded: boolean) => {
+    // Between two requests without a pause the recordings would stay.
+    await generation.idle();
     (device as Device).record = recorded ? record : undefined;
     const at: { clock: number; attention: number }[] = [];
     await generation.add({
