@@ -1,15 +1,20 @@
 /**
- * Operations that are the same in step after step, but for what stands in their tensors: when they come for the
- * second time in a row they are recorded, and from then on replayed, which spares making and checking them anew and,
+ * Operations that are the same in step after step, but for what stands in their tensors: when they have come some
+ * times in a row they are recorded, and from then on replayed, which spares making and checking them anew and,
  * on several threads, most of the waiting between them. On devices without recordings they are just run.
  */
 import type { Device, Recording } from "../kernels/device.ts";
+
+/** Times that a step is just run: one that ends soon is not worth the objects that a recording leaves to be collected. */
+export const RUN_BEFORE = 8;
 
 export class RecordedStep<Result> {
   #key: readonly unknown[] = [];
   #recording: Recording | null = null;
   #canRecord: boolean;
   #result: Result | undefined;
+  /** Times that it has been run since the key is this one. */
+  #runs = 0;
 
   constructor(private readonly device: Device) {
     this.#canRecord = device.record !== undefined;
@@ -22,9 +27,12 @@ export class RecordedStep<Result> {
   run(key: readonly unknown[], work: () => Result): Result {
     if (!this.#canRecord) return work();
     const same = key.length === this.#key.length && key.every((part, i) => part === this.#key[i]);
-    if (!same || this.#result === undefined) {
+    if (!same) {
       this.forget();
       this.#key = key;
+    }
+    if (this.#runs < RUN_BEFORE) {
+      this.#runs++;
       return this.#result = work();
     }
     if (!this.#recording?.isValid) {
@@ -36,7 +44,7 @@ export class RecordedStep<Result> {
     }
     if (this.#recording === null) return work();
     this.#recording.run();
-    return this.#result;
+    return this.#result!;
   }
 
   /** Drops the recording: something else that the operations depend on has changed. */
@@ -45,6 +53,7 @@ export class RecordedStep<Result> {
     this.#recording = null;
     this.#key = [];
     this.#result = undefined;
+    this.#runs = 0;
   }
 }
 
