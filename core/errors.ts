@@ -46,6 +46,16 @@ export class Interrupted extends RgxError {
   }
 }
 
+/** The same error with the place where it was found in front; anything else as it is. */
+export function inPlace(place: string, error: unknown): unknown {
+  if (!(error instanceof RgxError)) return error;
+  const { advice } = error;
+  return new RgxError(`${place}: ${error.message}`, {
+    ...(advice === undefined ? {} : { advice }),
+    cause: error,
+  });
+}
+
 /** What was thrown, in words. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -2,7 +2,7 @@
  * Fills a model's base tensors from a source of weights, one at a time: as a file's bytes where they are held in the
  * file's type, quantised on all threads where that was asked for, else as values.
  */
-import { RgxError } from "../core/errors.ts";
+import { inPlace, RgxError } from "../core/errors.ts";
 import { floatRows, isLoadType, PART_BYTES, WeightLoader } from "../kernels/weights/loader.ts";
 import { PANEL } from "../kernels/weights/panel.ts";
 import { architectureOf } from "./architectures/mod.ts";
@@ -112,12 +112,8 @@ async function eachPart(
 
 /** An error about a tensor with the name of its file. */
 function inFile({ label }: WeightReader, error: unknown): unknown {
-  if (!(error instanceof RgxError) || !error.message.startsWith("tensor ")) return error;
-  const { advice } = error;
-  return new RgxError(`${label}: ${error.message}`, {
-    ...(advice === undefined ? {} : { advice }),
-    cause: error,
-  });
+  const isOfTensor = error instanceof RgxError && error.message.startsWith("tensor ");
+  return isOfTensor ? inPlace(label, error) : error;
 }
 
 async function valuesOf(

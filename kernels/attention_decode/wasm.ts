@@ -3,17 +3,22 @@ import { queryGroup, softmaxScratch, TILE, windowOf } from "../attention/wasm.ts
 import type { WasmOp } from "../wasm/wasm_op.ts";
 import type { AttentionDecodeArgs } from "./spec.ts";
 
-/** Most branches of a work unit: enough to share a prefix. */
+/** Most branches that attend together: enough to share a prefix. */
 const BRANCHES = 16;
 /** With fewer branches than threads: units for each thread, so that they end nearly together. */
 const UNITS_PER_THREAD = 2;
+
+/** So many with `group` query heads per key head: their queries fit a tile. */
+export function blockLimit(group: number): number {
+  return Math.min(BRANCHES, Math.floor(TILE / group));
+}
 
 /**
  * How the work is cut; no bit depends on it. A thread has blocks of its own, and all key heads of them: rows are read
  * from memory once. Where branches are too few for that, key heads are dealt, and their queries in pairs.
  */
 function cut(count: number, kvHeads: number, group: number, threads: number) {
-  const least = Math.ceil(count / Math.min(BRANCHES, Math.floor(TILE / group)));
+  const least = Math.ceil(count / blockLimit(group));
   const blockBranches = Math.ceil(count / Math.max(least, Math.min(count, threads)));
   const blocks = Math.ceil(count / blockBranches);
   const wanted = count < threads ? UNITS_PER_THREAD * threads : 1;

@@ -51,7 +51,7 @@ export function decode_layer(
   const up = after(gate, unitRows * f);
   for (let unit = begin; unit < end; unit++) {
     const first = unit * unitRows;
-    const rows = min(unitRows, count - first), last = first + rows;
+    const rows = min(unitRows, count - first);
     const h = x + ((first * d) as usize) * 4;
     rmsnorm(h, 0, 0, inputNorm, normed, rho, d, eps, 0, rows, 0);
     project(normed, wq, q, rows, width, d, kBlockD, false, edge);

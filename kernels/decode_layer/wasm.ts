@@ -1,11 +1,10 @@
 /** CPU binding of a decoding layer. */
-import { queryGroup, softmaxScratch, TILE } from "../attention/wasm.ts";
+import { queryGroup, softmaxScratch } from "../attention/wasm.ts";
+import { blockLimit } from "../attention_decode/wasm.ts";
 import { termsInOrder } from "../matmul/tiling.ts";
 import type { WasmOp } from "../wasm/wasm_op.ts";
 import { type DecodeLayerArgs, shareOfRows } from "./spec.ts";
 
-/** Most branches that attend together (kernels/attention_decode/wasm.ts). */
-const BLOCK_BRANCHES = 16;
 const TILE_ROWS = 6;
 
 export const decodeLayerWasm: WasmOp<DecodeLayerArgs> = (args, ctx) => {
@@ -15,7 +14,7 @@ export const decodeLayerWasm: WasmOp<DecodeLayerArgs> = (args, ctx) => {
   // Equal shares for the threads, of equal blocks that attend together. Neither changes a bit: every row is computed
   // as it would be alone.
   const unitRows = shareOfRows(count, ctx.threads);
-  const blocks = Math.ceil(unitRows / Math.min(BLOCK_BRANCHES, Math.floor(TILE / group)));
+  const blocks = Math.ceil(unitRows / blockLimit(group));
   const blockBranches = Math.ceil(unitRows / blocks);
   const width = heads * headDim, kv = kvHeads * headDim;
   const aligned = (bytes: number) => Math.ceil(bytes / 64) * 64;

@@ -20,7 +20,7 @@ export interface Kernel {
   /** Parameters, the last three of every kernel included. */
   parameters: number;
   /** For a job of its own, to be filled in before each. */
-  plan: [{ jobs: [PlannedJob]; alone: boolean }];
+  plan: [Stage & { jobs: [PlannedJob] }];
 }
 
 /** The kernels of a module in the order of its exports, which is the same in every thread. */
@@ -31,7 +31,7 @@ export function instantiateKernels(module: WebAssembly.Module, memory: WebAssemb
     if (kind !== "function") continue;
     const run = instance.exports[name] as KernelFunction, parameters = run.length;
     const index = kernels.length, call = new Array<number>(parameters).fill(0);
-    const job = { name, index, run, call, units: 0, grain: 1, regions: 1, slot: 0 };
+    const job = { index, run, call, units: 0, grain: 1, regions: 1, slot: 0 };
     kernels.push({ name, index, run, parameters, plan: [{ jobs: [job], alone: false }] });
   }
   return kernels;
@@ -76,6 +76,11 @@ export function grainFor({ units, grain }: Pick<WasmJob, "units" | "grain">, thr
 /** Into how many regions the units are cut. */
 function regionsOf(units: number, grain: number, threads: number): number {
   return Math.max(1, Math.min(threads, MOST_REGIONS, Math.floor(units / grain)));
+}
+
+/** Whether work of so many chunks is too little to be shared. */
+function isAlone(chunks: number, threads: number): boolean {
+  return threads === 1 || chunks < 2;
 }
 
 /** The text of a program. */
@@ -126,7 +131,7 @@ export function readProgram(
       slot += regions;
       chunks += units / grain;
     }
-    return { jobs, alone: threads === 1 || chunks < 2 };
+    return { jobs, alone: isAlone(chunks, threads) };
   };
   return Array.from({ length: text[0]! }, readStage);
 }
@@ -145,5 +150,6 @@ export function readJob(
   job.units = words[WORD.units]!;
   job.grain = words[WORD.grain]!;
   job.regions = regionsOf(job.units, job.grain, threads);
+  plan[0].alone = isAlone(job.units / job.grain, threads);
   return plan;
 }

@@ -45,11 +45,10 @@ export class Recordings {
       work(recorder);
       const stride = Math.max(0, ...recorder.stages.flat().map(scratchStride));
       const address = allocate(stride * pool.threads);
-      const program = pool.compile(recorder.stages, { address, stride });
-      program.address = this.#allocate(program.text.byteLength);
-      texts.push(program.address);
-      new Float64Array(memory.memory.buffer, program.address, program.text.length)
-        .set(program.text);
+      const program = pool.compile(recorder.stages, { address, stride }, (bytes) => {
+        texts.push(this.#allocate(bytes));
+        return texts.at(-1)!;
+      });
       const tensors = new Set(recorder.tensors.keys());
       const recording = new WasmRecording(this, program, tensors, beforeRun, release);
       this.#valid.add(recording);

@@ -201,10 +201,8 @@ Deno.test("a kernel that traps in a program is an error that names it, and the n
     const program = (unit: number) => {
       const fails = [job("fail_at", [unit]), job("zero", [0])];
       const stages = [[job("zero", [0])], fails, [job("remember", [at])]];
-      const made = pool.compile(stages, { address: 64, stride: 64 });
-      made.address = memory.allocate(made.text.byteLength, "program");
-      new Float64Array(memory.memory.buffer, made.address, made.text.length).set(made.text);
-      return made;
+      const allocate = (bytes: number) => memory.allocate(bytes, "program");
+      return pool.compile(stages, { address: 64, stride: 64 }, allocate);
     };
     const good = program(50);
     for (let unit = 0; unit < 50; unit++) {
@@ -226,8 +224,9 @@ Deno.test("a thread that cannot read a program is an error, and nobody waits for
   const at = memory.allocate(64, "word"), scratch = 128;
   memory.u32(at, 1)[0] = scratch; // the caller's, which therefore does not fail, and takes long
   const job = { kernel: "fail_elsewhere", args: [at], units: 64, grain: 1 };
-  const program = pool.compile([[job], [job]], { address: scratch, stride: 64 });
-  program.address = 4; // no place for 64-bit floats
+  const allocate = (bytes: number) => memory.allocate(bytes, "program");
+  const made = pool.compile([[job], [job]], { address: scratch, stride: 64 }, allocate);
+  const program = { ...made, address: 4 }; // no place for 64-bit floats
   // A worker may be late for one run, not for all of them.
   const run = () => {
     for (let i = 0; i < 200; i++) pool.replay(program);

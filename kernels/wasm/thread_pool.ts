@@ -24,10 +24,10 @@ export type ScratchProvider = (bytesPerThread: number) => number;
 
 /** Jobs that are run together again and again. */
 export interface Program {
-  /** For the shared memory, 8 bytes a number, at an address that the caller then fills in. */
-  text: Float64Array;
-  address: number;
   number: number;
+  /** Where its text lies in the shared memory, and how many 64-bit floats it has. */
+  address: number;
+  length: number;
   plan: Plan;
 }
 
@@ -76,7 +76,7 @@ export class ThreadPool {
     shared[1] = stride;
     for (let i = 0; i < args.length; i++) shared[i + 2] = args[i]!;
     const plan = readJob(this.#control, this.#kernels, 0, this.threads);
-    if (this.threads > 1 && units >= 2 * job.grain) {
+    if (!plan[0]!.alone) {
       this.#lead(plan);
       return;
     }
@@ -87,23 +87,29 @@ export class ThreadPool {
     }
   }
 
-  /** Makes a program of stages of jobs (program.ts), at least one of each. */
+  /**
+   * Makes a program of stages of jobs (program.ts), at least one of each.
+   * @param allocate gives its text so many bytes of the shared memory
+   */
   compile(
     stages: readonly (readonly WasmJob[])[],
     scratch: { address: number; stride: number },
+    allocate: (bytes: number) => number,
   ): Program {
     const kernelOf = (job: WasmJob) => this.#kernelOf(job), number = ++this.#programs;
-    const text = programText(stages, kernelOf, scratch, this.threads);
+    const text = programText(stages, kernelOf, scratch, this.threads), { length } = text;
     const plan = readProgram(text, this.#kernels, 0, this.threads);
-    return { text, address: 0, number, plan };
+    const address = allocate(text.byteLength);
+    new Float64Array(this.#memory.buffer, address, length).set(text);
+    return { number, address, length, plan };
   }
 
   /** Runs a program to its end. @throws RgxError when a kernel traps in any thread. */
-  replay({ text, address, number, plan }: Program): void {
+  replay({ number, address, length, plan }: Program): void {
     const { words } = this.#control;
     words[WORD.program] = number;
     words[WORD.programAddress] = address;
-    words[WORD.programLength] = text.length;
+    words[WORD.programLength] = length;
     this.#lead(plan);
   }
 

@@ -3,7 +3,7 @@
  * without an error anywhere. A pass over the bits decides (about half a nanosecond a word); only when it has
  * seen one, a second pass looks where. Blocks are judged by their scales, which is all of them that can be infinite.
  */
-import { RgxError } from "../../core/errors.ts";
+import { inPlace, RgxError } from "../../core/errors.ts";
 import { f16Value, widenBF16, widenF16 } from "../../core/half_floats.ts";
 import { BLOCK_CODES, fileBytes } from "./blocks.ts";
 import { blockOf, isBlockType, type WeightType } from "./types.ts";
@@ -100,11 +100,7 @@ export function ofTensor(name: string, check: () => void): void {
   try {
     check();
   } catch (error) {
-    if (!(error instanceof RgxError)) throw error;
-    throw new RgxError(`tensor "${name}": ${error.message}`, {
-      ...(error.advice === undefined ? {} : { advice: error.advice }),
-      cause: error,
-    });
+    throw inPlace(`tensor "${name}"`, error);
   }
 }
 
