@@ -9,6 +9,8 @@ import { SAFE_V8_FLAGS, V8_FLAGS } from "../tools/v8_flags.ts";
 const root = new URL("..", import.meta.url);
 /** Files whose examples are run. */
 const DOCUMENTED = ["mod.ts", "docs/library.md"];
+/** A command that prints nothing for so long hangs: it is ended, and counts as failed. The longest test takes a minute. */
+const SILENCE_MS = 8 * 60_000;
 const sum = { passed: 0, failed: 0, skipped: 0 };
 
 /** Runs `deno` with `args`, echoing its output; returns the output and whether it succeeded. */
@@ -22,10 +24,20 @@ async function deno(...args: string[]): Promise<{ success: boolean; text: string
   }).spawn();
   let text = "";
   const decoder = new TextDecoder();
+  const end = () => {
+    console.log(
+      `\nnothing was printed for ${SILENCE_MS / 60_000} minutes: deno ${args[0]} is ended`,
+    );
+    child.kill("SIGKILL");
+  };
+  let watch = setTimeout(end, SILENCE_MS);
   for await (const chunk of child.stdout) {
+    clearTimeout(watch);
+    watch = setTimeout(end, SILENCE_MS);
     text += decoder.decode(chunk, { stream: true });
     await Deno.stdout.write(chunk);
   }
+  clearTimeout(watch);
   return { success: (await child.status).success, text };
 }
 

@@ -126,7 +126,7 @@ Deno.test("no unit of a job is left out, however many threads and however few un
     const most = 4000, data = device.create("float", 16 * most, "data");
     const ones = new Float32Array(16 * most).fill(1);
     for (const units of [1, 2, 3, 7, 17, 18, 19, 40, 333, most - 1]) {
-      for (const grain of [1, 2, 16, 100]) {
+      for (const grain of [1, 2, 16, 100, Infinity]) {
         device.write(data, ones);
         device.parallel({ kernel: "zero", units, grain, args: [device.pointer(data)] });
         const left = (await device.read(data) as Float32Array).indexOf(1);

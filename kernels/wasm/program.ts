@@ -68,9 +68,12 @@ export function regionStart(units: number, regions: number, region: number): num
 /** Enough that the threads end nearly together. */
 const CHUNKS_PER_THREAD = 32;
 
-/** The fewest units of a chunk when so many threads share the job. */
+/**
+ * The fewest units of a chunk when so many threads share the job: a whole number from 1 to `units`, also of the infinite
+ * grain of units that cost nothing.
+ */
 export function grainFor({ units, grain }: Pick<WasmJob, "units" | "grain">, threads: number) {
-  return Math.max(grain, Math.ceil(units / (CHUNKS_PER_THREAD * threads)));
+  return Math.min(units, Math.max(1, grain, Math.ceil(units / (CHUNKS_PER_THREAD * threads))));
 }
 
 /** Into how many regions the units are cut. */
