@@ -31,6 +31,7 @@ interface BpeModel {
   /** Unknown tokens side by side are one. */
   readonly fuse_unk: boolean;
   readonly ignore_merges?: boolean;
+  readonly byte_fallback?: boolean;
   readonly end_of_word_suffix?: string | null;
   readonly continuing_subword_suffix?: string | null;
 }
@@ -70,6 +71,8 @@ export function pieceEncoder(tokenizer: BpeTokenizer): PieceEncoder | null {
     let found = merge(piece).map((token) => vocabulary.get(token));
     // Bytes and unknown tokens are for the library to put in their place.
     if (found.includes(undefined)) {
+      // What is dropped lets its neighbours merge, which may be in other pieces.
+      if (unknown === undefined && !model.byte_fallback) return null;
       found = model([piece]).map((token) => vocabulary.get(token) ?? unknown);
     }
     const ids = found.includes(undefined) ? null : found as number[];

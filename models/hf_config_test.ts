@@ -147,7 +147,7 @@ Deno.test("what cannot be computed, is missing or impossible is refused by its k
     [{ num_hidden_layers: 0 }, /num_hidden_layers is 0, expected a whole number/],
     [{ num_attention_heads: 5 }, /hidden_size 64 is no multiple of num_attention_heads 5/],
     [{ num_key_value_heads: 3 }, /4 attention heads cannot share 3 key\/value heads/],
-    [{ head_dim: 15 }, /headDim is 15, rotary embedding needs an even number/],
+    [{ head_dim: 15 }, /headDim is 15, only even widths are supported/],
     [{ rms_norm_eps: -1 }, /rmsNormEps is -1/],
     [{ eos_token_id: "</s>" }, /eos_token_id is "<\/s>", expected token ids/],
   ];

@@ -78,7 +78,7 @@ function llamaConfigProblems(config: LlamaConfig): string[] {
     );
   }
   if (config.headDim % 2 !== 0) {
-    problems.push(`headDim is ${config.headDim}, rotary embedding needs an even number`);
+    problems.push(`headDim is ${config.headDim}, only even widths are supported`);
   }
   if (!(config.ropeTheta > 0 && Number.isFinite(config.ropeTheta))) {
     problems.push(`ropeTheta is ${config.ropeTheta}, expected a positive number`);

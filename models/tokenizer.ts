@@ -4,15 +4,16 @@
  * and the chat template, in which special tokens in a message's content stay text.
  * Left out: SentencePiece `.model` files, tiktoken.
  */
-import { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
+import type { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
 import { messageOf, RgxError, UsageError } from "../core/errors.ts";
-import { useFasterMerges } from "./bpe_merges.ts";
 import { type BpeTokenizer, type PieceEncoder, pieceEncoder } from "./bpe_pieces.ts";
 import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
 import { decodeByTable, type DecodeTable, decodeTable } from "./decode_table.ts";
 import { DAMAGED_ADVICE, parseJsonObject } from "./json_file.ts";
 import { SpecialTokens } from "./special_tokens.ts";
 import { checkTokenizerJson } from "./tokenizer_checks.ts";
+import { createTokenizer } from "./tokenizer_library.ts";
+import { NotSupported } from "./tokenizer_parts.ts";
 import type { Tokenizer } from "./types.ts";
 import { tokenizerFromVocabulary, VOCABULARY_FILES } from "./vocab_merges.ts";
 
@@ -278,21 +279,14 @@ function createHfTokenizer(
   where: string,
 ): HfTokenizer {
   checkTokenizerJson(json, where);
-  // Hugging Face's own reader takes an absent part as null; the library wants it written.
-  const complete = {
-    normalizer: null,
-    pre_tokenizer: null,
-    post_processor: null,
-    decoder: null,
-    ...json,
-    added_tokens: json["added_tokens"] ?? [],
-  };
   try {
-    const tokenizer = new HfTokenizer(complete, config);
-    const { model } = tokenizer as unknown as { model: unknown };
-    useFasterMerges(model, complete.pre_tokenizer !== null);
-    return tokenizer;
+    return createTokenizer(json, config);
   } catch (error) {
+    if (error instanceof NotSupported) {
+      throw new UsageError(`${where}/tokenizer.json: ${error.message} is not supported`, {
+        advice: "Texts would be cut otherwise than in the model's training.",
+      });
+    }
     throw new RgxError(
       `${where}/tokenizer.json: not a usable tokenizer: ${messageOf(error)}`,
       { advice: DAMAGED_ADVICE, cause: error },
