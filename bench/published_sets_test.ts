@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { sharedFolder } from "../models/testing.ts";
 import { readDataset } from "../data/published_sets.ts";
-import { scoreCompletion } from "../data/score.ts";
+import { scoreCompletion, scoreExtracted } from "../data/score.ts";
 import { planTasks } from "./task_plan.ts";
 import { createTestSet } from "./test_set.ts";
 import { withFolder } from "./testing.ts";
@@ -23,6 +23,8 @@ Deno.test("GSM8K: every right answer in several forms is right, and a wrong one 
         `so \\boxed{${plain}}`,
         `The final answer is $${plain}$.`,
         `work\n#### ${gold}`,
+        `The answer is ${gold}.`,
+        `<answer>${plain} more apples</answer>`,
         `<SOLUTION>${plain}</SOLUTION>`,
         `<answer>${plain} dollars</answer>`,
         String(entry.metadata["completion"]),
@@ -52,6 +54,32 @@ Deno.test("MATH-500: the published solutions are right, and so are other spellin
   }
 });
 
+Deno.test("MATH-500: no answer is right for another problem unless it means the same", () => {
+  const folder = sharedFolder("data/math500");
+  if (folder === null) return;
+  const entries = readDataset("math500", `${folder}/test.jsonl`);
+  const byAnswer = [...new Map(entries.map((entry) => [entry.answer!, entry])).values()];
+  const same = byAnswer.flatMap((entry, i) =>
+    byAnswer.slice(0, i).filter(({ answer }) => scoreExtracted(answer, entry).score === 1)
+      .map(({ answer }) => [entry.answer!, answer!].sort().join(" = "))
+  );
+  assert.deepEqual(same.sort(), [
+    "(-2,1) = -2,1",
+    "-2,1 = 1,-2",
+    "10,\\!080 = 10080",
+    "120 = 120^\\circ",
+    "15 = 15\\mbox{ cm}^2",
+    "2 \\sqrt{5} = 2\\sqrt{5}",
+    "30 = 30^\\circ",
+    "36 = 36^\\circ",
+    "36 = \\$36",
+    "36^\\circ = \\$36",
+    "5 = x=5",
+    "90 = 90^\\circ",
+    "\\frac14 = \\frac{1}{4}",
+  ]);
+});
+
 Deno.test("MMLU-Pro: options by letter, answers in several forms; worked examples are no problems", async () => {
   await withFolder(async (folder) => {
     const rows = Array.from({ length: 6 }, (_, i) => ({
@@ -66,10 +94,21 @@ Deno.test("MMLU-Pro: options by letter, answers in several forms; worked example
     assert.deepEqual([set.entries.length, set.shots.length], [4, 2]);
     const [entry] = set.entries;
     assert.match(entry!.question, /Which is 0\?\n\nA\. zero\nB\. one/);
-    for (const text of ["<answer>B</answer>", "<answer>(b) one</answer>", "The answer is (B)."]) {
+    for (
+      const text of [
+        "<answer>B</answer>",
+        "<answer>(b) one</answer>",
+        "<answer>Option B</answer>",
+        "\\boxed{\\text{B}}",
+        "The answer is (B).",
+        "Answer is **B**",
+      ]
+    ) {
       assert.equal(scoreCompletion(text, entry!).score, 1, text);
     }
-    for (const text of ["<answer>C</answer>", "<answer>Because</answer>", "B"]) {
+    for (
+      const text of ["<answer>C</answer>", "<answer>Because</answer>", "B", "The answer is bad"]
+    ) {
       assert.equal(scoreCompletion(text, entry!).score, 0, text);
     }
   });

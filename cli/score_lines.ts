@@ -1,6 +1,6 @@
 /** Lines of `rgx score` to lines of results: what one worker does with a piece of the input. */
-import { scoreCompletion } from "../data/score.ts";
-import { scoreAnswer } from "../tasks/dataset.ts";
+import { publishedFormat } from "../data/published_formats.ts";
+import { FILE_SOURCE, scoreCompletion, scoreExtracted } from "../data/score.ts";
 import { getTask } from "../tasks/registry.ts";
 import type { ScorableEntry } from "../tasks/types.ts";
 
@@ -46,16 +46,18 @@ function scoreLine(line: string, completions: boolean): LineResult {
     return { score: 0, error: "entry.metadata.source_dataset: expected the task's name" };
   }
   try {
-    getTask(name);
-    if (completions) {
-      if (typeof completion !== "string") {
-        return { score: 0, error: "completion: expected a string (with --completions)" };
-      }
-      const result = scoreCompletion(completion, entry as ScorableEntry);
-      return result.error === null ? { score: result.score } : { score: 0, error: result.error };
+    // Problems of data sets are scored as benchmarks do; any other name must be a task's.
+    if (publishedFormat(name) === null && name !== FILE_SOURCE) getTask(name);
+    if (completions && typeof completion !== "string") {
+      return { score: 0, error: "completion: expected a string (with --completions)" };
     }
-    if (!("answer" in value)) return { score: 0, error: "answer: expected a string or null" };
-    return { score: scoreAnswer(answer as string | null, entry as ScorableEntry) };
+    if (!completions && !("answer" in value)) {
+      return { score: 0, error: "answer: expected a string or null" };
+    }
+    const { score, error } = completions
+      ? scoreCompletion(completion as string, entry as ScorableEntry)
+      : scoreExtracted(answer as string | null, entry as ScorableEntry);
+    return error === null ? { score } : { score: 0, error };
   } catch (error) {
     return { score: 0, error: (error as Error).message };
   }

@@ -5,10 +5,8 @@
  */
 import { UsageError } from "../core/errors.ts";
 import { extractAnswer } from "./extract.ts";
-import { cleanMath } from "./math_answer/clean.ts";
-import { sameMath } from "./math_answer/equal.ts";
+import { sameAnswer } from "./math_answer/equal.ts";
 import { findMathAnswer } from "./math_answer/find.ts";
-import { parseMath } from "./math_answer/parse.ts";
 import { findSolution, TAGS } from "./solution_format.ts";
 
 type Row = Record<string, unknown>;
@@ -81,9 +79,8 @@ const FORMATS: Readonly<Record<string, PublishedFormat>> = {
     },
     extract: (text) =>
       extractAnswer(text) ?? findMathAnswer(text) ??
-        [...text.matchAll(/answer\s+is\s*:?\s*\(?([A-Z])\b/g)].at(-1)?.[1] ?? null,
-    score: (answer, gold) =>
-      /^[\s(*]*([A-Za-z])(?![A-Za-z])/.exec(answer)?.[1]?.toUpperCase() === gold ? 1 : 0,
+        [...text.matchAll(/[Aa]nswer\s+is\s*:?[\s(*]*([A-Z])\b/g)].at(-1)?.[1] ?? null,
+    score: (answer, gold) => chosenLetter(findMathAnswer(answer) ?? answer) === gold ? 1 : 0,
   },
 };
 
@@ -92,17 +89,24 @@ export function publishedFormat(name: unknown): PublishedFormat | null {
   return typeof name === "string" && Object.hasOwn(FORMATS, name) ? FORMATS[name]! : null;
 }
 
-/** In tags, in a box or after "answer is", or behind GSM8K's "####". */
+/** "C", "(C) because …", "**C**", "\text{C}", "Option C". */
+function chosenLetter(answer: string): string | undefined {
+  return /^(?:option|answer|choice|\\text(?:bf)?|\\math(?:rm|bf)|[\s({*$:])*([A-Za-z])(?![A-Za-z'])/i
+    .exec(answer)?.[1]?.toUpperCase();
+}
+
+/** In tags, in a box or as a formula after "answer is", behind GSM8K's "####", or the number after "answer is". */
 function mathAnswer(text: string): string | null {
   return extractAnswer(text) ?? extractAnswer(text, "SOLUTION") ?? findMathAnswer(text) ??
-    /.*####\s*([^\n]+)/s.exec(text)?.[1]?.trim() ?? null;
+    /.*####\s*([^\n]+)/s.exec(text)?.[1]?.trim() ?? statedNumber(text);
+}
+
+/** As the prompts of GSM8K's first benchmarks have it: "The answer is 72." */
+function statedNumber(text: string): string | null {
+  const STATED = /[Aa]nswer\s+is\s*:?[\s*]*([-−+]?[$£€]?\d(?:[\d.,/]*\d)?%?)/g;
+  return [...text.matchAll(STATED)].at(-1)?.[1] ?? null;
 }
 
 function equalMath(answer: string, gold: string): number {
-  const found = findMathAnswer(answer) ?? answer;
-  const a = parseMath(found), b = parseMath(gold);
-  if (a !== null && b !== null) return sameMath(a, b) ? 1 : 0;
-  // What is no value for the parser can still be the same text.
-  const text = (math: string) => cleanMath(math).replace(/\s+/g, "");
-  return text(found) === text(gold) ? 1 : 0;
+  return sameAnswer(findMathAnswer(answer) ?? answer, gold) ? 1 : 0;
 }

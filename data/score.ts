@@ -59,7 +59,7 @@ export function scoreExtracted(
 function entryScore(answer: string | null, entry: ScorableEntry): number {
   const source = entry.metadata?.["source_dataset"], format = publishedFormat(source);
   if (format !== null) {
-    return answer === null || typeof entry.answer !== "string"
+    return typeof answer !== "string" || typeof entry.answer !== "string"
       ? 0
       : format.score(answer, entry.answer);
   }

@@ -1,5 +1,5 @@
 /** TRL's accuracy: mathematical equality of the completion's formula and the gold answer. */
-import { sameMath } from "../data/math_answer/equal.ts";
+import { sameAnswer } from "../data/math_answer/equal.ts";
 import { findMathAnswer } from "../data/math_answer/find.ts";
 import { parseMath } from "../data/math_answer/parse.ts";
 import type { RewardSample, RewardValue, SampleReward } from "./types.ts";
@@ -20,9 +20,8 @@ export function mathAccuracy(
 ): RewardValue {
   const solution = info["solution"];
   const goldText = typeof solution === "string" ? solution : answer;
-  const gold = goldText === null ? null : parseMath(findMathAnswer(goldText) ?? goldText);
-  if (gold === null) return null;
+  const gold = goldText === null ? null : findMathAnswer(goldText) ?? goldText;
+  if (gold === null || parseMath(gold) === null) return null;
   const found = findMathAnswer(text);
-  const value = found === null ? null : parseMath(found);
-  return value !== null && sameMath(value, gold) ? 1 : 0;
+  return found !== null && sameAnswer(found, gold) ? 1 : 0;
 }

@@ -130,6 +130,32 @@ Deno.test("score extracts the last answer of a completion with --completions", a
   assert.deepEqual(lines(out).map((line) => JSON.parse(line).score), [1, 0]);
 });
 
+Deno.test("score knows the problems of data sets, as benchmarks do", async () => {
+  const line = (source: string, gold: string, answer: unknown) =>
+    JSON.stringify({
+      entry: { question: "?", answer: gold, metadata: { source_dataset: source } },
+      answer,
+    });
+  const input = [
+    line("math500", "10,\\!080", "10080"),
+    line("gsm8k", "72", "72 clips"),
+    line("gsm8k", "72", 72),
+    line("mmlu_pro", "C", "(C)"),
+    line("file", "3", "3.0"),
+    line("file", "3", null),
+  ];
+  const { code, out } = await rgx(["score", "-"], input.join("\n") + "\n");
+  assert.equal(code, 0);
+  assert.deepEqual(lines(out).map((text) => JSON.parse(text)), [
+    { score: 1 },
+    { score: 1 },
+    { score: 0 },
+    { score: 1 },
+    { score: 1 },
+    { score: 0 },
+  ]);
+});
+
 Deno.test("score says what is wrong with a line and goes on; 1 when none could be scored", async () => {
   const entry = { answer: "2", metadata: { source_dataset: "chain_sum" } };
   const good = JSON.stringify({ entry, answer: "2" });

@@ -1,50 +1,149 @@
-/** LaTeX as written → the notation that the parser reads: spacing, wrappers, units and `x =` dropped. */
+/**
+ * An answer as written (LaTeX, Markdown, plain) → the notation that the parser reads: spacing, wrappers, units and
+ * `x =` dropped, one spelling for what means the same.
+ */
 import { strip } from "../../tasks/python_text.ts";
+import { dropUnits, TEXT, wordedPercent } from "./units.ts";
 
-const WRAPPERS = [["$$", "$$"], ["$", "$"], ["\\(", "\\)"], ["\\[", "\\]"]] as const;
+const WRAPPERS = [
+  ["$$", "$$"],
+  ["$", "$"],
+  ["\\(", "\\)"],
+  ["\\[", "\\]"],
+  ["**", "**"],
+  ["*", "*"],
+  ["`", "`"],
+  ['"', '"'],
+  ["'", "'"],
+] as const;
+
+/** Ends a row of a matrix; LaTeX's `\\` would be taken for the beginning of a command. */
+export const ROW_END = "⏎";
+
+/** Words of plain text that are commands in LaTeX. */
+const COMMANDS = "sqrt|pi|infty|arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|cot|csc|log|ln|exp";
+const THREE = "(?=\\d{3}(?!\\d))";
 
 /** Spellings with the same meaning. */
 const SPELLINGS: readonly (readonly [RegExp, string])[] = [
-  [/\\(?:left|right|displaystyle|[bB]igg?[lr]?)(?![A-Za-z])/g, ""],
-  [/(\d)(?:\{,\}|\\[,!])(?=\d)/g, "$1"],
+  [/\\\\(?:\s*\[[^\]]*\])?|\\cr(?![A-Za-z])/g, ROW_END],
+  [/\\(?:left|right|displaystyle|limits|[bB]igg?[lr]?)(?![A-Za-z])/g, ""],
+  // Thousands: 1{,}000 and 1,\!000 and 1\,000.
+  [new RegExp(`(\\d)(?:\\{,\\}|\\s*,\\s*\\\\!|\\\\[,!])\\s*${THREE}`, "g"), "$1"],
   [/\\[,!;: ]|\\q?quad(?![A-Za-z])|~/g, " "],
-  [/\\(?:dfrac|tfrac|cfrac)(?![A-Za-z])/g, "\\frac"],
-  [/\\(?:cdot|times)(?![A-Za-z])|[×·⋅]/g, "*"],
+  [/\s+/g, " "],
+  [/\\(?:dfrac|tfrac|cfrac|nicefrac|sfrac)(?![A-Za-z])/g, "\\frac"],
+  [/\\[dt]binom(?![A-Za-z])/g, "\\binom"],
+  [/\{([^{}]*)\\over(?![A-Za-z])([^{}]*)\}/g, "\\frac{$1}{$2}"],
+  [/\{([^{}]*)\\choose(?![A-Za-z])([^{}]*)\}/g, "\\binom{$1}{$2}"],
+  [/\\(?:cdot|times|ast)(?![A-Za-z])|[×·⋅∗]/g, "*"],
+  [/(\d)\s*[xX]\s*(?=10\s*\^)/g, "$1*"],
   [/\\div(?![A-Za-z])|÷/g, "/"],
-  [/[−–]/g, "-"],
+  [/[‐‑‒–—−﹣-]/g, "-"],
   [/\\pm(?![A-Za-z])/g, "±"],
+  [new RegExp(`(?<![\\\\A-Za-z])(?=(?:${COMMANDS})(?![A-Za-z]))`, "g"), "\\"],
+  [/(?<![\\A-Za-z])infinity(?![A-Za-z])/g, "∞"],
   [/\\pi(?![A-Za-z])/g, "π"],
   [/\\infty(?![A-Za-z])/g, "∞"],
-  [/\^\s*\{?\s*\\circ\s*\}?|\\degree(?![A-Za-z])|°/g, ""],
+  [/\\cup(?![A-Za-z])/g, "∪"],
+  [/\\(?:leqslant|leq|le)(?![A-Za-z])|<=/g, "≤"],
+  [/\\(?:geqslant|geq|ge)(?![A-Za-z])|>=/g, "≥"],
+  [/\\lt(?![A-Za-z])/g, "<"],
+  [/\\gt(?![A-Za-z])/g, ">"],
+  [/\\lbrace(?![A-Za-z])/g, "\\{"],
+  [/\\rbrace(?![A-Za-z])/g, "\\}"],
+  [/^\{([^{}]*,[^{}]*)\}$/g, "\\{$1\\}"],
+  [/\\langle(?![A-Za-z])/g, "("],
+  [/\\rangle(?![A-Za-z])/g, ")"],
+  [/\\(?:[lr]?vert|mid)(?![A-Za-z])/g, "|"],
+  [/\\(?:emptyset|varnothing)(?![A-Za-z])|∅/g, "\\{\\}"],
+  [/\\prime(?![A-Za-z])/g, "'"],
+  [
+    /(?:\^\s*\{?\s*\\circ\s*\}?|\\degree(?![A-Za-z])|[°º])(?:\s*(?:\\(?:text|mathrm)\s*\{\s*[CF]\s*\}|[CF](?![A-Za-z])))?/g,
+    "",
+  ],
   [/\\%/g, "%"],
-  [/\\\$|[$€£]/g, ""],
+  [/\\\$|[$€£¢]/g, ""],
 ];
 
-const TEXT = "\\\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mbox|operatorname)";
+const FRACTION_SIGN = /[¼-¾⅐-⅞]/g;
+const RAISED = /[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+/g;
+
 const TEXT_CONTENT = new RegExp(`${TEXT}\\s*\\{([^{}]*)\\}`, "g");
+const LETTER = "(?:[A-Za-z]|\\\\(?:alpha|beta|gamma|theta|phi|omega|lambda|mu|rho|sigma))";
+const NAME = `${LETTER}'*(?:_(?:\\w|\\{\\w+\\}))?`;
+/** What an answer may be given a name by: x, x_1, f(x), f^{-1}(x), (a, b), AB, ∠ABC, x ∈. */
+const VARIABLE = new RegExp(
+  `^(?:${NAME}(?:\\^\\{?-1\\}?)?(?:\\s*\\((?:${NAME}|-?\\d+)(?:\\s*,\\s*(?:${NAME}|-?\\d+))*\\))?|` +
+    `\\(\\s*${NAME}(?:\\s*,\\s*${NAME})+\\s*\\)|` +
+    "(?:\\\\(?:angle|triangle|overline|m|mathbf|mathrm|text|vec)(?![A-Za-z])\\s*)*\\{?(?:[A-Z]{1,3}|[a-z])\\}?)" +
+    "\\s*(?:=(?!.*=)|\\\\in(?![A-Za-z]))\\s*",
+);
+const LIST_ITEM = new RegExp(`(?:^|,)\\s*(${NAME})\\s*=`, "g");
 
-const WORDS = "(?:[kcmn]m|km/h|mph|kg|mg|g|m|s|ms|cm|feet|foot|ft|inch(?:es)?|mi|miles?|yards?|" +
-  "met(?:er|re)s?|seconds?|minutes?|hours?|days?|weeks?|months?|years?|degrees?|dollars?|cents?|" +
-  "percent|units?|people|points?)";
-const EXPONENT = "(?:\\s*\\^\\s*\\{?\\s*\\d\\s*\\}?|[²³])?";
-/** A unit behind a number: text of any kind in LaTeX's text commands, else a well-known word. */
-const UNITS = [
-  new RegExp(`([\\d)}%!π])\\s*${TEXT}\\s*\\{\\s*[^\\d{}]*\\}${EXPONENT}$`),
-  new RegExp(`([\\d)}])\\s+(?:square\\s+|cubic\\s+)?${WORDS}${EXPONENT}$`),
-  new RegExp(`(\\d)(?:[kcm]m|kg|mg)${EXPONENT}$`),
-];
+/** Thousands set apart by spaces or apostrophes. */
+const SPACED = /^[+-]?\d{1,3}(?:[\s'’]\d{3})+(?:\.\d+)?$/;
+const MIXED = /^([+-]?)\s*(\d+)\s+(\d+)\s*\/\s*(\d+)$/;
+const REPEATING = /(\d*)\.(\d*)\s*\\overline\s*\{\s*(\d+)\s*\}/g;
 
-const VARIABLE = /^[A-Za-z](?:_(?:\w|\{\w+\}))?\s*(?:=|\\in(?![A-Za-z]))\s*/;
+/** Answers are short: what is longer is left as it is, and no pattern runs over it. */
+const LONGEST = 3000;
 
 export function cleanMath(text: string): string {
+  let t = unwrap(text.replace(/\s+/g, " "));
+  if (t.length > LONGEST) return t;
+  t = t.replace(FRACTION_SIGN, (sign) => {
+    const [above, below] = sign.normalize("NFKC").split("\u2044");
+    return `\\frac{${above}}{${below}}`;
+  }).replace(RAISED, (raised) => `^{${raised.replace("⁻", "-").normalize("NFKC")}}`);
+  for (const [pattern, replacement] of SPELLINGS) t = t.replace(pattern, replacement);
+  t = stop(wordedPercent(t));
+  t = unnamed(listed(t).replace(/^=\s*/, ""));
+  t = strip(dropUnits(t).replace(TEXT_CONTENT, "$1"));
+  t = stop(t);
+  if (SPACED.test(t)) t = t.replace(/[\s'’]/g, "");
+  const mixed = MIXED.exec(t);
+  if (mixed !== null) t = `${mixed[1]}${mixed[2]}\\frac{${mixed[3]}}{${mixed[4]}}`;
+  return t.replace(REPEATING, repeating);
+}
+
+function unwrap(text: string): string {
   let t = strip(text);
-  for (const [open, close] of WRAPPERS) {
-    if (t.startsWith(open) && t.endsWith(close) && t.length >= open.length + close.length) {
-      t = strip(t.slice(open.length, t.length - close.length));
+  for (let before = ""; before !== t;) {
+    before = t;
+    for (const [open, close] of WRAPPERS) {
+      if (t.startsWith(open) && t.endsWith(close) && t.length >= open.length + close.length) {
+        t = strip(t.slice(open.length, t.length - close.length));
+      }
     }
   }
-  for (const [pattern, replacement] of SPELLINGS) t = t.replace(pattern, replacement);
-  t = strip(t).replace(/(?<=[^.])\.$/, "").replace(VARIABLE, "");
-  for (const unit of UNITS) t = t.replace(unit, "$1");
-  return strip(t.replace(TEXT_CONTENT, "$1"));
+  return t;
+}
+
+/** Without the sign that ends a sentence or a line. */
+function stop(text: string): string {
+  return strip(text).replace(/(?<=[^.])[.;:,⏎]$/, "");
+}
+
+/** "1 and 2", "x = 1 or x = 2" → "1, 2". */
+function listed(text: string): string {
+  if (!/\d|π/.test(text)) return text;
+  const AND =
+    /\s*,?\s*(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<=[\d\s})πi!%])(?:and|or)(?=[\s\d\\-]))\s*/g;
+  const t = text.replace(AND, ", ");
+  const names = [...t.matchAll(LIST_ITEM)].map((match) => match[1]!);
+  const sameName = names.length > 1 && names.every((name) => name === names[0]);
+  return sameName ? t.replace(LIST_ITEM, (item) => item.startsWith(",") ? "," : "") : t;
+}
+
+function unnamed(text: string): string {
+  // One item of several with names of their own: which is which must stay.
+  return [...text.matchAll(LIST_ITEM)].length > 1 ? text : text.replace(VARIABLE, "");
+}
+
+/** 0.1\overline{6} as a fraction. */
+function repeating(_: string, whole: string, fixed: string, period: string): string {
+  const all = BigInt(`${whole}${fixed}${period}`), before = BigInt(`${whole}${fixed}` || "0");
+  const nines = `${"9".repeat(period.length)}${"0".repeat(fixed.length)}`;
+  return `\\frac{${all - before}}{${nines}}`;
 }

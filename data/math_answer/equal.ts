@@ -1,18 +1,81 @@
-/** Equality of answers. */
-import type { MathValue } from "./parse.ts";
-import { sameReal } from "./rational.ts";
+/** Whether an answer is right: equality of what two texts mean. */
+import { cleanMath } from "./clean.ts";
+import { parseMath, textOf } from "./parse.ts";
+import { divide, fraction, multiply, type Real, sameReal } from "./rational.ts";
+import type { MathValue } from "./value.ts";
+
+/** What is no value for the parser can still be the same text. */
+export function sameAnswer(answer: string, gold: string): boolean {
+  const a = parseMath(answer), b = parseMath(gold);
+  if (a === null || b === null) return sameText(answer, gold);
+  if (a.kind === "equation" && b.kind === "equation") return sameEquation(answer, gold);
+  return sameMath(a, b) ? sameElsewhere(answer, gold) : sameDigits(answer, gold);
+}
+
+/** The value of unknowns that gave both the same may have been a chance of its sign: |x| and x. */
+function sameElsewhere(answer: string, gold: string): boolean {
+  const a = parseMath(answer, 1), b = parseMath(gold, 1);
+  if (a === null || b === null || a.kind === "text" || b.kind === "text") return true;
+  return sameMath(a, b);
+}
+
+function sameText(answer: string, gold: string): boolean {
+  const text = textOf(cleanMath(answer));
+  return text !== "" && text === textOf(cleanMath(gold));
+}
+
+const BASED = /^(.*\d)_\{?\d+\}?$/;
+
+/** The digits of a number whose base the question has named. */
+function sameDigits(answer: string, gold: string): boolean {
+  const digits = BASED.exec(textOf(cleanMath(gold)))?.[1];
+  return digits !== undefined && digits === textOf(cleanMath(answer));
+}
+
+/** One is a multiple of the other: by the same factor at both places. */
+function sameEquation(answer: string, gold: string): boolean {
+  const factors: Real[] = [];
+  for (const place of [0, 1] as const) {
+    const a = parseMath(answer, place), b = parseMath(gold, place);
+    if (a?.kind !== "equation" || b?.kind !== "equation") return false;
+    if (a.value.approx === 0 || b.value.approx === 0) return a.value.approx === b.value.approx;
+    factors.push(divide(a.value, b.value));
+  }
+  return sameReal(factors[0]!, factors[1]!);
+}
 
 export function sameMath(a: MathValue, b: MathValue): boolean {
-  if (a.kind === "number" && b.kind === "number") return sameReal(a.value, b.value);
+  if (a.kind === "number" && b.kind === "number") {
+    return sameReal(a.value, b.value) || samePercent(a, b) || samePercent(b, a);
+  }
   if (a.kind === "text" && b.kind === "text") return a.text === b.text;
   if (a.kind === "set" && b.kind === "set") {
     return within(a.items, b.items) && within(b.items, a.items);
   }
   if (a.kind === "tuple" && b.kind === "tuple") {
-    return a.open === b.open && a.close === b.close && a.items.length === b.items.length &&
-      a.items.every((item, i) => sameMath(item, b.items[i]!));
+    return a.open === b.open && a.close === b.close && sameInOrder(a.items, b.items);
   }
-  return false;
+  if (a.kind === "set" && b.kind === "tuple") return sameTuple(a, b);
+  return a.kind === "tuple" && b.kind === "set" && sameTuple(b, a);
+}
+
+/** A question for a percentage is answered by 50 and by 50 %. */
+function samePercent(a: MathValue, b: MathValue): boolean {
+  return a.kind === "number" && b.kind === "number" && a.percent === true && b.percent !== true &&
+    sameReal(multiply(a.value, fraction(100n)), b.value);
+}
+
+/** A tuple of which the brackets were left out. */
+function sameTuple(
+  list: Extract<MathValue, { kind: "set" }>,
+  tuple: Extract<MathValue, { kind: "tuple" }>,
+): boolean {
+  return list.bare === true && tuple.open === "(" && tuple.close === ")" &&
+    sameInOrder(list.items, tuple.items);
+}
+
+function sameInOrder(some: readonly MathValue[], others: readonly MathValue[]): boolean {
+  return some.length === others.length && some.every((item, i) => sameMath(item, others[i]!));
 }
 
 function within(some: readonly MathValue[], all: readonly MathValue[]): boolean {

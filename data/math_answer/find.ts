@@ -9,11 +9,13 @@ export function findMathAnswer(text: string): string | null {
   return lastBox(text) ?? announced(text);
 }
 
-const BOX = /\\(?:boxed|fbox)\s*\{/g;
+/** With braces, or before a number without them. */
+const BOX = /\\(?:boxed|fbox)(?:\s*\{|\s*(?=[-+]?\d))/g;
 
 function lastBox(text: string): string | null {
-  const starts = [...text.matchAll(BOX)].map((match) => match.index + match[0].length);
-  for (const start of starts.reverse()) {
+  for (const match of [...text.matchAll(BOX)].reverse()) {
+    const start = match.index + match[0].length;
+    if (!match[0].endsWith("{")) return /^[-+]?[\d.,/]*\d/.exec(text.slice(start))![0];
     const end = closingBrace(text, start);
     if (end !== null) return text.slice(start, end);
   }

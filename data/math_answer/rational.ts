@@ -16,6 +16,7 @@ export interface Real {
 }
 
 const MAX_BITS = 4096;
+const MAX_DEGREE = 64n;
 const LIMIT = 1n << BigInt(MAX_BITS);
 
 function gcd(a: bigint, b: bigint): bigint {
@@ -23,7 +24,7 @@ function gcd(a: bigint, b: bigint): bigint {
   return a;
 }
 
-const magnitude = (n: bigint) => n < 0n ? -n : n;
+export const magnitude = (n: bigint) => n < 0n ? -n : n;
 
 /** n/d as a float64, also where both are beyond its range. */
 function quotient(n: bigint, d: bigint): number {
@@ -68,6 +69,7 @@ export const negate = (a: Real): Real => multiply(fraction(-1n), a);
 export function power(a: Real, b: Real): Real {
   if (b.exact === null || a.exact === null) return irrational(a.approx ** b.approx);
   const { n, d } = b.exact;
+  if (d > MAX_DEGREE) return irrational(a.approx ** b.approx);
   if (d !== 1n) return power(root(a, d), fraction(n));
   const size = Number(magnitude(n));
   const bits = magnitude(a.exact.n).toString(2).length + a.exact.d.toString(2).length;
@@ -78,7 +80,9 @@ export function power(a: Real, b: Real): Real {
 
 /** The real root of a degree ≥ 1. @throws RangeError when there is none */
 export function root(a: Real, degree: bigint): Real {
-  if (degree < 1n || degree > 64n) throw new RangeError("a root's degree must be from 1 to 64");
+  if (degree < 1n || degree > MAX_DEGREE) {
+    throw new RangeError(`a root's degree must be from 1 to ${MAX_DEGREE}`);
+  }
   const odd = degree % 2n === 1n;
   if (a.approx < 0 && !odd) throw new RangeError("an even root of a negative number");
   if (a.exact !== null) {

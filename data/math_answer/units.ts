@@ -1,0 +1,44 @@
+/** Units behind a number, which do not count: text of any kind in LaTeX's text commands, known units, other words. */
+
+/** LaTeX's commands for text, as a pattern. */
+export const TEXT =
+  "\\\\(?:text|textbf|textit|textrm|textnormal|mathrm|mathbf|mathit|mathsf|mbox|operatorname)";
+
+const KNOWN =
+  "(?:[kcmn]m|km/h|mph|kg|mg|g|m|s|ms|cm|in|sq|feet|foot|ft|inch(?:es)?|mi|miles?|yards?|" +
+  "met(?:er|re)s?|seconds?|minutes?|hours?|days?|weeks?|months?|years?|degrees?|radians?|dollars?|cents?|" +
+  "units?|people|points?)";
+const SQUARED = "(?:sq(?:uare|\\.)?|cu(?:bic|\\.)?)";
+const EXPONENT = "(?:\\s*\\^\\s*\\{?\\s*\\d\\s*\\}?)?";
+/** Words that are a part of the value, or say that it is none. */
+const MEANT =
+  "(?:hundreds?|thousands?|millions?|billions?|trillions?|dozens?|score|and|or|not|mod(?:ulo)?|to|" +
+  "times|plus|minus|divided|over|of|choose|remainder|am|pm|a\\.m|p\\.m|AD|BC|BCE|halves|half|thirds?|fourths?|" +
+  "fifths?|sixths?|sevenths?|eighths?|ninths?|tenths?|hundredths?|squared|cubed|factorial|root|if|when|for)" +
+  "(?![A-Za-z])";
+/** Up to five words; one of two letters would rather be a product. */
+const WORDS = `(?!${MEANT})[A-Za-z]{3,}(?:[ \\-/]+[A-Za-z]+){0,4}`;
+
+const UNITS = [
+  new RegExp(
+    `([\\d)}%!π])\\s*${TEXT}\\s*\\{(?!\\s*(?:${MEANT}|[ie]\\s*\\}))[^\\d{}]*\\}${EXPONENT}$`,
+  ),
+  new RegExp(`([\\d)}π])\\s+(?:${SQUARED}\\s+)?${KNOWN}${EXPONENT}$`),
+  new RegExp(`(π)\\s+${SQUARED}\\s+[A-Za-z]+$`),
+  new RegExp(`(\\d)(?:[kcm]m|kg|mg)${EXPONENT}$`),
+  new RegExp(`(\\d)\\s+${WORDS}${EXPONENT}$`),
+  new RegExp(`(\\d)\\s+\\((?:${WORDS}|${KNOWN})\\)$`),
+];
+
+export function dropUnits(text: string): string {
+  for (const unit of UNITS) text = text.replace(unit, "$1");
+  return text;
+}
+
+/** "50 percent" → "50%". */
+export function wordedPercent(text: string): string {
+  return text.replace(
+    new RegExp(`(\\d)\\s*(?:${TEXT}\\s*\\{\\s*per\\s?cent\\s*\\}|per\\s?cent(?![A-Za-z]))`, "g"),
+    "$1%",
+  );
+}
