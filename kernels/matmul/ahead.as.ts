@@ -9,7 +9,7 @@ import * as tiles from "./tiles.as";
 const TILE_ROWS = 6;
 /** READ_AHEAD of generate.ts. */
 const STEPS = 16;
-/** Bytes between two reads at most: where tiles are few, prefetchers go on from the first part of the next slice. */
+/** Bytes between two reads at most: prefetchers follow lines side by side, and lose a stream that leaves some out. */
 const LINE: usize = 64;
 
 function tile_ahead(
@@ -46,7 +46,9 @@ export function multiply_panel(
   alpha: f32, accumulate: bool, ahead: usize, bytes: usize,
 ): i32 {
   const count = (rows + TILE_ROWS - 1) / TILE_ROWS, low = rows / count, high = rows % count;
-  const step = min(bytes / ((count * (k / STEPS)) as usize), LINE);
+  const whole = bytes / ((count * (k / STEPS)) as usize), step = min(whole, LINE);
+  // What a tile's reads leave of its share follows behind it; of a single tile widening itself would come right after.
+  const share = count > 1 ? whole : step;
   let read = 0;
   for (let kk = 0; kk < k; kk += kBlock) {
     const depth = min(kBlock, k - kk), add = kk > 0 || accumulate;
@@ -55,7 +57,8 @@ export function multiply_panel(
     for (let t = 0; t < count; t++) {
       const height = t < high ? low + 1 : low;
       read += tile_ahead(height, s, aStep, v, c, outStep, depth, alpha, add, ahead, step);
-      ahead += ((depth / STEPS) as usize) * step;
+      const steps = (depth / STEPS) as usize, next = ahead + steps * share;
+      for (ahead += steps * step; ahead < next; ahead += LINE) read += load<u8>(ahead);
       s += (height as usize) * aStep;
       c += (height as usize) * outStep;
     }

@@ -44,6 +44,8 @@ function split_codes(type: i32, from: usize, blocks: i32, to: usize): void {
       split_nf4(from, to, 8);
       to += 1024;
     } else {
+      // Its low and high bits are read from two places at once, which no prefetcher follows.
+      touch(from, step, to);
       split_q6_k(from, from + 2048, to, 16);
       to += 4096;
     }
@@ -130,8 +132,6 @@ export function dot_panel(
       scales.add_q4_k(s, work, sums, sumStep, m, totals);
       continue;
     }
-    // Its low and high bits are read from two places at once, which no prefetcher follows.
-    if (type == Q6_K) touch(from, step, work);
     split_codes(type, from, count, work);
     expand_scales(type, panel, k, from, first, count, s);
     const parts = type == Q6_K ? 16 : 1, words = weights / parts / 4;
