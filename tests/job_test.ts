@@ -78,7 +78,7 @@ const LONG = [
   "training.eval_steps=10",
   "training.max_completion_length=24",
   // An evaluation takes long enough to be hit on a busy machine, too.
-  "eval.num_examples=32",
+  "eval.num_examples=96",
 ];
 
 Deno.test("warned in every phase, a job saves, leaves with 75 and goes on by itself to the same bits", async () => {
