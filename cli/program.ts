@@ -24,7 +24,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   try {
     // A bare --resume takes no value, so that `--resume CONFIG` means what it says.
     const given = withConfigName(args).map((arg) => arg === "--resume" ? "--resume=latest" : arg);
-    await program.parseAsync(given, { from: "user" });
+    await program.parseAsync(withHelpFlag(program, given), { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) {
@@ -33,6 +33,22 @@ export async function runCli(args: readonly string[]): Promise<number> {
     }
     return reportError(error, args.includes("--verbose"));
   }
+}
+
+/** `help a b` as `a b --help`; behind what is no command `--help` is dropped, so that it is refused as that. */
+function withHelpFlag(program: Command, args: readonly string[]): string[] {
+  let command = program, at = 0;
+  for (;;) {
+    const next = command.commands.find((child) => child.name() === args[at]);
+    if (next === undefined) break;
+    command = next;
+    at++;
+  }
+  const word = args[at];
+  const isGroup = command.commands.length > 0 && command.registeredArguments.length === 0;
+  if (!isGroup || word === undefined || word.startsWith("-")) return [...args];
+  if (word === "help") return withHelpFlag(program, [...args.toSpliced(at, 1), "--help"]);
+  return args.filter((arg) => arg !== "--help" && arg !== "-h");
 }
 
 /** Hydra's flags, where a command takes a configuration. */

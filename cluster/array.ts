@@ -1,4 +1,5 @@
 /** Array jobs of training: one element a combination of a search, or a seed. */
+import { keyBeginning } from "../configs/names.ts";
 import { UsageError } from "../core/errors.ts";
 import { fileName } from "./quote.ts";
 
@@ -60,8 +61,19 @@ export function arrayOption(indices: readonly number[], atOnce: number | null): 
 export function sweepVariants(sweeps: readonly string[]): Variant[] {
   const axes = sweeps.map(parseSweep);
   const keys = axes.map(({ key }) => key);
-  const twice = keys.find((key, i) => keys.indexOf(key) !== i);
-  if (twice !== undefined) throw new UsageError(`--sweep ${twice}: is named twice`);
+  const meant = keys.map(canonicalKey);
+  const twice = meant.findIndex((key, i) => meant.indexOf(key) !== i);
+  if (twice >= 0) {
+    const first = keys[meant.indexOf(meant[twice]!)]!;
+    const also = first === keys[twice] ? "" : ` (${first} is the same key)`;
+    throw new UsageError(`--sweep ${keys[twice]}: is named twice${also}`);
+  }
+  const given = meant.findIndex((key) => GIVEN.includes(key));
+  if (given >= 0) {
+    throw new UsageError(`--sweep ${keys[given]}: each element gets a run and a folder of its own`, {
+      advice: `${keys[given]}=NAME behind ACCOUNT is what their names begin with.`,
+    });
+  }
   const count = axes.reduce((product, { values }) => product * values.length, 1);
   if (count > MOST_ELEMENTS) {
     throw new UsageError(
@@ -79,6 +91,15 @@ export function sweepVariants(sweeps: readonly string[]): Variant[] {
     taken.add(label);
     return { index, overrides: values.map((value, i) => `${keys[i]}=${value}`), label };
   });
+}
+
+/** What an element's own name makes. */
+const GIVEN = ["training.output_dir", "logging.run_name"];
+
+/** One name for all spellings of a key. */
+function canonicalKey(key: string): string {
+  const known = keyBeginning(key);
+  return known === null ? key : [known.path, ...known.rest].join(".");
 }
 
 /** The same run with the seeds `seed + index`. */

@@ -33,6 +33,9 @@ Deno.test("searches that make no sense are refused", async () => {
     [["training.seed=1,,2"], "expected KEY=VALUE,VALUE"],
     [["training.seed=1,1"], "the value 1 stands twice"],
     [["training.seed=1", "training.seed=2"], "is named twice"],
+    [["learning_rate=1e-6", "training.lr=2e-6"], "is named twice (learning_rate is the same key)"],
+    [["output_dir=a,b"], "each element gets a run and a folder of its own"],
+    [["logging.run_name=a,b"], "each element gets a run and a folder of its own"],
     [
       ["a", "b", "c"].map((key) => `${key}=${Array.from({ length: 11 }, (_, i) => i).join(",")}`),
       "makes 1331 combinations",

@@ -30,7 +30,7 @@ const SHORTEST_BEGINNING = 4;
 
 /**
  * The candidate nearest to `name`, or null when none is near: at most a third of the longer name may
- * differ (and always one character). The first of equally near ones wins. Where none is near, the first that
+ * differ (and always one character, if another is the same). The first of equally near ones wins. Where none is near, the first that
  * `name` is the beginning of.
  */
 export function nearest(name: string, candidates: Iterable<string>): string | null {
@@ -44,7 +44,8 @@ export function nearest(name: string, candidates: Iterable<string>): string | nu
     const allowed = Math.max(1, Math.floor(Math.max(wanted.length, folded.length) / 3));
     if (Math.abs(wanted.length - folded.length) > Math.min(allowed, bestDistance)) continue;
     const distance = editDistance(wanted, folded);
-    if (distance <= allowed && distance < bestDistance) {
+    const shares = distance < Math.max(wanted.length, folded.length);
+    if (shares && distance <= allowed && distance < bestDistance) {
       best = candidate;
       bestDistance = distance;
     }

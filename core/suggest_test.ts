@@ -26,6 +26,7 @@ Deno.test("the nearest name is found, and nothing is suggested for a far one", (
   assert.equal(nearest("BETA", names), "beta");
   assert.equal(nearest("sede", names), "seed");
   assert.equal(nearest("x", names), null);
+  assert.equal(nearest("x", ["r", "lr"]), null);
   assert.equal(nearest("learning", names), "learning_rate");
   assert.equal(nearest("num", names), null);
   assert.equal(nearest("gradient", names), null);

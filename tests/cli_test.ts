@@ -44,6 +44,18 @@ Deno.test("an unknown command or flag is a usage error with a suggestion", async
   assert.match(flag.err, /--size\b/);
 });
 
+Deno.test("help is of what is named, and of nothing that there is not", async () => {
+  const sample = await rgx(["help", "tasks", "sample"]);
+  assert.equal(sample.code, 0);
+  assert.match(sample.out, /^Usage: rgx tasks sample/);
+  for (const words of [["help", "smaple"], ["smaple", "--help"], ["tasks", "smaple", "-h"]]) {
+    const unknown = await rgx(words);
+    assert.equal(unknown.code, 2, words.join(" "));
+    assert.equal(unknown.out, "");
+    assert.match(unknown.err, /unknown command 'smaple'/);
+  }
+});
+
 Deno.test("tasks list --json names every task once with its category", async () => {
   const { code, out } = await rgx(["tasks", "list", "--json"]);
   assert.equal(code, 0);
