@@ -70,9 +70,12 @@ export function sweepVariants(sweeps: readonly string[]): Variant[] {
   }
   const given = meant.findIndex((key) => GIVEN.includes(key));
   if (given >= 0) {
-    throw new UsageError(`--sweep ${keys[given]}: each element gets a run and a folder of its own`, {
-      advice: `${keys[given]}=NAME behind ACCOUNT is what their names begin with.`,
-    });
+    throw new UsageError(
+      `--sweep ${keys[given]}: each element gets a run and a folder of its own`,
+      {
+        advice: `${keys[given]}=NAME behind ACCOUNT is what their names begin with.`,
+      },
+    );
   }
   const count = axes.reduce((product, { values }) => product * values.length, 1);
   if (count > MOST_ELEMENTS) {
