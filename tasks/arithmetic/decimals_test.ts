@@ -127,6 +127,13 @@ Deno.test("powers are the nearest doubles", () => {
   }
 });
 
+Deno.test("powers that a double holds with too few digits are drawn again", () => {
+  const options = { min_base: 500, min_exponent: 100, max_exponent: 115, seed: 8, size: 200 };
+  for (const { answer } of createDataset("power_function", options)) {
+    assert.ok(Number(answer) >= 2 ** -1022, answer!);
+  }
+});
+
 /** The exact value of a number in any of the three formats, in units of 10^-30. */
 function candidateUnits(text: string): bigint {
   const [mantissa, exponent = "0"] = text.replaceAll(",", "").split("e") as [string, string?];

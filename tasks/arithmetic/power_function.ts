@@ -53,6 +53,9 @@ export default defineTask({
 /** Digits that a quotient is computed to: a double is decided by 17 but for one in 10^23. */
 const QUOTIENT_DIGITS = 40;
 
+/** A double below this has fewer digits than others, at last fewer than are asked for. */
+const SMALLEST_NORMAL = 2 ** -1022;
+
 /** (m / 10^4)^exponent as the nearest double; Infinity for 0^-n and where a double is too small or large. */
 function power(tenThousandths: number, exponent: number): number {
   const size = Math.abs(exponent), shift = 4 * size;
@@ -64,7 +67,7 @@ function power(tenThousandths: number, exponent: number): number {
 }
 
 function checked(value: number, numerator: bigint): number {
-  return value === 0 && numerator !== 0n ? Infinity : value + 0;
+  return Math.abs(value) < SMALLEST_NORMAL && numerator !== 0n ? Infinity : value + 0;
 }
 
 function score(answer: string, entry: ScorableEntry): number {
