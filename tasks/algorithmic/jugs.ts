@@ -111,7 +111,7 @@ function threeAreEnough(capacities: readonly number[], target: number, moves: nu
   return false;
 }
 
-const MOVE = /^(?:(fill|empty) (.)|pour (.)->(.))$/;
+const MOVE = /^\s*(?:(fill|empty)\s+(\S)|pour\s+(\S)->(\S))\s*$/;
 
 function score(answer: string, entry: ScorableEntry): number {
   const moves = isOverlong(answer, entry) ? null : parseJson(answer);

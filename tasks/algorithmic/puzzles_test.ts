@@ -227,8 +227,9 @@ Deno.test("jugs: legal moves that miss the target are worth 0.01, others nothing
   assert.equal(score('["fill A", "pour A->B", "empty A"]'), 0.01);
   assert.equal(score('["fill A", "pour A->A"]'), 0.01);
   assert.equal(score("[]"), 0.01);
+  assert.equal(score('[" fill  A", "pour\\tA->B "]'), 1);
   for (
-    const text of ['["fill D"]', '["fill @"]', '["FILL A"]', '["fill A "]', "[1]", "{}", "fill A"]
+    const text of ['["fill D"]', '["fill @"]', '["FILL A"]', '["fillA"]', "[1]", "{}", "fill A"]
   ) {
     assert.equal(score(text), 0, text);
   }

@@ -237,6 +237,7 @@ Deno.test("times: partial credit falls with the error, other forms are worth not
     [entry("time_seconds", "00:00:10"), "10", 0],
     [entry("datetime", "2 days, 10:00"), "2 days, 10:00:00", 1],
     [entry("datetime_tz", "2 days, 10:00:00"), "3 days, 10:00:00", 0.99],
+    [entry("datetime", "2 days, 10:00"), "2 days,10:00", 1],
     [entry("datetime", "2 days, 10:00"), "2 days 10:00", 0],
     [entry("datetime", "2 days, 10:00"), "900 days, 10:00", 0],
   ];

@@ -186,6 +186,7 @@ Deno.test("fractions are reduced to lowest terms in the style of the question", 
       assert.ok(low <= c && c <= d && d <= high, entry.answer!);
       assert.equal(scoreAnswer(`${c}/${d}`, entry), 1);
       assert.equal(scoreAnswer(`$\\dfrac{${c}}{${d}}$`, entry), 1);
+      assert.equal(scoreAnswer(`$$ \\frac { ${c} } {${d}} $$`, entry), 1);
       assert.equal(scoreAnswer(`${a}/${d + 1}`, entry), 0.1);
       assert.equal(scoreAnswer(`${a + 1}/${b + 1}`, entry), 0.05);
       assert.equal(scoreAnswer("half", entry), 0.01);

@@ -97,19 +97,20 @@ function written(a: number, b: number, style: string): string {
   }
 }
 
-const LATEX = /^\$?\\d?frac\{([0-9]{1,400})\}\{([0-9]{1,400})\}/i;
+const LATEX = /^\\d?frac\s*\{\s*([0-9]{1,400})\s*\}\s*\{\s*([0-9]{1,400})\s*\}/i;
 
 /** A fraction in LaTeX may be followed by anything; a plain one must end the answer. */
 function parseFraction(text: string): [bigint, bigint] | null {
   const trimmed = strip(text);
-  const latex = LATEX.exec(trimmed);
+  let start = 0, end = trimmed.length;
+  while (trimmed[start] === "$") start++;
+  while (end > start && trimmed[end - 1] === "$") end--;
+  const plain = strip(trimmed.slice(start, end));
+  const latex = LATEX.exec(plain);
   if (latex !== null) return [BigInt(latex[1]!), BigInt(latex[2]!)];
-  const plain = trimmed.replace(/^\$+/, "");
-  let end = plain.length;
-  while (plain[end - 1] === "$") end--;
   const slash = plain.indexOf("/");
   if (slash < 0) return null;
-  const a = parseInteger(plain.slice(0, slash)), b = parseInteger(plain.slice(slash + 1, end));
+  const a = parseInteger(plain.slice(0, slash)), b = parseInteger(plain.slice(slash + 1));
   return a === null || b === null ? null : [a, b];
 }
 
