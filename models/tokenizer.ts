@@ -139,8 +139,9 @@ class HuggingFaceTokenizer implements Tokenizer {
       : this.tokenId(specials["unk_token"]);
     this.eosId = this.#roleId(specials, "eos_token");
     this.padId = this.#roleId(specials, "pad_token");
-    // transformers 5 leaves the decoded text alone unless a model asks for the clean-up.
-    this.#cleanUpSpaces = config["clean_up_tokenization_spaces"] === true;
+    // As transformers 5 does: the clean-up takes spaces away that a BPE means, whatever older files ask for.
+    this.#cleanUpSpaces = config["clean_up_tokenization_spaces"] === true &&
+      (tokenizerJson["model"] as { type?: unknown }).type !== "BPE";
     this.#encodePieces = pieceEncoder(this.#hf as unknown as BpeTokenizer);
     const tokens = () =>
       Array.from({ length: this.vocabSize }, (_, id) => this.#hf.id_to_token(id));
