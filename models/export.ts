@@ -183,7 +183,7 @@ async function writeGgufFile(
   if (metadata.get("tokenizer.ggml.model")![1] === "llama" && !kinds.includes(BYTE_TOKEN)) {
     notes.push("llama.cpp refuses texts with characters that have no token of their own");
   }
-  if (config.slidingWindow && metadata.get("general.architecture")![1] === "llama") {
+  if (config.slidingWindow) {
     notes.push(
       `llama.cpp attends to all positions, not to the last ${config.slidingWindow}: ` +
         "longer texts come out differently there",

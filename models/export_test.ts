@@ -346,3 +346,15 @@ Deno.test("matrices whose rows are no whole blocks become f16", async () => {
     })
   );
 });
+
+Deno.test("what llama.cpp does not do with a model is said: it has no sliding window, whatever the family", async () => {
+  await inTempFolder((folder) =>
+    withReference(async (device) => {
+      const sizes: LlamaConfig = { ...SIZES, architecture: "qwen2", slidingWindow: 8 };
+      const { notes } = await exportModel(await adapterOn(sizes, folder, device), {
+        ...{ to: "gguf", dtype: "f32", output: `${folder}/w.gguf` },
+      });
+      assert.match(notes.join(), /llama\.cpp attends to all positions, not to the last 8/);
+    })
+  );
+});
