@@ -60,11 +60,12 @@ export class LocalModel implements Answerer {
     onLoad: (share: number) => void = () => {},
   ): Promise<LocalModel> {
     if (where.kind === "remote") throw new TypeError(`${name} is not on this machine`);
-    const shared = sharing?.loaded;
+    const shared = sharing?.loaded, { activations } = settings.sampling;
     const loaded = where.kind === "untrained"
       ? await createUntrained(where.made, device)
       : await loadModel(where.path, device, {
         ...(shared !== undefined && isRead(shared) && { sharing: shared }),
+        ...(activations === undefined ? {} : { activations }),
         onLoad: (done, total) => {
           if (done > 0) onLoad(done / total);
         },

@@ -17,7 +17,8 @@ export function requireInt8Weights(
   { path, config, files }: ModelFolder,
   weights: StorageOptions,
 ): void {
-  const storage = planStorage(config, "none", weights, (name) => files.typeOf(name));
+  const asked: StorageOptions = { ...weights, activations: "int8" };
+  const storage = planStorage(config, "none", asked, (name) => files.typeOf(name));
   const { inOut, names } = architectureOf(config), head = headName(config);
   const isProduct = (name: string) => name === head || !inOut && name !== names.embedding;
   const held = llamaTensors(config).filter(({ name, shape }) => shape.length > 1 && isProduct(name))

@@ -94,6 +94,8 @@ Deno.test("a model without 4-bit weights cannot take activations in bytes", () =
 Deno.test("it is known from the headers of files, before they are loaded", () => {
   const folder = { path: "folder", config, files: blocks() } as ModelFolder;
   requireInt8Weights(folder, {});
+  // Llama's layers would be floats, were it not asked: so small a model decodes faster then.
+  requireInt8Weights({ ...folder, config: { ...config, architecture: "llama" } }, {});
   const refused = (files: WeightReader, weights: StorageOptions, found: string, of = config) =>
     assert.throws(
       () => requireInt8Weights({ ...folder, config: of, files }, weights),

@@ -51,7 +51,8 @@ export async function loadModel(
   if (folder.tokenizer === null) {
     throw new UsageError(`${path}: no tokenizer: looked for tokenizer.json`);
   }
-  if (options.activations === "int8") requireInt8Weights(folder, options.weights ?? {});
+  const { weights = {}, activations } = options;
+  if (activations === "int8") requireInt8Weights(folder, weights);
   const adapter = options.adapter === undefined
     ? folder.adapter
     : await readPeftAdapter(options.adapter);
@@ -64,7 +65,7 @@ export async function loadModel(
     : await LlamaModel.create(device, folder.config, folder.files, {
       trainable: "none",
       ...(lora === null ? {} : { lora }),
-      ...(options.weights === undefined ? {} : { weights: options.weights }),
+      weights: { ...weights, ...(activations === undefined ? {} : { activations }) },
       ...(options.onLoad === undefined ? {} : { onLoad: options.onLoad }),
     });
   try {

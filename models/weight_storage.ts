@@ -9,7 +9,7 @@ import { architectureOf } from "./architectures/mod.ts";
 import { canFuseLayers } from "./decode_shape.ts";
 import { llamaTensors, LM_HEAD } from "./llama_weights.ts";
 import { ALL_FLOAT, fitsType, type WeightStorage, type WeightType } from "./stored_weight.ts";
-import type { LlamaConfig } from "./types.ts";
+import type { ActivationType, LlamaConfig } from "./types.ts";
 
 /** How frozen weights are held. */
 export interface StorageOptions {
@@ -17,6 +17,8 @@ export interface StorageOptions {
   dtype?: "auto" | "float32" | "float16" | "bfloat16";
   /** Linear layers in blocks of 8 bits or of 4; null or absent = as `dtype` says. */
   quantize?: "int8" | "nf4" | null;
+  /** "int8": blocks stay blocks, of a small model too, since only those take activations in bytes. */
+  activations?: ActivationType;
 }
 
 /** Bytes of a float32. */
@@ -37,7 +39,7 @@ const NARROW = { float16: "f16", bfloat16: "bf16" } as const;
 export function planStorage(
   config: LlamaConfig,
   trainable: "lora" | "full" | "none",
-  { dtype = "auto", quantize = null }: StorageOptions,
+  { dtype = "auto", quantize = null, activations = "float32" }: StorageOptions,
   fileType: (name: string) => WeightType | null,
 ): WeightStorage {
   if (trainable === "full") {
@@ -65,7 +67,7 @@ export function planStorage(
     const type = dtype === "float32" ? null : dtype === "auto" ? stored : NARROW[dtype];
     if (type !== null && fitsType(type, k)) storage.set(name, type);
   }
-  const asked = quantize !== null || dtype !== "auto";
+  const asked = quantize !== null || dtype !== "auto" || activations === "int8";
   // Layers that fit a cache as floats are not kept in halves or blocks unless that is asked for: decoding is faster.
   return !asked && canFuseLayers(config, FLOAT32) ? ALL_FLOAT : storage;
 }
