@@ -58,7 +58,7 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
     .option("--seed <n>", "seed of the problems, and of the draws (default 42)", integer(0))
     .option("--sampling-seed <n>", "another seed of the draws", integer(0))
     .option("--temperature <t>", "0 = greedy (default; 1 with several samples)", real(0, 100))
-    .option("--top-p <p>", "1 = off", real(0, 1))
+    .option("--top-p <p>", "1 = off", real(0, 1, { above: true }))
     .option("--top-k <k>", "0 = off", integer(0))
     .option("--min-p <p>", "0 = off", real(0, 1))
     .option("--repetition-penalty <x>", "1 = off", real(0.01, 100))

@@ -42,14 +42,14 @@ function text(path: string, device: string, { stored, held, note }: StorageRepor
     x === null ? "–" : `${(100 * x).toFixed(x < 1e-3 ? 3 : 2)} %`;
   const nats = (x: number | undefined) => x === undefined ? "–" : x.toFixed(4);
   return [
-    `${path}: ${(values / 1e6).toFixed(1)} M values`,
+    `${path}: ${count(values)} values`,
     "",
     table([
       ["stored as", "tensors", "values", "bytes"],
       ...stored.map(({ type, tensors, values, bytes }) => [
         type,
         `${tensors}`,
-        `${(values / 1e6).toFixed(1)} M`,
+        count(values),
         bytesText(bytes),
       ]),
     ]),
@@ -76,4 +76,8 @@ function text(path: string, device: string, { stored, held, note }: StorageRepor
     `on ${device}; log p in nats a token, of a short English text; errors are relative (RMS)`,
     ...(note === null ? [] : [note]),
   ].join("\n");
+}
+
+function count(values: number): string {
+  return values < 1e6 ? values.toLocaleString("en-US") : `${(values / 1e6).toFixed(1)} M`;
 }

@@ -13,12 +13,16 @@ export function integer(min: number, max = Infinity) {
   };
 }
 
-/** Parses a flag's value as a number from `min` to `max`. */
-export function real(min: number, max: number) {
+/** Parses a flag's value as a number from `min` (or above it) to `max`. */
+export function real(min: number, max: number, { above = false } = {}) {
   return (text: string): number => {
     const value = Number(text);
-    if (text.trim() === "" || !(value >= min && value <= max)) {
-      throw new InvalidArgumentError(`expected a number from ${min} to ${max}.`);
+    if (text.trim() === "" || !(value >= min && value <= max) || above && value === min) {
+      throw new InvalidArgumentError(
+        above
+          ? `expected a number above ${min}, up to ${max}.`
+          : `expected a number from ${min} to ${max}.`,
+      );
     }
     return value;
   };

@@ -50,6 +50,11 @@ export async function generateText(flags: GenerateFlags): Promise<void> {
     const promptIds = prompt === null
       ? await readIds(flags.idsFile!, model.vocabSize)
       : promptOf(prompt, flags, loaded);
+    if (promptIds.length === 0) {
+      throw new UsageError("the prompt is empty: there is nothing to go on from", {
+        advice: "Give a text, or the model's beginning-of-text token.",
+      });
+    }
     const timings: WaveTiming[] = [];
     const stopWhen = stopStrings(tokenizer, flags.stop);
     const [completions] = await model.generate([{ promptId: 0, promptIds, n: flags.n }], {

@@ -294,7 +294,7 @@ function generateCommand(program: Command): void {
     .option("--min-new-tokens <n>", "no end before so many tokens", integer(0), 0)
     .option("--stop <text>", "end after this text, which is kept (repeatable)", collect, [])
     .option("--temperature <t>", "0 is greedy", real(0, 100), 1)
-    .option("--top-p <p>", "1 = off", real(0, 1), 1)
+    .option("--top-p <p>", "1 = off", real(0, 1, { above: true }), 1)
     .option("--top-k <k>", "0 = off", integer(0), 0)
     .option("--min-p <p>", "0 = off", real(0, 1), 0)
     .option("--repetition-penalty <x>", "of tokens seen before; 1 = off", real(0.01, 100), 1)

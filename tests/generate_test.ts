@@ -140,7 +140,9 @@ Deno.test({
     const cases: [string[], RegExp][] = [
       [["generate", "--model", "no/such", "--prompt", "x"], /no\/such/],
       [["generate", "--prompt", "x"], /--model/],
-      [["generate", "--model", TINY, "--prompt", "x", "--top-p", "2"], /number from 0 to 1/],
+      [["generate", "--model", TINY, "--prompt", "x", "--top-p", "2"], /number above 0, up to 1/],
+      [["generate", "--model", TINY, "--prompt", "x", "--top-p", "0"], /number above 0, up to 1/],
+      [["generate", "--model", TINY, "--prompt", "x", "--min-p", "2"], /number from 0 to 1/],
       [["generate", "--model", TINY, "--prompt", "x", "--chat"], /chat template/],
       [["generate", "--model", TINY, "--prompt", "x", "--activations", "int4"], /float32, int8/],
       [
