@@ -1,7 +1,16 @@
 /** What a Hub, or something in its place, may answer: no repository, no access, pages, redirects. */
 import assert from "node:assert/strict";
 import { exists } from "../core/paths.ts";
-import { COMMIT, modelFiles, refused, type Seen, settingsFor, TOKEN, withHub } from "./testing.ts";
+import {
+  COMMIT,
+  modelFiles,
+  refused,
+  type Seen,
+  settingsFor,
+  tagOf,
+  TOKEN,
+  withHub,
+} from "./testing.ts";
 import { failure, get, places, TAG, WEIGHTS } from "./tiny_model_testing.ts";
 
 Deno.test("no such repository, a private or gated one, a refused token", async () => {
@@ -93,6 +102,34 @@ Deno.test("redirects: in circles, to a file, to plain http", async () => {
     hub.misbehave = ({ path }) =>
       path.includes("org/tiny") ? to(path.replace("org/tiny", "new/tiny"))() : null;
     hub.add("models/new/tiny", modelFiles(WEIGHTS));
+    await get(hub, cache);
+    assert.deepEqual(await Deno.readFile(places(cache).weights), WEIGHTS);
+  });
+});
+
+Deno.test("a server for all: it redirects to itself, and says a length of 0 of what HEAD does not send", async () => {
+  await withHub(async (hub, cache) => {
+    const files = modelFiles(WEIGHTS);
+    hub.add("models/org/tiny", files);
+    hub.listing = ({ commit }) => ({
+      sha: commit,
+      siblings: files.map(({ name }) => ({ rfilename: name })),
+    });
+    hub.misbehave = ({ server, method, path }) => {
+      if (path.startsWith("/store/")) return new Response(WEIGHTS);
+      const name = path.split("/").at(-1)!, found = files.find((file) => file.name === name);
+      if (server !== "hub" || found === undefined) return null;
+      const tag = `"${tagOf(found)}"`, said = { "x-repo-commit": COMMIT };
+      if (!found.lfs) {
+        return new Response(method === "HEAD" ? null : found.bytes, {
+          headers: { ...said, etag: tag },
+        });
+      }
+      return new Response(null, {
+        status: 302,
+        headers: { ...said, "x-linked-etag": tag, location: `${hub.url}/store/${name}` },
+      });
+    };
     await get(hub, cache);
     assert.deepEqual(await Deno.readFile(places(cache).weights), WEIGHTS);
   });

@@ -110,8 +110,9 @@ export async function remoteFile(
       advice: "The server or a mirror between is broken: try again later or without HF_ENDPOINT.",
     });
   }
-  const size = sizeOrNull(headers.get("x-linked-size")) ??
-    (redirected ? null : sizeOrNull(headers.get("content-length"))) ?? listed.size;
+  // Simple servers say 0 of what HEAD does not send.
+  const length = redirected ? null : sizeOrNull(headers.get("content-length")) || null;
+  const size = sizeOrNull(headers.get("x-linked-size")) ?? length ?? listed.size;
   return { name, url, etag, size, checksum };
 }
 

@@ -37,6 +37,21 @@ Deno.test("a connection that is cut again and again goes on where it was cut", a
   });
 });
 
+Deno.test("a server that is cut and then cannot go on is given up: beginning anew is no progress", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles(WEIGHTS));
+    hub.misbehave = (seen) => {
+      if (!isContent(seen)) return null;
+      if (seen.range === null) return cut(seen, WEIGHTS, 30_000);
+      const total = WEIGHTS.length, range = `bytes 0-${total - 1}/${total}`;
+      return new Response(WEIGHTS, { status: 206, headers: { "content-range": range } });
+    };
+    const text = await failure(get(hub, cache, { attempts: 3 }));
+    assert.match(text, /the server sends another part than asked for \(\d attempts\)/);
+    assert.ok(hub.seen.filter(isContent).length < 9);
+  });
+});
+
 Deno.test("what fails for good leaves no half file in the snapshot, and the next pull continues", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));

@@ -137,13 +137,17 @@ async function complete(path: string, file: RemoteFile, options: DownloadOptions
   using output = await Deno.open(path, { read: true, write: true, create: true });
   const partial = new PartialFile(output, file, options);
   await partial.start();
+  // A server that cannot go on begins anew each time: that alone is no progress.
+  let furthest = partial.length;
   await options.http.retrying(options.request, async (progressed) => {
     if (partial.isComplete) return;
-    const before = partial.length;
     try {
       await partial.receive(options.http);
     } finally {
-      if (partial.length > before) progressed();
+      if (partial.length > furthest) {
+        furthest = partial.length;
+        progressed();
+      }
     }
   });
   await partial.check();

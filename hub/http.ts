@@ -130,8 +130,9 @@ export class HubHttp {
         patience.wind();
         const next = redirect(response, url);
         // The Hub sends elsewhere for the content, and says beside it what that is.
-        const stays = next === null || options.stay === true && next.origin !== url.origin &&
-            response.headers.has("x-repo-commit");
+        const { headers } = response, isElsewhere = next !== null && next.origin !== url.origin;
+        const stays = next === null || options.stay === true && headers.has("x-repo-commit") &&
+            (isElsewhere || headers.has("x-linked-etag"));
         if (stays && (response.ok || next !== null)) return reply(response, patience);
         if (stays) throw await statusOf(response);
         await discard(response);
