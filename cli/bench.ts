@@ -293,14 +293,17 @@ function firstError({ tasks }: Benchmark["result"]): string | null {
 function remoteText(usage: RemoteUsage): string {
   const { prompt_tokens, completion_tokens, cost, requests, cached } = usage;
   const { seconds_per_request: each, tokens_per_second: speed } = usage;
+  // Some servers say nothing about tokens.
+  const counted = each === null || prompt_tokens + completion_tokens > 0;
   const parts = [
     `remote: ${requests} requests`,
     ...(cached > 0 ? [`${cached} answers from the cache`] : []),
-    `${prompt_tokens} prompt tokens`,
-    `${completion_tokens} new ones`,
-    ...(speed === null ? [] : [`${speed.toFixed(1)} tokens/s`]),
+    ...(counted
+      ? [`${prompt_tokens} prompt tokens`, `${completion_tokens} new ones`]
+      : ["tokens not counted by the server"]),
+    ...(speed === null || !counted ? [] : [`${speed.toFixed(1)} tokens/s`]),
     ...(each === null ? [] : [`${each.toFixed(2)} s a request`]),
-    ...(cost === null ? [] : [`cost ${cost.toFixed(4)}`]),
+    ...(cost === null || !counted ? [] : [`cost ${cost.toFixed(4)}`]),
   ];
   return parts.join(", ");
 }

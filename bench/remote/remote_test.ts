@@ -95,6 +95,7 @@ Deno.test("every kind of failure that passes is survived, and no answer is lost 
     () => new Response("{not json", { headers: { "content-type": "application/json" } }),
     () => Response.json({ choices: [] }),
     () => Response.json({ choices: [{ index: 0 }] }),
+    () => Response.json({ error: { message: "provider is down", code: 502 } }),
     () => stream([delta("<answer>9</ans")], { cut: true }),
     () => stream([delta("<answer>9</ans")], { done: false }),
     () => stream([delta("<answer>9"), { error: { message: "out of memory" } }]),
@@ -164,6 +165,30 @@ Deno.test("what fails for good is unanswered, not wrong; a resume asks for it al
         const second = await ask(url, folder, {}, { resume: true });
         assert.deepEqual([second.resumed, second.evaluated, second.exitCode], [3, 2, 0]);
         assert.equal(requests.length - before, 2);
+      }),
+  );
+});
+
+Deno.test("an answer in parts is its text; what makes a request wait long is told once", async () => {
+  const content = [{ type: "text", text: "<answer>7" }, { type: "image_url" }, {
+    type: "text",
+    text: "</answer>",
+  }];
+  const whole = { choices: [{ index: 0, message: { content }, finish_reason: "stop" }], usage };
+  await withServer(
+    (_, count) => count <= 6 ? failure(503, "loading") : Response.json(whole),
+    (url, requests) =>
+      withFolder(async (folder) => {
+        const warnings: string[] = [];
+        const onWarning = (text: string) => warnings.push(text);
+        const done = await ask(url, folder, { onWarning }, { numExamples: 2 });
+        assert.equal(requests.length, 8);
+        assert.deepEqual(warnings, [`${url}/v1: asked again after 3 attempts: 503: loading`]);
+        const { examples } = done.result.tasks["chain_sum"]!.models[MODEL]!;
+        assert.deepEqual(
+          examples.map((one) => one.completion),
+          Array(2).fill("<answer>7</answer>"),
+        );
       }),
   );
 });

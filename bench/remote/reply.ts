@@ -46,6 +46,9 @@ export const excerpt = (text: string) => JSON.stringify(text.slice(0, 200));
 
 function fromJson(json: Json | null, text: string): ChatReply {
   const choices = json?.["choices"];
+  if (choices === undefined && json?.["error"] != null) {
+    throw new BadReply(`the server answers with an error: ${messageOf(json)}`);
+  }
   if (!Array.isArray(choices) || choices.length === 0) {
     throw new BadReply(`the answer has no choices: ${excerpt(text)}`);
   }
@@ -137,7 +140,12 @@ function placeOf(choice: Json, fallback: number): number {
   return typeof choice?.["index"] === "number" ? choice["index"] : fallback;
 }
 
+/** A string, or a list of parts of which those of text count. */
 function textOf(content: unknown): string {
+  if (Array.isArray(content)) {
+    return content.map((part: Json | null) => part?.["type"] === "text" ? textOf(part["text"]) : "")
+      .join("");
+  }
   return typeof content === "string" ? content : "";
 }
 

@@ -45,6 +45,8 @@ const OPTIONAL = [
   ...["stop", "stream", "n"],
 ];
 const PROBE_MS = 10_000;
+/** Attempts of one request after which it is told what makes the benchmark wait. */
+const TOLD_AFTER = 3;
 
 export type Body = Record<string, unknown>;
 
@@ -80,6 +82,7 @@ class HttpError extends Error {
 export class RemoteServer {
   readonly limiter: Limiter;
   readonly #dropped = new Set<string>();
+  readonly #told = new Set<string>();
   #modernMaxTokens = false;
   #promptTokens = 0;
   #completionTokens = 0;
@@ -187,8 +190,19 @@ export class RemoteServer {
       if (!isTemporary(error) || attempt >= attempts || (asked ?? 0) > MOST_PATIENCE_MS) {
         throw this.#final(error, attempt);
       }
+      if (attempt === TOLD_AFTER) this.#tell(error);
       await this.#sleep(asked ?? backoff(attempt, firstDelay, Math.random()));
     }
+  }
+
+  /** Why requests are sent again and again: once for each status. */
+  #tell(error: unknown): void {
+    const what = error instanceof HttpError ? `${error.status}: ` : "";
+    if (this.#told.has(what)) return;
+    this.#told.add(what);
+    this.options.onWarning?.(
+      `${this.url}: asked again after ${TOLD_AFTER} attempts: ${what}${(error as Error).message}`,
+    );
   }
 
   /** One request, when there is room for it. */
