@@ -141,12 +141,23 @@ export function passLevels(samples: number): number[] {
   return [...levels, samples];
 }
 
-/** Index of the sample whose answer was given most often (the earliest of equals); -1 when none has one. */
-export function majorityIndex(answers: readonly (string | null)[]): number {
-  const votes = new Map<string, number>();
-  for (const answer of answers) {
-    if (answer !== null) votes.set(answer, (votes.get(answer) ?? 0) + 1);
+/**
+ * Index of the sample whose answer was given most often (the earliest of equals); -1 when none has one.
+ * @param same whether two texts are one answer; default: when they are equal
+ */
+export function majorityIndex(
+  answers: readonly (string | null)[],
+  same: (answer: string, other: string) => boolean = () => false,
+): number {
+  const kinds: { votes: number; first: number; text: string }[] = [];
+  const known = new Map<string, (typeof kinds)[number]>();
+  for (const [i, text] of answers.entries()) {
+    if (text === null) continue;
+    let kind = known.get(text) ?? kinds.find((other) => same(text, other.text));
+    if (kind === undefined) kinds.push(kind = { votes: 0, first: i, text });
+    known.set(text, kind);
+    kind.votes++;
   }
-  const most = Math.max(0, ...votes.values());
-  return answers.findIndex((answer) => answer !== null && votes.get(answer) === most);
+  const most = Math.max(0, ...kinds.map(({ votes }) => votes));
+  return kinds.find(({ votes }) => votes === most)?.first ?? -1;
 }

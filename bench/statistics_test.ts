@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { publishedFormat } from "../data/published_formats.ts";
 import {
   bootstrapMean,
   majorityIndex,
@@ -78,4 +79,11 @@ Deno.test("the majority is the answer given most often, the first of equals, nev
   assert.equal(majorityIndex(["a", "b", "b", null, null, null]), 1);
   assert.equal(majorityIndex(["x", "y"]), 0);
   assert.equal(majorityIndex([null, null]), -1);
+  assert.equal(majorityIndex([]), -1);
+  // Spellings of one answer vote together where answers are compared by what they mean.
+  const answers = ["3", "7", "1/2", "7", "0.5", "\\frac{1}{2}"];
+  assert.equal(majorityIndex(answers), 1);
+  assert.equal(majorityIndex(answers, publishedFormat("math500")!.same), 2);
+  const letters = ["?", "!", "(B)", "C", "B. two"];
+  assert.equal(majorityIndex(letters, publishedFormat("mmlu_pro")!.same), 2);
 });

@@ -1,5 +1,6 @@
 /** From the samples of a model on a task to the numbers of its result, and from those to averages. */
 import { mean, wilson } from "../core/statistics.ts";
+import { publishedFormat } from "../data/published_formats.ts";
 import { CORRECT } from "../data/score.ts";
 import { averageAccuracy } from "./average.ts";
 import type {
@@ -64,7 +65,10 @@ export function summarize(
     too_long: all.filter((s) => s.too_long).length,
     accuracy_of_all: share(correct, all.length),
     ...rest,
-    samples: sampleStatistics(perExample),
+    samples: sampleStatistics(
+      perExample,
+      publishedFormat(set.entries[0]?.metadata?.["source_dataset"])?.same,
+    ),
     usage: {
       prompt_tokens: lines.reduce((sum, line) => sum + line.prompt_tokens, 0),
       completion_tokens: all.reduce((sum, sample) => sum + sample.completion_tokens, 0),
@@ -82,13 +86,14 @@ export function samplesOf(example: ExampleResult): readonly SampleResult[] {
 /** Of problems with equally many answered samples; null with one sample a problem. */
 function sampleStatistics(
   perExample: readonly (readonly SampleResult[])[],
+  same?: (answer: string, other: string) => boolean,
 ): SampleStatistics | null {
   const k = Math.max(0, ...perExample.map((samples) => samples.length));
   if (k <= 1) return null;
   const full = perExample.map(answered).filter((samples) => samples.length === k);
   const counts = full.map((samples) => samples.filter(isCorrect).length);
   const majority = full.map((samples) => {
-    const index = majorityIndex(samples.map(({ extracted }) => extracted));
+    const index = majorityIndex(samples.map(({ extracted }) => extracted), same);
     return index >= 0 && isCorrect(samples[index]!) ? 1 : 0;
   });
   return {

@@ -23,6 +23,8 @@ export interface PublishedFormat {
   isFormatted?(completion: string, systemPrompt: string): boolean;
   /** @param answer what was extracted */
   score(answer: string, gold: string): number;
+  /** Whether two answers that were extracted are the same one, in another spelling. */
+  same(answer: string, other: string): boolean;
 }
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -40,6 +42,7 @@ const FORMATS: Readonly<Record<string, PublishedFormat>> = {
       return { question: String(row["question"]), answer, metadata: { completion, work } };
     },
     extract: mathAnswer,
+    same: sameMathAnswer,
     isFormatted: (text, systemPrompt) =>
       systemPrompt.includes(TAGS.solutionStart)
         ? findSolution(text) !== null
@@ -60,6 +63,7 @@ const FORMATS: Readonly<Record<string, PublishedFormat>> = {
       },
     }),
     extract: mathAnswer,
+    same: sameMathAnswer,
     score: equalMath,
   },
   mmlu_pro: {
@@ -80,7 +84,9 @@ const FORMATS: Readonly<Record<string, PublishedFormat>> = {
     extract: (text) =>
       extractAnswer(text) ?? findMathAnswer(text) ??
         [...text.matchAll(/[Aa]nswer\s+is\s*:?[\s(*]*([A-Z])\b/g)].at(-1)?.[1] ?? null,
-    score: (answer, gold) => chosenLetter(findMathAnswer(answer) ?? answer) === gold ? 1 : 0,
+    same: (answer, other) =>
+      chosenLetter(answer) !== undefined && chosenLetter(answer) === chosenLetter(other),
+    score: (answer, gold) => chosenLetter(answer) === gold ? 1 : 0,
   },
 };
 
@@ -92,7 +98,7 @@ export function publishedFormat(name: unknown): PublishedFormat | null {
 /** "C", "(C) because …", "**C**", "\text{C}", "Option C". */
 function chosenLetter(answer: string): string | undefined {
   return /^(?:option|answer|choice|\\text(?:bf)?|\\math(?:rm|bf)|[\s({*$:])*([A-Za-z])(?![A-Za-z'])/i
-    .exec(answer)?.[1]?.toUpperCase();
+    .exec(findMathAnswer(answer) ?? answer)?.[1]?.toUpperCase();
 }
 
 /** In tags, in a box or as a formula after "answer is", behind GSM8K's "####", or the number after "answer is". */
@@ -108,5 +114,9 @@ function statedNumber(text: string): string | null {
 }
 
 function equalMath(answer: string, gold: string): number {
-  return sameAnswer(findMathAnswer(answer) ?? answer, gold) ? 1 : 0;
+  return sameMathAnswer(answer, gold) ? 1 : 0;
+}
+
+function sameMathAnswer(answer: string, other: string): boolean {
+  return sameAnswer(findMathAnswer(answer) ?? answer, findMathAnswer(other) ?? other);
 }
