@@ -128,8 +128,13 @@ export async function bench(flags: BenchFlags): Promise<number> {
     }
     const reports = described === null ? [] : await writeEvalReports(done.result, described);
     const folder = done.files.at(-1)!.replace(/\/[^/]*$/, "");
-    const charts = flags.charts ? await writeCharts(folder, done.result) : [];
+    let failure: unknown = null;
+    const charts = flags.charts
+      ? await writeCharts(folder, done.result).catch((error) => (failure = error, []))
+      : [];
     await show(done, flags, [...reports, ...charts]);
+    // The numbers are there; a chart that cannot be drawn or written must not keep them back.
+    if (failure !== null) throw failure;
     return done.exitCode;
   } catch (error) {
     progress.close();

@@ -51,12 +51,12 @@ const FILE_ERRORS: Readonly<Record<string, readonly [found: string, advice: stri
   ENOSPC: [
     "the disk is full",
     "Free some space (df -h shows it), or name an output folder on another disk. " +
-    "Earlier checkpoints are untouched; lower save_total_limit keeps fewer of them.",
+    "What was saved before is untouched; a lower save_total_limit keeps fewer checkpoints of a run.",
   ],
   EDQUOT: [
     "the disk quota is used up",
     "Delete what is no longer needed, or name an output folder with more quota. " +
-    "Earlier checkpoints are untouched.",
+    "What was saved before is untouched.",
   ],
   EACCES: ["permission denied", "Name a folder that you may write to."],
   EPERM: ["permission denied", "Name a folder that you may write to."],

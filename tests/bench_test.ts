@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { sharedFolder } from "../models/testing.ts";
 import { tinyModelFolder } from "../training/tiny_model.ts";
-import { lines, rgx, spawnRgx, withFolder } from "./support.ts";
+import { lines, rgx, root, spawnRgx, withFolder } from "./support.ts";
 
 const SEVEN = "gsm_symbolic letter_counting basic_arithmetic simple_geometry tower_of_hanoi " +
   "mini_sudoku shortest_path";
@@ -53,6 +53,32 @@ training:
     ]);
     assert.equal(plot.code, 0, plot.err);
     assert.match(await Deno.readTextFile(`${folder}/chart.svg`), /Fine-tuned/);
+  });
+});
+
+Deno.test("charts that cannot be written keep no numbers back", async () => {
+  await withFolder(async (folder) => {
+    await tinyModelFolder(`${folder}/model`);
+    const args = [
+      ...["bench", "--models", `${folder}/model`, "--tasks", "chain_sum", "--device", "reference"],
+      ...["--no-instructions", "--max-new-tokens", "2", "--num-examples", "2"],
+      ...["--output-dir", `${folder}/out`],
+    ];
+    // No file may be larger than 30 KB: the results are smaller, charts are not.
+    const { code, stdout } = await new Deno.Command("bash", {
+      args: [
+        ...["-c", `trap '' XFSZ; ulimit -f 30; exec "$@"`, "bash"],
+        ...[Deno.execPath(), "run", "-A", "--no-check", `${root.pathname}main.ts`, ...args],
+      ],
+      env: { NO_COLOR: "1", SLURM_JOB_ID: "" },
+      stdin: "null",
+      stderr: "null",
+    }).output();
+    const out = new TextDecoder().decode(stdout);
+    assert.equal(code, 1);
+    assert.match(out, /chain_sum +2 /);
+    assert.match(out, /results_all_tasks_/);
+    assert.doesNotMatch(out, /\.png/);
   });
 });
 
