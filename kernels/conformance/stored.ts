@@ -31,6 +31,7 @@ const PRODUCTS = [
   [0, 8, 1, 0],
   [3, 0, 1, 0],
   [3, 5, 0, 0],
+  [7, 48, 0, 2],
 ] as const;
 
 /** [m, blocks of n, k]: dy·W. */

@@ -74,8 +74,9 @@ export function gemm(ctx: WasmContext, g: Gemm): void {
     ctx.release(mark);
     return;
   }
-  if (g.weightType !== undefined) {
-    if (g.int8 && k > 0) int8Product(ctx, g, g.weightType);
+  // Of an empty weight nothing is read: it may be of any type.
+  if (g.weightType !== undefined && k > 0) {
+    if (g.int8) int8Product(ctx, g, g.weightType);
     else storedProduct(ctx, g, g.weightType);
     return;
   }

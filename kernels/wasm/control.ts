@@ -6,12 +6,11 @@ import { MAX_ARGS } from "./wasm_op.ts";
 
 /** Places of the int32 words; those that different threads write are in different cache lines. */
 export const WORD = {
-  /** IDLE or OPEN | sequence number | threads that have joined the open stage. */
+  /** IDLE or OPEN | sequence number | threads that have joined the open stage; in the end CLOSED. */
   state: 0,
   /** Threads that sleep on STATE. */
   sleepers: 16,
-  stop: 32,
-  ready: 33,
+  ready: 32,
   /** 1 + thread of the first failure; its message follows in the text area. */
   failed: 48,
   /** Number of the kernel that failed. */
@@ -41,6 +40,8 @@ export const SLOT_STEP = 16;
 export const OPEN = 1 << 30;
 /** Nothing is being run. */
 export const IDLE = 1 << 29;
+/** Nothing will be run again: no other state, so that nobody who saw one before takes it for that and sleeps on. */
+export const CLOSED = 1 << 31;
 export const JOINED_MASK = 0xffff;
 /** Sequence numbers live between the two flags and the count of threads. */
 export const SEQUENCE_STEP = 1 << 16;

@@ -202,6 +202,24 @@ Deno.test("jobs follow one another quickly without losing work", async () => {
   }
 });
 
+Deno.test("a job without a number of units or a grain is an error, and the next one runs", async () => {
+  const device = await createWasmDevice({ threads: 2 });
+  const x = device.create("float", 64, "x"), args = [device.pointer(x)];
+  const good = { kernel: "zero", units: 4, grain: 1, args };
+  for (
+    const wrong of [{ units: NaN }, { units: -1 }, { units: 1.5 }, { units: 2 ** 31 }, {
+      grain: NaN,
+    }, { grain: -1 }]
+  ) {
+    const job = { ...good, ...wrong };
+    assert.throws(() => device.parallel(job), /"zero" cannot have .* units in chunks of/);
+  }
+  device.f32(x).fill(1);
+  device.parallel(good);
+  assert.ok(device.f32(x).every((value) => value === 0));
+  device.close();
+});
+
 Deno.test("a wrong kernel name or argument count is an error", async () => {
   const device = await createWasmDevice({ threads: 1 });
   assert.throws(() => device.parallel({ kernel: "nothing", units: 1, grain: 1, args: [] }));

@@ -66,7 +66,7 @@ export class Recorder implements WasmContext {
   }
 
   parallel(job: WasmJob): void {
-    if (job.units <= 0) return;
+    if (job.units === 0) return;
     while ((this.stages[this.#next]?.length ?? 0) === MOST_JOBS) this.#next++;
     (this.stages[this.#next++] ??= []).push({ ...job, args: [...job.args] });
   }

@@ -7,6 +7,7 @@
  */
 import {
   announce,
+  CLOSED,
   type Control,
   IDLE,
   JOINED_MASK,
@@ -146,14 +147,14 @@ function work(member: Member): number {
   }
 }
 
-/** Helps with all work until `over` says of STATE that there will be none. */
-export function help(member: Member, over: (state: number) => boolean): void {
+/** Helps with all work until STATE has one of these flags: IDLE or CLOSED. */
+export function help(member: Member, until: number): void {
   const { control, spin } = member, { words } = control;
   // The stage that it has left is open as long as others are in it.
   let left = -1;
   for (;;) {
     const state = Atomics.load(words, WORD.state);
-    if (over(state)) return;
+    if ((state & until) !== 0) return;
     if ((state & OPEN) !== 0 && (state & SEQUENCE_MASK) !== left && hasChunks(control)) {
       if (Atomics.compareExchange(words, WORD.state, state, state + 1) === state) {
         left = work(member);
@@ -170,5 +171,10 @@ export function lead(member: Member, plan: Plan): void {
   const sequence = Atomics.load(words, WORD.state) & SEQUENCE_MASK;
   Atomics.store(words, WORD.state, sequence);
   if (goOn(member, plan, 0, sequence)) work(member);
-  help(member, (state) => (state & IDLE) !== 0);
+  help(member, IDLE);
+}
+
+/** Ends the help of all threads, also of those that are about to sleep; nothing is being run. */
+export function dismiss(control: Control): void {
+  announce(control, CLOSED);
 }

@@ -5,7 +5,7 @@
  * computes it, the number of threads that happened to help is invisible.
  */
 import { messageOf, RgxError } from "../../core/errors.ts";
-import { type Control, CONTROL_BYTES, controlViews, IDLE, SEQUENCE_STEP, WORD } from "./control.ts";
+import { type Control, CONTROL_BYTES, controlViews, IDLE, WORD } from "./control.ts";
 import {
   grainFor,
   instantiateKernels,
@@ -15,7 +15,7 @@ import {
   readJob,
   readProgram,
 } from "./program.ts";
-import { lead, type Member, runAlone } from "./team.ts";
+import { dismiss, lead, type Member, runAlone } from "./team.ts";
 import { MAX_ARGS, type WasmJob } from "./wasm_op.ts";
 import type { WorkerStart } from "./worker.ts";
 
@@ -64,7 +64,7 @@ export class ThreadPool {
   /** Runs a job to its end. @throws RgxError when a kernel traps in any thread. */
   run(job: WasmJob, scratch: ScratchProvider): void {
     const kernel = this.#kernelOf(job), { args, units } = job;
-    if (units <= 0) return;
+    if (units === 0) return;
     const stride = scratchStride(job), base = stride > 0 ? scratch(stride) : 0;
     const { words, args: shared } = this.#control;
     words[WORD.program] = 0;
@@ -113,13 +113,18 @@ export class ThreadPool {
     this.#lead(plan);
   }
 
-  #kernelOf({ kernel: name, args }: WasmJob): Kernel {
+  /** The kernel of a job; a job that cannot be run is refused. */
+  #kernelOf({ kernel: name, args, units, grain }: WasmJob): Kernel {
     const kernel = this.#byName.get(name);
     if (kernel === undefined) throw new Error(`there is no WASM kernel "${name}"`);
     if (kernel.parameters !== args.length + 3 || args.length > MAX_ARGS) {
       throw new Error(
         `WASM kernel "${name}" takes ${kernel.parameters - 3} arguments, not ${args.length}`,
       );
+    }
+    // Threads would never come to an end of it.
+    if (!(Number.isInteger(units) && units >= 0 && units < 2 ** 31 && grain >= 0)) {
+      throw new Error(`WASM kernel "${name}" cannot have ${units} units in chunks of ${grain}`);
     }
     return kernel;
   }
@@ -180,10 +185,7 @@ export class ThreadPool {
 
   /** Stops the workers. Idempotent. */
   close(): void {
-    const { words } = this.#control;
-    Atomics.store(words, WORD.stop, 1);
-    Atomics.xor(words, WORD.state, SEQUENCE_STEP);
-    Atomics.notify(words, WORD.state);
+    dismiss(this.#control);
     for (const worker of this.#workers) worker.terminate();
     this.#workers = [];
   }

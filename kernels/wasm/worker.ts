@@ -2,7 +2,7 @@
  * One thread of the WASM device: helps with what the control block says until told to stop. It never touches a
  * tensor from JavaScript; all memory traffic is in the kernels.
  */
-import { type Control, controlViews, WORD } from "./control.ts";
+import { CLOSED, type Control, controlViews, WORD } from "./control.ts";
 import {
   bufferUpTo,
   instantiateKernels,
@@ -46,11 +46,11 @@ function planReader(
 }
 
 function loop(start: WorkerStart): void {
-  const control = controlViews(start.control), { words } = control;
+  const control = controlViews(start.control);
   const kernels = instantiateKernels(start.module, start.memory);
   const { thread, spin } = start, plan = planReader(start, control, kernels);
-  Atomics.add(words, WORD.ready, 1);
-  help({ control, thread, spin, plan }, () => Atomics.load(words, WORD.stop) !== 0);
+  Atomics.add(control.words, WORD.ready, 1);
+  help({ control, thread, spin, plan }, CLOSED);
 }
 
 addEventListener("message", (event) => loop((event as MessageEvent<WorkerStart>).data), {
