@@ -110,6 +110,7 @@ export async function train(
     control.begin();
     if (options.dryRun) {
       await trainer.check();
+      for (const note of parts.problems.notes) log(`note: ${note}`);
       progress.showDryRun(trainer.plan(), trainer.samplePrompt());
       return EXIT.ok;
     }

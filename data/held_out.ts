@@ -17,7 +17,7 @@ export const EVAL_PROMPT_ID = 2 ** 48;
 /** Which problems are kept for the evaluation. */
 export interface HeldOutOptions {
   source: ProblemSource;
-  /** Number of held-out problems; 0 = none. */
+  /** Number of held-out problems; 0 = none. Where there are too few different ones: a part of them, with a note. */
   heldOutCount: number;
   heldOutSplit?: Split;
 }
@@ -28,6 +28,8 @@ export interface SplitProblems {
   readonly source: ProblemSource;
   /** Entries with different questions, in the order of the split. */
   readonly heldOut: readonly Entry[];
+  /** That there are fewer of them than were asked for; else empty. */
+  readonly notes: readonly string[];
   /** Training entry `index`: its question is never a held-out one. */
   trainEntry(index: number): Entry;
   /** How many of the training indices asked for so far had to be drawn anew. */
@@ -40,18 +42,21 @@ export interface SplitProblems {
 const FRUITLESS_DRAWS = 10_000;
 /** Draws for one training entry after which every problem counts as held out. */
 const MAX_REDRAWS = 1_000;
+/** Of a task with too few problems one in so many is held out; the splits of a file are disjoint anyway. */
+const ONE_IN = 5;
 
-/** Throws UsageError when the source has too few different problems. */
+/** Throws UsageError when the source has none to hold out. */
 export function splitProblems(
   { source, heldOutCount, heldOutSplit = "test" }: HeldOutOptions,
 ): SplitProblems {
-  const heldOut = distinctEntries(source, heldOutSplit, heldOutCount);
+  const { heldOut, notes } = distinctEntries(source, heldOutSplit, heldOutCount);
   const questions = new Set(heldOut.map((entry) => entry.question));
   const redrawnIndices = new Set<number>();
   let overlap = 0;
   return {
     source,
     heldOut,
+    notes,
     trainEntry(index) {
       let entry = source.entry("train", index);
       for (let redraw = 1; source.endless && questions.has(entry.question); redraw++) {
@@ -71,27 +76,37 @@ export function splitProblems(
   };
 }
 
-function distinctEntries(source: ProblemSource, split: Split, count: number): Entry[] {
+function distinctEntries(
+  source: ProblemSource,
+  split: Split,
+  count: number,
+): { heldOut: Entry[]; notes: string[] } {
   const found = new Map<string, Entry>();
   const length = source.length(split);
   for (let index = 0, fruitless = 0; found.size < count; index++) {
     if (index >= length || fruitless >= FRUITLESS_DRAWS) {
-      throw new UsageError(
-        `eval.num_examples: ${count} held-out problems are wanted, but ${source.name} has only ` +
-          `${found.size} different ones in its ${split} split`,
-        {
-          advice: source.endless
-            ? `Set eval.num_examples=${found.size} or less, or parameters with more variety.`
-            : `Set eval.num_examples=${found.size} or less. About a tenth of a file's questions are ` +
-              "held out, chosen by their text.",
-        },
-      );
+      const { size } = found, most = source.endless ? Math.floor(size / ONE_IN) : size;
+      const short =
+        `eval.num_examples: ${count} held-out problems are wanted, but ${source.name} ` +
+        `has only ${size} different ones`;
+      if (most > 0) {
+        const how = source.endless
+          ? `: ${most} of them held out, the others trained on`
+          : ` in its ${split} split, all of them held out`;
+        return { heldOut: [...found.values()].slice(0, most), notes: [short + how] };
+      }
+      throw new UsageError(`${short} in its ${split} split`, {
+        advice: source.endless
+          ? "Set eval.num_examples=0, or parameters with more variety."
+          : "Set eval.num_examples=0. About a tenth of a file's questions are held out, chosen by " +
+            "their text.",
+      });
     }
     const entry = source.entry(split, index);
     fruitless = found.has(entry.question) ? fruitless + 1 : 0;
     if (fruitless === 0) found.set(entry.question, entry);
   }
-  return [...found.values()];
+  return { heldOut: [...found.values()], notes: [] };
 }
 
 function nothingLeft(source: ProblemSource, count: number): UsageError {

@@ -142,8 +142,13 @@ export class GrpoTrainer {
     if (restored !== null) await this.#restoreOptimizer(restored, warnings);
     await run.store.begin(restored);
     this.#emitPlan(restored?.path ?? null);
-    const { notes = [] } = this.#options.problems.source;
-    const more = [...notes, ...run.prompts.notes(), ...run.curriculum?.takeNotes() ?? []];
+    const { notes, source } = this.#options.problems;
+    const more = [
+      ...notes,
+      ...source.notes ?? [],
+      ...run.prompts.notes(),
+      ...run.curriculum?.takeNotes() ?? [],
+    ];
     for (const message of [...warnings, ...more]) {
       await run.warn(message);
     }
