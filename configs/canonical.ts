@@ -31,7 +31,7 @@ export function canonicalise(document: MapNode, problems: Problems): MapNode {
 
 class Builder {
   readonly #root: Branch;
-  readonly #written = new Map<string, { spelling: string; at: Position }>();
+  readonly #written = new Map<string, { spelling: string; at: Position; isNull: boolean }>();
 
   /** Keys of verl that are ignored, and where the first of them stands. */
   readonly #ignored: string[] = [];
@@ -68,7 +68,7 @@ class Builder {
       case "prefix":
         return this.#section(written, meaning.section, keyAt, node);
       case "withoutEffect": {
-        if (node.kind === "scalar" && node.value === null) return;
+        if (isNull(node)) return;
         const why = meaning.why === "" ? "" : `; ${meaning.why}`;
         return this.problems.note(keyAt, written, `accepted, has no effect in rgx${why}`);
       }
@@ -94,7 +94,7 @@ class Builder {
       if (own) open(this.#root, written.split("."), keyAt, node.at);
       return this.walk(node, written);
     }
-    if (node.kind === "scalar" && node.value === null) {
+    if (isNull(node)) {
       if (NULLABLE_SECTIONS.includes(written)) this.#put(written, keyAt, node);
       return;
     }
@@ -103,15 +103,17 @@ class Builder {
 
   #set(written: string, path: string, keyAt: Position, node: ConfigNode): void {
     const earlier = this.#written.get(path);
-    if (earlier !== undefined) {
+    // Of two spellings one may be null: a recipe of verl keeps the old name of a key beside the new one.
+    if (earlier !== undefined && isNull(node)) return;
+    if (earlier !== undefined && !earlier.isNull) {
       const where = formatPosition(earlier.at);
       this.problems.add(keyAt, written, `the same key as ${earlier.spelling} at ${where}`);
       return;
     }
-    this.#written.set(path, { spelling: written, at: keyAt });
+    this.#written.set(path, { spelling: written, at: keyAt, isNull: isNull(node) });
     const value = VALUE_RULES.get(written)?.(node) ?? node;
     if (typeof value === "string") return this.problems.add(node.at, written, value);
-    if (written.endsWith("wandb_project") && !(node.kind === "scalar" && node.value === null)) {
+    if (written.endsWith("wandb_project") && !isNull(node)) {
       this.#put(WANDB_PROJECT, keyAt, { kind: "scalar", value: true, at: node.at });
     }
     this.#put(path, keyAt, markDeletions(value, written, this.problems));
@@ -150,6 +152,10 @@ class Builder {
     const parts = prefix === "" ? [] : prefix.split(".");
     open(this.#root, parts, keyAt, keyAt).replace = true;
   }
+}
+
+function isNull(node: ConfigNode): boolean {
+  return node.kind === "scalar" && node.value === null;
 }
 
 function isNeutral(key: ForeignKey, value: Json): boolean {

@@ -172,6 +172,24 @@ Deno.test("a configuration of verl means what it says; what it steers elsewhere 
   assert.ok(notes.some((note) => /test_freq.*eval\.num_examples/.test(note)));
 });
 
+Deno.test("a recipe of verl loads without verl: its own defaults, an old name that is null, verbose at the top", async () => {
+  const recipe = `hydra: {searchpath: [file://verl/verl/trainer/config]}
+defaults: [ppo_trainer, _self_]
+verbose: true
+${VERL.replace("    strategy: fsdp", "    strategy: fsdp\n    ppo_micro_batch_size: null")}`;
+  const { config, notes } = await load(recipe);
+  assert.equal(config.training.per_device_train_batch_size, 4);
+  assert.ok(notes.some((note) => note.includes("defaults: ppo_trainer.yaml is not on disk")));
+  const there = await load(recipe, {}, { "ppo_trainer.yaml": "seed: 7\n" });
+  assert.equal(there.config.training.seed, 7);
+  const other = "defaults: [ppo_trainer]\nmodel: m\ntask: chain_sum\nrewards: [correctness]\n";
+  assert.match((await errorsOf(other))[0]!, /defaults: no such file: ppo_trainer.yaml/);
+  const micro = "ppo_micro_batch_size_per_gpu: 4\n    ppo_micro_batch_size: ";
+  const twice = (value: string) => VERL.replace("ppo_micro_batch_size_per_gpu: 4", micro + value);
+  assert.equal((await load(twice("null"))).config.training.per_device_train_batch_size, 4);
+  assert.match((await errorsOf(twice("4")))[0]!, /the same key as .*per_gpu/);
+});
+
 Deno.test("keys of verl on the command line, and its evaluation where there are problems for it", async () => {
   const { config } = await load(VERL, {
     overrides: [

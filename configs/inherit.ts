@@ -84,7 +84,7 @@ class Inheritance {
     const entries = new Map(document.entries);
     const references = [
       ...this.#baseReferences(entries.get("_base_")),
-      ...this.#defaultsReferences(entries.get("defaults")),
+      ...this.#defaultsReferences(entries.get("defaults"), entries.has("actor_rollout_ref")),
     ];
     entries.delete("_base_");
     entries.delete("defaults");
@@ -102,6 +102,7 @@ class Inheritance {
         ownMerged = true;
       } else {
         const base = await this.#base(reference, file, path, environment);
+        if (base === null && reference.optional) continue;
         if (base === null) this.problems.incomplete = true;
         else merged = mergeMaps(merged, base);
       }
@@ -155,7 +156,7 @@ class Inheritance {
   async #locate(
     text: string,
     from: ConfigFile,
-    { key, at }: FileReference,
+    { key, at, optional }: FileReference,
   ): Promise<ConfigFile | null> {
     if (text.startsWith("rgx:") || /^[^/\\.]+$/.test(text)) {
       const name = text.replace(/^rgx:/, "");
@@ -195,6 +196,10 @@ class Inheritance {
       this.problems.note(at, key, `${text} is not on disk, the embedded rgx:${tail} is used`);
       return { kind: "embedded", path: tail };
     }
+    if (optional) {
+      this.problems.note(at, key, `${text} is not on disk: a file of verl, ignored`);
+      return null;
+    }
     const expected = resolve(dirname(from.path), text);
     this.problems.add(at, key, `no such file: ${text} (looked for ${expected})`);
     return null;
@@ -211,7 +216,7 @@ class Inheritance {
     const items = node.kind === "list" ? node.items : [node];
     return items.flatMap((item) => {
       if (item.kind === "scalar" && typeof item.value === "string" && item.value !== "") {
-        return [{ kind: "file" as const, text: item.value, at: item.at, key }];
+        return [{ kind: "file" as const, text: item.value, at: item.at, key, optional: false }];
       }
       this.problems.incomplete = true;
       this.problems.add(item.at, key, `expected ${expected}, found ${describeNode(item)}`);
@@ -219,8 +224,11 @@ class Inheritance {
     });
   }
 
-  /** Hydra: `- _self_`, `- name`, `- group: name`. */
-  #defaultsReferences(entry: MapEntry | undefined): Reference[] {
+  /**
+   * Hydra: `- _self_`, `- name`, `- group: name`.
+   * @param optional in a document of verl, whose own defaults come with verl
+   */
+  #defaultsReferences(entry: MapEntry | undefined, optional: boolean): Reference[] {
     if (entry === undefined) return [];
     const key = "defaults";
     if (entry.node.kind !== "list") {
@@ -233,6 +241,7 @@ class Inheritance {
       if (item.kind !== "map") {
         return this.#texts(item, key, "a name, {group: name} or _self_").map((reference) => ({
           ...reference,
+          optional,
           text: withExtension(reference.text),
         }));
       }
@@ -240,7 +249,7 @@ class Inheritance {
         if (node.kind === "scalar" && node.value === null) return [];
         if (node.kind === "scalar" && typeof node.value === "string" && !group.includes(" ")) {
           const text = withExtension(`${group.replace(/^\//, "")}/${node.value}`);
-          return [{ kind: "file", text, at: node.at, key }];
+          return [{ kind: "file", text, at: node.at, key, optional }];
         }
         this.problems.incomplete = true;
         this.problems.add(keyAt, key, `expected {group: name}, found {${group}: …}`);
@@ -255,6 +264,8 @@ interface FileReference {
   text: string;
   at: Position;
   key: string;
+  /** May be missing. */
+  optional: boolean;
 }
 type Reference = FileReference | { kind: "self" };
 

@@ -104,5 +104,6 @@ function collect(): Map<string, string> {
     for (const name of ["device_map", "low_cpu_mem_usage"]) keys.set(`${section}.${name}`, "");
   }
   for (const name of VERL_DATA) keys.set(`data.${name}`, "a key of verl");
+  keys.set("verbose", "a key of verl"); // of its algorithm; reasoning-gym's recipes have it at the top
   return keys;
 }
