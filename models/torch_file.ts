@@ -52,10 +52,11 @@ export class TorchFile {
     return values instanceof Float64Array ? values : Float64Array.from(values);
   }
 
-  /** The elements of a tensor of F16 or BF16 as they are stored, row by row. */
+  /** The elements of a tensor of F32, F16 or BF16 as they are stored, row by row. */
   async bytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
-    const { shape, stride } = this.#stored(name), halves = new Uint16Array(await this.#read(name));
-    return new Uint8Array(inOrder(halves, shape, stride).buffer);
+    const { dtype, shape, stride } = this.#stored(name), stored = await this.#read(name);
+    const elements = dtype === "F32" ? new Float32Array(stored) : new Uint16Array(stored);
+    return new Uint8Array(inOrder(elements, shape, stride).buffer);
   }
 
   #stored(name: string): StoredTensor {

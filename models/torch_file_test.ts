@@ -33,6 +33,8 @@ for (const [layout, bytes] of Object.entries(FILES)) {
     const bits = async (name: string) => new Uint16Array((await file.bytes(name)).buffer);
     assert.deepEqual([...widenF16(await bits("half"))], VALUES);
     assert.deepEqual([...widenBF16(await bits("brain"))], VALUES);
+    const floats = new Float32Array((await file.bytes("transposed")).buffer);
+    assert.deepEqual([...floats], [1, 3, -2, -4, 0.5, 8]);
     assert.deepEqual(file.info("scalar").shape, []);
     assert.deepEqual([...await file.float64("scalar")], [Math.PI]);
     assert.deepEqual([...await file.float32("scalar")], [Math.fround(Math.PI)]);
