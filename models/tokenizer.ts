@@ -12,7 +12,7 @@ import { decodeByTable, type DecodeTable, decodeTable } from "./decode_table.ts"
 import { DAMAGED_ADVICE, parseJsonObject } from "./json_file.ts";
 import { SpecialTokens } from "./special_tokens.ts";
 import { checkTokenizerJson } from "./tokenizer_checks.ts";
-import { createTokenizer } from "./tokenizer_library.ts";
+import { createTokenizer, tokensAround } from "./tokenizer_library.ts";
 import { NotSupported } from "./tokenizer_parts.ts";
 import type { Tokenizer } from "./types.ts";
 import { tokenizerFromVocabulary, VOCABULARY_FILES } from "./vocab_merges.ts";
@@ -209,11 +209,10 @@ class HuggingFaceTokenizer implements Tokenizer {
   /** The ids that belong before and after a text. */
   #surroundings(): Surroundings {
     if (this.#around !== null) return this.#around;
-    const text = "a";
-    const inner = this.#hf.encode(text, { add_special_tokens: false }).ids;
-    const whole = this.#hf.encode(text, { add_special_tokens: true }).ids;
-    const at = whole.findIndex((_, i) => inner.every((id, j) => whole[i + j] === id));
-    return this.#around = { before: whole.slice(0, at), after: whole.slice(at + inner.length) };
+    const { before, after } = tokensAround(this.#hf);
+    const ids = (tokens: readonly string[]) =>
+      this.#checked(tokens.map((token) => this.#hf.token_to_id(token)!), tokens.join(" "));
+    return this.#around = { before: ids(before), after: ids(after) };
   }
 
   #checked(ids: number[], text: string): number[] {

@@ -28,6 +28,7 @@ interface Library {
   pre_tokenizer: unknown;
   decoder: Decoder | null;
   model: Model;
+  readonly post_processor: ((tokens: string[]) => { tokens: string[] }) | null;
   added_tokens: readonly AddedToken[];
   encode_text(text: string | null): string[] | null;
 }
@@ -83,6 +84,15 @@ export function createTokenizer(json: Json, config: Json): HfTokenizer {
   mendUnknown(library.model, model);
   library.encode_text = encoder(library, cut);
   return tokenizer;
+}
+
+/** The tokens that stand before and after those of any text. */
+export function tokensAround(tokenizer: HfTokenizer): { before: string[]; after: string[] } {
+  const text = "\ufdd0", { post_processor: process } = tokenizer as unknown as Library;
+  const whole = process?.([text]).tokens ?? [text], at = whole.indexOf(text);
+  return at < 0
+    ? { before: [], after: [] }
+    : { before: whole.slice(0, at), after: whole.slice(at + 1) };
 }
 
 function mendNormalizer(part: Normalizer | null): void {

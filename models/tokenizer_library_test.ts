@@ -104,6 +104,23 @@ Deno.test("characters without a token are bytes, one for a word, or gone, as the
   assert.deepEqual(ids(none, "aéb a"), [2, 3, 0]);
 });
 
+Deno.test("what stands around a text is known of a tokenizer for digits alone, too", () => {
+  const special = (id: string) => ({ SpecialToken: { id, type_id: 0 } });
+  const digits = tokenizer(
+    { type: "BPE", vocab: byName("<s>", "</s>", "1", "2", "12"), merges: ["1 2"] },
+    {
+      post_processor: {
+        type: "TemplateProcessing",
+        single: [special("<s>"), { Sequence: { id: "A", type_id: 0 } }, special("</s>")],
+        pair: [],
+        special_tokens: {},
+      },
+    },
+  );
+  assert.deepEqual(ids(digits, "121a2"), [0, 4, 4, 1]);
+  assert.deepEqual(digits.encode("12", { literal: true }), [0, 4, 1]);
+});
+
 Deno.test("byte tokens and marks of spaces are decoded as Hugging Face does", () => {
   const decoded = (decoder: unknown, tokens: string[]) => {
     const vocab = byName(...new Set(tokens));
