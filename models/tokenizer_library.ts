@@ -7,11 +7,13 @@ import {
   ByteFallbackDecoder,
   LowercaseNormalizer,
   MetaspaceDecoder,
+  PrecompiledNormalizer,
   PrependNormalizer,
   Tokenizer as HfTokenizer,
 } from "@huggingface/tokenizers";
 import { type AddedToken, tokenFinder } from "./added_tokens.ts";
 import { useFasterMerges } from "./bpe_merges.ts";
+import { precompiledNormalizer } from "./precompiled_charsmap.ts";
 import { BYTES, type PreTokenizer, preTokenizer } from "./pre_tokenizers.ts";
 import {
   libraryNormalizer,
@@ -97,6 +99,9 @@ export function tokensAround(tokenizer: HfTokenizer): { before: string[]; after:
 
 function mendNormalizer(part: Normalizer | null): void {
   if (part instanceof LowercaseNormalizer) part.normalize = lowercase;
+  if (part instanceof PrecompiledNormalizer) {
+    part.normalize = precompiledNormalizer(String(part.config["precompiled_charsmap"] ?? ""));
+  }
   if (part instanceof PrependNormalizer) {
     const prefix = String(part.config["prepend"]);
     part.normalize = (text) => text === "" ? "" : prefix + text;
