@@ -83,7 +83,7 @@ const FORMATS: Readonly<Record<string, PublishedFormat>> = {
     },
     extract: (text) =>
       extractAnswer(text) ?? findMathAnswer(text) ??
-        [...text.matchAll(/[Aa]nswer\s+is\s*:?[\s(*]*([A-Z])\b/g)].at(-1)?.[1] ?? null,
+        [...text.matchAll(/[Aa]nswer\s+is[\s:(*]*([A-Z])\b/g)].at(-1)?.[1] ?? null,
     same: (answer, other) =>
       chosenLetter(answer) !== undefined && chosenLetter(answer) === chosenLetter(other),
     score: (answer, gold) => chosenLetter(answer) === gold ? 1 : 0,
@@ -104,12 +104,22 @@ function chosenLetter(answer: string): string | undefined {
 /** In tags, in a box or as a formula after "answer is", behind GSM8K's "####", or the number after "answer is". */
 function mathAnswer(text: string): string | null {
   return extractAnswer(text) ?? extractAnswer(text, "SOLUTION") ?? findMathAnswer(text) ??
-    /.*####\s*([^\n]+)/s.exec(text)?.[1]?.trim() ?? statedNumber(text);
+    afterMarks(text) ?? statedNumber(text);
+}
+
+/** The line behind the last "####" that has one. */
+function afterMarks(text: string): string | null {
+  for (let at = text.lastIndexOf("####"); at >= 0; at = text.lastIndexOf("####", at - 1)) {
+    const line = /\S[^\n]*/.exec(text.slice(at + 4))?.[0].trimEnd();
+    if (line !== undefined) return line;
+    if (at === 0) break;
+  }
+  return null;
 }
 
 /** As the prompts of GSM8K's first benchmarks have it: "The answer is 72." */
 function statedNumber(text: string): string | null {
-  const STATED = /[Aa]nswer\s+is\s*:?[\s*]*([-−+]?[$£€]?\d(?:[\d.,/]*\d)?%?)/g;
+  const STATED = /[Aa]nswer\s+is[\s:*]*([-−+]?[$£€]?\d(?:[\d.,/]*\d)?%?)/g;
   return [...text.matchAll(STATED)].at(-1)?.[1] ?? null;
 }
 

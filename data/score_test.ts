@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { assertFast } from "../core/testing.ts";
 import { defineTask } from "../tasks/define.ts";
 import { createDataset } from "../tasks/dataset.ts";
 import { registerTask } from "../tasks/registry.ts";
@@ -84,4 +85,25 @@ Deno.test("entries of files are right when text or number is equal", () => {
 Deno.test("an entry without a single answer can not be imitated", () => {
   const entry = createDataset("toy_scorer_that_throws", { seed: 1 }).entry(0);
   assert.throws(() => workedAnswer(entry), /no single right answer/);
+});
+
+Deno.test("the longest and most repetitive completions are scored in little time", () => {
+  const repeated = [
+    "x",
+    "####",
+    "\n####",
+    "answer is ",
+    "answer is *",
+    "answer is \\(",
+    "\\boxed{",
+    "\\boxed1",
+  ];
+  repeated.push("{", "answer is:", "<answer>", "<SOLUTION>", "$", "'", "Answer is (");
+  for (const source of ["gsm8k", "math500", "mmlu_pro", "chain_sum"]) {
+    const entry = { question: "?", answer: "5", metadata: { source_dataset: source } };
+    assertFast(1500, () => {
+      for (const text of repeated) scoreCompletion(text.repeat(120_000 / text.length), entry);
+      scoreCompletion("answer is" + " ".repeat(100_000), entry);
+    });
+  }
 });

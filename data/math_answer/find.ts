@@ -13,26 +13,29 @@ export function findMathAnswer(text: string): string | null {
 const BOX = /\\(?:boxed|fbox)(?:\s*\{|\s*(?=[-+]?\d))/g;
 
 function lastBox(text: string): string | null {
-  for (const match of [...text.matchAll(BOX)].reverse()) {
+  const boxes = [...text.matchAll(BOX)].reverse();
+  const ends = boxes.length === 0 ? null : closingBraces(text);
+  for (const match of boxes) {
     const start = match.index + match[0].length;
     if (!match[0].endsWith("{")) return /^[-+]?[\d.,/]*\d/.exec(text.slice(start))![0];
-    const end = closingBrace(text, start);
-    if (end !== null) return text.slice(start, end);
+    const end = ends!.get(start);
+    if (end !== undefined) return text.slice(start, end);
   }
   return null;
 }
 
-/** Index of the brace that closes the one before `start`. */
-function closingBrace(text: string, start: number): number | null {
-  for (let i = start, depth = 1; i < text.length; i++) {
+/** From the place behind each brace to the brace that closes it, in one pass: a model may repeat itself. */
+function closingBraces(text: string): Map<number, number> {
+  const open: number[] = [], ends = new Map<number, number>();
+  for (let i = 0; i < text.length; i++) {
     if (text[i] === "\\") i++;
-    else if (text[i] === "{") depth++;
-    else if (text[i] === "}" && --depth === 0) return i;
+    else if (text[i] === "{") open.push(i + 1);
+    else if (text[i] === "}" && open.length > 0) ends.set(open.pop()!, i);
   }
-  return null;
+  return ends;
 }
 
-const ANNOUNCED = /\b(final\s+)?answer\s+is\s*:?\s*(\$\$|\$|\\\(|\\\[)/gi;
+const ANNOUNCED = /\b(final\s+)?answer\s+is\s*(?::\s*)?(\$\$|\$|\\\(|\\\[)/gi;
 const CLOSING: Readonly<Record<string, string>> = {
   "$": "$",
   "$$": "$$",
