@@ -101,7 +101,12 @@ export class Tracer {
     if (waiting.length === 0) return;
     this.#waiting = [];
     this.#staging.mapAsync(GPUMapMode.READ).catch(() => {});
-    const ticks = new BigUint64Array(this.#staging.getMappedRange(0, 16 * waiting.length).slice(0));
+    let ticks: BigUint64Array;
+    try {
+      ticks = new BigUint64Array(this.#staging.getMappedRange(0, 16 * waiting.length).slice(0));
+    } catch {
+      return; // the device is lost, which others tell
+    }
     this.#staging.unmap();
     const waited = performance.now() - this.#started;
     waiting.forEach((dispatch, i) => {

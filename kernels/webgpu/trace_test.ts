@@ -24,6 +24,11 @@ for (const trace of ["stamps", "waits"] as const) {
         assert.equal(rows.find(({ name }) => name === "fill")!.calls, 1);
         const line = formatTrace(rows).find((text) => text.startsWith("add "))!;
         assert.match(line, /^add +[0-9.]+ % +[0-9.]+ ms +5 x +[0-9.]+ GFLOP\/s +[0-9.]+ GB\/s$/);
+        // Of a lost device no times are to be had, and that is not what went wrong.
+        device.run("fill", { out: x, n, value: 2 });
+        device.lose();
+        device.submit();
+        await assert.rejects(() => device.read(x), /was lost/);
       } finally {
         device.close();
       }
