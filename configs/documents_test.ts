@@ -115,7 +115,7 @@ actor_rollout_ref:
     entropy_coeff: 0.01
     grad_clip: 0.5
     loss_agg_mode: seq-mean-token-sum-norm
-    optim: {lr: 2.0e-6, lr_warmup_steps_ratio: 0}
+    optim: {lr: 2.0e-6, lr_warmup_steps_ratio: 0.1, warmup_style: constant, min_lr_ratio: null}
     fsdp_config: {param_offload: false}
   rollout: {name: vllm, n: 8, top_k: -1, temperature: 0.9, gpu_memory_utilization: 0.6}
 algorithm: {adv_estimator: grpo, kl_ctrl: {type: fixed}}
@@ -155,6 +155,10 @@ Deno.test("a configuration of verl means what it says; what it steers elsewhere 
   assert.deepEqual([training.beta, training.epsilon, training.epsilon_high], [0.002, 0.1, 0.28]);
   assert.deepEqual([training.entropy_coef, training.max_grad_norm], [0.01, 0.5]);
   assert.deepEqual([training.loss_type, training.learning_rate], ["dr_grpo", 2e-6]);
+  assert.deepEqual([training.lr_scheduler_type, training.warmup_steps], [
+    "constant_with_warmup",
+    0.1,
+  ]);
   assert.deepEqual([training.top_k, training.temperature], [0, 0.9]);
   assert.deepEqual([training.save_steps, training.num_train_epochs], [100, 2]);
   assert.equal(training.resume_from_checkpoint, true);

@@ -32,7 +32,10 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
   max_steps: key(MAX_STEPS, -1, "optimizer steps; -1: num_train_epochs decides", [
     "trainer.total_training_steps",
   ]),
-  lr_scheduler_type: key(SCHEDULES, "linear", "schedule of the learning rate"),
+  lr_scheduler_type: key(SCHEDULES, "linear", "schedule of the learning rate", [
+    "actor_rollout_ref.actor.optim.warmup_style",
+    "actor_rollout_ref.actor.optim.lr_scheduler_type",
+  ]),
   lr_scheduler_kwargs: key(
     SCHEDULE_KWARGS,
     () => ({}),
@@ -42,6 +45,7 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
   warmup_steps: key(WARMUP, 0, "steps of linear warm-up; < 1 = ratio of all steps", [
     "warmup_ratio",
     "training.warmup_ratio",
+    "actor_rollout_ref.actor.optim.lr_warmup_steps_ratio",
   ]),
   weight_decay: key(float({ min: 0 }), 0, "AdamW's weight decay"),
   adam_beta1: key(float({ min: 0, below: 1 }), 0.9, "decay of the first moment"),

@@ -1,6 +1,9 @@
 /** Spellings whose values mean something else than the key's: verl's words, and ratios. */
 import type { ConfigNode } from "./node.ts";
 
+/** Both begin with the warm-up. */
+const VERL_SCHEDULES = { constant: "constant_with_warmup", cosine: "cosine" };
+
 type Rule = (node: ConfigNode) => ConfigNode | string;
 
 /**
@@ -10,6 +13,9 @@ type Rule = (node: ConfigNode) => ConfigNode | string;
 export const VALUE_RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["warmup_ratio", ratio],
   ["training.warmup_ratio", ratio],
+  ["actor_rollout_ref.actor.optim.lr_warmup_steps_ratio", ratio],
+  ["actor_rollout_ref.actor.optim.warmup_style", words(VERL_SCHEDULES)],
+  ["actor_rollout_ref.actor.optim.lr_scheduler_type", words(VERL_SCHEDULES)],
   ["actor_rollout_ref.rollout.top_k", verlTopK],
   [
     "actor_rollout_ref.actor.loss_agg_mode",
