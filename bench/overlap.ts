@@ -15,8 +15,7 @@ async function trainingQuestions(run: RunConfig): Promise<Set<string> | null> {
   if (run.curriculum !== null) return null;
   const source = await openProblems({ ...run.data, curriculum: null });
   const problems = splitProblems({ source, heldOutCount: run.eval.num_examples });
-  const { num_examples: count, max_examples: most } = run.data;
-  const total = Math.min(source.length("train"), count, most ?? Infinity);
+  const total = source.length("train");
   const questions = new Set<string>(), end = performance.now() + PATIENCE;
   for (let i = 0; i < total; i++) {
     if (performance.now() > end) return null;

@@ -155,6 +155,11 @@ export class TrainProgress {
     const task = problemsText(data);
     const settings = Object.entries(data.task_config).map(([k, v]) => `${k} ${JSON.stringify(v)}`);
     if (config.curriculum !== null) settings.push("with a curriculum");
+    if (plan.keptBack > 0) {
+      settings.push(
+        `${plan.trainProblems} entries to train on, ${plan.keptBack} kept for evaluation`,
+      );
+    }
     const rows: [string, string][] = [
       ["model", `${from}, ${how}`],
       ["task", [task, ...settings].join(", ")],

@@ -141,7 +141,7 @@ const CASES: [name: string, yaml: string, ...errors: string[]][] = [
   [
     "a section of another program",
     "slurm: {gpus: 4}\n",
-    "f.yaml:4:1: slurm: not supported yet by this version; write the job script by hand",
+    "f.yaml:4:1: slurm: not supported yet by this version; rgx slurm CONFIG ACCOUNT has a flag for each, as in --partition",
   ],
   [
     "greedy sampling",

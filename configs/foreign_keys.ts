@@ -138,7 +138,7 @@ const DATA: Record<string, ForeignKey> = {
 
 /** Whole sections: whatever stands in them. */
 const SECTIONS: Record<string, ForeignKey> = {
-  slurm: refused("write the job script by hand"),
+  slurm: refused("rgx slurm CONFIG ACCOUNT has a flag for each, as in --partition"),
   hf_upload: refused(UPLOAD, { enabled: false }),
   reward: refused("rewards: [{name, weight}]"),
 };

@@ -7,7 +7,9 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { stringify } from "yaml";
 import { UsageError } from "../core/errors.ts";
+
 import { nearest } from "../core/suggest.ts";
+import { publishedPlace } from "../hub/published_sets.ts";
 import { buildRunConfig } from "./build.ts";
 import { experimentNames } from "./embedded.ts";
 import { resolveFiles } from "./files.ts";
@@ -92,6 +94,7 @@ export async function loadConfig(
   }
   tree = foldShaping(foldGenerationKwargs(tree, problems), problems);
   tree = await resolveFiles(tree, cwd, problems, options.ownDataset);
+  if (isOfAFile(tree)) tree = withDefault(tree, "data", "num_examples", ALL_ENTRIES);
 
   const built = buildRunConfig(tree, problems, options.phases);
   problems.throwIfAny();
@@ -123,6 +126,18 @@ function withDefault(tree: MapNode, section: string, name: string, value: Scalar
   if (map?.entries.has(name)) return tree;
   const filled = withEntry(map ?? emptyMap(at), name, { kind: "scalar", value, at });
   return withEntry(tree, section, filled);
+}
+
+/** Of a file all entries are meant, unless another number is written. */
+const ALL_ENTRIES = 1_000_000_000;
+
+/** Whether the problems are the rows of a file or of a published data set. */
+function isOfAFile(tree: MapNode): boolean {
+  const [file, task] = ["dataset_name", "task_name"].map((name) => {
+    const node = nodeAt(tree, ["data", name]);
+    return node?.kind === "scalar" ? node.value : null;
+  });
+  return file != null || (typeof task === "string" && publishedPlace(task) !== null);
 }
 
 function inMemory(config: ConfigObject, cwd: string): ConfigFile {

@@ -149,6 +149,17 @@ Deno.test("flat, in sections and dotted, a configuration is the same", async () 
   assert.equal(a!.config.data.seed, 42);
 });
 
+Deno.test("of a file all entries are meant, of a task 2048, unless a number is written", async () => {
+  const yaml = "model: weights\nrewards: [correctness]\ndataset_name: p.jsonl\n";
+  const files = { "p.jsonl": '{"question": "q", "answer": "1"}\n' };
+  const entries = async (text: string) => (await load(text, {}, files)).config.data.num_examples;
+  assert.equal(await entries(yaml), 1e9);
+  assert.equal(await entries(`${yaml}num_examples: 10\n`), 10);
+  assert.equal(await entries(yaml.replace("dataset_name: p.jsonl", "task: chain_sum")), 2048);
+  const again = await load((await load(yaml, {}, files)).yaml, {}, files);
+  assert.equal(again.config.data.num_examples, 1e9);
+});
+
 Deno.test("JSON is a configuration too", async () => {
   await withFiles({
     "c.json": '{"model": "m", "task": "chain_sum", "rewards": ["correctness"], "lr": 1e-6}',

@@ -38,12 +38,17 @@ export const DATA: Section<RunConfig["data"]> = {
         "question/answer or prompt columns",
       ["data.dataset", "dataset", "data"],
     ),
-    num_examples: key(int({ min: 1 }), 2048, "training entries", [
-      "data.size",
-      "dataset_size",
-      "data.dataset_size",
-      "reasoning_gym.dataset_size",
-    ]),
+    num_examples: key(
+      int({ min: 1 }),
+      2048,
+      "training entries; of a file all, unless it is written",
+      [
+        "data.size",
+        "dataset_size",
+        "data.dataset_size",
+        "reasoning_gym.dataset_size",
+      ],
+    ),
     max_examples: key(
       nullable(int({ min: 1 })),
       null,

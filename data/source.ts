@@ -29,6 +29,8 @@ export interface SourceOptions {
   seed: number;
   /** Length of the training split (of a file: at most). */
   num_examples: number;
+  /** Of a file instead, where it is given: the first so many entries of its training split. */
+  max_examples?: number | null;
 }
 
 /** Entries by split and index. */
@@ -95,19 +97,28 @@ class FileSource implements ProblemSource {
   readonly mix = null;
   readonly #entries: Record<Split, Entry[]> = { train: [], validation: [], test: [] };
 
+  readonly notes: readonly string[];
+
   constructor(
     readonly name: string,
-    { num_examples, entries, testEntries }: SourceOptions,
-    readonly notes: readonly string[],
+    { num_examples, max_examples = null, entries, testEntries }: SourceOptions,
+    notes: readonly string[],
   ) {
     for (const entry of entries ?? readJsonLines(name)) {
       this.#entries[testEntries ? "train" : splitOf(entry.question)].push(entry);
     }
     if (testEntries) this.#entries.test.push(...testEntries);
-    this.#entries.train.splice(num_examples);
+    const left = this.#entries.train.splice(max_examples ?? num_examples).length;
+    const unused = `${name}: ${left} more training entries are not used: data.num_examples is ` +
+      `${num_examples} (data.max_examples=${num_examples + left} takes all)`;
+    this.notes = left > 0 && max_examples === null ? [...notes, unused] : notes;
     if (this.#entries.train.length === 0) {
       throw new UsageError(
         `the data file ${name} has too few entries: none fell into the train split`,
+        {
+          advice:
+            "About a fifth of a file's questions are kept for evaluation, chosen by their text.",
+        },
       );
     }
   }

@@ -100,7 +100,15 @@ Deno.test("a file's questions are dealt out to disjoint splits, equal ones to th
     const short = splitProblems({ source, heldOutCount: 300 });
     assert.equal(short.heldOut.length, test.size);
     assert.match(short.notes.join(), /300 held-out .* different ones in its test split/);
-    assert.equal(fromFile(path, 10).length("train"), 10);
+    const ten = fromFile(path, 10);
+    assert.equal(ten.length("train"), 10);
+    assert.match(ten.notes!.join(), /more training entries are not used: data\.num_examples is 10/);
+    const first = openSource({
+      ...{ ...TASK, task_name: null, dataset_name: path },
+      ...{ num_examples: 10, max_examples: 30 },
+    });
+    assert.equal(first.length("train"), 30);
+    assert.deepEqual([first.notes, source.notes], [[], []]);
   });
 });
 

@@ -113,8 +113,7 @@ export async function assemble(
     : config.lora === null
     ? null
     : loraFromSection(config, config.lora, from.config);
-  const { max_examples: most, num_examples: count } = config.data;
-  const trainProblems = Math.min(source.length("train"), count, most ?? Infinity);
+  const trainProblems = source.length("train");
   const prompts = new PromptEncoder(
     from.tokenizer,
     config.data,

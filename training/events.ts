@@ -25,6 +25,8 @@ export interface TrainPlan {
   stepsPerGeneration: number;
   numGenerations: number;
   trainProblems: number;
+  /** Entries of a data file that are not trained on; 0 where a task makes as many as are wanted. */
+  keptBack: number;
   heldOut: number;
   rewards: readonly string[];
   /** Checkpoint that the run continues, or null. */

@@ -108,9 +108,7 @@ async function estimateLengths(
   }
   const source = await openProblems({ ...data, curriculum: config.curriculum });
   const problems = splitProblems({ source, heldOutCount: config.eval.num_examples });
-  const count = Math.min(
-    ...[LOOKED_AT, source.length("train"), data.num_examples, data.max_examples ?? Infinity],
-  );
+  const count = Math.min(LOOKED_AT, source.length("train"));
   const training = Array.from({ length: count }, (_, i) => problems.trainEntry(i));
   const tokens = (text: string) =>
     Math.ceil(new TextEncoder().encode(text).length / BYTES_PER_TOKEN);

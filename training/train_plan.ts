@@ -4,7 +4,7 @@ import type { RunContext } from "./run_context.ts";
 
 export function trainPlan(run: RunContext, resumedFrom: string | null): TrainPlan {
   const { state, sizes } = run, { config, model, problems, rubric } = run.options;
-  const { training } = config;
+  const { training } = config, { source } = problems;
   const count = (list: readonly { shape: readonly number[] }[]) =>
     list.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
   return {
@@ -18,6 +18,7 @@ export function trainPlan(run: RunContext, resumedFrom: string | null): TrainPla
     stepsPerGeneration: sizes.schedule.perGeneration / training.gradient_accumulation_steps,
     numGenerations: training.num_generations,
     trainProblems: sizes.trainProblems,
+    keptBack: source.endless ? 0 : source.length("validation") + source.length("test"),
     heldOut: problems.heldOut.length,
     rewards: rubric.names,
     resumedFrom,
