@@ -2,16 +2,14 @@
 import { UsageError } from "../core/errors.ts";
 import { readText } from "../core/text_file.ts";
 import { systemPromptText } from "../data/prompt.ts";
-import type { LoadedModel } from "../models/load_model.ts";
 import { stopStrings } from "../models/stop_strings.ts";
-import type { Completion, WaveTiming } from "../models/types.ts";
+import type { Completion, Tokenizer, WaveTiming } from "../models/types.ts";
 import { type ModelFlags, readIds, withModel } from "./model_input.ts";
 import { log, print } from "./terminal.ts";
 
 export interface GenerateFlags extends ModelFlags {
   prompt?: string;
   file?: string;
-  idsFile?: string;
   chat?: boolean;
   system?: string;
   ignoreEos?: boolean;
@@ -45,18 +43,20 @@ export async function generateText(flags: GenerateFlags): Promise<void> {
     );
   }
   const prompt = flags.idsFile !== undefined ? null : flags.prompt ?? await readPrompt(flags.file);
-  await withModel(flags, async (loaded, adapter) => {
-    const { model, tokenizer, eosIds } = loaded;
+  await withModel(flags, async ({ model, tokenizer, eosIds }, adapter) => {
     const promptIds = prompt === null
       ? await readIds(flags.idsFile!, model.vocabSize)
-      : promptOf(prompt, flags, loaded);
+      : promptOf(prompt, flags, tokenizer!);
     if (promptIds.length === 0) {
       throw new UsageError("the prompt is empty: there is nothing to go on from", {
         advice: "Give a text, or the model's beginning-of-text token.",
       });
     }
     const timings: WaveTiming[] = [];
-    const stopWhen = stopStrings(tokenizer, flags.stop);
+    if (tokenizer === null && flags.stop.length > 0) {
+      throw new UsageError(`--stop: ${flags.model} has no tokenizer, and so no texts`);
+    }
+    const stopWhen = tokenizer === null ? null : stopStrings(tokenizer, flags.stop);
     const [completions] = await model.generate([{ promptId: 0, promptIds, n: flags.n }], {
       maxNewTokens: flags.maxNewTokens,
       temperature: flags.temperature,
@@ -71,7 +71,9 @@ export async function generateText(flags: GenerateFlags): Promise<void> {
       ...(flags.activations === undefined ? {} : { activations: flags.activations }),
       onWave: (timing) => timings.push(timing),
     });
-    const texts = completions!.map(({ ids }) => tokenizer.decode(ids, { skipSpecialTokens: true }));
+    const texts = completions!.map(({ ids }) =>
+      tokenizer?.decode(ids, { skipSpecialTokens: true }) ?? null
+    );
     const speed = tokensPerSecond(timings);
     if (flags.json) {
       print(JSON.stringify({
@@ -83,7 +85,10 @@ export async function generateText(flags: GenerateFlags): Promise<void> {
       return;
     }
     if (adapter !== null) print(`# ${adapter}`);
-    texts.forEach((text, i) => print(texts.length > 1 ? `[${i + 1}] ${text}` : text));
+    texts.forEach((text, i) => {
+      const shown = text ?? JSON.stringify(completions![i]!.ids);
+      print(texts.length > 1 ? `[${i + 1}] ${shown}` : shown);
+    });
     log(
       `${promptIds.length} prompt tokens at ${speed.prefill.toFixed(0)}/s, ` +
         `${completions!.reduce((sum, { ids }) => sum + ids.length, 0)} new ones at ` +
@@ -92,7 +97,8 @@ export async function generateText(flags: GenerateFlags): Promise<void> {
   });
 }
 
-function json({ ids, logprobs, finishReason }: Completion, text: string) {
+/** @param text null = the model has no tokenizer */
+function json({ ids, logprobs, finishReason }: Completion, text: string | null) {
   return { ids, text, finish_reason: finishReason, logprobs };
 }
 
@@ -109,7 +115,7 @@ function tokensPerSecond(timings: readonly WaveTiming[]): { prefill: number; dec
 function promptOf(
   text: string,
   flags: GenerateFlags,
-  { tokenizer }: LoadedModel,
+  tokenizer: Tokenizer,
 ): number[] {
   if (!flags.chat) return tokenizer.encode(text);
   const messages = [{ role: "user", content: text }];

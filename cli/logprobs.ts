@@ -5,7 +5,6 @@ import { type ModelFlags, readIds, withModel } from "./model_input.ts";
 import { print, table } from "./terminal.ts";
 
 export interface LogprobsFlags extends ModelFlags {
-  idsFile?: string;
   prompt?: string;
   completion?: string;
   top: number;
@@ -22,15 +21,16 @@ export async function showLogprobs(flags: LogprobsFlags): Promise<void> {
   }
   await withModel(flags, async ({ model, tokenizer }, adapter) => {
     const ids = flags.idsFile !== undefined ? await readIds(flags.idsFile, model.vocabSize) : [
-      ...tokenizer.encode(flags.prompt!),
-      ...tokenizer.encode(flags.completion!, { addSpecialTokens: false }),
+      ...tokenizer!.encode(flags.prompt!),
+      ...tokenizer!.encode(flags.completion!, { addSpecialTokens: false }),
     ];
     const result = await logprobs(model, ids, flags.top);
     if (flags.json) {
       print(JSON.stringify({ ...(adapter === null ? {} : { adapter }), ...result }));
       return;
     }
-    const name = (id: number) => JSON.stringify(tokenizer.decode([id]));
+    const name = (id: number) =>
+      tokenizer === null ? `#${id}` : JSON.stringify(tokenizer.decode([id]));
     const best = (top: { id: number; logprob: number }[] | null) =>
       (top ?? []).map(({ id, logprob }) => `${name(id)} ${logprob.toFixed(2)}`).join("  ");
     const rows = ids.map((id, t) => [

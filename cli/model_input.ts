@@ -1,7 +1,7 @@
 /** What `generate` and `logprobs` have in common: the model with its adapter, and ids from files. */
 import { UsageError } from "../core/errors.ts";
 import { readText } from "../core/text_file.ts";
-import { type LoadedModel, loadModel } from "../models/load_model.ts";
+import { type LoadedIdModel, loadIdModel, loadModel } from "../models/load_model.ts";
 import type { ActivationType } from "../models/types.ts";
 import type { StorageOptions } from "../models/weight_storage.ts";
 import { LoadProgress } from "./load_progress.ts";
@@ -9,6 +9,8 @@ import { type DeviceFlags, openDevice } from "./open_device.ts";
 
 export interface ModelFlags extends DeviceFlags {
   model: string;
+  /** Ids in place of a text: the model need not have a tokenizer. */
+  idsFile?: string;
   /** Put on the model one after the other; none = the model as it is. */
   adapter: string[];
   dtype?: StorageOptions["dtype"];
@@ -20,19 +22,20 @@ export interface ModelFlags extends DeviceFlags {
 /**
  * Loads the model, with each adapter in turn (its base is read once), hands it on, and releases everything whatever
  * happens.
- * @param body is told the adapter's folder where there are several
+ * @param body is told the adapter's folder where there are several; it has a tokenizer unless ids are given
  */
 export async function withModel(
   flags: ModelFlags,
-  body: (loaded: LoadedModel, adapter: string | null) => Promise<void>,
+  body: (loaded: LoadedIdModel, adapter: string | null) => Promise<void>,
 ): Promise<void> {
   const weights = storageOf(flags);
   const device = await openDevice(flags), { model, adapter: adapters } = flags;
   const progress = new LoadProgress();
-  let last: LoadedModel | null = null;
+  let last: LoadedIdModel | null = null;
   try {
     for (const adapter of adapters.length === 0 ? [null] : adapters) {
-      const loaded: LoadedModel = await loadModel(model, device, {
+      const load = flags.idsFile === undefined ? loadModel : loadIdModel;
+      const loaded: LoadedIdModel = await load(model, device, {
         ...(adapter === null ? {} : { adapter }),
         ...(last === null ? {} : { sharing: last }),
         weights,

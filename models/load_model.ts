@@ -5,7 +5,7 @@ import { adapterNames, fitAdapter } from "./adapter_fit.ts";
 import { requireInt8Weights } from "./int8_activations.ts";
 import { LlamaModel } from "./llama.ts";
 import type { LoadListener } from "./load_weights.ts";
-import { readModelFolder } from "./model_folder.ts";
+import { type ModelFolder, readModelFolder } from "./model_folder.ts";
 import { loraOptions, readPeftAdapter } from "./peft_adapter.ts";
 import { stopStrings } from "./stop_strings.ts";
 import type { ActivationType, Completion, Tokenizer } from "./types.ts";
@@ -21,6 +21,9 @@ export interface LoadedModel {
   base: string;
 }
 
+/** The same without a tokenizer, where the model has none: it takes and gives ids. */
+export type LoadedIdModel = Omit<LoadedModel, "tokenizer"> & { tokenizer: Tokenizer | null };
+
 /** What `loadModel` may be told. */
 export interface LoadOptions {
   /** A PEFT adapter's folder, put on the model instead of its own. */
@@ -29,7 +32,7 @@ export interface LoadOptions {
    * A model on the same device. If it is on the base that is asked for, that is not read again: both share its
    * weights (see LlamaModel.withAdapter), and each is disposed on its own. Otherwise it makes no difference.
    */
-  sharing?: LoadedModel;
+  sharing?: LoadedIdModel;
   /** How the base's weights are held; default: as they are stored. Of one that is shared it has been said. */
   weights?: StorageOptions;
   /** What generation will be asked for: refused before anything is loaded where no weight suits it. */
@@ -47,10 +50,27 @@ export async function loadModel(
   device: Device,
   options: LoadOptions = {},
 ): Promise<LoadedModel> {
-  const folder = await readModelFolder(path);
-  if (folder.tokenizer === null) {
+  const folder = await readModelFolder(path), { tokenizer } = folder;
+  if (tokenizer === null) {
     throw new UsageError(`${path}: no tokenizer: looked for tokenizer.json`);
   }
+  return { ...await load(folder, device, options), tokenizer };
+}
+
+/** The same for a model that need not have a tokenizer. @throws as loadModel does */
+export async function loadIdModel(
+  path: string,
+  device: Device,
+  options: LoadOptions = {},
+): Promise<LoadedIdModel> {
+  return await load(await readModelFolder(path), device, options);
+}
+
+async function load(
+  folder: ModelFolder,
+  device: Device,
+  options: LoadOptions,
+): Promise<LoadedIdModel> {
   const { weights = {}, activations } = options;
   if (activations === "int8") requireInt8Weights(folder, weights);
   const adapter = options.adapter === undefined

@@ -134,6 +134,32 @@ Deno.test({
 });
 
 Deno.test({
+  name: "a model without a tokenizer takes and gives ids",
+  ignore,
+  fn: () =>
+    withFolder(async (dir) => {
+      const model = new URL("../../shared/golden/tiny-models/qwen3", import.meta.url).pathname;
+      const golden = JSON.parse(await Deno.readTextFile(`${model}/expected.json`));
+      const file = `${dir}/ids.json`, prompt: number[] = golden.input_ids[0];
+      await Deno.writeTextFile(file, JSON.stringify(prompt));
+      const ask = async (command: string, ...more: string[]) =>
+        await rgx([command, "--model", model, "--ids-file", file, ...more]);
+      const greedy = ["--temperature", "0", "--max-new-tokens", "16", "--ignore-eos"];
+      const [one] = JSON.parse((await ask("generate", ...greedy, "--json")).out).completions;
+      assert.deepEqual([one.ids, one.text], [golden.greedy[0], null]);
+      assert.equal((await ask("generate", ...greedy)).out.trim(), JSON.stringify(one.ids));
+      const { logprobs } = JSON.parse((await ask("logprobs", "--json")).out);
+      assert.equal(logprobs.length, prompt.length);
+      const table = (await ask("logprobs", "--top", "1")).out;
+      assert.ok(table.includes(`#${prompt[0]}`), table);
+      const { code, err } = await rgx(["generate", "--model", model, "--prompt", "x"]);
+      assert.equal(code, 2);
+      assert.match(err, /no tokenizer: looked for tokenizer\.json/);
+      assert.match((await ask("generate", "--stop", "x")).err, /--stop: .* has no tokenizer/);
+    }),
+});
+
+Deno.test({
   name: "what generate and logprobs can not use is explained with exit code 2",
   ignore,
   fn: async () => {
