@@ -6,6 +6,7 @@ import { dot_panel, widen_panel, WORK_BYTES } from "../weights/panel.as";
 import {
   BF16, block_weights, F16, panel_bytes, Q4_0, Q4_1, Q4_K, record_bytes,
 } from "../weights/types.as";
+import { touch } from "../wasm/memory.as";
 import { copy_block, multiply_panel } from "./ahead.as";
 import { widen_halves } from "./halves.as";
 import { transpose4 } from "./pack.as";
@@ -99,8 +100,12 @@ export function matmul_stored(
     const units = ((tiles + blockTiles - 1) / blockTiles) * count;
     const to = out + (row as usize) * outStep + (first as usize) * 64;
     // Few rows are summed in scratch: those of a wide result often share a few sets of the caches.
-    const few = units == 1 && columns == LANES && type > BF16;
+    const few = units == 1 && columns == LANES && (k & 15) == 0;
     if (few && accumulate) copy_block(to, outStep, edge, 64, rows);
+    if (type <= BF16) {
+      // Rows of halves are widened side by side, slice by slice: an order that no prefetcher follows.
+      touch(w + (first as usize) * step, (columns as usize) * (k as usize) * 2, scratch);
+    }
     let kk = 0;
     do {
       const depth = min(slice, k - kk);
@@ -114,12 +119,15 @@ export function matmul_stored(
       const from = a + (row as usize) * aStep + (kk as usize) * 4;
       const add = kk > 0 ? 1 : accumulate;
       if (few) {
-        const record = record_bytes(type), bytes = ((depth / weights) as usize) * record;
-        const next = w + (first as usize) * step + ((kk / weights) as usize) * record + bytes;
-        const left = min(bytes, last - next);
+        let next = packed, left: usize = 0;
+        if (type > BF16) {
+          const record = record_bytes(type), bytes = ((depth / weights) as usize) * record;
+          const behind = w + (first as usize) * step + ((kk / weights) as usize) * record + bytes;
+          left = min(bytes, last - behind);
+          if (left > 0) next = behind;
+        }
         const read = multiply_panel(
-          from, aStep, packed, edge, 64, rows, depth, kBlock, alpha, add != 0,
-          left > 0 ? next : packed, left,
+          from, aStep, packed, edge, 64, rows, depth, kBlock, alpha, add != 0, next, left,
         );
         store<i32>(scratch, read);
       } else {

@@ -29,6 +29,8 @@ const CHUNK_ELEMENTS = 8_000;
  * cache. The same for any number of rows (but one and two), and so a row's result has the same bits in any company.
  */
 const STEPS = 192;
+/** Tiles of few rows take a multiple of so many steps (READ_AHEAD of generate.ts). */
+const TILE_STEPS = 16;
 /** Up to this many rows so many are widened at once. */
 const SLICED_ROWS = 96;
 /** Most steps of k that are widened at once for more rows. */
@@ -121,7 +123,7 @@ function sliceOf(k: number, most: number, block: number): number {
 function alongRows(ctx: WasmContext, g: Gemm, type: WeightType): void {
   const { m, n, k } = g;
   const few = m <= SLICED_ROWS;
-  const steps = sliceOf(k, STEPS, blockOf(type));
+  const steps = sliceOf(k, STEPS, Math.max(TILE_STEPS, blockOf(type)));
   const slice = few ? steps : steps * Math.max(1, Math.floor(Math.min(k, MOST_SLICE) / steps));
   const kBlock = steps < k ? steps : termsInOrder(k);
   const unitRows = rowsOfUnit(m), panels = Math.ceil(n / PANEL);
