@@ -5,21 +5,26 @@ import { normals, sameBits, stream, upload } from "../testing.ts";
 import { createWasmDevice, type WasmDevice } from "../wasm/device.ts";
 import { blockOf, WEIGHT_TYPES, type WeightType } from "../weights/types.ts";
 
-/** Rows long enough for several blocks of a sum. */
+/** Rows long enough for several blocks of a sum, and a last panel that is not whole. */
 function shape(type: WeightType) {
   return { n: 40, k: Math.ceil(704 / blockOf(type)) * blockOf(type) };
 }
+
+/** More than is widened at once; whole blocks of every type. */
+const LONG = 2304;
 
 async function product(
   device: WasmDevice,
   type: WeightType,
   rows: Float32Array,
   weight: Uint32Array,
+  { n, k } = shape(type),
+  accumulate = false,
 ): Promise<Float32Array> {
-  const { n, k } = shape(type), m = rows.length / k;
+  const m = rows.length / k;
   const a = upload(device, rows), b = upload(device, weight);
-  const out = device.create("float", m * n, "out");
-  device.run("matmul", { a, b, out, m, n, k, transB: true, weightType: type });
+  const out = upload(device, new Float32Array(m * n).fill(0.7));
+  device.run("matmul", { a, b, out, m, n, k, transB: true, weightType: type, accumulate });
   const found = await device.read(out) as Float32Array;
   for (const tensor of [a, b, out]) device.free(tensor);
   return found;
@@ -28,14 +33,19 @@ async function product(
 Deno.test("a row of three or more has the same bits in any company", async () => {
   const device = await createWasmDevice({ threads: 1 });
   for (const type of WEIGHT_TYPES) {
-    const { n, k } = shape(type), random = stream(`company ${type}`);
-    const weight = randomStored(random, type, n, k), rows = normals(random, 400 * k);
-    const all = await product(device, type, rows, weight);
-    for (const [first, count] of [[0, 3], [5, 16], [390, 7], [100, 97], [8, 300]] as const) {
-      const part = rows.subarray(first * k, (first + count) * k);
-      const found = await product(device, type, part, weight);
-      const expected = all.subarray(first * n, (first + count) * n);
-      assert.ok(sameBits(found, expected), `${type}: rows ${first} … ${first + count}`);
+    for (const size of [shape(type), { n: 40, k: LONG }]) {
+      const { n, k } = size, random = stream(`company ${type}`);
+      const weight = randomStored(random, type, n, k), rows = normals(random, 400 * k);
+      for (const add of [false, true]) {
+        const all = await product(device, type, rows, weight, size, add);
+        for (const [first, count] of [[0, 3], [5, 16], [390, 7], [100, 97], [8, 300]] as const) {
+          const part = rows.subarray(first * k, (first + count) * k);
+          const found = await product(device, type, part, weight, size, add);
+          const expected = all.subarray(first * n, (first + count) * n);
+          const which = `${type}, ${k} long, ${add ? "added" : "set"}`;
+          assert.ok(sameBits(found, expected), `${which}: rows ${first} … ${first + count}`);
+        }
+      }
     }
   }
   device.close();

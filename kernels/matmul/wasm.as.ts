@@ -65,17 +65,13 @@ function tile_columns(
   }
 }
 
-/** Copies (or adds) the first `columns` of each row of a block to out. */
-function store_block(
-  block: usize, rows: i32, columns: i32, out: usize, outStep: usize, add: bool,
+/** Copies the first `columns` of each row. */
+function copy_columns(
+  from: usize, fromStep: usize, to: usize, toStep: usize, rows: i32, columns: i32,
 ): void {
-  for (let i = 0; i < rows; i++) {
-    for (let j: usize = 0; j < (columns as usize) * 4; j += 4) {
-      const value = load<f32>(block + j);
-      store<f32>(out + j, add ? load<f32>(out + j) + value : value);
-    }
-    block += BLOCK_STEP;
-    out += outStep;
+  const bytes = (columns as usize) * 4;
+  for (; rows > 0; rows--, from += fromStep, to += toStep) {
+    for (let j: usize = 0; j < bytes; j += 4) store<f32>(to + j, load<f32>(from + j));
   }
 }
 
@@ -149,20 +145,23 @@ export function matmul_blocks(
     const firstRow = firstTile * low + min(firstTile, high);
     const endRow = lastTile * low + min(lastTile, high);
     const width = min(LANES, columns - p * LANES);
-    const through = swapped != 0 || width < LANES;
-    const block = through
-      ? scratch
-      : out + (firstRow as usize) * outStep + (p as usize) * 64;
+    const part = swapped == 0 && width < LANES, through = swapped != 0 || part;
+    const to = out + (firstRow as usize) * outStep + (p as usize) * 64;
+    const block = through ? scratch : to;
     const blockStep = through ? BLOCK_STEP : outStep;
     const direct = p < directPanels;
     const v = direct
       ? vDirect + (p as usize) * 64
       : vPacked + ((p - directPanels) as usize) * (k as usize) * 64;
     const vStep: usize = direct ? vDirectStep : 64;
+    // Blocks of k are added to what is there one after the other, as in whole panels.
+    if (part && accumulate != 0) {
+      copy_columns(to, outStep, scratch, BLOCK_STEP, endRow - firstRow, width);
+    }
     let kk = 0;
     do {
       const depth = min(kBlock, k - kk);
-      const add = kk > 0 || (!through && accumulate != 0);
+      const add = kk > 0 || (swapped == 0 && accumulate != 0);
       const vFrom = v + (kk as usize) * vStep;
       let c = block;
       let row = firstRow;
@@ -184,12 +183,11 @@ export function matmul_blocks(
       }
       kk += kBlock;
     } while (kk < k);
-    if (swapped) {
-      const to = out + (p as usize) * LANES * outStep + (firstRow as usize) * 4;
-      store_block_transposed(scratch, endRow - firstRow, width, to, outStep, accumulate != 0);
-    } else if (through) {
-      const to = out + (firstRow as usize) * outStep + (p as usize) * 64;
-      store_block(scratch, endRow - firstRow, width, to, outStep, accumulate != 0);
+    if (part) {
+      copy_columns(scratch, BLOCK_STEP, to, outStep, endRow - firstRow, width);
+    } else if (swapped) {
+      const across = out + (p as usize) * LANES * outStep + (firstRow as usize) * 4;
+      store_block_transposed(scratch, endRow - firstRow, width, across, outStep, accumulate != 0);
     }
   }
 }
