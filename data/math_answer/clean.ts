@@ -89,7 +89,8 @@ const REPEATING = /(\d*)\.(\d*)\s*\\overline\s*\{\s*(\d+)\s*\}/g;
 /** Answers are short: what is longer is left as it is, and no pattern runs over it. */
 const LONGEST = 3000;
 
-export function cleanMath(text: string): string {
+/** @param named whether the name of the answer stays: y = 2x + 3 is also an equation */
+export function cleanMath(text: string, named = false): string {
   let t = unwrap(text.replace(/\s+/g, " "));
   if (t.length > LONGEST) return t;
   t = t.replace(FRACTION_SIGN, (sign) => {
@@ -98,7 +99,8 @@ export function cleanMath(text: string): string {
   }).replace(RAISED, (raised) => `^{${raised.replace("⁻", "-").normalize("NFKC")}}`);
   for (const [pattern, replacement] of SPELLINGS) t = t.replace(pattern, replacement);
   t = stop(wordedPercent(t));
-  t = unnamed(listed(t).replace(/^=\s*/, ""));
+  t = listed(t).replace(/^=\s*/, "");
+  if (!named) t = unnamed(t);
   t = strip(dropUnits(t).replace(TEXT_CONTENT, "$1"));
   t = stop(t);
   if (SPACED.test(t)) t = t.replace(/[\s'’]/g, "");
@@ -125,15 +127,20 @@ function stop(text: string): string {
   return strip(text).replace(/(?<=[^.])[.;:,⏎]$/, "");
 }
 
-/** "1 and 2", "x = 1 or x = 2" → "1, 2". */
+/** "1 and 2", "x = 1 or x = 2" → "1, 2"; "y = 2, x = 1" → "(1,2)". */
 function listed(text: string): string {
   if (!/\d|π/.test(text)) return text;
   const AND =
     /\s*,?\s*(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<=[\d\s})πi!%])(?:and|or)(?=[\s\d\\-]))\s*/g;
   const t = text.replace(AND, ", ");
   const names = [...t.matchAll(LIST_ITEM)].map((match) => match[1]!);
-  const sameName = names.length > 1 && names.every((name) => name === names[0]);
-  return sameName ? t.replace(LIST_ITEM, (item) => item.startsWith(",") ? "," : "") : t;
+  if (names.length < 2) return t;
+  const different = new Set(names).size;
+  if (different === 1) return t.replace(LIST_ITEM, (item) => item.startsWith(",") ? "," : "");
+  const items = t.split(",").map((item) => item.split("="));
+  if (different < items.length || items.some(({ length }) => length !== 2)) return t;
+  items.sort(([a], [b]) => a!.trim() < b!.trim() ? -1 : 1);
+  return `(${items.map(([, value]) => value!.trim()).join(",")})`;
 }
 
 function unnamed(text: string): string {

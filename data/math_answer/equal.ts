@@ -8,7 +8,7 @@ import type { MathValue } from "./value.ts";
 export function sameAnswer(answer: string, gold: string): boolean {
   const a = parseMath(answer), b = parseMath(gold);
   if (a === null || b === null) return sameText(answer, gold);
-  if (a.kind === "equation" && b.kind === "equation") return sameEquation(answer, gold);
+  if (a.kind === "equation" || b.kind === "equation") return sameEquation(answer, gold);
   return sameMath(a, b) ? sameElsewhere(answer, gold) : sameDigits(answer, gold);
 }
 
@@ -36,7 +36,7 @@ function sameDigits(answer: string, gold: string): boolean {
 function sameEquation(answer: string, gold: string): boolean {
   const factors: Real[] = [];
   for (const place of [0, 1] as const) {
-    const a = parseMath(answer, place), b = parseMath(gold, place);
+    const a = parseMath(answer, place, true), b = parseMath(gold, place, true);
     if (a?.kind !== "equation" || b?.kind !== "equation") return false;
     if (a.value.approx === 0 || b.value.approx === 0) return a.value.approx === b.value.approx;
     factors.push(divide(a.value, b.value));

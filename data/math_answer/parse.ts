@@ -16,9 +16,10 @@ const WORDS = /^[\p{L}\s.,;:!?'’-]*$/u;
 /**
  * The value of an answer; null where it is empty or nothing but words (a single letter is a name).
  * @param place at which unknowns are looked at
+ * @param named whether y = 2x is an equation, and not 2x
  */
-export function parseMath(text: string, place: Place = 0): MathValue | null {
-  const clean = cleanMath(text);
+export function parseMath(text: string, place: Place = 0, named = false): MathValue | null {
+  const clean = cleanMath(text, named);
   if (isBlank(clean)) return null;
   const words = isWords(clean);
   if (words && !/\\[A-Za-z]/.test(text)) return null;
@@ -28,7 +29,8 @@ export function parseMath(text: string, place: Place = 0): MathValue | null {
 
 /** A text without what only typesets it; words alone in small letters. */
 export function textOf(clean: string): string {
-  const text = clean.replace(/\s+/g, "").replace(/([_^])\{(\w)\}/g, "$1$2");
+  const text = clean.replace(/\s+/g, "").replace(/\^\{(\w)\}/g, "^$1")
+    .replace(/_\{(\w+)\}/g, "_$1");
   return isWords(clean) ? text.toLowerCase() : text;
 }
 
@@ -86,8 +88,15 @@ function equation(left: string, right: string, place: Place): MathValue | null {
 const BETWEEN = /^([^<>≤≥]+)([<≤])\s*\p{L}\s*([<≤])([^<>≤≥]+)$/u;
 const BOUND = /^\p{L}\s*([<>≤≥])([^<>≤≥]+)$/u;
 
-/** 1 < x ≤ 2 and x > 1 as intervals. */
+/** 1 < x ≤ 2 and x > 1 as intervals, several of them as their union. */
 function interval(clean: string, place: Place): MathValue | null {
+  if (!/[<>≤≥]/.test(clean)) return null;
+  const parts = clean.split(",").map((part) => oneInterval(part.trim(), place));
+  if (parts.includes(null)) return null;
+  return parts.length === 1 ? parts[0]! : { kind: "set", items: parts as MathValue[] };
+}
+
+function oneInterval(clean: string, place: Place): MathValue | null {
   const [, low, left, right, high] = BETWEEN.exec(clean) ?? [];
   if (low !== undefined) {
     return formula(`${left === "<" ? "(" : "["}${low},${high}${right === "<" ? ")" : "]"}`, place);

@@ -21,11 +21,11 @@ const WORDS = `(?!${MEANT})[A-Za-z]{3,}(?:[ \\-/]+[A-Za-z]+){0,4}`;
 
 const UNITS = [
   new RegExp(
-    `([\\d)}%!π])\\s*${TEXT}\\s*\\{(?!\\s*(?:${MEANT}|[ie]\\s*\\}))[^\\d{}]*\\}${EXPONENT}$`,
+    `([\\d)}%!π])\\s*${TEXT}\\s*\\{(?!\\s*(?:${MEANT}|[a-eijknp-rt-z]\\s*\\}))[^\\d{}]*\\}${EXPONENT}$`,
   ),
   new RegExp(`([\\d)}π])\\s+(?:${SQUARED}\\s+)?${KNOWN}${EXPONENT}$`),
   new RegExp(`(π)\\s+${SQUARED}\\s+[A-Za-z]+$`),
-  new RegExp(`(\\d)(?:[kcm]m|kg|mg)${EXPONENT}$`),
+  new RegExp(`(\\d)(?:[kcm]m|kg|mg|mph|km/h|ft|lbs?|hrs?|min)${EXPONENT}$`),
   new RegExp(`(\\d)\\s+${WORDS}${EXPONENT}$`),
   new RegExp(`(\\d)\\s+\\((?:${WORDS}|${KNOWN})\\)$`),
 ];
@@ -35,10 +35,12 @@ export function dropUnits(text: string): string {
   return text;
 }
 
+const PERCENT = new RegExp(
+  `(\\d)\\s*(?:${TEXT}\\s*\\{\\s*per\\s?cent\\s*\\}|per\\s?cent(?![A-Za-z]))`,
+  "g",
+);
+
 /** "50 percent" → "50%". */
 export function wordedPercent(text: string): string {
-  return text.replace(
-    new RegExp(`(\\d)\\s*(?:${TEXT}\\s*\\{\\s*per\\s?cent\\s*\\}|per\\s?cent(?![A-Za-z]))`, "g"),
-    "$1%",
-  );
+  return text.replace(PERCENT, "$1%");
 }
