@@ -4,12 +4,15 @@ import { columns, table } from "./terminal.ts";
 
 const percent = (value: number) => (100 * value).toFixed(1);
 
-/** "45.0 ± 9.6": half the width of the interval, in points; of nothing, a dash. */
+/**
+ * "45.0 ± 9.6": how far the farther end of the interval is, in points; of nothing, a dash. Intervals are lopsided
+ * near 0 and 100 %: half their width would put the farther end too near.
+ */
 function accuracyCell(
   { accuracy, ci95: [low, high], n }: Pick<ModelResult, "accuracy" | "ci95"> & { n: number },
 ) {
   if (n === 0) return "–";
-  return `${percent(accuracy)} ± ${percent((high - low) / 2)}`;
+  return `${percent(accuracy)} ± ${percent(Math.max(accuracy - low, high - accuracy))}`;
 }
 
 /** Last part of a path; of a checkpoint with its run. */
@@ -156,7 +159,7 @@ function accuracyTable(result: AllTasksResultFile, width: number): string {
 /** @param width columns of the terminal */
 export function textReport(result: AllTasksResultFile, width = columns()): string {
   const parts = modelNames(result).length === 0 ? ["Nothing was measured."] : [
-    "Accuracy in %, ± half of the 95 % interval",
+    "Accuracy in %, ± to the farther end of the 95 % interval",
     accuracyTable(result, width),
     "",
     parted(detailRows(result), 0, width),

@@ -48,3 +48,15 @@ Deno.test("columns in which nothing stands are left out", () => {
   assert.match(report, /trained on +unanswered\n/);
   assert.match(report, /12\.0 +0 +0\n.* 12\.0 +– +3\n/);
 });
+
+Deno.test("an interval that is lopsided is not shown as if it were shorter", () => {
+  const file = allTasksFile({ gsm_symbolic: { [TRAINED]: 0, [BASE]: 25 } });
+  file.average = averages(file.tasks);
+  const { models } = file.tasks["gsm_symbolic"]!;
+  const [none, half] = [models[TRAINED]!, models[BASE]!].map(({ accuracy, ci95 }) => {
+    const far = Math.max(accuracy - ci95[0], ci95[1] - accuracy);
+    return `${(100 * accuracy).toFixed(1)} ± ${(100 * far).toFixed(1)}`;
+  });
+  assert.ok(none!.endsWith((100 * models[TRAINED]!.ci95[1]).toFixed(1)), none);
+  assert.match(textReport(file, 200), new RegExp(`^gsm_symbolic +50 +${none} +${half}$`, "m"));
+});
