@@ -48,6 +48,7 @@ const SPELLINGS: readonly (readonly [RegExp, string])[] = [
   [/\\cup(?![A-Za-z])/g, "∪"],
   [/\\(?:leqslant|leq|le)(?![A-Za-z])|<=/g, "≤"],
   [/\\(?:geqslant|geq|ge)(?![A-Za-z])|>=/g, "≥"],
+  [/\\neq(?![A-Za-z])|≠/g, "\\ne"],
   [/\\lt(?![A-Za-z])/g, "<"],
   [/\\gt(?![A-Za-z])/g, ">"],
   [/\\lbrace(?![A-Za-z])/g, "\\{"],
@@ -129,7 +130,7 @@ function stop(text: string): string {
 
 /** "1 and 2", "x = 1 or x = 2" → "1, 2"; "y = 2, x = 1" → "(1,2)". */
 function listed(text: string): string {
-  if (!/\d|π/.test(text)) return text;
+  if (!/\d|π|(?<![A-Za-z\\])[A-Z](?![A-Za-z])/.test(text)) return text;
   const AND =
     /\s*,?\s*(?:\\text\s*\{\s*(?:and|or)\s*\}|(?<=[\d\s})πi!%])(?:and|or)(?=[\s\d\\-]))\s*/g;
   const t = text.replace(AND, ", ");

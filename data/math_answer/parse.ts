@@ -87,6 +87,8 @@ function equation(left: string, right: string, place: Place): MathValue | null {
 
 const BETWEEN = /^([^<>≤≥]+)([<≤])\s*\p{L}\s*([<≤])([^<>≤≥]+)$/u;
 const BOUND = /^\p{L}\s*([<>≤≥])([^<>≤≥]+)$/u;
+const TURNED = /^([^<>≤≥]+)([<>≤≥])\s*(\p{L})$/u;
+const OTHER_WAY: Readonly<Record<string, string>> = { "<": ">", ">": "<", "≤": "≥", "≥": "≤" };
 
 /** 1 < x ≤ 2 and x > 1 as intervals, several of them as their union. */
 function interval(clean: string, place: Place): MathValue | null {
@@ -101,8 +103,10 @@ function oneInterval(clean: string, place: Place): MathValue | null {
   if (low !== undefined) {
     return formula(`${left === "<" ? "(" : "["}${low},${high}${right === "<" ? ")" : "]"}`, place);
   }
-  const [, sign, bound] = BOUND.exec(clean) ?? [];
-  if (sign === undefined) return null;
+  const [, sign, bound] =
+    BOUND.exec(clean.replace(TURNED, (_, b, sign, name) => `${name}${OTHER_WAY[sign]}${b}`)) ?? [];
+  // What is less than another unknown is no interval: a < c is not b < c.
+  if (sign === undefined || /[A-Za-z]/.test(bound!.replace(/\\[A-Za-z]+/g, ""))) return null;
   if (sign === "<" || sign === "≤") {
     return formula(`(-∞,${bound}${sign === "<" ? ")" : "]"}`, place);
   }
