@@ -17,7 +17,7 @@ import { wasmOps } from "./op_table.ts";
 import type { Recorder } from "./recorder.ts";
 import { Recordings } from "./recording.ts";
 import { ThreadPool } from "./thread_pool.ts";
-import { defaultThreads } from "./threads.ts";
+import { defaultThreads, MOST_THREADS } from "./threads.ts";
 import type { WasmContext, WasmJob, WasmOp } from "./wasm_op.ts";
 
 export interface WasmDeviceOptions {
@@ -351,8 +351,10 @@ let compiled: Promise<WebAssembly.Module> | undefined;
  */
 export async function createWasmDevice(options: WasmDeviceOptions = {}): Promise<WasmDevice> {
   const threads = options.threads ?? defaultThreads();
-  if (!Number.isInteger(threads) || threads < 1) {
-    throw new RgxError(`the CPU device cannot run with ${threads} threads`);
+  if (!Number.isInteger(threads) || threads < 1 || threads > MOST_THREADS) {
+    throw new RgxError(
+      `the CPU device cannot run with ${threads} threads, only with 1 to ${MOST_THREADS}`,
+    );
   }
   compiled ??= WebAssembly.compile(wasmBytes as Uint8Array<ArrayBuffer>);
   const module = options.module ?? await compiled;

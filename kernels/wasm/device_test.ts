@@ -227,6 +227,12 @@ Deno.test("a wrong kernel name or argument count is an error", async () => {
   device.close();
 });
 
+Deno.test("a number of threads that cannot be had is refused", async () => {
+  for (const threads of [0, 1.5, 1025, Infinity]) {
+    await assert.rejects(() => createWasmDevice({ threads }), /with 1 to 1024/);
+  }
+});
+
 Deno.test("the number of threads comes from the environment, else from the machine", () => {
   const from = (env: Record<string, string>) => defaultThreads((name) => env[name], 6);
   assert.equal(from({}), 6);

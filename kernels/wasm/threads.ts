@@ -3,7 +3,7 @@ import { grantedCores } from "../../core/cgroup.ts";
 import { UsageError } from "../../core/errors.ts";
 import { type Env, processEnv, slurmJob } from "../../core/job.ts";
 
-const MOST_THREADS = 1024;
+export const MOST_THREADS = 1024;
 
 /**
  * The number of threads: RGX_NUM_THREADS, then SLURM's (SLURM_CPUS_PER_TASK, which only -c sets, else this
