@@ -4,6 +4,7 @@ import { RgxError, UsageError } from "../../core/errors.ts";
 import { Allocator } from "./allocator.ts";
 import { wasmIsCurrent } from "./build.ts";
 import { createWasmDevice } from "./device.ts";
+import { WasmMemory } from "./memory.ts";
 import { failingKernels } from "./testing.ts";
 import { defaultThreads } from "./threads.ts";
 
@@ -117,6 +118,20 @@ Deno.test("memory grows on demand, and running out names the tensor and its size
   device.free(after);
   device.free(big);
   device.close();
+});
+
+Deno.test("nothing ends where addresses do", () => {
+  const memory = new WasmMemory();
+  let end = 0;
+  for (let bytes = 2 ** 30; bytes >= 64;) {
+    try {
+      end = Math.max(end, memory.allocate(bytes, "all there is") + bytes);
+    } catch (error) {
+      if (!(error instanceof RgxError)) throw error;
+      bytes /= 2;
+    }
+  }
+  assert.ok(end > 2 ** 31 && end < 2 ** 32, `${end}`);
 });
 
 Deno.test("no unit of a job is left out, however many threads and however few units", async () => {

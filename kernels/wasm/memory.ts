@@ -8,7 +8,8 @@ import { Allocator } from "./allocator.ts";
 import { useHugePages } from "./huge_pages.ts";
 
 const PAGE = 65536;
-const MOST_PAGES = 65536;
+/** One less than there are: the address behind the last would be 0, and kernels stop where an array ends. */
+const MOST_PAGES = 65535;
 /** The first page is the module's own (static data); tensors begin behind it. */
 const HEAP_BEGIN = PAGE;
 /** Bytes of weights that lie in it at most: half; the other half is for what operations write, and their scratch. */
