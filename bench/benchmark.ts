@@ -13,7 +13,7 @@ import type { AllTasksResultFile, Sampling } from "./result_file.ts";
 import { missingSamples, runJobs } from "./run_jobs.ts";
 import { SampleStore } from "./sample_store.ts";
 import type { BenchEvent, ModelRequest, TaskRequest, Took } from "./types.ts";
-import { planTasks } from "./task_plan.ts";
+import { fewerThanAsked, planTasks } from "./task_plan.ts";
 import { trainedOtherwise } from "./trained_otherwise.ts";
 import { runWorkers, type WorkerOptions } from "./worker_pool.ts";
 
@@ -105,7 +105,8 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   const server = !merge && models.some(isRemote)
     ? await RemoteServer.connect(options.remote ?? {}, outputDir)
     : null;
-  for (const message of [...warnings, ...trainedOtherwise(models, sets)]) {
+  const told = [...warnings, ...fewerThanAsked(options, sets), ...trainedOtherwise(models, sets)];
+  for (const message of told) {
     onEvent({ type: "warning", message });
   }
   const resume = merge || (options.resume ?? false);

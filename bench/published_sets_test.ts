@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { sharedFolder } from "../models/testing.ts";
 import { readDataset } from "../data/published_sets.ts";
 import { scoreCompletion, scoreExtracted } from "../data/score.ts";
-import { planTasks } from "./task_plan.ts";
+import { fewerThanAsked, planTasks } from "./task_plan.ts";
 import { createTestSet } from "./test_set.ts";
 import { withFolder } from "./testing.ts";
 
@@ -111,6 +111,21 @@ Deno.test("MMLU-Pro: options by letter, answers in several forms; worked example
     ) {
       assert.equal(scoreCompletion(text, entry!).score, 0, text);
     }
+  });
+});
+
+Deno.test("a task with fewer questions than asked for is told; what nobody asked for is not", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/x.jsonl`, row = (i: number) => `{"question":"${i % 3}?","answer":"1"}`;
+    await Deno.writeTextFile(path, Array.from({ length: 6 }, (_, i) => row(i)).join("\n"));
+    const tasks = [{ name: "file", label: "mine", path }, "chain_sum"];
+    const told = async (options: { numExamples?: number; limit?: number }) =>
+      fewerThanAsked({ tasks, ...options }, await planTasks({ tasks, ...options }, 1));
+    assert.deepEqual(await told({ numExamples: 5 }), [
+      "mine has 3 different questions, 5 were asked for",
+    ]);
+    assert.deepEqual(await told({ numExamples: 5, limit: 3 }), []);
+    assert.deepEqual(await told({}), []);
   });
 });
 

@@ -51,6 +51,21 @@ export async function planTasks(
   return sets;
 }
 
+/** Tasks that have fewer different questions than were asked for, in words. */
+export function fewerThanAsked(
+  options: Pick<BenchmarkOptions, "tasks" | "limit" | "numExamples">,
+  sets: readonly TestSet[],
+): string[] {
+  return options.tasks.flatMap((task, i) => {
+    const own = typeof task === "string" ? undefined : task.size;
+    const asked = Math.min(own ?? options.numExamples ?? 0, options.limit ?? Infinity);
+    const { label, entries } = sets[i]!;
+    return entries.length >= asked
+      ? []
+      : [`${label} has ${entries.length} different questions, ${asked} were asked for`];
+  });
+}
+
 /** @param isNamed the user said where it is */
 async function filesOf(name: string, path: string, isNamed: boolean): Promise<string[]> {
   try {
