@@ -73,10 +73,11 @@ export async function exportTasks(names: string[], options: ExportOptions): Prom
         }
       }
     };
+    const isThere = await Deno.stat(path).then(() => true, () => false);
     if (kind === "jsonl") await writeJsonLines(path, rows());
     else await writeParquet(path, shape.columns, rows());
     const counts = [...own].map(([split, size]) => `${split} ${size * sets.length}`).join(", ");
-    log(`wrote ${path} (${counts})`);
+    log(`wrote ${path} (${counts})${isThere ? " in place of the file that was there" : ""}`);
   }
   for (const { name, kept } of sets) {
     if (kept === 0) continue;

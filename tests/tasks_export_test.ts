@@ -61,7 +61,19 @@ Deno.test("{split} in the name makes a file of each", () =>
       "train.jsonl",
       "validation.jsonl",
     ]);
-    const [row] = lines(await Deno.readTextFile(`${folder}/train.jsonl`)).map((l) => JSON.parse(l));
+    const again = [
+      "tasks",
+      "export",
+      "gcd",
+      "--output",
+      `${folder}/train.jsonl`,
+      "--splits",
+      "test=1",
+    ];
+    const own = await Deno.readTextFile(`${folder}/train.jsonl`);
+    const [row] = lines(own).map((l) => JSON.parse(l));
+    assert.doesNotMatch(err, /in place of/);
+    assert.match((await rgx(again)).err, /\(test 1\) in place of the file that was there/);
     assert.deepEqual(Object.keys(row), ["prompt", "answer", "task", "metadata"]);
     assert.equal(row.prompt[0].content, "Be brief.");
   }));
