@@ -196,7 +196,7 @@ function scorePoint(text: string, oracle: string): number {
 
 /** Two numbers with a comma between, in brackets or without. */
 function parsePoint(text: string): number[] | null {
-  const inner = text.startsWith("(") && text.endsWith(")") ? text.slice(1, -1) : text;
+  const inner = text.replace(/^\(/, "").replace(/\)$/, "");
   const values = inner.split(",").map(parseFinite);
   return values.length === 2 && values.every((value) => value !== null) ? values : null;
 }

@@ -87,6 +87,7 @@ Deno.test("what is nearly right is worth what the rules say", () => {
   assert.equal(score("17.104", angle), 1);
   assert.equal(score("17.2°", angle), 0.05);
   assert.equal(score("0.304,-1.2171", point), 1);
+  assert.equal(score("(0.304, -1.217", point), 1);
   assert.equal(score("(0.304, -1.218)", point), 0.01);
   assert.equal(score("1e999, 2", point), 0.01);
 });
