@@ -8,7 +8,7 @@ import { publishedPlace } from "../hub/published_sets.ts";
 import { getTask, validateTaskConfig } from "../tasks/registry.ts";
 import { didYouMean } from "../core/suggest.ts";
 import type { Task } from "../tasks/types.ts";
-import { type ConfigNode, nodeAt } from "./node.ts";
+import { COMMAND_LINE, type ConfigNode, nodeAt } from "./node.ts";
 import { reportField } from "./reward_list.ts";
 import { RuleContext } from "./rule_context.ts";
 import type { CurriculumSection, TaskSection } from "./run_config.ts";
@@ -125,9 +125,22 @@ export class DataRules extends RuleContext {
       return this.problems.add(map.at, key, `${name} is made of tasks and can not be a part`);
     }
     const own = Object.entries(params).filter(([field]) => field !== "seed" && field !== "size");
-    for (const message of validateTaskConfig(name, Object.fromEntries(own))) {
-      reportField(message, map, mapKey, this.problems);
+    const messages = validateTaskConfig(name, Object.fromEntries(own));
+    const foreign = messages.findLastIndex((message) =>
+      message.includes(": unknown field of") && !message.includes("did you mean")
+    );
+    for (const [i, message] of messages.entries()) {
+      const hint = i === foreign ? this.#otherTaskHint(key, map) : "";
+      reportField(message + hint, map, mapKey, this.problems);
     }
+  }
+
+  /** Where the task is named elsewhere than its parameters are written, these may be meant for another. */
+  #otherTaskHint(key: string, map: ConfigNode): string {
+    const named = this.at(key).source;
+    if (key !== "data.task_name" || named.name === map.at.source.name) return "";
+    const how = named === COMMAND_LINE ? "~data.task_config" : "task_config: {_delete_: true}";
+    return `; ${how} takes away what was written for another task`;
   }
 
   #find(name: string, key: string, node: ConfigNode): Task | null {

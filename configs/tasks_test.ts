@@ -129,3 +129,16 @@ Deno.test("what is wrong with a curriculum is said", async () => {
   );
   assert.match(file.join(), /the problems of a file have no levels/);
 });
+
+Deno.test("parameters that were written for another task: the error says how to take them away", async () => {
+  const own = "data: {task_name: spell_backward, task_config: {max_word_len: 4}}\n";
+  const files = { "base.yaml": `${HEAD}${own}` };
+  const child = "_base_: base.yaml\ndata: {task_name: chain_sum}\n";
+  assert.match((await errorsOf(child, {}, files))[0]!, /; task_config: \{_delete_: true\} takes/);
+  const overrides = ["task_name=chain_sum"];
+  assert.match((await errorsOf(HEAD + own, { overrides }))[0]!, /; ~data\.task_config takes away/);
+  const { config } = await load(HEAD + own, { overrides: [...overrides, "~data.task_config"] });
+  assert.deepEqual([config.data.task_name, config.data.task_config], ["chain_sum", {}]);
+  const typo = await errorsOf(HEAD + own.replace("max_word_len", "max_wrd_len"));
+  assert.match(typo[0]!, /did you mean max_word_len\?[^;]*$/);
+});
