@@ -4,6 +4,7 @@ import { describeDevice } from "../kernels/mod.ts";
 import { bytesText } from "../core/bytes.ts";
 import { readModelFolder } from "../models/model_folder.ts";
 import { type StorageReport, storageReport } from "../models/storage_report.ts";
+import { noTokenizer } from "../models/tokenizer.ts";
 import { LoadProgress } from "./load_progress.ts";
 import { openDevice } from "./open_device.ts";
 import { log, print, table } from "./terminal.ts";
@@ -19,7 +20,7 @@ export async function doctorModel(
   }
   const folder = await readModelFolder(name);
   if (folder.tokenizer === null) {
-    throw new UsageError(`${name}: no tokenizer: looked for tokenizer.json`);
+    throw noTokenizer(name, "Its errors are measured on a text.");
   }
   const device = await openDevice(options), progress = new LoadProgress();
   try {

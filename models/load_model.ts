@@ -1,5 +1,4 @@
 /** A model ready to answer: from a folder (full model or PEFT adapter on its base) onto a device. */
-import { UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { adapterNames, fitAdapter } from "./adapter_fit.ts";
 import { requireInt8Weights } from "./int8_activations.ts";
@@ -8,6 +7,7 @@ import type { LoadListener } from "./load_weights.ts";
 import { type ModelFolder, readModelFolder } from "./model_folder.ts";
 import { loraOptions, readPeftAdapter } from "./peft_adapter.ts";
 import { stopStrings } from "./stop_strings.ts";
+import { noTokenizer } from "./tokenizer.ts";
 import type { ActivationType, Completion, Tokenizer } from "./types.ts";
 import type { StorageOptions } from "./weight_storage.ts";
 
@@ -52,7 +52,7 @@ export async function loadModel(
 ): Promise<LoadedModel> {
   const folder = await readModelFolder(path), { tokenizer } = folder;
   if (tokenizer === null) {
-    throw new UsageError(`${path}: no tokenizer: looked for tokenizer.json`);
+    throw noTokenizer(path, "Put the model's tokenizer.json into its folder.");
   }
   return { ...await load(folder, device, options), tokenizer };
 }

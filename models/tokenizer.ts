@@ -45,12 +45,20 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
     return tokenizerFromFiles(await tokenizerFromVocabulary(folder, files), folder);
   }
   if (!files.has("tokenizer.json")) {
-    throw new UsageError(`${folder}: no tokenizer: looked for tokenizer.json`, {
-      advice: "Name the folder of a Hugging Face model, or set tokenizer_name_or_path. " +
-        "Older tokenizers (tokenizer.model, vocab.txt) are converted by saving them once with transformers.",
-    });
+    throw noTokenizer(
+      folder,
+      "Name the folder of a Hugging Face model, or set tokenizer_name_or_path.",
+    );
   }
   return tokenizerFromFiles(files, folder);
+}
+
+/** @param where the folder or file without one */
+export function noTokenizer(where: string, advice: string): UsageError {
+  return new UsageError(`${where}: no tokenizer: looked for tokenizer.json`, {
+    advice: `${advice} Older tokenizers (tokenizer.model, vocab.txt) are converted by saving ` +
+      "them once with transformers.",
+  });
 }
 
 /** Whether a folder has a tokenizer, or a part of one. */

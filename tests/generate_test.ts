@@ -154,7 +154,7 @@ Deno.test({
       assert.ok(table.includes(`#${prompt[0]}`), table);
       const { code, err } = await rgx(["generate", "--model", model, "--prompt", "x"]);
       assert.equal(code, 2);
-      assert.match(err, /no tokenizer: looked for tokenizer\.json/);
+      assert.match(err, /no tokenizer: looked for tokenizer\.json\nhelp: .*tokenizer\.model/);
       assert.match((await ask("generate", "--stop", "x")).err, /--stop: .* has no tokenizer/);
     }),
 });

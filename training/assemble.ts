@@ -17,7 +17,7 @@ import { modelSizes } from "../models/model_sizes.ts";
 import { encodeModelFolder, readModelFolder } from "../models/model_folder.ts";
 import { encodePeftAdapter, loraOptions, type PeftConfig } from "../models/peft_adapter.ts";
 import type { WeightType } from "../models/stored_weight.ts";
-import { loadTokenizer } from "../models/tokenizer.ts";
+import { loadTokenizer, noTokenizer } from "../models/tokenizer.ts";
 import type { LlamaConfig, Tokenizer, WeightSource } from "../models/types.ts";
 import { planStorage } from "../models/weight_storage.ts";
 import { createRubric } from "../rewards/rubric.ts";
@@ -201,9 +201,7 @@ async function openModel(config: RunConfig): Promise<ModelSource> {
   const folder = await readModelFolder(path);
   const tokenizer = own ?? folder.tokenizer;
   if (tokenizer === null) {
-    throw new UsageError(`${path}: no tokenizer: looked for tokenizer.json`, {
-      advice: "Name one with model.tokenizer_name_or_path.",
-    });
+    throw noTokenizer(path, "Name one with model.tokenizer_name_or_path.");
   }
   const eosIds = new Set(folder.generationEosIds);
   if (tokenizer.eosId !== null) eosIds.add(tokenizer.eosId);
