@@ -1,4 +1,5 @@
 /** Whether an answer is right: equality of what two texts mean. */
+import { isBlank } from "../../tasks/python_text.ts";
 import { cleanMath } from "./clean.ts";
 import { parseMath, textOf } from "./parse.ts";
 import { divide, fraction, multiply, type Real, sameReal } from "./rational.ts";
@@ -6,6 +7,7 @@ import type { MathValue } from "./value.ts";
 
 /** What is no value for the parser can still be the same text. */
 export function sameAnswer(answer: string, gold: string): boolean {
+  if (answer === gold) return !isBlank(answer);
   const a = parseMath(answer), b = parseMath(gold);
   if (a === null || b === null) return sameText(answer, gold);
   if (a.kind === "equation" || b.kind === "equation") return sameEquation(answer, gold);
