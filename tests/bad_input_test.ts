@@ -141,7 +141,6 @@ Deno.test("sizes that do not go together are refused before the first step, with
         "longest has",
       ]],
       [["data.num_examples=3"], ["a step takes 4 different problems", "the training set has 3"]],
-      [["eval.num_examples=99999999"], ["99999999", "spell_backward has only", "test split"]],
       [
         ["training.max_completion_length=110"],
         ["has 28 tokens", "with 110", "128", "max_completion_length=100"],
@@ -365,7 +364,7 @@ Deno.test("data files with a bad line are refused with file and line", async () 
       await refused(args, says, { cwd });
     }
     await Deno.writeTextFile(`${cwd}/d.jsonl`, good.slice(0, 9).join("\n"));
-    await refused(args, ["eval.num_examples", "d.jsonl", "About a tenth"], { cwd });
+    await refused(args, [/a step takes 16 different problems, the training set has \d /], { cwd });
     await Deno.writeTextFile(`${cwd}/d.jsonl`, "\n");
     await refused(args, ["d.jsonl has no entries"], { cwd });
     const open = Array.from({ length: 200 }, (_, i) => JSON.stringify({ prompt: `${i}?` }));
