@@ -7,7 +7,6 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { stringify } from "yaml";
 import { UsageError } from "../core/errors.ts";
-
 import { nearest } from "../core/suggest.ts";
 import { publishedPlace } from "../hub/published_sets.ts";
 import { buildRunConfig } from "./build.ts";

@@ -9,9 +9,16 @@ import { SAFE_V8_FLAGS, V8_FLAGS } from "../tools/v8_flags.ts";
 const root = new URL("..", import.meta.url);
 /** Files whose examples are run. */
 const DOCUMENTED = ["mod.ts", "docs/library.md"];
-/** A command that prints nothing for so long hangs: it is ended, and counts as failed. The longest test takes a minute. */
+/** A command that prints nothing for so long hangs: all ends, and it counts as failed. The longest test takes a minute. */
 const SILENCE_MS = 8 * 60_000;
 const sum = { passed: 0, failed: 0, skipped: 0 };
+
+/** Prints the sum and ends. */
+function finish(): never {
+  const skipped = sum.skipped > 0 ? `, ${sum.skipped} skipped` : "";
+  console.log(`\n${sum.passed} passed, ${sum.failed} failed${skipped}`);
+  Deno.exit(sum.failed === 0 ? 0 : 1);
+}
 
 /** Runs `deno` with `args`, echoing its output; returns the output and whether it succeeded. */
 async function deno(...args: string[]): Promise<{ success: boolean; text: string }> {
@@ -29,6 +36,9 @@ async function deno(...args: string[]): Promise<{ success: boolean; text: string
       `\nnothing was printed for ${SILENCE_MS / 60_000} minutes: deno ${args[0]} is ended`,
     );
     child.kill("SIGKILL");
+    sum.failed++;
+    // What the command has started may hold its output open.
+    finish();
   };
   let watch = setTimeout(end, SILENCE_MS);
   for await (const chunk of child.stdout) {
@@ -93,9 +103,4 @@ if (files.length === 0) {
   );
 }
 
-console.log("");
-console.log(
-  `${sum.passed} passed, ${sum.failed} failed` +
-    (sum.skipped > 0 ? `, ${sum.skipped} skipped` : ""),
-);
-Deno.exit(sum.failed === 0 ? 0 : 1);
+finish();
