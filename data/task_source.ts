@@ -37,6 +37,8 @@ export interface TaskSourceOptions {
 
 /** Redrawn entries lie this far behind each other: no run counts so far. */
 const REDRAW_STRIDE = 2 ** 40;
+/** Of several tasks, redraws that stay with the one that was drawn; it may have nothing left. */
+const SAME_TASK = 100;
 
 /** The levels at which the tasks of a curriculum begin. @throws UsageError for a task that is none of the run's */
 export function startingLevels(
@@ -111,7 +113,11 @@ export class TaskSource implements ProblemSource {
   }
 
   entry(split: Split, index: number, redraw = 0): Entry {
-    return this.#splits[split].entry(index + redraw * REDRAW_STRIDE);
+    const set = this.#splits[split], other = index + redraw * REDRAW_STRIDE;
+    // Of the same task, so that the weights hold: one with few problems has more of its draws replaced.
+    return redraw <= SAME_TASK && set instanceof CompositeDataset
+      ? set.entry(index, other)
+      : set.entry(other);
   }
 
   length(split: Split): number {

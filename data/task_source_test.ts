@@ -57,6 +57,23 @@ Deno.test("weights and tasks change in the training split and nowhere else", () 
   assert.equal(problems.overlap, 0);
 });
 
+Deno.test("the weights hold although the held-out problems are most of what one task has", () => {
+  const tasks = ["tower_of_hanoi", "chain_sum"].map((task_name) => ({
+    task_name,
+    weight: 1,
+    config: {},
+  }));
+  const problems = splitProblems({ source: openSource({ ...MIXED, tasks }), heldOutCount: 300 });
+  const held = problems.heldOut.filter(({ metadata }) =>
+    metadata["source_dataset"] === "tower_of_hanoi"
+  );
+  assert.ok(held.length > 60 && held.length < 90, String(held.length));
+  const trained = names(take(problems.trainEntry, 400));
+  const share = trained.filter((name) => name === "tower_of_hanoi").length / trained.length;
+  assert.ok(share > 0.4 && share < 0.6, `${share} of the training problems`);
+  assert.equal(problems.overlap, 0);
+});
+
 Deno.test("a task of a curriculum begins at its level; its parameters change in training alone", () => {
   const task: SourceOptions = {
     ...MIXED,

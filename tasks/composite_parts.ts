@@ -56,7 +56,8 @@ export class CompositeParts {
     return this.#parts.map(({ name, weight, config }) => ({ name, weight, config }));
   }
 
-  entry(index: number): Entry {
+  /** @param own index of the entry within the data set that the draw for `index` chooses; default `index` */
+  entry(index: number, own = index): Entry {
     const { seed, split, versions } = this.options;
     const random = RandomStream.forTask(seed, split, "composite", index);
     const total = this.#parts.reduce((sum, { weight }) => sum + weight, 0);
@@ -67,10 +68,10 @@ export class CompositeParts {
       chosen = part;
       if ((left -= part.weight) < 0) break;
     }
-    const entry = chosen.entries.entry(index);
+    const entry = chosen.entries.entry(own);
     if (!versions) return entry;
     const { version } = chosen;
-    const ids = { version_id: version, entry_id: `${version}.${index}` };
+    const ids = { version_id: version, entry_id: `${version}.${own}` };
     return { ...entry, metadata: { ...entry.metadata, ...ids } };
   }
 
