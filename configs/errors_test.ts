@@ -19,6 +19,11 @@ const CASES: [name: string, yaml: string, ...errors: string[]][] = [
     "trainig: {lr: 1}\n",
     "f.yaml:4:1: trainig: unknown key, did you mean training?",
   ],
+  [
+    "a key without its section, where it has no flat spelling",
+    "hidden_size: 8\n",
+    "f.yaml:4:1: hidden_size: unknown key, did you mean model.init.hidden_size?",
+  ],
   ["a key near nothing", "zzzzz: 1\n", "f.yaml:4:1: zzzzz: unknown key"],
   [
     "a key in a wrong section",

@@ -107,7 +107,11 @@ function suggest(parts: readonly string[]): string | null {
     if (section === "") names.add(at[0]!);
     else if (spelling.startsWith(section + ".")) names.add(at[parts.length - 1]!);
   }
-  if (section === "") return nearest(last, names);
+  if (section === "") {
+    // The name of a key that has no flat spelling.
+    const inside = [...KEYS.keys()].filter((path) => path.endsWith(`.${last}`));
+    return inside.length === 1 ? inside[0]! : nearest(last, names);
+  }
   // Nothing is in this section: its own name is what is misspelt.
   const whole = names.size === 0 ? nearest(parts.join("."), KEYS.keys()) : null;
   return whole ?? nearest(last, names) ?? nearest(last, flat);
