@@ -65,6 +65,8 @@ const SPELLINGS: readonly (readonly [RegExp, string])[] = [
   ],
   [/\\%/g, "%"],
   [/\\\$|[$€£¢]/g, ""],
+  // Runs of spaces that what is gone has left: patterns with optional spaces would take cubic time.
+  [/ {2,}/g, " "],
 ];
 
 const FRACTION_SIGN = /[¼-¾⅐-⅞]/g;
@@ -88,7 +90,7 @@ const MIXED = /^([+-]?)\s*(\d+)\s+(\d+)\s*\/\s*(\d+)$/;
 const REPEATING = /(\d*)\.(\d*)\s*\\overline\s*\{\s*(\d+)\s*\}/g;
 
 /** Answers are short: what is longer is left as it is, and no pattern runs over it. */
-const LONGEST = 3000;
+export const LONGEST = 3000;
 
 /** @param named whether the name of the answer stays: y = 2x + 3 is also an equation */
 export function cleanMath(text: string, named = false): string {

@@ -241,6 +241,9 @@ Deno.test("text of any kind is read in little time and without a crash", () => {
     "(x+1)^{(x+1)^{(x+1)^{100}}}",
     "500!".repeat(80) + "!!",
     " ".repeat(20_000) + "x",
+    "1" + "$ ".repeat(1490) + "x",
+    "1" + "° ".repeat(1490) + "x",
+    "∪".repeat(1_000_000),
   ];
   assertFast(2000, () => {
     for (const text of hostile) {

@@ -3,7 +3,7 @@
  * and ±, matrices, equations. What is beyond the grammar is compared as text.
  */
 import { isBlank } from "../../tasks/python_text.ts";
-import { cleanMath, ROW_END } from "./clean.ts";
+import { cleanMath, LONGEST, ROW_END } from "./clean.ts";
 import { Parser } from "./formula.ts";
 import { add, negate } from "./rational.ts";
 import { tokenize, Unreadable } from "./tokens.ts";
@@ -23,7 +23,7 @@ export function parseMath(text: string, place: Place = 0, named = false): MathVa
   if (isBlank(clean)) return null;
   const words = isWords(clean);
   if (words && !/\\[A-Za-z]/.test(text)) return null;
-  const value = words ? null : valueOf(clean, place);
+  const value = words || clean.length > LONGEST ? null : valueOf(clean, place);
   return value ?? { kind: "text", text: textOf(clean) };
 }
 
