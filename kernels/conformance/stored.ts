@@ -75,6 +75,10 @@ export async function storedCases(brief = false): Promise<Case[]> {
     for (const [m, n, blocks, r] of some(PRODUCTS, [0, 6], [6, 13])) {
       cases.push(productCase(random, { m, n, k: block * blocks, r, transB: true, weightType }));
     }
+    // Odd multiples of 16, which rows of blocks do not have.
+    for (const k of blockOf(weightType) === 2 ? [48, 176] : []) {
+      cases.push(productCase(random, { m: 7, n: 40, k, r: 0, transB: true, weightType }));
+    }
     if (INT8_ACTIVATIONS.includes(weightType)) {
       for (const [m, n, blocks, r] of some(PRODUCTS, [1, 6], [6, 13])) {
         const shape = { m, n, k: block * blocks, r, transB: true, weightType } as const;

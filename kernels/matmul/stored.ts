@@ -125,7 +125,7 @@ function alongRows(ctx: WasmContext, g: Gemm, type: WeightType): void {
   const few = m <= SLICED_ROWS;
   const steps = sliceOf(k, STEPS, Math.max(TILE_STEPS, blockOf(type)));
   const slice = few ? steps : steps * Math.max(1, Math.floor(Math.min(k, MOST_SLICE) / steps));
-  const kBlock = steps < k ? steps : termsInOrder(k);
+  const kBlock = steps < k ? steps : Math.ceil(termsInOrder(k) / TILE_STEPS) * TILE_STEPS;
   const unitRows = rowsOfUnit(m), panels = Math.ceil(n / PANEL);
   const chunks = Math.ceil(m / unitRows);
   const roomy = Math.floor(chunks * panels / ENOUGH_UNITS);
