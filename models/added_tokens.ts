@@ -29,7 +29,7 @@ export type TokenFinder = (text: string) => Section[];
 
 const WORD = String.raw`[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]`;
 const ENDS_WITH_WORD = new RegExp(`${WORD}$`, "u"), STARTS_WITH_WORD = new RegExp(`^${WORD}`, "u");
-const SPACES_BEFORE = /\p{White_Space}*$/u, SPACES_AFTER = /^\p{White_Space}*/u;
+const SPACE = /\p{White_Space}/u, SPACES_AFTER = /^\p{White_Space}*/u;
 
 /** @param tokens by the text that is looked for */
 export function tokenFinder(tokens: ReadonlyMap<string, AddedToken>): TokenFinder {
@@ -46,10 +46,11 @@ export function tokenFinder(tokens: ReadonlyMap<string, AddedToken>): TokenFinde
     for (const { 0: found, index } of text.matchAll(any)) {
       const token = tokens.get(found)!, end = index + found.length;
       if (token.single_word && isPartOfWord(text, index, end)) continue;
-      const from = token.lstrip ? text.slice(0, index).search(SPACES_BEFORE) : index;
+      let from = index;
+      while (token.lstrip && from > done && SPACE.test(text[from - 1]!)) from--;
       const spaces = token.rstrip ? SPACES_AFTER.exec(text.slice(end))![0].length : 0;
       plain(from);
-      sections.push({ text: found, token, at: Math.max(from, done) });
+      sections.push({ text: found, token, at: from });
       done = end + spaces;
     }
     plain(text.length);

@@ -1,5 +1,6 @@
 /** What is expected was recorded from Hugging Face's tokenizers 0.23 (Python). */
 import assert from "node:assert/strict";
+import { assertFast } from "../core/testing.ts";
 import { preTokenizer } from "./pre_tokenizers.ts";
 import { tokenizerFromFiles } from "./tokenizer.ts";
 
@@ -61,6 +62,7 @@ Deno.test("added tokens stand alone, and take spaces along, where they say so", 
     ["x<m>ab", [6, 10, 9]],
   ];
   for (const [text, found] of expected) assert.deepEqual(ids(words, text), found, text);
+  assertFast(1000, () => ids(words, " ".repeat(100_000) + "x<m>".repeat(10_000)));
 });
 
 Deno.test("normalizers take Unicode's spaces and letters, and replacements as they are written", () => {
