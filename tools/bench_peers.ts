@@ -131,6 +131,7 @@ const WEIGHTS = [
 const DECODING = [
   { name: "rgx, the file", dtype: "auto" },
   { name: "rgx, the file, `--activations int8`", dtype: "auto", activations: "int8" },
+  { name: "rgx, weights as bf16", dtype: "bfloat16" },
   { name: "rgx, weights widened to float32", dtype: "float32" },
 ] as const;
 
