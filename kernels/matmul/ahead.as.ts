@@ -58,7 +58,8 @@ export function multiply_panel(
       const height = t < high ? low + 1 : low;
       read += tile_ahead(height, s, aStep, v, c, outStep, depth, alpha, add, ahead, step);
       const steps = (depth / STEPS) as usize, next = ahead + steps * share;
-      for (ahead += steps * step; ahead < next; ahead += LINE) read += load<u8>(ahead);
+      for (let at = ahead + steps * step; at < next; at += LINE) read += load<u8>(at);
+      ahead = next;
       s += (height as usize) * aStep;
       c += (height as usize) * outStep;
     }
