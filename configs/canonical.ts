@@ -8,6 +8,7 @@ import {
   describeNode,
   emptyMap,
   formatPosition,
+  isNull,
   type Json,
   type MapEntry,
   type MapNode,
@@ -152,10 +153,6 @@ class Builder {
     const parts = prefix === "" ? [] : prefix.split(".");
     open(this.#root, parts, keyAt, keyAt).replace = true;
   }
-}
-
-function isNull(node: ConfigNode): boolean {
-  return node.kind === "scalar" && node.value === null;
 }
 
 function isNeutral(key: ForeignKey, value: Json): boolean {

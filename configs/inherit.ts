@@ -14,6 +14,7 @@ import {
   type ConfigNode,
   describeNode,
   emptyMap,
+  isNull,
   type MapEntry,
   type MapNode,
   nowhere,
@@ -208,7 +209,7 @@ class Inheritance {
   #baseReferences(entry: MapEntry | undefined): FileReference[] {
     if (entry === undefined) return [];
     const { node } = entry;
-    if (node.kind === "scalar" && node.value === null) return [];
+    if (isNull(node)) return [];
     return this.#texts(node, "_base_", "a path or a list of paths");
   }
 
@@ -246,7 +247,7 @@ class Inheritance {
         }));
       }
       return [...item.entries].flatMap(([group, { keyAt, node }]): Reference[] => {
-        if (node.kind === "scalar" && node.value === null) return [];
+        if (isNull(node)) return [];
         if (node.kind === "scalar" && typeof node.value === "string" && !group.includes(" ")) {
           const text = withExtension(`${group.replace(/^\//, "")}/${node.value}`);
           return [{ kind: "file", text, at: node.at, key, optional }];

@@ -1,5 +1,5 @@
 /** Values of the section `lora` that name modules of a model: names, ends of paths, expressions, maps of them. */
-import { describeNode } from "./node.ts";
+import { describeNode, isNull } from "./node.ts";
 import { choice, either, float, listOf, refine, text, type ValueType } from "./value_types.ts";
 
 /** Linear modules of a decoder layer that an adapter can sit on; those of GPT-2 last. */
@@ -82,7 +82,7 @@ export function modulePattern(value: ValueType<number> = float({ above: 0 })) {
   const type: ValueType<Record<string, number>> = {
     expected,
     read(node, complain) {
-      if (node.kind === "scalar" && node.value === null) return {};
+      if (isNull(node)) return {};
       if (node.kind !== "map") {
         complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
         return undefined;

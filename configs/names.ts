@@ -4,7 +4,7 @@
  */
 import { nearest } from "../core/suggest.ts";
 import { FOREIGN_KEYS, type ForeignKey } from "./foreign_keys.ts";
-import type { ConfigNode } from "./node.ts";
+import { type ConfigNode, isNull } from "./node.ts";
 import type { KeySpec } from "./key_spec.ts";
 import { SECTIONS } from "./schema.ts";
 import { VERL_SECTIONS, WITHOUT_EFFECT } from "./without_effect.ts";
@@ -52,8 +52,7 @@ const OWN_SECTIONS: ReadonlySet<string> = new Set(SECTIONS.map((section) => sect
 
 /** What a dotted key (as written) means. A prefix may also be a key: `model` is a map or a name. */
 export function meaningOf(written: string, value?: ConfigNode): Meaning {
-  const wantsPrefix = value === undefined || value.kind === "map" ||
-    (value.kind === "scalar" && value.value === null);
+  const wantsPrefix = value === undefined || value.kind === "map" || isNull(value);
   const prefix = PREFIXES.has(written) || OWN_SECTIONS.has(written);
   if (prefix && wantsPrefix) return { kind: "prefix", section: OWN_SECTIONS.has(written) };
   const path = SPELLINGS.get(written);

@@ -49,6 +49,10 @@ export interface MapNode {
 }
 export type ConfigNode = ScalarNode | ListNode | MapNode;
 
+export function isNull(node: ConfigNode): boolean {
+  return node.kind === "scalar" && node.value === null;
+}
+
 export const COMMAND_LINE: Source = { name: "command line", directory: null };
 export const DEFAULTS: Source = { name: "default", directory: null };
 

@@ -8,6 +8,7 @@ import { SECONDARY_REWARDS } from "../rewards/registry.ts";
 import {
   type ConfigNode,
   emptyMap,
+  isNull,
   type MapNode,
   nodeAt,
   type Problems,
@@ -49,7 +50,7 @@ class Shaper {
     const map = this.#node(section);
     if (map !== undefined && map.kind !== "map") return;
     const there = map?.entries.get(name)?.node;
-    if (there !== undefined && !(there.kind === "scalar" && there.value === null)) return;
+    if (there !== undefined && !isNull(there)) return;
     const node: ConfigNode = { kind: "scalar", value, at: from.at };
     const base: MapNode = map ?? { kind: "map", entries: new Map(), at: from.at };
     this.tree = withEntry(this.tree, section, withEntry(base, name, node), base.at);

@@ -5,7 +5,7 @@
  */
 import { type TrackerName, TRACKERS } from "../core/tracker_names.ts";
 import { nearest } from "../core/suggest.ts";
-import { COMMAND_LINE, type ConfigNode, describeNode, nodeAt, toJson } from "./node.ts";
+import { COMMAND_LINE, type ConfigNode, describeNode, isNull, nodeAt, toJson } from "./node.ts";
 import type { MapNode, Problems } from "./node.ts";
 import type { Complain, ValueType } from "./value_types.ts";
 
@@ -37,7 +37,7 @@ export function trackers(): ValueType<TrackerName[]> {
 /** A list's items, a value by itself, nothing of null. */
 function itemsOf(node: ConfigNode): readonly ConfigNode[] {
   if (node.kind === "list") return node.items;
-  return node.kind === "scalar" && node.value === null ? [] : [node];
+  return isNull(node) ? [] : [node];
 }
 
 function namesOf(item: ConfigNode, complain: Complain): readonly TrackerName[] {

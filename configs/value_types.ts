@@ -3,7 +3,7 @@
  * value or a complaint. Nothing is converted silently: the text "8" is not a number.
  */
 import { nearest } from "../core/suggest.ts";
-import { type ConfigNode, describeNode, type Json, type Position, toJson } from "./node.ts";
+import { type ConfigNode, describeNode, isNull, type Json, type Position, toJson } from "./node.ts";
 
 /** Called with what is wrong; `sub` is appended to the key (".0" for the first list item). */
 export type Complain = (at: Position, text: string, sub?: string) => void;
@@ -151,7 +151,7 @@ export function nullable<T>(type: ValueType<T>): ValueType<T | null> {
     expected: `${type.expected} or null`,
     nullable: true,
     read(node, complain) {
-      if (node.kind === "scalar" && node.value === null) return null;
+      if (isNull(node)) return null;
       return type.read(node, (at, words, sub) => {
         complain(at, words.replace(`expected ${type.expected}`, `expected ${this.expected}`), sub);
       });
@@ -183,7 +183,7 @@ export function freeMap(): ValueType<Record<string, unknown>> {
     expected: "a map",
     read(node, complain) {
       if (node.kind === "map") return toJson(node) as Record<string, unknown>;
-      if (node.kind === "scalar" && node.value === null) return {};
+      if (isNull(node)) return {};
       return mismatch("a map", node, complain);
     },
   };
@@ -230,7 +230,7 @@ export function fields<T extends object>(
   return {
     expected: words,
     read(node, complain) {
-      if (node.kind === "scalar" && node.value === null) return {} as T;
+      if (isNull(node)) return {} as T;
       if (node.kind !== "map") return mismatch(words, node, complain);
       const values: Record<string, unknown> = {};
       for (const [name, entry] of node.entries) {

@@ -17,6 +17,7 @@ import {
   type ConfigNode,
   emptyMap,
   formatPosition,
+  isNull,
   type MapEntry,
   type MapNode,
   nowhere,
@@ -58,7 +59,7 @@ export function parseYaml(text: string, source: Source, problems: Problems): Map
   if (root === null) return null;
   if (root.kind === "map") return root;
   const start = { source, line: 1, column: 1 };
-  if (root.kind === "scalar" && root.value === null) return emptyMap(start);
+  if (isNull(root)) return emptyMap(start);
   problems.add(root.at, "", "expected a map of keys (key: value) at the top of the file");
   return null;
 }
