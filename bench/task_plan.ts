@@ -24,13 +24,13 @@ export async function planTasks(
   const labels = requests.map(({ name, label = name }) => label);
   const twice = labels.find((label, i) => labels.indexOf(label) !== i);
   if (twice !== undefined) throw new UsageError(`the task ${twice} is named twice`);
-  const fewShot = options.prompt?.few_shot ?? 0, limit = options.limit ?? Infinity;
+  const fewShot = options.prompt?.few_shot ?? 0;
   // What is wrong with a name is said before a file is read.
   const unknown = requests.filter(({ name }) => !isTask(name)).map(({ name }) => name);
   if (unknown.length > 0) throw unknownTasks(unknown);
   const sets: TestSet[] = [];
   for (const request of requests) {
-    const size = Math.min(request.size ?? options.numExamples ?? 100, limit);
+    const size = sizeOf(request.size, options, 100);
     const common = { seed, size, fewShot };
     const path = request.path ?? publishedPlace(request.name);
     if (path === null) {
@@ -51,6 +51,15 @@ export async function planTasks(
   return sets;
 }
 
+/** How many problems of a task are asked for; `otherwise` where nobody says. */
+function sizeOf(
+  own: number | undefined,
+  { numExamples, limit = Infinity }: Pick<BenchmarkOptions, "limit" | "numExamples">,
+  otherwise: number,
+): number {
+  return Math.min(own ?? numExamples ?? otherwise, limit);
+}
+
 /** Tasks that have fewer different questions than were asked for, in words. */
 export function fewerThanAsked(
   options: Pick<BenchmarkOptions, "tasks" | "limit" | "numExamples">,
@@ -58,7 +67,7 @@ export function fewerThanAsked(
 ): string[] {
   return options.tasks.flatMap((task, i) => {
     const own = typeof task === "string" ? undefined : task.size;
-    const asked = Math.min(own ?? options.numExamples ?? 0, options.limit ?? Infinity);
+    const asked = sizeOf(own, options, 0);
     const { label, entries } = sets[i]!;
     return entries.length >= asked
       ? []

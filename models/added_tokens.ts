@@ -3,6 +3,7 @@
  * are looked for in the text as it is, then, in what is between, those that are looked for after normalizing. The
  * library does not know tokens that must stand as a word of their own.
  */
+import { WORD_CHARACTERS } from "./tokenizer_parts.ts";
 
 export interface AddedToken {
   content: string;
@@ -27,8 +28,8 @@ export interface Section {
 /** Cuts a text at the tokens in it. */
 export type TokenFinder = (text: string) => Section[];
 
-const WORD = String.raw`[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]`;
-const ENDS_WITH_WORD = new RegExp(`${WORD}$`, "u"), STARTS_WITH_WORD = new RegExp(`^${WORD}`, "u");
+const ENDS_WITH_WORD = new RegExp(`[${WORD_CHARACTERS}]$`, "u");
+const STARTS_WITH_WORD = new RegExp(`^[${WORD_CHARACTERS}]`, "u");
 const SPACE = /\p{White_Space}/u, SPACES_AFTER = /^\p{White_Space}*/u;
 
 /** @param tokens by the text that is looked for */

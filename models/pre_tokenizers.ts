@@ -5,7 +5,7 @@
  * Left out: UnicodeScripts, which is refused by its name.
  */
 import { SplitPreTokenizer } from "@huggingface/tokenizers";
-import { NotSupported } from "./tokenizer_parts.ts";
+import { NotSupported, WORD_CHARACTERS } from "./tokenizer_parts.ts";
 
 /** Pieces of a text. @param first nothing stands before the text */
 export type PreTokenizer = (text: string, first: boolean) => string[];
@@ -32,8 +32,10 @@ const NOT_SPACES = /\P{White_Space}+/gu;
 const GPT2 =
   /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
 /** Runs of letters, digits, marks and connectors, or of what is neither that nor a space. */
-const WORDS =
-  /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d\p{White_Space}]+/gu;
+const WORDS = new RegExp(
+  String.raw`[${WORD_CHARACTERS}]+|[^${WORD_CHARACTERS}\p{White_Space}]+`,
+  "gu",
+);
 const PUNCTUATION = /[\p{P}!-/:-@[-`{-~]/gu;
 
 /** @throws NotSupported for a part that is not known, Error for one that is not as it should be */

@@ -6,6 +6,9 @@
 /** A part that rgx does not compute. */
 export class NotSupported extends Error {}
 
+/** Letters, digits, marks and connectors, as a part of a class of characters. */
+export const WORD_CHARACTERS = String.raw`\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d`;
+
 type Json = Readonly<Record<string, unknown>>;
 
 const NORMALIZERS = new Set([
