@@ -30,6 +30,8 @@ export interface BenchmarkOptions {
   seed?: number;
   samplingSeed?: number;
   sampling?: Partial<Sampling>;
+  /** Most completions at once of a model on this machine; default: as many as are fastest. */
+  batchSize?: number;
   prompt?: Asked["prompt"];
   systemPrompts?: Asked["systemPrompts"];
   /** Also measure the models that adapters and runs began with; default true. */
@@ -94,6 +96,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
     },
     includeBase: options.includeBase ?? true,
     ...(options.sampling && { sampling: options.sampling }),
+    ...(options.batchSize !== undefined && { batchSize: options.batchSize }),
     ...(options.prompt && { prompt: options.prompt }),
     ...(options.systemPrompts && { systemPrompts: options.systemPrompts }),
   });

@@ -71,6 +71,11 @@ export class BenchmarkRun {
         this.emit({ type: "progress", worker, model: job.model.name, done: ++done, total });
       },
       failed: ({ model, set }, error) => {
+        const isKnown = this.#failures.some((one) =>
+          one.model === model.name && one.task === set.label && one.error === error
+        );
+        // Parts of a combination fail together.
+        if (isKnown) return;
         this.#failures.push({ model: model.name, task: set.label, error });
         this.emit({ type: "failed", model: model.name, task: set.label, error });
       },

@@ -176,6 +176,33 @@ Deno.test("several samples: pass@k, avg@k and majority; each sample is what it w
   });
 });
 
+Deno.test("a batch size bounds how many answers are under way and changes none of them", async () => {
+  await withModel(async (folder, model, device) => {
+    let together = 0;
+    const run = device.run.bind(device);
+    device.run = (op, args) => {
+      if ("branches" in args) together = Math.max(together, args.count);
+      run(op, args);
+    };
+    const sampling = { temperature: 1, max_new_tokens: 8 };
+    const measured = async (batchSize: number | null) => {
+      together = 0;
+      const tasks = ["chain_sum", "spell_backward"], outputDir = `${folder}/${batchSize}`;
+      const { result } = await collected({
+        ...{ models: [model], tasks, device, sampling, outputDir },
+        ...(batchSize !== null && { batchSize }),
+      });
+      return tasks.map((task) => result.tasks[task]!.models[model]!.examples);
+    };
+    const all = await measured(null);
+    assert.ok(together > 3, `${together} at once`);
+    for (const size of [1, 3]) {
+      assert.deepEqual(await measured(size), all);
+      assert.equal(together, size);
+    }
+  });
+});
+
 Deno.test("what cannot be measured is refused before any work, with the nearest name", async () => {
   await withModel(async (folder, model, device) => {
     const common = { models: [model], tasks: ["chain_sum"], outputDir: `${folder}/out`, device };

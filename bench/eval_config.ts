@@ -2,7 +2,7 @@
  * The YAML file of `rgx eval`: a model, and categories of data sets with their parameters. Both styles of the
  * field load: that for a model on this machine (model_path, eval_repeats, developer_prompt, …; only whole scores
  * count) and that for a remote one (model, completions_per_prompt, system_prompt_id, …; partial scores count).
- * Own keys: models, base_url, api_key_env, seed, samples, add_instructions, few_shot, few_shot_as.
+ * Own keys: models, base_url, api_key_env, seed, samples, add_instructions, few_shot, few_shot_as, batch_size.
  */
 import {
   type ConfigNode,
@@ -51,6 +51,7 @@ const KEYS: Readonly<Record<string, Kind>> = {
   system_prompt_id: "text",
   system_role: "text",
   completions_per_prompt: "integer",
+  batch_size: "integer",
   default_size: "integer",
   default_seed: "integer",
   output_dir: "text",
@@ -126,6 +127,8 @@ class Reader {
         `expected int8 or float32, found ${JSON.stringify(activations)}`,
       );
     }
+    const batchSize = v["batch_size"];
+    if (batchSize === 0) this.#complain("batch_size", "expected an integer of at least 1, found 0");
     const samples = v["samples"] ?? v["completions_per_prompt"] ?? v["eval_repeats"];
     const prompt = present<PromptSettings>({
       system_prompt: system,
@@ -149,6 +152,7 @@ class Reader {
         outputDir: typeof v["output_dir"] === "string" ? v["output_dir"] : "results",
         includeBase: false,
         ...(typeof seed === "number" && { seed }),
+        ...(typeof batchSize === "number" && { batchSize }),
         sampling,
         prompt,
         systemPrompts,

@@ -17,7 +17,7 @@ import { createUntrained } from "./untrained.ts";
 /** Anything that a model can be loaded onto. */
 export type ModelDevice = Parameters<typeof loadModel>[1];
 
-/** Most completions under way at once where more are always better; an interrupted benchmark loses as many. */
+/** Most completions at once where more are always better, unless a user says more; an interrupted benchmark loses as many. */
 const MOST_SLOTS = 64, MOST_SLOTS_GPU = 1024;
 
 /** Answers wait so long, milliseconds: what is done with many in a row is done faster. */
@@ -170,17 +170,18 @@ export class LocalModel implements Answerer {
 
   /** A generation with room for as many of these as memory and slots allow. */
   #open(asked: readonly Asked[], shouldStop: () => boolean) {
-    const { sampling, seed } = this.#settings, { tokenizer, eosIds, model } = this.loaded;
+    const { sampling, seed, batchSize } = this.#settings,
+      { tokenizer, eosIds, model } = this.loaded;
     const stopWhen = stopStrings(tokenizer, sampling.stop ?? []);
     const requests = asked.map(({ request }) => request);
     const shortest = Math.min(...requests.map(({ promptIds }) => promptIds.length));
     const maxNewTokens = Math.min(sampling.max_new_tokens, model.config.maxPositions - shortest);
     const minNewTokens = Math.min(sampling.min_new_tokens ?? 0, maxNewTokens);
     const adjusted = sampling.repetition_penalty !== 1 || minNewTokens > 0;
-    const most = model.device.adapter === undefined ? MOST_SLOTS : MOST_SLOTS_GPU;
+    const common = model.device.adapter === undefined ? MOST_SLOTS : MOST_SLOTS_GPU;
     const room = planSlots(model.sizes, requests, { maxNewTokens, adjusted }, {
       bytes: WAVE_BYTES,
-      most: Math.min(most, model.bestSlots),
+      most: batchSize ?? Math.min(common, model.bestSlots),
     });
     return model.openGeneration(room, {
       maxNewTokens,

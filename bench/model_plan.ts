@@ -28,6 +28,8 @@ export interface Asked {
   sampling?: Partial<Sampling>;
   /** Seed of the draws. */
   seed: number;
+  /** Most completions at once of a model on this machine. */
+  batchSize?: number;
   includeBase: boolean;
   /** The server of remote models, and whether it takes messages or plain text. */
   remote: { address: string; format: PromptSettings["format"] };
@@ -265,6 +267,7 @@ function settingsOf(
     sampling,
     seed: asked.seed,
     keepPromptTokens: cut === "left" ? kept : null,
+    ...(asked.batchSize !== undefined && { batchSize: asked.batchSize }),
   };
 }
 

@@ -41,6 +41,8 @@ export interface ModelSettings {
   seed: number;
   /** Prompts keep their last so many tokens, as the checkpoint's run cut them; null = all. */
   keepPromptTokens: number | null;
+  /** Most completions at once on this machine; absent = as many as are fastest. No answer depends on it. */
+  batchSize?: number;
 }
 
 /** A completion as it comes, not yet scored. */

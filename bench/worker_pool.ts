@@ -1,5 +1,6 @@
 /**
- * Worker processes: combinations are dealt to them in turn, one process a device at a time. A process that dies
+ * Worker processes: combinations are dealt to them in turn, one process a device at a time, and those that are left
+ * over, fewer than there are workers, in parts. A process that dies
  * takes no other combination with it: those that it had left are tried again, those of the model that it was
  * busy with one by one, and the one that ends a process of its own is reported.
  */
@@ -30,12 +31,29 @@ export async function runWorkers(
   listener: (worker: number, total: number) => JobListener,
   shouldStop: () => boolean,
 ): Promise<void> {
+  const shares = deal(jobs, options.devices.length);
   const results = await Promise.allSettled(options.devices.map((device, worker) => {
-    const own = jobs.filter((_, i) => i % options.devices.length === worker);
+    const own = shares[worker]!;
     return runOne(own, device, options, listener(worker, missingSamples(own)), shouldStop);
   }));
   const failed = results.find(({ status }) => status === "rejected");
   if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+}
+
+/**
+ * The jobs of each worker. Of the last ones, which do not go round, a worker gets every n-th problem, so that no
+ * device is idle while others have work.
+ */
+function deal(jobs: readonly Job[], workers: number): Job[][] {
+  const whole = jobs.length - jobs.length % workers, rest = jobs.slice(whole);
+  return Array.from({ length: workers }, (_, worker) => {
+    const own = jobs.slice(0, whole).filter((_, i) => i % workers === worker);
+    if (rest.length === 0) return own;
+    const at = worker % rest.length, job = rest[at]!;
+    const parts = Math.ceil((workers - at) / rest.length), part = Math.floor(worker / rest.length);
+    const missing = job.missing.filter((_, i) => i % parts === part);
+    return missing.length === 0 ? own : [...own, { ...job, missing }];
+  });
 }
 
 /** All jobs of one device, in as many processes as it takes. */

@@ -30,7 +30,8 @@ Deno.test("two worker processes give what one process gives, each combination on
     for (const event of both.events) {
       if (event.type === "progress") seen.set(event.worker, event.total);
     }
-    assert.deepEqual([...seen].sort(), [[0, 10], [1, 5]]);
+    // One whole combination each, and their parts of the third.
+    assert.deepEqual([...seen].sort(), [[0, 8], [1, 7]]);
   });
 });
 
@@ -91,6 +92,43 @@ Deno.test("a process that dies takes one combination with it, and none is answer
     ]);
     assert.equal(answers.length, 8);
     assert.equal(new Set(answers).size, 8);
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("combinations that do not go round are shared out: every device works, each problem is asked once", async () => {
+  const path = await Deno.makeTempFile({ suffix: ".js" });
+  try {
+    await Deno.writeTextFile(path, MORTAL);
+    const asked = async (labels: readonly string[], workers: number) => {
+      const missing = Array.from({ length: 7 }, (_, index) => ({ index, samples: [0] }));
+      const jobs = labels.map((label) => ({ model: MODEL_A, set: { label }, missing }));
+      const answers: string[][] = Array.from({ length: workers }, () => []);
+      await runWorkers(
+        jobs as unknown as Job[],
+        {
+          devices: Array.from({ length: workers }, () => "x"),
+          threads: null,
+          command: [Deno.execPath(), "run", "--quiet", path],
+        },
+        (worker) => ({
+          loading: () => {},
+          finished: () => {},
+          failed: ({ set }, error) => assert.fail(`${set.label}: ${error}`),
+          answer: ({ set }, index) => void answers[worker]!.push(`${set.label}${index}`),
+        }),
+        () => false,
+      );
+      assert.equal(new Set(answers.flat()).size, 7 * labels.length);
+      assert.equal(answers.flat().length, 7 * labels.length);
+      return answers;
+    };
+    assert.deepEqual(await asked(["a"], 3), [["a0", "a3", "a6"], ["a1", "a4"], ["a2", "a5"]]);
+    const parts = await asked(["a", "b"], 3);
+    assert.deepEqual(parts.map((own) => own.length), [4, 7, 3]);
+    const five = await asked(["a", "b", "c", "d", "e"], 4);
+    assert.deepEqual(five.map((own) => own.length), [9, 9, 9, 8]);
   } finally {
     await Deno.remove(path);
   }

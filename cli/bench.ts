@@ -51,6 +51,7 @@ export interface BenchFlags {
   activations?: ActivationType;
   maxNewTokens?: number;
   samples?: number;
+  batchSize?: number;
   stop: string[];
   system?: string;
   instructions: boolean;
@@ -95,6 +96,11 @@ export async function bench(flags: BenchFlags): Promise<number> {
   const options = merge(described?.options ?? { models: [], tasks: [] }, flags);
   const workers = flags.merge ? null : workersOf(flags, options.models);
   const isLocal = options.models.some((name) => !name.startsWith(REMOTE_PREFIX));
+  if (flags.batchSize !== undefined && !isLocal && options.models.length > 0) {
+    throw new UsageError("--batch-size: no model runs on this machine", {
+      advice: "--workers says how many requests a server gets at once.",
+    });
+  }
   const device = isLocal && workers === null && !flags.merge ? await openDevice(flags) : null;
   const stop = listenForStop(
     maxSeconds,
@@ -215,6 +221,7 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
     ...given({
       numExamples: flags.numExamples,
       limit: flags.limit,
+      batchSize: flags.batchSize,
       seed: flags.seed,
       samplingSeed: flags.samplingSeed,
       outputDir: flags.outputDir,

@@ -73,6 +73,11 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
       "completions of each problem: pass@k, avg@k, majority@k",
       integer(1, 4096),
     )
+    .option(
+      "--batch-size <n>",
+      "most completions at once on this machine (default: as many as are fastest)",
+      integer(1),
+    )
     .option("--stop <text>", "end after this text (repeatable)", collect, [])
     .option("--system <text>", "system prompt, or the name of a built-in one; empty = none")
     .option(
