@@ -22,11 +22,14 @@ import {
   embed,
   type LlamaCore,
   trunkForward,
+  type TrunkOptions,
   type TrunkPass,
 } from "./llama_pass.ts";
 import { normForward } from "./norm.ts";
 import { RecordedSteps } from "./recorded_step.ts";
+import type { PackedBatch } from "./packing.ts";
 import { packPrompts, type PromptBatch, type PromptRun } from "./prompt_batch.ts";
+import { LEAST_COMMON, packPromptGroups } from "./prompt_groups.ts";
 import { drawKey, type Lane, lanesOf } from "./sampling_rules.ts";
 import { type DecodeRow, StepTable } from "./step_table.ts";
 import { floatBytes, type Workspace } from "./workspace.ts";
@@ -129,16 +132,22 @@ export class Decoder {
     const { core, workspace, adapter } = this, { config } = core;
     // A larger batch than any before replaces buffers of the same names.
     this.#layers = this.#scratch = null;
-    const batch = packPrompts(prompts, before, config), lastRows = batch.lastPromptRow;
-    const apart = this.sharesBeginnings;
-    const trunk = trunkForward(core, workspace, batch, {
-      adapter,
-      keep: "none",
-      ...(apart
-        ? { store: this.#storeInCache(batch, prompts), lastRows }
-        : { keysAndValues: this.#cacheParts(batch) }),
-    });
-    return { trunk, lastRow: apart ? lastRows.map((_, prompt) => prompt) : lastRows };
+    const run = (batch: PackedBatch, options: Partial<TrunkOptions>) =>
+      trunkForward(core, workspace, batch, { adapter, keep: "none", ...options });
+    if (this.sharesBeginnings) {
+      const batch = packPrompts(prompts, before, config), { lastPromptRow: lastRows } = batch;
+      const trunk = run(batch, { store: this.#storeInCache(batch, prompts), lastRows });
+      return { trunk, lastRow: lastRows.map((_, prompt) => prompt) };
+    }
+    // Sums over keys would be cut elsewhere: a CPU gives a prompt the same bits in any company.
+    const least = core.device.name === "webgpu" ? LEAST_COMMON : Infinity;
+    const batch = packPromptGroups(prompts.map(({ ids }) => ids), least, config);
+    const cached = this.#cacheParts(prompts), { lastPromptRow: lastRow, rowOfToken } = batch;
+    const trunk = run(
+      batch,
+      rowOfToken === null ? { keysAndValues: cached } : { store: this.#spread(rowOfToken, cached) },
+    );
+    return { trunk, lastRow };
   }
 
   /** Whether prompts may share beginnings: where attention reads keys that are not in the batch. */
@@ -152,11 +161,26 @@ export class Decoder {
     return this.#packedKeys !== null;
   }
 
-  /** A batch that is as long as its rows of the cache: keys and values are made where they stay. */
-  #cacheParts({ cacheRow, rows }: PromptBatch): (layer: number) => Cache {
+  /** Rows of the cache of prompts that lie one right behind the other. */
+  #cacheParts(prompts: readonly PromptRun[]): (layer: number) => Cache {
     const { numKvHeads, headDim } = this.core.config, width = numKvHeads * headDim;
-    const part = (cache: Tensor) => cache.view(cacheRow[0]! * width, rows * width);
+    const { begin } = prompts[0]!.cached, { end } = prompts.at(-1)!.cached;
+    const part = (cache: Tensor) => cache.view(begin * width, (end - begin) * width);
     return (layer) => ({ k: part(this.#prompts[layer]!.k), v: part(this.#prompts[layer]!.v) });
+  }
+
+  /** Gives every prompt of the batch the rows of what it has in common with others. */
+  #spread(rowOfToken: Uint32Array, cached: (layer: number) => Cache) {
+    const { device, config: { numKvHeads, headDim } } = this.core;
+    const index = this.workspace.upload("prefix.row", rowOfToken);
+    const shape = { index, rows: rowOfToken.length, d: numKvHeads * headDim };
+    let layer = 0;
+    return (k: Tensor, v: Tensor) => {
+      const cache = cached(layer++);
+      device.run("gather_rows", { table: k, out: cache.k, ...shape });
+      device.run("gather_rows", { table: v, out: cache.v, ...shape });
+      return { k, v };
+    };
   }
 
   /** For any other: rows that have been computed go to theirs, then to those of prompts that begin alike. */
