@@ -320,8 +320,9 @@ function checkTask(value: Record<string, unknown>, place: string): void {
     for (const key of ["ci95", "mean_score_ci95"]) {
       const interval = array(result[key], `${at}.${key}`), [low, high] = interval;
       const ordered = typeof low === "number" && typeof high === "number" && low <= high;
-      if (interval.length !== 2 || !ordered) {
-        throw new RgxError(`${at}.${key}: expected [low, high], found ${JSON.stringify(interval)}`);
+      if (interval.length !== 2 || !ordered) throw wrong(`${at}.${key}`, "[low, high]", interval);
+      if (key === "ci95" && !(low >= 0 && high <= 1)) {
+        throw wrong(`${at}.${key}`, "shares from 0 to 1", interval);
       }
     }
     object(result["prompt"], `${at}.prompt`);

@@ -119,6 +119,10 @@ Deno.test("files of another version, damaged ones and missing ones are refused w
     broken((f) => model(f)["accuracy"] = 85.2),
     /models\.tiny: accuracy: expected a share from 0 to 1, found 85\.2/,
   );
+  assert.throws(
+    broken((f) => model(f)["ci95"] = [80.1, 89.2]),
+    /models\.tiny\.ci95: expected shares from 0 to 1, found \[80\.1,89\.2\]/,
+  );
   assert.throws(broken((f) => model(f)["format_rate"] = -0.1), /format_rate: expected a share/);
   const copy = structuredClone(file) as unknown as Record<string, unknown>;
   delete model(copy)["examples"];

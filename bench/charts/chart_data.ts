@@ -29,7 +29,7 @@ interface Found {
   created: string;
   stamp: string;
   /** What makes problems and answers comparable. */
-  setting: string;
+  setting: ReadonlyMap<string, string>;
   result: ModelResult;
 }
 
@@ -64,11 +64,14 @@ export function gatherResults(files: readonly NamedResult[]): ChartData {
       advice: "All combinations of the benchmark failed; its own messages say why.",
     });
   }
+  const unlike = new Map<string, string[]>();
   for (const [task, ofTask] of found) {
-    const settings = new Set([...ofTask.values()].map(({ setting }) => setting));
-    if (settings.size > 1) {
-      notes.push(`${task}: not the same measurement for all models: ${[...settings].join(" | ")}`);
-    }
+    const found = differences([...ofTask.values()].map(({ setting }) => setting));
+    if (found !== "") unlike.set(found, [...unlike.get(found) ?? [], task]);
+  }
+  for (const [found, tasks] of unlike) {
+    const where = tasks.length <= MOST_NAMED ? tasks.join(", ") : `${tasks.length} tasks`;
+    notes.push(`${where}: not the same measurement for all models: ${found}`);
   }
   for (const [choice, n] of chosen) {
     notes.push(`${n === 1 ? "1 result is" : `${n} results are`} ${choice}`);
@@ -96,10 +99,28 @@ function choiceOf(a: Found, b: Found): string {
   return `drawn from ${kept.path}, which is newer, not from ${left.path}`;
 }
 
-function settingOf(file: ResultFile, task: TaskResults): string {
-  const { temperature, samples } = file.sampling;
-  const drawn = temperature === 0 ? "greedy" : `temperature ${temperature}, ${samples} samples`;
-  return `seed ${task.seed ?? file.seed}, ${drawn}, ${JSON.stringify(task.parameters)}`;
+/** Tasks that a note names. */
+const MOST_NAMED = 5;
+/** Greedy completions do not depend on these. */
+const OF_DRAWS = ["top_p", "top_k", "min_p"];
+
+function settingOf(file: ResultFile, task: TaskResults): ReadonlyMap<string, string> {
+  const { seed = file.seed, parameters } = task;
+  const isGreedy = file.sampling.temperature === 0;
+  const all = { seed, ...file.sampling, parameters };
+  return new Map(
+    Object.entries(all).filter(([name]) => !isGreedy || !OF_DRAWS.includes(name))
+      .map(([name, value]) => [name, JSON.stringify(value)]),
+  );
+}
+
+/** "seed 1 | 2; max_new_tokens 8 | 64": what is not the same in all; "" when all is. */
+function differences(settings: readonly ReadonlyMap<string, string>[]): string {
+  const names = new Set(settings.flatMap((setting) => [...setting.keys()]));
+  return [...names].flatMap((name) => {
+    const values = new Set(settings.map((setting) => setting.get(name) ?? "none"));
+    return values.size > 1 ? [`${name} ${[...values].join(" | ")}`] : [];
+  }).join("; ");
 }
 
 /** The same with other names of models, in the same order. */

@@ -33,7 +33,25 @@ Deno.test("models measured on different problems are pointed out", () => {
     { path: "2.json", result: { ...taskFile("a", { tuned: 12 }), seed: 2 } },
   ]);
   assert.equal(notes.length, 1);
-  assert.match(notes[0]!, /^a: not the same measurement for all models: seed 1.*\| seed 2/);
+  assert.match(notes[0]!, /^a: not the same measurement for all models: seed 1 \| 2$/);
+});
+
+Deno.test("what differs in the sampling is told once for all tasks, of greedy completions not how draws are made", () => {
+  const file = (task: string, model: string, sampling: Record<string, number>) => {
+    const result = taskFile(task, { [model]: 10 });
+    return {
+      path: `${task}.json`,
+      result: { ...result, sampling: { ...result.sampling, ...sampling } },
+    };
+  };
+  const tasks = ["a", "b", "c"];
+  const notesOf = (sampling: Record<string, number>) =>
+    gatherResults(tasks.flatMap((task) => [file(task, "base", {}), file(task, "tuned", sampling)]))
+      .notes;
+  assert.deepEqual(notesOf({ max_new_tokens: 64, top_p: 0.9 }), [
+    "a, b, c: not the same measurement for all models: max_new_tokens 8 | 64",
+  ]);
+  assert.deepEqual(notesOf({ top_p: 0.9 }), []);
 });
 
 Deno.test("a benchmark of which nothing succeeded has nothing to draw", () => {

@@ -1,19 +1,19 @@
 /**
- * Training curves of one or several runs, a panel for each metric: a thin line for the steps and a thick one for their
- * running mean; evaluations are points with their 95 % intervals. Of very long runs every k-th step is drawn.
+ * Training curves of one or several runs, a panel for each metric (curve_lines.ts has what stands in it). Of very long
+ * runs every k-th step is drawn.
  */
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
+import { curveLines, explanation, LEGEND_SIZE, LEGEND_WIDTH, valueAxis } from "./curve_lines.ts";
 import type { Figure } from "./figure.ts";
 import { FONT_FAMILY } from "./font.ts";
-import { type Point, readRuns, type RunMetrics } from "./run_metrics.ts";
+import { readRuns, type RunMetrics } from "./run_metrics.ts";
 import {
   escapeText,
   FAINT_INK,
   GRID,
   INK,
   LINE_SPACING,
-  lineStyle,
   linesWidth,
   textRows,
   wrapText,
@@ -36,11 +36,6 @@ const ALWAYS = ["reward", "eval_accuracy"];
 const MOST_USUAL = 6;
 /** Below the second width there is one panel a row. */
 const WIDTH = 1120, NARROW = 700, MARGIN = 24, SIZE = 16;
-/** Names of runs are wrapped at this width. */
-const LEGEND_SIZE = 15, LEGEND_WIDTH = 420;
-/** Fewer points than this are shown one by one. */
-const FEW_POINTS = 25;
-const MOST_POINTS = 1500;
 
 /** Which curves are drawn, and where they go. */
 export interface CurvesOptions {
@@ -130,7 +125,7 @@ export function curvesFigure(
   const rows = Math.ceil(metrics.length / columns);
   const plotHeight = metrics.length === 1 ? 420 : 210, above = 40, below = 34, left = 62, gap = 30;
   const plotWidth = (width - 2 * MARGIN - (columns - 1) * gap) / columns - left;
-  const head = heading(runs, title, width), common = stepRange(runs, metrics);
+  const head = heading(runs, metrics, title, width), common = stepRange(runs, metrics);
   const height = Math.ceil(head.bottom + rows * (above + plotHeight + below) + 34);
   const figure: Figure = {
     data: [],
@@ -142,7 +137,7 @@ export function curvesFigure(
       plot_bgcolor: "#ffffff",
       margin: { l: 0, r: 0, t: 0, b: 0, pad: 0 },
       hovermode: "closest",
-      hoverlabel: { bgcolor: "#ffffff", font: { family: FONT_FAMILY, size: 14 } },
+      hoverlabel: { namelength: -1, bgcolor: "#ffffff", font: { family: FONT_FAMILY, size: 14 } },
       showlegend: runs.length > 1,
       legend: { ...head.legend, y: 1 - head.legendTop / height },
       annotations: head.annotations.map(at(width, height)),
@@ -153,7 +148,6 @@ export function curvesFigure(
     const x = MARGIN + left + (m % columns) * (left + plotWidth + gap);
     const top = head.bottom + Math.floor(m / columns) * (above + plotHeight + below) + above;
     const axis = { gridcolor: GRID, zeroline: false, linecolor: FAINT_INK, showline: true };
-    const isShare = runs.every(({ series }) => (series.get(metric) ?? []).every(isShareOf(metric)));
     figure.layout[`xaxis${id}`] = {
       ...axis,
       domain: [x / width, (x + plotWidth) / width],
@@ -168,9 +162,7 @@ export function curvesFigure(
       domain: [1 - (top + plotHeight) / height, 1 - top / height],
       anchor: `x${id}`,
       nticks: 6,
-      ...(isShare
-        ? { tickformat: "~%", rangemode: "tozero" }
-        : { tickformat: numberFormat(runs, metric) }),
+      ...valueAxis(runs, metric),
     };
     const notes: Note[] = [{ x: x - left + 8, y: top - 20, lines: [metric], size: SIZE }];
     if (isLowest) {
@@ -180,7 +172,8 @@ export function curvesFigure(
     (figure.layout["annotations"] as unknown[]).push(...notes.map(at(width, height)));
     runs.forEach((run, r) => {
       const points = run.series.get(metric);
-      if (points !== undefined) figure.data.push(...lines(run.name, r, points, id));
+      if (points === undefined) return;
+      figure.data.push(...curveLines(run.name, [r, runs.length], points, id, common));
     });
   });
   // Every run has a line in the legend, whether or not the first panel has it.
@@ -208,94 +201,6 @@ function stepRange(runs: readonly RunMetrics[], metrics: readonly string[]): [nu
   return [low - room, high + room];
 }
 
-/** Plain numbers, or powers of ten where those would be long. */
-function numberFormat(runs: readonly RunMetrics[], metric: string): string {
-  let largest = 0;
-  for (const { series } of runs) {
-    for (const { value } of series.get(metric) ?? []) largest = Math.max(largest, Math.abs(value));
-  }
-  return largest >= 1e5 || (largest > 0 && largest < 1e-2) ? "~e" : "~g";
-}
-
-const isShareOf = (metric: string) => ({ value }: Point) =>
-  /accuracy|(format|truncated)_rate$|clipped_ratio$|^frac_/.test(metric) && value >= 0 &&
-  value <= 1;
-
-/** The thin and the thick line of a run, or its points. */
-function lines(name: string, r: number, points: readonly Point[], id: string) {
-  const { color, dash, symbol } = lineStyle(r);
-  const isEvaluation = points.every(({ ci95 }) => ci95 !== undefined);
-  const common = {
-    type: "scatter",
-    xaxis: `x${id}`,
-    yaxis: `y${id}`,
-    legendgroup: name,
-    name: wrapText(name, LEGEND_SIZE, LEGEND_WIDTH).map(escapeText).join("<br>"),
-  };
-  if (points.length <= FEW_POINTS) {
-    return [{
-      ...common,
-      mode: "lines+markers",
-      x: points.map(({ step }) => step),
-      y: points.map(({ value }) => value),
-      line: { color, width: 2, dash },
-      marker: {
-        color,
-        symbol,
-        size: isEvaluation ? 9 : 5,
-        line: { color: INK, width: isEvaluation ? 1 : 0 },
-      },
-      ...(isEvaluation
-        ? {
-          error_y: {
-            type: "data",
-            symmetric: false,
-            array: points.map(({ value, ci95 }) => ci95![1] - value),
-            arrayminus: points.map(({ value, ci95 }) => value - ci95![0]),
-            color,
-            thickness: 1.6,
-            width: 5,
-          },
-        }
-        : {}),
-      showlegend: true,
-    }];
-  }
-  const stride = Math.ceil(points.length / MOST_POINTS);
-  const shown = (values: readonly number[]) => values.filter((_, i) => i % stride === 0);
-  const x = shown(points.map(({ step }) => step)), values = points.map(({ value }) => value);
-  return [
-    {
-      ...common,
-      mode: "lines",
-      x,
-      y: shown(values),
-      line: { color, width: 1 },
-      opacity: 0.35,
-      hoverinfo: "skip",
-      showlegend: false,
-    },
-    {
-      ...common,
-      mode: "lines",
-      x,
-      y: shown(runningMean(values, Math.ceil(points.length / 40))),
-      line: { color, width: 2.5, dash },
-      showlegend: true,
-    },
-  ];
-}
-
-/** Mean over the `reach` values before and after each one, as far as there are any. */
-export function runningMean(values: readonly number[], reach: number): number[] {
-  const sums = [0];
-  for (const value of values) sums.push(sums.at(-1)! + value);
-  return values.map((_, i) => {
-    const first = Math.max(0, i - reach), end = Math.min(values.length, i + reach + 1);
-    return (sums[end]! - sums[first]!) / (end - first);
-  });
-}
-
 interface Note {
   x: number;
   y: number;
@@ -321,15 +226,16 @@ function at(width: number, height: number) {
 }
 
 /** Title, explanation, and where the legend goes. */
-function heading(runs: readonly RunMetrics[], title: string, width: number) {
+function heading(
+  runs: readonly RunMetrics[],
+  metrics: readonly string[],
+  title: string,
+  width: number,
+) {
   const large = 25, small = LEGEND_SIZE;
-  const titleLines = wrapText(title, large, width - 2 * MARGIN);
+  const titleLines = title.trim() === "" ? [] : wrapText(title, large, width - 2 * MARGIN);
   const titleHeight = titleLines.length * large * LINE_SPACING;
-  const explained = wrapText(
-    "Thin: each step. Thick: running mean. Points: evaluations with 95 % intervals.",
-    small,
-    width - 2 * MARGIN,
-  );
+  const explained = wrapText(explanation(runs, metrics), small, width - 2 * MARGIN);
   const legendTop = 24 + titleHeight + explained.length * small * LINE_SPACING + 8;
   const names = textRows(runs.map(({ name }) => name), small, LEGEND_WIDTH);
   const entry = linesWidth(names.flat(), small) + 8;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../../core/errors.ts";
-import { chooseMetrics, curvesFigure, plotCurves, runningMean } from "./curves.ts";
+import { runningMean, valueAxis } from "./curve_lines.ts";
+import { chooseMetrics, curvesFigure, plotCurves } from "./curves.ts";
 import { parseMetrics, readRuns } from "./run_metrics.ts";
 
 const line = (value: unknown) => JSON.stringify(value) + "\n";
@@ -37,6 +38,17 @@ Deno.test("metrics are read by name and split; events and sums are no steps", ()
 Deno.test("a line that is still being written is left out, a damaged one is an error", () => {
   const text = metricsText() + '{"step":61,"split":"train","rew';
   assert.equal(parseMetrics(text, "m").get("reward")!.length, 60);
+  assert.equal(
+    parseMetrics(metricsText() + '{"step":61,"split":"train","reward":1}', "m")
+      .get("reward")!.length,
+    61,
+    "a whole line that an editor has left without its end",
+  );
+  assert.throws(
+    () => parseMetrics("null\n{}\n", "runs/m.jsonl"),
+    (error: unknown) =>
+      error instanceof RgxError && /^runs\/m\.jsonl:1: expected an object/.test(error.message),
+  );
   assert.throws(
     () => parseMetrics('{"step":1,"split":"train","a":1}\nrubbish\n', "runs/m.jsonl"),
     (error: unknown) => error instanceof RgxError && /^runs\/m\.jsonl:2: not/.test(error.message),
@@ -57,6 +69,43 @@ Deno.test("the usual metrics are those that a run has and that are not always 0"
 Deno.test("a running mean is over what there is, also at both ends", () => {
   assert.deepEqual(runningMean([1, 2, 3, 4, 5], 2), [2, 2.5, 3, 3.5, 4]);
   assert.deepEqual(runningMean([0, 3, 0], 1), [1.5, 1, 1.5]);
+});
+
+Deno.test("a running mean of equal values is that value, also beside one that is far away", () => {
+  const values = Array.from({ length: 50 }, () => 0.123456789);
+  assert.deepEqual(runningMean(values, 2), values);
+  values[10] = 1e30;
+  assert.deepEqual(runningMean(values, 2).slice(13), values.slice(13));
+  assert.deepEqual(runningMean([1, 2, 3, 4, 5], 1, 2), [1.5, 3, 4.5]);
+});
+
+Deno.test("values that are all the same stand in the middle of a scale of their size", () => {
+  const axis = (metric: string, ...values: number[]) => {
+    const points = values.map((value, i) => ({ step: i, value }));
+    return valueAxis([{ name: "a", series: new Map([[metric, points]]) }], metric)["range"];
+  };
+  assert.deepEqual(axis("lr", 2e-6, 2e-6), [1e-6, 3e-6]);
+  assert.deepEqual(axis("loss", 0, 0), [-1, 1]);
+  assert.deepEqual(axis("loss", -4, -4), [-6, -2]);
+  assert.ok(axis("loss", 0.1, 0.1 + 1e-9), "what differs by rounding is the same");
+  assert.deepEqual(axis("eval_accuracy", 1), [0, 1.05]);
+  assert.equal(axis("loss", 1, 2), undefined);
+});
+
+Deno.test("evaluations of several runs at one step stand side by side, and tell their step", () => {
+  const runs = ["a", "b", "c"].map((name) => ({ name, series: parseMetrics(metricsText(), "m") }));
+  const { data, layout } = curvesFigure(runs, ["eval_accuracy"], "t");
+  const traces = data as { x: number[]; customdata: number[][] }[];
+  assert.deepEqual(traces.map(({ customdata }) => customdata.map(([step]) => step)), [
+    [0, 60],
+    [0, 60],
+    [0, 60],
+  ]);
+  const [first, second, third] = traces.map(({ x }) => x[0]!) as [number, number, number];
+  const [low, high] = (layout["xaxis"] as { range: [number, number] }).range;
+  assert.ok(low < first && first < second && second === 0 && third === -first && high > 60 + third);
+  const alone = curvesFigure(runs.slice(1, 2), ["eval_accuracy"], "t").data as typeof traces;
+  assert.deepEqual(alone[0]!.x, [0, 60]);
 });
 
 Deno.test("every run is in the legend once, and panels share their steps", () => {
@@ -96,17 +145,31 @@ Deno.test("curves of run folders become a picture, by default in the first of th
     const drawn = await plotCurves([`${root}/x/run`, `${root}/y/run/metrics.jsonl`]);
     assert.equal(drawn.path, `${root}/x/run/curves.png`);
     assert.deepEqual(drawn.runs, ["x/run", "y/run"]);
+    await Deno.mkdir(`${root}/y/other`);
+    await Deno.copyFile(`${root}/y/run/metrics.jsonl`, `${root}/y/other/metrics.jsonl`);
+    const named = await readRuns(["x/run", "y/run", "y/other"].map((name) => `${root}/${name}`));
+    assert.deepEqual(named.map(({ name }) => name), ["x/run", "y/run", "y/other"]);
     assert.ok((await Deno.stat(drawn.path)).size > 10_000);
     const { notes } = await plotCurves([`${root}/x/run/`, `${root}/empty.jsonl`], {
       metrics: ["reward"],
       output: `${root}/c.svg`,
     });
     assert.deepEqual(notes, ["empty.jsonl has none of the metrics that are drawn"]);
-    await assert.rejects(
-      readRuns([root]),
-      (error: unknown) =>
-        error instanceof UsageError && /holds no metrics\.jsonl/.test(error.message),
-    );
+    const again = await readRuns([
+      `${root}/x/run`,
+      `${root}/x/run/metrics.jsonl`,
+      `${root}/x/run/`,
+    ]);
+    assert.deepEqual(again.map(({ name }) => name), ["run"]);
+    await Deno.mkdir(`${root}/x/run/checkpoint-3`);
+    for (const folder of [`${root}/x`, `${root}/x/run/checkpoint-3`]) {
+      await assert.rejects(
+        readRuns([folder]),
+        (error: unknown) =>
+          error instanceof UsageError && /holds no metrics\.jsonl/.test(error.message) &&
+          error.advice === `runs: ${root}/x/run`,
+      );
+    }
   } finally {
     await Deno.remove(root, { recursive: true });
   }

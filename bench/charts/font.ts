@@ -74,10 +74,24 @@ export function fontMetrics(): Metrics {
 
 /** Characters of a text that the font has no picture of, each once. */
 export function missingCharacters(text: string): string[] {
-  const { widths } = fontMetrics();
-  const isMissing = (char: string) =>
-    !widths.has(char.codePointAt(0)!) && !/[\p{C}\p{Z}]/u.test(char);
-  return [...new Set(text)].filter(isMissing);
+  return [...new Set(text)].filter((char) => lacks(char) && !INVISIBLE.test(char));
+}
+
+/**
+ * The text with a box for each character that the font lacks. What draws pictures would put boxes of its own, but so
+ * that they overlap where several characters make one sign; what joins them to one is left out.
+ */
+export function withBoxes(text: string): string {
+  return text.replaceAll(
+    /[^\0-\x7f]/gu,
+    (char) => !lacks(char) ? char : INVISIBLE.test(char) ? "" : "\u25a1",
+  );
+}
+
+const INVISIBLE = /[\p{C}\p{Z}\ufe00-\ufe0f]/u;
+
+function lacks(char: string): boolean {
+  return !fontMetrics().widths.has(char.codePointAt(0)!);
 }
 
 /** Width of a line of text in pixels. */

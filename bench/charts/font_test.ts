@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fontMetrics, fontTtf, missingCharacters, textWidth } from "./font.ts";
+import { fontMetrics, fontTtf, missingCharacters, textWidth, withBoxes } from "./font.ts";
 
 /** Sum of big-endian words, as the OpenType specification defines a table's checksum. */
 function checksum(bytes: Uint8Array): number {
@@ -24,6 +24,11 @@ Deno.test("the font unpacks to a TrueType file whose tables have the checksums i
 Deno.test("characters without a picture in the font are listed once, spaces and marks of control are none", () => {
   assert.deepEqual(missingCharacters("Ünïcode ½ ∑ é … ←\n\t\u00a0\u200b"), []);
   assert.deepEqual(missingCharacters("a 模型 b 型🙂"), ["模", "型", "🙂"]);
+});
+
+Deno.test("a character that the font lacks becomes one box, what joins several to one sign nothing", () => {
+  assert.equal(withBoxes("Ünïcode ½ モ a"), "Ünïcode ½ □ a");
+  assert.equal(withBoxes("👩\u200d👧\ufe0f!").replaceAll(/[\u200d\ufe0f]/g, ""), "□□!");
 });
 
 Deno.test("widths are those of the font's glyphs", () => {

@@ -63,9 +63,9 @@ export function drawPanel(sheet: Sheet, area: PanelArea, rows: readonly PanelRow
 /** Title and subtitle in the upper left corner. @returns where the next thing may begin */
 export function drawHeading(sheet: Sheet, title: string, subtitle: string, width: number): number {
   const size = 25, small = 15, left = 24;
-  const titleLines = wrapText(title, size, width - 2 * left);
+  const titleLines = title.trim() === "" ? [] : wrapText(title, size, width - 2 * left);
   const titleHeight = titleLines.length * size * LINE_SPACING;
-  sheet.text(left, 20 + titleHeight / 2, titleLines, { size });
+  if (titleHeight > 0) sheet.text(left, 20 + titleHeight / 2, titleLines, { size });
   const lines = wrapText(subtitle, small, width - 2 * left);
   const height = lines.length * small * LINE_SPACING, y = 24 + titleHeight;
   sheet.text(left, y + height / 2, lines, { size: small, color: FAINT_INK });

@@ -7,7 +7,7 @@ import { textWidth } from "./font.ts";
 import { plotResults } from "./plot_results.ts";
 import { renderSvg } from "./render.ts";
 import { summaryFigure } from "./summary.ts";
-import { allTasksFile, chartData, taskFile } from "./testing.ts";
+import { allTasksFile, chartData, modelResult, taskFile } from "./testing.ts";
 
 async function inFolder(
   files: Record<string, ResultFile>,
@@ -90,6 +90,9 @@ Deno.test("what cannot be drawn is refused before anything is read", async () =>
   await assert.rejects(plotResults([]), isUsage(/no result files/));
   await inFolder({}, async (folder) => {
     await assert.rejects(plotResults([folder]), isUsage(/there is no results_/));
+    await Deno.mkdir(`${folder}/x.png`);
+    const output = `${folder}/x.png`;
+    await assert.rejects(plotResults(["none.json"], { output }), isUsage(/x\.png: it is a folder/));
   });
 });
 
@@ -119,8 +122,28 @@ Deno.test("the average is over the tasks that all models have, and says so", () 
     partly.join(" ").replaceAll("<br>", " ").includes("average of the 2 tasks that all models"),
   );
   assert.ok(partly.includes("no result"));
+  const one = textsOf(summaryFigure(chartData({ a: { x: 10, y: 20 }, b: { x: 20 }, c: { y: 1 } })));
+  assert.ok(!one.some((text) => text.includes("average")), "over one task it says nothing new");
   const never = textsOf(summaryFigure(chartData({ a: { x: 10 }, b: { y: 20 } })));
   assert.ok(!never.some((text) => text.includes("average")));
+});
+
+Deno.test("a model without any result leaves the others their average", () => {
+  const data = chartData({ a: { x: 10, y: 20, lost: 0 }, b: { x: 20, y: 40, lost: 0 } });
+  for (const ofTask of data.results.values()) ofTask.set("lost", modelResult(0, 0));
+  const texts = textsOf(summaryFigure(data));
+  assert.ok(texts.includes("average of 2 tasks") && texts.includes("60.0 %"));
+  assert.equal(texts.filter((text) => text === "no result").length, 3);
+});
+
+Deno.test("what the pointer shows is wrapped, and without a title there is no room for one", () => {
+  const name = "/projects/somebody/experiments/".repeat(8), data = chartData({ a: { [name]: 10 } });
+  const figure = comparisonFigure(data, "a");
+  const [bars] = figure.data as { customdata: string[] }[];
+  const lines = bars!.customdata[0]!.split("<br>");
+  assert.ok(lines.every((line) => textWidth(line, 14) <= 500));
+  assert.equal(lines.slice(0, -6).join(""), name);
+  assert.ok(comparisonFigure(data, "a", " ").layout.height < figure.layout.height);
 });
 
 Deno.test("with many models and tasks nothing stands outside the picture, and no name is cut", async () => {

@@ -18,13 +18,13 @@ export interface Rename {
 }
 
 /**
- * `A=B`; where a name has `=` in it, the cut is where the left side is a model's name.
+ * `A=B`; where a name has `=` in it, the cut is the last one whose left side is a model's name.
  * @throws UsageError
  */
 export function parseRename(text: string, models: readonly string[]): Rename {
   const place = `--rename ${text}`;
   const cuts = [...text.matchAll(/=/g)].map(({ index }) => index);
-  const known = cuts.find((at) => models.includes(text.slice(0, at)));
+  const known = cuts.findLast((at) => models.includes(text.slice(0, at)));
   const at = known ?? cuts[0] ?? -1;
   const from = text.slice(0, at), to = text.slice(at + 1).trim();
   if (at <= 0 || to === "") {
@@ -55,7 +55,7 @@ export async function readRenameFile(path: string): Promise<Rename[]> {
       { cause: error },
     );
   }
-  const names: unknown = document.toJS();
+  const names = namesOf(document, path);
   const isMap = typeof names === "object" && names !== null && !Array.isArray(names);
   if (!isMap || Object.values(names).some((to) => typeof to !== "string" || to.trim() === "")) {
     throw new UsageError(`${path}: expected an object of names, {"model": "name in the chart"}`);
@@ -66,6 +66,15 @@ export async function readRenameFile(path: string): Promise<Rename[]> {
     place: path,
     inFile: true,
   }));
+}
+
+function namesOf(document: ReturnType<typeof parseDocument>, path: string): unknown {
+  try {
+    return document.toJS();
+  } catch (cause) {
+    // A name that begins with * is an alias in YAML.
+    throw new UsageError(`${path}: ${(cause as Error).message}`, { cause });
+  }
 }
 
 /**

@@ -11,6 +11,8 @@ Deno.test("a rename is cut at the sign that leaves a model's name on the left", 
   assert.deepEqual([one.from, one.to], [models[0], "Qwen = 7B"]);
   const two = parseRename("runs/lr=1e-4/checkpoint-9=tuned", models);
   assert.deepEqual([two.from, two.to], [models[1], "tuned"]);
+  const longer = parseRename("a=b=c", ["a", "a=b"]);
+  assert.deepEqual([longer.from, longer.to], ["a=b", "c"]);
   for (const text of ["tuned", "=tuned", "Qwen/Qwen2.5-7B-Instruct="]) {
     assert.throws(() => parseRename(text, models), refuses(/expected "name of a model=/), text);
   }
@@ -60,6 +62,7 @@ Deno.test("a file of renames may hold more than is needed, but not the same mode
     await assert.rejects(file('{"a": "x", "a": "y"}'), refuses(/renamed twice/));
     await assert.rejects(file('["a"]'), refuses(/expected an object of names/));
     await assert.rejects(file('{"a": 1}'), refuses(/expected an object of names/));
+    await assert.rejects(file("a: *best"), refuses(/names\.json: .*best/));
     await assert.rejects(readRenameFile(`${folder}/none.json`), refuses(/cannot read the rename/));
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -8,7 +8,7 @@ import resvgWasm from "@resvg/resvg-wasm/index_bg.wasm" with { type: "bytes" };
 import { JSDOM } from "jsdom";
 import plotlySource from "plotly.js-basic-dist-min" with { type: "text" };
 import { type Figure, PNG_SCALE } from "./figure.ts";
-import { FONT_FAMILY, fontTtf } from "./font.ts";
+import { FONT_FAMILY, fontTtf, withBoxes } from "./font.ts";
 import { installTextLayout } from "./text_layout.ts";
 
 /** What is used of Plotly. */
@@ -35,6 +35,11 @@ function load(): Loaded {
     return 0;
   };
   window.cancelAnimationFrame = () => {};
+  // Plotly resolves the entities of the finished SVG once, which turned a text "&lt;" into "<" and "a&b;" into no XML.
+  const { serializeToString } = window.XMLSerializer.prototype;
+  window.XMLSerializer.prototype.serializeToString = function (this: XMLSerializer, node: Node) {
+    return serializeToString.call(this, node).replaceAll("&amp;", "&amp;amp;");
+  };
   installTextLayout(window);
   window.eval(plotlySource);
   let state = 1;
@@ -60,15 +65,24 @@ export async function renderSvg({ data, layout }: Figure): Promise<string> {
 
 let ready: Promise<unknown> | undefined;
 
-/** The figure as PNG on white. */
+/** Pixels of a PNG each way, and in all: more than that, common viewers refuse. */
+const MOST_PIXELS_A_SIDE = 32_000, MOST_PIXELS = 200e6;
+
+/** The figure as PNG on white, twice as large as its layout where that is not too large. */
 export async function renderPng(figure: Figure): Promise<Uint8Array<ArrayBuffer>> {
-  const svg = await renderSvg(figure);
+  const svg = withBoxes(await renderSvg(figure));
+  const { width, height } = figure.layout;
+  const value = Math.min(
+    PNG_SCALE,
+    MOST_PIXELS_A_SIDE / Math.max(width, height),
+    Math.sqrt(MOST_PIXELS / (width * height)),
+  );
   await (ready ??= initWasm(resvgWasm));
   const family = FONT_FAMILY.split(",")[0]!;
   const resvg = new Resvg(svg, {
     font: { fontBuffers: [fontTtf()], defaultFontFamily: family, sansSerifFamily: family },
     background: "white",
-    fitTo: { mode: "zoom", value: PNG_SCALE },
+    fitTo: { mode: "zoom", value },
   });
   const image = resvg.render();
   try {

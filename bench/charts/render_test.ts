@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { JSDOM } from "jsdom";
 import type { Figure } from "./figure.ts";
 import { FONT_FAMILY, textWidth } from "./font.ts";
 import { renderPng, renderSvg } from "./render.ts";
+import { escapeText } from "./style.ts";
 
 const figure: Figure = {
   data: [
@@ -39,4 +41,26 @@ Deno.test("a figure is not changed by drawing it, and drawing again gives the sa
   const first = await renderSvg(figure), second = await renderSvg(figure);
   assert.ok(first === second);
   assert.deepEqual(figure, before);
+});
+
+Deno.test("a text with signs of markup is drawn as it is written", async () => {
+  const texts = ["AT&T;x", "&lt;b&gt; &amp; c", "<i>a</i>", '50 % "quoted"'];
+  const svg = await renderSvg({
+    data: [{
+      type: "scatter",
+      mode: "text",
+      x: texts,
+      y: [1, 2, 3, 4],
+      text: texts.map(escapeText),
+    }],
+    layout: figure.layout,
+  });
+  const drawn = new JSDOM(svg, { contentType: "image/svg+xml" }).window.document;
+  const found = [...drawn.querySelectorAll("text")].map(({ textContent }) => textContent);
+  for (const text of texts) assert.ok(found.includes(text), `${text} in ${found.join(" | ")}`);
+});
+
+Deno.test("a PNG is no larger than viewers can show", async () => {
+  const layout = { ...figure.layout, width: 50, height: 40_000 };
+  assert.deepEqual(pngSize(await renderPng({ data: [], layout })), [40, 32_000]);
 });

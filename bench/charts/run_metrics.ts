@@ -28,11 +28,14 @@ const NO_METRICS = new Set(["step", "epoch"]);
  */
 export async function readRuns(paths: readonly string[]): Promise<RunMetrics[]> {
   if (paths.length === 0) throw new UsageError("no runs were named");
-  // A run that is called "." has a better name.
-  const whole = paths.map((path) => Deno.realPath(path).catch(() => path));
-  const names = shortNames(await Promise.all(whole));
-  const runs: RunMetrics[] = [];
-  for (const [i, path] of paths.entries()) {
+  // A run that is called "." has a better name, and one that is named twice is one.
+  const named = new Map<string, string>();
+  for (const path of paths) {
+    const whole = await Deno.realPath(path).catch(() => path);
+    named.set(whole.replace(`/${METRICS_FILE}`, ""), path);
+  }
+  const names = shortNames([...named.keys()]), runs: RunMetrics[] = [];
+  for (const [i, path] of [...named.values()].entries()) {
     runs.push({ name: names[i]!, series: await readSeries(path) });
   }
   return runs;
@@ -47,36 +50,53 @@ async function readSeries(path: string): Promise<Map<string, Point[]>> {
   } catch (cause) {
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
     const found = isFolder ? `${path} holds no ${METRICS_FILE}` : `there is no ${path}`;
-    throw new UsageError(`no metrics of a run: ${found}`, {
-      advice: "Name the output folder of a run of rgx train.",
-      cause,
-    });
+    const near = isFolder ? await runsNear(path.replace(/\/+$/, "")) : [];
+    const advice = near.length > 0
+      ? `runs: ${near.slice(0, MOST_NAMED).join(", ")}${near.length > MOST_NAMED ? ", …" : ""}`
+      : "Name the output folder of a run of rgx train.";
+    throw new UsageError(`no metrics of a run: ${found}`, { advice, cause });
   }
   return parseMetrics(text, file);
 }
 
-/** @param file for messages. A last line without its end is still being written, and left out. */
+const MOST_NAMED = 10;
+
+/** The run of a checkpoint's folder, or those in a folder of runs. */
+async function runsNear(folder: string): Promise<string[]> {
+  const folders = [folder.includes("/") ? folder.slice(0, folder.lastIndexOf("/")) : "."];
+  for await (const { name } of Deno.readDir(folder)) folders.push(`${folder}/${name}`);
+  const isRun = (path: string) =>
+    Deno.stat(`${path}/${METRICS_FILE}`).then(({ isFile }) => isFile, () => false);
+  const runs: string[] = [];
+  for (const path of folders.sort()) if (await isRun(path)) runs.push(path);
+  return runs;
+}
+
+/** @param file for messages. A last line that is still being written is left out. */
 export function parseMetrics(text: string, file: string): Map<string, Point[]> {
   const series = new Map<string, Point[]>();
   const lines = text.split("\n");
-  lines.pop();
   for (const [i, line] of lines.entries()) {
     if (line.trim() === "") continue;
-    let row: Record<string, unknown>;
+    let row: unknown;
     try {
       row = JSON.parse(line);
     } catch (cause) {
+      if (i === lines.length - 1) break;
       throw new RgxError(`${file}:${i + 1}: not valid JSON: ${(cause as Error).message}`, {
         cause,
       });
     }
-    const { step, split } = row;
+    if (typeof row !== "object" || row === null) {
+      throw new RgxError(`${file}:${i + 1}: expected an object, found ${line.trim().slice(0, 60)}`);
+    }
+    const { step, split } = row as Record<string, unknown>;
     // Events have no split; the last line sums the run up.
     if (typeof step !== "number" || typeof split !== "string" || split === "final") continue;
     for (const [key, value] of Object.entries(row)) {
       if (typeof value !== "number" || NO_METRICS.has(key)) continue;
       const name = split === "train" || key.startsWith(`${split}_`) ? key : `${split}/${key}`;
-      const ci95 = row[key.replace("accuracy", "ci95")];
+      const ci95 = (row as Record<string, unknown>)[key.replace("accuracy", "ci95")];
       const point = isInterval(ci95) ? { step, value, ci95 } : { step, value };
       const points = series.get(name);
       if (points === undefined) series.set(name, [point]);
@@ -90,15 +110,12 @@ function isInterval(value: unknown): value is readonly [number, number] {
   return Array.isArray(value) && value.length === 2 && value.every((v) => typeof v === "number");
 }
 
-/** The fewest last parts of each path that no other one ends in. */
+/** As many last parts of each path as tell them all apart. */
 function shortNames(paths: readonly string[]): string[] {
-  const parts = paths.map((path) => path.replace(`/${METRICS_FILE}`, "").split(/[/\\]/));
-  return parts.map((own, i) => {
-    for (let n = 1; n < own.length; n++) {
-      const name = own.slice(-n).join("/");
-      const isAlone = parts.every((other, j) => j === i || other.slice(-n).join("/") !== name);
-      if (isAlone) return name;
-    }
-    return own.join("/");
-  });
+  const parts = paths.map((path) => path.split(/[/\\]/));
+  for (let n = 1; n < Math.max(...parts.map(({ length }) => length)); n++) {
+    const names = parts.map((own) => own.slice(-n).join("/"));
+    if (new Set(names).size === names.length) return names;
+  }
+  return [...paths];
 }

@@ -5,7 +5,7 @@
  */
 import type { Figure } from "./figure.ts";
 import { FONT_FAMILY } from "./font.ts";
-import { escapeText, INK, type SeriesStyle } from "./style.ts";
+import { escapeText, INK, type SeriesStyle, wrapText } from "./style.ts";
 
 /** A bar from (x, y) to the right, y being its middle; `low` and `high` are ends of the interval from x on. */
 export interface Bar {
@@ -26,6 +26,9 @@ export interface TextOptions {
   anchor?: "left" | "middle" | "right";
   color?: string;
 }
+
+/** Lines that show at the pointer are wrapped at this width. */
+const HOVER_WIDTH = 500;
 
 interface Text extends Required<TextOptions> {
   x: number;
@@ -120,7 +123,8 @@ export class Sheet {
           fillmode: "overlay",
           fgcolor: INK,
           fgopacity: 0.55,
-          size: 7,
+          // Diagonal ones repeat after √2 sizes, and tiles that are no whole pixels leave seams in a PNG.
+          size: bars.map(({ style }) => style.pattern === "." ? 7 : 10 / Math.SQRT2),
           solidity: 0.2,
         },
       },
@@ -135,7 +139,9 @@ export class Sheet {
             thickness: 1.6,
             width: Math.min(5, 0.3 * Math.min(...bars.map(({ height }) => height))),
           },
-          customdata: bars.map(({ hover }) => hover.map(escapeText).join("<br>")),
+          customdata: bars.map(({ hover }) =>
+            hover.flatMap((line) => wrapText(line, 14, HOVER_WIDTH)).map(escapeText).join("<br>")
+          ),
           hovertemplate: "%{customdata}<extra></extra>",
         }
         : { hoverinfo: "skip" }),

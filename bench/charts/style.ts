@@ -64,7 +64,7 @@ export function escapeText(text: string): string {
  * word only where the word alone is too wide.
  */
 export function wrapText(text: string, size: number, width: number): string[] {
-  const clean = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
+  const clean = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s\ufffe\uffff]+/gu, " ").trim();
   const pieces = (clean.match(/[^\s/_\-.:=,]*[\s/_\-.:=,]?/g) ?? []).filter((piece) => piece !== "")
     .flatMap((piece) => textWidth(piece.trimEnd(), size) <= width ? [piece] : [...piece]);
   const lines = fill(pieces, size, width);

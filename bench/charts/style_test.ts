@@ -37,7 +37,7 @@ Deno.test("wrapping keeps every character, and no line is wider than asked", () 
       for (const line of lines) assert.ok(textWidth(line, 15) <= width, `${line} at ${width}`);
     }
   }
-  assert.deepEqual(wrapText("a\nb\u0007  c", 15, 300), ["a b c"]);
+  assert.deepEqual(wrapText("a\nb\u0007  c\uffff", 15, 300), ["a b c"]);
   assert.deepEqual(wrapText("", 15, 300), [""]);
 });
 

@@ -62,12 +62,18 @@ function groupsOf({ tasks, models, results }: ChartData): Group[] {
     values: models.map((model) => valueOf(model, task, results.get(task)!.get(model))),
     isAverage: false,
   }));
-  const shared = groups.filter(({ values }) => values.every((value) => value !== null));
-  if (shared.length === 0 || tasks.length === 1) return groups;
+  // A model that has no result at all, because it could not be reached, takes no task from the others.
+  const isMeasured = models.map((_, i) => groups.some(({ values }) => values[i] !== null));
+  const shared = groups.filter(({ values }) =>
+    values.every((value, i) => value !== null || !isMeasured[i])
+  );
+  // Over one task of several an average says nothing new.
+  if (shared.length < 2) return groups;
   const label = shared.length === tasks.length
     ? `average of ${tasks.length} tasks`
     : `average of the ${shared.length} tasks that all models have`;
   const values = models.map((model, i) => {
+    if (!isMeasured[i]) return null;
     const { accuracy, ci95 } = averageAccuracy(shared.map((group) => group.values[i]!));
     const [low, high] = ci95;
     const text = `accuracy ${percent(accuracy)} [${percent(low)}, ${percent(high)}]`;

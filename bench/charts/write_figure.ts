@@ -21,12 +21,17 @@ export function checkPicturePath(path: string): "png" | "svg" | "html" {
       `cannot draw into ${path}: expected a name that ends in .png, .svg or .html`,
     );
   }
-  try {
-    if (Deno.statSync(folderOf(path)).isDirectory) return kind;
-  } catch {
-    // no such folder
-  }
+  if (isFolder(path)) throw new UsageError(`cannot draw into ${path}: it is a folder`);
+  if (isFolder(folderOf(path))) return kind;
   throw new UsageError(`cannot draw into ${path}: there is no folder ${folderOf(path)}`);
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch {
+    return false; // there is nothing
+  }
 }
 
 /**

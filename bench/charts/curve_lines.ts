@@ -1,0 +1,143 @@
+/**
+ * What a run looks like in a panel of curves: a thin line for the steps and a thick one for their running mean, or points
+ * where they are few; evaluations with their intervals. And the scale of a panel's values.
+ */
+import type { Point, RunMetrics } from "./run_metrics.ts";
+import { escapeText, INK, lineStyle, wrapText } from "./style.ts";
+
+/** Names of runs are wrapped at this width. */
+export const LEGEND_SIZE = 15, LEGEND_WIDTH = 420;
+/** Up to so many points are shown one by one. */
+const FEW_POINTS = 25;
+const MOST_POINTS = 1500;
+/** Intervals at one step stand side by side: shares of the steps' range between two of them, and in all. */
+const BESIDE = 0.008, ALL_BESIDE = 0.03;
+
+/** Whether points are evaluations: each has its interval. */
+const isEvaluation = (points: readonly Point[]) => points.every(({ ci95 }) => ci95 !== undefined);
+
+/** What kinds of lines and points a figure has, in words. */
+export function explanation(runs: readonly RunMetrics[], metrics: readonly string[]): string {
+  const all = metrics.flatMap((metric) => runs.flatMap(({ series }) => [series.get(metric) ?? []]))
+    .filter(({ length }) => length > 0);
+  const isFew = ({ length }: readonly Point[]) => length <= FEW_POINTS;
+  return [
+    all.some((points) => !isFew(points)) ? "Thin: each step. Thick: running mean." : "",
+    all.some((points) => isFew(points) && !isEvaluation(points)) ? "Small points: steps." : "",
+    all.some(isEvaluation) ? "Points with bars: evaluations with 95 % intervals." : "",
+  ].filter((text) => text !== "").join(" ");
+}
+
+/** Plotly's settings for the axis of a metric's values. */
+export function valueAxis(runs: readonly RunMetrics[], metric: string): Record<string, unknown> {
+  const points = runs.flatMap(({ series }) => series.get(metric) ?? []);
+  const isShare = points.every(isShareOf(metric));
+  let low = Infinity, high = -Infinity;
+  for (const { value, ci95 } of points) {
+    low = Math.min(low, ci95?.[0] ?? value);
+    high = Math.max(high, ci95?.[1] ?? value);
+  }
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  // Values that are the same but for rounding have no scale of their own.
+  const isFlat = high - low <= 1e-6 * size;
+  const range = isShare ? [0, 1.05] : size === 0 ? [-1, 1] : [low - size / 2, high + size / 2];
+  return {
+    ...(isShare ? { tickformat: "~%", rangemode: "tozero" } : { exponentformat: "e" }),
+    ...(isFlat ? { range } : {}),
+  };
+}
+
+const isShareOf = (metric: string) => ({ value }: Point) =>
+  /accuracy|(format|truncated)_rate$|clipped_ratio$|^frac_/.test(metric) && value >= 0 &&
+  value <= 1;
+
+/**
+ * The thin and the thick line of a run, or its points.
+ * @param r its place among `runs` of them
+ * @param id of the panel's axes
+ * @param steps range of the panel
+ */
+export function curveLines(
+  name: string,
+  [r, runs]: readonly [r: number, runs: number],
+  points: readonly Point[],
+  id: string,
+  steps: readonly [number, number],
+): Record<string, unknown>[] {
+  const { color, dash, symbol } = lineStyle(r);
+  const common = {
+    type: "scatter",
+    xaxis: `x${id}`,
+    yaxis: `y${id}`,
+    legendgroup: name,
+    name: wrapText(name, LEGEND_SIZE, LEGEND_WIDTH).map(escapeText).join("<br>"),
+  };
+  if (points.length <= FEW_POINTS) {
+    const evaluated = isEvaluation(points);
+    const apart = Math.min(BESIDE * (runs - 1), ALL_BESIDE) * (steps[1] - steps[0]);
+    const shift = evaluated && runs > 1 ? (r / (runs - 1) - 0.5) * apart : 0;
+    return [{
+      ...common,
+      mode: "lines+markers",
+      x: points.map(({ step }) => step + shift),
+      y: points.map(({ value }) => value),
+      line: { color, width: 2, dash },
+      marker: {
+        color,
+        symbol,
+        size: evaluated ? 9 : 5,
+        line: { color: INK, width: evaluated ? 1 : 0 },
+      },
+      ...(evaluated
+        ? {
+          error_y: {
+            type: "data",
+            symmetric: false,
+            array: points.map(({ value, ci95 }) => ci95![1] - value),
+            arrayminus: points.map(({ value, ci95 }) => value - ci95![0]),
+            color,
+            thickness: 1.6,
+            width: 5,
+          },
+          customdata: points.map(({ step, ci95 }) => [step, ...ci95!]),
+          hovertemplate: "(%{customdata[0]}, %{y}) [%{customdata[1]:.1%}, %{customdata[2]:.1%}]",
+        }
+        : {}),
+      showlegend: true,
+    }];
+  }
+  const stride = Math.ceil(points.length / MOST_POINTS);
+  const shown = points.filter((_, i) => i % stride === 0), x = shown.map(({ step }) => step);
+  const values = points.map(({ value }) => value), reach = Math.ceil(points.length / 40);
+  return [
+    {
+      ...common,
+      mode: "lines",
+      x,
+      y: shown.map(({ value }) => value),
+      line: { color, width: 1 },
+      opacity: 0.35,
+      hoverinfo: "skip",
+      showlegend: false,
+    },
+    {
+      ...common,
+      mode: "lines",
+      x,
+      y: runningMean(values, reach, stride),
+      line: { color, width: 2.5, dash },
+      showlegend: true,
+    },
+  ];
+}
+
+/** Of every `stride`-th value the mean over the `reach` values before and after it, as far as there are any. */
+export function runningMean(values: readonly number[], reach: number, stride = 1): number[] {
+  const means: number[] = [];
+  for (let i = 0; i < values.length; i += stride) {
+    const near = values.slice(Math.max(0, i - reach), i + reach + 1), [first] = near;
+    // Of the differences, so that the mean of equal values is their value.
+    means.push(first! + near.reduce((sum, value) => sum + (value - first!), 0) / near.length);
+  }
+  return means;
+}
