@@ -34,6 +34,12 @@ export class DataRules extends RuleContext {
       const text = "missing: name a task, or a file with data.dataset_name";
       return this.missing("data.task_name", text);
     }
+    if (this.config.data.num_examples === null) {
+      const key = "data.num_examples";
+      const text =
+        "a task makes as many problems as it is asked for: expected a number, found null";
+      this.problems.add(this.at(key), key, text);
+    }
     if (max_examples !== null) {
       const key = "data.max_examples";
       const text = "takes the first rows of a file; a task makes data.num_examples problems";

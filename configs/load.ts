@@ -93,7 +93,8 @@ export async function loadConfig(
   }
   tree = foldShaping(foldGenerationKwargs(tree, problems), problems);
   tree = await resolveFiles(tree, cwd, problems, options.ownDataset);
-  if (isOfAFile(tree)) tree = withDefault(tree, "data", "num_examples", ALL_ENTRIES);
+  // Of a file all entries are meant, unless a number is written.
+  if (isOfAFile(tree)) tree = withDefault(tree, "data", "num_examples", null);
 
   const built = buildRunConfig(tree, problems, options.phases);
   problems.throwIfAny();
@@ -126,9 +127,6 @@ function withDefault(tree: MapNode, section: string, name: string, value: Scalar
   const filled = withEntry(map ?? emptyMap(at), name, { kind: "scalar", value, at });
   return withEntry(tree, section, filled);
 }
-
-/** Of a file all entries are meant, unless another number is written. */
-const ALL_ENTRIES = 1_000_000_000;
 
 /** Whether the problems are the rows of a file or of a published data set. */
 function isOfAFile(tree: MapNode): boolean {

@@ -153,11 +153,15 @@ Deno.test("of a file all entries are meant, of a task 2048, unless a number is w
   const yaml = "model: weights\nrewards: [correctness]\ndataset_name: p.jsonl\n";
   const files = { "p.jsonl": '{"question": "q", "answer": "1"}\n' };
   const entries = async (text: string) => (await load(text, {}, files)).config.data.num_examples;
-  assert.equal(await entries(yaml), 1e9);
+  assert.equal(await entries(yaml), null);
   assert.equal(await entries(`${yaml}num_examples: 10\n`), 10);
   assert.equal(await entries(yaml.replace("dataset_name: p.jsonl", "task: chain_sum")), 2048);
   const again = await load((await load(yaml, {}, files)).yaml, {}, files);
-  assert.equal(again.config.data.num_examples, 1e9);
+  assert.equal(again.config.data.num_examples, null);
+  await assert.rejects(
+    load("model: weights\ntask: chain_sum\nnum_examples: null\n"),
+    /:3:15: data\.num_examples: a task makes as many problems as it is asked for/,
+  );
 });
 
 Deno.test("JSON is a configuration too", async () => {

@@ -264,7 +264,8 @@ export interface RunConfig {
     tasks: TaskSection[] | null;
     /** JSONL file with question/answer or prompt columns. */
     dataset_name: string | null;
-    num_examples: number;
+    /** null = all of a file. */
+    num_examples: number | null;
     /** Only the first so many rows of a file; null = all. */
     max_examples: number | null;
     seed: number;

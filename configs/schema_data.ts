@@ -39,9 +39,9 @@ export const DATA: Section<RunConfig["data"]> = {
       ["data.dataset", "dataset", "data"],
     ),
     num_examples: key(
-      int({ min: 1 }),
+      nullable(int({ min: 1 })),
       2048,
-      "training entries; of a file all, unless it is written",
+      "training entries; of a file all (null), unless it is written",
       [
         "data.size",
         "dataset_size",

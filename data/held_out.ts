@@ -83,7 +83,9 @@ function distinctEntries(
 ): { heldOut: Entry[]; notes: string[] } {
   const found = new Map<string, Entry>();
   const length = source.length(split);
-  for (let index = 0, fruitless = 0; found.size < count; index++) {
+  // Of an endless source one more: there must be something left to train on.
+  const wanted = source.endless && count > 0 ? count + 1 : count;
+  for (let index = 0, fruitless = 0; found.size < wanted; index++) {
     if (index >= length || fruitless >= FRUITLESS_DRAWS) {
       const { size } = found, most = source.endless ? Math.floor(size / ONE_IN) : size;
       const short =
@@ -106,7 +108,7 @@ function distinctEntries(
     fruitless = found.has(entry.question) ? fruitless + 1 : 0;
     if (fruitless === 0) found.set(entry.question, entry);
   }
-  return { heldOut: [...found.values()], notes: [] };
+  return { heldOut: [...found.values()].slice(0, count), notes: [] };
 }
 
 function nothingLeft(source: ProblemSource, count: number): UsageError {

@@ -27,8 +27,8 @@ export interface SourceOptions {
   /** Tasks begin at the levels of a curriculum; null = parameters are as written. */
   curriculum?: { readonly curricula: StartingLevels } | null;
   seed: number;
-  /** Length of the training split (of a file: at most). */
-  num_examples: number;
+  /** Length of the training split; of a file at most, and null = all. */
+  num_examples: number | null;
   /** Of a file instead, where it is given: the first so many entries of its training split. */
   max_examples?: number | null;
 }
@@ -68,12 +68,17 @@ export function openSource(options: SourceOptions, notes: readonly string[] = []
         `task_name = ${task_name} and dataset_name = ${dataset_name}`,
     );
   }
-  if (!Number.isSafeInteger(num_examples) || num_examples < 1) {
+  if (num_examples !== null && (!Number.isSafeInteger(num_examples) || num_examples < 1)) {
     throw new UsageError(
       `data: num_examples: must be an integer of at least 1, found ${num_examples}`,
     );
   }
   if (task_name === null) return new FileSource(dataset_name!, options, notes);
+  if (num_examples === null) {
+    throw new UsageError(`data: num_examples: ${task_name} makes as many as are asked for`, {
+      advice: "Give a number, for example data.num_examples=2048.",
+    });
+  }
   const alone = { task_name, weight: 1, config: options.task_config };
   const curricula = options.curriculum?.curricula ?? null;
   const isMixed = tasks !== null;
@@ -108,9 +113,9 @@ class FileSource implements ProblemSource {
       this.#entries[testEntries ? "train" : splitOf(entry.question)].push(entry);
     }
     if (testEntries) this.#entries.test.push(...testEntries);
-    const left = this.#entries.train.splice(max_examples ?? num_examples).length;
+    const left = this.#entries.train.splice(max_examples ?? num_examples ?? Infinity).length;
     const unused = `${name}: ${left} more training entries are not used: data.num_examples is ` +
-      `${num_examples} (data.max_examples=${num_examples + left} takes all)`;
+      `${num_examples} (data.num_examples=null takes all)`;
     this.notes = left > 0 && max_examples === null ? [...notes, unused] : notes;
     if (this.#entries.train.length === 0) {
       throw new UsageError(

@@ -1,5 +1,5 @@
 /** What the phases of a run share: its parts, its progress, its clock, its records and its listeners. */
-import { Interrupted } from "../core/errors.ts";
+import { Interrupted, UsageError } from "../core/errors.ts";
 import { restoreWeights, TrainingCurriculum } from "./curriculum.ts";
 import { Diagnosis } from "./diagnosis.ts";
 import { Due } from "./due.ts";
@@ -33,6 +33,9 @@ export class RunContext {
   constructor(readonly options: TrainerOptions) {
     const { config, tokenizer } = options;
     const problems = options.trainProblems ?? config.data.num_examples;
+    if (problems === null) {
+      throw new UsageError("trainProblems: expected a number where data.num_examples is null");
+    }
     this.sizes = runSizes(config, problems, options.phases);
     const { schedule, totalSteps } = this.sizes;
     this.due = new Due(config.training, totalSteps, schedule.stepsPerEpoch);
