@@ -41,7 +41,7 @@ export function chatMessages(
     messages.push({ role: "system", content: systemPromptText(s.system_prompt) });
   }
   if (s.few_shot_as === "turns") {
-    for (const shot of shots) {
+    for (const shot of shotsFor(entry, shots, s)) {
       messages.push({ role: "user", content: formatQuestion(shot.question, options) });
       messages.push({ role: "assistant", content: workedAnswer(shot, s.system_prompt) });
     }
@@ -92,8 +92,18 @@ export function promptIds(
 }
 
 function withShots(entry: Entry, shots: TestSet["shots"], settings: PromptSettings): string {
-  if (settings.few_shot_as === "turns" || shots.length === 0) return entry.question;
+  const own = shotsFor(entry, shots, settings);
+  if (settings.few_shot_as === "turns" || own.length === 0) return entry.question;
   const { system_prompt: system } = settings;
-  const worked = shots.map((shot) => `${shot.question}\n${workedAnswer(shot, system)}`);
+  const worked = own.map((shot) => `${shot.question}\n${workedAnswer(shot, system)}`);
   return [...worked, entry.question].join("\n\n");
+}
+
+/** Worked examples that do not give the answer away: other keys of a task can draw the same question. */
+function shotsFor(
+  { question }: Entry,
+  shots: TestSet["shots"],
+  { few_shot: count }: PromptSettings,
+): readonly Entry[] {
+  return shots.filter((shot) => shot.question !== question).slice(0, count);
 }

@@ -62,7 +62,8 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
     ...common,
     category: category ?? getTask(name).category,
     entries: distinct((i) => test.entry(i), size),
-    shots: fewShot === 0 ? [] : distinct((i) => worked.entry(i), fewShot),
+    // One to spare: the problem itself is not among its worked examples.
+    shots: fewShot === 0 ? [] : distinct((i) => worked.entry(i), fewShot + 1),
   };
 }
 

@@ -29,7 +29,7 @@ export interface TestSet {
   seed: number;
   binary: boolean;
   entries: readonly Entry[];
-  /** For few-shot prompts: from another split than the problems. */
+  /** For few-shot prompts: from another split than the problems; of a task one more than a prompt takes. */
   shots: readonly Entry[];
 }
 
