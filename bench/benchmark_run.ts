@@ -107,10 +107,11 @@ export class BenchmarkRun {
       const models: TaskResults["models"] = {};
       for (const { model, lines } of found.filter((one) => one.set === set)) {
         const share = tokensOf(lines) / (tokens.get(model)! || 1);
+        const asked = new Set(lines.map(({ index }) => index));
         models[model.name] = summarize(set, lines, {
           prompt: model.settings.prompt,
           device: [...new Set(lines.map(({ device }) => device))].join("; "),
-          overlap: await overlap.count(model.run, set),
+          overlap: await overlap.count(model.run, set.entries.filter((_, i) => asked.has(i))),
           seconds: (this.#seconds.get(model.name) ?? 0) * share,
         });
       }
@@ -139,11 +140,11 @@ export class BenchmarkRun {
   /** A model that says nothing is measured, problems too long for it are counted, and the user is told. */
   warnOfGaps({ tasks }: AllTasksResultFile): void {
     for (const { task, models } of Object.values(tasks)) {
-      for (const [model, { too_long: count, total, errors, examples }] of Object.entries(models)) {
-        if (count === 0) continue;
-        const { error } = examples.find((example) => example.too_long)!;
-        const message = `${model} was not asked ${count} of ${count + total + errors} questions ` +
-          `of ${task}: their prompts are too long for it (${error})`;
+      for (const [model, { examples }] of Object.entries(models)) {
+        const long = examples.filter((example) => example.too_long);
+        if (long.length === 0) continue;
+        const message = `${model} was not asked ${long.length} of ${examples.length} questions ` +
+          `of ${task}: their prompts are too long for it (${long[0]!.error})`;
         this.emit({ type: "warning", message });
       }
     }

@@ -131,6 +131,9 @@ Deno.test("parts that were measured apart are merged into one result, and what l
     assert.deepEqual(Object.keys(merged.result.tasks), tasks);
     const more = await collected({ ...common, tasks: [...tasks, "gcd"], merge: true });
     assert.deepEqual([more.unanswered, more.exitCode], [5, 1]);
+    // Two spellings of one place.
+    const twice = await collected({ ...common, models: [model, `${model}/`], tasks, merge: true });
+    assert.match(JSON.stringify(twice.events), /model\/ is the same model as [^ ]*model"/);
     const files = [...Deno.readDirSync(common.outputDir)].length;
     await assert.rejects(
       collected({ ...common, tasks, merge: true, seed: 77 }),
@@ -219,6 +222,15 @@ Deno.test("what cannot be measured is refused before any work, with the nearest 
     );
     await refused({ tasks: ["chain_sum", "chain_sum"] }, /task chain_sum is named twice/);
     await refused({ models: [model, model] }, /is named twice/);
+    const file = { name: "file", path: "x.jsonl" };
+    await refused(
+      { tasks: [{ ...file, label: "my sums" }, { ...file, label: "my_sums" }] },
+      /my_sums and my sums would have the same result files/,
+    );
+    await refused(
+      { tasks: [{ ...file, label: "all_tasks" }] },
+      /all_tasks and .* same result files/,
+    );
     await refused({ sampling: { activations: "int8" } }, /no weight of .*model has 4 bits/);
     await refused({ models: [] }, /no model is named/);
     await refused(
@@ -269,6 +281,12 @@ Deno.test("prompts longer than the model are counted and told, and the others ar
     assert.equal(none.result.tasks["chain_sum"]!.models[model]!.total, 0);
     const average = none.result.average[model]!;
     assert.deepEqual([average.tasks, average.accuracy], [0, NaN]);
+    const several = await collected({
+      ...{ ...common, tasks: ["chain_sum"], sampling: { samples: 3 } },
+      prompt: { system_prompt: "long ".repeat(30), add_instructions: false },
+    });
+    assert.equal(several.result.tasks["chain_sum"]!.models[model]!.samples, null);
+    assert.match(JSON.stringify(several.events), /was not asked 5 of 5 questions of chain_sum/);
   });
 });
 

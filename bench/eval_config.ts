@@ -7,11 +7,14 @@
 import {
   type ConfigNode,
   describeNode,
+  emptyMap,
+  isNull,
   type Json,
+  type MapEntry,
   type MapNode,
-  type Position,
   Problems,
   toJson,
+  withEntry,
 } from "../configs/node.ts";
 import { decodeUtf8, parseYaml } from "../configs/yaml_source.ts";
 import { UsageError } from "../core/errors.ts";
@@ -19,6 +22,7 @@ import { didYouMean } from "../core/suggest.ts";
 import { SYSTEM_PROMPTS } from "../data/prompt.ts";
 import { hasTask, taskNames, validateTaskConfig } from "../tasks/registry.ts";
 import type { BenchmarkOptions } from "./benchmark.ts";
+import { fileName } from "./benchmark_files.ts";
 import { DATASET_NAMES } from "../data/published_sets.ts";
 import { REMOTE_PREFIX } from "./model_plan.ts";
 import type { RemoteOptions } from "./remote/server.ts";
@@ -31,44 +35,62 @@ export interface EvalDescription {
   saveFullResults: boolean;
 }
 
-type Kind = "text" | "number" | "integer" | "boolean" | "map" | "list" | "any";
+/** What a key takes; numbers within which range. */
+type Wanted = "text" | "boolean" | "map" | "list" | {
+  kind: "number" | "integer";
+  least: number;
+  above?: boolean;
+  most?: number;
+};
 
-const KEYS: Readonly<Record<string, Kind>> = {
+const COUNT: Wanted = { kind: "integer", least: 1 };
+const SEED: Wanted = { kind: "integer", least: 0 };
+const SAMPLES: Wanted = { kind: "integer", least: 1, most: 4096 };
+
+const KEYS: Readonly<Record<string, Wanted>> = {
   model_path: "text",
   model: "text",
   models: "list",
   provider: "text",
-  max_concurrent: "integer",
-  max_tokens: "integer",
-  temperature: "number",
-  top_p: "number",
+  max_concurrent: { kind: "integer", least: 1, most: 1024 },
+  max_tokens: COUNT,
+  temperature: { kind: "number", least: 0, most: 100 },
+  top_p: { kind: "number", least: 0, above: true, most: 1 },
   activations: "text",
   dtype: "text",
   developer_prompt: "text",
   developer_role: "text",
-  eval_repeats: "integer",
+  eval_repeats: SAMPLES,
   system_prompt: "text",
   system_prompt_id: "text",
   system_role: "text",
-  completions_per_prompt: "integer",
-  batch_size: "integer",
-  default_size: "integer",
-  default_seed: "integer",
+  completions_per_prompt: SAMPLES,
+  batch_size: COUNT,
+  default_size: COUNT,
+  default_seed: SEED,
   output_dir: "text",
   save_metadata: "boolean",
   save_full_results: "boolean",
   categories: "list",
   base_url: "text",
   api_key_env: "text",
-  seed: "integer",
-  samples: "integer",
+  seed: SEED,
+  samples: SAMPLES,
   add_instructions: "boolean",
-  few_shot: "integer",
+  few_shot: { kind: "integer", least: 0, most: 64 },
   few_shot_as: "text",
   binary: "boolean",
 };
-const CATEGORY_KEYS: Readonly<Record<string, Kind>> = { category: "text", datasets: "list" };
-const MODEL_KEYS: Readonly<Record<string, Kind>> = { name: "text", system_prompt: "text" };
+const CATEGORY_KEYS: Readonly<Record<string, Wanted>> = { category: "text", datasets: "list" };
+const MODEL_KEYS: Readonly<Record<string, Wanted>> = { name: "text", system_prompt: "text" };
+/** What else stands there is a parameter of the task. */
+const DATASET_KEYS: Readonly<Record<string, Wanted>> = {
+  dataset: "text",
+  size: COUNT,
+  seed: SEED,
+  params: "map",
+  path: "text",
+};
 
 /** @throws UsageError with file, line and key of everything that is wrong */
 export async function readEvalConfig(path: string): Promise<EvalDescription> {
@@ -128,7 +150,6 @@ class Reader {
       );
     }
     const batchSize = v["batch_size"];
-    if (batchSize === 0) this.#complain("batch_size", "expected an integer of at least 1, found 0");
     const samples = v["samples"] ?? v["completions_per_prompt"] ?? v["eval_repeats"];
     const prompt = present<PromptSettings>({
       system_prompt: system,
@@ -180,7 +201,7 @@ class Reader {
       } else if (node.kind === "map") {
         const { name, system_prompt: prompt } = this.#map(node, MODEL_KEYS, "models.");
         if (typeof name !== "string") {
-          this.problems.add(node.at, "models", "missing name");
+          if (isMissing(node, "name")) this.problems.add(node.at, "models", "missing name");
           continue;
         }
         models.push(name);
@@ -200,7 +221,7 @@ class Reader {
   #tasks(binary: boolean): TaskRequest[] {
     const tasks: TaskRequest[] = [];
     const categories = this.#items("categories");
-    if (categories.length === 0) {
+    if (categories.length === 0 && isListOrNothing(this.tree, "categories")) {
       this.#complain("categories", "missing, expected a list of categories with their datasets");
     }
     for (const node of categories) {
@@ -210,11 +231,11 @@ class Reader {
       }
       const { category = null } = this.#map(node, CATEGORY_KEYS, "categories.");
       const datasets = node.entries.get("datasets")?.node;
-      if (datasets?.kind !== "list" || datasets.items.length === 0) {
+      const items = datasets?.kind === "list" ? datasets.items : [];
+      if (items.length === 0 && isListOrNothing(node, "datasets")) {
         this.problems.add(node.at, "categories.datasets", "expected a list of data sets");
-        continue;
       }
-      for (const dataset of datasets.items) {
+      for (const dataset of items) {
         const task = this.#task(dataset, typeof category === "string" ? category : null);
         if (task !== null) tasks.push({ ...task, binary });
       }
@@ -223,36 +244,56 @@ class Reader {
   }
 
   #task(node: ConfigNode, category: string | null): TaskRequest | null {
-    const at = node.at;
-    const value = toJson(node);
-    const fields = typeof value === "string" ? { dataset: value } : value;
-    if (typeof fields !== "object" || fields === null || Array.isArray(fields)) {
-      this.problems.add(at, "datasets", `expected a map with dataset, found ${describeNode(node)}`);
+    const isName = node.kind === "scalar" && typeof node.value === "string";
+    const map = isName ? withEntry(emptyMap(node.at), "dataset", node) : node;
+    if (map.kind !== "map") {
+      this.problems.add(
+        node.at,
+        "datasets",
+        `expected a map with dataset, found ${describeNode(node)}`,
+      );
       return null;
     }
-    const { dataset, size, seed, params, path, ...others } = fields;
+    const own: [string, MapEntry][] = [], others: [string, MapEntry][] = [];
+    for (const entry of map.entries) {
+      (Object.hasOwn(DATASET_KEYS, entry[0]) ? own : others).push(entry);
+    }
+    const values = this.#map({ ...map, entries: new Map(own) }, DATASET_KEYS, "datasets.");
+    const { dataset, size, seed, path } = values;
     if (typeof dataset !== "string") {
-      this.problems.add(at, "dataset", "missing, expected the name of a task");
+      if (isMissing(map, "dataset")) {
+        this.problems.add(node.at, "dataset", "missing, expected the name of a task");
+      }
       return null;
     }
-    const position = node.kind === "map" ? node.entries.get("dataset")!.node.at : at;
+    const position = map.entries.get("dataset")!.node.at;
     const isFile = DATASET_NAMES.includes(dataset);
     if (!hasTask(dataset) && !isFile) {
       const hint = didYouMean(dataset, [...taskNames(), ...DATASET_NAMES]);
       this.problems.add(position, "dataset", `unknown task "${dataset}"${hint}`);
       return null;
     }
-    const own = typeof params === "object" && params !== null && !Array.isArray(params)
-      ? params
-      : {};
-    const parameters = { ...own, ...others };
-    if (!isFile) {
+    const params = map.entries.get("params")?.node;
+    const entries = new Map([...(params?.kind === "map" ? params.entries : []), ...others]);
+    const parameters = toJson({ ...map, entries }) as Record<string, Json>;
+    if (isFile) {
+      for (const [name, { keyAt }] of entries) {
+        this.problems.add(keyAt, `datasets.${name}`, `a data set has no parameters`);
+      }
+    } else {
       for (const problem of validateTaskConfig(dataset, parameters)) {
-        this.problems.add(position, dataset, problem);
+        const at = entries.get(/^\w+/.exec(problem)?.[0] ?? "")?.keyAt ?? position;
+        this.problems.add(at, dataset, problem);
+      }
+      if (path != null) {
+        const sets = DATASET_NAMES.join(", ");
+        this.problems.add(
+          map.entries.get("path")!.keyAt,
+          "path",
+          `only data sets have one (${sets})`,
+        );
       }
     }
-    this.#positive(size, "size", at);
-    this.#positive(seed, "seed", at, 0);
     return {
       name: dataset,
       category,
@@ -263,26 +304,17 @@ class Reader {
     };
   }
 
-  #positive(value: Json | undefined, key: string, at: Position, least = 1): void {
-    if (value == null || (Number.isInteger(value) && (value as number) >= least)) return;
-    const expected = `expected an integer of at least ${least}`;
-    this.problems.add(at, key, `${expected}, found ${JSON.stringify(value)}`);
-  }
-
   /** The keys of a map, each of its kind; what is not known or of another kind is a problem. */
-  #map(map: MapNode, keys: Readonly<Record<string, Kind>>, prefix: string): Record<string, Json> {
+  #map(map: MapNode, keys: Readonly<Record<string, Wanted>>, prefix: string): Record<string, Json> {
     const values: Record<string, Json> = {};
     for (const [name, { keyAt, node }] of map.entries) {
-      const kind = keys[name];
-      if (kind === undefined) {
+      const wanted = Object.hasOwn(keys, name) ? keys[name] : undefined;
+      if (wanted === undefined) {
         const hint = didYouMean(name, Object.keys(keys));
         this.problems.add(keyAt, prefix + name, `unknown key${hint}`);
-      } else if (!isKind(node, kind)) {
-        this.problems.add(
-          node.at,
-          prefix + name,
-          `expected ${NAMES[kind]}, found ${describeNode(node)}`,
-        );
+      } else if (!isWanted(node, wanted)) {
+        const found = describeNode(node);
+        this.problems.add(node.at, prefix + name, `expected ${inWords(wanted)}, found ${found}`);
       } else {
         values[name] = toJson(node);
       }
@@ -300,32 +332,42 @@ class Reader {
   }
 }
 
-const NAMES: Readonly<Record<Kind, string>> = {
-  text: "a text",
-  number: "a number of at least 0",
-  integer: "an integer of at least 0",
+const NAMES = {
+  text: "a text (numbers in quotes)",
+  number: "a number",
+  integer: "an integer",
   boolean: "true or false",
   map: "a map",
   list: "a list",
-  any: "a value",
 };
 
-function isKind(node: ConfigNode, kind: Kind): boolean {
-  if (node.kind !== "scalar") return kind === node.kind || kind === "any";
+function inWords(wanted: Wanted): string {
+  if (typeof wanted === "string") return NAMES[wanted];
+  const { kind, least, above = false, most } = wanted, name = NAMES[kind];
+  if (above) return `${name} above ${least}, up to ${most}`;
+  return most === undefined ? `${name} of at least ${least}` : `${name} from ${least} to ${most}`;
+}
+
+function isWanted(node: ConfigNode, wanted: Wanted): boolean {
+  if (node.kind !== "scalar") return node.kind === wanted;
   const { value } = node;
   if (value === null) return true; // as if it were not there
-  switch (kind) {
-    case "text":
-      return typeof value === "string" || typeof value === "number";
-    case "number":
-      return typeof value === "number" && value >= 0;
-    case "integer":
-      return Number.isInteger(value) && (value as number) >= 0;
-    case "boolean":
-      return typeof value === "boolean";
-    default:
-      return kind === "any";
-  }
+  if (wanted === "text") return typeof value === "string";
+  if (wanted === "boolean") return typeof value === "boolean";
+  if (typeof wanted === "string" || typeof value !== "number") return false;
+  const { kind, least, above = false, most = Infinity } = wanted;
+  const isInRange = value >= least && value <= most && !(above && value === least);
+  return isInRange && (kind === "number" || Number.isSafeInteger(value));
+}
+
+function isMissing(map: MapNode, key: string): boolean {
+  const node = map.entries.get(key)?.node;
+  return node === undefined || isNull(node);
+}
+
+/** False where it is of another kind, which is told already. */
+function isListOrNothing(map: MapNode, key: string): boolean {
+  return isMissing(map, key) || map.entries.get(key)!.node.kind === "list";
 }
 
 /** A data set that stands there twice is told by its category, then by a number. */
@@ -335,8 +377,8 @@ function withLabels(tasks: readonly TaskRequest[]): TaskRequest[] {
     const isTwice = tasks.filter(({ name }) => name === task.name).length > 1;
     const base = isTwice && task.category ? `${task.category}_${task.name}` : task.name;
     let label = base;
-    for (let n = 2; taken.has(label); n++) label = `${base}_${n}`;
-    taken.add(label);
+    for (let n = 2; taken.has(fileName(label)); n++) label = `${base}_${n}`;
+    taken.add(fileName(label));
     return { ...task, label };
   });
 }

@@ -104,6 +104,9 @@ model_path: a
 temprature: 1
 max_tokens: many
 system_prompt_id: defualt
+top_p: 0
+eval_repeats: 0
+output_dir: 2024
 categories:
   - category: x
     datasets:
@@ -111,23 +114,35 @@ categories:
       - dataset: chain_sum
         min_terms: 0
         size: -3
+      - { dataset: chain_sum, params: 5, path: sums.jsonl }
+      - dataset:
 `),
     ({ message, exitCode }: Error & { exitCode: number }) => {
       assert.equal(exitCode, 2);
       for (
         const pattern of [
           /eval\.yaml:3:1: temprature: unknown key, did you mean temperature\?/,
-          /:4:13: max_tokens: expected an integer of at least 0, found text "many"/,
+          /:4:13: max_tokens: expected an integer of at least 1, found text "many"/,
           /:5:19: system_prompt_id: unknown system prompt, did you mean default\?/,
-          /:9:18: dataset: unknown task "chainsum", did you mean chain_sum\?/,
-          /:10:18: chain_sum: .*min_terms/,
-          /size: expected an integer of at least 1, found -3/,
+          /:6:8: top_p: expected a number above 0, up to 1, found 0/,
+          /:7:15: eval_repeats: expected an integer from 1 to 4096, found 0/,
+          /:8:13: output_dir: expected a text \(numbers in quotes\), found 2024/,
+          /:12:18: dataset: unknown task "chainsum", did you mean chain_sum\?/,
+          /:14:9: chain_sum: .*min_terms/,
+          /:15:15: datasets.size: expected an integer of at least 1, found -3/,
+          /:16:39: datasets.params: expected a map, found 5/,
+          /:16:42: path: only data sets have one/,
+          /:17:9: dataset: missing/,
         ]
       ) assert.match(message, pattern);
       return true;
     },
   );
   await assert.rejects(read("model_path: a\n"), /categories: missing/);
+  await assert.rejects(
+    read("categories: { category: x }\n"),
+    ({ message }: Error) => /expected a list, found a map$/.test(message),
+  );
   await assert.rejects(readEvalConfig("/no/such.yaml"), /cannot read \/no\/such\.yaml/);
 });
 

@@ -125,7 +125,39 @@ export async function planModels(
     models.push({ ...await localModel(found, settings), isBase: true });
   }
   for (const { name, settings: { prompt } } of models) checkShots(name, prompt);
+  warnings.push(...namedTwice(local), ...askedOtherwise(local, models, asked));
   return { models, sampling, warnings };
+}
+
+/** Two names may be meant to be one model (`best` and `latest`); not to know it is not. */
+function namedTwice(local: readonly Found[]): string[] {
+  const names = new Map<string, string>();
+  return local.flatMap(({ name, where }) => {
+    const place = identity(where), first = names.get(place);
+    if (first === undefined) names.set(place, name);
+    return first === undefined ? [] : [`${name} is the same model as ${first}`];
+  });
+}
+
+/** A base of several, or with a run of its own, has one prompt; what is compared with it may have another. */
+function askedOtherwise(
+  local: readonly Found[],
+  models: readonly PlannedModel[],
+  { systemPrompts = {} }: Asked,
+): string[] {
+  const promptOf = ({ settings: { prompt } }: PlannedModel) =>
+    JSON.stringify([prompt.system_prompt, prompt.add_instructions, prompt.format]);
+  return local.flatMap(({ name, base }) => {
+    const own = models.find((model) => model.name === name)!;
+    const other = models.find(({ where }) =>
+      base !== null && where.kind !== "remote" && identity(where) === identity(base.where)
+    );
+    const isSaid = Object.hasOwn(systemPrompts, name) ||
+      other !== undefined && Object.hasOwn(systemPrompts, other.name);
+    return other === undefined || isSaid || promptOf(other) === promptOf(own) ? [] : [
+      `${name} and ${other.name}, from which it was trained, are asked with different prompts`,
+    ];
+  });
 }
 
 /** @throws UsageError when a model without a chat is to be asked in turns */

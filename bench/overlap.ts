@@ -28,13 +28,13 @@ async function trainingQuestions(run: RunConfig): Promise<Set<string> | null> {
 export class OverlapCounter {
   readonly #known = new Map<RunConfig, Set<string> | null>();
 
-  /** Problems of the set that the run asked in training; null = not known. */
-  async count(run: RunConfig | null, set: TestSet): Promise<number | null> {
+  /** How many of these problems the run asked in training; null = not known. */
+  async count(run: RunConfig | null, problems: TestSet["entries"]): Promise<number | null> {
     if (run === null) return null;
     if (!this.#known.has(run)) this.#known.set(run, await this.#questions(run));
     const questions = this.#known.get(run)!;
     if (questions === null) return null;
-    return set.entries.filter(({ question }) => questions.has(question)).length;
+    return problems.filter(({ question }) => questions.has(question)).length;
   }
 
   async #questions(run: RunConfig): Promise<Set<string> | null> {

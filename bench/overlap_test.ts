@@ -14,7 +14,7 @@ Deno.test("test problems that a run asked in training are counted, by their ques
   const own = createTestSet(request, { seed: 1, size: 5, fewShot: 0 });
   const other = createTestSet(request, { seed: 2, size: 60, fewShot: 0 });
   const counter = new OverlapCounter();
-  assert.equal(await counter.count(run, own), 0, "a run avoids its own held-out problems");
+  assert.equal(await counter.count(run, own.entries), 0, "a run avoids its own held-out problems");
   const train = createDataset("spell_backward", { ...parameters, seed: 1, split: "train" });
   const held = new Set(own.entries.map(({ question }) => question));
   const asked = new Set(Array.from({ length: 400 }, (_, i) => train.entry(i).question));
@@ -22,8 +22,8 @@ Deno.test("test problems that a run asked in training are counted, by their ques
     asked.has(question) && !held.has(question)
   );
   assert.ok(expected.length > 0, "short words repeat");
-  assert.ok((await counter.count(run, other))! >= expected.length);
-  assert.equal(await counter.count(null, other), null);
+  assert.ok((await counter.count(run, other.entries))! >= expected.length);
+  assert.equal(await counter.count(null, other.entries), null);
   const levels = { ...run, curriculum: { enabled: true } } as unknown as typeof run;
-  assert.equal(await counter.count(levels, other), null, "levels that moved leave no list");
+  assert.equal(await counter.count(levels, other.entries), null, "levels that moved leave no list");
 });

@@ -77,6 +77,21 @@ Deno.test("benchmark and eval_after agree on every problem, sampled and greedy; 
         models[run]!.examples.map(({ completion }) => completion),
         models[`${folder}/base`]!.examples.map(({ completion }) => completion),
       );
+      // The base of two runs has the prompts of the first: that the second's are others is told.
+      const second = `${folder}/second`;
+      await Deno.mkdir(second);
+      for (const { name, isFile } of Deno.readDirSync(run)) {
+        if (isFile) await Deno.copyFile(`${run}/${name}`, `${second}/${name}`);
+      }
+      const text = await Deno.readTextFile(`${run}/config.yaml`);
+      await Deno.writeTextFile(
+        `${second}/config.yaml`,
+        text.replace("add_instructions: false", "add_instructions: true"),
+      );
+      const two = { ...common, outputDir: `${folder}/two`, models: [run, second], numExamples: 2 };
+      const both = JSON.stringify((await collected(two)).events);
+      assert.match(both, /"[^ ]*second and [^ ]*base, from which .* asked with different prompts"/);
+      assert.doesNotMatch(both, /run and [^ ]*base, from which/);
       const without = await collected({
         ...common,
         outputDir: `${folder}/without`,

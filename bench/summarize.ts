@@ -83,7 +83,7 @@ export function samplesOf(example: ExampleResult): readonly SampleResult[] {
   return example.samples ?? [example];
 }
 
-/** Of problems with equally many answered samples; null with one sample a problem. */
+/** Of the problems whose samples are all answered; null with one sample a problem, or where there are none. */
 function sampleStatistics(
   perExample: readonly (readonly SampleResult[])[],
   same?: (answer: string, other: string) => boolean,
@@ -91,6 +91,7 @@ function sampleStatistics(
   const k = Math.max(0, ...perExample.map((samples) => samples.length));
   if (k <= 1) return null;
   const full = perExample.map(answered).filter((samples) => samples.length === k);
+  if (full.length === 0) return null;
   const counts = full.map((samples) => samples.filter(isCorrect).length);
   const majority = full.map((samples) => {
     const index = majorityIndex(samples.map(({ extracted }) => extracted), same);

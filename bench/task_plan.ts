@@ -3,6 +3,7 @@
  * files from where they are named or where published data sets are when they were pulled.
  */
 import { UsageError } from "../core/errors.ts";
+import { fileName } from "./benchmark_files.ts";
 import { readRows } from "../data/data_rows.ts";
 import { requireDataFiles } from "../data/open_problems.ts";
 import type { BenchmarkOptions } from "./benchmark.ts";
@@ -24,6 +25,7 @@ export async function planTasks(
   const labels = requests.map(({ name, label = name }) => label);
   const twice = labels.find((label, i) => labels.indexOf(label) !== i);
   if (twice !== undefined) throw new UsageError(`the task ${twice} is named twice`);
+  checkFileNames(labels);
   const fewShot = options.prompt?.few_shot ?? 0;
   // What is wrong with a name is said before a file is read.
   const unknown = requests.filter(({ name }) => !isTask(name)).map(({ name }) => name);
@@ -49,6 +51,20 @@ export async function planTasks(
     sets.push(createTestSet({ ...request, name: format, label, path, size }, { ...common, rows }));
   }
   return sets;
+}
+
+/** @throws UsageError where the results of one task would take the place of others */
+function checkFileNames(labels: readonly string[]): void {
+  const taken = new Map([["all_tasks", "the name of the file of all tasks"]]);
+  for (const label of labels) {
+    const name = fileName(label), other = taken.get(name);
+    if (other !== undefined) {
+      throw new UsageError(`${label} and ${other} would have the same result files, ${name}`, {
+        advice: "Rename a file, or measure them apart.",
+      });
+    }
+    taken.set(name, label);
+  }
 }
 
 /** How many problems of a task are asked for; `otherwise` where nobody says. */

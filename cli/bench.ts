@@ -94,6 +94,11 @@ export async function bench(flags: BenchFlags): Promise<number> {
   const shard = shardOf(flags);
   const described = flags.config === undefined ? null : await readEvalConfig(flags.config);
   const options = merge(described?.options ?? { models: [], tasks: [] }, flags);
+  if (described !== null && options.models.length === 0) {
+    throw new UsageError(`${flags.config}: no model is named`, {
+      advice: "model_path: FOLDER (or model: NAME of a remote one) in the file, or --models FOLDER",
+    });
+  }
   const workers = flags.merge ? null : workersOf(flags, options.models);
   const isLocal = options.models.some((name) => !name.startsWith(REMOTE_PREFIX));
   if (flags.batchSize !== undefined && !isLocal && options.models.length > 0) {
@@ -126,20 +131,21 @@ export async function bench(flags: BenchFlags): Promise<number> {
       onEvent: (event) => progress.on(event),
     });
     progress.close();
-    if (shard !== null) {
-      // The table of a part would read like a result.
-      if (flags.json) await show(done, flags, []);
-      else log(`part ${flags.shard}: ${done.evaluated} new samples, ${done.resumed} known`);
-      return done.exitCode;
-    }
-    const reports = described === null ? [] : await writeEvalReports(done.result, described);
-    const folder = done.files.at(-1)!.replace(/\/[^/]*$/, "");
     let failure: unknown = null;
-    const charts = flags.charts
-      ? await writeCharts(folder, done.result).catch((error) => (failure = error, []))
-      : [];
-    await show(done, flags, [...reports, ...charts]);
-    // The numbers are there; a chart that cannot be drawn or written must not keep them back.
+    const others: string[] = [];
+    const add = async (work: Promise<string[]>) => {
+      others.push(...await work.catch((error) => (failure ??= error, [])));
+    };
+    if (shard === null) {
+      const folder = done.files.at(-1)!.replace(/\/[^/]*$/, "");
+      if (described !== null) await add(writeEvalReports(done.result, described, folder));
+      if (flags.charts) await add(writeCharts(folder, done.result));
+    }
+    if (flags.samplesOut !== undefined) await add(writeSamples(flags.samplesOut, done));
+    // The table of a part would read like a result.
+    if (shard === null || flags.json) show(done, flags, others);
+    else log(`part ${flags.shard}: ${done.evaluated} new samples, ${done.resumed} known`);
+    // The numbers are there; what cannot be drawn or written must not keep them back.
     if (failure !== null) throw failure;
     return done.exitCode;
   } catch (error) {
@@ -260,12 +266,13 @@ function workersOf(flags: BenchFlags, models: readonly string[]): WorkerOptions 
   return { devices: all, threads: flags.threads ?? share, command: programCommand() };
 }
 
-async function show(done: Benchmark, flags: BenchFlags, others: string[]): Promise<void> {
-  const { result, files } = done, { samplesOut } = flags;
-  if (samplesOut !== undefined) {
-    await writeFileAtomic(samplesOut, [...exampleLines(result), ""].join("\n"));
-  }
-  const written = [...files, ...others, ...(samplesOut === undefined ? [] : [samplesOut])];
+async function writeSamples(path: string, { result }: Benchmark): Promise<string[]> {
+  await writeFileAtomic(path, [...exampleLines(result), ""].join("\n"));
+  return [path];
+}
+
+function show(done: Benchmark, flags: BenchFlags, others: string[]): void {
+  const { result, files } = done, written = [...files, ...others];
   if (flags.json) {
     const { evaluated, resumed, unanswered, remote, seconds } = done;
     const tasks = withoutExamples(result.tasks), files = written;

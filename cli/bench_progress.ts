@@ -3,7 +3,7 @@
  * half minute; of every worker how far it is and how long it will take.
  */
 import type { BenchEvent } from "../bench/types.ts";
-import { shortName } from "./bench_table.ts";
+import { shortName, shownNames } from "./bench_table.ts";
 import { RedrawnLines } from "./redrawn_lines.ts";
 import { columns, isInteractive, log, paint, wrap } from "./terminal.ts";
 
@@ -43,7 +43,7 @@ export class BenchProgress {
         return this.#say(
           `${count(event.models.length, "model")} × ${count(event.tasks.length, "task")}, ` +
             `${count(event.samples, "sample")}: ` +
-            `${event.models.map(shortName).join(", ")} on ${event.tasks.join(", ")}`,
+            `${shownNames(event.models).join(", ")} on ${event.tasks.join(", ")}`,
         );
       case "resumed":
         this.#samples -= event.samples;

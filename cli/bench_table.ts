@@ -28,7 +28,7 @@ function modelNames({ tasks }: AllTasksResultFile): string[] {
 }
 
 /** Short names where no two are the same. */
-function shownNames(names: readonly string[]): string[] {
+export function shownNames(names: readonly string[]): string[] {
   const short = names.map(shortName);
   return new Set(short).size === short.length ? short : [...names];
 }
@@ -118,10 +118,12 @@ function sampleRows(result: AllTasksResultFile): string[][] {
 
 /** Every two models of every task, by the paired test. */
 function comparisonRows(result: AllTasksResultFile): string[][] {
+  const names = modelNames(result), shown = shownNames(names);
+  const nameOf = (name: string) => shown[names.indexOf(name)]!;
   const rows = Object.values(result.tasks).flatMap(({ comparisons }) =>
     comparisons.map(({ task, first, second, difference, ci95: [low, high], p_value }) => [
       task,
-      `${shortName(second)} − ${shortName(first)}`,
+      `${nameOf(second)} − ${nameOf(first)}`,
       `${difference > 0 ? "+" : ""}${percent(difference)} [${percent(low)}, ${percent(high)}]`,
       p_value < 0.001 ? "< 0.001" : p_value.toFixed(3),
     ])
@@ -168,7 +170,7 @@ export function textReport(result: AllTasksResultFile, width = columns()): strin
   if (samples.length > 0) parts.push("", parted(samples, 1, width));
   if (comparisons.length > 0) parts.push("", parted(comparisons, 1, width));
   for (const { model, task, error } of result.failures) {
-    parts.push("", `failed: ${shortName(model)} on ${task}: ${error}`);
+    parts.push("", `failed: ${model} on ${task}: ${error}`);
   }
   return parts.join("\n") + "\n";
 }

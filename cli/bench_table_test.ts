@@ -49,6 +49,19 @@ Deno.test("columns in which nothing stands are left out", () => {
   assert.match(report, /12\.0 +0 +0\n.* 12\.0 +– +3\n/);
 });
 
+Deno.test("models with the same last name are told apart wherever they stand", () => {
+  const file = allTasksFile({ gcd: { "a/model": 40, "b/model": 30 } });
+  file.average = averages(file.tasks);
+  file.tasks["gcd"]!.comparisons = [{
+    ...{ task: "gcd", first: "a/model", second: "b/model", n: 50, difference: -0.2 },
+    ...{ ci95: [-0.3, -0.1], only_first: 11, only_second: 1, p_value: 0.006 },
+  }];
+  file.failures = [{ model: "b/model", task: "lcm", error: "out of memory" }];
+  const report = textReport(file, 200);
+  assert.match(report, /^gcd +b\/model − a\/model /m);
+  assert.match(report, /^failed: b\/model on lcm/m);
+});
+
 Deno.test("an interval that is lopsided is not shown as if it were shorter", () => {
   const file = allTasksFile({ gsm_symbolic: { [TRAINED]: 0, [BASE]: 25 } });
   file.average = averages(file.tasks);

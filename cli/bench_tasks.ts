@@ -8,7 +8,7 @@ import { readTaskParams, type TaskParamOptions } from "./task_params.ts";
 
 /** @throws UsageError for a path, a parameter or a level where there can be none */
 export function readTasks(texts: readonly string[], params: TaskParamOptions): TaskRequest[] {
-  const requests = texts.flatMap(requestsOf);
+  const requests = withPlaces(texts.flatMap(requestsOf));
   const names = requests.map(({ name }) => name).filter(hasTask);
   // What is no task is told by the benchmark, all of it at once.
   const areTasks = requests.every(({ name }) => isTask(name));
@@ -35,6 +35,17 @@ export function readTasks(texts: readonly string[], params: TaskParamOptions): T
   });
 }
 
+/** Files of one name in several folders are told by their folders too. */
+function withPlaces(requests: readonly TaskRequest[]): TaskRequest[] {
+  return requests.map((request) => {
+    const { path, label } = request;
+    const isAlone = requests.every((other) => other.label !== label || other.path === path);
+    return label === undefined || isAlone ? request : { ...request, label: withoutEnding(path!) };
+  });
+}
+
+const withoutEnding = (path: string) => path.replace(/\.[a-z]+$/, "");
+
 /** `name`, `a,b`, `gsm8k=PATH`, or a JSON Lines file. */
 function requestsOf(text: string): TaskRequest[] {
   const [, name, path] = /^([a-z0-9_]+)=(.+)$/.exec(text) ?? [];
@@ -45,7 +56,7 @@ function requestsOf(text: string): TaskRequest[] {
     );
   }
   if (/\.(?:jsonl?|parquet)$/.test(text)) {
-    const label = text.replace(/^.*\//, "").replace(/\.[a-z]+$/, "");
+    const label = withoutEnding(text.replace(/^.*\//, ""));
     return [{ name: "file", path: text, label }];
   }
   return text.split(",").filter((part) => part !== "").map((part) => ({ name: part }));

@@ -11,6 +11,10 @@ Deno.test("names, lists of names, data sets and files become requests", () => {
     { name: "gsm8k", path: "a/test.jsonl" },
     { name: "file", path: "b/own.set.jsonl", label: "own.set" },
   ]);
+  assert.deepEqual(
+    readTasks(["a/test.jsonl", "b/test.jsonl"], none).map(({ label }) => label),
+    ["a/test", "b/test"],
+  );
   assert.throws(() => readTasks(["gcd=x.jsonl"], none), /only a data set has a path: gsm8k/);
 });
 

@@ -127,7 +127,7 @@ export function table(rows: readonly (readonly string[])[]): string {
   }
   return rows.map((row) =>
     row.map((cell, i) => {
-      const numeric = /^[-+]?[\d.]+ ?%?$/.test(cell);
+      const numeric = /^[-+]?\d[\d.]* ?%?$/.test(cell);
       const space = " ".repeat(widths[i]! - textWidth(cell));
       return numeric ? space + cell : cell + space;
     }).join("  ").trimEnd()

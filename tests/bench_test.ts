@@ -56,13 +56,13 @@ training:
   });
 });
 
-Deno.test("charts that cannot be written keep no numbers back", async () => {
+Deno.test("charts and samples that cannot be written keep no numbers back", async () => {
   await withFolder(async (folder) => {
     await tinyModelFolder(`${folder}/model`);
     const args = [
       ...["bench", "--models", `${folder}/model`, "--tasks", "chain_sum", "--device", "reference"],
       ...["--no-instructions", "--max-new-tokens", "2", "--num-examples", "2"],
-      ...["--output-dir", `${folder}/out`],
+      ...["--output-dir", `${folder}/out`, "--samples-out", `${folder}/model`],
     ];
     // No file may be larger than 30 KB: the results are smaller, charts are not.
     const { code, stdout } = await new Deno.Command("bash", {
@@ -79,6 +79,28 @@ Deno.test("charts that cannot be written keep no numbers back", async () => {
     assert.match(out, /chain_sum +2 /);
     assert.match(out, /results_all_tasks_/);
     assert.doesNotMatch(out, /\.png/);
+  });
+});
+
+Deno.test("the reports of rgx eval are where the command line says; a file without a model is told", async () => {
+  await withFolder(async (folder) => {
+    await tinyModelFolder(`${folder}/model`);
+    const eval_ = async (text: string) => {
+      await Deno.writeTextFile(`${folder}/eval.yaml`, text);
+      return await rgx([
+        ...["eval", "--config", `${folder}/eval.yaml`, "--output-dir", `${folder}/flag`],
+        ...["--device", "reference", "--no-charts"],
+      ]);
+    };
+    const tasks = "categories: [{ category: sums, datasets: [{ dataset: chain_sum, size: 2 }] }]";
+    const model = `models: ["${folder}/model"]\nmax_tokens: 2\nadd_instructions: false`;
+    const done = await eval_(`output_dir: ${folder}/file\n${model}\n${tasks}\n`);
+    assert.equal(done.code, 0, done.err);
+    assert.match(done.out, /^\/.*\/flag\/.*_model_sums_\d+_\d+\/summary\.json$/m);
+    await assert.rejects(Deno.stat(`${folder}/file`), Deno.errors.NotFound);
+    const none = await eval_(tasks);
+    assert.equal(none.code, 2);
+    assert.match(none.err, /eval\.yaml: no model is named\nhelp: model_path: FOLDER/);
   });
 });
 
