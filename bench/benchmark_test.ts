@@ -77,6 +77,8 @@ Deno.test("a resume asks only for what is missing and changes nothing; more prob
     );
     const again = await collected({ ...other, numExamples: 7, resume: true });
     assert.deepEqual([again.resumed, again.evaluated], [7, 0]);
+    const spelled = { ...other, models: [`${folder}/./model/`], numExamples: 7, resume: true };
+    assert.equal((await collected(spelled)).evaluated, 0, "another spelling of the same place");
     const more = await collected({ ...other, numExamples: 40, resume: true });
     assert.equal(more.resumed + more.evaluated, 40);
     assert.ok(more.resumed >= 7);

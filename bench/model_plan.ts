@@ -184,7 +184,7 @@ async function localModel(
   }
   const fingerprint = where.kind === "untrained"
     ? untrainedFingerprint(where.made)
-    : fingerprintOf(where.path);
+    : fingerprintOf(where);
   const isChat = settings.prompt.format === "chat" && tokenizer !== null &&
     hasChatTemplate(tokenizer);
   const prompt = { ...settings.prompt, format: isChat ? "chat" as const : "plain" as const };
@@ -328,19 +328,23 @@ function samplingOf(asked: Asked, runs: readonly RunConfig[]): Sampling {
   return sampling;
 }
 
-/** Changes when a file of the model does: names, sizes and times of change. */
-function fingerprintOf(path: string): string {
-  const lines: string[] = [path], file = Deno.statSync(path);
-  if (file.isFile) return sha256Hex(`${path} ${file.size} ${file.mtime?.getTime()}`);
-  for (const { name } of Deno.readDirSync(path)) {
-    if (!/\.(safetensors|gguf|json|jinja)$/.test(name)) continue;
-    const { size, mtime, isFile } = Deno.statSync(`${path}/${name}`);
-    // Of a run's folder only the model counts.
-    if (isFile && !/^(run|trainer_state|rgx_state)\.json$/.test(name)) {
-      lines.push(`${name} ${size} ${mtime?.getTime()}`);
-    }
-  }
-  return sha256Hex(lines.sort().join("\n"));
+/** Changes when a file of the model does, or of an adapter's base: names, sizes and times of change. */
+function fingerprintOf({ path, weights }: Here & { kind: "local" }): string {
+  return sha256Hex([...new Set([path, weights])].flatMap(fileLines).join("\n"));
+}
+
+function fileLines(path: string): string[] {
+  const line = (name: string) => {
+    const { size, mtime } = Deno.statSync(name);
+    return `${name} ${size} ${mtime?.getTime()}`;
+  };
+  if (Deno.statSync(path).isFile) return [line(path)];
+  // Of a run's folder only the model counts.
+  const names = [...Deno.readDirSync(path)].map(({ name }) => name).filter((name) =>
+    /\.(safetensors|gguf|json|jinja|bin)$|^merges\.txt$/.test(name) &&
+    !/^(run|trainer_state|rgx_state)\.json$/.test(name)
+  ).sort();
+  return [path, ...names.map((name) => line(`${path}/${name}`))];
 }
 
 /** At once, as everything here that looks at a file's name alone: a turn of the event loop takes ten times as long. */

@@ -98,6 +98,14 @@ Deno.test("benchmark and eval_after agree on every problem, sampled and greedy; 
         includeBase: false,
       });
       assert.deepEqual(Object.keys(without.result.average), [run]);
+      const goesOn = () =>
+        collected({
+          ...{ ...common, includeBase: false, resume: true },
+          outputDir: `${folder}/without`,
+        });
+      assert.equal((await goesOn()).evaluated, 0);
+      await Deno.utime(`${folder}/base/model.safetensors`, 1, 1);
+      assert.equal((await goesOn()).evaluated, 20, "the base of the adapter is another now");
     } finally {
       device.close();
     }

@@ -15,7 +15,7 @@ const FILE = /^samples_.*\.jsonl$/;
 
 /** Hash of a model, how it is asked, and a task. */
 export function combinationKey(
-  { name, settings, fingerprint }: ModelRequest,
+  { name, where, settings, fingerprint }: ModelRequest,
   set: TestSet,
 ): string {
   // More samples, or more problems, are still the same samples.
@@ -24,7 +24,9 @@ export function combinationKey(
   const { taskName, parameters, seed, binary, shots } = set;
   return sha256Hex(JSON.stringify([
     VERSION,
-    [name, fingerprint, prompt, sampling, settings.seed, settings.keepPromptTokens],
+    // A model of this machine is the same in every spelling of its place.
+    [where.kind === "remote" ? name : null, fingerprint, prompt, sampling],
+    [settings.seed, settings.keepPromptTokens],
     [taskName, parameters, seed, binary, shots.map(({ question }) => question)],
   ])).slice(0, 32);
 }
