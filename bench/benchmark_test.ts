@@ -292,8 +292,18 @@ Deno.test("prompts longer than the model are counted and told, and the others ar
   });
 });
 
-Deno.test("a damaged model is refused before any work", async () => {
+Deno.test("a damaged model, or one without a tokenizer, is refused before any work", async () => {
   await withModel(async (folder, model, device) => {
+    const mute = `${folder}/mute`;
+    await Deno.mkdir(mute);
+    for (const name of ["config.json", "model.safetensors"]) {
+      await Deno.copyFile(`${model}/${name}`, `${mute}/${name}`);
+    }
+    await assert.rejects(
+      collected({ models: [model, mute], tasks: ["gcd"], outputDir: `${folder}/o`, device }),
+      /mute: no tokenizer/,
+    );
+    await assert.rejects(Deno.stat(`${folder}/o`), Deno.errors.NotFound);
     await Deno.writeTextFile(`${model}/model.safetensors`, "damaged");
     await assert.rejects(
       collected({ models: [model], tasks: ["chain_sum"], outputDir: `${folder}/b`, device }),

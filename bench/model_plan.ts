@@ -11,6 +11,7 @@ import { systemPromptText } from "../data/prompt.ts";
 import { fetchAdvice, findModel } from "../models/find_model.ts";
 import { requireInt8Weights } from "../models/int8_activations.ts";
 import { readModelFolder } from "../models/model_folder.ts";
+import { noTokenizer } from "../models/tokenizer.ts";
 import type { Tokenizer } from "../models/types.ts";
 import { DEFAULT_PROMPT, hasChatTemplate } from "./prompt.ts";
 import type { PromptSettings, Sampling } from "./result_file.ts";
@@ -179,14 +180,16 @@ async function localModel(
   settings: ModelSettings,
 ): Promise<Omit<PlannedModel, "isBase">> {
   const { name, where, run } = found, tokenizer = await tokenizerOf(found);
+  if (tokenizer === null) {
+    throw noTokenizer(name, "Put the model's tokenizer.json into its folder.");
+  }
   if (settings.sampling.activations === "int8" && where.kind === "local") {
     requireInt8Weights(await readModelFolder(where.path), {});
   }
   const fingerprint = where.kind === "untrained"
     ? untrainedFingerprint(where.made)
     : fingerprintOf(where);
-  const isChat = settings.prompt.format === "chat" && tokenizer !== null &&
-    hasChatTemplate(tokenizer);
+  const isChat = settings.prompt.format === "chat" && hasChatTemplate(tokenizer);
   const prompt = { ...settings.prompt, format: isChat ? "chat" as const : "plain" as const };
   return { name, where, settings: { ...settings, prompt }, fingerprint, run };
 }

@@ -42,7 +42,11 @@ function accuracyRows(result: AllTasksResultFile): string[][] {
       String(n),
       ...names.map((name) => {
         const own = models[name];
-        return own ? accuracyCell({ ...own, n: own.total }) : "–";
+        if (own === undefined) return "–";
+        const { total, errors, too_long, num_examples } = own;
+        const answered = Math.round(num_examples * total / (total + errors + too_long));
+        const cell = accuracyCell({ ...own, n: total });
+        return answered === n || total === 0 ? cell : `${cell} (n ${answered})`;
       }),
     ];
   });

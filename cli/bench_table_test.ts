@@ -49,6 +49,13 @@ Deno.test("columns in which nothing stands are left out", () => {
   assert.match(report, /12\.0 +0 +0\n.* 12\.0 +– +3\n/);
 });
 
+Deno.test("a model that answered fewer problems than others says how many", () => {
+  const file = allTasksFile({ gcd: { all: 40, few: 4 } });
+  file.average = averages(file.tasks);
+  Object.assign(file.tasks["gcd"]!.models["few"]!, { total: 7, too_long: 43 });
+  assert.match(textReport(file, 200), /^gcd +50 +80\.0 ± [\d.]+ +8\.0 ± [\d.]+ \(n 7\)$/m);
+});
+
 Deno.test("models with the same last name are told apart wherever they stand", () => {
   const file = allTasksFile({ gcd: { "a/model": 40, "b/model": 30 } });
   file.average = averages(file.tasks);
