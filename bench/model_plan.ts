@@ -11,7 +11,7 @@ import { systemPromptText } from "../data/prompt.ts";
 import { fetchAdvice, findModel } from "../models/find_model.ts";
 import { requireInt8Weights } from "../models/int8_activations.ts";
 import { readModelFolder } from "../models/model_folder.ts";
-import { noTokenizer } from "../models/tokenizer.ts";
+import { loadTokenizer, noTokenizer } from "../models/tokenizer.ts";
 import type { Tokenizer } from "../models/types.ts";
 import { DEFAULT_PROMPT, hasChatTemplate } from "./prompt.ts";
 import type { PromptSettings, Sampling } from "./result_file.ts";
@@ -197,6 +197,7 @@ async function localModel(
 async function tokenizerOf({ where, tokenizer }: Found): Promise<Tokenizer | null> {
   if (tokenizer !== undefined) return tokenizer;
   if (where.kind === "untrained") return await untrainedTokenizer(where.made);
+  if (where.tokenizer !== undefined) return await loadTokenizer(where.tokenizer);
   return (await readModelFolder(where.path)).tokenizer;
 }
 
@@ -232,7 +233,16 @@ async function locate(name: string, asked: Asked, warnings: string[]): Promise<F
   if (basePath === null || basePath === path) return { ...found, base: null };
   const baseName = ownPath ?? folder.adapter?.config.baseModel ?? basePath;
   const base = { kind: "local" as const, path: basePath, weights: basePath };
-  return { ...found, base: { name: baseName, where: base } };
+  const tokenizerName = config?.model.tokenizer_name_or_path ?? null;
+  if (tokenizerName === null) return { ...found, base: { name: baseName, where: base } };
+  const place = (await findModel(tokenizerName)).path;
+  if (asked.includeBase && place === null) {
+    warnings.push(
+      `${name}: the tokenizer of its run, ${tokenizerName}, is not here: its base has its own`,
+    );
+  }
+  const own = place === null ? {} : { tokenizer: place };
+  return { ...found, base: { name: baseName, where: { ...base, ...own } } };
 }
 
 /** Names that are no paths are for the loader to know. */
@@ -332,8 +342,8 @@ function samplingOf(asked: Asked, runs: readonly RunConfig[]): Sampling {
 }
 
 /** Changes when a file of the model does, or of an adapter's base: names, sizes and times of change. */
-function fingerprintOf({ path, weights }: Here & { kind: "local" }): string {
-  return sha256Hex([...new Set([path, weights])].flatMap(fileLines).join("\n"));
+function fingerprintOf({ path, weights, tokenizer = path }: Here & { kind: "local" }): string {
+  return sha256Hex([...new Set([path, weights, tokenizer])].flatMap(fileLines).join("\n"));
 }
 
 function fileLines(path: string): string[] {

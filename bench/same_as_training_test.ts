@@ -112,6 +112,46 @@ Deno.test("benchmark and eval_after agree on every problem, sampled and greedy; 
   });
 });
 
+Deno.test("the base of a run with a tokenizer from elsewhere is asked as the run's eval_before", async () => {
+  await withFolder(async (folder) => {
+    const device = createReferenceDevice({ float: "f32" });
+    try {
+      const [base, tokenizer, run] = ["base", "tokenizer", "run"].map((name) =>
+        `${folder}/${name}`
+      );
+      for (const place of [base!, tokenizer!]) await tinyModelFolder(place);
+      const template = "{% for m in messages %}{{ m['content'] }}{% endfor %} =";
+      await Deno.writeTextFile(`${tokenizer}/chat_template.jinja`, template);
+      const config = tinyRunConfig(run!, {
+        model: { model_name_or_path: base!, init: null, tokenizer_name_or_path: tokenizer! },
+        eval: { num_examples: 6, temperature: 1, batch_size: 7 },
+        sft: null,
+        training: { max_steps: 1 },
+      });
+      const configText = renderYaml(config, {}, new Map());
+      const { summary } = await trainOn(device, config, { configText });
+      const { data, training } = config;
+      const done = await collected({
+        ...{ models: [run!], numExamples: 6, device, outputDir: `${folder}/out` },
+        tasks: [{ name: data.task_name!, parameters: data.task_config }],
+        ...{
+          seed: data.seed,
+          samplingSeed: training.seed,
+          prompt: {},
+          sampling: { temperature: 1 },
+        },
+      });
+      const { models } = done.result.tasks[data.task_name!]!;
+      assert.deepEqual(numbers(models[run!]!), numbers(summary.eval_after!));
+      assert.deepEqual(numbers(models[base!]!), numbers(summary.eval_before!));
+      assert.equal(models[base!]!.prompt.format, "chat");
+      assert.doesNotMatch(JSON.stringify(done.events), /different prompts/);
+    } finally {
+      device.close();
+    }
+  });
+});
+
 function numbers(of: Omit<ModelResult, "samples" | "prompt"> | Parameters<typeof pick>[0]) {
   return pick(of);
 }

@@ -108,9 +108,12 @@ export interface Took {
 export interface ModelRequest {
   /** As it was given; its name in results and charts. */
   name: string;
-  /** A folder (and that of the weights, an adapter's base), a seed, or a name on an OpenAI-compatible server. */
+  /**
+   * A folder (that of the weights, an adapter's base; that of the tokenizer where it is not the model's own), a
+   * seed, or a name on an OpenAI-compatible server.
+   */
   where:
-    | { kind: "local"; path: string; weights: string }
+    | { kind: "local"; path: string; weights: string; tokenizer?: string }
     | { kind: "untrained"; made: Untrained }
     | { kind: "remote"; model: string };
   settings: ModelSettings;

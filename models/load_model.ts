@@ -7,7 +7,7 @@ import type { LoadListener } from "./load_weights.ts";
 import { type ModelFolder, readModelFolder } from "./model_folder.ts";
 import { loraOptions, readPeftAdapter } from "./peft_adapter.ts";
 import { stopStrings } from "./stop_strings.ts";
-import { noTokenizer } from "./tokenizer.ts";
+import { loadTokenizer, noTokenizer } from "./tokenizer.ts";
 import type { ActivationType, Completion, Tokenizer } from "./types.ts";
 import type { StorageOptions } from "./weight_storage.ts";
 
@@ -37,6 +37,8 @@ export interface LoadOptions {
   weights?: StorageOptions;
   /** What generation will be asked for: refused before anything is loaded where no weight suits it. */
   activations?: ActivationType;
+  /** A folder whose tokenizer takes the place of the model's own. */
+  tokenizer?: string;
   /** Told while the base's weights are loaded: how many values, of how many. */
   onLoad?: LoadListener;
 }
@@ -50,11 +52,14 @@ export async function loadModel(
   device: Device,
   options: LoadOptions = {},
 ): Promise<LoadedModel> {
-  const folder = await readModelFolder(path), { tokenizer } = folder;
+  const folder = await readModelFolder(path), { tokenizer: other } = options;
+  const tokenizer = other === undefined ? folder.tokenizer : await loadTokenizer(other);
   if (tokenizer === null) {
     throw noTokenizer(path, "Put the model's tokenizer.json into its folder.");
   }
-  return { ...await load(folder, device, options), tokenizer };
+  const eosIds = new Set(folder.generationEosIds);
+  if (other !== undefined && tokenizer.eosId !== null) eosIds.add(tokenizer.eosId);
+  return { ...await load(folder, device, options), tokenizer, eosIds: [...eosIds] };
 }
 
 /** The same for a model that need not have a tokenizer. @throws as loadModel does */
