@@ -240,6 +240,9 @@ Deno.test("what cannot be measured is refused before any work, with the nearest 
       /chain_sum: 99999999 problems .* 1000000 is the most/,
     );
     await refused({ models: [""] }, /the name of a model is empty/);
+    await Deno.mkdir(`${folder}/young`);
+    await Deno.writeTextFile(`${folder}/young/run.json`, "{}");
+    await refused({ models: [`${folder}/young`] }, /young: the run has no checkpoint yet/);
     await refused(
       { prompt: { few_shot: 1, few_shot_as: "turns" } },
       /model: worked examples as turns need a chat template/,

@@ -206,7 +206,15 @@ async function locate(name: string, asked: Asked, warnings: string[]): Promise<F
   let path = realPath(name) ?? await pathByName(name);
   const { config, name: runName } = await runOf(path, warnings);
   // A run that was stopped has no final model yet: its newest checkpoint stands for it.
-  if (!hasModel(path)) path = realPath(`${path}/latest`) ?? path;
+  if (!hasModel(path)) {
+    const newest = realPath(`${path}/latest`);
+    if (newest === null && realPath(`${path}/run.json`) !== null) {
+      throw new UsageError(`${name}: the run has no checkpoint yet`, {
+        advice: `rgx train ${name}/config.yaml --resume goes on with it.`,
+      });
+    }
+    path = newest ?? path;
+  }
   const folder = await readModelFolder(path), weights = Deno.realPathSync(folder.path);
   const ownPath = config === null ? null : config.model.model_name_or_path;
   const basePath = folder.adapter !== null
@@ -260,10 +268,9 @@ async function pathByName(name: string): Promise<string> {
 }
 
 function hasModel(path: string): boolean {
-  for (const file of ["config.json", "adapter_config.json"]) {
-    if (realPath(`${path}/${file}`) !== null) return true;
-  }
-  return realPath(`${path}/latest`) === null;
+  return ["config.json", "adapter_config.json"].some((file) =>
+    realPath(`${path}/${file}`) !== null
+  );
 }
 
 /** The configuration and the name of the run that a folder is, or is a checkpoint of. */

@@ -6,26 +6,39 @@ import type { RunConfig } from "../configs/run_config.ts";
 import { resolveTaskConfig } from "../tasks/registry.ts";
 import type { TestSet } from "./types.ts";
 
-/** A line for each model and task where it is so, whichever of the run's ways is taken; none where levels moved. */
+/**
+ * A line for each task and way of training where it is so, whichever of the run's ways is taken; none where levels
+ * moved. Checkpoints of one run share it.
+ */
 export function trainedOtherwise(
   models: readonly { name: string; run: RunConfig | null }[],
   sets: readonly TestSet[],
 ): string[] {
-  return models.flatMap(({ name, run }) => {
-    if (run === null || run.curriculum !== null) return [];
-    const { tasks, task_name, task_config } = run.data;
-    const own = tasks ?? (task_name === null ? [] : [{ task_name, config: task_config }]);
-    return sets.flatMap((set) => {
-      const ways = own.filter(({ task_name }) => task_name === set.taskName)
-        .map(({ config }) => difference(name, set, config));
-      const others = ways.filter((way) => way !== null);
-      return others.length < ways.length ? [] : others;
-    });
+  const namesOf = new Map<string, string[]>();
+  for (const { name, run } of models) {
+    for (const told of otherWays(run, sets)) {
+      namesOf.set(told, [...namesOf.get(told) ?? [], name]);
+    }
+  }
+  return [...namesOf].map(([told, [first, ...more]]) => {
+    const others = more.length === 1 ? "1 more model" : `${more.length} more models`;
+    return `${first} ${more.length === 0 ? "was" : `and ${others} were`} ${told}`;
+  });
+}
+
+function otherWays(run: RunConfig | null, sets: readonly TestSet[]): string[] {
+  if (run === null || run.curriculum !== null) return [];
+  const { tasks, task_name, task_config } = run.data;
+  const own = tasks ?? (task_name === null ? [] : [{ task_name, config: task_config }]);
+  return sets.flatMap((set) => {
+    const ways = own.filter(({ task_name }) => task_name === set.taskName)
+      .map(({ config }) => difference(set, config));
+    const others = ways.filter((way) => way !== null);
+    return others.length < ways.length ? [] : others;
   });
 }
 
 function difference(
-  model: string,
   { label, taskName, parameters }: TestSet,
   config: Readonly<Record<string, unknown>>,
 ): string | null {
@@ -37,5 +50,5 @@ function difference(
   if (changed.length === 0) return null;
   const list = (values: Readonly<Record<string, unknown>>) =>
     changed.map((key) => `${key}=${JSON.stringify(values[key])}`).join(", ");
-  return `${model} was trained on ${label} with ${list(trained)}, and is asked with ${list(asked)}`;
+  return `trained on ${label} with ${list(trained)}, and asked with ${list(asked)}`;
 }

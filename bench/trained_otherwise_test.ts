@@ -14,8 +14,14 @@ Deno.test("a checkpoint that is asked its own task in another way is told, with 
   const other = createTestSet({ name: "chain_sum" }, sizes);
   assert.deepEqual(told([set(own), other]), []);
   assert.deepEqual(told([set({ ...own, max_word_len: 6 }), other]), [
-    "mine was trained on spell_backward with max_word_len=4, and is asked with max_word_len=6",
+    "mine was trained on spell_backward with max_word_len=4, and asked with max_word_len=6",
   ]);
+  const models = ["a", "b", "c"].map((name) => ({ name, run }));
+  const line =
+    /^a and 2 more models were trained on spell_backward with .*=4, and asked with .*=6$/;
+  const lines = trainedOtherwise(models, [set({ ...own, max_word_len: 6 })]);
+  assert.equal(lines.length, 1);
+  assert.match(lines[0]!, line);
   const task = { task_name: "spell_backward", weight: 1, config: own };
   const mixed = { ...run, data: { ...run.data, task_name: null, tasks: [task] } };
   assert.equal(told([set({})], mixed).length, 1);

@@ -66,7 +66,9 @@ export class BenchProgress {
 
   warn(message: string): void {
     this.#lines.clear();
-    log(`${paint("yellow", "warning:")} ${message}`);
+    const [first, ...more] = this.#lined(`warning: ${message}`);
+    log(first!.replace("warning:", paint("yellow", "warning:")));
+    for (const line of more) log(line);
   }
 
   close(): void {
@@ -107,9 +109,13 @@ export class BenchProgress {
     return `${done}/${this.#samples}`;
   }
 
+  #lined(text: string): string[] {
+    return this.#interactive ? wrap(text, columns()) : [text];
+  }
+
   #say(text: string): void {
     if (this.quiet) return;
-    for (const line of this.#interactive ? wrap(text, columns()) : [text]) log(line);
+    for (const line of this.#lined(text)) log(line);
   }
 }
 

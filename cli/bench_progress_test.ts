@@ -39,6 +39,15 @@ Deno.test("a model that loads says how far it is, the next one as the first", ()
   ]);
 });
 
+Deno.test("a warning is not wider than the terminal, and one line elsewhere", () => {
+  const text = "runs/mine was trained on spell_backward with max_word_len=4, ".repeat(3).trim();
+  const warned = (live: boolean) => shown(live, () => new BenchProgress(true).warn(text));
+  assert.deepEqual(warned(false), [`warning: ${text}\n`]);
+  // deno-lint-ignore no-control-regex
+  const lines = warned(true).map((line) => line.replaceAll(/\x1b\[\d+m/g, ""));
+  assert.ok(lines.length > 1 && lines.every((line) => line.length <= 81), lines.join(""));
+});
+
 Deno.test("a quiet benchmark shows nothing", () => {
   for (const live of [false, true]) assert.deepEqual(twoModels(live, true), []);
 });
