@@ -192,3 +192,86 @@ Deno.test("only the metrics must be there", async () => {
     assert.rejects(readRunRecord(`${folder}/metrics.jsonl`), /no report: .+ is no folder of a run/)
   );
 });
+
+Deno.test("a run of nothing but supervised steps shows these, not the settings of what it did not do", async () => {
+  const steps = [3, 2, 1].map((loss, i) => ({
+    step: i + 1,
+    split: "sft",
+    loss,
+    num_tokens: 100 * (i + 1),
+    "memory/peak_bytes": 5e6,
+  }));
+  const config = "data: {task_name: leg_counting}\nrewards: [{name: correctness, weight: 1}]\n" +
+    "sft: {max_steps: 3, per_device_train_batch_size: 64, learning_rate: 0.002}\n" +
+    "training: {loss_type: dapo, beta: 0.2, learning_rate: 0.0001}\n";
+  const files = {
+    "metrics.jsonl": steps.map((line) => JSON.stringify(line) + "\n").join(""),
+    "config.yaml": config,
+  };
+  const reportOf = async (change: Record<string, string>) => {
+    let text = "";
+    await withRun(async (folder) => {
+      text = reportMarkdown(await readRunRecord(folder));
+    }, change);
+    return text.slice(0, text.indexOf("## Settings"));
+  };
+  const alone = await reportOf(files);
+  assert.match(alone, /\| warm start +\| 3 supervised steps of 64, learning rate 0\.002 +\|/);
+  assert.match(alone, /\| sft\/loss +\| +3 \| +2 \| +1 \|/);
+  assert.match(alone, /\| tokens +\| 300 +\|/);
+  assert.doesNotMatch(alone.slice(0, alone.indexOf("## Course")), /dapo|correctness|0\.0001/);
+  const both = await reportOf({
+    ...files,
+    "metrics.jsonl": files["metrics.jsonl"] + '{"step":1,"split":"train","reward":0.5}\n',
+  });
+  assert.match(both, /warm start[^]*dapo, beta 0\.2[^]*\| reward +\| +0\.5 \|/);
+});
+
+Deno.test("the most memory is that of all sessions, not of the last one", async () => {
+  await withRun(async (folder) => {
+    const text = reportMarkdown(await readRunRecord(folder));
+    assert.match(text, /\| tensors, at most +\| 900 MB +\|/);
+  }, {
+    "metrics.jsonl": '{"step":1,"split":"train","reward":0,"memory/peak_bytes":900000000}\n',
+  });
+});
+
+Deno.test("a run that has not come to its end says what was measured so far", async () => {
+  const verdictOf = async (change: Record<string, string | null>) => {
+    let text = "";
+    await withRun(async (folder) => {
+      const sections = reportSections(await readRunRecord(folder));
+      text = sections.verdict;
+      assert.equal(sections.evaluation === null, !text.includes("→"));
+    }, change);
+    return text;
+  };
+  const line = (fields: object) => JSON.stringify(fields) + "\n";
+  const evaluated = (step: number, correct: number) =>
+    line({
+      step,
+      split: "eval",
+      eval_accuracy: correct / 50,
+      eval_correct: correct,
+      eval_total: 50,
+      eval_ci95: [0.1, 0.3],
+    });
+  const trained = line({ step: 7, split: "train", reward: 1 });
+  const running = '{"status":"running"}';
+  assert.equal(
+    await verdictOf({ "run.json": running, "metrics.jsonl": evaluated(0, 10) + trained }),
+    "Held-out accuracy 20.0 % (95 % interval 10.0 – 30.0, 50 problems) at the beginning, " +
+      "not measured since. The run has not ended; its last step is 7.",
+  );
+  assert.match(
+    await verdictOf({
+      "run.json": JSON.stringify({ status: "stopped", steps: 9, eval_before: share(10, 50) }),
+      "metrics.jsonl": evaluated(0, 10) + trained + evaluated(8, 40),
+    }),
+    /^Held-out accuracy 20\.0 → 80\.0 % .* better\. The run was stopped after step 9\.$/,
+  );
+  assert.equal(
+    await verdictOf({ "run.json": running, "config.yaml": "eval: {num_examples: 50}\n" }),
+    "The held-out problems have not been evaluated. The run has not ended; its last step is 40.",
+  );
+});

@@ -5,6 +5,7 @@
 import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
 import { differenceInterval, wilson } from "../../core/statistics.ts";
+import type { Point } from "../charts/run_metrics.ts";
 import type { Json, RunRecord, SampledGroup } from "./run_record.ts";
 
 export interface Table {
@@ -31,16 +32,18 @@ export interface ReportSections {
 /** Of TRL's names; those that a run has are shown. */
 const COURSE = ["reward", "reward_std", "frac_reward_zero_std", "completions/mean_length"];
 const MORE_COURSE = ["completions/clipped_ratio", "entropy", "kl", "loss", "grad_norm"];
+/** Of a run that is nothing but a supervised warm start. */
+const SUPERVISED_COURSE = ["sft/loss", "sft/entropy", "sft/grad_norm"];
 const COURSE_STEPS = 10;
 const SHOWN_COMPLETIONS = 4;
 
 export function reportSections(record: RunRecord): ReportSections {
-  const { run, samples } = record;
+  const { samples } = record, [before, after] = evaluations(record);
   return {
     title: record.name,
-    verdict: verdict(run),
+    verdict: verdict(record, before, after),
     facts: facts(record),
-    evaluation: evaluation(run),
+    evaluation: evaluation(before, after),
     course: course(record),
     remarks: record.remarks,
     cost: cost(record),
@@ -62,19 +65,46 @@ interface Share {
   accuracy: number;
   correct: number;
   total: number;
-  ci95: [number, number];
+  ci95: readonly [number, number];
   format_rate?: number;
 }
 
 const isShare = (value: unknown): value is Share =>
   typeof (value as Share | null)?.accuracy === "number" && Array.isArray((value as Share).ci95);
 
-function verdict(run: Json): string {
-  const { eval_before: before, eval_after: after, status, steps } = run;
-  const stopped = status === "completed" ? "" : ` The run ${ended(status)} after step ${steps}.`;
-  if (!isShare(before) || !isShare(after)) {
-    return `Nothing was held out, so what the training was worth is not known: set ` +
-      `eval.num_examples.${stopped}`;
+/** The first evaluation and the last: by run.json, or by the metrics of a run that has not come to its end. */
+function evaluations(
+  { run, metrics: { series } }: RunRecord,
+): [before: Share | null, after: Share | null] {
+  const points = series.get("eval_accuracy") ?? [];
+  const at = ({ step, value: accuracy, ci95 }: Point): Share | null => {
+    const [correct, total, format_rate] = ["correct", "total", "format_rate"].map((name) =>
+      series.get(`eval_${name}`)?.find((one) => one.step === step)?.value
+    );
+    if (ci95 === undefined || correct === undefined || total === undefined) return null;
+    const share = { accuracy, correct, total, ci95 };
+    return format_rate === undefined ? share : { ...share, format_rate };
+  };
+  const { eval_before: before, eval_after: after } = run, [first, ...others] = points;
+  return [
+    isShare(before) ? before : first ? at(first) : null,
+    isShare(after) ? after : others.length > 0 ? at(others.at(-1)!) : null,
+  ];
+}
+
+function verdict(record: RunRecord, before: Share | null, after: Share | null): string {
+  const end = ending(record);
+  if (before === null) {
+    const asked = (record.config["eval"] as Json | undefined)?.["num_examples"];
+    return Number(asked) > 0
+      ? `The held-out problems have not been evaluated.${end}`
+      : "Nothing was held out, so what the training was worth is not known: set " +
+        `eval.num_examples.${end}`;
+  }
+  if (after === null) {
+    return `Held-out accuracy ${points(before.accuracy)} % (95 % interval ${
+      interval(before)
+    }, ${before.total} problems) at the beginning, not measured since.${end}`;
   }
   const gain = after.accuracy - before.accuracy;
   const [low, high] = differenceInterval(
@@ -91,7 +121,7 @@ function verdict(run: Json): string {
     signed(gain)
   } points, 95 % interval ${signed(low)} to ${
     signed(high)
-  }, ${after.total} problems). ${sure}${format}${stopped}`;
+  }, ${after.total} problems). ${sure}${format}${end}`;
 }
 
 /** How many answers stood in the form that was asked for; "" without a change beyond chance. */
@@ -109,11 +139,18 @@ function formatCount({ format_rate: rate, total }: Share) {
   return rate === undefined ? null : { successes: Math.round(rate * total), total };
 }
 
-function ended(status: unknown): string {
-  return status === "stopped" ? "was stopped" : status === "failed" ? "failed" : "has not ended";
+/** What a reader of a run that was not completed must know; "" of one that was. */
+function ending({ run: { status, steps }, metrics: { series } }: RunRecord): string {
+  if (status === "completed") return "";
+  const names = [...series.keys()].filter((name) => !name.startsWith("sft/"));
+  const last = Math.max(0, ...names.map((name) => series.get(name)!.at(-1)!.step));
+  const step = steps ?? last;
+  if (status === "stopped") return ` The run was stopped after step ${step}.`;
+  if (status === "failed") return ` The run failed after step ${step}.`;
+  return ` The run has not ended${last === 0 ? "" : `; its last step is ${last}`}.`;
 }
 
-function facts({ run, config, folder }: RunRecord): Table {
+function facts({ run, config, folder, metrics: { series } }: RunRecord): Table {
   const rows: string[][] = [["what", ""]];
   const add = (name: string, value: unknown) => {
     if (value !== undefined && value !== null && value !== "") rows.push([name, String(value)]);
@@ -140,8 +177,14 @@ function facts({ run, config, folder }: RunRecord): Table {
   const rewards = config["rewards"] as
     | { name?: string; path?: string; weight?: number }[]
     | undefined;
-  add("rewards", rewards?.map((r) => `${r.name ?? r.path} × ${r.weight ?? 1}`).join(", "));
-  if (training !== undefined) {
+  const sft = config["sft"] as Json | null | undefined, isSupervised = series.has("sft/loss");
+  if (sft && isSupervised) {
+    const { max_steps: steps, per_device_train_batch_size: size, learning_rate: rate } = sft;
+    add("warm start", `${steps} supervised steps of ${size}, learning rate ${rate}`);
+  }
+  // What only its warm start was run of has not used the settings of the rest.
+  if (training !== undefined && !(isSupervised && !series.has("reward"))) {
+    add("rewards", rewards?.map((r) => `${r.name ?? r.path} × ${r.weight ?? 1}`).join(", "));
     add(
       "batch",
       `${training["per_device_train_batch_size"]} × ${training["gradient_accumulation_steps"]} ` +
@@ -175,8 +218,8 @@ function device({ device, threads, host }: Json): string | undefined {
   return host === undefined ? how : `${how}, on ${host}`;
 }
 
-function evaluation({ eval_before: before, eval_after: after }: Json): Table | null {
-  if (!isShare(before) || !isShare(after)) return null;
+function evaluation(before: Share | null, after: Share | null): Table | null {
+  if (before === null || after === null) return null;
   const rows = [["held-out problems", "before %", "95 %", "after %", "95 %", "n"]];
   const add = (name: string, a: unknown, b: unknown) => {
     if (!isShare(a) || !isShare(b)) return;
@@ -208,9 +251,11 @@ function evaluation({ eval_before: before, eval_after: after }: Json): Table | n
 
 function course({ metrics: { series } }: RunRecord): Table | null {
   const rewards = [...series.keys()].filter((name) => /^rewards\/.+\/mean$/.test(name));
-  const names = [...COURSE.slice(0, 1), ...rewards, ...COURSE.slice(1), ...MORE_COURSE]
-    .filter((name) => series.has(name));
-  const steps = (series.get("reward") ?? []).map(({ step }) => step);
+  const isSupervised = !series.has("reward");
+  const names = isSupervised
+    ? SUPERVISED_COURSE
+    : [...COURSE.slice(0, 1), ...rewards, ...COURSE.slice(1), ...MORE_COURSE];
+  const steps = (series.get(isSupervised ? "sft/loss" : "reward") ?? []).map(({ step }) => step);
   if (steps.length === 0) return null;
   const count = Math.min(COURSE_STEPS, steps.length);
   const chosen = Array.from(
@@ -224,7 +269,9 @@ function course({ metrics: { series } }: RunRecord): Table | null {
   return {
     rows: [
       ["step", ...chosen.map(String)],
-      ...names.map((name) => [name, ...chosen.map((step) => valueAt(name, step))]),
+      ...names.filter((name) => series.has(name)).map((
+        name,
+      ) => [name, ...chosen.map((step) => valueAt(name, step))]),
     ],
   };
 }
@@ -233,13 +280,16 @@ function cost({ run, metrics: { series } }: RunRecord): Table {
   const rows: string[][] = [["cost", ""]];
   const seconds = run["seconds"];
   if (typeof seconds === "number") rows.push(["time", duration(seconds)]);
-  const most = (name: string) => {
-    const values = series.get(name)?.map(({ value }) => value) ?? [];
-    return values.length === 0 ? undefined : Math.max(...values);
+  const most = (name: string, own?: unknown) => {
+    const values = [name, `sft/${name}`].flatMap((one) => series.get(one) ?? [])
+      .map(({ value }) => value);
+    if (typeof own === "number") values.push(own);
+    return values.length === 0 ? undefined : values.reduce((a, b) => Math.max(a, b));
   };
   const memory: [string, unknown][] = [
     ["tensors, planned at most", run["memory_planned_bytes"]],
-    ["tensors, at most", run["peak_memory_bytes"]],
+    // run.json knows that of the last session.
+    ["tensors, at most", most("memory/peak_bytes", run["peak_memory_bytes"])],
     ["memory of the CPU's kernels", most("memory/wasm_bytes")],
     ["memory of the card", most("memory/webgpu_bytes")],
     ["memory of the process", most("memory/host_bytes")],
@@ -247,7 +297,7 @@ function cost({ run, metrics: { series } }: RunRecord): Table {
   for (const [name, bytes] of memory) {
     if (typeof bytes === "number") rows.push([name, bytesText(bytes)]);
   }
-  const tokens = series.get("num_tokens")?.at(-1)?.value;
+  const tokens = (series.get("num_tokens") ?? series.get("sft/num_tokens"))?.at(-1)?.value;
   if (tokens !== undefined) rows.push(["tokens", String(tokens)]);
   return { rows };
 }
@@ -269,7 +319,7 @@ function phases({ run, metrics: { series } }: RunRecord): Table | null {
     const [, kind, what] = /^(?:\w+\/)?(time|memory)\/(.+)$/.exec(name) ?? [];
     const values = points.map(({ value }) => value);
     if (kind === "memory") {
-      bytes.set(what!, Math.max(bytes.get(what!) ?? 0, ...values));
+      bytes.set(what!, values.reduce((a, b) => Math.max(a, b), bytes.get(what!) ?? 0));
     } else if (kind === "time" && total.length === 0) {
       seconds.set(what!, values.reduce((sum, value) => sum + value, seconds.get(what!) ?? 0));
     }
