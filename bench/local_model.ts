@@ -7,7 +7,6 @@ import { Interrupted, RgxError } from "../core/errors.ts";
 import { EVAL_PROMPT_ID } from "../data/held_out.ts";
 import { planSlots } from "../models/generation_plan.ts";
 import { type LoadedModel, loadModel } from "../models/load_model.ts";
-import { WAVE_BYTES } from "../models/memory_plan.ts";
 import { stopStrings } from "../models/stop_strings.ts";
 import type { Completion, GenerateRequest } from "../models/types.ts";
 import { promptIds } from "./prompt.ts";
@@ -180,8 +179,9 @@ export class LocalModel implements Answerer {
     const minNewTokens = Math.min(sampling.min_new_tokens ?? 0, maxNewTokens);
     const adjusted = sampling.repetition_penalty !== 1 || minNewTokens > 0;
     const common = model.device.adapter === undefined ? MOST_SLOTS : MOST_SLOTS_GPU;
+    const { bytes, prefillRows } = model.generationLimits;
     const room = planSlots(model.sizes, requests, { maxNewTokens, adjusted }, {
-      bytes: WAVE_BYTES,
+      ...{ bytes, prefillRows },
       most: batchSize ?? Math.min(common, model.bestSlots),
     });
     return model.openGeneration(room, {

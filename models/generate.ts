@@ -5,10 +5,10 @@
 import type { Device } from "../kernels/device.ts";
 import { bestSlots } from "./decode_shape.ts";
 import { checkRequest, Generation } from "./generation.ts";
-import { planSlots } from "./generation_plan.ts";
+import { planSlots, PREFILL_ROWS, PREFILL_ROWS_GPU } from "./generation_plan.ts";
 import { withInt8Activations } from "./int8_activations.ts";
 import type { LlamaCore } from "./llama_pass.ts";
-import { type GenerationSizes, WAVE_BYTES } from "./memory_plan.ts";
+import type { GenerationSizes } from "./memory_plan.ts";
 import { MOST_COPIED_BYTES } from "./merge_lora.ts";
 import type { ModelBase } from "./model_base.ts";
 import type { ModelSizes } from "./model_sizes.ts";
@@ -32,13 +32,13 @@ export interface GeneratorLimits {
 /** Those of the model's base. */
 type GenerationBuffers = Pick<ModelBase, "inference" | "copies">;
 
-export function defaultLimits(device: Device): GeneratorLimits {
+export function defaultLimits(device: Device, bytes: number): GeneratorLimits {
   const onGpu = device.name === "webgpu";
   return {
-    bytes: WAVE_BYTES,
+    bytes,
     slots: null,
     stepsPerRead: onGpu ? 16 : 1,
-    prefillRows: onGpu ? Infinity : 1024,
+    prefillRows: onGpu ? PREFILL_ROWS_GPU : PREFILL_ROWS,
     copyBytes: MOST_COPIED_BYTES,
   };
 }
@@ -68,8 +68,8 @@ export async function generate(
     adjusted ||= adjustsLogits(rules) || rules.kind !== general.kind;
   });
   if (!requests.some(({ n }) => n > 0)) return requests.map(() => []);
-  const { bytes } = limits, most = limits.slots ?? bestSlots(core);
-  const plan = planSlots(sizes, requests, { maxNewTokens, adjusted }, { bytes, most });
+  const { bytes, prefillRows } = limits, most = limits.slots ?? bestSlots(core);
+  const plan = planSlots(sizes, requests, { maxNewTokens, adjusted }, { bytes, most, prefillRows });
   const generation = openGeneration(core, buffers, sizes, plan, options, limits);
   const completions = await Promise.all(requests.map((request) => generation.add(request)));
   if (options.onWave !== undefined) {

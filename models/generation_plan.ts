@@ -8,27 +8,32 @@ import { type GenerationSizes, planGenerationBytes } from "./memory_plan.ts";
 import type { ModelSizes } from "./model_sizes.ts";
 import type { GenerateRequest } from "./types.ts";
 
+/** Rows of prompts that are run at once, enough for the products' full speed: on a CPU, and on a GPU. */
+export const PREFILL_ROWS = 1024, PREFILL_ROWS_GPU = 16384;
+
 /** Of a request, what its memory depends on. */
 type Asked = Pick<GenerateRequest, "n"> & { promptIds: { readonly length: number } };
 
 /**
  * The largest of the sizes that keep to `bytes` (at least one branch).
  * @param most branches at once, if memory allows
+ * @param prefillRows rows of prompts that are run at once, unless one alone has more
  */
 export function planSlots(
   sizes: ModelSizes,
   requests: readonly Asked[],
   { maxNewTokens, adjusted }: Pick<GenerationSizes, "maxNewTokens" | "adjusted">,
-  { bytes, most }: { bytes: number; most: number },
+  { bytes, most, prefillRows }: { bytes: number; most: number; prefillRows: number },
 ): GenerationSizes {
   const align = promptAlignment(sizes.config);
   const asked = requests.filter(({ n }) => n > 0).map(({ n, promptIds: { length } }) => ({
     n,
     rows: Math.ceil(length / align) * align,
   }));
+  const passRows = asked.reduce((most, { rows }) => Math.max(most, rows), prefillRows);
   const total = requests.reduce((sum, { n }) => sum + n, 0);
   const shape = (branches: number): GenerationSizes => ({
-    ...{ promptRows: promptRowsFor(asked, branches), branches, maxNewTokens },
+    ...{ promptRows: promptRowsFor(asked, branches), passRows, branches, maxNewTokens },
     adjusted: adjusted ?? false,
   });
   let low = 1, high = Math.max(1, Math.min(total, most));

@@ -23,7 +23,7 @@ import { adapterSpecs, arrangeWeights, baseSpecs, initializeAdapter } from "./ll
 import { type LoadListener, loadWeights, weightFile } from "./load_weights.ts";
 import type { LoraOptions } from "./lora.ts";
 import { mergeAdapters, mergedBytes } from "./merge_lora.ts";
-import { type GenerationSizes, planPassBytes } from "./memory_plan.ts";
+import { type GenerationSizes, planPassBytes, WAVE_BYTES } from "./memory_plan.ts";
 import { planStorage, type StorageOptions } from "./weight_storage.ts";
 import { ModelBase } from "./model_base.ts";
 import { type ModelSizes, modelSizes } from "./model_sizes.ts";
@@ -73,6 +73,8 @@ export class LlamaModel implements LanguageModel {
   readonly #plain: LlamaCore;
   /** What decides the model's memory, for memory_plan.ts. */
   readonly sizes: ModelSizes;
+  /** Most bytes that generation takes beside the weights' copies; see generation_room.ts. */
+  generationRoom = WAVE_BYTES;
   readonly #training: Workspace;
   #pending: Pending | null = null;
 
@@ -289,9 +291,14 @@ export class LlamaModel implements LanguageModel {
   ): Promise<Completion[][]> {
     const core = this.#coreFor(options.adapter ?? true);
     return generate(core, this.#base, this.sizes, requests, options, {
-      ...defaultLimits(this.device),
+      ...this.generationLimits,
       ...limits,
     });
+  }
+
+  /** What a generation is given where nothing else is said. */
+  get generationLimits(): GeneratorLimits {
+    return defaultLimits(this.device, this.generationRoom);
   }
 
   /** Branches that decode best at once here; infinite where more are always better. */
@@ -307,7 +314,7 @@ export class LlamaModel implements LanguageModel {
   ): Generation {
     const core = this.#coreFor(options.adapter ?? true);
     return openGeneration(core, this.#base, this.sizes, room, options, {
-      ...defaultLimits(this.device),
+      ...this.generationLimits,
       ...limits,
     });
   }

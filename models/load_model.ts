@@ -1,6 +1,7 @@
 /** A model ready to answer: from a folder (full model or PEFT adapter on its base) onto a device. */
 import type { Device } from "../kernels/device.ts";
 import { adapterNames, fitAdapter } from "./adapter_fit.ts";
+import { generationRoomNow } from "./generation_room.ts";
 import { requireInt8Weights } from "./int8_activations.ts";
 import { LlamaModel } from "./llama.ts";
 import type { LoadListener } from "./load_weights.ts";
@@ -101,6 +102,7 @@ async function load(
     model.dispose();
     throw error;
   }
+  model.generationRoom = await generationRoomNow(device);
   return { model, tokenizer: folder.tokenizer, eosIds: folder.generationEosIds, base };
 }
 

@@ -147,29 +147,37 @@ function layerBuffers({ config, lora }: ModelSizes, rows: number, keep: Keep): n
 export interface GenerationSizes {
   /** Prompt tokens, all prompts together. */
   promptRows: number;
+  /** Of these, most that are run at once; absent = all. */
+  passRows?: number;
   branches: number;
   maxNewTokens: number;
   /** With a repetition penalty, a least length, or rules that differ from request to request. */
   adjusted?: boolean;
 }
 
-/** Most bytes that generation takes; what does not fit waits. */
+/**
+ * Most bytes that generation takes where nothing else is said; what does not fit waits. A processor has enough to
+ * compute then; a card that has more gives more (`generationRoom`).
+ */
 export const WAVE_BYTES = 2 ** 30;
 
 /**
  * Bytes of the workspace that generation and passes without gradient share: of the largest of these
- * generations and of a pass over `rows` packed rows with `pairs` branch tokens, buffers of the same name once.
+ * generations, each within `room` bytes, and of a pass over `rows` packed rows with `pairs` branch tokens, buffers of
+ * the same name once.
  */
 export function planInferenceBytes(
   sizes: ModelSizes,
   waves: readonly GenerationSizes[],
   pass: { rows: number; pairs: number },
+  room: number,
 ): number {
   const { config, floatBytes } = sizes, d = config.hiddenSize;
   let largest = 0, rows = 0, heads = 0;
   for (const wave of waves) {
-    largest = Math.max(largest, Math.min(planGenerationBytes(sizes, wave), WAVE_BYTES));
-    rows = Math.max(rows, wave.promptRows, wave.branches);
+    largest = Math.max(largest, Math.min(planGenerationBytes(sizes, wave), room));
+    const { promptRows, passRows = promptRows, branches } = wave;
+    rows = Math.max(rows, Math.min(promptRows, passRows), branches);
     heads = Math.max(heads, wave.branches);
   }
   rows = Math.min(rows, pass.rows);
@@ -185,9 +193,9 @@ export function planInferenceBytes(
 /** Bytes of a generation: prompt pass, caches, and the buffers of a decoding step. */
 export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): number {
   const { config, floatBytes } = sizes, d = config.hiddenSize;
-  const { promptRows, branches, adjusted = false } = wave;
+  const { promptRows, passRows = promptRows, branches, adjusted = false } = wave;
   const history = Math.max(16 * (branches + 64), 64 * branches); // decode_sampler.ts
-  const rows = Math.max(promptRows, branches);
+  const rows = Math.max(Math.min(promptRows, passRows), branches);
   const floats = [
     ...layerBuffers(sizes, rows, "none"),
     ...passBuffers(sizes, rows),

@@ -115,6 +115,25 @@ for (const [how, config, lora, adjusted, weights = {}] of GENERATIONS) {
     }));
 }
 
+Deno.test("prompts that are run a few at a time are planned so", () =>
+  withReference(async (device) => {
+    const model = await LlamaModel.create(device, config, initWeights(config, 1, 0.1), {
+      trainable: "none",
+    });
+    const before = device.allocatedBytes;
+    const requests = Array.from({ length: 12 }, (_, promptId) => ({
+      ...{ promptId, promptIds: groups[promptId % 2]!.promptIds, n: 2 },
+    }));
+    const sampling = { maxNewTokens: 12, temperature: 1, seed: 1, eosIds: [] };
+    await model.generate(requests, sampling, { prefillRows: 40 });
+    const measured = device.peakBytes - before;
+    const wave = { promptRows: 480, passRows: 40, branches: 24, maxNewTokens: 12 };
+    const planned = planGenerationBytes(model.sizes, wave) + packedBytes(model.sizes);
+    assert.ok(measured <= planned && planned <= 1.25 * measured, `${planned}, not ${measured}`);
+    const whole = planGenerationBytes(model.sizes, { ...wave, passRows: 480 });
+    assert.ok(whole > 1.25 * planned, `${whole} at once`);
+  }));
+
 Deno.test("prompts' keys are planned twice only when all layers are float", () => {
   const wave = { promptRows: 80, branches: 8, maxNewTokens: 30 };
   const caches = (storage: [string, WeightType][], lora?: LoraOptions) => {

@@ -150,6 +150,7 @@ export async function assemble(
     weights,
     ...(options.onLoad === undefined ? {} : { onLoad: options.onLoad }),
   });
+  model.generationRoom = memory.generationRoom;
   if (continued !== null) {
     for (const { name } of model.trainable) {
       model.writeParameter(name, await continued.read(name));

@@ -11,7 +11,8 @@ import type { SplitProblems } from "../data/held_out.ts";
 import type { Device } from "../kernels/device.ts";
 import { WEIGHTS_WITHIN } from "../kernels/wasm/memory.ts";
 import { gpuAvailableBytes } from "../kernels/webgpu/gpu_memory.ts";
-import { planParameterBytes, refuseIfTooLarge } from "../models/memory_plan.ts";
+import { generationRoom } from "../models/generation_room.ts";
+import { planParameterBytes, refuseIfTooLarge, WAVE_BYTES } from "../models/memory_plan.ts";
 import type { ModelSizes } from "../models/model_sizes.ts";
 import { floatBytes } from "../models/workspace.ts";
 import { LOOKED_AT, type PromptEncoder } from "./prompts.ts";
@@ -36,6 +37,8 @@ export interface MemoryPlan {
   reference: number;
   /** Largest generation wave, the packed weights, and passes without gradient. */
   generation: number;
+  /** Most bytes that a wave may take. */
+  generationRoom: number;
   /** Largest forward and backward pass, supervised or GRPO. */
   training: number;
   /** The same, and more finely. */
@@ -99,7 +102,7 @@ export function promptMisfit(
   modelSizes: ModelSizes,
   maxPositions: number,
   needs: Needs,
-  { available }: MemoryPlan,
+  { available, generationRoom }: MemoryPlan,
 ): (tokens: number) => string | null {
   const { max_completion_length: completion } = config.training;
   const sizes = { ...modelSizes, floatBytes: floatBytes(device) };
@@ -109,7 +112,8 @@ export function promptMisfit(
       return `its longest prompt has ${tokens} tokens, with ${completion} of the completion that is ` +
         `more than the model's ${maxPositions}`;
     }
-    const size = stepSize(config, { ...needs, prompt: Math.max(tokens, needs.prompt) });
+    const longer = { ...needs, prompt: Math.max(tokens, needs.prompt) };
+    const size = { ...stepSize(config, longer), generationRoom };
     const bytes = values + gradients + beside(sizes, size);
     if (bytes <= available) return null;
     return `its longest prompt has ${tokens} tokens, which takes ${bytesText(bytes)} of memory, ` +
@@ -155,7 +159,7 @@ export async function planMemory(
   needs: Needs,
   { available, seen = () => {}, smaller = () => null }: PlanOptions = {},
 ): Promise<MemoryPlan> {
-  const sizes = { ...modelSizes, floatBytes: floatBytes(device) }, size = stepSize(config, needs);
+  const sizes = { ...modelSizes, floatBytes: floatBytes(device) }, least = stepSize(config, needs);
   const held = device.allocatedBytes, machine = await memoryRoom(device, available);
   const room = roomFor(machine, sizes), { where } = machine;
   const bytes = (model: ModelSizes, step: StepSize) => {
@@ -163,10 +167,13 @@ export async function planMemory(
     return values + gradients + beside(model, step);
   };
   const { values, gradients, optimizer } = planParameterBytes(sizes);
+  const left = room - bytes(sizes, least);
+  const size = { ...least, generationRoom: generationRoom(device, WAVE_BYTES + left / 2) };
   const plan = {
     parameters: values + gradients,
     optimizer,
     ...planStep(sizes, size),
+    generationRoom: size.generationRoom,
     parts: memoryParts(sizes, size),
     peak: bytes(sizes, size),
     available: held + room,
@@ -175,12 +182,12 @@ export async function planMemory(
   seen(plan);
   if (plan.peak > room) {
     const settingsFor = (model: ModelSizes) =>
-      whatFits(size, (other) => bytes(model, other) <= roomFor(machine, model));
+      whatFits(least, (other) => bytes(model, other) <= roomFor(machine, model));
     const settings = settingsFor(sizes);
     const other = settings.length > 0
       ? null
       : smaller((model) =>
-        bytes(model, size) <= roomFor(machine, model) || settingsFor(model).length > 0
+        bytes(model, least) <= roomFor(machine, model) || settingsFor(model).length > 0
       );
     if (other !== null) settings.push(`model.model_name_or_path=${other}`);
     if (settings.length === 0) {

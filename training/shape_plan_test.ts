@@ -60,6 +60,23 @@ async function plan(
   }
 }
 
+Deno.test("on a card generation gets half of what the run leaves free, and never keeps it from fitting", async () => {
+  const adapter = { name: "a card", software: false };
+  const card = { name: "webgpu", float: "f32", adapter, allocatedBytes: 0 } as unknown as Device;
+  const overrides = ["training.num_generations=16", "training.generation_batch_size=64"];
+  const { config } = await loadConfig("leg_counting_qwen7b", { overrides, env: {} });
+  const memory = async (availableBytes: number) =>
+    (await planFromShape(config, card, { availableBytes }))!.memory;
+  const small = await memory(30e9), left = small.available - small.peak;
+  assert.ok(small.generationRoom > 2 ** 30 && left > 0, `${left}`);
+  const large = await memory(80e9);
+  // All completions at once take less than there is.
+  assert.ok(large.generationRoom > 20e9 && large.peak < 60e9, `${large.peak}`);
+  assert.ok(large.generation > small.generation);
+  const least = small.peak - (small.generationRoom - 2 ** 30);
+  assert.equal((await memory(least)).generationRoom, 2 ** 30);
+});
+
 Deno.test("a 7B model is planned from its configuration, and refused with what would fit", async () => {
   const { seen, fits, error } = await plan([], 4e9);
   assert.equal(fits, false);

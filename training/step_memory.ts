@@ -4,6 +4,7 @@
  */
 import { batchSizes } from "../configs/derived.ts";
 import type { RunConfig } from "../configs/run_config.ts";
+import { PREFILL_ROWS_GPU } from "../models/generation_plan.ts";
 import {
   type GenerationSizes,
   planActivationBytes,
@@ -56,6 +57,8 @@ export interface StepSize {
   prompt: number;
   answer: number;
   copiedReference: boolean;
+  /** Most bytes that generation takes. */
+  generationRoom: number;
 }
 
 export function stepSize(config: RunConfig, needs: Needs): StepSize {
@@ -79,6 +82,7 @@ export function stepSize(config: RunConfig, needs: Needs): StepSize {
       ...(supervisedOnly ? [] : [{ prompts: during, completions: during * each }]),
     ],
     ...needs,
+    generationRoom: WAVE_BYTES,
   };
 }
 
@@ -102,7 +106,7 @@ export function planStep(
   const reference = size.copiedReference ? planParameterBytes(sizes).optimizer : 0;
   return {
     reference,
-    generation: packed + planInferenceBytes(sizes, waves, inference),
+    generation: packed + planInferenceBytes(sizes, waves, inference, size.generationRoom),
     // Merged copies lie where the packed ones do, of every pass.
     training: Math.max(0, merged - packed) +
       Math.max(...passes.map(({ rows, pairs }) => planPassBytes(sizes, rows, pairs, true))),
@@ -125,6 +129,8 @@ function work(size: StepSize): { passes: Pass[]; waves: GenerationSizes[]; infer
     ...size.evaluations,
   ].map(({ prompts, completions }) => ({
     promptRows: prompts * prompt,
+    // An upper bound on every device.
+    passRows: Math.max(PREFILL_ROWS_GPU, prompt),
     branches: completions,
     maxNewTokens: completion,
     adjusted: size.adjusted,
@@ -183,7 +189,7 @@ export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
   // A wave that is too large runs in parts, each with its share of the keys and values.
   const caches = Math.max(...waves.map((wave) => {
     const all = planGenerationBytes(sizes, wave);
-    return Math.floor(planCacheBytes(sizes, wave) * Math.min(1, WAVE_BYTES / all));
+    return Math.floor(planCacheBytes(sizes, wave) * Math.min(1, size.generationRoom / all));
   }));
   const arena = gradients;
   return {
