@@ -123,8 +123,10 @@ export function curvesFigure(
 ): Figure {
   const columns = metrics.length === 1 || width < NARROW ? 1 : 2;
   const rows = Math.ceil(metrics.length / columns);
-  const plotHeight = metrics.length === 1 ? 420 : 210, above = 40, below = 34, left = 62, gap = 30;
+  const plotHeight = metrics.length === 1 ? 420 : 210, below = 34, left = 62, gap = 30;
   const plotWidth = (width - 2 * MARGIN - (columns - 1) * gap) / columns - left;
+  const names = textRows(metrics, SIZE, left + plotWidth - 8), lineHeight = SIZE * LINE_SPACING;
+  const above = 19 + lineHeight * Math.max(...names.map((lines) => lines.length));
   const head = heading(runs, metrics, title, width), common = stepRange(runs, metrics);
   const height = Math.ceil(head.bottom + rows * (above + plotHeight + below) + 34);
   const figure: Figure = {
@@ -164,10 +166,18 @@ export function curvesFigure(
       nticks: 6,
       ...valueAxis(runs, metric),
     };
-    const notes: Note[] = [{ x: x - left + 8, y: top - 20, lines: [metric], size: SIZE }];
+    const lines = names[m]!, middle = top - 10 - lines.length * lineHeight / 2;
+    const notes: Note[] = [{ x: x - left + 8, y: middle, lines, size: SIZE }];
     if (isLowest) {
       const y = top + plotHeight + 38;
-      notes.push({ x: x + plotWidth / 2, y, lines: ["step"], size: 14, color: FAINT_INK });
+      notes.push({
+        x: x + plotWidth / 2,
+        y,
+        lines: ["step"],
+        size: 14,
+        color: FAINT_INK,
+        isCentred: true,
+      });
     }
     (figure.layout["annotations"] as unknown[]).push(...notes.map(at(width, height)));
     runs.forEach((run, r) => {
@@ -207,17 +217,18 @@ interface Note {
   lines: readonly string[];
   size: number;
   color?: string;
+  isCentred?: boolean;
 }
 
-/** An annotation whose left end (of "step": middle) and middle line are at a pixel of the picture. */
+/** An annotation whose left end, or middle, and middle line are at a pixel of the picture. */
 function at(width: number, height: number) {
-  return ({ x, y, lines, size, color = INK }: Note) => ({
+  return ({ x, y, lines, size, color = INK, isCentred = false }: Note) => ({
     text: lines.map(escapeText).join("<br>"),
     x: x / width,
     y: 1 - y / height,
     xref: "paper",
     yref: "paper",
-    xanchor: lines[0] === "step" ? "center" : "left",
+    xanchor: isCentred ? "center" : "left",
     yanchor: "middle",
     align: "left",
     showarrow: false,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { runningMean, valueAxis } from "./curve_lines.ts";
 import { chooseMetrics, curvesFigure, plotCurves } from "./curves.ts";
+import { textWidth } from "./font.ts";
 import { parseMetrics, readRuns } from "./run_metrics.ts";
 
 const line = (value: unknown) => JSON.stringify(value) + "\n";
@@ -119,6 +120,23 @@ Deno.test("every run is in the legend once, and panels share their steps", () =>
   const range = (axis: string) => (layout[axis] as { range: [number, number] }).range;
   assert.deepEqual(range("xaxis"), range("xaxis2"));
   assert.ok(range("xaxis")[0] < 0 && range("xaxis")[1] > 60);
+});
+
+Deno.test("names of metrics stand within their panels, and a title begins at the left", () => {
+  const metrics = ["reward", `rewards/${"check_answer_".repeat(9)}/mean`];
+  const points = [1, 2].map((step) => ({ step, value: step }));
+  const runs = [{ name: "a", series: new Map(metrics.map((name) => [name, points])) }];
+  for (const width of [390, 1120]) {
+    const { layout } = curvesFigure(runs, metrics, "step", width);
+    const notes = layout["annotations"] as { text: string; x: number; xanchor: string }[];
+    assert.equal(notes[0]!.xanchor, "left");
+    const [, end] = (layout["xaxis2"] as { domain: [number, number] }).domain;
+    const { text, x } = notes.find((note) => note.text.includes("check"))!;
+    assert.equal(text.replaceAll("<br>", ""), metrics[1]);
+    for (const line of text.split("<br>")) {
+      assert.ok(x * width + textWidth(line, 16) <= end * width, line);
+    }
+  }
 });
 
 Deno.test("in a narrow figure the panels stand below one another, with the same data", () => {

@@ -94,14 +94,16 @@ export function valueOf(model: string, task: string, result: ModelResult | undef
 
 /** "n = 100 problems", or the range where results differ; unanswered ones are not counted. */
 export function sampleSize(results: Iterable<ModelResult>): string {
-  const sizes = new Set<string>(), counts: number[] = [];
-  for (const { total, num_examples, samples } of results) {
-    const n = samples === null ? total : num_examples;
+  const counts = new Set<number>(), draws = new Set<number>();
+  for (const { total, samples } of results) {
     if (total === 0) continue; // shown as no result
-    sizes.add(`${n} problems${samples === null ? "" : ` × ${samples.k} samples`}`);
-    counts.push(n);
+    const k = samples?.k ?? 1;
+    counts.add(Math.ceil(total / k));
+    draws.add(k);
   }
-  if (sizes.size === 0) return "n = 0";
-  if (sizes.size === 1) return `n = ${[...sizes][0]}`;
-  return `n = ${Math.min(...counts)} to ${Math.max(...counts)} problems`;
+  if (counts.size === 0) return "n = 0";
+  const low = Math.min(...counts), high = Math.max(...counts), [k] = draws;
+  const range = low === high ? `${low}` : `${low} to ${high}`;
+  const unit = high === 1 ? "problem" : "problems";
+  return `n = ${range} ${unit}${draws.size > 1 || k === 1 ? "" : ` × ${k} samples`}`;
 }

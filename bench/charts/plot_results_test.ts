@@ -4,6 +4,7 @@ import { type ResultFile, writeResultFile } from "../result_file.ts";
 import { comparisonFigure } from "./comparison.ts";
 import type { Figure } from "./figure.ts";
 import { textWidth } from "./font.ts";
+import { sampleSize } from "./panel.ts";
 import { plotResults } from "./plot_results.ts";
 import { renderSvg } from "./render.ts";
 import { summaryFigure } from "./summary.ts";
@@ -126,6 +127,16 @@ Deno.test("the average is over the tasks that all models have, and says so", () 
   assert.ok(!one.some((text) => text.includes("average")), "over one task it says nothing new");
   const never = textsOf(summaryFigure(chartData({ a: { x: 10 }, b: { y: 20 } })));
   assert.ok(!never.some((text) => text.includes("average")));
+});
+
+Deno.test("n counts the problems that were answered, of several samples too", () => {
+  const samples = { k: 2, pass_at: {}, avg_at_k: 0.5, majority_at_k: 0.5 };
+  const of = (total: number) => ({ ...modelResult(0, total), num_examples: 8, samples });
+  assert.equal(sampleSize([of(16), of(16)]), "n = 8 problems × 2 samples");
+  assert.equal(sampleSize([of(16), of(2)]), "n = 1 to 8 problems × 2 samples");
+  assert.equal(sampleSize([of(16), modelResult(1, 50)]), "n = 8 to 50 problems");
+  assert.equal(sampleSize([modelResult(1, 50), modelResult(0, 0)]), "n = 50 problems");
+  assert.equal(sampleSize([modelResult(0, 0)]), "n = 0");
 });
 
 Deno.test("a model without any result leaves the others their average", () => {
