@@ -34,6 +34,8 @@ const USUAL = [
 /** Of these it is told, too, when nothing but zeros was reached. */
 const ALWAYS = ["reward", "eval_accuracy"];
 const MOST_USUAL = 6;
+/** Pixels of a legend's entry beside its text. */
+const SYMBOL = 45;
 /** Below the second width there is one panel a row. */
 const WIDTH = 1120, NARROW = 700, MARGIN = 24, SIZE = 16;
 
@@ -250,8 +252,8 @@ function heading(
   const legendTop = 24 + titleHeight + explained.length * small * LINE_SPACING + 8;
   const names = textRows(runs.map(({ name }) => name), small, LEGEND_WIDTH);
   const entry = linesWidth(names.flat(), small) + 8;
-  // Plotly puts as many entries into a row as fit; each has 40 pixels of symbol and space besides.
-  const columns = Math.max(1, Math.floor((width - 2 * MARGIN) / (entry + 42)));
+  // Plotly puts as many entries into a row as the whole width has room for; each has its symbol and space besides.
+  const columns = Math.max(1, Math.floor((width - 2 * MARGIN) / (entry + SYMBOL)));
   const rowHeight = Math.max(...names.map((lines) => lines.length)) * small * LINE_SPACING + 13;
   const legendHeight = runs.length > 1 ? Math.ceil(runs.length / columns) * rowHeight + 10 : 0;
   const annotations: Note[] = [
@@ -273,8 +275,10 @@ function heading(
       x: MARGIN / width,
       xanchor: "left",
       yanchor: "top",
-      entrywidth: entry,
+      entrywidth: Math.max(entry, (width - 2 * MARGIN) / columns - SYMBOL),
       entrywidthmode: "pixels",
+      // Of the figure's height; Plotly hides what is more behind a scroll bar.
+      maxheight: 1,
       font: { size: small },
     },
   };

@@ -3,6 +3,7 @@ import { RgxError, UsageError } from "../../core/errors.ts";
 import { runningMean, valueAxis } from "./curve_lines.ts";
 import { chooseMetrics, curvesFigure, plotCurves } from "./curves.ts";
 import { textWidth } from "./font.ts";
+import { renderSvg } from "./render.ts";
 import { parseMetrics, readRuns } from "./run_metrics.ts";
 
 const line = (value: unknown) => JSON.stringify(value) + "\n";
@@ -120,6 +121,27 @@ Deno.test("every run is in the legend once, and panels share their steps", () =>
   const range = (axis: string) => (layout[axis] as { range: [number, number] }).range;
   assert.deepEqual(range("xaxis"), range("xaxis2"));
   assert.ok(range("xaxis")[0] < 0 && range("xaxis")[1] > 60);
+});
+
+Deno.test("a legend of many runs is shown whole, above the panels", async () => {
+  const points = [1, 2].map((step) => ({ step, value: step }));
+  const runs = Array.from({ length: 91 }, (_, i) => ({
+    name: `a_run_with_the_learning_rate_number_${i}`,
+    series: new Map([["reward", points]]),
+  }));
+  const figure = curvesFigure(runs, ["reward"], "t"), { width, height } = figure.layout;
+  const svg = await renderSvg(figure), legend = svg.slice(svg.indexOf('class="legend"'));
+  const [, left, top] = /translate\(([\d.]+),([\d.]+)\)/.exec(legend)!.map(Number);
+  const shown = Number(/class="bg"[^>]*? height="([\d.]+)"/.exec(legend)![1]);
+  const places = [...legend.matchAll(/class="groups" transform="translate\(([\d.]+),([\d.]+)\)/g)]
+    .map(([, x, y]) => [Number(x), Number(y)] as const);
+  assert.equal(places.length, 90, "all but the first, which is not moved");
+  const right = left! + 40 + textWidth(runs.at(-1)!.name, 15);
+  const [, panelTop] = (figure.layout["yaxis"] as { domain: [number, number] }).domain;
+  for (const [x, y] of places) {
+    assert.ok(right + x <= width && y + 20 < shown, `${x}, ${y}`);
+    assert.ok(top! + y + 20 < (1 - panelTop) * height, `${y}`);
+  }
 });
 
 Deno.test("names of metrics stand within their panels, and a title begins at the left", () => {
