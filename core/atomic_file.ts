@@ -107,20 +107,36 @@ export async function writeFilesAtomic(
       throw explainWriteError(error, path);
     }
   };
+  const streams = new Set<string>();
   try {
-    const ends = await Promise.allSettled([...files].map(([path, content]) => {
+    const ends = await Promise.allSettled([...files].map(async ([path, content]) => {
       const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-      return explained(path, () => write(temporary(path), bytes));
+      if (!await isStream(path)) return await explained(path, () => write(temporary(path), bytes));
+      streams.add(path);
+      await explained(path, () => Deno.writeFile(path, bytes, { append: true, create: false }));
     }));
     for (const end of ends) if (end.status === "rejected") throw end.reason;
-    for (const path of files.keys()) {
+    const renamed = [...files.keys()].filter((path) => !streams.has(path));
+    for (const path of renamed) {
       await explained(path, () => Deno.rename(temporary(path), path));
     }
-    const folders = new Map([...files.keys()].map((path) => [parentOf(path), path]));
+    const folders = new Map(renamed.map((path) => [parentOf(path), path]));
     for (const [folder, path] of folders) await explained(path, () => flushFolder(folder));
   } catch (error) {
     for (const path of files.keys()) await removeQuietly(temporary(path));
     throw error;
+  }
+}
+
+/** A device, a pipe or `/dev/stdout`, which take what is written and must not be replaced. */
+async function isStream(path: string): Promise<boolean> {
+  try {
+    const { isFile, isDirectory, isSymlink } = await Deno.lstat(path);
+    if (!isSymlink) return !isFile && !isDirectory;
+    const target = await Deno.stat(path);
+    return !target.isFile && !target.isDirectory || /^\/(dev|proc)\//.test(path);
+  } catch {
+    return false; // it is made anew
   }
 }
 

@@ -243,3 +243,15 @@ Deno.test("lines are appended and the length is known", () =>
     assert.equal(await appendLine(path, "two", { sync: true }), 7);
     assert.equal(await Deno.readTextFile(path), "é\ntwo\n");
   }));
+
+Deno.test({
+  name: "a device is written to and not replaced by a file",
+  ignore: Deno.build.os === "windows",
+  fn: () =>
+    inTempFolder(async (folder) => {
+      await Deno.symlink("/dev/null", `${folder}/null`);
+      await writeFileAtomic(`${folder}/null`, "text");
+      assert.equal(await Deno.readLink(`${folder}/null`), "/dev/null");
+      assert.deepEqual(list(folder), ["null"]);
+    }),
+});
