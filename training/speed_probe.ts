@@ -118,6 +118,7 @@ async function generationSpeed(
       await model.generate([{ promptId: 0, promptIds, n, onToken }], {
         ...sampling,
         maxNewTokens: most,
+        minNewTokens: Math.min(sampling.minNewTokens ?? 0, most),
         shouldStop,
       });
     } catch (error) {

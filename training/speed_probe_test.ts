@@ -54,7 +54,8 @@ async function measured(
     },
     backward: () => spend("backward", costs.pass + rows * costs.backwardRow),
     zeroGrad() {},
-    generate([request], { maxNewTokens, shouldStop }) {
+    generate([request], { maxNewTokens, minNewTokens = 0, shouldStop }) {
+      assert.ok(minNewTokens <= maxNewTokens, "as a model asks it");
       const { promptIds, n, onToken } = request!;
       generated.push([n, promptIds.length]);
       spend("generate", costs.pass + promptIds.length * costs.forwardRow);
@@ -150,7 +151,7 @@ Deno.test("ends are counted among the tokens that were sampled, and a stop is ob
   near(sampled.ended, sampled.tokens / 50, "ends");
   const { generated, took } = await measured({ ...FAST, first: 0 }, {
     sampling: {
-      ...{ maxNewTokens: 1000, temperature: 1, seed: 1, eosIds: [EOS] },
+      ...{ maxNewTokens: 1000, minNewTokens: 50, temperature: 1, seed: 1, eosIds: [EOS] },
       shouldStop: () => true,
     },
   });
