@@ -79,7 +79,7 @@ export async function planModels(
     found.set(name, name.startsWith(REMOTE_PREFIX) ? null : await locate(name, asked, warnings));
   }
   const runs = [...found.values()].flatMap((model) => model?.run ?? []);
-  const sampling = samplingOf(asked, runs);
+  const sampling = samplingOf(asked, runs, warnings);
   const local = [...found.values()].filter((model) => model !== null);
   if (sampling.activations === "int8" && local.length < found.size) {
     throw new UsageError("activations int8: a remote model computes as its server does", {
@@ -323,8 +323,11 @@ function settingsOf(
   };
 }
 
-/** The same for all models: what the user says, then the longest answers of the checkpoints' runs. */
-function samplingOf(asked: Asked, runs: readonly RunConfig[]): Sampling {
+/**
+ * The same for all models: what the user says, then what shaped the answers of the checkpoints' runs, greedy ones
+ * too, and the longest of their lengths.
+ */
+function samplingOf(asked: Asked, runs: readonly RunConfig[], warnings: string[]): Sampling {
   const { samples = 1, ...given } = asked.sampling ?? {};
   const longest = Math.max(0, ...runs.map(({ training }) => training.max_completion_length));
   const sampling = {
@@ -333,6 +336,7 @@ function samplingOf(asked: Asked, runs: readonly RunConfig[]): Sampling {
     top_k: 0,
     min_p: 0,
     repetition_penalty: 1,
+    ...shapeOf(runs, warnings),
     max_new_tokens: longest > 0 ? longest : DEFAULT_MAX_NEW_TOKENS,
     samples,
     ...given,
@@ -346,6 +350,20 @@ function samplingOf(asked: Asked, runs: readonly RunConfig[]): Sampling {
     );
   }
   return sampling;
+}
+
+function shapeOf(runs: readonly RunConfig[], warnings: string[]): Partial<Sampling> {
+  const shapes = runs.map(({ training: { repetition_penalty, stop, min_new_tokens } }) => ({
+    repetition_penalty,
+    ...(stop.length > 0 && { stop }),
+    ...(min_new_tokens > 0 && { min_new_tokens }),
+  }));
+  if (new Set(shapes.map((shape) => JSON.stringify(shape))).size <= 1) return shapes[0] ?? {};
+  warnings.push(
+    "the runs differ in repetition_penalty, stop or min_new_tokens: all models are asked without " +
+      "them, unless --repetition-penalty and --stop say more",
+  );
+  return {};
 }
 
 /** Changes when a file of the model does, or of an adapter's base: names, sizes and times of change. */

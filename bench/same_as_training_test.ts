@@ -26,7 +26,9 @@ Deno.test("benchmark and eval_after agree on every problem, sampled and greedy; 
           use_rslora: false,
         },
         eval: { num_examples: 20, temperature: null, batch_size: 7 },
-        training: { learning_rate: 0.02 },
+        training: {
+          ...{ learning_rate: 0.02, repetition_penalty: 1.2, min_new_tokens: 2, stop: ["a", "e"] },
+        },
       });
       const configText = renderYaml(config, {}, new Map());
       const { summary } = await trainOn(device, config, { configText });
