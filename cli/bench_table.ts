@@ -1,6 +1,7 @@
 /** The numbers of a benchmark as text: task × model with intervals, and what else a reader must know. */
 import type { AllTasksResultFile, ModelResult } from "../bench/result_file.ts";
 import { columns, table } from "./terminal.ts";
+import { textWidth } from "./text_width.ts";
 
 const percent = (value: number) => (100 * value).toFixed(1);
 
@@ -147,7 +148,7 @@ function parted(rows: readonly (readonly string[])[], by: number, width: number)
 }
 
 const fits = (text: string, width: number) =>
-  text.split("\n").every((line) => line.length <= width);
+  text.split("\n").every((line) => textWidth(line) <= width);
 
 /** A column for each model, or where that is too wide a row for each. */
 function accuracyTable(result: AllTasksResultFile, width: number): string {

@@ -39,6 +39,13 @@ Deno.test("a report of a narrow terminal says the same as a wide one, in parts",
   assert.deepEqual(missing, ["models"], "the head of what has become headings");
 });
 
+Deno.test("letters of two columns count as two", () => {
+  const name = "模型".repeat(10), file = allTasksFile({ gcd: { [name]: 40, [`${name}二`]: 30 } });
+  file.average = averages(file.tasks);
+  const narrow = textReport(file, 80);
+  assert.match(narrow, /^task +n +model +accuracy$/m, "two names side by side take more than 80");
+});
+
 Deno.test("columns in which nothing stands are left out", () => {
   const file = result(false), [one] = Object.values(file.tasks);
   assert.doesNotMatch(textReport(file, 200), /trained on|unanswered|too long|pass@/);
