@@ -230,7 +230,9 @@ export class TrainProgress {
       case "grpo":
         return `GRPO: ${grpoText(plan, "steps")}`;
       case "eval_after":
-        return "After: the same problems";
+        return plan.heldOutChanged
+          ? `After: ${plan.heldOut} problems, others than were held out before`
+          : "After: the same problems";
       default:
         return null;
     }

@@ -39,8 +39,8 @@ export function summaryTable(
           `problems; the 95 % intervals ${apart ? "do not overlap" : "overlap"}.`,
       ),
     );
-    lines.push(separation(summary));
   }
+  if (after) lines.push(separation(summary));
   const { seconds_by_phase: seconds } = summary;
   const parts = Object.entries(seconds).filter(([, s]) => s >= 0.05)
     .map(([name, s]) => `${name.replace("_", "+")} ${s.toFixed(1)}`);
@@ -76,6 +76,9 @@ export function summaryTable(
 
 /** Whether any problem was both trained on and held out. */
 function separation({ item_overlap: both, items_redrawn: redrawn }: TrainSummary): string {
+  if (both === null) {
+    return "Whether held-out problems were trained on is not known: others were held out before.";
+  }
   const again = redrawn === 0 ? "" : `; ${redrawn} were drawn again for that`;
   return both === 0
     ? `No held-out problem was trained on${again}.`

@@ -28,6 +28,8 @@ export interface TrainPlan {
   /** Entries of a data file that are not trained on; 0 where a task makes as many as are wanted. */
   keptBack: number;
   heldOut: number;
+  /** Others were held out before the run was resumed. */
+  heldOutChanged: boolean;
   rewards: readonly string[];
   /** Checkpoint that the run continues, or null. */
   resumedFrom: string | null;
@@ -60,8 +62,8 @@ export interface TrainSummary {
   peak_memory_bytes: number;
   eval_before: EvalResult | null;
   eval_after: EvalResult | null;
-  /** Training problems that are also held out. */
-  item_overlap: number;
+  /** Training problems that are also held out; null: not known, since a resumed run held out others before. */
+  item_overlap: number | null;
   /** Training problems drawn again because they were held out. */
   items_redrawn: number;
   /** Optimizer steps left out because the gradient was not finite. */

@@ -4,6 +4,7 @@ import { restoreWeights, TrainingCurriculum } from "./curriculum.ts";
 import { Diagnosis } from "./diagnosis.ts";
 import { Due } from "./due.ts";
 import type { TrainEvent, TrainPhase } from "./events.ts";
+import { heldOutRecord, reviseHeldOut } from "./held_out_record.ts";
 import { MemoryTracker } from "./memory_tracker.ts";
 import { MetricAverager, type Metrics } from "./metrics.ts";
 import { AdamW } from "./optimizer.ts";
@@ -50,17 +51,21 @@ export class RunContext {
       ? null
       : new TrainingCurriculum(config.curriculum, config.data, options.problems.source);
     this.state = freshState(this.sizes.warmStartSteps > 0 ? "warm_start" : "eval_before");
+    this.state.heldOut = heldOutRecord(options.problems.heldOut);
     this.memory = new MemoryTracker(options.device);
     this.clock = new PhaseClock({}, this.memory);
     this.#diagnosis = new Diagnosis(config, totalSteps);
   }
 
-  /** Goes on from a restored state; from now on seconds count. */
-  start(restored: RunState | null): void {
+  /**
+   * Goes on from a restored state; from now on seconds count.
+   * @returns what is to be said about it
+   */
+  start(restored: RunState | null): string[] {
     this.#started = performance.now();
     this.memory = new MemoryTracker(this.options.device);
     this.clock = new PhaseClock(restored?.secondsByPhase, this.memory);
-    if (restored === null) return;
+    if (restored === null) return [];
     this.state = restored;
     // A run of all phases has done its supervised part then.
     if (this.supervisedOnly && restored.phase === "eval_before") restored.phase = "warm_start";
@@ -68,8 +73,9 @@ export class RunContext {
     const begins = !this.supervisedOnly && restored.phase === "warm_start";
     this.averager = new MetricAverager(begins ? {} : restored.averager);
     if (restored.curriculum !== null) this.curriculum?.restore(restored.curriculum);
-    const { source } = this.options.problems;
+    const { source, heldOut } = this.options.problems;
     if (restored.taskWeights !== null) restoreWeights(source, restored.taskWeights);
+    return reviseHeldOut(restored, heldOut, this.options.config);
   }
 
   /** Seconds of work so far, earlier sessions included. */

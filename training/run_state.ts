@@ -7,6 +7,7 @@ import { RgxError } from "../core/errors.ts";
 import type { CoachState } from "../tasks/curriculum_levels.ts";
 import type { EntropyState } from "./entropy_control.ts";
 import type { EvalResult } from "./evaluate.ts";
+import type { HeldOutRecord } from "./held_out_record.ts";
 import type { AveragerState } from "./metrics.ts";
 import type { SecondsByPhase } from "./phase_clock.ts";
 import { checkStateFields, parseJson } from "./state_check.ts";
@@ -45,6 +46,8 @@ export interface RunState {
   /** Σ of the losses of this phase's steps, for train_loss. */
   lossSum: number;
   skippedSteps: number;
+  /** null: of a fresh state, and of checkpoints that do not say it. */
+  heldOut: HeldOutRecord | null;
   evalBefore: EvalResult | null;
   /** Metrics since the last log. */
   averager: AveragerState;
@@ -69,6 +72,7 @@ export function freshState(phase: StatePhase): RunState {
     tokensTrained: 0,
     lossSum: 0,
     skippedSteps: 0,
+    heldOut: null,
     evalBefore: null,
     averager: {},
     seconds: 0,
@@ -135,6 +139,7 @@ export function encodeState(state: RunState, context: StateContext): string {
       },
       evaluated_step: state.evaluatedStep,
       best: state.best,
+      held_out: state.heldOut,
       eval_before: state.evalBefore,
       totals: {
         num_tokens: state.numTokens,
@@ -189,6 +194,7 @@ export function decodeState(text: string, label: string): DecodedState {
       tokensTrained: totals.tokens_trained,
       lossSum: totals.loss_sum,
       skippedSteps: totals.skipped_steps,
+      heldOut: json.held_out ?? null,
       evalBefore: json.eval_before,
       averager: json.since_log,
       seconds: totals.seconds,

@@ -17,6 +17,9 @@ const isMapOf = (check: Check): Check => (value) =>
 const isCurriculum: Check = (value) =>
   isMap(value) && isMapOf(isMapOf(isCount))((value as Record<string, unknown>)["levels"]) &&
   isMapOf(isListOfNumbers)((value as Record<string, unknown>)["scores"]);
+const isHeldOut: Check = (value) =>
+  isMap(value) && typeof (value as Record<string, unknown>)["sha256"] === "string" &&
+  typeof (value as Record<string, unknown>)["changed"] === "boolean";
 const orNull = (check: Check): Check => (value) => value === null || check(value);
 const orUnset = (check: Check): Check => (value) => value === undefined || check(value);
 
@@ -37,6 +40,7 @@ const FIELDS: readonly (readonly [path: string, check: Check, words: string])[] 
   ["task_weights", orUnset(orNull(isNumbers)), "null or a map of numbers"],
   ["evaluated_step", orUnset(orNull(isCount)), "null or a count"],
   ["best", orUnset(orNull(isNumbers)), "null or a map of numbers"],
+  ["held_out", orUnset(orNull(isHeldOut)), "null, or sha256 and changed"],
   ["eval_before", orNull(isMap), "null or a map"],
   ["since_log", isMap, "a map"],
   ["totals.num_tokens", isCount, "a count"],

@@ -20,6 +20,7 @@ export function trainPlan(run: RunContext, resumedFrom: string | null): TrainPla
     trainProblems: sizes.trainProblems,
     keptBack: source.endless ? 0 : source.length("validation") + source.length("test"),
     heldOut: problems.heldOut.length,
+    heldOutChanged: state.heldOut?.changed ?? false,
     rewards: rubric.names,
     resumedFrom,
     warmStartDone: state.warmStartStep,

@@ -136,16 +136,15 @@ export class GrpoTrainer {
   }
 
   async #begin(resume: boolean | string): Promise<void> {
-    const run = this.#run;
+    const run = this.#run, { problems } = this.#options;
     const { restored, warnings } = await run.store.restore(resume);
-    run.start(restored?.state ?? null);
+    warnings.push(...run.start(restored?.state ?? null));
     if (restored !== null) await this.#restoreOptimizer(restored, warnings);
     await run.store.begin(restored);
     this.#emitPlan(restored?.path ?? null);
-    const { notes, source } = this.#options.problems;
     const more = [
-      ...notes,
-      ...source.notes ?? [],
+      ...problems.notes,
+      ...problems.source.notes ?? [],
       ...run.prompts.notes(),
       ...run.curriculum?.takeNotes() ?? [],
     ];
@@ -420,7 +419,7 @@ export class GrpoTrainer {
       peak_memory_bytes: this.#run.memory.peakBytes,
       eval_before: state.evalBefore,
       eval_after: this.#evalAfter,
-      item_overlap: problems.overlap,
+      item_overlap: state.heldOut?.changed ? null : problems.overlap,
       items_redrawn: problems.redrawn,
       skipped_steps: state.skippedSteps,
     };

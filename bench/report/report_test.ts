@@ -270,6 +270,17 @@ Deno.test("a run that has not come to its end says what was measured so far", as
     }),
     /^Held-out accuracy 20\.0 → 80\.0 % .* better\. The run was stopped after step 9\.$/,
   );
+  assert.match(
+    await verdictOf({
+      "run.json": JSON.stringify({
+        status: "completed",
+        eval_before: null,
+        eval_after: share(40, 50),
+      }),
+      "metrics.jsonl": evaluated(0, 10) + trained,
+    }),
+    /^Held-out accuracy 80\.0 % .* 50 problems\)\. .* not measured on these problems before\.$/,
+  );
   assert.equal(
     await verdictOf({ "run.json": running, "config.yaml": "eval: {num_examples: 50}\n" }),
     "The held-out problems have not been evaluated. The run has not ended; its last step is 40.",

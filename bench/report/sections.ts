@@ -85,15 +85,21 @@ function evaluations(
     const share = { accuracy, correct, total, ci95 };
     return format_rate === undefined ? share : { ...share, format_rate };
   };
-  const { eval_before: before, eval_after: after } = run, [first, ...others] = points;
-  return [
-    isShare(before) ? before : first ? at(first) : null,
-    isShare(after) ? after : others.length > 0 ? at(others.at(-1)!) : null,
-  ];
+  const { eval_before, eval_after } = run, [first, ...others] = points;
+  // At its end a run knows which evaluation before may be compared.
+  if (isShare(eval_after)) return [isShare(eval_before) ? eval_before : null, eval_after];
+  const before = isShare(eval_before) ? eval_before : first ? at(first) : null;
+  const last = others.length > 0 ? at(others.at(-1)!) : null;
+  return [before, last?.total === before?.total ? last : null];
 }
 
 function verdict(record: RunRecord, before: Share | null, after: Share | null): string {
   const end = ending(record);
+  if (before === null && after !== null) {
+    return `Held-out accuracy ${points(after.accuracy)} % (95 % interval ${
+      interval(after)
+    }, ${after.total} problems). The model was not measured on these problems before.${end}`;
+  }
   if (before === null) {
     const asked = (record.config["eval"] as Json | undefined)?.["num_examples"];
     return Number(asked) > 0
