@@ -143,7 +143,9 @@ function adviceFor(
   const oneThread = devices.find((d) => d.name === "wasm" && d.threads === 1)!;
   if (oneThread.gflops < 60) {
     advice.push(
-      "the wasm device is slow: start through `deno task rgx` or the executable built by `deno task compile`, which set the V8 flags that double its speed (or the machine is busy)",
+      Deno.build.standalone
+        ? "the wasm device is slow: the machine is busy, or the executable was built by `deno task compile:safe` (`deno task compile` sets the V8 flags that double the speed)"
+        : "the wasm device is slow: start through `deno task rgx` or the executable built by `deno task compile`, which set the V8 flags that double its speed (or the machine is busy)",
     );
   }
   if (memory < 2 * 2 ** 30) advice.push("less than 2 GiB of memory are free: only tiny models fit");

@@ -74,6 +74,13 @@ export async function generateText(flags: GenerateFlags): Promise<void> {
     const texts = completions!.map(({ ids }) =>
       tokenizer?.decode(ids, { skipSpecialTokens: true }) ?? null
     );
+    const cut = completions!.find(({ ids, finishReason }) =>
+      finishReason === "length" && ids.length < flags.maxNewTokens
+    );
+    if (cut !== undefined) {
+      const positions = promptIds.length + cut.ids.length;
+      log(`note: cut off where the model's ${positions} positions are full`);
+    }
     const speed = tokensPerSecond(timings);
     if (flags.json) {
       print(JSON.stringify({

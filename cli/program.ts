@@ -23,7 +23,9 @@ export async function runCli(args: readonly string[]): Promise<number> {
   const program = createProgram((code) => exitCode = code);
   try {
     // A bare --resume takes no value, so that `--resume CONFIG` means what it says.
-    const given = withConfigName(args).map((arg) => arg === "--resume" ? "--resume=latest" : arg);
+    const given = withConfigName(args).map((arg) =>
+      arg === "--resume" && args[0] !== "slurm" ? "--resume=latest" : arg
+    );
     await program.parseAsync(withHelpFlag(program, given), { from: "user" });
     return exitCode;
   } catch (error) {

@@ -125,11 +125,12 @@ export function table(rows: readonly (readonly string[])[]): string {
   for (const row of rows) {
     row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, textWidth(cell)));
   }
+  const numeric = (cell: string | undefined) => /^[-+]?\d[\d.]* ?%?$/.test(cell ?? "");
   return rows.map((row) =>
     row.map((cell, i) => {
-      const numeric = /^[-+]?\d[\d.]* ?%?$/.test(cell);
+      const right = numeric(cell) || (cell === "–" && rows.some((other) => numeric(other[i])));
       const space = " ".repeat(widths[i]! - textWidth(cell));
-      return numeric ? space + cell : cell + space;
+      return right ? space + cell : cell + space;
     }).join("  ").trimEnd()
   ).join("\n");
 }

@@ -84,7 +84,8 @@ export class TrainProgress {
     log("");
     log(`sample prompt (${sample.tokens} tokens)`);
     for (const line of sample.prompt.split("\n")) log(`  ${line}`);
-    log(`  expected answer: ${sample.answer ?? "(any that the task accepts)"}`);
+    const answer = sample.answer ?? "(any that the task accepts)";
+    log(`  expected answer: ${answer.replaceAll("\n", "\n    ")}`);
     log("\ndry run: nothing was written");
     this.#warnOfTime(plan);
   }
@@ -359,8 +360,9 @@ export class TrainProgress {
 function grpoText(plan: TrainPlan, noun: string): string {
   const { steps, promptsPerGeneration, numGenerations, stepsPerGeneration: each } = plan;
   const size = `${promptsPerGeneration} prompts × ${numGenerations}`;
-  if (each === 1) return `${steps} ${noun} of ${size}`;
-  return `${steps} ${noun}, ` +
+  const what = `${steps} ${steps === 1 ? noun.replace(/s$/, "") : noun}`;
+  if (each === 1) return `${what} of ${size}`;
+  return `${what}, ` +
     (each > 1
       ? `${each} on each generation of ${size}`
       : `${1 / each} generations of ${size} each`);

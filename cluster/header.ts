@@ -90,7 +90,7 @@ export function checkJob(account: string, request: JobRequest): Job {
 
 function plainName(what: string, text: string, shape: RegExp): void {
   if (shape.test(text)) return;
-  const found = text === "" ? "is empty" : `can not be such a name (${badCharacter(text)})`;
+  const found = text === "" ? "is empty" : `can not be such a name (${badCharacter(text, shape)})`;
   throw new UsageError(`${what} ${JSON.stringify(text)}: ${found}`, {
     advice: what === "ACCOUNT"
       ? "Your accounts: sacctmgr show associations user=$USER format=account"
@@ -100,8 +100,9 @@ function plainName(what: string, text: string, shape: RegExp): void {
   });
 }
 
-function badCharacter(text: string): string {
-  const bad = /[^A-Za-z0-9_.@+:,-]/.exec(text)?.[0] ?? text[0]!;
+/** Behind a letter, since some may not be the first. */
+function badCharacter(text: string, shape: RegExp): string {
+  const bad = [...text].find((character) => !shape.test(`a${character}`)) ?? text[0]!;
   return `it has ${bad === " " ? "a space" : JSON.stringify(bad)}`;
 }
 

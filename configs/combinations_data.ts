@@ -5,7 +5,7 @@
  */
 import { RgxError } from "../core/errors.ts";
 import { publishedPlace } from "../hub/published_sets.ts";
-import { getTask, validateTaskConfig } from "../tasks/registry.ts";
+import { getTask, taskNames, validateTaskConfig } from "../tasks/registry.ts";
 import { didYouMean } from "../core/suggest.ts";
 import type { Task } from "../tasks/types.ts";
 import { COMMAND_LINE, type ConfigNode, nodeAt } from "./node.ts";
@@ -184,7 +184,10 @@ export class DataRules extends RuleContext {
     const begun = Object.keys(curricula).length > 0 ? Object.keys(curricula) : [...run.keys()];
     const tasksWithLevels = begun.filter((name) => this.#levelled(name));
     if (tasksWithLevels.length === 0 && Object.keys(curricula).length === 0) {
-      this.fail(`none of the run's tasks has levels: ${begun.join(", ")}`, "curriculum");
+      const known = begun.filter((name) => taskNames().includes(name));
+      if (known.length > 0) {
+        this.fail(`none of the run's tasks has levels: ${known.join(", ")}`, "curriculum");
+      }
     }
     for (const name of tasksWithLevels) this.#hiddenFields(name, run.get(name) ?? {});
   }

@@ -122,6 +122,8 @@ Deno.test("what is wrong with a curriculum is said", async () => {
   }
   const none = await errorsOf(`${HEAD}task: gsm_symbolic\ncurriculum: {enabled: true}\n`);
   assert.match(none.join(), /none of the run's tasks has levels: gsm_symbolic/);
+  const typo = await errorsOf(`${HEAD}task: chain_sun\ncurriculum: {enabled: true}\n`);
+  assert.match(typo.join("|"), /^[^|]*did you mean chain_sum\?$/);
   const file = await errorsOf(
     `${HEAD}dataset_name: f.jsonl\ncurriculum: {enabled: true}\n`,
     {},

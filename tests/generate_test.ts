@@ -236,3 +236,23 @@ Deno.test({
       assert.equal(JSON.parse(await ask([...scored, "--json"], golden)).adapter, undefined);
     }),
 });
+
+Deno.test({
+  name: "a text that fills the model's positions is said to be cut off there",
+  ignore,
+  fn: async () => {
+    const run = (tokens: string) =>
+      rgx([
+        "generate",
+        "--model",
+        TINY,
+        "--prompt",
+        "Once",
+        "--ignore-eos",
+        "--max-new-tokens",
+        tokens,
+      ]);
+    assert.match((await run("5000")).err, /note: cut off where the model's \d+ positions are full/);
+    assert.doesNotMatch((await run("5")).err, /note/);
+  },
+});

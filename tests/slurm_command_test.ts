@@ -98,6 +98,8 @@ Deno.test("mistakes end with 2, in words, and leave nothing behind", async () =>
       [config, /missing argument 'account'/],
       [[...config, "a;id"], /ACCOUNT "a;id": can not be such a name \(it has ";"\)/],
       [[...config, "a", "--partition", "x$(id)"], /--partition "x\$\(id\)"/],
+      [[...config, "a", "--gpu-type", "a100:2"], /--gpu-type "a100:2": .* \(it has ":"\)/],
+      [[...config, "a", "--resume"], /unknown option '--resume'/],
       [[...config, "a", "--time", "4h"], /--time 4h: is no time, expected HH:MM:SS/],
       [[...config, "a", "--memory", "320"], /--memory 320: has no unit, expected for example 320G/],
       [[...config, "a", "--work-dir", "nowhere"], /--work-dir nowhere: there is no such folder/],
