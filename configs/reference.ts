@@ -93,6 +93,13 @@ A key can be written flat (\`learning_rate: 1e-6\`), in its section (\`training:
 on the command line (\`training.learning_rate=1e-6\`, \`learning_rate=1e-6\`, \`--learning-rate 1e-6\`). A flat
 \`seed\` is training.seed. What is wrong is reported with file, line and column, all of it at once, before
 anything starts.
+
+\`_base_\` names a file or a list of them, relative to the file that names them, or embedded ones
+(\`rgx:base.yaml\`). Maps are merged key by key, lists and single values replaced; \`_delete_: true\` in a map
+takes away what it would inherit, \`key: null\` sets null. \`\${training.seed}\` is the value of another key,
+\`\${oc.env:NAME,default}\` that of an environment variable (a map \`env\` at the top sets some),
+\`{{ fileBasenameNoExtension }}\` the name of the file. Later ones win: bases, the file, variables such as
+\`RGX_TRAINING__MAX_STEPS=5\`, the command line; there \`~a.b\` takes a key away and \`a.0.b=v\` is one of a list.
 `;
 
 export function configurationReference(): string {
