@@ -282,7 +282,10 @@ async function runOf(
     const isRun = realPath(`${folder}/run.json`) !== null;
     if (!isRun || realPath(`${folder}/config.yaml`) === null) continue;
     try {
-      const { config } = await loadConfig(`${folder}/config.yaml`);
+      // Rewards are none of a benchmark's business: their files, or the program that has them, may be elsewhere.
+      const { config } = await loadConfig(`${folder}/config.yaml`, {
+        overrides: ["rewards=[correctness]"],
+      });
       return { config, name: Deno.realPathSync(folder).split(/[/\\]/).at(-1)! };
     } catch (error) {
       warnings.push(`${folder}/config.yaml is not used: ${(error as Error).message}`);

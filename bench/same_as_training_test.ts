@@ -108,6 +108,15 @@ Deno.test("benchmark and eval_after agree on every problem, sampled and greedy; 
       assert.equal((await goesOn()).evaluated, 0);
       await Deno.utime(`${folder}/base/model.safetensors`, 1, 1);
       assert.equal((await goesOn()).evaluated, 20, "the base of the adapter is another now");
+
+      // A reward's file may be elsewhere: the prompts are the run's all the same.
+      const text = await Deno.readTextFile(`${run}/config.yaml`);
+      await Deno.writeTextFile(
+        `${run}/config.yaml`,
+        text.replace(/^rewards:\n(?: .*\n)+/m, "rewards: [{path: gone.ts}]\n"),
+      );
+      const again = await collected({ ...common, outputDir: `${folder}/again`, numExamples: 2 });
+      assert.equal(again.result.tasks[task]!.models[run]!.prompt.from, "checkpoint");
     } finally {
       device.close();
     }
