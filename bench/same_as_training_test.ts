@@ -110,7 +110,6 @@ Deno.test("benchmark and eval_after agree on every problem, sampled and greedy; 
       assert.equal((await goesOn()).evaluated, 20, "the base of the adapter is another now");
 
       // A reward's file may be elsewhere: the prompts are the run's all the same.
-      const text = await Deno.readTextFile(`${run}/config.yaml`);
       await Deno.writeTextFile(
         `${run}/config.yaml`,
         text.replace(/^rewards:\n(?: .*\n)+/m, "rewards: [{path: gone.ts}]\n"),

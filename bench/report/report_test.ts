@@ -252,7 +252,7 @@ Deno.test("a run that has not come to its end says what was measured so far", as
       step,
       split: "eval",
       eval_accuracy: correct / 50,
-      eval_correct: correct,
+      eval_correct: 4 * correct, // of four completions each
       eval_total: 50,
       eval_ci95: [0.1, 0.3],
     });
@@ -268,7 +268,7 @@ Deno.test("a run that has not come to its end says what was measured so far", as
       "run.json": JSON.stringify({ status: "stopped", steps: 9, eval_before: share(10, 50) }),
       "metrics.jsonl": evaluated(0, 10) + trained + evaluated(8, 40),
     }),
-    /^Held-out accuracy 20\.0 → 80\.0 % .* better\. The run was stopped after step 9\.$/,
+    /^Held-out accuracy 20\.0 → 80\.0 % .* interval \+41\.\d to .* better\. The run was stopped after step 9\.$/,
   );
   assert.match(
     await verdictOf({

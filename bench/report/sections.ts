@@ -78,11 +78,12 @@ function evaluations(
 ): [before: Share | null, after: Share | null] {
   const points = series.get("eval_accuracy") ?? [];
   const at = ({ step, value: accuracy, ci95 }: Point): Share | null => {
-    const [correct, total, format_rate] = ["correct", "total", "format_rate"].map((name) =>
+    const [total, format_rate] = ["total", "format_rate"].map((name) =>
       series.get(`eval_${name}`)?.find((one) => one.step === step)?.value
     );
-    if (ci95 === undefined || correct === undefined || total === undefined) return null;
-    const share = { accuracy, correct, total, ci95 };
+    if (ci95 === undefined || total === undefined) return null;
+    // While training there are several completions of a problem; its interval counts problems.
+    const share = { accuracy, correct: accuracy * total, total, ci95 };
     return format_rate === undefined ? share : { ...share, format_rate };
   };
   const { eval_before, eval_after } = run, [first, ...others] = points;
