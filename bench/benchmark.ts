@@ -7,8 +7,13 @@ import { writeResults } from "./benchmark_files.ts";
 import { BenchmarkRun } from "./benchmark_run.ts";
 import type { ModelDevice } from "./local_model.ts";
 import { LocalModels } from "./local_models.ts";
-import { type Asked, planModels } from "./model_plan.ts";
-import { type RemoteOptions, RemoteServer, type RemoteUsage } from "./remote/server.ts";
+import { type Asked, planModels, REMOTE_PREFIX } from "./model_plan.ts";
+import {
+  plainAddress,
+  type RemoteOptions,
+  RemoteServer,
+  type RemoteUsage,
+} from "./remote/server.ts";
 import type { AllTasksResultFile, Sampling } from "./result_file.ts";
 import { missingSamples, runJobs } from "./run_jobs.ts";
 import { SampleStore } from "./sample_store.ts";
@@ -91,7 +96,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   const { models, sampling, warnings } = await planModels(options.models, {
     seed: options.samplingSeed ?? seed,
     remote: {
-      address: options.remote?.baseUrl ?? Deno.env.get("OPENAI_BASE_URL") ?? "",
+      address: options.models.some(isRemoteName) ? plainAddress(options.remote ?? {}) : "",
       format: options.remote?.completions ? "plain" : "chat",
     },
     includeBase: options.includeBase ?? true,
@@ -176,6 +181,8 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
     store.close();
   }
 }
+
+const isRemoteName = (name: string) => name.startsWith(REMOTE_PREFIX);
 
 function nothingToMerge(folder: string): RgxError {
   return new RgxError(`${folder} holds no answers of these models to these tasks`, {

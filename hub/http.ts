@@ -3,17 +3,11 @@
  * to waiting, and the same once more where that may help. Left out: the Hub's chunk protocol (Xet), without
  * which every file can be had too.
  */
-import { Interrupted, RgxError, UsageError } from "../core/errors.ts";
+import { Interrupted, RgxError } from "../core/errors.ts";
+import { clientTrusting, isCertificateError, networkReason } from "../core/network.ts";
 import { askedDelay, backoff, MOST_PATIENCE_MS } from "../core/retry_delay.ts";
 import { VERSION } from "../core/version.ts";
-import {
-  HttpStatus,
-  isCertificateError,
-  networkReason,
-  refusal,
-  type Request,
-  TooLate,
-} from "./refusal.ts";
+import { HttpStatus, refusal, type Request, TooLate } from "./refusal.ts";
 import type { HubSettings } from "./settings.ts";
 
 export interface HttpOptions {
@@ -53,7 +47,7 @@ export class HubHttp {
     this.#firstDelay = options.firstDelay ?? 500;
     this.#signal = options.signal ?? null;
     this.#notice = options.onNotice ?? (() => {});
-    this.#client = settings.certificates === null ? null : clientWith(settings.certificates);
+    this.#client = settings.certificates === null ? null : clientTrusting(settings.certificates);
   }
 
   close(): void {
@@ -283,20 +277,12 @@ async function statusOf(response: Response): Promise<HttpStatus> {
     const body = (await response.text()).slice(0, 4096);
     text = /"error"\s*:\s*"([^"]*)"/.exec(body)?.[1] ?? "";
   } else await response.body?.cancel();
-  return new HttpStatus(status, headers.get("x-error-code"), text, askedDelay(headers, Date.now()));
+  const delay = askedDelay(status, headers, Date.now());
+  return new HttpStatus(status, headers.get("x-error-code"), text, delay);
 }
 
 function isTemporary(error: unknown): boolean {
   if (error instanceof HttpStatus) return TEMPORARY.has(error.status) || error.status >= 500;
   if (error instanceof TooLate) return true;
   return error instanceof TypeError && !isCertificateError(networkReason(error));
-}
-
-function clientWith(path: string): Deno.HttpClient {
-  try {
-    return Deno.createHttpClient({ caCerts: [Deno.readTextFileSync(path)] });
-  } catch (error) {
-    const why = (error as Error).message.replace(/ \(os error \d+\).*$/s, "");
-    throw new UsageError(`SSL_CERT_FILE: ${path} cannot be used: ${why}`, { cause: error });
-  }
 }

@@ -1,5 +1,6 @@
 /** What the Hub's refusals mean, in words that say what to do: page, variable, and the way without a network. */
 import { EXIT, RgxError, UsageError } from "../core/errors.ts";
+import { isCertificateError, networkReason } from "../core/network.ts";
 import { cacheFolderName } from "./cache.ts";
 import { shown } from "./file_names.ts";
 import { addressOf, type Repository } from "./repository.ts";
@@ -128,18 +129,4 @@ export function withoutNetwork({ settings, repository }: Omit<Request, "file">):
 
 function tries(attempts: number): string {
   return attempts > 1 ? ` (${attempts} attempts)` : "";
-}
-
-/** Whether the other side is not trusted, which no further attempt changes. */
-export function isCertificateError(reason: string): boolean {
-  return /certificate/i.test(reason);
-}
-
-/** Why a connection failed, without the address: one that is signed is a secret. */
-export function networkReason(error: Error): string {
-  // The reason stands in the innermost error, or in the only one, depending on the version of Deno.
-  if (error.cause instanceof Error) return networkReason(error.cause);
-  const text = error.message.replace(/^error sending request(?: for url \([^)]*\))?:? ?/, "")
-    .replace(/^(?:client error \([^)]*\): )+/, "").replace(/ ?\(os error \d+\)/g, "");
-  return text === "" ? "the connection failed" : text;
 }

@@ -7,8 +7,10 @@ import { fnv1a } from "../../core/philox.ts";
 import { chatMessages, promptText } from "../prompt.ts";
 import type { PromptSettings } from "../result_file.ts";
 import type { Answerer, ModelRequest, OnAnswer, Question, RawAnswer } from "../types.ts";
-import { type ChatReply, Refused } from "./reply.ts";
-import type { Body, RemoteServer } from "./server.ts";
+import type { Body } from "./fields.ts";
+import { Refused } from "./refusal.ts";
+import type { ChatReply } from "./reply.ts";
+import type { RemoteServer } from "./server.ts";
 
 /** Milliseconds between two looks whether the benchmark shall stop. */
 const LOOK = 100;
@@ -18,6 +20,7 @@ export class RemoteModel implements Answerer {
   readonly #model: string;
   /** Whether the server gives as many choices as asked for; null = not tried yet. */
   #givesSeveral: boolean | null = null;
+  #hasAnswered = false;
 
   constructor(readonly server: RemoteServer, readonly request: ModelRequest) {
     const { where, settings } = request;
@@ -34,10 +37,19 @@ export class RemoteModel implements Answerer {
     const timer = setInterval(() => shouldStop() && this.server.stop(), LOOK);
     let failure: unknown = null;
     const pending = [...questions].reverse();
+    /** Samples that do not come together are asked like problems of their own. */
+    const apart = (question: Question, samples: readonly number[]) => {
+      for (const sample of samples.toReversed()) pending.push({ ...question, samples: [sample] });
+    };
+    const take = async (question: Question) => {
+      const { samples } = question;
+      if (samples.length > 1 && this.#givesSeveral === false) return apart(question, samples);
+      apart(question, await this.#answerOne(question, onAnswer));
+    };
     const work = async () => {
       for (let next = pending.pop(); next !== undefined && failure === null; next = pending.pop()) {
         try {
-          await this.#answerOne(next, onAnswer);
+          await take(next);
         } catch (error) {
           failure ??= error;
         }
@@ -46,7 +58,7 @@ export class RemoteModel implements Answerer {
     try {
       // One problem alone tells which fields the server takes, and whether it gives several samples at once.
       const first = pending.pop();
-      if (first !== undefined) await this.#answerOne(first, onAnswer);
+      if (first !== undefined) await take(first);
       await Promise.all(Array.from({ length: this.server.limiter.most }, work));
     } finally {
       clearInterval(timer);
@@ -54,35 +66,18 @@ export class RemoteModel implements Answerer {
     if (failure !== null) throw failure;
   }
 
-  async #answerOne(question: Question, onAnswer: OnAnswer): Promise<void> {
-    const { samples } = question;
-    if (samples.length > 1 && this.#givesSeveral !== false) {
-      const replies = await this.#ask(question, samples[0]!, samples.length);
-      if (!("error" in replies)) {
-        this.#givesSeveral = replies.length >= samples.length;
-        replies.slice(0, samples.length).forEach((raw, i) => onAnswer(question, samples[i]!, raw));
-        if (replies.length >= samples.length) return;
-        return await this.#oneByOne(question, samples.slice(replies.length), onAnswer);
-      }
-    }
-    await this.#oneByOne(question, samples, onAnswer);
-  }
-
-  async #oneByOne(
-    question: Question,
-    samples: readonly number[],
-    onAnswer: OnAnswer,
-  ): Promise<void> {
-    for (const sample of samples) {
-      const replies = await this.#ask(question, sample, 1);
-      onAnswer(
-        question,
-        sample,
-        "error" in replies
-          ? { ...EMPTY, device: this.server.url, error: replies.error }
-          : replies[0]!,
-      );
-    }
+  /** Returns the samples that are still to be asked for, one by one. */
+  async #answerOne(question: Question, onAnswer: OnAnswer): Promise<readonly number[]> {
+    const { samples } = question, n = samples.length;
+    const replies = await this.#ask(question, samples[0]!, n);
+    const isError = "error" in replies;
+    if (n > 1) this.#givesSeveral ??= !isError && replies.length >= n;
+    if (isError && n > 1) return samples;
+    const answers = isError
+      ? [{ ...EMPTY, device: this.server.url, error: replies.error }]
+      : replies.slice(0, n);
+    for (const [i, answer] of answers.entries()) onAnswer(question, samples[i]!, answer);
+    return samples.slice(answers.length);
   }
 
   /** @throws Interrupted, or Refused when asking anything else is pointless too */
@@ -96,11 +91,13 @@ export class RemoteModel implements Answerer {
     try {
       const body = this.#body(question, sample, n);
       const reply = await this.server.ask(path, body, [set.label, index, sample]);
+      this.#hasAnswered = true;
       return rawAnswers(reply, this.server.url);
     } catch (error) {
-      if (error instanceof Refused) {
+      // A server that has answered and forbids something means the question: some look for what is harmful.
+      if (error instanceof Refused && !(error.status === 403 && this.#hasAnswered)) {
         const hint = this.server.nearestModel(this.#model);
-        throw hint === "" ? error : new Refused(`${error.message}${hint}`);
+        throw hint === "" ? error : new Refused(`${error.message}${hint}`, error.status);
       }
       if (error instanceof RgxError && !(error instanceof Interrupted)) {
         return { error: error.message };

@@ -4,87 +4,18 @@ import { Interrupted } from "../../core/errors.ts";
 import { collected, withFolder } from "../testing.ts";
 import { Limiter } from "./limiter.ts";
 import { askedDelay, backoff } from "../../core/retry_delay.ts";
-import { baseUrl, type RemoteOptions } from "./server.ts";
-
-type Body = Record<string, unknown> & { messages?: { role: string; content: string }[] };
-interface Request {
-  path: string;
-  body: Body;
-  key: string | null;
-}
-type Handler = (request: Request, count: number) => Response | Promise<Response>;
-
-const MODEL = "openai:tiny";
-
-/** A server whose answers to POST are `handler`'s; it lists the model "tiny". */
-async function withServer(
-  handler: Handler,
-  work: (url: string, requests: Request[]) => Promise<void>,
-): Promise<void> {
-  const requests: Request[] = [];
-  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (req) => {
-    const path = new URL(req.url).pathname;
-    if (req.method === "GET") return Response.json({ data: [{ id: "tiny" }] });
-    const request = { path, body: await req.json(), key: req.headers.get("authorization") };
-    requests.push(request);
-    return await handler(request, requests.length);
-  });
-  try {
-    await work(`http://127.0.0.1:${server.addr.port}`, requests);
-  } finally {
-    await server.shutdown();
-  }
-}
-
-const usage = { prompt_tokens: 11, completion_tokens: 6 };
-
-/** Whole answers, as many as asked for, with the prompt's last word as the answer. */
-function answer({ body }: Pick<Request, "body">): Response {
-  const choices = Array.from({ length: Number(body["n"] ?? 1) }, (_, index) => ({
-    index,
-    message: { role: "assistant", content: "<answer>7</answer>" },
-    finish_reason: "stop",
-  }));
-  return Response.json({ choices, usage });
-}
-
-/** The same as a stream of events, cut off where `pieces` says. */
-function stream(pieces: readonly unknown[], options: { done?: boolean; cut?: boolean } = {}) {
-  const { done = true, cut = false } = options, encoder = new TextEncoder();
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      for (const piece of pieces) {
-        controller.enqueue(encoder.encode(`: ping\n\ndata: ${JSON.stringify(piece)}\r\n\r\n`));
-      }
-      if (cut) return controller.error(new Error("cut"));
-      if (done) controller.enqueue(encoder.encode("data: [DONE]\n\n"));
-      controller.close();
-    },
-  });
-  return new Response(body, { headers: { "content-type": "text/event-stream" } });
-}
-
-const delta = (content: string, finish_reason: string | null = null) => ({
-  choices: [{ index: 0, delta: { content }, finish_reason }],
-});
-
-const failure = (status: number, message: string, headers: Record<string, string> = {}) =>
-  Response.json({ error: { message } }, { status, headers });
-
-function ask(
-  url: string,
-  outputDir: string,
-  remote: RemoteOptions = {},
-  more: Partial<Parameters<typeof collected>[0]> = {},
-) {
-  return collected({
-    models: [MODEL],
-    tasks: ["chain_sum"],
-    outputDir,
-    remote: { baseUrl: url, firstDelay: 1, cache: false, ...remote },
-    ...more,
-  });
-}
+import { baseUrl } from "./address.ts";
+import {
+  answer,
+  ask,
+  delta,
+  failure,
+  type Handler,
+  MODEL,
+  stream,
+  usage,
+  withServer,
+} from "./testing.ts";
 
 Deno.test("every kind of failure that passes is survived, and no answer is lost or counted twice", async () => {
   const bad: Handler[] = [
@@ -287,14 +218,13 @@ Deno.test("the server is kept busy at the asked number of requests, and at half 
       assert.equal(peak, 6);
     }));
   const limiter = new Limiter(8);
-  for (let i = 0; i < 8; i++) await limiter.acquire();
-  limiter.release("too many");
-  assert.equal(limiter.limit, 4);
-  for (let i = 0; i < 7; i++) limiter.release("good");
-  for (let i = 0; i < 13; i++) {
-    await limiter.acquire();
-    limiter.release("good");
-  }
+  let ticket = 0;
+  for (let i = 0; i < 8; i++) ticket = await limiter.acquire();
+  limiter.release(ticket, "too many");
+  limiter.release(ticket, "too many");
+  assert.equal(limiter.limit, 4, "both were sent before anything was said");
+  for (let i = 0; i < 6; i++) limiter.release(ticket, "good");
+  for (let i = 0; i < 14; i++) limiter.release(await limiter.acquire(), "good");
   assert.equal(limiter.limit, 5);
 });
 
@@ -389,7 +319,7 @@ Deno.test("a stop request ends what is under way; what was answered stays", asyn
 
 Deno.test("waiting times: as the headers say, else exponential with jitter and a bound", () => {
   const at = (headers: Record<string, string>) =>
-    askedDelay(new Headers(headers), 1_000_000_000_000);
+    askedDelay(429, new Headers(headers), 1_000_000_000_000);
   assert.equal(at({ "retry-after": "3" }), 3000);
   assert.equal(at({ "retry-after-ms": "20", "retry-after": "3" }), 20);
   assert.equal(at({ "retry-after": new Date(1_000_000_005_000).toUTCString() }), 5000);

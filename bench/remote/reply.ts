@@ -2,8 +2,7 @@
  * What an OpenAI-compatible server answers, chat or completion, whole or as a stream of events, brought to one
  * form. An answer that is not complete is an error, and its text is thrown away.
  */
-
-import { RgxError } from "../../core/errors.ts";
+import { BadReply, errorWithin, excerpt } from "./refusal.ts";
 
 export interface ChatChoice {
   text: string;
@@ -17,22 +16,21 @@ export interface ChatReply {
   completionTokens: number;
 }
 
-/** The answer is cut off or not what it should be; asking again may help. */
-export class BadReply extends Error {}
-
-/** The server will refuse everything else too: no key, no such model. */
-export class Refused extends RgxError {}
-
 type Json = Record<string, unknown>;
 
 /**
  * @param onData called whenever something arrives
- * @throws BadReply; TypeError when the connection breaks
+ * @throws BadReply; HttpError for an error with a status in its place; TypeError when the connection breaks
  */
 export async function readReply(response: Response, onData: () => void): Promise<ChatReply> {
-  const isStream = /^text\/event-stream/i.test(response.headers.get("content-type") ?? "");
-  if (isStream && response.body !== null) return await readStream(response.body, onData);
-  const text = await response.text();
+  const pieces = texts(response.body, onData);
+  if (/^text\/event-stream/i.test(response.headers.get("content-type") ?? "")) {
+    return await readStream(pieces);
+  }
+  let text = "";
+  for await (const piece of pieces) text += piece;
+  // Events under another content type.
+  if (/^\s*(?:data|event|id)?:/.test(text)) return await readStream([text]);
   let json: Json;
   try {
     json = JSON.parse(text);
@@ -42,14 +40,13 @@ export async function readReply(response: Response, onData: () => void): Promise
   return fromJson(json, text);
 }
 
-export const excerpt = (text: string) => JSON.stringify(text.slice(0, 200));
-
 function fromJson(json: Json | null, text: string): ChatReply {
   const choices = json?.["choices"];
-  if (choices === undefined && json?.["error"] != null) {
-    throw new BadReply(`the server answers with an error: ${messageOf(json)}`);
+  const isEmpty = !Array.isArray(choices) || choices.length === 0;
+  if (isEmpty && json?.["error"] != null) {
+    throw errorWithin(json, "the server answers with an error");
   }
-  if (!Array.isArray(choices) || choices.length === 0) {
+  if (isEmpty) {
     throw new BadReply(`the answer has no choices: ${excerpt(text)}`);
   }
   const ordered = (choices as Json[]).map((choice, i) => ({ choice, at: placeOf(choice, i) }))
@@ -60,6 +57,7 @@ function fromJson(json: Json | null, text: string): ChatReply {
       if (message === undefined && typeof choice?.["text"] !== "string") {
         throw new BadReply(`a choice has neither message nor text: ${excerpt(text)}`);
       }
+      requireWhole(choice);
       return {
         text: textOf(message?.["content"] ?? choice["text"]),
         reasoning: reasoningOf(message),
@@ -71,12 +69,11 @@ function fromJson(json: Json | null, text: string): ChatReply {
 }
 
 async function readStream(
-  body: ReadableStream<Uint8Array>,
-  onData: () => void,
+  pieces: AsyncIterable<string> | Iterable<string>,
 ): Promise<ChatReply> {
   const choices = new Map<number, ChatChoice>();
   let usage = { promptTokens: 0, completionTokens: 0 }, done = false;
-  for await (const data of events(body, onData)) {
+  for await (const data of events(pieces)) {
     if (data === "[DONE]") {
       done = true;
       break;
@@ -87,12 +84,13 @@ async function readStream(
     } catch {
       throw new BadReply(`a piece of the stream is not JSON: ${excerpt(data)}`);
     }
-    if (json["error"] != null) throw new BadReply(`the stream broke off: ${messageOf(json)}`);
+    if (json["error"] != null) throw errorWithin(json, "the stream broke off");
     if (json["usage"] != null) usage = usageOf(json["usage"]);
     for (const [i, piece] of ((json["choices"] ?? []) as Json[]).entries()) {
       const at = placeOf(piece, i), delta = piece["delta"] as Json | undefined;
       const choice = choices.get(at) ?? { text: "", reasoning: null, finishReason: null };
       choices.set(at, choice);
+      requireWhole(piece);
       choice.text += textOf(delta?.["content"] ?? piece["text"]);
       const thought = reasoningOf(delta);
       if (thought !== null) choice.reasoning = (choice.reasoning ?? "") + thought;
@@ -105,36 +103,49 @@ async function readStream(
   return { choices: all, ...usage };
 }
 
-/** The data of server-sent events. */
-async function* events(
-  body: ReadableStream<Uint8Array>,
+/** A choice that the server could not finish is no answer. */
+function requireWhole(choice: Json): void {
+  if (choice["error"] != null) throw errorWithin(choice, "the answer broke off");
+  const reason = choice["finish_reason"];
+  if (reason === "error" || reason === "abort") {
+    throw new BadReply(`the answer broke off: finish_reason is ${reason}`);
+  }
+}
+
+async function* texts(
+  body: ReadableStream<Uint8Array> | null,
   onData: () => void,
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  let rest = "", data: string[] = [];
-  for await (const bytes of body) {
+  for await (const bytes of body ?? []) {
     onData();
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split(/\r?\n/);
+    yield decoder.decode(bytes, { stream: true });
+  }
+  yield decoder.decode();
+}
+
+/** The data of server-sent events; of the last one also where the line that ends it is missing. */
+async function* events(
+  pieces: AsyncIterable<string> | Iterable<string>,
+): AsyncGenerator<string> {
+  let rest = "", data: string[] = [];
+  for await (const piece of pieces) {
+    // A carriage return alone ends a line too, unless what follows it is still to come.
+    const lines = (rest + piece).split(/\r?\n|\r(?=[^\n])/);
     rest = lines.pop()!;
     for (const line of lines) {
-      if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
+      if (line.startsWith("data:")) data.push(dataOf(line));
       else if (line === "" && data.length > 0) {
         yield data.join("\n");
         data = [];
       }
     }
   }
+  if (rest.startsWith("data:")) data.push(dataOf(rest.replace(/\r$/, "")));
   if (data.length > 0) yield data.join("\n");
 }
 
-/** The message of an error answer, as the server wrote it. */
-export function messageOf(json: unknown): string {
-  const error = (json as Json | null)?.["error"] ?? json;
-  const message = typeof error === "string"
-    ? error
-    : (error as Json | null)?.["message"] ?? (error as Json | null)?.["detail"];
-  return typeof message === "string" ? message : JSON.stringify(error ?? null).slice(0, 300);
-}
+const dataOf = (line: string) => line.slice(5).replace(/^ /, "");
 
 function placeOf(choice: Json, fallback: number): number {
   return typeof choice?.["index"] === "number" ? choice["index"] : fallback;

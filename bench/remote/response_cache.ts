@@ -1,33 +1,39 @@
 /**
  * Answers of remote models on disk, one JSON line each, so that asking the same again costs nothing. A line that
- * was cut off is none; a cache that cannot be read is an empty one.
+ * was cut off is none; a cache that cannot be read is an empty one, which is told.
  */
 import { appendLine } from "../../core/atomic_file.ts";
 import { sha256Hex } from "../../core/checksums.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { ChatReply } from "./reply.ts";
 
 export class ResponseCache {
   readonly #known = new Map<string, ChatReply>();
   #last: Promise<unknown> = Promise.resolve();
+  /** Ends a line that was cut off. */
+  #before = "";
 
   private constructor(readonly path: string) {}
 
-  static async open(path: string): Promise<ResponseCache> {
+  static async open(path: string, onWarning: (message: string) => void): Promise<ResponseCache> {
     const cache = new ResponseCache(path);
     let text = "";
     try {
       text = await Deno.readTextFile(path);
-    } catch {
-      // nothing asked so far
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) {
+        onWarning(`${path}: known answers cannot be read, all are asked for: ${messageOf(error)}`);
+      }
     }
     for (const line of text.split("\n")) {
       try {
         const { key, reply } = JSON.parse(line);
-        if (typeof key === "string" && Array.isArray(reply?.choices)) cache.#known.set(key, reply);
+        if (typeof key === "string" && isReply(reply)) cache.#known.set(key, reply);
       } catch {
         // cut off when its program was killed
       }
     }
+    if (text !== "" && !text.endsWith("\n")) cache.#before = "\n";
     return cache;
   }
 
@@ -43,7 +49,15 @@ export class ResponseCache {
   /** Resolves when it is on the disk. @throws RgxError when the disk is full */
   set(key: string, reply: ChatReply): Promise<unknown> {
     this.#known.set(key, reply);
-    const line = JSON.stringify({ key, reply });
+    const line = this.#before + JSON.stringify({ key, reply });
+    this.#before = "";
     return this.#last = this.#last.catch(() => {}).then(() => appendLine(this.path, line));
   }
+}
+
+function isReply(reply: Partial<ChatReply> | null | undefined): reply is ChatReply {
+  const { choices, promptTokens, completionTokens } = reply ?? {};
+  return Array.isArray(choices) && choices.length > 0 &&
+    choices.every((choice) => typeof choice?.text === "string") &&
+    typeof promptTokens === "number" && typeof completionTokens === "number";
 }

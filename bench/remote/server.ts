@@ -5,13 +5,26 @@
  * else.
  */
 import { Interrupted, RgxError, UsageError } from "../../core/errors.ts";
+import { clientTrusting, isCertificateError, networkReason } from "../../core/network.ts";
+import { backoff } from "../../core/retry_delay.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import type { Answerer, ModelRequest } from "../types.ts";
+import { baseUrl, ServerAddress } from "./address.ts";
+import { type Body, Fields } from "./fields.ts";
 import { Limiter } from "./limiter.ts";
 import { RemoteModel } from "./model.ts";
-import { BadReply, type ChatReply, excerpt, messageOf, readReply, Refused } from "./reply.ts";
+import {
+  BadReply,
+  excerpt,
+  HttpError,
+  httpError,
+  isHopeless,
+  isTemporary,
+  Refused,
+  wantsPatience,
+} from "./refusal.ts";
+import { type ChatReply, readReply } from "./reply.ts";
 import { ResponseCache } from "./response_cache.ts";
-import { askedDelay, backoff, MOST_PATIENCE_MS } from "../../core/retry_delay.ts";
 
 export interface RemoteOptions {
   /** With or without `/v1`; default: OPENAI_BASE_URL. */
@@ -35,20 +48,9 @@ export interface RemoteOptions {
   onWarning?: (message: string) => void;
 }
 
-/** Asking the same again may help. */
-const RETRIED = new Set([408, 409, 425, 429]);
-/** The server wants nothing of us, whatever we ask. */
-const HOPELESS = new Set([401, 403, 404]);
-/** Fields that a server may not know; `max_tokens` has a newer name. */
-const OPTIONAL = [
-  ...["stream_options", "seed", "top_p", "temperature", "top_k", "min_p", "repetition_penalty"],
-  ...["stop", "stream", "n"],
-];
 const PROBE_MS = 10_000;
 /** Attempts of one request after which it is told what makes the benchmark wait. */
 const TOLD_AFTER = 3;
-
-export type Body = Record<string, unknown>;
 
 /** What asking a server took. */
 export interface RemoteUsage {
@@ -68,22 +70,10 @@ export interface RemoteUsage {
   adjusted: string[];
 }
 
-class HttpError extends Error {
-  constructor(
-    readonly status: number,
-    message: string,
-    readonly param: string | null,
-    readonly delay: number | null,
-  ) {
-    super(message);
-  }
-}
-
 export class RemoteServer {
   readonly limiter: Limiter;
-  readonly #dropped = new Set<string>();
+  readonly #fields = new Fields((note) => this.#warn(note));
   readonly #told = new Set<string>();
-  #modernMaxTokens = false;
   #promptTokens = 0;
   #completionTokens = 0;
   /** Requests sent, and answers that were known. */
@@ -94,12 +84,11 @@ export class RemoteServer {
   #milliseconds = 0;
   #first = 0;
   #last = 0;
-  readonly #adjustments: string[] = [];
 
   private constructor(
-    readonly url: string,
     readonly options: RemoteOptions,
-    readonly key: string | null,
+    readonly address: ServerAddress,
+    readonly client: Deno.HttpClient | null,
     readonly modelNames: readonly string[],
     readonly cache: ResponseCache | null,
   ) {
@@ -108,20 +97,33 @@ export class RemoteServer {
 
   /** @throws UsageError without an address, RgxError when nobody answers there or the key is refused */
   static async connect(options: RemoteOptions, folder: string): Promise<RemoteServer> {
-    const given = options.baseUrl ?? Deno.env.get("OPENAI_BASE_URL");
-    if (given === undefined || given === "") {
+    const given = givenAddress(options);
+    if (given === "") {
       throw new UsageError("a remote model needs the address of its server", {
         advice: "--base-url http://HOST:PORT/v1, or the environment variable OPENAI_BASE_URL. " +
           "(A model of this machine is model_path in the file of rgx eval.)",
       });
     }
-    const url = baseUrl(given);
-    const key = Deno.env.get(options.apiKeyEnv ?? "OPENAI_API_KEY") || null;
-    const names = await probe(url, key);
-    const { cache = `${folder}/response_cache.jsonl` } = options;
-    if (cache !== false) await Deno.mkdir(folder, { recursive: true });
-    const known = cache === false ? null : await ResponseCache.open(cache);
-    return new RemoteServer(url, options, key, names, known);
+    const address = new ServerAddress(given, options.apiKeyEnv ?? "OPENAI_API_KEY");
+    const certificates = Deno.env.get("SSL_CERT_FILE") || null;
+    const client = certificates === null ? null : clientTrusting(certificates);
+    try {
+      const names = await probe(address, client);
+      const { cache = `${folder}/response_cache.jsonl` } = options;
+      if (cache !== false) await Deno.mkdir(folder, { recursive: true });
+      const known = cache === false
+        ? null
+        : await ResponseCache.open(cache, options.onWarning ?? (() => {}));
+      return new RemoteServer(options, address, client, names, known);
+    } catch (error) {
+      client?.close();
+      throw error;
+    }
+  }
+
+  /** As it stands in results. */
+  get url(): string {
+    return this.address.url;
   }
 
   model(request: ModelRequest): Answerer {
@@ -131,16 +133,20 @@ export class RemoteServer {
   usage(): RemoteUsage {
     const { prices } = this.options, input = this.#promptTokens, output = this.#completionTokens;
     const isBusy = this.#answered > 0;
+    // Some servers say nothing about tokens.
+    const isCounted = !isBusy || input + output > 0;
     return {
       url: this.url,
       requests: this.requests,
       cached: this.cached,
       prompt_tokens: input,
       completion_tokens: output,
-      cost: prices === undefined ? null : (input * prices.input + output * prices.output) / 1e6,
+      cost: prices === undefined || !isCounted
+        ? null
+        : (input * prices.input + output * prices.output) / 1e6,
       seconds_per_request: isBusy ? this.#milliseconds / this.#answered / 1000 : null,
-      tokens_per_second: isBusy ? output / (this.#last - this.#first) * 1000 : null,
-      adjusted: [...this.#adjustments],
+      tokens_per_second: isBusy && isCounted ? output / (this.#last - this.#first) * 1000 : null,
+      adjusted: [...this.#fields.notes],
     };
   }
 
@@ -151,6 +157,7 @@ export class RemoteServer {
 
   close(): void {
     this.stop();
+    this.client?.close();
   }
 
   /**
@@ -175,23 +182,28 @@ export class RemoteServer {
     const { attempts = 10, firstDelay = 1000 } = this.options;
     for (let attempt = 1;; attempt++) {
       let error: unknown;
-      const sent = this.#adjusted(body);
+      const sent = this.#fields.adjusted(body);
       try {
         return await this.#attempt(path, sent);
       } catch (thrown) {
         error = thrown;
       }
       if (this.#abort.signal.aborted) throw new Interrupted();
-      if (error instanceof HttpError && error.status === 400 && this.#adjust(error, sent)) {
+      if (error instanceof HttpError && this.#fields.learn(error, sent)) {
         attempt--;
         continue;
       }
-      const asked = error instanceof HttpError ? error.delay : null;
-      if (!isTemporary(error) || attempt >= attempts || (asked ?? 0) > MOST_PATIENCE_MS) {
-        throw this.#final(error, attempt);
-      }
+      if (!isTemporary(error) || attempt >= attempts) throw this.#final(error, attempt);
       if (attempt === TOLD_AFTER) this.#tell(error);
-      await this.#sleep(asked ?? backoff(attempt, firstDelay, Math.random()));
+      const asked = error instanceof HttpError ? error.delay : null;
+      const own = (n: number) => backoff(n, firstDelay, Math.random());
+      // A server that says "in a moment" again and again means longer.
+      const ms = asked === null
+        ? own(attempt)
+        : attempt < 3
+        ? asked
+        : Math.max(asked, own(attempt - 2));
+      await this.#sleep(ms);
     }
   }
 
@@ -200,71 +212,39 @@ export class RemoteServer {
     const what = error instanceof HttpError ? `${error.status}: ` : "";
     if (this.#told.has(what)) return;
     this.#told.add(what);
-    this.options.onWarning?.(
-      `${this.url}: asked again after ${TOLD_AFTER} attempts: ${what}${(error as Error).message}`,
-    );
+    this.#warn(`asked again after ${TOLD_AFTER} attempts: ${what}${reasonOf(error)}`);
+  }
+
+  #warn(message: string): void {
+    this.options.onWarning?.(`${this.url}: ${message}`);
   }
 
   /** One request, when there is room for it. */
   async #attempt(path: string, body: Body): Promise<ChatReply> {
-    await this.limiter.acquire();
+    const ticket = await this.limiter.acquire();
     let how: "good" | "too many" | "failed" = "failed", pause = 0;
     try {
-      await this.#sleep(this.limiter.pause);
+      while (this.limiter.pause > 0) await this.#sleep(this.limiter.pause);
       const reply = await this.#send(path, body);
       how = "good";
       return reply;
     } catch (error) {
-      if (error instanceof HttpError && error.status === 429) {
+      if (error instanceof HttpError && error.status === 429 && isTemporary(error)) {
         how = "too many";
-        pause = Math.min(error.delay ?? 0, MOST_PATIENCE_MS);
+        pause = error.delay ?? 0;
       }
       throw error;
     } finally {
-      this.limiter.release(how, pause);
+      this.limiter.release(ticket, how, pause);
     }
-  }
-
-  #adjusted(body: Body): Body {
-    const sent: Body = {};
-    for (const [name, value] of Object.entries(body)) {
-      if (this.#dropped.has(name)) continue;
-      sent[name === "max_tokens" && this.#modernMaxTokens ? "max_completion_tokens" : name] = value;
-    }
-    return sent;
-  }
-
-  /** True when the server named a field that can be left out or renamed, and it had been sent. */
-  #adjust({ message, param }: HttpError, sent: Body): boolean {
-    const names = (field: string) =>
-      param === field ||
-      (field.length > 4
-        ? new RegExp(`\\b${field}\\b`).test(message)
-        : new RegExp(`['"\`]${field}['"\`]`).test(message));
-    if ("max_tokens" in sent && names("max_tokens") && /max_completion_tokens/.test(message)) {
-      // Another request may have found out first, here and below.
-      if (this.#modernMaxTokens) return true;
-      this.#modernMaxTokens = true;
-      return this.#note("max_tokens is sent as max_completion_tokens");
-    }
-    const field = OPTIONAL.find((name) => name in sent && names(name));
-    if (field === undefined) return false;
-    if (this.#dropped.has(field)) return true;
-    this.#dropped.add(field);
-    if (field === "stream") this.#dropped.add("stream_options");
-    return this.#note(`the server refuses the field ${field}, which is left out`);
-  }
-
-  #note(message: string): true {
-    this.#adjustments.push(message);
-    this.options.onWarning?.(`${this.url}: ${message}`);
-    return true;
   }
 
   async #send(path: string, body: Body): Promise<ChatReply> {
     const control = new AbortController(), stop = () => control.abort();
     const limit = (this.options.timeout ?? 600) * 1000;
-    let late = false, timer: ReturnType<typeof setTimeout> | undefined;
+    let late = false,
+      response: Response | null = null,
+      timer: ReturnType<typeof setTimeout> | undefined;
     const wind = () => {
       clearTimeout(timer);
       timer = setTimeout(() => {
@@ -278,11 +258,12 @@ export class RemoteServer {
     const start = performance.now();
     if (this.#first === 0) this.#first = start;
     try {
-      const response = await fetch(`${this.url}${path}`, {
+      response = await fetch(this.address.at(path), {
         method: "POST",
-        headers: { "content-type": "application/json", ...authorization(this.key) },
+        headers: { "content-type": "application/json", ...this.address.headers() },
         body: JSON.stringify(body),
         signal: control.signal,
+        ...(this.client !== null && { client: this.client }),
       });
       if (!response.ok) throw await httpError(response);
       const reply = await readReply(response, wind);
@@ -292,7 +273,7 @@ export class RemoteServer {
       return reply;
     } catch (error) {
       if (late) throw new BadReply(`no sign of life for ${limit / 1000} s`);
-      throw error;
+      throw this.#explained(error as Error, response);
     } finally {
       clearTimeout(timer);
       this.#abort.signal.removeEventListener("abort", stop);
@@ -314,13 +295,27 @@ export class RemoteServer {
     if (this.#abort.signal.aborted) throw new Interrupted();
   }
 
+  /** The same error, its words fit to be shown. */
+  #explained(error: Error, response: Response | null): Error {
+    let { message } = error;
+    // A redirect turns a question into the request of a page.
+    if (response?.redirected && (error instanceof HttpError || error instanceof BadReply)) {
+      const to = baseUrl(response.url);
+      if (to !== this.url) message += ` (the server redirects to ${to}: is that the address?)`;
+    }
+    error.message = this.address.hide(message);
+    error.stack = this.address.hide(error.stack ?? "");
+    return error;
+  }
+
   #final(error: unknown, attempts: number): Error {
     const tried = attempts > 1 ? ` (${attempts} attempts)` : "";
     if (!(error instanceof HttpError)) {
-      return new RgxError(`${this.url}: ${(error as Error).message}${tried}`, { cause: error });
+      return new RgxError(`${this.url}: ${reasonOf(error)}${tried}`, { cause: error });
     }
-    const message = `${this.url}: ${error.status}: ${error.message}${tried}`;
-    return HOPELESS.has(error.status) ? new Refused(message) : new RgxError(message);
+    const wait = wantsPatience(error) ? `; it asks to wait ${waitText(error.delay!)}` : "";
+    const message = `${this.url}: ${error.status}: ${error.message}${tried}${wait}`;
+    return isHopeless(error) ? new Refused(message, error.status) : new RgxError(message);
   }
 
   /** ", did you mean x?" for a model that the server does not list. */
@@ -329,73 +324,57 @@ export class RemoteServer {
   }
 }
 
-function isTemporary(error: unknown): boolean {
-  if (!(error instanceof HttpError)) return true; // cut off, garbled or late
-  return RETRIED.has(error.status) || error.status >= 500;
+/** What the user says, else the environment; empty when nobody does. */
+function givenAddress(options: Pick<RemoteOptions, "baseUrl">): string {
+  return options.baseUrl ?? Deno.env.get("OPENAI_BASE_URL") ?? "";
 }
 
-/** Without a slash at the end, with /v1, whatever of the path was given. */
-export function baseUrl(given: string): string {
-  let url: URL;
-  try {
-    url = new URL(given);
-  } catch {
-    throw new UsageError(`--base-url ${given}: not an address, expected http://HOST:PORT/v1`);
-  }
-  if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new UsageError(`--base-url ${given}: expected http:// or https://`);
-  }
-  const path = url.pathname.replace(/\/+$/, "").replace(/\/(chat\/)?completions$/, "");
-  return `${url.origin}${/\/v\d+$/.test(path) ? path : `${path}/v1`}`;
+/** The server's address as it stands in results; empty when nobody gives one. @throws UsageError */
+export function plainAddress(options: Pick<RemoteOptions, "baseUrl">): string {
+  const given = givenAddress(options);
+  return given === "" ? "" : baseUrl(given);
 }
 
-function authorization(key: string | null): Record<string, string> {
-  return key === null ? {} : { authorization: `Bearer ${key}` };
+function reasonOf(error: unknown): string {
+  return error instanceof TypeError ? networkReason(error) : (error as Error).message;
 }
 
-async function httpError(response: Response): Promise<HttpError> {
-  const text = await response.text();
-  let json: unknown = null;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    // a proxy's page
-  }
-  const param = (json as { error?: { param?: unknown } } | null)?.error?.param;
-  return new HttpError(
-    response.status,
-    json === null ? excerpt(text) : messageOf(json),
-    typeof param === "string" ? param : null,
-    askedDelay(response.headers, Date.now()),
-  );
+function waitText(ms: number): string {
+  return ms < 2 * 3_600_000 ? `${Math.ceil(ms / 60_000)} min` : `${Math.ceil(ms / 3_600_000)} h`;
 }
 
 /** The names of the server's models, none where it does not say. */
-async function probe(url: string, key: string | null): Promise<string[]> {
-  const control = new AbortController();
+async function probe(
+  address: ServerAddress,
+  client: Deno.HttpClient | null,
+): Promise<string[]> {
+  const control = new AbortController(), { url } = address;
   const timer = setTimeout(() => control.abort(), PROBE_MS);
   try {
-    const response = await fetch(`${url}/models`, {
-      headers: authorization(key),
+    const response = await fetch(address.at("/models"), {
+      headers: address.headers(),
       signal: control.signal,
+      ...(client !== null && { client }),
     });
     const text = await response.text();
     if (response.status === 401 || response.status === 403) {
-      throw new RgxError(`${url}: the key is refused (${response.status}): ${excerpt(text)}`, {
+      const said = excerpt(address.hide(text));
+      throw new RgxError(`${url}: the key is refused (${response.status}): ${said}`, {
         advice: "The key is read from OPENAI_API_KEY; --api-key-env names another variable.",
       });
     }
-    const data = response.ok ? (JSON.parse(text) as { data?: unknown }).data : null;
+    const data = response.ok ? (JSON.parse(text) as { data?: unknown } | null)?.data : null;
     if (!Array.isArray(data)) return [];
     return data.flatMap((model) => typeof model?.id === "string" ? [model.id] : []);
   } catch (error) {
     if (error instanceof RgxError) throw error;
     if (error instanceof SyntaxError) return []; // answers, if not with a list
-    const why = control.signal.aborted
-      ? `no answer within ${PROBE_MS / 1000} s`
-      : (error as Error).message;
+    const why = control.signal.aborted ? `no answer within ${PROBE_MS / 1000} s` : reasonOf(error);
+    const hint = isCertificateError(why)
+      ? "SSL_CERT_FILE names a file with the certificate of the server's authority."
+      : "Is the server running, and the address right?";
     throw new RgxError(`${url}: the server cannot be reached: ${why}`, {
-      advice: "Is the server running, and the address right? Nothing was evaluated.",
+      advice: `${hint} Nothing was evaluated.`,
       cause: error,
     });
   } finally {

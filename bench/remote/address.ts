@@ -1,0 +1,74 @@
+/**
+ * Where a server is and who asks there. What is secret (the key, a password or a query in the address) goes to the
+ * server; results and messages have the plain address.
+ */
+import { UsageError } from "../../core/errors.ts";
+
+/** Keys shorter than this are stand-ins ("EMPTY") that may be part of any message. */
+const SHORTEST_SECRET = 8;
+
+/** Without a slash, a query or a password: with /v1, unless the address says otherwise. @throws UsageError */
+export function baseUrl(given: string): string {
+  const { origin, pathname } = targetOf(given);
+  return origin + pathname;
+}
+
+export class ServerAddress {
+  /** As it stands in results and messages. */
+  readonly url: string;
+  readonly #target: URL;
+  readonly #key: string | null;
+
+  /** @param keyName the environment variable with the key, which need not be there. @throws UsageError */
+  constructor(given: string, keyName: string) {
+    this.url = baseUrl(given);
+    this.#target = targetOf(given);
+    this.#key = Deno.env.get(keyName)?.trim() || null;
+    if (this.#key !== null && !/^[\x20-\x7e]*$/.test(this.#key)) {
+      throw new UsageError(`the key in ${keyName} has characters that no key has`, {
+        advice: "A line break, a quotation mark of a text, letters beyond ASCII?",
+      });
+    }
+  }
+
+  /** The address to send to. */
+  at(path: string): string {
+    const url = new URL(this.#target);
+    url.pathname += path;
+    return url.href;
+  }
+
+  headers(): Record<string, string> {
+    const key = this.#key, { hostname, searchParams } = this.#target;
+    if (key === null) return {};
+    const isAzure = searchParams.has("api-version") || hostname.endsWith(".azure.com");
+    return { authorization: `Bearer ${key}`, ...(isAzure && { "api-key": key }) };
+  }
+
+  /** A text of the server without the key, which some repeat. */
+  hide(text: string): string {
+    const key = this.#key;
+    return key === null || key.length < SHORTEST_SECRET ? text : text.replaceAll(key, "…");
+  }
+}
+
+/** The whole address, without a slash at the end and the name of an endpoint. */
+function targetOf(given: string): URL {
+  let url: URL;
+  try {
+    url = new URL(given);
+  } catch {
+    throw new UsageError(`--base-url ${given}: not an address, expected http://HOST:PORT/v1`);
+  }
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw new UsageError(`--base-url ${given}: expected http:// or https://`);
+  }
+  url.hash = "";
+  const path = url.pathname.replace(/\/+$/, "");
+  const base = path.replace(/\/(chat\/)?completions$/, "");
+  // A version anywhere, Azure's in the query, or an endpoint: the path is meant as it stands.
+  const isWhole = base !== path || /\/v\d+[a-z0-9]*(\/|$)/.test(base) ||
+    url.searchParams.has("api-version");
+  url.pathname = isWhole ? base : `${base}/v1`;
+  return url;
+}

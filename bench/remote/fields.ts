@@ -1,0 +1,65 @@
+/** Fields of a request that a server refuses: found out by what it says, then left out or renamed for the whole run. */
+import type { HttpError } from "./refusal.ts";
+
+export type Body = Record<string, unknown>;
+
+/** Fields that a server may not know; `max_tokens` has a newer name. */
+const OPTIONAL = [
+  ...["stream_options", "seed", "top_p", "temperature", "top_k", "min_p", "repetition_penalty"],
+  ...["stop", "stream", "n"],
+];
+/** Of a message that names another field to use, in contrast to one that finds the number too large. */
+const WRONG_NAME =
+  /\b(?:use|instead|deprecated|unsupported|unknown)\b|unrecogni[sz]ed|\bnot (?!more)/i;
+
+export class Fields {
+  readonly #dropped = new Set<string>();
+  #modernMaxTokens = false;
+  /** What was done, in words. */
+  readonly notes: string[] = [];
+
+  /** @param onNote told once of every field */
+  constructor(readonly onNote: (note: string) => void) {}
+
+  /** As it can be sent. */
+  adjusted(body: Body): Body {
+    const sent: Body = {};
+    for (const [name, value] of Object.entries(body)) {
+      if (this.#dropped.has(name)) continue;
+      sent[name === "max_tokens" && this.#modernMaxTokens ? "max_completion_tokens" : name] = value;
+    }
+    return sent;
+  }
+
+  /** True when the server named a field that can be left out or renamed, and it had been sent. */
+  learn(error: HttpError, sent: Body): boolean {
+    if (error.status !== 400 && error.status !== 422) return false;
+    const { message } = error, param = error.field("param");
+    const names = (field: string) =>
+      param === field ||
+      (field.length > 4
+        ? new RegExp(`\\b${field}\\b`).test(message)
+        : new RegExp(`['"\`]${field}['"\`]`).test(message));
+    if (
+      "max_tokens" in sent && names("max_tokens") && /max_completion_tokens/.test(message) &&
+      WRONG_NAME.test(message)
+    ) {
+      // Another request may have found out first, here and below.
+      if (this.#modernMaxTokens) return true;
+      this.#modernMaxTokens = true;
+      return this.#note("max_tokens is sent as max_completion_tokens");
+    }
+    const field = OPTIONAL.find((name) => name in sent && names(name));
+    if (field === undefined) return false;
+    if (this.#dropped.has(field)) return true;
+    this.#dropped.add(field);
+    if (field === "stream") this.#dropped.add("stream_options");
+    return this.#note(`the server refuses the field ${field}, which is left out`);
+  }
+
+  #note(note: string): true {
+    this.notes.push(note);
+    this.onNote(note);
+    return true;
+  }
+}

@@ -1,0 +1,270 @@
+/** What single kinds of servers do that others do not: their refusals, their streams, their limits. */
+import assert from "node:assert/strict";
+import { askedDelay } from "../../core/retry_delay.ts";
+import { withFolder } from "../testing.ts";
+import { baseUrl } from "./address.ts";
+import {
+  answer,
+  ask,
+  delta,
+  failure,
+  type Handler,
+  MODEL,
+  stream,
+  usage,
+  withServer,
+} from "./testing.ts";
+
+const sse = (text: string, type = "text/event-stream") =>
+  new Response(text, { headers: { "content-type": type } });
+const data = (piece: unknown) => `data: ${JSON.stringify(piece)}`;
+const whole = (choice: object, more: object = {}) =>
+  Response.json({ choices: [{ index: 0, ...choice }], usage, ...more });
+const inside = (status: number, message: string) =>
+  Response.json({ error: { message, code: status } });
+
+Deno.test("streams that end without a last empty line, with lone carriage returns, or as plain text", async () => {
+  const first = data(delta("<answer>7</answer>")), last = data(delta("", "stop"));
+  const answers = [
+    () => sse(`${first}\n\n${last}`),
+    () => sse(`${first}\n\ndata: [DONE]`),
+    () => sse(`${first}\r\r${last}\r\rdata: [DONE]\r\r`),
+    () => sse(`: waiting\n\n${first}\n\n${last}\n\n`, "text/plain"),
+    () =>
+      sse(`\n  \n${JSON.stringify({ choices: [{ text: "<answer>7</answer>" }] })}`, "text/html"),
+  ];
+  await withServer(
+    (_, count) => answers[count - 1]!(),
+    (url, requests) =>
+      withFolder(async (folder) => {
+        const done = await ask(url, folder, { concurrency: 1 });
+        const { examples } = done.result.tasks["chain_sum"]!.models[MODEL]!;
+        assert.deepEqual(
+          examples.map(({ completion }) => completion),
+          Array(5).fill("<answer>7</answer>"),
+        );
+        assert.equal(requests.length, 5);
+      }),
+  );
+});
+
+Deno.test("an answer that its server gave up, or an error in its place, is none", async () => {
+  const broken: Handler[] = [
+    () => stream([delta("<answer>9</ans"), delta("", "abort")]),
+    () => whole({ message: { content: "<answer>9" }, finish_reason: "error" }),
+    () => whole({ message: { content: "" }, error: { code: 502, message: "upstream is gone" } }),
+    () => inside(503, "no provider"),
+    () => Response.json({ choices: [], error: { message: "no" } }),
+  ];
+  await withServer(
+    (request, count) =>
+      count % 2 === 0 ? answer(request) : broken[(count - 1) / 2]!(request, count),
+    (url, requests) =>
+      withFolder(async (folder) => {
+        const done = await ask(url, folder, { concurrency: 1 });
+        const { examples, format_rate } = done.result.tasks["chain_sum"]!.models[MODEL]!;
+        assert.ok(examples.every(({ completion }) => completion === "<answer>7</answer>"));
+        assert.deepEqual([format_rate, requests.length], [1, 10]);
+      }),
+  );
+});
+
+Deno.test("what no further question would change ends it with one request: money, quota, a day's limit", async () => {
+  const cases: [Handler, RegExp][] = [
+    [() => failure(402, "Insufficient Balance"), /402: Insufficient Balance/],
+    [() => inside(401, "no credentials"), /401: no credentials/],
+    [
+      () =>
+        Response.json({ error: { message: "quota", code: "insufficient_quota" } }, { status: 429 }),
+      /429: quota$/,
+    ],
+    [
+      () => failure(429, "requests per day", { "retry-after": "86400" }),
+      /429: requests per day; it asks to wait 24 h/,
+    ],
+  ];
+  for (const [handler, message] of cases) {
+    await withServer(handler, (url, requests) =>
+      withFolder(async (folder) => {
+        const done = await ask(url, folder, {}, { numExamples: 20 });
+        assert.equal(requests.length, 1);
+        assert.deepEqual([done.exitCode, done.unanswered], [1, 20]);
+        assert.match(done.result.failures[0]!.error, message);
+      }));
+  }
+});
+
+Deno.test("a question that is forbidden after others were answered is one without an answer", async () => {
+  await withServer(
+    (request, count) => count === 3 ? failure(403, "flagged") : answer(request),
+    (url, requests) =>
+      withFolder(async (folder) => {
+        const done = await ask(url, folder, { concurrency: 1 });
+        assert.deepEqual([done.unanswered, requests.length], [1, 5]);
+        assert.deepEqual(done.result.failures, []);
+      }),
+  );
+});
+
+Deno.test("fields are known from lists of details too; a number that is too large is no other name", async () => {
+  await withServer((request) => {
+    const unknown = ["seed", "stream_options"].filter((name) => name in request.body);
+    const detail = unknown.map((name) => ({ loc: ["body", name], msg: "Extra inputs" }));
+    if (detail.length === 0) return answer(request);
+    return Response.json({ message: { detail } }, { status: 422 });
+  }, (url, requests) =>
+    withFolder(async (folder) => {
+      const done = await ask(url, folder, { concurrency: 1 });
+      assert.deepEqual([done.exitCode, requests.length], [0, 7]);
+      assert.equal(done.remote!.adjusted.length, 2);
+    }));
+  const tooLarge = "'max_tokens' or 'max_completion_tokens' is too large: 9. Not more than 8 fit.";
+  await withServer(() => failure(400, tooLarge), (url, requests) =>
+    withFolder(async (folder) => {
+      const done = await ask(url, folder, { concurrency: 1 });
+      assert.deepEqual([requests.length, done.remote!.adjusted], [5, []]);
+    }));
+});
+
+Deno.test("the key is in no message, even when the server repeats it", async () => {
+  const key = "sk-secret-1234";
+  Deno.env.set("RGX_TEST_KEY", ` ${key}\n`);
+  const cases: Handler[] = [
+    ({ key }) => failure(401, `wrong key: ${key}`),
+    ({ key }) => new Response(`Traceback ${key}`, { status: 400 }),
+    ({ key }) => sse(`oops ${key}`, "text/plain"),
+    ({ key }) => stream([delta("a"), { error: { message: `no ${key}` } }]),
+  ];
+  try {
+    for (const handler of cases) {
+      await withServer(handler, (url, requests) =>
+        withFolder(async (folder) => {
+          const warnings: string[] = [];
+          const onWarning = (text: string) => warnings.push(text);
+          const apiKeyEnv = "RGX_TEST_KEY", cache = `${folder}/cache.jsonl`;
+          const done = await ask(url, folder, { apiKeyEnv, cache, attempts: 3, onWarning });
+          assert.equal(requests[0]!.key, `Bearer ${key}`);
+          for (const { name } of Deno.readDirSync(folder)) {
+            assert.ok(!Deno.readTextFileSync(`${folder}/${name}`).includes(key), name);
+          }
+          assert.ok(!JSON.stringify([done.result, done.events, warnings]).includes(key));
+        }));
+    }
+    Deno.env.set("RGX_TEST_KEY", "sk-secret\n1234");
+    await assert.rejects(
+      ask("http://127.0.0.1:9", "nowhere", { apiKeyEnv: "RGX_TEST_KEY" }),
+      (error: Error) => {
+        assert.match(error.message, /the key in RGX_TEST_KEY has characters that no key has/);
+        return !error.message.includes("sk-secret");
+      },
+    );
+  } finally {
+    Deno.env.delete("RGX_TEST_KEY");
+  }
+});
+
+Deno.test("samples of few problems fill all places where the server gives one at a time", async () => {
+  let active = 0, peak = 0;
+  await withServer(async ({ body }) => {
+    peak = Math.max(peak, ++active);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    active--;
+    return answer({ body: { ...body, n: 1 } });
+  }, (url, requests) =>
+    withFolder(async (folder) => {
+      const sampling = { samples: 12, max_new_tokens: 8 };
+      const done = await ask(url, folder, { concurrency: 8 }, { sampling, numExamples: 2 });
+      assert.deepEqual([peak, requests.length, done.evaluated], [8, 24, 24]);
+    }));
+});
+
+Deno.test("requests that are refused together halve their number once", async () => {
+  let active = 0, later = 0;
+  await withServer(async (request, count) => {
+    const isFull = ++active > 6;
+    if (count > 20) later = Math.max(later, active);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    active--;
+    return isFull ? failure(429, "too many") : answer(request);
+  }, (url) =>
+    withFolder(async (folder) => {
+      await ask(url, folder, { concurrency: 12 }, { numExamples: 60 });
+      assert.ok(later >= 6, `at most ${later} at once`);
+    }));
+});
+
+Deno.test("a damaged cache costs what is damaged, and nothing that comes after", async () => {
+  await withServer(answer, (url, requests) =>
+    withFolder(async (folder) => {
+      const cache = `${folder}/cache.jsonl`;
+      await ask(url, `${folder}/a`, { cache });
+      const lines = (await Deno.readTextFile(cache)).trimEnd().split("\n");
+      const hollow = { ...JSON.parse(lines[1]!), reply: { choices: [{}] } };
+      lines[1] = JSON.stringify(hollow);
+      lines[4] = lines[4]!.slice(0, 90);
+      await Deno.writeTextFile(cache, lines.join("\n"));
+      await ask(url, `${folder}/b`, { cache });
+      assert.equal(requests.length, 7);
+      await ask(url, `${folder}/c`, { cache });
+      assert.equal(requests.length, 7, "what was asked again is kept");
+    }));
+});
+
+Deno.test("addresses that have more than a host: Azure's query, a version inside, an endpoint", async () => {
+  const plain = {
+    "http://h/v1beta/openai/": "http://h/v1beta/openai",
+    "http://h/v1/projects/p/endpoints/openapi": "http://h/v1/projects/p/endpoints/openapi",
+    "http://h/inference/chat/completions": "http://h/inference",
+    "http://h/openai/deployments/gpt?api-version=1": "http://h/openai/deployments/gpt",
+    "http://me:secret@h/v1?token=secret#x": "http://h/v1",
+    "http://[::1]:8000": "http://[::1]:8000/v1",
+  };
+  for (const [given, url] of Object.entries(plain)) assert.equal(baseUrl(given), url);
+  Deno.env.set("RGX_TEST_KEY", "azure-key");
+  try {
+    await withServer(answer, (url, requests) =>
+      withFolder(async (folder) => {
+        const address = `${url}/openai/deployments/gpt?api-version=2024-06-01`;
+        const done = await ask(address, folder, { apiKeyEnv: "RGX_TEST_KEY" });
+        assert.equal(requests[0]!.path, "/openai/deployments/gpt/chat/completions");
+        assert.equal(requests[0]!.query, "?api-version=2024-06-01");
+        assert.equal(requests[0]!.apiKey, "azure-key");
+        assert.equal(done.remote!.url, `${url}/openai/deployments/gpt`);
+      }));
+  } finally {
+    Deno.env.delete("RGX_TEST_KEY");
+  }
+});
+
+Deno.test("a redirect that loses the question is told with where it leads", async () => {
+  await withServer(
+    () =>
+      new Response(null, { status: 301, headers: { location: "/elsewhere/v1/chat/completions" } }),
+    (url) =>
+      withFolder(async (folder) => {
+        const done = await ask(url, folder, { attempts: 1 });
+        const [first] = done.result.tasks["chain_sum"]!.models[MODEL]!.examples;
+        assert.match(first!.error!, new RegExp(`redirects to ${url}/elsewhere/v1`));
+      }),
+  );
+});
+
+Deno.test("a wait of nothing is no answer to how long; far limits do not count", () => {
+  const at = (headers: Record<string, string>, status = 429) =>
+    askedDelay(status, new Headers(headers), 1_000_000_000_000);
+  for (const after of ["0", "-1", "Wed, 21 Oct 1998 07:28:00 GMT", "5 minutes", ""]) {
+    assert.equal(at({ "retry-after": after }), null, after);
+  }
+  assert.equal(at({ "retry-after": "0.25" }), 250);
+  assert.equal(at({ "retry-after-ms": "0", "retry-after": "2" }), 2000);
+  const limits = { "x-ratelimit-reset-requests": "4h48m0s", "x-ratelimit-reset-tokens": "120ms" };
+  const left = (requests: number, tokens: number) => ({
+    ...limits,
+    "x-ratelimit-remaining-requests": String(requests),
+    "x-ratelimit-remaining-tokens": String(tokens),
+  });
+  assert.equal(at(left(8000, 0)), 120);
+  assert.equal(at(left(0, 0)), 17_280_000);
+  assert.equal(at(left(8000, 300)), 120);
+  assert.equal(at(limits, 500), null, "told in every answer, whatever was wrong with it");
+});
