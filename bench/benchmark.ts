@@ -18,7 +18,7 @@ import type { AllTasksResultFile, Sampling } from "./result_file.ts";
 import { missingSamples, runJobs } from "./run_jobs.ts";
 import { SampleStore } from "./sample_store.ts";
 import type { BenchEvent, ModelRequest, TaskRequest, Took } from "./types.ts";
-import { fewerThanAsked, planTasks } from "./task_plan.ts";
+import { fewerThanAsked, planTasks, withoutAnswers } from "./task_plan.ts";
 import { trainedOtherwise } from "./trained_otherwise.ts";
 import { runWorkers, type WorkerOptions } from "./worker_pool.ts";
 
@@ -92,7 +92,7 @@ export interface Benchmark {
 export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   const start = performance.now();
   const { outputDir = "benchmark_results", seed = 42, onEvent = () => {} } = options;
-  const sets = await planTasks(options, seed);
+  const sets = await planTasks(options, seed), unanswerable = withoutAnswers(sets);
   const { models, sampling, warnings } = await planModels(options.models, {
     seed: options.samplingSeed ?? seed,
     remote: {
@@ -113,7 +113,12 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   const server = !merge && models.some(isRemote)
     ? await RemoteServer.connect(options.remote ?? {}, outputDir)
     : null;
-  const told = [...warnings, ...fewerThanAsked(options, sets), ...trainedOtherwise(models, sets)];
+  const told = [
+    ...warnings,
+    ...fewerThanAsked(options, sets),
+    ...unanswerable,
+    ...trainedOtherwise(models, sets),
+  ];
   for (const message of told) {
     onEvent({ type: "warning", message });
   }

@@ -2,7 +2,9 @@
  * A benchmark under way: which model has answered what. An answer is scored when it comes and goes to the store;
  * the result is made of what the store has at the end, whoever answered it and when.
  */
+import { fnv1a } from "../core/philox.ts";
 import { VERSION } from "../core/version.ts";
+import { DATASET_NAMES } from "../data/published_sets.ts";
 import { scoreCompletion } from "../data/score.ts";
 import type { Shard } from "./benchmark.ts";
 import type { PlannedModel } from "./model_plan.ts";
@@ -159,7 +161,8 @@ export class BenchmarkRun {
     }
   }
 
-  #add({ model, set, key }: Job, index: number, sample: number, raw: RawAnswer): void {
+  #add(job: Job, index: number, sample: number, raw: RawAnswer): void {
+    const { model, set } = job, key = keyOf(set, job.key, index);
     const { prompt_tokens, device, ...answer } = raw;
     const { extracted, formatted, score, error } = scoreCompletion(
       raw.completion,
@@ -187,7 +190,9 @@ export class BenchmarkRun {
     for (let index = 0; index < set.entries.length; index++) {
       const samples: number[] = [];
       for (let sample = 0; sample < this.samples; sample++) {
-        if (this.store.get(key, index, sample) === undefined) samples.push(sample);
+        if (this.store.get(keyOf(set, key, index), index, sample) === undefined) {
+          samples.push(sample);
+        }
       }
       if (samples.length > 0) missing.push({ index, samples });
     }
@@ -199,7 +204,7 @@ export class BenchmarkRun {
     const lines: SampleLine[] = [];
     for (let index = 0; index < set.entries.length; index++) {
       for (let sample = 0; sample < this.samples; sample++) {
-        const line = this.store.get(key, index, sample);
+        const line = this.store.get(keyOf(set, key, index), index, sample);
         if (line !== undefined) lines.push(line);
       }
     }
@@ -211,4 +216,10 @@ function tokensOf(lines: readonly SampleLine[]): number {
   let count = 0;
   for (const { result } of lines) count += result.completion_tokens;
   return count;
+}
+
+/** Of a problem's samples in the store: a file may have changed under its name, so its problems have keys of their own. */
+function keyOf(set: TestSet, key: string, index: number): string {
+  if (!DATASET_NAMES.includes(set.taskName)) return key;
+  return `${key}-${fnv1a(JSON.stringify(set.entries[index]!)).toString(36)}`;
 }

@@ -37,3 +37,20 @@ Deno.test("GSM8K as parquet in a folder with splits: the problems and golds of i
     await assert.rejects(missing, /org\/no-such-data: no such file, nor a data set from the Hub/);
   });
 });
+
+Deno.test("a resume asks what has changed in a file, or come to it, and nothing else", async () => {
+  await withModel(async (folder, model, device) => {
+    const path = `${folder}/mine.jsonl`;
+    const asked = async (...questions: string[]) => {
+      const rows = questions.map((question) => JSON.stringify({ question, answer: "1" }));
+      await Deno.writeTextFile(path, rows.join("\n"));
+      const tasks = [{ name: "file", path, label: "mine" }];
+      const outputDir = `${folder}/out`;
+      const done = await collected({ models: [model], tasks, outputDir, device, resume: true });
+      return [done.resumed, done.evaluated];
+    };
+    assert.deepEqual(await asked("a?", "b?"), [0, 2]);
+    assert.deepEqual(await asked("a?", "b?", "c?"), [2, 1]);
+    assert.deepEqual(await asked("a?", "d?", "c?"), [2, 1]);
+  });
+});

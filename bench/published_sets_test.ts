@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { sharedFolder } from "../models/testing.ts";
 import { readDataset } from "../data/published_sets.ts";
 import { scoreCompletion, scoreExtracted } from "../data/score.ts";
-import { fewerThanAsked, planTasks } from "./task_plan.ts";
+import { fewerThanAsked, planTasks, withoutAnswers } from "./task_plan.ts";
 import { createTestSet } from "./test_set.ts";
 import { withFolder } from "./testing.ts";
 
@@ -27,6 +27,7 @@ Deno.test("GSM8K: every right answer in several forms is right, and a wrong one 
         `<answer>${plain} more apples</answer>`,
         `<SOLUTION>${plain}</SOLUTION>`,
         `<answer>${plain} dollars</answer>`,
+        `<answer>The answer is ${gold}.</answer>`,
         String(entry.metadata["completion"]),
       ]
     ) {
@@ -102,6 +103,8 @@ Deno.test("MMLU-Pro: options by letter, answers in several forms; worked example
         "\\boxed{\\text{B}}",
         "The answer is (B).",
         "Answer is **B**",
+        "<answer>[B]</answer>",
+        '<answer>"B"</answer>',
       ]
     ) {
       assert.equal(scoreCompletion(text, entry!).score, 1, text);
@@ -111,6 +114,42 @@ Deno.test("MMLU-Pro: options by letter, answers in several forms; worked example
     ) {
       assert.equal(scoreCompletion(text, entry!).score, 0, text);
     }
+  });
+});
+
+Deno.test("MMLU-Pro: the right option is a letter, or has a place; anything else is refused", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/mmlu.json`;
+    const goldOf = async (answer: unknown, answer_index?: number) => {
+      const row = { question: "Which?", options: ["zero", "one"], answer, answer_index };
+      await Deno.writeTextFile(path, JSON.stringify([row], null, 2));
+      return readDataset("mmlu_pro", path)[0]!.answer;
+    };
+    assert.equal(await goldOf(" (b) "), "B");
+    assert.equal(await goldOf(1, 1), "B");
+    assert.equal(await goldOf("zero", 0), "A");
+    for (const answer of [1, "zero", "C", "I"]) {
+      await assert.rejects(
+        goldOf(answer),
+        /mmlu\.json: row 1: answer: expected the letter of one of its 2 options, found/,
+      );
+    }
+  });
+});
+
+Deno.test("problems without an answer are told; where none has one, nothing is asked", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/x.jsonl`, tasks = [{ name: "file", path, label: "mine" }];
+    const told = async (...answers: unknown[]) => {
+      const rows = answers.map((answer, i) => JSON.stringify({ question: `${i}?`, answer }));
+      await Deno.writeTextFile(path, rows.join("\n"));
+      return withoutAnswers(await planTasks({ tasks }, 1));
+    };
+    assert.deepEqual(await told("1", 2), []);
+    assert.deepEqual(await told("1", null), [
+      "mine: 1 of 2 problems have no answer to compare with",
+    ]);
+    await assert.rejects(told(null, null), /x\.jsonl: none of its problems has an answer/);
   });
 });
 

@@ -8,6 +8,7 @@ import { readRows } from "../data/data_rows.ts";
 import { requireDataFiles } from "../data/open_problems.ts";
 import type { BenchmarkOptions } from "./benchmark.ts";
 import { formatOf } from "../data/published_sets.ts";
+import { FILE_SOURCE } from "../data/score.ts";
 import { publishedPlace } from "../hub/published_sets.ts";
 import { createTestSet, isTask, unknownTasks } from "./test_set.ts";
 import type { TestSet } from "./types.ts";
@@ -88,6 +89,25 @@ export function fewerThanAsked(
     return entries.length >= asked
       ? []
       : [`${label} has ${entries.length} different questions, ${asked} were asked for`];
+  });
+}
+
+/** Sets with problems whose answer is not told, in words. @throws UsageError where none has one */
+export function withoutAnswers(sets: readonly TestSet[]): string[] {
+  return sets.flatMap(({ label, entries, parameters }) => {
+    const unknown = entries.filter(({ answer, metadata }) =>
+      answer === null && metadata["source_dataset"] === FILE_SOURCE
+    ).length;
+    if (unknown === 0) {
+      return [];
+    }
+    if (unknown === entries.length) {
+      throw new UsageError(
+        `${parameters["path"]}: none of its problems has an answer, so none can be scored`,
+        { advice: "The columns of answers are answer, solution and completion." },
+      );
+    }
+    return [`${label}: ${unknown} of ${entries.length} problems have no answer to compare with`];
   });
 }
 

@@ -286,7 +286,10 @@ function show(done: Benchmark, flags: BenchFlags, others: string[]): void {
     for (const path of written) print(path);
   }
   if (!flags.quiet) {
-    if (done.resumed > 0) log(`${done.resumed} samples were known, ${done.evaluated} are new`);
+    const { resumed, evaluated } = done;
+    if (resumed > 0) {
+      log(`${resumed} ${resumed === 1 ? "sample was" : "samples were"} known, ${evaluated} new`);
+    }
     if (done.remote !== null) log(remoteText(done.remote));
   }
   if (done.unanswered > 0) {

@@ -47,7 +47,7 @@ export class BenchProgress {
         );
       case "resumed":
         this.#samples -= event.samples;
-        return this.#say(`${event.samples} samples are known already`);
+        return this.#say(`known already: ${count(event.samples, "sample")}`);
       case "loading": {
         const { worker, model, share: loading } = event, now = performance.now();
         const state = this.#workers.get(worker) ?? { done: 0, total: 0, started: now };

@@ -2,6 +2,7 @@
 import { isTask } from "../bench/test_set.ts";
 import type { TaskRequest } from "../bench/types.ts";
 import { UsageError } from "../core/errors.ts";
+import { didYouMean } from "../core/suggest.ts";
 import { DATASET_NAMES } from "../data/published_sets.ts";
 import { getTask, hasTask } from "../tasks/registry.ts";
 import { readTaskParams, type TaskParamOptions } from "./task_params.ts";
@@ -48,11 +49,12 @@ const withoutEnding = (path: string) => path.replace(/\.[a-z]+$/, "");
 
 /** `name`, `a,b`, `gsm8k=PATH`, or a JSON Lines file. */
 function requestsOf(text: string): TaskRequest[] {
-  const [, name, path] = /^([a-z0-9_]+)=(.+)$/.exec(text) ?? [];
+  const [, name, path] = /^([A-Za-z0-9_-]+)=(.+)$/.exec(text) ?? [];
   if (name !== undefined) {
     if (DATASET_NAMES.includes(name)) return [{ name, path: path! }];
     throw new UsageError(
-      `--tasks ${text}: only a data set has a path: ${DATASET_NAMES.join(", ")}`,
+      `--tasks ${text}: only a data set has a path: ${DATASET_NAMES.join(", ")}` +
+        didYouMean(name.toLowerCase().replace("-", ""), DATASET_NAMES),
     );
   }
   if (/\.(?:jsonl?|parquet)$/.test(text)) {

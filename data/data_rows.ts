@@ -24,17 +24,49 @@ export async function readRows(paths: readonly string[]): Promise<DataRow[]> {
   return rows;
 }
 
-/** @throws UsageError when the file can not be read, or a line is no object */
+/** Also those of one JSON list. @throws UsageError when the file can not be read, or a row is no object */
 export function readJsonLineRows(path: string): DataRow[] {
-  let text: string;
+  const text = textOf(path);
+  if (/^\s*\[/.test(text)) return parseList(text, path);
+  return text.split("\n").flatMap((line, i) =>
+    isBlank(line) ? [] : [parseLine(line, `${path}:${i + 1}`)]
+  );
+}
+
+/** Without a byte order mark. */
+function textOf(path: string): string {
+  let bytes: Uint8Array;
   try {
-    text = Deno.readTextFileSync(path);
+    bytes = Deno.readFileSync(path);
   } catch (cause) {
     throw unreadable(path, cause);
   }
-  return text.replace(/^\ufeff/, "").split("\n").flatMap((line, i) =>
-    isBlank(line) ? [] : [parseLine(line, `${path}:${i + 1}`)]
-  );
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    const isWide = (bytes[0] === 0xff && bytes[1] === 0xfe) ||
+      (bytes[0] === 0xfe && bytes[1] === 0xff);
+    throw new UsageError(
+      `${path}: ${isWide ? "is UTF-16, expected UTF-8" : "is not a text in UTF-8"}`,
+      { advice: "Save it again with that encoding.", cause },
+    );
+  }
+}
+
+function parseList(text: string, path: string): DataRow[] {
+  let rows: unknown[];
+  try {
+    rows = JSON.parse(text);
+  } catch (cause) {
+    throw new UsageError(
+      `${path}: not valid JSON: ${
+        (cause as Error).message
+      }; expected one list of objects, or one ` +
+        "object a line",
+      { cause },
+    );
+  }
+  return rows.map((row, i) => rowOf(row, `${path}: row ${i + 1}`));
 }
 
 function parseLine(line: string, place: string): DataRow {
@@ -47,6 +79,10 @@ function parseLine(line: string, place: string): DataRow {
       { cause },
     );
   }
+  return rowOf(row, place);
+}
+
+function rowOf(row: unknown, place: string): DataRow {
   if (typeof row !== "object" || row === null || Array.isArray(row)) {
     throw new UsageError(`${place}: must be an object, found ${describe(row)}`);
   }

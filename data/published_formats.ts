@@ -77,7 +77,7 @@ const FORMATS: Readonly<Record<string, PublishedFormat>> = {
         question: `${String(question)}\n\n${
           lines.join("\n")
         }\n\nAnswer with the letter of the right option.`,
-        answer: String(answer).trim().toUpperCase(),
+        answer: goldLetter(answer, rest["answer_index"], options.length, place),
         metadata: rest,
       };
     },
@@ -90,14 +90,26 @@ const FORMATS: Readonly<Record<string, PublishedFormat>> = {
   },
 };
 
+/** The letter of the right option, by its place where the answer is none. @throws UsageError */
+function goldLetter(answer: unknown, index: unknown, count: number, place: string): string {
+  const letters = LETTERS.slice(0, count);
+  const letter = /^\s*\(?([A-Za-z])[.)]?\s*$/.exec(String(answer))?.[1]?.toUpperCase() ??
+    (typeof index === "number" ? letters[index] : undefined) ?? "";
+  if (letter !== "" && letters.includes(letter)) return letter;
+  throw new UsageError(
+    `${place}: answer: expected the letter of one of its ${count} options, ` +
+      `found ${JSON.stringify(answer).slice(0, 60)}`,
+  );
+}
+
 /** The format of a published data set; null for other names. */
 export function publishedFormat(name: unknown): PublishedFormat | null {
   return typeof name === "string" && Object.hasOwn(FORMATS, name) ? FORMATS[name]! : null;
 }
 
-/** "C", "(C) because …", "**C**", "\text{C}", "Option C". */
+/** "C", "(C) because …", "**C**", "[C]", "\text{C}", "Option C". */
 function chosenLetter(answer: string): string | undefined {
-  return /^(?:option|answer|choice|\\text(?:bf)?|\\math(?:rm|bf)|[\s({*$:])*([A-Za-z])(?![A-Za-z'])/i
+  return /^(?:option|answer|choice|\\text(?:bf)?|\\math(?:rm|bf)|[\s({[*$:"“])*([A-Za-z])(?![A-Za-z'])/i
     .exec(findMathAnswer(answer) ?? answer)?.[1]?.toUpperCase();
 }
 
@@ -128,5 +140,10 @@ function equalMath(answer: string, gold: string): number {
 }
 
 function sameMathAnswer(answer: string, other: string): boolean {
-  return sameAnswer(findMathAnswer(answer) ?? answer, findMathAnswer(other) ?? other);
+  return sameAnswer(bareAnswer(answer), bareAnswer(other));
+}
+
+/** Of a sentence between the tags, what it states. */
+function bareAnswer(answer: string): string {
+  return findMathAnswer(answer) ?? statedNumber(answer) ?? answer;
 }
