@@ -8,12 +8,7 @@ import { BenchmarkRun } from "./benchmark_run.ts";
 import type { ModelDevice } from "./local_model.ts";
 import { LocalModels } from "./local_models.ts";
 import { type Asked, planModels, REMOTE_PREFIX } from "./model_plan.ts";
-import {
-  plainAddress,
-  type RemoteOptions,
-  RemoteServer,
-  type RemoteUsage,
-} from "./remote/server.ts";
+import { type RemoteOptions, RemoteServer, type RemoteUsage, whoAnswers } from "./remote/server.ts";
 import type { AllTasksResultFile, Sampling } from "./result_file.ts";
 import { missingSamples, runJobs } from "./run_jobs.ts";
 import { SampleStore } from "./sample_store.ts";
@@ -96,7 +91,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   const { models, sampling, warnings } = await planModels(options.models, {
     seed: options.samplingSeed ?? seed,
     remote: {
-      address: options.models.some(isRemoteName) ? plainAddress(options.remote ?? {}) : "",
+      address: options.models.some(isRemoteName) ? whoAnswers(options.remote ?? {}) : "",
       format: options.remote?.completions ? "plain" : "chat",
     },
     includeBase: options.includeBase ?? true,

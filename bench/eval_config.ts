@@ -181,6 +181,7 @@ class Reader {
           baseUrl: v["base_url"],
           apiKeyEnv: v["api_key_env"],
           concurrency: v["max_concurrent"],
+          provider: v["provider"],
         }),
       },
       saveMetadata: v["save_metadata"] === true,

@@ -92,7 +92,11 @@ categories:
   assert.deepEqual(options.systemPrompts, { mine: "direct", base: null });
   assert.deepEqual(options.sampling, { temperature: 0.6, top_p: 0.95, max_new_tokens: 32768 });
   assert.deepEqual(options.prompt, { system_prompt: "default", add_instructions: false });
-  assert.deepEqual(options.remote, { baseUrl: "http://localhost:9/v1", concurrency: 4 });
+  assert.deepEqual(options.remote, {
+    baseUrl: "http://localhost:9/v1",
+    concurrency: 4,
+    provider: "Hyperbolic",
+  });
   assert.deepEqual([options.seed, options.numExamples], [45, 20]);
   assert.equal((options.tasks[0] as { binary: boolean }).binary, false);
 });

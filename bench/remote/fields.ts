@@ -6,7 +6,7 @@ export type Body = Record<string, unknown>;
 /** Fields that a server may not know; `max_tokens` has a newer name. */
 const OPTIONAL = [
   ...["stream_options", "seed", "top_p", "temperature", "top_k", "min_p", "repetition_penalty"],
-  ...["stop", "stream", "n"],
+  ...["stop", "stream", "n", "provider"],
 ];
 /** Of a message that names another field to use, in contrast to one that finds the number too large. */
 const WRONG_NAME =

@@ -108,6 +108,7 @@ export class RemoteModel implements Answerer {
 
   #body({ set, index }: Question, sample: number, n: number): Body {
     const { sampling, seed } = this.request.settings, entry = set.entries[index]!;
+    const { provider } = this.server.options;
     return {
       model: this.#model,
       ...(this.server.options.completions
@@ -122,6 +123,7 @@ export class RemoteModel implements Answerer {
       ...(sampling.min_p > 0 && { min_p: sampling.min_p }),
       ...(sampling.repetition_penalty !== 1 && { repetition_penalty: sampling.repetition_penalty }),
       ...((sampling.stop ?? []).length > 0 && { stop: sampling.stop }),
+      ...(provider !== undefined && { provider: { order: [provider], allow_fallbacks: false } }),
       stream: true,
       stream_options: { include_usage: true },
     };

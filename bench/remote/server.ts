@@ -41,6 +41,8 @@ export interface RemoteOptions {
   firstDelay?: number;
   /** Send the prompt as plain text to /completions instead of messages to /chat/completions. */
   completions?: boolean;
+  /** Of servers that pass on to several (OpenRouter): the only one that is to answer. */
+  provider?: string;
   /** File of known answers, or false for none; default `response_cache.jsonl` in the results' folder. */
   cache?: string | false;
   /** Money for a million tokens, to report the cost. */
@@ -55,6 +57,7 @@ const TOLD_AFTER = 3;
 /** What asking a server took. */
 export interface RemoteUsage {
   url: string;
+  provider?: string;
   /** Requests that were sent, failed ones included, and answers that the cache had. */
   requests: number;
   cached: number;
@@ -131,12 +134,15 @@ export class RemoteServer {
   }
 
   usage(): RemoteUsage {
-    const { prices } = this.options, input = this.#promptTokens, output = this.#completionTokens;
+    const { prices, provider } = this.options,
+      input = this.#promptTokens,
+      output = this.#completionTokens;
     const isBusy = this.#answered > 0;
     // Some servers say nothing about tokens.
     const isCounted = !isBusy || input + output > 0;
     return {
       url: this.url,
+      ...(provider !== undefined && { provider }),
       requests: this.requests,
       cached: this.cached,
       prompt_tokens: input,
@@ -329,10 +335,11 @@ function givenAddress(options: Pick<RemoteOptions, "baseUrl">): string {
   return options.baseUrl ?? Deno.env.get("OPENAI_BASE_URL") ?? "";
 }
 
-/** The server's address as it stands in results; empty when nobody gives one. @throws UsageError */
-export function plainAddress(options: Pick<RemoteOptions, "baseUrl">): string {
-  const given = givenAddress(options);
-  return given === "" ? "" : baseUrl(given);
+/** What answers depend on beside the model; empty when nobody gives an address. @throws UsageError */
+export function whoAnswers(options: Pick<RemoteOptions, "baseUrl" | "provider">): string {
+  const given = givenAddress(options), { provider } = options;
+  if (given === "") return "";
+  return provider === undefined ? baseUrl(given) : `${baseUrl(given)} ${provider}`;
 }
 
 function reasonOf(error: unknown): string {

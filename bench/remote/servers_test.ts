@@ -268,3 +268,18 @@ Deno.test("a wait of nothing is no answer to how long; far limits do not count",
   assert.equal(at(left(8000, 300)), 120);
   assert.equal(at(limits, 500), null, "told in every answer, whatever was wrong with it");
 });
+
+Deno.test("the provider of an eval file is the only one that may answer, and its answers are its own", async () => {
+  await withServer(answer, (url, requests) =>
+    withFolder(async (folder) => {
+      const one = await ask(url, folder, { provider: "Hyperbolic" });
+      assert.deepEqual(requests[0]!.body["provider"], {
+        order: ["Hyperbolic"],
+        allow_fallbacks: false,
+      });
+      assert.equal(one.remote!.provider, "Hyperbolic");
+      const other = await ask(url, folder, { provider: "Together" }, { resume: true });
+      const again = await ask(`${url}/v1/`, folder, { provider: "Together" }, { resume: true });
+      assert.deepEqual([other.resumed, again.resumed], [0, 5], "the address in another spelling");
+    }));
+});
