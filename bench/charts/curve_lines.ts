@@ -107,14 +107,14 @@ export function curveLines(
     }];
   }
   const stride = Math.ceil(points.length / MOST_POINTS);
-  const shown = points.filter((_, i) => i % stride === 0), x = shown.map(({ step }) => step);
+  const thin = stride === 1 ? points : extremes(points, 2 * stride);
   const values = points.map(({ value }) => value), reach = Math.ceil(points.length / 40);
   return [
     {
       ...common,
       mode: "lines",
-      x,
-      y: shown.map(({ value }) => value),
+      x: thin.map(({ step }) => step),
+      y: thin.map(({ value }) => value),
       line: { color, width: 1 },
       opacity: 0.35,
       hoverinfo: "skip",
@@ -123,12 +123,24 @@ export function curveLines(
     {
       ...common,
       mode: "lines",
-      x,
+      x: points.filter((_, i) => i % stride === 0).map(({ step }) => step),
       y: runningMean(values, reach, stride),
       line: { color, width: 2.5, dash },
       showlegend: true,
     },
   ];
+}
+
+/** The lowest and the highest of every `size` points, so that no peak is lost. */
+export function extremes(points: readonly Point[], size: number): Point[] {
+  const kept: Point[] = [];
+  for (let i = 0; i < points.length; i += size) {
+    const chunk = points.slice(i, i + size);
+    const low = chunk.reduce((a, b) => b.value < a.value ? b : a);
+    const high = chunk.reduce((a, b) => b.value > a.value ? b : a);
+    kept.push(...(low === high ? [low] : low.step < high.step ? [low, high] : [high, low]));
+  }
+  return kept;
 }
 
 /** Of every `stride`-th value the mean over the `reach` values before and after it, as far as there are any. */

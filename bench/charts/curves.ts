@@ -1,6 +1,6 @@
 /**
  * Training curves of one or several runs, a panel for each metric (curve_lines.ts has what stands in it). Of very long
- * runs every k-th step is drawn.
+ * runs only the lowest and highest of every few steps are drawn.
  */
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";

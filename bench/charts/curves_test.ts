@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../../core/errors.ts";
-import { runningMean, valueAxis } from "./curve_lines.ts";
+import { curveLines, extremes, runningMean, valueAxis } from "./curve_lines.ts";
 import { chooseMetrics, curvesFigure, plotCurves } from "./curves.ts";
 import { textWidth } from "./font.ts";
 import { renderSvg } from "./render.ts";
@@ -79,6 +79,23 @@ Deno.test("a running mean of equal values is that value, also beside one that is
   values[10] = 1e30;
   assert.deepEqual(runningMean(values, 2).slice(13), values.slice(13));
   assert.deepEqual(runningMean([1, 2, 3, 4, 5], 1, 2), [1.5, 3, 4.5]);
+});
+
+Deno.test("a peak of a very long run is drawn, with few points", () => {
+  const points = Array.from(
+    { length: 5001 },
+    (_, step) => ({ step, value: step === 3001 ? 9 : 0 }),
+  );
+  const [thin, thick] = curveLines("a", [0, 1], points, "", [0, 5001]) as {
+    x: number[];
+    y: number[];
+  }[];
+  assert.ok(thin!.x.length <= 1500 && thin!.y[thin!.x.indexOf(3001)] === 9);
+  assert.equal(thick!.x.length, thick!.y.length);
+  const rising = [1, 2, 3, 4, 5].map((value) => ({ step: value, value }));
+  assert.deepEqual(extremes(rising, 3).map(({ step }) => step), [1, 3, 4, 5]);
+  const falling = rising.map(({ step }) => ({ step, value: -step }));
+  assert.deepEqual(extremes(falling, 3).map(({ step }) => step), [1, 3, 4, 5]);
 });
 
 Deno.test("values that are all the same stand in the middle of a scale of their size", () => {
