@@ -118,7 +118,8 @@ function settingOf(file: ResultFile, task: TaskResults): ReadonlyMap<string, str
 function differences(settings: readonly ReadonlyMap<string, string>[]): string {
   const names = new Set(settings.flatMap((setting) => [...setting.keys()]));
   return [...names].flatMap((name) => {
-    const values = new Set(settings.map((setting) => setting.get(name) ?? "none"));
+    const among = settings.filter((setting) => setting.has(name) || !OF_DRAWS.includes(name));
+    const values = new Set(among.map((setting) => setting.get(name) ?? "none"));
     return values.size > 1 ? [`${name} ${[...values].join(" | ")}`] : [];
   }).join("; ");
 }

@@ -52,6 +52,9 @@ Deno.test("what differs in the sampling is told once for all tasks, of greedy co
     "a, b, c: not the same measurement for all models: max_new_tokens 8 | 64",
   ]);
   assert.deepEqual(notesOf({ top_p: 0.9 }), []);
+  assert.deepEqual(notesOf({ temperature: 1 }), [
+    "a, b, c: not the same measurement for all models: temperature 0 | 1",
+  ]);
 });
 
 Deno.test("a benchmark of which nothing succeeded has nothing to draw", () => {

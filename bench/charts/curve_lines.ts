@@ -79,6 +79,8 @@ export function curveLines(
     return [{
       ...common,
       mode: "lines+markers",
+      // A point at 0 % is seen whole.
+      cliponaxis: false,
       x: points.map(({ step }) => step + shift),
       y: points.map(({ value }) => value),
       line: { color, width: 2, dash },
