@@ -153,10 +153,12 @@ class Reader {
     const samples = v["samples"] ?? v["completions_per_prompt"] ?? v["eval_repeats"];
     const prompt = present<PromptSettings>({
       system_prompt: system,
-      add_instructions: v["add_instructions"] ?? (system == null ? null : false),
+      add_instructions: v["add_instructions"] ?? (system ? false : null),
       few_shot: v["few_shot"],
       few_shot_as: shotsAs,
     });
+    // An empty one is none, whatever a checkpoint was trained with.
+    if (system === "") prompt.system_prompt = null;
     const sampling = present<Sampling>({
       temperature: v["temperature"] ?? (isRemoteStyle ? 0.6 : null),
       top_p: v["top_p"] ?? (isRemoteStyle ? 0.95 : null),
@@ -206,7 +208,9 @@ class Reader {
           continue;
         }
         models.push(name);
-        if (prompt !== undefined) systemPrompts[name] = typeof prompt === "string" ? prompt : null;
+        if (prompt !== undefined) {
+          systemPrompts[name] = typeof prompt === "string" && prompt || null;
+        }
       } else {
         const found = describeNode(node);
         this.problems.add(

@@ -79,6 +79,7 @@ models:
   - openai:other
   - { name: mine, system_prompt: direct }
   - { name: base, system_prompt: null }
+  - { name: other, system_prompt: "" }
 categories:
   - category: arithmetic
     datasets: [chain_sum]
@@ -88,8 +89,9 @@ categories:
     "openai:other",
     "mine",
     "base",
+    "other",
   ]);
-  assert.deepEqual(options.systemPrompts, { mine: "direct", base: null });
+  assert.deepEqual(options.systemPrompts, { mine: "direct", base: null, other: null });
   assert.deepEqual(options.sampling, { temperature: 0.6, top_p: 0.95, max_new_tokens: 32768 });
   assert.deepEqual(options.prompt, { system_prompt: "default", add_instructions: false });
   assert.deepEqual(options.remote, {
@@ -99,6 +101,15 @@ categories:
   });
   assert.deepEqual([options.seed, options.numExamples], [45, 20]);
   assert.equal((options.tasks[0] as { binary: boolean }).binary, false);
+});
+
+Deno.test("an empty system prompt is none, and leaves the instruction in the question", async () => {
+  const { options } = await read(`
+model: a
+system_prompt: ""
+categories: [{ category: x, datasets: [gcd] }]
+`);
+  assert.deepEqual(options.prompt, { system_prompt: null });
 });
 
 Deno.test("everything that is wrong is reported at once, with its line and the nearest name", async () => {
