@@ -65,6 +65,7 @@ export class LocalModel implements Answerer {
       : await loadModel(where.path, device, {
         ...(shared !== undefined && isRead(shared) && { sharing: shared }),
         ...(activations === undefined ? {} : { activations }),
+        ...(where.storage === undefined ? {} : { weights: where.storage }),
         ...(where.tokenizer === undefined ? {} : { tokenizer: where.tokenizer }),
         onLoad: (done, total) => {
           if (done > 0) onLoad(done / total);

@@ -4,7 +4,7 @@
  * read again; otherwise they are freed before the next are read.
  */
 import { LocalModel, type ModelDevice } from "./local_model.ts";
-import type { Answerer, Answerers, ModelRequest } from "./types.ts";
+import { type Answerer, type Answerers, type ModelRequest, sharedWeights } from "./types.ts";
 
 export class LocalModels implements Answerers {
   #last: { model: LocalModel; weights: string | null } | null = null;
@@ -13,7 +13,7 @@ export class LocalModels implements Answerers {
 
   /** @throws UsageError when there is no such model, RgxError when a file is damaged */
   async open(request: ModelRequest, onLoad?: (share: number) => void): Promise<Answerer> {
-    const { where } = request, weights = where.kind === "local" ? where.weights : null;
+    const weights = sharedWeights(request);
     if (weights === null || this.#last?.weights !== weights) this.close();
     const model = await LocalModel.open(request, this.device, this.#last?.model, onLoad);
     this.close();

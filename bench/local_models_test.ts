@@ -6,7 +6,7 @@ import { LocalModels } from "./local_models.ts";
 import { planModels } from "./model_plan.ts";
 import { createTestSet } from "./test_set.ts";
 import { withFolder } from "./testing.ts";
-import type { Answerer, Question } from "./types.ts";
+import { type Answerer, type ModelRequest, type Question, sharedWeights } from "./types.ts";
 
 Deno.test("adapters and their base are read once and answer as they do alone", () =>
   withFolder(async (folder) => {
@@ -21,6 +21,9 @@ Deno.test("adapters and their base are read once and answer as they do alone", (
         ...{ prompt: { add_instructions: false }, sampling: { max_new_tokens: 8 } },
       });
       assert.deepEqual(models.map(({ isBase }) => isBase), [false, true, false]);
+      assert.equal(new Set(models.map(sharedWeights)).size, 1);
+      const where = { ...models[0]!.where, storage: { dtype: "float16" } } as ModelRequest["where"];
+      assert.notEqual(sharedWeights({ where }), sharedWeights(models[0]!));
       const set = createTestSet({ name: "chain_sum" }, { seed: 1, size: 3, fewShot: 0 });
       const questions = set.entries.map((_, index) => ({ set, index, samples: [0] }));
       const alone: string[][] = [];

@@ -3,7 +3,6 @@
  * checkpoint's run says in its config.yaml with which prompts it was trained; the base is asked the same way.
  */
 import { UsageError } from "../core/errors.ts";
-import { sha256Hex } from "../core/checksums.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { loadConfig } from "../configs/load.ts";
 import type { RunConfig } from "../configs/run_config.ts";
@@ -13,13 +12,13 @@ import { requireInt8Weights } from "../models/int8_activations.ts";
 import { readModelFolder } from "../models/model_folder.ts";
 import { loadTokenizer, noTokenizer } from "../models/tokenizer.ts";
 import type { Tokenizer } from "../models/types.ts";
+import type { StorageOptions } from "../models/weight_storage.ts";
+import { fingerprintOf } from "./fingerprint.ts";
 import { DEFAULT_PROMPT, hasChatTemplate } from "./prompt.ts";
 import type { PromptSettings, Sampling } from "./result_file.ts";
+import { samplingOf } from "./sampling_plan.ts";
 import type { ModelRequest, ModelSettings } from "./types.ts";
 import { untrainedFingerprint, untrainedOf, untrainedTokenizer } from "./untrained.ts";
-
-/** Tokens of an answer where neither the user nor a checkpoint says. */
-const DEFAULT_MAX_NEW_TOKENS = 512;
 
 export const REMOTE_PREFIX = "openai:";
 
@@ -79,7 +78,7 @@ export async function planModels(
     found.set(name, name.startsWith(REMOTE_PREFIX) ? null : await locate(name, asked, warnings));
   }
   const runs = [...found.values()].flatMap((model) => model?.run ?? []);
-  const sampling = samplingOf(asked, runs, warnings);
+  const sampling = samplingOf(asked.sampling ?? {}, runs, warnings);
   const local = [...found.values()].filter((model) => model !== null);
   if (sampling.activations === "int8" && local.length < found.size) {
     throw new UsageError("activations int8: a remote model computes as its server does", {
@@ -148,11 +147,18 @@ function askedOtherwise(
 ): string[] {
   const promptOf = ({ settings: { prompt } }: PlannedModel) =>
     JSON.stringify([prompt.system_prompt, prompt.add_instructions, prompt.format]);
+  const heldAs = ({ where }: PlannedModel) =>
+    JSON.stringify(where.kind === "local" ? where.storage : null);
   return local.flatMap(({ name, base }) => {
     const own = models.find((model) => model.name === name)!;
     const other = models.find(({ where }) =>
       base !== null && where.kind !== "remote" && identity(where) === identity(base.where)
     );
+    if (other !== undefined && own.where.kind === "local" && heldAs(own) !== heldAs(other)) {
+      return [
+        `${name} and ${other.name}, from which it was trained, hold weights in different types`,
+      ];
+    }
     const isSaid = Object.hasOwn(systemPrompts, name) ||
       other !== undefined && Object.hasOwn(systemPrompts, other.name);
     return other === undefined || isSaid || promptOf(other) === promptOf(own) ? [] : [
@@ -184,7 +190,7 @@ async function localModel(
     throw noTokenizer(name, "Put the model's tokenizer.json into its folder.");
   }
   if (settings.sampling.activations === "int8" && where.kind === "local") {
-    requireInt8Weights(await readModelFolder(where.path), {});
+    requireInt8Weights(await readModelFolder(where.path), where.storage ?? {});
   }
   const fingerprint = where.kind === "untrained"
     ? untrainedFingerprint(where.made)
@@ -225,7 +231,8 @@ async function locate(name: string, asked: Asked, warnings: string[]): Promise<F
   const made = config !== null && ownPath === null && basePath === null
     ? await untrainedOf(config)
     : null;
-  const { tokenizer } = folder, where = { kind: "local" as const, path, weights };
+  const held = config === null || folder.adapter === null ? {} : storageOf(config);
+  const { tokenizer } = folder, where = { kind: "local" as const, path, weights, ...held };
   const found = { name, where, tokenizer, run: config };
   if (made !== null) {
     const base = { name: `${runName} (untrained)`, where: { kind: "untrained" as const, made } };
@@ -240,7 +247,7 @@ async function locate(name: string, asked: Asked, warnings: string[]): Promise<F
   }
   if (basePath === null || basePath === path) return { ...found, base: null };
   const baseName = ownPath ?? folder.adapter?.config.baseModel ?? basePath;
-  const base = { kind: "local" as const, path: basePath, weights: basePath };
+  const base = { kind: "local" as const, path: basePath, weights: basePath, ...held };
   const tokenizerName = config?.model.tokenizer_name_or_path ?? null;
   if (tokenizerName === null) return { ...found, base: { name: baseName, where: base } };
   const place = (await findModel(tokenizerName)).path;
@@ -251,6 +258,13 @@ async function locate(name: string, asked: Asked, warnings: string[]): Promise<F
   }
   const own = place === null ? {} : { tokenizer: place };
   return { ...found, base: { name: baseName, where: { ...base, ...own } } };
+}
+
+/** A run's adapter belongs to weights as its training held them. */
+function storageOf({ model }: RunConfig): { storage?: StorageOptions } {
+  const { dtype, load_in_4bit: four, load_in_8bit: eight } = model;
+  if (dtype === "auto" && !four && !eight) return {};
+  return { storage: { dtype, quantize: four ? "nf4" : eight ? "int8" : null } };
 }
 
 /** Names that are no paths are for the loader to know. */
@@ -324,68 +338,6 @@ function settingsOf(
     keepPromptTokens: cut === "left" ? kept : null,
     ...(asked.batchSize !== undefined && { batchSize: asked.batchSize }),
   };
-}
-
-/**
- * The same for all models: what the user says, then what shaped the answers of the checkpoints' runs, greedy ones
- * too, and the longest of their lengths.
- */
-function samplingOf(asked: Asked, runs: readonly RunConfig[], warnings: string[]): Sampling {
-  const { samples = 1, ...given } = asked.sampling ?? {};
-  const longest = Math.max(0, ...runs.map(({ training }) => training.max_completion_length));
-  const sampling = {
-    temperature: samples > 1 ? 1 : 0,
-    top_p: 1,
-    top_k: 0,
-    min_p: 0,
-    repetition_penalty: 1,
-    ...shapeOf(runs, warnings),
-    max_new_tokens: longest > 0 ? longest : DEFAULT_MAX_NEW_TOKENS,
-    samples,
-    ...given,
-  };
-  // What needs no saying is not said: answers are found again by it.
-  if (sampling.activations === "float32") delete sampling.activations;
-  if (samples > 1 && sampling.temperature === 0) {
-    throw new UsageError(
-      `${samples} samples of each problem at temperature 0 would all be the same`,
-      { advice: "give a temperature above 0, or one sample" },
-    );
-  }
-  return sampling;
-}
-
-function shapeOf(runs: readonly RunConfig[], warnings: string[]): Partial<Sampling> {
-  const shapes = runs.map(({ training: { repetition_penalty, stop, min_new_tokens } }) => ({
-    repetition_penalty,
-    ...(stop.length > 0 && { stop }),
-    ...(min_new_tokens > 0 && { min_new_tokens }),
-  }));
-  if (new Set(shapes.map((shape) => JSON.stringify(shape))).size <= 1) return shapes[0] ?? {};
-  warnings.push(
-    "the runs differ in repetition_penalty, stop or min_new_tokens: all models are asked without " +
-      "them, unless --repetition-penalty and --stop say more",
-  );
-  return {};
-}
-
-/** Changes when a file of the model does, or of an adapter's base: names, sizes and times of change. */
-function fingerprintOf({ path, weights, tokenizer = path }: Here & { kind: "local" }): string {
-  return sha256Hex([...new Set([path, weights, tokenizer])].flatMap(fileLines).join("\n"));
-}
-
-function fileLines(path: string): string[] {
-  const line = (name: string) => {
-    const { size, mtime } = Deno.statSync(name);
-    return `${name} ${size} ${mtime?.getTime()}`;
-  };
-  if (Deno.statSync(path).isFile) return [line(path)];
-  // Of a run's folder only the model counts.
-  const names = [...Deno.readDirSync(path)].map(({ name }) => name).filter((name) =>
-    /\.(safetensors|gguf|json|jinja|bin)$|^merges\.txt$/.test(name) &&
-    !/^(run|trainer_state|rgx_state)\.json$/.test(name)
-  ).sort();
-  return [path, ...names.map((name) => line(`${path}/${name}`))];
 }
 
 /** At once, as everything here that looks at a file's name alone: a turn of the event loop takes ten times as long. */

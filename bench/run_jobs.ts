@@ -5,14 +5,15 @@
  */
 import { Interrupted, messageOf } from "../core/errors.ts";
 import { samplePlace } from "./sample_store.ts";
-import type {
-  Answerer,
-  Answerers,
-  ModelRequest,
-  Question,
-  RawAnswer,
-  TestSet,
-  Took,
+import {
+  type Answerer,
+  type Answerers,
+  type ModelRequest,
+  type Question,
+  type RawAnswer,
+  sharedWeights,
+  type TestSet,
+  type Took,
 } from "./types.ts";
 
 /** A combination with the samples that it still lacks. */
@@ -78,7 +79,7 @@ export function missingSamples(jobs: readonly Job[]): number {
 function byWeights(models: Iterable<ModelRequest>): ModelRequest[] {
   const groups = Map.groupBy(
     models,
-    (model) => model.where.kind === "local" ? model.where.weights : model,
+    (model) => sharedWeights(model) ?? model,
   );
   return [...groups.values()].flat();
 }

@@ -7,8 +7,14 @@ import { evaluate } from "../training/evaluate.ts";
 import { PromptEncoder } from "../training/prompts.ts";
 import { tinyRunConfig, trainOn } from "../training/testing.ts";
 import { tinyModelFolder } from "../training/tiny_model.ts";
+import { planModels } from "./model_plan.ts";
 import type { ModelResult } from "./result_file.ts";
 import { collected, withFolder } from "./testing.ts";
+
+const LORA = {
+  ...{ r: 4, lora_alpha: 8, lora_dropout: 0 },
+  ...{ target_modules: "all-linear", use_rslora: false },
+};
 
 Deno.test("benchmark and eval_after agree on every problem, sampled and greedy; the base is measured too", async () => {
   await withFolder(async (folder) => {
@@ -18,13 +24,7 @@ Deno.test("benchmark and eval_after agree on every problem, sampled and greedy; 
       const run = `${folder}/run`;
       const config = tinyRunConfig(run, {
         model: { model_name_or_path: `${folder}/base`, init: null },
-        lora: {
-          r: 4,
-          lora_alpha: 8,
-          lora_dropout: 0,
-          target_modules: "all-linear",
-          use_rslora: false,
-        },
+        lora: LORA,
         eval: { num_examples: 20, temperature: null, batch_size: 7 },
         training: {
           ...{ learning_rate: 0.02, repetition_penalty: 1.2, min_new_tokens: 2, stop: ["a", "e"] },
@@ -122,7 +122,7 @@ Deno.test("benchmark and eval_after agree on every problem, sampled and greedy; 
   });
 });
 
-Deno.test("the base of a run with a tokenizer from elsewhere is asked as the run's eval_before", async () => {
+Deno.test("a run with a tokenizer from elsewhere and weights in another type is asked as it was, its base as eval_before", async () => {
   await withFolder(async (folder) => {
     const device = createReferenceDevice({ float: "f32" });
     try {
@@ -133,7 +133,13 @@ Deno.test("the base of a run with a tokenizer from elsewhere is asked as the run
       const template = "{% for m in messages %}{{ m['content'] }}{% endfor %} =";
       await Deno.writeTextFile(`${tokenizer}/chat_template.jinja`, template);
       const config = tinyRunConfig(run!, {
-        model: { model_name_or_path: base!, init: null, tokenizer_name_or_path: tokenizer! },
+        model: {
+          model_name_or_path: base!,
+          init: null,
+          tokenizer_name_or_path: tokenizer!,
+          dtype: "bfloat16",
+        },
+        lora: LORA,
         eval: { num_examples: 6, temperature: 1, batch_size: 7 },
         sft: null,
         training: { max_steps: 1 },
@@ -155,6 +161,15 @@ Deno.test("the base of a run with a tokenizer from elsewhere is asked as the run
       assert.deepEqual(numbers(models[run!]!), numbers(summary.eval_after!));
       assert.deepEqual(numbers(models[base!]!), numbers(summary.eval_before!));
       assert.equal(models[base!]!.prompt.format, "chat");
+      const asked = {
+        seed: 1,
+        includeBase: true,
+        remote: { address: "", format: "chat" as const },
+      };
+      for (const { where } of (await planModels([run!], asked)).models) {
+        const held = where.kind === "local" && where.storage;
+        assert.deepEqual(held, { dtype: "bfloat16", quantize: null });
+      }
       assert.doesNotMatch(JSON.stringify(done.events), /different prompts/);
     } finally {
       device.close();

@@ -1,4 +1,5 @@
 /** What the parts of a benchmark hand to each other. */
+import type { StorageOptions } from "../models/weight_storage.ts";
 import type { Entry } from "../tasks/types.ts";
 import type { PromptSettings, SampleResult, Sampling } from "./result_file.ts";
 import type { Untrained } from "./untrained.ts";
@@ -109,16 +110,28 @@ export interface ModelRequest {
   /** As it was given; its name in results and charts. */
   name: string;
   /**
-   * A folder (that of the weights, an adapter's base; that of the tokenizer where it is not the model's own), a
-   * seed, or a name on an OpenAI-compatible server.
+   * A folder (that of the weights, an adapter's base, and how these are held where it is not as they are stored;
+   * that of the tokenizer where it is not the model's own), a seed, or a name on an OpenAI-compatible server.
    */
   where:
-    | { kind: "local"; path: string; weights: string; tokenizer?: string }
+    | {
+      kind: "local";
+      path: string;
+      weights: string;
+      storage?: StorageOptions;
+      tokenizer?: string;
+    }
     | { kind: "untrained"; made: Untrained }
     | { kind: "remote"; model: string };
   settings: ModelSettings;
   /** Changes when the weights do. */
   fingerprint: string;
+}
+
+/** Equal for models that can share what is on the device; null = shared with none. */
+export function sharedWeights({ where }: Pick<ModelRequest, "where">): string | null {
+  if (where.kind !== "local") return null;
+  return `${where.weights} ${JSON.stringify(where.storage ?? {})}`;
 }
 
 /** What a benchmark tells while it runs. */

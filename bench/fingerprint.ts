@@ -1,0 +1,25 @@
+/** What tells whether a model of this machine is still the one whose answers are on disk, without reading its weights. */
+import { sha256Hex } from "../core/checksums.ts";
+import type { ModelRequest } from "./types.ts";
+
+/** Changes when a file of the model does, or of an adapter's base: names, sizes and times of change. */
+export function fingerprintOf(
+  { path, weights, tokenizer = path, storage }: Extract<ModelRequest["where"], { kind: "local" }>,
+): string {
+  const lines = [...new Set([path, weights, tokenizer])].flatMap(fileLines);
+  return sha256Hex([...lines, ...(storage ? [JSON.stringify(storage)] : [])].join("\n"));
+}
+
+function fileLines(path: string): string[] {
+  const line = (name: string) => {
+    const { size, mtime } = Deno.statSync(name);
+    return `${name} ${size} ${mtime?.getTime()}`;
+  };
+  if (Deno.statSync(path).isFile) return [line(path)];
+  // Of a run's folder only the model counts.
+  const names = [...Deno.readDirSync(path)].map(({ name }) => name).filter((name) =>
+    /\.(safetensors|gguf|json|jinja|bin)$|^merges\.txt$/.test(name) &&
+    !/^(run|trainer_state|rgx_state)\.json$/.test(name)
+  ).sort();
+  return [path, ...names.map((name) => line(`${path}/${name}`))];
+}

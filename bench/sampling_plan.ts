@@ -1,0 +1,54 @@
+/** How the models of a benchmark are sampled: what the user says, then what their runs say, then the defaults. */
+import type { RunConfig } from "../configs/run_config.ts";
+import { UsageError } from "../core/errors.ts";
+import type { Sampling } from "./result_file.ts";
+
+/** Tokens of an answer where neither the user nor a checkpoint says. */
+const DEFAULT_MAX_NEW_TOKENS = 512;
+
+/**
+ * The same for all models: what the user says, then what shaped the answers of the checkpoints' runs, greedy ones
+ * too, and the longest of their lengths.
+ */
+export function samplingOf(
+  asked: Partial<Sampling>,
+  runs: readonly RunConfig[],
+  warnings: string[],
+): Sampling {
+  const { samples = 1, ...given } = asked;
+  const longest = Math.max(0, ...runs.map(({ training }) => training.max_completion_length));
+  const sampling = {
+    temperature: samples > 1 ? 1 : 0,
+    top_p: 1,
+    top_k: 0,
+    min_p: 0,
+    repetition_penalty: 1,
+    ...shapeOf(runs, warnings),
+    max_new_tokens: longest > 0 ? longest : DEFAULT_MAX_NEW_TOKENS,
+    samples,
+    ...given,
+  };
+  // What needs no saying is not said: answers are found again by it.
+  if (sampling.activations === "float32") delete sampling.activations;
+  if (samples > 1 && sampling.temperature === 0) {
+    throw new UsageError(
+      `${samples} samples of each problem at temperature 0 would all be the same`,
+      { advice: "give a temperature above 0, or one sample" },
+    );
+  }
+  return sampling;
+}
+
+function shapeOf(runs: readonly RunConfig[], warnings: string[]): Partial<Sampling> {
+  const shapes = runs.map(({ training: { repetition_penalty, stop, min_new_tokens } }) => ({
+    repetition_penalty,
+    ...(stop.length > 0 && { stop }),
+    ...(min_new_tokens > 0 && { min_new_tokens }),
+  }));
+  if (new Set(shapes.map((shape) => JSON.stringify(shape))).size <= 1) return shapes[0] ?? {};
+  warnings.push(
+    "the runs differ in repetition_penalty, stop or min_new_tokens: all models are asked without " +
+      "them, unless --repetition-penalty and --stop say more",
+  );
+  return {};
+}
