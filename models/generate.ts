@@ -68,10 +68,15 @@ export async function generate(
     adjusted ||= adjustsLogits(rules) || rules.kind !== general.kind;
   });
   if (!requests.some(({ n }) => n > 0)) return requests.map(() => []);
-  const { bytes, prefillRows } = limits, most = limits.slots ?? bestSlots(core);
+  const { bytes, prefillRows } = limits;
+  const most = limits.slots ?? Math.min(options.slots ?? Infinity, bestSlots(core));
   const plan = planSlots(sizes, requests, { maxNewTokens, adjusted }, { bytes, most, prefillRows });
   const generation = openGeneration(core, buffers, sizes, plan, options, limits);
-  const completions = await Promise.all(requests.map((request) => generation.add(request)));
+  const completions = await Promise.all(requests.map(async (request) => {
+    const own = await generation.add(request);
+    options.onEnd?.(request);
+    return own;
+  }));
   if (options.onWave !== undefined) {
     await generation.idle();
     options.onWave(generation.timing);

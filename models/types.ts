@@ -208,6 +208,10 @@ export interface GenerateOptions extends SamplingOptions {
    * twice as fast on a CPU, with logits that differ a little from those of training. Default: float32.
    */
   activations?: ActivationType;
+  /** Most completions at once; default: as many as suit the device and fit the memory. */
+  slots?: number;
+  /** Told when all completions of a request have ended; must not throw. */
+  onEnd?: (request: GenerateRequest) => void;
   /** Told at the end what it took. */
   onWave?: (timing: WaveTiming) => void;
   /** Asked between tokens: true ends generation early by throwing `Interrupted`. */

@@ -87,41 +87,38 @@ async function measure(
   onProgress: (done: number) => void,
 ): Promise<Accuracy> {
   const { model, prompts, training } = options;
-  const batchSize = Math.max(1, options.eval.batch_size);
+  const requests = entries.map((entry, i) => ({
+    promptId: EVAL_PROMPT_ID + i,
+    promptIds: prompts.prompt(entry).ids,
+    n: 1,
+  }));
+  let ended = 0;
+  const completions = await model.generate(requests, {
+    ...samplingOptions(training, prompts, options.shouldStop, temperature),
+    slots: Math.max(1, options.eval.batch_size),
+    onEnd: () => onProgress(++ended),
+  });
   let formatted = 0, truncated = 0, tokens = 0;
-  const scores: number[] = [];
-  for (let start = 0; start < entries.length; start += batchSize) {
-    const batch = entries.slice(start, start + batchSize);
-    const completions = await model.generate(
-      batch.map((entry, i) => ({
-        promptId: EVAL_PROMPT_ID + start + i,
-        promptIds: prompts.prompt(entry).ids,
-        n: 1,
-      })),
-      samplingOptions(training, prompts, options.shouldStop, temperature),
+  const scores = entries.map((entry, i) => {
+    const { ids, finishReason } = completions[i]![0]!;
+    const completion = prompts.text(ids);
+    const { score, extracted, formatted: isFormatted } = scoreCompletion(
+      completion,
+      entry,
+      prompts.data.system_prompt,
     );
-    for (const [i, entry] of batch.entries()) {
-      const { ids, finishReason } = completions[i]![0]!;
-      const completion = prompts.text(ids);
-      const { score, extracted, formatted: isFormatted } = scoreCompletion(
-        completion,
-        entry,
-        prompts.data.system_prompt,
-      );
-      const isTruncated = prompts.truncated(ids, finishReason === "stop");
-      scores.push(score);
-      if (isFormatted) formatted++;
-      if (isTruncated) truncated++;
-      tokens += ids.length;
-      const { question } = entry;
-      options.onItem?.({
-        ...{ temperature, question, expected: entry.answer, completion, extracted, score },
-        formatted: isFormatted,
-        ...{ truncated: isTruncated, tokens: ids.length },
-      });
-    }
-    onProgress(start + batch.length);
-  }
+    const isTruncated = prompts.truncated(ids, finishReason === "stop");
+    if (isFormatted) formatted++;
+    if (isTruncated) truncated++;
+    tokens += ids.length;
+    const { question } = entry;
+    options.onItem?.({
+      ...{ temperature, question, expected: entry.answer, completion, extracted, score },
+      formatted: isFormatted,
+      ...{ truncated: isTruncated, tokens: ids.length },
+    });
+    return score;
+  });
   const total = entries.length;
   const tasks = accuracyByTask(entries, scores);
   return {

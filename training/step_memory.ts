@@ -68,6 +68,8 @@ export function stepSize(config: RunConfig, needs: Needs): StepSize {
     ? 0
     : Math.max(1, Math.floor(training.per_device_eval_batch_size / each));
   const around = Math.min(heldOut.batch_size, heldOut.num_examples);
+  // While others end, the next prompts are there already (generation_plan.ts).
+  const prompts = Math.min(around + 3, heldOut.num_examples);
   const { supervisedOnly } = needs;
   return {
     batch: supervisedOnly ? 0 : training.per_device_train_batch_size,
@@ -78,7 +80,7 @@ export function stepSize(config: RunConfig, needs: Needs): StepSize {
     adjusted: training.repetition_penalty !== 1 || training.min_new_tokens > 0,
     items: sft !== null && sft.max_steps > 0 ? sft.per_device_train_batch_size : 0,
     evaluations: heldOut.num_examples === 0 ? [] : [
-      { prompts: around, completions: around },
+      { prompts, completions: around },
       ...(supervisedOnly ? [] : [{ prompts: during, completions: during * each }]),
     ],
     ...needs,
