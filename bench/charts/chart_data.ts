@@ -55,14 +55,18 @@ export function gatherResults(files: readonly NamedResult[]): ChartData {
       }
       if (ofTask.size > 0) found.set(task.task, ofTask);
     }
-    if (file.kind === "all_tasks") {
-      for (const { task, model } of file.failures) notes.push(`${model} failed on ${task}`);
-    }
   }
   if (found.size === 0) {
     throw new RgxError(`no results in ${files.map((file) => file.path).join(", ")}`, {
       advice: "All combinations of the benchmark failed; its own messages say why.",
     });
+  }
+  for (const { result: file } of files) {
+    if (file.kind !== "all_tasks") continue;
+    for (const { task, model } of file.failures) {
+      // Another file may have what failed here.
+      if (!found.get(task)?.has(model)) notes.push(`${model} failed on ${task}`);
+    }
   }
   const unlike = new Map<string, string[]>();
   for (const [task, ofTask] of found) {

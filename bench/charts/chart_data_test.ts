@@ -27,6 +27,19 @@ Deno.test("of two measurements the newest is drawn, and a note says so", () => {
   assert.deepEqual(notes, ["1 result is drawn from new.json, which is newer, not from old.json"]);
 });
 
+Deno.test("what failed is told, unless another file has it", () => {
+  const failures = [{ model: "lost", task: "a", error: "e" }, {
+    model: "other",
+    task: "a",
+    error: "e",
+  }];
+  const all = { ...allTasksFile({ a: { base: 10 } }), failures };
+  const again = { path: "a.json", result: taskFile("a", { other: 1 }, "20260105_000000") };
+  assert.deepEqual(gatherResults([again, { path: "all.json", result: all }]).notes, [
+    "lost failed on a",
+  ]);
+});
+
 Deno.test("models measured on different problems are pointed out", () => {
   const { notes } = gatherResults([
     { path: "1.json", result: taskFile("a", { base: 10 }) },

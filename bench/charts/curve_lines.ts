@@ -22,7 +22,9 @@ export function explanation(runs: readonly RunMetrics[], metrics: readonly strin
     .filter(({ length }) => length > 0);
   const isFew = ({ length }: readonly Point[]) => length <= FEW_POINTS;
   return [
-    all.some((points) => !isFew(points)) ? "Thin: each step. Thick: running mean." : "",
+    all.some((points) => !isFew(points) && !isEvaluation(points))
+      ? "Thin: each step. Thick: running mean."
+      : "",
     all.some((points) => isFew(points) && !isEvaluation(points)) ? "Small points: steps." : "",
     all.some(isEvaluation) ? "Points with bars: evaluations with 95 % intervals." : "",
   ].filter((text) => text !== "").join(" ");
@@ -72,8 +74,8 @@ export function curveLines(
     legendgroup: name,
     name: wrapText(name, LEGEND_SIZE, LEGEND_WIDTH).map(escapeText).join("<br>"),
   };
-  if (points.length <= FEW_POINTS) {
-    const evaluated = isEvaluation(points);
+  const isFew = points.length <= FEW_POINTS, evaluated = isEvaluation(points);
+  if (isFew || evaluated) {
     const apart = Math.min(BESIDE * (runs - 1), ALL_BESIDE) * (steps[1] - steps[0]);
     const shift = evaluated && runs > 1 ? (r / (runs - 1) - 0.5) * apart : 0;
     return [{
@@ -87,8 +89,8 @@ export function curveLines(
       marker: {
         color,
         symbol,
-        size: evaluated ? 9 : 5,
-        line: { color: INK, width: evaluated ? 1 : 0 },
+        size: evaluated && isFew ? 9 : 5,
+        line: { color: INK, width: evaluated && isFew ? 1 : 0 },
       },
       ...(evaluated
         ? {
@@ -98,8 +100,8 @@ export function curveLines(
             array: points.map(({ value, ci95 }) => ci95![1] - value),
             arrayminus: points.map(({ value, ci95 }) => value - ci95![0]),
             color,
-            thickness: 1.6,
-            width: 5,
+            thickness: isFew ? 1.6 : 1,
+            width: isFew ? 5 : 0,
           },
           customdata: points.map(({ step, ci95 }) => [step, ...ci95!]),
           hovertemplate: "(%{customdata[0]}, %{y}) [%{customdata[1]:.1%}, %{customdata[2]:.1%}]",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../../core/errors.ts";
-import { curveLines, extremes, runningMean, valueAxis } from "./curve_lines.ts";
+import { curveLines, explanation, extremes, runningMean, valueAxis } from "./curve_lines.ts";
 import { chooseMetrics, curvesFigure, plotCurves } from "./curves.ts";
 import { textWidth } from "./font.ts";
 import { renderSvg } from "./render.ts";
@@ -125,6 +125,22 @@ Deno.test("evaluations of several runs at one step stand side by side, and tell 
   assert.ok(low < first && first < second && second === 0 && third === -first && high > 60 + third);
   const alone = curvesFigure(runs.slice(1, 2), ["eval_accuracy"], "t").data as typeof traces;
   assert.deepEqual(alone[0]!.x, [0, 60]);
+});
+
+Deno.test("evaluations have their intervals however many there are", () => {
+  const points = Array.from({ length: 60 }, (_, step) => ({
+    step,
+    value: 0.5,
+    ci95: [0.4, 0.6] as const,
+  }));
+  const runs = [{ name: "a", series: new Map([["eval_accuracy", points]]) }];
+  const { data } = curvesFigure(runs, ["eval_accuracy"], "t");
+  assert.equal(data.length, 1);
+  assert.equal((data[0] as { error_y: { array: number[] } }).error_y.array.length, 60);
+  assert.equal(
+    explanation(runs, ["eval_accuracy"]),
+    "Points with bars: evaluations with 95 % intervals.",
+  );
 });
 
 Deno.test("every run is in the legend once, and panels share their steps", () => {

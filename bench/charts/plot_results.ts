@@ -103,8 +103,8 @@ async function filesIn(path: string): Promise<string[]> {
   const isFolder = await Deno.stat(path).then((info) => info.isDirectory, () => false);
   if (!isFolder) return [path];
   const names: string[] = [];
-  for await (const { name, isFile } of Deno.readDir(path)) {
-    if (isFile && /^results_.*\.json$/.test(name)) names.push(name);
+  for await (const { name, isDirectory } of Deno.readDir(path)) {
+    if (!isDirectory && /^results_.*\.json$/.test(name)) names.push(name);
   }
   if (names.length === 0) {
     throw new UsageError(`${path}: there is no results_….json in this folder`);

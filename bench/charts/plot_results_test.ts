@@ -51,6 +51,10 @@ Deno.test("one task becomes a comparison, several a summary, each a new PNG besi
       "base",
       "Tuned",
     ]]);
+    await Deno.mkdir(`${folder}/linked`);
+    await Deno.symlink(`${folder}/results_c.json`, `${folder}/linked/results_c.json`);
+    const output = `${folder}/linked/x.svg`;
+    assert.deepEqual((await plotResults([`${folder}/linked`], { output })).tasks, ["c"]);
     for (const { path } of [one, again, all]) {
       assert.deepEqual([...(await Deno.readFile(path)).subarray(1, 4)], [80, 78, 71]);
     }
