@@ -148,13 +148,13 @@ function askedOtherwise(
   const promptOf = ({ settings: { prompt } }: PlannedModel) =>
     JSON.stringify([prompt.system_prompt, prompt.add_instructions, prompt.format]);
   const heldAs = ({ where }: PlannedModel) =>
-    JSON.stringify(where.kind === "local" ? where.storage : null);
+    JSON.stringify(where.kind === "local" && where.storage || null);
   return local.flatMap(({ name, base }) => {
     const own = models.find((model) => model.name === name)!;
     const other = models.find(({ where }) =>
       base !== null && where.kind !== "remote" && identity(where) === identity(base.where)
     );
-    if (other !== undefined && own.where.kind === "local" && heldAs(own) !== heldAs(other)) {
+    if (other !== undefined && heldAs(own) !== heldAs(other)) {
       return [
         `${name} and ${other.name}, from which it was trained, hold weights in different types`,
       ];

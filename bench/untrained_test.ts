@@ -54,6 +54,8 @@ Deno.test("a run from a seed is compared with what it began with, which is its e
         );
       }
       assert.equal(models[base]!.prompt.from, "checkpoint");
+      const isToldDifferent = /different/.test(JSON.stringify(done.events));
+      assert.ok(!isToldDifferent, "it is asked as its base is");
       const again = await collected({ ...options, resume: true });
       assert.deepEqual([again.evaluated, again.resumed], [0, 24]);
       const without = await collected({ ...options, includeBase: false, resume: true });
