@@ -180,9 +180,8 @@ export class LocalModel implements Answerer {
     const minNewTokens = Math.min(sampling.min_new_tokens ?? 0, maxNewTokens);
     const adjusted = sampling.repetition_penalty !== 1 || minNewTokens > 0;
     const common = model.device.adapter === undefined ? MOST_SLOTS : MOST_SLOTS_GPU;
-    const { bytes, prefillRows } = model.generationLimits;
     const room = planSlots(model.sizes, requests, { maxNewTokens, adjusted }, {
-      ...{ bytes, prefillRows },
+      ...model.generationLimits,
       most: batchSize ?? Math.min(common, model.bestSlots),
     });
     return model.openGeneration(room, {

@@ -107,6 +107,8 @@ export interface Device {
    * each operation. To be set before weights are made, by devices whose kernels reach less than the machine has.
    */
   weightRoom?: number;
+  /** Most bytes of one tensor, where that is less than the memory. */
+  readonly largestTensor?: number;
   /** Bytes that the device holds for tensors, used or kept for the next ones; where that is known. */
   readonly reservedBytes?: number;
   /** Stops threads and drops all memory. Idempotent. */

@@ -19,6 +19,8 @@ import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 export interface GeneratorLimits {
   /** Bytes that generation may take beside the weights' copies. At least one branch always runs. */
   bytes: number;
+  /** Bytes of one buffer. */
+  largestBuffer: number;
   /** Most branches at once; null = as many as suit the device. */
   slots: number | null;
   /** Steps between two looks at the tokens. A look costs little on a CPU and much on a GPU. */
@@ -36,6 +38,7 @@ export function defaultLimits(device: Device, bytes: number): GeneratorLimits {
   const onGpu = device.name === "webgpu";
   return {
     bytes,
+    largestBuffer: device.largestTensor ?? Infinity,
     slots: null,
     stepsPerRead: onGpu ? 16 : 1,
     prefillRows: onGpu ? PREFILL_ROWS_GPU : PREFILL_ROWS,
@@ -68,9 +71,8 @@ export async function generate(
     adjusted ||= adjustsLogits(rules) || rules.kind !== general.kind;
   });
   if (!requests.some(({ n }) => n > 0)) return requests.map(() => []);
-  const { bytes, prefillRows } = limits;
   const most = limits.slots ?? Math.min(options.slots ?? Infinity, bestSlots(core));
-  const plan = planSlots(sizes, requests, { maxNewTokens, adjusted }, { bytes, most, prefillRows });
+  const plan = planSlots(sizes, requests, { maxNewTokens, adjusted }, { ...limits, most });
   const generation = openGeneration(core, buffers, sizes, plan, options, limits);
   const completions = await Promise.all(requests.map(async (request) => {
     const own = await generation.add(request);

@@ -101,6 +101,7 @@ for (const [kind, how] of MODELS) {
         { stepsPerRead: 4 },
         { stepsPerRead: 100 },
         { bytes: 1 },
+        { largestBuffer: 1 },
         { bytes: half, stepsPerRead: 2 },
         { slots: 2, prefillRows: 1 },
         { slots: 4, stepsPerRead: 3 },

@@ -4,7 +4,7 @@
  * gaps between runs of rows often keep a prompt waiting.
  */
 import { promptAlignment } from "./decode_shape.ts";
-import { type GenerationSizes, planGenerationBytes } from "./memory_plan.ts";
+import { type GenerationSizes, planGenerationBytes, planLargestBuffer } from "./memory_plan.ts";
 import type { ModelSizes } from "./model_sizes.ts";
 import type { GenerateRequest } from "./types.ts";
 
@@ -14,16 +14,25 @@ export const PREFILL_ROWS = 1024, PREFILL_ROWS_GPU = 16384;
 /** Of a request, what its memory depends on. */
 type Asked = Pick<GenerateRequest, "n"> & { promptIds: { readonly length: number } };
 
+/** What a generation must keep to. */
+export interface SlotLimits {
+  /** Of all its buffers, and of each. */
+  bytes: number;
+  largestBuffer: number;
+  /** Branches at once, if memory allows. */
+  most: number;
+  /** Rows of prompts that are run at once, unless one alone has more. */
+  prefillRows: number;
+}
+
 /**
- * The largest of the sizes that keep to `bytes` (at least one branch).
- * @param most branches at once, if memory allows
- * @param prefillRows rows of prompts that are run at once, unless one alone has more
+ * The largest of the sizes that keep to the limits (at least one branch).
  */
 export function planSlots(
   sizes: ModelSizes,
   requests: readonly Asked[],
   { maxNewTokens, adjusted }: Pick<GenerationSizes, "maxNewTokens" | "adjusted">,
-  { bytes, most, prefillRows }: { bytes: number; most: number; prefillRows: number },
+  { bytes, largestBuffer, most, prefillRows }: SlotLimits,
 ): GenerationSizes {
   const align = promptAlignment(sizes.config);
   const asked = requests.filter(({ n }) => n > 0).map(({ n, promptIds: { length } }) => ({
@@ -39,7 +48,9 @@ export function planSlots(
   let low = 1, high = Math.max(1, Math.min(total, most));
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    if (planGenerationBytes(sizes, shape(middle)) <= bytes) low = middle;
+    const fits = planGenerationBytes(sizes, shape(middle)) <= bytes &&
+      planLargestBuffer(sizes, shape(middle)) <= largestBuffer;
+    if (fits) low = middle;
     else high = middle - 1;
   }
   return shape(low);

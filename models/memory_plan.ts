@@ -192,7 +192,22 @@ export function planInferenceBytes(
 
 /** Bytes of a generation: prompt pass, caches, and the buffers of a decoding step. */
 export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): number {
-  const { config, floatBytes } = sizes, d = config.hiddenSize;
+  const { floats, words } = generationBuffers(sizes, wave);
+  return sizes.floatBytes * capacity(floats) + 4 * capacity(words);
+}
+
+/** Bytes of the largest of its buffers. */
+export function planLargestBuffer(sizes: ModelSizes, wave: GenerationSizes): number {
+  const { floats } = generationBuffers(sizes, wave);
+  return sizes.floatBytes * floats.reduce((most, n) => Math.max(most, bufferCapacity(n)), 0);
+}
+
+/** Elements of the buffers of floats and of u32. */
+function generationBuffers(
+  sizes: ModelSizes,
+  wave: GenerationSizes,
+): { floats: number[]; words: number[] } {
+  const { config } = sizes, d = config.hiddenSize;
   const { promptRows, passRows = promptRows, branches, adjusted = false } = wave;
   const history = Math.max(16 * (branches + 64), 64 * branches); // decode_sampler.ts
   const rows = Math.max(Math.min(promptRows, passRows), branches);
@@ -220,7 +235,7 @@ export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): n
       branches * seenWords(config.vocabSize),
     );
   }
-  return floatBytes * capacity(floats) + 4 * capacity(words);
+  return { floats, words };
 }
 
 /** Elements of the tables of angles; they grow by doubling. */

@@ -5,9 +5,11 @@ import { initWeights } from "./init.ts";
 import {
   planCacheBytes,
   planGenerationBytes,
+  planLargestBuffer,
   planParameterBytes,
   refuseIfTooLarge,
 } from "./memory_plan.ts";
+import { planSlots } from "./generation_plan.ts";
 import { modelSizes } from "./model_sizes.ts";
 import { packedBytes } from "./packed_weights.ts";
 import { TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
@@ -133,6 +135,19 @@ Deno.test("prompts that are run a few at a time are planned so", () =>
     const whole = planGenerationBytes(model.sizes, { ...wave, passRows: 480 });
     assert.ok(whole > 1.25 * planned, `${whole} at once`);
   }));
+
+Deno.test("a generation keeps to the largest buffer of a device", () => {
+  const sizes = modelSizes(config, { trainable: "none", storage: new Map() });
+  const requests = Array.from({ length: 200 }, () => ({ n: 1, promptIds: { length: 40 } }));
+  const slots = (largestBuffer: number) => {
+    const limits = { bytes: 2 ** 30, largestBuffer, most: Infinity, prefillRows: 1024 };
+    return planSlots(sizes, requests, { maxNewTokens: 60, adjusted: false }, limits);
+  };
+  const all = slots(Infinity), half = planLargestBuffer(sizes, all) / 2, some = slots(half);
+  assert.equal(all.branches, 200);
+  assert.ok(some.branches > 50 && some.branches < 150, `${some.branches}`);
+  assert.ok(planLargestBuffer(sizes, some) <= half);
+});
 
 Deno.test("prompts' keys are planned twice only when all layers are float", () => {
   const wave = { promptRows: 80, branches: 8, maxNewTokens: 30 };

@@ -61,7 +61,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
   readonly #readback: Readback;
   readonly #tracer: Tracer | null;
   readonly #live = new Set<Block>();
-  readonly #largest: number;
+  readonly largestTensor: number;
   #scratch: WebgpuTensor[] = [];
   #depth = 0;
   #running = "";
@@ -82,7 +82,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
     this.#tracer = tracer;
     this.software = adapter.software;
     // Whole vectors of four, as bindings are.
-    this.#largest = Math.floor(gpu.limits.maxBufferSize / 16) * 16;
+    this.largestTensor = Math.floor(gpu.limits.maxBufferSize / 16) * 16;
     this.limits = {
       bindingElements: Math.floor(gpu.limits.maxStorageBufferBindingSize / 4 / 64) * 64,
       groupsPerDimension: gpu.limits.maxComputeWorkgroupsPerDimension,
@@ -91,7 +91,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
       ...limits,
     };
     const create = (bytes: number, label: string) => this.#createBuffer(bytes, label);
-    this.#pool = new BufferPool(create, IDLE_BYTES, this.#largest);
+    this.#pool = new BufferPool(create, IDLE_BYTES, this.largestTensor);
     this.#recorder = new Recorder(gpu, tracer, (message) => this.#fail(message));
     this.#readback = new Readback(gpu);
     gpu.addEventListener("uncapturederror", (event) => {
@@ -120,10 +120,10 @@ export class WebgpuDevice implements Device, WebgpuContext {
       throw new RangeError(`tensor "${label}" cannot have ${length} elements`);
     }
     const bytes = 4 * length;
-    if (bytes > this.#largest) {
+    if (bytes > this.largestTensor) {
       throw new RgxError(
         `tensor "${label}" needs ${bytes} bytes, and ${this.adapter.name} has buffers of at most ` +
-          `${this.#largest} bytes`,
+          `${this.largestTensor} bytes`,
         { advice: "make the batch, the sequences or the model smaller" },
       );
     }
