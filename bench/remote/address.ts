@@ -3,9 +3,11 @@
  * server; results and messages have the plain address.
  */
 import { UsageError } from "../../core/errors.ts";
+import { HttpError } from "./refusal.ts";
 
 /** Keys shorter than this are stand-ins ("EMPTY") that may be part of any message. */
 const SHORTEST_SECRET = 8;
+const MOST_REDIRECTS = 5;
 
 /** Without a slash, a query or a password: with /v1, unless the address says otherwise. @throws UsageError */
 export function baseUrl(given: string): string {
@@ -31,14 +33,33 @@ export class ServerAddress {
     }
   }
 
-  /** The address to send to. */
-  at(path: string): string {
-    const url = new URL(this.#target);
+  /**
+   * Asks the server. Where it redirects, the question and the key go no further than to the same host, and only
+   * where it asks for the same request.
+   * @throws HttpError for another redirect; TypeError when there is no connection
+   */
+  async fetch(
+    path: string,
+    init: RequestInit & { client?: Deno.HttpClient },
+  ): Promise<Response> {
+    let url = new URL(this.#target);
     url.pathname += path;
-    return url.href;
+    const headers = { ...init.headers as Record<string, string>, ...this.#keyHeaders() };
+    for (let hop = 0;; hop++) {
+      const response = await fetch(url, { ...init, headers, redirect: "manual" });
+      const location = response.headers.get("location"), { status } = response;
+      if (location === null || status < 300 || status > 399) return response;
+      await response.body?.cancel();
+      const to = new URL(location, url), isSame = init.method === undefined || status >= 307;
+      if (!isSame || to.origin !== url.origin || hop >= MOST_REDIRECTS) {
+        const where = to.origin + to.pathname.replace(new RegExp(`${path}$`), "");
+        throw new HttpError(status, `the server redirects to ${where}: is that its address?`, null);
+      }
+      url = to;
+    }
   }
 
-  headers(): Record<string, string> {
+  #keyHeaders(): Record<string, string> {
     const key = this.#key, { hostname, searchParams } = this.#target;
     if (key === null) return {};
     const isAzure = searchParams.has("api-version") || hostname.endsWith(".azure.com");

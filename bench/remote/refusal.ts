@@ -44,9 +44,9 @@ export function isTemporary(error: unknown): boolean {
 
 const isPassing = (status: number) => RETRIED.has(status) || status >= 500;
 
-/** Also money that is used up, and a wait that is too long. */
+/** Also another address, money that is used up, and a wait that is too long. */
 export function isHopeless(error: HttpError): boolean {
-  return HOPELESS.has(error.status) || wantsPatience(error) ||
+  return HOPELESS.has(error.status) || error.status < 400 || wantsPatience(error) ||
     (error.status === 429 && error.field("code") === "insufficient_quota");
 }
 

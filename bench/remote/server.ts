@@ -248,9 +248,7 @@ export class RemoteServer {
   async #send(path: string, body: Body): Promise<ChatReply> {
     const control = new AbortController(), stop = () => control.abort();
     const limit = (this.options.timeout ?? 600) * 1000;
-    let late = false,
-      response: Response | null = null,
-      timer: ReturnType<typeof setTimeout> | undefined;
+    let late = false, timer: ReturnType<typeof setTimeout> | undefined;
     const wind = () => {
       clearTimeout(timer);
       timer = setTimeout(() => {
@@ -264,9 +262,9 @@ export class RemoteServer {
     const start = performance.now();
     if (this.#first === 0) this.#first = start;
     try {
-      response = await fetch(this.address.at(path), {
+      const response = await this.address.fetch(path, {
         method: "POST",
-        headers: { "content-type": "application/json", ...this.address.headers() },
+        headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
         signal: control.signal,
         ...(this.client !== null && { client: this.client }),
@@ -279,7 +277,7 @@ export class RemoteServer {
       return reply;
     } catch (error) {
       if (late) throw new BadReply(`no sign of life for ${limit / 1000} s`);
-      throw this.#explained(error as Error, response);
+      throw this.#hidden(error as Error);
     } finally {
       clearTimeout(timer);
       this.#abort.signal.removeEventListener("abort", stop);
@@ -301,15 +299,9 @@ export class RemoteServer {
     if (this.#abort.signal.aborted) throw new Interrupted();
   }
 
-  /** The same error, its words fit to be shown. */
-  #explained(error: Error, response: Response | null): Error {
-    let { message } = error;
-    // A redirect turns a question into the request of a page.
-    if (response?.redirected && (error instanceof HttpError || error instanceof BadReply)) {
-      const to = baseUrl(response.url);
-      if (to !== this.url) message += ` (the server redirects to ${to}: is that the address?)`;
-    }
-    error.message = this.address.hide(message);
+  /** The same error without the key. */
+  #hidden(error: Error): Error {
+    error.message = this.address.hide(error.message);
     error.stack = this.address.hide(error.stack ?? "");
     return error;
   }
@@ -358,8 +350,7 @@ async function probe(
   const control = new AbortController(), { url } = address;
   const timer = setTimeout(() => control.abort(), PROBE_MS);
   try {
-    const response = await fetch(address.at("/models"), {
-      headers: address.headers(),
+    const response = await address.fetch("/models", {
       signal: control.signal,
       ...(client !== null && { client }),
     });
@@ -375,7 +366,8 @@ async function probe(
     return data.flatMap((model) => typeof model?.id === "string" ? [model.id] : []);
   } catch (error) {
     if (error instanceof RgxError) throw error;
-    if (error instanceof SyntaxError) return []; // answers, if not with a list
+    // It answers, if not with a list.
+    if (error instanceof SyntaxError || error instanceof HttpError) return [];
     const why = control.signal.aborted ? `no answer within ${PROBE_MS / 1000} s` : reasonOf(error);
     const hint = isCertificateError(why)
       ? "SSL_CERT_FILE names a file with the certificate of the server's authority."

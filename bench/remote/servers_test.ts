@@ -48,6 +48,28 @@ Deno.test("streams that end without a last empty line, with lone carriage return
   );
 });
 
+Deno.test("a whole answer that comes in drips, after spaces, is a sign of life all the time", async () => {
+  const whole = JSON.stringify({ choices: [{ index: 0, text: "<answer>7</answer>" }], usage });
+  const pieces = ["\n", "  ", " ", "\n", whole.slice(0, 9), whole.slice(9)];
+  await withServer(() => {
+    const encoder = new TextEncoder();
+    const body = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        for (const piece of pieces) {
+          await new Promise((resolve) => setTimeout(resolve, 60));
+          controller.enqueue(encoder.encode(piece));
+        }
+        controller.close();
+      },
+    });
+    return new Response(body, { headers: { "content-type": "application/json" } });
+  }, (url, requests) =>
+    withFolder(async (folder) => {
+      const done = await ask(url, folder, { timeout: 0.2 }, { numExamples: 2 });
+      assert.deepEqual([done.exitCode, requests.length], [0, 2]);
+    }));
+});
+
 Deno.test("an answer that its server gave up, or an error in its place, is none", async () => {
   const broken: Handler[] = [
     () => stream([delta("<answer>9</ans"), delta("", "abort")]),
@@ -236,16 +258,39 @@ Deno.test("addresses that have more than a host: Azure's query, a version inside
   }
 });
 
-Deno.test("a redirect that loses the question is told with where it leads", async () => {
+Deno.test("a redirect is followed on the same host; another host gets neither question nor key", async () => {
+  const to = (status: number, location: string) => () =>
+    new Response(null, { status, headers: { location } });
   await withServer(
-    () =>
-      new Response(null, { status: 301, headers: { location: "/elsewhere/v1/chat/completions" } }),
-    (url) =>
+    (request) =>
+      request.path.startsWith("/here") ? answer(request) : to(307, `/here${request.path}`)(),
+    (url, requests) =>
       withFolder(async (folder) => {
-        const done = await ask(url, folder, { attempts: 1 });
-        const [first] = done.result.tasks["chain_sum"]!.models[MODEL]!.examples;
-        assert.match(first!.error!, new RegExp(`redirects to ${url}/elsewhere/v1`));
+        const done = await ask(url, folder);
+        assert.deepEqual([done.exitCode, requests.length], [0, 10]);
       }),
+  );
+  const foreign: string[] = [];
+  await withServer(
+    (request) => (foreign.push(request.path), answer(request)),
+    async (other) => {
+      for (
+        const [status, target] of [[301, "/elsewhere/v1"], [308, `${other}/v1`]] as const
+      ) {
+        await withServer(
+          to(status, `${target}/chat/completions`),
+          (url, requests) =>
+            withFolder(async (folder) => {
+              const done = await ask(url, folder);
+              const where = target.startsWith("/") ? url + target : target;
+              const message =
+                `${url}/v1: ${status}: the server redirects to ${where}: is that its address?`;
+              assert.equal(done.result.failures[0]!.error, message);
+              assert.deepEqual([requests.length, foreign], [1, []]);
+            }),
+        );
+      }
+    },
   );
 });
 
