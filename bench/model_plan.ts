@@ -69,8 +69,10 @@ export async function planModels(
   if (names.length === 0) {
     throw new UsageError("no model is named", { advice: "--models FOLDER …" });
   }
-  if (names.includes("")) {
-    throw new UsageError("the name of a model is empty", { advice: "--models FOLDER …" });
+  const empty = names.find((name) => name === "" || name === REMOTE_PREFIX);
+  if (empty !== undefined) {
+    const advice = `--models ${empty === "" ? "FOLDER" : `${REMOTE_PREFIX}NAME`} …`;
+    throw new UsageError("the name of a model is empty", { advice });
   }
   const warnings: string[] = [];
   const found = new Map<string, Found | null>();

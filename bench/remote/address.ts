@@ -75,14 +75,15 @@ export class ServerAddress {
 
 /** The whole address, without a slash at the end and the name of an endpoint. */
 function targetOf(given: string): URL {
+  const advice = "The server's address is --base-url, base_url of a file, or OPENAI_BASE_URL.";
   let url: URL;
   try {
     url = new URL(given);
   } catch {
-    throw new UsageError(`--base-url ${given}: not an address, expected http://HOST:PORT/v1`);
+    throw new UsageError(`${given}: not an address, expected http://HOST:PORT/v1`, { advice });
   }
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new UsageError(`--base-url ${given}: expected http:// or https://`);
+    throw new UsageError(`${given}: expected http:// or https://`, { advice });
   }
   url.hash = "";
   const path = url.pathname.replace(/\/+$/, "");

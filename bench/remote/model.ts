@@ -92,7 +92,7 @@ export class RemoteModel implements Answerer {
       const body = this.#body(question, sample, n);
       const reply = await this.server.ask(path, body, [set.label, index, sample]);
       this.#hasAnswered = true;
-      return rawAnswers(reply, this.server.url);
+      return rawAnswers(reply, this.server.url, this.request.settings.sampling.stop ?? []);
     } catch (error) {
       // A server that has answered and forbids something means the question: some look for what is harmful.
       if (error instanceof Refused && !(error.status === 403 && this.#hasAnswered)) {
@@ -141,14 +141,21 @@ const EMPTY = {
 function rawAnswers(
   { choices, promptTokens, completionTokens }: ChatReply,
   device: string,
+  stops: readonly string[],
 ): RawAnswer[] {
   const each = Math.floor(completionTokens / choices.length);
   return choices.map(({ text, reasoning, finishReason }, i) => ({
-    completion: text,
+    completion: beforeStop(text, stops),
     truncated: finishReason === "length",
     completion_tokens: i === 0 ? completionTokens - each * (choices.length - 1) : each,
     prompt_tokens: i === 0 ? promptTokens : 0,
     device,
     ...(reasoning !== null && { reasoning }),
   }));
+}
+
+/** Also of a server that does not know stop texts, or that leaves them in. */
+function beforeStop(text: string, stops: readonly string[]): string {
+  const places = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
+  return text.slice(0, Math.min(text.length, ...places));
 }

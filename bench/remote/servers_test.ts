@@ -148,6 +148,19 @@ Deno.test("fields are known from lists of details too; a number that is too larg
     }));
 });
 
+Deno.test("what follows a stop text is cut off where the server does not know them", async () => {
+  await withServer((request) => {
+    if ("stop" in request.body) return failure(400, "Unsupported parameter: 'stop'");
+    return whole({ message: { content: "<answer>7</answer>END <answer>8</answer>" } });
+  }, (url) =>
+    withFolder(async (folder) => {
+      const sampling = { max_new_tokens: 8, stop: ["never", "END"] };
+      const done = await ask(url, folder, {}, { sampling });
+      const { examples } = done.result.tasks["chain_sum"]!.models[MODEL]!;
+      assert.ok(examples.every(({ completion }) => completion === "<answer>7</answer>"));
+    }));
+});
+
 Deno.test("the key is in no message, even when the server repeats it", async () => {
   const key = "sk-secret-1234";
   Deno.env.set("RGX_TEST_KEY", ` ${key}\n`);
@@ -327,4 +340,11 @@ Deno.test("the provider of an eval file is the only one that may answer, and its
       const again = await ask(`${url}/v1/`, folder, { provider: "Together" }, { resume: true });
       assert.deepEqual([other.resumed, again.resumed], [0, 5], "the address in another spelling");
     }));
+});
+
+Deno.test("a remote model without a name is refused", async () => {
+  await assert.rejects(
+    ask("http://127.0.0.1:9", "nowhere", {}, { models: ["openai:"] }),
+    /name of a model is empty/,
+  );
 });
