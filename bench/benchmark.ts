@@ -13,7 +13,7 @@ import type { AllTasksResultFile, Sampling } from "./result_file.ts";
 import { missingSamples, runJobs } from "./run_jobs.ts";
 import { SampleStore } from "./sample_store.ts";
 import type { BenchEvent, ModelRequest, TaskRequest, Took } from "./types.ts";
-import { fewerThanAsked, planTasks, withoutAnswers } from "./task_plan.ts";
+import { fewCategories, fewerThanAsked, planTasks, withoutAnswers } from "./task_plan.ts";
 import { trainedOtherwise } from "./trained_otherwise.ts";
 import { runWorkers, type WorkerOptions } from "./worker_pool.ts";
 
@@ -112,6 +112,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
     ...warnings,
     ...fewerThanAsked(options, sets),
     ...unanswerable,
+    ...fewCategories(sets),
     ...trainedOtherwise(models, sets),
   ];
   for (const message of told) {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { sharedFolder } from "../models/testing.ts";
 import { readDataset } from "../data/published_sets.ts";
 import { scoreCompletion, scoreExtracted } from "../data/score.ts";
-import { fewerThanAsked, planTasks, withoutAnswers } from "./task_plan.ts";
+import { fewCategories, fewerThanAsked, planTasks, withoutAnswers } from "./task_plan.ts";
 import { createTestSet } from "./test_set.ts";
 import { withFolder } from "./testing.ts";
 
@@ -150,6 +150,26 @@ Deno.test("problems without an answer are told; where none has one, nothing is a
       "mine: 1 of 2 problems have no answer to compare with",
     ]);
     await assert.rejects(told(null, null), /x\.jsonl: none of its problems has an answer/);
+  });
+});
+
+Deno.test("the first problems of a sorted file that leave out most categories are told", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/mmlu.jsonl`, tasks = [{ name: "mmlu_pro", path }];
+    const names = ["business", "law", "math", "physics"];
+    const rows = Array.from({ length: 12 }, (_, i) =>
+      JSON.stringify({
+        ...{ question: `${i}?`, options: ["a", "b"], answer: "A" },
+        category: names[Math.floor(i / 3)],
+      }));
+    await Deno.writeTextFile(path, rows.join("\n"));
+    const told = async (numExamples: number) =>
+      fewCategories(await planTasks({ tasks, numExamples }, 1));
+    assert.deepEqual(await told(5), [
+      "mmlu_pro: its first 5 problems are of 2 of 4 categories (business, law)",
+    ]);
+    assert.deepEqual(await told(9), []);
+    assert.deepEqual(fewCategories(await planTasks({ tasks: ["chain_sum"] }, 1)), []);
   });
 });
 

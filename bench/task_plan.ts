@@ -10,7 +10,7 @@ import type { BenchmarkOptions } from "./benchmark.ts";
 import { formatOf } from "../data/published_sets.ts";
 import { FILE_SOURCE } from "../data/score.ts";
 import { publishedPlace } from "../hub/published_sets.ts";
-import { createTestSet, isTask, unknownTasks } from "./test_set.ts";
+import { categoriesOf, createTestSet, isTask, unknownTasks } from "./test_set.ts";
 import type { TestSet } from "./types.ts";
 
 /** Problems that are made of a task at most: all are held in memory. */
@@ -108,6 +108,19 @@ export function withoutAnswers(sets: readonly TestSet[]): string[] {
       );
     }
     return [`${label}: ${unknown} of ${entries.length} problems have no answer to compare with`];
+  });
+}
+
+/** Files whose first problems are of few of their categories, as those that are sorted, in words. */
+export function fewCategories(sets: readonly TestSet[]): string[] {
+  return sets.flatMap(({ label, entries, categories = 0 }) => {
+    const asked = categoriesOf(entries), few = asked.slice(0, 3).join(", ");
+    const isFew = asked.length * 2 <= categories && entries.length >= categories;
+    if (!isFew || asked.length === 0) return [];
+    return [
+      `${label}: its first ${entries.length} problems are of ${asked.length} of ` +
+      `${categories} categories (${few}${asked.length > 3 ? ", …" : ""})`,
+    ];
   });
 }
 

@@ -52,6 +52,7 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
       parameters: { ...parameters, path: request.path },
       category: category ?? "data set",
       entries: distinct((i) => all[i] ?? null, size),
+      categories: categoriesOf(all).length,
       shots,
     };
   }
@@ -65,6 +66,12 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
     // One to spare: the problem itself is not among its worked examples.
     shots: fewShot === 0 ? [] : distinct((i) => worked.entry(i), fewShot + 1),
   };
+}
+
+/** What the columns of published data sets say their problems are of. */
+export function categoriesOf(entries: readonly Entry[]): string[] {
+  const names = entries.map(({ metadata }) => metadata["category"] ?? metadata["subject"]);
+  return [...new Set(names.filter((name) => typeof name === "string"))];
 }
 
 /** A registered task, or a data set. */

@@ -30,6 +30,8 @@ export interface TestSet {
   seed: number;
   binary: boolean;
   entries: readonly Entry[];
+  /** Of a file: how many categories its problems have, those that are not asked included. */
+  categories?: number;
   /** For few-shot prompts: from another split than the problems; of a task one more than a prompt takes. */
   shots: readonly Entry[];
 }
