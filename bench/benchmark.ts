@@ -187,6 +187,6 @@ const isRemoteName = (name: string) => name.startsWith(REMOTE_PREFIX);
 
 function nothingToMerge(folder: string): RgxError {
   return new RgxError(`${folder} holds no answers of these models to these tasks`, {
-    advice: "A merge takes the settings of the parts: the same seed, sampling and prompts.",
+    advice: "A merge takes the settings of the parts: the same seed, sampling, prompts and server.",
   });
 }

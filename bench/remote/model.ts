@@ -72,9 +72,10 @@ export class RemoteModel implements Answerer {
     const replies = await this.#ask(question, samples[0]!, n);
     const isError = "error" in replies;
     if (n > 1) this.#givesSeveral ??= !isError && replies.length >= n;
-    if (isError && n > 1) return samples;
+    // The first time it may be their number that the server could not do.
+    if (isError && n > 1 && !this.#givesSeveral) return samples;
     const answers = isError
-      ? [{ ...EMPTY, device: this.server.url, error: replies.error }]
+      ? samples.map(() => ({ ...EMPTY, device: this.server.url, error: replies.error }))
       : replies.slice(0, n);
     for (const [i, answer] of answers.entries()) onAnswer(question, samples[i]!, answer);
     return samples.slice(answers.length);

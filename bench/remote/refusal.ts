@@ -59,7 +59,9 @@ export async function httpError(response: Response): Promise<HttpError> {
   const text = await response.text();
   const delay = askedDelay(response.status, response.headers, Date.now());
   try {
-    return new HttpError(response.status, JSON.parse(text), delay);
+    const json = JSON.parse(text);
+    // Gemini puts its errors into a list.
+    return new HttpError(response.status, Array.isArray(json) ? json[0] : json, delay);
   } catch {
     return new HttpError(response.status, excerpt(text), delay); // a proxy's page
   }

@@ -128,8 +128,11 @@ Deno.test("a question that is forbidden after others were answered is one withou
   );
 });
 
-Deno.test("fields are known from lists of details too; a number that is too large is no other name", async () => {
+Deno.test("fields are known from lists of errors and of details too; a number that is too large is no other name", async () => {
   await withServer((request) => {
+    if ("top_p" in request.body) {
+      return Response.json([{ error: { message: 'Unknown name "top_p"' } }], { status: 400 });
+    }
     const unknown = ["seed", "stream_options"].filter((name) => name in request.body);
     const detail = unknown.map((name) => ({ loc: ["body", name], msg: "Extra inputs" }));
     if (detail.length === 0) return answer(request);
@@ -137,8 +140,9 @@ Deno.test("fields are known from lists of details too; a number that is too larg
   }, (url, requests) =>
     withFolder(async (folder) => {
       const done = await ask(url, folder, { concurrency: 1 });
-      assert.deepEqual([done.exitCode, requests.length], [0, 7]);
-      assert.equal(done.remote!.adjusted.length, 2);
+      assert.deepEqual([done.exitCode, requests.length], [0, 8]);
+      assert.equal(done.remote!.adjusted.length, 3);
+      assert.match(done.remote!.adjusted[0]!, /refuses the field top_p/);
     }));
   const tooLarge = "'max_tokens' or 'max_completion_tokens' is too large: 9. Not more than 8 fit.";
   await withServer(() => failure(400, tooLarge), (url, requests) =>
@@ -211,6 +215,18 @@ Deno.test("samples of few problems fill all places where the server gives one at
       const done = await ask(url, folder, { concurrency: 8 }, { sampling, numExamples: 2 });
       assert.deepEqual([peak, requests.length, done.evaluated], [8, 24, 24]);
     }));
+});
+
+Deno.test("samples that are asked together have their attempts together", async () => {
+  await withServer(
+    (request, count) => count === 1 ? answer(request) : failure(500, "gone"),
+    (url, requests) =>
+      withFolder(async (folder) => {
+        const sampling = { samples: 3, max_new_tokens: 8 };
+        const done = await ask(url, folder, { attempts: 2 }, { sampling });
+        assert.deepEqual([done.unanswered, requests.length], [12, 1 + 4 * 2]);
+      }),
+  );
 });
 
 Deno.test("requests that are refused together halve their number once", async () => {
