@@ -59,7 +59,10 @@ export class RemoteModel implements Answerer {
       // One problem alone tells which fields the server takes, and whether it gives several samples at once.
       const first = pending.pop();
       if (first !== undefined) await take(first);
-      await Promise.all(Array.from({ length: this.server.limiter.most }, work));
+      const { most } = this.server.limiter;
+      // More than are under way at once: those that wait before they are sent again leave their places to others.
+      const length = most === 1 ? 1 : 2 * most;
+      await Promise.all(Array.from({ length }, work));
     } finally {
       clearInterval(timer);
     }

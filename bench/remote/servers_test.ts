@@ -217,6 +217,21 @@ Deno.test("samples of few problems fill all places where the server gives one at
     }));
 });
 
+Deno.test("requests that wait before they are sent again leave their places to others", async () => {
+  const seen = new Set<unknown>();
+  let seenAtReturn = 0;
+  await withServer((request, count) => {
+    const { seed } = request.body;
+    if (seen.has(seed) && seenAtReturn === 0) seenAtReturn = seen.size;
+    seen.add(seed);
+    return count >= 2 && count <= 5 ? failure(500, "busy") : answer(request);
+  }, (url) =>
+    withFolder(async (folder) => {
+      await ask(url, folder, { concurrency: 4, firstDelay: 300 }, { numExamples: 9 });
+      assert.equal(seenAtReturn, 9, "all others were asked meanwhile");
+    }));
+});
+
 Deno.test("samples that are asked together have their attempts together", async () => {
   await withServer(
     (request, count) => count === 1 ? answer(request) : failure(500, "gone"),
