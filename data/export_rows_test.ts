@@ -8,8 +8,12 @@ import {
   type ExportFormat,
   type Row,
   ROW_FORMATS,
+  type RowOptions,
   withSplit,
 } from "./export_rows.ts";
+import { readRows } from "./data_rows.ts";
+import { entriesOf } from "./jsonl.ts";
+import { formatQuestion } from "./prompt.ts";
 import { writeJsonLines, writeParquet } from "./row_files.ts";
 
 const OPTIONS = { systemPrompt: "simple", addInstructions: true };
@@ -21,22 +25,34 @@ function entries(): Entry[] {
   ]);
 }
 
-async function written(format: ExportFormat, kind: "jsonl" | "parquet"): Promise<Row[]> {
+/** What `read` makes of a file of all entries. */
+async function writtenTo<T>(
+  format: ExportFormat,
+  kind: "jsonl" | "parquet",
+  read: (path: string) => Promise<T>,
+  options: RowOptions = OPTIONS,
+): Promise<T> {
   const path = await Deno.makeTempFile({ suffix: `.${kind}` });
   try {
     const { columns, row } = withSplit(ROW_FORMATS[format]);
-    const rows = entries().map((entry) => row(entry, "test", OPTIONS));
-    if (kind === "jsonl") {
-      await writeJsonLines(path, rows);
-      const text = await Deno.readTextFile(path);
-      return text.trimEnd().split("\n").map((line) => JSON.parse(line));
-    }
-    await writeParquet(path, columns, rows);
-    const bytes = await Deno.readFile(path);
-    return await parquetReadObjects({ file: bytes.buffer }) as Row[];
+    const rows = entries().map((entry) => row(entry, "test", options));
+    if (kind === "jsonl") await writeJsonLines(path, rows);
+    else await writeParquet(path, columns, rows);
+    return await read(path);
   } finally {
     await Deno.remove(path);
   }
+}
+
+function written(format: ExportFormat, kind: "jsonl" | "parquet"): Promise<Row[]> {
+  return writtenTo(format, kind, async (path) => {
+    if (kind === "jsonl") {
+      const text = await Deno.readTextFile(path);
+      return text.trimEnd().split("\n").map((line) => JSON.parse(line));
+    }
+    const bytes = await Deno.readFile(path);
+    return await parquetReadObjects({ file: bytes.buffer }) as Row[];
+  });
 }
 
 Deno.test("a table holds what JSON Lines hold, and its columns are those that are declared", async () => {
@@ -116,4 +132,32 @@ Deno.test("a file that can not be finished leaves the earlier one", async () => 
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("what was exported can be trained on: problems, answers and tasks are the same in every format", async () => {
+  for (const format of EXPORT_FORMATS) {
+    for (const kind of ["jsonl", "parquet"] as const) {
+      const options = { ...OPTIONS, systemPrompt: null };
+      const read = async (path: string) => entriesOf(await readRows([path]), path);
+      const found = await writtenTo(format, kind, read, options);
+      for (const [i, entry] of entries().entries()) {
+        const own = found[i]!, what = `${format} ${kind} ${i}`;
+        assert.equal(formatQuestion(own.question), formatQuestion(entry.question), what);
+        assert.equal(own.answer, entry.answer, what);
+        assert.equal(own.metadata["source_dataset"], entry.metadata["source_dataset"], what);
+        if (own.answer !== null) assert.equal(scoreAnswer(own.answer, own), 1, what);
+      }
+    }
+  }
+});
+
+Deno.test("of rows that verl made itself the ground truth is the answer", () => {
+  const columns = {
+    data_source: "openai/gsm8k",
+    prompt: [{ role: "user", content: "1 + 1 =" }],
+    reward_model: { style: "rule", ground_truth: "2" },
+    extra_info: { split: "train", index: 0 },
+  };
+  const [entry] = entriesOf([{ columns, place: "f:1" }], "f");
+  assert.deepEqual([entry!.question, entry!.answer], ["1 + 1 =", "2"]);
 });

@@ -1,9 +1,12 @@
 /**
  * Problems from the rows of a file (JSON Lines, or parquet). A row is an object with `question` or `prompt`,
- * and may have `answer`, `solution` or `completion` (the first of these that is there) and `metadata`.
- * `prompt` and `completion` may also be chat messages; then one user (assistant) message is expected. All
- * further columns go to the metadata. A completion is a whole text: the answer is what stands in its answer tags (all of it where there
- * are none), and the text itself is the metadata's `completion`. A bad row is an error with its place.
+ * and may have `answer`, `solution` or `completion` (the first of these that is there) and `metadata` (an
+ * object, or its JSON as tables have it). `prompt` and `completion` may also be chat messages; then one user
+ * (assistant) message is expected. `messages` are a prompt and, when an assistant ends them, a completion; of
+ * verl's rows `reward_model.ground_truth` is the answer, and `extra_info.entry` of `rgx tasks export` the whole
+ * entry. All further columns go to the metadata. A completion is a whole text: the answer is what stands in its
+ * answer tags (all of it where there are none), and the text itself is the metadata's `completion`. A bad row is
+ * an error with its place.
  */
 import { UsageError } from "../core/errors.ts";
 import { isBlank } from "../tasks/python_text.ts";
@@ -32,7 +35,7 @@ export function entriesOf(rows: readonly DataRow[], from: string): Entry[] {
 }
 
 function entryOf({ columns: row, place }: DataRow, index: number): Entry {
-  const { metadata, ...columns } = row;
+  const { metadata: given, ...columns } = inOurColumns(row), metadata = objectOf(given);
   const questionColumn = QUESTION_COLUMNS.find((name) => columns[name] != null);
   if (questionColumn === undefined) {
     throw new UsageError(
@@ -58,6 +61,35 @@ function entryOf({ columns: row, place }: DataRow, index: number): Entry {
   );
   if (completion !== null) rest["completion"] = completion;
   return { question, answer, metadata: metadataOf(rest, metadata ?? {}, index) };
+}
+
+/** Rows of chats and of verl, in the columns of a problem. */
+function inOurColumns(row: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  if (QUESTION_COLUMNS.every((name) => row[name] == null) && Array.isArray(row["messages"])) {
+    const { messages, ...rest } = row, chat = messages as { role?: unknown }[];
+    const isAnswered = chat.at(-1)?.role === "assistant";
+    return isAnswered
+      ? { ...rest, prompt: chat.slice(0, -1), completion: chat.slice(-1) }
+      : { ...rest, prompt: chat };
+  }
+  const verl = row["reward_model"] as { ground_truth?: unknown } | undefined;
+  if (typeof verl !== "object" || verl?.ground_truth == null) return row;
+  const entry = objectOf((row["extra_info"] as { entry?: unknown } | undefined)?.entry);
+  if (typeof (entry as { question?: unknown } | null)?.question === "string") {
+    return { ...entry as Record<string, unknown> };
+  }
+  const hasAnswer = verl.ground_truth === "" || ANSWER_COLUMNS.some((name) => row[name] != null);
+  return hasAnswer ? row : { ...row, answer: verl.ground_truth };
+}
+
+/** A value that is, or is the JSON of, an object; any other as it is. */
+function objectOf(value: unknown): unknown {
+  if (typeof value !== "string" || !value.startsWith("{")) return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
 }
 
 /** Entries of a task keep their own identity, so that its scorer is used; others are the file's. */

@@ -10,12 +10,13 @@ export const UNIVERSAL_INSTRUCTION =
   "Think step by step and solve the problem carefully. When you have your final answer, format it as: " +
   "<answer>your answer here</answer>";
 
-/** The user's message: the instruction, an empty line and the question, or the question alone. */
+/** The user's message: the instruction (once), an empty line and the question, or the question alone. */
 export function formatQuestion(
   question: string,
   { addInstructions = true }: { addInstructions?: boolean } = {},
 ): string {
-  return addInstructions ? `${UNIVERSAL_INSTRUCTION}\n\n${question}` : question;
+  const isThere = question.startsWith(`${UNIVERSAL_INSTRUCTION}\n\n`);
+  return addInstructions && !isThere ? `${UNIVERSAL_INSTRUCTION}\n\n${question}` : question;
 }
 
 /** System prompts by name; each asks for the final answer in `<answer>` tags, gsm8k for the recipe's own. */
