@@ -34,6 +34,16 @@ export function entriesOf(rows: readonly DataRow[], from: string): Entry[] {
   return rows.map(entryOf);
 }
 
+/** That no completion can be right, since a file has nothing but questions; null where it has answers. */
+export function withoutAnswers(entries: readonly Entry[]): string | null {
+  const isOpen = ({ answer, metadata }: Entry) =>
+    answer === null && metadata["source_dataset"] === FILE_SOURCE;
+  if (!entries.every(isOpen)) return null;
+  return `none of the ${entries.length} problems has an answer (a column ${
+    ANSWER_COLUMNS.join(", ")
+  }), so no completion is right`;
+}
+
 function entryOf({ columns: row, place }: DataRow, index: number): Entry {
   const { metadata: given, ...columns } = inOurColumns(row), metadata = objectOf(given);
   const questionColumn = QUESTION_COLUMNS.find((name) => columns[name] != null);

@@ -4,6 +4,7 @@ import { type DataSplit, findDataFiles } from "../hub/data_files.ts";
 import { publishedPlace } from "../hub/published_sets.ts";
 import type { Entry } from "../tasks/types.ts";
 import { readRows } from "./data_rows.ts";
+import { withoutAnswers } from "./jsonl.ts";
 import { datasetEntries } from "./published_sets.ts";
 import { openSource, type ProblemSource, type SourceOptions } from "./source.ts";
 
@@ -51,6 +52,8 @@ async function entriesOfFiles(
     const rows = dropped.length === 1 ? "1 row is" : `${dropped.length} rows are`;
     notes.push(`${rows} left out: the answer has no "####" (the first: ${dropped[0]})`);
   }
+  const unanswered = withoutAnswers(found);
+  if (unanswered !== null) notes.push(`${name}: ${unanswered}`);
   return found;
 }
 

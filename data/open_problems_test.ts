@@ -115,3 +115,21 @@ Deno.test("a bad row of a parquet file is named by its number", async () => {
     );
   });
 });
+
+Deno.test("that a file holds nothing but questions is told before they are trained on", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/a.jsonl`;
+    const write = (more: object) =>
+      Deno.writeTextFile(
+        path,
+        questions.map((question) => JSON.stringify({ question, ...more })).join("\n"),
+      );
+    const options = { task_name: null, dataset_name: path, task_config: {}, seed: 1 };
+    await write({ label: "2" });
+    const open = await openProblems({ ...options, num_examples: 10 });
+    assert.match(open.notes!.join(), /none of the 40 problems has an answer/);
+    await write({ answer: "2" });
+    const closed = await openProblems({ ...options, num_examples: 10 });
+    assert.doesNotMatch(closed.notes!.join(), /has an answer/);
+  });
+});
