@@ -140,8 +140,7 @@ export class Diagnosis {
     const { learning_rate: rate } = this.config.training;
     return {
       finding: "gradient",
-      text:
-        `The gradient was not finite in ${skipped} of the last ${window.length} steps, and these ` +
+      text: `The gradient was not finite in ${skipped} of ${lastSteps(window.length)}, and these ` +
         `steps were left out: the weights have gone astray.`,
       tries: [`training.learning_rate=${short(rate / 10)}`, "training.max_grad_norm=0.2"],
     };
@@ -262,7 +261,7 @@ export class Diagnosis {
     const never = names.find((name) => this.#values(name).every((value) => value === 0));
     if (never === undefined) return null;
     const { add_instructions: told, system_prompt: system } = this.config.data;
-    const seen = `No completion of the last ${this.#window} steps had the answer format ` +
+    const seen = `No completion of ${lastSteps(this.#window)} had the answer format ` +
       `(${never.split("/")[1]} is 0)`;
     const why = this.#withoutSignal()
       ? ", and all completions of a prompt got the same reward: there is nothing to prefer, so " +
@@ -294,7 +293,7 @@ export class Diagnosis {
       .map((name) => ({ name: name.split("/").slice(1, -1).join("/"), value: this.#mean(name) }));
     const seen = rewards.map(({ name, value }) => `${name} ${short(value)}`).join(", ");
     const same =
-      `${percent(share)} of the groups had no signal in the last ${this.#window} steps: all ` +
+      `${percent(share)} of the groups had no signal in ${lastSteps(this.#window)}: all ` +
       `completions of a prompt got the same reward (means: ${seen}).`;
     const correct = rewards.find(({ name }) => /correctness|accuracy/.test(name)) ??
       (rewards.length === 1 ? rewards[0] : undefined);
@@ -361,4 +360,8 @@ function percent(share: number): string {
 /** Three digits, without an exponent where that is shorter to read. */
 function short(value: number): string {
   return String(Number(value.toPrecision(3)));
+}
+
+function lastSteps(count: number): string {
+  return count === 1 ? "the last step" : `the last ${count} steps`;
 }

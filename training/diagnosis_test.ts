@@ -57,6 +57,7 @@ Deno.test("what is so without exception is said after three steps, and in a shor
     diagnose(at, {}, steps, totalSteps).map(({ step, finding }) => `${finding} ${step}`);
   assert.deepEqual(when(nothing, 20, 50), ["no_signal 3"]);
   assert.deepEqual(when(nothing, 2, 2), ["no_signal 2"]);
+  assert.match(diagnose(nothing, {}, 1, 1)[0]!.text, /no signal in the last step:/);
   assert.deepEqual(when(() => ({ "completions/clipped_ratio": 1 }), 20, 50), ["truncated 3"]);
   // Not quite all of them: that takes a window.
   assert.deepEqual(when(() => ({ reward: -2, frac_reward_zero_std: 0.98 }), 20, 50), [
