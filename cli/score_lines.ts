@@ -51,14 +51,21 @@ function scoreLine(line: string, completions: boolean): LineResult {
     if (completions && typeof completion !== "string") {
       return { score: 0, error: "completion: expected a string (with --completions)" };
     }
-    if (!completions && !("answer" in value)) {
-      return { score: 0, error: "answer: expected a string or null" };
-    }
+    if (!completions && !isText(answer)) return { score: 0, error: `answer: ${noText(answer)}` };
     const { score, error } = completions
       ? scoreCompletion(completion as string, entry as ScorableEntry)
       : scoreExtracted(answer as string | null, entry as ScorableEntry);
-    return error === null ? { score } : { score: 0, error };
+    if (error === null) return { score };
+    const gold: unknown = (entry as ScorableEntry).answer ?? null;
+    return { score: 0, error: isText(gold) ? error : `entry.answer: ${noText(gold)}` };
   } catch (error) {
     return { score: 0, error: (error as Error).message };
   }
+}
+
+const isText = (value: unknown) => value === null || typeof value === "string";
+
+function noText(value: unknown): string {
+  const found = value === undefined ? "" : `, found ${JSON.stringify(value).slice(0, 60)}`;
+  return `expected a string or null${found}`;
 }
