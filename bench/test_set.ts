@@ -9,7 +9,6 @@ import type { DataRow } from "../data/data_rows.ts";
 import { createDataset } from "../tasks/dataset.ts";
 import { getTask, hasTask, taskNames } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
-import { withoutAnswers } from "../data/jsonl.ts";
 import { DATASET_NAMES, datasetEntries, readDataset } from "../data/published_sets.ts";
 import type { TaskRequest, TestSet } from "./types.ts";
 
@@ -43,8 +42,6 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
     const all = rows === null
       ? readDataset(name, request.path)
       : datasetEntries(name, rows, request.path);
-    const unanswered = withoutAnswers(all);
-    if (unanswered !== null) throw new UsageError(`${request.path}: ${unanswered}`);
     // Worked examples come from the file's end, and are no problems.
     const shots = fewShot === 0 ? [] : all.splice(-fewShot);
     if (all.length === 0) {
