@@ -235,7 +235,7 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
     models: flags.models.length > 0 ? flags.models : from.models,
     tasks: flags.tasks.length > 0 || set.length + setLevel.length > 0 || flags.level !== undefined
       ? readTasks(flags.tasks, { set, setLevel, ...given({ level: flags.level }) })
-      : from.tasks,
+      : withoutOwn(from.tasks, flags),
     sampling: { ...from.sampling, ...sampling },
     prompt: { ...from.prompt, ...prompt },
     includeBase: flags.base,
@@ -243,6 +243,24 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
     merge: flags.merge ?? false,
     remote: { ...from.remote, ...remote },
   };
+}
+
+/** A file's tasks without the sizes and seeds that the command line gives for all. */
+function withoutOwn(
+  tasks: BenchmarkOptions["tasks"],
+  { numExamples, seed }: BenchFlags,
+): BenchmarkOptions["tasks"] {
+  return tasks.map((task) => {
+    if (typeof task === "string") return task;
+    const { size, seed: own, ...rest } = task;
+    return {
+      ...rest,
+      ...given({
+        size: numExamples === undefined ? size : undefined,
+        seed: seed === undefined ? own : undefined,
+      }),
+    };
+  });
 }
 
 /** Worker processes for the models of this machine; null = none, they run in this process. */

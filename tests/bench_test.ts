@@ -92,12 +92,28 @@ Deno.test("the reports of rgx eval are where the command line says; a file witho
         ...["--device", "reference", "--no-charts"],
       ]);
     };
-    const tasks = "categories: [{ category: sums, datasets: [{ dataset: chain_sum, size: 2 }] }]";
+    const tasks =
+      "categories: [{ category: sums, datasets: [{ dataset: chain_sum, size: 2, seed: 3 }] }]";
     const model = `models: ["${folder}/model"]\nmax_tokens: 2\nadd_instructions: false`;
     const done = await eval_(`output_dir: ${folder}/file\n${model}\n${tasks}\n`);
     assert.equal(done.code, 0, done.err);
     assert.match(done.out, /^\/.*\/flag\/.*_model_sums_\d+_\d+\/summary\.json$/m);
     await assert.rejects(Deno.stat(`${folder}/file`), Deno.errors.NotFound);
+    const flags = [
+      "--num-examples",
+      "1",
+      "--seed",
+      "7",
+      "--output-dir",
+      `${folder}/bench`,
+      "--json",
+    ];
+    const { out } = await rgx([
+      ...["bench", "--config", `${folder}/eval.yaml`, ...flags, "--device", "reference"],
+    ]);
+    const [own] = Object.values(JSON.parse(out).tasks) as { seed: number; models: object }[];
+    const [{ total }] = Object.values(own!.models) as [{ total: number }];
+    assert.deepEqual([own!.seed, total], [7, 1], "the command line wins over a data set's own");
     const none = await eval_(tasks);
     assert.equal(none.code, 2);
     assert.match(none.err, /eval\.yaml: no model is named\nhelp: model_path: FOLDER/);
