@@ -86,9 +86,10 @@ export function fewerThanAsked(
     const own = typeof task === "string" ? undefined : task.size;
     const asked = sizeOf(own, options, 0);
     const { label, entries } = sets[i]!;
-    return entries.length >= asked
-      ? []
-      : [`${label} has ${entries.length} different questions, ${asked} were asked for`];
+    return entries.length >= asked ? [] : [
+      `${label} has ${entries.length} different question${entries.length === 1 ? "" : "s"}, ` +
+      `${asked} were asked for`,
+    ];
   });
 }
 
