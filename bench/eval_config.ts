@@ -4,6 +4,8 @@
  * count) and that for a remote one (model, completions_per_prompt, system_prompt_id, …; partial scores count).
  * Own keys: models, base_url, api_key_env, seed, samples, add_instructions, few_shot, few_shot_as, batch_size.
  */
+import { dirname } from "node:path";
+import { findFile } from "../configs/files.ts";
 import {
   type ConfigNode,
   describeNode,
@@ -24,6 +26,15 @@ import { hasTask, taskNames, validateTaskConfig } from "../tasks/registry.ts";
 import type { BenchmarkOptions } from "./benchmark.ts";
 import { fileName } from "./benchmark_files.ts";
 import { DATASET_NAMES } from "../data/published_sets.ts";
+import {
+  CATEGORY_KEYS,
+  DATASET_KEYS,
+  inWords,
+  isWanted,
+  KEYS,
+  MODEL_KEYS,
+  type Wanted,
+} from "./eval_keys.ts";
 import { REMOTE_PREFIX } from "./model_plan.ts";
 import type { RemoteOptions } from "./remote/server.ts";
 import type { PromptSettings, Sampling } from "./result_file.ts";
@@ -34,63 +45,6 @@ export interface EvalDescription {
   saveMetadata: boolean;
   saveFullResults: boolean;
 }
-
-/** What a key takes; numbers within which range. */
-type Wanted = "text" | "boolean" | "map" | "list" | {
-  kind: "number" | "integer";
-  least: number;
-  above?: boolean;
-  most?: number;
-};
-
-const COUNT: Wanted = { kind: "integer", least: 1 };
-const SEED: Wanted = { kind: "integer", least: 0 };
-const SAMPLES: Wanted = { kind: "integer", least: 1, most: 4096 };
-
-const KEYS: Readonly<Record<string, Wanted>> = {
-  model_path: "text",
-  model: "text",
-  models: "list",
-  provider: "text",
-  max_concurrent: { kind: "integer", least: 1, most: 1024 },
-  max_tokens: COUNT,
-  temperature: { kind: "number", least: 0, most: 100 },
-  top_p: { kind: "number", least: 0, above: true, most: 1 },
-  activations: "text",
-  dtype: "text",
-  developer_prompt: "text",
-  developer_role: "text",
-  eval_repeats: SAMPLES,
-  system_prompt: "text",
-  system_prompt_id: "text",
-  system_role: "text",
-  completions_per_prompt: SAMPLES,
-  batch_size: COUNT,
-  default_size: COUNT,
-  default_seed: SEED,
-  output_dir: "text",
-  save_metadata: "boolean",
-  save_full_results: "boolean",
-  categories: "list",
-  base_url: "text",
-  api_key_env: "text",
-  seed: SEED,
-  samples: SAMPLES,
-  add_instructions: "boolean",
-  few_shot: { kind: "integer", least: 0, most: 64 },
-  few_shot_as: "text",
-  binary: "boolean",
-};
-const CATEGORY_KEYS: Readonly<Record<string, Wanted>> = { category: "text", datasets: "list" };
-const MODEL_KEYS: Readonly<Record<string, Wanted>> = { name: "text", system_prompt: "text" };
-/** What else stands there is a parameter of the task. */
-const DATASET_KEYS: Readonly<Record<string, Wanted>> = {
-  dataset: "text",
-  size: COUNT,
-  seed: SEED,
-  params: "map",
-  path: "text",
-};
 
 /** @throws UsageError with file, line and key of everything that is wrong */
 export async function readEvalConfig(path: string): Promise<EvalDescription> {
@@ -108,7 +62,30 @@ export async function readEvalConfig(path: string): Promise<EvalDescription> {
   const tree = text === null ? null : parseYaml(text, source, problems);
   const description = tree === null ? null : new Reader(tree, problems).description();
   problems.throwIfAny();
-  return description!;
+  return await withPlaces(description!, dirname(path));
+}
+
+/** Models and files of a description that lies elsewhere may stand beside it, as with other configurations. */
+async function withPlaces(
+  { options, ...rest }: EvalDescription,
+  folder: string,
+): Promise<EvalDescription> {
+  const place = async (path: string) => await findFile(path, folder, Deno.cwd()) ?? path;
+  const models = await Promise.all(options.models.map(place));
+  const systemPrompts = Object.fromEntries(
+    Object.entries(options.systemPrompts ?? {}).map(([name, prompt]) => [
+      models[options.models.indexOf(name)]!,
+      prompt,
+    ]),
+  );
+  const tasks = await Promise.all(
+    options.tasks.map(async (task) =>
+      typeof task === "string" || task.path === undefined
+        ? task
+        : { ...task, path: await place(task.path) }
+    ),
+  );
+  return { ...rest, options: { ...options, models, systemPrompts, tasks } };
 }
 
 class Reader {
@@ -335,34 +312,6 @@ class Reader {
   #complain(key: string, text: string): void {
     this.problems.add(this.tree.entries.get(key)?.node.at ?? this.tree.at, key, text);
   }
-}
-
-const NAMES = {
-  text: "a text (numbers in quotes)",
-  number: "a number",
-  integer: "an integer",
-  boolean: "true or false",
-  map: "a map",
-  list: "a list",
-};
-
-function inWords(wanted: Wanted): string {
-  if (typeof wanted === "string") return NAMES[wanted];
-  const { kind, least, above = false, most } = wanted, name = NAMES[kind];
-  if (above) return `${name} above ${least}, up to ${most}`;
-  return most === undefined ? `${name} of at least ${least}` : `${name} from ${least} to ${most}`;
-}
-
-function isWanted(node: ConfigNode, wanted: Wanted): boolean {
-  if (node.kind !== "scalar") return node.kind === wanted;
-  const { value } = node;
-  if (value === null) return true; // as if it were not there
-  if (wanted === "text") return typeof value === "string";
-  if (wanted === "boolean") return typeof value === "boolean";
-  if (typeof wanted === "string" || typeof value !== "number") return false;
-  const { kind, least, above = false, most = Infinity } = wanted;
-  const isInRange = value >= least && value <= most && !(above && value === least);
-  return isInRange && (kind === "number" || Number.isSafeInteger(value));
 }
 
 function isMissing(map: MapNode, key: string): boolean {

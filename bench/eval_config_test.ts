@@ -103,6 +103,24 @@ categories:
   assert.equal((options.tasks[0] as { binary: boolean }).binary, false);
 });
 
+Deno.test("models and files may stand beside a description that is not in the working directory", async () => {
+  await withFolder(async (folder) => {
+    await Deno.mkdir(`${folder}/mine`);
+    await Deno.writeTextFile(`${folder}/sums.jsonl`, "");
+    await Deno.writeTextFile(
+      `${folder}/eval.yaml`,
+      `
+models: [{ name: mine, system_prompt: direct }, other]
+categories: [{ category: x, datasets: [{ dataset: file, path: sums.jsonl }] }]
+`,
+    );
+    const { options } = await readEvalConfig(`${folder}/eval.yaml`);
+    assert.deepEqual(options.models, [`${folder}/mine`, "other"]);
+    assert.deepEqual(options.systemPrompts, { [`${folder}/mine`]: "direct" });
+    assert.equal((options.tasks[0] as { path: string }).path, `${folder}/sums.jsonl`);
+  });
+});
+
 Deno.test("an empty system prompt is none, and leaves the instruction in the question", async () => {
   const { options } = await read(`
 model: a

@@ -37,7 +37,7 @@ export async function resolveFiles(
     const node = nodeAt(tree, [section, name]);
     if (node?.kind !== "scalar" || typeof node.value !== "string") continue;
     if (name === "dataset_name" && node.value === ownDataset) continue;
-    const found = await findFile(node, node.value, cwd);
+    const found = await findFile(node.value, node.at.source.directory, cwd);
     if (found === null && name === "dataset_name") {
       await checkPulled(node, node.value, cwd, `${section}.${name}`, problems);
     }
@@ -108,10 +108,14 @@ async function resolveReward(
   }
 }
 
-async function findFile(node: ScalarNode, value: string, cwd: string): Promise<string | null> {
+/** Where a path leads that stands in a configuration of this folder; null = nowhere. */
+export async function findFile(
+  value: string,
+  directory: string | null,
+  cwd: string,
+): Promise<string | null> {
   if (await exists(resolve(cwd, value))) return value;
-  const { directory } = node.at.source;
-  if (directory === null || isAbsolute(value) || !isOutside(directory, cwd)) return null;
+  if (directory === null || isAbsolute(value) || !isOutside(resolve(directory), cwd)) return null;
   const beside = resolve(directory, value);
   return await exists(beside) ? beside : null;
 }

@@ -1,0 +1,90 @@
+/** The keys of the YAML file of `rgx eval`, what each takes, and how that is said. */
+import type { ConfigNode } from "../configs/node.ts";
+
+/** What a key takes; numbers within which range. */
+export type Wanted = "text" | "boolean" | "map" | "list" | {
+  kind: "number" | "integer";
+  least: number;
+  above?: boolean;
+  most?: number;
+};
+
+const COUNT: Wanted = { kind: "integer", least: 1 };
+const SEED: Wanted = { kind: "integer", least: 0 };
+const SAMPLES: Wanted = { kind: "integer", least: 1, most: 4096 };
+
+export const KEYS: Readonly<Record<string, Wanted>> = {
+  model_path: "text",
+  model: "text",
+  models: "list",
+  provider: "text",
+  max_concurrent: { kind: "integer", least: 1, most: 1024 },
+  max_tokens: COUNT,
+  temperature: { kind: "number", least: 0, most: 100 },
+  top_p: { kind: "number", least: 0, above: true, most: 1 },
+  activations: "text",
+  dtype: "text",
+  developer_prompt: "text",
+  developer_role: "text",
+  eval_repeats: SAMPLES,
+  system_prompt: "text",
+  system_prompt_id: "text",
+  system_role: "text",
+  completions_per_prompt: SAMPLES,
+  batch_size: COUNT,
+  default_size: COUNT,
+  default_seed: SEED,
+  output_dir: "text",
+  save_metadata: "boolean",
+  save_full_results: "boolean",
+  categories: "list",
+  base_url: "text",
+  api_key_env: "text",
+  seed: SEED,
+  samples: SAMPLES,
+  add_instructions: "boolean",
+  few_shot: { kind: "integer", least: 0, most: 64 },
+  few_shot_as: "text",
+  binary: "boolean",
+};
+export const CATEGORY_KEYS: Readonly<Record<string, Wanted>> = {
+  category: "text",
+  datasets: "list",
+};
+export const MODEL_KEYS: Readonly<Record<string, Wanted>> = { name: "text", system_prompt: "text" };
+/** What else stands there is a parameter of the task. */
+export const DATASET_KEYS: Readonly<Record<string, Wanted>> = {
+  dataset: "text",
+  size: COUNT,
+  seed: SEED,
+  params: "map",
+  path: "text",
+};
+
+const NAMES = {
+  text: "a text (numbers in quotes)",
+  number: "a number",
+  integer: "an integer",
+  boolean: "true or false",
+  map: "a map",
+  list: "a list",
+};
+
+export function inWords(wanted: Wanted): string {
+  if (typeof wanted === "string") return NAMES[wanted];
+  const { kind, least, above = false, most } = wanted, name = NAMES[kind];
+  if (above) return `${name} above ${least}, up to ${most}`;
+  return most === undefined ? `${name} of at least ${least}` : `${name} from ${least} to ${most}`;
+}
+
+export function isWanted(node: ConfigNode, wanted: Wanted): boolean {
+  if (node.kind !== "scalar") return node.kind === wanted;
+  const { value } = node;
+  if (value === null) return true; // as if it were not there
+  if (wanted === "text") return typeof value === "string";
+  if (wanted === "boolean") return typeof value === "boolean";
+  if (typeof wanted === "string" || typeof value !== "number") return false;
+  const { kind, least, above = false, most = Infinity } = wanted;
+  const isInRange = value >= least && value <= most && !(above && value === least);
+  return isInRange && (kind === "number" || Number.isSafeInteger(value));
+}
