@@ -24,15 +24,16 @@ async function trainingQuestions(run: RunConfig): Promise<Set<string> | null> {
   return questions;
 }
 
-/** Remembers the questions of each run: several tasks ask for them. */
+/** Remembers the questions of each run: several tasks, and all its checkpoints, ask for them. */
 export class OverlapCounter {
-  readonly #known = new Map<RunConfig, Set<string> | null>();
+  readonly #known = new Map<string, Set<string> | null>();
 
   /** How many of these problems the run asked in training; null = not known. */
   async count(run: RunConfig | null, problems: TestSet["entries"]): Promise<number | null> {
     if (run === null) return null;
-    if (!this.#known.has(run)) this.#known.set(run, await this.#questions(run));
-    const questions = this.#known.get(run)!;
+    const key = JSON.stringify([run.data, run.curriculum, run.eval.num_examples]);
+    if (!this.#known.has(key)) this.#known.set(key, await this.#questions(run));
+    const questions = this.#known.get(key)!;
     if (questions === null) return null;
     return problems.filter(({ question }) => questions.has(question)).length;
   }
