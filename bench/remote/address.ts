@@ -8,6 +8,7 @@ import { HttpError } from "./refusal.ts";
 /** Keys shorter than this are stand-ins ("EMPTY") that may be part of any message. */
 const SHORTEST_SECRET = 8;
 const MOST_REDIRECTS = 5;
+const DEFAULT_KEY_NAME = "OPENAI_API_KEY";
 
 /** Without a slash, a query or a password: with /v1, unless the address says otherwise. @throws UsageError */
 export function baseUrl(given: string): string {
@@ -18,16 +19,30 @@ export function baseUrl(given: string): string {
 export class ServerAddress {
   /** As it stands in results and messages. */
   readonly url: string;
+  readonly keyName: string;
   readonly #target: URL;
   readonly #key: string | null;
 
-  /** @param keyName the environment variable with the key, which need not be there. @throws UsageError */
-  constructor(given: string, keyName: string) {
+  /**
+   * @param keyName the environment variable with the key; default OPENAI_API_KEY, which need not be there
+   * @throws UsageError
+   */
+  constructor(given: string, keyName?: string) {
     this.url = baseUrl(given);
     this.#target = targetOf(given);
-    this.#key = Deno.env.get(keyName)?.trim() || null;
+    // What is no name may be the key itself.
+    if (keyName !== undefined && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(keyName)) {
+      throw new UsageError(
+        "--api-key-env or api_key_env: expected the name of an environment variable",
+        {
+          advice: `The key itself stands in the variable: ${DEFAULT_KEY_NAME}=… rgx …`,
+        },
+      );
+    }
+    this.keyName = keyName ?? DEFAULT_KEY_NAME;
+    this.#key = Deno.env.get(this.keyName)?.trim() || null;
     if (this.#key !== null && !/^[\x20-\x7e]*$/.test(this.#key)) {
-      throw new UsageError(`the key in ${keyName} has characters that no key has`, {
+      throw new UsageError(`the key in ${this.keyName} has characters that no key has`, {
         advice: "A line break, a quotation mark of a text, letters beyond ASCII?",
       });
     }
@@ -64,6 +79,13 @@ export class ServerAddress {
     if (key === null) return {};
     const isAzure = searchParams.has("api-version") || hostname.endsWith(".azure.com");
     return { authorization: `Bearer ${key}`, ...(isAzure && { "api-key": key }) };
+  }
+
+  /** Where the key is from, for the message of one that is refused. */
+  get keyHint(): string {
+    return this.#key === null
+      ? `no key was sent: ${this.keyName} is not set`
+      : `key of ${this.keyName}`;
   }
 
   /** A text of the server without the key, which some repeat. */

@@ -13,10 +13,12 @@ export class ResponseCache {
   /** Ends a line that was cut off. */
   #before = "";
 
-  private constructor(readonly path: string) {}
+  #isBroken = false;
+
+  private constructor(readonly path: string, readonly onWarning: (message: string) => void) {}
 
   static async open(path: string, onWarning: (message: string) => void): Promise<ResponseCache> {
-    const cache = new ResponseCache(path);
+    const cache = new ResponseCache(path, onWarning);
     let text = "";
     try {
       text = await Deno.readTextFile(path);
@@ -46,12 +48,15 @@ export class ResponseCache {
     return this.#known.get(key);
   }
 
-  /** Resolves when it is on the disk. @throws RgxError when the disk is full */
+  /** Resolves when it is on the disk, or cannot be, which is told once: the answer is good all the same. */
   set(key: string, reply: ChatReply): Promise<unknown> {
     this.#known.set(key, reply);
     const line = this.#before + JSON.stringify({ key, reply });
     this.#before = "";
-    return this.#last = this.#last.catch(() => {}).then(() => appendLine(this.path, line));
+    return this.#last = this.#last.then(() => appendLine(this.path, line)).catch((error) => {
+      if (!this.#isBroken) this.onWarning(`answers are not kept: ${messageOf(error)}`);
+      this.#isBroken = true;
+    });
   }
 }
 

@@ -107,7 +107,7 @@ export class RemoteServer {
           "(A model of this machine is model_path in the file of rgx eval.)",
       });
     }
-    const address = new ServerAddress(given, options.apiKeyEnv ?? "OPENAI_API_KEY");
+    const address = new ServerAddress(given, options.apiKeyEnv);
     const certificates = Deno.env.get("SSL_CERT_FILE") || null;
     const client = certificates === null ? null : clientTrusting(certificates);
     try {
@@ -312,7 +312,8 @@ export class RemoteServer {
       return new RgxError(`${this.url}: ${reasonOf(error)}${tried}`, { cause: error });
     }
     const wait = wantsPatience(error) ? `; it asks to wait ${waitText(error.delay!)}` : "";
-    const message = `${this.url}: ${error.status}: ${error.message}${tried}${wait}`;
+    const key = error.status === 401 ? ` (${this.address.keyHint})` : "";
+    const message = `${this.url}: ${error.status}: ${error.message}${tried}${wait}${key}`;
     return isHopeless(error) ? new Refused(message, error.status) : new RgxError(message);
   }
 
@@ -356,9 +357,9 @@ async function probe(
     });
     const text = await response.text();
     if (response.status === 401 || response.status === 403) {
-      const said = excerpt(address.hide(text));
-      throw new RgxError(`${url}: the key is refused (${response.status}): ${said}`, {
-        advice: "The key is read from OPENAI_API_KEY; --api-key-env names another variable.",
+      const said = excerpt(address.hide(text)), { status } = response;
+      throw new RgxError(`${url}: the key is refused (${status}; ${address.keyHint}): ${said}`, {
+        advice: "--api-key-env names another variable.",
       });
     }
     const data = response.ok ? (JSON.parse(text) as { data?: unknown } | null)?.data : null;

@@ -202,6 +202,31 @@ Deno.test("the key is in no message, even when the server repeats it", async () 
   }
 });
 
+Deno.test("where the key should have been is told, and a key in place of its variable's name is not", async () => {
+  await withServer(() => failure(401, "who is there?"), (url) =>
+    withFolder(async (folder) => {
+      const done = await ask(url, folder, { apiKeyEnv: "RGX_NO_SUCH_KEY" });
+      assert.match(
+        done.result.failures[0]!.error,
+        /401: who is there\? \(no key was sent: RGX_NO_SUCH_KEY is not set\)/,
+      );
+      await assert.rejects(ask(url, folder, { apiKeyEnv: "sk-secret-1234" }), (error: Error) => {
+        assert.match(error.message, /expected the name of an environment variable/);
+        return !String(error.stack).includes("sk-secret");
+      });
+    }));
+});
+
+Deno.test("a cache that cannot be written costs a warning, not the answers", async () => {
+  await withServer(answer, (url) =>
+    withFolder(async (folder) => {
+      const warnings: string[] = [], cache = `${folder}/no-such-folder/cache.jsonl`;
+      const done = await ask(url, folder, { cache, onWarning: (text) => warnings.push(text) });
+      assert.deepEqual([done.exitCode, warnings.length], [0, 1]);
+      assert.match(warnings[0]!, /answers are not kept: .*no-such-folder/);
+    }));
+});
+
 Deno.test("samples of few problems fill all places where the server gives one at a time", async () => {
   let active = 0, peak = 0;
   await withServer(async ({ body }) => {
