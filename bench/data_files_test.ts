@@ -40,7 +40,7 @@ Deno.test("GSM8K as parquet in a folder with splits: the problems and golds of i
 
 Deno.test("a resume asks what has changed in a file, or come to it, and nothing else", async () => {
   await withModel(async (folder, model, device) => {
-    const path = `${folder}/mine.jsonl`;
+    let path = `${folder}/mine.jsonl`;
     const asked = async (...questions: string[]) => {
       const rows = questions.map((question) => JSON.stringify({ question, answer: "1" }));
       await Deno.writeTextFile(path, rows.join("\n"));
@@ -52,5 +52,7 @@ Deno.test("a resume asks what has changed in a file, or come to it, and nothing 
     assert.deepEqual(await asked("a?", "b?"), [0, 2]);
     assert.deepEqual(await asked("a?", "b?", "c?"), [2, 1]);
     assert.deepEqual(await asked("a?", "d?", "c?"), [2, 1]);
+    path = `${folder}/moved.jsonl`;
+    assert.deepEqual(await asked("a?", "d?", "c?"), [3, 0]);
   });
 });

@@ -8,6 +8,7 @@ import { sha256Hex } from "../core/checksums.ts";
 import { explainFileError } from "../core/atomic_file.ts";
 import { messageOf, RgxError } from "../core/errors.ts";
 import { VERSION } from "../core/version.ts";
+import { DATASET_NAMES } from "../data/published_sets.ts";
 import { claimStamp } from "./stamp.ts";
 import type { ModelRequest, SampleLine, TestSet } from "./types.ts";
 
@@ -21,7 +22,10 @@ export function combinationKey(
   // More samples, or more problems, are still the same samples.
   const { samples: _, ...sampling } = settings.sampling;
   const { from: __, ...prompt } = settings.prompt;
-  const { taskName, parameters, seed, binary, shots } = set;
+  const { taskName, seed, binary, shots } = set;
+  // Problems of a file are known by what they say, wherever it is now.
+  const { path: ___, ...others } = set.parameters;
+  const parameters = DATASET_NAMES.includes(taskName) ? others : set.parameters;
   return sha256Hex(JSON.stringify([
     VERSION,
     // A model of this machine is the same in every spelling of its place.
