@@ -27,3 +27,11 @@ Deno.test("a text that is not UTF-8 is refused, not read with other letters", as
   await assert.rejects(rowsOf(new Uint8Array([0x7b, 0xe9, 0x7d])), /is not a text in UTF-8/);
   await assert.rejects(rowsOf(new Uint8Array([0xff, 0xfe, 0x7b, 0])), /is UTF-16, expected UTF-8/);
 });
+
+Deno.test("answers that are whole numbers are exact, however long they are", async () => {
+  const rows = '{"answer": 12345678901234567890, "n": 9007199254740991}\n{"answer": 1.5e300}';
+  assert.deepEqual(await rowsOf(rows), [
+    [{ answer: "12345678901234567890", n: 9007199254740991 }, ":1"],
+    [{ answer: 1.5e300 }, ":2"],
+  ]);
+});
