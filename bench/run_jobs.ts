@@ -4,6 +4,7 @@
  * the others go on; when a batch of several tasks crashes, each task is tried alone to find out which one it was.
  */
 import { Interrupted, messageOf } from "../core/errors.ts";
+import { Refused } from "./remote/refusal.ts";
 import { samplePlace } from "./sample_store.ts";
 import {
   type Answerer,
@@ -106,7 +107,12 @@ async function askAll(
   } catch (error) {
     if (error instanceof Interrupted) throw error;
     if (jobs.length === 1) return listener.failed(jobs[0]!, messageOf(error));
-    for (const job of jobs) {
+    const left = jobs.filter((job) => questions(job, jobOf.get(job.set)!.done).length > 0);
+    if (error instanceof Refused) { // each alone would be refused too
+      for (const job of left) listener.failed(job, messageOf(error));
+      return;
+    }
+    for (const job of left) {
       try {
         await ask([job]);
       } catch (own) {

@@ -108,9 +108,11 @@ Deno.test("what no further question would change ends it with one request: money
   for (const [handler, message] of cases) {
     await withServer(handler, (url, requests) =>
       withFolder(async (folder) => {
-        const done = await ask(url, folder, {}, { numExamples: 20 });
+        const tasks = ["chain_sum", "leg_counting"];
+        const done = await ask(url, folder, {}, { numExamples: 20, tasks });
         assert.equal(requests.length, 1);
-        assert.deepEqual([done.exitCode, done.unanswered], [1, 20]);
+        assert.deepEqual([done.exitCode, done.unanswered], [1, 40]);
+        assert.deepEqual(done.result.failures.map(({ task }) => task), tasks);
         assert.match(done.result.failures[0]!.error, message);
       }));
   }
