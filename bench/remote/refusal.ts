@@ -32,6 +32,8 @@ export class HttpError extends Error {
   }
 }
 
+/** Characters of a server's message. */
+const LONGEST_MESSAGE = 500;
 /** Asking the same again may help. */
 const RETRIED = new Set([408, 409, 425, 429]);
 /** The server wants nothing of us, whatever we ask. */
@@ -78,19 +80,24 @@ export function errorWithin(holder: Json, saying: string): Error {
 
 export const excerpt = (text: string) => JSON.stringify(text.slice(0, 200));
 
-/** The message of an error answer, as the server wrote it. */
+/** The message of an error answer, as the server wrote it, on one line: some repeat the whole request. */
 export function messageOf(json: unknown): string {
+  const text = wholeMessage(json).replace(/\s+/g, " ").trim();
+  return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
+}
+
+function wholeMessage(json: unknown): string {
   const error = (json as Json | null)?.["error"] ?? json;
   if (typeof error === "string") return error;
   const message = (error as Json | null)?.["message"] ?? (error as Json | null)?.["detail"];
   const details = (message as Json | null)?.["detail"] ?? message;
   if (Array.isArray(details)) return details.map(detailText).join("; ");
-  return typeof message === "string" ? message : JSON.stringify(error ?? null).slice(0, 300);
+  return typeof message === "string" ? message : JSON.stringify(error ?? null);
 }
 
 /** An entry of the list that servers in Python give for fields: {"loc": ["body", "seed"], "msg": "…"}. */
 function detailText(detail: Json | null): string {
   const { loc, msg } = detail ?? {};
   const field = Array.isArray(loc) ? `'${loc.at(-1)}': ` : "";
-  return typeof msg === "string" ? field + msg : JSON.stringify(detail).slice(0, 300);
+  return typeof msg === "string" ? field + msg : JSON.stringify(detail);
 }

@@ -118,6 +118,19 @@ Deno.test("what no further question would change ends it with one request: money
   }
 });
 
+Deno.test("of a long message of the server its beginning is told, on one line", async () => {
+  await withServer(
+    () => failure(400, `bad\n  input: ${"x".repeat(5000)}`),
+    (url) =>
+      withFolder(async (folder) => {
+        const done = await ask(url, folder, {}, { numExamples: 1 });
+        const [first] = done.result.tasks["chain_sum"]!.models[MODEL]!.examples;
+        assert.match(first!.error!, /400: bad input: x{400,}…$/);
+        assert.ok(first!.error!.length < 600);
+      }),
+  );
+});
+
 Deno.test("a question that is forbidden after others were answered is one without an answer", async () => {
   await withServer(
     (request, count) => count === 3 ? failure(403, "flagged") : answer(request),
