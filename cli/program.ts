@@ -129,7 +129,10 @@ function runCommand(
   return command
     .argument("<config>", "a YAML file, or the name of an embedded config such as quickstart")
     .argument("[overrides...]", "key.path=value, +key=value, ~key, or --key value; later ones win")
-    .option("--resume [checkpoint]", "go on from the newest (or the named) checkpoint")
+    .option(
+      "--resume [checkpoint]",
+      "go on from the newest checkpoint (--resume=NAME: from this one)",
+    )
     .option("--dry-run", "everything up to the first step: config, sample, memory, device")
     .option("--print-config", "print the merged config as YAML and stop")
     .option("--device <name>", "auto, webgpu, wasm or reference")

@@ -71,7 +71,9 @@ export function parseOverrides(
     const setting = /^(\+\+|\+|)([^\s=+][^=]*)=(.*)$/s.exec(arg);
     if (setting === null) {
       throw new UsageError(`${JSON.stringify(arg)} is no override`, {
-        advice: "write key.path=value, +key=value, ~key, --key value or --flag",
+        advice: /checkpoint-\d+\/*$/.test(arg)
+          ? `--resume=${arg} goes on from this checkpoint`
+          : "write key.path=value, +key=value, ~key, --key value or --flag",
       });
     }
     const action = ({ "": "set", "+": "add", "++": "force" } as const)[setting[1] as "" | "+"]!;

@@ -190,6 +190,12 @@ Deno.test("an argument that is no override is refused", () => {
   refused(["--lr"], "--lr: expected a value");
   refused(["--lr", "--beta", "1"], "--lr: expected a value");
   refused(["--"], "--: expected --key value");
+  // Behind --resume, which takes its value with "=" alone.
+  assert.throws(
+    () => parseOverrides(["runs/a/checkpoint-8"]),
+    (error) =>
+      error instanceof UsageError && /^--resume=runs\/a\/checkpoint-8 /.test(error.advice!),
+  );
 });
 
 Deno.test("environment variables stand between the file and the command line", async () => {
