@@ -1,4 +1,5 @@
 /** `rgx bench` and `rgx eval`: flags to a benchmark, its progress, its table. */
+import { resolve } from "node:path";
 import { writeCharts } from "../bench/charts/write_charts.ts";
 import { folderOf } from "../bench/charts/write_figure.ts";
 import {
@@ -88,12 +89,14 @@ export async function bench(flags: BenchFlags): Promise<number> {
   if (flags.table !== undefined && flags.table !== "markdown" && flags.table !== "csv") {
     throw new UsageError(`--table ${flags.table}: expected markdown or csv`);
   }
-  if (flags.samplesOut !== undefined) await checkFolder(flags.samplesOut);
   refuseOtherRanks();
   const maxSeconds = flags.maxTime === undefined ? null : parseDuration(flags.maxTime);
   const shard = shardOf(flags);
   const described = flags.config === undefined ? null : await readEvalConfig(flags.config);
   const options = merge(described?.options ?? { models: [], tasks: [] }, flags);
+  if (flags.samplesOut !== undefined) {
+    await checkFolder(flags.samplesOut, options.outputDir ?? "benchmark_results");
+  }
   if (described !== null && options.models.length === 0) {
     throw new UsageError(`${flags.config}: no model is named`, {
       advice: "model_path: FOLDER (or model: NAME of a remote one) in the file, or --models FOLDER",
@@ -163,9 +166,10 @@ export async function bench(flags: BenchFlags): Promise<number> {
   }
 }
 
-/** What cannot be written at the end is not worth the work. */
-async function checkFolder(path: string): Promise<void> {
+/** What cannot be written at the end is not worth the work; the folder of the results is made for them. */
+async function checkFolder(path: string, outputDir: string): Promise<void> {
   const folder = folderOf(path);
+  if (resolve(folder) === resolve(outputDir)) return;
   if (await exists(folder) && !await isFile(folder)) return;
   throw new UsageError(`--samples-out ${path}: there is no folder ${folder}`);
 }

@@ -56,6 +56,21 @@ training:
   });
 });
 
+Deno.test("samples may be written beside the results, whose folder is made for them", async () => {
+  await withFolder(async (folder) => {
+    await tinyModelFolder(`${folder}/model`);
+    const args = ["bench", "--models", `${folder}/model`, "--tasks", "chain_sum", "--no-charts"];
+    const small = ["--max-new-tokens", "2", "--num-examples", "2", "--no-instructions", "--quiet"];
+    const out = ["--output-dir", `${folder}/out/`, "--samples-out"];
+    const done = await rgx([...args, ...small, ...out, `${folder}/out/samples.jsonl`]);
+    assert.equal(done.code, 0, done.err);
+    assert.equal((await Deno.readTextFile(`${folder}/out/samples.jsonl`)).split("\n").length, 3);
+    const elsewhere = await rgx([...args, ...small, ...out, `${folder}/no/samples.jsonl`]);
+    assert.equal(elsewhere.code, 2);
+    assert.match(elsewhere.err, /--samples-out .*: there is no folder/);
+  });
+});
+
 Deno.test("charts and samples that cannot be written keep no numbers back", async () => {
   await withFolder(async (folder) => {
     await tinyModelFolder(`${folder}/model`);
