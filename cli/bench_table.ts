@@ -51,8 +51,13 @@ function accuracyRows(result: AllTasksResultFile): string[][] {
       }),
     ];
   });
-  const averages = names.map((name) => result.average[name]!);
-  const last = ["average", "", ...averages.map((own) => accuracyCell({ ...own, n: own.tasks }))];
+  // An average over fewer tasks is no match for one over all of them.
+  const averages = names.map((name) => {
+    const own = result.average[name]!, cell = accuracyCell({ ...own, n: own.tasks });
+    const few = `${own.tasks} ${own.tasks === 1 ? "task" : "tasks"}`;
+    return own.tasks === rows.length || own.tasks === 0 ? cell : `${cell} (${few})`;
+  });
+  const last = ["average", "", ...averages];
   return [["task", "n", ...shownNames(names)], ...rows, ...(rows.length > 1 ? [last] : [])];
 }
 

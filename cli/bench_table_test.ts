@@ -87,3 +87,9 @@ Deno.test("an interval that is lopsided is not shown as if it were shorter", () 
   assert.ok(none!.endsWith((100 * models[TRAINED]!.ci95[1]).toFixed(1)), none);
   assert.match(textReport(file, 200), new RegExp(`^gsm_symbolic +50 +${none} +${half}$`, "m"));
 });
+
+Deno.test("an average over fewer tasks than the other's says over how many", () => {
+  const file = allTasksFile({ gcd: { all: 40, few: 30 }, lcm: { all: 10 } });
+  file.average = averages(file.tasks);
+  assert.match(textReport(file, 200), /^average +50\.0 ± [\d.]+ +60\.0 ± [\d.]+ \(1 task\)$/m);
+});
