@@ -3,6 +3,7 @@
  * a model is always measured with the prompts that it was trained on.
  */
 import { UsageError } from "../core/errors.ts";
+import { didYouMean } from "../core/suggest.ts";
 import { TAGS } from "./solution_format.ts";
 
 /** The instruction that `add_instructions` puts before a question: where the answer goes. */
@@ -44,9 +45,14 @@ export const SYSTEM_PROMPTS: Readonly<Record<string, string>> = {
     "final answer between <answer> and </answer>.",
 };
 
-/** The text of a named system prompt; anything else is the text itself. */
+/** The text of a named system prompt; anything else is the text itself. @throws UsageError for a misspelt name */
 export function systemPromptText(nameOrText: string): string {
-  return Object.hasOwn(SYSTEM_PROMPTS, nameOrText) ? SYSTEM_PROMPTS[nameOrText]! : nameOrText;
+  if (Object.hasOwn(SYSTEM_PROMPTS, nameOrText)) return SYSTEM_PROMPTS[nameOrText]!;
+  const meant = /^\w+$/.test(nameOrText) ? didYouMean(nameOrText, Object.keys(SYSTEM_PROMPTS)) : "";
+  if (meant === "") return nameOrText;
+  throw new UsageError(`system prompt ${JSON.stringify(nameOrText)}: no such name${meant}`, {
+    advice: `Names: ${Object.keys(SYSTEM_PROMPTS).join(", ")}. A text ends with a full stop.`,
+  });
 }
 
 export interface ChatMessage {

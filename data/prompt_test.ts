@@ -61,5 +61,8 @@ Deno.test("the named system prompts exist and ask for answer tags, gsm8k for the
   }
   assert.ok(SYSTEM_PROMPTS["DeepSeekZero"]!.includes("<think>"));
   assert.equal(systemPromptText("You are a poet."), "You are a poet.");
+  assert.equal(systemPromptText("Rhyme"), "Rhyme");
+  assert.throws(() => systemPromptText("defualt"), /"defualt": no such name, did you mean default/);
+  assert.equal(systemPromptText("Defualt."), "Defualt.");
   assert.equal(extractAnswer(formatQuestion("Q?")), "your answer here");
 });
