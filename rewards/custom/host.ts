@@ -5,7 +5,7 @@
  * reward hangs. A Worker within the program would not do: Deno 2.9 never stops the thread of a busy one.
  */
 import { LineWriter, readLines } from "../../core/line_pipe.ts";
-import { type FromReward, MEMORY_LIMIT, toLine } from "./protocol.ts";
+import { type FromReward, MEMORY_EXIT, MEMORY_LIMIT, toLine } from "./protocol.ts";
 
 /** Milliseconds between two looks at the memory: within them an array of a few hundred MB can be filled. */
 const LOOK = 20;
@@ -30,16 +30,11 @@ export async function hostReward(net: readonly string[]): Promise<never> {
     event.preventDefault();
     tell({ type: "ended", message: event.message });
   };
-  let told = false;
-  setInterval(() => {
-    if (told || Deno.memoryUsage().rss <= MEMORY_LIMIT) return;
-    told = true;
-    tell({
-      type: "ended",
-      message: `took more than ${MEMORY_LIMIT / 2 ** 20} MiB of memory, its process was ended`,
-    });
-    // Nothing more may be taken, so there is no time for the pipe to be read by a busy program.
-    setTimeout(() => Deno.exit(1), LOOK);
+  const look = setInterval(() => {
+    if (Deno.memoryUsage().rss <= MEMORY_LIMIT) return;
+    clearInterval(look);
+    // Nothing more may be taken: the pipe has a moment, and a program that is too busy to read it knows the code.
+    setTimeout(() => Deno.exit(MEMORY_EXIT), LOOK);
   }, LOOK);
   for await (const lines of readLines(Deno.stdin.readable)) {
     for (const line of lines) worker.postMessage(line);

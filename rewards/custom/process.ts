@@ -4,7 +4,14 @@
  */
 import { fileURLToPath } from "node:url";
 import { LineWriter, readLines } from "../../core/line_pipe.ts";
-import { fromLine, type FromReward, HOST_COMMAND, type ToWorker } from "./protocol.ts";
+import {
+  fromLine,
+  type FromReward,
+  HOST_COMMAND,
+  MEMORY_EXIT,
+  MEMORY_LIMIT,
+  type ToWorker,
+} from "./protocol.ts";
 
 /** @param ended why no message will follow, after the last one */
 export type Listener = (messages: FromReward[], ended: string | null) => void;
@@ -61,7 +68,9 @@ export class RewardProcess {
       this.#listener?.(messages, this.#ended);
     }
     const { code, signal } = await this.#child.status;
-    this.#ended ??= `its process ended (${signal ?? `exit code ${code}`})`;
+    this.#ended ??= code === MEMORY_EXIT
+      ? `took more than ${MEMORY_LIMIT / 2 ** 20} MiB of memory, its process was ended`
+      : `its process ended (${signal ?? `exit code ${code}`})`;
     this.#listener?.([], this.#ended);
     await this.#input.close();
   }

@@ -9,6 +9,8 @@ export const HOST_COMMAND = "reward-host";
 
 /** Bytes that the process of a reward may hold. */
 export const MEMORY_LIMIT = 2 ** 30;
+/** Exit code of a process that was over it. */
+export const MEMORY_EXIT = 86;
 
 export interface Limits {
   /** Seconds for one value. */
