@@ -305,12 +305,13 @@ Deno.test("a stop request ends what is under way; what was answered stays", asyn
       await held;
     }
     return answer(request);
-  }, (url) =>
+  }, (url, requests) =>
     withFolder(async (folder) => {
       await assert.rejects(
-        ask(url, folder, { concurrency: 1 }, { shouldStop: () => stop }),
+        ask(url, folder, { concurrency: 2 }, { shouldStop: () => stop, numExamples: 9 }),
         Interrupted,
       );
+      assert.ok(requests.length <= 5, "no other request takes the place of one that is stopped");
       release();
       const resumed = await ask(url, folder, {}, { resume: true });
       assert.deepEqual([resumed.resumed, resumed.evaluated], [3, 2]);

@@ -230,7 +230,8 @@ export class RemoteServer {
     const ticket = await this.limiter.acquire();
     let how: "good" | "too many" | "failed" = "failed", pause = 0;
     try {
-      while (this.limiter.pause > 0) await this.#sleep(this.limiter.pause);
+      // At least once: a place may become free because all are stopped.
+      do await this.#sleep(this.limiter.pause); while (this.limiter.pause > 0);
       const reply = await this.#send(path, body);
       how = "good";
       return reply;
