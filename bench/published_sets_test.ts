@@ -205,6 +205,17 @@ Deno.test("a file of another format is refused with its line and columns", async
   });
 });
 
+Deno.test("of a file of several splits the test is measured", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/x.jsonl`;
+    const row = (split: string, i: number) => ({ split, question: `${i} + 1`, answer: `${i + 1}` });
+    const rows = [row("train", 1), row("test", 2), row("train", 3), row("test", 4)];
+    await Deno.writeTextFile(path, rows.map((one) => JSON.stringify(one)).join("\n"));
+    const [set] = await planTasks({ tasks: [{ name: "file", path }] }, 1);
+    assert.deepEqual(set!.entries.map(({ question }) => question), ["2 + 1", "4 + 1"]);
+  });
+});
+
 Deno.test("a published file is known by its columns, whatever it is called; one that was not pulled is told", async () => {
   await withFolder(async (folder) => {
     const row = { question: "2 + 3?", answer: "2 + 3 = <<2+3=5>>5\n#### 5" };

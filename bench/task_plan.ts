@@ -4,7 +4,7 @@
  */
 import { UsageError } from "../core/errors.ts";
 import { fileName } from "./benchmark_files.ts";
-import { readRows } from "../data/data_rows.ts";
+import { readRows, rowsOfSplit } from "../data/data_rows.ts";
 import { requireDataFiles } from "../data/open_problems.ts";
 import type { BenchmarkOptions } from "./benchmark.ts";
 import { formatOf } from "../data/published_sets.ts";
@@ -46,7 +46,8 @@ export async function planTasks(
       sets.push(createTestSet({ ...request, size }, common));
       continue;
     }
-    const rows = await readRows(await filesOf(request.name, path, request.path !== undefined));
+    const files = await filesOf(request.name, path, request.path !== undefined);
+    const rows = rowsOfSplit(await readRows(files), "test");
     const { name, label = name } = request;
     const format = name === "file" ? formatOf(rows) : name;
     sets.push(createTestSet({ ...request, name: format, label, path, size }, { ...common, rows }));

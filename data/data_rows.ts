@@ -24,6 +24,26 @@ export async function readRows(paths: readonly string[]): Promise<DataRow[]> {
   return rows;
 }
 
+/** The column `split`, as in a file of several splits by `rgx tasks export`; verl has it in `extra_info`. */
+function splitOf({ columns: { split, extra_info } }: DataRow): unknown {
+  return split ?? (extra_info as { split?: unknown } | null | undefined)?.split;
+}
+
+/** Whether rows say that some of them, and not all, are the test. */
+export function haveSplits(rows: readonly DataRow[]): boolean {
+  const isTest = (row: DataRow) => splitOf(row) === "test";
+  return rows.some(isTest) && !rows.every(isTest);
+}
+
+/** The rows of a split where a column says it, else all. */
+export function rowsOfSplit(rows: readonly DataRow[], split: "train" | "test"): readonly DataRow[] {
+  if (!haveSplits(rows)) return rows;
+  return rows.filter((row) => {
+    const own = splitOf(row);
+    return split === "test" ? own === "test" : own !== "test" && own !== "validation";
+  });
+}
+
 /** Also those of one JSON list. @throws UsageError when the file can not be read, or a row is no object */
 export function readJsonLineRows(path: string): DataRow[] {
   const text = textOf(path);

@@ -3,7 +3,7 @@ import { UsageError } from "../core/errors.ts";
 import { type DataSplit, findDataFiles } from "../hub/data_files.ts";
 import { publishedPlace } from "../hub/published_sets.ts";
 import type { Entry } from "../tasks/types.ts";
-import { readRows } from "./data_rows.ts";
+import { type DataRow, haveSplits, readRows, rowsOfSplit } from "./data_rows.ts";
 import { withoutAnswers } from "./jsonl.ts";
 import { datasetEntries } from "./published_sets.ts";
 import { openSource, type ProblemSource, type SourceOptions } from "./source.ts";
@@ -20,16 +20,20 @@ export async function openProblems(options: SourceOptions): Promise<ProblemSourc
   const isTask = task_name !== null && place === null;
   if (entries !== null || isTask || (dataset_name ?? place) === null) return openSource(options);
   const name = (dataset_name ?? place)!, format = task_name ?? "file", notes: string[] = [];
-  const read = (files: readonly string[]) => entriesOfFiles(files, name, format, notes);
+  const read = (rows: readonly DataRow[]) => entriesOfRows(rows, name, format, notes);
   const trainFiles = await trainFilesOf(task_name, name, dataset_name !== null);
-  const train = await read(trainFiles), testFiles = await testFilesOf(name, trainFiles);
-  const testEntries = testFiles === null ? null : await read(testFiles);
+  const rows = await readRows(trainFiles), testFiles = await testFilesOf(name, trainFiles);
+  const train = read(rowsOfSplit(rows, "train"));
+  const own = haveSplits(rows) ? rowsOfSplit(rows, "test") : null;
+  const testRows = testFiles === null ? own : await readRows(testFiles);
+  const testEntries = testRows === null ? null : read(testRows);
   const source = { ...options, task_name: null, dataset_name: name, entries: train, testEntries };
   return openSource(source, notes);
 }
 
 /**
- * All entries of a data set; a split is chosen by the names of its files where there are several.
+ * All entries of a data set; a split is chosen by the names of its files where there are several, or by a column
+ * `split`.
  * @param format gsm8k, math500, mmlu_pro, or file: any questions and answers
  */
 export async function readEntries(
@@ -37,20 +41,21 @@ export async function readEntries(
   split: DataSplit = "train",
   format = "file",
 ): Promise<Entry[]> {
-  return await entriesOfFiles(await requireDataFiles(name, split), name, format, []);
+  const rows = await readRows(await requireDataFiles(name, split));
+  return entriesOfRows(rowsOfSplit(rows, split), name, format, []);
 }
 
-async function entriesOfFiles(
-  files: readonly string[],
+function entriesOfRows(
+  rows: readonly DataRow[],
   name: string,
   format: string,
   notes: string[],
-): Promise<Entry[]> {
+): Entry[] {
   const dropped: string[] = [];
-  const found = datasetEntries(format, await readRows(files), name, dropped);
+  const found = datasetEntries(format, rows, name, dropped);
   if (dropped.length > 0) {
-    const rows = dropped.length === 1 ? "1 row is" : `${dropped.length} rows are`;
-    notes.push(`${rows} left out: the answer has no "####" (the first: ${dropped[0]})`);
+    const what = dropped.length === 1 ? "1 row is" : `${dropped.length} rows are`;
+    notes.push(`${what} left out: the answer has no "####" (the first: ${dropped[0]})`);
   }
   const unanswered = withoutAnswers(found);
   if (unanswered !== null) notes.push(`${name}: ${unanswered}`);

@@ -133,3 +133,25 @@ Deno.test("that a file holds nothing but questions is told before they are train
     assert.doesNotMatch(closed.notes!.join(), /has an answer/);
   });
 });
+
+Deno.test("a file of several splits keeps them apart: what is its test is not trained on", async () => {
+  await withFolder(async (folder) => {
+    const path = `${folder}/all.jsonl`, splits = ["train", "test", "train", "validation"];
+    const rows = questions.map((question, i) => ({ split: splits[i % 4]!, question }));
+    const lines = rows.map(({ split, question }, i) =>
+      JSON.stringify({
+        ...{ question, answer: answers[i] },
+        ...(i % 3 === 0 ? { extra_info: { split } } : { split }), // where verl has it
+      })
+    );
+    await Deno.writeTextFile(path, lines.join("\n"));
+    const of = (split: string) => rows.flatMap((row) => row.split === split ? [row.question] : []);
+    const options = { task_name: null, dataset_name: path, task_config: {}, seed: 1 };
+    const source = await openProblems({ ...options, num_examples: 100 });
+    for (const split of ["train", "test"] as const) {
+      const found = Array.from({ length: source.length(split) }, (_, i) => source.entry(split, i));
+      assert.deepEqual(found.map(({ question }) => question), of(split));
+      assert.deepEqual((await readEntries(path, split)).map((e) => e.question), of(split));
+    }
+  });
+});
