@@ -164,7 +164,7 @@ export class TrainProgress {
     const rows: [string, string][] = [
       ["model", `${from}, ${how}`],
       ["task", [task, ...settings].join(", ")],
-      ["rewards", rewards.join(", ")],
+      ...(rewards.length > 0 ? [["rewards", rewards.join(", ")] as [string, string]] : []),
       ["device", describeDevice(device)],
     ];
     if (memory) {

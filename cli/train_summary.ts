@@ -56,7 +56,7 @@ export function summaryTable(
   lines.push("", `Checkpoint: ${summary.checkpoint ?? "none (save_strategy)"}`, "Next:");
   const again = rerun(summary, phases), seed = config.training.seed + 1;
   const other = shellWord(`${summary.output_dir.replace(/\/+$/, "")}-seed${seed}`);
-  if (phases === "sft") {
+  if (phases === "sft" && config.rewards.length > 0) {
     lines.push(
       `  ${rerun(summary, "all")} --resume`,
       paint("dim", "      go on with GRPO"),

@@ -18,7 +18,7 @@ export function checkCombinations(
   const rules = new Rules(config, tree, problems);
   rules.model();
   new DataRules(config, tree, problems).check();
-  rules.rewards();
+  if (phases === "all") rules.rewards();
   rules.lengths(maxSeqLength);
   new TrainingRules(config, tree, problems).check(phases);
 }

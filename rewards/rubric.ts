@@ -62,6 +62,8 @@ export interface Rubric {
 export interface RubricOptions {
   /** Seconds after which a value that is not there counts 0, where the section says nothing. */
   rewardTimeout?: number;
+  /** Nothing will be scored: there need not be a reward. */
+  mayBeEmpty?: boolean;
 }
 
 /** Columns of the completions table beside those of the rewards. */
@@ -70,9 +72,9 @@ const TABLE_COLUMNS = ["step", "prompt", "completion", "advantage"];
 /** Throws UsageError for no rewards, unknown ones, one named twice, bad weights or parameters. */
 export function createRubric(
   sections: readonly RubricSection[],
-  { rewardTimeout = 5 }: RubricOptions = {},
+  { rewardTimeout = 5, mayBeEmpty = false }: RubricOptions = {},
 ): Rubric {
-  if (sections.length === 0) {
+  if (sections.length === 0 && !mayBeEmpty) {
     throw new UsageError("rewards: at least one reward is needed, found none");
   }
   const scorers = sections.map((section) => createScorer(section, rewardTimeout));

@@ -160,3 +160,23 @@ Deno.test("prompts and completions of a file are imitated; without a section sft
     assertClean(none);
     await assert.rejects(() => Deno.stat(`${folder}/none`), Deno.errors.NotFound);
   }));
+
+Deno.test("supervised training needs no reward and room for no completion; GRPO after it does", () =>
+  withFolder(async (folder) => {
+    const pairs = Array.from(
+      { length: 60 },
+      (_, i) => ({ prompt: `${i}`, completion: `${2 * i}` }),
+    );
+    const config = await tinyConfig(folder), run = `${folder}/run`, file = `${folder}/pairs.jsonl`;
+    await Deno.writeTextFile(file, pairs.map((pair) => JSON.stringify(pair)).join("\n"));
+    const keys = ["task_name=null", "task_config={}", `dataset_name=${file}`].map((key) =>
+      `data.${key}`
+    );
+    keys.push("rewards=[]", "eval.num_examples=0", "training.max_completion_length=127");
+    const done = await rgx(["sft", config, ...keys, "sft.max_steps=2", "--output-dir", run]);
+    assert.equal(done.code, 0, done.err);
+    assert.doesNotMatch(done.err, /rewards|go on with GRPO/);
+    const after = await rgx(["train", `${run}/config.yaml`, "--resume"]);
+    assert.equal(after.code, 2);
+    assert.match(after.err, /rewards: .*expected at least one reward/);
+  }));

@@ -94,7 +94,10 @@ export async function assemble(
 ): Promise<TrainingParts> {
   const { availableBytes, phases = "all", planned } = options;
   // The cheap parts first: what is wrong with them is found before a large model is loaded.
-  const rubric = createRubric(config.rewards, { rewardTimeout: config.training.reward_timeout });
+  const rubric = createRubric(config.rewards, {
+    rewardTimeout: config.training.reward_timeout,
+    mayBeEmpty: phases === "sft",
+  });
   await rubric.open();
   const { entries = null } = options;
   const source = await openProblems({ ...config.data, curriculum: config.curriculum, entries });
@@ -122,7 +125,7 @@ export async function assemble(
   );
   const withAnswers = config.sft !== null && config.sft.max_steps > 0;
   const lengths = longest(prompts, problems, trainProblems, withAnswers);
-  checkPositions(config, from.config.maxPositions, lengths);
+  checkPositions(config, from.config.maxPositions, lengths, phases);
   const trainable = lora === null
     ? { trainable: "full" as const }
     : { trainable: "lora" as const, lora };

@@ -77,9 +77,19 @@ export function longest(
   return { prompt, answer };
 }
 
+/** Tokens behind a prompt: supervised training without an evaluation generates nothing. */
+function mostGenerated({ training, eval: heldOut }: RunConfig, supervisedOnly: boolean): number {
+  return supervisedOnly && heldOut.num_examples === 0 ? 0 : training.max_completion_length;
+}
+
 /** @throws UsageError when a prompt and its completion have more tokens than the model has positions */
-export function checkPositions(config: RunConfig, maxPositions: number, { prompt }: Lengths): void {
-  const { max_completion_length: completion } = config.training;
+export function checkPositions(
+  config: RunConfig,
+  maxPositions: number,
+  { prompt }: Lengths,
+  phases: "all" | "sft",
+): void {
+  const completion = mostGenerated(config, phases === "sft");
   if (prompt + completion <= maxPositions) return;
   throw new UsageError(
     `training.max_completion_length: the longest prompt has ${prompt} tokens, with ${completion} of the ` +
@@ -104,7 +114,7 @@ export function promptMisfit(
   needs: Needs,
   { available, generationRoom }: MemoryPlan,
 ): (tokens: number) => string | null {
-  const { max_completion_length: completion } = config.training;
+  const completion = mostGenerated(config, needs.supervisedOnly);
   const sizes = { ...modelSizes, floatBytes: floatBytes(device) };
   const { values, gradients } = planParameterBytes(sizes);
   return (tokens) => {

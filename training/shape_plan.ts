@@ -59,7 +59,7 @@ export async function planFromShape(
   const limit = training.max_prompt_length;
   const estimate = await estimateLengths(config, llama.maxPositions, withAnswers);
   const lengths = { ...estimate, prompt: Math.min(estimate.prompt, limit ?? Infinity) };
-  checkPositions(config, llama.maxPositions, lengths);
+  checkPositions(config, llama.maxPositions, lengths, phases);
   const trained = config.lora === null
     ? { trainable: "full" as const }
     : { trainable: "lora" as const, lora: loraFromSection(config, config.lora, llama) };
