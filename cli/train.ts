@@ -1,5 +1,6 @@
 /** `rgx train` and `rgx sft`: reads the configuration, makes the parts, runs the trainer, shows what happens. */
 import { loadConfig, type LoadedConfig } from "../configs/load.ts";
+import type { RunConfig } from "../configs/run_config.ts";
 import { EXIT, UsageError } from "../core/errors.ts";
 import { slurmJob } from "../core/job.ts";
 import { secondsLeft } from "../core/slurm_queue.ts";
@@ -8,6 +9,7 @@ import { LoadProgress } from "./load_progress.ts";
 import { refuseOtherRanks } from "./one_process.ts";
 import { openDevice } from "./open_device.ts";
 import { assemble } from "../training/assemble.ts";
+import type { TrainPlan } from "../training/events.ts";
 import type { MemoryPlan } from "../training/memory_check.ts";
 import { readRun } from "../training/run_folder.ts";
 import { RunTracking } from "../training/run_tracking.ts";
@@ -77,7 +79,10 @@ export async function train(
         phases,
         seen: (plan) => log(shapePlanText(plan, loaded.config)),
       });
-      if (planned !== null) return EXIT.ok;
+      if (planned !== null) {
+        if (options.json) print(JSON.stringify(plannedSummary(loaded.config, planned.memory)));
+        return EXIT.ok;
+      }
     }
     const parts = await assemble(loaded.config, device, {
       phases,
@@ -111,7 +116,9 @@ export async function train(
     if (options.dryRun) {
       await trainer.check();
       for (const note of parts.problems.notes) log(`note: ${note}`);
-      progress.showDryRun(trainer.plan(), trainer.samplePrompt());
+      const plan = trainer.plan();
+      progress.showDryRun(plan, trainer.samplePrompt());
+      if (options.json) print(JSON.stringify(plannedSummary(loaded.config, parts.memory, plan)));
       return EXIT.ok;
     }
     const summary = await trainer.run().finally(() => {
@@ -130,6 +137,23 @@ export async function train(
     control.close();
     device.close();
   }
+}
+
+/** What a dry run prints with --json: as much as is known of what the summary of a run says. */
+function plannedSummary({ training }: RunConfig, memory: MemoryPlan, plan?: TrainPlan) {
+  return {
+    output_dir: training.output_dir,
+    status: "planned",
+    ...(plan && {
+      steps: plan.warmStartSteps + (plan.phases === "all" ? plan.steps : 0),
+      parameters: plan.parameters,
+      trainable_parameters: plan.trainable,
+      train_problems: plan.trainProblems,
+      held_out_problems: plan.heldOut,
+    }),
+    memory_planned_bytes: memory.peak,
+    memory_available_bytes: Number.isFinite(memory.available) ? memory.available : null,
+  };
 }
 
 /** Of any run that has done a step, however it ended; the run itself counts, not its report. */

@@ -1,6 +1,6 @@
 /** `rgx train … --dry-run` of models that are not on this machine: the plan from the configuration alone. */
 import assert from "node:assert/strict";
-import { rgx, withFolder } from "./support.ts";
+import { rgx, tinyConfig, withFolder } from "./support.ts";
 
 const PARTS = ["weights", "trained values", "optimizer", "KV cache", "activations", "head"];
 
@@ -30,9 +30,33 @@ Deno.test("a model that is not here and fits: exit code 0", async () => {
       "model: distilbert/distilgpt2\nlora: {target_modules: [c_attn]}\ntask: chain_sum\n" +
         "rewards: [correctness]\ntraining: {max_completion_length: 16}\neval: {num_examples: 4}\n",
     );
-    const dry = await rgx(["train", config, "--device", "wasm", "--dry-run"]);
+    const dry = await rgx(["train", config, "--device", "wasm", "--dry-run", "--json"]);
     assert.equal(dry.code, 0, dry.err);
+    const planned = JSON.parse(dry.out);
+    assert.equal(planned.status, "planned");
+    assert.ok(planned.memory_planned_bytes > 3e8, dry.out);
     assert.match(dry.err, /81\.9 M parameters/);
     assert.match(dry.err, /about \d+ tokens \(estimated: no tokenizer\)/);
+  });
+});
+
+Deno.test("a dry run with --json says in one document what is planned, and writes nothing", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder), run = `${folder}/run`;
+    const dry = await rgx(["train", config, "--dry-run", "--json", "--output-dir", run]);
+    assert.equal(dry.code, 0, dry.err);
+    const { memory_planned_bytes, memory_available_bytes, parameters, ...planned } = JSON.parse(
+      dry.out,
+    );
+    assert.deepEqual(planned, {
+      output_dir: run,
+      status: "planned",
+      steps: 34,
+      trainable_parameters: parameters,
+      train_problems: 64,
+      held_out_problems: 8,
+    });
+    assert.ok(parameters > 1000 && memory_planned_bytes < memory_available_bytes);
+    await assert.rejects(() => Deno.stat(run), Deno.errors.NotFound);
   });
 });
