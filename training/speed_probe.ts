@@ -29,6 +29,8 @@ export interface ProbeInput {
   answerTokens: number;
   /** Whose limits end completions. */
   sampling: GenerateOptions;
+  /** Otherwise only training is measured: a run must not take memory for what it does not do. */
+  generates: boolean;
 }
 
 /** Milliseconds of decoding, of a pass, and of short ones together. */
@@ -43,13 +45,14 @@ const SAME_STEP_MS = 0.2;
 /** @throws what the device throws */
 export async function measureModel(input: ProbeInput): Promise<ModelSpeed> {
   const passes = await passSpeed(input);
+  if (!input.generates) return { ...passes, newToken: 0, sampled: { tokens: 0, ended: 0 } };
   const affordable = Math.floor(PASS_MS / 1000 / passes.forwardRow);
   const tokens = Math.max(FIRST_TOKENS, Math.min(MOST_PROMPT, affordable));
   return { ...passes, ...await generationSpeed(input, input.promptIds.slice(-tokens)) };
 }
 
 async function passSpeed(
-  { model, promptIds, rows, answerTokens, sampling }: ProbeInput,
+  { model, promptIds, rows, answerTokens, sampling, generates }: ProbeInput,
 ): Promise<Pick<ModelSpeed, "trainedRow" | "forwardRow">> {
   const dropout = { seed: sampling.seed, pass: DROPOUT_PASS.supervised };
   const rowsOf = (most: number, branches: number) =>
@@ -94,7 +97,7 @@ async function passSpeed(
   };
   return {
     trainedRow: await fastest(true, trained) / 1000,
-    forwardRow: await fastest(false, Infinity) / 1000,
+    forwardRow: generates ? await fastest(false, Infinity) / 1000 : 0,
   };
 }
 

@@ -75,7 +75,7 @@ async function measured(
     const speed = await measureModel({
       model: model as LanguageModel,
       promptIds: Array.from({ length: 400 }, (_, i) => i),
-      ...{ lanes: 64, rows: 64, answerTokens: 100 },
+      ...{ lanes: 64, rows: 64, answerTokens: 100, generates: true },
       sampling: { maxNewTokens: 1000, temperature: 1, seed: 1, eosIds: [EOS] },
       ...input,
     });
@@ -157,4 +157,13 @@ Deno.test("ends are counted among the tokens that were sampled, and a stop is ob
   });
   assert.equal(generated.length, 2);
   assert.ok(took < 4000, `${took} ms`);
+});
+
+Deno.test("of a run that generates nothing, training alone is measured", async () => {
+  const { speed, trained, generated } = await measured(FAST, { generates: false });
+  const { speed: all } = await measured(FAST);
+  assert.deepEqual(generated, []);
+  assert.ok(trained.length > 1);
+  const none = { newToken: 0, forwardRow: 0, sampled: { tokens: 0, ended: 0 } };
+  assert.deepEqual(speed, { trainedRow: all.trainedRow, ...none });
 });

@@ -56,9 +56,11 @@ export async function estimateRun(run: RunContext): Promise<number> {
     model,
     promptIds: ids[0]!,
     lanes: sizes.rowsPerGeneration,
-    rows: config.training.per_device_train_batch_size,
+    rows: (run.supervisedOnly ? config.sft ?? config.training : config.training)
+      .per_device_train_batch_size,
     answerTokens: workedTokens(input),
     sampling: samplingOptions(config.training, prompts, () => run.stopRequested()),
+    generates: !run.supervisedOnly || problems.heldOut.length > 0,
   });
   return estimateSeconds(input, speed);
 }
