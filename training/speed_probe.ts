@@ -52,7 +52,7 @@ export async function measureModel(input: ProbeInput): Promise<ModelSpeed> {
 }
 
 async function passSpeed(
-  { model, promptIds, rows, answerTokens, sampling, generates }: ProbeInput,
+  { model, promptIds, lanes, rows, answerTokens, sampling, generates }: ProbeInput,
 ): Promise<Pick<ModelSpeed, "trainedRow" | "forwardRow">> {
   const dropout = { seed: sampling.seed, pass: DROPOUT_PASS.supervised };
   const rowsOf = (most: number, branches: number) =>
@@ -87,7 +87,7 @@ async function passSpeed(
     trained = Math.min(trained, await pass(most, branches, true));
   }
   /** What a row takes at least, when the pass is done again for as long as that is short. */
-  const fastest = async (train: boolean, least: number): Promise<number> => {
+  const fastest = async (train: boolean, least: number, branches: number): Promise<number> => {
     const start = performance.now();
     const again = () => rowsOf(most, branches) * least + performance.now() - start < REPEAT_MS;
     while (least === Infinity || again()) {
@@ -96,8 +96,8 @@ async function passSpeed(
     return least;
   };
   return {
-    trainedRow: await fastest(true, trained) / 1000,
-    forwardRow: generates ? await fastest(false, Infinity) / 1000 : 0,
+    trainedRow: await fastest(true, trained, branches) / 1000,
+    forwardRow: generates ? await fastest(false, Infinity, Math.min(branches, lanes)) / 1000 : 0,
   };
 }
 

@@ -55,7 +55,9 @@ export async function estimateRun(run: RunContext): Promise<number> {
   const speed = await measureModel({
     model,
     promptIds: ids[0]!,
-    lanes: sizes.rowsPerGeneration,
+    lanes: run.supervisedOnly
+      ? Math.min(config.eval.batch_size, problems.heldOut.length)
+      : sizes.rowsPerGeneration,
     rows: (run.supervisedOnly ? config.sft ?? config.training : config.training)
       .per_device_train_batch_size,
     answerTokens: workedTokens(input),
