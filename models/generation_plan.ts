@@ -36,10 +36,12 @@ export function planSlots(
 ): GenerationSizes {
   const align = promptAlignment(sizes.config);
   const asked = requests.filter(({ n }) => n > 0).map(({ n, promptIds: { length } }) => ({
-    n,
+    ...{ n, length },
     rows: Math.ceil(length / align) * align,
   }));
-  const passRows = asked.reduce((most, { rows }) => Math.max(most, rows), prefillRows);
+  // A pass has a row a token; only in the cache there are gaps.
+  const longest = asked.reduce((most, { length }) => Math.max(most, length), prefillRows);
+  const passRows = Math.min(longest, asked.reduce((sum, { length }) => sum + length, 0));
   const total = requests.reduce((sum, { n }) => sum + n, 0);
   const shape = (branches: number): GenerationSizes => ({
     ...{ promptRows: promptRowsFor(asked, branches), passRows, branches, maxNewTokens },

@@ -162,32 +162,29 @@ export interface GenerationSizes {
 export const WAVE_BYTES = 2 ** 30;
 
 /**
- * Bytes of the workspace that generation and passes without gradient share: of the largest of these
- * generations, each within `room` bytes, and of a pass over `rows` packed rows with `pairs` branch tokens, buffers of
- * the same name once.
+ * Bytes of the workspace that generations of at most these sizes, within `room` bytes, share with passes without
+ * gradient over `rows` packed rows with `pairs` branch tokens, buffers of the same name once.
  */
 export function planInferenceBytes(
   sizes: ModelSizes,
-  waves: readonly GenerationSizes[],
+  wave: GenerationSizes,
   pass: { rows: number; pairs: number },
   room: number,
 ): number {
-  const { config, floatBytes } = sizes, d = config.hiddenSize;
-  let largest = 0, rows = 0, heads = 0;
-  for (const wave of waves) {
-    largest = Math.max(largest, Math.min(planGenerationBytes(sizes, wave), room));
-    const { promptRows, passRows = promptRows, branches } = wave;
-    rows = Math.max(rows, Math.min(promptRows, passRows), branches);
-    heads = Math.max(heads, wave.branches);
-  }
-  rows = Math.min(rows, pass.rows);
-  heads = Math.min(heads, pass.pairs);
-  const shared = floatBytes * capacity([
+  const d = sizes.config.hiddenSize;
+  const rows = Math.min(rowsAtOnce(wave), pass.rows), heads = Math.min(wave.branches, pass.pairs);
+  const shared = sizes.floatBytes * capacity([
     ...layerBuffers(sizes, rows, "none"),
     ...passBuffers(sizes, rows),
     ...[heads * d, heads * d, heads * d, heads],
   ]);
-  return largest + planPassBytes(sizes, pass.rows, pass.pairs, false) - shared;
+  return Math.min(planGenerationBytes(sizes, wave), room) +
+    planPassBytes(sizes, pass.rows, pass.pairs, false) - shared;
+}
+
+/** Of a pass of prompts or of a step. */
+function rowsAtOnce({ promptRows, passRows = promptRows, branches }: GenerationSizes): number {
+  return Math.max(Math.min(promptRows, passRows), branches);
 }
 
 /** Bytes of a generation: prompt pass, caches, and the buffers of a decoding step. */
@@ -208,9 +205,8 @@ function generationBuffers(
   wave: GenerationSizes,
 ): { floats: number[]; words: number[] } {
   const { config } = sizes, d = config.hiddenSize;
-  const { promptRows, passRows = promptRows, branches, adjusted = false } = wave;
+  const { promptRows, branches, adjusted = false } = wave, rows = rowsAtOnce(wave);
   const history = Math.max(16 * (branches + 64), 64 * branches); // decode_sampler.ts
-  const rows = Math.max(Math.min(promptRows, passRows), branches);
   const floats = [
     ...layerBuffers(sizes, rows, "none"),
     ...passBuffers(sizes, rows),

@@ -22,9 +22,8 @@ interface Taken {
 /** Runs a configuration with completions of full length, which is what the plan is for. */
 async function take(
   config: RunConfig,
-  options: { availableBytes?: number } = {},
+  options: { availableBytes?: number; phases?: "sft" } = {},
 ): Promise<Taken> {
-  const { availableBytes } = options;
   const device = await createDevice("wasm", { threads: 2 });
   try {
     return await withTempDir(async (dir) => {
@@ -33,11 +32,7 @@ async function take(
         output_dir: `${dir}/run`,
         save_strategy: "no" as const,
       };
-      const parts = await assemble(
-        { ...config, training },
-        device,
-        availableBytes === undefined ? {} : { availableBytes },
-      );
+      const parts = await assemble({ ...config, training }, device, options);
       const trainer = new GrpoTrainer({
         config: { ...config, training },
         configText: "",
@@ -45,7 +40,9 @@ async function take(
         ...parts,
         rubric: VARYING_RUBRIC,
         eosIds: [],
+        ...(options.phases && { phases: options.phases }),
       });
+      await trainer.estimateSeconds();
       const summary = await trainer.run();
       const weights = await Deno.readFile(`${dir}/run/model.safetensors`).catch(() => null);
       parts.model.dispose();
@@ -94,6 +91,30 @@ Deno.test("the measured peak is within 10 % of the plan: the quickstart", async 
     env: {},
   });
   assertPlanned(await take(config));
+  // Its supervised part alone takes no more, although a generation and a step of GRPO would.
+  for (const num_examples of [40, 1]) {
+    const evaluated = { ...config, eval: { ...config.eval, num_examples } };
+    const { planned, measured } = await take(evaluated, { phases: "sft" });
+    assert.ok(measured <= planned, `${measured} of ${planned} bytes`);
+  }
+});
+
+Deno.test("what a run takes is at most the plan: prompts that do not fill their panels of the cache", async () => {
+  const init = {
+    ...tinyRunConfig("").model.init!,
+    ...{ hidden_size: 64, intermediate_size: 128, num_hidden_layers: 4 },
+    ...{ num_attention_heads: 4, num_key_value_heads: 2 },
+  };
+  const { planned, measured } = await take(tinyRunConfig("", {
+    model: { init },
+    sft: null,
+    eval: { num_examples: 5, batch_size: 3 },
+    training: {
+      ...{ ...SHORT, gradient_accumulation_steps: 1, steps_per_generation: 2 },
+      ...{ beta: 0.04, max_completion_length: 33, gradient_checkpointing: false },
+    },
+  }));
+  assert.ok(measured <= planned, `${measured} of ${planned} bytes`);
 });
 
 Deno.test({

@@ -4,7 +4,7 @@
  */
 import { batchSizes } from "../configs/derived.ts";
 import type { RunConfig } from "../configs/run_config.ts";
-import { PREFILL_ROWS_GPU } from "../models/generation_plan.ts";
+import { planSlots, PREFILL_ROWS_GPU } from "../models/generation_plan.ts";
 import {
   type GenerationSizes,
   planActivationBytes,
@@ -36,6 +36,15 @@ export interface Needs extends Lengths {
   supervisedOnly: boolean;
 }
 
+/** A generation. */
+interface Wave {
+  prompts: number;
+  /** Completions of a prompt. */
+  each: number;
+  /** Most completions at once. */
+  slots: number;
+}
+
 /** What the memory of a step depends on, apart from the model. */
 export interface StepSize {
   /** Completions of a forward pass. */
@@ -51,8 +60,8 @@ export interface StepSize {
   adjusted: boolean;
   /** Problems of a supervised step; 0 = none. */
   items: number;
-  /** Prompts and completions of each kind of evaluation, at a time. */
-  evaluations: { prompts: number; completions: number }[];
+  /** Each kind of evaluation: the prompts of a generation, completions of each, and how many at a time. */
+  evaluations: Wave[];
   /** Longest prompt and worked answer, in tokens. */
   prompt: number;
   answer: number;
@@ -67,9 +76,6 @@ export function stepSize(config: RunConfig, needs: Needs): StepSize {
   const during = training.eval_strategy === "no" && !training.eval_on_start
     ? 0
     : Math.max(1, Math.floor(training.per_device_eval_batch_size / each));
-  const around = Math.min(heldOut.batch_size, heldOut.num_examples);
-  // While others end, the next prompts are there already (generation_plan.ts).
-  const prompts = Math.min(around + 3, heldOut.num_examples);
   const { supervisedOnly } = needs;
   return {
     batch: supervisedOnly ? 0 : training.per_device_train_batch_size,
@@ -80,8 +86,8 @@ export function stepSize(config: RunConfig, needs: Needs): StepSize {
     adjusted: training.repetition_penalty !== 1 || training.min_new_tokens > 0,
     items: sft !== null && sft.max_steps > 0 ? sft.per_device_train_batch_size : 0,
     evaluations: heldOut.num_examples === 0 ? [] : [
-      { prompts, completions: around },
-      ...(supervisedOnly ? [] : [{ prompts: during, completions: during * each }]),
+      { prompts: heldOut.num_examples, each: 1, slots: heldOut.batch_size },
+      ...(supervisedOnly ? [] : [{ prompts: during, each, slots: during * each }]),
     ],
     ...needs,
     generationRoom: WAVE_BYTES,
@@ -98,7 +104,7 @@ export function planStep(
   sizes: ModelSizes,
   size: StepSize,
 ): { reference: number; generation: number; training: number } {
-  const { passes, waves, inference } = work(size);
+  const { passes, wave, inference } = work(sizes, size);
   const merged = Math.max(
     ...(sizes.dropout === null ? passes : []).map(({ rows }) => mergedBytes(sizes, rows)),
     mergedBytes(sizes, inference.rows),
@@ -108,7 +114,7 @@ export function planStep(
   const reference = size.copiedReference ? planParameterBytes(sizes).optimizer : 0;
   return {
     reference,
-    generation: packed + planInferenceBytes(sizes, waves, inference, size.generationRoom),
+    generation: packed + planInferenceBytes(sizes, wave, inference, size.generationRoom),
     // Merged copies lie where the packed ones do, of every pass.
     training: Math.max(0, merged - packed) +
       Math.max(...passes.map(({ rows, pairs }) => planPassBytes(sizes, rows, pairs, true))),
@@ -120,31 +126,41 @@ interface Pass {
   pairs: number;
 }
 
-/** The largest passes and waves of a run. */
-function work(size: StepSize): { passes: Pass[]; waves: GenerationSizes[]; inference: Pass } {
-  const { batch, generated, group, completion, items, prompt, answer } = size;
+const NO_LIMITS = { bytes: Infinity, largestBuffer: Infinity };
+
+/** The largest passes of a run; of its generations, which share their buffers, the largest of each size. */
+function work(
+  sizes: ModelSizes,
+  size: StepSize,
+): { passes: Pass[]; wave: GenerationSizes; inference: Pass } {
+  const { batch, generated, group, completion, items, prompt, answer, adjusted } = size;
   const rows = Math.ceil(batch / group) * prompt + batch * completion;
   const passes = batch === 0 ? [] : [{ rows, pairs: batch * completion }];
   if (items > 0) passes.push({ rows: items * (prompt + answer), pairs: items * answer });
-  const waves = [
-    { prompts: Math.ceil(generated / group), completions: generated },
-    ...size.evaluations,
-  ].map(({ prompts, completions }) => ({
-    promptRows: prompts * prompt,
-    // An upper bound on every device.
-    passRows: Math.max(PREFILL_ROWS_GPU, prompt),
-    branches: completions,
-    maxNewTokens: completion,
-    adjusted: size.adjusted,
-  }));
+  const wave = { promptRows: 0, passRows: 0, branches: 0, maxNewTokens: completion, adjusted };
+  const policy = { prompts: Math.ceil(generated / group), each: group, slots: generated };
+  for (const { prompts, each, slots } of [policy, ...size.evaluations]) {
+    if (prompts === 0) continue;
+    const request = { n: each, promptIds: { length: prompt } };
+    const { promptRows, passRows, branches } = planSlots(
+      sizes,
+      Array<typeof request>(prompts).fill(request),
+      wave,
+      // Upper bounds on every device.
+      { ...NO_LIMITS, most: slots, prefillRows: PREFILL_ROWS_GPU },
+    );
+    wave.promptRows = Math.max(wave.promptRows, promptRows);
+    wave.passRows = Math.max(wave.passRows, passRows!);
+    wave.branches = Math.max(wave.branches, branches);
+  }
   // Passes without gradient: of the reference, of the policy that generated, of groups that teach nothing,
   // of evaluations while training.
-  const { prompts, completions } = size.evaluations[1] ?? { prompts: 0, completions: 0 };
+  const { prompts, slots } = size.evaluations[1] ?? { prompts: 0, slots: 0 };
   const inference = {
-    rows: Math.max(rows, prompts * prompt + completions * completion),
-    pairs: Math.max(batch, completions) * completion,
+    rows: Math.max(rows, prompts * prompt + slots * completion),
+    pairs: Math.max(batch, slots) * completion,
   };
-  return { passes, waves, inference };
+  return { passes, wave, inference };
 }
 
 /** Bytes of the parts of a plan, which add up to its peak, and of what they would be otherwise. */
@@ -181,18 +197,17 @@ export interface MemoryParts {
 
 export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
   const { values, gradients, optimizer } = planParameterBytes(sizes);
-  const { reference, generation, training } = planStep(sizes, size), { passes, waves } = work(size);
+  const { reference, generation, training } = planStep(sizes, size),
+    { passes, wave } = work(sizes, size);
   const bytes = (pass: Pass) => planPassBytes(sizes, pass.rows, pass.pairs, true);
   const largest = passes.reduce((best, pass) => bytes(pass) > bytes(best) ? pass : best);
   const { kept, recomputed } = planActivationBytes(sizes, largest.rows);
   const { head, allLogits } = planHeadBytes(sizes, largest.pairs);
   const activations = sizes.recompute ? recomputed : kept;
   const copies = packedBytes(sizes), packed = copies <= MOST_COPIED_BYTES ? copies : 0;
-  // A wave that is too large runs in parts, each with its share of the keys and values.
-  const caches = Math.max(...waves.map((wave) => {
-    const all = planGenerationBytes(sizes, wave);
-    return Math.floor(planCacheBytes(sizes, wave) * Math.min(1, size.generationRoom / all));
-  }));
+  // What is too large runs in parts, each with its share of the keys and values.
+  const part = Math.min(1, size.generationRoom / planGenerationBytes(sizes, wave));
+  const caches = Math.floor(planCacheBytes(sizes, wave) * part);
   const arena = gradients;
   return {
     frozen: values - arena,
