@@ -1,8 +1,8 @@
 /**
  * Worker processes: combinations are dealt to them in turn, one process a device at a time, and those that are left
- * over, fewer than there are workers, in parts. A process that dies
- * takes no other combination with it: those that it had left are tried again, those of the model that it was
- * busy with one by one, and the one that ends a process of its own is reported.
+ * over, fewer than there are workers, in parts. A process that dies takes no other combination with it: those that it
+ * had left are tried again, those of the model that it was busy with one by one, and the one that ends a process of
+ * its own is reported.
  */
 import { Interrupted } from "../core/errors.ts";
 import { LineWriter, readLines } from "../core/line_pipe.ts";
