@@ -46,7 +46,7 @@ export function defaultLimits(device: Device, bytes: number): GeneratorLimits {
   };
 }
 
-/** Completions in the order of the requests and of their branches. */
+/** Completions in the order of the requests and of their branches. When a request fails, all end with its error. */
 export async function generate(
   core: LlamaCore,
   buffers: GenerationBuffers,
@@ -73,12 +73,23 @@ export async function generate(
   if (!requests.some(({ n }) => n > 0)) return requests.map(() => []);
   const most = limits.slots ?? Math.min(options.slots ?? Infinity, bestSlots(core));
   const plan = planSlots(sizes, requests, { maxNewTokens, adjusted }, { ...limits, most });
-  const generation = openGeneration(core, buffers, sizes, plan, options, limits);
-  const completions = await Promise.all(requests.map(async (request) => {
-    const own = await generation.add(request);
-    options.onEnd?.(request);
-    return own;
-  }));
+  let failed = false;
+  const shouldStop = () => failed || (options.shouldStop?.() ?? false);
+  const open = { ...options, shouldStop };
+  const generation = openGeneration(core, buffers, sizes, plan, open, limits);
+  let completions: Completion[][];
+  try {
+    completions = await Promise.all(requests.map(async (request) => {
+      const own = await generation.add(request);
+      options.onEnd?.(request);
+      return own;
+    }));
+  } catch (error) {
+    // The other requests would go on beside what the caller does with the model next.
+    failed = true;
+    await generation.idle();
+    throw error;
+  }
   if (options.onWave !== undefined) {
     await generation.idle();
     options.onWave(generation.timing);

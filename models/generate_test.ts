@@ -223,6 +223,29 @@ Deno.test("generation's memory is reused from call to call", () =>
     assert.equal(device.allocatedBytes, 0);
   }));
 
+Deno.test("a request that fails ends the others with it: the model is free for what comes next", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const right = await model.generate(requests, options);
+    let tokens = 0, ended = 0;
+    const fails = (branch: number) => {
+      tokens++;
+      if (branch === 0) throw new Error("of the caller");
+    };
+    const asked = requests.map((request, i) => ({
+      ...request,
+      onToken: i === 1 ? fails : () => {
+        tokens++;
+      },
+    }));
+    const onEnd = () => ended++;
+    await assert.rejects(() => model.generate(asked, { ...options, onEnd }), /of the caller/);
+    const seen = tokens;
+    assert.deepEqual(await model.generate(requests, options), right);
+    assert.deepEqual([tokens, ended], [seen, 0]);
+    model.dispose();
+  }));
+
 Deno.test("impossible requests for generation are explained", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
