@@ -84,3 +84,22 @@ function promptRowsFor(
   }
   return Math.min(all, most + 3 * longest);
 }
+
+/**
+ * What `planSlots` gives without limits of memory for `prompts` requests of `each` completions whose prompts have
+ * `length` tokens. In one step: there may be millions.
+ */
+export function planEqualRequests(
+  sizes: ModelSizes,
+  { prompts, each, length }: { prompts: number; each: number; length: number },
+  { most, prefillRows }: Pick<SlotLimits, "most" | "prefillRows">,
+): Required<Pick<GenerationSizes, "promptRows" | "passRows" | "branches">> {
+  const align = promptAlignment(sizes.config), rows = Math.ceil(length / align) * align;
+  const branches = Math.max(1, Math.min(prompts * each, most));
+  const held = Math.ceil(branches / Math.ceil(each / 2)) + 3;
+  return {
+    promptRows: rows * Math.min(prompts, held),
+    passRows: Math.min(Math.max(prefillRows, length), prompts * length),
+    branches,
+  };
+}

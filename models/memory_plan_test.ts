@@ -9,7 +9,7 @@ import {
   planParameterBytes,
   refuseIfTooLarge,
 } from "./memory_plan.ts";
-import { planSlots } from "./generation_plan.ts";
+import { planEqualRequests, planSlots } from "./generation_plan.ts";
 import { modelSizes } from "./model_sizes.ts";
 import { packedBytes } from "./packed_weights.ts";
 import { TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
@@ -147,6 +147,33 @@ Deno.test("a generation keeps to the largest buffer of a device", () => {
   assert.equal(all.branches, 200);
   assert.ok(some.branches > 50 && some.branches < 150, `${some.branches}`);
   assert.ok(planLargestBuffer(sizes, some) <= half);
+});
+
+Deno.test("equal requests are planned as a list of them is, however many they are", () => {
+  const sizes = modelSizes(config, { trainable: "none", storage: new Map() });
+  for (const prompts of [1, 2, 7, 40]) {
+    for (const each of [1, 2, 3, 8]) {
+      for (const most of [1, 5, 16, 1000]) {
+        for (const [length, prefillRows] of [[1, 8], [40, 64], [33, 1000]] as const) {
+          const requests = Array.from({ length: prompts }, () => ({
+            ...{ n: each, promptIds: { length } },
+          }));
+          const limits = { bytes: Infinity, largestBuffer: Infinity, most, prefillRows };
+          const { promptRows, passRows, branches } = planSlots(
+            sizes,
+            requests,
+            { maxNewTokens: 9, adjusted: false },
+            limits,
+          );
+          assert.deepEqual(
+            planEqualRequests(sizes, { prompts, each, length }, limits),
+            { promptRows, passRows, branches },
+            JSON.stringify({ prompts, each, most, length, prefillRows }),
+          );
+        }
+      }
+    }
+  }
 });
 
 Deno.test("prompts' keys are planned twice only when all layers are float", () => {

@@ -4,7 +4,7 @@
  */
 import { batchSizes } from "../configs/derived.ts";
 import type { RunConfig } from "../configs/run_config.ts";
-import { planSlots, PREFILL_ROWS_GPU } from "../models/generation_plan.ts";
+import { planEqualRequests, PREFILL_ROWS_GPU } from "../models/generation_plan.ts";
 import {
   type GenerationSizes,
   planActivationBytes,
@@ -126,8 +126,6 @@ interface Pass {
   pairs: number;
 }
 
-const NO_LIMITS = { bytes: Infinity, largestBuffer: Infinity };
-
 /** The largest passes of a run; of its generations, which share their buffers, the largest of each size. */
 function work(
   sizes: ModelSizes,
@@ -141,16 +139,14 @@ function work(
   const policy = { prompts: Math.ceil(generated / group), each: group, slots: generated };
   for (const { prompts, each, slots } of [policy, ...size.evaluations]) {
     if (prompts === 0) continue;
-    const request = { n: each, promptIds: { length: prompt } };
-    const { promptRows, passRows, branches } = planSlots(
+    const { promptRows, passRows, branches } = planEqualRequests(
       sizes,
-      Array<typeof request>(prompts).fill(request),
-      wave,
+      { prompts, each, length: prompt },
       // Upper bounds on every device.
-      { ...NO_LIMITS, most: slots, prefillRows: PREFILL_ROWS_GPU },
+      { most: slots, prefillRows: PREFILL_ROWS_GPU },
     );
     wave.promptRows = Math.max(wave.promptRows, promptRows);
-    wave.passRows = Math.max(wave.passRows, passRows!);
+    wave.passRows = Math.max(wave.passRows, passRows);
     wave.branches = Math.max(wave.branches, branches);
   }
   // Passes without gradient: of the reference, of the policy that generated, of groups that teach nothing,
