@@ -289,7 +289,7 @@ Deno.test("the doctor says what a job has, what does not agree, and whether a co
   assertClean(tight);
   assert.match(
     tight.out.replaceAll("\n", " "),
-    /needs 23\d MB, .* all that SLURM gave the job/,
+    /needs 24\d MB, .* all that SLURM gave the job/,
   );
   const wrong = await rgx(["doctor", "quickstart", "training.max_step=3"]);
   assert.equal(wrong.code, 2);
