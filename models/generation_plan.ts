@@ -25,9 +25,7 @@ export interface SlotLimits {
   prefillRows: number;
 }
 
-/**
- * The largest of the sizes that keep to the limits (at least one branch).
- */
+/** The largest of the sizes that keep to the limits (at least one branch). */
 export function planSlots(
   sizes: ModelSizes,
   requests: readonly Asked[],
@@ -49,9 +47,9 @@ export function planSlots(
   });
   let low = 1, high = Math.max(1, Math.min(total, most));
   while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    const fits = planGenerationBytes(sizes, shape(middle)) <= bytes &&
-      planLargestBuffer(sizes, shape(middle)) <= largestBuffer;
+    const middle = Math.ceil((low + high) / 2), tried = shape(middle);
+    const fits = planGenerationBytes(sizes, tried) <= bytes &&
+      planLargestBuffer(sizes, tried) <= largestBuffer;
     if (fits) low = middle;
     else high = middle - 1;
   }
