@@ -7,7 +7,7 @@ import { writeResults } from "./benchmark_files.ts";
 import { BenchmarkRun } from "./benchmark_run.ts";
 import type { ModelDevice } from "./local_model.ts";
 import { LocalModels } from "./local_models.ts";
-import { type Asked, planModels, REMOTE_PREFIX } from "./model_plan.ts";
+import { type Asked, isRemoteName, planModels } from "./model_plan.ts";
 import { type RemoteOptions, RemoteServer, type RemoteUsage, whoAnswers } from "./remote/server.ts";
 import type { AllTasksResultFile, Sampling } from "./result_file.ts";
 import { missingSamples, runJobs } from "./run_jobs.ts";
@@ -182,8 +182,6 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
     store.close();
   }
 }
-
-const isRemoteName = (name: string) => name.startsWith(REMOTE_PREFIX);
 
 function nothingToMerge(folder: string): RgxError {
   return new RgxError(`${folder} holds no answers of these models to these tasks`, {

@@ -35,7 +35,7 @@ import {
   MODEL_KEYS,
   type Wanted,
 } from "./eval_keys.ts";
-import { REMOTE_PREFIX } from "./model_plan.ts";
+import { isRemoteName, REMOTE_PREFIX } from "./model_plan.ts";
 import type { RemoteOptions } from "./remote/server.ts";
 import type { PromptSettings, Sampling } from "./result_file.ts";
 import type { TaskRequest } from "./types.ts";
@@ -173,7 +173,7 @@ class Reader {
     const models: string[] = [], systemPrompts: Record<string, string | null> = {};
     if (typeof path === "string") models.push(path);
     if (typeof model === "string") {
-      models.push(model.startsWith(REMOTE_PREFIX) ? model : REMOTE_PREFIX + model);
+      models.push(isRemoteName(model) ? model : REMOTE_PREFIX + model);
     }
     for (const node of this.#items("models")) {
       if (node.kind === "scalar" && typeof node.value === "string") {

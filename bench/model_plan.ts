@@ -21,6 +21,7 @@ import type { ModelRequest, ModelSettings } from "./types.ts";
 import { untrainedFingerprint, untrainedOf, untrainedTokenizer } from "./untrained.ts";
 
 export const REMOTE_PREFIX = "openai:";
+export const isRemoteName = (name: string) => name.startsWith(REMOTE_PREFIX);
 
 /** What the user says about all models; what is missing comes from checkpoints, else from the defaults. */
 export interface Asked {
@@ -77,7 +78,7 @@ export async function planModels(
   const warnings: string[] = [];
   const found = new Map<string, Found | null>();
   for (const name of names) {
-    found.set(name, name.startsWith(REMOTE_PREFIX) ? null : await locate(name, asked, warnings));
+    found.set(name, isRemoteName(name) ? null : await locate(name, asked, warnings));
   }
   const runs = [...found.values()].flatMap((model) => model?.run ?? []);
   const sampling = samplingOf(asked.sampling ?? {}, runs, warnings);

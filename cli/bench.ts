@@ -11,7 +11,7 @@ import {
 import { exampleLines, withoutExamples } from "../bench/benchmark_files.ts";
 import { readEvalConfig } from "../bench/eval_config.ts";
 import { writeEvalReports } from "../bench/eval_reports.ts";
-import { REMOTE_PREFIX } from "../bench/model_plan.ts";
+import { isRemoteName } from "../bench/model_plan.ts";
 import { samplesOf } from "../bench/summarize.ts";
 import type { PromptSettings, Sampling } from "../bench/result_file.ts";
 import type { RemoteUsage } from "../bench/remote/server.ts";
@@ -103,7 +103,7 @@ export async function bench(flags: BenchFlags): Promise<number> {
     });
   }
   const workers = flags.merge ? null : workersOf(flags, options.models);
-  const isLocal = options.models.some((name) => !name.startsWith(REMOTE_PREFIX));
+  const isLocal = !options.models.every(isRemoteName);
   if (flags.batchSize !== undefined && !isLocal && options.models.length > 0) {
     throw new UsageError("--batch-size: no model runs on this machine", {
       advice: "--workers says how many requests a server gets at once.",
@@ -278,7 +278,7 @@ function workersOf(flags: BenchFlags, models: readonly string[]): WorkerOptions 
       }`,
     );
   });
-  const local = models.filter((name) => !name.startsWith(REMOTE_PREFIX)).length;
+  const local = models.filter((name) => !isRemoteName(name)).length;
   // Where models are remote, --workers says how many requests they get at once.
   const count = local < models.length ? named?.length ?? 1 : flags.workers ?? named?.length ?? 1;
   if (local === 0 || (count <= 1 && named === undefined)) return null;
