@@ -161,7 +161,7 @@ export async function bench(flags: BenchFlags): Promise<number> {
       },
     );
   } finally {
-    stop.close();
+    stop.ended();
     device?.close();
   }
 }

@@ -25,7 +25,12 @@ export interface StopControl extends TrainControl {
   begin(): void;
   /** The job ends in so many seconds: stop in time before. Null: it does not say. */
   jobEnds(seconds: number | null): void;
-  /** Removes the listeners. */
+  /**
+   * All is done and the process about to end: from now on a signal does not change the code that it ends with. The
+   * listeners stay, for without them a signal would end it at once, and finished work would look lost.
+   */
+  ended(): void;
+  /** Removes the listeners, where the process goes on. */
   close(): void;
 }
 
@@ -79,7 +84,7 @@ export function listenForStop(
   plan = "ending what is under way, then saving a checkpoint",
 ): StopControl {
   let reason: string | null = null, first: Deno.Signal | null = null;
-  let begun = false, saving = false;
+  let begun = false, saving = false, isOver = false;
   const inJob = slurmJob() !== null;
   const counting = SIGNALS.filter((signal) => signal !== "SIGHUP" || !HANGUP_IGNORED);
   const watch = watchSignals(counting);
@@ -87,7 +92,7 @@ export function listenForStop(
   const ends = (signal: Deno.Signal) => !inJob || signal === "SIGINT";
   const heard = (signal: Deno.Signal) => {
     // Without a listener, SIGHUP would end the process all the same.
-    if (!counting.includes(signal)) return;
+    if (isOver || !counting.includes(signal)) return;
     if (!begun) {
       log(`${signal}: ending; nothing has begun yet`);
       Deno.exit(EXIT.resumable);
@@ -135,6 +140,10 @@ export function listenForStop(
     },
     saving(now) {
       saving = now;
+    },
+    ended() {
+      isOver = true;
+      watch.close();
     },
     close() {
       for (const { signal, handler } of handlers) Deno.removeSignalListener(signal, handler);

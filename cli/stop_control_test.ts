@@ -52,3 +52,21 @@ Deno.test("a signal is heard while nothing lets events in", async () => {
     control.close();
   }
 });
+
+Deno.test("a signal that comes when all is done does not change how the process ends", async () => {
+  const module = new URL("./stop_control.ts", import.meta.url).href;
+  const program = (signal: string) => `
+    const { listenForStop } = await import(${JSON.stringify(module)});
+    const control = listenForStop(null);
+    control.begin();
+    control.ended();
+    new Deno.Command("kill", { args: ["-${signal}", String(Deno.pid)] }).outputSync();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    Deno.exit(3);`;
+  for (const signal of ["TERM", "USR2", "INT", "HUP"]) {
+    const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["eval", "--quiet", program(signal)],
+    }).output();
+    assert.deepEqual([code, new TextDecoder().decode(stderr)], [3, ""], signal);
+  }
+});

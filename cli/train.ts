@@ -134,7 +134,7 @@ export async function train(
     loading.close();
     progress.close();
     tracking.close();
-    control.close();
+    control.ended();
     device.close();
   }
 }
