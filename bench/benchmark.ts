@@ -105,9 +105,10 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   if (!merge && options.device === undefined && !options.workers && !models.every(isRemote)) {
     throw new UsageError("benchmark: models of this machine need a device or workers");
   }
-  const server = !merge && models.some(isRemote)
-    ? await RemoteServer.connect(options.remote ?? {}, outputDir)
-    : null;
+  const resume = merge || (options.resume ?? false);
+  const connect = () => RemoteServer.connect(options.remote ?? {}, outputDir);
+  // A resume may find that nothing is left to ask.
+  let server = !resume && models.some(isRemote) ? await connect() : null;
   const told = [
     ...warnings,
     ...fewerThanAsked(options, sets),
@@ -118,7 +119,6 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   for (const message of told) {
     onEvent({ type: "warning", message });
   }
-  const resume = merge || (options.resume ?? false);
   // Parts may begin in the same second.
   const part = shard === null ? "" : `_part-${shard.index}-of-${shard.count}`;
   const store = await SampleStore.open(outputDir, { part, resume });
@@ -137,6 +137,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
     if (run.resumed > 0) onEvent({ type: "resumed", samples: run.resumed });
     const jobs = merge ? [] : run.jobs, local = jobs.filter((job) => !isRemote(job.model));
     const remote = jobs.filter((job) => isRemote(job.model));
+    if (remote.length > 0) server ??= await connect();
     const workers = options.workers ?? null;
     const here = async () => {
       await runJobs(

@@ -1,8 +1,9 @@
 /**
  * Worker processes: combinations are dealt to them in turn, one process a device at a time, and those that are left
  * over, fewer than there are workers, in parts. A process that dies takes no other combination with it: those that it
- * had left are tried again, those of the model that it was busy with one by one, and the one that ends a process of
- * its own is reported.
+ * had left are tried again, those of the model that it was busy with one by one. One that ends a process of its own
+ * goes on in another as long as each has answered something (a machine that was short of memory for a moment), and is
+ * reported after that.
  */
 import { Interrupted } from "../core/errors.ts";
 import { LineWriter, readLines } from "../core/line_pipe.ts";
@@ -23,6 +24,8 @@ export interface WorkerOptions {
 const LOOK = 100;
 /** Milliseconds that a process gets to end what it computes; what it has answered is here already. */
 const GRACE = 3000;
+/** Processes with one combination alone that a worker may lose and start again. */
+const MOST_DEATHS = 10;
 
 /** @throws Interrupted when `shouldStop` said so */
 export async function runWorkers(
@@ -65,12 +68,15 @@ async function runOne(
   shouldStop: () => boolean,
 ): Promise<void> {
   const queue: (readonly Job[])[] = jobs.length === 0 ? [] : [jobs];
+  let deaths = 0;
   for (let some = queue.shift(); some !== undefined; some = queue.shift()) {
     const died = await runProcess(some, device, options, listener, shouldStop);
     if (died === null) continue;
     const { left, busyWith, why } = died;
     if (some.length === 1) {
-      listener.failed(some[0]!, why);
+      if (missingSamples(left) < missingSamples(some) && deaths++ < MOST_DEATHS) {
+        queue.unshift(left);
+      } else listener.failed(some[0]!, why);
       continue;
     }
     const suspects = left.filter((job) => job.model === busyWith.model);

@@ -35,7 +35,7 @@ Deno.test("two worker processes give what one process gives, each combination on
   });
 });
 
-/** A program that answers as a worker does, and dies when it is asked about the task "deadly". */
+/** A program that answers as a worker does, and dies when asked about the task "deadly", or after one answer to "fragile". */
 const MORTAL = `
 const line = await new Promise(async (resolve) => {
   let text = "";
@@ -53,6 +53,7 @@ jobs.forEach((job, i) => {
     for (const sample of samples) {
       const raw = { completion: "c", truncated: false, completion_tokens: 1, prompt_tokens: 1, device: "d" };
       console.log(JSON.stringify({ type: "answer", job: i, index, sample, raw }));
+      if (sets[job.set].label === "fragile") Deno.exit(9);
     }
   }
 });
@@ -129,6 +130,36 @@ Deno.test("combinations that do not go round are shared out: every device works,
     assert.deepEqual(parts.map((own) => own.length), [4, 7, 3]);
     const five = await asked(["a", "b", "c", "d", "e"], 4);
     assert.deepEqual(five.map((own) => own.length), [9, 9, 9, 8]);
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("a process that dies alone is followed by another as long as each answers something", async () => {
+  const path = await Deno.makeTempFile({ suffix: ".js" });
+  try {
+    await Deno.writeTextFile(path, MORTAL);
+    const outcome = async (problems: number) => {
+      const missing = Array.from({ length: problems }, (_, index) => ({ index, samples: [0] }));
+      const job = { model: MODEL_A, set: { label: "fragile" }, missing } as unknown as Job;
+      const answers: number[] = [], failures: string[] = [];
+      await runWorkers(
+        [job],
+        { devices: ["x"], threads: null, command: [Deno.execPath(), "run", "--quiet", path] },
+        () => ({
+          loading: () => {},
+          finished: () => {},
+          answer: (_, index) => void answers.push(index),
+          failed: (_, error) => void failures.push(error),
+        }),
+        () => false,
+      );
+      return { answers, failures };
+    };
+    assert.deepEqual(await outcome(4), { answers: [0, 1, 2, 3], failures: [] });
+    const endless = await outcome(30);
+    assert.deepEqual(endless.failures, ["its process ended (exit code 9)"]);
+    assert.deepEqual(endless.answers, Array.from({ length: 11 }, (_, i) => i));
   } finally {
     await Deno.remove(path);
   }

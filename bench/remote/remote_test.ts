@@ -255,6 +255,22 @@ Deno.test("an unreachable server, a refused key and an unknown model end it at o
   );
 });
 
+Deno.test("a resume that finds every answer needs no server, one that lacks some does", async () => {
+  await withFolder(async (folder) => {
+    let address = "";
+    const first = await withServer(answer, (url) => ask(address = url, folder));
+    const again = await ask(address, folder, {}, { resume: true });
+    assert.deepEqual([again.resumed, again.evaluated, again.exitCode], [first.evaluated, 0, 0]);
+    const examples = ({ result }: typeof first) =>
+      result.tasks["chain_sum"]!.models[MODEL]!.examples;
+    assert.deepEqual(examples(again), examples(first));
+    await assert.rejects(
+      ask(address, folder, {}, { resume: true, numExamples: 6 }),
+      /the server cannot be reached/,
+    );
+  });
+});
+
 Deno.test("the key goes to the server and nowhere else", async () => {
   Deno.env.set("RGX_TEST_KEY", "sk-secret");
   try {

@@ -15,10 +15,10 @@ export type Handler = (request: Request, count: number) => Response | Promise<Re
 export const MODEL = "openai:tiny";
 
 /** A server whose answers to POST are `handler`'s; it lists the model "tiny". */
-export async function withServer(
+export async function withServer<T = void>(
   handler: Handler,
-  work: (url: string, requests: Request[]) => Promise<void>,
-): Promise<void> {
+  work: (url: string, requests: Request[]) => Promise<T>,
+): Promise<T> {
   const requests: Request[] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (req) => {
     const { pathname: path, search: query } = new URL(req.url);
@@ -29,7 +29,7 @@ export async function withServer(
     return await handler(request, requests.length);
   });
   try {
-    await work(`http://127.0.0.1:${server.addr.port}`, requests);
+    return await work(`http://127.0.0.1:${server.addr.port}`, requests);
   } finally {
     await server.shutdown();
   }
