@@ -23,7 +23,7 @@ export function samplingOf(
     top_k: 0,
     min_p: 0,
     repetition_penalty: 1,
-    ...shapeOf(runs, warnings),
+    ...shapeOf(runs, given, warnings),
     max_new_tokens: longest > 0 ? longest : DEFAULT_MAX_NEW_TOKENS,
     samples,
     ...given,
@@ -39,11 +39,16 @@ export function samplingOf(
   return sampling;
 }
 
-function shapeOf(runs: readonly RunConfig[], warnings: string[]): Partial<Sampling> {
+function shapeOf(
+  runs: readonly RunConfig[],
+  given: Partial<Sampling>,
+  warnings: string[],
+): Partial<Sampling> {
   const shapes = runs.map(({ training: { repetition_penalty, stop, min_new_tokens } }) => ({
     repetition_penalty,
     ...(stop.length > 0 && { stop }),
     ...(min_new_tokens > 0 && { min_new_tokens }),
+    ...given,
   }));
   if (new Set(shapes.map((shape) => JSON.stringify(shape))).size <= 1) return shapes[0] ?? {};
   warnings.push(

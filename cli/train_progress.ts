@@ -3,7 +3,7 @@
  * (redrawn on a terminal, a plain line now and then elsewhere), a sample of prompt, completions, rewards
  * and advantages, and at the end the honest table and what to try next.
  */
-import { stepInterval } from "../configs/derived.ts";
+import { bestMetric, stepInterval } from "../configs/derived.ts";
 import type { RunConfig } from "../configs/run_config.ts";
 import { bytesText } from "../core/bytes.ts";
 import { duration } from "../core/duration.ts";
@@ -133,6 +133,14 @@ export class TrainProgress {
         return this.#showAdvice(event.advice, event.step);
       case "checkpoint":
         return this.#print(paint("dim", `saved ${event.path}`));
+      case "best_loaded": {
+        const { name } = bestMetric(this.config.training);
+        return this.#print(
+          `The best checkpoint is the result: step ${event.step}, ${name} ${
+            event.metric.toFixed(4)
+          }`,
+        );
+      }
       case "done":
         return this.#done(event.summary);
     }

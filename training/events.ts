@@ -49,7 +49,7 @@ export interface SampledCompletion {
 /** What a run came to; `rgx train --json` prints the same. */
 export interface TrainSummary {
   output_dir: string;
-  /** Newest checkpoint, or null when none was written. */
+  /** That of the run's model: the newest, or the best where it was loaded at the end; null when none was written. */
   checkpoint: string | null;
   status: "completed" | "stopped" | "failed";
   steps: number;
@@ -128,6 +128,13 @@ export type TrainEvent =
     improved: boolean;
   }
   | { type: "checkpoint"; path: string; step: number }
+  | {
+    /** load_best_model_at_end: its weights are the result of the run. */
+    type: "best_loaded";
+    path: string;
+    step: number;
+    metric: number;
+  }
   | { type: "warning"; message: string }
   | {
     /** Why the run does not get better, and what to try. */

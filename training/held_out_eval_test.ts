@@ -89,7 +89,7 @@ Deno.test("the best checkpoint is linked, kept, and the result of the run", () =
   withWasm(async (device, dir) => {
     for (const greater_is_better of [true, false]) {
       const path = `${dir}/${greater_is_better}`;
-      await trainOn(
+      const { summary, events } = await trainOn(
         device,
         config(path, {
           eval_strategy: "steps",
@@ -114,6 +114,11 @@ Deno.test("the best checkpoint is linked, kept, and the result of the run", () =
       const state = JSON.parse(await Deno.readTextFile(`${path}/trainer_state.json`));
       assert.equal(state.best_global_step, step);
       assert.equal(state.best_metric, best);
+      assert.equal(summary.checkpoint, `${path}/checkpoint-${step}`);
+      assert.deepEqual(
+        events.filter(({ type }) => type === "best_loaded"),
+        [{ type: "best_loaded", path: summary.checkpoint, step, metric: best }],
+      );
       assert.equal(state.best_model_checkpoint, `${path}/checkpoint-${step}`);
       assert.deepEqual(
         await Deno.readFile(`${path}/model.safetensors`),

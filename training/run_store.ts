@@ -53,6 +53,8 @@ export class RunStore {
   /** One object per log call, as in trainer_state.json. */
   logHistory: Record<string, unknown>[] = [];
   #lastCheckpoint: string | null = null;
+  /** Set once its weights are in the model. */
+  #bestCheckpoint: string | null = null;
   /** The state of the last checkpoint, and whether a run can go on from it exactly. */
   #lastSaved: { position: string; complete: boolean } | null = null;
   #begun = false;
@@ -72,9 +74,9 @@ export class RunStore {
     this.#configSha256 = sha256Hex(options.configText);
   }
 
-  /** Newest checkpoint written or resumed from. */
-  get lastCheckpoint(): string | null {
-    return this.#lastCheckpoint;
+  /** The checkpoint of the model as it is: the best where that was loaded, else the newest written or resumed from. */
+  get checkpoint(): string | null {
+    return this.#bestCheckpoint ?? this.#lastCheckpoint;
   }
 
   /**
@@ -306,12 +308,14 @@ export class RunStore {
     return path;
   }
 
-  /** Puts the weights of the best checkpoint into the model. @throws RgxError when it is damaged */
-  async loadBest(best: BestEvaluation): Promise<void> {
+  /** Puts the weights of the best checkpoint into the model; returns its path. @throws RgxError when it is damaged */
+  async loadBest(best: BestEvaluation): Promise<string> {
     const { model, modelWriter } = this.options;
     const path = checkpointPath(this.folder.path, best.step);
     const checkpoint = await openCheckpoint(path), name = modelWriter.weightsFile;
     await restoreWeights(model, await checkpoint.read(name), `${path}/${name}`);
+    await this.folder.log("best_loaded", { path });
+    return this.#bestCheckpoint = path;
   }
 
   /** The run is complete: final model, history, status. */

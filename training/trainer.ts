@@ -302,12 +302,13 @@ export class GrpoTrainer {
   }
 
   async #loadBest(): Promise<void> {
-    const { best } = this.#run.state;
+    const run = this.#run, { best } = run.state;
     if (best === null || best.step === 0) {
       const why = best === null ? "nothing was evaluated" : "no step was better than the start";
-      return await this.#run.warn(`load_best_model_at_end: ${why}, so the last weights stay`);
+      return await run.warn(`load_best_model_at_end: ${why}, so the last weights stay`);
     }
-    await this.#run.store.loadBest(best);
+    const path = await run.store.loadBest(best);
+    run.emit({ type: "best_loaded", path, ...best });
   }
 
   async #evaluate(moment: "before" | "after"): Promise<EvalResult | null> {
@@ -408,7 +409,7 @@ export class GrpoTrainer {
     const run = this.#run, { state } = run, { config, problems } = this.#options;
     return {
       output_dir: config.training.output_dir,
-      checkpoint: run.store.lastCheckpoint,
+      checkpoint: run.store.checkpoint,
       status,
       steps: run.progress().step,
       seconds: run.seconds(),

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import type { RunConfig } from "../configs/run_config.ts";
+import { samplingOf } from "./sampling_plan.ts";
+
+const run = (training: Partial<RunConfig["training"]>) =>
+  ({
+    training: {
+      max_completion_length: 64,
+      repetition_penalty: 1,
+      stop: [],
+      min_new_tokens: 0,
+      ...training,
+    },
+  }) as unknown as RunConfig;
+
+Deno.test("what the user says about sampling is no difference between runs", () => {
+  const runs = [
+    run({ repetition_penalty: 1.2, min_new_tokens: 2 }),
+    run({ repetition_penalty: 1.1, min_new_tokens: 2, max_completion_length: 80 }),
+  ];
+  const warnings: string[] = [];
+  const undecided = samplingOf({}, runs, warnings);
+  assert.deepEqual([undecided.repetition_penalty, undecided.min_new_tokens], [1, undefined]);
+  assert.match(warnings.join(), /the runs differ in repetition_penalty/);
+
+  const told: string[] = [];
+  const decided = samplingOf({ repetition_penalty: 1.3 }, runs, told);
+  assert.deepEqual([decided.repetition_penalty, decided.min_new_tokens], [1.3, 2]);
+  assert.equal(decided.max_new_tokens, 80);
+  assert.deepEqual(told, []);
+});
