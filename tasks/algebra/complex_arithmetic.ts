@@ -1,6 +1,7 @@
 /** One operation with two complex numbers whose parts are whole; exact at any size. */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, texts } from "../define.ts";
+import { strip } from "../python_text.ts";
 import type { ScorableEntry } from "../types.ts";
 import { mustNotBeEmpty, sameField, weightErrors, weights } from "./rules.ts";
 
@@ -120,7 +121,8 @@ function score(answer: string, entry: ScorableEntry): number {
 function parse(answer: string): [re: number, im: number] | null {
   let text = answer.replaceAll(" ", "").toLowerCase();
   while (text.startsWith("(") && text.endsWith(")")) text = text.slice(1, -1);
-  if (REAL.test(text)) return [Number(text), 0];
+  const real = strip(text);
+  if (REAL.test(real)) return [Number(real), 0];
   const imaginary = IMAGINARY.exec(text);
   if (imaginary !== null) return [0, signed(imaginary[1]!, imaginary[2])];
   const both = BOTH.exec(text);

@@ -19,6 +19,9 @@ export interface Domain<T> {
   negate(a: T): T | null;
 }
 
+/** Words of Python's own that begin an operand or are one: `not x` is no name and a sign. */
+const KEYWORDS = new Set(["not", "None", "True", "False", "lambda", "await", "yield"]);
+
 /** Brackets and powers may nest this deep. */
 const DEPTH = 150;
 
@@ -143,7 +146,7 @@ class Parser {
   #atom(depth: number): boolean {
     if (this.#take("(")) return this.sum(depth + 1) && this.#take(")");
     const token = this.tokens[this.#at];
-    if (token === undefined || token.kind === "sign") return false;
+    if (token === undefined || token.kind === "sign" || KEYWORDS.has(token.text)) return false;
     this.#at++;
     if (token.kind === "number") this.steps.push({ kind: "number", text: token.text });
     else if (this.#take("(")) return this.#call(token.text, depth + 1);

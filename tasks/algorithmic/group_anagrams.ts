@@ -83,15 +83,16 @@ function score(answer: string, entry: ScorableEntry): number {
   return solution !== null && sameGroups(given, solution) ? 1 : 0.01;
 }
 
-/** Lists of texts or of numbers, where a text is the list of its characters; null for anything else. */
+/** Lists of texts, numbers or lists, where a text is the list of its characters; null for anything else. */
 function groupsOf(value: unknown): unknown[][] | null {
   if (!Array.isArray(value)) return null;
   const groups: unknown[][] = [];
   for (const group of value) {
     const words: unknown = typeof group === "string" ? [...group] : group;
     if (!Array.isArray(words)) return null;
-    const texts = words.every((word) => typeof word === "string");
-    if (!texts && !words.every((word) => typeof word === "number")) return null;
+    const kind = (word: unknown) => Array.isArray(word) ? "list" : typeof word;
+    const alike = words.every((word) => kind(word) === kind(words[0]));
+    if (!alike || !["string", "number", "list", "undefined"].includes(kind(words[0]))) return null;
     groups.push(words);
   }
   return groups;

@@ -43,8 +43,8 @@ function readDays(text: string): number | null {
 
 /** "12 days, 03:45" and "12 days, 03:45:10" in seconds. */
 function readDaysAndTime(text: string): number | null {
-  const [before, after] = text.split(" days,");
-  const days = integer(before), [hours, minutes, seconds] = (after ?? "").split(":");
+  const days = integer(text.split(" days,")[0]);
+  const [hours, minutes, seconds] = (text.split(",")[1] ?? "").split(":");
   return sum(days, [hours, minutes, seconds ?? "0"].map(integer));
 }
 

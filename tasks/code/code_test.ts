@@ -166,7 +166,13 @@ Deno.test("codeio: the distance of JSON trees", () => {
     [[1, 2, 3], [1, 3], 0.5 + "item_2:3".length],
     [{ a: { b: 1 } }, { b: 1 }, "a".length],
     [{ a: [] }, { a: "u" }, "a:u".length - 1],
-    [{ k: -5 }, { k: 5 }, 4],
+    [{ k: -5 }, { k: 5 }, 1 + "k:-5".length],
+    [{ k: "8" }, { k: 4 }, 1],
+    [{ k: "x" }, { k: 12 }, 2 + "k:12".length],
+    [{ k: "1.2.3" }, { k: "1.2" }, 2],
+    [{ "a:b": 1 }, { "a:b": 2 }, 1],
+    // Keys have no order of their own: the one that differs is compared where it is sorted to.
+    [{ a: 1, d: 2, c: 3 }, { c: 3, b: 2, a: 1 }, 1.5 + 1.5],
     [{ k: 0 }, { k: 1e-4 }, "0.0001".length],
     [{}, 7, "root:7".length - "root".length],
   ];
@@ -187,6 +193,12 @@ Deno.test("codeio: wrong answers are worth what the rule says", () => {
   // Two changed letters out of a fifth of 20 characters.
   assert.ok(Math.abs(score('{"a": 10, "b": "zz"}') - 0.5) < 1e-12);
   assert.equal(score('{"c": [1, 2, 3, 4]}'), 0.01);
+  // 10 and 10.5 differ by a twentieth of the longer text's 4 characters.
+  assert.ok(Math.abs(score('{"a": 10.5, "b": "xy"}') - (1 - 0.2 / (0.2 * 22))) < 1e-12);
+  const floats = { answer: '{"b": 1, "a": 10.0}' };
+  const scoreFloats = (answer: string) => scoreTaskAnswer("codeio", answer, floats);
+  assert.equal(scoreFloats('{"a": 10, "b": true}'), 1);
+  assert.ok(Math.abs(scoreFloats('{"a": 11.0, "b": 1}') - (1 - 0.4 / (0.2 * 19))) < 1e-12);
   assert.equal(score('{"a": 10, "b": "xy"}}'), 20 / 21);
   assert.equal(score("10"), 0);
 });

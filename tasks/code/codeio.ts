@@ -1,6 +1,6 @@
 /** What a function returns, or what it was given. */
 import { defineTask, float } from "../define.ts";
-import { parseJson } from "../literals.ts";
+import { parseJson, PyFloat } from "../literals.ts";
 import { codePoints, strip } from "../python_text.ts";
 import type { ParamSpec, ScorableEntry } from "../types.ts";
 import { jsonDistance, pythonJson } from "./json_distance.ts";
@@ -75,7 +75,7 @@ function score(answer: string, entry: ScorableEntry): number {
   if (text.length > Math.max(LONGEST, 20 * oracle.length)) return 0;
   const open = text.indexOf("{"), close = text.lastIndexOf("}");
   if (open < 0 || close < 0) return 0;
-  const given = parseJson(text.slice(open, close + 1)), right = parseJson(oracle);
+  const given = readJson(text.slice(open, close + 1)), right = readJson(oracle);
   const size = codePoints(oracle);
   if (given === undefined || right === undefined) {
     return oracle !== "" && text.includes(oracle) ? size / codePoints(text) : 0;
@@ -88,8 +88,24 @@ function score(answer: string, entry: ScorableEntry): number {
   return Math.max(LEAST, most * (1 - distance / (0.2 * longest)));
 }
 
-/** Equal as JSON: the order of keys does not count. */
-function equal(a: unknown, b: unknown): boolean {
+/** JSON in which 3.0 is no integer: Python writes it so, and the length of its text counts. */
+function readJson(text: string): unknown {
+  const value = parseJson(text);
+  if (value === undefined || !/[0-9]\.0|[0-9][eE]/.test(text)) return value;
+  const whole = (_: string, value: unknown, { source = "" }: { source?: string }) =>
+    Number.isInteger(value) && /[.eE]/.test(source) ? new PyFloat(value as number) : value;
+  try {
+    return JSON.parse(text, whole as (key: string, value: unknown) => unknown);
+  } catch {
+    return value; // with NaN in it
+  }
+}
+
+/** Equal as Python compares JSON: the order of keys does not count, 3.0 is 3 and true is 1. */
+function equal(left: unknown, right: unknown): boolean {
+  const [a, b] = [left, right].map((value) =>
+    value instanceof PyFloat ? value.value : typeof value === "boolean" ? Number(value) : value
+  );
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
   const keys = Object.keys(a);
   return Array.isArray(a) === Array.isArray(b) && keys.length === Object.keys(b).length &&

@@ -2,15 +2,16 @@
  * The edit distance of two JSON values as ordered trees (Zhang and Shasha, "Simple fast algorithms for the
  * editing distance between trees and related problems", SIAM J. Comput. 18, 1989). A node's label is its key,
  * for a leaf with its value; inserting and deleting cost the label's length, renaming the edit distance of the
- * labels, and two numbers are compared by their relative difference.
+ * labels; two values of digits, numbers or texts, are compared by their relative difference.
  */
 import { reprFloat } from "../python_repr.ts";
+import { PyFloat } from "../python_values.ts";
 
 interface Node {
-  key: string;
-  /** A leaf's value; undefined for objects and lists. */
-  value?: string | number;
-  length: number;
+  /** An object's or list's key; a leaf's key, a colon and its value. */
+  label: string;
+  /** Where the label is divided, at its first colon; −1 without one. */
+  colon: number;
 }
 
 interface Tree {
@@ -25,7 +26,7 @@ const MOST_PAIRS = 250_000;
 const MOST_WORK = 6_000_000;
 const SMALLEST_DIVISOR = 1e-4;
 
-/** The distance; Infinity where it would take too long to find (both values are then large). */
+/** The distance, in which a `PyFloat` is a float that is whole; Infinity where it would take too long to find (both values are then large). */
 export function jsonDistance(a: unknown, b: unknown): number {
   const left = treeOf(a), right = treeOf(b);
   if (left.nodes.length * right.nodes.length > MOST_PAIRS) return Infinity;
@@ -42,23 +43,34 @@ function treeOf(value: unknown): Tree {
 
 function append({ nodes, first }: Tree, value: unknown, key: string): void {
   const begin = nodes.length;
-  if (typeof value === "object" && value !== null) {
+  if (typeof value === "object" && value !== null && !(value instanceof PyFloat)) {
     const list = Array.isArray(value);
-    for (const [name, item] of Object.entries(value)) {
-      append({ nodes, first }, item, list ? `item_${name}` : name);
+    // Keys have no order of their own; lists are left as they are.
+    const names = list ? Object.keys(value) : Object.keys(value).sort();
+    for (const name of names) {
+      append({ nodes, first }, value[name as never], list ? `item_${name}` : name);
     }
-    nodes.push({ key, length: key.length });
+    nodes.push({ label: key, colon: key.indexOf(":") });
     first.push(first[begin] ?? begin);
   } else {
-    const leaf = typeof value === "number" ? value : pythonText(value);
-    nodes.push({ key, value: leaf, length: key.length + 1 + String(leaf).length });
+    const label = `${key}:${pythonText(value)}`;
+    nodes.push({ label, colon: label.indexOf(":") });
     first.push(begin);
   }
 }
 
+/** `str(value)`. */
 function pythonText(value: unknown): string {
-  return typeof value === "string" ? value : value === null ? "None" : value ? "True" : "False";
+  if (typeof value === "string") return value;
+  if (value instanceof PyFloat) return reprFloat(value.value);
+  if (typeof value === "number") {
+    return Number.isSafeInteger(value) ? String(value) : reprFloat(value);
+  }
+  return value === null ? "None" : value ? "True" : "False";
 }
+
+const DIGITS = /^[0-9]+$/;
+const UNSIGNED = /^(?:[0-9]+\.?[0-9]*|\.[0-9]+)$/;
 
 class LabelDistance {
   #work = 0;
@@ -68,15 +80,21 @@ class LabelDistance {
   }
 
   between(a: Node, b: Node): number {
-    if (a.value === undefined || b.value === undefined) return this.#texts(label(a), label(b));
-    return this.#texts(a.key, b.key) + this.#values(a.value, b.value);
-  }
-
-  #values(a: string | number, b: string | number): number {
-    if (typeof a === "string" || typeof b === "string") return this.#texts(String(a), String(b));
-    if (a === b) return 0;
-    const divisor = Math.max(Math.min(Math.abs(a), Math.abs(b)), SMALLEST_DIVISOR);
-    return Math.max(String(a).length, String(b).length) * Math.abs(a - b) / divisor;
+    if (a.label === b.label) return 0;
+    if (a.colon < 0 || b.colon < 0) return this.#texts(a.label, b.label);
+    const valueA = a.label.slice(a.colon + 1), valueB = b.label.slice(b.colon + 1);
+    const keys = this.#texts(a.label.slice(0, a.colon), b.label.slice(0, b.colon));
+    if (valueA === valueB) return keys;
+    if (UNSIGNED.test(valueA) && UNSIGNED.test(valueB)) {
+      const x = Number(valueA), y = Number(valueB);
+      const divisor = Math.max(Math.min(x, y), SMALLEST_DIVISOR);
+      return keys + Math.max(valueA.length, valueB.length) * Math.abs(x - y) / divisor;
+    }
+    // A whole number in place of something else costs more than any other change.
+    const surplus = (DIGITS.test(valueA) || DIGITS.test(valueB)) && !bothNumeric(valueA, valueB)
+      ? Math.max(a.label.length, b.label.length)
+      : 0;
+    return keys + this.#texts(valueA, valueB) + surplus;
   }
 
   /** Levenshtein's distance, without what both texts begin and end with. */
@@ -105,8 +123,9 @@ class LabelDistance {
   }
 }
 
-function label({ key, value }: Node): string {
-  return value === undefined ? key : `${key}:${value}`;
+/** Only digits and points, whether or not these make numbers. */
+function bothNumeric(a: string, b: string): boolean {
+  return DIGITS.test(a.replaceAll(".", "")) && DIGITS.test(b.replaceAll(".", ""));
 }
 
 /** Roots of the subtrees whose distances are not found on the way to another's. */
@@ -127,18 +146,18 @@ function treeDistance(a: Tree, b: Tree, change: readonly (readonly number[])[]):
       const fromA = a.first[i]!, fromB = b.first[j]!;
       forest[0]![0] = 0;
       for (let x = fromA; x <= i; x++) {
-        forest[x - fromA + 1]![0] = forest[x - fromA]![0]! + a.nodes[x]!.length;
+        forest[x - fromA + 1]![0] = forest[x - fromA]![0]! + a.nodes[x]!.label.length;
       }
       for (let y = fromB; y <= j; y++) {
-        forest[0]![y - fromB + 1] = forest[0]![y - fromB]! + b.nodes[y]!.length;
+        forest[0]![y - fromB + 1] = forest[0]![y - fromB]! + b.nodes[y]!.label.length;
       }
       for (let x = fromA; x <= i; x++) {
         const above = forest[x - fromA]!, row = forest[x - fromA + 1]!;
         for (let y = fromB; y <= j; y++) {
           const column = y - fromB;
           const without = Math.min(
-            above[column + 1]! + a.nodes[x]!.length,
-            row[column]! + b.nodes[y]!.length,
+            above[column + 1]! + a.nodes[x]!.label.length,
+            row[column]! + b.nodes[y]!.label.length,
           );
           if (a.first[x] === fromA && b.first[y] === fromB) {
             row[column + 1] = Math.min(without, above[column]! + change[x]![y]!);
@@ -156,6 +175,7 @@ function treeDistance(a: Tree, b: Tree, change: readonly (readonly number[])[]):
 
 /** JSON as Python writes it: a space after commas and colons, only ASCII. */
 export function pythonJson(value: unknown): string {
+  if (value instanceof PyFloat) return reprFloat(value.value);
   if (Array.isArray(value)) return `[${value.map(pythonJson).join(", ")}]`;
   if (typeof value === "object" && value !== null) {
     const fields = Object.entries(value).map(([key, item]) =>

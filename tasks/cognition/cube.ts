@@ -1,8 +1,10 @@
 /**
  * A Rubik's cube of any size as stickers on a grid of points, and moves in Singmaster notation: `R`, `R'`,
- * `R2`; `Rw` turns the two outer layers and `3Rw` the three outer ones; `2R` turns the second layer only; `M`,
+ * `R2`, `R3`; `Rw` turns the two outer layers and `3Rw` the three outer ones; `2R` turns the second layer only; `M`,
  * `E`, `S` turn the middle layer of an odd cube; `x`, `y`, `z` turn the whole cube.
  */
+
+import { words } from "../python_text.ts";
 
 /** The faces in the order of the stickers: up, left, front, right, back, down. */
 const FACES = ["U", "L", "F", "R", "B", "D"] as const;
@@ -24,7 +26,9 @@ const TURNS: Readonly<Record<string, { axis: 0 | 1 | 2; positive: boolean; layer
 };
 type Layers = "high" | "low" | "middle" | "all";
 
-const MOVE = /^(?:([0-9]{0,9})([LRDUBF])(w?)|([xyzXYZMES]))('?)(2?)$/;
+const MOVE = /^(?:([0-9]{0,9})([LRDUBF])(w?)|([xyzXYZMES]))('?)([0-9]{0,9})$/;
+
+const COUNT = /^[0-9]+[^A-Za-z0-9]*$/;
 
 /** A quarter turn: sticker `to[i]` takes the colour of sticker `from[i]`. */
 interface Quarter {
@@ -49,9 +53,14 @@ export class Cube {
     this.#moved = new Uint8Array(6 * area);
   }
 
-  /** Applies moves that are separated by spaces; false, perhaps halfway, when one is none. */
+  /**
+   * Applies moves that are separated by white space; false, perhaps halfway, when one is none. Numbers that
+   * count the moves (`1.`) are left out.
+   */
   apply(moves: string): boolean {
-    for (const token of moves.split(" ")) if (token !== "" && !this.#turn(token)) return false;
+    for (const token of words(moves)) {
+      if (!COUNT.test(token) && !this.#turn(token)) return false;
+    }
     return true;
   }
 
@@ -79,7 +88,7 @@ export class Cube {
   #read(token: string): { quarter: Quarter; times: number } | null {
     const match = MOVE.exec(token);
     if (match === null) return null;
-    const [, number, face, wide, slice, reversed, twice] = match;
+    const [, number, face, wide, slice, reversed, times] = match;
     const turn = TURNS[(face ?? slice!).toUpperCase()]!, { size } = this;
     const layer = number ? Number(number) : wide ? 2 : 1;
     if (layer < 1 || layer > size) return null;
@@ -95,7 +104,7 @@ export class Cube {
     if (quarter === undefined) {
       quarters.set(key, quarter = quarterTurn(size, turn.axis, positive, first, last));
     }
-    return { quarter, times: twice ? 2 : 1 };
+    return { quarter, times: times ? Number(times) % 4 : 1 };
   }
 }
 

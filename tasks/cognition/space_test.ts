@@ -161,7 +161,7 @@ Deno.test("moves are read as Singmaster notation has them", () => {
     ["3Rw", "L'", 1, 4],
     ["Fw", "1Fw' 2F'", 1, 5],
     ["U", "U'\nU", 0.01],
-    ["U", "U3", 0.01],
+    ["U", "U3", 1],
     ["U", "4U'", 0.01],
     ["U", "0U U'", 0.01],
     ["U", "  U' ", 1],

@@ -6,6 +6,7 @@
 import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
+import { strip } from "../python_text.ts";
 import { transpose } from "../transpose.ts";
 import type { ScorableEntry } from "../types.ts";
 
@@ -206,13 +207,12 @@ function score(answer: string, entry: ScorableEntry): number {
   if (!Array.isArray(rowSums) || !Array.isArray(columnSums)) return 0;
   if (answer.length > LONGEST_ANSWER) return 0;
   const grid: number[][] = [];
-  for (const line of answer.split("\n")) {
+  for (const line of strip(answer).split("\n")) {
     const row: number[] = [];
     for (const character of line) {
       if (character === "0" || character === "1") row.push(Number(character));
       if (row.length > columnSums.length) return 0;
     }
-    if (row.length === 0) continue;
     if (row.length < columnSums.length || grid.length === rowSums.length) return 0;
     grid.push(row);
   }

@@ -241,7 +241,7 @@ function question({ squares, start, turn }: Puzzle): string {
 function score(answer: string, entry: ScorableEntry): number {
   const { is_possible, board, pieces, start_turn, num_steps } = entry.metadata ?? {};
   if (is_possible === false) return strip(answer).toLowerCase() === "no" ? 1 : 0;
-  const moves = parseJson(answer);
+  const moves = parseJson(strip(answer));
   if (!isRecord(board) || !isRecord(pieces) || !Array.isArray(moves)) return 0;
   const now = new Map(Object.entries(pieces));
   let turn: unknown = start_turn;

@@ -1,5 +1,6 @@
 /** A survo puzzle: a table with row and column sums in which some numbers are to be put back. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
+import { parseInteger } from "../python_numbers.ts";
 import { words } from "../python_text.ts";
 import type { ScorableEntry } from "../types.ts";
 
@@ -136,7 +137,7 @@ const byValue = (a: number, b: number) => a - b;
 function readTable(answer: string, size: number): number[][] | null {
   const rows: number[][] = [];
   for (const line of answer.split("\n")) {
-    const row = words(line).filter((word) => /^[0-9]{1,15}$/.test(word)).map(Number);
+    const row = words(line).map(parseInteger).filter((value) => value !== null).map(Number);
     if (row.length === 0) continue;
     if (row.length !== size || rows.length === size) return null;
     rows.push(row);

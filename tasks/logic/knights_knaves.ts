@@ -157,14 +157,17 @@ function score(answer: string, entry: ScorableEntry): number {
   return right === expected.size ? 1 : 0.3 + 0.7 * right / expected.size;
 }
 
-/** "name role" for every role word of a text and the word before it. */
+/** "name role" for every role word of a text and the word before it, unless that is a role too. */
 function namedRoles(text: string, roles: ReadonlySet<string>): Set<string> {
   const found = new Set<string>();
   let last: string | undefined;
   for (const word of words(text.toLowerCase().replace(/[.,()]/g, " "))) {
     if (SKIPPED.has(word)) continue;
-    if (roles.has(word) && last !== undefined) found.add(`${last} ${word}`);
-    last = word;
+    if (!roles.has(word)) last = word;
+    else if (last !== undefined) {
+      found.add(`${last} ${word}`);
+      last = undefined;
+    }
   }
   return found;
 }

@@ -1,5 +1,6 @@
 /** The probability of a number of heads in flips of a fair coin. */
 import { bool, defineTask, int, rangeAttribute } from "../define.ts";
+import { parseInteger } from "../python_numbers.ts";
 import { formatExponent } from "../python_repr.ts";
 import { parseFinite } from "../python_text.ts";
 import type { ScorableEntry } from "../types.ts";
@@ -108,12 +109,12 @@ function probabilityOf(entry: ScorableEntry): number | null {
   return finite(known) ?? parseNumber(entry.answer ?? "");
 }
 
-/** A decimal number or a fraction of two; thousands commas are left out. */
+/** A decimal number or a fraction of two whole ones; thousands commas are left out. */
 function parseNumber(text: string): number | null {
   const plain = text.replaceAll(",", ""), slash = plain.indexOf("/");
   if (slash < 0) return parseFinite(plain);
-  const top = parseFinite(plain.slice(0, slash)), bottom = parseFinite(plain.slice(slash + 1));
-  return top === null || bottom === null || bottom === 0 ? null : finite(top / bottom);
+  const top = parseInteger(plain.slice(0, slash)), bottom = parseInteger(plain.slice(slash + 1));
+  return top === null || !bottom ? null : finite(Number(top) / Number(bottom));
 }
 
 function finite(value: number): number | null {

@@ -1,0 +1,62 @@
+/**
+ * What reasoning-gym 0.1.25 gives for answers in forms that are unusual: other white space, other spellings
+ * of numbers, too much or too little around them.
+ */
+import assert from "node:assert/strict";
+import { scoreTaskAnswer } from "./score_answer.ts";
+import type { ScorableEntry } from "./types.ts";
+
+const rows: [task: string, entry: ScorableEntry, scores: [answer: string, score: number][]][] = [
+  ["complex_arithmetic", { metadata: { result: [-6, 0] } }, [
+    ["-6.00\r\n", 1],
+    ["\u00a0-6.00", 1],
+  ]],
+  ["simple_integration", { metadata: { integrand: "2*x", variable: "x" } }, [
+    ["-C + x**2", 1],
+    ["not - C + x**2", 0],
+    ["True - C + x**2", 0],
+  ]],
+  ["group_anagrams", { metadata: { solution: [["ate", "tea"]] } }, [
+    ['[["tea", "ate"]]', 1],
+    ['[[["tea", "ate"]]]', 0.01],
+    ['[[["tea"], "ate"]]', 0],
+  ]],
+  ["rubiks_cube", { metadata: { cube_size: 3, scramble_moves: "U R F" } }, [
+    ["F'\nR'\n\tU'\n", 1],
+    ["F3 R3 U'", 1],
+    ["F' R' U'4", 0.01],
+    ["1. F' 2. R' 3. U' 4", 1],
+  ]],
+  ["knights_knaves", {
+    answer: "Lily is an egoist, and Riley is an egoist.",
+    metadata: { knight_knave_terms: { knight: "altruist", knave: "egoist" } },
+  }, [
+    ["Lily is an egoist, and Riley is egoist. an egoist.", 1],
+    ["Riley Lily egoist egoist", 0],
+  ]],
+  ["kakurasu", { metadata: { row_sums: [3, 1, 3], col_sums: [3, 1, 3] } }, [
+    ["\n1 1 0\n1 0 0 # 3\n0 0 1\n\n", 1],
+    ["1 1 0\n\n1 0 0\n0 0 1", 0],
+    ["```\n1 1 0\n1 0 0\n0 0 1\n```", 0],
+  ]],
+  ["survo", { metadata: { puzzle: [[0, 1], [1, 1]], candidate_numbers: [1] } }, [
+    ["+1 1 x\n\n1 １", 1],
+  ]],
+  ["time_intervals", { answer: "18 days, 00:00", metadata: { task_type: "datetime" } }, [
+    ["18 days, 00:00, about", 1],
+    ["18 days, 00:0018 days, 00:00", 0],
+  ]],
+  ["coin_flip", { answer: "0.5", metadata: { rational: { numerator: 1, denominator: 2 } } }, [
+    ["1,000/2,000", 1],
+    ["0.5/1", 0],
+  ]],
+];
+
+Deno.test("answers in unusual forms are worth what the original gives", () => {
+  for (const [task, entry, scores] of rows) {
+    for (const [answer, score] of scores) {
+      const label = `${task}: ${JSON.stringify(answer)}`;
+      assert.equal(scoreTaskAnswer(task, answer, { question: "", ...entry }), score, label);
+    }
+  }
+});
