@@ -10,10 +10,15 @@ const rows: [task: string, entry: ScorableEntry, scores: [answer: string, score:
   ["complex_arithmetic", { metadata: { result: [-6, 0] } }, [
     ["-6.00\r\n", 1],
     ["\u00a0-6.00", 1],
+    ["\t-6.0 + 0.0i", 1],
+    ["-6.0 + 0.0i\n", 0],
   ]],
   ["simple_integration", { metadata: { integrand: "2*x", variable: "x" } }, [
     ["-C + x**2", 1],
     ["not - C + x**2", 0],
+    ["1_0*x**2/1_0 + 1e1_0", 1],
+    ["01*x**2", 0],
+    ["1__0 + x**2", 0],
     ["True - C + x**2", 0],
   ]],
   ["group_anagrams", { metadata: { solution: [["ate", "tea"]] } }, [

@@ -125,7 +125,7 @@ function parse(answer: string): [re: number, im: number] | null {
   if (REAL.test(real)) return [Number(real), 0];
   const imaginary = IMAGINARY.exec(text);
   if (imaginary !== null) return [0, signed(imaginary[1]!, imaginary[2])];
-  const both = BOTH.exec(text);
+  const both = BOTH.exec(text.trimStart());
   return both && [Number(both[1]), signed(both[2]!, both[3])];
 }
 

@@ -25,8 +25,16 @@ const KEYWORDS = new Set(["not", "None", "True", "False", "lambda", "await", "yi
 /** Brackets and powers may nest this deep. */
 const DEPTH = 150;
 
-const TOKEN =
-  /[ \t\f]*(?:([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)|([A-Za-z_]\w*)|(\*\*|[-+*/(),]))/y;
+/** Digits in groups, as Python has them. */
+const DIGITS = "[0-9]+(?:_[0-9]+)*";
+const EXPONENT = `(?:[eE][+-]?${DIGITS})?`;
+const NUMBER = `${DIGITS}\\.?(?:${DIGITS})?${EXPONENT}|\\.${DIGITS}${EXPONENT}`;
+const TOKEN = new RegExp(
+  `[ \\t\\f]*(?:(${NUMBER})|([A-Za-z_]\\w*)|(\\*\\*|[-+*/(),]))`,
+  "y",
+);
+/** Whole numbers do not begin with zeros. */
+const NO_NUMBER = /^0[0-9_]*[1-9][0-9_]*$/;
 
 /** The program of a formula; null when the text is none. Time is linear in its length. */
 export function parseFormula(text: string): Step[] | null {
@@ -78,8 +86,10 @@ function tokenize(text: string): Token[] | null {
     const match = TOKEN.exec(source);
     if (match === null) return null;
     const [, number, name, sign] = match;
-    if (number !== undefined) tokens.push({ kind: "number", text: number });
-    else if (name !== undefined) tokens.push({ kind: "name", text: name });
+    if (number !== undefined) {
+      if (NO_NUMBER.test(number)) return null;
+      tokens.push({ kind: "number", text: number.replaceAll("_", "") });
+    } else if (name !== undefined) tokens.push({ kind: "name", text: name });
     else tokens.push({ kind: "sign", text: sign! });
   }
   return tokens;
