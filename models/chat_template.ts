@@ -1,6 +1,7 @@
 /**
  * Chat templates: the Jinja text that a model's makers ship, rendered as transformers does it
- * (`apply_chat_template(…, add_generation_prompt=True)`). Left out: tools and documents.
+ * (`apply_chat_template(…, add_generation_prompt=True)`). Left out: tools and documents, which a template sees as
+ * none. What the library leaves out of Python's `strip` is put in its place.
  */
 import { Template } from "@huggingface/jinja";
 import { messageOf, RgxError } from "../core/errors.ts";
@@ -56,10 +57,14 @@ export function compileChatTemplate(
       cause: error,
     });
   }
+  callOurStrips(compiled.parsed);
   return (messages) => {
     try {
       return compiled.render({
         ...specialTokens,
+        ...STRIPS,
+        tools: null,
+        documents: null,
         messages: messages.map(({ role, content }) => ({ role, content })),
         add_generation_prompt: true,
       });
@@ -77,4 +82,49 @@ export function compileChatTemplate(
       );
     }
   };
+}
+
+/** Python's methods that take characters off a text's ends; null = white space. */
+const STRIPS: Readonly<Record<string, (text: string, characters: string | null) => string>> = {
+  rgx_strip: (text, characters) => strip(text, characters, true, true),
+  rgx_lstrip: (text, characters) => strip(text, characters, true, false),
+  rgx_rstrip: (text, characters) => strip(text, characters, false, true),
+};
+
+function strip(text: string, characters: string | null, left: boolean, right: boolean): string {
+  const isOff = characters === null
+    ? (one: string) => one.trim() === ""
+    : (one: string) => characters.includes(one);
+  const all = Array.from(text);
+  let from = 0, to = all.length;
+  while (left && from < to && isOff(all[from]!)) from++;
+  while (right && from < to && isOff(all[to - 1]!)) to--;
+  return all.slice(from, to).join("");
+}
+
+/** A node of a parsed template, as far as it matters here. */
+interface TemplateNode {
+  type?: string;
+  value?: unknown;
+  callee?: TemplateNode;
+  args?: unknown[];
+  object?: unknown;
+  property?: TemplateNode;
+  computed?: boolean;
+}
+
+/** `text.strip(characters)`, of which the library ignores the characters, becomes `rgx_strip(text, characters)`. */
+function callOurStrips(node: unknown): void {
+  if (node === null || typeof node !== "object") return;
+  const call: TemplateNode = node, method = call.callee;
+  const name = method?.type === "MemberExpression" && method.computed !== true
+    ? method.property!.value
+    : null;
+  if (call.type === "CallExpression" && call.args!.length === 1 && `rgx_${name}` in STRIPS) {
+    call.args!.unshift(method!.object);
+    call.callee = method!.property!;
+    call.callee.value = `rgx_${name}`;
+  }
+  const parts = node instanceof Map ? [...node].flat() : Object.values(node);
+  parts.forEach(callOurStrips);
 }

@@ -14,7 +14,7 @@ import {
 } from "./export_types.ts";
 import { requireModel } from "./find_model.ts";
 import { ggufMetadata, ggufTensors } from "./gguf_export.ts";
-import { BYTE_TOKEN, ggufTokenizerMetadata } from "./gguf_tokenizer_export.ts";
+import { BYTE_TOKEN, ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.ts";
 import { writeGguf } from "./gguf_writer.ts";
 import { readJsonObject } from "./json_file.ts";
 import { type LlamaTensor, llamaTensors } from "./llama_weights.ts";
@@ -182,6 +182,12 @@ async function writeGgufFile(
   const kinds = metadata.get("tokenizer.ggml.token_type")![1] as number[];
   if (metadata.get("tokenizer.ggml.model")![1] === "llama" && !kinds.includes(BYTE_TOKEN)) {
     notes.push("llama.cpp refuses texts with characters that have no token of their own");
+  }
+  if (putsSpaceTwice(tokenizer, metadata)) {
+    notes.push(
+      "llama.cpp puts a space before every text; the model's tokenizer puts none before a text " +
+        "that begins with one",
+    );
   }
   if (config.slidingWindow) {
     notes.push(

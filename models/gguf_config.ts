@@ -75,7 +75,9 @@ export function ggufConfig(
     checkKvHeads(file, config["n_head"]);
     return config;
   }
-  if (config["sliding_window"] !== undefined) config["use_sliding_window"] = true;
+  if (config["sliding_window"] !== undefined) {
+    Object.assign(config, { use_sliding_window: true, max_window_layers: 0 });
+  }
   for (const [suffix, key] of [["attn_q", "attention_bias"], ["ffn_up", "mlp_bias"]] as const) {
     // Qwen2 has biases there by its nature.
     const biased = file.tensors.has(`blk.0.${suffix}.bias`);

@@ -57,6 +57,12 @@ export function ggufTokenizerMetadata(model: TokenizerToWrite): GgufMetadata {
   return out;
 }
 
+/** Whether a GGUF reader's space before a text is one more than the tokenizer itself has before " text". */
+export function putsSpaceTwice(tokenizer: Tokenizer, metadata: GgufMetadata): boolean {
+  const ids = (text: string) => tokenizer.encode(text, { addSpecialTokens: false }).join();
+  return metadata.get("tokenizer.ggml.add_space_prefix")?.[1] === true && ids("a") === ids(" a");
+}
+
 type Kind =
   | { model: "gpt2"; splitting: string }
   /** `prefix`: a blank goes before a text. */
@@ -167,12 +173,15 @@ function setSpecialIds(
   model: TokenizerToWrite,
   set: (key: string, value: GgufWritten) => void,
 ): void {
-  const { tokenizer, generationEosIds, where } = model;
+  const { tokenizer, where } = model;
+  // Configurations keep the ids of the vocabulary that they were first made for.
+  const known = (id: number | null) => id !== null && id < model.vocabSize ? id : null;
+  const generationEosIds = model.generationEosIds.filter((id) => known(id) !== null);
   const eos = tokenizer.eosId ?? generationEosIds[0] ?? null;
-  const bos = beginId(model);
+  const bos = known(beginId(model));
   const ends = generationEosIds.filter((id) => id !== eos);
   if (ends.length > 2) throw refuse(where, `${ends.length + 1} ids end a text, it holds 3`);
-  const ids = { bos, eos, padding: model.padId, eot: ends[0] ?? null, eom: ends[1] ?? null };
+  const ids = { bos, eos, padding: known(model.padId), eot: ends[0] ?? null, eom: ends[1] ?? null };
   for (const [key, id] of Object.entries(ids)) {
     if (id !== null) set(`${key}_token_id`, ["u32", id]);
   }

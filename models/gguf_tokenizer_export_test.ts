@@ -8,7 +8,7 @@ import { memorySource } from "./byte_source.ts";
 import { createCharacterTokenizer } from "./character_tokenizer.ts";
 import { GgufFile } from "./gguf.ts";
 import { ggufTokenizer } from "./gguf_tokenizer.ts";
-import { ggufTokenizerMetadata } from "./gguf_tokenizer_export.ts";
+import { ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.ts";
 import type { GgufMetadata } from "./gguf_writer.ts";
 import { loadTokenizer, tokenizerFromFiles } from "./tokenizer.ts";
 import { sharedFolder } from "./testing.ts";
@@ -76,11 +76,16 @@ for (const name of ["stories260k", "tinystories-656k"]) {
         "tokenizer.json",
         JSON.stringify({ ...json, normalizer: null, pre_tokenizer: pre }),
       );
-      const newer = ggufTokenizerMetadata({
-        ...{ ...IDS, tokenizer: tokenizerFromFiles(files, "m"), vocabSize: tokenizer.vocabSize },
+      const newer = tokenizerFromFiles(files, "m");
+      const same = ggufTokenizerMetadata({
+        ...{ ...IDS, tokenizer: newer, vocabSize: tokenizer.vocabSize },
         ...{ bosId: 1, generationEosIds: [2] },
       });
-      assert.deepEqual([...newer], [...metadata]);
+      assert.deepEqual([...same], [...metadata]);
+      assert.deepEqual(
+        [putsSpaceTwice(tokenizer, metadata), putsSpaceTwice(newer, same)],
+        [false, true],
+      );
     },
   });
 }
@@ -101,6 +106,15 @@ Deno.test("characters alone, all ids that end a text, and tokens that are part o
   assert.deepEqual(back.encode("<answer>a  b<eos>"), ids);
   assert.equal(back.decode(ids, { skipSpecialTokens: true }), "<answer>a  b");
   assert.deepEqual(metadata.get("tokenizer.ggml.add_bos_token"), ["bool", false]);
+});
+
+Deno.test("ids beyond the vocabulary, which configurations of small models keep, are left out", () => {
+  const metadata = ggufTokenizerMetadata({
+    ...{ ...IDS, tokenizer: characters, vocabSize: 12 },
+    ...{ bosId: 50256, padId: 50256, generationEosIds: [50256, 2] },
+  });
+  const found = read(metadata);
+  assert.deepEqual([found.eosIds, found.padId, found.bosId], [[2], null, null]);
 });
 
 Deno.test("a tokenizer that would come back as another is refused", () => {

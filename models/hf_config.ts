@@ -160,6 +160,9 @@ function readBiases(json: Json, architecture: Architecture, where: string) {
   return biases;
 }
 
+/** `max_window_layers` where a configuration does not give it. */
+const DEFAULT_WINDOW_LAYERS = 28;
+
 /** The window of all layers; null = none. @throws UsageError for layers of different kinds */
 function readWindow(
   json: Json,
@@ -180,7 +183,7 @@ function readWindow(
   const fullLayers = !windowNeedsFlag || window === null ? 0 : Math.min(
     numLayers,
     optional(json["max_window_layers"], () => number(json, "max_window_layers", where)) ??
-      (json["layer_types"] === undefined ? 0 : numLayers),
+      DEFAULT_WINDOW_LAYERS,
   );
   const all = (kind: string) => kinds.length > 0 && kinds.every((k) => k === kind);
   if (kinds.length > 0 && !all("full_attention") && !all("sliding_attention")) {
@@ -309,7 +312,9 @@ function writeLlamaFamily(llama: LlamaConfig): Record<string, unknown> {
     // A version 4 reader knows the scaling by this name only, and would silently go without it.
     ...(scaling === null ? {} : { rope_scaling: rope }),
     rope_theta: llama.ropeTheta,
-    ...(window === null && defaultWindow === null ? {} : { sliding_window: window }),
+    ...(window === null && (defaultWindow === null || windowNeedsFlag)
+      ? {}
+      : { sliding_window: window }),
     ...(window !== null && windowNeedsFlag
       ? { use_sliding_window: true, max_window_layers: 0 }
       : {}),

@@ -83,7 +83,9 @@ export function checkLoraOptions(options: LoraOptions, modules: readonly string[
 /** The adapter of the module at `path` ("model.layers.0.self_attn.q_proj"), or null when it has none. */
 export function loraFor(options: LoraOptions, path: string, layer: number): LoraShape | null {
   const { targetModules, layersToTransform, excludeModules = [] } = options;
-  if (layersToTransform && !layersToTransform.includes(layer)) return null;
+  // As in PEFT, a module that is named by its whole path is meant in whichever layer it is.
+  const isNamed = typeof targetModules !== "string" && targetModules.includes(path);
+  if (layersToTransform && !isNamed && !layersToTransform.includes(layer)) return null;
   if (names(excludeModules, path, "exclude_modules")) return null;
   if (targetModules !== "all-linear" && !names(targetModules, path, "target_modules")) return null;
   const r = fromPattern(options.rankPattern, "rank_pattern", path) ?? options.r;

@@ -38,6 +38,8 @@ Deno.test("rank and scale follow the patterns and the rank-stabilised rule", () 
   };
   assert.deepEqual(loraFor(patterned, path, 3), { r: 4, scale: 0.25 });
   assert.equal(loraFor({ ...base, layersToTransform: [1, 2] }, path, 3), null);
+  const named = { ...base, layersToTransform: [1, 2], targetModules: [path] };
+  assert.notEqual(loraFor(named, path, 3), null);
 });
 
 Deno.test("A begins uniform within 1/√in, from the seed and the tensor's PEFT name", () => {

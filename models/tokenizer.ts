@@ -26,7 +26,11 @@ export const TOKENIZER_FILES = [
   "chat_template.jinja",
 ] as const;
 
-const SPECIAL_TOKEN_KEYS = ["bos_token", "eos_token", "pad_token", "unk_token"] as const;
+const SPECIAL_TOKEN_KEYS = [
+  ...["bos_token", "eos_token", "pad_token", "unk_token"],
+  // Of which only chat templates make use.
+  ...["sep_token", "cls_token", "mask_token"],
+];
 
 /**
  * Reads the tokenizer of a model folder.

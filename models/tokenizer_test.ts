@@ -114,6 +114,16 @@ Deno.test("chat templates: the jinja file wins, then the config's text, then the
   const files = tinyFiles(config).set("chat_template.jinja", "only {{ messages[0].content }}");
   assert.equal(tokenizerFromFiles(files, "t").applyChatTemplate(chat), "only 2+2?");
 
+  const stripping =
+    "{{ messages[0].content.lstrip('\\n') }}|{{ messages[0].content.strip('=\\n ') }}|" +
+    "{{ messages[0]['content'].rstrip('=').strip() }}|{{ tools is none and documents is none }}|" +
+    "{{ sep_token }}";
+  const asked = tinyFiles({ chat_template: stripping, sep_token: { content: "</s>" } });
+  assert.equal(
+    tokenizerFromFiles(asked, "t").applyChatTemplate([{ role: "user", content: "\n  x \n==" }]),
+    "  x \n==|x|x|true|</s>",
+  );
+
   const refusing = tinyFiles({ chat_template: "{{ raise_exception('no system role here') }}" });
   assert.throws(
     () => tokenizerFromFiles(refusing, "m").applyChatTemplate([{ role: "system", content: "" }]),
