@@ -355,6 +355,7 @@ Deno.test("what llama.cpp does not do with a model is said: it has no sliding wi
         ...{ to: "gguf", dtype: "f32", output: `${folder}/w.gguf` },
       });
       assert.match(notes.join(), /llama\.cpp attends to all positions, not to the last 8/);
+      assert.equal((await readModelFolder(`${folder}/w.gguf`)).config.slidingWindow, 8);
     })
   );
 });
