@@ -71,14 +71,10 @@ export function groupAdvantages(input: AdvantageInput): Advantages {
   });
   const normalizeFirst = input.aggregation === "normalize_then_sum";
   const terms = normalizeFirst ? normalizeColumns(table, weights.length, groupSizes) : table;
-  const rewards = Float64Array.from(terms, (row) => {
-    let sum = 0, any = false;
-    for (const [k, value] of row.entries()) {
-      if (Number.isNaN(value)) continue;
-      sum += weights[k]! * value;
-      any = true;
-    }
-    return any ? sum : NaN;
+  const rewards = Float64Array.from(terms, (row, i) => {
+    // A reward that is alone in its group has nothing to be normalised by: its row counts 0, as in TRL.
+    if (table[i]!.every(Number.isNaN)) return NaN;
+    return row.reduce((sum, value, k) => Number.isNaN(value) ? sum : sum + weights[k]! * value, 0);
   });
   const result: Advantages = {
     advantages: new Float64Array(rows),

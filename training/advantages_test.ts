@@ -54,6 +54,21 @@ Deno.test("a reward that does not apply is left out, and a lone valid row teache
   assert.deepEqual([...result.zeroStd], [0, 0, 0]);
 });
 
+Deno.test("normalised first, a reward alone in its group counts 0 for its row, as in TRL", () => {
+  const { rewards, advantages } = groupAdvantages({
+    rewards: [[1], [0], [1], [null]],
+    weights: [1],
+    groupSizes: [2, 2],
+    scale: "group",
+    aggregation: "normalize_then_sum",
+  });
+  const half = 0.5 / (Math.SQRT1_2 + 1e-4);
+  assert.deepEqual([...rewards], [half, -half, 0, NaN]);
+  // Over three rows, not two: their deviation is `half` itself.
+  assert.ok(Math.abs(advantages[0]! - half / (half + 1e-4)) < 1e-12);
+  assert.deepEqual([...advantages.subarray(2)], [0, 0]);
+});
+
 Deno.test("groups may differ in size, and a group of one has advantage 0", () => {
   const result = groupAdvantages({
     rewards: [[5], [0], [1]],

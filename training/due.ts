@@ -1,7 +1,7 @@
 /**
  * At which steps a run logs, evaluates and saves (transformers' `DefaultFlowCallback`): every so many steps
  * (a value below 1 is a share of all steps) or at the end of every epoch. The last step is always logged;
- * it is saved unless nothing is.
+ * it is evaluated and saved unless nothing is.
  */
 import { stepInterval } from "../configs/derived.ts";
 import type { RunConfig } from "../configs/run_config.ts";
@@ -36,7 +36,8 @@ export class Due {
     if (step === 0) return onStart;
     if (strategy === "no") return false;
     const begun = strategy === "epoch" ? step / this.stepsPerEpoch : step;
-    return begun >= delay && this.#at(strategy, this.evalSteps, step);
+    return begun >= delay &&
+      (step === this.totalSteps || this.#at(strategy, this.evalSteps, step));
   }
 
   /** `improved`: the newest evaluation was of this step and is the best so far. */

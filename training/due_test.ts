@@ -20,7 +20,7 @@ Deno.test("logging: every so many steps, first and last, by epochs, never; a val
   assert.equal(log({ logging_strategy: "no" }), "");
 });
 
-Deno.test("evaluating: after a delay, on start, by epochs; eval_steps is logging_steps by default", () => {
+Deno.test("evaluating: after a delay, on start, by epochs, at the end; eval_steps is logging_steps by default", () => {
   const evaluate = (changes: Partial<Training>) => {
     const due = make({ logging_steps: 5, ...changes });
     return steps((step) => due.evaluate(step));
@@ -28,10 +28,13 @@ Deno.test("evaluating: after a delay, on start, by epochs; eval_steps is logging
   assert.equal(evaluate({}), "");
   assert.equal(evaluate({ eval_on_start: true }), "0");
   assert.equal(evaluate({ eval_strategy: "steps" }), "5 10");
-  assert.equal(evaluate({ eval_strategy: "steps", eval_steps: 3, eval_on_start: true }), "0 3 6 9");
+  assert.equal(
+    evaluate({ eval_strategy: "steps", eval_steps: 3, eval_on_start: true }),
+    "0 3 6 9 10",
+  );
   assert.equal(evaluate({ eval_strategy: "steps", eval_steps: 0.2, eval_delay: 5 }), "6 8 10");
-  assert.equal(evaluate({ eval_strategy: "epoch" }), "4 8");
-  assert.equal(evaluate({ eval_strategy: "epoch", eval_delay: 2 }), "8");
+  assert.equal(evaluate({ eval_strategy: "epoch" }), "4 8 10");
+  assert.equal(evaluate({ eval_strategy: "epoch", eval_delay: 2 }), "8 10");
 });
 
 Deno.test("saving: by steps or epochs and at the end, only what is best, never", () => {
