@@ -183,7 +183,7 @@ async function sample(
     };
   });
   const { values } = await scoreBatch(rubric, samples, options.shouldStop);
-  return sampled.map(({ group, branch, ids, text }, i) => {
+  return sampled.map(({ group, branch, ids, text, truncated }, i) => {
     const { score, formatted } = scoreCompletion(
       text,
       entries[group]!,
@@ -196,7 +196,7 @@ async function sample(
       promptIds: encoded[group]!.ids,
       ids,
       rewards: values[i]!,
-      truncated: prompts.truncated(ids),
+      truncated,
       task: String(entries[group]!.metadata["source_dataset"]),
       score,
       formatted,

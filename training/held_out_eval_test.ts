@@ -73,6 +73,16 @@ Deno.test("held-out problems are evaluated at the steps asked for, under TRL's n
     assert.ok(state.log_history.some((entry: Line) => "eval_reward" in entry));
   }));
 
+Deno.test("a completion that a stop string ends is not truncated in an evaluation either", () =>
+  withWasm(async (device, dir) => {
+    const stop = [..."abcdefghijklmnopqrstuvwxyz"], path = `${dir}/run`;
+    const sizes = { max_steps: 1, max_completion_length: 40 };
+    await trainOn(device, config(path, { ...sizes, stop, eval_on_start: true }));
+    const [line] = await evaluations(path);
+    assert.ok(line!["eval_completions/mean_length"] as number > 0);
+    assert.equal(line!["eval_completions/clipped_ratio"], 0);
+  }));
+
 Deno.test("an evaluation changes nothing of the training", () =>
   withWasm(async (device, dir) => {
     const weights: Uint8Array[] = [];

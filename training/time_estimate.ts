@@ -115,6 +115,6 @@ function evaluations(training: RunConfig["training"], sizes: RunSizes): number {
   const { eval_strategy: strategy, eval_on_start: onStart } = training;
   const { evalSteps } = new Due(training, sizes.totalSteps, sizes.schedule.stepsPerEpoch);
   const interval = strategy === "epoch" ? sizes.schedule.stepsPerEpoch : evalSteps;
-  const count = strategy === "no" ? 0 : Math.floor(sizes.totalSteps / interval);
+  const count = strategy === "no" ? 0 : Math.ceil(sizes.totalSteps / interval);
   return count + (onStart ? 1 : 0);
 }
