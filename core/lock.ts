@@ -15,7 +15,10 @@ export const LOCK_FILE = ".rgx.lock";
 
 export interface FolderLock {
   readonly path: string;
-  /** False once another process has taken it over, as after a silence. */
+  /**
+   * False once another process has taken it over, as after a silence, or the folder is gone. A lock that somebody
+   * has deleted and nobody has made again is made again.
+   */
   isOurs(): Promise<boolean>;
   /**
    * A sign of life, when one is due: for a holder that computes for minutes without letting timers in. Costs
@@ -110,7 +113,11 @@ function startHeartbeat(path: string, text: string, heartbeatMs: number): Folder
     // Somebody may have deleted the lock by hand and started another run.
     if (await readIfThere(path) === text) await Deno.remove(path);
   };
-  const isOurs = async () => await readIfThere(path) === text;
+  const isOurs = async () => {
+    const found = await readIfThere(path);
+    if (found !== null || released !== null) return found === text;
+    return await createExclusively(path, text).catch(() => false);
+  };
   const keepAlive = () => {
     // The timer comes first where it can.
     if (released !== null || performance.now() - last < 1.5 * heartbeatMs) return;

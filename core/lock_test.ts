@@ -127,6 +127,20 @@ Deno.test("the heartbeat keeps a lock young, and leaves one alone that is no lon
     assert.match(await Deno.readTextFile(lock.path), /node-17/);
   }));
 
+Deno.test("a lock that somebody deleted is made again; with its folder it is gone", () =>
+  inTempFolder(async (parent) => {
+    const folder = `${parent}/run`;
+    await Deno.mkdir(folder);
+    const lock = await lockFolder(folder);
+    await Deno.remove(lock.path);
+    assert.ok(await lock.isOurs());
+    await assert.rejects(lockFolder(folder), refusal(`process ${Deno.pid} on`));
+    await Deno.rename(folder, `${parent}/elsewhere`);
+    assert.ok(!await lock.isOurs());
+    await lock.release();
+    assert.deepEqual([...Deno.readDirSync(parent)].map(({ name }) => name), ["elsewhere"]);
+  }));
+
 Deno.test("of many that find a dead lock at once, one gets it", () =>
   inTempFolder(async (folder) => {
     const other = await holderProcess(folder);

@@ -11,6 +11,7 @@ import {
 } from "../core/atomic_file.ts";
 import { UsageError } from "../core/errors.ts";
 import { type FolderLock, LOCK_FILE, lockFolder } from "../core/lock.ts";
+import { exists } from "../core/paths.ts";
 import { encodeCompletions } from "./completions_table.ts";
 import { MetricsLog } from "./metrics_log.ts";
 import type { Rollout } from "./rollout.ts";
@@ -167,9 +168,14 @@ export class RunFolder {
     }
   }
 
-  /** False once another run has taken the folder over. */
-  isOurs(): Promise<boolean> {
-    return this.lock.isOurs();
+  /** False once another run has taken the folder over, or its files were deleted. */
+  async isOurs(): Promise<boolean> {
+    return await this.lock.isOurs() && await this.isThere();
+  }
+
+  /** Whether the run's files are where they were. */
+  isThere(): Promise<boolean> {
+    return exists(`${this.path}/run.json`);
   }
 
   /** @see FolderLock.keepAlive */

@@ -61,6 +61,28 @@ Deno.test("two runs cannot use one folder at a time", async () => {
   });
 });
 
+Deno.test("a run whose files are deleted says so; one whose lock is deleted goes on", async () => {
+  await withReference(async (device, dir) => {
+    const losing = (name: string, lost: string) =>
+      trainOn(device, shortRunConfig(`${dir}/${name}`), {
+        ...varying,
+        listeners: [(event) => {
+          if (event.type === "step" && event.step === 1) {
+            Deno.removeSync(`${dir}/${name}/${lost}`, { recursive: true });
+          }
+        }],
+      });
+    assert.equal((await losing("locked", ".rgx.lock")).summary.status, "completed");
+    for (const lost of [".", "run.json"]) {
+      await assert.rejects(
+        losing(`lost${lost}`, lost),
+        (error: unknown) =>
+          error instanceof RgxError && /the files of this run are gone/.test(error.message),
+      );
+    }
+  });
+});
+
 Deno.test("a damaged checkpoint is named and skipped for the one before", async () => {
   await withReference(async (device, dir) => {
     const path = `${dir}/run`, changes = { training: { save_steps: 1, max_steps: 3 } };

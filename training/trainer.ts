@@ -70,7 +70,7 @@ export class GrpoTrainer {
       if (error instanceof RewardFailure) await this.#save(true);
       // What ended the run is what the user has to see, not that its record could not be written either.
       await this.#run.store.fail(error, this.#run.state, this.#summary("failed")).catch(() => {});
-      throw error;
+      throw await this.#run.store.explain(error);
     } finally {
       this.#optimizer?.dispose();
       this.#reference?.dispose();
