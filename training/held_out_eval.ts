@@ -2,8 +2,8 @@
  * Evaluation on held-out problems while training, as TRL's trainer does it: `num_generations_eval`
  * completions a problem, sampled as in training, scored by the run's rewards, with the loss and the metrics
  * of a step under `eval_` names; and the accuracy beside them. Draws are keyed by numbers that training never
- * uses, the same in every evaluation. One difference: metrics are over all completions (TRL: means of the
- * batches' means).
+ * uses, the same in every evaluation. One difference: rewards and lengths are over all completions (TRL: means
+ * of the batches' means).
  */
 import type { RunConfig } from "../configs/run_config.ts";
 import { wilson } from "../core/statistics.ts";
