@@ -9,7 +9,7 @@ import {
   removeLeftovers,
   writeFileAtomic,
 } from "../core/atomic_file.ts";
-import { UsageError } from "../core/errors.ts";
+import { RgxError, UsageError } from "../core/errors.ts";
 import { type FolderLock, LOCK_FILE, lockFolder } from "../core/lock.ts";
 import { exists } from "../core/paths.ts";
 import { encodeCompletions } from "./completions_table.ts";
@@ -176,6 +176,20 @@ export class RunFolder {
   /** Whether the run's files are where they were. */
   isThere(): Promise<boolean> {
     return exists(`${this.path}/run.json`);
+  }
+
+  /** Why {@link isOurs} says no. */
+  async lost(cause?: unknown): Promise<RgxError> {
+    return await this.isThere()
+      ? new RgxError(`${this.path}: another run has taken this folder over`, {
+        advice: "This one was silent for too long (a node or a file server that was away). " +
+          "Nothing more is written.",
+      })
+      : new RgxError(`${this.path}: the files of this run are gone`, {
+        advice: "They were deleted or moved while it was at work. Nothing more is written; where " +
+          "they were moved to, --output-dir with --resume goes on.",
+        cause,
+      });
   }
 
   /** @see FolderLock.keepAlive */

@@ -5,7 +5,7 @@
  */
 import { stepInterval } from "../configs/derived.ts";
 import { sha256Hex } from "../core/checksums.ts";
-import { messageOf, RgxError, UsageError } from "../core/errors.ts";
+import { messageOf, UsageError } from "../core/errors.ts";
 import { type SlurmJob, slurmJob } from "../core/job.ts";
 import { VERSION } from "../core/version.ts";
 import {
@@ -260,7 +260,7 @@ export class RunStore {
 
   /** Writes a checkpoint and returns its path. `parts` null: the model only (`save_only_model`). */
   async save(state: RunState, parts: ResumeParts | null): Promise<string> {
-    if (!await this.folder.isOurs()) throw await this.explain(null);
+    if (!await this.folder.isOurs()) throw await this.folder.lost();
     const { config, modelWriter, tokenizer } = this.options, { training } = config;
     const { schedule, promptsPerGeneration, warmStartSteps } = this.sizes;
     await this.folder.metrics.flush();
@@ -303,20 +303,10 @@ export class RunStore {
     return path;
   }
 
-  /** What an error of this session, or a lock that is not ours any more (null), comes from. */
+  /** What an error of this session comes from. */
   async explain(error: unknown): Promise<unknown> {
-    const { path } = this.folder;
-    if (this.#begun && !await this.folder.isThere()) {
-      return new RgxError(`${path}: the files of this run are gone`, {
-        advice: "They were deleted or moved while it was at work. Nothing more is written; where " +
-          "they were moved to, --output-dir with --resume goes on.",
-        cause: error,
-      });
-    }
-    return error ?? new RgxError(`${path}: another run has taken this folder over`, {
-      advice: "This one was silent for too long (a node or a file server that was away). " +
-        "Nothing more is written.",
-    });
+    const isLost = this.#begun && !await this.folder.isThere();
+    return isLost ? await this.folder.lost(error) : error;
   }
 
   /** Puts the weights of the best checkpoint into the model; returns its path. @throws RgxError when it is damaged */
