@@ -1,5 +1,6 @@
 /** The files of a finished benchmark: one a task, one for all, names as in result_file.ts. */
 import { writeFilesAtomic } from "../core/atomic_file.ts";
+import { fileName } from "../core/paths.ts";
 import {
   type AllTasksResultFile,
   type ExampleResult,
@@ -10,11 +11,6 @@ import {
 
 /** Bytes of JSON beyond which the combined file leaves the examples to the files of the tasks. */
 const MOST_EXAMPLES = 64e6;
-
-/** Characters outside [A-Za-z0-9._-] become "_". */
-export function fileName(name: string): string {
-  return name.replace(/[^A-Za-z0-9._-]/g, "_");
-}
 
 /** Writes them into a folder that is there. @returns paths, that of the combined file last */
 export async function writeResults(folder: string, result: AllTasksResultFile): Promise<string[]> {

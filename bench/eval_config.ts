@@ -20,11 +20,12 @@ import {
 } from "../configs/node.ts";
 import { decodeUtf8, parseYaml } from "../configs/yaml_source.ts";
 import { UsageError } from "../core/errors.ts";
+import { fileName } from "../core/paths.ts";
 import { didYouMean } from "../core/suggest.ts";
+import { whyUnreadable } from "../core/text_file.ts";
 import { SYSTEM_PROMPTS } from "../data/prompt.ts";
 import { hasTask, taskNames, validateTaskConfig } from "../tasks/registry.ts";
 import type { BenchmarkOptions } from "./benchmark.ts";
-import { fileName } from "./benchmark_files.ts";
 import { DATASET_NAMES } from "../data/published_sets.ts";
 import {
   CATEGORY_KEYS,
@@ -52,10 +53,7 @@ export async function readEvalConfig(path: string): Promise<EvalDescription> {
   try {
     bytes = await Deno.readFile(path);
   } catch (cause) {
-    const why = cause instanceof Deno.errors.NotFound
-      ? "there is no such file"
-      : (cause as Error).message.replace(/ \(os error \d+\).*$/s, "");
-    throw new UsageError(`cannot read ${path}: ${why}`, { cause });
+    throw new UsageError(`cannot read ${path}: ${whyUnreadable(cause)}`, { cause });
   }
   const problems = new Problems(), source = { name: path, directory: null };
   const text = decodeUtf8(bytes, source, problems);

@@ -4,8 +4,8 @@
  * of the mean over repeats; `best` takes each problem's best repeat.
  */
 import { writeFileAtomic } from "../core/atomic_file.ts";
+import { fileName } from "../core/paths.ts";
 import { mean } from "../core/statistics.ts";
-import { fileName } from "./benchmark_files.ts";
 import type { EvalDescription } from "./eval_config.ts";
 import type { AllTasksResultFile, ModelResult, TaskResults } from "./result_file.ts";
 import { samplesOf } from "./summarize.ts";

@@ -3,9 +3,8 @@
  * everything that is needed to repeat the measurement. Written whole or not at all; files of another format
  * version are refused. Intervals are 95 % ones: Wilson's for accuracies, bootstrap for mean scores.
  */
-import { writeFileAtomic } from "../core/atomic_file.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
-import { readText } from "../core/text_file.ts";
+import { readText, whyNotJson, whyUnreadable } from "../core/text_file.ts";
 import type { ActivationType } from "../models/types.ts";
 import type { RemoteUsage } from "./remote/server.ts";
 
@@ -244,11 +243,6 @@ export function resultFileBytes(
 /** Stands for a list of examples; no text that a user would write. */
 const PLACE = "\0examples\0";
 
-/** @throws RgxError when the disk is full or the folder not writable */
-export async function writeResultFile(path: string, result: ResultFile): Promise<void> {
-  await writeFileAtomic(path, resultFileBytes(result));
-}
-
 /**
  * The results of one task or of a whole benchmark, from their file.
  * @throws UsageError when there is no such file, RgxError when it is no result file of this version
@@ -258,16 +252,13 @@ export async function readResultFile(path: string): Promise<ResultFile> {
   try {
     text = await readText(path);
   } catch (cause) {
-    const why = cause instanceof Deno.errors.NotFound
-      ? "there is no such file"
-      : (cause as Error).message.replace(/ \(os error \d+\).*$/s, "");
-    throw new UsageError(`cannot read the result file ${path}: ${why}`, { cause });
+    throw new UsageError(`cannot read the result file ${path}: ${whyUnreadable(cause)}`, { cause });
   }
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw new RgxError(`${path}: not valid JSON: ${(cause as Error).message}`, {
+    throw new RgxError(`${path}: not valid JSON: ${whyNotJson(cause)}`, {
       advice: "The file is damaged or no result file: run the benchmark again.",
       cause,
     });

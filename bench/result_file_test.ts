@@ -3,8 +3,8 @@ import { RgxError, UsageError } from "../core/errors.ts";
 import {
   checkResultFile,
   readResultFile,
+  resultFileBytes,
   type TaskResultFile,
-  writeResultFile,
 } from "./result_file.ts";
 
 const file: TaskResultFile = {
@@ -76,7 +76,7 @@ Deno.test("a result file is read as it was written, and no temporary file remain
   const folder = await Deno.makeTempDir();
   try {
     const path = `${folder}/results_chain_sum_20260102_030405.json`;
-    await writeResultFile(path, file);
+    await Deno.writeFile(path, resultFileBytes(file));
     assert.deepEqual(await readResultFile(path), file);
     // As some editors write it.
     const edited = `\uFEFF${(await Deno.readTextFile(path)).replaceAll("\n", "\r\n")}`;

@@ -3,7 +3,7 @@
  * files from where they are named or where published data sets are when they were pulled.
  */
 import { UsageError } from "../core/errors.ts";
-import { fileName } from "./benchmark_files.ts";
+import { fileName } from "../core/paths.ts";
 import { readRows, rowsOfSplit } from "../data/data_rows.ts";
 import { requireDataFiles } from "../data/open_problems.ts";
 import type { BenchmarkOptions } from "./benchmark.ts";

@@ -1,7 +1,6 @@
 /** `rgx bench` and `rgx eval`: flags to a benchmark, its progress, its table. */
 import { resolve } from "node:path";
 import { writeCharts } from "../bench/charts/write_charts.ts";
-import { folderOf } from "../bench/charts/write_figure.ts";
 import {
   type Benchmark,
   benchmark,
@@ -18,7 +17,7 @@ import type { RemoteUsage } from "../bench/remote/server.ts";
 import type { WorkerOptions } from "../bench/worker_pool.ts";
 import { writeFileAtomic } from "../core/atomic_file.ts";
 import { Interrupted, UsageError } from "../core/errors.ts";
-import { exists, isFile } from "../core/paths.ts";
+import { exists, folderOf, isFile } from "../core/paths.ts";
 import { programCommand } from "../core/program_command.ts";
 import { secondsLeft } from "../core/slurm_queue.ts";
 import type { ActivationType } from "../models/types.ts";
@@ -27,6 +26,7 @@ import { defaultThreads } from "../kernels/wasm/threads.ts";
 import { BenchProgress } from "./bench_progress.ts";
 import { csvTable, markdownTable, textReport } from "./bench_table.ts";
 import { readTasks } from "./bench_tasks.ts";
+import { given } from "./flag_types.ts";
 import { refuseOtherRanks } from "./one_process.ts";
 import { openDevice } from "./open_device.ts";
 import { listenForStop, parseDuration } from "./stop_control.ts";
@@ -350,9 +350,4 @@ function remoteText(usage: RemoteUsage): string {
     ...(cost === null || !counted ? [] : [`cost ${cost.toFixed(4)}`]),
   ];
   return parts.join(", ");
-}
-
-/** Without what is undefined. */
-function given<T extends object>(values: { [K in keyof T]: T[K] | undefined }): T {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }

@@ -1,4 +1,4 @@
-/** What flags take: integers, numbers, several values; and the examples below a command's help. */
+/** What flags take: integers, numbers, several values, or nothing; and the examples below a command's help. */
 import { InvalidArgumentError, Option } from "commander";
 
 /** Parses a flag's value as an integer from `min` to `max`. */
@@ -42,4 +42,9 @@ export function activations(): Option {
     "--activations <type>",
     "int8: 4-bit weights times rounded inputs, faster and a little less exact (default float32)",
   ).choices(["float32", "int8"]);
+}
+
+/** Without what is undefined. */
+export function given<T extends object>(values: { [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }

@@ -1,6 +1,6 @@
 /** `rgx generate`: text from a model. */
 import { UsageError } from "../core/errors.ts";
-import { readText } from "../core/text_file.ts";
+import { readText, whyUnreadable } from "../core/text_file.ts";
 import { systemPromptText } from "../data/prompt.ts";
 import { stopStrings } from "../models/stop_strings.ts";
 import type { Completion, Tokenizer, WaveTiming } from "../models/types.ts";
@@ -97,7 +97,9 @@ export async function generateText(flags: GenerateFlags): Promise<void> {
       print(texts.length > 1 ? `[${i + 1}] ${shown}` : shown);
     });
     log(
-      `${promptIds.length} prompt tokens at ${speed.prefill.toFixed(0)}/s, ` +
+      `${promptIds.length} prompt token${promptIds.length === 1 ? "" : "s"} at ${
+        speed.prefill.toFixed(0)
+      }/s, ` +
         `${completions!.reduce((sum, { ids }) => sum + ids.length, 0)} new ones at ` +
         `${speed.decode.toFixed(0)}/s`,
     );
@@ -142,7 +144,7 @@ async function readPrompt(path = "-"): Promise<string> {
   if (path === "-") return await new Response(Deno.stdin.readable).text();
   try {
     return await readText(path);
-  } catch (error) {
-    throw new UsageError(`can not read ${path}: ${(error as Error).message}`, { cause: error });
+  } catch (cause) {
+    throw new UsageError(`cannot read ${path}: ${whyUnreadable(cause)}`, { cause });
   }
 }

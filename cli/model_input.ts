@@ -1,6 +1,6 @@
 /** What `generate` and `logprobs` have in common: the model with its adapter, and ids from files. */
 import { UsageError } from "../core/errors.ts";
-import { readText } from "../core/text_file.ts";
+import { readText, whyNotJson, whyUnreadable } from "../core/text_file.ts";
 import { type LoadedIdModel, loadIdModel, loadModel } from "../models/load_model.ts";
 import type { ActivationType } from "../models/types.ts";
 import type { StorageOptions } from "../models/weight_storage.ts";
@@ -66,14 +66,14 @@ export async function readIds(path: string, vocabSize: number): Promise<number[]
   let text: string;
   try {
     text = await readText(path);
-  } catch (error) {
-    throw new UsageError(`can not read ${path}: ${(error as Error).message}`, { cause: error });
+  } catch (cause) {
+    throw new UsageError(`cannot read ${path}: ${whyUnreadable(cause)}`, { cause });
   }
   let ids: unknown;
   try {
     ids = JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`${path}: not JSON: ${(error as Error).message}`);
+    throw new UsageError(`${path}: not JSON: ${whyNotJson(error)}`);
   }
   if (!Array.isArray(ids) || ids.length === 0) {
     throw new UsageError(`${path}: expected a JSON array of token ids, such as [1, 80, 147]`);

@@ -11,6 +11,7 @@ import { explainFileError } from "../core/atomic_file.ts";
 import { UsageError } from "../core/errors.ts";
 import { readText } from "../core/text_file.ts";
 import { benchCommands } from "./bench_command.ts";
+import { given } from "./flag_types.ts";
 import { log, print } from "./terminal.ts";
 
 /** Of both commands. */
@@ -218,9 +219,4 @@ async function submitWritten(command: string[], flags: SlurmFlags, output: strin
     log(`note: the script is written: ${output} (--force writes over it)`);
     throw error;
   }
-}
-
-/** Without what is undefined. */
-function given<T extends object>(values: { [K in keyof T]: T[K] | undefined }): T {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }

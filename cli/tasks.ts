@@ -1,17 +1,18 @@
 /** `rgx tasks list|show|sample`: the registry and its data sets, printed. */
 import { UsageError } from "../core/errors.ts";
 import { SPLIT, type Split } from "../core/philox.ts";
+import { didYouMean } from "../core/suggest.ts";
 import { createDataset } from "../tasks/dataset.ts";
 import { getTask, taskNames } from "../tasks/registry.ts";
 import { readTaskParams } from "./task_params.ts";
 import { clip, columns, LineWriter, print, table, wrap } from "./terminal.ts";
 
-export async function listTasks(options: { category?: string; json?: boolean }): Promise<void> {
-  const tasks = [];
-  for (const name of taskNames()) tasks.push(await getTask(name));
+export function listTasks(options: { category?: string; json?: boolean }): void {
+  const tasks = taskNames().map(getTask);
   const categories = [...new Set(tasks.map((task) => task.category))].sort();
   if (options.category !== undefined && !categories.includes(options.category)) {
-    throw new UsageError(`unknown category "${options.category}"`, {
+    const hint = didYouMean(options.category, categories);
+    throw new UsageError(`unknown category "${options.category}"${hint}`, {
       advice: `categories: ${categories.join(", ")}`,
     });
   }
@@ -46,9 +47,9 @@ function described(cells: string[][], texts: string[], width: number): string[] 
   );
 }
 
-export async function showTask(name: string, options: { json?: boolean }): Promise<void> {
-  const task = await getTask(name);
-  const sample = (await createDataset(name, { ...task.example, size: 1, seed: 42 })).entry(0);
+export function showTask(name: string, options: { json?: boolean }): void {
+  const task = getTask(name);
+  const sample = createDataset(name, { ...task.example, size: 1, seed: 42 }).entry(0);
   if (options.json) {
     return print(JSON.stringify({
       name: task.name,
@@ -105,15 +106,16 @@ interface SampleOptions {
   setLevel: string[];
 }
 
-export async function sampleTask(name: string, options: SampleOptions): Promise<void> {
+export function sampleTask(name: string, options: SampleOptions): void {
   if (!(options.split in SPLIT)) {
-    throw new UsageError(`unknown split "${options.split}"`, {
+    const hint = didYouMean(options.split, Object.keys(SPLIT));
+    throw new UsageError(`unknown split "${options.split}"${hint}`, {
       advice: `splits: ${Object.keys(SPLIT).join(", ")}`,
     });
   }
-  const task = await getTask(name);
+  const task = getTask(name);
   const params = readTaskParams(task, options);
-  const dataset = await createDataset(name, {
+  const dataset = createDataset(name, {
     ...params,
     size: Math.max(1, options.size),
     seed: options.seed,

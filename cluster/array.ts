@@ -1,7 +1,7 @@
 /** Array jobs of training: one element a combination of a search, or a seed. */
 import { keyBeginning } from "../configs/names.ts";
 import { UsageError } from "../core/errors.ts";
-import { fileName } from "./quote.ts";
+import { fileName } from "../core/paths.ts";
 
 /** What one element of an array does differently. */
 export interface Variant {

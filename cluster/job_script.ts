@@ -1,11 +1,12 @@
 /** What the scripts of training and of benchmarks have in common. */
 import { resolve } from "node:path";
 import { UsageError } from "../core/errors.ts";
+import { fileName } from "../core/paths.ts";
 import { programCommand } from "../core/program_command.ts";
 import { VERSION } from "../core/version.ts";
 import { checkJob, type Job, type JobRequest } from "./header.ts";
 import { isMinutesAndSeconds } from "./limits.ts";
-import { fileName, requireScriptPath, shellWord, shellWords } from "./quote.ts";
+import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 
 /** A finished script, not yet written. */
 export interface JobScript {

@@ -41,8 +41,3 @@ export function requireScriptPath(path: string, what: string): void {
     { advice: "Name another folder, or a link to this one." },
   );
 }
-
-/** A name as part of a file's name: characters outside [A-Za-z0-9._-] become "_". */
-export function fileName(name: string): string {
-  return name.replace(/[^A-Za-z0-9._-]/g, "_");
-}

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fileName, requireScriptPath, shellWord, shellWords } from "./quote.ts";
+import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 import { refuses, run } from "./testing.ts";
 
 Deno.test("a shell reads the same words", async () => {
@@ -24,8 +24,4 @@ Deno.test("a folder that SLURM can not name is refused", async () => {
     await refuses(() => requireScriptPath(path, "--work-dir"), ["--work-dir", "SLURM can not"]);
   }
   requireScriptPath("/it's odd %j #1/ü", "--work-dir");
-});
-
-Deno.test("names become names of files", () => {
-  assert.equal(fileName("org/model v2:x"), "org_model_v2_x");
 });

@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { loadConfig, type LoadedConfig } from "../configs/load.ts";
 import { UsageError } from "../core/errors.ts";
+import { fileName } from "../core/paths.ts";
 import {
   arrayOption,
   type ArraySpec,
@@ -19,7 +20,7 @@ import {
   NO_REQUEUE,
   prepare,
 } from "./job_script.ts";
-import { fileName, requireScriptPath, shellWord, shellWords } from "./quote.ts";
+import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 import { expandParts, fillTemplate } from "./template.ts";
 import template from "./templates/train.sh" with { type: "text" };
 

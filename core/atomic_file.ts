@@ -5,6 +5,7 @@
  */
 import { formatSums, sha256Hex, SUMS_FILE } from "./checksums.ts";
 import { RgxError } from "./errors.ts";
+import { folderOf } from "./paths.ts";
 import { processIsAlive } from "./process_alive.ts";
 
 /** Writes a file and flushes it; tests put a failing one in its place. */
@@ -27,12 +28,6 @@ async function flushFolder(path: string): Promise<void> {
   if (Deno.build.os === "windows") return;
   using folder = await Deno.open(path, { read: true });
   await folder.sync();
-}
-
-/** The folder that holds `path`. */
-function parentOf(path: string): string {
-  const at = path.lastIndexOf("/");
-  return at < 0 ? "." : path.slice(0, at) || "/";
 }
 
 /**
@@ -70,7 +65,7 @@ const FILE_ERRORS: Readonly<Record<string, readonly [found: string, advice: stri
 function explainWriteError(error: unknown, path: string): unknown {
   const { code, message } = (error ?? {}) as { code?: string; message?: string };
   if ((code === "ENOENT" || code === "ENOTDIR") && message?.includes(`${path}.tmp-`)) {
-    return new RgxError(`${path}: cannot write the file: there is no folder ${parentOf(path)}`, {
+    return new RgxError(`${path}: cannot write the file: there is no folder ${folderOf(path)}`, {
       advice: "Make it, or name another place.",
       cause: error,
     });
@@ -120,7 +115,7 @@ export async function writeFilesAtomic(
     for (const path of renamed) {
       await explained(path, () => Deno.rename(temporary(path), path));
     }
-    const folders = new Map(renamed.map((path) => [parentOf(path), path]));
+    const folders = new Map(renamed.map((path) => [folderOf(path), path]));
     for (const [folder, path] of folders) await explained(path, () => flushFolder(folder));
   } catch (error) {
     for (const path of files.keys()) await removeQuietly(temporary(path));
@@ -154,7 +149,7 @@ export async function produceFileAtomic(
     using file = await Deno.open(temporary, { read: true, write: true });
     await file.sync();
     await Deno.rename(temporary, path);
-    await flushFolder(parentOf(path));
+    await flushFolder(folderOf(path));
   } catch (error) {
     await removeQuietly(temporary);
     throw explainWriteError(error, path);
@@ -208,7 +203,7 @@ export async function produceFolderAtomic(
       await renameIfThere(old, target);
       throw error;
     }
-    await flushFolder(parentOf(target));
+    await flushFolder(folderOf(target));
   } catch (error) {
     await removeQuietly(temporary);
     throw explainFileError(error, "write the folder", target);

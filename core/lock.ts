@@ -10,6 +10,7 @@ import { RgxError, UsageError } from "./errors.ts";
 import { type SlurmJob, slurmJob } from "./job.ts";
 import { processIsAlive, processSpace, processStartTicks } from "./process_alive.ts";
 import { jobHasEnded } from "./slurm_queue.ts";
+import { readIfThere } from "./text_file.ts";
 
 export const LOCK_FILE = ".rgx.lock";
 
@@ -151,15 +152,6 @@ async function createExclusively(path: string, text: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.AlreadyExists) return false;
-    throw error;
-  }
-}
-
-async function readIfThere(path: string): Promise<string | null> {
-  try {
-    return await Deno.readTextFile(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return null;
     throw error;
   }
 }

@@ -1,13 +1,15 @@
 /** What all connections of the program share: whom they trust, and in which words one that failed says why. */
 import { UsageError } from "./errors.ts";
+import { whyUnreadable } from "./text_file.ts";
 
 /** A client that also trusts the certificates in a file, as SSL_CERT_FILE names one. @throws UsageError */
 export function clientTrusting(path: string): Deno.HttpClient {
   try {
     return Deno.createHttpClient({ caCerts: [Deno.readTextFileSync(path)] });
   } catch (error) {
-    const why = (error as Error).message.replace(/ \(os error \d+\).*$/s, "");
-    throw new UsageError(`SSL_CERT_FILE: ${path} cannot be used: ${why}`, { cause: error });
+    throw new UsageError(`SSL_CERT_FILE: ${path} cannot be used: ${whyUnreadable(error)}`, {
+      cause: error,
+    });
   }
 }
 

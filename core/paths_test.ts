@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { exists, isAbsent, isFile } from "./paths.ts";
+import { exists, fileName, folderOf, isAbsent, isFile } from "./paths.ts";
 
 Deno.test("files, folders, links to them and nothing are told apart", async () => {
   const folder = await Deno.makeTempDir();
@@ -16,10 +16,17 @@ Deno.test("files, folders, links to them and nothing are told apart", async () =
     assert.deepEqual(await found("."), [true, false]);
     assert.deepEqual(await found("none"), [false, false]);
     assert.deepEqual(await found("broken"), [false, false]);
+    await Deno.symlink(`${folder}/round`, `${folder}/round`);
     assert.deepEqual(await found("a/below"), [false, false]);
+    assert.deepEqual(await found("round"), [false, false]);
     await assert.rejects(exists(`${folder}/${"long".repeat(2000)}`), (e) => !isAbsent(e));
     await assert.rejects(Deno.readTextFile(folder), (e) => isAbsent(e));
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("names become names of files, and a file is in a folder", () => {
+  assert.equal(fileName("org/model v2:x"), "org_model_v2_x");
+  assert.deepEqual(["a", "/a", "a/b", "/a/b"].map(folderOf), [".", "/", "a", "/a"]);
 });

@@ -1,6 +1,29 @@
 /** Text of files that people write. */
+import { isAbsent } from "./paths.ts";
 
 /** All of a file, UTF-8, without the mark that some editors put at its beginning. @throws what Deno.readFile throws */
 export async function readText(path: string): Promise<string> {
   return new TextDecoder().decode(await Deno.readFile(path));
+}
+
+/** The same, or null when there is no such file. */
+export async function readIfThere(path: string): Promise<string | null> {
+  try {
+    return await readText(path);
+  } catch (error) {
+    if (isAbsent(error)) return null;
+    throw error;
+  }
+}
+
+/** Why a file could not be read, in words. */
+export function whyUnreadable(cause: unknown): string {
+  return cause instanceof Deno.errors.NotFound
+    ? "there is no such file"
+    : (cause as Error).message.replace(/ \(os error \d+\).*$/s, "");
+}
+
+/** Why a text is not JSON, on one line: the message of V8 quotes from the text. */
+export function whyNotJson(cause: unknown): string {
+  return (cause as Error).message.replace(/\s+/g, " ");
 }

@@ -5,6 +5,7 @@
 import zlib from "node:zlib";
 import { asyncBufferFromFile, type Compressors, parquetReadObjects } from "hyparquet";
 import { RgxError, UsageError } from "../core/errors.ts";
+import { whyNotJson, whyUnreadable } from "../core/text_file.ts";
 import { isBlank } from "../tasks/python_text.ts";
 
 /** One row, and where it stands: `file:line`, or `file: row 3`. */
@@ -79,9 +80,7 @@ function parseList(text: string, path: string): DataRow[] {
     rows = parseExactly(text) as unknown[];
   } catch (cause) {
     throw new UsageError(
-      `${path}: not valid JSON: ${
-        (cause as Error).message
-      }; expected one list of objects, or one ` +
+      `${path}: not valid JSON: ${whyNotJson(cause)}; expected one list of objects, or one ` +
         "object a line",
       { cause },
     );
@@ -169,10 +168,7 @@ function plain(value: unknown): unknown {
 }
 
 function unreadable(path: string, cause: unknown): UsageError {
-  const why = cause instanceof Deno.errors.NotFound
-    ? "there is no such file"
-    : (cause as Error).message.replace(/ \(os error \d+\).*$/s, "");
-  return new UsageError(`cannot read the data file ${path}: ${why}`, { cause });
+  return new UsageError(`cannot read the data file ${path}: ${whyUnreadable(cause)}`, { cause });
 }
 
 /** A value for a message, cut when it is long. */

@@ -6,6 +6,8 @@
 import { dirname } from "node:path";
 import { explainFileError, replaceSymlink } from "../core/atomic_file.ts";
 import { RgxError } from "../core/errors.ts";
+import { isAbsent } from "../core/paths.ts";
+import { readIfThere } from "../core/text_file.ts";
 import { isCommit, type Repository } from "./repository.ts";
 
 /** `models--org--name`. */
@@ -216,18 +218,4 @@ async function folderNames(path: string): Promise<string[]> {
     if (!isAbsent(error)) throw error;
   }
   return names;
-}
-
-export async function readIfThere(path: string): Promise<string | null> {
-  try {
-    return await Deno.readTextFile(path);
-  } catch (error) {
-    if (isAbsent(error)) return null;
-    throw error;
-  }
-}
-
-function isAbsent(error: unknown): boolean {
-  return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory ||
-    error instanceof Deno.errors.IsADirectory || error instanceof Deno.errors.FilesystemLoop;
 }

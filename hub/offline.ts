@@ -4,7 +4,8 @@
  * (`trees/{commit}.json`), else from the files themselves: an index of shards names them.
  */
 import { RgxError } from "../core/errors.ts";
-import { fileSize, filesOf, findSnapshot, readIfThere, RepositoryCache } from "./cache.ts";
+import { readIfThere } from "../core/text_file.ts";
+import { fileSize, filesOf, findSnapshot, RepositoryCache } from "./cache.ts";
 import { isDataFile, matcher, type Selection, wantedFiles } from "./patterns.ts";
 import { withoutNetwork } from "./refusal.ts";
 import { pullCommand, type Repository } from "./repository.ts";

@@ -1,17 +1,11 @@
 /** JSON files of model folders, with errors that say which file and what is wrong with it. */
 import { RgxError } from "../core/errors.ts";
-import { readText } from "../core/text_file.ts";
+import { readIfThere, whyNotJson } from "../core/text_file.ts";
 
 /** The object in a JSON file, or null when the file does not exist. @throws RgxError when it is no JSON object */
 export async function readJsonObject(path: string): Promise<Record<string, unknown> | null> {
-  let text: string;
-  try {
-    text = await readText(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return null;
-    throw error;
-  }
-  return parseJsonObject(text, path);
+  const text = await readIfThere(path);
+  return text === null ? null : parseJsonObject(text, path);
 }
 
 /** @param where path of the file, for messages. @throws RgxError when the text is no JSON object */
@@ -20,7 +14,7 @@ export function parseJsonObject(text: string, where: string): Record<string, unk
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new RgxError(`${where}: not valid JSON: ${(error as Error).message}`, {
+    throw new RgxError(`${where}: not valid JSON: ${whyNotJson(error)}`, {
       advice: text.startsWith("version https://git-lfs")
         ? "It is a Git LFS pointer: run `git lfs pull` in its folder."
         : DAMAGED_ADVICE,

@@ -1,5 +1,5 @@
 /**
- * How Python writes values: `repr`, `str`, `round(x, n)` and the formats `.nf`, `.ne` and `,`. Rounding looks
+ * How Python writes values: `repr`, `str`, `round(x, n)` and the formats `.nf` and `.ne`. Rounding looks
  * at the exact value of the double and takes the even digit on a tie, where `toFixed` takes the larger.
  */
 import { type Literal, PyDict, PyFloat, type PySet, PyTuple } from "./literals.ts";
@@ -88,14 +88,6 @@ export function formatExponent(x: number, digits: number): string {
     }
   }
   return sign + twoDigitExponent(size.toExponential(digits));
-}
-
-/** `format(x, ",")` of a float: its `repr` with commas between thousands. */
-export function formatThousands(x: number): string {
-  const text = reprFloat(x), whole = /^-?[0-9]+(?=\.|$)/.exec(text)?.[0];
-  return whole === undefined
-    ? text
-    : whole.replace(/[0-9](?=(?:[0-9]{3})+$)/g, "$&,") + text.slice(whole.length);
 }
 
 /** `round(x, digits)` for −308 ≤ digits ≤ 99. */

@@ -3,7 +3,6 @@ import { PyDict, PyFloat, PySet, PyTuple } from "./literals.ts";
 import {
   formatExponent,
   formatFixed,
-  formatThousands,
   repr,
   reprFloat,
   reprString,
@@ -29,7 +28,6 @@ Deno.test({
         const digits = Number(/\.([0-9]+)/.exec(format)?.[1] ?? 6);
         if (format.endsWith("f")) assert.equal(formatFixed(x, digits), text, `${x} ${format}`);
         if (format.endsWith("e")) assert.equal(formatExponent(x, digits), text, `${x} ${format}`);
-        if (format === ",") assert.equal(formatThousands(x), text, `${x} ${format}`);
       }
     }
     for (const [x, digits, result] of table.round) {

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
 import { allTasksFile } from "../bench/charts/testing.ts";
-import { writeResultFile } from "../bench/result_file.ts";
+import { resultFileBytes } from "../bench/result_file.ts";
 import { versionLine } from "../core/version.ts";
 import { sharedFolder } from "../models/testing.ts";
 import { findAdapter } from "../kernels/webgpu/adapter.ts";
@@ -208,7 +208,10 @@ Deno.test({
   fn: () =>
     inEmptyFolder(async (folder) => {
       const counts = { "org/base": 5, "run/checkpoint-9": 25 };
-      await writeResultFile(`${folder}/results.json`, allTasksFile({ a: counts, b: counts }));
+      await Deno.writeFile(
+        `${folder}/results.json`,
+        resultFileBytes(allTasksFile({ a: counts, b: counts })),
+      );
       const step = (n: number) => JSON.stringify({ step: n, split: "train", reward: n / 9 });
       await Deno.writeTextFile(`${folder}/metrics.jsonl`, `${step(1)}\n${step(2)}\n`);
       const rename = ["--rename", "org/base=Base"];

@@ -3,6 +3,7 @@
  * runs only the lowest and highest of every few steps are drawn.
  */
 import { UsageError } from "../../core/errors.ts";
+import { folderOf } from "../../core/paths.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { curveLines, explanation, LEGEND_SIZE, LEGEND_WIDTH, valueAxis } from "./curve_lines.ts";
 import type { Figure } from "./figure.ts";
@@ -18,7 +19,7 @@ import {
   textRows,
   wrapText,
 } from "./style.ts";
-import { checkPicturePath, folderOf, writeFigure } from "./write_figure.ts";
+import { checkPicturePath, writeFigure } from "./write_figure.ts";
 
 /** Drawn when nothing is asked for, as far as a run has them. */
 const USUAL = [

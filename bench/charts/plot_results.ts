@@ -3,14 +3,14 @@
  * the results themselves. The figures are made here, the drawing is loaded when it is needed.
  */
 import { UsageError } from "../../core/errors.ts";
-import { fileName } from "../benchmark_files.ts";
+import { fileName, folderOf } from "../../core/paths.ts";
 import { readResultFile, type ResultFile } from "../result_file.ts";
 import { gatherResults, type NamedResult, renameModels } from "./chart_data.ts";
 import { comparisonFigure } from "./comparison.ts";
 import type { Figure } from "./figure.ts";
 import { parseRename, readRenameFile, type Rename, resolveRenames } from "./rename.ts";
 import { summaryFigure, summaryTitle } from "./summary.ts";
-import { checkPicturePath, folderOf, writeFigure } from "./write_figure.ts";
+import { checkPicturePath, writeFigure } from "./write_figure.ts";
 
 /** How a chart of results looks, and where it goes. */
 export interface PlotOptions {

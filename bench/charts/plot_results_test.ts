@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
-import { type ResultFile, writeResultFile } from "../result_file.ts";
+import { type ResultFile, resultFileBytes } from "../result_file.ts";
 import { comparisonFigure } from "./comparison.ts";
 import type { Figure } from "./figure.ts";
 import { textWidth } from "./font.ts";
@@ -17,7 +17,7 @@ async function inFolder(
   const folder = await Deno.makeTempDir();
   try {
     for (const [name, file] of Object.entries(files)) {
-      await writeResultFile(`${folder}/${name}`, file);
+      await Deno.writeFile(`${folder}/${name}`, resultFileBytes(file));
     }
     await body(folder);
   } finally {

@@ -6,7 +6,7 @@
 import { parseDocument } from "yaml";
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
-import { readText } from "../../core/text_file.ts";
+import { readText, whyUnreadable } from "../../core/text_file.ts";
 
 /** A rename and where it was asked for. */
 export interface Rename {
@@ -42,8 +42,7 @@ export async function readRenameFile(path: string): Promise<Rename[]> {
   try {
     text = await readText(path);
   } catch (cause) {
-    const why = (cause as Error).message.replace(/ \(os error \d+\).*$/s, "");
-    throw new UsageError(`cannot read the rename file ${path}: ${why}`, { cause });
+    throw new UsageError(`cannot read the rename file ${path}: ${whyUnreadable(cause)}`, { cause });
   }
   // JSON.parse would keep the last of two equal keys and say nothing.
   const document = parseDocument(text, { uniqueKeys: true });

@@ -1,5 +1,5 @@
 /** The pictures that a benchmark leaves beside its result files: one a task and one of all. */
-import { fileName } from "../benchmark_files.ts";
+import { fileName } from "../../core/paths.ts";
 import type { AllTasksResultFile } from "../result_file.ts";
 import { gatherResults } from "./chart_data.ts";
 import { comparisonFigure } from "./comparison.ts";

@@ -1,17 +1,12 @@
 /** A figure into a file; its name's ending says which kind. What draws is loaded only then. */
 import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
+import { folderOf } from "../../core/paths.ts";
 import type { Figure } from "./figure.ts";
 import { missingCharacters } from "./font.ts";
 
 /** Characters that a note names. */
 const MOST_NAMED = 10;
-
-/** The folder that a file is in. */
-export function folderOf(path: string): string {
-  const at = path.lastIndexOf("/");
-  return at < 0 ? "." : path.slice(0, at) || "/";
-}
 
 /** @throws UsageError unless the name ends in .png, .svg or .html, in a folder that is there */
 export function checkPicturePath(path: string): "png" | "svg" | "html" {

@@ -278,6 +278,7 @@ export class RemoteServer {
       return reply;
     } catch (error) {
       if (late) throw new BadReply(`no sign of life for ${limit / 1000} s`);
+      if (control.signal.aborted) throw new Interrupted();
       throw this.#hidden(error as Error);
     } finally {
       clearTimeout(timer);

@@ -5,6 +5,7 @@
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { parse } from "yaml";
 import { UsageError } from "../../core/errors.ts";
+import { readIfThere } from "../../core/text_file.ts";
 import { readRuns, type RunMetrics } from "../charts/run_metrics.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -43,9 +44,9 @@ export async function readRunRecord(folder: string): Promise<RunRecord> {
     });
   }
   const [metrics] = await readRuns([folder]);
-  const configText = await textOf(`${folder}/config.yaml`) ?? "";
+  const configText = await readIfThere(`${folder}/config.yaml`) ?? "";
   const config = objectOf(() => parse(configText));
-  const runText = await textOf(`${folder}/run.json`);
+  const runText = await readIfThere(`${folder}/run.json`);
   const logging = config["logging"] as Json | undefined;
   return {
     folder,
@@ -54,18 +55,9 @@ export async function readRunRecord(folder: string): Promise<RunRecord> {
     config,
     configText,
     metrics: metrics!,
-    remarks: remarksOf(await textOf(`${folder}/run.log`) ?? ""),
+    remarks: remarksOf(await readIfThere(`${folder}/run.log`) ?? ""),
     samples: await readSamples(`${folder}/completions`),
   };
-}
-
-async function textOf(path: string): Promise<string | null> {
-  try {
-    return await Deno.readTextFile(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return null;
-    throw error;
-  }
 }
 
 /** What a file holds, or nothing where it is damaged: a report of the rest is better than none. */

@@ -3,7 +3,6 @@ import { createDataset } from "../dataset.ts";
 import { curriculumConfig } from "../curriculum.ts";
 import { getTask } from "../registry.ts";
 import { scoreAnswer } from "../score_answer.ts";
-import { ScoreBoard } from "../score_board.ts";
 
 function acreParts(question: string) {
   const lines = question.split("\n");
@@ -137,10 +136,5 @@ Deno.test("G25: entries without difficulty have an empty one, and no curriculum"
       () => curriculumConfig(getTask(task), { "*": 1 }),
       /has no difficulty levels/,
     );
-    // The original's board raises where the metadata hold no difficulty, as its own entries of these tasks.
-    const board = new ScoreBoard();
-    board.add(entry, 1);
-    board.add({ metadata: { source_dataset: task } }, 0);
-    assert.equal(board.count(task), 2);
   }
 });
