@@ -31,8 +31,8 @@ export function exportCommands(program: Command): void {
         "rgx export runs/a/checkpoint-50 --to hf --dtype bf16 --output my-model",
         "rgx export runs/a --to gguf --dtype q8_0 --output my-model.gguf",
       ) +
-        "\n\nWith q8_0 and q4_0, vectors stay f32, matrices whose rows are no multiples of 32 weights\n" +
-        "become f16, and the output head of a q4_0 file is q8_0.",
+        "\n\nWith q8_0 and q4_0, vectors stay f32, matrices whose rows are no multiples of 32\n" +
+        "weights become f16, and the output head of a q4_0 file is q8_0.",
     )
     .action(async (checkpoint, options) =>
       await (await import("./export.ts")).exportCheckpoint(checkpoint, options)

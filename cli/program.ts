@@ -180,14 +180,15 @@ function sftCommand(program: Command, setExit: (code: number) => void): void {
         "rgx sft my_experiment.yaml sft.max_steps=200 --resume",
         "rgx sft my_experiment.yaml dataset_name=pairs.jsonl task_name=null",
       ) +
-        "\n\nThe configuration is that of rgx train, whose section sft is obeyed. rgx train … --resume\n" +
-        "in the same folder goes on with GRPO.",
+        "\n\nThe configuration is that of rgx train, whose section sft is obeyed.\n" +
+        "rgx train … --resume in the same folder goes on with GRPO.",
     );
 }
 
 function tasksCommands(program: Command): Command {
   const tasks = program.command("tasks")
-    .description("list, describe, sample and export reasoning tasks");
+    .description("list, describe, sample and export reasoning tasks")
+    .addHelpText("after", examples("rgx tasks list", "rgx tasks show chain_sum"));
   tasks.command("list")
     .description("all tasks: name, category, one line, curriculum")
     .option("--category <name>", "only this category")
@@ -248,7 +249,8 @@ function exportCommand(tasks: Command): void {
         "rgx tasks export leg_counting word_ladder --format verl --output '{split}.parquet' \\\n" +
           "      --splits train=5000,test=200",
       ) +
-        "\n\nA question of test or validation is not asked in train, where a task has enough of them.",
+        "\n\nA question of test or validation is not asked in train, where a task has enough\n" +
+        "of them.",
     )
     .action(async (names, options) => {
       await (await import("./tasks_export.ts")).exportTasks(names, options);
@@ -335,7 +337,9 @@ function logprobsCommand(program: Command): void {
 }
 
 function configCommands(program: Command, setExit: (code: number) => void): void {
-  const config = program.command("config").description("show or check configurations");
+  const config = program.command("config")
+    .description("show or check configurations")
+    .addHelpText("after", examples("rgx config show quickstart", "rgx config check my.yaml"));
   config.command("show")
     .description("the merged config, each value with its origin")
     .argument("<config>", "a YAML file or the name of an embedded config")

@@ -23,7 +23,8 @@ export function slurmCommands(program: Command): void {
         "rgx slurm my.yaml my_account training.max_steps=500 --sbatch=--qos=high --submit",
         "rgx slurm my.yaml my_account --sweep training.learning_rate=1e-6,2e-6 --submit",
       ) +
-        "\n\nBefore its time is up the job saves and goes back into the queue by itself; scancel ends it.",
+        "\n\nBefore its time is up the job saves and goes back into the queue by itself;\n" +
+        "scancel ends it.",
     )
     .action(async (config, account, overrides, options) =>
       (await import("./slurm.ts")).slurmTrain(config, account, overrides, options)

@@ -47,7 +47,7 @@ const ARCHITECTURES = ["llama", "qwen2", "qwen3", "gpt2"];
 
 /**
  * The contents of the `config.json` that the file stands for.
- * @param scaling read from the frequency divisors of the file, where it has some (gguf_rope.ts)
+ * @param scaling read from the frequency divisors of the file, where it has some (gguf_model.ts)
  * @throws UsageError for what is not supported, RgxError for metadata that contradict each other
  */
 export function ggufConfig(

@@ -9,26 +9,34 @@ Deno.test("--version prints name, version, deno and v8 on stdout", async () => {
   assert.equal(err, "");
 });
 
-Deno.test("every command has help with examples", async () => {
-  const commands = [
-    ["train"],
-    ["tasks", "list"],
-    ["tasks", "show"],
-    ["tasks", "sample"],
-    ["tasks", "export"],
-    ["score"],
-    ["plot"],
-    ["curves"],
-    ["report"],
-    ["config", "show"],
-    ["config", "check"],
-    ["doctor"],
-  ];
-  for (const command of commands) {
-    const { code, out } = await rgx([...command, "--help"]);
-    assert.equal(code, 0, command.join(" "));
-    assert.ok(out.includes("Examples:"), command.join(" "));
-    assert.ok((out.match(/^ {2}\$ /gm) ?? []).length >= 2, command.join(" "));
+Deno.test("every command has help with examples, in 80 columns", async () => {
+  const commands =
+    "train,sft,tasks,tasks list,tasks show,tasks sample,tasks export,score,generate,logprobs," +
+    "export,convert,pull,bench,eval,plot,curves,report,slurm,slurm bench,config,config show,config check,doctor";
+  const names = commands.split(",");
+  // All in one process: each takes a moment to start.
+  const program = `
+    const { runCli } = await import(${
+    JSON.stringify(new URL("../cli/program.ts", import.meta.url).href)
+  });
+    for (const name of ${JSON.stringify(names)}) {
+      if (await runCli([...name.split(" "), "--help"]) !== 0) throw new Error(name);
+      console.log("\\f");
+    }`;
+  const { code, stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", program],
+    env: { COLUMNS: "80" },
+  }).output();
+  assert.equal(code, 0);
+  const pages = new TextDecoder().decode(stdout).split("\f\n").slice(0, -1);
+  assert.equal(pages.length, names.length);
+  for (const [i, page] of pages.entries()) {
+    assert.ok(page.startsWith(`Usage: rgx ${names[i]} `), page);
+    assert.ok(page.includes("Examples:"), page);
+    assert.ok((page.match(/^ {2}\$ /gm) ?? []).length >= 2, page);
+    // Examples can be copied, so they are not cut.
+    const prose = page.split("\n").filter((line) => !/^ {2}(?:\$| {4})/.test(line));
+    for (const line of prose) assert.ok(line.length <= 80, line);
   }
 });
 
