@@ -7,6 +7,7 @@
 import { sha256Hex } from "../core/checksums.ts";
 import { explainFileError } from "../core/atomic_file.ts";
 import { messageOf, RgxError } from "../core/errors.ts";
+import { linesOf } from "../core/text_file.ts";
 import { VERSION } from "../core/version.ts";
 import { DATASET_NAMES } from "../data/published_sets.ts";
 import { claimStamp } from "./stamp.ts";
@@ -144,7 +145,7 @@ function remember(known: Known, line: SampleLine): void {
 }
 
 async function readInto(path: string, known: Known): Promise<void> {
-  for (const text of (await Deno.readTextFile(path)).split("\n")) {
+  for (const text of linesOf(await Deno.readFile(path))) {
     let line: Partial<SampleLine> | null;
     try {
       line = JSON.parse(text);

@@ -16,6 +16,28 @@ export async function readIfThere(path: string): Promise<string | null> {
   }
 }
 
+const LINE_END = 0x0a;
+const utf8 = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+/**
+ * The lines of a file without their ends, as a split of its text. No text may be longer than 512 MiB, so pieces of it
+ * are decoded.
+ */
+export function* linesOf(
+  bytes: Uint8Array,
+  decode: (piece: Uint8Array) => string = utf8,
+  pieceLength = 2 ** 25,
+): Generator<string> {
+  for (let at = 0; at < bytes.length;) {
+    // A line has an end, where it is not the last one.
+    const end = bytes.indexOf(LINE_END, at + pieceLength - 1) + 1 || bytes.length;
+    const lines = decode(bytes.subarray(at, end)).split("\n");
+    if (end < bytes.length) lines.pop();
+    yield* lines;
+    at = end;
+  }
+}
+
 /** Why a file could not be read, in words. */
 export function whyUnreadable(cause: unknown): string {
   return cause instanceof Deno.errors.NotFound

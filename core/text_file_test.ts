@@ -1,18 +1,14 @@
 import assert from "node:assert/strict";
-import { readText } from "./text_file.ts";
+import { linesOf } from "./text_file.ts";
 
-Deno.test("a mark at the beginning is no text, elsewhere it is", async () => {
-  const path = await Deno.makeTempFile({ suffix: " ü 图.txt" });
-  const read = async (text: string) => {
-    await Deno.writeTextFile(path, text);
-    return await readText(path);
-  };
-  try {
-    assert.equal(await read("\uFEFF[1]\r\n"), "[1]\r\n");
-    assert.equal(await read("a\uFEFFé 图"), "a\uFEFFé 图");
-    assert.equal(await read(""), "");
-  } finally {
-    await Deno.remove(path);
+Deno.test("the lines of a file are those of its text, whatever the pieces that are decoded", () => {
+  for (
+    const text of ["", "\n", "a", "a\n", "a\nb", "é\n\nüü\r\n", "\n\n", `${"x".repeat(9)}\nß\n`]
+  ) {
+    const bytes = new TextEncoder().encode(text);
+    const expected = text === "" ? [] : text.split("\n");
+    for (const length of [1, 2, 3, 5, 100]) {
+      assert.deepEqual([...linesOf(bytes, undefined, length)], expected, JSON.stringify(text));
+    }
   }
-  await assert.rejects(readText(path), Deno.errors.NotFound);
 });

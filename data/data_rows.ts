@@ -5,7 +5,7 @@
 import zlib from "node:zlib";
 import { asyncBufferFromFile, type Compressors, parquetReadObjects } from "hyparquet";
 import { RgxError, UsageError } from "../core/errors.ts";
-import { whyNotJson, whyUnreadable } from "../core/text_file.ts";
+import { linesOf, whyNotJson, whyUnreadable } from "../core/text_file.ts";
 import { isBlank } from "../tasks/python_text.ts";
 
 /** One row, and where it stands: `file:line`, or `file: row 3`. */
@@ -45,22 +45,38 @@ export function rowsOfSplit(rows: readonly DataRow[], split: "train" | "test"): 
   });
 }
 
+/** Characters that tell whether a file is one list. */
+const BEGINNING = 2 ** 16;
+/** The longest text. */
+const MOST_CHARACTERS = 2 ** 29 - 24;
+
 /** Also those of one JSON list. @throws UsageError when the file can not be read, or a row is no object */
 export function readJsonLineRows(path: string): DataRow[] {
-  const text = textOf(path);
-  if (/^\s*\[/.test(text)) return parseList(text, path);
-  return text.split("\n").flatMap((line, i) =>
-    isBlank(line) ? [] : [parseLine(line, `${path}:${i + 1}`)]
-  );
-}
-
-/** Without a byte order mark. */
-function textOf(path: string): string {
   let bytes: Uint8Array;
   try {
     bytes = Deno.readFileSync(path);
   } catch (cause) {
     throw unreadable(path, cause);
+  }
+  const decode = (piece: Uint8Array) => textOf(piece, path);
+  if (/^\s*\[/.test(new TextDecoder().decode(bytes.subarray(0, BEGINNING)))) {
+    return parseList(decode(bytes), path);
+  }
+  const rows: DataRow[] = [];
+  let number = 0;
+  for (const line of linesOf(bytes, decode)) {
+    number++;
+    if (!isBlank(line)) rows.push(parseLine(line, `${path}:${number}`));
+  }
+  return rows;
+}
+
+/** Without a byte order mark. */
+function textOf(bytes: Uint8Array, path: string): string {
+  if (bytes.length > MOST_CHARACTERS) {
+    throw new UsageError(`${path}: one list of ${bytes.length} bytes is too long to be read`, {
+      advice: "Write one object a line (JSON Lines), or parquet.",
+    });
   }
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

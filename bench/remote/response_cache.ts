@@ -5,6 +5,7 @@
 import { appendLine } from "../../core/atomic_file.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { messageOf } from "../../core/errors.ts";
+import { linesOf } from "../../core/text_file.ts";
 import type { ChatReply } from "./reply.ts";
 
 export class ResponseCache {
@@ -19,15 +20,15 @@ export class ResponseCache {
 
   static async open(path: string, onWarning: (message: string) => void): Promise<ResponseCache> {
     const cache = new ResponseCache(path, onWarning);
-    let text = "";
+    let bytes = new Uint8Array();
     try {
-      text = await Deno.readTextFile(path);
+      bytes = await Deno.readFile(path);
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) {
         onWarning(`${path}: known answers cannot be read, all are asked for: ${messageOf(error)}`);
       }
     }
-    for (const line of text.split("\n")) {
+    for (const line of linesOf(bytes)) {
       try {
         const { key, reply } = JSON.parse(line);
         if (typeof key === "string" && isReply(reply)) cache.#known.set(key, reply);
@@ -35,7 +36,7 @@ export class ResponseCache {
         // cut off when its program was killed
       }
     }
-    if (text !== "" && !text.endsWith("\n")) cache.#before = "\n";
+    if (![undefined, 0x0a].includes(bytes.at(-1))) cache.#before = "\n";
     return cache;
   }
 
