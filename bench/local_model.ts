@@ -175,7 +175,11 @@ export class LocalModel implements Answerer {
       { tokenizer, eosIds, model } = this.loaded;
     const stopWhen = stopStrings(tokenizer, sampling.stop ?? []);
     const requests = asked.map(({ request }) => request);
-    const shortest = Math.min(...requests.map(({ promptIds }) => promptIds.length));
+    // One by one: a call takes no more than some hundred thousand arguments.
+    const shortest = requests.reduce(
+      (least, { promptIds: { length } }) => Math.min(least, length),
+      Infinity,
+    );
     const maxNewTokens = Math.min(sampling.max_new_tokens, model.config.maxPositions - shortest);
     const minNewTokens = Math.min(sampling.min_new_tokens ?? 0, maxNewTokens);
     const adjusted = sampling.repetition_penalty !== 1 || minNewTokens > 0;

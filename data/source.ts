@@ -112,7 +112,7 @@ class FileSource implements ProblemSource {
     for (const entry of entries ?? readJsonLines(name)) {
       this.#entries[testEntries ? "train" : splitOf(entry.question)].push(entry);
     }
-    if (testEntries) this.#entries.test.push(...testEntries);
+    if (testEntries) this.#entries.test = [...testEntries];
     const left = this.#entries.train.splice(max_examples ?? num_examples ?? Infinity).length;
     const unused = `${name}: ${left} more training entries are not used: data.num_examples is ` +
       `${num_examples} (data.num_examples=null takes all)`;

@@ -17,17 +17,21 @@ export interface RolloutCounts {
 const valid = (values: Iterable<number | null>): number[] =>
   Array.from(values).filter((value): value is number => value !== null && !Number.isNaN(value));
 
+// One by one: a call takes no more than some hundred thousand arguments, and an evaluation may have more completions.
+const least = (values: readonly number[]) => values.reduce((a, b) => Math.min(a, b), Infinity);
+const most = (values: readonly number[]) => values.reduce((a, b) => Math.max(a, b), -Infinity);
+
 export function rolloutMetrics(batch: RolloutCounts): Metrics {
   const { lengths, truncated, rewards, rewardNames, advantages } = batch;
   const ended = lengths.filter((_, i) => !truncated[i]);
   const metrics: Metrics = {
     "completions/mean_length": mean(lengths),
-    "completions/min_length": Math.min(...lengths),
-    "completions/max_length": Math.max(...lengths),
+    "completions/min_length": least(lengths),
+    "completions/max_length": most(lengths),
     "completions/clipped_ratio": 1 - ended.length / lengths.length,
     "completions/mean_terminated_length": ended.length === 0 ? 0 : mean(ended),
-    "completions/min_terminated_length": ended.length === 0 ? 0 : Math.min(...ended),
-    "completions/max_terminated_length": ended.length === 0 ? 0 : Math.max(...ended),
+    "completions/min_terminated_length": ended.length === 0 ? 0 : least(ended),
+    "completions/max_terminated_length": ended.length === 0 ? 0 : most(ended),
   };
   for (const [k, name] of rewardNames.entries()) {
     const column = valid(rewards.map((row) => row[k]!));
