@@ -42,6 +42,7 @@ export { RgxError, UsageError } from "./core/errors.ts";
  */
 export { createDataset, type Dataset, type DatasetOptions, scoreAnswer } from "./tasks/dataset.ts";
 export { CompositeDataset } from "./tasks/composite_dataset.ts";
+export type { RandomStream, Split } from "./core/philox.ts";
 /**
  * A task of one's own.
  *
@@ -95,7 +96,12 @@ export type {
  * ```
  */
 export { extractAnswer } from "./data/extract.ts";
-export { formatQuestion, renderPrompt, UNIVERSAL_INSTRUCTION } from "./data/prompt.ts";
+export {
+  formatQuestion,
+  type PromptOptions,
+  renderPrompt,
+  UNIVERSAL_INSTRUCTION,
+} from "./data/prompt.ts";
 export { scoreCompletion, type ScoredCompletion } from "./data/score.ts";
 
 /**
@@ -117,6 +123,7 @@ export { scoreCompletion, type ScoredCompletion } from "./data/score.ts";
  */
 export { openProblems, readEntries } from "./data/open_problems.ts";
 export type { ProblemSource, SourceOptions } from "./data/source.ts";
+export type { TaskShare } from "./data/task_source.ts";
 export { type HeldOutOptions, type SplitProblems, splitProblems } from "./data/held_out.ts";
 
 /**
@@ -239,6 +246,8 @@ export {
 export { assemble, type AssembleOptions, type TrainingParts } from "./training/assemble.ts";
 export { GrpoTrainer } from "./training/trainer.ts";
 export type { TrainerOptions } from "./training/trainer_options.ts";
+export type { TrainControl } from "./training/control.ts";
+export type { MemoryPlan } from "./training/memory_check.ts";
 export type {
   SampledCompletion,
   TrainEvent,
@@ -248,7 +257,7 @@ export type {
   TrainSummary,
 } from "./training/events.ts";
 export type { Advice } from "./training/diagnosis.ts";
-export type { EvalResult } from "./training/evaluate.ts";
+export type { Accuracy, EvalResult } from "./training/evaluate.ts";
 export type { Metrics } from "./training/metrics.ts";
 export { type Report, writeReport } from "./bench/report/write_report.ts";
 
@@ -264,6 +273,7 @@ export {
   type TextOptions,
 } from "./models/load_model.ts";
 export type { Generation } from "./models/generation.ts";
+export type { StorageOptions } from "./models/weight_storage.ts";
 export type {
   ActivationType,
   Completion,
@@ -288,14 +298,25 @@ export { type LogitRules, logitRules } from "./models/logit_rules.ts";
 
 /** Models as files: adapters, Hugging Face folders, GGUF; and the Hub. Used in docs/library.md. */
 export { type Exported, exportModel, type ExportOptions } from "./models/export.ts";
+export type { ExportTarget, WeightType } from "./models/export_types.ts";
 export { convertModel } from "./models/convert.ts";
 export { pull, type Pulled, type PullEvent, type PullOptions } from "./hub/pull.ts";
 export type { Repository } from "./hub/repository.ts";
+export type { Selection } from "./hub/patterns.ts";
 
 /** Benchmarks and charts. Used in docs/library.md. */
-export { type Benchmark, benchmark, type BenchmarkOptions } from "./bench/benchmark.ts";
-export type { BenchEvent } from "./bench/types.ts";
-export { readResultFile, type ResultFile } from "./bench/result_file.ts";
+export { type Benchmark, benchmark, type BenchmarkOptions, type Shard } from "./bench/benchmark.ts";
+export type { BenchEvent, TaskRequest } from "./bench/types.ts";
+export type { RemoteOptions, RemoteUsage } from "./bench/remote/server.ts";
+export type { WorkerOptions } from "./bench/worker_pool.ts";
+export {
+  type AllTasksResultFile,
+  type PromptSettings,
+  readResultFile,
+  type ResultFile,
+  type Sampling,
+  type TaskResultFile,
+} from "./bench/result_file.ts";
 export { type Plot, type PlotOptions, plotResults } from "./bench/charts/plot_results.ts";
 export { type Curves, type CurvesOptions, plotCurves } from "./bench/charts/curves.ts";
 

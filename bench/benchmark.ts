@@ -56,6 +56,7 @@ export interface BenchmarkOptions {
   onEvent?: (event: BenchEvent) => void;
 }
 
+/** One of several parts of a benchmark: every so many-th combination. */
 export interface Shard {
   /** From 0 to count − 1. */
   index: number;

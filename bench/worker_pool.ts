@@ -11,6 +11,7 @@ import { type Job, type JobListener, missingSamples } from "./run_jobs.ts";
 import { type FromWorker, packJobs } from "./worker.ts";
 import { WORKER_COMMAND } from "./worker_command.ts";
 
+/** Processes that share the work. */
 export interface WorkerOptions {
   /** One worker each, such as wasm or webgpu:1; the same device may stand several times. */
   devices: readonly string[];

@@ -11,6 +11,7 @@ const PURPOSE = { sample: 1, task: 2, dropout: 3, init: 4, shuffle: 5, split: 6 
 
 /** Number of the data split in the counter of a task item. */
 export const SPLIT = { train: 0, validation: 1, test: 2 } as const;
+/** Problems for training, for choices while training, and for the measurement at the end; no two share one. */
 export type Split = keyof typeof SPLIT;
 
 /** High 32 bits of the product of two u32, without 64-bit integers. */

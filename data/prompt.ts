@@ -66,6 +66,7 @@ export interface ChatMessage {
  */
 export type ChatTemplate = (messages: ChatMessage[]) => string | null;
 
+/** A question and what is put around it. */
 export interface PromptOptions {
   question: string;
   /** A name of {@link SYSTEM_PROMPTS}, a text, or null for none. */

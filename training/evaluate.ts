@@ -12,6 +12,7 @@ import type { Entry } from "../tasks/types.ts";
 import type { PromptEncoder } from "./prompts.ts";
 import { samplingOptions } from "./sampling_options.ts";
 
+/** How well held-out problems were answered. */
 export interface Accuracy {
   accuracy: number;
   correct: number;

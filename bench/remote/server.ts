@@ -26,6 +26,7 @@ import {
 import { type ChatReply, readReply } from "./reply.ts";
 import { ResponseCache } from "./response_cache.ts";
 
+/** The server of remote models, and how it is asked. */
 export interface RemoteOptions {
   /** With or without `/v1`; default: OPENAI_BASE_URL. */
   baseUrl?: string;
