@@ -3,7 +3,7 @@
  * `x =` dropped, one spelling for what means the same.
  */
 import { strip } from "../../tasks/python_text.ts";
-import { dropUnits, TEXT, wordedPercent } from "./units.ts";
+import { dropUnits, TEXT, worded } from "./units.ts";
 
 const WRAPPERS = [
   ["$$", "$$"],
@@ -26,6 +26,7 @@ const THREE = "(?=\\d{3}(?!\\d))";
 
 /** Spellings with the same meaning. */
 const SPELLINGS: readonly (readonly [RegExp, string])[] = [
+  [/^(?:the )?(?:final )?answer(?: is ?:?| ?[:=])/gi, ""],
   [/\\\\(?:\s*\[[^\]]*\])?|\\cr(?![A-Za-z])/g, ROW_END],
   [/\\(?:left|right|displaystyle|limits|[bB]igg?[lr]?)(?![A-Za-z])/g, ""],
   // Thousands: 1{,}000 and 1,\!000 and 1\,000.
@@ -40,14 +41,15 @@ const SPELLINGS: readonly (readonly [RegExp, string])[] = [
   [/(\d)\s*[xX]\s*(?=10\s*\^)/g, "$1*"],
   // As Python writes a power.
   [/(?<=[\w)])\*\*(?=[\w(-])/g, "^"],
-  [/\\div(?![A-Za-z])|÷/g, "/"],
+  [/\\div(?![A-Za-z])|[÷⁄∕]/g, "/"],
   [/[‐‑‒–—−﹣-]/g, "-"],
-  [/\\pm(?![A-Za-z])/g, "±"],
+  [/\\pm(?![A-Za-z])|\+\/-/g, "±"],
   [new RegExp(`(?<![\\\\A-Za-z])(?=(?:${COMMANDS})(?![A-Za-z]))`, "g"), "\\"],
   [/(?<![\\A-Za-z])inf(?:inity)?(?![A-Za-z])/g, "∞"],
   [/\\pi(?![A-Za-z])/g, "π"],
   [/\\infty(?![A-Za-z])/g, "∞"],
-  [/\\cup(?![A-Za-z])/g, "∪"],
+  [/\\cup(?![A-Za-z])|(?<=[)\]}]\s*)U(?=\s*[([{\\])/g, "∪"],
+  [/\\mathbb\s*(?:\{\s*R\s*\}|R)|ℝ/g, "(-∞,∞)"],
   [/\\(?:leqslant|leq|le)(?![A-Za-z])|<=/g, "≤"],
   [/\\(?:geqslant|geq|ge)(?![A-Za-z])|>=/g, "≥"],
   [/\\neq(?![A-Za-z])|≠/g, "\\ne"],
@@ -60,18 +62,22 @@ const SPELLINGS: readonly (readonly [RegExp, string])[] = [
   [/\\rangle(?![A-Za-z])/g, ")"],
   [/\\(?:[lr]?vert|mid)(?![A-Za-z])/g, "|"],
   [/\\(?:emptyset|varnothing)(?![A-Za-z])|∅/g, "\\{\\}"],
+  [/^\\?\{\s*[A-Za-z]\s*[|:]\s*(.*[<>≤≥].*?)\\?\}$/g, "$1"],
   [/\\prime(?![A-Za-z])/g, "'"],
+  [/(?<=\d)\s*\^\s*(?:o|\{\s*o\s*\})(?![A-Za-z])/g, ""],
   [
     /(?:\^\s*\{?\s*\\circ\s*\}?|\\degree(?![A-Za-z])|[°º])(?:\s*(?:\\(?:text|mathrm)\s*\{\s*[CF]\s*\}|[CF](?![A-Za-z])))?/g,
     "",
   ],
   [/\\%/g, "%"],
-  [/\\\$|[$€£¢]/g, ""],
+  [/\\\$|[$€£¥₹¢]/g, ""],
   // Runs of spaces that what is gone has left: patterns with optional spaces would take cubic time.
   [/ {2,}/g, " "],
 ];
 
 const FRACTION_SIGN = /[¼-¾⅐-⅞]/g;
+/** Digits and signs as wide as Chinese characters; what has no width. */
+const WIDE = /[！-～]/g, INVISIBLE = /[\u200B-\u200D\u2060\uFEFF]/g;
 const RAISED = /[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+/g;
 
 const TEXT_CONTENT = new RegExp(`${TEXT}\\s*\\{([^{}]*)\\}`, "g");
@@ -81,14 +87,14 @@ const NAME = `${LETTER}'*(?:_(?:\\w|\\{\\w+\\}))?`;
 const VARIABLE = new RegExp(
   `^(?:${NAME}(?:\\^\\{?-1\\}?)?(?:\\s*\\((?:${NAME}|-?\\d+)(?:\\s*,\\s*(?:${NAME}|-?\\d+))*\\))?|` +
     `\\(\\s*${NAME}(?:\\s*,\\s*${NAME})+\\s*\\)|` +
-    "(?:\\\\(?:angle|triangle|overline|m|mathbf|mathrm|text|vec)(?![A-Za-z])\\s*)*\\{?(?:[A-Z]{1,3}|[a-z])\\}?)" +
+    "(?:m\\s*(?=\\\\angle))?(?:\\\\(?:angle|triangle|overline|mathbf|mathrm|text|vec)(?![A-Za-z])\\s*)*\\{?(?:[A-Z]{1,3}|[a-z])\\}?)" +
     "\\s*(?:=(?!.*=)|\\\\in(?![A-Za-z]))\\s*",
 );
 const LIST_ITEM = new RegExp(`(?:^|,)\\s*(${NAME})\\s*=`, "g");
 
 /** Thousands set apart by spaces or apostrophes. */
 const SPACED = /^[+-]?\d{1,3}(?:[\s'’]\d{3})+(?:\.\d+)?$/;
-const MIXED = /^([+-]?)\s*(\d+)\s+(\d+)\s*\/\s*(\d+)$/;
+const MIXED = /^([+-]?)\s*(\d+)\s+(\d+)\s*\/\s*(\d+)(\s*%)?$/;
 const REPEATING = /(\d*)\.(\d*)\s*\\overline\s*\{\s*(\d+)\s*\}/g;
 
 /** Answers are short: what is longer is left as it is, and no pattern runs over it. */
@@ -96,21 +102,23 @@ export const LONGEST = 3000;
 
 /** @param named whether the name of the answer stays: y = 2x + 3 is also an equation */
 export function cleanMath(text: string, named = false): string {
-  let t = unwrap(text.replace(/\s+/g, " "));
+  let t = unwrap(text.replace(INVISIBLE, "").replace(/\s+/g, " "));
   if (t.length > LONGEST) return t;
-  t = t.replace(FRACTION_SIGN, (sign) => {
+  t = t.replace(WIDE, (sign) => sign.normalize("NFKC")).replace(FRACTION_SIGN, (sign) => {
     const [above, below] = sign.normalize("NFKC").split("\u2044");
     return `\\frac{${above}}{${below}}`;
   }).replace(RAISED, (raised) => `^{${raised.replace("⁻", "-").normalize("NFKC")}}`);
   for (const [pattern, replacement] of SPELLINGS) t = t.replace(pattern, replacement);
-  t = stop(wordedPercent(t));
+  t = stop(worded(t));
   t = listed(t).replace(/^=\s*/, "");
   if (!named) t = unnamed(t);
   t = strip(dropUnits(t).replace(TEXT_CONTENT, "$1"));
   t = stop(t);
   if (SPACED.test(t)) t = t.replace(/[\s'’]/g, "");
   const mixed = MIXED.exec(t);
-  if (mixed !== null) t = `${mixed[1]}${mixed[2]}\\frac{${mixed[3]}}{${mixed[4]}}`;
+  if (mixed !== null) {
+    t = `${mixed[1]}${mixed[2]}\\frac{${mixed[3]}}{${mixed[4]}}${mixed[5] ?? ""}`;
+  }
   return t.replace(REPEATING, repeating);
 }
 

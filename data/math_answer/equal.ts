@@ -5,9 +5,16 @@ import { parseMath, textOf } from "./parse.ts";
 import { divide, fraction, multiply, type Real, sameReal } from "./rational.ts";
 import type { MathValue } from "./value.ts";
 
+/** Between a value and the same one rounded, or before a value. */
+const ROUNDED = /\\(?:approx|simeq)(?![A-Za-z])|≈|\bapprox(?:imately|\.)/i;
+
 /** What is no value for the parser can still be the same text. */
 export function sameAnswer(answer: string, gold: string): boolean {
   if (answer === gold) return !isBlank(answer);
+  if (ROUNDED.test(answer)) {
+    return answer.split(ROUNDED).some((part) => !isBlank(part) && sameAnswer(part, gold));
+  }
+  if (ROUNDED.test(gold)) return sameAnswer(gold, answer);
   const a = parseMath(answer), b = parseMath(gold);
   if (a === null || b === null) return sameText(answer, gold);
   if (a.kind === "equation" || b.kind === "equation") return sameEquation(answer, gold);

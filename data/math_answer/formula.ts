@@ -278,7 +278,7 @@ function magnitudeOf({ exact, approx }: Real): Real {
 }
 
 function literal(text: string): Real {
-  const [, digits, exponent = "0"] = /^([^e]*)(?:e(.*))?$/.exec(text.replaceAll(",", ""))!;
+  const [, digits, exponent = "0"] = /^([^e]*)(?:e(.*))?$/i.exec(text.replaceAll(",", ""))!;
   if (digits!.length > MAX_DIGITS) throw new Unreadable();
   const [whole, part = ""] = digits!.split(".");
   const shift = Number(exponent) - part.length;

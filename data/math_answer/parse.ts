@@ -5,7 +5,7 @@
 import { isBlank } from "../../tasks/python_text.ts";
 import { cleanMath, LONGEST, ROW_END } from "./clean.ts";
 import { Parser } from "./formula.ts";
-import { add, negate } from "./rational.ts";
+import { add, divide, fraction, multiply, negate, sameReal } from "./rational.ts";
 import { tokenize, Unreadable } from "./tokens.ts";
 import type { Place } from "./unknowns.ts";
 import type { MathValue } from "./value.ts";
@@ -39,15 +39,20 @@ const isWords = (text: string) => WORDS.test(text) && /\p{L}{2}/u.test(text);
 function valueOf(clean: string, place: Place): MathValue | null {
   if (clean.includes("\\begin")) return matrix(clean, place);
   if (clean.includes("∪")) return union(clean, place);
-  const sides = clean.split("=");
-  if (sides.length === 2) return equation(sides[0]!, sides[1]!, place);
+  if (clean.includes("=")) return equation(clean.split("="), place);
   return interval(clean, place) ?? formula(clean, place);
 }
 
 function formula(clean: string, place: Place): MathValue | null {
   try {
-    const value = new Parser(tokenize(clean.trim()), place).top();
-    return value.kind === "number" && /%\s*$/.test(clean) ? { ...value, percent: true } : value;
+    // The sign belongs to all that stands before it: of 33 1/3 % too.
+    const percent = /^[-+]?[^-+%,]*%\s*$/.test(clean);
+    const value = new Parser(tokenize(clean.replace(/%\s*$/, percent ? "" : "%").trim()), place)
+      .top();
+    if (!percent) return value;
+    return value.kind === "number"
+      ? { kind: "number", value: divide(value.value, fraction(100n)), percent }
+      : null;
   } catch (error) {
     // RangeErrors are numbers that do not exist: divisions by zero, even roots of negative numbers.
     if (error instanceof Unreadable || error instanceof RangeError) return null;
@@ -56,18 +61,23 @@ function formula(clean: string, place: Place): MathValue | null {
 }
 
 const MATRIX =
-  /^[(\[]?\s*\\begin\s*\{([pbBvV]?matrix|array)\}(?:\s*\{[^{}]*\})?(.*)\\end\s*\{\1\}\s*[)\]]?$/;
+  /^(.*?)\s*\*?\s*[(\[]?\s*\\begin\s*\{([pbBvV]?matrix|array)\}(?:\s*\{[^{}]*\})?(.*)\\end\s*\{\2\}\s*[)\]]?$/;
 
 function matrix(clean: string, place: Place): MathValue | null {
-  const [, name, body] = MATRIX.exec(clean) ?? [];
+  const [, before, name, body] = MATRIX.exec(clean) ?? [];
   if (name === undefined || body!.includes("\\begin")) return null;
+  const factor = formula(before === "" || before === "-" ? `${before}1` : before!, place);
+  if (factor?.kind !== "number" || (/^[vV]/.test(name) && before !== "")) return null;
   const open = /^[vV]/.test(name) ? name : "matrix";
   const rows: MathValue[] = [];
   for (const row of body!.split(ROW_END)) {
     if (isBlank(row)) continue;
     const cells = row.split("&").map((cell) => valueOf(cell.trim(), place));
     if (cells.includes(null)) return null;
-    rows.push({ kind: "tuple", open, close: open, items: cells as MathValue[] });
+    const items = (cells as MathValue[]).map((cell) =>
+      cell.kind === "number" ? { ...cell, value: multiply(cell.value, factor.value) } : cell
+    );
+    rows.push({ kind: "tuple", open, close: open, items });
   }
   return { kind: "tuple", open, close: open, items: rows };
 }
@@ -79,9 +89,17 @@ function union(clean: string, place: Place): MathValue | null {
   return { kind: "set", items: parts as MathValue[] };
 }
 
-function equation(left: string, right: string, place: Place): MathValue | null {
-  const [a, b] = [formula(left, place), formula(right, place)];
-  if (a?.kind !== "number" || b?.kind !== "number") return null;
+/** 2x = y, or several spellings of one value as a calculation ends: x = 2 + 2 = 4. */
+function equation(sides: string[], place: Place): MathValue | null {
+  if (sides.length > 2 && /^\s*\p{L}\s*$/u.test(sides[0]!)) sides = sides.slice(1);
+  const values = sides.map((side) => formula(side, place));
+  const [a, b] = values;
+  if (
+    values.every((value) =>
+      a?.kind === "number" && value?.kind === "number" && sameReal(value.value, a.value)
+    )
+  ) return a!;
+  if (values.length > 2 || a?.kind !== "number" || b?.kind !== "number") return null;
   return { kind: "equation", value: add(a.value, negate(b.value)) };
 }
 

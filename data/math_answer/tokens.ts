@@ -9,7 +9,7 @@ const MAX_TOKENS = 400;
 
 const GREEK = "alpha|beta|gamma|delta|epsilon|theta|lambda|mu|rho|sigma|tau|phi|psi|omega";
 const NUMBER =
-  "\\d{1,3}(?:,\\d{3})+(?![\\d,])(?:\\.\\d+)?|(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:e[+-]?\\d{1,3}(?!\\d))?";
+  "\\d{1,3}(?:,\\d{3})+(?![\\d,])(?:\\.\\d+)?|(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:[eE][+-]?\\d{1,3}(?!\\d))?";
 const NAME = `(?:[A-Za-z]|\\\\(?:${GREEK})(?![A-Za-z]))(?:_(?:\\w|\\{\\w+\\}))?`;
 const FUNCTION =
   "\\\\(?:arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|log|ln|exp)(?![A-Za-z])";

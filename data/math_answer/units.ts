@@ -5,15 +5,18 @@ export const TEXT =
   "\\\\(?:text|textbf|textit|textrm|textnormal|mathrm|mathbf|mathit|mathsf|mbox|operatorname)";
 
 const KNOWN =
-  "(?:[kcmn]m|km/h|mph|kg|mg|g|m|s|ms|cm|in|sq|feet|foot|ft|inch(?:es)?|mi|miles?|yards?|" +
+  "(?:[kcmn]m|km/h|mph|kg|mg|g|m|s|ms|cm|in|sq|feet|foot|ft|inch(?:es)?|mi|miles?|yards?|m?L|oz|lb|hrs?|" +
   "met(?:er|re)s?|seconds?|minutes?|hours?|days?|weeks?|months?|years?|degrees?|radians?|dollars?|cents?|" +
   "units?|people|points?)";
+/** Of a rate: km/h, m/s, miles per day. */
+const TIME = "(?:h|s|hrs?|hours?|min|minutes?|sec|seconds?|days?|weeks?|months?|years?)";
+const RATE = `(?:\\s*/\\s*${TIME}|\\s+per\\s+[A-Za-z]+)`;
 const SQUARED = "(?:sq(?:uare|\\.)?|cu(?:bic|\\.)?)";
 const EXPONENT = "(?:\\s*\\^\\s*\\{?\\s*\\d\\s*\\}?)?";
 /** Words that are a part of the value, or say that it is none. */
 const MEANT =
   "(?:hundreds?|thousands?|millions?|billions?|trillions?|dozens?|score|and|or|not|mod(?:ulo)?|to|" +
-  "times|plus|minus|divided|over|of|choose|remainder|am|pm|a\\.m|p\\.m|AD|BC|BCE|halves|half|thirds?|fourths?|" +
+  "times\\s+(?!a\\s)[A-Za-z]|plus|minus|divided|over|of|choose|remainder|am|pm|a\\.m|p\\.m|AD|BC|BCE|halves|half|thirds?|fourths?|" +
   "fifths?|sixths?|sevenths?|eighths?|ninths?|tenths?|hundredths?|squared|cubed|factorial|root|if|when|for)" +
   "(?![A-Za-z])";
 /** Up to five words; one of two letters would rather be a product. */
@@ -23,7 +26,8 @@ const UNITS = [
   new RegExp(
     `([\\d)}%!π])\\s*${TEXT}\\s*\\{(?!\\s*(?:${MEANT}|[a-eijknp-rt-z]\\s*\\}))[^\\d{}]*\\}${EXPONENT}$`,
   ),
-  new RegExp(`([\\d)}π])\\s+(?:${SQUARED}\\s+)?${KNOWN}${EXPONENT}$`),
+  new RegExp(`([\\d)}π])\\s+(?:${SQUARED}\\s+)?${KNOWN}${EXPONENT}(?:${RATE}${EXPONENT})?$`),
+  new RegExp(`(\\d)\\s*/\\s*(?!(?:h|s)$)${TIME}$`),
   new RegExp(`(π)\\s+${SQUARED}\\s+[A-Za-z]+$`),
   new RegExp(`(\\d)(?:[kcm]m|kg|mg|mph|km/h|ft|lbs?|hrs?|min)${EXPONENT}$`),
   new RegExp(`(\\d)\\s+${WORDS}${EXPONENT}$`),
@@ -35,12 +39,16 @@ export function dropUnits(text: string): string {
   return text;
 }
 
-const PERCENT = new RegExp(
-  `(\\d)\\s*(?:${TEXT}\\s*\\{\\s*per\\s?cent\\s*\\}|per\\s?cent(?![A-Za-z]))`,
-  "g",
-);
+const spelled = (word: string) =>
+  new RegExp(`(?<=\\d)\\s*(?:${TEXT}\\s*\\{\\s*${word}\\s*\\}|${word}(?![A-Za-z]))`, "g");
+const SPELLED: readonly (readonly [RegExp, string])[] = [
+  [spelled("per\\s?cent"), "%"],
+  [spelled("thousand"), "*10^3"],
+  [spelled("million"), "*10^6"],
+  [spelled("billion"), "*10^9"],
+];
 
-/** "50 percent" → "50%". */
-export function wordedPercent(text: string): string {
-  return text.replace(PERCENT, "$1%");
+/** "50 percent" → "50%", "2 million" → "2*10^6". */
+export function worded(text: string): string {
+  return SPELLED.reduce((t, [word, sign]) => t.replace(word, sign), text);
 }
