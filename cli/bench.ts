@@ -102,6 +102,11 @@ export async function bench(flags: BenchFlags): Promise<number> {
       advice: "model_path: FOLDER (or model: NAME of a remote one) in the file, or --models FOLDER",
     });
   }
+  if (flags.merge && (options.models.length === 0 || options.tasks.length === 0)) {
+    throw new UsageError("--merge: the models and tasks of the parts are to be named", {
+      advice: "The command of the parts, with --merge in place of --shard.",
+    });
+  }
   const workers = flags.merge ? null : workersOf(flags, options.models);
   const isLocal = !options.models.every(isRemoteName);
   if (flags.batchSize !== undefined && !isLocal && options.models.length > 0) {
@@ -340,7 +345,7 @@ function remoteText(usage: RemoteUsage): string {
   // Some servers say nothing about tokens.
   const counted = each === null || prompt_tokens + completion_tokens > 0;
   const parts = [
-    `remote: ${requests} requests`,
+    `remote: ${requests} ${requests === 1 ? "request" : "requests"}`,
     ...(cached > 0 ? [`${cached} answers from the cache`] : []),
     ...(counted
       ? [`${prompt_tokens} prompt tokens`, `${completion_tokens} new ones`]

@@ -105,7 +105,10 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
     .option("--price-in <x>", "price of a million prompt tokens", real(0, 1e9))
     .option("--price-out <x>", "price of a million new tokens", real(0, 1e9))
     .option("--resume [latest]", "ask only for what the output folder does not hold yet")
-    .option("--merge", "ask nothing: one result of all that is in the output folder")
+    .option(
+      "--merge",
+      "ask nothing: one result of what the output folder holds for this command",
+    )
     .option("--shard <i/n>", "one part of n, from 0/n; --merge joins them")
     .option("--max-time <hh:mm:ss>", "stop (exit 75) in time; --resume goes on")
     .option("--samples-out <file>", "all examples as JSON Lines")

@@ -57,6 +57,18 @@ Deno.test("where the key should have been is told, and a key in place of its var
         return !String(error.stack).includes("sk-secret");
       });
     }));
+  const guarded = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    () => failure(401, 'say "please"'),
+  );
+  try {
+    await assert.rejects(
+      ask(`http://127.0.0.1:${guarded.addr.port}`, "nowhere", { apiKeyEnv: "RGX_NO_SUCH_KEY" }),
+      /the key is refused \(401; .*\): say "please"$/,
+    );
+  } finally {
+    await guarded.shutdown();
+  }
 });
 
 Deno.test("addresses that have more than a host: Azure's query, a version inside, an endpoint", async () => {

@@ -15,7 +15,6 @@ import { Limiter } from "./limiter.ts";
 import { RemoteModel } from "./model.ts";
 import {
   BadReply,
-  excerpt,
   HttpError,
   httpError,
   isHopeless,
@@ -358,13 +357,14 @@ async function probe(
       signal: control.signal,
       ...(client !== null && { client }),
     });
-    const text = await response.text();
-    if (response.status === 401 || response.status === 403) {
-      const said = excerpt(address.hide(text)), { status } = response;
+    const { status } = response;
+    if (status === 401 || status === 403) {
+      const said = address.hide((await httpError(response)).message);
       throw new RgxError(`${url}: the key is refused (${status}; ${address.keyHint}): ${said}`, {
         advice: "--api-key-env names another variable.",
       });
     }
+    const text = await response.text();
     const data = response.ok ? (JSON.parse(text) as { data?: unknown } | null)?.data : null;
     if (!Array.isArray(data)) return [];
     return data.flatMap((model) => typeof model?.id === "string" ? [model.id] : []);
