@@ -28,6 +28,8 @@ Deno.test("GSM8K: every right answer in several forms is right, and a wrong one 
         `<SOLUTION>${plain}</SOLUTION>`,
         `<answer>${plain} dollars</answer>`,
         `<answer>The answer is ${gold}.</answer>`,
+        `<answer>#### ${gold}</answer>`,
+        `**Answer:** ${gold}`,
         String(entry.metadata["completion"]),
       ]
     ) {
@@ -105,12 +107,23 @@ Deno.test("MMLU-Pro: options by letter, answers in several forms; worked example
         "Answer is **B**",
         "<answer>[B]</answer>",
         '<answer>"B"</answer>',
+        "<answer>The answer is (B).</answer>",
+        "<answer>B, a number</answer>",
+        "**Answer:** B",
+        "Final Answer: (B)",
       ]
     ) {
       assert.equal(scoreCompletion(text, entry!).score, 1, text);
     }
     for (
-      const text of ["<answer>C</answer>", "<answer>Because</answer>", "B", "The answer is bad"]
+      const text of [
+        "<answer>C</answer>",
+        "<answer>Because</answer>",
+        "B",
+        "The answer is bad",
+        "<answer>B or C</answer>",
+        "<answer>(B), (D)</answer>",
+      ]
     ) {
       assert.equal(scoreCompletion(text, entry!).score, 0, text);
     }

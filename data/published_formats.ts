@@ -27,6 +27,13 @@ export interface PublishedFormat {
   same(answer: string, other: string): boolean;
 }
 
+/** What announces an answer in a text. */
+const STATES = "[Aa]nswer(?:\\s+is|\\*{0,2}:)";
+const STATED_LETTER = new RegExp(`${STATES}[\\s:(*]*([A-Z])\\b`, "g");
+const STATED_NUMBER = new RegExp(
+  `${STATES}[\\s:*]*([-−+]?[$£€]?\\d(?:[\\d.,/]*\\d)?%?)`,
+  "g",
+);
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 const FORMATS: Readonly<Record<string, PublishedFormat>> = {
@@ -81,9 +88,7 @@ const FORMATS: Readonly<Record<string, PublishedFormat>> = {
         metadata: rest,
       };
     },
-    extract: (text) =>
-      extractAnswer(text) ?? findMathAnswer(text) ??
-        [...text.matchAll(/[Aa]nswer\s+is[\s:(*]*([A-Z])\b/g)].at(-1)?.[1] ?? null,
+    extract: (text) => extractAnswer(text) ?? findMathAnswer(text) ?? statedLetter(text),
     same: (answer, other) =>
       chosenLetter(answer) !== undefined && chosenLetter(answer) === chosenLetter(other),
     score: (answer, gold) => chosenLetter(answer) === gold ? 1 : 0,
@@ -107,10 +112,20 @@ export function publishedFormat(name: unknown): PublishedFormat | null {
   return typeof name === "string" && Object.hasOwn(FORMATS, name) ? FORMATS[name]! : null;
 }
 
-/** "C", "(C) because …", "**C**", "[C]", "\text{C}", "Option C". */
+/** "C", "(C) because …", "**C**", "[C]", "\text{C}", "Option C"; two letters choose none. */
 function chosenLetter(answer: string): string | undefined {
-  return /^(?:option|answer|choice|\\text(?:bf)?|\\math(?:rm|bf)|[\s({[*$:"“])*([A-Za-z])(?![A-Za-z'])/i
-    .exec(findMathAnswer(answer) ?? answer)?.[1]?.toUpperCase();
+  const text = findMathAnswer(answer) ?? statedLetter(answer) ?? answer;
+  const match =
+    /^(?:option|answer|choice|\\text(?:bf)?|\\math(?:rm|bf)|[\s({[*$:"“])*([A-Za-z])(?![A-Za-z'])/i
+      .exec(text);
+  const SECOND = /^\)?(?:\s*[,/&]|\s+and|\s+or)\s*\(?[A-Z](?![A-Za-z'])/;
+  if (match === null || SECOND.test(text.slice(match[0].length))) return undefined;
+  return match[1]!.toUpperCase();
+}
+
+/** "The answer is (C)", "Answer: C". */
+function statedLetter(text: string): string | null {
+  return [...text.matchAll(STATED_LETTER)].at(-1)?.[1] ?? null;
 }
 
 /** In tags, in a box or as a formula after "answer is", behind GSM8K's "####", or the number after "answer is". */
@@ -129,10 +144,9 @@ function afterMarks(text: string): string | null {
   return null;
 }
 
-/** As the prompts of GSM8K's first benchmarks have it: "The answer is 72." */
+/** As the prompts of GSM8K's first benchmarks have it: "The answer is 72.", or "Answer: 72". */
 function statedNumber(text: string): string | null {
-  const STATED = /[Aa]nswer\s+is[\s:*]*([-−+]?[$£€]?\d(?:[\d.,/]*\d)?%?)/g;
-  return [...text.matchAll(STATED)].at(-1)?.[1] ?? null;
+  return [...text.matchAll(STATED_NUMBER)].at(-1)?.[1] ?? null;
 }
 
 function equalMath(answer: string, gold: string): number {
@@ -145,5 +159,5 @@ function sameMathAnswer(answer: string, other: string): boolean {
 
 /** Of a sentence between the tags, what it states. */
 function bareAnswer(answer: string): string {
-  return findMathAnswer(answer) ?? statedNumber(answer) ?? answer;
+  return findMathAnswer(answer) ?? afterMarks(answer) ?? statedNumber(answer) ?? answer;
 }
