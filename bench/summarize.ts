@@ -88,7 +88,7 @@ function sampleStatistics(
   perExample: readonly (readonly SampleResult[])[],
   same?: (answer: string, other: string) => boolean,
 ): SampleStatistics | null {
-  const k = Math.max(0, ...perExample.map((samples) => samples.length));
+  const k = perExample.reduce((most, { length }) => Math.max(most, length), 0);
   if (k <= 1) return null;
   const full = perExample.map(answered).filter((samples) => samples.length === k);
   if (full.length === 0) return null;

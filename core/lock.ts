@@ -82,7 +82,13 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
   try {
     while (!await createExclusively(path, text) || (contested && !await settled(path, text))) {
       const found = await readIfThere(path);
-      if (found === null) continue; // released in this very moment
+      if (found === null) {
+        const other = await Deno.lstat(path).catch(() => null);
+        if (other === null || other.isFile) continue; // released in this very moment
+        throw new RgxError(`${path}: a file that locks the folder is expected there`, {
+          advice: "Delete what is there.",
+        });
+      }
       const reason = await whyHeld(folder, path, found, { ...options, job });
       if (reason !== null) {
         throw new UsageError(`${folder}: another run is using this folder: ${reason}`, {

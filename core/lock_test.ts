@@ -112,6 +112,16 @@ Deno.test("an unreadable lock is respected while it is fresh", () =>
     await (await lockFolder(folder)).release();
   }));
 
+Deno.test("what is no file in the lock's place is told: nobody will ever release it", () =>
+  inTempFolder(async (folder) => {
+    const path = `${folder}/${LOCK_FILE}`;
+    await Deno.symlink("nowhere", path);
+    await assert.rejects(lockFolder(folder), /a file that locks the folder is expected there/);
+    await Deno.remove(path);
+    await Deno.mkdir(path);
+    await assert.rejects(lockFolder(folder), /a file that locks the folder is expected there/);
+  }));
+
 Deno.test("the heartbeat keeps a lock young, and leaves one alone that is no longer ours", () =>
   inTempFolder(async (folder) => {
     const lock = await lockFolder(folder, { heartbeatMs: 20 });
