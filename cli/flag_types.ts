@@ -2,11 +2,12 @@
 import { InvalidArgumentError, Option } from "commander";
 
 /** Parses a flag's value as an integer from `min` to `max`. */
-export function integer(min: number, max = Infinity) {
+export function integer(min: number, max = Number.MAX_SAFE_INTEGER) {
   return (text: string): number => {
     const value = Number(text);
-    if (text.trim() === "" || !Number.isSafeInteger(value) || value < min || value > max) {
-      const range = max === Infinity ? `≥ ${min}` : `from ${min} to ${max}`;
+    if (text.trim() === "" || !Number.isInteger(value) || value < min || value > max) {
+      const isOpen = max === Number.MAX_SAFE_INTEGER && !(value > max);
+      const range = isOpen ? `≥ ${min}` : `from ${min} to ${max}`;
       throw new InvalidArgumentError(`expected an integer ${range}.`);
     }
     return value;

@@ -65,8 +65,9 @@ async function checkPulled(
     const { files, lookedAt, advice } = await findDataFiles(value, "train");
     if (files !== null) return;
     const places = [resolve(cwd, value), ...lookedAt.slice(1)].join(" and ");
+    const where = places === value ? "" : ` (looked for ${places})`;
     const hint = advice === null ? "" : `. ${advice}`;
-    problems.add(node.at, key, `no such file: ${value} (looked for ${places})${hint}`);
+    problems.add(node.at, key, `no such file: ${value}${where}${hint}`);
   } catch (error) {
     if (!(error instanceof RgxError)) throw error;
     const { message, advice } = error;

@@ -47,6 +47,9 @@ export async function findDataFiles(
   const { repository, revision, path } = named;
   const advice = `If it is a data set on the Hub: ${pullCommand(repository, revision)} fetches it.`;
   const snapshot = await findSnapshot(cache, repository, revision);
+  if (snapshot === null && isDataFile(name) && !name.includes("://")) {
+    return { files: null, lookedAt, advice: null };
+  }
   lookedAt.push(
     snapshot?.path ?? `${cache}/${cacheFolderName(repository)}/snapshots/${revision ?? "main"}`,
   );

@@ -33,6 +33,7 @@ export async function findModel(
   }
   const { repository, revision, path } = named;
   const snapshot = await findSnapshot(cache, repository, revision);
+  if (snapshot === null && isFileName(name)) return { path: null, lookedAt };
   const folder = snapshot?.path ??
     `${cache}/${cacheFolderName(repository)}/snapshots/${revision ?? "main"}`;
   const place = path === null ? folder : `${folder}/${path}`;
@@ -41,6 +42,11 @@ export async function findModel(
     return { path: null, lookedAt };
   }
   return { path: path === null ? await onlyGguf(folder) ?? folder : place, lookedAt };
+}
+
+/** What names a file, if nothing else is known. */
+function isFileName(name: string): boolean {
+  return /\.(?:gguf|safetensors|bin)$/i.test(name) && !name.includes("://");
 }
 
 /** The only GGUF file of a folder that is no model otherwise, or null. */
@@ -80,7 +86,7 @@ export function missing(name: string, lookedAt: readonly string[]): UsageError {
 
 /** How a model gets into the cache, as the beginning of an advice; null when it is no name on the Hub. */
 export function fetchAdvice(name: string): string | null {
-  const named = parseNamed(name, "model");
+  const named = isFileName(name) ? null : parseNamed(name, "model");
   return named === null ? null : `If it is on the Hub: ${commandFor(named)} fetches it. `;
 }
 

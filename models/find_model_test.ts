@@ -59,7 +59,9 @@ Deno.test("an existing path wins, and what is no name of the Hub is looked for a
   await withCache(async (cache) => {
     const env = only("HF_HUB_CACHE", cache);
     assert.deepEqual(await findModel(cache, env), { path: cache, lookedAt: [cache] });
-    for (const name of ["/no/such/folder", "./model", "a/b/c", "../model", "a/..", "a b"]) {
+    for (
+      const name of ["/no/such/folder", "./model", "a/b/c", "../model", "a/..", "a b", "a.gguf"]
+    ) {
       assert.deepEqual(await findModel(name, env), { path: null, lookedAt: [name] }, name);
     }
   });
