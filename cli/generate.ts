@@ -1,10 +1,9 @@
 /** `rgx generate`: text from a model. */
 import { UsageError } from "../core/errors.ts";
-import { readText, whyUnreadable } from "../core/text_file.ts";
 import { systemPromptText } from "../data/prompt.ts";
 import { stopStrings } from "../models/stop_strings.ts";
 import type { Completion, Tokenizer, WaveTiming } from "../models/types.ts";
-import { type ModelFlags, readIds, withModel } from "./model_input.ts";
+import { type ModelFlags, parseIds, readInput, withModel } from "./model_input.ts";
 import { log, print } from "./terminal.ts";
 
 export interface GenerateFlags extends ModelFlags {
@@ -26,10 +25,17 @@ export interface GenerateFlags extends ModelFlags {
   json?: boolean;
 }
 
-export async function generateText(flags: GenerateFlags): Promise<void> {
-  const given = [flags.prompt, flags.file, flags.idsFile].filter((value) => value !== undefined);
+/** @param stdin "-" where the prompt comes from there by name */
+export async function generateText(stdin: string | undefined, flags: GenerateFlags): Promise<void> {
+  if (stdin !== undefined && stdin !== "-") {
+    throw new UsageError(`${JSON.stringify(stdin)}: a prompt is given by --prompt or --file`, {
+      advice: "Only - may stand alone: the prompt is read from stdin.",
+    });
+  }
+  const given = [flags.prompt, flags.file, flags.idsFile, stdin]
+    .filter((value) => value !== undefined);
   if (given.length > 1) {
-    throw new UsageError("give one of --prompt, --file and --ids-file, not several");
+    throw new UsageError("give one of --prompt, --file, --ids-file and -, not several");
   }
   if (flags.system !== undefined && !flags.chat) {
     throw new UsageError("--system needs --chat: a plain prompt has no system message");
@@ -42,11 +48,12 @@ export async function generateText(flags: GenerateFlags): Promise<void> {
       `--min-new-tokens ${flags.minNewTokens} is more than --max-new-tokens ${flags.maxNewTokens}`,
     );
   }
-  const prompt = flags.idsFile !== undefined ? null : flags.prompt ?? await readPrompt(flags.file);
+  const { idsFile } = flags;
+  const text = flags.prompt ?? await readInput(idsFile ?? flags.file ?? "-");
   await withModel(flags, async ({ model, tokenizer, eosIds }, adapter) => {
-    const promptIds = prompt === null
-      ? await readIds(flags.idsFile!, model.vocabSize)
-      : promptOf(prompt, flags, tokenizer!);
+    const promptIds = idsFile === undefined
+      ? promptOf(text, flags, tokenizer!)
+      : parseIds(text, idsFile, model.vocabSize);
     if (promptIds.length === 0) {
       throw new UsageError("the prompt is empty: there is nothing to go on from", {
         advice: "Give a text, or the model's beginning-of-text token.",
@@ -138,13 +145,4 @@ function promptOf(
     });
   }
   return tokenizer.encode(rendered, { addSpecialTokens: false });
-}
-
-async function readPrompt(path = "-"): Promise<string> {
-  if (path === "-") return await new Response(Deno.stdin.readable).text();
-  try {
-    return await readText(path);
-  } catch (cause) {
-    throw new UsageError(`cannot read ${path}: ${whyUnreadable(cause)}`, { cause });
-  }
 }

@@ -1,7 +1,7 @@
 /** `rgx logprobs`: log-probabilities of given tokens, and the likeliest ones at each position. */
 import { UsageError } from "../core/errors.ts";
 import { logprobs } from "../models/logprobs.ts";
-import { type ModelFlags, readIds, withModel } from "./model_input.ts";
+import { type ModelFlags, parseIds, readInput, withModel } from "./model_input.ts";
 import { print, table } from "./terminal.ts";
 
 export interface LogprobsFlags extends ModelFlags {
@@ -19,8 +19,9 @@ export async function showLogprobs(flags: LogprobsFlags): Promise<void> {
   if (text && (flags.prompt === undefined || flags.completion === undefined)) {
     throw new UsageError("--prompt and --completion belong together");
   }
+  const { idsFile } = flags, given = idsFile === undefined ? null : await readInput(idsFile);
   await withModel(flags, async ({ model, tokenizer }, adapter) => {
-    const ids = flags.idsFile !== undefined ? await readIds(flags.idsFile, model.vocabSize) : [
+    const ids = given !== null ? parseIds(given, idsFile!, model.vocabSize) : [
       ...tokenizer!.encode(flags.prompt!),
       ...tokenizer!.encode(flags.completion!, { addSpecialTokens: false }),
     ];

@@ -1,6 +1,6 @@
-/** What `generate` and `logprobs` have in common: the model with its adapter, and ids from files. */
+/** What `generate` and `logprobs` have in common: the model with its adapter, and ids and texts from files. */
 import { UsageError } from "../core/errors.ts";
-import { readText, whyNotJson, whyUnreadable } from "../core/text_file.ts";
+import { whyNotJson, whyUnreadable } from "../core/text_file.ts";
 import { type LoadedIdModel, loadIdModel, loadModel } from "../models/load_model.ts";
 import type { ActivationType } from "../models/types.ts";
 import type { StorageOptions } from "../models/weight_storage.ts";
@@ -61,14 +61,32 @@ function storageOf({ dtype, loadIn8bit, loadIn4bit }: ModelFlags): StorageOption
   return { quantize, ...(dtype === undefined ? {} : { dtype }) };
 }
 
-/** A JSON array of token ids. @throws UsageError naming the file and what was found. */
-export async function readIds(path: string, vocabSize: number): Promise<number[]> {
-  let text: string;
+/** The whole text of a file, or of stdin (-). @throws UsageError when it cannot be read, or is no UTF-8 */
+export async function readInput(path: string): Promise<string> {
+  let bytes: Uint8Array;
   try {
-    text = await readText(path);
+    bytes = path === "-"
+      ? await new Response(Deno.stdin.readable).bytes()
+      : await Deno.readFile(path);
   } catch (cause) {
     throw new UsageError(`cannot read ${path}: ${whyUnreadable(cause)}`, { cause });
   }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    const isWide = bytes[0] === 0xff && bytes[1] === 0xfe || bytes[0] === 0xfe && bytes[1] === 0xff;
+    throw new UsageError(`${path === "-" ? "stdin" : path}: not UTF-8 text`, {
+      advice: isWide ? "It is UTF-16: save it as UTF-8." : "Save it as UTF-8.",
+    });
+  }
+}
+
+/**
+ * The token ids of a JSON array.
+ * @param path the file that it comes from, for messages
+ * @throws UsageError naming the file and what was found
+ */
+export function parseIds(text: string, path: string, vocabSize: number): number[] {
   let ids: unknown;
   try {
     ids = JSON.parse(text);

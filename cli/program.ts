@@ -291,6 +291,7 @@ function modelOptions(command: Command): Command {
 
 function generateCommand(program: Command): void {
   modelOptions(program.command("generate").description("text from a model"))
+    .argument("[-]", "the prompt comes from stdin, as without --prompt and --file")
     .option("--prompt <text>", "the prompt")
     .option("--file <path>", "a file with the prompt; - or nothing: stdin")
     .option("--ids-file <path>", "a JSON array of token ids instead of a text")
@@ -306,7 +307,7 @@ function generateCommand(program: Command): void {
     .option("--min-p <p>", "0 = off", real(0, 1), 0)
     .option("--repetition-penalty <x>", "of tokens seen before; 1 = off", real(0.01, 100), 1)
     .option("--seed <n>", "seed of the draws", integer(0), 42)
-    .option("--n <n>", "completions", integer(1), 1)
+    .option("--n <n>", "completions", integer(1, 4096), 1)
     .addOption(activations())
     .option("--json", "a JSON document (for each adapter) with ids, log-probabilities and speed")
     .addHelpText(
@@ -316,7 +317,7 @@ function generateCommand(program: Command): void {
         "rgx generate --model ./tiny-llama --file prompt.txt --temperature 0 --json",
       ),
     )
-    .action(async (options) => (await import("./generate.ts")).generateText(options));
+    .action(async (stdin, options) => (await import("./generate.ts")).generateText(stdin, options));
 }
 
 function logprobsCommand(program: Command): void {

@@ -1,5 +1,7 @@
 /** `rgx generate` and `rgx logprobs` on real small models; skipped, loudly, where those are not at hand. */
 import assert from "node:assert/strict";
+import { readInput } from "../cli/model_input.ts";
+import { UsageError } from "../core/errors.ts";
 import { rgx, withFolder } from "./support.ts";
 
 const models = new URL("../../shared/models/", import.meta.url).pathname;
@@ -130,6 +132,17 @@ Deno.test({
       const plain = await ids("plain.txt", "--file", "Once upon\r\n");
       assert.deepEqual(await ids("märk 图.txt", "--file", "\uFEFFOnce upon\r\n"), plain);
       assert.deepEqual(await ids("ids.json", "--ids-file", "\uFEFF[1, 5, 9]\r\n"), [1, 5, 9]);
+      const piped = await rgx(
+        ["generate", "--model", TINY, "--max-new-tokens", "1", "--json", "-"],
+        "\uFEFFOnce upon\r\n",
+      );
+      assert.deepEqual(JSON.parse(piped.out).prompt_ids, plain);
+      const wide = Uint8Array.of(0xff, 0xfe, 0x4f, 0, 0x6e, 0);
+      await Deno.writeFile(`${dir}/wide.txt`, wide);
+      await assert.rejects(readInput(`${dir}/wide.txt`), (error) => {
+        assert.ok(error instanceof UsageError);
+        return /wide\.txt: not UTF-8 text/.test(error.message) && /UTF-16/.test(error.advice!);
+      });
     }),
 });
 
@@ -186,6 +199,8 @@ Deno.test({
         /--min-new-tokens 9 is more than --max-new-tokens 8/,
       ],
       [["generate", "--model", TINY, "--prompt", "x", "--ids-file", "y"], /one of --prompt/],
+      [["generate", "--model", TINY, "Once"], /"Once": a prompt is given by --prompt or --file/],
+      [["generate", "--model", TINY, "--prompt", "x", "--n", "5000"], /from 1 to 4096/],
       [["logprobs", "--model", TINY], /--ids-file/],
       [["logprobs", "--model", TINY, "--ids-file", "no.json"], /no\.json/],
     ];
