@@ -59,6 +59,12 @@ export function ggufWeights(
   };
   return {
     label: file.label,
+    holds(name, shape) {
+      const own = stored.get(name);
+      if (own === undefined) return false;
+      checked(own, isTurned(architecture, own) ? [shape[1]!, shape[0]!] : shape);
+      return true;
+    },
     async values(name, shape) {
       const own = stored.get(name);
       if (own === undefined) return null;

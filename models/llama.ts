@@ -20,7 +20,7 @@ import {
   type TrunkPass,
 } from "./llama_pass.ts";
 import { adapterSpecs, arrangeWeights, baseSpecs, initializeAdapter } from "./llama_weights.ts";
-import { type LoadListener, loadWeights, weightFile } from "./load_weights.ts";
+import { checkWeights, type LoadListener, loadWeights, weightFile } from "./load_weights.ts";
 import type { LoraOptions } from "./lora.ts";
 import { mergeAdapters, mergedBytes } from "./merge_lora.ts";
 import { type GenerationSizes, planPassBytes, WAVE_BYTES } from "./memory_plan.ts";
@@ -125,6 +125,7 @@ export class LlamaModel implements LanguageModel {
         advice: "remove the lora section to train all weights",
       });
     }
+    checkWeights(config, weights);
     const storage = planStorage(
       config,
       trainable,

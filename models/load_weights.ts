@@ -22,6 +22,22 @@ export function weightFile(source: WeightSource): WeightReader | null {
   return typeof source !== "function" && "typeOf" in source ? source : null;
 }
 
+/**
+ * Holds what a file says of itself against the configuration, before anything is given memory: of a model of
+ * another size that would be far too much.
+ * @throws RgxError for a missing tensor or a wrong shape
+ */
+export function checkWeights(config: LlamaConfig, source: WeightSource): void {
+  const file = weightFile(source);
+  if (file?.holds === undefined) return;
+  const { embedding } = architectureOf(config).names;
+  for (const { name, shape } of llamaTensors(config)) {
+    if (file.holds(name, shape)) continue;
+    if (name === embedding && config.tieWordEmbeddings && file.holds(LM_HEAD, shape)) continue;
+    throw missingTensor(source, name, shape);
+  }
+}
+
 /** Fills the base tensors from a source. @throws RgxError for a missing tensor or a wrong size. */
 export async function loadWeights(
   parameters: Parameters,
@@ -132,8 +148,12 @@ async function valuesOf(
   const found = await ask(name) ??
     (name === embedding && config.tieWordEmbeddings ? await ask(LM_HEAD) : null);
   if (found !== null) return found;
+  throw missingTensor(source, name, shape);
+}
+
+function missingTensor(source: WeightSource, name: string, shape: readonly number[]): RgxError {
   const where = weightFile(source), label = where === null ? "" : `${where.label}: `;
-  throw new RgxError(
+  return new RgxError(
     `${label}the weights hold no tensor "${name}" (expected shape [${shape.join(", ")}])`,
     { advice: "check that config.json belongs to these weights" },
   );

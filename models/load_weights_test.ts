@@ -1,6 +1,6 @@
 /** Weights that are read in parts are those that are read at once, in every way to hold them. */
 import assert from "node:assert/strict";
-import type { RgxError } from "../core/errors.ts";
+import { RgxError } from "../core/errors.ts";
 import { narrowBF16 } from "../core/half_floats.ts";
 import { createWasmDevice } from "../kernels/wasm/device.ts";
 import { quantizeQ8 } from "../kernels/weights/quantize.ts";
@@ -107,6 +107,30 @@ Deno.test("a value that is not finite is refused, by its place in the whole tens
     );
     assert.equal(device.allocatedBytes, 0);
   }
+  device.close();
+});
+
+Deno.test("a file of another size than the configuration says is refused before any memory is taken", async () => {
+  const device = await createWasmDevice({ threads: 1 });
+  const known = new Map(llamaTensors(config).map(({ name, shape }) => [name, shape]));
+  const source: WeightReader = {
+    ...file("f32", true),
+    values: () => assert.fail("nothing is read"),
+    bytes: () => assert.fail("nothing is read"),
+    holds(name, shape) {
+      const found = known.get(name);
+      if (found !== undefined && String(found) !== String(shape)) throw new RgxError("wrong shape");
+      return found !== undefined;
+    },
+  };
+  const refused = (changes: Partial<LlamaConfig>, message: RegExp) =>
+    assert.rejects(
+      LlamaModel.create(device, { ...config, ...changes }, source, { trainable: "none" }),
+      message,
+    );
+  await refused({ vocabSize: 2 ** 30 }, /wrong shape/);
+  await refused({ numLayers: 9999 }, /a file: the weights hold no tensor "model\.layers\.\d+\./);
+  assert.equal(device.allocatedBytes, 0);
   device.close();
 });
 

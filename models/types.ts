@@ -16,6 +16,11 @@ export interface WeightReader {
     name: string,
     shape: readonly number[],
   ): Promise<Float32Array | Float64Array | null>;
+  /**
+   * Whether there is such a tensor, from what the file says of itself; absent where only a read tells.
+   * @throws RgxError for a wrong shape
+   */
+  holds?(name: string, shape: readonly number[]): boolean;
   /** The type that it is stored in, where products read it as it is; null for others, or no such tensor. */
   typeOf(name: string): WeightType | null;
   /** Whether it is stored as float32, which `typeOf` does not tell; absent, or false, where its bytes are not given. */

@@ -92,6 +92,10 @@ export class WeightFiles implements WeightReader {
     return isDouble ? await file.float64(stored) : await file.float32(stored);
   }
 
+  holds(name: string, shape: readonly number[]): boolean {
+    return this.#find(name, shape) !== null;
+  }
+
   typeOf(name: string): WeightType | null {
     const dtype = this.dtype(name);
     return dtype === null ? null : storedType(dtype);
