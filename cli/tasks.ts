@@ -3,6 +3,7 @@ import { UsageError } from "../core/errors.ts";
 import { SPLIT, type Split } from "../core/philox.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { createDataset } from "../tasks/dataset.ts";
+import { entryJson } from "../tasks/entry_json.ts";
 import { getTask, taskNames } from "../tasks/registry.ts";
 import { readTaskParams } from "./task_params.ts";
 import { clip, columns, LineWriter, print, table, wrap } from "./terminal.ts";
@@ -123,7 +124,7 @@ export function sampleTask(name: string, options: SampleOptions): void {
   });
   const lines = new LineWriter();
   for (let i = 0; i < options.size; i++) {
-    lines.write(JSON.stringify(dataset.entry(options.offset + i)));
+    lines.write(entryJson(dataset.entry(options.offset + i)));
   }
   lines.flush();
 }

@@ -6,6 +6,7 @@
  * not hold as columns, so they are JSON text everywhere but in raw JSON Lines; an entry can be scored from them.
  */
 import type { Split } from "../core/philox.ts";
+import { entryJson } from "../tasks/entry_json.ts";
 import { getTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
 import { type ChatMessage, formatQuestion, systemPromptText } from "./prompt.ts";
@@ -68,7 +69,7 @@ export const ROW_FORMATS: Readonly<Record<ExportFormat, RowFormat>> = {
         reward_model: { style: "rule", ground_truth: answer ?? "" },
         extra_info: {
           ...{ split, index: metadata["source_index"], question, answer },
-          entry: JSON.stringify(entry),
+          entry: entryJson(entry),
         },
       };
     },
@@ -94,7 +95,7 @@ function promptMessages({ question }: Entry, options: RowOptions): ChatMessage[]
 }
 
 function about(entry: Entry): Row {
-  const metadata = JSON.stringify(entry.metadata);
+  const metadata = entryJson(entry.metadata);
   return { answer: entry.answer, task: taskOf(entry), metadata };
 }
 

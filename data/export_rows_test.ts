@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
 import { createDataset, scoreAnswer } from "../tasks/dataset.ts";
+import { entryJson } from "../tasks/entry_json.ts";
 import type { Entry } from "../tasks/types.ts";
 import {
   EXPORT_FORMATS,
@@ -68,6 +69,16 @@ Deno.test("a table holds what JSON Lines hold, and its columns are those that ar
       assert.deepEqual(Object.keys(row), ["split", ...Object.keys(ROW_FORMATS[format].columns)]);
     }
   }
+});
+
+Deno.test("numbers beyond 64 bits are written with an exponent, which every reader takes", () => {
+  const metadata = { exact: -9007199254740991, large: -8.8e20, text: ":88888888888888888888" };
+  const row = ROW_FORMATS.trl.row({ question: "", answer: "", metadata }, "train", OPTIONS);
+  assert.equal(
+    row["metadata"],
+    '{"exact":-9007199254740991,"large":-8.8e+20,"text":":88888888888888888888"}',
+  );
+  assert.equal(entryJson([NaN, 2 ** 63, 1e18]), "[null,9.223372036854776e+18,1000000000000000000]");
 });
 
 Deno.test("an entry can be scored from the rows of every format", () => {

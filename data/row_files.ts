@@ -4,6 +4,7 @@
  */
 import { fileWriter, ParquetWriter } from "hyparquet-writer";
 import { produceFileAtomic } from "../core/atomic_file.ts";
+import { entryJson } from "../tasks/entry_json.ts";
 import type { ColumnType, Row } from "./export_rows.ts";
 
 type Columns = Readonly<Record<string, ColumnType>>;
@@ -26,7 +27,7 @@ export async function writeJsonLines(path: string, rows: Iterable<Row>): Promise
       text = "";
     };
     for (const row of rows) {
-      text += JSON.stringify(row) + "\n";
+      text += entryJson(row) + "\n";
       if (text.length >= CHUNK) flush();
     }
     flush();
@@ -67,7 +68,7 @@ export async function writeParquet(
 }
 
 function valueOf(type: ColumnType, value: unknown): unknown {
-  if (type === "json") return JSON.stringify(value);
+  if (type === "json") return entryJson(value);
   if (type === "int") return BigInt(value as number);
   if (typeof type === "string") return value;
   return Object.fromEntries(
