@@ -1,5 +1,6 @@
 /** Parameters of a task as they are typed: `--set key=value`, `--level L`, `--set-level attribute=L`. */
 import { parse } from "yaml";
+import { plainScalar } from "../configs/yaml_source.ts";
 import { UsageError } from "../core/errors.ts";
 import { curriculumConfig } from "../tasks/curriculum.ts";
 import type { ParamValue, Task } from "../tasks/types.ts";
@@ -43,7 +44,7 @@ export function readTaskParams(
     if (key === "seed" || key === "size") {
       throw new UsageError(`--set ${text}: write --${key} ${value}`);
     }
-    params[key] = parse(value) as ParamValue;
+    params[key] = readValue(value, `--set ${text}`);
   }
   return params;
 }
@@ -57,6 +58,19 @@ function noteLastLevels({ curriculum = [] }: Task, levels: Readonly<Record<strin
   if (lower.length === 0) return;
   const last = lower.map(({ name, levels: { length } }) => `${name} ${length - 1}`).join(", ");
   log(`note: --level ${asked}: the last level is taken where there are fewer: ${last}`);
+}
+
+/** A value as in a configuration's overrides: plain text stays text, brackets and quotes are YAML. */
+function readValue(text: string, flag: string): ParamValue {
+  if (!/^\s*["'[{]/.test(text)) return plainScalar(text.trim());
+  try {
+    return parse(text, { prettyErrors: false }) as ParamValue;
+  } catch (cause) {
+    throw new UsageError(`${flag}: can not read the value: ${(cause as Error).message}`, {
+      cause,
+      advice: `signs and texts in a list need quotes, and the whole needs others: 'ops=["+", "*"]'`,
+    });
+  }
 }
 
 function splitPair(text: string, flag: string, form: string): [string, string] {

@@ -3,7 +3,7 @@
  * Entry i is a pure function of (task, parameters, seed, split, i): it does not depend on the size, on
  * what was generated before, or on the clock. Splits draw from disjoint key spaces.
  */
-import { UsageError } from "../core/errors.ts";
+import { RgxError, UsageError } from "../core/errors.ts";
 import { RandomStream, SPLIT, type Split } from "../core/philox.ts";
 import { getTask, resolveTaskConfig } from "./registry.ts";
 import { scoreTaskAnswer } from "./score_answer.ts";
@@ -66,17 +66,31 @@ export class Dataset implements Iterable<Entry> {
       );
     }
     if (this.#opened !== null) return this.#opened(index);
-    const random = RandomStream.forTask(this.#seed, this.split, this.name, index);
-    const { question, answer, metadata, difficulty } = this.#task.generate(
-      random,
-      this.#params,
-      index,
-    );
+    const { question, answer, metadata, difficulty } = this.#generate(index);
     return {
       question,
       answer,
       metadata: { source_dataset: this.name, source_index: index, ...metadata, difficulty },
     };
+  }
+
+  #generate(index: number) {
+    const random = RandomStream.forTask(this.#seed, this.split, this.name, index);
+    try {
+      return this.#task.generate(random, this.#params, index);
+    } catch (cause) {
+      // The engine's limits: of an array's length, of a BigInt's, of the stack.
+      if (!(cause instanceof RangeError)) throw cause;
+      const own = Object.entries(this.#params)
+        .filter(([field, value]) => value !== this.#task.params[field]!.default)
+        .filter(([, value]) => typeof value === "number")
+        .map(([field, value]) => `${field} = ${value}`);
+      throw new RgxError(
+        `task ${this.name}: entry ${index} is too large to be made` +
+          (own.length > 0 ? ` with ${own.join(", ")}` : ""),
+        { cause, advice: "choose smaller values" },
+      );
+    }
   }
 
   *[Symbol.iterator](): IterableIterator<Entry> {

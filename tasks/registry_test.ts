@@ -142,6 +142,14 @@ Deno.test("bad size, seed, split and index are refused", () => {
   assert.throws(() => createDataset("chain_sum", { seed: 1 }).entry(-1), /index .*found -1/);
 });
 
+Deno.test("parameters that are too large for the engine are named", () => {
+  const sums = createDataset("decimal_chain_sum", { seed: 1, max_decimal_places: 1e12 });
+  assert.throws(
+    () => sums.entry(0),
+    /^RgxError: task decimal_chain_sum: entry 0 is too large .* with max_decimal_places = 10{12}$/,
+  );
+});
+
 Deno.test("missing parameters have their defaults, and the defaults can not be changed through them", () => {
   const config = resolveTaskConfig("basic_arithmetic", { max_terms: 3 });
   assert.equal(config["max_terms"], 3);
