@@ -22,6 +22,8 @@ import { programCommand } from "../core/program_command.ts";
 import { secondsLeft } from "../core/slurm_queue.ts";
 import type { ActivationType } from "../models/types.ts";
 import { DEVICE_NAMES, isDeviceName } from "../kernels/mod.ts";
+import { listCards } from "../kernels/webgpu/cards.ts";
+import { visibleCards } from "../kernels/webgpu/visible.ts";
 import { defaultThreads } from "../kernels/wasm/threads.ts";
 import { BenchProgress } from "./bench_progress.ts";
 import { csvTable, markdownTable, textReport } from "./bench_table.ts";
@@ -73,7 +75,7 @@ export interface BenchFlags {
   cache: boolean;
   priceIn?: number;
   priceOut?: number;
-  resume?: string;
+  resume?: boolean;
   merge?: boolean;
   shard?: string;
   maxTime?: string;
@@ -248,7 +250,7 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
     sampling: { ...from.sampling, ...sampling },
     prompt: { ...from.prompt, ...prompt },
     includeBase: flags.base,
-    resume: flags.resume !== undefined,
+    resume: flags.resume ?? false,
     merge: flags.merge ?? false,
     remote: { ...from.remote, ...remote },
   };
@@ -283,6 +285,12 @@ function workersOf(flags: BenchFlags, models: readonly string[]): WorkerOptions 
       }`,
     );
   });
+  const cards = visibleCards().cards?.length ?? listCards().length;
+  for (const name of named ?? []) {
+    const card = /^webgpu:(\d+)$/.exec(name)?.[1];
+    if (card === undefined || Number(card) < cards) continue;
+    throw new UsageError(`--devices ${flags.devices}: there is no card ${card}, ${cards} are here`);
+  }
   const local = models.filter((name) => !isRemoteName(name)).length;
   // Where models are remote, --workers says how many requests they get at once.
   const count = local < models.length ? named?.length ?? 1 : flags.workers ?? named?.length ?? 1;

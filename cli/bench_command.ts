@@ -104,7 +104,7 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
     .option("--no-cache", "do not keep the answers of remote models")
     .option("--price-in <x>", "price of a million prompt tokens", real(0, 1e9))
     .option("--price-out <x>", "price of a million new tokens", real(0, 1e9))
-    .option("--resume [latest]", "ask only for what the output folder does not hold yet")
+    .option("--resume", "ask only for what the output folder does not hold yet")
     .option(
       "--merge",
       "ask nothing: one result of what the output folder holds for this command",

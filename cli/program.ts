@@ -17,6 +17,9 @@ import { reportError } from "./report_error.ts";
 import { slurmCommands } from "./slurm_command.ts";
 import { columns, log, print } from "./terminal.ts";
 
+/** Commands whose --resume may name a checkpoint. */
+const TRAINS = ["train", "sft"];
+
 /** Runs the command line and returns the exit code. */
 export async function runCli(args: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
@@ -24,7 +27,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   try {
     // A bare --resume takes no value, so that `--resume CONFIG` means what it says.
     const given = withConfigName(args).map((arg) =>
-      arg === "--resume" && args[0] !== "slurm" ? "--resume=latest" : arg
+      arg === "--resume" && TRAINS.includes(args[0] ?? "") ? "--resume=latest" : arg
     );
     await program.parseAsync(withHelpFlag(program, given), { from: "user" });
     return exitCode;

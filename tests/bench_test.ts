@@ -177,6 +177,7 @@ Deno.test("mistakes end with 2 and say what is meant; an unreachable server with
         [[...model, "--tasks", "chain_sum=x"], 2, /only a data set has a path/],
         [[...model, "--tasks", "chain_sum", "--table", "html"], 2, /expected markdown or csv/],
         [[...model, "--tasks", "chain_sum", "--devices", "cuda"], 2, /numbers of graphics cards/],
+        [[...model, "--tasks", "chain_sum", "--devices", "wasm,99"], 2, /there is no card 99/],
         [["--tasks", "chain_sum"], 2, /no model is named/],
         [["--merge"], 2, /models and tasks of the parts.*\n.*--merge in place of --shard/],
         [["--models", "openai:x", "--tasks", "chain_sum"], 2, /needs the address of its server/],
