@@ -47,8 +47,14 @@ export interface EvalDescription {
   saveFullResults: boolean;
 }
 
-/** @throws UsageError with file, line and key of everything that is wrong */
-export async function readEvalConfig(path: string): Promise<EvalDescription> {
+/**
+ * @param tasksElsewhere whether the file may leave them out
+ * @throws UsageError with file, line and key of everything that is wrong
+ */
+export async function readEvalConfig(
+  path: string,
+  tasksElsewhere = false,
+): Promise<EvalDescription> {
   let bytes: Uint8Array;
   try {
     bytes = await Deno.readFile(path);
@@ -58,7 +64,9 @@ export async function readEvalConfig(path: string): Promise<EvalDescription> {
   const problems = new Problems(), source = { name: path, directory: null };
   const text = decodeUtf8(bytes, source, problems);
   const tree = text === null ? null : parseYaml(text, source, problems);
-  const description = tree === null ? null : new Reader(tree, problems).description();
+  const description = tree === null
+    ? null
+    : new Reader(tree, problems, tasksElsewhere).description();
   problems.throwIfAny();
   return await withPlaces(description!, dirname(path));
 }
@@ -89,7 +97,11 @@ async function withPlaces(
 class Reader {
   readonly #values: Record<string, Json>;
 
-  constructor(readonly tree: MapNode, readonly problems: Problems) {
+  constructor(
+    readonly tree: MapNode,
+    readonly problems: Problems,
+    readonly tasksElsewhere: boolean,
+  ) {
     this.#values = this.#map(tree, KEYS, "");
   }
 
@@ -201,7 +213,8 @@ class Reader {
   #tasks(binary: boolean): TaskRequest[] {
     const tasks: TaskRequest[] = [];
     const categories = this.#items("categories");
-    if (categories.length === 0 && isListOrNothing(this.tree, "categories")) {
+    const isEmpty = categories.length === 0 && isListOrNothing(this.tree, "categories");
+    if (isEmpty && !(this.tasksElsewhere && isMissing(this.tree, "categories"))) {
       this.#complain("categories", "missing, expected a list of categories with their datasets");
     }
     for (const node of categories) {

@@ -118,6 +118,13 @@ categories: [{ category: x, datasets: [{ dataset: file, path: sums.jsonl }] }]
     assert.deepEqual(options.models, [`${folder}/mine`, "other"]);
     assert.deepEqual(options.systemPrompts, { [`${folder}/mine`]: "direct" });
     assert.equal((options.tasks[0] as { path: string }).path, `${folder}/sums.jsonl`);
+    // The tasks of a file of models alone are on the command line.
+    await Deno.writeTextFile(
+      `${folder}/eval.yaml`,
+      "models: [{ name: mine, system_prompt: direct }]",
+    );
+    await assert.rejects(readEvalConfig(`${folder}/eval.yaml`), /categories: missing/);
+    assert.deepEqual((await readEvalConfig(`${folder}/eval.yaml`, true)).options.tasks, []);
   });
 });
 
@@ -214,5 +221,14 @@ categories:
     assert.equal(part.results.length, 3);
     assert.equal(part.results[0].samples.length, 2);
     assert.ok(!("metadata" in part.results[0]));
+    // Models of which the names become one have reports of their own.
+    for (const task of Object.values(result.tasks)) {
+      task.models = { "m/x": task.models[model]!, "m_x": task.models[model]! };
+    }
+    const twins = await writeEvalReports(result, described);
+    const named = await Promise.all(
+      twins.map(async (path) => JSON.parse(await Deno.readTextFile(path)).model),
+    );
+    assert.deepEqual(named, ["m/x", "m_x"]);
   });
 });

@@ -22,7 +22,10 @@ export async function writeEvalReports(
   const paths: string[] = [];
   for (const model of models) {
     const only = categories.size === 1 ? `${fileName([...categories][0]!)}_` : "";
-    const folder = `${outputDir}/${fileName(model)}_${only}${result.stamp}`;
+    // Two names may become one: m/x and m_x.
+    const twins = [...models].filter((name) => fileName(name) === fileName(model));
+    const place = twins.indexOf(model), suffix = place === 0 ? "" : `_${place + 1}`;
+    const folder = `${outputDir}/${fileName(model)}_${only}${result.stamp}${suffix}`;
     const summary: Record<string, Record<string, unknown>> = {};
     for (const task of tasks) {
       const own = task.models[model];

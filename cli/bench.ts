@@ -94,7 +94,9 @@ export async function bench(flags: BenchFlags): Promise<number> {
   refuseOtherRanks();
   const maxSeconds = flags.maxTime === undefined ? null : parseDuration(flags.maxTime);
   const shard = shardOf(flags);
-  const described = flags.config === undefined ? null : await readEvalConfig(flags.config);
+  const described = flags.config === undefined
+    ? null
+    : await readEvalConfig(flags.config, flags.tasks.length > 0);
   const options = merge(described?.options ?? { models: [], tasks: [] }, flags);
   if (flags.samplesOut !== undefined) {
     await checkFolder(flags.samplesOut, options.outputDir ?? "benchmark_results");
