@@ -78,6 +78,8 @@ export interface ExampleResult extends SampleResult {
 /** Of several samples a problem; keys are k = 1, 2, 4 … and the number of samples. */
 export interface SampleStatistics {
   k: number;
+  /** Problems of which all k samples are answered: these count here. */
+  problems: number;
   /** Unbiased estimate of the chance that one of k samples is correct. */
   pass_at: Record<string, number>;
   /** Mean accuracy of a sample. */

@@ -99,6 +99,7 @@ function sampleStatistics(
   });
   return {
     k,
+    problems: full.length,
     pass_at: Object.fromEntries(
       passLevels(k).map((level) => [level, meanOf(counts.map((c) => passAtK(k, c, level)))]),
     ),

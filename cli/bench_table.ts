@@ -102,28 +102,25 @@ function detailRows(result: AllTasksResultFile): string[][] {
 }
 
 function sampleRows(result: AllTasksResultFile): string[][] {
-  const rows: string[][] = [];
   const names = modelNames(result), shown = shownNames(names);
-  for (const { task, models } of Object.values(result.tasks)) {
-    for (const [i, name] of names.entries()) {
-      const samples = models[name]?.samples;
-      if (!samples) continue;
-      const levels = Object.entries(samples.pass_at);
-      if (rows.length === 0) {
-        const k = samples.k;
-        rows.push([
-          "task",
-          "model",
-          ...levels.map(([level]) => `pass@${level}`),
-          `avg@${k}`,
-          `maj@${k}`,
-        ]);
-      }
-      const values = [...levels.map(([, value]) => value), samples.avg_at_k, samples.majority_at_k];
-      rows.push([task, shown[i]!, ...values.map((value) => percent(value))]);
-    }
-  }
-  return rows;
+  const all = Object.values(result.tasks).flatMap(({ task, models }) =>
+    names.flatMap((name, i) => {
+      const own = models[name];
+      return own?.samples ? [{ task, name: shown[i]!, own, samples: own.samples }] : [];
+    })
+  );
+  if (all.length === 0) return [];
+  const [{ samples: { k, pass_at } }] = all as [typeof all[number]];
+  // Of a problem of which some samples have no answer nothing counts here, though they count above.
+  const isPart = all.some(({ own, samples }) => samples.problems < own.num_examples);
+  const passes = Object.keys(pass_at).map((level) => `pass@${level}`);
+  return [
+    ["task", "model", ...(isPart ? ["n"] : []), ...passes, `avg@${k}`, `maj@${k}`],
+    ...all.map(({ task, name, samples: { problems, pass_at, avg_at_k, majority_at_k } }) => [
+      ...[task, name, ...(isPart ? [String(problems)] : [])],
+      ...[...Object.values(pass_at), avg_at_k, majority_at_k].map(percent),
+    ]),
+  ];
 }
 
 /** Every two models of every task, by the paired test. */
@@ -196,16 +193,22 @@ export function markdownTable(result: AllTasksResultFile): string {
 /** One row a combination, all numbers, names as given. */
 export function csvTable(result: AllTasksResultFile): string {
   const quote = (cell: string) => /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+  const all = Object.values(result.tasks).flatMap(({ models }) => Object.values(models));
+  const levels = Object.keys(all.find(({ samples }) => samples)?.samples?.pass_at ?? {});
   const header = [
     ...["task", "model", "accuracy", "ci95_low", "ci95_high", "correct", "total", "mean_score"],
     ...["format_rate", "truncated_rate", "mean_completion_tokens", "overlap", "errors"],
     "too_long",
+    ...(levels.length === 0 ? [] : [...levels.map((k) => `pass_at_${k}`), "avg_at_k"]),
+    ...(levels.length === 0 ? [] : ["majority_at_k"]),
   ];
   const rows = Object.values(result.tasks).flatMap(({ task, models }) =>
     Object.entries(models).map(([name, r]) => [
       ...[task, name, r.accuracy, ...r.ci95, r.correct, r.total, r.mean_score],
       ...[r.format_rate, r.truncated_rate, r.mean_completion_tokens, r.overlap ?? "", r.errors],
       r.too_long,
+      ...levels.map((k) => r.samples?.pass_at[k] ?? ""),
+      ...(levels.length === 0 ? [] : [r.samples?.avg_at_k ?? "", r.samples?.majority_at_k ?? ""]),
     ])
   );
   return [header, ...rows].map((row) => row.map((cell) => quote(String(cell))).join(",")).join(

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { averages } from "../bench/summarize.ts";
 import { allTasksFile } from "../bench/charts/testing.ts";
 import type { AllTasksResultFile } from "../bench/result_file.ts";
-import { textReport } from "./bench_table.ts";
+import { csvTable, textReport } from "./bench_table.ts";
 
 const TRAINED = "experiments/leg_counting_qwen7b/checkpoint-450", BASE = "Qwen/Qwen2.5-7B-Instruct";
 
@@ -21,7 +21,7 @@ function result(samples: boolean): AllTasksResultFile {
     for (const model of Object.values(task.models)) {
       if (samples) {
         const pass_at = { 1: 0.5, 2: 0.6, 4: 0.7, 8: 0.8 };
-        model.samples = { k: 8, pass_at, avg_at_k: 0.5, majority_at_k: 0.6 };
+        model.samples = { k: 8, problems: 50, pass_at, avg_at_k: 0.5, majority_at_k: 0.6 };
       }
     }
   }
@@ -37,6 +37,20 @@ Deno.test("a report of a narrow terminal says the same as a wide one, in parts",
   const words = (text: string) => new Set(text.split(/\s{2,}|\n/).filter((word) => word !== ""));
   const missing = [...words(wide)].filter((word) => !words(narrow).has(word));
   assert.deepEqual(missing, ["models"], "the head of what has become headings");
+});
+
+Deno.test("of several samples, on how many problems; all numbers are in the CSV", () => {
+  const file = result(true), heads = (pattern: RegExp) => pattern.test(textReport(file, 200));
+  assert.ok(heads(/^task +model +pass@1 .* maj@8$/m));
+  file.tasks["gsm_symbolic"]!.models[BASE]!.samples!.problems = 7;
+  assert.ok(heads(/^task +model +n +pass@1 .* maj@8\n.* 50 +50\.0 .*\n.* 7 +50\.0 /m));
+  const [header, first] = csvTable(file).split("\n").map((line) => line.split(","));
+  assert.equal(
+    header!.slice(-6).join(),
+    "pass_at_1,pass_at_2,pass_at_4,pass_at_8,avg_at_k,majority_at_k",
+  );
+  assert.equal(first!.slice(-6).join(), "0.5,0.6,0.7,0.8,0.5,0.6");
+  assert.doesNotMatch(csvTable(result(false)), /pass_at/);
 });
 
 Deno.test("letters of two columns count as two", () => {

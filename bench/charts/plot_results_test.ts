@@ -134,7 +134,7 @@ Deno.test("the average is over the tasks that all models have, and says so", () 
 });
 
 Deno.test("n counts the problems that were answered, of several samples too", () => {
-  const samples = { k: 2, pass_at: {}, avg_at_k: 0.5, majority_at_k: 0.5 };
+  const samples = { k: 2, problems: 50, pass_at: {}, avg_at_k: 0.5, majority_at_k: 0.5 };
   const of = (total: number) => ({ ...modelResult(0, total), num_examples: 8, samples });
   assert.equal(sampleSize([of(16), of(16)]), "n = 8 problems × 2 samples");
   assert.equal(sampleSize([of(16), of(2)]), "n = 1 to 8 problems × 2 samples");
