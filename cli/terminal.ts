@@ -99,6 +99,9 @@ export function clip(text: string, width: number): string {
   return textWidth(text) <= width ? text : beginning(text, width - 1) + "…";
 }
 
+/** Spaces, but for those between a number and its unit. */
+const BREAKS = /(?<!\d) | (?!(?:[kMGT]?B|[KMG]|s|min|h|%)(?!\w))/;
+
 /** Breaks a text at spaces into lines of at most `width` columns. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
@@ -108,7 +111,7 @@ export function wrap(text: string, width: number): string[] {
       continue;
     }
     let line = "";
-    for (const word of paragraph.split(" ")) {
+    for (const word of paragraph.split(BREAKS)) {
       if (line !== "" && textWidth(line) + 1 + textWidth(word) > width) {
         lines.push(line);
         line = word;

@@ -37,4 +37,5 @@ Deno.test("tables and lines are set by what a terminal shows", () => {
     "model  score\n模型     0.5\nllama   12.0",
   );
   assert.deepEqual(wrap("模型 模型 ab", 8), ["模型", "模型 ab"]);
+  assert.deepEqual(wrap("r 16, 14 K trained, 5.1 %", 8), ["r 16,", "14 K", "trained,", "5.1 %"]);
 });
