@@ -31,7 +31,7 @@ export interface GgufTokenizer {
 export function ggufTokenizer(file: GgufFile): GgufTokenizer | null {
   const read = new TokenizerMetadata(file);
   const model = read.text("model");
-  if (model === null || model === "none") return null;
+  if (model === null || model === "none" || model === "no_vocab") return null;
   if (model !== "gpt2" && model !== "llama") {
     throw new UsageError(
       `${file.label}: the tokenizer is of the kind ${JSON.stringify(model)}, ` +

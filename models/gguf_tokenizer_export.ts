@@ -12,6 +12,7 @@ import { GgufFile } from "./gguf.ts";
 import { ggufTokenizer } from "./gguf_tokenizer.ts";
 import type { GgufMetadata, GgufWritten } from "./gguf_writer.ts";
 import { parseJsonObject } from "./json_file.ts";
+import { otherSpecialTokens, specialTokens, withSpecials } from "./named_specials.ts";
 import { tokenizerFromFiles } from "./tokenizer.ts";
 import type { Tokenizer } from "./types.ts";
 
@@ -33,7 +34,18 @@ export interface TokenizerToWrite {
 /** @throws UsageError when a GGUF file cannot hold this tokenizer */
 export function ggufTokenizerMetadata(model: TokenizerToWrite): GgufMetadata {
   const { tokenizer, where } = model;
-  const json = parseJsonObject(tokenizer.files().get("tokenizer.json")!, `${where}/tokenizer.json`);
+  const read = (name: string) => {
+    const text = tokenizer.files().get(name);
+    return text === undefined ? {} : parseJsonObject(text, `${where}/${name}`);
+  };
+  const config = read("tokenizer_config.json");
+  const json = withSpecials(read("tokenizer.json"), [
+    ...Object.values({
+      ...specialTokens(read("special_tokens_map.json")),
+      ...specialTokens(config),
+    }),
+    ...otherSpecialTokens(config),
+  ]);
   const bpe = readBpe(json, where), { kind } = bpe;
   const { tokens, kinds } = tokenTable(json, bpe, model.vocabSize, where);
   const out = new Map<string, GgufWritten>();

@@ -108,6 +108,17 @@ Deno.test("characters alone, all ids that end a text, and tokens that are part o
   assert.deepEqual(metadata.get("tokenizer.ggml.add_bos_token"), ["bool", false]);
 });
 
+Deno.test("a token that only tokenizer_config.json calls special is one in a GGUF file, too", () => {
+  const json = JSON.parse(characters.files().get("tokenizer.json")!);
+  const added = json.added_tokens.filter(({ content }: { content: string }) => content !== "<eos>");
+  const files = new Map(characters.files())
+    .set("tokenizer.json", JSON.stringify({ ...json, added_tokens: added }));
+  const tokenizer = tokenizerFromFiles(files, "m");
+  const metadata = ggufTokenizerMetadata({ ...IDS, tokenizer, vocabSize: 12 });
+  const kinds = metadata.get("tokenizer.ggml.token_type")![1] as number[];
+  assert.equal(kinds[tokenizer.eosId!], 3);
+});
+
 Deno.test("ids beyond the vocabulary, which configurations of small models keep, are left out", () => {
   const metadata = ggufTokenizerMetadata({
     ...{ ...IDS, tokenizer: characters, vocabSize: 12 },

@@ -10,6 +10,7 @@ import { type BpeTokenizer, type PieceEncoder, pieceEncoder } from "./bpe_pieces
 import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
 import { decodeByTable, type DecodeTable, decodeTable } from "./decode_table.ts";
 import { DAMAGED_ADVICE, parseJsonObject } from "./json_file.ts";
+import { otherSpecialTokens, specialTokens, withSpecials } from "./named_specials.ts";
 import { SpecialTokens } from "./special_tokens.ts";
 import { checkTokenizerJson } from "./tokenizer_checks.ts";
 import { createTokenizer, tokensAround } from "./tokenizer_library.ts";
@@ -25,12 +26,6 @@ export const TOKENIZER_FILES = [
   "added_tokens.json",
   "chat_template.jinja",
 ] as const;
-
-const SPECIAL_TOKEN_KEYS = [
-  ...["bos_token", "eos_token", "pad_token", "unk_token"],
-  // Of which only chat templates make use.
-  ...["sep_token", "cls_token", "mask_token"],
-];
 
 /**
  * Reads the tokenizer of a model folder.
@@ -131,14 +126,12 @@ class HuggingFaceTokenizer implements Tokenizer {
       ...specialTokens(config),
     };
     const tokenizerJson = parseJson(files, "tokenizer.json", where)!;
-    this.#hf = createHfTokenizer(tokenizerJson, { ...config, ...specials }, where);
+    const others = otherSpecialTokens(config), named = [...Object.values(specials), ...others];
+    this.#hf = createHfTokenizer(tokenizerJson, { ...config, ...specials }, where, named);
     let largest = -1;
     for (const id of this.#hf.get_vocab().values()) largest = Math.max(largest, id);
     this.vocabSize = largest + 1;
-    const named = Array.isArray(config["additional_special_tokens"])
-      ? config["additional_special_tokens"].map(tokenText)
-      : [];
-    const specialIds = named.map((token) => token === null ? null : this.tokenId(token));
+    const specialIds = others.map((token) => this.tokenId(token));
     for (const [id, token] of this.#hf.get_added_tokens_decoder()) {
       if (token.special) specialIds.push(id);
     }
@@ -285,14 +278,16 @@ class HuggingFaceTokenizer implements Tokenizer {
   }
 }
 
+/** @param specials texts of tokens that are special, as far as the vocabulary has them */
 function createHfTokenizer(
   json: Record<string, unknown>,
   config: Record<string, unknown>,
   where: string,
+  specials: readonly string[] = [],
 ): HfTokenizer {
   checkTokenizerJson(json, where);
   try {
-    return createTokenizer(json, config);
+    return createTokenizer(withSpecials(json, specials), config);
   } catch (error) {
     if (error instanceof NotSupported) {
       throw new UsageError(`${where}/tokenizer.json: ${error.message} is not supported`, {
@@ -313,22 +308,4 @@ function parseJson(
 ): Record<string, unknown> | null {
   const text = files.get(name);
   return text === undefined ? null : parseJsonObject(text, `${where}/${name}`);
-}
-
-/** The text of a token written as "</s>" or as {"content": "</s>", …}. */
-function tokenText(value: unknown): string | null {
-  if (typeof value === "string") return value;
-  if (value !== null && typeof value === "object" && "content" in value) {
-    return typeof value.content === "string" ? value.content : null;
-  }
-  return null;
-}
-
-function specialTokens(config: Record<string, unknown>): Record<string, string> {
-  const out: Record<string, string> = {};
-  for (const key of SPECIAL_TOKEN_KEYS) {
-    const text = tokenText(config[key]);
-    if (text !== null) out[key] = text;
-  }
-  return out;
 }

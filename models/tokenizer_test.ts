@@ -99,6 +99,18 @@ Deno.test("special tokens come as text or as objects, from either file", () => {
   assert.equal(extra.decode([0, 1, 2]), "ab</s>");
 });
 
+Deno.test("a token that has a role is special, though tokenizer.json has it in its vocabulary only", () => {
+  const pieces = { type: "Unigram", vocab: [["a", 0], ["b", 0], ["</s>", 0]], unk_id: 0 };
+  for (const change of [{}, { model: pieces }]) {
+    const files = tinyFiles({ eos_token: "</s>" }, { added_tokens: [], ...change });
+    const tokenizer = tokenizerFromFiles(files, "m");
+    assert.deepEqual(tokenizer.encode("a</s>b", { addSpecialTokens: false }), [0, 2, 1]);
+    assert.equal(tokenizer.decode([0, 2, 1], { skipSpecialTokens: true }), "ab");
+  }
+  // One that the vocabulary lacks has no row in a model.
+  assert.equal(tokenizerFromFiles(tinyFiles({ mask_token: "<mask>" }), "m").vocabSize, 3);
+});
+
 Deno.test("chat templates: the jinja file wins, then the config's text, then the default of a list", () => {
   const template = "{{ bos_token }}{% for m in messages %}[{{ m['role'] }}] {{ m.content }}\n" +
     "{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}";

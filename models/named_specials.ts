@@ -1,0 +1,62 @@
+/**
+ * The special tokens that `tokenizer_config.json` (or `special_tokens_map.json`) names: by their roles, and as added
+ * tokens. As in transformers, a token that has a role is special even where `tokenizer.json` has it among its
+ * vocabulary only. Left out: those that are in no vocabulary, whose ids a model has no rows for.
+ */
+type Json = Readonly<Record<string, unknown>>;
+
+const ROLES = [
+  ...["bos_token", "eos_token", "pad_token", "unk_token"],
+  // Of which only chat templates make use.
+  ...["sep_token", "cls_token", "mask_token"],
+];
+
+/** Role → text of the token. */
+export function specialTokens(config: Json): Record<string, string> {
+  const out: Record<string, string> = {};
+  for (const role of ROLES) {
+    const text = tokenText(config[role]);
+    if (text !== null) out[role] = text;
+  }
+  return out;
+}
+
+/** Special tokens without a role. */
+export function otherSpecialTokens({ additional_special_tokens: named }: Json): string[] {
+  return Array.isArray(named) ? named.map(tokenText).filter((text) => text !== null) : [];
+}
+
+/** The text of a token written as "</s>" or as {"content": "</s>", …}. */
+function tokenText(value: unknown): string | null {
+  if (typeof value === "string") return value;
+  if (value !== null && typeof value === "object" && "content" in value) {
+    return typeof value.content === "string" ? value.content : null;
+  }
+  return null;
+}
+
+/** A checked `tokenizer.json` with those of the tokens as added ones that its vocabulary has and its list lacks. */
+export function withSpecials(json: Json, tokens: Iterable<string>): Json {
+  const { added_tokens: listed, model } = json, { vocab } = model as Json;
+  const added = (listed ?? []) as readonly Json[];
+  const known = new Set(added.map(({ content }) => content));
+  const missing = [...new Set(tokens)].filter((token) => !known.has(token) && token !== "")
+    .map((content) => ({ ...PLAIN, content, id: idIn(vocab, content) }))
+    .filter(({ id }) => id >= 0);
+  return missing.length === 0 ? json : { ...json, added_tokens: [...added, ...missing] };
+}
+
+const PLAIN = {
+  single_word: false,
+  lstrip: false,
+  rstrip: false,
+  normalized: false,
+  special: true,
+};
+
+/** −1 = not there. */
+function idIn(vocab: unknown, token: string): number {
+  if (Array.isArray(vocab)) return vocab.findIndex(([piece]) => piece === token);
+  const ids = (vocab ?? {}) as Readonly<Record<string, number>>;
+  return Object.hasOwn(ids, token) ? ids[token]! : -1;
+}
