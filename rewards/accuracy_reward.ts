@@ -1,12 +1,13 @@
 /** TRL's accuracy: mathematical equality of the completion's formula and the gold answer. */
 import { sameAnswer } from "../data/math_answer/equal.ts";
-import { findMathAnswer } from "../data/math_answer/find.ts";
+import { findMathAnswer, findMathAnswerNear } from "../data/math_answer/find.ts";
 import { parseMath } from "../data/math_answer/parse.ts";
 import type { RewardSample, RewardValue, SampleReward } from "./types.ts";
 
 export const accuracyReward: SampleReward = {
   name: "accuracy_reward",
-  description: "1 when the formula in the last \\boxed{…}, or else after “answer is”, equals the " +
+  description:
+    "1 when the formula in the last \\boxed{…}, or else soon after “answer”, equals the " +
     "entry's answer (or its solution column), else 0; not applicable when the gold answer is no " +
     "formula. A bare number does not count.",
   params: {},
@@ -22,6 +23,6 @@ export function mathAccuracy(
   const goldText = typeof solution === "string" ? solution : answer;
   const gold = goldText === null ? null : findMathAnswer(goldText) ?? goldText;
   if (gold === null || parseMath(gold) === null) return null;
-  const found = findMathAnswer(text);
+  const found = findMathAnswerNear(text);
   return found !== null && sameAnswer(found, gold) ? 1 : 0;
 }

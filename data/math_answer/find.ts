@@ -6,7 +6,12 @@
 
 /** The text inside, or null. */
 export function findMathAnswer(text: string): string | null {
-  return lastBox(text) ?? announced(text);
+  return lastBox(text) ?? announced(text, ANNOUNCED);
+}
+
+/** The same, and a formula within 50 characters of the word "answer", as TRL's rewards look for it. */
+export function findMathAnswerNear(text: string): string | null {
+  return lastBox(text) ?? announced(text, NEAR);
 }
 
 /** With braces, or before a number without them. */
@@ -35,7 +40,18 @@ function closingBraces(text: string): Map<number, number> {
   return ends;
 }
 
-const ANNOUNCED = /\b(final\s+)?answer\s+is\s*(?::\s*)?(\$\$|\$|\\\(|\\\[)/gi;
+const OPENING = String.raw`((?<!\\)\$\$?|\\\(|\\\[)`;
+/** The best kind of announcement first. */
+const ANNOUNCED = [
+  new RegExp(String.raw`\bfinal\s+answer\s+is\s*(?::\s*)?${OPENING}`, "gi"),
+  new RegExp(String.raw`\banswer\s+is\s*(?::\s*)?${OPENING}`, "gi"),
+];
+/** Those of math-verify: a formula not far behind the word. */
+const NEAR = [
+  new RegExp(String.raw`final answer[^]{0,100}?\sis:?\s*${OPENING}`, "gi"),
+  new RegExp(String.raw`answer:[^]{0,50}?${OPENING}`, "gi"),
+  new RegExp(String.raw`answer[^]{0,50}?${OPENING}`, "gi"),
+];
 const CLOSING: Readonly<Record<string, string>> = {
   "$": "$",
   "$$": "$$",
@@ -43,13 +59,34 @@ const CLOSING: Readonly<Record<string, string>> = {
   "\\[": "\\]",
 };
 
-function announced(text: string): string | null {
-  let found: { final: boolean; content: string } | null = null;
-  for (const match of text.matchAll(ANNOUNCED)) {
-    const start = match.index + match[0].length;
-    const end = text.indexOf(CLOSING[match[2]!]!, start);
-    const final = match[1] !== undefined;
-    if (end >= 0 && (final || !found?.final)) found = { final, content: text.slice(start, end) };
+/** The last formula that is announced in the best way there is. */
+function announced(text: string, kinds: readonly RegExp[]): string | null {
+  for (const kind of kinds) {
+    let found: string | null = null;
+    const next = nextIn(text);
+    for (const match of text.matchAll(kind)) {
+      const opening = match[1]!, start = match.index + match[0].length;
+      let end = next(CLOSING[opening]!, start);
+      while (opening === "$" && text[end - 1] === "\\") end = next("$", end + 1);
+      // A formula within a line ends on this line.
+      const last = opening === "$" || opening === "\\(" ? next("\n", start) : text.length;
+      if (start < end && end <= last && end < text.length) found = text.slice(start, end);
+    }
+    if (found !== null) return found;
   }
-  return found?.content ?? null;
+  return null;
+}
+
+/** Where a mark stands next; asked at ascending places, no part of the text is looked through twice. */
+function nextIn(text: string): (mark: string, from: number) => number {
+  const known = new Map<string, number>();
+  return (mark, from) => {
+    let at = known.get(mark) ?? -1;
+    if (at < from) {
+      at = text.indexOf(mark, from);
+      if (at < 0) at = text.length;
+      known.set(mark, at);
+    }
+    return at;
+  };
 }

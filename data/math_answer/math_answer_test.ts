@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { assertFast } from "../../core/testing.ts";
 import { sameAnswer, sameMath } from "./equal.ts";
-import { findMathAnswer } from "./find.ts";
+import { findMathAnswer, findMathAnswerNear } from "./find.ts";
 import { parseMath } from "./parse.ts";
 
 /** Both ways round. */
@@ -31,6 +31,27 @@ Deno.test("the answer is the last box, else the announced formula, never a bare 
     ["", null],
   ];
   for (const [text, answer] of cases) assert.equal(findMathAnswer(text), answer, text);
+});
+
+Deno.test("TRL's rewards find a formula near the word answer; the data sets' scores do not", () => {
+  const cases: [string, string | null][] = [
+    ["Final answer: $9$", "9"],
+    ["**Answer:** \\(\\frac{1}{2}\\).", "\\frac{1}{2}"],
+    ["The answer, as found above, equals $$-2$$", "-2"],
+    ["Answer: $1$. My final answer, then, is: $2$. Or is the answer $3$?", "2"],
+    ["answers differ: answer: $4$, answer $5$", "4"],
+    ["The answer is $\\$18.90$", "\\$18.90"],
+    ["The answer is $5\nand $6", null],
+    ["The answer is $$5\n+ 1$$", "5\n+ 1"],
+    [`The answer${" ".repeat(60)}$5$`, null],
+    ["Solving gives $5$", null],
+  ];
+  for (const [text, answer] of cases) assert.equal(findMathAnswerNear(text), answer, text);
+  assert.equal(findMathAnswer("Answer: she earns $18 and then $20"), null);
+  for (const opening of ["$", "$$", "\\(", "\\["]) {
+    const text = `answer is ${opening}`.repeat(10_000);
+    assertFast(500, () => void findMathAnswerNear(text), opening);
+  }
 });
 
 Deno.test("equal numbers in any notation of the grammar are equal", () => {
