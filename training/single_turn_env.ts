@@ -76,13 +76,14 @@ export class SingleTurnEnv {
   readonly systemPrompt: string | null;
   readonly addInstructions: boolean;
   readonly #rewards: readonly { reward: Reward; weight: number; isOwn: boolean }[];
+  #users = 0;
 
   /** @throws UsageError for no entries, no rewards, or an unknown name */
   constructor(options: SingleTurnEnvOptions) {
     const { name = "env", dataset, rewards, systemPrompt = null, addInstructions = false } =
       options;
     this.name = name;
-    this.dataset = Array.from(dataset, entryOf);
+    this.dataset = Array.from(dataset, (entry, i) => entryOf(entry, i, name));
     this.systemPrompt = systemPrompt;
     this.addInstructions = addInstructions;
     this.#rewards = rewards.map(rewardOf);
@@ -97,16 +98,13 @@ export class SingleTurnEnv {
 
   /** Does work while the rewards that are functions or objects are known by their names. */
   async withRewards<T>(work: () => Promise<T>): Promise<T> {
-    const added: Reward[] = [];
+    const own = this.#rewards.flatMap(({ reward, isOwn }) => isOwn ? [reward] : []);
     try {
-      for (const { reward, isOwn } of this.#rewards) {
-        if (!isOwn) continue;
-        registerReward(reward);
-        added.push(reward);
-      }
+      // Several may be at work with one environment: trainings side by side, an evaluation during one.
+      if (this.#users++ === 0) own.forEach((reward) => registerReward(reward));
       return await work();
     } finally {
-      added.forEach(unregisterReward);
+      if (--this.#users === 0) own.forEach(unregisterReward);
     }
   }
 
@@ -167,7 +165,23 @@ export class SingleTurnEnv {
 }
 
 /** Entries of tasks and published data sets keep their source, by which they are scored. */
-function entryOf({ question, answer = null, metadata = {} }: EnvEntry, index: number): Entry {
+function entryOf(entry: EnvEntry, index: number, name: string): Entry {
+  // Rows that were read from a file are of any shape, whatever the types say.
+  if (typeof entry?.question !== "string") {
+    const found = Object.keys(entry ?? {}).join(", ") || "none";
+    throw new UsageError(
+      `${name}: entry ${index} has no question that is text (fields: ${found})`,
+      {
+        advice: "An entry is { question, answer, metadata }; the last two may be left out.",
+      },
+    );
+  }
+  const { question, answer = null, metadata = {} } = entry;
+  if (typeof answer !== "string" && answer !== null) {
+    throw new UsageError(
+      `${name}: entry ${index}: the answer is ${JSON.stringify(answer)}, expected text or null`,
+    );
+  }
   const source = metadata["source_dataset"];
   const known = typeof source === "string" && (hasTask(source) || publishedFormat(source) !== null);
   return {

@@ -150,4 +150,22 @@ Deno.test("an environment without problems, rewards or names is refused", () => 
   assert.throws(() => new SingleTurnEnv({ dataset, rewards: [] }), /at least one reward/);
   assert.throws(() => new SingleTurnEnv({ dataset, rewards: [() => 1] }), /needs a name/);
   assert.throws(() => new SingleTurnEnv({ dataset, rewards: ["corectness"] }), /correctness/);
+  const read = (text: string) =>
+    new SingleTurnEnv({ dataset: JSON.parse(text), rewards: ["correctness"], name: "mine" });
+  assert.throws(() => read('[{"question":"a"},{"prompt":"b"}]'), /mine: entry 1 .*fields: prompt/);
+  assert.throws(() => read("[null]"), /mine: entry 0 has no question/);
+  assert.throws(() => read('[{"question":"a","answer":3}]'), /entry 0: the answer is 3/);
+});
+
+Deno.test("one environment serves several at once, and its rewards go with the last", async () => {
+  const env = new SingleTurnEnv({ dataset, rewards: [has_digit] });
+  const isKnown = () => rewardNames().includes("has_digit");
+  await env.withRewards(async () => {
+    await env.withRewards(() => Promise.resolve());
+    assert.ok(isKnown());
+    const other = new SingleTurnEnv({ dataset, rewards: [has_digit] });
+    await assert.rejects(other.withRewards(() => Promise.resolve()), /the name is taken/);
+    assert.ok(isKnown());
+  });
+  assert.ok(!isKnown());
 });
