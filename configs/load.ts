@@ -6,7 +6,7 @@
 import { readdir } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { stringify } from "yaml";
-import { UsageError } from "../core/errors.ts";
+import { messageOf, UsageError } from "../core/errors.ts";
 import { nearest } from "../core/suggest.ts";
 import { publishedPlace } from "../hub/published_sets.ts";
 import { buildRunConfig } from "./build.ts";
@@ -139,7 +139,14 @@ function isOfAFile(tree: MapNode): boolean {
 
 function inMemory(config: ConfigObject, cwd: string): ConfigFile {
   const shown = "configuration object";
-  return { kind: "text", path: resolve(cwd, shown), shown, text: stringify(config) };
+  try {
+    return { kind: "text", path: resolve(cwd, shown), shown, text: stringify(config) };
+  } catch (error) {
+    throw new UsageError(`${shown}: ${messageOf(error)}`, {
+      advice:
+        "It may hold what a YAML file can: maps, lists, texts, numbers, true, false and null.",
+    });
+  }
 }
 
 async function locateConfig(name: string, cwd: string): Promise<ConfigFile> {

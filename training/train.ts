@@ -54,7 +54,9 @@ async function trainWith(options: TrainOptions): Promise<TrainSummary> {
   const { env, device: asked = "auto", threads, on = {}, signal, resume, force } = options;
   const overrides = { ...options.overrides, ...(env === undefined ? {} : overridesOf(env)) };
   const { config, yaml } = await loadConfig(options.config, {
-    overrides: Object.entries(overrides).map(([key, value]) => `${key}=${JSON.stringify(value)}`),
+    overrides: Object.entries(overrides).flatMap(([key, value]) =>
+      value === undefined ? [] : [`${key}=${JSON.stringify(value)}`]
+    ),
     ...(env === undefined ? {} : { ownDataset: env.name }),
   });
   const device = typeof asked === "string"

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createDevice } from "../kernels/mod.ts";
+import { UsageError } from "../core/errors.ts";
 import { loadModel } from "../models/load_model.ts";
 import { rewardNames } from "../rewards/registry.ts";
 import type { RewardInput, SampleReward } from "../rewards/types.ts";
@@ -121,7 +122,7 @@ Deno.test("a configuration may be an object, which names what it builds on", () 
           training: { max_steps: 1, output_dir: folder },
           logging: { run_name: "from an object" },
         },
-        overrides: { ...TINY, "training.max_steps": 1 },
+        overrides: { ...TINY, "training.max_steps": 1, "training.seed": undefined },
         device,
       });
       assert.equal(summary.steps, 1);
@@ -138,6 +139,12 @@ Deno.test("a configuration may be an object, which names what it builds on", () 
     } finally {
       device.close();
     }
+    const unwritable = { config: { seed: () => 1 }, ...options };
+    await assert.rejects(
+      train(unwritable),
+      (error) =>
+        error instanceof UsageError && /^configuration object: .*Function/.test(error.message),
+    );
     const misspelt = { config: { _base_: "rgx:experiments/quickstart", trainin: {} }, ...options };
     await assert.rejects(
       train(misspelt),
