@@ -1,12 +1,14 @@
 /**
- * Files that a configuration names. Paths are relative to the working directory; a configuration that lies
- * outside of it may also name files relative to itself. The files of rewards are looked for beside the
- * configuration first, and noted with their SHA-256, so that a changed one does not go unnoticed.
+ * Files that a configuration names. Paths are relative to the working directory, `~` at their beginning is the
+ * home folder; a configuration that lies outside of the working directory may also name files relative to
+ * itself. The files of rewards are looked for beside the configuration first, and noted with their SHA-256, so
+ * that a changed one does not go unnoticed.
  */
 import { isAbsolute, relative, resolve } from "node:path";
 import { stat } from "node:fs/promises";
 import { RgxError } from "../core/errors.ts";
 import { findDataFiles } from "../hub/data_files.ts";
+import { expandHome } from "../hub/settings.ts";
 import { rewardFileHash } from "../rewards/custom/source.ts";
 import {
   type ConfigNode,
@@ -23,8 +25,10 @@ const FILE_KEYS = [
   ["model", "tokenizer_name_or_path"],
 ] as const;
 
+const PATH_KEYS = [["training", "output_dir"], ...FILE_KEYS] as const;
+
 /**
- * The tree with those paths replaced that only exist beside the configuration.
+ * The tree with those paths replaced that begin with `~` or only exist beside the configuration.
  * @param ownDataset a data set's name that means no file
  */
 export async function resolveFiles(
@@ -33,6 +37,17 @@ export async function resolveFiles(
   problems: Problems,
   ownDataset?: string,
 ): Promise<MapNode> {
+  for (const [section, name] of PATH_KEYS) {
+    const node = nodeAt(tree, [section, name]);
+    if (node?.kind !== "scalar" || typeof node.value !== "string") continue;
+    const value = expandHome(node.value);
+    if (value === node.value) continue;
+    tree = withEntry(
+      tree,
+      section,
+      withEntry(nodeAt(tree, [section]) as MapNode, name, { ...node, value }),
+    );
+  }
   for (const [section, name] of FILE_KEYS) {
     const node = nodeAt(tree, [section, name]);
     if (node?.kind !== "scalar" || typeof node.value !== "string") continue;
@@ -84,9 +99,9 @@ async function resolveReward(
 ): Promise<ConfigNode> {
   const path = nodeAt(item, ["path"]);
   if (item.kind !== "map" || path?.kind !== "scalar" || typeof path.value !== "string") return item;
-  const { directory } = path.at.source;
-  const places = [...directory === null ? [] : [resolve(cwd, directory, path.value)]];
-  if (!places.includes(resolve(cwd, path.value))) places.push(resolve(cwd, path.value));
+  const { directory } = path.at.source, file = expandHome(path.value);
+  const places = [...directory === null ? [] : [resolve(cwd, directory, file)]];
+  if (!places.includes(resolve(cwd, file))) places.push(resolve(cwd, file));
   let found: string | undefined;
   for (const place of places) if (found === undefined && await exists(place)) found = place;
   if (found === undefined) {

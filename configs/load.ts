@@ -88,7 +88,7 @@ export async function loadConfig(
   tree = interpolate(tree, environment, problems);
   const runName = nodeAt(tree, ["logging", "run_name"]);
   if (runName?.kind === "scalar" && runName.value !== null) {
-    const folder = String(runName.raw ?? runName.value).replace(/[^A-Za-z0-9._-]/g, "_");
+    const folder = String(runName.raw ?? runName.value).replace(/[^A-Za-z0-9._-]|^\.\.?$/g, "_");
     tree = withDefault(tree, "training", "output_dir", `./experiments/${folder}`);
   }
   tree = foldShaping(foldGenerationKwargs(tree, problems), problems);

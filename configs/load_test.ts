@@ -281,6 +281,19 @@ Deno.test("a run name becomes a folder name without odd characters", async () =>
   const { config } = await load(MINIMAL + "run_name: 'Größe 1/2'\n");
   assert.equal(config.logging.run_name, "Größe 1/2");
   assert.equal(config.training.output_dir, "./experiments/Gr__e_1_2");
+  const dots = await load(MINIMAL + "run_name: ..\n");
+  assert.equal(dots.config.training.output_dir, "./experiments/_");
+});
+
+Deno.test("~ at the beginning of a path is the home folder, in a file and on the command line", async () => {
+  const home = Deno.env.get("HOME") ?? "~";
+  const { config } = await load(
+    "model: ~/m\ntokenizer_name_or_path: ~you/t\ntask: chain_sum\nrewards: [correctness]\n",
+    { overrides: ["training.output_dir=~/runs/a~/b"] },
+  );
+  assert.equal(config.training.output_dir, `${home}/runs/a~/b`);
+  assert.equal(config.model.model_name_or_path, `${home}/m`);
+  assert.equal(config.model.tokenizer_name_or_path, "~you/t");
 });
 
 Deno.test("a configuration outside the working directory may name files beside itself", async () => {

@@ -82,11 +82,15 @@ function userHome(env: Environment): string | null {
   return env("HOME") || env("USERPROFILE") || null;
 }
 
+/** A path with the home folder in place of `~` at its beginning, as a shell would have it. */
+export function expandHome(path: string, env: Environment = processEnvironment): string {
+  return path.replace(/^~(?=\/|$)/, () => userHome(env) ?? "~");
+}
+
 /** A folder with `~` and `$NAME` filled in, without slashes at its end; null for none. */
 function expand(folder: string | undefined, env: Environment): string | null {
   if (!folder) return null;
-  const home = userHome(env);
-  const whole = (home === null ? folder : folder.replace(/^~(?=\/|$)/, home))
+  const whole = expandHome(folder, env)
     .replace(/\$(?:(\w+)|\{(\w+)\})/g, (text, a, b) => env(a ?? b) ?? text);
   return whole.replace(/(?<=.)\/+$/, "");
 }
