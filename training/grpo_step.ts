@@ -88,7 +88,8 @@ export class GrpoSteps {
     state.numTokens += generated + (rollout?.promptTokens ?? 0);
     state.tokensGenerated += generated;
     state.tokensTrained += window.tokens;
-    state.lossSum += window.loss;
+    // One loss that is no number would make the mean of the run none.
+    if (Number.isFinite(window.loss)) state.lossSum += window.loss;
     const scores = this.#scores(rollout);
     await this.#record(start, rollout, window.tokens, {
       // First, so that no reward can hide a value of the trainer's own.

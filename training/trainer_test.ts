@@ -243,13 +243,21 @@ Deno.test("a row of a file that is too long for the model is refused before the 
 
 Deno.test("a gradient that is not finite is left out, counted and reported", async () => {
   await withReference(async (device, dir) => {
-    const config = shortRunConfig(`${dir}/run`, { sft: null, eval: { num_examples: 0 } });
+    const config = shortRunConfig(`${dir}/run`, {
+      sft: null,
+      eval: { num_examples: 0 },
+      training: { max_steps: 3, loss_type: "cispo", epsilon_high: 5 },
+    });
     const { model, ...parts } = await assemble(config, device);
-    const create = Object.getPrototypeOf(model).backward;
-    let calls = 0;
-    // The second micro-batch of the run breaks.
+    const { backward, forward } = Object.getPrototypeOf(model);
+    let calls = 0, passes = 0;
+    // The gradient of the run's second micro-batch breaks, and the loss of its sixth.
     model.backward = function (dlogp: Float64Array, dentropy?: Float64Array) {
-      create.call(this, ++calls === 2 ? dlogp.map(() => NaN) : dlogp, dentropy);
+      backward.call(this, ++calls === 2 ? dlogp.map(() => NaN) : dlogp, dentropy);
+    };
+    model.forward = async function (...given) {
+      const result = await forward.apply(this, given);
+      return given[1].train && ++passes === 6 ? { ...result, logp: result.logp.fill(NaN) } : result;
     };
     const warnings: string[] = [];
     const summary = await new GrpoTrainer({
@@ -269,6 +277,8 @@ Deno.test("a gradient that is not finite is left out, counted and reported", asy
     const lines = await metricsWithoutClock(`${dir}/run`);
     assert.equal(lines[0]!.grad_norm, null);
     assert.ok(Number(lines[1]!.grad_norm) > 0);
+    assert.equal(lines[2]!.loss, null);
+    assert.ok(Number.isFinite(lines.at(-1)!.train_loss));
     model.dispose();
   });
 });

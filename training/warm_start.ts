@@ -52,7 +52,7 @@ export async function warmStart(
     state.warmStartStep++;
     state.warmStartTokens += result.tokens + result.promptTokens;
     state.tokensTrained += result.tokens;
-    state.lossSum += result.loss;
+    if (Number.isFinite(result.loss)) state.lossSum += result.loss;
     const metrics: Metrics = {
       loss: result.loss,
       grad_norm: gradNorm,
