@@ -8,9 +8,13 @@ import type { RunConfig } from "../configs/run_config.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { parseSafetensors } from "../models/safetensors.ts";
 import type { LanguageModel, Tokenizer } from "../models/types.ts";
-import { findNewestValid, listCheckpoints, openCheckpoint } from "./checkpoint_store.ts";
+import {
+  findNewestValid,
+  listCheckpoints,
+  openCheckpoint,
+  WARM_START,
+} from "./checkpoint_store.ts";
 import { modelCard } from "./model_card.ts";
-import { WARM_START } from "./run_folder.ts";
 import { type DecodedState, decodeState } from "./run_state.ts";
 import { parseJson } from "./state_check.ts";
 

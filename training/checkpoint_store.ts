@@ -13,6 +13,8 @@ import {
 import { parseSums, SUMS_FILE, verifySums } from "../core/checksums.ts";
 import { RgxError } from "../core/errors.ts";
 
+/** Folder of the checkpoints of supervised steps, in the run's. */
+export const WARM_START = "warm-start";
 /** What transformers leaves in an emergency save that it could not finish. */
 const INCOMPLETE_MARK = "checkpoint-is-incomplete.txt";
 /** Only rgx writes it, and never without checksums. */

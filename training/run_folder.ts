@@ -12,16 +12,16 @@ import {
 import { RgxError, UsageError } from "../core/errors.ts";
 import { type FolderLock, LOCK_FILE, lockFolder } from "../core/lock.ts";
 import { exists } from "../core/paths.ts";
+import { namedCheckpoint } from "./checkpoint.ts";
+import { WARM_START } from "./checkpoint_store.ts";
 import { encodeCompletions } from "./completions_table.ts";
 import { MetricsLog } from "./metrics_log.ts";
 import type { Rollout } from "./rollout.ts";
 
-export const WARM_START = "warm-start";
-
 export interface RunFolderOptions {
   path: string;
-  /** Continue what is there; a fresh start when there is nothing yet. */
-  resume: boolean;
+  /** Continue what is there, or from a checkpoint of this name; a fresh start when there is nothing yet. */
+  resume: boolean | string;
   /** Throw an earlier run's files away. */
   force: boolean;
 }
@@ -100,10 +100,12 @@ export class RunFolder {
    * @throws UsageError
    */
   static async check(options: RunFolderOptions): Promise<void> {
-    const info = await Deno.stat(options.path).catch(() => null);
+    const { path, resume } = options;
+    if (typeof resume === "string") await namedCheckpoint(path, resume);
+    const info = await Deno.stat(path).catch(() => null);
     if (info === null) return; // would be made
-    if (!info.isDirectory) await makeFolder(options.path); // says why it cannot be
-    refuseOccupied(options, await namesIn(options.path));
+    if (!info.isDirectory) await makeFolder(path); // says why it cannot be
+    refuseOccupied(options, await namesIn(path));
   }
 
   /**

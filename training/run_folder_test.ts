@@ -1,6 +1,8 @@
 /** The folder of a run: which ones it may use, and going on in one that was used. */
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
+import { assemble } from "./assemble.ts";
+import { GrpoTrainer } from "./trainer.ts";
 import { metricsWithoutClock, shortRunConfig, trainOn, varying, withReference } from "./testing.ts";
 
 Deno.test("a folder that holds something is refused without resume or force, and nothing is lost", async () => {
@@ -151,5 +153,17 @@ Deno.test("resuming where there is no checkpoint yet begins the run, with a warn
     assert.ok(
       events.some((event) => event.type === "warning" && event.message.includes("no usable")),
     );
+  });
+});
+
+Deno.test("what is only checked looks for the checkpoint that is named", async () => {
+  await withReference(async (device, dir) => {
+    const config = shortRunConfig(`${dir}/run`);
+    const { model, ...parts } = await assemble(config, device);
+    const check = (resume: boolean | string) =>
+      new GrpoTrainer({ config, configText: "", device, model, ...parts, resume }).check();
+    await check(true);
+    await assert.rejects(check("7"), /--resume=7: there is no such checkpoint/);
+    model.dispose();
   });
 });

@@ -21,13 +21,14 @@ import {
   listCheckpoints,
   openCheckpoint,
   saveCheckpoint,
+  WARM_START,
 } from "./checkpoint_store.ts";
 import { changedKeys } from "./changed_keys.ts";
 import type { Advice } from "./diagnosis.ts";
 import type { EvalItem } from "./evaluate.ts";
 import type { TrainSummary } from "./events.ts";
 import type { Rollout } from "./rollout.ts";
-import { type RunFolder, WARM_START } from "./run_folder.ts";
+import type { RunFolder } from "./run_folder.ts";
 import type { MicroSchedule } from "./micro_schedule.ts";
 import type { RolloutBuffer } from "./rollout_buffer.ts";
 import {

@@ -90,7 +90,7 @@ export class GrpoTrainer {
 
   #folderOptions(): RunFolderOptions {
     const { config, force = false } = this.#options;
-    return { path: config.training.output_dir, resume: this.#resume() !== false, force };
+    return { path: config.training.output_dir, resume: this.#resume(), force };
   }
 
   /** Where the run goes on from: as asked for, else as the configuration says. */
