@@ -282,6 +282,10 @@ Deno.test("a reward list of a wrong form is refused", async () => {
       "rewards: [{path: r.ts}]\n",
       /^f\.yaml:3:18: rewards\.0\.path: no such file: r\.ts \(looked for/,
     ],
+    [
+      "rewards: [accuracy, brevity, {name: correctness}]\n",
+      /^f\.yaml:3:30: rewards\.2: correctness is listed twice \(as rewards\.0 too\)$/,
+    ],
     ["rewards: [length]\n", /^f\.yaml:3:11: rewards\.0: reward "length" has two meanings/],
     [
       "rewards: [{name: brevity, timeout: 0}]\n",

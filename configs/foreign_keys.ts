@@ -52,7 +52,10 @@ const TRAINING: Record<string, ForeignKey> = {
     noted: (value) => typeof value === "string" && /^(paged_)?adamw/.test(value),
     advice: "AdamW with f32 state is the one optimizer",
   },
-  logging_nan_inf_filter: refused("a loss that is no number is left out of means, a step with such a gradient too", true),
+  logging_nan_inf_filter: refused(
+    "a loss that is no number is left out of means, a step with such a gradient too",
+    true,
+  ),
   push_to_hub: refused(UPLOAD, false),
   hub_model_id: refused(UPLOAD),
   hub_token: refused(UPLOAD),

@@ -30,6 +30,14 @@ export function readRewards(
     return [];
   }
   const sections = items.map((item, i) => readReward(item, `rewards.${i}`, problems));
+  const names = sections.map((section) => section?.name);
+  for (const [i, section] of sections.entries()) {
+    const first = names.indexOf(section?.name);
+    if (section === null || first === i) continue;
+    const remedy = section.file === undefined ? "" : "; give each a name of its own";
+    const text = `${section.name} is listed twice (as rewards.${first} too)${remedy}`;
+    problems.add(items[i]!.at, `rewards.${i}`, text);
+  }
   if (weights) {
     if (weights.length !== items.length) {
       const text = `${weights.length} weights for ${items.length} rewards`;

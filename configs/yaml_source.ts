@@ -227,6 +227,11 @@ class Converter {
         continue;
       }
       const name = String(key);
+      if (pair.value === null && /^[\w.]+:(?!\/\/)\S/.test(name)) {
+        const text = `a space is missing after the colon: ${name.replace(":", ": ")}`;
+        this.problems.add(keyAt, "", text);
+        continue;
+      }
       const node = pair.value
         ? this.convert(pair.value, depth + 1)
         : { kind: "scalar" as const, value: null, at: keyAt };

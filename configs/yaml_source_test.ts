@@ -73,6 +73,11 @@ const BAD: [string, string, RegExp][] = [
   ["two documents", "a: 1\n---\nb: 2\n", /expected one YAML document, found several$/],
   ["an unknown tag", "a: !!python/object:os.system x\n", /^f\.yaml:1:4: Unresolved tag/],
   ["a key that is a list", "? [a]\n: 1\n", /^f\.yaml:1:3: expected a name as the key$/],
+  [
+    "a map without a space after the colon",
+    "a: {b: 1, c.d:2}\n",
+    /^f\.yaml:1:11: a space is missing after the colon: c\.d: 2$/,
+  ],
   ["an alias without anchor", "a: *b\n", /^f\.yaml:1:4: /],
   ["an alias inside itself", "a: &a [*a]\n", /contains itself$/],
   ["too much nesting", "a: " + "[".repeat(200) + "]".repeat(200), /nested more than 64 levels/],
