@@ -10,9 +10,14 @@ const MAX_STEPS = refine(
 );
 
 export const LOOP_KEYS: Section<LoopSection>["keys"] = {
-  output_dir: key(name(), REQUIRED, "folder of the run; default ./experiments/{run_name}", [
-    "trainer.default_local_dir",
-  ]),
+  output_dir: key(
+    name(),
+    REQUIRED,
+    "folder of the run, `~` being the home folder; default ./experiments/{run_name}",
+    [
+      "trainer.default_local_dir",
+    ],
+  ),
   learning_rate: key(float({ min: 0 }), 1e-6, "highest learning rate", [
     "training.lr",
     "lr",
