@@ -1,6 +1,6 @@
 /** Remote models against a real HTTP server that misbehaves in every way that servers do. */
 import assert from "node:assert/strict";
-import { Interrupted } from "../../core/errors.ts";
+import { Interrupted, type RgxError } from "../../core/errors.ts";
 import { collected, withFolder } from "../testing.ts";
 import { Limiter } from "./limiter.ts";
 import { askedDelay, backoff } from "../../core/retry_delay.ts";
@@ -238,6 +238,11 @@ Deno.test("an unreachable server, a refused key and an unknown model end it at o
       /the server cannot be reached/,
     );
     await assert.rejects(Deno.stat(`${folder}/out`), Deno.errors.NotFound);
+    Deno.env.set("ALL_PROXY", "http://name:secret@127.0.0.1:1");
+    await assert.rejects(ask(`http://127.0.0.1:${port}`, `${folder}/out`), (error: RgxError) => {
+      assert.match(error.advice!, /the proxy of ALL_PROXY; NO_PROXY=127\.0\.0\.1 would/);
+      return !error.advice!.includes("secret");
+    }).finally(() => Deno.env.delete("ALL_PROXY"));
     await assert.rejects(
       collected({ models: [MODEL], tasks: ["chain_sum"], outputDir: folder }),
       /--base-url|address/,

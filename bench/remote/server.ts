@@ -337,6 +337,18 @@ export function whoAnswers(options: Pick<RemoteOptions, "baseUrl" | "provider">)
   return provider === undefined ? baseUrl(given) : `${baseUrl(given)} ${provider}`;
 }
 
+/** A proxy that nobody thought of, where the way to the server may go through one; its address may hold a password. */
+function proxyHint(url: string): string | null {
+  const { protocol, hostname } = new URL(url);
+  const set = (name: string) =>
+    [name, name.toLowerCase()].find((name) => Deno.env.get(name)) ?? null;
+  const proxy = set(`${protocol.slice(0, -1).toUpperCase()}_PROXY`) ?? set("ALL_PROXY");
+  const around = set("NO_PROXY");
+  return proxy === null || (around !== null && Deno.env.get(around)!.includes(hostname))
+    ? null
+    : `It is asked through the proxy of ${proxy}; NO_PROXY=${hostname} would go there straight.`;
+}
+
 function reasonOf(error: unknown): string {
   return error instanceof TypeError ? networkReason(error) : (error as Error).message;
 }
@@ -375,7 +387,7 @@ async function probe(
     const why = control.signal.aborted ? `no answer within ${PROBE_MS / 1000} s` : reasonOf(error);
     const hint = isCertificateError(why)
       ? "SSL_CERT_FILE names a file with the certificate of the server's authority."
-      : "Is the server running, and the address right?";
+      : proxyHint(url) ?? "Is the server running, and the address right?";
     throw new RgxError(`${url}: the server cannot be reached: ${why}`, {
       advice: `${hint} Nothing was evaluated.`,
       cause: error,
