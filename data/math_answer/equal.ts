@@ -8,12 +8,22 @@ import type { MathValue } from "./value.ts";
 /** Between a value and the same one rounded, or before a value. */
 const ROUNDED = /\\(?:approx|simeq)(?![A-Za-z])|≈|\bapprox(?:imately|\.)/i;
 
+/** A value and what it is rounded to, or one of them; none where these are two values: nobody may guess twice. */
+function withRounded(text: string): string[] {
+  const parts = text.split(ROUNDED).filter((part) =>
+    !isBlank(part) && !/^\W*[A-Za-z]+\W*$/.test(part)
+  );
+  if (parts.length < 2) return parts;
+  const [exact, rounded] = parts.map((part) => parseMath(part));
+  if (parts.length > 2 || exact?.kind !== "number" || rounded?.kind !== "number") return [];
+  const decimals = /\.(\d+)/.exec(parts[1]!)?.[1]?.length ?? 0;
+  return Math.abs(exact.value.approx - rounded.value.approx) < 10 ** -decimals ? parts : [];
+}
+
 /** What is no value for the parser can still be the same text. */
 export function sameAnswer(answer: string, gold: string): boolean {
   if (answer === gold) return !isBlank(answer);
-  if (ROUNDED.test(answer)) {
-    return answer.split(ROUNDED).some((part) => !isBlank(part) && sameAnswer(part, gold));
-  }
+  if (ROUNDED.test(answer)) return withRounded(answer).some((part) => sameAnswer(part, gold));
   if (ROUNDED.test(gold)) return sameAnswer(gold, answer);
   const a = parseMath(answer), b = parseMath(gold);
   if (a === null || b === null) return sameText(answer, gold);
