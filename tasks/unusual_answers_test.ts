@@ -26,6 +26,20 @@ const rows: [task: string, entry: ScorableEntry, scores: [answer: string, score:
     ['[[["tea", "ate"]]]', 0.01],
     ['[[["tea"], "ate"]]', 0],
   ]],
+  ["manipulate_matrix", { answer: "1 2\n3 4" }, [
+    [" 1  2 \n3\t4 ", 1],
+    ["So:\n 1  2 \n3  4", 7 / 11],
+  ]],
+  ["palindrome_partitioning", { metadata: { solution: [["a", "a"], ["aa"]] } }, [
+    ['["aa", ["aa"]]', 1],
+    ['["aa", "aa"]', 0],
+  ]],
+  ["n_queens", { metadata: { valid_answers: ["_ Q\nQ _"] } }, [
+    ["[['_', 'Q'], ['Q', '_']]", 0.5],
+    ['["_Q", "Q_"]', 0.5],
+    ["(('_', 'Q'), ['Q', '_'])", 0.5],
+    ['["_ Q", "Q _"]', 0],
+  ]],
   ["rubiks_cube", { metadata: { cube_size: 3, scramble_moves: "U R F" } }, [
     ["F'\nR'\n\tU'\n", 1],
     ["F3 R3 U'", 1],

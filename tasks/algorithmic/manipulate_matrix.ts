@@ -126,8 +126,11 @@ function drawOperations(
 }
 
 function score(answer: string, entry: ScorableEntry): number {
-  const given = strip(answer), oracle = strip(entry.answer ?? "");
-  if (given === oracle || (!isOverlong(answer, entry) && oneSpace(given) === oracle)) return 1;
+  const oracle = strip(entry.answer ?? "");
+  let given = strip(answer);
+  if (given === oracle) return 1;
+  if (!isOverlong(answer, entry)) given = strip(oneSpace(given));
+  if (given === oracle) return 1;
   return oracle !== "" && given.includes(oracle) ? codePoints(oracle) / codePoints(given) : 0;
 }
 

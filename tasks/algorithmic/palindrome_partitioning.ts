@@ -154,8 +154,9 @@ function score(answer: string, entry: ScorableEntry): number {
   return found.size === expected.size ? 1 : 0;
 }
 
-/** A list of strings as one text; null for anything else. */
+/** A list of strings as one text, a string being the list of its letters; null for anything else. */
 function keyOf(pieces: unknown): string | null {
+  if (typeof pieces === "string") return JSON.stringify([...pieces]);
   const strings = Array.isArray(pieces) && pieces.every((piece) => typeof piece === "string");
   return strings ? JSON.stringify(pieces) : null;
 }

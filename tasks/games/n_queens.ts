@@ -3,7 +3,7 @@
  * (bits for columns and both diagonals); the completions of a board are found the same way.
  */
 import { defineTask, int, rangeAttribute } from "../define.ts";
-import { parseLiteral } from "../literals.ts";
+import { type Literal, parseLiteral, PyTuple } from "../literals.ts";
 import type { ScorableEntry } from "../types.ts";
 
 /** Longer texts are not read: a board of 12 rows has about 1000 characters as a list of lists. */
@@ -63,10 +63,17 @@ export default defineTask({
     const valid = answersOf(entry.metadata?.["valid_answers"]);
     if (valid.includes(answer)) return 1;
     if (answer.length > LONGEST_ANSWER) return 0;
-    const literal = parseLiteral(answer);
-    return isBoard(literal) && valid.includes(boardText(literal)) ? 0.5 : 0;
+    const rows = itemsOf(parseLiteral(answer))?.map((row) =>
+      typeof row === "string" ? [...row] : itemsOf(row)
+    );
+    return isBoard(rows) && valid.includes(boardText(rows)) ? 0.5 : 0;
   },
 });
+
+/** What a list or a tuple holds. */
+function itemsOf(value: Literal | undefined): readonly Literal[] | null {
+  return Array.isArray(value) ? value : value instanceof PyTuple ? value.items : null;
+}
 
 /** A list, or a Python set in a form of JSON: `{"__set__": [...]}`. */
 function answersOf(value: unknown): unknown[] {
