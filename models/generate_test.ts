@@ -223,6 +223,25 @@ Deno.test("generation's memory is reused from call to call", () =>
     assert.equal(device.allocatedBytes, 0);
   }));
 
+Deno.test("calls at the same time, of models on one base too, wait for one another", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });
+    const other = await model.withAdapter(lora);
+    const alone: Completion[][][] = [];
+    for (const request of requests) alone.push(await model.generate([request], options));
+    const ofOther = await other.generate(requests, options);
+    const refused = model.generate([{ ...requests[0]!, promptIds: [] }], options);
+    const [together, theirs] = await Promise.all([
+      Promise.all(requests.map((request) => model.generate([request], options))),
+      other.generate(requests, options),
+      assert.rejects(refused),
+    ]);
+    assert.deepEqual(together, alone);
+    assert.deepEqual(theirs, ofOther);
+    other.dispose();
+    model.dispose();
+  }));
+
 Deno.test("a request that fails ends the others with it: the model is free for what comes next", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });

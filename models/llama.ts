@@ -291,10 +291,12 @@ export class LlamaModel implements LanguageModel {
     limits: Partial<GeneratorLimits> = {},
   ): Promise<Completion[][]> {
     const core = this.#coreFor(options.adapter ?? true);
-    return generate(core, this.#base, this.sizes, requests, options, {
-      ...this.generationLimits,
-      ...limits,
-    });
+    return this.#base.inTurn(() =>
+      generate(core, this.#base, this.sizes, requests, options, {
+        ...this.generationLimits,
+        ...limits,
+      })
+    );
   }
 
   /** What a generation is given where nothing else is said. */

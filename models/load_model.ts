@@ -132,7 +132,7 @@ export interface TextOptions {
 /** A completion with its text; special tokens are left out. */
 export type TextCompletion = Completion & { text: string };
 
-/** Completions of plain-text prompts: [prompts][n]. The same seed gives the same text. */
+/** Completions of plain-text prompts: [prompts][n]. The same seed gives the same text; calls at the same time wait for one another. */
 export async function generate(
   { model, tokenizer, eosIds }: LoadedModel,
   prompts: readonly string[],

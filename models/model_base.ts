@@ -15,6 +15,7 @@ export class ModelBase {
   /** Made anew by every pass and every generation that uses them. */
   readonly copies: WeightCopies;
   #users = 0;
+  #lastTurn: Promise<void> = Promise.resolve();
 
   constructor(
     readonly device: Device,
@@ -29,6 +30,13 @@ export class ModelBase {
   /** One more model is on it. */
   retain(): void {
     this.#users++;
+  }
+
+  /** Does work that needs the buffers for itself, when what was asked for before has ended. */
+  inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#lastTurn.then(work);
+    this.#lastTurn = turn.then(() => {}, () => {});
+    return turn;
   }
 
   /** One model less is on it; the last one takes everything with it. */
