@@ -301,7 +301,7 @@ function generateCommand(program: Command): void {
     .option("--chat", "render the prompt by the model's chat template")
     .option("--system <text>", "system message, or the name of a built-in one (with --chat)")
     .option("--ignore-eos", "go on past the end token")
-    .option("--max-new-tokens <n>", "tokens generated at most", integer(1), 256)
+    .option("--max-new-tokens <n>", "tokens generated at most", integer(1, 2 ** 20 - 1), 256)
     .option("--min-new-tokens <n>", "no end before so many tokens", integer(0), 0)
     .option("--stop <text>", "end after this text, which is kept (repeatable)", collect, [])
     .option("--temperature <t>", "0 is greedy", real(0, 100), 1)

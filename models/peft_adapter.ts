@@ -67,11 +67,11 @@ export async function isAdapterFolder(folder: string): Promise<boolean> {
   return await isFile(`${folder}/${ADAPTER_CONFIG}`);
 }
 
-/** @throws RgxError when a file is missing or damaged, UsageError when the adapter is of a kind not supported */
+/** @throws RgxError when a file is damaged, UsageError when there is no adapter, or one of a kind not supported */
 export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
   const path = `${folder}/${ADAPTER_CONFIG}`;
   const json = await readJsonObject(path);
-  if (json === null) throw new RgxError(`${folder}: no adapter: looked for ${ADAPTER_CONFIG}`);
+  if (json === null) throw new UsageError(`${folder}: no adapter: looked for ${ADAPTER_CONFIG}`);
   const config = readPeftConfig(json, path);
   const weights = await openAdapterWeights(folder);
   checkAdapterTensors(weights, config.modulesToSave ?? []);

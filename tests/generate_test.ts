@@ -199,6 +199,7 @@ Deno.test({
         /--min-new-tokens 9 is more than --max-new-tokens 8/,
       ],
       [["generate", "--model", TINY, "--prompt", "x", "--ids-file", "y"], /one of --prompt/],
+      [["generate", "--model", TINY, "--prompt", "x", "--adapter", "no"], /no: no adapter/],
       [["generate", "--model", TINY, "Once"], /"Once": a prompt is given by --prompt or --file/],
       [["generate", "--model", TINY, "--prompt", "x", "--n", "5000"], /from 1 to 4096/],
       [["logprobs", "--model", TINY], /--ids-file/],
