@@ -50,7 +50,8 @@ export function compileChatTemplate(
 ): ChatRenderer {
   let compiled: Template;
   try {
-    compiled = new Template(template);
+    // Jinja takes every kind of line end for a line feed; the library knows that one only.
+    compiled = new Template(template.replaceAll(/\r\n?/g, "\n"));
   } catch (error) {
     throw new RgxError(`${where}: the chat template cannot be parsed: ${messageOf(error)}`, {
       advice: "Correct the template, or delete it to prompt the model with plain text.",

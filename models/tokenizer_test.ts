@@ -136,6 +136,12 @@ Deno.test("chat templates: the jinja file wins, then the config's text, then the
     "  x \n==|x|x|true|</s>",
   );
 
+  const lines = "{% if true %}\n{{ bos_token }}a\n{% endif %}\n{{ messages[0].content }}\n";
+  for (const end of ["\n", "\r\n", "\r"]) {
+    const written = tinyFiles(config).set("chat_template.jinja", lines.replaceAll("\n", end));
+    assert.equal(tokenizerFromFiles(written, "t").applyChatTemplate(chat), "</s>a\n2+2?");
+  }
+
   const refusing = tinyFiles({ chat_template: "{{ raise_exception('no system role here') }}" });
   assert.throws(
     () => tokenizerFromFiles(refusing, "m").applyChatTemplate([{ role: "system", content: "" }]),
