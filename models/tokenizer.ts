@@ -6,6 +6,7 @@
  */
 import type { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
 import { messageOf, RgxError, UsageError } from "../core/errors.ts";
+import { readText } from "../core/text_file.ts";
 import { type BpeTokenizer, type PieceEncoder, pieceEncoder } from "./bpe_pieces.ts";
 import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
 import { decodeByTable, type DecodeTable, decodeTable } from "./decode_table.ts";
@@ -35,7 +36,7 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   const files = new Map<string, string>();
   for (const name of TOKENIZER_FILES) {
     try {
-      files.set(name, await Deno.readTextFile(`${folder}/${name}`));
+      files.set(name, await readText(`${folder}/${name}`));
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
     }

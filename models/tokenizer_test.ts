@@ -224,3 +224,17 @@ function existsLoudly(path: string): boolean {
     return false;
   }
 }
+
+Deno.test("a mark that an editor put at the beginning of a file is no part of it", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const files = tinyFiles({ eos_token: "</s>" }).set("chat_template.jinja", "{{ eos_token }}");
+    for (const [name, text] of files) {
+      await Deno.writeTextFile(`${folder}/${name}`, `\uFEFF${text}`);
+    }
+    const tokenizer = await loadTokenizer(folder);
+    assert.deepEqual([tokenizer.eosId, tokenizer.applyChatTemplate([])], [2, "</s>"]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
