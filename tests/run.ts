@@ -1,6 +1,7 @@
 /**
  * `deno task test`: format, lint, types, every test, the examples in the library's documentation, and the
- * kernels' tests once more without the V8 flags for speed (with bounds checks on, an access out of bounds traps). The last line is the sum:
+ * kernels' tests once more without the V8 flags for speed (with bounds checks on, an access out of bounds traps). The
+ * tests run in two processes at once, as most of them wait for one thread. The last line is the sum:
  * `N passed, N failed` (`, N skipped`). Arguments are handed to `deno test` as a filter of files.
  */
 
@@ -9,6 +10,8 @@ import { SAFE_V8_FLAGS, V8_FLAGS } from "../tools/v8_flags.ts";
 const root = new URL("..", import.meta.url);
 /** Files whose examples are run. */
 const DOCUMENTED = ["mod.ts", "docs/library.md"];
+/** Rooms whose tests take about as long as all others. */
+const ENGINE = ["kernels", "models", "training"];
 /** A command that prints nothing for so long hangs: all ends, and it counts as failed. The longest test takes a minute. */
 const SILENCE_MS = 8 * 60_000;
 const sum = { passed: 0, failed: 0, skipped: 0 };
@@ -20,18 +23,38 @@ function finish(): never {
   Deno.exit(sum.failed === 0 ? 0 : 1);
 }
 
-/** Runs `deno` with `args`, echoing its output; returns the output and whether it succeeded. */
-async function deno(...args: string[]): Promise<{ success: boolean; text: string }> {
+function print(text: string): void {
+  let bytes = new TextEncoder().encode(text);
+  while (bytes.length > 0) bytes = bytes.subarray(Deno.stdout.writeSync(bytes));
+}
+
+/**
+ * Runs `deno` with `args`; returns the output and whether it succeeded. The output is echoed as it comes, once `turn`
+ * has come.
+ */
+async function deno(
+  args: readonly string[],
+  turn: Promise<unknown> = Promise.resolve(),
+): Promise<{ success: boolean; text: string }> {
   const child = new Deno.Command(Deno.execPath(), {
-    args,
+    args: [...args],
     cwd: root,
     env: { NO_COLOR: "1" },
     stdout: "piped",
     stderr: "inherit",
   }).spawn();
-  let text = "";
+  let text = "", echoed = 0, isTurn = false;
+  const echo = () => {
+    print(text.slice(echoed));
+    echoed = text.length;
+  };
+  const begin = turn.then(() => {
+    isTurn = true;
+    echo();
+  });
   const decoder = new TextDecoder();
   const end = () => {
+    echo();
     console.log(
       `\nnothing was printed for ${SILENCE_MS / 60_000} minutes: deno ${args[0]} is ended`,
     );
@@ -45,23 +68,28 @@ async function deno(...args: string[]): Promise<{ success: boolean; text: string
     clearTimeout(watch);
     watch = setTimeout(end, SILENCE_MS);
     text += decoder.decode(chunk, { stream: true });
-    await Deno.stdout.write(chunk);
+    if (isTurn) echo();
   }
   clearTimeout(watch);
+  await begin;
   return { success: (await child.status).success, text };
 }
 
 /** A check that counts as one test. */
 async function check(name: string, ...args: string[]): Promise<void> {
-  const { success } = await deno(...args);
+  const { success } = await deno(args);
   console.log(`${success ? "ok" : "FAILED"}: ${name}`);
   sum[success ? "passed" : "failed"]++;
 }
 
-/** A run of `deno test`; its closing line is added to the sum. */
-async function test(name: string, ...args: string[]): Promise<void> {
-  console.log(`\n# ${name}`);
-  const { success, text } = await deno("test", "-A", "--no-check", ...args);
+/** A run of `deno test`, told once `turn` has come; its closing line is added to the sum. */
+async function test(
+  name: string,
+  args: readonly string[],
+  turn = Promise.resolve(),
+): Promise<void> {
+  const titled = turn.then(() => console.log(`\n# ${name}`));
+  const { success, text } = await deno(["test", "-A", "--no-check", ...args], titled);
   const closing = text.match(/^(?:ok|FAILED) \| .*$/gm)?.at(-1) ?? "";
   const number = (word: string) => Number(closing.match(new RegExp(`(\\d+) ${word}`))?.[1] ?? 0);
   sum.passed += number("passed");
@@ -85,22 +113,29 @@ if (files.length === 0) {
     "--check",
   );
 }
-await test(
-  files.length === 0 ? "all tests, with the V8 flags" : "the files asked for, with the V8 flags",
-  V8_FLAGS,
-  ...files,
-);
-if (files.length === 0) {
-  await test("examples in the library's documentation", V8_FLAGS, "--doc", ...DOCUMENTED);
-  // The flags change nothing on a GPU, and nothing in TypeScript.
+if (files.length > 0) {
+  await test("the files asked for, with the V8 flags", [V8_FLAGS, ...files]);
+} else {
+  const rooms = [...Deno.readDirSync(root)].filter(({ isDirectory }) => isDirectory)
+    .map(({ name }) => name).filter((name) => !name.startsWith(".") && !ENGINE.includes(name));
+  const engine = test("tests of the engine, with the V8 flags", [V8_FLAGS, ...ENGINE]);
+  await Promise.all([
+    engine,
+    test("all other tests, with the V8 flags", [V8_FLAGS, ...rooms.sort()], engine),
+  ]);
+  const examples = test("examples in the library's documentation", [
+    V8_FLAGS,
+    "--doc",
+    ...DOCUMENTED,
+  ]);
+  // Of the next process alone: the flags change nothing on a GPU, and nothing in TypeScript.
   Deno.env.set("RGX_TEST_WEBGPU", "off");
   Deno.env.set("RGX_TEST_REFERENCE", "off");
-  await test(
-    "kernels with bounds checks",
+  await test("kernels with bounds checks", [
     SAFE_V8_FLAGS,
     "--ignore=kernels/webgpu,kernels/**/webgpu_test.ts,kernels/gradients_test.ts",
     "kernels/",
-  );
+  ], examples);
 }
 
 finish();
