@@ -10,8 +10,6 @@ import { SAFE_V8_FLAGS, V8_FLAGS } from "../tools/v8_flags.ts";
 const root = new URL("..", import.meta.url);
 /** Files whose examples are run. */
 const DOCUMENTED = ["mod.ts", "docs/library.md"];
-/** Rooms whose tests take about as long as all others. */
-const ENGINE = ["kernels", "models", "training"];
 /** A command that prints nothing for so long hangs: all ends, and it counts as failed. The longest test takes a minute. */
 const SILENCE_MS = 8 * 60_000;
 const sum = { passed: 0, failed: 0, skipped: 0 };
@@ -116,12 +114,10 @@ if (files.length === 0) {
 if (files.length > 0) {
   await test("the files asked for, with the V8 flags", [V8_FLAGS, ...files]);
 } else {
-  const rooms = [...Deno.readDirSync(root)].filter(({ isDirectory }) => isDirectory)
-    .map(({ name }) => name).filter((name) => !name.startsWith(".") && !ENGINE.includes(name));
-  const engine = test("tests of the engine, with the V8 flags", [V8_FLAGS, ...ENGINE]);
+  const beside = test("tests beside the code, with the V8 flags", [V8_FLAGS, "--ignore=tests"]);
   await Promise.all([
-    engine,
-    test("all other tests, with the V8 flags", [V8_FLAGS, ...rooms.sort()], engine),
+    beside,
+    test("tests of what spans rooms, with the V8 flags", [V8_FLAGS, "tests/"], beside),
   ]);
   const examples = test("examples in the library's documentation", [
     V8_FLAGS,
