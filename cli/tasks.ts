@@ -83,17 +83,23 @@ export function showTask(name: string, options: { json?: boolean }): void {
   if (task.curriculum) {
     out.push("", "Curriculum (levels from 0)");
     out.push(
-      table(task.curriculum.map((attribute) => [
-        `  ${attribute.name}`,
-        attribute.field ?? `${attribute.lowerField}/${attribute.upperField}`,
-        clip(JSON.stringify(attribute.levels), 40),
-      ])),
+      ...described(
+        task.curriculum.map((attribute) => [
+          `  ${attribute.name}`,
+          attribute.field ?? `${attribute.lowerField}/${attribute.upperField}`,
+        ]),
+        task.curriculum.map(({ levels }) =>
+          JSON.stringify(levels).slice(1, -1).replaceAll(",", ", ")
+        ),
+        width,
+      ),
     );
   }
   out.push("", "Scoring", ...wrap(task.scoring, width - 2).map((line) => `  ${line}`));
   out.push("", "Sample (seed 42, entry 0)");
   out.push(...wrap(sample.question, width - 2).map((line) => `  ${line}`));
-  out.push(`  answer: ${JSON.stringify(sample.answer)}`);
+  const answer = `answer: ${JSON.stringify(sample.answer)}`;
+  out.push(...wrap(answer, width - 2).map((line) => `  ${line}`));
   print(out.join("\n"));
 }
 
