@@ -56,7 +56,7 @@ function withHelpFlag(program: Command, args: readonly string[]): string[] {
   return args.filter((arg) => arg !== "--help" && arg !== "-h");
 }
 
-/** Hydra's flags, where a command takes a configuration. */
+/** Hydra's and TRL's flags, where a command takes a configuration. */
 function withConfigName(args: readonly string[]): string[] {
   const words = args[0] === "config" && args[1] === "show" ? 2 : 1;
   if (!["train", "sft", "config"].includes(args[0] ?? "")) return [...args];

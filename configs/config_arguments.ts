@@ -1,7 +1,14 @@
-/** Hydra's way to name a configuration, `--config-path FOLDER --config-name NAME`, as the argument CONFIG. */
+/**
+ * Other programs' ways to name a configuration as the argument CONFIG: Hydra's `--config-path FOLDER
+ * --config-name NAME`, and TRL's `--config FILE`.
+ */
 import { UsageError } from "../core/errors.ts";
 
-const FLAGS = ["--config-path", "--config-name"];
+const FLAGS = new Map([
+  ["--config", "a file"],
+  ["--config-path", "a folder"],
+  ["--config-name", "a name"],
+]);
 
 /**
  * The arguments of a command with these flags taken out and the path that they name put in front.
@@ -12,16 +19,18 @@ export function withConfigArgument(args: readonly string[]): string[] {
   const rest: string[] = [];
   for (let i = 0; i < args.length; i++) {
     const [flag, value] = splitFlag(args[i]!);
-    if (!FLAGS.includes(flag)) rest.push(args[i]!);
+    const expected = FLAGS.get(flag);
+    if (expected === undefined) rest.push(args[i]!);
     else {
       const named = value ?? args[++i];
       if (named === undefined || named === "") {
-        throw new UsageError(`${flag}: expected ${flag.endsWith("name") ? "a name" : "a folder"}`);
+        throw new UsageError(`${flag}: expected ${expected}`);
       }
       given.set(flag, named);
     }
   }
-  const folder = given.get("--config-path"), name = given.get("--config-name");
+  const folder = given.get("--config-path");
+  const name = given.get("--config") ?? given.get("--config-name");
   if (name === undefined && folder === undefined) return rest;
   if (name === undefined) {
     throw new UsageError(`--config-path ${folder}: expected --config-name NAME beside it`);

@@ -243,6 +243,7 @@ Deno.test("--config-path and --config-name name the configuration", () => {
   );
   assert.equal(named("--config_name=a.yml --config-path=c/ beta=1"), "c/a.yml beta=1");
   assert.equal(named("--threads 2 --config-name quickstart"), "quickstart --threads 2");
+  assert.equal(named("--config my.yaml --beta 0"), "my.yaml --beta 0");
   assert.equal(named("quickstart a_b=1 --c_d 2"), "quickstart a_b=1 --c_d 2");
   assert.throws(() => named("--config-path configs x"), /--config-name/);
   assert.throws(() => named("--config-name"), /expected a name/);
