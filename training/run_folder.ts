@@ -175,9 +175,9 @@ export class RunFolder {
     return await this.lock.isOurs() && await this.isThere();
   }
 
-  /** Whether the run's files are where they were. */
-  isThere(): Promise<boolean> {
-    return exists(`${this.path}/run.json`);
+  /** Whether the run's files are where they were; one alone that is gone ends no run. */
+  async isThere(): Promise<boolean> {
+    return await exists(`${this.path}/run.json`) || await exists(`${this.path}/config.yaml`);
   }
 
   /** Why {@link isOurs} says no. */
