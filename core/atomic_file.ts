@@ -57,6 +57,7 @@ const FILE_ERRORS: Readonly<Record<string, readonly [found: string, advice: stri
   EPERM: ["permission denied", "Name a folder that you may write to."],
   EROFS: ["the file system is read-only", "Name a folder that you may write to."],
   ENOTDIR: ["a part of the path is a file, not a folder", "Name another place."],
+  EISDIR: ["a folder of this name is there", "Name another place."],
   EEXIST: ["a file of this name is there", "Name another place."],
   ENAMETOOLONG: ["the name is too long", "Choose a shorter one."],
 };

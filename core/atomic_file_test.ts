@@ -201,6 +201,11 @@ Deno.test("missing permission and impossible places are told", () =>
       writeFileAtomic(`${folder}/f`, "", { write: denied }),
       /cannot write the file: permission denied/,
     );
+    await Deno.mkdir(`${folder}/d`);
+    await assert.rejects(
+      writeFileAtomic(`${folder}/d`, ""),
+      /\/d: cannot write the file: a folder of this name is there/,
+    );
   }));
 
 Deno.test("leftovers of dead processes are removed, those of living ones are not", () =>
