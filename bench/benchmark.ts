@@ -13,7 +13,13 @@ import type { AllTasksResultFile, Sampling } from "./result_file.ts";
 import { missingSamples, runJobs } from "./run_jobs.ts";
 import { SampleStore } from "./sample_store.ts";
 import type { BenchEvent, ModelRequest, TaskRequest, Took } from "./types.ts";
-import { fewCategories, fewerThanAsked, planTasks, withoutAnswers } from "./task_plan.ts";
+import {
+  fewCategories,
+  fewerThanAsked,
+  heldOutOnly,
+  planTasks,
+  withoutAnswers,
+} from "./task_plan.ts";
 import { trainedOtherwise } from "./trained_otherwise.ts";
 import { runWorkers, type WorkerOptions } from "./worker_pool.ts";
 
@@ -88,7 +94,6 @@ export interface Benchmark {
 export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   const start = performance.now();
   const { outputDir = "benchmark_results", seed = 42, onEvent = () => {} } = options;
-  const sets = await planTasks(options, seed), unanswerable = withoutAnswers(sets);
   const { models, sampling, warnings } = await planModels(options.models, {
     seed: options.samplingSeed ?? seed,
     remote: {
@@ -101,6 +106,8 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
     ...(options.prompt && { prompt: options.prompt }),
     ...(options.systemPrompts && { systemPrompts: options.systemPrompts }),
   });
+  const runs = models.flatMap(({ run }) => run ?? []);
+  const sets = await planTasks(options, seed, runs), unanswerable = withoutAnswers(sets);
   const isRemote = (model: ModelRequest) => model.where.kind === "remote";
   const merge = options.merge ?? false, shard = options.shard ?? null;
   if (!merge && options.device === undefined && !options.workers && !models.every(isRemote)) {
@@ -113,6 +120,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   const told = [
     ...warnings,
     ...fewerThanAsked(options, sets),
+    ...heldOutOnly(sets),
     ...unanswerable,
     ...fewCategories(sets),
     ...trainedOtherwise(models, sets),

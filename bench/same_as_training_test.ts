@@ -177,6 +177,58 @@ Deno.test("a run with a tokenizer from elsewhere and weights in another type is 
   });
 });
 
+Deno.test("of a file that a run was trained on only what it holds out is asked, as in eval_after", async () => {
+  await withFolder(async (folder) => {
+    const device = createReferenceDevice({ float: "f32" });
+    try {
+      const base = `${folder}/base`, run = `${folder}/run`, path = `${folder}/sums.jsonl`;
+      await tinyModelFolder(base);
+      const rows = Array.from(
+        { length: 60 },
+        (_, i) => `{"question": "${i} + 1", "answer": "${i + 1}"}`,
+      );
+      await Deno.writeTextFile(path, rows.join("\n"));
+      const config = tinyRunConfig(run, {
+        model: { model_name_or_path: base, init: null },
+        lora: LORA,
+        data: { task_name: null, task_config: {}, dataset_name: path },
+        eval: { num_examples: 3, temperature: 1, batch_size: 7 },
+        sft: null,
+        training: { max_steps: 1 },
+      });
+      const { summary } = await trainOn(device, config, {
+        configText: renderYaml(config, {}, new Map()),
+      });
+      const ask = (models: string[], outputDir: string, more = {}) =>
+        collected({
+          ...{ models, device, outputDir, tasks: [{ name: "file", path, label: "sums" }] },
+          ...{ samplingSeed: config.training.seed, prompt: {}, sampling: { temperature: 1 } },
+          ...more,
+        });
+      const done = await ask([run], `${folder}/out`, { numExamples: 3 });
+      const { models, parameters } = done.result.tasks["sums"]!, own = models[run]!;
+      const lines = (await Deno.readTextFile(`${run}/eval_after.jsonl`)).trim().split("\n");
+      const items = lines.map((line) => JSON.parse(line)).filter((item) => item.temperature === 1);
+      assert.deepEqual(
+        own.examples.map(({ question, completion, score }) => ({ question, completion, score })),
+        items.map(({ question, completion, score }) => ({ question, completion, score })),
+      );
+      assert.deepEqual(numbers(own), numbers(summary.eval_after!));
+      assert.deepEqual(numbers(models[base]!), numbers(summary.eval_before!));
+      assert.deepEqual([own.overlap, parameters["split"]], [0, "test"]);
+      assert.match(JSON.stringify(done.events), /3 of its 60 questions are asked, which training/);
+      // Nobody has been trained on it: its first problems.
+      const others = await ask([base], `${folder}/base_only`, { numExamples: 2 });
+      assert.deepEqual(
+        others.result.tasks["sums"]!.models[base]!.examples.map(({ question }) => question),
+        ["0 + 1", "1 + 1"],
+      );
+    } finally {
+      device.close();
+    }
+  });
+});
+
 function numbers(of: Omit<ModelResult, "samples" | "prompt"> | Parameters<typeof pick>[0]) {
   return pick(of);
 }

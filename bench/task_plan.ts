@@ -2,10 +2,11 @@
  * The tasks of a benchmark as problems: what stands in the request, the benchmark's own size and seed for the rest,
  * files from where they are named or where published data sets are when they were pulled.
  */
+import type { RunConfig } from "../configs/run_config.ts";
 import { UsageError } from "../core/errors.ts";
 import { fileName } from "../core/paths.ts";
-import { readRows, rowsOfSplit } from "../data/data_rows.ts";
-import { requireDataFiles } from "../data/open_problems.ts";
+import { haveSplits, readRows, rowsOfSplit } from "../data/data_rows.ts";
+import { filesHeldBackFrom, requireDataFiles } from "../data/open_problems.ts";
 import type { BenchmarkOptions } from "./benchmark.ts";
 import { formatOf } from "../data/published_sets.ts";
 import { FILE_SOURCE } from "../data/score.ts";
@@ -16,10 +17,14 @@ import type { TestSet } from "./types.ts";
 /** Problems that are made of a task at most: all are held in memory. */
 const MOST_PROBLEMS = 1_000_000;
 
-/** @throws UsageError when two tasks have the same label, or one cannot be made */
+/**
+ * @param runs of the models: of a file that one of them was trained on, only what it holds out is asked
+ * @throws UsageError when two tasks have the same label, or one cannot be made
+ */
 export async function planTasks(
   options: Pick<BenchmarkOptions, "tasks" | "prompt" | "limit" | "numExamples">,
   seed: number,
+  runs: readonly RunConfig[] = [],
 ): Promise<TestSet[]> {
   const requests = options.tasks.map((task) => typeof task === "string" ? { name: task } : task);
   if (requests.length === 0) throw new UsageError("no task is named", { advice: "--tasks NAME …" });
@@ -31,7 +36,7 @@ export async function planTasks(
   // What is wrong with a name is said before a file is read.
   const unknown = requests.filter(({ name }) => !isTask(name)).map(({ name }) => name);
   if (unknown.length > 0) throw unknownTasks(unknown);
-  const sets: TestSet[] = [];
+  const sets: TestSet[] = [], trainedAs = await formatsOfTrained(runs);
   for (const request of requests) {
     const size = sizeOf(request.size, options, 100);
     const common = { seed, size, fewShot };
@@ -48,11 +53,41 @@ export async function planTasks(
     }
     const files = await filesOf(request.name, path, request.path !== undefined);
     const rows = rowsOfSplit(await readRows(files), "test");
-    const { name, label = name } = request;
-    const format = name === "file" ? formatOf(rows) : name;
-    sets.push(createTestSet({ ...request, name: format, label, path, size }, { ...common, rows }));
+    const { name, label = name } = request, trained = trainedAs.get(await placeOf(files));
+    const format = name === "file" ? trained ?? formatOf(rows) : name;
+    const heldOut = trained !== undefined && !haveSplits(rows);
+    sets.push(
+      createTestSet({ ...request, name: format, label, path, size }, { ...common, rows, heldOut }),
+    );
   }
   return sets;
+}
+
+/** What the runs take the problems of the files for that they hold questions back from, by {@link placeOf}. */
+async function formatsOfTrained(runs: readonly RunConfig[]): Promise<Map<string, string>> {
+  const formats = new Map<string, string>();
+  for (const { data } of runs) {
+    // Data that are not here any more are none of the files that are asked.
+    const files = await filesHeldBackFrom(data).catch(() => null);
+    if (files !== null) formats.set(await placeOf(files), data.task_name ?? "file");
+  }
+  return formats;
+}
+
+/** The same for every spelling of the files' paths. */
+async function placeOf(files: readonly string[]): Promise<string> {
+  const places = await Promise.all(files.map((file) => Deno.realPath(file).catch(() => file)));
+  return places.sort().join("\0");
+}
+
+/** Files of which only the questions are asked that training holds out, in words. */
+export function heldOutOnly(sets: readonly TestSet[]): string[] {
+  return sets.flatMap(({ label, entries, heldOutOf }) =>
+    heldOutOf === undefined ? [] : [
+      `${label}: a model was trained on it, so ${entries.length} of its ${heldOutOf} questions are ` +
+      "asked, which training holds out",
+    ]
+  );
 }
 
 /** @throws UsageError where the results of one task would take the place of others */

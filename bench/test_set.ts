@@ -1,11 +1,13 @@
 /**
  * The problems of a benchmark: fixed by the seed, the same for every model, each question once. Tasks draw
  * them from the test split, whose key space training never uses; the same way as a run's held-out problems, so
- * that equal seeds and parameters give equal problems. Files give their first ones.
+ * that equal seeds and parameters give equal problems. Files give their first ones, or the first of those that
+ * training on them holds out.
  */
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import type { DataRow } from "../data/data_rows.ts";
+import { fileSplitOf } from "../data/source.ts";
 import { createDataset } from "../tasks/dataset.ts";
 import { getTask, hasTask, taskNames } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
@@ -21,6 +23,8 @@ export interface TestSetOptions {
   fewShot: number;
   /** Rows of the request's file, where they were read already; else it is a JSON Lines file. */
   rows?: readonly DataRow[] | null;
+  /** Only what training on the file holds out, if there is anything. */
+  heldOut?: boolean;
 }
 
 /**
@@ -42,17 +46,21 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
     const all = rows === null
       ? readDataset(name, request.path)
       : datasetEntries(name, rows, request.path);
+    const total = all.length;
     // Worked examples come from the file's end, and are no problems.
     const shots = fewShot === 0 ? [] : all.splice(-fewShot);
     if (all.length === 0) {
       throw new UsageError(`${request.path}: ${fewShot} worked examples leave no problem`);
     }
+    const kept = all.filter(({ question }) => fileSplitOf(question) === "test");
+    const heldOut = (options.heldOut ?? false) && kept.length > 0, asked = heldOut ? kept : all;
     return {
       ...common,
-      parameters: { ...parameters, path: request.path },
+      parameters: { ...parameters, path: request.path, ...(heldOut && { split: "test" }) },
+      ...(heldOut && { heldOutOf: total }),
       category: category ?? "data set",
-      entries: distinct((i) => all[i] ?? null, size),
-      categories: categoriesOf(all).length,
+      entries: distinct((i) => asked[i] ?? null, size),
+      categories: categoriesOf(asked).length,
       shots,
     };
   }

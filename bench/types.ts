@@ -30,6 +30,8 @@ export interface TestSet {
   seed: number;
   binary: boolean;
   entries: readonly Entry[];
+  /** Of a file of which only the questions are asked that training on it holds out: how many it has in all. */
+  heldOutOf?: number;
   /** Of a file: how many categories its problems have, those that are not asked included. */
   categories?: number;
   /** For few-shot prompts: from another split than the problems; of a task one more than a prompt takes. */

@@ -83,6 +83,16 @@ async function trainFilesOf(task: string | null, name: string, isNamed: boolean)
   }
 }
 
+/** The files of a data set of which training holds questions back by their text; null where nothing does. */
+export async function filesHeldBackFrom(
+  { task_name, dataset_name }: Pick<SourceOptions, "task_name" | "dataset_name">,
+): Promise<string[] | null> {
+  const name = dataset_name ?? (task_name === null ? null : publishedPlace(task_name));
+  if (name === null) return null;
+  const { files } = await findDataFiles(name, "train");
+  return files === null || await testFilesOf(name, files) !== null ? null : files;
+}
+
 /** The files of the test split, or null where the data set has none of its own. */
 async function testFilesOf(name: string, train: readonly string[]): Promise<string[] | null> {
   try {

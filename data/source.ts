@@ -110,7 +110,7 @@ class FileSource implements ProblemSource {
     notes: readonly string[],
   ) {
     for (const entry of entries ?? readJsonLines(name)) {
-      this.#entries[testEntries ? "train" : splitOf(entry.question)].push(entry);
+      this.#entries[testEntries ? "train" : fileSplitOf(entry.question)].push(entry);
     }
     if (testEntries) this.#entries.test = [...testEntries];
     const left = this.#entries.train.splice(max_examples ?? num_examples ?? Infinity).length;
@@ -148,8 +148,11 @@ class FileSource implements ProblemSource {
   }
 }
 
-/** By the question alone: adding lines to a file moves no question to another split. */
-function splitOf(question: string): Split {
+/**
+ * The split of a question of a file that has no test split of its own. By the question alone: adding lines to a file
+ * moves no question to another split.
+ */
+export function fileSplitOf(question: string): Split {
   const at = RandomStream.forPurpose(0, "split", question).random();
   const splits = Object.keys(SPLIT) as Split[];
   return splits[at < HELD_BACK ? SPLIT.test : at < 2 * HELD_BACK ? SPLIT.validation : SPLIT.train]!;
