@@ -10,6 +10,8 @@ import { SAFE_V8_FLAGS, V8_FLAGS } from "../tools/v8_flags.ts";
 const root = new URL("..", import.meta.url);
 /** Files whose examples are run. */
 const DOCUMENTED = ["mod.ts", "docs/library.md"];
+/** Rooms whose tests take about as long as all others. */
+const ENGINE = ["kernels", "models", "training"];
 /** A command that prints nothing for so long hangs: all ends, and it counts as failed. The longest test takes a minute. */
 const SILENCE_MS = 8 * 60_000;
 const sum = { passed: 0, failed: 0, skipped: 0 };
@@ -114,10 +116,13 @@ if (files.length === 0) {
 if (files.length > 0) {
   await test("the files asked for, with the V8 flags", [V8_FLAGS, ...files]);
 } else {
-  const beside = test("tests beside the code, with the V8 flags", [V8_FLAGS, "--ignore=tests"]);
+  const engine = test("tests of the engine, with the V8 flags", [
+    V8_FLAGS,
+    ...ENGINE.map((room) => `${room}/`),
+  ]);
   await Promise.all([
-    beside,
-    test("tests of what spans rooms, with the V8 flags", [V8_FLAGS, "tests/"], beside),
+    engine,
+    test("all other tests, with the V8 flags", [V8_FLAGS, `--ignore=${ENGINE}`], engine),
   ]);
   const examples = test("examples in the library's documentation", [
     V8_FLAGS,
