@@ -36,6 +36,16 @@ Deno.test("V21: a wrong word never earns the full score", () => {
   assert.equal(scoreTaskAnswer("figlet_font", "understanding", entry), 1);
 });
 
+Deno.test("V27: moves with a number of layers count in an answer as they do in a scramble", () => {
+  const original = 0.01, ours = 1;
+  assert.notEqual(ours, original);
+  for (const [scramble, answer] of [["2F'", "2F"], ["1Bw'", "1Bw"], ["2D'", "2D"]]) {
+    const entry = { answer: null, metadata: { cube_size: 4, scramble_moves: scramble } };
+    assert.equal(scoreTaskAnswer("rubiks_cube", answer!, entry), ours);
+    assert.equal(scoreTaskAnswer("rubiks_cube", `${answer} ${answer}`, entry), original);
+  }
+});
+
 Deno.test("G16: one name belongs to the verb and thing that are asked for", () => {
   // In the original another statement could have the same verb and thing: two names, one of them worth 0.
   const original = "Ada likes tea. Bob likes tea.\nWho likes tea?";
