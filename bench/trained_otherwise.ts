@@ -3,7 +3,7 @@
  * what is wanted; not to know it is not.
  */
 import type { RunConfig } from "../configs/run_config.ts";
-import { resolveTaskConfig } from "../tasks/registry.ts";
+import { hasTask, resolveTaskConfig } from "../tasks/registry.ts";
 import type { TestSet } from "./types.ts";
 
 /**
@@ -30,7 +30,8 @@ function otherWays(run: RunConfig | null, sets: readonly TestSet[]): string[] {
   if (run === null || run.curriculum !== null) return [];
   const { tasks, task_name, task_config } = run.data;
   const own = tasks ?? (task_name === null ? [] : [{ task_name, config: task_config }]);
-  return sets.flatMap((set) => {
+  // Problems of a file have no parameters.
+  return sets.filter(({ taskName }) => hasTask(taskName)).flatMap((set) => {
     const ways = own.filter(({ task_name }) => task_name === set.taskName)
       .map(({ config }) => difference(set, config));
     const others = ways.filter((way) => way !== null);

@@ -30,4 +30,10 @@ Deno.test("a checkpoint that is asked its own task in another way is told, with 
   const both = { ...run, data: { ...run.data, task_name: null, tasks: [task, longer] } };
   assert.deepEqual(told([set(own), set(longer.config)], both), [], "one of its ways matches");
   assert.equal(told([set({ ...own, max_word_len: 5 })], both).length, 2, "told with each of them");
+  // A file has no parameters, though it may have a name that a run was trained by.
+  const file = { ...run, data: { ...run.data, task_name: "gsm8k", task_config: {} } };
+  const columns = { question: "1 + 1", answer: "#### 2" };
+  const rows = [{ columns, place: "f:1" }];
+  const gsm8k = createTestSet({ name: "gsm8k", path: "f" }, { ...sizes, rows });
+  assert.deepEqual(told([gsm8k], file), []);
 });
