@@ -13,9 +13,10 @@ function withRounded(text: string): string[] {
   const parts = text.split(ROUNDED).filter((part) =>
     !isBlank(part) && !/^\W*[A-Za-z]+\W*$/.test(part)
   );
+  if (parts.length > 2) return [];
   if (parts.length < 2) return parts;
   const [exact, rounded] = parts.map((part) => parseMath(part));
-  if (parts.length > 2 || exact?.kind !== "number" || rounded?.kind !== "number") return [];
+  if (exact?.kind !== "number" || rounded?.kind !== "number") return [];
   const decimals = /\.(\d+)/.exec(parts[1]!)?.[1]?.length ?? 0;
   return Math.abs(exact.value.approx - rounded.value.approx) < 10 ** -decimals ? parts : [];
 }

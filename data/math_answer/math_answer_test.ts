@@ -119,6 +119,7 @@ Deno.test("what authors and models write for the same answer is the same", () =>
     ["x^3+3x-6", "x**3+3*x-6", "x³+3x−6"],
     ["10%", "10", "10\\text{ percent}"],
     ["10%", "0.1"],
+    ["1,250%", "1250", "1{,}250\\%"],
     ["33\\frac13\\%", "33\\frac{1}{3}", "33 1/3 %", "100/3 \\%", "33 1/3 percent"],
     ["4\\times10^5", "4E5", "4.0E+05", "400 thousand", "0.4\\text{ million}"],
     [
@@ -220,6 +221,7 @@ Deno.test("what only looks like the answer is not the same", () => {
     ["5", "5 million"],
     ["33", "33\\frac13\\%"],
     ["\\begin{vmatrix}3\\end{vmatrix}", "3\\begin{vmatrix}1\\end{vmatrix}"],
+    ["\\begin{pmatrix}(1,2)\\end{pmatrix}", "2\\begin{pmatrix}(1,2)\\end{pmatrix}"],
     ["2\\mathbf{i}-3\\mathbf{j}", "2\\mathbf{i}-3"],
     ["(-\\infty,-2] \\cup (3,5)", "x < -2 or 3 < x < 5"],
     ["(3,4]", "3 \\le x < 4"],

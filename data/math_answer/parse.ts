@@ -46,7 +46,7 @@ function valueOf(clean: string, place: Place): MathValue | null {
 function formula(clean: string, place: Place): MathValue | null {
   try {
     // The sign belongs to all that stands before it: of 33 1/3 % too.
-    const percent = /^[-+]?[^-+%,]*%\s*$/.test(clean);
+    const percent = /^[-+]?(?:[^-+%,]|,(?=\d{3}(?!\d)))*%\s*$/.test(clean);
     const value = new Parser(tokenize(clean.replace(/%\s*$/, percent ? "" : "%").trim()), place)
       .top();
     if (!percent) return value;
@@ -77,6 +77,7 @@ function matrix(clean: string, place: Place): MathValue | null {
     const items = (cells as MathValue[]).map((cell) =>
       cell.kind === "number" ? { ...cell, value: multiply(cell.value, factor.value) } : cell
     );
+    if (before !== "" && items.some(({ kind }) => kind !== "number")) return null;
     rows.push({ kind: "tuple", open, close: open, items });
   }
   return { kind: "tuple", open, close: open, items: rows };
