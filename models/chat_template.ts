@@ -85,15 +85,20 @@ export function compileChatTemplate(
   };
 }
 
-/** Python's methods that take characters off a text's ends; null = white space. */
-const STRIPS: Readonly<Record<string, (text: string, characters: string | null) => string>> = {
+/** Python's methods that take characters off a text's ends; none (the library's undefined) = white space. */
+const STRIPS: Readonly<Record<string, (text: string, characters?: string) => string>> = {
   rgx_strip: (text, characters) => strip(text, characters, true, true),
   rgx_lstrip: (text, characters) => strip(text, characters, true, false),
   rgx_rstrip: (text, characters) => strip(text, characters, false, true),
 };
 
-function strip(text: string, characters: string | null, left: boolean, right: boolean): string {
-  const isOff = characters === null
+function strip(
+  text: string,
+  characters: string | undefined,
+  left: boolean,
+  right: boolean,
+): string {
+  const isOff = characters === undefined
     ? (one: string) => one.trim() === ""
     : (one: string) => characters.includes(one);
   const all = Array.from(text);

@@ -129,11 +129,11 @@ Deno.test("chat templates: the jinja file wins, then the config's text, then the
   const stripping =
     "{{ messages[0].content.lstrip('\\n') }}|{{ messages[0].content.strip('=\\n ') }}|" +
     "{{ messages[0]['content'].rstrip('=').strip() }}|{{ tools is none and documents is none }}|" +
-    "{{ sep_token }}";
+    "{{ sep_token }}|{{ ' y '.strip(none) }}";
   const asked = tinyFiles({ chat_template: stripping, sep_token: { content: "</s>" } });
   assert.equal(
     tokenizerFromFiles(asked, "t").applyChatTemplate([{ role: "user", content: "\n  x \n==" }]),
-    "  x \n==|x|x|true|</s>",
+    "  x \n==|x|x|true|</s>|y",
   );
 
   const lines = "{% if true %}\n{{ bos_token }}a\n{% endif %}\n{{ messages[0].content }}\n";
