@@ -58,7 +58,7 @@ function withHelpFlag(program: Command, args: readonly string[]): string[] {
 
 /** Hydra's and TRL's flags, where a command takes a configuration. */
 function withConfigName(args: readonly string[]): string[] {
-  const words = args[0] === "config" && args[1] === "show" ? 2 : 1;
+  const words = args[0] === "config" ? 2 : 1;
   if (!["train", "sft", "config"].includes(args[0] ?? "")) return [...args];
   return [...args.slice(0, words), ...withConfigArgument(args.slice(words))];
 }

@@ -210,7 +210,7 @@ Deno.test("a config error names file, line and the nearest key, and exits with 2
       file,
       "_base_: quickstart\ntraining:\n  learnig_rate: 1e-4\n  max_steps: soon\n",
     );
-    for (const command of [["config", "check", file], ["train", file, "--dry-run"]]) {
+    for (const command of [["config", "check", "--config", file], ["train", file, "--dry-run"]]) {
       const { code, err, out } = await rgx(command);
       assert.equal(code, 2, err);
       assert.match(err, /bad\.yaml:3:3: .*learnig_rate.*learning_rate/);
