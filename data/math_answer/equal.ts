@@ -14,7 +14,8 @@ function withRounded(text: string): string[] {
     !isBlank(part) && !/^\W*[A-Za-z]+\W*$/.test(part)
   );
   if (parts.length > 2) return [];
-  if (parts.length < 2) return parts;
+  // A part of a sentence is no value.
+  if (parts.length < 2) return parts.filter((part) => parseMath(part) !== null);
   const [exact, rounded] = parts.map((part) => parseMath(part));
   if (exact?.kind !== "number" || rounded?.kind !== "number") return [];
   const decimals = /\.(\d+)/.exec(parts[1]!)?.[1]?.length ?? 0;
@@ -24,7 +25,9 @@ function withRounded(text: string): string[] {
 /** What is no value for the parser can still be the same text. */
 export function sameAnswer(answer: string, gold: string): boolean {
   if (answer === gold) return !isBlank(answer);
-  if (ROUNDED.test(answer)) return withRounded(answer).some((part) => sameAnswer(part, gold));
+  if (ROUNDED.test(answer)) {
+    return sameText(answer, gold) || withRounded(answer).some((part) => sameAnswer(part, gold));
+  }
   if (ROUNDED.test(gold)) return sameAnswer(gold, answer);
   const a = parseMath(answer), b = parseMath(gold);
   if (a === null || b === null) return sameText(answer, gold);

@@ -217,6 +217,7 @@ Deno.test("what only looks like the answer is not the same", () => {
     ["4", "3 ≈ 4"],
     ["4", "3 ≈ 4 ≈ 5"],
     ["4.2", "4.1 ≈ 4.2"],
+    ["the city approximately doubled", "The city approximately tripled"],
     ["3x", "3 times x"],
     ["5", "5 million"],
     ["33", "33\\frac13\\%"],
