@@ -306,7 +306,8 @@ export class RunStore {
 
   /** What an error of this session comes from. */
   async explain(error: unknown): Promise<unknown> {
-    const isLost = this.#begun && !await this.folder.isThere();
+    // Where that cannot be found out, as when a file server is away, the error itself says most.
+    const isLost = this.#begun && !await this.folder.isThere().catch(() => true);
     return isLost ? await this.folder.lost(error) : error;
   }
 
