@@ -52,8 +52,10 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
     if (all.length === 0) {
       throw new UsageError(`${request.path}: ${fewShot} worked examples leave no problem`);
     }
-    const kept = all.filter(({ question }) => fileSplitOf(question) === "test");
-    const heldOut = (options.heldOut ?? false) && kept.length > 0, asked = heldOut ? kept : all;
+    const kept = options.heldOut
+      ? all.filter(({ question }) => fileSplitOf(question) === "test")
+      : [];
+    const heldOut = kept.length > 0, asked = heldOut ? kept : all;
     return {
       ...common,
       parameters: { ...parameters, path: request.path, ...(heldOut && { split: "test" }) },

@@ -287,11 +287,13 @@ function workersOf(flags: BenchFlags, models: readonly string[]): WorkerOptions 
       }`,
     );
   });
-  const cards = visibleCards().cards?.length ?? listCards().length;
-  for (const name of named ?? []) {
-    const card = /^webgpu:(\d+)$/.exec(name)?.[1];
-    if (card === undefined || Number(card) < cards) continue;
-    throw new UsageError(`--devices ${flags.devices}: there is no card ${card}, ${cards} are here`);
+  const numbers = (named ?? []).flatMap((name) => /^webgpu:(\d+)$/.exec(name)?.[1] ?? []);
+  const cards = numbers.length === 0 ? 0 : visibleCards().cards?.length ?? listCards().length;
+  const absent = numbers.find((card) => Number(card) >= cards);
+  if (absent !== undefined) {
+    throw new UsageError(
+      `--devices ${flags.devices}: there is no card ${absent}, ${cards} are here`,
+    );
   }
   const local = models.filter((name) => !isRemoteName(name)).length;
   // Where models are remote, --workers says how many requests they get at once.

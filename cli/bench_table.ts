@@ -195,12 +195,12 @@ export function csvTable(result: AllTasksResultFile): string {
   const quote = (cell: string) => /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
   const all = Object.values(result.tasks).flatMap(({ models }) => Object.values(models));
   const levels = Object.keys(all.find(({ samples }) => samples)?.samples?.pass_at ?? {});
+  const isSampled = levels.length > 0;
   const header = [
     ...["task", "model", "accuracy", "ci95_low", "ci95_high", "correct", "total", "mean_score"],
     ...["format_rate", "truncated_rate", "mean_completion_tokens", "overlap", "errors"],
     "too_long",
-    ...(levels.length === 0 ? [] : [...levels.map((k) => `pass_at_${k}`), "avg_at_k"]),
-    ...(levels.length === 0 ? [] : ["majority_at_k"]),
+    ...(isSampled ? [...levels.map((k) => `pass_at_${k}`), "avg_at_k", "majority_at_k"] : []),
   ];
   const rows = Object.values(result.tasks).flatMap(({ task, models }) =>
     Object.entries(models).map(([name, r]) => [
@@ -208,7 +208,7 @@ export function csvTable(result: AllTasksResultFile): string {
       ...[r.format_rate, r.truncated_rate, r.mean_completion_tokens, r.overlap ?? "", r.errors],
       r.too_long,
       ...levels.map((k) => r.samples?.pass_at[k] ?? ""),
-      ...(levels.length === 0 ? [] : [r.samples?.avg_at_k ?? "", r.samples?.majority_at_k ?? ""]),
+      ...(isSampled ? [r.samples?.avg_at_k ?? "", r.samples?.majority_at_k ?? ""] : []),
     ])
   );
   return [header, ...rows].map((row) => row.map((cell) => quote(String(cell))).join(",")).join(

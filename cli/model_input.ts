@@ -1,6 +1,6 @@
 /** What `generate` and `logprobs` have in common: the model with its adapter, and ids and texts from files. */
 import { UsageError } from "../core/errors.ts";
-import { whyNotJson, whyUnreadable } from "../core/text_file.ts";
+import { isUtf16, whyNotJson, whyUnreadable } from "../core/text_file.ts";
 import { type LoadedIdModel, loadIdModel, loadModel } from "../models/load_model.ts";
 import type { ActivationType } from "../models/types.ts";
 import type { StorageOptions } from "../models/weight_storage.ts";
@@ -74,9 +74,8 @@ export async function readInput(path: string): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    const isWide = bytes[0] === 0xff && bytes[1] === 0xfe || bytes[0] === 0xfe && bytes[1] === 0xff;
     throw new UsageError(`${path === "-" ? "stdin" : path}: not UTF-8 text`, {
-      advice: isWide ? "It is UTF-16: save it as UTF-8." : "Save it as UTF-8.",
+      advice: isUtf16(bytes) ? "It is UTF-16: save it as UTF-8." : "Save it as UTF-8.",
     });
   }
 }

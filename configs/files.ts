@@ -40,13 +40,7 @@ export async function resolveFiles(
   for (const [section, name] of PATH_KEYS) {
     const node = nodeAt(tree, [section, name]);
     if (node?.kind !== "scalar" || typeof node.value !== "string") continue;
-    const value = expandHome(node.value);
-    if (value === node.value) continue;
-    tree = withEntry(
-      tree,
-      section,
-      withEntry(nodeAt(tree, [section]) as MapNode, name, { ...node, value }),
-    );
+    tree = withPath(tree, section, name, expandHome(node.value));
   }
   for (const [section, name] of FILE_KEYS) {
     const node = nodeAt(tree, [section, name]);
@@ -56,9 +50,7 @@ export async function resolveFiles(
     if (found === null && name === "dataset_name") {
       await checkPulled(node, node.value, cwd, `${section}.${name}`, problems);
     }
-    if (found === null || found === node.value) continue;
-    const map = nodeAt(tree, [section]) as MapNode;
-    tree = withEntry(tree, section, withEntry(map, name, { ...node, value: found }));
+    if (found !== null) tree = withPath(tree, section, name, found);
   }
   const rewards = nodeAt(tree, ["rewards"]);
   if (rewards?.kind !== "list") return tree;
@@ -66,6 +58,14 @@ export async function resolveFiles(
     rewards.items.map((item, i) => resolveReward(item, `rewards.${i}`, cwd, problems)),
   );
   return withEntry(tree, "rewards", { ...rewards, items });
+}
+
+/** The tree with another path in the place of one that it holds. */
+function withPath(tree: MapNode, section: string, name: string, value: string): MapNode {
+  const node = nodeAt(tree, [section, name]) as ScalarNode;
+  if (value === node.value) return tree;
+  const map = nodeAt(tree, [section]) as MapNode;
+  return withEntry(tree, section, withEntry(map, name, { ...node, value }));
 }
 
 /** A data set that is no file must be one of the Hub's in the cache. */

@@ -7,6 +7,7 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { stringify } from "yaml";
 import { messageOf, UsageError } from "../core/errors.ts";
+import { fileName } from "../core/paths.ts";
 import { nearest } from "../core/suggest.ts";
 import { publishedPlace } from "../hub/published_sets.ts";
 import { buildRunConfig } from "./build.ts";
@@ -88,7 +89,7 @@ export async function loadConfig(
   tree = interpolate(tree, environment, problems);
   const runName = nodeAt(tree, ["logging", "run_name"]);
   if (runName?.kind === "scalar" && runName.value !== null) {
-    const folder = String(runName.raw ?? runName.value).replace(/[^A-Za-z0-9._-]|^\.\.?$/g, "_");
+    const folder = fileName(String(runName.raw ?? runName.value)).replace(/^\.\.?$/, "_");
     tree = withDefault(tree, "training", "output_dir", `./experiments/${folder}`);
   }
   tree = foldShaping(foldGenerationKwargs(tree, problems), problems);

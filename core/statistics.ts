@@ -16,6 +16,16 @@ export function mean(values: ArrayLike<number>): number {
   return sum / values.length;
 }
 
+/** The smallest value, however many there are (a call takes some hundred thousand arguments); Infinity of nothing. */
+export function least(values: readonly number[]): number {
+  return values.reduce((a, b) => Math.min(a, b), Infinity);
+}
+
+/** The largest one; −Infinity of nothing. */
+export function most(values: readonly number[]): number {
+  return values.reduce((a, b) => Math.max(a, b), -Infinity);
+}
+
 /** Sample standard deviation (n − 1); NaN with fewer than two values. */
 export function sampleStd(values: ArrayLike<number>): number {
   if (values.length < 2) return NaN;

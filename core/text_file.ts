@@ -38,6 +38,11 @@ export function* linesOf(
   }
 }
 
+/** Whether a text that is no UTF-8 is UTF-16, by the mark at its beginning. */
+export function isUtf16(bytes: Uint8Array): boolean {
+  return (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+}
+
 /** Why a file could not be read, in words. */
 export function whyUnreadable(cause: unknown): string {
   return cause instanceof Deno.errors.NotFound

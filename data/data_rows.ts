@@ -5,7 +5,7 @@
 import zlib from "node:zlib";
 import { asyncBufferFromFile, type Compressors, parquetReadObjects } from "hyparquet";
 import { RgxError, UsageError } from "../core/errors.ts";
-import { linesOf, whyNotJson, whyUnreadable } from "../core/text_file.ts";
+import { isUtf16, linesOf, whyNotJson, whyUnreadable } from "../core/text_file.ts";
 import { isBlank } from "../tasks/python_text.ts";
 
 /** One row, and where it stands: `file:line`, or `file: row 3`. */
@@ -81,10 +81,8 @@ function textOf(bytes: Uint8Array, path: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
-    const isWide = (bytes[0] === 0xff && bytes[1] === 0xfe) ||
-      (bytes[0] === 0xfe && bytes[1] === 0xff);
     throw new UsageError(
-      `${path}: ${isWide ? "is UTF-16, expected UTF-8" : "is not a text in UTF-8"}`,
+      `${path}: ${isUtf16(bytes) ? "is UTF-16, expected UTF-8" : "is not a text in UTF-8"}`,
       { advice: "Save it again with that encoding.", cause },
     );
   }

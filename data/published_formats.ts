@@ -34,6 +34,8 @@ const STATED_NUMBER = new RegExp(
   `${STATES}[\\s:*]*([-−+]?[$£€]?\\d(?:[\\d.,/]*\\d)?%?)`,
   "g",
 );
+/** Behind the first one. */
+const SECOND_LETTER = /^\)?(?:\s*[,/&]|\s+and|\s+or)\s*\(?[A-Z](?![A-Za-z'])/;
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 const FORMATS: Readonly<Record<string, PublishedFormat>> = {
@@ -118,8 +120,7 @@ function chosenLetter(answer: string): string | undefined {
   const match =
     /^(?:option|answer|choice|\\text(?:bf)?|\\math(?:rm|bf)|[\s({[*$:"“])*([A-Za-z])(?![A-Za-z'])/i
       .exec(text);
-  const SECOND = /^\)?(?:\s*[,/&]|\s+and|\s+or)\s*\(?[A-Z](?![A-Za-z'])/;
-  if (match === null || SECOND.test(text.slice(match[0].length))) return undefined;
+  if (match === null || SECOND_LETTER.test(text.slice(match[0].length))) return undefined;
   return match[1]!.toUpperCase();
 }
 

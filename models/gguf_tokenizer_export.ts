@@ -12,7 +12,7 @@ import { GgufFile } from "./gguf.ts";
 import { ggufTokenizer } from "./gguf_tokenizer.ts";
 import type { GgufMetadata, GgufWritten } from "./gguf_writer.ts";
 import { parseJsonObject } from "./json_file.ts";
-import { otherSpecialTokens, specialTokens, withSpecials } from "./named_specials.ts";
+import { namedSpecials, withSpecials } from "./named_specials.ts";
 import { tokenizerFromFiles } from "./tokenizer.ts";
 import type { Tokenizer } from "./types.ts";
 
@@ -38,14 +38,8 @@ export function ggufTokenizerMetadata(model: TokenizerToWrite): GgufMetadata {
     const text = tokenizer.files().get(name);
     return text === undefined ? {} : parseJsonObject(text, `${where}/${name}`);
   };
-  const config = read("tokenizer_config.json");
-  const json = withSpecials(read("tokenizer.json"), [
-    ...Object.values({
-      ...specialTokens(read("special_tokens_map.json")),
-      ...specialTokens(config),
-    }),
-    ...otherSpecialTokens(config),
-  ]);
+  const { all } = namedSpecials(read("tokenizer_config.json"), read("special_tokens_map.json"));
+  const json = withSpecials(read("tokenizer.json"), all);
   const bpe = readBpe(json, where), { kind } = bpe;
   const { tokens, kinds } = tokenTable(json, bpe, model.vocabSize, where);
   const out = new Map<string, GgufWritten>();

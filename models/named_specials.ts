@@ -11,8 +11,22 @@ const ROLES = [
   ...["sep_token", "cls_token", "mask_token"],
 ];
 
-/** Role → text of the token. */
-export function specialTokens(config: Json): Record<string, string> {
+/** The tokens that these files name. */
+export interface NamedSpecials {
+  /** Role → text of the token. */
+  roles: Record<string, string>;
+  /** Without a role. */
+  others: string[];
+  all: string[];
+}
+
+/** @param config of `tokenizer_config.json`, which counts more than `map` of `special_tokens_map.json` */
+export function namedSpecials(config: Json, map: Json): NamedSpecials {
+  const roles = { ...rolesOf(map), ...rolesOf(config) }, others = othersOf(config);
+  return { roles, others, all: [...Object.values(roles), ...others] };
+}
+
+function rolesOf(config: Json): Record<string, string> {
   const out: Record<string, string> = {};
   for (const role of ROLES) {
     const text = tokenText(config[role]);
@@ -21,8 +35,7 @@ export function specialTokens(config: Json): Record<string, string> {
   return out;
 }
 
-/** Special tokens without a role. */
-export function otherSpecialTokens({ additional_special_tokens: named }: Json): string[] {
+function othersOf({ additional_special_tokens: named }: Json): string[] {
   return Array.isArray(named) ? named.map(tokenText).filter((text) => text !== null) : [];
 }
 

@@ -11,7 +11,7 @@ import { type BpeTokenizer, type PieceEncoder, pieceEncoder } from "./bpe_pieces
 import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
 import { decodeByTable, type DecodeTable, decodeTable } from "./decode_table.ts";
 import { DAMAGED_ADVICE, parseJsonObject } from "./json_file.ts";
-import { otherSpecialTokens, specialTokens, withSpecials } from "./named_specials.ts";
+import { namedSpecials, withSpecials } from "./named_specials.ts";
 import { SpecialTokens } from "./special_tokens.ts";
 import { checkTokenizerJson } from "./tokenizer_checks.ts";
 import { createTokenizer, tokensAround } from "./tokenizer_library.ts";
@@ -122,13 +122,10 @@ class HuggingFaceTokenizer implements Tokenizer {
     this.#files = new Map(files);
     this.#where = where;
     const config = parseJson(files, "tokenizer_config.json", where) ?? {};
-    const specials = {
-      ...specialTokens(parseJson(files, "special_tokens_map.json", where) ?? {}),
-      ...specialTokens(config),
-    };
+    const map = parseJson(files, "special_tokens_map.json", where) ?? {};
+    const { roles: specials, others, all } = namedSpecials(config, map);
     const tokenizerJson = parseJson(files, "tokenizer.json", where)!;
-    const others = otherSpecialTokens(config), named = [...Object.values(specials), ...others];
-    this.#hf = createHfTokenizer(tokenizerJson, { ...config, ...specials }, where, named);
+    this.#hf = createHfTokenizer(tokenizerJson, { ...config, ...specials }, where, all);
     let largest = -1;
     for (const id of this.#hf.get_vocab().values()) largest = Math.max(largest, id);
     this.vocabSize = largest + 1;

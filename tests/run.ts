@@ -100,7 +100,9 @@ async function test(
 }
 
 const files = Deno.args;
-if (files.length === 0) {
+if (files.length > 0) {
+  await test("the files asked for, with the V8 flags", [V8_FLAGS, ...files]);
+} else {
   await check("format", "fmt", "--check", "--quiet");
   await check("lint", "lint", "--quiet");
   await check("types", "check", "--quiet", ".");
@@ -112,10 +114,6 @@ if (files.length === 0) {
     "kernels/wasm/build.ts",
     "--check",
   );
-}
-if (files.length > 0) {
-  await test("the files asked for, with the V8 flags", [V8_FLAGS, ...files]);
-} else {
   const engine = test("tests of the engine, with the V8 flags", [
     V8_FLAGS,
     ...ENGINE.map((room) => `${room}/`),

@@ -49,7 +49,7 @@ export interface SampledCompletion {
 /** What a run came to; `rgx train --json` prints the same. */
 export interface TrainSummary {
   output_dir: string;
-  /** That of the run's model: the newest, or the best where it was loaded at the end; null when none was written. */
+  /** The newest, or of a completed run the best where it was loaded at the end; null when none was written. */
   checkpoint: string | null;
   status: "completed" | "stopped" | "failed";
   steps: number;

@@ -1,5 +1,5 @@
 /** TRL's metrics of a generation batch: lengths, rewards, and how many groups teach nothing. */
-import { mean, sampleStd } from "../core/statistics.ts";
+import { least, mean, most, sampleStd } from "../core/statistics.ts";
 import type { Advantages } from "./advantages.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -16,10 +16,6 @@ export interface RolloutCounts {
 
 const valid = (values: Iterable<number | null>): number[] =>
   Array.from(values).filter((value): value is number => value !== null && !Number.isNaN(value));
-
-// One by one: a call takes no more than some hundred thousand arguments, and an evaluation may have more completions.
-const least = (values: readonly number[]) => values.reduce((a, b) => Math.min(a, b), Infinity);
-const most = (values: readonly number[]) => values.reduce((a, b) => Math.max(a, b), -Infinity);
 
 export function rolloutMetrics(batch: RolloutCounts): Metrics {
   const { lengths, truncated, rewards, rewardNames, advantages } = batch;

@@ -75,9 +75,9 @@ export class RunStore {
     this.#configSha256 = sha256Hex(options.configText);
   }
 
-  /** The checkpoint of the model as it is: the best where that was loaded, else the newest written or resumed from. */
-  get checkpoint(): string | null {
-    return this.#bestCheckpoint ?? this.#lastCheckpoint;
+  /** The newest written or resumed from; of a completed run the best, where its weights were loaded. */
+  checkpoint(status: TrainSummary["status"]): string | null {
+    return (status === "completed" ? this.#bestCheckpoint : null) ?? this.#lastCheckpoint;
   }
 
   /**

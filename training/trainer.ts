@@ -409,7 +409,7 @@ export class GrpoTrainer {
     const run = this.#run, { state } = run, { config, problems } = this.#options;
     return {
       output_dir: config.training.output_dir,
-      checkpoint: run.store.checkpoint,
+      checkpoint: run.store.checkpoint(status),
       status,
       steps: run.progress().step,
       seconds: run.seconds(),

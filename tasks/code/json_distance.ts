@@ -10,8 +10,8 @@ import { PyFloat } from "../python_values.ts";
 interface Node {
   /** An object's or list's key; a leaf's key, a colon and its value. */
   label: string;
-  /** Where the label is divided, at its first colon; −1 without one. */
-  colon: number;
+  /** The label up to its first colon, and from there on; null without one. */
+  parts: readonly [key: string, value: string] | null;
 }
 
 interface Tree {
@@ -50,13 +50,17 @@ function append({ nodes, first }: Tree, value: unknown, key: string): void {
     for (const name of names) {
       append({ nodes, first }, value[name as never], list ? `item_${name}` : name);
     }
-    nodes.push({ label: key, colon: key.indexOf(":") });
+    nodes.push(nodeOf(key));
     first.push(first[begin] ?? begin);
   } else {
-    const label = `${key}:${pythonText(value)}`;
-    nodes.push({ label, colon: label.indexOf(":") });
+    nodes.push(nodeOf(`${key}:${pythonText(value)}`));
     first.push(begin);
   }
+}
+
+function nodeOf(label: string): Node {
+  const colon = label.indexOf(":");
+  return { label, parts: colon < 0 ? null : [label.slice(0, colon), label.slice(colon + 1)] };
 }
 
 /** `str(value)`. */
@@ -81,9 +85,8 @@ class LabelDistance {
 
   between(a: Node, b: Node): number {
     if (a.label === b.label) return 0;
-    if (a.colon < 0 || b.colon < 0) return this.#texts(a.label, b.label);
-    const valueA = a.label.slice(a.colon + 1), valueB = b.label.slice(b.colon + 1);
-    const keys = this.#texts(a.label.slice(0, a.colon), b.label.slice(0, b.colon));
+    if (a.parts === null || b.parts === null) return this.#texts(a.label, b.label);
+    const [keyA, valueA] = a.parts, [keyB, valueB] = b.parts, keys = this.#texts(keyA, keyB);
     if (valueA === valueB) return keys;
     if (UNSIGNED.test(valueA) && UNSIGNED.test(valueB)) {
       const x = Number(valueA), y = Number(valueB);
