@@ -190,7 +190,7 @@ export {
   type LoadedConfig,
   type LoadOptions as ConfigOptions,
 } from "./configs/load.ts";
-export type { RunConfig } from "./configs/run_config.ts";
+export type { RunConfig } from "./configs/schema/run_config.ts";
 
 /**
  * Training: in one call, or from its parts; an environment holds problems and rewards and measures models too.
@@ -245,9 +245,9 @@ export {
 /** The same in parts, for those who want to hold the model while it is trained: docs/library.md. */
 export { assemble, type AssembleOptions, type TrainingParts } from "./training/assemble.ts";
 export { GrpoTrainer } from "./training/trainer.ts";
-export type { TrainerOptions } from "./training/trainer_options.ts";
-export type { TrainControl } from "./training/control.ts";
-export type { MemoryPlan } from "./training/memory_check.ts";
+export type { TrainerOptions } from "./training/run/trainer_options.ts";
+export type { TrainControl } from "./training/run/control.ts";
+export type { MemoryPlan } from "./training/plan/memory_check.ts";
 export type {
   SampledCompletion,
   TrainEvent,
@@ -255,11 +255,11 @@ export type {
   TrainPhase,
   TrainPlan,
   TrainSummary,
-} from "./training/events.ts";
-export type { Advice } from "./training/diagnosis.ts";
-export type { Accuracy, EvalResult } from "./training/evaluate.ts";
-export type { Metrics } from "./training/metrics.ts";
-export { type Report, writeReport } from "./bench/report/write_report.ts";
+} from "./training/run/events.ts";
+export type { Advice } from "./training/metrics/diagnosis.ts";
+export type { Accuracy, EvalResult } from "./evaluation/evaluate.ts";
+export type { Metrics } from "./training/metrics/metrics.ts";
+export { type Report, writeReport } from "./reports/run_report/write_report.ts";
 
 /** Devices and models; used in the example above and in docs/library.md. */
 export { createDevice, type DeviceName } from "./kernels/mod.ts";
@@ -272,17 +272,17 @@ export {
   type TextCompletion,
   type TextOptions,
 } from "./models/load_model.ts";
-export type { Generation } from "./models/generation.ts";
-export type { StorageOptions } from "./models/weight_storage.ts";
+export type { Generation } from "./models/generation/generation.ts";
+export type { StorageOptions } from "./models/network/weights/weight_storage.ts";
+export type { ActivationType } from "./models/network/types.ts";
 export type {
-  ActivationType,
   Completion,
   GenerateOptions,
   GenerateRequest,
-  LanguageModel,
   SamplingOptions,
-  Tokenizer,
-} from "./models/types.ts";
+} from "./models/generation/types.ts";
+export type { LanguageModel } from "./models/language_model.ts";
+export type { Tokenizer } from "./models/tokenizers/types.ts";
 /**
  * Rules on logits, for `LanguageModel.generate`.
  *
@@ -294,12 +294,12 @@ export type {
  * assert.deepEqual([...logits], [0, 0, -100, 0]);
  * ```
  */
-export { type LogitRules, logitRules } from "./models/logit_rules.ts";
+export { type LogitRules, logitRules } from "./models/generation/logit_rules.ts";
 
 /** Models as files: adapters, Hugging Face folders, GGUF; and the Hub. Used in docs/library.md. */
-export { type Exported, exportModel, type ExportOptions } from "./models/export.ts";
-export type { ExportTarget, WeightType } from "./models/export_types.ts";
-export { convertModel } from "./models/convert.ts";
+export { type Exported, exportModel, type ExportOptions } from "./models/export/export.ts";
+export type { ExportTarget, WeightType } from "./models/export/export_types.ts";
+export { convertModel } from "./models/export/convert.ts";
 export { pull, type Pulled, type PullEvent, type PullOptions } from "./hub/pull.ts";
 export type { Repository } from "./hub/repository.ts";
 export type { Selection } from "./hub/patterns.ts";
@@ -308,7 +308,7 @@ export type { Selection } from "./hub/patterns.ts";
 export { type Benchmark, benchmark, type BenchmarkOptions, type Shard } from "./bench/benchmark.ts";
 export type { BenchEvent, TaskRequest } from "./bench/types.ts";
 export type { RemoteOptions, RemoteUsage } from "./bench/remote/server.ts";
-export type { WorkerOptions } from "./bench/worker_pool.ts";
+export type { WorkerOptions } from "./bench/workers/worker_pool.ts";
 export {
   type AllTasksResultFile,
   type PromptSettings,
@@ -316,9 +316,9 @@ export {
   type ResultFile,
   type Sampling,
   type TaskResultFile,
-} from "./bench/result_file.ts";
-export { type Plot, type PlotOptions, plotResults } from "./bench/charts/plot_results.ts";
-export { type Curves, type CurvesOptions, plotCurves } from "./bench/charts/curves.ts";
+} from "./bench/results/result_file.ts";
+export { type Plot, type PlotOptions, plotResults } from "./reports/charts/plot_results.ts";
+export { type Curves, type CurvesOptions, plotCurves } from "./reports/charts/curves.ts";
 
 /**
  * Job scripts; a text, nothing is written.

@@ -3,15 +3,15 @@
  * soon after it is there, results in the files of result_file.ts. Nothing is printed here.
  */
 import { EXIT, Interrupted, RgxError, UsageError } from "../core/errors.ts";
-import { writeResults } from "./benchmark_files.ts";
+import { writeResults } from "./results/benchmark_files.ts";
 import { BenchmarkRun } from "./benchmark_run.ts";
-import type { ModelDevice } from "./local_model.ts";
-import { LocalModels } from "./local_models.ts";
-import { type Asked, isRemoteName, planModels } from "./model_plan.ts";
+import type { ModelDevice } from "./local/local_model.ts";
+import { LocalModels } from "./local/local_models.ts";
+import { type Asked, isRemoteName, planModels } from "./plan/model_plan.ts";
 import { type RemoteOptions, RemoteServer, type RemoteUsage, whoAnswers } from "./remote/server.ts";
-import type { AllTasksResultFile, Sampling } from "./result_file.ts";
-import { missingSamples, runJobs } from "./run_jobs.ts";
-import { SampleStore } from "./sample_store.ts";
+import type { AllTasksResultFile, Sampling } from "./results/result_file.ts";
+import { missingSamples, runJobs } from "./workers/run_jobs.ts";
+import { SampleStore } from "./results/sample_store.ts";
 import type { BenchEvent, ModelRequest, TaskRequest, Took } from "./types.ts";
 import {
   fewCategories,
@@ -19,9 +19,9 @@ import {
   heldOutOnly,
   planTasks,
   withoutAnswers,
-} from "./task_plan.ts";
-import { trainedOtherwise } from "./trained_otherwise.ts";
-import { runWorkers, type WorkerOptions } from "./worker_pool.ts";
+} from "./plan/task_plan.ts";
+import { trainedOtherwise } from "./plan/trained_otherwise.ts";
+import { runWorkers, type WorkerOptions } from "./workers/worker_pool.ts";
 
 /** Which models meet which tasks, and how they are asked. */
 export interface BenchmarkOptions {

@@ -7,18 +7,18 @@ import { VERSION } from "../core/version.ts";
 import { DATASET_NAMES } from "../data/published_sets.ts";
 import { scoreCompletion } from "../data/score.ts";
 import type { Shard } from "./benchmark.ts";
-import type { PlannedModel } from "./model_plan.ts";
-import { OverlapCounter } from "./overlap.ts";
+import type { PlannedModel } from "./plan/model_plan.ts";
+import { OverlapCounter } from "./plan/overlap.ts";
 import {
   type AllTasksResultFile,
   RESULT_FORMAT,
   type SampleResult,
   type Sampling,
   type TaskResults,
-} from "./result_file.ts";
-import { type Job, type JobListener, missingSamples } from "./run_jobs.ts";
-import { combinationKey, type SampleStore } from "./sample_store.ts";
-import { averages, compareModels, summarize } from "./summarize.ts";
+} from "./results/result_file.ts";
+import { type Job, type JobListener, missingSamples } from "./workers/run_jobs.ts";
+import { combinationKey, type SampleStore } from "./results/sample_store.ts";
+import { averages, compareModels, summarize } from "./results/summarize.ts";
 import type { BenchEvent, RawAnswer, SampleLine, TestSet, Took } from "./types.ts";
 
 /** A model and a task. */

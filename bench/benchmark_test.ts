@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { Interrupted } from "../core/errors.ts";
 import { createDataset } from "../tasks/dataset.ts";
-import { readResultFile } from "./result_file.ts";
-import { runsOf } from "./local_model.ts";
+import { readResultFile } from "./results/result_file.ts";
+import { runsOf } from "./local/local_model.ts";
 import { collected, withModel } from "./testing.ts";
 
 Deno.test("one model on two tasks: files as documented, the same numbers in both, problems of the test split", async () => {

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { sharedFolder } from "../models/testing.ts";
 import { readDataset } from "../data/published_sets.ts";
 import { scoreCompletion, scoreExtracted } from "../data/score.ts";
-import { fewCategories, fewerThanAsked, planTasks, withoutAnswers } from "./task_plan.ts";
-import { createTestSet } from "./test_set.ts";
+import { fewCategories, fewerThanAsked, planTasks, withoutAnswers } from "./plan/task_plan.ts";
+import { createTestSet } from "./plan/test_set.ts";
 import { withFolder } from "./testing.ts";
 
 Deno.test("GSM8K: every right answer in several forms is right, and a wrong one is wrong", () => {

@@ -1,14 +1,14 @@
 /** A benchmark of a checkpoint on its run's held-out problems is the run's own evaluation, item by item. */
 import assert from "node:assert/strict";
 import { renderYaml } from "../configs/render.ts";
-import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { assemble } from "../training/assemble.ts";
-import { evaluate } from "../training/evaluate.ts";
-import { PromptEncoder } from "../training/prompts.ts";
+import { evaluate } from "../evaluation/evaluate.ts";
+import { PromptEncoder } from "../evaluation/prompts.ts";
 import { tinyRunConfig, trainOn } from "../training/testing.ts";
 import { tinyModelFolder } from "../training/tiny_model.ts";
-import { planModels } from "./model_plan.ts";
-import type { ModelResult } from "./result_file.ts";
+import { planModels } from "./plan/model_plan.ts";
+import type { ModelResult } from "./results/result_file.ts";
 import { collected, withFolder } from "./testing.ts";
 
 const LORA = {

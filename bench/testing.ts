@@ -1,6 +1,6 @@
 /** Helpers for tests of benchmarks: a tiny model, folders, and collected events. Not part of the program. */
 import type { Device } from "../kernels/device.ts";
-import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { withTempDir as withFolder } from "../training/testing.ts";
 import { tinyModelFolder } from "../training/tiny_model.ts";
 import { type Benchmark, benchmark, type BenchmarkOptions } from "./benchmark.ts";

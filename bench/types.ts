@@ -1,8 +1,8 @@
 /** What the parts of a benchmark hand to each other. */
-import type { StorageOptions } from "../models/weight_storage.ts";
+import type { StorageOptions } from "../models/network/weights/weight_storage.ts";
 import type { Entry } from "../tasks/types.ts";
-import type { PromptSettings, SampleResult, Sampling } from "./result_file.ts";
-import type { Untrained } from "./untrained.ts";
+import type { PromptSettings, SampleResult, Sampling } from "./results/result_file.ts";
+import type { Untrained } from "./plan/untrained.ts";
 
 /** A task as it is asked for. */
 export interface TaskRequest {

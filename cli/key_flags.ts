@@ -1,6 +1,6 @@
 /**
  * The keys of a configuration that are given most often, as flags: `train` and `sft` list them in their help. Every
- * other key is a flag too (`configs/overrides.ts`).
+ * other key is a flag too (`configs/documents/overrides.ts`).
  */
 
 /** Flag with what it takes, and the key it sets. */

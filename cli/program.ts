@@ -7,15 +7,15 @@ import { withConfigArgument } from "../configs/config_arguments.ts";
 import { EXIT } from "../core/errors.ts";
 import { versionLine } from "../core/version.ts";
 import { HOST_COMMAND } from "../rewards/custom/protocol.ts";
-import { benchCommands } from "./bench_command.ts";
-import { exportCommands } from "./export_command.ts";
+import { benchCommands } from "./bench/bench_command.ts";
+import { exportCommands } from "./models/export_command.ts";
 import { keyFlagsHelp } from "./key_flags.ts";
 import { activations, collect, examples, integer, real } from "./flag_types.ts";
-import { plotCommands } from "./plot_command.ts";
-import { pullCommand } from "./pull_command.ts";
+import { plotCommands } from "./reports/plot_command.ts";
+import { pullCommand } from "./models/pull_command.ts";
 import { reportError } from "./report_error.ts";
-import { slurmCommands } from "./slurm_command.ts";
-import { columns, log, print } from "./terminal.ts";
+import { slurmCommands } from "./cluster/slurm_command.ts";
+import { columns, log, print } from "./terminal/terminal.ts";
 
 /** Commands whose --resume may name a checkpoint. */
 const TRAINS = ["train", "sft"];
@@ -151,7 +151,7 @@ function runCommand(
     .allowUnknownOption()
     .action(async (config, overrides, options, command: Command) => {
       (await import("./stop_control.ts")).listenEarly();
-      const { train } = await import("./train.ts");
+      const { train } = await import("./train/train.ts");
       const own = command.options.map((option) => option.long ?? "");
       setExit(await train(config, overrides, options, own, phases));
     });
@@ -200,7 +200,7 @@ function tasksCommands(program: Command): Command {
       "after",
       examples("rgx tasks list", "rgx tasks list --category logic", "rgx tasks list --json"),
     )
-    .action(async (options) => (await import("./tasks.ts")).listTasks(options));
+    .action(async (options) => (await import("./tasks/tasks.ts")).listTasks(options));
   tasks.command("show")
     .description("parameters, curriculum, scoring rule and a sample of one task")
     .argument("<name>", "task name")
@@ -209,7 +209,7 @@ function tasksCommands(program: Command): Command {
       "after",
       examples("rgx tasks show spell_backward", "rgx tasks show mini_sudoku --json"),
     )
-    .action(async (name, options) => (await import("./tasks.ts")).showTask(name, options));
+    .action(async (name, options) => (await import("./tasks/tasks.ts")).showTask(name, options));
   tasks.command("sample")
     .description("entries of a task as JSONL: question, answer, metadata")
     .argument("<name>", "task name")
@@ -228,7 +228,7 @@ function tasksCommands(program: Command): Command {
         "rgx tasks sample spell_backward --level 2 --split test",
       ),
     )
-    .action(async (name, options) => (await import("./tasks.ts")).sampleTask(name, options));
+    .action(async (name, options) => (await import("./tasks/tasks.ts")).sampleTask(name, options));
   return tasks;
 }
 
@@ -256,7 +256,7 @@ function exportCommand(tasks: Command): void {
         "of them.",
     )
     .action(async (names, options) => {
-      await (await import("./tasks_export.ts")).exportTasks(names, options);
+      await (await import("./tasks/tasks_export.ts")).exportTasks(names, options);
     });
 }
 
@@ -271,7 +271,7 @@ function scoreCommand(program: Command, setExit: (code: number) => void): void {
       examples("rgx score answers.jsonl", "cat answers.jsonl | rgx score --completions -"),
     )
     .action(async (file, options) => {
-      setExit(await (await import("./score.ts")).scoreFile(file, options));
+      setExit(await (await import("./tasks/score.ts")).scoreFile(file, options));
     });
 }
 
@@ -320,7 +320,9 @@ function generateCommand(program: Command): void {
         "rgx generate --model ./tiny-llama --file prompt.txt --temperature 0 --json",
       ),
     )
-    .action(async (stdin, options) => (await import("./generate.ts")).generateText(stdin, options));
+    .action(async (stdin, options) =>
+      (await import("./models/generate.ts")).generateText(stdin, options)
+    );
 }
 
 function logprobsCommand(program: Command): void {
@@ -337,7 +339,7 @@ function logprobsCommand(program: Command): void {
         'rgx logprobs --model ./tiny-llama --prompt "Once upon" --completion " a time"',
       ),
     )
-    .action(async (options) => (await import("./logprobs.ts")).showLogprobs(options));
+    .action(async (options) => (await import("./models/logprobs.ts")).showLogprobs(options));
 }
 
 function configCommands(program: Command, setExit: (code: number) => void): void {
@@ -389,10 +391,10 @@ function doctorCommand(program: Command, setExit: (code: number) => void): void 
     )
     .action(async (config, overrides, options) => {
       if (options.model !== undefined) {
-        setExit(await (await import("./doctor_model.ts")).doctorModel(config, options));
+        setExit(await (await import("./doctor/doctor_model.ts")).doctorModel(config, options));
         return;
       }
-      setExit(await (await import("./doctor.ts")).doctor(config, overrides, options));
+      setExit(await (await import("./doctor/doctor.ts")).doctor(config, overrides, options));
     });
 }
 

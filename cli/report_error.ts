@@ -3,7 +3,7 @@
  * advice; anything unexpected says that it is a bug and how to get its stack.
  */
 import { EXIT, RgxError } from "../core/errors.ts";
-import { log, OutputClosed, paint } from "./terminal.ts";
+import { log, OutputClosed, paint } from "./terminal/terminal.ts";
 
 /** Prints the error on stderr and returns the exit code of the process. */
 export function reportError(error: unknown, verbose: boolean): number {

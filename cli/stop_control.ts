@@ -5,10 +5,10 @@
  * the scheduler sends its warnings twice, and ends what does not end in time by itself.
  */
 import { EXIT, UsageError } from "../core/errors.ts";
-import { slurmJob } from "../core/job.ts";
-import type { TrainControl } from "../training/control.ts";
+import { slurmJob } from "../core/machine/job.ts";
+import type { TrainControl } from "../training/run/control.ts";
 import { watchSignals } from "./signal_watch.ts";
-import { log } from "./terminal.ts";
+import { log } from "./terminal/terminal.ts";
 
 /** SIGHUP counts too, unless the process was started with nohup. */
 const SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"

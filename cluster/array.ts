@@ -1,5 +1,5 @@
 /** Array jobs of training: one element a combination of a search, or a seed. */
-import { keyBeginning } from "../configs/names.ts";
+import { keyBeginning } from "../configs/documents/names.ts";
 import { UsageError } from "../core/errors.ts";
 import { fileName } from "../core/paths.ts";
 

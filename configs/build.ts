@@ -9,12 +9,12 @@ import {
   type MapNode,
   nodeAt,
   type Problems,
-} from "./node.ts";
-import { checkCombinations } from "./combinations.ts";
-import { readRewards } from "./reward_list.ts";
-import type { ModelInit, RunConfig } from "./run_config.ts";
-import { type KeySpec, REQUIRED, type Section } from "./key_spec.ts";
-import { TRAINING } from "./schema.ts";
+} from "./documents/node.ts";
+import { checkCombinations } from "./rules/combinations.ts";
+import { readRewards } from "./schema/reward_list.ts";
+import type { ModelInit, RunConfig } from "./schema/run_config.ts";
+import { type KeySpec, REQUIRED, type Section } from "./schema/key_spec.ts";
+import { TRAINING } from "./schema/schema.ts";
 import {
   CURRICULUM,
   CURRICULUM_SCHEDULE,
@@ -23,8 +23,8 @@ import {
   LOGGING,
   SFT,
   SHAPING,
-} from "./schema_data.ts";
-import { INIT, LORA, MODEL, TOKENIZER } from "./schema_model.ts";
+} from "./schema/schema_data.ts";
+import { INIT, LORA, MODEL, TOKENIZER } from "./schema/schema_model.ts";
 
 /** Where a section or key stands in the tree. */
 function at(tree: MapNode, path: string): ConfigNode | undefined {

@@ -3,7 +3,7 @@
  * metric of the best checkpoint. Formulas: TRL 1.16's GRPOConfig and transformers' TrainingArguments, for
  * one process.
  */
-import type { RunConfig } from "./run_config.ts";
+import type { RunConfig } from "./schema/run_config.ts";
 
 export interface BatchSizes {
   /** Micro-steps that a generation batch is cut into (SPG). */

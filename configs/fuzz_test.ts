@@ -7,12 +7,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import fc from "fast-check";
 import { RgxError } from "../core/errors.ts";
-import { FOREIGN_KEYS } from "./foreign_keys.ts";
-import { GENERATION_KWARGS } from "./generation_kwargs.ts";
+import { FOREIGN_KEYS } from "./foreign/foreign_keys.ts";
+import { GENERATION_KWARGS } from "./schema/generation_kwargs.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
-import { KEYS } from "./names.ts";
+import { KEYS } from "./documents/names.ts";
 import { MINIMAL, withFiles } from "./test_support.ts";
-import { WITHOUT_EFFECT } from "./without_effect.ts";
+import { WITHOUT_EFFECT } from "./foreign/without_effect.ts";
 
 const RUNS = { numRuns: 10_000, seed: 4 };
 /** Far above what any case takes on a busy machine. */

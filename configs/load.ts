@@ -11,11 +11,17 @@ import { fileName } from "../core/paths.ts";
 import { nearest } from "../core/suggest.ts";
 import { publishedPlace } from "../hub/published_sets.ts";
 import { buildRunConfig } from "./build.ts";
-import { experimentNames } from "./embedded.ts";
-import { resolveFiles } from "./files.ts";
-import { foldGenerationKwargs } from "./generation_kwargs.ts";
-import { type ConfigFile, embeddedFile, isFile, loadInherited, variables } from "./inherit.ts";
-import { type Environment, interpolate, stem } from "./interpolation.ts";
+import { experimentNames } from "./documents/embedded.ts";
+import { resolveFiles } from "./documents/files.ts";
+import { foldGenerationKwargs } from "./schema/generation_kwargs.ts";
+import {
+  type ConfigFile,
+  embeddedFile,
+  isFile,
+  loadInherited,
+  variables,
+} from "./documents/inherit.ts";
+import { type Environment, interpolate, stem } from "./documents/interpolation.ts";
 import {
   DEFAULTS,
   emptyMap,
@@ -25,11 +31,11 @@ import {
   Problems,
   type Scalar,
   withEntry,
-} from "./node.ts";
-import { applyOverride, environmentOverrides, parseOverrides } from "./overrides.ts";
+} from "./documents/node.ts";
+import { applyOverride, environmentOverrides, parseOverrides } from "./documents/overrides.ts";
 import { collectOrigins, collectSecrets, renderYaml } from "./render.ts";
-import type { RunConfig } from "./run_config.ts";
-import { foldShaping } from "./shaping.ts";
+import type { RunConfig } from "./schema/run_config.ts";
+import { foldShaping } from "./documents/shaping.ts";
 
 /** What a configuration is read with. */
 export interface LoadOptions {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { RandomStream } from "../core/philox.ts";
-import { EMBEDDED, experimentNames } from "./embedded.ts";
-import { FOREIGN_KEYS } from "./foreign_keys.ts";
+import { EMBEDDED, experimentNames } from "./documents/embedded.ts";
+import { FOREIGN_KEYS } from "./foreign/foreign_keys.ts";
 import { loadConfig } from "./load.ts";
-import { KEYS } from "./names.ts";
+import { KEYS } from "./documents/names.ts";
 import { renderOrigins } from "./show.ts";
 import { errorsOf, load, MINIMAL, withFiles } from "./test_support.ts";
-import { WITHOUT_EFFECT } from "./without_effect.ts";
+import { WITHOUT_EFFECT } from "./foreign/without_effect.ts";
 
 const QWEN = `model:
   name: "Qwen/Qwen2.5-7B-Instruct"

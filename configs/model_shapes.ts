@@ -3,8 +3,8 @@
  * and of those in `models/*.yaml`. They are fields of a model's own config.json; who reads them checks them.
  */
 import { parse } from "yaml";
-import { EMBEDDED } from "./embedded.ts";
-import type { RunConfig } from "./run_config.ts";
+import { EMBEDDED } from "./documents/embedded.ts";
+import type { RunConfig } from "./schema/run_config.ts";
 
 /** Fields of a `config.json`. */
 export type ModelShape = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 /** The models whose sizes are embedded: the configuration files load, and the sizes are found by name. */
 import assert from "node:assert/strict";
-import { EMBEDDED } from "./embedded.ts";
+import { EMBEDDED } from "./documents/embedded.ts";
 import { embeddedShapes, shapeOf } from "./model_shapes.ts";
 import { errorsOf, load } from "./test_support.ts";
 

@@ -1,8 +1,8 @@
 /** The reference of the configuration as a page of Markdown, made from the schema: `docs/configuration.md`. */
-import { FOREIGN_KEYS, type ForeignKey } from "./foreign_keys.ts";
-import { GENERATION_KWARGS } from "./generation_kwargs.ts";
-import { type AnySection, type KeySpec, REQUIRED } from "./key_spec.ts";
-import { ALGORITHM_KEYS } from "./schema_algorithm.ts";
+import { FOREIGN_KEYS, type ForeignKey } from "./foreign/foreign_keys.ts";
+import { GENERATION_KWARGS } from "./schema/generation_kwargs.ts";
+import { type AnySection, type KeySpec, REQUIRED } from "./schema/key_spec.ts";
+import { ALGORITHM_KEYS } from "./schema/schema_algorithm.ts";
 import {
   CURRICULUM,
   CURRICULUM_SCHEDULE,
@@ -11,11 +11,11 @@ import {
   LOGGING,
   SFT,
   SHAPING,
-} from "./schema_data.ts";
-import { LOOP_KEYS } from "./schema_loop.ts";
-import { INIT, LORA, MODEL, TOKENIZER } from "./schema_model.ts";
-import { SAMPLING_KEYS } from "./schema_sampling.ts";
-import { VERL_SECTIONS, WITHOUT_EFFECT } from "./without_effect.ts";
+} from "./schema/schema_data.ts";
+import { LOOP_KEYS } from "./schema/schema_loop.ts";
+import { INIT, LORA, MODEL, TOKENIZER } from "./schema/schema_model.ts";
+import { SAMPLING_KEYS } from "./schema/schema_sampling.ts";
+import { VERL_SECTIONS, WITHOUT_EFFECT } from "./foreign/without_effect.ts";
 
 type Keys = AnySection["keys"];
 

@@ -4,10 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
-import { FOREIGN_KEYS } from "./foreign_keys.ts";
-import { meaningOf } from "./names.ts";
+import { FOREIGN_KEYS } from "./foreign/foreign_keys.ts";
+import { meaningOf } from "./documents/names.ts";
 import { errorsOf, load, MINIMAL } from "./test_support.ts";
-import { WITHOUT_EFFECT } from "./without_effect.ts";
+import { WITHOUT_EFFECT } from "./foreign/without_effect.ts";
 
 const PAGE = new URL("../../shared/reference/grpo-config.md", import.meta.url);
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { FOREIGN_KEYS } from "./foreign_keys.ts";
-import { KEYS } from "./names.ts";
+import { FOREIGN_KEYS } from "./foreign/foreign_keys.ts";
+import { KEYS } from "./documents/names.ts";
 import { configurationReference } from "./reference.ts";
-import { WITHOUT_EFFECT } from "./without_effect.ts";
+import { WITHOUT_EFFECT } from "./foreign/without_effect.ts";
 
 Deno.test("docs/configuration.md is what the schema makes (deno task docs:config)", async () => {
   const page = await Deno.readTextFile(new URL("../docs/configuration.md", import.meta.url));

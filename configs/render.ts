@@ -4,7 +4,7 @@
  * `${oc.env:…}` that they came from.
  */
 import { stringify } from "yaml";
-import { escapeText, isSecretName } from "./interpolation.ts";
+import { escapeText, isSecretName } from "./documents/interpolation.ts";
 import {
   type ConfigNode,
   DEFAULTS,
@@ -14,8 +14,8 @@ import {
   nodeAt,
   nowhere,
   type Position,
-} from "./node.ts";
-import type { RunConfig } from "./run_config.ts";
+} from "./documents/node.ts";
+import type { RunConfig } from "./schema/run_config.ts";
 
 /** The configuration in the layout of a file. */
 function asDocument(config: RunConfig): Record<string, Json> {

@@ -1,7 +1,7 @@
 /** `rgx config show`: every key with its value and where it was written. */
 import { stringify } from "yaml";
 import type { LoadedConfig } from "./load.ts";
-import type { Json } from "./node.ts";
+import type { Json } from "./documents/node.ts";
 import { leaves } from "./render.ts";
 
 /** Lines `key: value   # file:line`, the comments aligned where lines are not too long. */

@@ -1,6 +1,6 @@
 /** Several tasks in one configuration, and the curriculum: every way to write them, and what is refused. */
 import assert from "node:assert/strict";
-import type { RunConfig } from "./run_config.ts";
+import type { RunConfig } from "./schema/run_config.ts";
 import { errorsOf, load } from "./test_support.ts";
 
 const HEAD = "model: m\nrewards: [correctness]\n";

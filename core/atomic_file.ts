@@ -6,7 +6,7 @@
 import { formatSums, sha256Hex, SUMS_FILE } from "./checksums.ts";
 import { RgxError } from "./errors.ts";
 import { folderOf } from "./paths.ts";
-import { processIsAlive } from "./process_alive.ts";
+import { processIsAlive } from "./machine/process_alive.ts";
 
 /** Writes a file and flushes it; tests put a failing one in its place. */
 export type FileWriter = (path: string, bytes: Uint8Array) => Promise<void>;

@@ -1,6 +1,6 @@
 /** JSON files of model folders, with errors that say which file and what is wrong with it. */
-import { RgxError } from "../core/errors.ts";
-import { readIfThere, whyNotJson } from "../core/text_file.ts";
+import { RgxError } from "./errors.ts";
+import { readIfThere, whyNotJson } from "./text_file.ts";
 
 /** The object in a JSON file, or null when the file does not exist. @throws RgxError when it is no JSON object */
 export async function readJsonObject(path: string): Promise<Record<string, unknown> | null> {

@@ -7,9 +7,9 @@
  */
 import { explainFileError } from "./atomic_file.ts";
 import { RgxError, UsageError } from "./errors.ts";
-import { type SlurmJob, slurmJob } from "./job.ts";
-import { processIsAlive, processSpace, processStartTicks } from "./process_alive.ts";
-import { jobHasEnded } from "./slurm_queue.ts";
+import { type SlurmJob, slurmJob } from "./machine/job.ts";
+import { processIsAlive, processSpace, processStartTicks } from "./machine/process_alive.ts";
+import { jobHasEnded } from "./machine/slurm_queue.ts";
 import { readIfThere } from "./text_file.ts";
 
 export const LOCK_FILE = ".rgx.lock";

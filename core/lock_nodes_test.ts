@@ -3,7 +3,7 @@
  * the folder's files are stamped by one clock, as on a file server.
  */
 import assert from "node:assert/strict";
-import { type Env, slurmJob } from "./job.ts";
+import { type Env, slurmJob } from "./machine/job.ts";
 import { LOCK_FILE, lockFolder, type LockOptions } from "./lock.ts";
 
 async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
@@ -30,7 +30,7 @@ async function onNode(folder: string, { host, ahead = 0, env = {} }: Node) {
     const now = Date.now;
     Date.now = () => now() + ${1000 * ahead};
     const { lockFolder } = await import(${
-    JSON.stringify(new URL("lock.ts", import.meta.url).href)
+    JSON.stringify(new URL("./lock.ts", import.meta.url).href)
   });
     try {
       const lock = await lockFolder(${JSON.stringify(folder)}, { heartbeatMs: 50, staleMs: 1000 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { UsageError } from "./errors.ts";
 import { LOCK_FILE, lockFolder } from "./lock.ts";
-import { processIsAlive, processStartTicks } from "./process_alive.ts";
+import { processIsAlive, processStartTicks } from "./machine/process_alive.ts";
 
 async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();
@@ -16,7 +16,7 @@ async function inTempFolder(test: (folder: string) => Promise<void>): Promise<vo
 async function holderProcess(folder: string) {
   const code = `
     const { lockFolder } = await import(${
-    JSON.stringify(new URL("lock.ts", import.meta.url).href)
+    JSON.stringify(new URL("./lock.ts", import.meta.url).href)
   });
     await lockFolder(${JSON.stringify(folder)});
     console.log("locked");

@@ -98,7 +98,7 @@ export const DROPOUT_PASS = { supervised: 0, grpo: 1 } as const;
 
 /**
  * The counter words of a row's dropout masks: c0 holds the place in the model and the column
- * (kernels/dropout/spec.ts). `promptId` < 2^48 is the prompt's number in the pass, `pass` < 256.
+ * (kernels/ops/dropout/spec.ts). `promptId` < 2^48 is the prompt's number in the pass, `pass` < 256.
  */
 export function dropoutCounter(
   pass: number,

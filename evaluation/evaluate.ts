@@ -3,11 +3,11 @@
  * greedy completion beside it. Deterministic: the draws are keyed by numbers that training never uses, and
  * the same before and after training, so the two evaluations differ by the model alone.
  */
-import type { RunConfig } from "../configs/run_config.ts";
+import type { RunConfig } from "../configs/schema/run_config.ts";
 import { wilson } from "../core/statistics.ts";
 import { EVAL_PROMPT_ID } from "../data/held_out.ts";
 import { CORRECT, scoreCompletion } from "../data/score.ts";
-import type { LanguageModel } from "../models/types.ts";
+import type { LanguageModel } from "../models/language_model.ts";
 import type { Entry } from "../tasks/types.ts";
 import type { PromptEncoder } from "./prompts.ts";
 import { samplingOptions } from "./sampling_options.ts";

@@ -1,9 +1,9 @@
 /** Problems → token ids, for rollouts, evaluation and the warm start alike. */
-import type { RunConfig } from "../configs/run_config.ts";
+import type { RunConfig } from "../configs/schema/run_config.ts";
 import { UsageError } from "../core/errors.ts";
 import { renderPrompt } from "../data/prompt.ts";
 import { workedAnswer } from "../data/worked_answer.ts";
-import type { Tokenizer } from "../models/types.ts";
+import type { Tokenizer } from "../models/tokenizers/types.ts";
 import type { Entry } from "../tasks/types.ts";
 
 export interface EncodedPrompt {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { assemble } from "./assemble.ts";
+import { assemble } from "../training/assemble.ts";
 import { PromptEncoder } from "./prompts.ts";
-import { shortRunConfig, withReference } from "./testing.ts";
+import { shortRunConfig, withReference } from "../training/testing.ts";
 
 Deno.test("prompts: the end token is trained on, and a completion without it is truncated", async () => {
   await withReference(async (device, dir) => {

@@ -1,7 +1,7 @@
 /** How completions are sampled, the same in training and evaluation. */
-import type { RunConfig } from "../configs/run_config.ts";
-import type { GenerateOptions } from "../models/types.ts";
-import { stopStrings } from "../models/stop_strings.ts";
+import type { RunConfig } from "../configs/schema/run_config.ts";
+import type { GenerateOptions } from "../models/generation/types.ts";
+import { stopStrings } from "../models/generation/stop_strings.ts";
 import type { PromptEncoder } from "./prompts.ts";
 
 /** `temperature` 0 = greedy; default: that of training. */

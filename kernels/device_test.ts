@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { testOnEveryDevice } from "./conformance/devices.ts";
-import { type Device, VIEW_ALIGNMENT } from "./device.ts";
+import type { Device } from "./device.ts";
+import { VIEW_ALIGNMENT } from "./tensor.ts";
 import { createDevice } from "./mod.ts";
-import { createReferenceDevice } from "./reference/device.ts";
+import { createReferenceDevice } from "./devices/reference/device.ts";
 import { upload } from "./testing.ts";
 
 testOnEveryDevice("a new tensor is filled with zeros, also in used memory", async (device) => {

@@ -34,11 +34,11 @@ export async function createDevice(
   const [kind, card] = splitCard(name);
   switch (kind) {
     case "reference":
-      return (await import("./reference/device.ts")).createReferenceDevice();
+      return (await import("./devices/reference/device.ts")).createReferenceDevice();
     case "wasm":
-      return await (await import("./wasm/device.ts")).createWasmDevice(options);
+      return await (await import("./devices/wasm/device.ts")).createWasmDevice(options);
     case "webgpu":
-      return await (await import("./webgpu/device.ts")).createWebgpuDevice({ card });
+      return await (await import("./devices/webgpu/device.ts")).createWebgpuDevice({ card });
     case "auto":
       return await createDevice(await hasGraphicsCard() ? "webgpu" : "wasm", options);
     default:
@@ -62,13 +62,13 @@ function splitCard(name: string): [kind: string, card: number | null] {
 
 /** The adapter that "webgpu" would take, or null; nothing is allocated on it. */
 export async function graphicsAdapter(): Promise<AdapterInfo | null> {
-  const { describeAdapter, findAdapter } = await import("./webgpu/adapter.ts");
+  const { describeAdapter, findAdapter } = await import("./devices/webgpu/adapter.ts");
   const adapter = await findAdapter();
   return adapter === null ? null : describeAdapter(adapter);
 }
 
 async function hasGraphicsCard(): Promise<boolean> {
-  const { chooseCard } = await import("./webgpu/visible.ts");
+  const { chooseCard } = await import("./devices/webgpu/visible.ts");
   if (!chooseCard(null)) return false;
   const adapter = await graphicsAdapter();
   return adapter !== null && !adapter.software;

@@ -4,7 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { RandomStream } from "../core/philox.ts";
-import type { Device, DType, HostArray, Tensor } from "./device.ts";
+import type { Device } from "./device.ts";
+import type { DType, HostArray, Tensor } from "./tensor.ts";
 
 /** A random stream that belongs to a name: the same data on every run and machine. */
 export function stream(name: string): RandomStream {
@@ -79,7 +80,7 @@ export function sameBits(a: HostArray, b: HostArray): boolean {
   return true;
 }
 
-/** Segment table and rows of a packed batch (kernels/attention/spec.ts), for tests of any room. */
+/** Segment table and rows of a packed batch (kernels/ops/attention/spec.ts), for tests of any room. */
 export interface Layout {
   rows: number;
   segmentCount: number;

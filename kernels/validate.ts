@@ -9,16 +9,16 @@
 import { RgxError } from "../core/errors.ts";
 import { Call, NONE } from "./validate_call.ts";
 import { checkMatmul, checkPackWeight } from "./validate_matmul.ts";
-import { seenWords } from "./adjust_logits/spec.ts";
-import { BRANCH } from "./attention_decode/spec.ts";
-import { SEGMENT } from "./attention/spec.ts";
-import type { AttentionForwardArgs } from "./attention/spec.ts";
-import { COLUMNS, SITES } from "./dropout/spec.ts";
-import type { HeadBackwardArgs } from "./head/spec.ts";
-import { packedLength } from "./matmul/spec.ts";
-import type { Tensor } from "./device.ts";
-import type { OpName, Ops } from "./ops.ts";
-import { SUM_CHUNK } from "./optimizer/spec.ts";
+import { seenWords } from "./ops/adjust_logits/spec.ts";
+import { BRANCH } from "./ops/attention_decode/spec.ts";
+import { SEGMENT } from "./ops/attention/spec.ts";
+import type { AttentionForwardArgs } from "./ops/attention/spec.ts";
+import { COLUMNS, SITES } from "./ops/dropout/spec.ts";
+import type { HeadBackwardArgs } from "./ops/head/spec.ts";
+import { packedLength } from "./ops/matmul/spec.ts";
+import type { Tensor } from "./tensor.ts";
+import type { OpName, Ops } from "./ops/ops.ts";
+import { SUM_CHUNK } from "./ops/optimizer/spec.ts";
 
 /**
  * Returns what the call touches.

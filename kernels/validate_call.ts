@@ -3,7 +3,7 @@
  * nothing that they may not. The checks themselves are in validate.ts.
  */
 import { RgxError } from "../core/errors.ts";
-import type { DType, Tensor } from "./device.ts";
+import type { DType, Tensor } from "./tensor.ts";
 import {
   blockOf,
   isWeightType,

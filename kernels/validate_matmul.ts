@@ -4,7 +4,7 @@ import {
   type MatmulArgs,
   packedLength,
   type PackWeightArgs,
-} from "./matmul/spec.ts";
+} from "./ops/matmul/spec.ts";
 import type { Call } from "./validate_call.ts";
 
 export function checkMatmul(args: MatmulArgs, call: Call): void {

@@ -4,11 +4,11 @@
  */
 import { RgxError } from "../core/errors.ts";
 import { linearDims, modulesOf } from "./architectures/mod.ts";
-import type { AdapterTensors } from "./llama_weights.ts";
-import { checkLoraOptions, loraNames } from "./lora.ts";
-import { modelSizes } from "./model_sizes.ts";
-import { loraOptions, type PeftAdapter } from "./peft_adapter.ts";
-import type { LlamaConfig } from "./types.ts";
+import type { AdapterTensors } from "./network/weights/model_weights.ts";
+import { checkLoraOptions, loraNames } from "./network/adapters/lora.ts";
+import { modelSizes } from "./network/weights/model_sizes.ts";
+import { loraOptions, type PeftAdapter } from "./network/adapters/peft_adapter.ts";
+import type { ModelConfig } from "./architectures/model_config.ts";
 
 /** PEFT's names of an adapter's tensors. */
 export function adapterNames({ lora, saved }: AdapterTensors): string[] {
@@ -27,7 +27,7 @@ const MOST_NAMED = 4;
  */
 export function fitAdapter(
   { config: peft, weights: { tensors, label } }: PeftAdapter,
-  config: LlamaConfig,
+  config: ModelConfig,
   base: string,
 ): AdapterTensors {
   const options = loraOptions(peft);

@@ -1,13 +1,17 @@
 /** Helpers for tests of adapters in files: small models with a tokenizer, and adapters on them. Not part of the program. */
 import type { Device } from "../kernels/device.ts";
-import { createCharacterTokenizer } from "./character_tokenizer.ts";
-import { initWeights } from "./init.ts";
-import { LlamaModel } from "./llama.ts";
-import { llamaTensors } from "./llama_weights.ts";
+import { createCharacterTokenizer } from "./tokenizers/character_tokenizer.ts";
+import { initWeights } from "./network/weights/init.ts";
+import { CausalLM } from "./causal_lm.ts";
+import { modelTensors } from "./network/weights/model_weights.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
 import { encodeModelFolder } from "./model_folder.ts";
-import { encodePeftAdapter, loraOptions, type PeftConfig } from "./peft_adapter.ts";
-import type { LlamaConfig } from "./types.ts";
+import {
+  encodePeftAdapter,
+  loraOptions,
+  type PeftConfig,
+} from "./network/adapters/peft_adapter.ts";
+import type { ModelConfig } from "./architectures/model_config.ts";
 
 export async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();
@@ -25,7 +29,7 @@ export const tokenizer = createCharacterTokenizer({
 });
 
 /** A small Llama with an untied head. */
-export const SIZES: LlamaConfig = {
+export const SIZES: ModelConfig = {
   ...{ vocabSize: 96, hiddenSize: 32, intermediateSize: 64, numLayers: 2, numHeads: 4 },
   ...{ numKvHeads: 2, headDim: 8, maxPositions: 64, ropeTheta: 1e4, ropeScaling: null },
   ...{ rmsNormEps: 1e-5, tieWordEmbeddings: false },
@@ -45,7 +49,7 @@ export const PEFT: PeftConfig = {
 };
 
 /** A base, in `{folder}/base`. */
-export async function writeBase(config: LlamaConfig, folder: string): Promise<void> {
+export async function writeBase(config: ModelConfig, folder: string): Promise<void> {
   await Deno.mkdir(`${folder}/base`);
   const weights = initWeights(config, 5, 0.2);
   const files = encodeModelFolder({
@@ -55,18 +59,18 @@ export async function writeBase(config: LlamaConfig, folder: string): Promise<vo
   for (const [name, bytes] of files) await Deno.writeFile(`${folder}/base/${name}`, bytes);
 }
 
-function shapeOf(config: LlamaConfig, name: string): readonly number[] {
-  return llamaTensors(config).find((tensor) => tensor.name === name)!.shape;
+function shapeOf(config: ModelConfig, name: string): readonly number[] {
+  return modelTensors(config).find((tensor) => tensor.name === name)!.shape;
 }
 
 /** An adapter on that base with large values, in `{folder}/{name}`, which is returned. */
 export async function writeAdapter(
-  config: LlamaConfig,
+  config: ModelConfig,
   folder: string,
   device: Device,
   { name = "adapter", peft = PEFT }: { name?: string; peft?: PeftConfig } = {},
 ): Promise<string> {
-  const model = await LlamaModel.create(device, config, initWeights(config, 5, 0.2), {
+  const model = await CausalLM.create(device, config, initWeights(config, 5, 0.2), {
     trainable: "lora",
     lora: loraOptions(peft),
   });
@@ -88,7 +92,7 @@ export async function writeAdapter(
 
 /** A base and an adapter on all of its linear layers. */
 export async function adapterOn(
-  config: LlamaConfig,
+  config: ModelConfig,
   folder: string,
   device: Device,
   peft: PeftConfig = PEFT,

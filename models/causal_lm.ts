@@ -1,51 +1,64 @@
 /**
  * A decoder of the Llama family or GPT-2 (architectures/) with an explicit forward and backward over packed
  * groups, trained fully or through LoRA adapters, and generation. Several models can share one base, each with
- * an adapter of its own. This file is the model's surface; the passes are in llama_pass.ts, llama_layer.ts and
- * llama_head.ts.
+ * an adapter of its own. This file is the model's surface; the passes are in forward_pass.ts, decoder_layer.ts and
+ * lm_head.ts.
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
-import { bestSlots } from "./decode_shape.ts";
-import { type AdapterDropout, adapterDropout } from "./dropout.ts";
-import { defaultLimits, generate, type GeneratorLimits, openGeneration } from "./generate.ts";
-import type { Generation } from "./generation.ts";
-import { checkLlamaConfig } from "./llama_config.ts";
-import { HeadPass } from "./llama_head.ts";
+import { bestSlots } from "./generation/decode_shape.ts";
+import { type AdapterDropout, adapterDropout } from "./network/dropout.ts";
+import {
+  defaultLimits,
+  generate,
+  type GeneratorLimits,
+  openGeneration,
+} from "./generation/generate.ts";
+import type { Generation } from "./generation/generation.ts";
+import { checkModelConfig } from "./architectures/model_config.ts";
+import { HeadPass } from "./network/lm_head.ts";
 import {
   backwardScratch,
-  type LlamaCore,
+  type Network,
   trunkBackward,
   trunkForward,
   type TrunkPass,
-} from "./llama_pass.ts";
-import { adapterSpecs, arrangeWeights, baseSpecs, initializeAdapter } from "./llama_weights.ts";
-import { checkWeights, type LoadListener, loadWeights, weightFile } from "./load_weights.ts";
-import type { LoraOptions } from "./lora.ts";
-import { mergeAdapters, mergedBytes } from "./merge_lora.ts";
+} from "./network/forward_pass.ts";
+import {
+  adapterSpecs,
+  arrangeWeights,
+  baseSpecs,
+  initializeAdapter,
+} from "./network/weights/model_weights.ts";
+import {
+  checkWeights,
+  type LoadListener,
+  loadWeights,
+  weightFile,
+} from "./network/weights/load_weights.ts";
+import type { LoraOptions } from "./network/adapters/lora.ts";
+import { mergeAdapters, mergedBytes } from "./generation/merge_lora.ts";
 import { type GenerationSizes, planPassBytes, WAVE_BYTES } from "./memory_plan.ts";
-import { planStorage, type StorageOptions } from "./weight_storage.ts";
-import { ModelBase } from "./model_base.ts";
-import { type ModelSizes, modelSizes } from "./model_sizes.ts";
-import { type PackedBatch, packGroups } from "./packing.ts";
-import { Parameters } from "./parameters.ts";
-import { type LogitsVisitor, positionLogits } from "./position_logits.ts";
+import { planStorage, type StorageOptions } from "./network/weights/weight_storage.ts";
+import { ModelBase } from "./network/weights/model_base.ts";
+import { type ModelSizes, modelSizes } from "./network/weights/model_sizes.ts";
+import { type PackedBatch, packGroups } from "./network/packing.ts";
+import { Parameters } from "./network/weights/parameters.ts";
+import { type LogitsVisitor, positionLogits } from "./network/position_logits.ts";
+import type { Completion, GenerateOptions, GenerateRequest } from "./generation/types.ts";
 import type {
-  Completion,
   ForwardOptions,
   ForwardResult,
-  GenerateOptions,
-  GenerateRequest,
   Group,
-  LanguageModel,
-  LlamaConfig,
   Parameter,
   TrainableArena,
-  WeightSource,
-} from "./types.ts";
-import { floatBytes, Workspace } from "./workspace.ts";
+} from "./network/types.ts";
+import type { LanguageModel } from "./language_model.ts";
+import type { ModelConfig } from "./architectures/model_config.ts";
+import type { WeightSource } from "./formats/weight_reader.ts";
+import { floatBytes, Workspace } from "./network/workspace.ts";
 
-export interface LlamaOptions {
+export interface CausalLMOptions {
   /** Adapters; required for `trainable: "lora"`, refused for "full", frozen but active for "none". */
   lora?: LoraOptions;
   trainable: "lora" | "full" | "none";
@@ -59,18 +72,18 @@ export interface LlamaOptions {
 
 interface Pending {
   packed: PackedBatch;
-  core: LlamaCore;
+  core: Network;
   /** Null when the batch had nothing to predict. */
   passes: { trunk: TrunkPass; head: HeadPass } | null;
 }
 
-export class LlamaModel implements LanguageModel {
+export class CausalLM implements LanguageModel {
   readonly #base: ModelBase;
   /** The adapter's, on top of the base's. */
   readonly #parameters: Parameters;
-  readonly #core: LlamaCore;
+  readonly #core: Network;
   /** With the adapter switched off: what it has full copies of is the base's own. */
-  readonly #plain: LlamaCore;
+  readonly #plain: Network;
   /** What decides the model's memory, for memory_plan.ts. */
   readonly sizes: ModelSizes;
   /** Most bytes that generation takes beside the weights' copies; see generation_room.ts. */
@@ -80,7 +93,7 @@ export class LlamaModel implements LanguageModel {
 
   private constructor(
     base: ModelBase,
-    readonly options: LlamaOptions,
+    readonly options: CausalLMOptions,
     parameters: Parameters,
     sizes: ModelSizes,
   ) {
@@ -109,11 +122,11 @@ export class LlamaModel implements LanguageModel {
    */
   static async create(
     device: Device,
-    config: LlamaConfig,
+    config: ModelConfig,
     weights: WeightSource,
-    options: LlamaOptions,
-  ): Promise<LlamaModel> {
-    checkLlamaConfig(config, "model");
+    options: CausalLMOptions,
+  ): Promise<CausalLM> {
+    checkModelConfig(config, "model");
     const { lora, trainable } = options;
     if (trainable === "lora" && lora === undefined) {
       throw new UsageError("training adapters needs LoRA options", {
@@ -136,20 +149,24 @@ export class LlamaModel implements LanguageModel {
     const parameters = new Parameters(device, baseSpecs(config, trainable === "full", storage));
     try {
       await loadWeights(parameters, config, weights, options.onLoad);
-      return await LlamaModel.#on(new ModelBase(device, config, parameters), options, sizes);
+      return await CausalLM.#on(new ModelBase(device, config, parameters), options, sizes);
     } catch (error) {
       parameters.dispose();
       throw error;
     }
   }
 
-  static async #on(base: ModelBase, options: LlamaOptions, sizes: ModelSizes): Promise<LlamaModel> {
+  static async #on(
+    base: ModelBase,
+    options: CausalLMOptions,
+    sizes: ModelSizes,
+  ): Promise<CausalLM> {
     const { device, config } = base, trained = options.trainable === "lora";
     const specs = adapterSpecs(config, sizes, trained);
     const parameters = new Parameters(device, specs, base.parameters);
     try {
       await initializeAdapter(parameters, config, sizes, options.lora ?? {});
-      return new LlamaModel(base, options, parameters, sizes);
+      return new CausalLM(base, options, parameters, sizes);
     } catch (error) {
       parameters.dispose();
       throw error;
@@ -162,7 +179,7 @@ export class LlamaModel implements LanguageModel {
    * begins. They are disposed in any order; the last one takes the base with it.
    * @throws UsageError for options that cannot be honoured, or when the base's weights are trained
    */
-  async withAdapter(lora: LoraOptions | null): Promise<LlamaModel> {
+  async withAdapter(lora: LoraOptions | null): Promise<CausalLM> {
     if (this.options.trainable === "full") {
       throw new UsageError("an adapter cannot be put on a model whose weights are trained", {
         advice: "load the base once more",
@@ -171,14 +188,14 @@ export class LlamaModel implements LanguageModel {
     const options = { trainable: "none", ...(lora === null ? {} : { lora }) } as const;
     const { storage, floatBytes } = this.sizes;
     const sizes = modelSizes(this.config, { ...options, storage }, floatBytes);
-    return await LlamaModel.#on(this.#base, options, sizes);
+    return await CausalLM.#on(this.#base, options, sizes);
   }
 
   get device(): Device {
     return this.#base.device;
   }
 
-  get config(): LlamaConfig {
+  get config(): ModelConfig {
     return this.#base.config;
   }
 
@@ -246,7 +263,7 @@ export class LlamaModel implements LanguageModel {
     return await head.read(packed);
   }
 
-  #coreFor(adapter: boolean): LlamaCore {
+  #coreFor(adapter: boolean): Network {
     return adapter ? this.#core : this.#plain;
   }
 

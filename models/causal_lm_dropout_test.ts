@@ -1,21 +1,26 @@
 /** Dropout of what LoRA adapters read: gradients, the same masks wherever a row stands, and the expectation. */
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
-import { createWasmDevice } from "../kernels/wasm/device.ts";
+import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { assertWithin, largest, sameBits } from "../kernels/testing.ts";
-import { dropoutKeys } from "./dropout.ts";
+import { dropoutKeys } from "./network/dropout.ts";
 import { LLAMA_MODULES } from "./architectures/architecture.ts";
-import type { LlamaModel, LlamaOptions } from "./llama.ts";
-import { adapterSpecs, arrangeWeights, baseSpecs, placeLora } from "./llama_weights.ts";
-import { packGroups } from "./packing.ts";
-import { Parameters } from "./parameters.ts";
+import type { CausalLM, CausalLMOptions } from "./causal_lm.ts";
+import {
+  adapterSpecs,
+  arrangeWeights,
+  baseSpecs,
+  placeLora,
+} from "./network/weights/model_weights.ts";
+import { packGroups } from "./network/packing.ts";
+import { Parameters } from "./network/weights/parameters.ts";
 import { gradients, onEachDevice, randomModel, tinyConfig, withReference } from "./testing.ts";
-import { ALL_FLOAT } from "./stored_weight.ts";
-import type { DropoutKey, Group } from "./types.ts";
+import { ALL_FLOAT } from "./formats/stored_weight.ts";
+import type { DropoutKey, Group } from "./network/types.ts";
 
 const config = tinyConfig(true);
 const plain = { r: 3, alpha: 6, targetModules: "all-linear", seed: 9 } as const;
-const options = (dropout: number, recompute = false): LlamaOptions => ({
+const options = (dropout: number, recompute = false): CausalLMOptions => ({
   trainable: "lora",
   lora: { ...plain, dropout },
   recompute,
@@ -37,7 +42,7 @@ const key: DropoutKey = { seed: 12, pass: 1 };
 const temperature = 0.8;
 
 /** A step's log-probabilities and gradients. */
-async function step(model: LlamaModel, batch = groups, dropout: DropoutKey | undefined = key) {
+async function step(model: CausalLM, batch = groups, dropout: DropoutKey | undefined = key) {
   model.zeroGrad();
   const how = { temperature, train: true, ...(dropout === undefined ? {} : { dropout }) };
   const { logp } = await model.forward(batch, how);
@@ -226,7 +231,7 @@ Deno.test("nothing is dropped without a key, with the adapter off, or in generat
     const model = await randomModel(device, config, options(0.5));
     const without = await randomModel(device, config, options(0));
     const off = { temperature, train: false };
-    const bits = async (m: LlamaModel, how: { adapter?: boolean; dropout?: DropoutKey }) =>
+    const bits = async (m: CausalLM, how: { adapter?: boolean; dropout?: DropoutKey }) =>
       (await m.forward(groups, { ...off, ...how })).logp.slice();
     assert.ok(sameBits(await bits(model, {}), await bits(without, {})));
     const adapterOff = { adapter: false, dropout: key };

@@ -5,9 +5,9 @@
  */
 import assert from "node:assert/strict";
 import { assertWithin, largest } from "../kernels/testing.ts";
-import { LlamaModel } from "./llama.ts";
+import { CausalLM } from "./causal_lm.ts";
 import { readModelFolder } from "./model_folder.ts";
-import { readSafetensors } from "./safetensors.ts";
+import { readSafetensors } from "./formats/safetensors/safetensors.ts";
 import { gradients, onEachDevice, sharedFolder } from "./testing.ts";
 
 interface Expected {
@@ -34,7 +34,7 @@ for (const family of ["llama", "llama3", "smollm2", "mistral", "qwen2", "qwen3",
         const { config, weights } = await readModelFolder(folder!);
         const golden = await readSafetensors(`${folder}/expected.safetensors`);
         const expected: Expected = JSON.parse(await Deno.readTextFile(`${folder}/expected.json`));
-        const model = await LlamaModel.create(device, config, weights, { trainable: "full" });
+        const model = await CausalLM.create(device, config, weights, { trainable: "full" });
 
         for (const [s, ids] of expected.input_ids.entries()) {
           const logits = await golden.float64(`logits64.${s}`);
@@ -101,7 +101,7 @@ for (const { name, prompt, greedy, text, top5, sum } of TRAINED) {
       onEachDevice(async (device) => {
         const { config, weights, tokenizer } = await readModelFolder(folder!);
         assert.deepEqual(tokenizer!.encode("Once upon a time"), prompt);
-        const model = await LlamaModel.create(device, config, weights, { trainable: "none" });
+        const model = await CausalLM.create(device, config, weights, { trainable: "none" });
 
         const logits = await model.lastLogits(prompt);
         const best = [...logits.keys()].sort((a, b) => logits[b]! - logits[a]!).slice(0, 5);

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
-import { initWeights } from "./init.ts";
-import { LlamaModel, type LlamaOptions } from "./llama.ts";
+import { initWeights } from "./network/weights/init.ts";
+import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { gradients, randomModel, TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
-import type { Group } from "./types.ts";
+import type { Group } from "./network/types.ts";
 
 const lora = { r: 3, alpha: 6, targetModules: "all-linear", seed: 9 } as const;
-const FULL: LlamaOptions = { trainable: "full" };
-const LORA: LlamaOptions = { trainable: "lora", lora };
+const FULL: CausalLMOptions = { trainable: "full" };
+const LORA: CausalLMOptions = { trainable: "lora", lora };
 
 const groups: Group[] = [
   { promptIds: [1, 2, 3, 4], branches: [[5, 6, 7], [8], [], [9, 10, 11, 12, 13], [5, 6]] },
@@ -21,7 +21,7 @@ const dentropy = Float64Array.from({ length: pairs }, (_, i) => 0.5 * Math.sin(i
 const temperature = 0.8;
 
 /** Σ dlogp·logp + Σ dentropy·entropy. */
-async function objective(model: LlamaModel, batch: readonly Group[] = groups): Promise<number> {
+async function objective(model: CausalLM, batch: readonly Group[] = groups): Promise<number> {
   const { logp, entropy } = await model.forward(batch, { temperature, train: false });
   let sum = 0;
   for (let i = 0; i < pairs; i++) sum += dlogp[i]! * logp[i]! + dentropy[i]! * entropy[i]!;
@@ -113,7 +113,7 @@ for (const [kind, options] of [["full", FULL], ["LoRA", LORA]] as const) {
 Deno.test("the first step of LoRA leaves A alone and moves B", () =>
   withReference(async (device) => {
     const config = tinyConfig(true);
-    const model = await LlamaModel.create(device, config, initWeights(config, 1, 0.4), LORA);
+    const model = await CausalLM.create(device, config, initWeights(config, 1, 0.4), LORA);
     await model.forward(groups, { temperature, train: true });
     model.backward(dlogp);
     for (const [name, grad] of await gradients(model)) {
@@ -125,8 +125,8 @@ Deno.test("the first step of LoRA leaves A alone and moves B", () =>
 Deno.test("an adapter begins as no change, and can be switched off", () =>
   withReference(async (device) => {
     const config = tinyConfig(false), weights = initWeights(config, 1, 0.4);
-    const base = await LlamaModel.create(device, config, weights, { trainable: "none" });
-    const model = await LlamaModel.create(device, config, weights, LORA);
+    const base = await CausalLM.create(device, config, weights, { trainable: "none" });
+    const model = await CausalLM.create(device, config, weights, LORA);
     const off = { temperature, train: false, adapter: false };
     const expected = await base.forward(groups, off);
     assert.deepEqual(await model.forward(groups, { temperature, train: false }), expected);
@@ -140,7 +140,7 @@ Deno.test("an adapter begins as no change, and can be switched off", () =>
 
 Deno.test("adapters only where they are asked for, with ranks of their own, train correctly", () =>
   withReference(async (device) => {
-    const some: LlamaOptions = {
+    const some: CausalLMOptions = {
       trainable: "lora",
       lora: {
         ...lora,
@@ -261,8 +261,8 @@ Deno.test("misuse of a model is explained", () =>
     const refused = async (work: () => Promise<unknown>, kind: typeof RgxError, text: RegExp) => {
       await assert.rejects(work, (e) => e instanceof kind && text.test(e.message));
     };
-    const create = (options: LlamaOptions, source = weights) => () =>
-      LlamaModel.create(device, config, source, options);
+    const create = (options: CausalLMOptions, source = weights) => () =>
+      CausalLM.create(device, config, source, options);
     await refused(create({ trainable: "lora" }), UsageError, /needs LoRA options/);
     await refused(create({ trainable: "full", lora }), UsageError, /exclude each other/);
     await refused(
@@ -285,7 +285,7 @@ Deno.test("misuse of a model is explained", () =>
       /"model.norm.weight": found 3 values, expected 12/,
     );
 
-    const model = await LlamaModel.create(device, config, weights, { trainable: "none" });
+    const model = await CausalLM.create(device, config, weights, { trainable: "none" });
     const train = { temperature, train: true };
     await refused(() => model.forward(groups, train), RgxError, /nothing .* is trainable/);
     assert.throws(() => model.backward(dlogp), /no forward with train/);
@@ -298,7 +298,7 @@ Deno.test("misuse of a model is explained", () =>
       () => Promise.resolve().then(() => model.readParameter("model.norm.weigth")),
       /no tensor "model.norm.weigth"/,
     );
-    const full = await LlamaModel.create(device, config, weights, FULL);
+    const full = await CausalLM.create(device, config, weights, FULL);
     await full.forward(groups, train);
     assert.throws(() => full.backward(new Float64Array(3)), /dlogp has 3 elements, the batch 14/);
   }));

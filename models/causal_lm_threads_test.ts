@@ -1,10 +1,10 @@
 /** The CPU device gives the same bits for every number of threads, through a whole step of training. */
 import assert from "node:assert/strict";
-import { createWasmDevice } from "../kernels/wasm/device.ts";
+import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { gradients, randomModel } from "./testing.ts";
-import type { LlamaConfig } from "./types.ts";
+import type { ModelConfig } from "./architectures/model_config.ts";
 
-const config: LlamaConfig = {
+const config: ModelConfig = {
   vocabSize: 301,
   hiddenSize: 72,
   intermediateSize: 200,
@@ -20,7 +20,7 @@ const config: LlamaConfig = {
 };
 const lora = { r: 4, alpha: 8, targetModules: "all-linear" } as const;
 
-const KINDS: [what: string, LlamaConfig, trainable: "full" | "lora"][] = [
+const KINDS: [what: string, ModelConfig, trainable: "full" | "lora"][] = [
   ["full", config, "full"],
   ["lora", config, "lora"],
   ["Mistral", { ...config, architecture: "mistral", slidingWindow: 20 }, "full"],

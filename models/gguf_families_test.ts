@@ -1,8 +1,8 @@
 /** GGUF files of the Qwen families, made here from the tiny golden models under llama.cpp's names. */
 import assert from "node:assert/strict";
-import { encodeTestGguf, type TestMetadata } from "./gguf_testing.ts";
+import { encodeTestGguf, type TestMetadata } from "./formats/gguf/testing.ts";
 import { readModelFolder } from "./model_folder.ts";
-import { readSafetensors } from "./safetensors.ts";
+import { readSafetensors } from "./formats/safetensors/safetensors.ts";
 import { sharedFolder } from "./testing.ts";
 
 /** Applied one after the other. */

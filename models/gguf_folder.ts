@@ -1,11 +1,12 @@
 /** A GGUF file as a model to be loaded: what `model_folder.ts` gives for a folder, from one file. */
-import { ggufConfig } from "./gguf_config.ts";
-import { ggufRopeScaling, ggufWeights } from "./gguf_model.ts";
-import { ggufTokenizer } from "./gguf_tokenizer.ts";
-import { readGguf } from "./gguf.ts";
-import { type HfConfig, readHfConfig } from "./hf_config.ts";
-import { tokenizerFromFiles } from "./tokenizer.ts";
-import type { Tokenizer, WeightReader } from "./types.ts";
+import { ggufConfig } from "./formats/gguf/gguf_config.ts";
+import { ggufRopeScaling, ggufWeights } from "./formats/gguf/gguf_model.ts";
+import { ggufTokenizer } from "./formats/gguf/gguf_tokenizer.ts";
+import { readGguf } from "./formats/gguf/gguf.ts";
+import { type HfConfig, readHfConfig } from "./architectures/hf_config.ts";
+import { tokenizerFromFiles } from "./tokenizers/tokenizer.ts";
+import type { Tokenizer } from "./tokenizers/types.ts";
+import type { WeightReader } from "./formats/weight_reader.ts";
 
 export interface GgufModel {
   hf: HfConfig;

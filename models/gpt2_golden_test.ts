@@ -1,11 +1,11 @@
 /**
  * A small trained GPT-2 (untied head, three letters) on its task: it sorts six letters. The file has no biases
  * of c_attn, which it was trained with: they are small, and zeros in their place sort as well, but other numbers
- * that were recorded of it are out of reach. (The architecture's own are in llama_golden_test.ts.)
+ * that were recorded of it are out of reach. (The architecture's own are in causal_lm_golden_test.ts.)
  */
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
-import { LlamaModel } from "./llama.ts";
+import { CausalLM } from "./causal_lm.ts";
 import { readModelFolder } from "./model_folder.ts";
 import { onEachDevice, sharedFolder } from "./testing.ts";
 
@@ -19,13 +19,13 @@ Deno.test({
     onEachDevice(async (device) => {
       const { config, weights } = await readModelFolder(folder!);
       await assert.rejects(
-        () => LlamaModel.create(device, config, weights, { trainable: "none" }),
+        () => CausalLM.create(device, config, weights, { trainable: "none" }),
         (e) =>
           e instanceof RgxError && /no tensor "transformer.h.0.attn.c_attn.bias"/.test(e.message),
       );
       const withZeros: typeof weights = async (name, shape) =>
         name.endsWith("c_attn.bias") ? new Float32Array(shape[0]!) : await weights(name, shape);
-      const model = await LlamaModel.create(device, config, withZeros, { trainable: "none" });
+      const model = await CausalLM.create(device, config, withZeros, { trainable: "none" });
       // The others are slow, and say nothing new here.
       const step = device.name === "wasm" ? 1 : 40, inputs: number[][] = [];
       for (let n = 0; n < LETTERS ** LENGTH; n += step) {

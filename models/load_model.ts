@@ -1,20 +1,22 @@
 /** A model ready to answer: from a folder (full model or PEFT adapter on its base) onto a device. */
 import type { Device } from "../kernels/device.ts";
 import { adapterNames, fitAdapter } from "./adapter_fit.ts";
-import { generationRoomNow } from "./generation_room.ts";
-import { requireInt8Weights } from "./int8_activations.ts";
-import { LlamaModel } from "./llama.ts";
-import type { LoadListener } from "./load_weights.ts";
+import { generationRoomNow } from "./generation/generation_room.ts";
+import { requireInt8Weights } from "./generation/int8_activations.ts";
+import { CausalLM } from "./causal_lm.ts";
+import type { LoadListener } from "./network/weights/load_weights.ts";
 import { type ModelFolder, readModelFolder } from "./model_folder.ts";
-import { loraOptions, readPeftAdapter } from "./peft_adapter.ts";
-import { stopStrings } from "./stop_strings.ts";
-import { loadTokenizer, noTokenizer } from "./tokenizer.ts";
-import type { ActivationType, Completion, Tokenizer } from "./types.ts";
-import type { StorageOptions } from "./weight_storage.ts";
+import { loraOptions, readPeftAdapter } from "./network/adapters/peft_adapter.ts";
+import { stopStrings } from "./generation/stop_strings.ts";
+import { loadTokenizer, noTokenizer } from "./tokenizers/tokenizer.ts";
+import type { Completion } from "./generation/types.ts";
+import type { ActivationType } from "./network/types.ts";
+import type { Tokenizer } from "./tokenizers/types.ts";
+import type { StorageOptions } from "./network/weights/weight_storage.ts";
 
 /** A model on a device, with what is needed to talk to it. `model.dispose()` frees its memory. */
 export interface LoadedModel {
-  model: LlamaModel;
+  model: CausalLM;
   tokenizer: Tokenizer;
   /** Ids that end a completion. */
   eosIds: readonly number[];
@@ -31,7 +33,7 @@ export interface LoadOptions {
   adapter?: string;
   /**
    * A model on the same device. If it is on the base that is asked for, that is not read again: both share its
-   * weights (see LlamaModel.withAdapter), and each is disposed on its own. Otherwise it makes no difference.
+   * weights (see CausalLM.withAdapter), and each is disposed on its own. Otherwise it makes no difference.
    */
   sharing?: LoadedIdModel;
   /** How the base's weights are held; default: as they are stored. Of one that is shared it has been said. */
@@ -88,7 +90,7 @@ async function load(
   const lora = adapter === null ? null : loraOptions(adapter.config);
   const model = shared !== null
     ? await shared.withAdapter(lora)
-    : await LlamaModel.create(device, folder.config, folder.files, {
+    : await CausalLM.create(device, folder.config, folder.files, {
       trainable: "none",
       ...(lora === null ? {} : { lora }),
       weights: { ...weights, ...(activations === undefined ? {} : { activations }) },

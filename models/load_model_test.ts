@@ -1,7 +1,7 @@
 /** Adapters and their base as they are loaded: several on one base, and what does not fit. */
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
-import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import {
   adapterOn,
   IDS,

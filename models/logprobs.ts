@@ -1,6 +1,6 @@
 /** Log-probabilities of a given sequence at temperature 1, with the likeliest tokens at each position. */
 import { UsageError } from "../core/errors.ts";
-import type { LlamaModel } from "./llama.ts";
+import type { CausalLM } from "./causal_lm.ts";
 
 export interface TopToken {
   id: number;
@@ -19,7 +19,7 @@ export interface SequenceLogprobs {
 
 /** @throws UsageError when there are no ids, more than the model has positions, or one that is no token */
 export async function logprobs(
-  model: LlamaModel,
+  model: CausalLM,
   ids: readonly number[],
   topCount: number,
 ): Promise<SequenceLogprobs> {

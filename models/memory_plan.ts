@@ -1,24 +1,29 @@
 /**
  * How many bytes a model and its passes need, computed from the sizes alone, before anything is created:
- * the same lists of buffers that llama_pass.ts, llama_head.ts and generate.ts take from their workspaces.
+ * the same lists of buffers that forward_pass.ts, lm_head.ts and generate.ts take from their workspaces.
  * Left out: what a device needs for itself (operations' scratch, thread stacks).
  */
 import { bytesText } from "../core/bytes.ts";
 import { UsageError } from "../core/errors.ts";
-import { seenWords } from "../kernels/adjust_logits/spec.ts";
-import { packedLength } from "../kernels/matmul/spec.ts";
+import { seenWords } from "../kernels/ops/adjust_logits/spec.ts";
+import { packedLength } from "../kernels/ops/matmul/spec.ts";
 import type { Module } from "./architectures/architecture.ts";
 import { architectureOf, modulesOf } from "./architectures/mod.ts";
-import { canFuseLayers } from "./decode_shape.ts";
-import { activationWidths, backwardWidths, passWidths } from "./layer_activations.ts";
-import type { Keep } from "./llama_pass.ts";
-import { adapterSpecs, baseSpecs, LM_HEAD, type LoraPlacement } from "./llama_weights.ts";
-import type { ModelSizes } from "./model_sizes.ts";
-import { packsLayers } from "./packed_weights.ts";
-import { arenaElements } from "./parameters.ts";
-import { elementCount } from "./safetensors.ts";
-import { storedWords } from "./stored_weight.ts";
-import { bufferCapacity } from "./workspace.ts";
+import { canFuseLayers } from "./generation/decode_shape.ts";
+import { activationWidths, backwardWidths, passWidths } from "./network/layer_activations.ts";
+import type { Keep } from "./network/forward_pass.ts";
+import {
+  adapterSpecs,
+  baseSpecs,
+  LM_HEAD,
+  type LoraPlacement,
+} from "./network/weights/model_weights.ts";
+import type { ModelSizes } from "./network/weights/model_sizes.ts";
+import { packsLayers } from "./generation/packed_weights.ts";
+import { arenaElements } from "./network/weights/parameters.ts";
+import { elementCount } from "./formats/safetensors/safetensors.ts";
+import { storedWords } from "./formats/stored_weight.ts";
+import { bufferCapacity } from "./network/workspace.ts";
 
 /** Bytes of all values, of the gradients, and of AdamW's two moments. */
 export function planParameterBytes(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
-import { LlamaModel, type LlamaOptions } from "./llama.ts";
-import { initWeights } from "./init.ts";
+import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
+import { initWeights } from "./network/weights/init.ts";
 import {
   planCacheBytes,
   planGenerationBytes,
@@ -9,14 +9,14 @@ import {
   planParameterBytes,
   refuseIfTooLarge,
 } from "./memory_plan.ts";
-import { planEqualRequests, planSlots } from "./generation_plan.ts";
-import { modelSizes } from "./model_sizes.ts";
-import { packedBytes } from "./packed_weights.ts";
+import { planEqualRequests, planSlots } from "./generation/generation_plan.ts";
+import { modelSizes } from "./network/weights/model_sizes.ts";
+import { packedBytes } from "./generation/packed_weights.ts";
 import { TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
-import type { LoraOptions } from "./lora.ts";
-import type { LlamaConfig } from "./types.ts";
-import type { WeightType } from "./stored_weight.ts";
-import type { StorageOptions } from "./weight_storage.ts";
+import type { LoraOptions } from "./network/adapters/lora.ts";
+import type { ModelConfig } from "./architectures/model_config.ts";
+import type { WeightType } from "./formats/stored_weight.ts";
+import type { StorageOptions } from "./network/weights/weight_storage.ts";
 
 const lora = { r: 4, alpha: 8, targetModules: ["q_proj", "up_proj", "down_proj"] };
 const config = { ...tinyConfig(true), maxPositions: 256 };
@@ -33,7 +33,7 @@ const groups = [0, 1].map((g) => ({
 }));
 const pairs = 2 * 113, rows = 2 * (40 + 2 + 59 + 49);
 
-const KINDS: [string, LlamaConfig, LlamaOptions][] = [
+const KINDS: [string, ModelConfig, CausalLMOptions][] = [
   ["full fine-tuning", config, { trainable: "full" }],
   ["LoRA", config, { trainable: "lora", lora }],
   ["LoRA, recomputing", config, { trainable: "lora", lora, recompute: true }],
@@ -43,7 +43,7 @@ const KINDS: [string, LlamaConfig, LlamaOptions][] = [
     weights: { dtype: "bfloat16" },
   }],
   ["LoRA with dropout", config, { trainable: "lora", lora: { ...lora, dropout: 0.1 } }],
-  ...OTHERS.flatMap(([part, other]): [string, LlamaConfig, LlamaOptions][] => [
+  ...OTHERS.flatMap(([part, other]): [string, ModelConfig, CausalLMOptions][] => [
     [`full fine-tuning with ${part}`, other, { trainable: "full" }],
     [`LoRA with ${part}`, other, { trainable: "lora", lora: everywhere }],
     [`LoRA with ${part}, recomputing`, other, {
@@ -57,7 +57,7 @@ const KINDS: [string, LlamaConfig, LlamaOptions][] = [
 for (const [kind, config, options] of KINDS) {
   Deno.test(`planned memory is what a step takes, ${kind}`, () =>
     withReference(async (device) => {
-      const model = await LlamaModel.create(device, config, initWeights(config, 1, 0.1), options);
+      const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), options);
       const { values, gradients, optimizer } = planParameterBytes(model.sizes);
       assert.equal(values + gradients, device.allocatedBytes);
       const arena = model.trainableArena!;
@@ -77,7 +77,7 @@ for (const [kind, config, options] of KINDS) {
     }));
 }
 
-const GENERATIONS: [string, LlamaConfig, LoraOptions, adjusted: boolean, StorageOptions?][] = [
+const GENERATIONS: [string, ModelConfig, LoraOptions, adjusted: boolean, StorageOptions?][] = [
   ["", config, lora, false],
   [" on weights in halves", config, everywhere, false, { dtype: "float16" }],
   [
@@ -88,7 +88,7 @@ const GENERATIONS: [string, LlamaConfig, LoraOptions, adjusted: boolean, Storage
     { dtype: "float16" },
   ],
   [" with rules", config, lora, true],
-  ...OTHERS.map(([part, other]): [string, LlamaConfig, LoraOptions, boolean] => [
+  ...OTHERS.map(([part, other]): [string, ModelConfig, LoraOptions, boolean] => [
     ` with ${part}`,
     other,
     everywhere,
@@ -99,8 +99,8 @@ const GENERATIONS: [string, LlamaConfig, LoraOptions, adjusted: boolean, Storage
 for (const [how, config, lora, adjusted, weights = {}] of GENERATIONS) {
   Deno.test(`planned memory is what generation takes${how}`, () =>
     withReference(async (device) => {
-      const options: LlamaOptions = { trainable: "lora", lora, weights };
-      const model = await LlamaModel.create(device, config, initWeights(config, 1, 0.1), options);
+      const options: CausalLMOptions = { trainable: "lora", lora, weights };
+      const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), options);
       const before = device.allocatedBytes;
       const sampling = { maxNewTokens: 30, temperature: 1, seed: 1, eosIds: [] };
       await model.generate(
@@ -119,7 +119,7 @@ for (const [how, config, lora, adjusted, weights = {}] of GENERATIONS) {
 
 Deno.test("prompts that are run a few at a time are planned so", () =>
   withReference(async (device) => {
-    const model = await LlamaModel.create(device, config, initWeights(config, 1, 0.1), {
+    const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), {
       trainable: "none",
     });
     const before = device.allocatedBytes;
@@ -191,7 +191,7 @@ Deno.test("prompts' keys are planned twice only when all layers are float", () =
 });
 
 Deno.test("recomputation is planned to need less, and sizes need no device", () => {
-  const of = (options: LlamaOptions) => modelSizes(config, options);
+  const of = (options: CausalLMOptions) => modelSizes(config, options);
   const kept = of({ trainable: "lora", lora }),
     again = of({
       trainable: "lora",

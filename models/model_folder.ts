@@ -7,20 +7,25 @@ import { EXIT, RgxError, UsageError } from "../core/errors.ts";
 import { exists, isFile } from "../core/paths.ts";
 import { fetchAdvice, findModel, requireModel } from "./find_model.ts";
 import { readGgufModel } from "./gguf_folder.ts";
-import { type HfConfig, readHfConfig, readTokenIds } from "./hf_config.ts";
-import { readJsonObject } from "./json_file.ts";
-import type { LlamaConfig } from "./llama_config.ts";
+import { type HfConfig, readHfConfig, readTokenIds } from "./architectures/hf_config.ts";
+import { readJsonObject } from "../core/json_file.ts";
+import type { ModelConfig } from "./architectures/model_config.ts";
 import { type ModelText, modelTextFiles } from "./model_text_files.ts";
-import { isAdapterFolder, type PeftAdapter, readPeftAdapter } from "./peft_adapter.ts";
-import { encodeSafetensors } from "./safetensors.ts";
-import { hasTokenizer, loadTokenizer } from "./tokenizer.ts";
-import type { Tokenizer, WeightReader } from "./types.ts";
-import { openWeightFiles } from "./weight_files.ts";
+import {
+  isAdapterFolder,
+  type PeftAdapter,
+  readPeftAdapter,
+} from "./network/adapters/peft_adapter.ts";
+import { encodeSafetensors } from "./formats/safetensors/safetensors.ts";
+import { hasTokenizer, loadTokenizer } from "./tokenizers/tokenizer.ts";
+import type { Tokenizer } from "./tokenizers/types.ts";
+import type { WeightReader } from "./formats/weight_reader.ts";
+import { openWeightFiles } from "./formats/weight_files.ts";
 
 export interface ModelFolder {
   /** Folder of the (base) model's configuration and weights, or the GGUF file. */
   path: string;
-  config: LlamaConfig;
+  config: ModelConfig;
   /** The weights by full Hugging Face name. */
   files: WeightReader;
   /** Their values. */
@@ -98,7 +103,7 @@ async function readGgufFile(path: string): Promise<ModelFolder> {
   };
 }
 
-function checkVocabulary(path: string, tokenizer: Tokenizer | null, config: LlamaConfig): void {
+function checkVocabulary(path: string, tokenizer: Tokenizer | null, config: ModelConfig): void {
   if (tokenizer === null || tokenizer.vocabSize <= config.vocabSize) return;
   throw new RgxError(
     `${path}: the tokenizer has ${tokenizer.vocabSize} ids, ` +

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { architectureOf } from "./architectures/mod.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
-import { createCharacterTokenizer } from "./character_tokenizer.ts";
+import { createCharacterTokenizer } from "./tokenizers/character_tokenizer.ts";
 import { encodeModelFolder, type ModelToWrite, readModelFolder } from "./model_folder.ts";
-import { encodePeftAdapter } from "./peft_adapter.ts";
-import { encodeSafetensors } from "./safetensors.ts";
+import { encodePeftAdapter } from "./network/adapters/peft_adapter.ts";
+import { encodeSafetensors } from "./formats/safetensors/safetensors.ts";
 
 const shared = new URL("../../shared/", import.meta.url).pathname;
 const withShared = existsLoudly(`${shared}models/README.md`);

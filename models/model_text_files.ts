@@ -1,10 +1,10 @@
 /** What lies beside the weights in a model folder: configuration, end tokens, tokenizer. */
-import { writeHfConfig } from "./hf_config.ts";
-import type { LlamaConfig } from "./llama_config.ts";
-import type { Tokenizer } from "./types.ts";
+import { writeHfConfig } from "./architectures/hf_config.ts";
+import type { ModelConfig } from "./architectures/model_config.ts";
+import type { Tokenizer } from "./tokenizers/types.ts";
 
 export interface ModelText {
-  config: LlamaConfig;
+  config: ModelConfig;
   tokenizer: Tokenizer | null;
   generationEosIds: readonly number[];
   bosId: number | null;

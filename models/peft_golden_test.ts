@@ -4,14 +4,14 @@
  */
 import assert from "node:assert/strict";
 import { IDS, inTempFolder, SIZES, writeBase } from "./adapter_testing.ts";
-import { exportModel } from "./export.ts";
+import { exportModel } from "./export/export.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
-import { encodePeftAdapter, readPeftAdapter } from "./peft_adapter.ts";
+import { encodePeftAdapter, readPeftAdapter } from "./network/adapters/peft_adapter.ts";
 import { withReference } from "./testing.ts";
-import type { LlamaConfig } from "./types.ts";
+import type { ModelConfig } from "./architectures/model_config.ts";
 
 const TIED = { ...SIZES, tieWordEmbeddings: true };
-const MODELS: Record<string, LlamaConfig> = {
+const MODELS: Record<string, ModelConfig> = {
   llama: TIED,
   gpt2: { ...TIED, architecture: "gpt2", numKvHeads: 4 },
 };

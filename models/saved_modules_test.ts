@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
-import { initWeights } from "./init.ts";
-import { LlamaModel, type LlamaOptions } from "./llama.ts";
+import { initWeights } from "./network/weights/init.ts";
+import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { planParameterBytes } from "./memory_plan.ts";
-import { isSavedModule } from "./saved_modules.ts";
+import { isSavedModule } from "./network/adapters/saved_modules.ts";
 import {
   gradients,
   onEachDevice,
@@ -13,7 +13,8 @@ import {
   tinyConfig,
   withReference,
 } from "./testing.ts";
-import type { Group, LlamaConfig } from "./types.ts";
+import type { Group } from "./network/types.ts";
+import type { ModelConfig } from "./architectures/model_config.ts";
 
 const groups: Group[] = [
   { promptIds: [1, 2, 3, 4], branches: [[5, 6, 7], [8], [9, 10, 11, 12, 13]] },
@@ -23,7 +24,7 @@ const pairs = 12;
 const dlogp = Float64Array.from({ length: pairs }, (_, i) => Math.cos(i * 2.1));
 const dentropy = Float64Array.from({ length: pairs }, (_, i) => 0.5 * Math.sin(i * 1.3));
 
-function options(modulesToSave: readonly string[], targets: readonly string[]): LlamaOptions {
+function options(modulesToSave: readonly string[], targets: readonly string[]): CausalLMOptions {
   return {
     trainable: "lora",
     lora: { r: 2, alpha: 4, targetModules: targets, modulesToSave, seed: 3 },
@@ -47,7 +48,7 @@ const GPT2_CASES: [modules: string[], targets: string[]][] = [
   [["h.1.mlp"], ["c_proj"]],
 ];
 
-async function objective(model: LlamaModel): Promise<number> {
+async function objective(model: CausalLM): Promise<number> {
   const { logp, entropy } = await model.forward(groups, { temperature: 0.8, train: false });
   let sum = 0;
   for (let i = 0; i < pairs; i++) sum += dlogp[i]! * logp[i]! + dentropy[i]! * entropy[i]!;
@@ -55,7 +56,7 @@ async function objective(model: LlamaModel): Promise<number> {
 }
 
 /** Every copy is moved away from what it is a copy of. */
-async function moveCopies(model: LlamaModel): Promise<void> {
+async function moveCopies(model: CausalLM): Promise<void> {
   for (const { name } of model.trainable) {
     if (/lora_[AB]/.test(name)) continue;
     const data = await model.readParameter(name);
@@ -122,8 +123,8 @@ Deno.test("the model is its base before the first step and whenever the adapter 
   withReference(async (device) => {
     for (const tied of [true, false]) {
       const config = tinyConfig(tied), weights = initWeights(config, 1, 0.4);
-      const base = await LlamaModel.create(device, config, weights, { trainable: "none" });
-      const model = await LlamaModel.create(
+      const base = await CausalLM.create(device, config, weights, { trainable: "none" });
+      const model = await CausalLM.create(
         device,
         config,
         weights,
@@ -162,7 +163,7 @@ Deno.test("a copy of a weight that is held in another type begins as what that h
       const given = options(["lm_head", "embed_tokens", "layers.1.mlp"], ["q_proj"]);
       for (const weights of [{ dtype: "bfloat16" }, { dtype: "float16" }] as const) {
         const source = initWeights(config, 1, 0.4);
-        const model = await LlamaModel.create(device, config, source, { ...given, weights });
+        const model = await CausalLM.create(device, config, source, { ...given, weights });
         const up = model.parameters.find(({ name }) =>
           name.endsWith("layers.0.mlp.up_proj.weight")
         )!;
@@ -187,7 +188,7 @@ Deno.test("copies are planned, trained and named as PEFT names them", () =>
     }));
     const rows = 2 * (40 + 2 + 59 + 49), count = 2 * 113;
     const names = async (modules: string[]) => {
-      const model = await LlamaModel.create(
+      const model = await CausalLM.create(
         device,
         config,
         initWeights(config, 1, 0.1),
@@ -226,8 +227,8 @@ Deno.test("a name means every module whose path ends with it, and all that is in
 
 Deno.test("a module that the model has not is refused by name", () =>
   withReference(async (device) => {
-    const create = (config: LlamaConfig, modules: string[], targets: string[]) =>
-      LlamaModel.create(device, config, initWeights(config, 1, 0.1), options(modules, targets));
+    const create = (config: ModelConfig, modules: string[], targets: string[]) =>
+      CausalLM.create(device, config, initWeights(config, 1, 0.1), options(modules, targets));
     await assert.rejects(create(tinyConfig(true), ["lm_haed"], ["q_proj"]), (error) => {
       assert.ok(error instanceof UsageError);
       assert.match(error.message, /^modules_to_save: "lm_haed" is no module of this model/);

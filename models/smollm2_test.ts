@@ -3,7 +3,7 @@
  * (shared/golden/smollm2). `RGX_TEST_MODEL` names another copy of the file; empty = leave these tests out.
  */
 import assert from "node:assert/strict";
-import { createWasmDevice } from "../kernels/wasm/device.ts";
+import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
 import { planParameterBytes } from "./memory_plan.ts";
 import { sharedFolder } from "./testing.ts";

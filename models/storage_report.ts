@@ -3,15 +3,15 @@
  * weights, and what it does to the log-probabilities of a short text. One model at a time is on the device.
  */
 import type { Device } from "../kernels/device.ts";
-import { LlamaModel } from "./llama.ts";
-import type { LoadListener } from "./load_weights.ts";
-import { llamaTensors } from "./llama_weights.ts";
+import { CausalLM } from "./causal_lm.ts";
+import type { LoadListener } from "./network/weights/load_weights.ts";
+import { modelTensors } from "./network/weights/model_weights.ts";
 import { planParameterBytes } from "./memory_plan.ts";
 import type { ModelFolder } from "./model_folder.ts";
-import { modelSizes } from "./model_sizes.ts";
-import { elementCount } from "./safetensors.ts";
-import { fileBytes, isBlockType, type WeightType } from "./stored_weight.ts";
-import { planStorage, type StorageOptions } from "./weight_storage.ts";
+import { modelSizes } from "./network/weights/model_sizes.ts";
+import { elementCount } from "./formats/safetensors/safetensors.ts";
+import { fileBytes, isBlockType, type WeightType } from "./formats/stored_weight.ts";
+import { planStorage, type StorageOptions } from "./network/weights/weight_storage.ts";
 
 /** Everyday words, so that every language model has something to say about them. */
 const TEXT =
@@ -75,7 +75,7 @@ export async function storageReport(
     );
   for (const [how, weights] of [["as stored", {}] as const, ...ways]) {
     const onLoad = told(how);
-    const model = await LlamaModel.create(device, folder.config, folder.files, {
+    const model = await CausalLM.create(device, folder.config, folder.files, {
       trainable: "none",
       weights,
       onLoad,
@@ -100,7 +100,7 @@ export async function storageReport(
 
 function storedParts({ config, files }: ModelFolder): StoredPart[] {
   const parts = new Map<string, StoredPart>();
-  for (const { name, shape } of llamaTensors(config)) {
+  for (const { name, shape } of modelTensors(config)) {
     const type = files.typeOf(name) ?? "f32", values = elementCount(shape);
     const part = parts.get(type) ?? { type, tensors: 0, values: 0, bytes: 0 };
     part.tensors++;
@@ -117,7 +117,7 @@ function bytesOf({ config, files }: ModelFolder, weights: StorageOptions): numbe
 }
 
 /** Of each token but the first. */
-async function logProbabilities(model: LlamaModel, ids: readonly number[]): Promise<number[]> {
+async function logProbabilities(model: CausalLM, ids: readonly number[]): Promise<number[]> {
   if (ids.length < 2) return [];
   const group = { promptIds: ids.slice(0, 1), branches: [ids.slice(1)] };
   const { logp } = await model.forward([group], { temperature: 1, train: false });
@@ -132,7 +132,7 @@ function change(found: readonly number[], reference: readonly number[]) {
   };
 }
 
-async function weightError(model: LlamaModel, { files }: ModelFolder): Promise<number | null> {
+async function weightError(model: CausalLM, { files }: ModelFolder): Promise<number | null> {
   let error = 0, norm = 0;
   for (const { name, shape, storage } of model.parameters) {
     if (storage === null || storage === files.typeOf(name)) continue;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { readModelFolder } from "./model_folder.ts";
 import { storageReport } from "./storage_report.ts";
 import { sharedFolder } from "./testing.ts";

@@ -2,17 +2,17 @@
  * Helpers for tests of models: small configurations, models of several kinds, gradients by name, and the
  * golden models of the shared material. Not part of the program.
  */
-import { createReferenceDevice } from "../kernels/reference/device.ts";
-import { findAdapter } from "../kernels/webgpu/adapter.ts";
-import { createWebgpuDevice } from "../kernels/webgpu/device.ts";
-import { createWasmDevice } from "../kernels/wasm/device.ts";
+import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
+import { findAdapter } from "../kernels/devices/webgpu/adapter.ts";
+import { createWebgpuDevice } from "../kernels/devices/webgpu/device.ts";
+import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import type { Device } from "../kernels/device.ts";
-import { LlamaModel, type LlamaOptions } from "./llama.ts";
-import { initWeights } from "./init.ts";
-import type { LlamaConfig } from "./types.ts";
+import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
+import { initWeights } from "./network/weights/init.ts";
+import type { ModelConfig } from "./architectures/model_config.ts";
 
 /** Three layers, grouped queries, a head size unlike hidden/heads; `tied` or not. */
-export function tinyConfig(tied: boolean): LlamaConfig {
+export function tinyConfig(tied: boolean): ModelConfig {
   return {
     vocabSize: 19,
     hiddenSize: 12,
@@ -30,7 +30,7 @@ export function tinyConfig(tied: boolean): LlamaConfig {
 }
 
 /** Small models of all architectures, by what is special about them; windows end within prompts and branches. */
-export const TINY_MODELS: readonly (readonly [what: string, config: LlamaConfig])[] = [
+export const TINY_MODELS: readonly (readonly [what: string, config: ModelConfig])[] = [
   ["a tied head", tinyConfig(true)],
   ["an untied head", tinyConfig(false)],
   ["Mistral's window", { ...tinyConfig(true), architecture: "mistral", slidingWindow: 3 }],
@@ -45,10 +45,10 @@ export const TINY_MODELS: readonly (readonly [what: string, config: LlamaConfig]
 /** A model with large random weights (also in B of its adapters), so that nothing is near zero. */
 export async function randomModel(
   device: Device,
-  config: LlamaConfig,
-  options: LlamaOptions,
-): Promise<LlamaModel> {
-  const model = await LlamaModel.create(device, config, initWeights(config, 5, 0.4), options);
+  config: ModelConfig,
+  options: CausalLMOptions,
+): Promise<CausalLM> {
+  const model = await CausalLM.create(device, config, initWeights(config, 5, 0.4), options);
   for (const { name } of model.parameters) {
     if (/(norm|ln_\w+|lora_B)\.weight$|\.bias$/.test(name)) {
       const data = await model.readParameter(name);
@@ -72,7 +72,7 @@ export async function withReference<T>(
 }
 
 /** Gradients of all trained parameters by name. */
-export async function gradients(model: LlamaModel): Promise<Map<string, Float64Array>> {
+export async function gradients(model: CausalLM): Promise<Map<string, Float64Array>> {
   const result = new Map<string, Float64Array>();
   for (const { name, grad } of model.trainable) {
     result.set(name, Float64Array.from(await model.device.read(grad!)));

@@ -1,5 +1,5 @@
 /** Python's `float(text)`, which reads the digits of any script. */
-import { asciiDigits, strip } from "../tasks/python_text.ts";
+import { asciiDigits, strip } from "../tasks/text/python_text.ts";
 
 const DIGITS = "[0-9](?:_?[0-9])*";
 const NUMBER = new RegExp(

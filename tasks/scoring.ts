@@ -1,5 +1,5 @@
 /** Scoring rules that many tasks share. Each has the signature of `Task.score`. */
-import { codePoints, equalDecimals, parseDecimal, stripEnd } from "./python_text.ts";
+import { codePoints, equalDecimals, parseDecimal, stripEnd } from "./text/python_text.ts";
 import type { ScorableEntry } from "./types.ts";
 
 /**

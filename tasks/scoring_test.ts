@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { assertFast } from "../core/testing.ts";
-import { codePoints, isBlank, parseDecimal, strip, words } from "./python_text.ts";
+import { codePoints, isBlank, parseDecimal, strip, words } from "./text/python_text.ts";
 import { decimalScore, defaultScore, numberGridScore } from "./scoring.ts";
 import { scoreTaskAnswer } from "./score_answer.ts";
 import { haveShared, readJson } from "./test_data.ts";

@@ -4,11 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
-import { allTasksFile } from "../bench/charts/testing.ts";
-import { resultFileBytes } from "../bench/result_file.ts";
+import { allTasksFile } from "../reports/charts/testing.ts";
+import { resultFileBytes } from "../bench/results/result_file.ts";
 import { versionLine } from "../core/version.ts";
 import { sharedFolder } from "../models/testing.ts";
-import { findAdapter } from "../kernels/webgpu/adapter.ts";
+import { findAdapter } from "../kernels/devices/webgpu/adapter.ts";
 
 const executable = new URL("../dist/rgx", import.meta.url).pathname;
 const built = await exists(executable);

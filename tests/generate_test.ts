@@ -1,6 +1,6 @@
 /** `rgx generate` and `rgx logprobs` on real small models; skipped, loudly, where those are not at hand. */
 import assert from "node:assert/strict";
-import { readInput } from "../cli/model_input.ts";
+import { readInput } from "../cli/models/model_input.ts";
 import { UsageError } from "../core/errors.ts";
 import { rgx, withFolder } from "./support.ts";
 

@@ -12,7 +12,7 @@ import { differenceInterval } from "../core/statistics.ts";
 import { createDevice } from "../kernels/mod.ts";
 import type { Rubric } from "../rewards/rubric.ts";
 import { assemble } from "../training/assemble.ts";
-import type { TrainSummary } from "../training/events.ts";
+import type { TrainSummary } from "../training/run/events.ts";
 import { GrpoTrainer } from "../training/trainer.ts";
 
 /** The same rewards, dealt anew among the `groupSize` completions of each prompt. */

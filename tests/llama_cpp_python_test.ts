@@ -4,15 +4,19 @@
  * may name another copy of SmolLM2's GGUF file; empty leaves that one out.
  */
 import assert from "node:assert/strict";
-import { createWasmDevice } from "../kernels/wasm/device.ts";
+import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import type { Device } from "../kernels/device.ts";
 import { IDS, PEFT, tokenizer } from "../models/adapter_testing.ts";
 import { architectureOf } from "../models/architectures/mod.ts";
-import { exportModel } from "../models/export.ts";
-import { LlamaModel } from "../models/llama.ts";
+import { exportModel } from "../models/export/export.ts";
+import { CausalLM } from "../models/causal_lm.ts";
 import { loadModel } from "../models/load_model.ts";
 import { readModelFolder } from "../models/model_folder.ts";
-import { encodePeftAdapter, loraOptions, type PeftConfig } from "../models/peft_adapter.ts";
+import {
+  encodePeftAdapter,
+  loraOptions,
+  type PeftConfig,
+} from "../models/network/adapters/peft_adapter.ts";
 import { sharedFolder } from "../models/testing.ts";
 import { withFolder } from "./support.ts";
 
@@ -69,7 +73,7 @@ async function randomAdapter(base: string, folder: string, device: Device): Prom
     rankPattern: {},
     modulesToSave: [architectureOf(config).names.finalNorm],
   };
-  const model = await LlamaModel.create(device, config, files, {
+  const model = await CausalLM.create(device, config, files, {
     trainable: "lora",
     lora: loraOptions(peft),
     ...WIDENED,

@@ -4,11 +4,11 @@
  * may name another copy of SmolLM2's GGUF file; empty leaves that one out.
  */
 import assert from "node:assert/strict";
-import { convertModel } from "../models/convert.ts";
-import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
+import { convertModel } from "../models/export/convert.ts";
+import { createCharacterTokenizer } from "../models/tokenizers/character_tokenizer.ts";
 import { loadModel } from "../models/load_model.ts";
 import { sharedFolder } from "../models/testing.ts";
-import { createWasmDevice } from "../kernels/wasm/device.ts";
+import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { rgx, withFolder } from "./support.ts";
 
 const python = Deno.env.get("RGX_TEST_PEFT_PYTHON");

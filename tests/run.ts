@@ -111,7 +111,7 @@ if (files.length > 0) {
     "kernels.wasm is what its sources build",
     "run",
     "-A",
-    "kernels/wasm/build.ts",
+    "kernels/devices/wasm/build.ts",
     "--check",
   );
   const engine = test("tests of the engine, with the V8 flags", [
@@ -132,7 +132,7 @@ if (files.length > 0) {
   Deno.env.set("RGX_TEST_REFERENCE", "off");
   await test("kernels with bounds checks", [
     SAFE_V8_FLAGS,
-    "--ignore=kernels/webgpu,kernels/**/webgpu_test.ts,kernels/gradients_test.ts",
+    "--ignore=kernels/webgpu,kernels/**/webgpu_test.ts,kernels/conformance/gradients_test.ts",
     "kernels/",
   ], examples);
 }

@@ -6,14 +6,15 @@
  *
  *     deno task bench:gpu [--no-peer] [part …]     parts: products stored memory decode decode_nf4 step
  */
-import type { Device, Tensor } from "../kernels/device.ts";
-import { createWebgpuDevice, type WebgpuDevice } from "../kernels/webgpu/device.ts";
+import type { Device } from "../kernels/device.ts";
+import type { Tensor } from "../kernels/tensor.ts";
+import { createWebgpuDevice, type WebgpuDevice } from "../kernels/devices/webgpu/device.ts";
 import { storedWords, WEIGHT_TYPES, type WeightType } from "../kernels/weights/types.ts";
-import { LlamaModel } from "../models/llama.ts";
-import { elementCount } from "../models/safetensors.ts";
-import { llamaTensors } from "../models/llama_weights.ts";
-import type { LlamaConfig } from "../models/types.ts";
-import type { StorageOptions } from "../models/weight_storage.ts";
+import { CausalLM } from "../models/causal_lm.ts";
+import { elementCount } from "../models/formats/safetensors/safetensors.ts";
+import { modelTensors } from "../models/network/weights/model_weights.ts";
+import type { ModelConfig } from "../models/architectures/model_config.ts";
+import type { StorageOptions } from "../models/network/weights/weight_storage.ts";
 import { BenchStep } from "../training/grpo_step_bench.ts";
 
 interface Sizes {
@@ -24,7 +25,7 @@ interface Sizes {
   /** Elements of the copied block. */
   block: number;
   rows: number;
-  model: LlamaConfig;
+  model: ModelConfig;
   branches: number[];
   newTokens: number;
   step: { prompts: number; completions: number; promptTokens: number; newTokens: number };
@@ -32,7 +33,7 @@ interface Sizes {
   budget: number;
 }
 
-const QWEN_05B: LlamaConfig = {
+const QWEN_05B: ModelConfig = {
   vocabSize: 151_936,
   hiddenSize: 896,
   intermediateSize: 4864,
@@ -214,13 +215,13 @@ async function memory(device: WebgpuDevice, { block, rows, model, budget }: Size
 }
 
 /** Weights that cost no time to draw: one block of small numbers, repeated. */
-function randomWeights(config: LlamaConfig): Map<string, Float32Array> {
+function randomWeights(config: ModelConfig): Map<string, Float32Array> {
   const noise = Float32Array.from(
     { length: 65_537 },
     (_, i) => 0.04 * (((i * 2_654_435_761) % 4096) / 4096 - 0.5),
   );
   const weights = new Map<string, Float32Array>();
-  for (const { name, shape, decay } of llamaTensors(config)) {
+  for (const { name, shape, decay } of modelTensors(config)) {
     const data = new Float32Array(elementCount(shape));
     if (!decay) data.fill(1);
     else {
@@ -256,7 +257,7 @@ async function decode(
   { model: config, branches, newTokens }: Sizes,
   weights: StorageOptions = {},
 ) {
-  const model = await LlamaModel.create(device, config, randomWeights(config), {
+  const model = await CausalLM.create(device, config, randomWeights(config), {
     ...{ trainable: "none", weights },
   });
   const promptIds = Array.from({ length: 64 }, (_, i) => i % config.vocabSize);
@@ -290,7 +291,7 @@ async function decode(
 }
 
 async function step(device: WebgpuDevice, { model: config, step }: Sizes) {
-  const model = await LlamaModel.create(device, config, randomWeights(config), {
+  const model = await CausalLM.create(device, config, randomWeights(config), {
     trainable: "lora",
     lora: { r: 16, alpha: 32, targetModules: "all-linear" },
   });

@@ -62,7 +62,7 @@ class Peer {
   version = "";
 
   constructor(python: string) {
-    const script = new URL("peers/reasoning_gym_speed.py", import.meta.url).pathname;
+    const script = new URL("./peers/reasoning_gym_speed.py", import.meta.url).pathname;
     this.#child = new Deno.Command(python, {
       args: [script],
       stdin: "piped",

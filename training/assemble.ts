@@ -2,28 +2,34 @@
  * The parts of a run, made from its configuration: model (from a folder or from a seed), tokenizer,
  * problems, rewards, and the writer of its files.
  */
-import type { RunConfig } from "../configs/run_config.ts";
+import type { RunConfig } from "../configs/schema/run_config.ts";
 import { UsageError } from "../core/errors.ts";
 import { splitProblems } from "../data/held_out.ts";
 import { openProblems } from "../data/open_problems.ts";
 import type { Device } from "../kernels/device.ts";
 import { fitAdapter } from "../models/adapter_fit.ts";
-import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
+import { createCharacterTokenizer } from "../models/tokenizers/character_tokenizer.ts";
 import { requireModel } from "../models/find_model.ts";
-import { freshConfig, initWeights } from "../models/init.ts";
-import { LlamaModel } from "../models/llama.ts";
-import type { LoadListener } from "../models/load_weights.ts";
-import { modelSizes } from "../models/model_sizes.ts";
+import { freshConfig, initWeights } from "../models/network/weights/init.ts";
+import { CausalLM } from "../models/causal_lm.ts";
+import type { LoadListener } from "../models/network/weights/load_weights.ts";
+import { modelSizes } from "../models/network/weights/model_sizes.ts";
 import { encodeModelFolder, readModelFolder } from "../models/model_folder.ts";
-import { encodePeftAdapter, loraOptions, type PeftConfig } from "../models/peft_adapter.ts";
-import type { WeightType } from "../models/stored_weight.ts";
-import { loadTokenizer, noTokenizer } from "../models/tokenizer.ts";
-import type { LlamaConfig, Tokenizer, WeightSource } from "../models/types.ts";
-import { planStorage } from "../models/weight_storage.ts";
+import {
+  encodePeftAdapter,
+  loraOptions,
+  type PeftConfig,
+} from "../models/network/adapters/peft_adapter.ts";
+import type { WeightType } from "../models/formats/stored_weight.ts";
+import { loadTokenizer, noTokenizer } from "../models/tokenizers/tokenizer.ts";
+import type { ModelConfig } from "../models/architectures/model_config.ts";
+import type { Tokenizer } from "../models/tokenizers/types.ts";
+import type { WeightSource } from "../models/formats/weight_reader.ts";
+import { planStorage } from "../models/network/weights/weight_storage.ts";
 import { createRubric } from "../rewards/rubric.ts";
 import type { Entry } from "../tasks/types.ts";
-import { dropoutOf, loraFromSection, peftConfig } from "./adapter_section.ts";
-import type { ModelWriter } from "./checkpoint.ts";
+import { dropoutOf, loraFromSection, peftConfig } from "./plan/adapter_section.ts";
+import type { ModelWriter } from "./checkpoint/checkpoint.ts";
 import {
   checkPositions,
   longest,
@@ -31,11 +37,11 @@ import {
   needsRecompute,
   planMemory,
   promptMisfit,
-} from "./memory_check.ts";
-import { PromptEncoder, promptTokensKept } from "./prompts.ts";
-import { smallerModel } from "./smaller_model.ts";
-import { storageOptions } from "./storage_options.ts";
-import type { TrainerOptions } from "./trainer_options.ts";
+} from "./plan/memory_check.ts";
+import { PromptEncoder, promptTokensKept } from "../evaluation/prompts.ts";
+import { smallerModel } from "./plan/smaller_model.ts";
+import { storageOptions } from "./plan/storage_options.ts";
+import type { TrainerOptions } from "./run/trainer_options.ts";
 
 /** Model, tokenizer, problems, rewards and writer of a run, and the memory that it will take. */
 export type TrainingParts =
@@ -52,7 +58,7 @@ export type TrainingParts =
       | "promptMisfit"
     >
   >
-  & { model: LlamaModel; memory: MemoryPlan };
+  & { model: CausalLM; memory: MemoryPlan };
 
 /** What `assemble` may be told beside the configuration. */
 export interface AssembleOptions {
@@ -70,7 +76,7 @@ export interface AssembleOptions {
 
 /** A model's architecture, values and tokenizer before it is on a device. */
 interface ModelSource {
-  config: LlamaConfig;
+  config: ModelConfig;
   /** Made when it is asked for: after it is known that the model fits. */
   weights: () => WeightSource;
   /** What a tensor is stored as, where that is not float32. */
@@ -147,7 +153,7 @@ export async function assemble(
     smaller: (fits) => smallerModel(from.config, { ...trainable, recompute }, weights, fits),
   });
   if (memory.weightRoom !== null) device.weightRoom = memory.weightRoom;
-  const model = await LlamaModel.create(device, from.config, from.weights(), {
+  const model = await CausalLM.create(device, from.config, from.weights(), {
     ...trainable,
     recompute,
     weights,
@@ -225,7 +231,7 @@ async function openModel(config: RunConfig): Promise<ModelSource> {
   };
 }
 
-function adapterWriter(model: LlamaModel, config: PeftConfig): ModelWriter {
+function adapterWriter(model: CausalLM, config: PeftConfig): ModelWriter {
   return {
     weightsFile: "adapter_model.safetensors",
     async files() {
@@ -238,7 +244,7 @@ function adapterWriter(model: LlamaModel, config: PeftConfig): ModelWriter {
   };
 }
 
-function fullWriter(model: LlamaModel, from: ModelSource): ModelWriter {
+function fullWriter(model: CausalLM, from: ModelSource): ModelWriter {
   return {
     weightsFile: "model.safetensors",
     async files() {

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
 import { RgxError } from "../core/errors.ts";
-import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { createRubric } from "../rewards/rubric.ts";
-import type { TrainEvent } from "./events.ts";
+import type { TrainEvent } from "./run/events.ts";
 import { metricsWithoutClock, tinyRunConfig, trainOn, withTempDir } from "./testing.ts";
 
 /** A run of two steps (unless it ends before) with the reward `mine` from this source. */

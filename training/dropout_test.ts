@@ -1,6 +1,6 @@
 /** `lora.lora_dropout` and `training.disable_dropout` through whole runs. */
 import assert from "node:assert/strict";
-import { readSafetensors } from "../models/safetensors.ts";
+import { readSafetensors } from "../models/formats/safetensors/safetensors.ts";
 import {
   type ConfigChanges,
   metricsWithoutClock,

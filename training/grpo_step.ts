@@ -1,19 +1,19 @@
 /** One GRPO step of a run: generate, score, train, and record what happened. */
 import { RgxError } from "../core/errors.ts";
 import { DROPOUT_PASS } from "../core/philox.ts";
-import { dropoutOf } from "./adapter_section.ts";
-import { EntropyControl } from "./entropy_control.ts";
-import { finiteOrNull, type Metrics } from "./metrics.ts";
-import type { AdamW } from "./optimizer.ts";
-import type { ReferencePolicy } from "./reference_policy.ts";
-import { joinRollouts, type Rollout, rollOut, type RolloutRow } from "./rollout.ts";
-import { RolloutBuffer } from "./rollout_buffer.ts";
-import { SamplerDrift } from "./rollout_metrics.ts";
-import type { RunContext } from "./run_context.ts";
-import type { PromptSampler } from "./sampler.ts";
-import { rateFactor, scheduleOf } from "./schedule.ts";
-import { rolloutScores, taskMetrics, type TaskScore } from "./task_metrics.ts";
-import { trainWindow, windowLogp, type WindowRow } from "./train_window.ts";
+import { dropoutOf } from "./plan/adapter_section.ts";
+import { EntropyControl } from "./loss/entropy_control.ts";
+import { finiteOrNull, type Metrics } from "./metrics/metrics.ts";
+import type { AdamW } from "./step/optimizer.ts";
+import type { ReferencePolicy } from "./step/reference_policy.ts";
+import { joinRollouts, type Rollout, rollOut, type RolloutRow } from "./rollout/rollout.ts";
+import { RolloutBuffer } from "./step/rollout_buffer.ts";
+import { SamplerDrift } from "./metrics/rollout_metrics.ts";
+import type { RunContext } from "./run/run_context.ts";
+import type { PromptSampler } from "./rollout/sampler.ts";
+import { rateFactor, scheduleOf } from "./step/schedule.ts";
+import { rolloutScores, taskMetrics, type TaskScore } from "./rollout/task_metrics.ts";
+import { trainWindow, windowLogp, type WindowRow } from "./step/train_window.ts";
 
 /** Steps in a row in which a reward fails on every completion, after which the run gives up. */
 const FAILING_STEPS = 3;

@@ -11,16 +11,17 @@
  */
 import { RandomStream } from "../core/philox.ts";
 import type { Device } from "../kernels/device.ts";
-import { createWasmDevice } from "../kernels/wasm/device.ts";
-import { initWeights } from "../models/init.ts";
-import { LlamaModel } from "../models/llama.ts";
+import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
+import { initWeights } from "../models/network/weights/init.ts";
+import { CausalLM } from "../models/causal_lm.ts";
 import { readModelFolder } from "../models/model_folder.ts";
-import type { LlamaConfig, Tokenizer } from "../models/types.ts";
-import { groupAdvantages } from "./advantages.ts";
-import type { LossSettings } from "./loss.ts";
-import { AdamW } from "./optimizer.ts";
-import { frozenReference, type ReferencePolicy } from "./reference_policy.ts";
-import { trainWindow } from "./train_window.ts";
+import type { ModelConfig } from "../models/architectures/model_config.ts";
+import type { Tokenizer } from "../models/tokenizers/types.ts";
+import { groupAdvantages } from "./loss/advantages.ts";
+import type { LossSettings } from "./loss/loss.ts";
+import { AdamW } from "./step/optimizer.ts";
+import { frozenReference, type ReferencePolicy } from "./step/reference_policy.ts";
+import { trainWindow } from "./step/train_window.ts";
 
 /** Seconds that TRL 1.16 took for this step on a machine of this kind (2 cores). */
 const TRL_SECONDS = [0.63, 0.92] as const;
@@ -54,7 +55,7 @@ export class BenchStep {
 
   constructor(
     readonly device: Device,
-    readonly model: LlamaModel,
+    readonly model: CausalLM,
     private readonly tokenizer: Pick<Tokenizer, "decode">,
     private readonly reference: { policy: ReferencePolicy; beta: number } | null = null,
   ) {
@@ -145,7 +146,7 @@ export async function tinystoriesStep(
   targetModules: "all-linear" | string[],
 ): Promise<{ step: BenchStep; shape: StepShape }> {
   const folder = await readModelFolder(MODEL_FOLDER);
-  const model = await LlamaModel.create(device, folder.config, folder.weights, {
+  const model = await CausalLM.create(device, folder.config, folder.weights, {
     trainable: "lora",
     lora: { r: 16, alpha: 32, targetModules },
   });
@@ -167,7 +168,7 @@ export async function tinystoriesStep(
 export async function quickstartStep(
   device: Device,
 ): Promise<{ step: BenchStep; shape: StepShape }> {
-  const config: LlamaConfig = {
+  const config: ModelConfig = {
     vocabSize: 85,
     hiddenSize: 96,
     intermediateSize: 256,
@@ -181,7 +182,7 @@ export async function quickstartStep(
     rmsNormEps: 1e-5,
     tieWordEmbeddings: true,
   };
-  const model = await LlamaModel.create(device, config, initWeights(config, 1, 0.06), {
+  const model = await CausalLM.create(device, config, initWeights(config, 1, 0.06), {
     trainable: "full",
   });
   const stream = RandomStream.forPurpose(1, "task", "bench prompts");

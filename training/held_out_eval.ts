@@ -5,23 +5,23 @@
  * uses, the same in every evaluation. One difference: rewards and lengths are over all completions (TRL: means
  * of the batches' means).
  */
-import type { RunConfig } from "../configs/run_config.ts";
+import type { RunConfig } from "../configs/schema/run_config.ts";
 import { wilson } from "../core/statistics.ts";
 import { EVAL_PROMPT_ID } from "../data/held_out.ts";
 import { CORRECT, scoreCompletion } from "../data/score.ts";
-import type { LanguageModel } from "../models/types.ts";
+import type { LanguageModel } from "../models/language_model.ts";
 import type { RewardValue } from "../rewards/types.ts";
 import type { Rubric } from "../rewards/rubric.ts";
 import type { Entry } from "../tasks/types.ts";
-import { groupAdvantages } from "./advantages.ts";
-import { averageMetrics, finiteOrNull, type Metrics } from "./metrics.ts";
-import type { PromptEncoder } from "./prompts.ts";
-import type { ReferencePolicy } from "./reference_policy.ts";
-import { rolloutMetrics } from "./rollout_metrics.ts";
-import { samplingOptions } from "./sampling_options.ts";
-import { scoreBatch } from "./score_batch.ts";
-import { taskMetrics, type TaskScore } from "./task_metrics.ts";
-import { windowLoss, type WindowRow } from "./train_window.ts";
+import { groupAdvantages } from "./loss/advantages.ts";
+import { averageMetrics, finiteOrNull, type Metrics } from "./metrics/metrics.ts";
+import type { PromptEncoder } from "../evaluation/prompts.ts";
+import type { ReferencePolicy } from "./step/reference_policy.ts";
+import { rolloutMetrics } from "./metrics/rollout_metrics.ts";
+import { samplingOptions } from "../evaluation/sampling_options.ts";
+import { scoreBatch } from "./rollout/score_batch.ts";
+import { taskMetrics, type TaskScore } from "./rollout/task_metrics.ts";
+import { windowLoss, type WindowRow } from "./step/train_window.ts";
 
 export interface HeldOutResult {
   /** With `eval_` names. */

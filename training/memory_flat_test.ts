@@ -1,6 +1,6 @@
 /** Memory over steps of the quickstart's shape; `deno task bench:grpo --memory 500` looks for longer. */
 import assert from "node:assert/strict";
-import { createWasmDevice } from "../kernels/wasm/device.ts";
+import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { residentMemory } from "./grpo_step_bench.ts";
 
 Deno.test("memory does not grow from step to step", async () => {

@@ -4,7 +4,7 @@ import { UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { createDevice } from "../kernels/mod.ts";
 import { assemble } from "./assemble.ts";
-import { PromptEncoder, promptTokensKept } from "./prompts.ts";
+import { PromptEncoder, promptTokensKept } from "../evaluation/prompts.ts";
 import {
   type ConfigChanges,
   metricsWithoutClock,

@@ -5,15 +5,15 @@
  */
 import assert from "node:assert/strict";
 import type { Device } from "../kernels/device.ts";
-import { createWasmDevice } from "../kernels/wasm/device.ts";
-import { findAdapter } from "../kernels/webgpu/adapter.ts";
-import { createWebgpuDevice } from "../kernels/webgpu/device.ts";
-import { LlamaModel } from "../models/llama.ts";
+import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
+import { findAdapter } from "../kernels/devices/webgpu/adapter.ts";
+import { createWebgpuDevice } from "../kernels/devices/webgpu/device.ts";
+import { CausalLM } from "../models/causal_lm.ts";
 import { readModelFolder } from "../models/model_folder.ts";
 import { gradients, sharedFolder } from "../models/testing.ts";
-import type { Completion } from "../models/types.ts";
-import { AdamW } from "./optimizer.ts";
-import { trainWindow } from "./train_window.ts";
+import type { Completion } from "../models/generation/types.ts";
+import { AdamW } from "./step/optimizer.ts";
+import { trainWindow } from "./step/train_window.ts";
 
 const wanted = Deno.env.get("RGX_TEST_SMOLLM2_WEBGPU") === "1";
 const chosen = Deno.env.get("RGX_TEST_MODEL");
@@ -38,7 +38,7 @@ type Dtype = "float32" | "auto";
 
 async function outcome(device: Device, dtype: Dtype): Promise<Outcome> {
   const { config, files } = await readModelFolder(path!);
-  const model = await LlamaModel.create(device, config, files, {
+  const model = await CausalLM.create(device, config, files, {
     trainable: "lora",
     lora: { r: 4, alpha: 1, targetModules: "all-linear", init: "false", seed: 3 },
     weights: { dtype },

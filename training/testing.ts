@@ -1,14 +1,14 @@
 /** Helpers for tests of training: a tiny configuration, runs in temporary folders. Not part of the program. */
-import { defaultsOf } from "../configs/key_spec.ts";
-import type { RunConfig } from "../configs/run_config.ts";
-import { TRAINING } from "../configs/schema.ts";
-import { LORA } from "../configs/schema_model.ts";
+import { defaultsOf } from "../configs/schema/key_spec.ts";
+import type { RunConfig } from "../configs/schema/run_config.ts";
+import { TRAINING } from "../configs/schema/schema.ts";
+import { LORA } from "../configs/schema/schema_model.ts";
 import type { Device } from "../kernels/device.ts";
 import { createDevice } from "../kernels/mod.ts";
-import { createReferenceDevice } from "../kernels/reference/device.ts";
+import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import type { Rubric } from "../rewards/rubric.ts";
 import { assemble } from "./assemble.ts";
-import type { TrainEvent, TrainSummary } from "./events.ts";
+import type { TrainEvent, TrainSummary } from "./run/events.ts";
 import { GrpoTrainer, type TrainerOptions } from "./trainer.ts";
 
 /** Sections may be given in part. */

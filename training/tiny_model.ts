@@ -1,6 +1,6 @@
 /** The model of the tiny test configuration as a folder. Not part of the program. */
-import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
-import { initWeights } from "../models/init.ts";
+import { createCharacterTokenizer } from "../models/tokenizers/character_tokenizer.ts";
+import { initWeights } from "../models/network/weights/init.ts";
 import { encodeModelFolder } from "../models/model_folder.ts";
 import { tinyRunConfig } from "./testing.ts";
 

@@ -8,9 +8,9 @@ import { UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { createDevice, type DeviceName } from "../kernels/mod.ts";
 import { assemble } from "./assemble.ts";
-import type { TrainEvent, TrainSummary } from "./events.ts";
+import type { TrainEvent, TrainSummary } from "./run/events.ts";
 import type { SingleTurnEnv } from "./single_turn_env.ts";
-import { RunTracking } from "./run_tracking.ts";
+import { RunTracking } from "./run/run_tracking.ts";
 import { GrpoTrainer } from "./trainer.ts";
 
 /** What is called at which event; the names are those of {@link TrainEvent}. */

@@ -9,26 +9,35 @@
  */
 import { bestMetric } from "../configs/derived.ts";
 import { Interrupted, RgxError, UsageError } from "../core/errors.ts";
-import { finalModelFiles, REFERENCE_FILE, type Restored, ROLLOUT_FILE } from "./checkpoint.ts";
-import { changedWeights } from "./curriculum.ts";
-import { yieldToEvents } from "./event_loop.ts";
-import { type EvalItem, evalMetrics, type EvalResult, evaluate } from "./evaluate.ts";
-import type { TrainPlan, TrainSummary } from "./events.ts";
+import {
+  finalModelFiles,
+  REFERENCE_FILE,
+  type Restored,
+  ROLLOUT_FILE,
+} from "./checkpoint/checkpoint.ts";
+import { changedWeights } from "./run/curriculum.ts";
+import { yieldToEvents } from "./step/event_loop.ts";
+import { type EvalItem, evalMetrics, type EvalResult, evaluate } from "../evaluation/evaluate.ts";
+import type { TrainPlan, TrainSummary } from "./run/events.ts";
 import { GrpoSteps, RewardFailure } from "./grpo_step.ts";
 import { evaluateHeldOut } from "./held_out_eval.ts";
-import type { Metrics } from "./metrics.ts";
-import type { AdamW } from "./optimizer.ts";
-import { adapterOffReference, frozenReference, type ReferencePolicy } from "./reference_policy.ts";
-import { RolloutBuffer } from "./rollout_buffer.ts";
-import { RunContext } from "./run_context.ts";
-import { RunFolder, type RunFolderOptions } from "./run_folder.ts";
-import { RunStore } from "./run_store.ts";
-import { estimateRun } from "./time_estimate.ts";
-import { trainPlan } from "./train_plan.ts";
-import type { TrainerOptions } from "./trainer_options.ts";
+import type { Metrics } from "./metrics/metrics.ts";
+import type { AdamW } from "./step/optimizer.ts";
+import {
+  adapterOffReference,
+  frozenReference,
+  type ReferencePolicy,
+} from "./step/reference_policy.ts";
+import { RolloutBuffer } from "./step/rollout_buffer.ts";
+import { RunContext } from "./run/run_context.ts";
+import { RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
+import { RunStore } from "./run/run_store.ts";
+import { estimateRun } from "./run/time_estimate.ts";
+import { trainPlan } from "./run/train_plan.ts";
+import type { TrainerOptions } from "./run/trainer_options.ts";
 import { requireWarmStart, warmStart } from "./warm_start.ts";
 
-export type { TrainerOptions } from "./trainer_options.ts";
+export type { TrainerOptions } from "./run/trainer_options.ts";
 
 /** Runs the phases of a training run: warm start, evaluation, GRPO, evaluation. `train` makes one and its parts. */
 export class GrpoTrainer {

@@ -6,25 +6,28 @@
 import assert from "node:assert/strict";
 import type { Device } from "../kernels/device.ts";
 import { createDevice, graphicsAdapter } from "../kernels/mod.ts";
-import { createReferenceDevice } from "../kernels/reference/device.ts";
-import { LlamaModel } from "../models/llama.ts";
-import { readSafetensors, type SafetensorsFile } from "../models/safetensors.ts";
-import type { LlamaConfig } from "../models/types.ts";
-import { groupAdvantages, type ScaleRewards } from "./advantages.ts";
-import type { LossSettings } from "./loss.ts";
-import type { LossType } from "./policy_terms.ts";
-import { AdamW } from "./optimizer.ts";
-import { adapterOffReference, frozenReference } from "./reference_policy.ts";
-import { rolloutMetrics } from "./rollout_metrics.ts";
-import { rateFactor } from "./schedule.ts";
-import { trainWindow, windowLogp, type WindowRow } from "./train_window.ts";
+import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
+import { CausalLM } from "../models/causal_lm.ts";
+import {
+  readSafetensors,
+  type SafetensorsFile,
+} from "../models/formats/safetensors/safetensors.ts";
+import type { ModelConfig } from "../models/architectures/model_config.ts";
+import { groupAdvantages, type ScaleRewards } from "./loss/advantages.ts";
+import type { LossSettings } from "./loss/loss.ts";
+import type { LossType } from "./loss/policy_terms.ts";
+import { AdamW } from "./step/optimizer.ts";
+import { adapterOffReference, frozenReference } from "./step/reference_policy.ts";
+import { rolloutMetrics } from "./metrics/rollout_metrics.ts";
+import { rateFactor } from "./step/schedule.ts";
+import { trainWindow, windowLogp, type WindowRow } from "./step/train_window.ts";
 
 const SHARED = new URL("../../shared/", import.meta.url).pathname;
 const GOLDEN = `${SHARED}golden/trl-step`;
 const have = await Deno.stat(GOLDEN).then(() => true, () => false);
 if (!have) console.warn("trl_step_test: shared/golden/trl-step is not here, its tests are ignored");
 
-const CONFIG: LlamaConfig = {
+const CONFIG: ModelConfig = {
   vocabSize: 2048,
   hiddenSize: 128,
   intermediateSize: 0,
@@ -98,7 +101,7 @@ const LIMITS = {
   f32: { logp: 5e-5, loss: 1e-6, metric: 3e-6, norm: 1e-5, gradL2: 2e-5, off: 1e-3 },
 };
 
-async function createModel(device: Device, full: boolean): Promise<LlamaModel> {
+async function createModel(device: Device, full: boolean): Promise<CausalLM> {
   const folder = `${SHARED}models/tinystories-656k`;
   const file = await readSafetensors(`${folder}/model.safetensors`);
   const gate = file.info("model.layers.0.mlp.gate_proj.weight").shape[0]!;
@@ -110,7 +113,7 @@ async function createModel(device: Device, full: boolean): Promise<LlamaModel> {
     ropeTheta: json.rope_theta ?? json.rope_parameters.rope_theta,
   };
   const weights = async (name: string) => file.tensors.has(name) ? await file.float32(name) : null;
-  const model = await LlamaModel.create(device, config, weights, {
+  const model = await CausalLM.create(device, config, weights, {
     trainable: full ? "full" : "lora",
     ...(full ? {} : { lora: { r: 4, alpha: 8, targetModules: "all-linear" } }),
   });
@@ -250,7 +253,7 @@ async function runCase(name: string, device: Device): Promise<void> {
 
 async function checkGradients(
   device: Device,
-  model: LlamaModel,
+  model: CausalLM,
   golden: CaseGolden,
   recorded: SafetensorsFile,
   limit: number,
@@ -274,7 +277,7 @@ async function checkGradients(
 
 async function checkWeights(
   device: Device,
-  model: LlamaModel,
+  model: CausalLM,
   golden: CaseGolden,
   name: string,
   limits: typeof LIMITS.f32,

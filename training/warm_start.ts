@@ -1,13 +1,13 @@
 /** The supervised warm start as a phase of a run: order, schedule, records, checkpoints. */
-import type { RunConfig } from "../configs/run_config.ts";
+import type { RunConfig } from "../configs/schema/run_config.ts";
 import { UsageError } from "../core/errors.ts";
-import { Due } from "./due.ts";
-import { yieldToEvents } from "./event_loop.ts";
-import { finiteOrNull, type Metrics } from "./metrics.ts";
-import type { AdamW } from "./optimizer.ts";
-import type { RunContext } from "./run_context.ts";
-import { rateFactor, scheduleOf } from "./schedule.ts";
-import { supervisedStep } from "./supervised.ts";
+import { Due } from "./run/due.ts";
+import { yieldToEvents } from "./step/event_loop.ts";
+import { finiteOrNull, type Metrics } from "./metrics/metrics.ts";
+import type { AdamW } from "./step/optimizer.ts";
+import type { RunContext } from "./run/run_context.ts";
+import { rateFactor, scheduleOf } from "./step/schedule.ts";
+import { supervisedStep } from "./step/supervised.ts";
 
 /** @throws UsageError where supervised training alone is asked for and there is none */
 export function requireWarmStart({ sft }: RunConfig): void {

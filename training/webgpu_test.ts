@@ -5,12 +5,12 @@
 import assert from "node:assert/strict";
 import { EXIT, RgxError } from "../core/errors.ts";
 import { philox4x32, sampleCounter, seedWords, uniform23 } from "../core/philox.ts";
-import { createWasmDevice } from "../kernels/wasm/device.ts";
-import { findAdapter } from "../kernels/webgpu/adapter.ts";
-import { createWebgpuDevice, type WebgpuDevice } from "../kernels/webgpu/device.ts";
-import { initWeights } from "../models/init.ts";
-import { LlamaModel } from "../models/llama.ts";
-import type { LlamaConfig } from "../models/types.ts";
+import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
+import { findAdapter } from "../kernels/devices/webgpu/adapter.ts";
+import { createWebgpuDevice, type WebgpuDevice } from "../kernels/devices/webgpu/device.ts";
+import { initWeights } from "../models/network/weights/init.ts";
+import { CausalLM } from "../models/causal_lm.ts";
+import type { ModelConfig } from "../models/architectures/model_config.ts";
 import { BenchStep } from "./grpo_step_bench.ts";
 import {
   metricsWithoutClock,
@@ -151,7 +151,7 @@ Deno.test({
     }),
 });
 
-const CONFIG: LlamaConfig = {
+const CONFIG: ModelConfig = {
   vocabSize: 96,
   hiddenSize: 32,
   intermediateSize: 48,
@@ -179,10 +179,10 @@ Deno.test({
     const options = { maxNewTokens: 24, temperature: 1, seed: 11, eosIds: [5] };
     const weights = initWeights(CONFIG, 3, 0.3);
     try {
-      const model = await LlamaModel.create(cpu, CONFIG, weights, { trainable: "none" });
+      const model = await CausalLM.create(cpu, CONFIG, weights, { trainable: "none" });
       const expected = await model.generate(requests, options);
       const found = await onGpu(async (gpu) => {
-        const own = await LlamaModel.create(gpu, CONFIG, weights, { trainable: "none" });
+        const own = await CausalLM.create(gpu, CONFIG, weights, { trainable: "none" });
         const result = await own.generate(requests, options);
         own.dispose();
         return result;
@@ -224,7 +224,7 @@ function uniform(seed: number, promptId: number, branch: number, position: numbe
 }
 
 /** How far a draw lies from the nearest step of the cumulative distribution of the next token. */
-async function boundaryDistance(model: LlamaModel, ids: number[], draw: number): Promise<number> {
+async function boundaryDistance(model: CausalLM, ids: number[], draw: number): Promise<number> {
   let logits = new Float64Array(0);
   await model.positionLogits(ids, (_, row) => logits = Float64Array.from(row), {
     from: ids.length - 1,
@@ -245,7 +245,7 @@ Deno.test({
   fn: () =>
     onGpu(async (device) => {
       const tiny = { ...CONFIG, numLayers: 1, hiddenSize: 16, numHeads: 2, numKvHeads: 1 };
-      const model = await LlamaModel.create(device, tiny, initWeights(tiny, 1, 0.1), {
+      const model = await CausalLM.create(device, tiny, initWeights(tiny, 1, 0.1), {
         trainable: "full",
       });
       const bench = new BenchStep(device, model, { decode: (ids) => String.fromCharCode(...ids) });
@@ -272,7 +272,7 @@ Deno.test({
     for (const limits of [{}, { bindingElements: 2 ** 18 }]) {
       const device = await createWebgpuDevice({ limits });
       try {
-        const model = await LlamaModel.create(device, config, initWeights(config, 5, 0.2), {
+        const model = await CausalLM.create(device, config, initWeights(config, 5, 0.2), {
           trainable: "full",
         });
         const bench = new BenchStep(device, model, { decode: (ids) => `${ids}` });

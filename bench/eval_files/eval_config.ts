@@ -5,7 +5,7 @@
  * Own keys: models, base_url, api_key_env, seed, samples, add_instructions, few_shot, few_shot_as, batch_size.
  */
 import { dirname } from "node:path";
-import { findFile } from "../configs/files.ts";
+import { findFile } from "../../configs/documents/files.ts";
 import {
   type ConfigNode,
   describeNode,
@@ -17,16 +17,16 @@ import {
   Problems,
   toJson,
   withEntry,
-} from "../configs/node.ts";
-import { decodeUtf8, parseYaml } from "../configs/yaml_source.ts";
-import { UsageError } from "../core/errors.ts";
-import { fileName } from "../core/paths.ts";
-import { didYouMean } from "../core/suggest.ts";
-import { whyUnreadable } from "../core/text_file.ts";
-import { SYSTEM_PROMPTS } from "../data/prompt.ts";
-import { hasTask, taskNames, validateTaskConfig } from "../tasks/registry.ts";
-import type { BenchmarkOptions } from "./benchmark.ts";
-import { DATASET_NAMES } from "../data/published_sets.ts";
+} from "../../configs/documents/node.ts";
+import { decodeUtf8, parseYaml } from "../../configs/documents/yaml_source.ts";
+import { UsageError } from "../../core/errors.ts";
+import { fileName } from "../../core/paths.ts";
+import { didYouMean } from "../../core/suggest.ts";
+import { whyUnreadable } from "../../core/text_file.ts";
+import { SYSTEM_PROMPTS } from "../../data/prompt.ts";
+import { hasTask, taskNames, validateTaskConfig } from "../../tasks/registry.ts";
+import type { BenchmarkOptions } from "../benchmark.ts";
+import { DATASET_NAMES } from "../../data/published_sets.ts";
 import {
   CATEGORY_KEYS,
   DATASET_KEYS,
@@ -36,10 +36,10 @@ import {
   MODEL_KEYS,
   type Wanted,
 } from "./eval_keys.ts";
-import { isRemoteName, REMOTE_PREFIX } from "./model_plan.ts";
-import type { RemoteOptions } from "./remote/server.ts";
-import type { PromptSettings, Sampling } from "./result_file.ts";
-import type { TaskRequest } from "./types.ts";
+import { isRemoteName, REMOTE_PREFIX } from "../plan/model_plan.ts";
+import type { RemoteOptions } from "../remote/server.ts";
+import type { PromptSettings, Sampling } from "../results/result_file.ts";
+import type { TaskRequest } from "../types.ts";
 
 export interface EvalDescription {
   options: BenchmarkOptions;

@@ -1,9 +1,9 @@
 /** The YAML of `rgx eval` in both styles of the field, and the reports in the field's layout. */
 import assert from "node:assert/strict";
-import { benchmark } from "./benchmark.ts";
+import { benchmark } from "../benchmark.ts";
 import { readEvalConfig } from "./eval_config.ts";
 import { writeEvalReports } from "./eval_reports.ts";
-import { withFolder, withModel } from "./testing.ts";
+import { withFolder, withModel } from "../testing.ts";
 
 async function read(yaml: string) {
   return await withFolder(async (folder) => {

@@ -1,5 +1,5 @@
 /** The keys of the YAML file of `rgx eval`, what each takes, and how that is said. */
-import type { ConfigNode } from "../configs/node.ts";
+import type { ConfigNode } from "../../configs/documents/node.ts";
 
 /** What a key takes; numbers within which range. */
 export type Wanted = "text" | "boolean" | "map" | "list" | {

@@ -3,12 +3,12 @@
  * `summary.json`; with one category its name is in the folder's. A data set's score is the mean over its problems
  * of the mean over repeats; `best` takes each problem's best repeat.
  */
-import { writeFileAtomic } from "../core/atomic_file.ts";
-import { fileName } from "../core/paths.ts";
-import { mean } from "../core/statistics.ts";
+import { writeFileAtomic } from "../../core/atomic_file.ts";
+import { fileName } from "../../core/paths.ts";
+import { mean } from "../../core/statistics.ts";
 import type { EvalDescription } from "./eval_config.ts";
-import type { AllTasksResultFile, ModelResult, TaskResults } from "./result_file.ts";
-import { samplesOf } from "./summarize.ts";
+import type { AllTasksResultFile, ModelResult, TaskResults } from "../results/result_file.ts";
+import { samplesOf } from "../results/summarize.ts";
 
 /** @returns paths of the summaries, one a model */
 export async function writeEvalReports(

@@ -3,16 +3,16 @@
  * all tasks, and gives the place of an answer that has ended to the next question. What is sampled depends on the seed, the problem's index and the sample's number
  * only, as in a run's own evaluation (data/held_out.ts), so neither batches nor a resume change an answer.
  */
-import { Interrupted, RgxError } from "../core/errors.ts";
-import { least } from "../core/statistics.ts";
-import { EVAL_PROMPT_ID } from "../data/held_out.ts";
-import { planSlots } from "../models/generation_plan.ts";
-import { type LoadedModel, loadModel } from "../models/load_model.ts";
-import { stopStrings } from "../models/stop_strings.ts";
-import type { Completion, GenerateRequest } from "../models/types.ts";
+import { Interrupted, RgxError } from "../../core/errors.ts";
+import { least } from "../../core/statistics.ts";
+import { EVAL_PROMPT_ID } from "../../data/held_out.ts";
+import { planSlots } from "../../models/generation/generation_plan.ts";
+import { type LoadedModel, loadModel } from "../../models/load_model.ts";
+import { stopStrings } from "../../models/generation/stop_strings.ts";
+import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
 import { promptIds } from "./prompt.ts";
-import type { Answerer, ModelRequest, ModelSettings, OnAnswer, Question } from "./types.ts";
-import { createUntrained } from "./untrained.ts";
+import type { Answerer, ModelRequest, ModelSettings, OnAnswer, Question } from "../types.ts";
+import { createUntrained } from "../plan/untrained.ts";
 
 /** Anything that a model can be loaded onto. */
 export type ModelDevice = Parameters<typeof loadModel>[1];

@@ -6,13 +6,13 @@
  * `deno task bench:eval [threads]`. The machine should have nothing else to do: of several rounds the fastest
  * counts, but two threads that wait for each other lose more to other work than one.
  */
-import { createWasmDevice } from "../kernels/wasm/device.ts";
-import { sharedFolder } from "../models/testing.ts";
-import { benchmark } from "./benchmark.ts";
+import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
+import { sharedFolder } from "../../models/testing.ts";
+import { benchmark } from "../benchmark.ts";
 import { LocalModel } from "./local_model.ts";
 import { DEFAULT_PROMPT } from "./prompt.ts";
-import type { Sampling } from "./result_file.ts";
-import { createTestSet } from "./test_set.ts";
+import type { Sampling } from "../results/result_file.ts";
+import { createTestSet } from "../plan/test_set.ts";
 
 /** Problems of each task: one at a time, and in a benchmark. */
 const EACH_ALONE = 25, EACH = 250;

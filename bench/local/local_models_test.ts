@@ -1,12 +1,12 @@
 /** Models one after the other: what stays on the device between them, and that answers do not depend on it. */
 import assert from "node:assert/strict";
-import { createReferenceDevice } from "../kernels/reference/device.ts";
-import { PEFT, SIZES, writeAdapter, writeBase } from "../models/adapter_testing.ts";
+import { createReferenceDevice } from "../../kernels/devices/reference/device.ts";
+import { PEFT, SIZES, writeAdapter, writeBase } from "../../models/adapter_testing.ts";
 import { LocalModels } from "./local_models.ts";
-import { planModels } from "./model_plan.ts";
-import { createTestSet } from "./test_set.ts";
-import { withFolder } from "./testing.ts";
-import { type Answerer, type ModelRequest, type Question, sharedWeights } from "./types.ts";
+import { planModels } from "../plan/model_plan.ts";
+import { createTestSet } from "../plan/test_set.ts";
+import { withFolder } from "../testing.ts";
+import { type Answerer, type ModelRequest, type Question, sharedWeights } from "../types.ts";
 
 Deno.test("adapters and their base are read once and answer as they do alone", () =>
   withFolder(async (folder) => {

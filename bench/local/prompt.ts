@@ -3,18 +3,18 @@
  * own part is data/prompt.ts, as in training; worked examples come before it, in the same message or as turns of
  * a conversation.
  */
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../../core/errors.ts";
 import {
   type ChatMessage,
   formatQuestion,
   renderPrompt,
   systemPromptText,
-} from "../data/prompt.ts";
-import { workedAnswer } from "../data/worked_answer.ts";
-import type { Tokenizer } from "../models/types.ts";
-import type { Entry } from "../tasks/types.ts";
-import type { PromptSettings } from "./result_file.ts";
-import type { TestSet } from "./types.ts";
+} from "../../data/prompt.ts";
+import { workedAnswer } from "../../data/worked_answer.ts";
+import type { Tokenizer } from "../../models/tokenizers/types.ts";
+import type { Entry } from "../../tasks/types.ts";
+import type { PromptSettings } from "../results/result_file.ts";
+import type { TestSet } from "../types.ts";
 
 export const DEFAULT_PROMPT: PromptSettings = {
   system_prompt: null,

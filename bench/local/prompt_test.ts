@@ -1,7 +1,7 @@
 /** Worked examples in prompts. */
 import assert from "node:assert/strict";
 import { chatMessages, DEFAULT_PROMPT, promptText } from "./prompt.ts";
-import { createTestSet } from "./test_set.ts";
+import { createTestSet } from "../plan/test_set.ts";
 
 Deno.test("no problem is among its own worked examples, and each has as many as were asked for", () => {
   // A task with so few questions that both splits draw the same ones.

@@ -1,6 +1,6 @@
 /** What tells whether a model of this machine is still the one whose answers are on disk, without reading its weights. */
-import { sha256Hex } from "../core/checksums.ts";
-import type { ModelRequest } from "./types.ts";
+import { sha256Hex } from "../../core/checksums.ts";
+import type { ModelRequest } from "../types.ts";
 
 /** Changes when a file of the model does, or of an adapter's base: names, sizes and times of change. */
 export function fingerprintOf(

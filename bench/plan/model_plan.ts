@@ -2,22 +2,22 @@
  * Models as a user names them: where each is, how it is asked, and against which base it is compared. A
  * checkpoint's run says in its config.yaml with which prompts it was trained; the base is asked the same way.
  */
-import { UsageError } from "../core/errors.ts";
-import { didYouMean } from "../core/suggest.ts";
-import { loadConfig } from "../configs/load.ts";
-import type { RunConfig } from "../configs/run_config.ts";
-import { systemPromptText } from "../data/prompt.ts";
-import { fetchAdvice, findModel } from "../models/find_model.ts";
-import { requireInt8Weights } from "../models/int8_activations.ts";
-import { readModelFolder } from "../models/model_folder.ts";
-import { loadTokenizer, noTokenizer } from "../models/tokenizer.ts";
-import type { Tokenizer } from "../models/types.ts";
-import type { StorageOptions } from "../models/weight_storage.ts";
+import { UsageError } from "../../core/errors.ts";
+import { didYouMean } from "../../core/suggest.ts";
+import { loadConfig } from "../../configs/load.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { systemPromptText } from "../../data/prompt.ts";
+import { fetchAdvice, findModel } from "../../models/find_model.ts";
+import { requireInt8Weights } from "../../models/generation/int8_activations.ts";
+import { readModelFolder } from "../../models/model_folder.ts";
+import { loadTokenizer, noTokenizer } from "../../models/tokenizers/tokenizer.ts";
+import type { Tokenizer } from "../../models/tokenizers/types.ts";
+import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import { fingerprintOf } from "./fingerprint.ts";
-import { DEFAULT_PROMPT, hasChatTemplate } from "./prompt.ts";
-import type { PromptSettings, Sampling } from "./result_file.ts";
+import { DEFAULT_PROMPT, hasChatTemplate } from "../local/prompt.ts";
+import type { PromptSettings, Sampling } from "../results/result_file.ts";
 import { samplingOf } from "./sampling_plan.ts";
-import type { ModelRequest, ModelSettings } from "./types.ts";
+import type { ModelRequest, ModelSettings } from "../types.ts";
 import { untrainedFingerprint, untrainedOf, untrainedTokenizer } from "./untrained.ts";
 
 export const REMOTE_PREFIX = "openai:";

@@ -2,10 +2,10 @@
  * How many test problems a checkpoint's run asked in training. The splits draw from disjoint keys, but two keys
  * can give the same question, and a file may hold one twice; so the questions are counted, not the keys.
  */
-import type { RunConfig } from "../configs/run_config.ts";
-import { splitProblems } from "../data/held_out.ts";
-import { openProblems } from "../data/open_problems.ts";
-import type { TestSet } from "./types.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { splitProblems } from "../../data/held_out.ts";
+import { openProblems } from "../../data/open_problems.ts";
+import type { TestSet } from "../types.ts";
 
 /** Milliseconds that drawing a run's training problems again may take. */
 const PATIENCE = 5_000;

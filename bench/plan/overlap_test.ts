@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { tinyRunConfig } from "../training/testing.ts";
-import { createDataset } from "../tasks/dataset.ts";
+import { tinyRunConfig } from "../../training/testing.ts";
+import { createDataset } from "../../tasks/dataset.ts";
 import { OverlapCounter } from "./overlap.ts";
 import { createTestSet } from "./test_set.ts";
 

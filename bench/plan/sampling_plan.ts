@@ -1,7 +1,7 @@
 /** How the models of a benchmark are sampled: what the user says, then what their runs say, then the defaults. */
-import type { RunConfig } from "../configs/run_config.ts";
-import { UsageError } from "../core/errors.ts";
-import type { Sampling } from "./result_file.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { UsageError } from "../../core/errors.ts";
+import type { Sampling } from "../results/result_file.ts";
 
 /** Tokens of an answer where neither the user nor a checkpoint says. */
 const DEFAULT_MAX_NEW_TOKENS = 512;

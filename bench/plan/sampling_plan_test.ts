@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { RunConfig } from "../configs/run_config.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { samplingOf } from "./sampling_plan.ts";
 
 const run = (training: Partial<RunConfig["training"]>) =>

@@ -2,17 +2,17 @@
  * The tasks of a benchmark as problems: what stands in the request, the benchmark's own size and seed for the rest,
  * files from where they are named or where published data sets are when they were pulled.
  */
-import type { RunConfig } from "../configs/run_config.ts";
-import { UsageError } from "../core/errors.ts";
-import { fileName } from "../core/paths.ts";
-import { haveSplits, readRows, rowsOfSplit } from "../data/data_rows.ts";
-import { filesHeldBackFrom, requireDataFiles } from "../data/open_problems.ts";
-import type { BenchmarkOptions } from "./benchmark.ts";
-import { formatOf } from "../data/published_sets.ts";
-import { FILE_SOURCE } from "../data/score.ts";
-import { publishedPlace } from "../hub/published_sets.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { UsageError } from "../../core/errors.ts";
+import { fileName } from "../../core/paths.ts";
+import { haveSplits, readRows, rowsOfSplit } from "../../data/data_rows.ts";
+import { filesHeldBackFrom, requireDataFiles } from "../../data/open_problems.ts";
+import type { BenchmarkOptions } from "../benchmark.ts";
+import { formatOf } from "../../data/published_sets.ts";
+import { FILE_SOURCE } from "../../data/score.ts";
+import { publishedPlace } from "../../hub/published_sets.ts";
 import { categoriesOf, createTestSet, isTask, unknownTasks } from "./test_set.ts";
-import type { TestSet } from "./types.ts";
+import type { TestSet } from "../types.ts";
 
 /** Problems that are made of a task at most: all are held in memory. */
 const MOST_PROBLEMS = 1_000_000;

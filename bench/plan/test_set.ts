@@ -4,15 +4,15 @@
  * that equal seeds and parameters give equal problems. Files give their first ones, or the first of those that
  * training on them holds out.
  */
-import { UsageError } from "../core/errors.ts";
-import { didYouMean } from "../core/suggest.ts";
-import type { DataRow } from "../data/data_rows.ts";
-import { fileSplitOf } from "../data/source.ts";
-import { createDataset } from "../tasks/dataset.ts";
-import { getTask, hasTask, taskNames } from "../tasks/registry.ts";
-import type { Entry } from "../tasks/types.ts";
-import { DATASET_NAMES, datasetEntries, readDataset } from "../data/published_sets.ts";
-import type { TaskRequest, TestSet } from "./types.ts";
+import { UsageError } from "../../core/errors.ts";
+import { didYouMean } from "../../core/suggest.ts";
+import type { DataRow } from "../../data/data_rows.ts";
+import { fileSplitOf } from "../../data/source.ts";
+import { createDataset } from "../../tasks/dataset.ts";
+import { getTask, hasTask, taskNames } from "../../tasks/registry.ts";
+import type { Entry } from "../../tasks/types.ts";
+import { DATASET_NAMES, datasetEntries, readDataset } from "../../data/published_sets.ts";
+import type { TaskRequest, TestSet } from "../types.ts";
 
 /** Draws in a row without a new question after which there are no more. */
 const FRUITLESS_DRAWS = 2_000;

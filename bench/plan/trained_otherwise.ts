@@ -2,9 +2,9 @@
  * Whether a checkpoint is asked a task with other parameters than those that its run trained it with. That may be
  * what is wanted; not to know it is not.
  */
-import type { RunConfig } from "../configs/run_config.ts";
-import { hasTask, resolveTaskConfig } from "../tasks/registry.ts";
-import type { TestSet } from "./types.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { hasTask, resolveTaskConfig } from "../../tasks/registry.ts";
+import type { TestSet } from "../types.ts";
 
 /**
  * A line for each task and way of training where it is so, whichever of the run's ways is taken; none where levels

@@ -1,6 +1,6 @@
 /** Tasks with other parameters than a checkpoint was trained with. */
 import assert from "node:assert/strict";
-import { tinyRunConfig } from "../training/testing.ts";
+import { tinyRunConfig } from "../../training/testing.ts";
 import { createTestSet } from "./test_set.ts";
 import { trainedOtherwise } from "./trained_otherwise.ts";
 

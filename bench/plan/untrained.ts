@@ -2,15 +2,15 @@
  * The model that a run without a base began with: made again from the seed in the run's configuration, bit by
  * bit as training made it, so that there is something to compare the trained model with. Nothing is written.
  */
-import type { ModelInit, RunConfig } from "../configs/run_config.ts";
-import { sha256Hex } from "../core/checksums.ts";
-import { createCharacterTokenizer } from "../models/character_tokenizer.ts";
-import { findModel } from "../models/find_model.ts";
-import { freshConfig, initWeights } from "../models/init.ts";
-import { LlamaModel } from "../models/llama.ts";
-import type { LoadedModel } from "../models/load_model.ts";
-import { loadTokenizer } from "../models/tokenizer.ts";
-import type { Tokenizer } from "../models/types.ts";
+import type { ModelInit, RunConfig } from "../../configs/schema/run_config.ts";
+import { sha256Hex } from "../../core/checksums.ts";
+import { createCharacterTokenizer } from "../../models/tokenizers/character_tokenizer.ts";
+import { findModel } from "../../models/find_model.ts";
+import { freshConfig, initWeights } from "../../models/network/weights/init.ts";
+import { CausalLM } from "../../models/causal_lm.ts";
+import type { LoadedModel } from "../../models/load_model.ts";
+import { loadTokenizer } from "../../models/tokenizers/tokenizer.ts";
+import type { Tokenizer } from "../../models/tokenizers/types.ts";
 
 /** What such a model is made from; it travels to worker processes as JSON. */
 export interface Untrained {
@@ -42,11 +42,11 @@ export function untrainedTokenizer({ init, tokenizer }: Untrained): Promise<Toke
 
 export async function createUntrained(
   untrained: Untrained,
-  device: Parameters<typeof LlamaModel.create>[0],
+  device: Parameters<typeof CausalLM.create>[0],
 ): Promise<Pick<LoadedModel, "model" | "tokenizer" | "eosIds">> {
   const { init, seed } = untrained, tokenizer = await untrainedTokenizer(untrained);
   const config = freshConfig(init, tokenizer.vocabSize);
   const weights = initWeights(config, seed, init.initializer_range);
-  const model = await LlamaModel.create(device, config, weights, { trainable: "none" });
+  const model = await CausalLM.create(device, config, weights, { trainable: "none" });
   return { model, tokenizer, eosIds: tokenizer.eosId === null ? [] : [tokenizer.eosId] };
 }

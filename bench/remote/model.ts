@@ -4,8 +4,8 @@
  */
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import { fnv1a } from "../../core/philox.ts";
-import { chatMessages, promptText } from "../prompt.ts";
-import type { PromptSettings } from "../result_file.ts";
+import { chatMessages, promptText } from "../local/prompt.ts";
+import type { PromptSettings } from "../results/result_file.ts";
 import type { Answerer, ModelRequest, OnAnswer, Question, RawAnswer } from "../types.ts";
 import type { Body } from "./fields.ts";
 import { Refused } from "./refusal.ts";

@@ -1,6 +1,6 @@
 /** The files of a finished benchmark: one a task, one for all, names as in result_file.ts. */
-import { writeFilesAtomic } from "../core/atomic_file.ts";
-import { fileName } from "../core/paths.ts";
+import { writeFilesAtomic } from "../../core/atomic_file.ts";
+import { fileName } from "../../core/paths.ts";
 import {
   type AllTasksResultFile,
   type ExampleResult,

@@ -3,10 +3,10 @@
  * everything that is needed to repeat the measurement. Written whole or not at all; files of another format
  * version are refused. Intervals are 95 % ones: Wilson's for accuracies, bootstrap for mean scores.
  */
-import { RgxError, UsageError } from "../core/errors.ts";
-import { readText, whyNotJson, whyUnreadable } from "../core/text_file.ts";
-import type { ActivationType } from "../models/types.ts";
-import type { RemoteUsage } from "./remote/server.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
+import { readText, whyNotJson, whyUnreadable } from "../../core/text_file.ts";
+import type { ActivationType } from "../../models/network/types.ts";
+import type { RemoteUsage } from "../remote/server.ts";
 
 /** Raised when a file's meaning changes, so that older programs refuse it. */
 export const RESULT_FORMAT = 1;

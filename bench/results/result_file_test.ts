@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { RgxError, UsageError } from "../core/errors.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
 import {
   checkResultFile,
   readResultFile,

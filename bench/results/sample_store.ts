@@ -4,14 +4,14 @@
  * folder has the same; a resume reads all of them.
  * A sample is found again by a hash of all that it depends on; a line that was cut off is none.
  */
-import { sha256Hex } from "../core/checksums.ts";
-import { explainFileError } from "../core/atomic_file.ts";
-import { messageOf, RgxError } from "../core/errors.ts";
-import { linesOf } from "../core/text_file.ts";
-import { VERSION } from "../core/version.ts";
-import { DATASET_NAMES } from "../data/published_sets.ts";
+import { sha256Hex } from "../../core/checksums.ts";
+import { explainFileError } from "../../core/atomic_file.ts";
+import { messageOf, RgxError } from "../../core/errors.ts";
+import { linesOf } from "../../core/text_file.ts";
+import { VERSION } from "../../core/version.ts";
+import { DATASET_NAMES } from "../../data/published_sets.ts";
 import { claimStamp } from "./stamp.ts";
-import type { ModelRequest, SampleLine, TestSet } from "./types.ts";
+import type { ModelRequest, SampleLine, TestSet } from "../types.ts";
 
 const FILE = /^samples_.*\.jsonl$/;
 

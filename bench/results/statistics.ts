@@ -6,8 +6,8 @@
  * the binomial, at most 1); Agresti and Min (2005), interval of matched pairs; Chen et al. (2021), arXiv 2107.03374, unbiased pass@k. Draws are counter based,
  * so the same data give the same interval. Wilson's interval is in core/statistics.ts.
  */
-import { RandomStream } from "../core/philox.ts";
-import { mean, quantile, Z95 } from "../core/statistics.ts";
+import { RandomStream } from "../../core/philox.ts";
+import { mean, quantile, Z95 } from "../../core/statistics.ts";
 import type { Interval } from "./result_file.ts";
 
 const RESAMPLES = 2000;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { publishedFormat } from "../data/published_formats.ts";
+import { publishedFormat } from "../../data/published_formats.ts";
 import {
   bootstrapMean,
   majorityIndex,

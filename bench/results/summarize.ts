@@ -1,7 +1,7 @@
 /** From the samples of a model on a task to the numbers of its result, and from those to averages. */
-import { mean, most, wilson } from "../core/statistics.ts";
-import { publishedFormat } from "../data/published_formats.ts";
-import { CORRECT } from "../data/score.ts";
+import { mean, most, wilson } from "../../core/statistics.ts";
+import { publishedFormat } from "../../data/published_formats.ts";
+import { CORRECT } from "../../data/score.ts";
 import { averageAccuracy } from "./average.ts";
 import type {
   ExampleResult,
@@ -13,7 +13,7 @@ import type {
   TaskResults,
 } from "./result_file.ts";
 import { bootstrapMean, majorityIndex, pairedTest, passAtK, passLevels } from "./statistics.ts";
-import type { SampleLine, TestSet } from "./types.ts";
+import type { SampleLine, TestSet } from "../types.ts";
 
 const isCorrect = ({ score }: SampleResult) => score >= CORRECT;
 const isFormatted = (s: SampleResult) => s.extracted !== null && s.formatted !== false;

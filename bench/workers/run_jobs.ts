@@ -3,9 +3,9 @@
  * answered together, and models on the same weights follow each other. A combination that crashes is reported and
  * the others go on; when a batch of several tasks crashes, each task is tried alone to find out which one it was.
  */
-import { Interrupted, messageOf } from "../core/errors.ts";
-import { Refused } from "./remote/refusal.ts";
-import { samplePlace } from "./sample_store.ts";
+import { Interrupted, messageOf } from "../../core/errors.ts";
+import { Refused } from "../remote/refusal.ts";
+import { samplePlace } from "../results/sample_store.ts";
 import {
   type Answerer,
   type Answerers,
@@ -15,7 +15,7 @@ import {
   sharedWeights,
   type TestSet,
   type Took,
-} from "./types.ts";
+} from "../types.ts";
 
 /** A combination with the samples that it still lacks. */
 export interface Job {

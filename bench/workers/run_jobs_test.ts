@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { Interrupted } from "../core/errors.ts";
+import { Interrupted } from "../../core/errors.ts";
 import { type Job, runJobs } from "./run_jobs.ts";
-import type { Answerer, ModelRequest, TestSet } from "./types.ts";
+import type { Answerer, ModelRequest, TestSet } from "../types.ts";
 
 const raw = {
   completion: "",

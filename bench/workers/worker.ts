@@ -3,12 +3,12 @@
  * stdin, answers them on one device and writes every sample to stdout. It ends when its input does: the program
  * is gone, or wants no more.
  */
-import { Interrupted, messageOf } from "../core/errors.ts";
-import { LineWriter, readLines } from "../core/line_pipe.ts";
-import type { ModelDevice } from "./local_model.ts";
-import { LocalModels } from "./local_models.ts";
+import { Interrupted, messageOf } from "../../core/errors.ts";
+import { LineWriter, readLines } from "../../core/line_pipe.ts";
+import type { ModelDevice } from "../local/local_model.ts";
+import { LocalModels } from "../local/local_models.ts";
 import { type Job, runJobs } from "./run_jobs.ts";
-import type { RawAnswer, Took } from "./types.ts";
+import type { RawAnswer, Took } from "../types.ts";
 
 /** What a worker says; jobs are told by their place in the list. */
 export type FromWorker =

@@ -5,8 +5,8 @@
  * goes on in another as long as each has answered something (a machine that was short of memory for a moment), and is
  * reported after that.
  */
-import { Interrupted } from "../core/errors.ts";
-import { LineWriter, readLines } from "../core/line_pipe.ts";
+import { Interrupted } from "../../core/errors.ts";
+import { LineWriter, readLines } from "../../core/line_pipe.ts";
 import { type Job, type JobListener, missingSamples } from "./run_jobs.ts";
 import { type FromWorker, packJobs } from "./worker.ts";
 import { WORKER_COMMAND } from "./worker_command.ts";

@@ -1,7 +1,7 @@
 /** Worker processes: the same results as in one process, and what becomes of one that dies. */
 import assert from "node:assert/strict";
-import { root } from "../tests/support.ts";
-import { collected, withModel } from "./testing.ts";
+import { root } from "../../tests/support.ts";
+import { collected, withModel } from "../testing.ts";
 import { runWorkers } from "./worker_pool.ts";
 import type { Job } from "./run_jobs.ts";
 

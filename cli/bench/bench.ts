@@ -1,38 +1,38 @@
 /** `rgx bench` and `rgx eval`: flags to a benchmark, its progress, its table. */
 import { resolve } from "node:path";
-import { writeCharts } from "../bench/charts/write_charts.ts";
+import { writeCharts } from "../../reports/charts/write_charts.ts";
 import {
   type Benchmark,
   benchmark,
   type BenchmarkOptions,
   type Shard,
-} from "../bench/benchmark.ts";
-import { exampleLines, withoutExamples } from "../bench/benchmark_files.ts";
-import { readEvalConfig } from "../bench/eval_config.ts";
-import { writeEvalReports } from "../bench/eval_reports.ts";
-import { isRemoteName } from "../bench/model_plan.ts";
-import { samplesOf } from "../bench/summarize.ts";
-import type { PromptSettings, Sampling } from "../bench/result_file.ts";
-import type { RemoteUsage } from "../bench/remote/server.ts";
-import type { WorkerOptions } from "../bench/worker_pool.ts";
-import { writeFileAtomic } from "../core/atomic_file.ts";
-import { Interrupted, UsageError } from "../core/errors.ts";
-import { exists, folderOf, isFile } from "../core/paths.ts";
-import { programCommand } from "../core/program_command.ts";
-import { secondsLeft } from "../core/slurm_queue.ts";
-import type { ActivationType } from "../models/types.ts";
-import { DEVICE_NAMES, isDeviceName } from "../kernels/mod.ts";
-import { listCards } from "../kernels/webgpu/cards.ts";
-import { visibleCards } from "../kernels/webgpu/visible.ts";
-import { defaultThreads } from "../kernels/wasm/threads.ts";
+} from "../../bench/benchmark.ts";
+import { exampleLines, withoutExamples } from "../../bench/results/benchmark_files.ts";
+import { readEvalConfig } from "../../bench/eval_files/eval_config.ts";
+import { writeEvalReports } from "../../bench/eval_files/eval_reports.ts";
+import { isRemoteName } from "../../bench/plan/model_plan.ts";
+import { samplesOf } from "../../bench/results/summarize.ts";
+import type { PromptSettings, Sampling } from "../../bench/results/result_file.ts";
+import type { RemoteUsage } from "../../bench/remote/server.ts";
+import type { WorkerOptions } from "../../bench/workers/worker_pool.ts";
+import { writeFileAtomic } from "../../core/atomic_file.ts";
+import { Interrupted, UsageError } from "../../core/errors.ts";
+import { exists, folderOf, isFile } from "../../core/paths.ts";
+import { programCommand } from "../../core/program_command.ts";
+import { secondsLeft } from "../../core/machine/slurm_queue.ts";
+import type { ActivationType } from "../../models/network/types.ts";
+import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
+import { listCards } from "../../kernels/devices/webgpu/cards.ts";
+import { visibleCards } from "../../kernels/devices/webgpu/visible.ts";
+import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { BenchProgress } from "./bench_progress.ts";
 import { csvTable, markdownTable, textReport } from "./bench_table.ts";
 import { readTasks } from "./bench_tasks.ts";
-import { given } from "./flag_types.ts";
-import { refuseOtherRanks } from "./one_process.ts";
-import { openDevice } from "./open_device.ts";
-import { listenForStop, parseDuration } from "./stop_control.ts";
-import { log, print } from "./terminal.ts";
+import { given } from "../flag_types.ts";
+import { refuseOtherRanks } from "../train/one_process.ts";
+import { openDevice } from "../open_device.ts";
+import { listenForStop, parseDuration } from "../stop_control.ts";
+import { log, print } from "../terminal/terminal.ts";
 
 export interface BenchFlags {
   config?: string;

@@ -1,7 +1,7 @@
 /** Flags and help of `rgx bench` and `rgx eval`, and the hidden command of their workers. */
 import type { Command } from "commander";
-import { WORKER_COMMAND } from "../bench/worker_command.ts";
-import { activations, collect, examples, integer, real } from "./flag_types.ts";
+import { WORKER_COMMAND } from "../../bench/workers/worker_command.ts";
+import { activations, collect, examples, integer, real } from "../flag_types.ts";
 
 export function benchCommands(program: Command, setExit: (code: number) => void): void {
   const bench = program.command("bench")
@@ -43,9 +43,9 @@ export function benchCommands(program: Command, setExit: (code: number) => void)
     .option("--device <name>")
     .option("--threads <n>", "", integer(1))
     .action(async (options) => {
-      (await import("./stop_control.ts")).listenEarly();
-      const { serveJobs } = await import("../bench/worker.ts");
-      const { openDevice } = await import("./open_device.ts");
+      (await import("../stop_control.ts")).listenEarly();
+      const { serveJobs } = await import("../../bench/workers/worker.ts");
+      const { openDevice } = await import("../open_device.ts");
       await serveJobs(() => openDevice(options));
     });
 }
@@ -118,7 +118,7 @@ function runFlags(command: Command, folder: string, setExit: (code: number) => v
     .option("--quiet", "warnings and errors only")
     .option("--verbose", "stacks of errors")
     .action(async (options) => {
-      (await import("./stop_control.ts")).listenEarly();
+      (await import("../stop_control.ts")).listenEarly();
       const { bench } = await import("./bench.ts");
       setExit(await bench({ instructions: true, cache: true, base: false, ...options }));
     });

@@ -2,10 +2,10 @@
  * What a benchmark shows while it runs, on stderr: lines that redraw themselves on a terminal, else new ones every
  * half minute; of every worker how far it is and how long it will take.
  */
-import type { BenchEvent } from "../bench/types.ts";
+import type { BenchEvent } from "../../bench/types.ts";
 import { shortName, shownNames } from "./bench_table.ts";
-import { RedrawnLines } from "./redrawn_lines.ts";
-import { columns, isInteractive, log, paint, wrap } from "./terminal.ts";
+import { RedrawnLines } from "../terminal/redrawn_lines.ts";
+import { columns, isInteractive, log, paint, wrap } from "../terminal/terminal.ts";
 
 const REDRAW_MS = 200, PLAIN_MS = 30_000;
 /** Before so much of a worker's time nothing is foretold. */

@@ -1,7 +1,7 @@
 /** What a benchmark shows while it runs. */
 import assert from "node:assert/strict";
 import { BenchProgress } from "./bench_progress.ts";
-import { shown } from "./terminal_testing.ts";
+import { shown } from "../terminal/terminal_testing.ts";
 
 /** Two models that load for a minute each, with one answer between them. */
 function twoModels(live: boolean, quiet = false): string[] {

@@ -1,7 +1,7 @@
 /** The numbers of a benchmark as text: task × model with intervals, and what else a reader must know. */
-import type { AllTasksResultFile, ModelResult } from "../bench/result_file.ts";
-import { columns, table } from "./terminal.ts";
-import { textWidth } from "./text_width.ts";
+import type { AllTasksResultFile, ModelResult } from "../../bench/results/result_file.ts";
+import { columns, table } from "../terminal/terminal.ts";
+import { textWidth } from "../terminal/text_width.ts";
 
 const percent = (value: number) => (100 * value).toFixed(1);
 

@@ -1,8 +1,8 @@
 /** The report in the terminal: nothing wider than the terminal, nothing in it that says nothing. */
 import assert from "node:assert/strict";
-import { averages } from "../bench/summarize.ts";
-import { allTasksFile } from "../bench/charts/testing.ts";
-import type { AllTasksResultFile } from "../bench/result_file.ts";
+import { averages } from "../../bench/results/summarize.ts";
+import { allTasksFile } from "../../reports/charts/testing.ts";
+import type { AllTasksResultFile } from "../../bench/results/result_file.ts";
 import { csvTable, textReport } from "./bench_table.ts";
 
 const TRAINED = "experiments/leg_counting_qwen7b/checkpoint-450", BASE = "Qwen/Qwen2.5-7B-Instruct";

@@ -1,11 +1,11 @@
 /** The tasks of `rgx bench` as they are typed: names, files of data sets, and parameters of tasks. */
-import { isTask } from "../bench/test_set.ts";
-import type { TaskRequest } from "../bench/types.ts";
-import { UsageError } from "../core/errors.ts";
-import { didYouMean } from "../core/suggest.ts";
-import { DATASET_NAMES } from "../data/published_sets.ts";
-import { getTask, hasTask } from "../tasks/registry.ts";
-import { readTaskParams, type TaskParamOptions } from "./task_params.ts";
+import { isTask } from "../../bench/plan/test_set.ts";
+import type { TaskRequest } from "../../bench/types.ts";
+import { UsageError } from "../../core/errors.ts";
+import { didYouMean } from "../../core/suggest.ts";
+import { DATASET_NAMES } from "../../data/published_sets.ts";
+import { getTask, hasTask } from "../../tasks/registry.ts";
+import { readTaskParams, type TaskParamOptions } from "../tasks/task_params.ts";
 
 /** @throws UsageError for a path, a parameter or a level where there can be none */
 export function readTasks(texts: readonly string[], params: TaskParamOptions): TaskRequest[] {

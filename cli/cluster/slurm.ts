@@ -1,18 +1,18 @@
 /** `rgx slurm` and `rgx slurm bench`: flags to a job script, written and, where asked, submitted. */
 import { Command, CommanderError } from "commander";
 import { resolve } from "node:path";
-import { isTask, unknownTasks } from "../bench/test_set.ts";
-import { BENCH_TEMPLATE, benchScript } from "../cluster/bench_script.ts";
-import type { CommonOptions, JobScript } from "../cluster/job_script.ts";
-import { checkPartitionTime, submit, writeScript } from "../cluster/submit.ts";
-import { slurmScript, TRAIN_TEMPLATE } from "../cluster/train_script.ts";
-import { shellWord } from "../cluster/quote.ts";
-import { explainFileError } from "../core/atomic_file.ts";
-import { UsageError } from "../core/errors.ts";
-import { readText } from "../core/text_file.ts";
-import { benchCommands } from "./bench_command.ts";
-import { given } from "./flag_types.ts";
-import { log, print } from "./terminal.ts";
+import { isTask, unknownTasks } from "../../bench/plan/test_set.ts";
+import { BENCH_TEMPLATE, benchScript } from "../../cluster/bench_script.ts";
+import type { CommonOptions, JobScript } from "../../cluster/job_script.ts";
+import { checkPartitionTime, submit, writeScript } from "../../cluster/submit.ts";
+import { slurmScript, TRAIN_TEMPLATE } from "../../cluster/train_script.ts";
+import { shellWord } from "../../cluster/quote.ts";
+import { explainFileError } from "../../core/atomic_file.ts";
+import { UsageError } from "../../core/errors.ts";
+import { readText } from "../../core/text_file.ts";
+import { benchCommands } from "../bench/bench_command.ts";
+import { given } from "../flag_types.ts";
+import { log, print } from "../terminal/terminal.ts";
 
 /** Of both commands. */
 export interface SlurmFlags {

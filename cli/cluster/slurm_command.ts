@@ -1,6 +1,6 @@
 /** Flags and help of `rgx slurm` and `rgx slurm bench`. */
 import type { Command } from "commander";
-import { collect, examples, integer } from "./flag_types.ts";
+import { collect, examples, integer } from "../flag_types.ts";
 
 export function slurmCommands(program: Command): void {
   const slurm = program.command("slurm")

@@ -3,26 +3,26 @@
  * copy for about a second; says nothing about other machines. Inside a job also what SLURM gave
  * (`doctor_job.ts`), and with a configuration whether that fits (`doctor_fit.ts`).
  */
-import { grantedCores } from "../core/cgroup.ts";
-import { memoryRoom } from "../core/memory.ts";
-import { EXIT } from "../core/errors.ts";
-import { VERSION } from "../core/version.ts";
-import { createDevice } from "../kernels/mod.ts";
-import type { Device } from "../kernels/device.ts";
+import { grantedCores } from "../../core/machine/cgroup.ts";
+import { memoryRoom } from "../../core/machine/memory.ts";
+import { EXIT } from "../../core/errors.ts";
+import { VERSION } from "../../core/version.ts";
+import { createDevice } from "../../kernels/mod.ts";
+import type { Device } from "../../kernels/device.ts";
 import {
   adapterLimits,
   describeAdapter,
   findAdapter,
   usableFeatures,
-} from "../kernels/webgpu/adapter.ts";
-import { listCards } from "../kernels/webgpu/cards.ts";
-import { gpuAvailableBytes } from "../kernels/webgpu/gpu_memory.ts";
-import { chooseCard, visibleCards } from "../kernels/webgpu/visible.ts";
-import { missingForGpu } from "../kernels/webgpu/no_adapter.ts";
-import { mapsAtOnce } from "../kernels/webgpu/quirks.ts";
+} from "../../kernels/devices/webgpu/adapter.ts";
+import { listCards } from "../../kernels/devices/webgpu/cards.ts";
+import { gpuAvailableBytes } from "../../kernels/devices/webgpu/gpu_memory.ts";
+import { chooseCard, visibleCards } from "../../kernels/devices/webgpu/visible.ts";
+import { missingForGpu } from "../../kernels/devices/webgpu/no_adapter.ts";
+import { mapsAtOnce } from "../../kernels/devices/webgpu/quirks.ts";
 import { fitReport, fitRows } from "./doctor_fit.ts";
 import { jobAdvice, jobReport, jobRows } from "./doctor_job.ts";
-import { print, table, wrap } from "./terminal.ts";
+import { print, table, wrap } from "../terminal/terminal.ts";
 
 interface DeviceReport {
   name: string;

@@ -1,16 +1,16 @@
 /** Whether a configuration fits this machine, or the job it is looked at in: memory, time, what its files name. */
-import { bytesText } from "../core/bytes.ts";
-import { loadConfig } from "../configs/load.ts";
-import { duration } from "../core/duration.ts";
-import { RgxError } from "../core/errors.ts";
-import { secondsLeft } from "../core/slurm_queue.ts";
-import { describeDevice } from "../kernels/mod.ts";
-import { assemble } from "../training/assemble.ts";
-import type { MemoryPlan } from "../training/memory_check.ts";
-import { planFromShape } from "../training/shape_plan.ts";
-import { GrpoTrainer } from "../training/trainer.ts";
-import { openDevice } from "./open_device.ts";
-import { usableSeconds } from "./stop_control.ts";
+import { bytesText } from "../../core/bytes.ts";
+import { loadConfig } from "../../configs/load.ts";
+import { duration } from "../../core/duration.ts";
+import { RgxError } from "../../core/errors.ts";
+import { secondsLeft } from "../../core/machine/slurm_queue.ts";
+import { describeDevice } from "../../kernels/mod.ts";
+import { assemble } from "../../training/assemble.ts";
+import type { MemoryPlan } from "../../training/plan/memory_check.ts";
+import { planFromShape } from "../../training/plan/shape_plan.ts";
+import { GrpoTrainer } from "../../training/trainer.ts";
+import { openDevice } from "../open_device.ts";
+import { usableSeconds } from "../stop_control.ts";
 
 export interface FitReport {
   config: string;

@@ -1,10 +1,10 @@
 /** What the doctor says inside a job: what SLURM gave, what this process really has of it, and what does not agree. */
-import { grantedCores, kernelLimits } from "../core/cgroup.ts";
-import { duration } from "../core/duration.ts";
-import { type Env, processEnv, processLayout, slurmJob } from "../core/job.ts";
-import { type MemoryRoom, memoryRoom } from "../core/memory.ts";
-import { secondsLeft } from "../core/slurm_queue.ts";
-import { defaultThreads } from "../kernels/wasm/threads.ts";
+import { grantedCores, kernelLimits } from "../../core/machine/cgroup.ts";
+import { duration } from "../../core/duration.ts";
+import { type Env, processEnv, processLayout, slurmJob } from "../../core/machine/job.ts";
+import { type MemoryRoom, memoryRoom } from "../../core/machine/memory.ts";
+import { secondsLeft } from "../../core/machine/slurm_queue.ts";
+import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 
 export interface JobReport {
   id: string;

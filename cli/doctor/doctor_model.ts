@@ -1,13 +1,13 @@
 /** `rgx doctor --model M`: what a model's weights are stored as, and what holding them otherwise would cost. */
-import { EXIT, UsageError } from "../core/errors.ts";
-import { describeDevice } from "../kernels/mod.ts";
-import { bytesText } from "../core/bytes.ts";
-import { readModelFolder } from "../models/model_folder.ts";
-import { type StorageReport, storageReport } from "../models/storage_report.ts";
-import { noTokenizer } from "../models/tokenizer.ts";
-import { LoadProgress } from "./load_progress.ts";
-import { openDevice } from "./open_device.ts";
-import { log, print, table } from "./terminal.ts";
+import { EXIT, UsageError } from "../../core/errors.ts";
+import { describeDevice } from "../../kernels/mod.ts";
+import { bytesText } from "../../core/bytes.ts";
+import { readModelFolder } from "../../models/model_folder.ts";
+import { type StorageReport, storageReport } from "../../models/storage_report.ts";
+import { noTokenizer } from "../../models/tokenizers/tokenizer.ts";
+import { LoadProgress } from "../models/load_progress.ts";
+import { openDevice } from "../open_device.ts";
+import { log, print, table } from "../terminal/terminal.ts";
 
 /** @throws UsageError when there is no such model, or a config beside it */
 export async function doctorModel(

@@ -1,11 +1,11 @@
 /** `rgx export` and `rgx convert`: a model in another form. */
-import { bytesText } from "../core/bytes.ts";
-import { RgxError } from "../core/errors.ts";
-import { convertModel } from "../models/convert.ts";
-import { type Exported, exportModel } from "../models/export.ts";
-import type { ExportTarget, WeightType } from "../models/export_types.ts";
-import { abortable } from "./abortable.ts";
-import { log, print } from "./terminal.ts";
+import { bytesText } from "../../core/bytes.ts";
+import { RgxError } from "../../core/errors.ts";
+import { convertModel } from "../../models/export/convert.ts";
+import { type Exported, exportModel } from "../../models/export/export.ts";
+import type { ExportTarget, WeightType } from "../../models/export/export_types.ts";
+import { abortable } from "../terminal/abortable.ts";
+import { log, print } from "../terminal/terminal.ts";
 
 interface OutputFlags {
   output: string;

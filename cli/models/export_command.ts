@@ -1,7 +1,7 @@
 /** Flags and help of `rgx export` and `rgx convert`. */
 import { type Command, Option } from "commander";
-import { EXPORT_TARGETS, WEIGHT_TYPES } from "../models/export_types.ts";
-import { examples } from "./flag_types.ts";
+import { EXPORT_TARGETS, WEIGHT_TYPES } from "../../models/export/export_types.ts";
+import { examples } from "../flag_types.ts";
 
 export function exportCommands(program: Command): void {
   program.command("export")

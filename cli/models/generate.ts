@@ -1,10 +1,11 @@
 /** `rgx generate`: text from a model. */
-import { UsageError } from "../core/errors.ts";
-import { systemPromptText } from "../data/prompt.ts";
-import { stopStrings } from "../models/stop_strings.ts";
-import type { Completion, Tokenizer, WaveTiming } from "../models/types.ts";
+import { UsageError } from "../../core/errors.ts";
+import { systemPromptText } from "../../data/prompt.ts";
+import { stopStrings } from "../../models/generation/stop_strings.ts";
+import type { Completion, WaveTiming } from "../../models/generation/types.ts";
+import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import { type ModelFlags, parseIds, readInput, withModel } from "./model_input.ts";
-import { log, print } from "./terminal.ts";
+import { log, print } from "../terminal/terminal.ts";
 
 export interface GenerateFlags extends ModelFlags {
   prompt?: string;

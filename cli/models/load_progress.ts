@@ -2,9 +2,9 @@
  * What the loading of a large model shows, on stderr: nothing while it is short; then one line that redraws itself on a
  * terminal, elsewhere a line now and then, and at the end how long it took.
  */
-import { duration } from "../core/duration.ts";
-import { RedrawnLines } from "./redrawn_lines.ts";
-import { isInteractive, log } from "./terminal.ts";
+import { duration } from "../../core/duration.ts";
+import { RedrawnLines } from "../terminal/redrawn_lines.ts";
+import { isInteractive, log } from "../terminal/terminal.ts";
 
 const SILENT_MS = 2_000, REDRAW_MS = 200, PLAIN_MS = 10_000;
 

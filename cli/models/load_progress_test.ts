@@ -1,7 +1,7 @@
 /** What is shown while a model loads, where it is shown and when. */
 import assert from "node:assert/strict";
 import { LoadProgress, loadText } from "./load_progress.ts";
-import { shown } from "./terminal_testing.ts";
+import { shown } from "../terminal/terminal_testing.ts";
 
 /** Weights of the model that loads here. */
 const TOTAL = 2e8;

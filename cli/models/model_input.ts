@@ -1,11 +1,11 @@
 /** What `generate` and `logprobs` have in common: the model with its adapter, and ids and texts from files. */
-import { UsageError } from "../core/errors.ts";
-import { isUtf16, whyNotJson, whyUnreadable } from "../core/text_file.ts";
-import { type LoadedIdModel, loadIdModel, loadModel } from "../models/load_model.ts";
-import type { ActivationType } from "../models/types.ts";
-import type { StorageOptions } from "../models/weight_storage.ts";
+import { UsageError } from "../../core/errors.ts";
+import { isUtf16, whyNotJson, whyUnreadable } from "../../core/text_file.ts";
+import { type LoadedIdModel, loadIdModel, loadModel } from "../../models/load_model.ts";
+import type { ActivationType } from "../../models/network/types.ts";
+import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import { LoadProgress } from "./load_progress.ts";
-import { type DeviceFlags, openDevice } from "./open_device.ts";
+import { type DeviceFlags, openDevice } from "../open_device.ts";
 
 export interface ModelFlags extends DeviceFlags {
   model: string;

@@ -1,12 +1,12 @@
 /** `rgx pull`: a model or data set from the Hub into the cache. */
-import { bytesText } from "../core/bytes.ts";
-import { Interrupted, UsageError } from "../core/errors.ts";
-import { pull, type Pulled } from "../hub/pull.ts";
-import { isRevision, requireNamed } from "../hub/repository.ts";
-import { hubSettings } from "../hub/settings.ts";
-import { abortable } from "./abortable.ts";
+import { bytesText } from "../../core/bytes.ts";
+import { Interrupted, UsageError } from "../../core/errors.ts";
+import { pull, type Pulled } from "../../hub/pull.ts";
+import { isRevision, requireNamed } from "../../hub/repository.ts";
+import { hubSettings } from "../../hub/settings.ts";
+import { abortable } from "../terminal/abortable.ts";
 import { PullProgress, timeText } from "./pull_progress.ts";
-import { log, print, table } from "./terminal.ts";
+import { log, print, table } from "../terminal/terminal.ts";
 
 interface PullFlags {
   dataset?: boolean;

@@ -1,6 +1,6 @@
 /** Flags and help of `rgx pull`. */
 import type { Command } from "commander";
-import { collect, examples, integer } from "./flag_types.ts";
+import { collect, examples, integer } from "../flag_types.ts";
 
 export function pullCommand(program: Command): void {
   program.command("pull")

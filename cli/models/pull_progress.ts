@@ -2,10 +2,10 @@
  * What a pull shows while it runs, on stderr: one line that redraws itself on a terminal, else a line every half
  * minute; how much is there, how fast it comes and how long it will take.
  */
-import { bytesText } from "../core/bytes.ts";
-import type { PullEvent } from "../hub/pull.ts";
-import { RedrawnLines } from "./redrawn_lines.ts";
-import { isInteractive, log, paint } from "./terminal.ts";
+import { bytesText } from "../../core/bytes.ts";
+import type { PullEvent } from "../../hub/pull.ts";
+import { RedrawnLines } from "../terminal/redrawn_lines.ts";
+import { isInteractive, log, paint } from "../terminal/terminal.ts";
 
 const REDRAW_MS = 200, PLAIN_MS = 30_000;
 /** The speed is that of the last seconds. */

@@ -1,7 +1,7 @@
 /** `rgx plot` and `rgx curves`: charts of benchmarks and of training runs. Prints the path of the picture. */
-import { plotCurves } from "../bench/charts/curves.ts";
-import { plotResults } from "../bench/charts/plot_results.ts";
-import { log, print } from "./terminal.ts";
+import { plotCurves } from "../../reports/charts/curves.ts";
+import { plotResults } from "../../reports/charts/plot_results.ts";
+import { log, print } from "../terminal/terminal.ts";
 
 interface Common {
   title?: string;

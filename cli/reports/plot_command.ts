@@ -1,6 +1,6 @@
 /** Flags and help of `rgx plot`, `rgx curves` and `rgx report`. */
 import type { Command } from "commander";
-import { collect, examples } from "./flag_types.ts";
+import { collect, examples } from "../flag_types.ts";
 
 export function plotCommands(program: Command): void {
   program.command("plot")

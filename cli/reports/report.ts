@@ -1,6 +1,6 @@
 /** `rgx report`: writes a run's report anew and prints where it is. */
-import { writeReport } from "../bench/report/write_report.ts";
-import { print } from "./terminal.ts";
+import { writeReport } from "../../reports/run_report/write_report.ts";
+import { print } from "../terminal/terminal.ts";
 
 export async function report(run: string, options: { json?: boolean }): Promise<void> {
   const written = await writeReport(run);

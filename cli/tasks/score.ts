@@ -3,11 +3,11 @@
  * ends of lines; a few of them are in memory at a time. A large input is scored by all cores; of one that comes
  * slowly each line is answered as soon as it is there.
  */
-import { EXIT, UsageError } from "../core/errors.ts";
-import { defaultThreads } from "../kernels/wasm/threads.ts";
+import { EXIT, UsageError } from "../../core/errors.ts";
+import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { scoreLines } from "./score_lines.ts";
 import { ScorePool } from "./score_pool.ts";
-import { writeResult } from "./terminal.ts";
+import { writeResult } from "../terminal/terminal.ts";
 
 export interface ScoreOptions {
   completions?: boolean;

@@ -1,8 +1,8 @@
 /** Lines of `rgx score` to lines of results: what one worker does with a piece of the input. */
-import { publishedFormat } from "../data/published_formats.ts";
-import { FILE_SOURCE, scoreCompletion, scoreExtracted } from "../data/score.ts";
-import { getTask } from "../tasks/registry.ts";
-import type { ScorableEntry } from "../tasks/types.ts";
+import { publishedFormat } from "../../data/published_formats.ts";
+import { FILE_SOURCE, scoreCompletion, scoreExtracted } from "../../data/score.ts";
+import { getTask } from "../../tasks/registry.ts";
+import type { ScorableEntry } from "../../tasks/types.ts";
 
 export interface ScoredPiece {
   /** One JSON line for each line that is not blank, in order. */

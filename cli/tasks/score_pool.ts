@@ -1,5 +1,5 @@
 /** The threads of `rgx score`: each takes a piece at a time, and a piece is never divided. */
-import { RgxError } from "../core/errors.ts";
+import { RgxError } from "../../core/errors.ts";
 import type { PieceReply, PieceRequest } from "./score_worker.ts";
 
 interface Job {

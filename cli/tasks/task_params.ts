@@ -1,10 +1,10 @@
 /** Parameters of a task as they are typed: `--set key=value`, `--level L`, `--set-level attribute=L`. */
 import { parse } from "yaml";
-import { plainScalar } from "../configs/yaml_source.ts";
-import { UsageError } from "../core/errors.ts";
-import { curriculumConfig } from "../tasks/curriculum.ts";
-import type { ParamValue, Task } from "../tasks/types.ts";
-import { log } from "./terminal.ts";
+import { plainScalar } from "../../configs/documents/yaml_source.ts";
+import { UsageError } from "../../core/errors.ts";
+import { curriculumConfig } from "../../tasks/curriculum.ts";
+import type { ParamValue, Task } from "../../tasks/types.ts";
+import { log } from "../terminal/terminal.ts";
 
 export interface TaskParamOptions {
   set: readonly string[];

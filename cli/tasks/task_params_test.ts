@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { UsageError } from "../core/errors.ts";
-import { getTask } from "../tasks/registry.ts";
+import { UsageError } from "../../core/errors.ts";
+import { getTask } from "../../tasks/registry.ts";
 import { readTaskParams } from "./task_params.ts";
 
 Deno.test("--set takes plain text as it is, and lists as YAML", () => {

@@ -1,12 +1,12 @@
 /** `rgx tasks list|show|sample`: the registry and its data sets, printed. */
-import { UsageError } from "../core/errors.ts";
-import { SPLIT, type Split } from "../core/philox.ts";
-import { didYouMean } from "../core/suggest.ts";
-import { createDataset } from "../tasks/dataset.ts";
-import { entryJson } from "../tasks/entry_json.ts";
-import { getTask, taskNames } from "../tasks/registry.ts";
+import { UsageError } from "../../core/errors.ts";
+import { SPLIT, type Split } from "../../core/philox.ts";
+import { didYouMean } from "../../core/suggest.ts";
+import { createDataset } from "../../tasks/dataset.ts";
+import { entryJson } from "../../tasks/entry_json.ts";
+import { getTask, taskNames } from "../../tasks/registry.ts";
 import { readTaskParams } from "./task_params.ts";
-import { clip, columns, LineWriter, print, table, wrap } from "./terminal.ts";
+import { clip, columns, LineWriter, print, table, wrap } from "../terminal/terminal.ts";
 
 export function listTasks(options: { category?: string; json?: boolean }): void {
   const tasks = taskNames().map(getTask);

@@ -1,7 +1,7 @@
 /** `rgx tasks export`: data sets on disk for other trainers. */
-import { UsageError } from "../core/errors.ts";
-import { SPLIT, type Split } from "../core/philox.ts";
-import { didYouMean } from "../core/suggest.ts";
+import { UsageError } from "../../core/errors.ts";
+import { SPLIT, type Split } from "../../core/philox.ts";
+import { didYouMean } from "../../core/suggest.ts";
 import {
   EXPORT_FORMATS,
   type ExportFormat,
@@ -9,13 +9,13 @@ import {
   ROW_FORMATS,
   type RowOptions,
   withSplit,
-} from "../data/export_rows.ts";
-import { writeJsonLines, writeParquet } from "../data/row_files.ts";
-import { createDataset, type Dataset } from "../tasks/dataset.ts";
-import { getTask } from "../tasks/registry.ts";
-import type { Entry } from "../tasks/types.ts";
+} from "../../data/export_rows.ts";
+import { writeJsonLines, writeParquet } from "../../data/row_files.ts";
+import { createDataset, type Dataset } from "../../tasks/dataset.ts";
+import { getTask } from "../../tasks/registry.ts";
+import type { Entry } from "../../tasks/types.ts";
 import { readTaskParams } from "./task_params.ts";
-import { log } from "./terminal.ts";
+import { log } from "../terminal/terminal.ts";
 
 export interface ExportOptions {
   output: string;

@@ -1,5 +1,5 @@
 /** Work that a signal ends in an orderly way; a second signal ends the process at once. */
-import { EXIT, type RgxError } from "../core/errors.ts";
+import { EXIT, type RgxError } from "../../core/errors.ts";
 
 const EXIT_CODES = { SIGINT: EXIT.sigint, SIGTERM: EXIT.sigterm } as const;
 

@@ -1,9 +1,9 @@
 /** The memory plan as `--dry-run` shows it: one line a part, what each would be otherwise, and the sum. */
-import type { RunConfig } from "../configs/run_config.ts";
-import { bytesText } from "../core/bytes.ts";
-import type { MemoryPlan } from "../training/memory_check.ts";
-import type { ShapePlan } from "../training/shape_plan.ts";
-import { table } from "./terminal.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { bytesText } from "../../core/bytes.ts";
+import type { MemoryPlan } from "../../training/plan/memory_check.ts";
+import type { ShapePlan } from "../../training/plan/shape_plan.ts";
+import { table } from "../terminal/terminal.ts";
 
 export function memoryTable({ parts, peak, available }: MemoryPlan): string {
   const { otherwise } = parts, again = parts.activations === otherwise.recomputed;

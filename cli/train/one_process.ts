@@ -1,6 +1,6 @@
 /** Commands that are one process refuse to be several: each would do the same work and write the same files. */
-import { UsageError } from "../core/errors.ts";
-import { processLayout } from "../core/job.ts";
+import { UsageError } from "../../core/errors.ts";
+import { processLayout } from "../../core/machine/job.ts";
 
 /** @throws UsageError when a launcher has started several processes together */
 export function refuseOtherRanks(): void {

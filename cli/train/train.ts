@@ -1,26 +1,26 @@
 /** `rgx train` and `rgx sft`: reads the configuration, makes the parts, runs the trainer, shows what happens. */
-import { loadConfig, type LoadedConfig } from "../configs/load.ts";
-import type { RunConfig } from "../configs/run_config.ts";
-import { EXIT, UsageError } from "../core/errors.ts";
-import { slurmJob } from "../core/job.ts";
-import { secondsLeft } from "../core/slurm_queue.ts";
-import { DEVICE_NAMES, isDeviceName } from "../kernels/mod.ts";
-import { LoadProgress } from "./load_progress.ts";
+import { loadConfig, type LoadedConfig } from "../../configs/load.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { EXIT, UsageError } from "../../core/errors.ts";
+import { slurmJob } from "../../core/machine/job.ts";
+import { secondsLeft } from "../../core/machine/slurm_queue.ts";
+import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
+import { LoadProgress } from "../models/load_progress.ts";
 import { refuseOtherRanks } from "./one_process.ts";
-import { openDevice } from "./open_device.ts";
-import { assemble } from "../training/assemble.ts";
-import type { TrainPlan } from "../training/events.ts";
-import type { MemoryPlan } from "../training/memory_check.ts";
-import { readRun } from "../training/run_folder.ts";
-import { RunTracking } from "../training/run_tracking.ts";
-import { isOwnRestart } from "../training/sessions.ts";
-import { planFromShape } from "../training/shape_plan.ts";
-import { GrpoTrainer } from "../training/trainer.ts";
-import { requireWarmStart } from "../training/warm_start.ts";
+import { openDevice } from "../open_device.ts";
+import { assemble } from "../../training/assemble.ts";
+import type { TrainPlan } from "../../training/run/events.ts";
+import type { MemoryPlan } from "../../training/plan/memory_check.ts";
+import { readRun } from "../../training/run/run_folder.ts";
+import { RunTracking } from "../../training/run/run_tracking.ts";
+import { isOwnRestart } from "../../training/run/sessions.ts";
+import { planFromShape } from "../../training/plan/shape_plan.ts";
+import { GrpoTrainer } from "../../training/trainer.ts";
+import { requireWarmStart } from "../../training/warm_start.ts";
 import { memoryTable, shapePlanText } from "./memory_table.ts";
 import { TrainProgress } from "./train_progress.ts";
-import { listenForStop, parseDuration } from "./stop_control.ts";
-import { log, print } from "./terminal.ts";
+import { listenForStop, parseDuration } from "../stop_control.ts";
+import { log, print } from "../terminal/terminal.ts";
 
 export interface TrainOptions {
   /** A checkpoint's path, or "latest". */
@@ -158,7 +158,7 @@ function plannedSummary({ training }: RunConfig, memory: MemoryPlan, plan?: Trai
 
 /** Of any run that has done a step, however it ended; the run itself counts, not its report. */
 async function report(outputDir: string, quiet: boolean): Promise<void> {
-  const { writeReport } = await import("../bench/report/write_report.ts");
+  const { writeReport } = await import("../../reports/run_report/write_report.ts");
   const written = await writeReport(outputDir).catch(() => null);
   if (written !== null && !quiet) log(`Report: ${written.html}`);
 }

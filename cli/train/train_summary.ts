@@ -1,10 +1,10 @@
 /** The end of a run: the held-out table before and after, with n and intervals, and the next commands. */
-import type { RunConfig } from "../configs/run_config.ts";
-import { bytesText } from "../core/bytes.ts";
-import { duration } from "../core/duration.ts";
-import type { Accuracy, EvalResult, TaskAccuracy } from "../training/evaluate.ts";
-import type { TrainPlan, TrainSummary } from "../training/events.ts";
-import { paint, table } from "./terminal.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { bytesText } from "../../core/bytes.ts";
+import { duration } from "../../core/duration.ts";
+import type { Accuracy, EvalResult, TaskAccuracy } from "../../evaluation/evaluate.ts";
+import type { TrainPlan, TrainSummary } from "../../training/run/events.ts";
+import { paint, table } from "../terminal/terminal.ts";
 
 const p = (x: number) => (100 * x).toFixed(1);
 const interval = ({ ci95: [low, high] }: TaskAccuracy) => `[${p(low)}, ${p(high)}]`;

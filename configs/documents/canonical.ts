@@ -16,11 +16,11 @@ import {
   type Problems,
   toJson,
 } from "./node.ts";
-import type { ForeignKey } from "./foreign_keys.ts";
+import type { ForeignKey } from "../foreign/foreign_keys.ts";
 import { meaningOf } from "./names.ts";
-import { NULLABLE_SECTIONS } from "./schema.ts";
-import { WANDB_PROJECT } from "./trackers.ts";
-import { VALUE_RULES } from "./value_rules.ts";
+import { NULLABLE_SECTIONS } from "../schema/schema.ts";
+import { WANDB_PROJECT } from "../schema/trackers.ts";
+import { VALUE_RULES } from "../schema/value_rules.ts";
 
 /** The document under canonical names: maps of the sections, `rewards`, `env`. */
 export function canonicalise(document: MapNode, problems: Problems): MapNode {

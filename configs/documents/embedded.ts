@@ -2,43 +2,45 @@
  * The YAML files of this folder, inside the program. Names are paths below `configs/`; `rgx:NAME` names one
  * for sure. A test compares the table with the folder.
  */
-import base from "./base.yaml" with { type: "text" };
-import experimentsGsm8k from "./experiments/gsm8k.yaml" with { type: "text" };
-import experimentsLegCountingQwen7b from "./experiments/leg_counting_qwen7b.yaml" with {
+import base from "../base.yaml" with { type: "text" };
+import experimentsGsm8k from "../experiments/gsm8k.yaml" with { type: "text" };
+import experimentsLegCountingQwen7b from "../experiments/leg_counting_qwen7b.yaml" with {
   type: "text",
 };
-import experimentsQuickstart from "./experiments/quickstart.yaml" with { type: "text" };
-import experimentsSmollm2Arithmetic from "./experiments/smollm2_arithmetic.yaml" with {
+import experimentsQuickstart from "../experiments/quickstart.yaml" with { type: "text" };
+import experimentsSmollm2Arithmetic from "../experiments/smollm2_arithmetic.yaml" with {
   type: "text",
 };
-import experimentsSmollm2ChainSum from "./experiments/smollm2_chain_sum.yaml" with { type: "text" };
-import modelsDialogptMedium from "./models/dialogpt-medium.yaml" with { type: "text" };
-import modelsDialogptSmall from "./models/dialogpt-small.yaml" with { type: "text" };
-import modelsDistilgpt2 from "./models/distilgpt2.yaml" with { type: "text" };
-import modelsLlama321b from "./models/llama3.2-1b.yaml" with { type: "text" };
-import modelsLlama323b from "./models/llama3.2-3b.yaml" with { type: "text" };
-import modelsQwen2505b from "./models/qwen2.5-0.5b.yaml" with { type: "text" };
-import modelsQwen2515b from "./models/qwen2.5-1.5b.yaml" with { type: "text" };
-import modelsQwen253b from "./models/qwen2.5-3b.yaml" with { type: "text" };
-import modelsQwen306b from "./models/qwen3-0.6b.yaml" with { type: "text" };
-import modelsQwen317b from "./models/qwen3-1.7b.yaml" with { type: "text" };
-import modelsQwen34b from "./models/qwen3-4b.yaml" with { type: "text" };
-import modelsQwen38b from "./models/qwen3-8b.yaml" with { type: "text" };
-import modelsSmollm217b from "./models/smollm2-1.7b.yaml" with { type: "text" };
-import modelsSmollm2135m from "./models/smollm2-135m.yaml" with { type: "text" };
-import modelsSmollm2360m from "./models/smollm2-360m.yaml" with { type: "text" };
-import modelsQwen7b from "./models/qwen-7b.yaml" with { type: "text" };
-import modelsQwen257b from "./models/qwen2.5-7b.yaml" with { type: "text" };
-import tasksBasicArithmetic from "./tasks/basic_arithmetic.yaml" with { type: "text" };
-import tasksChainSum from "./tasks/chain_sum.yaml" with { type: "text" };
-import tasksGsmSymbolic from "./tasks/gsm_symbolic.yaml" with { type: "text" };
-import tasksLegCounting from "./tasks/leg_counting.yaml" with { type: "text" };
-import tasksLetterCounting from "./tasks/letter_counting.yaml" with { type: "text" };
-import tasksMiniSudoku from "./tasks/mini_sudoku.yaml" with { type: "text" };
-import tasksShortestPath from "./tasks/shortest_path.yaml" with { type: "text" };
-import tasksSimpleGeometry from "./tasks/simple_geometry.yaml" with { type: "text" };
-import tasksSpellBackward from "./tasks/spell_backward.yaml" with { type: "text" };
-import tasksTowerOfHanoi from "./tasks/tower_of_hanoi.yaml" with { type: "text" };
+import experimentsSmollm2ChainSum from "../experiments/smollm2_chain_sum.yaml" with {
+  type: "text",
+};
+import modelsDialogptMedium from "../models/dialogpt-medium.yaml" with { type: "text" };
+import modelsDialogptSmall from "../models/dialogpt-small.yaml" with { type: "text" };
+import modelsDistilgpt2 from "../models/distilgpt2.yaml" with { type: "text" };
+import modelsLlama321b from "../models/llama3.2-1b.yaml" with { type: "text" };
+import modelsLlama323b from "../models/llama3.2-3b.yaml" with { type: "text" };
+import modelsQwen2505b from "../models/qwen2.5-0.5b.yaml" with { type: "text" };
+import modelsQwen2515b from "../models/qwen2.5-1.5b.yaml" with { type: "text" };
+import modelsQwen253b from "../models/qwen2.5-3b.yaml" with { type: "text" };
+import modelsQwen306b from "../models/qwen3-0.6b.yaml" with { type: "text" };
+import modelsQwen317b from "../models/qwen3-1.7b.yaml" with { type: "text" };
+import modelsQwen34b from "../models/qwen3-4b.yaml" with { type: "text" };
+import modelsQwen38b from "../models/qwen3-8b.yaml" with { type: "text" };
+import modelsSmollm217b from "../models/smollm2-1.7b.yaml" with { type: "text" };
+import modelsSmollm2135m from "../models/smollm2-135m.yaml" with { type: "text" };
+import modelsSmollm2360m from "../models/smollm2-360m.yaml" with { type: "text" };
+import modelsQwen7b from "../models/qwen-7b.yaml" with { type: "text" };
+import modelsQwen257b from "../models/qwen2.5-7b.yaml" with { type: "text" };
+import tasksBasicArithmetic from "../tasks/basic_arithmetic.yaml" with { type: "text" };
+import tasksChainSum from "../tasks/chain_sum.yaml" with { type: "text" };
+import tasksGsmSymbolic from "../tasks/gsm_symbolic.yaml" with { type: "text" };
+import tasksLegCounting from "../tasks/leg_counting.yaml" with { type: "text" };
+import tasksLetterCounting from "../tasks/letter_counting.yaml" with { type: "text" };
+import tasksMiniSudoku from "../tasks/mini_sudoku.yaml" with { type: "text" };
+import tasksShortestPath from "../tasks/shortest_path.yaml" with { type: "text" };
+import tasksSimpleGeometry from "../tasks/simple_geometry.yaml" with { type: "text" };
+import tasksSpellBackward from "../tasks/spell_backward.yaml" with { type: "text" };
+import tasksTowerOfHanoi from "../tasks/tower_of_hanoi.yaml" with { type: "text" };
 
 export const EMBEDDED: ReadonlyMap<string, string> = new Map([
   ["base.yaml", base],

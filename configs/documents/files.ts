@@ -6,10 +6,10 @@
  */
 import { isAbsolute, relative, resolve } from "node:path";
 import { stat } from "node:fs/promises";
-import { RgxError } from "../core/errors.ts";
-import { findDataFiles } from "../hub/data_files.ts";
-import { expandHome } from "../hub/settings.ts";
-import { rewardFileHash } from "../rewards/custom/source.ts";
+import { RgxError } from "../../core/errors.ts";
+import { findDataFiles } from "../../hub/data_files.ts";
+import { expandHome } from "../../hub/settings.ts";
+import { rewardFileHash } from "../../rewards/custom/source.ts";
 import {
   type ConfigNode,
   type MapNode,

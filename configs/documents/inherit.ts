@@ -5,7 +5,7 @@
  */
 import { readFile, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, normalize, posix, resolve } from "node:path";
-import { didYouMean } from "../core/suggest.ts";
+import { didYouMean } from "../../core/suggest.ts";
 import { canonicalise } from "./canonical.ts";
 import { EMBEDDED, embeddedPath } from "./embedded.ts";
 import { type Environment, interpolateText, withFileVariables } from "./interpolation.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../../core/errors.ts";
 import { EMBEDDED } from "./embedded.ts";
 import { MAX_INHERITANCE } from "./inherit.ts";
-import { loadConfig } from "./load.ts";
-import { errorsOf, load, MINIMAL, withFiles } from "./test_support.ts";
+import { loadConfig } from "../load.ts";
+import { errorsOf, load, MINIMAL, withFiles } from "../test_support.ts";
 
 Deno.test("bases are merged left to right, then the file; aliases are one key before that", async () => {
   const files = {

@@ -5,7 +5,7 @@
  * Left out of OmegaConf's grammar: relative keys and other resolvers.
  */
 import { basename } from "node:path";
-import { didYouMean } from "../core/suggest.ts";
+import { didYouMean } from "../../core/suggest.ts";
 import {
   type ConfigNode,
   DEFAULTS,
@@ -20,7 +20,7 @@ import {
   type Source,
 } from "./node.ts";
 import { keyBeginning, KEYS } from "./names.ts";
-import { REQUIRED } from "./key_spec.ts";
+import { REQUIRED } from "../schema/key_spec.ts";
 import { plainScalar } from "./yaml_source.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { DEFAULTS, fromJson, type MapNode, nowhere, Problems, toJson } from "./node.ts";
 import { escapeText, interpolate, isSecretName } from "./interpolation.ts";
-import { loadConfig } from "./load.ts";
-import { errorsOf, load, MINIMAL, withFiles } from "./test_support.ts";
+import { loadConfig } from "../load.ts";
+import { errorsOf, load, MINIMAL, withFiles } from "../test_support.ts";
 
 Deno.test("a key names another key and keeps its type", async () => {
   const yaml = MINIMAL + "seed: 7\ndata: {seed: '${training.seed}'}\nrun_name: r\n" +

@@ -2,12 +2,12 @@
  * What a written key means: one of rgx's keys under any of its spellings, a part of the way to one, a key
  * of another trainer, a key in the wrong section, or nothing known (then with the nearest name).
  */
-import { nearest } from "../core/suggest.ts";
-import { FOREIGN_KEYS, type ForeignKey } from "./foreign_keys.ts";
+import { nearest } from "../../core/suggest.ts";
+import { FOREIGN_KEYS, type ForeignKey } from "../foreign/foreign_keys.ts";
 import { type ConfigNode, isNull } from "./node.ts";
-import type { KeySpec } from "./key_spec.ts";
-import { SECTIONS } from "./schema.ts";
-import { VERL_SECTIONS, WITHOUT_EFFECT } from "./without_effect.ts";
+import type { KeySpec } from "../schema/key_spec.ts";
+import { SECTIONS } from "../schema/schema.ts";
+import { VERL_SECTIONS, WITHOUT_EFFECT } from "../foreign/without_effect.ts";
 
 export type Meaning =
   | { kind: "key"; path: string }

@@ -2,7 +2,7 @@
  * A configuration as a tree whose every key and value knows where it was written, and the collector of
  * what is wrong with it. Trees are immutable: merging and interpolation make new ones.
  */
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../../core/errors.ts";
 
 /** Where values come from: a file, the command line, an environment variable, or the defaults. */
 export interface Source {

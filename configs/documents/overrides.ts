@@ -4,8 +4,8 @@
  * `--a.b v`, `--a-b v`, `--a.b=v`, `--flag`, `--no-flag`; `RGX_A__B=v`. Values are YAML scalars or flow
  * collections. Later ones win.
  */
-import { UsageError } from "../core/errors.ts";
-import { didYouMean } from "../core/suggest.ts";
+import { UsageError } from "../../core/errors.ts";
+import { didYouMean } from "../../core/suggest.ts";
 import { canonicalise } from "./canonical.ts";
 import type { Environment } from "./interpolation.ts";
 import { mergeMaps } from "./merge.ts";

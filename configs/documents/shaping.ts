@@ -4,7 +4,7 @@
  * rgx's keys after everything is merged; what is also written in rgx's own words wins.
  * verl: main of 2026-08. Left out: what verl's other losses and estimators would need.
  */
-import { SECONDARY_REWARDS } from "../rewards/registry.ts";
+import { SECONDARY_REWARDS } from "../../rewards/registry.ts";
 import {
   type ConfigNode,
   emptyMap,
@@ -14,7 +14,7 @@ import {
   type Problems,
   withEntry,
 } from "./node.ts";
-import { reportTo } from "./trackers.ts";
+import { reportTo } from "../schema/trackers.ts";
 
 /** The tree with those keys turned into rgx's; they themselves stay and are read by nobody. */
 export function foldShaping(tree: MapNode, problems: Problems): MapNode {

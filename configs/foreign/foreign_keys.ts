@@ -3,7 +3,7 @@
  * their neutral value, otherwise refused by name with rgx's way to say it. Keys that change nothing are in
  * `without_effect.ts`.
  */
-import type { Json } from "./node.ts";
+import type { Json } from "../documents/node.ts";
 
 export interface ForeignKey {
   /** Values that ask for nothing; null always is one. */

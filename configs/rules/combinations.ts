@@ -3,10 +3,10 @@
  * training have files of their own. A rule is checked only where every key that it reads has a valid value of its own.
  */
 import { DataRules } from "./combinations_data.ts";
-import type { MapNode, Problems } from "./node.ts";
+import type { MapNode, Problems } from "../documents/node.ts";
 import { TrainingRules } from "./combinations_training.ts";
 import { RuleContext } from "./rule_context.ts";
-import type { ModelInit, RunConfig } from "./run_config.ts";
+import type { ModelInit, RunConfig } from "../schema/run_config.ts";
 
 export function checkCombinations(
   config: RunConfig,

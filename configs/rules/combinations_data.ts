@@ -3,16 +3,16 @@
  * curriculum, which belongs to the tasks. Two rules complete what is left unsaid: the parts of the task "composite"
  * may be its own parameter, and a curriculum alone names the tasks.
  */
-import { RgxError } from "../core/errors.ts";
-import { publishedPlace } from "../hub/published_sets.ts";
-import { getTask, taskNames, validateTaskConfig } from "../tasks/registry.ts";
-import { didYouMean } from "../core/suggest.ts";
-import type { Task } from "../tasks/types.ts";
-import { COMMAND_LINE, type ConfigNode, nodeAt } from "./node.ts";
-import { reportField } from "./reward_list.ts";
+import { RgxError } from "../../core/errors.ts";
+import { publishedPlace } from "../../hub/published_sets.ts";
+import { getTask, taskNames, validateTaskConfig } from "../../tasks/registry.ts";
+import { didYouMean } from "../../core/suggest.ts";
+import type { Task } from "../../tasks/types.ts";
+import { COMMAND_LINE, type ConfigNode, nodeAt } from "../documents/node.ts";
+import { reportField } from "../schema/reward_list.ts";
 import { RuleContext } from "./rule_context.ts";
-import type { CurriculumSection, TaskSection } from "./run_config.ts";
-import { TASKS } from "./task_types.ts";
+import type { CurriculumSection, TaskSection } from "../schema/run_config.ts";
+import { TASKS } from "../schema/task_types.ts";
 
 export class DataRules extends RuleContext {
   check(): void {

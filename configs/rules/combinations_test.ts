@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { batchSizes, bestMetric, stepInterval } from "./derived.ts";
-import { errorsOf, load, MINIMAL } from "./test_support.ts";
+import { batchSizes, bestMetric, stepInterval } from "../derived.ts";
+import { errorsOf, load, MINIMAL } from "../test_support.ts";
 
 const HELD_OUT = "eval: {num_examples: 9}\n";
 

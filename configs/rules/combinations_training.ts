@@ -3,10 +3,10 @@
  * each other, parameters of a schedule. Sizes as in TRL 1.16's GRPOConfig, the best checkpoint as in
  * transformers' TrainingArguments.
  */
-import { nearest } from "../core/suggest.ts";
-import { evalMetricNames } from "./metric_names.ts";
+import { nearest } from "../../core/suggest.ts";
+import { evalMetricNames } from "../schema/metric_names.ts";
 import { nearby, RuleContext } from "./rule_context.ts";
-import type { SchedulerKwargs, SchedulerType } from "./run_config.ts";
+import type { SchedulerKwargs, SchedulerType } from "../schema/run_config.ts";
 
 const T = (name: string) => `training.${name}`;
 

@@ -1,6 +1,12 @@
 /** What rules about several keys share: the configuration, where keys stand, whether they are valid. */
-import { type ConfigNode, type MapNode, nodeAt, type Position, type Problems } from "./node.ts";
-import type { RunConfig } from "./run_config.ts";
+import {
+  type ConfigNode,
+  type MapNode,
+  nodeAt,
+  type Position,
+  type Problems,
+} from "../documents/node.ts";
+import type { RunConfig } from "../schema/run_config.ts";
 
 export class RuleContext {
   constructor(

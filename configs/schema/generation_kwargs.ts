@@ -2,8 +2,8 @@
  * `generation_kwargs`, a map in the words of transformers' `generate`, folded into the keys of sampling that
  * it overrides, so that nothing behind the reading of configurations knows of it.
  */
-import { describeNode, type MapNode, nodeAt, type Problems, withEntry } from "./node.ts";
-import { nearest } from "../core/suggest.ts";
+import { describeNode, type MapNode, nodeAt, type Problems, withEntry } from "../documents/node.ts";
+import { nearest } from "../../core/suggest.ts";
 
 const PATH = "training.generation_kwargs";
 

@@ -1,5 +1,5 @@
 /** Names of the metrics of an evaluation while training (TRL's and rgx's), without `eval_`. */
-import { metricName } from "../rewards/registry.ts";
+import { metricName } from "../../rewards/registry.ts";
 import type { RunConfig } from "./run_config.ts";
 
 const ACCURACY = ["accuracy", "correct", "mean_score", "format_rate"];

@@ -3,12 +3,18 @@
  * `{path, weight, …parameters}` for a file of the user's.
  */
 import { basename, extname } from "node:path";
-import { RgxError } from "../core/errors.ts";
-import { hostProblem } from "../rewards/custom/scorer.ts";
-import { getReward } from "../rewards/registry.ts";
-import type { Reward } from "../rewards/types.ts";
-import { checkParams, withDefaults } from "../tasks/params.ts";
-import { type ConfigNode, describeNode, type MapNode, type Problems, toJson } from "./node.ts";
+import { RgxError } from "../../core/errors.ts";
+import { hostProblem } from "../../rewards/custom/scorer.ts";
+import { getReward } from "../../rewards/registry.ts";
+import type { Reward } from "../../rewards/types.ts";
+import { checkParams, withDefaults } from "../../tasks/params.ts";
+import {
+  type ConfigNode,
+  describeNode,
+  type MapNode,
+  type Problems,
+  toJson,
+} from "../documents/node.ts";
 import type { RewardSection } from "./run_config.ts";
 import { float, int, listOf, text, type ValueType } from "./value_types.ts";
 

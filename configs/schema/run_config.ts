@@ -4,8 +4,8 @@
  * Defaults live in the schema (`schema.ts`), not here.
  */
 
-import type { TrackerName } from "../core/tracker_names.ts";
-import type { RewardFile } from "../rewards/custom/scorer.ts";
+import type { TrackerName } from "../../core/tracker_names.ts";
+import type { RewardFile } from "../../rewards/custom/scorer.ts";
 
 /** A model made from a seed instead of loaded (rgx's own section `model.init`). */
 export interface ModelInit {

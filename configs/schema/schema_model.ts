@@ -1,5 +1,5 @@
 /** Keys of the model and of its adapter: section `model`, `model.init`, `lora` (PEFT 0.21's LoraConfig). */
-import { QUANTIZATION_SECTIONS } from "./foreign_keys.ts";
+import { QUANTIZATION_SECTIONS } from "../foreign/foreign_keys.ts";
 import { key, REQUIRED, type Section } from "./key_spec.ts";
 import { excludedModules, moduleNames, modulePattern, targetModules } from "./lora_types.ts";
 import type { LoraSection, ModelInit, RunConfig } from "./run_config.ts";

@@ -3,10 +3,17 @@
  * is a list of trackers: `report_to` says which; without it those of verl's `trainer.logger` and the one
  * of `wandb_project`; `use_…` and `no_trackio` add and remove single ones.
  */
-import { type TrackerName, TRACKERS } from "../core/tracker_names.ts";
-import { nearest } from "../core/suggest.ts";
-import { COMMAND_LINE, type ConfigNode, describeNode, isNull, nodeAt, toJson } from "./node.ts";
-import type { MapNode, Problems } from "./node.ts";
+import { type TrackerName, TRACKERS } from "../../core/tracker_names.ts";
+import { nearest } from "../../core/suggest.ts";
+import {
+  COMMAND_LINE,
+  type ConfigNode,
+  describeNode,
+  isNull,
+  nodeAt,
+  toJson,
+} from "../documents/node.ts";
+import type { MapNode, Problems } from "../documents/node.ts";
 import type { Complain, ValueType } from "./value_types.ts";
 
 /** Names that ask for nothing beyond metrics.jsonl. */

@@ -1,5 +1,5 @@
 /** Spellings whose values mean something else than the key's: verl's words, and ratios. */
-import type { ConfigNode } from "./node.ts";
+import type { ConfigNode } from "../documents/node.ts";
 
 /** Both begin with the warm-up. */
 const VERL_SCHEDULES = { constant: "constant_with_warmup", cosine: "cosine" };

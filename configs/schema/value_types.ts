@@ -2,8 +2,15 @@
  * The types of configuration values: what is expected in words, and how a node of the tree becomes a
  * value or a complaint. Nothing is converted silently: the text "8" is not a number.
  */
-import { nearest } from "../core/suggest.ts";
-import { type ConfigNode, describeNode, isNull, type Json, type Position, toJson } from "./node.ts";
+import { nearest } from "../../core/suggest.ts";
+import {
+  type ConfigNode,
+  describeNode,
+  isNull,
+  type Json,
+  type Position,
+  toJson,
+} from "../documents/node.ts";
 
 /** Called with what is wrong; `sub` is appended to the key (".0" for the first list item). */
 export type Complain = (at: Position, text: string, sub?: string) => void;

@@ -109,7 +109,7 @@ Deno.test("a narrowed affinity mask is seen", async () => {
     .output().then(({ success }) => success, () => false);
   if (!taskset) return console.log("skipped: there is no taskset");
   const code = `import { grantedCores } from ${
-    JSON.stringify(new URL("cgroup.ts", import.meta.url).href)
+    JSON.stringify(new URL("./cgroup.ts", import.meta.url).href)
   };\nconsole.log(grantedCores());`;
   const { stdout } = await new Deno.Command("taskset", {
     args: ["-c", "0", Deno.execPath(), "eval", code],

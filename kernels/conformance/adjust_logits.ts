@@ -1,5 +1,5 @@
 /** Cases of the adjustment of logits: every pair of rules, sets of all densities, slots out of order. */
-import { seenWords } from "../adjust_logits/spec.ts";
+import { seenWords } from "../ops/adjust_logits/spec.ts";
 import { junk, normals, stream } from "../testing.ts";
 import { type Case, exact, relative, testCase } from "./runner.ts";
 

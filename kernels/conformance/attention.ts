@@ -1,7 +1,7 @@
 /** Cases of attention: group layouts × head layouts, forward, backward and decoding. */
-import { BRANCH } from "../attention_decode/spec.ts";
-import { createReferenceDevice } from "../reference/device.ts";
-import type { HostArray } from "../device.ts";
+import { BRANCH } from "../ops/attention_decode/spec.ts";
+import { createReferenceDevice } from "../devices/reference/device.ts";
+import type { HostArray } from "../tensor.ts";
 import { junk, largest, type Layout, normals, packLengths, stream, zeros } from "../testing.ts";
 import { type Case, execute, ofLargest, testCase } from "./runner.ts";
 

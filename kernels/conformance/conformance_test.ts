@@ -3,15 +3,11 @@
  * held against the float64 reference. Run it with and without the V8 flags of the engine.
  */
 import assert from "node:assert/strict";
-import { adjustLogitsCases } from "./conformance/adjust_logits.ts";
-import {
-  attentionBackwardCases,
-  attentionCases,
-  attentionDecodeCases,
-} from "./conformance/attention.ts";
-import { DEVICES } from "./conformance/devices.ts";
-import { dropoutCases } from "./conformance/dropout.ts";
-import { decodeLayerCases } from "./conformance/decode_layer.ts";
+import { adjustLogitsCases } from "./adjust_logits.ts";
+import { attentionBackwardCases, attentionCases, attentionDecodeCases } from "./attention.ts";
+import { DEVICES } from "./devices.ts";
+import { dropoutCases } from "./dropout.ts";
+import { decodeLayerCases } from "./decode_layer.ts";
 import {
   elementwiseCases,
   optimizerCases,
@@ -19,13 +15,13 @@ import {
   ropeCases,
   rowsCases,
   swigluCases,
-} from "./conformance/elementwise.ts";
-import { biasCases, geluCases, layernormCases } from "./conformance/gpt2.ts";
-import { headBackwardCases, headCases } from "./conformance/head.ts";
-import { matmulCases } from "./conformance/matmul.ts";
-import { type Case, checkCase, execute } from "./conformance/runner.ts";
-import { storedCases } from "./conformance/stored.ts";
-import { sameBits } from "./testing.ts";
+} from "./elementwise.ts";
+import { biasCases, geluCases, layernormCases } from "./gpt2.ts";
+import { headBackwardCases, headCases } from "./head.ts";
+import { matmulCases } from "./matmul.ts";
+import { type Case, checkCase, execute } from "./runner.ts";
+import { storedCases } from "./stored.ts";
+import { sameBits } from "../testing.ts";
 
 const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[]>][] = [
   ["matmul", matmulCases],

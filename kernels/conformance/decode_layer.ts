@@ -1,6 +1,6 @@
 /** Cases of a decoding layer: around the blocks of branches, register tiles and panels of its parts. */
-import { BRANCH } from "../attention_decode/spec.ts";
-import { packedLength, PANEL } from "../matmul/spec.ts";
+import { BRANCH } from "../ops/attention_decode/spec.ts";
+import { packedLength, PANEL } from "../ops/matmul/spec.ts";
 import { normals, stream } from "../testing.ts";
 import { type Case, ofLargest, testCase } from "./runner.ts";
 

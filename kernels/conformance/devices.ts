@@ -1,9 +1,9 @@
 /** The devices that the conformance suite holds against the float64 reference: one line each. */
 import type { Device } from "../device.ts";
-import { createReferenceDevice } from "../reference/device.ts";
-import { createWasmDevice } from "../wasm/device.ts";
-import { findAdapter } from "../webgpu/adapter.ts";
-import { createWebgpuDevice } from "../webgpu/device.ts";
+import { createReferenceDevice } from "../devices/reference/device.ts";
+import { createWasmDevice } from "../devices/wasm/device.ts";
+import { findAdapter } from "../devices/webgpu/adapter.ts";
+import { createWebgpuDevice } from "../devices/webgpu/device.ts";
 
 export interface DeviceUnderTest {
   name: string;

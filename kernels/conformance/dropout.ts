@@ -1,6 +1,6 @@
 /** Cases of dropout. Bounds are relative alone: what is dropped on one device is exactly 0 on every one. */
 import { junk, normals, stream } from "../testing.ts";
-import { COLUMNS, SITES } from "../dropout/spec.ts";
+import { COLUMNS, SITES } from "../ops/dropout/spec.ts";
 import { type Case, exact, ofLargest, relative, testCase } from "./runner.ts";
 
 const SHAPES = [

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { dropoutCounter, philox4x32, seedWords } from "../core/philox.ts";
-import { testOnEveryDevice } from "./conformance/devices.ts";
-import type { Device, HostArray } from "./device.ts";
-import { dropoutThreshold } from "./dropout/spec.ts";
-import { assertWithin, normals, sameBits, stream, upload } from "./testing.ts";
+import { dropoutCounter, philox4x32, seedWords } from "../../core/philox.ts";
+import { testOnEveryDevice } from "./devices.ts";
+import type { Device } from "../device.ts";
+import type { HostArray } from "../tensor.ts";
+import { dropoutThreshold } from "../ops/dropout/spec.ts";
+import { assertWithin, normals, sameBits, stream, upload } from "../testing.ts";
 
 const SEED = 77 * 2 ** 32 + 12_345;
 

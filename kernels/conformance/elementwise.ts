@@ -1,6 +1,6 @@
 /** Cases of the operations that work element by element or row by row. */
 import { junk, normals, stream, zeros } from "../testing.ts";
-import { SUM_CHUNK } from "../optimizer/spec.ts";
+import { SUM_CHUNK } from "../ops/optimizer/spec.ts";
 import { type Case, exact, ofLargest, relative, testCase } from "./runner.ts";
 
 /** Around vector widths, and one that is dealt to several threads. */

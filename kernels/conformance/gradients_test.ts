@@ -3,11 +3,11 @@
  * L = Σ r·outputs for a random r, step 1e−6·max(1, |x|), relative to the largest derivative.
  */
 import assert from "node:assert/strict";
-import type { HostArray } from "./device.ts";
-import { execute, type HostArgs } from "./conformance/runner.ts";
-import type { OpName } from "./ops.ts";
-import { createReferenceDevice } from "./reference/device.ts";
-import { assertWithin, largest, packLengths, stream } from "./testing.ts";
+import type { HostArray } from "../tensor.ts";
+import { execute, type HostArgs } from "./runner.ts";
+import type { OpName } from "../ops/ops.ts";
+import { createReferenceDevice } from "../devices/reference/device.ts";
+import { assertWithin, largest, packLengths, stream } from "../testing.ts";
 
 const device = createReferenceDevice({ float: "f64" });
 

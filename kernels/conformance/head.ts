@@ -1,5 +1,5 @@
 /** Cases of the fused head, forward and backward. */
-import { createReferenceDevice } from "../reference/device.ts";
+import { createReferenceDevice } from "../devices/reference/device.ts";
 import { junk, normals, stream, zeros } from "../testing.ts";
 import { type Case, execute, ofLargest, testCase } from "./runner.ts";
 

@@ -7,7 +7,7 @@
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { unpackStored } from "../weights/layout.ts";
-import { packedLength, PANEL, type WeightType } from "../matmul/spec.ts";
+import { packedLength, PANEL, type WeightType } from "../ops/matmul/spec.ts";
 import { junk, normals, stream } from "../testing.ts";
 import { type Case, exact, testCase } from "./runner.ts";
 import { randomStored } from "./stored_data.ts";

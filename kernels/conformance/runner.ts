@@ -3,9 +3,10 @@
  * with host arrays in place of tensors; the same array twice means the same tensor twice (aliasing).
  */
 import assert from "node:assert/strict";
-import type { Device, HostArray, Tensor } from "../device.ts";
-import type { OpName, Ops } from "../ops.ts";
-import { createReferenceDevice } from "../reference/device.ts";
+import type { Device } from "../device.ts";
+import type { HostArray, Tensor } from "../tensor.ts";
+import type { OpName, Ops } from "../ops/ops.ts";
+import { createReferenceDevice } from "../devices/reference/device.ts";
 import { assertWithin, dtypeOf, largest, sameBits } from "../testing.ts";
 
 /** An operation's arguments with host arrays for tensors. */

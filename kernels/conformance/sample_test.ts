@@ -1,6 +1,6 @@
 /** Sampling on every device: distribution, kept sets, ties, and independence of the batch. */
 import assert from "node:assert/strict";
-import { testOnEveryDevice } from "./conformance/devices.ts";
+import { testOnEveryDevice } from "./devices.ts";
 import {
   checkDraws,
   countersOf,
@@ -9,8 +9,8 @@ import {
   logitsOf,
   PLAIN,
   type SampleOptions,
-} from "./conformance/sample.ts";
-import { stream } from "./testing.ts";
+} from "./sample.ts";
+import { stream } from "../testing.ts";
 
 const CUTS: readonly SampleOptions[] = [
   PLAIN,

@@ -3,12 +3,12 @@
  * those of the same operation on the widened weight.
  */
 import type { RandomStream } from "../../core/philox.ts";
-import { createReferenceDevice } from "../reference/device.ts";
+import { createReferenceDevice } from "../devices/reference/device.ts";
 import { junk, normals, stream } from "../testing.ts";
 import { unpackStored } from "../weights/layout.ts";
 import { blockOf, WEIGHT_TYPES, type WeightType } from "../weights/types.ts";
 import { headBound } from "./head.ts";
-import { INT8_ACTIVATIONS } from "../matmul/spec.ts";
+import { INT8_ACTIVATIONS } from "../ops/matmul/spec.ts";
 import { productCase } from "./matmul.ts";
 import { type Case, exact, execute, ofLargest, testCase } from "./runner.ts";
 import { randomStored } from "./stored_data.ts";

@@ -5,12 +5,19 @@
  * on another device has a CPU device beside it meanwhile.
  */
 import { widenBF16, widenF16 } from "../../core/half_floats.ts";
-import { fileBytes } from "./blocks.ts";
-import type { Device, Tensor } from "../device.ts";
-import { createWasmDevice, WasmDevice } from "../wasm/device.ts";
-import { PANEL } from "./panel.ts";
-import { quantize } from "./quantize.ts";
-import { type BlockType, panelWords, storedWords, WEIGHT_TYPES, type WeightType } from "./types.ts";
+import { fileBytes } from "../weights/blocks.ts";
+import type { Device } from "../device.ts";
+import type { Tensor } from "../tensor.ts";
+import { createWasmDevice, WasmDevice } from "./wasm/device.ts";
+import { PANEL } from "../weights/panel.ts";
+import { quantize } from "../weights/quantize.ts";
+import {
+  type BlockType,
+  panelWords,
+  storedWords,
+  WEIGHT_TYPES,
+  type WeightType,
+} from "../weights/types.ts";
 
 /** Types that a weight gets at load. */
 export type LoadType = "int8" | "nf4";

@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { narrowBF16, narrowF16, widenBF16, widenF16 } from "../../core/half_floats.ts";
 import { RgxError } from "../../core/errors.ts";
-import { createReferenceDevice } from "../reference/device.ts";
+import { createReferenceDevice } from "./reference/device.ts";
 import { normals, stream } from "../testing.ts";
-import { createWasmDevice } from "../wasm/device.ts";
-import { BLOCK_CODES } from "./blocks.ts";
-import { packStored } from "./layout.ts";
-import { quantize } from "./quantize.ts";
-import { type FloatRows, floatRows, type LoadType, WeightLoader } from "./loader.ts";
-import { BLOCK_SHAPES, storedWords } from "./types.ts";
+import { createWasmDevice } from "./wasm/device.ts";
+import { BLOCK_CODES } from "../weights/blocks.ts";
+import { packStored } from "../weights/layout.ts";
+import { quantize } from "../weights/quantize.ts";
+import { type FloatRows, floatRows, type LoadType, WeightLoader } from "./weight_loader.ts";
+import { BLOCK_SHAPES, storedWords } from "../weights/types.ts";
 
 const TYPES: readonly LoadType[] = ["int8", "nf4"];
 /** Rows that fill no panel, blocks that fill no group, more rows than go through at once. */

@@ -1,10 +1,8 @@
 /**
- * Writes `codes.as.ts`: the loops over codes of stored weights, unrolled. A panel's word holds codes of one row, so
+ * The text of `codes.as.ts`: the loops over codes of stored weights, unrolled. A panel's word holds codes of one row, so
  * four (with V8's revectorizer eight) rows are shifted, masked and converted side by side.
  *
- *     deno run -A kernels/weights/generate.ts
- *
- * What the revectorizer wants is in kernels/matmul/generate.ts; and of two stores that it joins the upper comes
+ * What the revectorizer wants is in kernels/ops/matmul/wasm/generate.ts; and of two stores that it joins the upper comes
  * first: in the other order it emits the lower one twice, as half and as whole.
  */
 import { dotHalves } from "./generate_halves.ts";
@@ -364,8 +362,4 @@ export function codesSource(): string {
     ]),
     ...[1, 2].flatMap((rows) => [dotHalves("f16", rows), dotHalves("bf16", rows)]),
   ].join("\n\n") + "\n";
-}
-
-if (import.meta.main) {
-  await Deno.writeTextFile(new URL("./codes.as.ts", import.meta.url), codesSource());
 }

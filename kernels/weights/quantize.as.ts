@@ -3,8 +3,8 @@
 // What quantize.ts divides in float64 and then rounds is rounded the same here without a division: a quotient of two
 // float32 is a tie or at least 2^−25 away from one.
 
-import { widen_halves_panel } from "../matmul/halves.as";
-import { matmul_pack_transposed } from "../matmul/pack.as";
+import { widen_halves_panel } from "../ops/matmul/wasm/halves.as";
+import { matmul_pack_transposed } from "../ops/matmul/wasm/pack.as";
 import { BF16, INT8, panel_bytes, record_bytes } from "./types.as";
 
 const LANES = 16;

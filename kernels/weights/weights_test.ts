@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { RgxError } from "../../core/errors.ts";
 import { normals, sameBits, stream } from "../testing.ts";
 import { BLOCK_CODES, fileBytes } from "./blocks.ts";
-import { codesSource } from "./generate.ts";
 import { packStored, rowBuffer, unpackStored } from "./layout.ts";
 import { quantize, QUANTIZED_TYPES } from "./quantize.ts";
 import {
@@ -114,11 +113,6 @@ Deno.test("what cannot be held is refused with the reason", () => {
   const infinite = new Float32Array(128);
   infinite[70] = Infinity;
   refused(() => quantize("nf4", 2, 64, infinite), /element \[1, 6\] is Infinity/);
-});
-
-Deno.test("the generated loops are what the generator writes", async () => {
-  const file = new URL("./codes.as.ts", import.meta.url);
-  assert.equal(await Deno.readTextFile(file), codesSource());
 });
 
 Deno.test("a weight in nf4 has the nearest of the levels", () => {

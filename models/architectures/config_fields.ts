@@ -1,5 +1,5 @@
 /** Reading the fields of a model's `config.json`: every complaint names the file and the key. */
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../../core/errors.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 

@@ -4,20 +4,24 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { RgxError } from "../core/errors.ts";
-import { fitAdapter } from "./adapter_fit.ts";
-import { PEFT, SIZES } from "./adapter_testing.ts";
-import { GgufFile } from "./gguf.ts";
-import { ggufConfig } from "./gguf_config.ts";
-import { ggufMetadata } from "./gguf_export.ts";
-import { parseJsonObject } from "./json_file.ts";
-import { llamaTensors } from "./llama_weights.ts";
-import { readPeftConfig, writePeftConfig } from "./peft_adapter.ts";
-import { elementCount, encodeSafetensors, parseSafetensors } from "./safetensors.ts";
+import { RgxError } from "../../core/errors.ts";
+import { fitAdapter } from "../adapter_fit.ts";
+import { PEFT, SIZES } from "../adapter_testing.ts";
+import { GgufFile } from "../formats/gguf/gguf.ts";
+import { ggufConfig } from "../formats/gguf/gguf_config.ts";
+import { ggufMetadata } from "../export/gguf_export.ts";
+import { parseJsonObject } from "../../core/json_file.ts";
+import { modelTensors } from "../network/weights/model_weights.ts";
+import { readPeftConfig, writePeftConfig } from "../network/adapters/peft_adapter.ts";
+import {
+  elementCount,
+  encodeSafetensors,
+  parseSafetensors,
+} from "../formats/safetensors/safetensors.ts";
 import { readHfConfig, writeHfConfig } from "./hf_config.ts";
-import { tokenizerFromVocabulary } from "./vocab_merges.ts";
-import { tokenizerFromFiles } from "./tokenizer.ts";
-import { openShards, SAFETENSORS } from "./weight_files.ts";
+import { tokenizerFromVocabulary } from "../tokenizers/vocab_merges.ts";
+import { tokenizerFromFiles } from "../tokenizers/tokenizer.ts";
+import { openShards, SAFETENSORS } from "../formats/weight_files.ts";
 
 const RUNS = { numRuns: 10_000, seed: 12 };
 
@@ -69,7 +73,7 @@ Deno.test("10,000 damaged config.json are sizes that can be counted, or refused"
         const { llama, eosIds } = readHfConfig(json, "config.json");
         assert.ok(eosIds.every(Number.isInteger));
         if (llama.numLayers > 100) return;
-        for (const { name, shape } of llamaTensors(llama)) {
+        for (const { name, shape } of modelTensors(llama)) {
           assert.ok(shape.every((n) => Number.isSafeInteger(n) && n > 0), `${name} [${shape}]`);
         }
       });
@@ -112,7 +116,7 @@ Deno.test("10,000 sets of GGUF metadata are sizes that can be counted, or refuse
             "m.gguf",
           );
           if (llama.numLayers > 100) return;
-          for (const { name, shape } of llamaTensors(llama)) {
+          for (const { name, shape } of modelTensors(llama)) {
             assert.ok(shape.every((n) => Number.isSafeInteger(n) && n > 0), `${name} [${shape}]`);
           }
         });

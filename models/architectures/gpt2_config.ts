@@ -7,8 +7,8 @@ import {
   refuseUnknownKeys,
   requireNeutral,
 } from "./config_fields.ts";
-import { UsageError } from "../core/errors.ts";
-import type { LlamaConfig } from "./llama_config.ts";
+import { UsageError } from "../../core/errors.ts";
+import type { ModelConfig } from "./model_config.ts";
 
 const KEYS = [
   ...["vocab_size", "n_embd", "n_inner", "n_layer", "n_head", "n_positions", "n_ctx"],
@@ -33,7 +33,7 @@ const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
 const KNOWN = new Set([...KEYS, ...WITHOUT_BEARING, ...Object.keys(NEUTRAL)]);
 
 /** @throws UsageError that names the key */
-export function readGpt2Config(json: Json, where: string): LlamaConfig {
+export function readGpt2Config(json: Json, where: string): ModelConfig {
   requireNeutral(json, NEUTRAL, where);
   refuseUnknownKeys(json, KNOWN, where);
   const hiddenSize = count(json, "n_embd", where), numHeads = count(json, "n_head", where);
@@ -64,7 +64,7 @@ export function readGpt2Config(json: Json, where: string): LlamaConfig {
 }
 
 /** The keys that are GPT-2's own. */
-export function writeGpt2Config(config: LlamaConfig): Record<string, unknown> {
+export function writeGpt2Config(config: ModelConfig): Record<string, unknown> {
   return {
     activation_function: "gelu_new",
     attn_pdrop: 0,

@@ -3,13 +3,9 @@
  * `torch_dtype`) and 5 (`rope_parameters`, `dtype`). Whatever would change the numbers and is not computed
  * here is refused by its key, and so is a key that is not known. Written files serve both generations.
  */
-import { UsageError } from "../core/errors.ts";
-import {
-  type Architecture,
-  ARCHITECTURE_NAMES,
-  type ArchitectureName,
-} from "./architectures/architecture.ts";
-import { architectureOf, ARCHITECTURES } from "./architectures/mod.ts";
+import { UsageError } from "../../core/errors.ts";
+import { type Architecture, ARCHITECTURE_NAMES, type ArchitectureName } from "./architecture.ts";
+import { architectureOf, ARCHITECTURES } from "./mod.ts";
 import {
   COMMON_NEUTRAL,
   count,
@@ -21,13 +17,13 @@ import {
   requireNeutral,
 } from "./config_fields.ts";
 import { readGpt2Config, writeGpt2Config } from "./gpt2_config.ts";
-import { checkLlamaConfig, type LlamaConfig, type RopeScaling } from "./llama_config.ts";
+import { checkModelConfig, type ModelConfig, type RopeScaling } from "./model_config.ts";
 
 export { readTokenIds } from "./config_fields.ts";
 
 /** A model's `config.json`: the architecture, and the token ids that it names. */
 export interface HfConfig {
-  llama: LlamaConfig;
+  llama: ModelConfig;
   bosId: number | null;
   /** `eos_token_id` as a list; may be empty. */
   eosIds: number[];
@@ -51,7 +47,7 @@ export function readHfConfig(json: Json, where: string): HfConfig {
     ? readGpt2Config(json, where)
     : readLlamaFamily(json, architecture, where);
   return {
-    llama: checkLlamaConfig(config, where),
+    llama: checkModelConfig(config, where),
     bosId: readTokenIds(json, "bos_token_id", where)[0] ?? null,
     eosIds: readTokenIds(json, "eos_token_id", where),
     padId: readTokenIds(json, "pad_token_id", where)[0] ?? null,
@@ -105,7 +101,7 @@ const FAMILY_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
 
 const FAMILY_KNOWN = new Set([...FAMILY_KEYS, ...Object.keys(FAMILY_NEUTRAL)]);
 
-function readLlamaFamily(json: Json, architecture: Architecture, where: string): LlamaConfig {
+function readLlamaFamily(json: Json, architecture: Architecture, where: string): ModelConfig {
   requireNeutral(json, FAMILY_NEUTRAL, where);
   refuseUnknownKeys(json, FAMILY_KNOWN, where);
   const heads = count(json, "num_attention_heads", where);
@@ -146,7 +142,7 @@ function readLlamaFamily(json: Json, architecture: Architecture, where: string):
 }
 
 /** "llama" goes without saying. */
-function named(name: ArchitectureName): Pick<LlamaConfig, "architecture"> {
+function named(name: ArchitectureName): Pick<ModelConfig, "architecture"> {
   return name === "llama" ? {} : { architecture: name };
 }
 
@@ -272,7 +268,7 @@ export function writeHfConfig(
 
 /** The `rope_parameters` of a configuration. */
 export function ropeParameters(
-  { ropeTheta, ropeScaling: scaling }: LlamaConfig,
+  { ropeTheta, ropeScaling: scaling }: ModelConfig,
 ): Record<string, unknown> {
   return {
     rope_theta: ropeTheta,
@@ -288,7 +284,7 @@ export function ropeParameters(
   };
 }
 
-function writeLlamaFamily(llama: LlamaConfig): Record<string, unknown> {
+function writeLlamaFamily(llama: ModelConfig): Record<string, unknown> {
   const { biases, biasKeys, defaultWindow, windowNeedsFlag } = architectureOf(llama);
   const scaling = llama.ropeScaling, window = llama.slidingWindow ?? null;
   const rope = ropeParameters(llama);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../../core/errors.ts";
 import { readHfConfig, readTokenIds, writeHfConfig } from "./hf_config.ts";
 
 const minimal = {

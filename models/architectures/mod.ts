@@ -1,5 +1,5 @@
 /** All architectures by `model_type`, and what a configuration's one says about its parts. */
-import type { LlamaConfig } from "../llama_config.ts";
+import type { ModelConfig } from "./model_config.ts";
 import type { Architecture, ArchitectureName, Module } from "./architecture.ts";
 import { GPT2 } from "./gpt2.ts";
 import { LLAMA } from "./llama.ts";
@@ -15,21 +15,21 @@ export const ARCHITECTURES: Readonly<Record<ArchitectureName, Architecture>> = {
   gpt2: GPT2,
 };
 
-export function architectureOf(config: LlamaConfig): Architecture {
+export function architectureOf(config: ModelConfig): Architecture {
   return ARCHITECTURES[config.architecture ?? "llama"];
 }
 
 /** Linear modules of a layer. */
-export function modulesOf(config: LlamaConfig): readonly Module[] {
+export function modulesOf(config: ModelConfig): readonly Module[] {
   return architectureOf(config).modules;
 }
 
-export function hasBias(config: LlamaConfig, module: Module): boolean {
+export function hasBias(config: ModelConfig, module: Module): boolean {
   return (config.biases ?? architectureOf(config).biases).includes(module);
 }
 
 /** Input and output width of a linear module. */
-export function linearDims(config: LlamaConfig, module: Module): [inDim: number, out: number] {
+export function linearDims(config: ModelConfig, module: Module): [inDim: number, out: number] {
   const d = config.hiddenSize, f = config.intermediateSize;
   const q = config.numHeads * config.headDim, kv = config.numKvHeads * config.headDim;
   switch (module) {
@@ -54,13 +54,13 @@ export function linearDims(config: LlamaConfig, module: Module): [inDim: number,
 }
 
 /** "model.layers.0.self_attn.q_proj" */
-export function modulePath(config: LlamaConfig, layer: number, module: Module): string {
+export function modulePath(config: ModelConfig, layer: number, module: Module): string {
   const { names } = architectureOf(config);
   return names.layer(layer) + names.module(module);
 }
 
 /** Whether a layer is what the fused operation `decode_layer` computes: Llama's without additions. */
-export function isPlainLlama(config: LlamaConfig): boolean {
+export function isPlainLlama(config: ModelConfig): boolean {
   const { activation, layerNorm, headNorms, modules } = architectureOf(config);
   return activation === "swiglu" && !layerNorm && !headNorms &&
     (config.slidingWindow ?? null) === null &&

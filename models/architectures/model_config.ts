@@ -3,8 +3,8 @@
  * a set of numbers possible at all. How they are spelled in a `config.json` is `hf_config.ts`'s matter.
  * Rotary scalings that change with the length of the text (dynamic, yarn, longrope) are left out.
  */
-import { UsageError } from "../core/errors.ts";
-import type { ArchitectureName, Module } from "./architectures/architecture.ts";
+import { UsageError } from "../../core/errors.ts";
+import type { ArchitectureName, Module } from "./architecture.ts";
 
 /** How rotary frequencies are stretched beyond the length the model was first trained on. */
 export type RopeScaling =
@@ -17,7 +17,7 @@ export type RopeScaling =
     readonly originalMaxPositions: number;
   };
 
-export interface LlamaConfig {
+export interface ModelConfig {
   /** Which parts the model is made of (architectures/); absent = "llama". */
   readonly architecture?: ArchitectureName;
   /** Linear modules with a bias; absent = those that the architecture always has. */
@@ -57,7 +57,7 @@ const MOST = 2 ** 31 - 1;
 const MOST_LAYERS = 10_000;
 
 /** What is impossible about these numbers, one sentence each; empty when they can be a model. */
-function llamaConfigProblems(config: LlamaConfig): string[] {
+function modelConfigProblems(config: ModelConfig): string[] {
   const problems: string[] = [];
   for (const key of COUNTS) {
     const value = config[key];
@@ -121,8 +121,8 @@ function llamaConfigProblems(config: LlamaConfig): string[] {
  * @param where file or config section, for the message
  * @throws UsageError that lists everything impossible about the configuration
  */
-export function checkLlamaConfig(config: LlamaConfig, where: string): LlamaConfig {
-  const problems = llamaConfigProblems(config);
+export function checkModelConfig(config: ModelConfig, where: string): ModelConfig {
+  const problems = modelConfigProblems(config);
   if (problems.length > 0) {
     throw new UsageError(`${where}: impossible model: ${problems.join("; ")}`);
   }

@@ -4,19 +4,19 @@
  * everything else is read as a model and keeps its types (quantised weights become f32, which holds them
  * exactly).
  */
-import { produceFolderAtomic } from "../core/atomic_file.ts";
-import { UsageError } from "../core/errors.ts";
-import { isFile } from "../core/paths.ts";
+import { produceFolderAtomic } from "../../core/atomic_file.ts";
+import { UsageError } from "../../core/errors.ts";
+import { isFile } from "../../core/paths.ts";
 import { type Exported, type ExportOptions, writeHfFolder } from "./export.ts";
 import { copyIfThere } from "./export_adapter.ts";
-import { requireModel } from "./find_model.ts";
-import { readModelFolder } from "./model_folder.ts";
+import { requireModel } from "../find_model.ts";
+import { readModelFolder } from "../model_folder.ts";
 import { checkOutputPlace, type OutputRules } from "./output_place.ts";
-import { isAdapterFolder } from "./peft_adapter.ts";
-import { writeSafetensors } from "./tensor_stream.ts";
-import { TOKENIZER_FILES } from "./tokenizer.ts";
-import { VOCABULARY_FILES } from "./vocab_merges.ts";
-import { openShards, SAFETENSORS } from "./weight_files.ts";
+import { isAdapterFolder } from "../network/adapters/peft_adapter.ts";
+import { writeSafetensors } from "../formats/tensor_stream.ts";
+import { TOKENIZER_FILES } from "../tokenizers/tokenizer.ts";
+import { VOCABULARY_FILES } from "../tokenizers/vocab_merges.ts";
+import { openShards, SAFETENSORS } from "../formats/weight_files.ts";
 
 /** What a folder holds beside its weights. */
 const OTHER_FILES = [

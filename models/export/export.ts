@@ -3,8 +3,8 @@
  * Hugging Face folder, or a GGUF file with tokenizer and chat template. Weights go from the source into the
  * file one by one; the result appears under its name when it is complete.
  */
-import { produceFileAtomic, produceFolderAtomic } from "../core/atomic_file.ts";
-import { UsageError } from "../core/errors.ts";
+import { produceFileAtomic, produceFolderAtomic } from "../../core/atomic_file.ts";
+import { UsageError } from "../../core/errors.ts";
 import { type AdapterDType, writeAdapterFolder } from "./export_adapter.ts";
 import {
   EXPORT_TARGETS,
@@ -12,18 +12,18 @@ import {
   WEIGHT_TYPES,
   type WeightType,
 } from "./export_types.ts";
-import { requireModel } from "./find_model.ts";
+import { requireModel } from "../find_model.ts";
 import { ggufMetadata, ggufTensors } from "./gguf_export.ts";
 import { BYTE_TOKEN, ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.ts";
 import { writeGguf } from "./gguf_writer.ts";
-import { readJsonObject } from "./json_file.ts";
-import { type LlamaTensor, llamaTensors } from "./llama_weights.ts";
+import { readJsonObject } from "../../core/json_file.ts";
+import { type ModelTensor, modelTensors } from "../network/weights/model_weights.ts";
 import { mergedConfig, type MergedWeights, mergedWeights } from "./merged_weights.ts";
-import { type ModelFolder, readModelFolder } from "./model_folder.ts";
-import { modelTextFiles } from "./model_text_files.ts";
+import { type ModelFolder, readModelFolder } from "../model_folder.ts";
+import { modelTextFiles } from "../model_text_files.ts";
 import { checkOutputPlace, type OutputRules } from "./output_place.ts";
 import { type StoredTypes, storedTypes } from "./stored_types.ts";
-import { type StreamedTensor, writeSafetensors } from "./tensor_stream.ts";
+import { type StreamedTensor, writeSafetensors } from "../formats/tensor_stream.ts";
 import { encodePieces } from "./weight_encoding.ts";
 
 const FLOAT_TYPES: readonly WeightType[] = ["f32", "f16", "bf16"];
@@ -115,7 +115,7 @@ export async function writeHfFolder(
     ? await storedTypes(model)
     : { matrix: dtype as FloatType, vector: dtype as FloatType };
   const weights = untilAborted(mergedWeights(model), rules), config = mergedConfig(model);
-  const tensors = llamaTensors(config).map(({ name, shape }: LlamaTensor): StreamedTensor => {
+  const tensors = modelTensors(config).map(({ name, shape }: ModelTensor): StreamedTensor => {
     const type = shape.length > 1 ? types.matrix : types.vector;
     const bytes = async function* () {
       yield* encodePieces(type, { name, shape }, await weights(name, shape));

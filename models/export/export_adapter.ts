@@ -3,18 +3,18 @@
  * the training, and with the path of a base on this machine written out, since PEFT looks for a relative one
  * from the working directory.
  */
-import { UsageError } from "../core/errors.ts";
-import { exists } from "../core/paths.ts";
+import { UsageError } from "../../core/errors.ts";
+import { exists } from "../../core/paths.ts";
 import {
   ADAPTER_CONFIG,
   ADAPTER_WEIGHTS,
   isAdapterFolder,
   readPeftAdapter,
   writePeftConfig,
-} from "./peft_adapter.ts";
-import type { SafetensorsDType } from "./safetensors.ts";
-import { TOKENIZER_FILES } from "./tokenizer.ts";
-import { writeSafetensors } from "./tensor_stream.ts";
+} from "../network/adapters/peft_adapter.ts";
+import type { SafetensorsDType } from "../formats/safetensors/safetensors.ts";
+import { TOKENIZER_FILES } from "../tokenizers/tokenizer.ts";
+import { writeSafetensors } from "../formats/tensor_stream.ts";
 import { encodePieces } from "./weight_encoding.ts";
 
 /** Types that PEFT's files are written in. */

@@ -3,7 +3,7 @@
  * the type's rounding in all others, of every architecture and with adapters merged in.
  */
 import assert from "node:assert/strict";
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../../core/errors.ts";
 import {
   adapterOn,
   distance,
@@ -12,16 +12,16 @@ import {
   PEFT,
   SIZES,
   tokenizer,
-} from "./adapter_testing.ts";
+} from "../adapter_testing.ts";
 import { convertModel } from "./convert.ts";
 import { exportModel, type ExportOptions } from "./export.ts";
 import type { WeightType } from "./export_types.ts";
-import { readGguf } from "./gguf.ts";
-import { encodeModelFolder, readModelFolder } from "./model_folder.ts";
-import { readPeftAdapter } from "./peft_adapter.ts";
-import { encodeSafetensors, readSafetensors } from "./safetensors.ts";
-import { sharedFolder, withReference } from "./testing.ts";
-import type { LlamaConfig } from "./types.ts";
+import { readGguf } from "../formats/gguf/gguf.ts";
+import { encodeModelFolder, readModelFolder } from "../model_folder.ts";
+import { readPeftAdapter } from "../network/adapters/peft_adapter.ts";
+import { encodeSafetensors, readSafetensors } from "../formats/safetensors/safetensors.ts";
+import { sharedFolder, withReference } from "../testing.ts";
+import type { ModelConfig } from "../architectures/model_config.ts";
 
 const golden = sharedFolder("golden/tiny-models");
 const ignore = golden === null;
@@ -70,7 +70,7 @@ for (const name of ["llama", "llama3", "mistral", "qwen2", "qwen3", "smollm2", "
 
 const GGUF_TYPES = ["f32", "f16", "bf16", "q8_0", "q4_0"] as const;
 
-const GPT2_SIZES: LlamaConfig = { ...SIZES, architecture: "gpt2", numKvHeads: 4 };
+const GPT2_SIZES: ModelConfig = { ...SIZES, architecture: "gpt2", numKvHeads: 4 };
 
 Deno.test("an adapter is merged into its base, of weights that lie either way round", async () => {
   for (const config of [SIZES, { ...SIZES, tieWordEmbeddings: true }, GPT2_SIZES]) {
@@ -103,7 +103,7 @@ Deno.test("an adapter is merged into its base, of weights that lie either way ro
 
 Deno.test("modules stored in full are merged, and a head of its own is no longer tied", async () => {
   const tied = { ...SIZES, tieWordEmbeddings: true };
-  const cases: [LlamaConfig, string[], boolean][] = [
+  const cases: [ModelConfig, string[], boolean][] = [
     [tied, ["lm_head"], false],
     [tied, ["embed_tokens"], false],
     [tied, ["norm"], true],
@@ -350,7 +350,7 @@ Deno.test("matrices whose rows are no whole blocks become f16", async () => {
 Deno.test("what llama.cpp does not do with a model is said: it has no sliding window, whatever the family", async () => {
   await inTempFolder((folder) =>
     withReference(async (device) => {
-      const sizes: LlamaConfig = { ...SIZES, architecture: "qwen2", slidingWindow: 8 };
+      const sizes: ModelConfig = { ...SIZES, architecture: "qwen2", slidingWindow: 8 };
       const { notes } = await exportModel(await adapterOn(sizes, folder, device), {
         ...{ to: "gguf", dtype: "f32", output: `${folder}/w.gguf` },
       });

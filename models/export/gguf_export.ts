@@ -4,15 +4,20 @@
  * transposed. gguf_config.ts and gguf_model.ts are the way back. Vectors and learned positions stay f32; a matrix whose rows are no whole blocks becomes f16, and
  * the head of a q4_0 file q8_0, since its error would go straight into the logits.
  */
-import { UsageError } from "../core/errors.ts";
-import { architectureOf } from "./architectures/mod.ts";
-import { interleaveHalves, ROPE_DIVISORS, ROPE_SCALING_KEY, ropeDivisors } from "./gguf_model.ts";
-import { ggufName, isTurned, turn } from "./gguf_names.ts";
+import { UsageError } from "../../core/errors.ts";
+import { architectureOf } from "../architectures/mod.ts";
+import {
+  interleaveHalves,
+  ROPE_DIVISORS,
+  ROPE_SCALING_KEY,
+  ropeDivisors,
+} from "../formats/gguf/gguf_model.ts";
+import { ggufName, isTurned, turn } from "../formats/gguf/gguf_names.ts";
 import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "./gguf_writer.ts";
-import { ropeParameters } from "./hf_config.ts";
-import { llamaTensors, LM_HEAD } from "./llama_weights.ts";
+import { ropeParameters } from "../architectures/hf_config.ts";
+import { LM_HEAD, modelTensors } from "../network/weights/model_weights.ts";
 import type { MergedWeights } from "./merged_weights.ts";
-import type { LlamaConfig } from "./types.ts";
+import type { ModelConfig } from "../architectures/model_config.ts";
 import type { WeightType } from "./export_types.ts";
 import { encodePieces, ENCODINGS } from "./weight_encoding.ts";
 
@@ -31,7 +36,7 @@ const FILE_TYPE: Readonly<Record<WeightType, number>> = {
 };
 
 /** @throws UsageError for an architecture that has no GGUF files which rgx reads */
-function architectureName(config: LlamaConfig, where: string): string {
+function architectureName(config: ModelConfig, where: string): string {
   const { name } = architectureOf(config), found = GGUF_ARCHITECTURE[name];
   if (found !== undefined) return found;
   throw new UsageError(`${where}: a ${name} model cannot be exported to GGUF`, {
@@ -42,7 +47,7 @@ function architectureName(config: LlamaConfig, where: string): string {
 
 /** @throws UsageError for what such a file cannot say */
 export function ggufMetadata(
-  config: LlamaConfig,
+  config: ModelConfig,
   type: WeightType,
   name: string,
   where: string,
@@ -86,7 +91,7 @@ export function ggufMetadata(
 
 /** Every tensor of the file, each read when its turn comes. @throws as {@link ggufMetadata} does */
 export function ggufTensors(
-  config: LlamaConfig,
+  config: ModelConfig,
   weights: MergedWeights,
   type: WeightType,
   where: string,
@@ -94,7 +99,7 @@ export function ggufTensors(
   const architecture = architectureName(config, where), permuted = architecture === "llama";
   const { embedding, positions } = architectureOf(config).names;
   const head = config.tieWordEmbeddings ? embedding : LM_HEAD;
-  const tensors = llamaTensors(config).map(({ name, shape }): GgufTensorToWrite => {
+  const tensors = modelTensors(config).map(({ name, shape }): GgufTensorToWrite => {
     const own = ggufName(architecture, name)!, turned = isTurned(architecture, own);
     const written = turned ? shape.toReversed() : shape;
     const stored = name === positions ? "f32" : storedType(type, written, name === head);

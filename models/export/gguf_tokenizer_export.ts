@@ -4,17 +4,17 @@
  * anything is written: a tokenizer that would come back with other ids is refused.
  * Left out: unigram and WordPiece models, byte-level BPE whose splitting rule has no name.
  */
-import { RgxError, UsageError } from "../core/errors.ts";
-import { splittingName } from "./byte_level_bpe.ts";
-import { memorySource } from "./byte_source.ts";
-import { selectChatTemplate } from "./chat_template.ts";
-import { GgufFile } from "./gguf.ts";
-import { ggufTokenizer } from "./gguf_tokenizer.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
+import { splittingName } from "../tokenizers/byte_level_bpe.ts";
+import { memorySource } from "../formats/byte_source.ts";
+import { selectChatTemplate } from "../tokenizers/chat_template.ts";
+import { GgufFile } from "../formats/gguf/gguf.ts";
+import { ggufTokenizer } from "../formats/gguf/gguf_tokenizer.ts";
 import type { GgufMetadata, GgufWritten } from "./gguf_writer.ts";
-import { parseJsonObject } from "./json_file.ts";
-import { namedSpecials, withSpecials } from "./named_specials.ts";
-import { tokenizerFromFiles } from "./tokenizer.ts";
-import type { Tokenizer } from "./types.ts";
+import { parseJsonObject } from "../../core/json_file.ts";
+import { namedSpecials, withSpecials } from "../tokenizers/named_specials.ts";
+import { tokenizerFromFiles } from "../tokenizers/tokenizer.ts";
+import type { Tokenizer } from "../tokenizers/types.ts";
 
 /** `token_type` of a token that stands for a byte. */
 export const BYTE_TOKEN = 6;

@@ -3,16 +3,16 @@
  * and those that are refused.
  */
 import assert from "node:assert/strict";
-import { UsageError } from "../core/errors.ts";
-import { memorySource } from "./byte_source.ts";
-import { createCharacterTokenizer } from "./character_tokenizer.ts";
-import { GgufFile } from "./gguf.ts";
-import { ggufTokenizer } from "./gguf_tokenizer.ts";
+import { UsageError } from "../../core/errors.ts";
+import { memorySource } from "../formats/byte_source.ts";
+import { createCharacterTokenizer } from "../tokenizers/character_tokenizer.ts";
+import { GgufFile } from "../formats/gguf/gguf.ts";
+import { ggufTokenizer } from "../formats/gguf/gguf_tokenizer.ts";
 import { ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.ts";
 import type { GgufMetadata } from "./gguf_writer.ts";
-import { loadTokenizer, tokenizerFromFiles } from "./tokenizer.ts";
-import { sharedFolder } from "./testing.ts";
-import type { Tokenizer } from "./types.ts";
+import { loadTokenizer, tokenizerFromFiles } from "../tokenizers/tokenizer.ts";
+import { sharedFolder } from "../testing.ts";
+import type { Tokenizer } from "../tokenizers/types.ts";
 
 const IDS = { bosId: null, padId: null, generationEosIds: [], where: "m" };
 

@@ -2,9 +2,9 @@
  * Writes GGUF files (version 3, alignment 32), one tensor after the other. What the metadata of a model must
  * say is gguf_export.ts's matter. Left out: files in several parts, arrays of arrays.
  */
-import { writeAll } from "../core/atomic_file.ts";
-import { elementCount } from "./safetensors.ts";
-import { copyBytes, type TensorBytes } from "./tensor_stream.ts";
+import { writeAll } from "../../core/atomic_file.ts";
+import { elementCount } from "../formats/safetensors/safetensors.ts";
+import { copyBytes, type TensorBytes } from "../formats/tensor_stream.ts";
 import type { WeightType } from "./export_types.ts";
 import { encodedBytes, ENCODINGS } from "./weight_encoding.ts";
 

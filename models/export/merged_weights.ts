@@ -2,13 +2,13 @@
  * A model's weights on the host, one tensor at a time, with its adapter merged in: W + s·B·A, summed in
  * float64 and rounded to float32 once, or the copy of a module that the adapter holds in full. On a device, for training and generation, merge_lora.ts does it.
  */
-import { RgxError } from "../core/errors.ts";
-import { fitAdapter } from "./adapter_fit.ts";
-import { architectureOf, linearDims } from "./architectures/mod.ts";
-import { LM_HEAD } from "./llama_weights.ts";
-import { loraNames } from "./lora.ts";
-import type { ModelFolder } from "./model_folder.ts";
-import type { LlamaConfig } from "./types.ts";
+import { RgxError } from "../../core/errors.ts";
+import { fitAdapter } from "../adapter_fit.ts";
+import { architectureOf, linearDims } from "../architectures/mod.ts";
+import { LM_HEAD } from "../network/weights/model_weights.ts";
+import { loraNames } from "../network/adapters/lora.ts";
+import type { ModelFolder } from "../model_folder.ts";
+import type { ModelConfig } from "../architectures/model_config.ts";
 
 /** Values of a base tensor by its Hugging Face name. @throws RgxError when the model lacks it */
 export type MergedWeights = (
@@ -19,7 +19,7 @@ export type MergedWeights = (
 /** What a model with its adapter merged in is: a head that has become one of its own is no longer tied. */
 export function mergedConfig(
   { path, config, adapter }: Pick<ModelFolder, "path" | "config" | "adapter">,
-): LlamaConfig {
+): ModelConfig {
   if (adapter === null || !config.tieWordEmbeddings) return config;
   const { saved } = fitAdapter(adapter, config, path), { embedding } = architectureOf(config).names;
   const apart = saved.some(({ replaces }) => replaces === LM_HEAD || replaces === embedding);

@@ -2,7 +2,7 @@
  * Where an export or a conversion is written. What is there already stays, unless it is to be replaced and
  * is itself a model: a folder with anything else in it is never removed.
  */
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../../core/errors.ts";
 
 export interface OutputRules {
   force: boolean;

@@ -1,10 +1,10 @@
 /** What a model's weights are stored as, so that nothing is lost and nothing grows when they are written again. */
-import { readGguf } from "./gguf.ts";
-import { ggufArchitecture } from "./gguf_config.ts";
-import { ggufName } from "./gguf_names.ts";
-import { llamaTensors } from "./llama_weights.ts";
-import type { ModelFolder } from "./model_folder.ts";
-import { openWeightFiles } from "./weight_files.ts";
+import { readGguf } from "../formats/gguf/gguf.ts";
+import { ggufArchitecture } from "../formats/gguf/gguf_config.ts";
+import { ggufName } from "../formats/gguf/gguf_names.ts";
+import { modelTensors } from "../network/weights/model_weights.ts";
+import type { ModelFolder } from "../model_folder.ts";
+import { openWeightFiles } from "../formats/weight_files.ts";
 
 type FloatType = "f32" | "f16" | "bf16";
 
@@ -20,7 +20,7 @@ export async function storedTypes(
 ): Promise<StoredTypes> {
   const typeOf = path.endsWith(".gguf") ? await ggufTypes(path) : await folderTypes(path, config);
   const found = { matrix: new Set<string | null>(), vector: new Set<string | null>() };
-  for (const { name, shape } of llamaTensors(config)) {
+  for (const { name, shape } of modelTensors(config)) {
     (shape.length > 1 ? found.matrix : found.vector).add(typeOf(name));
   }
   return { matrix: common(found.matrix), vector: common(found.vector) };

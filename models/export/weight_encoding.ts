@@ -2,9 +2,9 @@
  * Weights in the types that rgx writes: floats, and ggml's blocks of 32 weights with one scale
  * (kernels/weights/quantize.ts). Long tensors are encoded in pieces. Left out: types that need a search (Q4_K …).
  */
-import { narrowBF16, narrowF16 } from "../core/half_floats.ts";
-import { quantizeQ4, quantizeQ8 } from "../kernels/weights/quantize.ts";
-import { ofTensor, refuseBeyondF16, refuseInfinite } from "../kernels/weights/finite.ts";
+import { narrowBF16, narrowF16 } from "../../core/half_floats.ts";
+import { quantizeQ4, quantizeQ8 } from "../../kernels/weights/quantize.ts";
+import { ofTensor, refuseBeyondF16, refuseInfinite } from "../../kernels/weights/finite.ts";
 import type { WeightType } from "./export_types.ts";
 
 interface Encoding {

@@ -1,7 +1,7 @@
 /** Quantised blocks against ggml's bytes (shared/golden/ggml-blocks). */
 import assert from "node:assert/strict";
-import { GGML_TYPES } from "./ggml_types.ts";
-import { sharedFolder } from "./testing.ts";
+import { GGML_TYPES } from "../formats/gguf/ggml_types.ts";
+import { sharedFolder } from "../testing.ts";
 import { WEIGHT_TYPES } from "./export_types.ts";
 import { encodedBytes, encodePieces, ENCODINGS } from "./weight_encoding.ts";
 

@@ -1,5 +1,5 @@
 /** Bytes by range, from a file or from memory: what the readers of weight files are written against. */
-import { RgxError } from "../core/errors.ts";
+import { RgxError } from "../../core/errors.ts";
 
 export interface ByteSource {
   readonly size: number;

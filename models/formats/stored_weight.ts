@@ -2,14 +2,14 @@
  * Weights in their storage type on the host: what a file's types are called here, what can be held in which, and
  * the words that a device takes. Layouts: kernels/weights/types.ts.
  */
-import { RgxError } from "../core/errors.ts";
-import { narrowBF16, narrowF16 } from "../core/half_floats.ts";
-import { quantize } from "../kernels/weights/quantize.ts";
-import { blockOf, isWeightType, type WeightType } from "../kernels/weights/types.ts";
+import { RgxError } from "../../core/errors.ts";
+import { narrowBF16, narrowF16 } from "../../core/half_floats.ts";
+import { quantize } from "../../kernels/weights/quantize.ts";
+import { blockOf, isWeightType, type WeightType } from "../../kernels/weights/types.ts";
 
-export { fileBytes } from "../kernels/weights/blocks.ts";
-export { unpackStored } from "../kernels/weights/layout.ts";
-export { isBlockType, storedWords, type WeightType } from "../kernels/weights/types.ts";
+export { fileBytes } from "../../kernels/weights/blocks.ts";
+export { unpackStored } from "../../kernels/weights/layout.ts";
+export { isBlockType, storedWords, type WeightType } from "../../kernels/weights/types.ts";
 
 /** Tensor name → type; tensors that are not in it are float. */
 export type WeightStorage = ReadonlyMap<string, WeightType>;

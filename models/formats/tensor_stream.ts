@@ -1,6 +1,6 @@
 /** Tensors on their way into a file: what they are, and their bytes when their turn comes. */
-import { writeAll } from "../core/atomic_file.ts";
-import { layOutSafetensors, storedLength, type TensorEntry } from "./safetensors.ts";
+import { writeAll } from "../../core/atomic_file.ts";
+import { layOutSafetensors, storedLength, type TensorEntry } from "./safetensors/safetensors.ts";
 
 /** Bytes of one tensor, in order and in pieces of any size. */
 export type TensorBytes = () => AsyncIterable<Uint8Array>;

@@ -3,12 +3,12 @@
  * (`model.safetensors.index.json`), read one tensor at a time, with the few liberties that Hugging Face
  * folders take: names without the leading "model." or "transformer.", and one matrix for embedding and head.
  */
-import { RgxError, UsageError } from "../core/errors.ts";
-import { readJsonObject } from "./json_file.ts";
-import { elementCount, readSafetensors, type SafetensorsFile } from "./safetensors.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
+import { readJsonObject } from "../../core/json_file.ts";
+import { elementCount, readSafetensors, type SafetensorsFile } from "./safetensors/safetensors.ts";
 import { storedType, type WeightType } from "./stored_weight.ts";
-import { readTorchFile } from "./torch_file.ts";
-import type { WeightReader } from "./types.ts";
+import { readTorchFile } from "./torch/torch_file.ts";
+import type { WeightReader } from "./weight_reader.ts";
 
 /** What both kinds of file give. */
 interface TensorFile {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { RgxError } from "../core/errors.ts";
+import { RgxError } from "../../core/errors.ts";
 import { openWeightFiles } from "./weight_files.ts";
 
 const golden: Record<"zip" | "legacy", string> = JSON.parse(
-  await Deno.readTextFile(new URL("../tests/golden/torch_files.json", import.meta.url)),
+  await Deno.readTextFile(new URL("../../tests/golden/torch_files.json", import.meta.url)),
 );
 const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 

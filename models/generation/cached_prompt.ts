@@ -2,7 +2,7 @@
  * A prompt in the cache, which stays there as long as branches read it. Prompts that begin alike name one of them, so
  * that a step reads the rows of their beginning in one place: the processor's caches then hold them once for all.
  */
-import { PANEL } from "../kernels/matmul/spec.ts";
+import { PANEL } from "../../kernels/ops/matmul/spec.ts";
 import type { CacheRows } from "./cache_rows.ts";
 import type { PromptRows } from "./step_table.ts";
 

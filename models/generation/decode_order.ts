@@ -3,7 +3,7 @@
  * runs should have about equally many keys to attend to, or all threads wait for the one with the long answers. What
  * a row computes does not depend on its place. Left out: what a run saves whose rows share a prompt.
  */
-import { shareOfRows } from "../kernels/decode_layer/spec.ts";
+import { shareOfRows } from "../../kernels/ops/decode_layer/spec.ts";
 import type { RowRange } from "./cache_rows.ts";
 
 /** What decides where a row goes. */

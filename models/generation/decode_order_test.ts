@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { shareOfRows } from "../kernels/decode_layer/spec.ts";
-import { stream } from "../kernels/testing.ts";
+import { shareOfRows } from "../../kernels/ops/decode_layer/spec.ts";
+import { stream } from "../../kernels/testing.ts";
 import { inEqualShares } from "./decode_order.ts";
 
 interface Row {

@@ -4,13 +4,13 @@
  * draws never depends on its neighbours' rules. Tokens and log-probabilities of the steps since the host's last
  * look stay on the device.
  */
-import { sampleCounter } from "../core/philox.ts";
-import { type AdjustLogitsArgs, seenWords } from "../kernels/adjust_logits/spec.ts";
-import { type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
-import { headOperand } from "./linear.ts";
-import type { LlamaCore } from "./llama_pass.ts";
+import { sampleCounter } from "../../core/philox.ts";
+import { type AdjustLogitsArgs, seenWords } from "../../kernels/ops/adjust_logits/spec.ts";
+import { type Tensor, VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
+import { headOperand } from "../network/linear.ts";
+import type { Network } from "../network/forward_pass.ts";
 import type { Lane, SamplingRules } from "./sampling_rules.ts";
-import type { Workspace } from "./workspace.ts";
+import type { Workspace } from "../network/workspace.ts";
 
 /** What sampling needs to know of a row. */
 export interface SampledRow {
@@ -67,7 +67,7 @@ export class DecodeSampler {
   #end = 0;
 
   constructor(
-    private readonly core: LlamaCore,
+    private readonly core: Network,
     private readonly workspace: Workspace,
     private readonly slots: number,
     stepsPerRead: number,
@@ -263,7 +263,7 @@ export class DecodeSampler {
   }
 }
 
-/** The set of a prompt's tokens (kernels/adjust_logits/spec.ts). */
+/** The set of a prompt's tokens (kernels/ops/adjust_logits/spec.ts). */
 export function tokenSet(ids: readonly number[], vocabSize: number): Uint32Array {
   const set = new Uint32Array(seenWords(vocabSize));
   for (const id of ids) set[id >>> 5]! |= 1 << (id & 31);

@@ -4,35 +4,40 @@
  * the device from step to step), runs the layers over one row per branch, and samples. Branches come and go
  * between steps: slots never move, only the table that names them changes.
  */
-import { seenWords } from "../kernels/adjust_logits/spec.ts";
-import type { DecodeLayerArgs } from "../kernels/decode_layer/spec.ts";
-import type { Tensor } from "../kernels/device.ts";
-import { packedLength } from "../kernels/matmul/spec.ts";
-import { architectureOf, modulesOf } from "./architectures/mod.ts";
+import { seenWords } from "../../kernels/ops/adjust_logits/spec.ts";
+import type { DecodeLayerArgs } from "../../kernels/ops/decode_layer/spec.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
+import { packedLength } from "../../kernels/ops/matmul/spec.ts";
+import { architectureOf, modulesOf } from "../architectures/mod.ts";
 import type { RowRange } from "./cache_rows.ts";
 import { canFuseLayers } from "./decode_shape.ts";
 import { DecodeSampler, type Sampled, tokenSet } from "./decode_sampler.ts";
-import { finalRows } from "./llama_head.ts";
-import { type LayerActivations, layerActivations } from "./layer_activations.ts";
-import { layerForward, type LayerPass, passScratch, type Residual } from "./llama_layer.ts";
+import { finalRows } from "../network/lm_head.ts";
+import { type LayerActivations, layerActivations } from "../network/layer_activations.ts";
+import {
+  layerForward,
+  type LayerPass,
+  passScratch,
+  type Residual,
+} from "../network/decoder_layer.ts";
 import {
   attentionScale,
   attentionWindow,
   bufferName,
   embed,
-  type LlamaCore,
+  type Network,
   trunkForward,
   type TrunkOptions,
   type TrunkPass,
-} from "./llama_pass.ts";
-import { normForward } from "./norm.ts";
+} from "../network/forward_pass.ts";
+import { normForward } from "../network/norm.ts";
 import { RecordedSteps } from "./recorded_step.ts";
-import type { PackedBatch } from "./packing.ts";
+import type { PackedBatch } from "../network/packing.ts";
 import { packPrompts, type PromptBatch, type PromptRun } from "./prompt_batch.ts";
 import { LEAST_COMMON, packPromptGroups } from "./prompt_groups.ts";
 import { drawKey, type Lane, lanesOf } from "./sampling_rules.ts";
 import { type DecodeRow, StepTable } from "./step_table.ts";
-import { floatBytes, type Workspace } from "./workspace.ts";
+import { floatBytes, type Workspace } from "../network/workspace.ts";
 
 /** How much a decoder holds at once. */
 export interface DecoderShape {
@@ -53,7 +58,7 @@ export interface Prefill {
   lastRow: Uint32Array;
 }
 
-/** What the layers need to know of a step's rows (kernels/decode_layer/spec.ts). */
+/** What the layers need to know of a step's rows (kernels/ops/decode_layer/spec.ts). */
 type StepRows = Pick<
   DecodeLayerArgs,
   "cos" | "sin" | "positions" | "cacheRow" | "branches" | "count"
@@ -68,7 +73,7 @@ interface Cache {
 const MOST_RECORDED = 16;
 
 /** Whether a decoding layer is one operation. */
-function isFused({ config, device, weights: { layers } }: LlamaCore): boolean {
+function isFused({ config, device, weights: { layers } }: Network): boolean {
   const modules = modulesOf(config);
   return canFuseLayers(config, floatBytes(device)) &&
     layers.every((layer) => modules.every((module) => layer[module].packed !== null));
@@ -92,7 +97,7 @@ export class Decoder {
   #seen: Tensor | null = null;
 
   constructor(
-    private readonly core: LlamaCore,
+    private readonly core: Network,
     private readonly workspace: Workspace,
     private readonly shape: DecoderShape,
     private readonly adapter: boolean,

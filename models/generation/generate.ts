@@ -2,16 +2,16 @@
  * Completions of a list of requests: a generation (generation.ts) made for them, as large as its bound on memory
  * allows.
  */
-import type { Device } from "../kernels/device.ts";
+import type { Device } from "../../kernels/device.ts";
 import { bestSlots } from "./decode_shape.ts";
 import { checkRequest, Generation } from "./generation.ts";
 import { planSlots, PREFILL_ROWS, PREFILL_ROWS_GPU } from "./generation_plan.ts";
 import { withInt8Activations } from "./int8_activations.ts";
-import type { LlamaCore } from "./llama_pass.ts";
-import type { GenerationSizes } from "./memory_plan.ts";
+import type { Network } from "../network/forward_pass.ts";
+import type { GenerationSizes } from "../memory_plan.ts";
 import { MOST_COPIED_BYTES } from "./merge_lora.ts";
-import type { ModelBase } from "./model_base.ts";
-import type { ModelSizes } from "./model_sizes.ts";
+import type { ModelBase } from "../network/weights/model_base.ts";
+import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import { packedBytes, packWeights } from "./packed_weights.ts";
 import { adjustsLogits, samplingRules } from "./sampling_rules.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
@@ -48,7 +48,7 @@ export function defaultLimits(device: Device, bytes: number): GeneratorLimits {
 
 /** Completions in the order of the requests and of their branches. When a request fails, all end with its error. */
 export async function generate(
-  core: LlamaCore,
+  core: Network,
   buffers: GenerationBuffers,
   sizes: ModelSizes,
   requests: readonly GenerateRequest[],
@@ -103,7 +103,7 @@ export async function generate(
  * @param room what it holds at once; planGenerationBytes says what that takes
  */
 export function openGeneration(
-  core: LlamaCore,
+  core: Network,
   { inference, copies }: GenerationBuffers,
   sizes: ModelSizes,
   room: GenerationSizes,

@@ -1,13 +1,13 @@
 /** Repetition penalty, least length and the stop rule, held against a plain sampler. */
 import assert from "node:assert/strict";
-import { philox4x32, sampleCounter, seedWords, uniform23 } from "../core/philox.ts";
-import { RgxError } from "../core/errors.ts";
-import { assertWithin } from "../kernels/testing.ts";
-import { createWasmDevice } from "../kernels/wasm/device.ts";
-import type { Device } from "../kernels/device.ts";
+import { philox4x32, sampleCounter, seedWords, uniform23 } from "../../core/philox.ts";
+import { RgxError } from "../../core/errors.ts";
+import { assertWithin } from "../../kernels/testing.ts";
+import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
+import type { Device } from "../../kernels/device.ts";
 import type { GeneratorLimits } from "./generate.ts";
-import type { LlamaModel } from "./llama.ts";
-import { onEachDevice, randomModel, tinyConfig, withReference } from "./testing.ts";
+import type { CausalLM } from "../causal_lm.ts";
+import { onEachDevice, randomModel, tinyConfig, withReference } from "../testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 
 const requests: GenerateRequest[] = [
@@ -32,7 +32,7 @@ const RULES: [string, Partial<GenerateOptions>][] = [
 
 /** One branch, token by token from whole logits, in the order that transformers applies its rules. */
 async function plain(
-  model: LlamaModel,
+  model: CausalLM,
   { promptId, promptIds }: GenerateRequest,
   branch: number,
   options: GenerateOptions,
@@ -69,7 +69,7 @@ function draw(weights: number[], seed: number, counter: number[]): number {
   return weights.findIndex((w) => (sum += w) > target);
 }
 
-async function plainly(model: LlamaModel, options: GenerateOptions): Promise<Completion[][]> {
+async function plainly(model: CausalLM, options: GenerateOptions): Promise<Completion[][]> {
   const completions: Completion[][] = [];
   for (const request of requests) {
     const group: Completion[] = [];

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { Interrupted, RgxError } from "../core/errors.ts";
-import type { Device } from "../kernels/device.ts";
-import { assertWithin } from "../kernels/testing.ts";
+import { Interrupted, RgxError } from "../../core/errors.ts";
+import type { Device } from "../../kernels/device.ts";
+import { assertWithin } from "../../kernels/testing.ts";
 import type { GeneratorLimits } from "./generate.ts";
-import type { LlamaModel } from "./llama.ts";
-import { planGenerationBytes } from "./memory_plan.ts";
-import { onEachDevice, randomModel, TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
+import type { CausalLM } from "../causal_lm.ts";
+import { planGenerationBytes } from "../memory_plan.ts";
+import { onEachDevice, randomModel, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 
 const lora = { r: 3, alpha: 6, targetModules: "all-linear" } as const;
@@ -27,7 +27,7 @@ const MODELS = [
 
 /** Log-probabilities of completions by the scoring forward. */
 async function scored(
-  model: LlamaModel,
+  model: CausalLM,
   asked: readonly GenerateRequest[],
   completions: readonly Completion[][],
   temperature: number,

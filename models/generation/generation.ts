@@ -11,14 +11,14 @@
  * than the one before them do, taking a slot away from a branch that runs.
  */
 import { setImmediate } from "node:timers";
-import { Interrupted, RgxError } from "../core/errors.ts";
+import { Interrupted, RgxError } from "../../core/errors.ts";
 import { CacheRows } from "./cache_rows.ts";
 import { alikeOf, type CachedPrompt, leavePrompt } from "./cached_prompt.ts";
 import { inEqualShares } from "./decode_order.ts";
 import { promptAlignment, rowThreads } from "./decode_shape.ts";
 import { Decoder, type DecoderShape } from "./decoder.ts";
-import type { LlamaCore } from "./llama_pass.ts";
-import { checkGroup } from "./packing.ts";
+import type { Network } from "../network/forward_pass.ts";
+import { checkGroup } from "../network/packing.ts";
 import { commonBeginning, type PromptRun } from "./prompt_batch.ts";
 import {
   adjustsLogits,
@@ -32,11 +32,11 @@ import type {
   Completion,
   GenerateOptions,
   GenerateRequest,
-  LlamaConfig,
   SamplingOptions,
   WaveTiming,
 } from "./types.ts";
-import type { Workspace } from "./workspace.ts";
+import type { ModelConfig } from "../architectures/model_config.ts";
+import type { Workspace } from "../network/workspace.ts";
 
 /** Branches of one prompt must stay below this: they are 12 bits of a random counter. */
 const MAX_BRANCHES = 4096;
@@ -99,7 +99,7 @@ export class Generation {
    * @param prepare called when requests come after none were left, before the model is used
    */
   constructor(
-    private readonly core: LlamaCore,
+    private readonly core: Network,
     workspace: Workspace,
     readonly shape: GenerationShape,
     private readonly defaults: GenerateOptions,
@@ -415,7 +415,7 @@ function newBranch(
 /** @throws RgxError for a request that no generation of the model can do; `number` is its own in messages */
 export function checkRequest(
   { promptIds, n, firstBranch = 0 }: GenerateRequest,
-  config: LlamaConfig,
+  config: ModelConfig,
   number = 0,
 ): void {
   const { maxPositions } = config;

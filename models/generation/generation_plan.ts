@@ -4,8 +4,8 @@
  * gaps between runs of rows often keep a prompt waiting.
  */
 import { promptAlignment } from "./decode_shape.ts";
-import { type GenerationSizes, planGenerationBytes, planLargestBuffer } from "./memory_plan.ts";
-import type { ModelSizes } from "./model_sizes.ts";
+import { type GenerationSizes, planGenerationBytes, planLargestBuffer } from "../memory_plan.ts";
+import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import type { GenerateRequest } from "./types.ts";
 
 /** Rows of prompts that are run at once, enough for the products' full speed: on a CPU, and on a GPU. */

@@ -2,9 +2,9 @@
  * How much memory generation may take. Decoding on a card reads all weights at every step, whether for ten branches
  * or for a hundred: what is free there serves keys and values. Left out: cards of which nobody knows what is free.
  */
-import type { Device } from "../kernels/device.ts";
-import { gpuAvailableBytes } from "../kernels/webgpu/gpu_memory.ts";
-import { WAVE_BYTES } from "./memory_plan.ts";
+import type { Device } from "../../kernels/device.ts";
+import { gpuAvailableBytes } from "../../kernels/devices/webgpu/gpu_memory.ts";
+import { WAVE_BYTES } from "../memory_plan.ts";
 
 /** Of what a card has free beside a model: another process may load its own on it at the same time. */
 const SHARE = 0.4;

@@ -1,8 +1,8 @@
 /** How much memory generation is given: by default, and on a card. */
 import assert from "node:assert/strict";
-import type { AdapterInfo } from "../kernels/device.ts";
+import type { AdapterInfo } from "../../kernels/device.ts";
 import { generationRoom, generationRoomNow } from "./generation_room.ts";
-import { WAVE_BYTES } from "./memory_plan.ts";
+import { WAVE_BYTES } from "../memory_plan.ts";
 
 const card = { name: "a card", software: false } as AdapterInfo;
 const software = { name: "a processor", software: true } as AdapterInfo;

@@ -1,11 +1,11 @@
 /** Continuous batching: what comes and goes beside a request changes none of its bits; room, ends and failures. */
 import assert from "node:assert/strict";
-import { Interrupted, RgxError } from "../core/errors.ts";
-import { assertWithin } from "../kernels/testing.ts";
-import type { LlamaModel } from "./llama.ts";
-import { planGenerationBytes } from "./memory_plan.ts";
+import { Interrupted, RgxError } from "../../core/errors.ts";
+import { assertWithin } from "../../kernels/testing.ts";
+import type { CausalLM } from "../causal_lm.ts";
+import { planGenerationBytes } from "../memory_plan.ts";
 import { packedBytes } from "./packed_weights.ts";
-import { onEachDevice, randomModel, TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
+import { onEachDevice, randomModel, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest, SamplingOptions } from "./types.ts";
 
 const options: GenerateOptions = { maxNewTokens: 14, temperature: 0.9, seed: 77, eosIds: [3, 8] };
@@ -33,7 +33,7 @@ const SAMPLINGS: readonly Partial<SamplingOptions>[] = [
 const mixed = requests.map((request, r) => ({ ...request, sampling: SAMPLINGS[r % 9]! }));
 
 /** Every branch as a generation of its own. */
-async function oneAtATime(model: LlamaModel, asked: readonly GenerateRequest[]) {
+async function oneAtATime(model: CausalLM, asked: readonly GenerateRequest[]) {
   const groups: Completion[][] = [];
   for (const request of asked) {
     const group: Completion[] = [];

@@ -1,13 +1,13 @@
-/** A model whose products with 4-bit weights take activations in bytes (kernels/matmul/int8_rows.ts), for generation. */
-import { UsageError } from "../core/errors.ts";
-import { INT8_ACTIVATIONS } from "../kernels/matmul/spec.ts";
-import { architectureOf, modulesOf } from "./architectures/mod.ts";
-import type { Linear } from "./linear.ts";
-import type { LlamaCore } from "./llama_pass.ts";
-import { headName, llamaTensors } from "./llama_weights.ts";
-import type { ModelFolder } from "./model_folder.ts";
-import type { WeightType } from "./stored_weight.ts";
-import { planStorage, type StorageOptions } from "./weight_storage.ts";
+/** A model whose products with 4-bit weights take activations in bytes (kernels/ops/matmul/int8_rows.ts), for generation. */
+import { UsageError } from "../../core/errors.ts";
+import { INT8_ACTIVATIONS } from "../../kernels/ops/matmul/spec.ts";
+import { architectureOf, modulesOf } from "../architectures/mod.ts";
+import type { Linear } from "../network/linear.ts";
+import type { Network } from "../network/forward_pass.ts";
+import { headName, modelTensors } from "../network/weights/model_weights.ts";
+import type { ModelFolder } from "../model_folder.ts";
+import type { WeightType } from "../formats/stored_weight.ts";
+import { planStorage, type StorageOptions } from "../network/weights/weight_storage.ts";
 
 /**
  * Looks at how the weights of a model will be held, before they are loaded.
@@ -21,7 +21,7 @@ export function requireInt8Weights(
   const storage = planStorage(config, "none", asked, (name) => files.typeOf(name));
   const { inOut, names } = architectureOf(config), head = headName(config);
   const isProduct = (name: string) => name === head || !inOut && name !== names.embedding;
-  const held = llamaTensors(config).filter(({ name, shape }) => shape.length > 1 && isProduct(name))
+  const held = modelTensors(config).filter(({ name, shape }) => shape.length > 1 && isProduct(name))
     .map(({ name }) => storage.get(name) ?? null);
   if (!held.some(suits)) refuse(path, new Set(held.map((type) => type ?? "float32")));
 }
@@ -40,7 +40,7 @@ function refuse(model: string, types: ReadonlySet<string>): never {
 }
 
 /** The same weights, read otherwise. @throws UsageError when none of them has a type for it */
-export function withInt8Activations(core: LlamaCore): LlamaCore {
+export function withInt8Activations(core: Network): Network {
   const { config, weights } = core, types = new Set<string>();
   let found = false;
   const rounding = ({ storage, inOut = false }: Pick<Linear, "storage"> & { inOut?: boolean }) => {

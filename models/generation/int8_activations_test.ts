@@ -1,19 +1,20 @@
 /** Generation with activations in bytes: near the same model's own, the same alone and in company, refused plainly. */
 import assert from "node:assert/strict";
-import { UsageError } from "../core/errors.ts";
-import type { Device } from "../kernels/device.ts";
-import { quantizeQ4 } from "../kernels/weights/quantize.ts";
+import { UsageError } from "../../core/errors.ts";
+import type { Device } from "../../kernels/device.ts";
+import { quantizeQ4 } from "../../kernels/weights/quantize.ts";
 import { requireInt8Weights } from "./int8_activations.ts";
-import { initWeights } from "./init.ts";
-import { LlamaModel } from "./llama.ts";
-import { llamaTensors } from "./llama_weights.ts";
-import { onEachDevice, tinyConfig } from "./testing.ts";
-import type { ModelFolder } from "./model_folder.ts";
-import type { LlamaConfig, WeightReader } from "./types.ts";
-import type { StorageOptions } from "./weight_storage.ts";
+import { initWeights } from "../network/weights/init.ts";
+import { CausalLM } from "../causal_lm.ts";
+import { modelTensors } from "../network/weights/model_weights.ts";
+import { onEachDevice, tinyConfig } from "../testing.ts";
+import type { ModelFolder } from "../model_folder.ts";
+import type { ModelConfig } from "../architectures/model_config.ts";
+import type { WeightReader } from "../formats/weight_reader.ts";
+import type { StorageOptions } from "../network/weights/weight_storage.ts";
 
 // Biases make it a model that keeps blocks, however small it is.
-const config: LlamaConfig = {
+const config: ModelConfig = {
   ...tinyConfig(true),
   ...{ hiddenSize: 64, intermediateSize: 128, numHeads: 4, numKvHeads: 2, headDim: 16 },
   architecture: "qwen2",
@@ -22,7 +23,7 @@ const config: LlamaConfig = {
 /** Random weights, all matrices in q4_0. */
 function blocks(): WeightReader {
   const random = initWeights(config, 5, 0.3);
-  const tensors = llamaTensors(config);
+  const tensors = modelTensors(config);
   return {
     label: "random weights",
     typeOf: (name) =>
@@ -37,8 +38,8 @@ const requests = [[1, 5, 7], [2, 6], [9, 3, 4, 8]].map((promptIds, promptId) => 
 }));
 const options = { maxNewTokens: 10, temperature: 0.8, seed: 4, eosIds: [] } as const;
 
-async function made(device: Device): Promise<LlamaModel> {
-  const model = await LlamaModel.create(device, config, blocks(), { trainable: "none" });
+async function made(device: Device): Promise<CausalLM> {
+  const model = await CausalLM.create(device, config, blocks(), { trainable: "none" });
   assert.equal(model.parameters.filter(({ storage }) => storage === "q4_0").length, 3 * 7 + 1);
   return model;
 }
@@ -79,7 +80,7 @@ Deno.test("a branch has the same bits alone and in company, of activations in by
 
 Deno.test("a model without 4-bit weights cannot take activations in bytes", () =>
   onEachDevice(async (device) => {
-    const model = await LlamaModel.create(device, config, initWeights(config, 5, 0.3), {
+    const model = await CausalLM.create(device, config, initWeights(config, 5, 0.3), {
       trainable: "none",
     });
     await assert.rejects(

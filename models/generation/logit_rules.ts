@@ -4,7 +4,7 @@
  *   frequency and presence penalty: l[t] −= frequency·count(t) + presence·[count(t) > 0], with count(t) the times
  *   that t stands in the completion (not the prompt).
  */
-import { RgxError } from "../core/errors.ts";
+import { RgxError } from "../../core/errors.ts";
 import type { SamplingOptions } from "./types.ts";
 
 /** Rules of the OpenAI API on logits. */

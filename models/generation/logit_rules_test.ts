@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { RgxError } from "../core/errors.ts";
+import { RgxError } from "../../core/errors.ts";
 import { logitRules } from "./logit_rules.ts";
-import { onEachDevice, randomModel, tinyConfig } from "./testing.ts";
+import { onEachDevice, randomModel, tinyConfig } from "../testing.ts";
 import type { GenerateRequest } from "./types.ts";
 
 Deno.test("penalties count the completion's tokens, biases are added", () => {

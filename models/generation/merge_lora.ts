@@ -4,12 +4,13 @@
  * takes the place of the adapter. A weight in a storage type is not copied. The sums are rounded once more than in separate layers (about 1e−7
  * relative in f32).
  */
-import type { Device, Tensor } from "../kernels/device.ts";
-import type { Linear } from "./linear.ts";
-import type { LlamaCore } from "./llama_pass.ts";
-import { architectureOf, linearDims, modulesOf } from "./architectures/mod.ts";
-import type { ModelSizes } from "./model_sizes.ts";
-import { copyLength, type WeightCopies } from "./weight_copies.ts";
+import type { Device } from "../../kernels/device.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
+import type { Linear } from "../network/linear.ts";
+import type { Network } from "../network/forward_pass.ts";
+import { architectureOf, linearDims, modulesOf } from "../architectures/mod.ts";
+import type { ModelSizes } from "../network/weights/model_sizes.ts";
+import { copyLength, type WeightCopies } from "../network/weights/weight_copies.ts";
 
 /** Copies larger than this are not made: adapters stay separate. */
 export const MOST_COPIED_BYTES = 2 ** 30;
@@ -57,11 +58,11 @@ export function mergeInto(
  * Valid until the copies have another owner, or a change of the adapters.
  */
 export function mergeAdapters(
-  core: LlamaCore,
+  core: Network,
   copies: WeightCopies,
   sizes: ModelSizes,
   rows: number,
-): LlamaCore {
+): Network {
   if (mergedBytes(sizes, rows) === 0) return core;
   copies.claim({});
   const { device, weights } = core;

@@ -3,15 +3,15 @@
  * decoding step is short, and its cost is mostly the number of operations and the reading of weights. Weights in
  * a storage type stay as they are, beside their adapters: float copies would be several times their size.
  */
-import { packedLength } from "../kernels/matmul/spec.ts";
-import type { Module } from "./architectures/architecture.ts";
-import { architectureOf, linearDims, modulePath, modulesOf } from "./architectures/mod.ts";
-import type { Linear } from "./linear.ts";
-import type { LlamaCore } from "./llama_pass.ts";
-import { headName, LM_HEAD } from "./llama_weights.ts";
-import type { ModelSizes } from "./model_sizes.ts";
+import { packedLength } from "../../kernels/ops/matmul/spec.ts";
+import type { Module } from "../architectures/architecture.ts";
+import { architectureOf, linearDims, modulePath, modulesOf } from "../architectures/mod.ts";
+import type { Linear } from "../network/linear.ts";
+import type { Network } from "../network/forward_pass.ts";
+import { headName, LM_HEAD } from "../network/weights/model_weights.ts";
+import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import { mergeInto } from "./merge_lora.ts";
-import type { WeightCopies } from "./weight_copies.ts";
+import type { WeightCopies } from "../network/weights/weight_copies.ts";
 
 /** Whether a layer's weight is in a storage type; what the adapter has a copy of is float. */
 function isStored({ saved, storage }: ModelSizes, name: string): boolean {
@@ -65,7 +65,7 @@ function largestWeight(config: ModelSizes["config"]): number {
  * The model with its float weights packed and their adapters merged in, or left out when `adapter` is false. Valid
  * until the copies have another owner, or a change of any weight; a second call then makes the same model valid again.
  */
-export function packWeights(core: LlamaCore, copies: WeightCopies, adapter: boolean): LlamaCore {
+export function packWeights(core: Network, copies: WeightCopies, adapter: boolean): Network {
   const { device, config, weights } = core, { workspace } = copies;
   const pack = (linear: Linear, layer: number, module: Module): Linear => {
     const { lora, inDim, outDim } = linear;

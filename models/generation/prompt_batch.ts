@@ -4,7 +4,7 @@
  * and in order, as if it had been alone, so every later sum over them has the same bits.
  */
 import type { RowRange } from "./cache_rows.ts";
-import { type PackedBatch, packGroups, type PackLimits } from "./packing.ts";
+import { type PackedBatch, packGroups, type PackLimits } from "../network/packing.ts";
 
 /** A prompt to be run. */
 export interface PromptRun {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { createWasmDevice } from "../kernels/wasm/device.ts";
+import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { commonBeginning, packPrompts } from "./prompt_batch.ts";
-import { onEachDevice, randomModel, tinyConfig } from "./testing.ts";
+import { onEachDevice, randomModel, tinyConfig } from "../testing.ts";
 import type { Completion, GenerateRequest } from "./types.ts";
 
 Deno.test("a common beginning leaves a prompt its last token", () => {

@@ -3,7 +3,7 @@
  * become branches of what they have in common, as completions are of their prompt, so it is computed once. Left out:
  * what a prompt has in common with one of an earlier batch; keys that lie apart are for prompt_batch.ts.
  */
-import { type PackedBatch, packGroups, type PackLimits } from "./packing.ts";
+import { type PackedBatch, packGroups, type PackLimits } from "../network/packing.ts";
 import { commonBeginning } from "./prompt_batch.ts";
 
 /** Fewer tokens in common are not worth the copies of their keys and values. */

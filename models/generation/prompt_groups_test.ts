@@ -1,8 +1,8 @@
 /** Prompts that begin alike in one pass of a device whose attention reads keys of the batch only. */
 import assert from "node:assert/strict";
-import { SEGMENT } from "../kernels/attention/spec.ts";
+import { SEGMENT } from "../../kernels/ops/attention/spec.ts";
 import { packPromptGroups } from "./prompt_groups.ts";
-import { onEachDevice, randomModel, tinyConfig } from "./testing.ts";
+import { onEachDevice, randomModel, tinyConfig } from "../testing.ts";
 
 const limits = { vocabSize: 20, maxPositions: 16 };
 

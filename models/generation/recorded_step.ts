@@ -3,7 +3,7 @@
  * times in a row they are recorded, and from then on replayed, which spares making and checking them anew and,
  * on several threads, most of the waiting between them. On devices without recordings they are just run.
  */
-import type { Device, Recording } from "../kernels/device.ts";
+import type { Device, Recording } from "../../kernels/device.ts";
 
 /** Times that a step is just run: one that ends soon is not worth the objects that a recording leaves to be collected. */
 export const RUN_BEFORE = 8;

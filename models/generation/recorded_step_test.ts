@@ -1,9 +1,9 @@
 /** A step is recorded when it has come some times, and replayed only while nothing that it depends on has changed. */
 import assert from "node:assert/strict";
-import type { Device, Recording } from "../kernels/device.ts";
-import { createWasmDevice } from "../kernels/wasm/device.ts";
+import type { Device, Recording } from "../../kernels/device.ts";
+import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { RecordedStep, RecordedSteps, RUN_BEFORE } from "./recorded_step.ts";
-import { randomModel, TINY_MODELS } from "./testing.ts";
+import { randomModel, TINY_MODELS } from "../testing.ts";
 import type { GenerateRequest } from "./types.ts";
 
 /** A device that can only record, with a log of what was asked of it. */

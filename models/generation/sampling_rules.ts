@@ -2,8 +2,8 @@
  * A request's sampling options, checked and with their defaults, and which rows of a batch can be sampled by one
  * operation: those with the same rules. All others share the layers and the head, and are sampled lane by lane.
  */
-import { RgxError } from "../core/errors.ts";
-import { seedWords } from "../core/philox.ts";
+import { RgxError } from "../../core/errors.ts";
+import { seedWords } from "../../core/philox.ts";
 import type { SamplingOptions } from "./types.ts";
 
 /** Positions of a completion are 20 bits of a random counter. */

@@ -2,13 +2,13 @@
  * The table that is written before every decoding step: all that the step needs from the host, in one write to
  * device memory, where it has the same place every time.
  */
-import { sampleCounter } from "../core/philox.ts";
-import { BRANCH } from "../kernels/attention_decode/spec.ts";
-import type { Tensor } from "../kernels/device.ts";
+import { sampleCounter } from "../../core/philox.ts";
+import { BRANCH } from "../../kernels/ops/attention_decode/spec.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
 import type { RowRange } from "./cache_rows.ts";
 import type { SampledRow } from "./decode_sampler.ts";
-import { attentionWindow, type LlamaCore } from "./llama_pass.ts";
-import type { Workspace } from "./workspace.ts";
+import { attentionWindow, type Network } from "../network/forward_pass.ts";
+import type { Workspace } from "../network/workspace.ts";
 
 /** A branch as a step sees it; `slot` is that of its keys and values. */
 export interface DecodeRow extends SampledRow {
@@ -47,7 +47,7 @@ export class StepTable {
    * @param cacheLength rows that a slot has in the branches' cache
    */
   constructor(
-    private readonly core: LlamaCore,
+    private readonly core: Network,
     workspace: Workspace,
     private readonly stride: number,
     private readonly cacheLength: number,

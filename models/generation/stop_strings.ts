@@ -4,7 +4,7 @@
  * string and may run past it by the rest of the token. Where the string begins does not matter: it may span
  * tokens, and start in the middle of one.
  */
-import type { Tokenizer } from "./types.ts";
+import type { Tokenizer } from "../tokenizers/types.ts";
 
 /** Characters decoded beyond the longest string: a cut character at the tail's start is some of these. */
 const MARGIN = 8;

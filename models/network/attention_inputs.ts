@@ -3,11 +3,11 @@
  * query and key head, where the architecture has it), or one projection for all three, whose row q·k·v is
  * taken apart into rows of d elements, of which it has three.
  */
-import type { Tensor } from "../kernels/device.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
 import type { LayerActivations } from "./layer_activations.ts";
-import type { LayerBackwardPass, LayerPass } from "./llama_layer.ts";
+import type { LayerBackwardPass, LayerPass } from "./decoder_layer.ts";
 import { type Linear, type LinearBackward, linearBackward, linearForward } from "./linear.ts";
-import type { LayerWeights } from "./llama_weights.ts";
+import type { LayerWeights } from "./weights/model_weights.ts";
 import { normBackward, normForward, type NormWeights } from "./norm.ts";
 
 /** n1 → q, k, v, before their rotation. */

@@ -4,17 +4,18 @@
  * projected). Attention itself is given by the caller: packed batches and decoding differ in nothing else.
  * The parts are in attention_inputs.ts, mlp.ts and norm.ts; formulas: spec.ts of each operation in kernels/.
  */
-import type { Device, Tensor } from "../kernels/device.ts";
+import type { Device } from "../../kernels/device.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
 import { attentionInputs, attentionInputsBackward } from "./attention_inputs.ts";
-import type { Module } from "./architectures/architecture.ts";
-import { modulesOf } from "./architectures/mod.ts";
+import type { Module } from "../architectures/architecture.ts";
+import { modulesOf } from "../architectures/mod.ts";
 import type { AdapterDropout } from "./dropout.ts";
 import { type BackwardScratch, type LayerActivations, passWidths } from "./layer_activations.ts";
 import { linearBackward, linearForward } from "./linear.ts";
-import type { LayerWeights } from "./llama_weights.ts";
+import type { LayerWeights } from "./weights/model_weights.ts";
 import { mlpBackward, mlpInputs, mlpOutput } from "./mlp.ts";
 import { normBackward, normForward } from "./norm.ts";
-import type { LlamaConfig } from "./types.ts";
+import type { ModelConfig } from "../architectures/model_config.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Sum that the previous layer left to be added: x + add. */
@@ -25,7 +26,7 @@ export interface Residual {
 
 export interface LayerPass {
   device: Device;
-  config: LlamaConfig;
+  config: ModelConfig;
   rows: number;
   /** q, k, v → attn, lse; RoPE included. */
   attend(activations: LayerActivations): void;
@@ -42,7 +43,7 @@ export interface LayerPass {
 /** The scratch that all layers of a pass share. */
 export function passScratch(
   workspace: Workspace,
-  config: LlamaConfig,
+  config: ModelConfig,
   rows: number,
 ): Pick<LayerPass, "projected" | "activated" | "fused"> {
   const widths = passWidths(config);
@@ -57,7 +58,7 @@ export function passScratch(
   };
 }
 
-function outputModule(config: LlamaConfig): Module {
+function outputModule(config: ModelConfig): Module {
   return modulesOf(config).includes("attn.c_proj") ? "attn.c_proj" : "o_proj";
 }
 

@@ -1,6 +1,6 @@
 /**
  * Dropout of what a LoRA adapter reads, y = W·x + s·B·(A·dropout(x)), as PEFT's `lora_dropout`: every module
- * of every layer has masks of its own. Masks are computed from counters (kernels/dropout/spec.ts) wherever
+ * of every layer has masks of its own. Masks are computed from counters (kernels/ops/dropout/spec.ts) wherever
  * they are needed, in the forward, its recomputation and the backward, and never stored.
  *
  * A row is identified by the number of its prompt in the run, its branch and its position, so a mask does not
@@ -9,9 +9,10 @@
  * branch 0, whose own rows have later positions). Trainers that hold a copy of the prompt for each completion
  * drop in each copy apart; the expectation is the same.
  */
-import { RgxError } from "../core/errors.ts";
-import { dropoutCounter, seedWords } from "../core/philox.ts";
-import type { Device, Tensor } from "../kernels/device.ts";
+import { RgxError } from "../../core/errors.ts";
+import { dropoutCounter, seedWords } from "../../core/philox.ts";
+import type { Device } from "../../kernels/device.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
 import type { DropoutKey, Group } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
 

@@ -3,9 +3,10 @@
  * from a workspace: every layer keeps its own for the backward, or only its input when they are recomputed,
  * or nothing at all (inference). Formulas are the layers' and the operations'.
  */
-import { type AttentionForwardArgs, SEGMENT } from "../kernels/attention/spec.ts";
-import type { Device, Tensor } from "../kernels/device.ts";
-import { architectureOf } from "./architectures/mod.ts";
+import { type AttentionForwardArgs, SEGMENT } from "../../kernels/ops/attention/spec.ts";
+import type { Device } from "../../kernels/device.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
+import { architectureOf } from "../architectures/mod.ts";
 import type { AdapterDropout } from "./dropout.ts";
 import {
   type ActivationName,
@@ -23,19 +24,20 @@ import {
   passScratch,
   type Residual,
   type SomeRows,
-} from "./llama_layer.ts";
-import type { LlamaWeights } from "./llama_weights.ts";
+} from "./decoder_layer.ts";
+import type { ModelWeights } from "./weights/model_weights.ts";
 import { type PackedBatch, tokenRuns } from "./packing.ts";
 import type { RopeTable } from "./rope_table.ts";
-import { weightType } from "./stored_weight.ts";
-import type { LlamaConfig, Parameter } from "./types.ts";
+import { weightType } from "../formats/stored_weight.ts";
+import type { ModelConfig } from "../architectures/model_config.ts";
+import type { Parameter } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** What every pass over a model needs. */
-export interface LlamaCore {
+export interface Network {
   readonly device: Device;
-  readonly config: LlamaConfig;
-  readonly weights: LlamaWeights;
+  readonly config: ModelConfig;
+  readonly weights: ModelWeights;
   readonly rope: RopeTable;
   /** Largest rank of an adapter; 0 without. */
   readonly maxRank: number;
@@ -69,12 +71,12 @@ export interface TrunkPass {
 }
 
 /** Attention scores are divided by √headDim. */
-export function attentionScale(config: LlamaConfig): number {
+export function attentionScale(config: ModelConfig): number {
   return 1 / Math.sqrt(config.headDim);
 }
 
 /** The window as operations take it: absent without one. */
-export function attentionWindow({ slidingWindow }: LlamaConfig): { window?: number } {
+export function attentionWindow({ slidingWindow }: ModelConfig): { window?: number } {
   return slidingWindow === undefined || slidingWindow === null ? {} : { window: slidingWindow };
 }
 
@@ -91,7 +93,7 @@ export function bufferName(keep: Keep, layer: number, activation: ActivationName
 
 /** Embeds and runs all layers over a packed batch with at least one row. */
 export function trunkForward(
-  core: LlamaCore,
+  core: Network,
   workspace: Workspace,
   packed: PackedBatch,
   options: TrunkOptions,
@@ -133,7 +135,7 @@ export function trunkForward(
 
 /** The last layer's last row of each segment, in buffers of their own. */
 function someRows(
-  core: LlamaCore,
+  core: Network,
   workspace: Workspace,
   lastRows: Uint32Array,
   adapter: boolean,
@@ -156,7 +158,7 @@ function someRows(
 
 /** out[rows, d] = embedding of the tokens, with that of their positions where these are learned. */
 export function embed(
-  { device, config, weights }: LlamaCore,
+  { device, config, weights }: Network,
   { tokens, positions, out, spare, rows }: {
     tokens: Tensor; // u32 [rows]
     positions: Tensor; // u32 [rows]
@@ -183,7 +185,7 @@ interface PackedAttention {
 }
 
 function packedAttention(
-  core: LlamaCore,
+  core: Network,
   workspace: Workspace,
   packed: PackedBatch,
   positions: Tensor,
@@ -256,7 +258,7 @@ function rowSegments(count: number): Uint32Array {
 
 /** Scratch of the backward, to be filled with the derivative by the trunk's output in `dh`. */
 export function backwardScratch(
-  core: LlamaCore,
+  core: Network,
   workspace: Workspace,
   rows: number,
 ): BackwardScratch {
@@ -270,7 +272,7 @@ export function backwardScratch(
 
 /** Adds the gradients of all trained tensors below the head; scratch.dh holds the derivative by the output. */
 export function trunkBackward(
-  core: LlamaCore,
+  core: Network,
   workspace: Workspace,
   trunk: TrunkPass,
   scratch: BackwardScratch,

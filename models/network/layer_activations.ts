@@ -1,9 +1,9 @@
 /** What the passes over a layer keep in memory: activations of the forward, scratch of the backward. */
-import type { Tensor } from "../kernels/device.ts";
-import type { Module } from "./architectures/architecture.ts";
-import { architectureOf, modulesOf } from "./architectures/mod.ts";
-import type { LayerWeights } from "./llama_weights.ts";
-import type { LlamaConfig } from "./types.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
+import type { Module } from "../architectures/architecture.ts";
+import { architectureOf, modulesOf } from "../architectures/mod.ts";
+import type { LayerWeights } from "./weights/model_weights.ts";
+import type { ModelConfig } from "../architectures/model_config.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** What a forward pass leaves of one layer; all of it is read by the backward. */
@@ -37,7 +37,7 @@ export interface LayerActivations {
 type Stored = Exclude<keyof LayerActivations, "u">;
 
 /** Elements per row of each activation that the architecture has; `u` apart. */
-export function activationWidths(config: LlamaConfig): Partial<Record<Stored, number>> {
+export function activationWidths(config: ModelConfig): Partial<Record<Stored, number>> {
   const { layerNorm, headNorms, activation } = architectureOf(config);
   const d = config.hiddenSize, f = config.intermediateSize;
   const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
@@ -79,7 +79,7 @@ const NONE = { mean1: null, mean2: null, rawQ: null, rawK: null, rhoQ: null, rho
 /** Takes a layer's activations from a workspace. */
 export function layerActivations(
   workspace: Workspace,
-  config: LlamaConfig,
+  config: ModelConfig,
   weights: LayerWeights,
   rows: number,
   { adapter, name, maxRank, given }: ActivationOptions,
@@ -96,7 +96,7 @@ export function layerActivations(
 
 /** Elements per row of the scratch that forward passes share; see LayerPass. */
 export function passWidths(
-  config: LlamaConfig,
+  config: ModelConfig,
 ): { projected: number; activated: number; qkv?: number } {
   const { numHeads, numKvHeads, headDim, hiddenSize, intermediateSize } = config;
   const widths = { projected: hiddenSize, activated: intermediateSize };
@@ -120,7 +120,7 @@ export interface BackwardScratch {
 
 /** Elements per row of the backward's scratch; `du` apart. */
 export function backwardWidths(
-  config: LlamaConfig,
+  config: ModelConfig,
 ): Record<Exclude<keyof BackwardScratch, "du">, number> {
   const d = config.hiddenSize, f = config.intermediateSize;
   const q = config.numHeads * config.headDim, kv = config.numKvHeads * config.headDim;

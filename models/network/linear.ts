@@ -6,10 +6,11 @@
  * A frozen weight gets no gradient, and may be in a storage type, which the products widen. `u` is kept from the forward (rows·r elements). With W + s·B·A in place of
  * W (merge_lora.ts; not with dropout) y and dx are one product each, and the adapter only takes gradients.
  */
-import type { Device, Tensor } from "../kernels/device.ts";
-import type { MatmulArgs } from "../kernels/matmul/spec.ts";
+import type { Device } from "../../kernels/device.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
+import type { MatmulArgs } from "../../kernels/ops/matmul/spec.ts";
 import { type AdapterDropout, dropOut } from "./dropout.ts";
-import { type WeightType, weightType } from "./stored_weight.ts";
+import { type WeightType, weightType } from "../formats/stored_weight.ts";
 import type { Parameter } from "./types.ts";
 
 export interface LoraWeights {
@@ -28,10 +29,10 @@ export interface Linear {
   weight: Tensor; // [out, in], or [in, out] with inOut
   /** The type of a weight that is not float. */
   storage: WeightType | null;
-  /** The product takes x rounded to bytes (kernels/matmul/spec.ts): only while generating. */
+  /** The product takes x rounded to bytes (kernels/ops/matmul/spec.ts): only while generating. */
   activations?: "int8" | undefined;
   inOut: boolean;
-  /** The weight in packed form (kernels/matmul/spec.ts), read in its place by the forward; null without. */
+  /** The weight in packed form (kernels/ops/matmul/spec.ts), read in its place by the forward; null without. */
   packed: Tensor | null;
   dweight: Tensor | null;
   bias: Pick<Parameter, "value" | "grad"> | null; // [out]

@@ -3,11 +3,11 @@
  * and given to the fused head operation; [rows, vocab] never exists. The backward turns derivatives by
  * log-probability and entropy into the derivative by the trunk's output.
  */
-import type { Tensor } from "../kernels/device.ts";
-import type { LlamaCore, TrunkPass } from "./llama_pass.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
+import type { Network, TrunkPass } from "./forward_pass.ts";
 import { normBackward, normForward } from "./norm.ts";
 import type { PackedBatch } from "./packing.ts";
-import { weightType } from "./stored_weight.ts";
+import { weightType } from "../formats/stored_weight.ts";
 import type { ForwardResult } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -23,7 +23,7 @@ export interface HiddenRows {
 
 /** Sums, gathers and norms `count` rows of the trunk's output, by row index. */
 export function finalRows(
-  core: LlamaCore,
+  core: Network,
   workspace: Workspace,
   trunk: Pick<TrunkPass, "output">,
   index: Tensor,
@@ -60,12 +60,12 @@ export class HeadPass {
   readonly #hidden: HiddenRows;
   readonly #index: Tensor;
   readonly #args;
-  /** [headRows, d], see kernels/head/spec.ts; null when the backward needs more than it. */
+  /** [headRows, d], see kernels/ops/head/spec.ts; null when the backward needs more than it. */
   readonly #mean: Tensor | null;
 
   /** Records the forward. `trunk.packed` has at least one pair; `train`: there may be a backward. */
   constructor(
-    private readonly core: LlamaCore,
+    private readonly core: Network,
     private readonly workspace: Workspace,
     trunk: TrunkPass,
     temperature: number,

@@ -2,12 +2,12 @@
  * The part of a layer after attention's, from its normed input to what is added to the stream:
  * down(silu(gate)·up), or the projection of GELU. Its nonlinearity is computed once more in the backward.
  */
-import type { Tensor } from "../kernels/device.ts";
-import type { Module } from "./architectures/architecture.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
+import type { Module } from "../architectures/architecture.ts";
 import type { LayerActivations } from "./layer_activations.ts";
-import type { LayerBackwardPass, LayerPass } from "./llama_layer.ts";
+import type { LayerBackwardPass, LayerPass } from "./decoder_layer.ts";
 import { type Linear, linearBackward, linearForward } from "./linear.ts";
-import type { LayerWeights } from "./llama_weights.ts";
+import type { LayerWeights } from "./weights/model_weights.ts";
 
 /** Names of the modules by what they do. */
 function parts({ up }: LayerActivations): { first: Module; last: Module } {

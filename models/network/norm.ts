@@ -1,5 +1,6 @@
 /** The norm of a decoder: RMSNorm, or LayerNorm where there is a bias. */
-import type { Device, Tensor } from "../kernels/device.ts";
+import type { Device } from "../../kernels/device.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
 import type { Parameter } from "./types.ts";
 
 export interface NormWeights {

@@ -4,8 +4,8 @@
  * The last token of a branch is only ever a target: nothing attends to it and it predicts nothing, so it
  * gets no row. Left out on purpose: anything on a device; this is integers on the host.
  */
-import { RgxError } from "../core/errors.ts";
-import { SEGMENT } from "../kernels/attention/spec.ts";
+import { RgxError } from "../../core/errors.ts";
+import { SEGMENT } from "../../kernels/ops/attention/spec.ts";
 import type { Group } from "./types.ts";
 
 /** A packed batch. Positions restart at the prompt's length in every branch. */

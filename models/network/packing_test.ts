@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { RgxError } from "../core/errors.ts";
-import { SEGMENT } from "../kernels/attention/spec.ts";
+import { RgxError } from "../../core/errors.ts";
+import { SEGMENT } from "../../kernels/ops/attention/spec.ts";
 import { packGroups, tokenRuns } from "./packing.ts";
 
 const limits = { vocabSize: 100, maxPositions: 8 };

@@ -3,8 +3,8 @@
  * likeliest tokens), not for training, which never holds them.
  */
 import { headOperand } from "./linear.ts";
-import { finalRows } from "./llama_head.ts";
-import { type LlamaCore, trunkForward } from "./llama_pass.ts";
+import { finalRows } from "./lm_head.ts";
+import { type Network, trunkForward } from "./forward_pass.ts";
 import { packGroups } from "./packing.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -15,7 +15,7 @@ const CHUNK = 64;
 export type LogitsVisitor = (position: number, logits: Float32Array | Float64Array) => void;
 
 export async function positionLogits(
-  core: LlamaCore,
+  core: Network,
   workspace: Workspace,
   ids: readonly number[],
   options: { adapter: boolean; from: number },

@@ -4,13 +4,14 @@
  * Angles are computed in float64 on the host (in f32 they are wrong by 1e−3 rad at position 32 767).
  * Left out: dynamic and YaRN scaling.
  */
-import type { Device, Tensor } from "../kernels/device.ts";
-import type { LlamaConfig } from "./types.ts";
+import type { Device } from "../../kernels/device.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
+import type { ModelConfig } from "../architectures/model_config.ts";
 import { toDevicePrecision } from "./workspace.ts";
 
 /** Angle per position of each pair of a head: [headDim/2], float64. */
 export function ropeFrequencies(
-  config: Pick<LlamaConfig, "headDim" | "ropeTheta" | "ropeScaling">,
+  config: Pick<ModelConfig, "headDim" | "ropeTheta" | "ropeScaling">,
 ): Float64Array {
   const half = config.headDim / 2;
   const scaling = config.ropeScaling;
@@ -33,7 +34,7 @@ export class RopeTable {
   readonly #frequencies: Float64Array;
   #tables: { cos: Tensor; sin: Tensor; positions: number } | null = null;
 
-  constructor(readonly device: Device, readonly config: LlamaConfig) {
+  constructor(readonly device: Device, readonly config: ModelConfig) {
     this.#frequencies = ropeFrequencies(config);
   }
 

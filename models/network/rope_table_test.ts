@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { assertWithin } from "../kernels/testing.ts";
+import { assertWithin } from "../../kernels/testing.ts";
 import { ropeFrequencies, RopeTable } from "./rope_table.ts";
-import { tinyConfig, withReference } from "./testing.ts";
+import { tinyConfig, withReference } from "../testing.ts";
 
 const rope = { headDim: 8, ropeTheta: 10_000, ropeScaling: null };
 

@@ -3,7 +3,8 @@
  * a batch is larger than any before and never shrinks, so memory is flat over thousands of steps with
  * varying row counts. Left out on purpose: lifetimes; two buffers that are alive together need two names.
  */
-import { type Device, type DType, type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
+import type { Device } from "../../kernels/device.ts";
+import { type DType, type Tensor, VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
 
 /** Capacity for a wanted length: an eighth more, so that slowly growing batches do not reallocate each step. */
 export function bufferCapacity(length: number): number {

@@ -3,7 +3,7 @@ import { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { merger, useFasterMerges } from "./bpe_merges.ts";
-import { sharedFolder } from "./testing.ts";
+import { sharedFolder } from "../testing.ts";
 
 /** A model of the library without a word's suffixes, and its own merging. */
 function libraryMerges(merges: [string, string][]): (word: string) => string[] {

@@ -3,7 +3,7 @@ import { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type BpeTokenizer, pieceEncoder } from "./bpe_pieces.ts";
-import { sharedFolder } from "./testing.ts";
+import { sharedFolder } from "../testing.ts";
 
 type Json = Record<string, unknown>;
 

@@ -3,7 +3,7 @@
  * `merges.txt`, and SentencePiece pieces with scores. How text is cut before merging is not in those, only
  * its name; the expressions are those of the models' own tokenizers. An unknown name is refused.
  */
-import { RgxError, UsageError } from "../core/errors.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
 
 export interface AddedToken {
   id: number;

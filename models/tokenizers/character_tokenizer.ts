@@ -3,7 +3,7 @@
  * that are recognised inside a text. It is an ordinary Hugging Face tokenizer (BPE without merges),
  * so that a model trained from scratch is saved and loaded like any other.
  */
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../../core/errors.ts";
 import { tokenizerFromFiles } from "./tokenizer.ts";
 import type { Tokenizer } from "./types.ts";
 

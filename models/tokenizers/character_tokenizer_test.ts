@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../../core/errors.ts";
 import { createCharacterTokenizer } from "./character_tokenizer.ts";
 import { loadTokenizer } from "./tokenizer.ts";
 

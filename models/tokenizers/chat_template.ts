@@ -4,7 +4,7 @@
  * none. What the library leaves out of Python's `strip` is put in its place.
  */
 import { Template } from "@huggingface/jinja";
-import { messageOf, RgxError } from "../core/errors.ts";
+import { messageOf, RgxError } from "../../core/errors.ts";
 
 export interface ChatMessage {
   role: string;

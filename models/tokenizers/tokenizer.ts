@@ -5,12 +5,12 @@
  * Left out: SentencePiece `.model` files, tiktoken.
  */
 import type { Tokenizer as HfTokenizer } from "@huggingface/tokenizers";
-import { messageOf, RgxError, UsageError } from "../core/errors.ts";
-import { readText } from "../core/text_file.ts";
+import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
+import { readText } from "../../core/text_file.ts";
 import { type BpeTokenizer, type PieceEncoder, pieceEncoder } from "./bpe_pieces.ts";
 import { type ChatRenderer, compileChatTemplate, selectChatTemplate } from "./chat_template.ts";
 import { decodeByTable, type DecodeTable, decodeTable } from "./decode_table.ts";
-import { DAMAGED_ADVICE, parseJsonObject } from "./json_file.ts";
+import { DAMAGED_ADVICE, parseJsonObject } from "../../core/json_file.ts";
 import { namedSpecials, withSpecials } from "./named_specials.ts";
 import { SpecialTokens } from "./special_tokens.ts";
 import { checkTokenizerJson } from "./tokenizer_checks.ts";

@@ -2,8 +2,8 @@
  * What must hold of a `tokenizer.json` before the library sees it: tokens are texts, ids are small counts, and
  * merges join tokens to tokens.
  */
-import { RgxError } from "../core/errors.ts";
-import { DAMAGED_ADVICE } from "./json_file.ts";
+import { RgxError } from "../../core/errors.ts";
+import { DAMAGED_ADVICE } from "../../core/json_file.ts";
 
 /** Above any vocabulary; an id is an index of an array in the library. */
 const MAX_ID = 2 ** 24;

@@ -4,9 +4,9 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { RgxError } from "../core/errors.ts";
-import { GgufFile, type GgufValue } from "./gguf.ts";
-import { ggufTokenizer } from "./gguf_tokenizer.ts";
+import { RgxError } from "../../core/errors.ts";
+import { GgufFile, type GgufValue } from "../formats/gguf/gguf.ts";
+import { ggufTokenizer } from "../formats/gguf/gguf_tokenizer.ts";
 import { tokenizerFromFiles } from "./tokenizer.ts";
 
 const RUNS = { numRuns: 10_000, seed: 9 };

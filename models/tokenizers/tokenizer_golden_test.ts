@@ -5,10 +5,10 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { ggufTokenizer } from "./gguf_tokenizer.ts";
-import { parseGguf } from "./gguf.ts";
-import { encodeTestGguf, type TestMetadata } from "./gguf_testing.ts";
-import { sharedFolder } from "./testing.ts";
+import { ggufTokenizer } from "../formats/gguf/gguf_tokenizer.ts";
+import { parseGguf } from "../formats/gguf/gguf.ts";
+import { encodeTestGguf, type TestMetadata } from "../formats/gguf/testing.ts";
+import { sharedFolder } from "../testing.ts";
 import { loadTokenizer, tokenizerFromFiles } from "./tokenizer.ts";
 import type { Tokenizer } from "./types.ts";
 import { tokenizerFromVocabulary } from "./vocab_merges.ts";

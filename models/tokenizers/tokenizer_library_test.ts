@@ -1,6 +1,6 @@
 /** What is expected was recorded from Hugging Face's tokenizers 0.23 (Python). */
 import assert from "node:assert/strict";
-import { assertFast } from "../core/testing.ts";
+import { assertFast } from "../../core/testing.ts";
 import { preTokenizer } from "./pre_tokenizers.ts";
 import { tokenizerFromFiles } from "./tokenizer.ts";
 
@@ -11,7 +11,7 @@ interface Golden {
 
 Deno.test("every pre-tokenizer cuts as Hugging Face's do, whatever JavaScript takes for a space", async () => {
   const golden: Golden = JSON.parse(
-    await Deno.readTextFile(new URL("../tests/golden/pre_tokenizers.json", import.meta.url)),
+    await Deno.readTextFile(new URL("../../tests/golden/pre_tokenizers.json", import.meta.url)),
   );
   for (const { part, pieces } of golden.parts) {
     const cut = preTokenizer(part)!;

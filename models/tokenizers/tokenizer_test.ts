@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { RgxError } from "../core/errors.ts";
+import { RgxError } from "../../core/errors.ts";
 import { loadTokenizer, tokenizerFromFiles } from "./tokenizer.ts";
 
-const shared = new URL("../../shared/", import.meta.url).pathname;
+const shared = new URL("../../../shared/", import.meta.url).pathname;
 const withShared = existsLoudly(`${shared}models/README.md`);
 
 Deno.test({

@@ -2,9 +2,9 @@
  * Byte-level BPE tokenizers in their older form, `vocab.json` and `merges.txt`, as the `tokenizer.json`
  * that they stand for. How text is split is known by the tokenizer's class, or else by the model's type.
  */
-import { RgxError, UsageError } from "../core/errors.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
 import { type AddedToken, byteLevelBpe, splitMerges } from "./byte_level_bpe.ts";
-import { parseJsonObject, readJsonObject } from "./json_file.ts";
+import { parseJsonObject, readJsonObject } from "../../core/json_file.ts";
 
 export const VOCABULARY_FILES = ["vocab.json", "merges.txt"] as const;
 

@@ -4,7 +4,7 @@
  * folder, can be given together. What a reader of the chart should know comes back as notes.
  */
 import { RgxError } from "../../core/errors.ts";
-import type { ModelResult, ResultFile, TaskResults } from "../result_file.ts";
+import type { ModelResult, ResultFile, TaskResults } from "../../bench/results/result_file.ts";
 
 /** A result file and where it comes from (for messages). */
 export interface NamedResult {

@@ -1,5 +1,5 @@
 /** Bars of accuracies on a common scale from 0 to 100 %, and what charts write above them. */
-import type { Interval, ModelResult } from "../result_file.ts";
+import type { Interval, ModelResult } from "../../bench/results/result_file.ts";
 import type { Sheet } from "./sheet.ts";
 import { FAINT_INK, GRID, LINE_SPACING, percent, type SeriesStyle, wrapText } from "./style.ts";
 

@@ -4,7 +4,7 @@
  */
 import { UsageError } from "../../core/errors.ts";
 import { fileName, folderOf } from "../../core/paths.ts";
-import { readResultFile, type ResultFile } from "../result_file.ts";
+import { readResultFile, type ResultFile } from "../../bench/results/result_file.ts";
 import { gatherResults, type NamedResult, renameModels } from "./chart_data.ts";
 import { comparisonFigure } from "./comparison.ts";
 import type { Figure } from "./figure.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
-import { type ResultFile, resultFileBytes } from "../result_file.ts";
+import { type ResultFile, resultFileBytes } from "../../bench/results/result_file.ts";
 import { comparisonFigure } from "./comparison.ts";
 import type { Figure } from "./figure.ts";
 import { textWidth } from "./font.ts";

@@ -5,7 +5,7 @@
  *
  * The average is over the tasks that every model has, since averages over different tasks say nothing.
  */
-import { averageAccuracy } from "../average.ts";
+import { averageAccuracy } from "../../bench/results/average.ts";
 import type { ChartData } from "./chart_data.ts";
 import type { Figure } from "./figure.ts";
 import {

@@ -5,7 +5,7 @@ import type {
   ModelResult,
   TaskResultFile,
   TaskResults,
-} from "../result_file.ts";
+} from "../../bench/results/result_file.ts";
 import type { ChartData } from "./chart_data.ts";
 import { gatherResults } from "./chart_data.ts";
 

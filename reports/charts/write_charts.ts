@@ -1,6 +1,6 @@
 /** The pictures that a benchmark leaves beside its result files: one a task and one of all. */
 import { fileName } from "../../core/paths.ts";
-import type { AllTasksResultFile } from "../result_file.ts";
+import type { AllTasksResultFile } from "../../bench/results/result_file.ts";
 import { gatherResults } from "./chart_data.ts";
 import { comparisonFigure } from "./comparison.ts";
 import { summaryFigure } from "./summary.ts";

@@ -1,7 +1,7 @@
 /** The first number behind the solution tag of the GSM8K recipe. */
-import { findNumber, goldAnswer } from "../data/solution_format.ts";
-import { pythonFloat } from "./python_float.ts";
-import type { SampleReward } from "./types.ts";
+import { findNumber, goldAnswer } from "../../data/solution_format.ts";
+import { pythonFloat } from "../python_float.ts";
+import type { SampleReward } from "../types.ts";
 
 export const checkNumbersExtraction: SampleReward = {
   name: "check_numbers_extraction",

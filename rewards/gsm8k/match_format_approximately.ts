@@ -1,6 +1,6 @@
 /** Half a point for each tag of the GSM8K recipe. */
-import { TAGS } from "../data/solution_format.ts";
-import type { SampleReward } from "./types.ts";
+import { TAGS } from "../../data/solution_format.ts";
+import type { SampleReward } from "../types.ts";
 
 export const matchFormatApproximately: SampleReward = {
   name: "match_format_approximately",

@@ -1,6 +1,6 @@
 /** 3 when the completion has the form of the GSM8K recipe. */
-import { findSolution } from "../data/solution_format.ts";
-import type { SampleReward } from "./types.ts";
+import { findSolution } from "../../data/solution_format.ts";
+import type { SampleReward } from "../types.ts";
 
 export const matchFormatExactly: SampleReward = {
   name: "match_format_exactly",

@@ -1,8 +1,8 @@
 /** reasoning-gym's secondary reward `format`: thoughts and answer in their tags. */
-import { PYTHON_SPACE } from "../tasks/python_text.ts";
-import { bool } from "../tasks/define.ts";
-import { tagContents } from "./tag_contents.ts";
-import type { SampleReward } from "./types.ts";
+import { PYTHON_SPACE } from "../../tasks/text/python_text.ts";
+import { bool } from "../../tasks/define.ts";
+import { tagContents } from "../tag_contents.ts";
+import type { SampleReward } from "../types.ts";
 
 const BEGINS = new RegExp(
   `^[${PYTHON_SPACE}]*<think>[^]*?</think>[${PYTHON_SPACE}]*<answer>[^]*?</answer>`,

@@ -1,5 +1,5 @@
 /** The strict format of reasoning-gym's unsloth example. */
-import type { SampleReward } from "./types.ts";
+import type { SampleReward } from "../types.ts";
 
 const OPEN = "<think>", MIDDLE = "</think>\n<answer>", END = "</answer>";
 

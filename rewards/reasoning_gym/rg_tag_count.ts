@@ -1,5 +1,5 @@
 /** The tag count of reasoning-gym's TRL example. */
-import type { SampleReward } from "./types.ts";
+import type { SampleReward } from "../types.ts";
 
 const TAGS = ["<think>", "</think>", "<answer>", "</answer>"];
 

@@ -1,8 +1,8 @@
 /** TRL's accuracy: mathematical equality of the completion's formula and the gold answer. */
-import { sameAnswer } from "../data/math_answer/equal.ts";
-import { findMathAnswer, findMathAnswerNear } from "../data/math_answer/find.ts";
-import { parseMath } from "../data/math_answer/parse.ts";
-import type { RewardSample, RewardValue, SampleReward } from "./types.ts";
+import { sameAnswer } from "../../data/math_answer/equal.ts";
+import { findMathAnswer, findMathAnswerNear } from "../../data/math_answer/find.ts";
+import { parseMath } from "../../data/math_answer/parse.ts";
+import type { RewardSample, RewardValue, SampleReward } from "../types.ts";
 
 export const accuracyReward: SampleReward = {
   name: "accuracy_reward",

@@ -1,7 +1,7 @@
 /** TRL's cosine reward (Yeo et al. 2025): short when right, long when wrong. */
-import { float } from "../tasks/define.ts";
+import { float } from "../../tasks/define.ts";
 import { mathAccuracy } from "./accuracy_reward.ts";
-import type { SampleReward } from "./types.ts";
+import type { SampleReward } from "../types.ts";
 
 export const cosineScaled: SampleReward = {
   name: "cosine_scaled",

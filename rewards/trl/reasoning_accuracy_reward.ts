@@ -1,7 +1,7 @@
 /** TRL's accuracy of what stands behind the reasoning. */
-import { texts } from "../tasks/define.ts";
+import { texts } from "../../tasks/define.ts";
 import { mathAccuracy } from "./accuracy_reward.ts";
-import type { SampleReward } from "./types.ts";
+import type { SampleReward } from "../types.ts";
 
 export const reasoningAccuracyReward: SampleReward = {
   name: "reasoning_accuracy_reward",

@@ -1,6 +1,6 @@
 /** TRL's penalty of repeated n-grams of tokens (Yeo et al. 2025). */
-import { float, int } from "../tasks/define.ts";
-import type { SampleReward } from "./types.ts";
+import { float, int } from "../../tasks/define.ts";
+import type { SampleReward } from "../types.ts";
 
 export const repetitionPenalty: SampleReward = {
   name: "repetition_penalty",

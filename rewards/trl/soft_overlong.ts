@@ -1,6 +1,6 @@
 /** DAPO's soft punishment of completions near the limit (Yu et al. 2025, eq. 13), as in TRL. */
-import { int } from "../tasks/define.ts";
-import type { SampleReward } from "./types.ts";
+import { int } from "../../tasks/define.ts";
+import type { SampleReward } from "../types.ts";
 
 export const softOverlong: SampleReward = {
   name: "soft_overlong",

@@ -1,5 +1,5 @@
 /** TRL's format of reasoning models. */
-import type { SampleReward } from "./types.ts";
+import type { SampleReward } from "../types.ts";
 
 const OPEN = "<think>";
 

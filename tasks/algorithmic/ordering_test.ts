@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../dataset.ts";
 import { validateTaskConfig } from "../registry.ts";
 import { scoreTaskAnswer } from "../score_answer.ts";
-import { makeSentence, storySentences } from "../sentences.ts";
+import { makeSentence, storySentences } from "../text/sentences.ts";
 import { RandomStream } from "../../core/philox.ts";
 import type { Entry } from "../types.ts";
 

@@ -1,7 +1,7 @@
 /** The arithmetic tasks, one line each, named as the task. */
 export { default as basic_arithmetic } from "./basic_arithmetic.ts";
 export { default as bitwise_arithmetic } from "./bitwise_arithmetic.ts";
-export { default as calendar_arithmetic } from "./calendar_arithmetic.ts";
+export { default as calendar_arithmetic } from "./dates/calendar_arithmetic.ts";
 export { default as chain_sum } from "./chain_sum.ts";
 export { default as count_bits } from "./count_bits.ts";
 export { default as decimal_arithmetic } from "./decimal_arithmetic.ts";
@@ -16,4 +16,4 @@ export { default as number_format } from "./number_format.ts";
 export { default as power_function } from "./power_function.ts";
 export { default as prime_factorization } from "./prime_factorization.ts";
 export { default as products } from "./products.ts";
-export { default as time_intervals } from "./time_intervals.ts";
+export { default as time_intervals } from "./dates/time_intervals.ts";

@@ -2,7 +2,7 @@
  * Makes `ladder.txt` from a CSV with the columns 3_letter, 4_letter, 5_letter of upper-case words (run by
  * hand, once): `deno run -A tasks/assets/make_ladder.ts ladder.csv`
  */
-import { encodeWords } from "../words.ts";
+import { encodeWords } from "../text/words.ts";
 
 const rows = Deno.readTextFileSync(Deno.args[0]!).split(/\r?\n/).slice(1).map((line) =>
   line.split(",")

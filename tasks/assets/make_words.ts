@@ -4,7 +4,7 @@
  *     npm pack word-list@4.1.0 && tar xzf word-list-4.1.0.tgz
  *     deno run -A tasks/assets/make_words.ts package/words.txt
  */
-import { encodeWords, LONGEST_WORD, SHORTEST_WORD } from "../words.ts";
+import { encodeWords, LONGEST_WORD, SHORTEST_WORD } from "../text/words.ts";
 
 const all = Deno.readTextFileSync(Deno.args[0]!).split("\n").filter((word) =>
   /^[a-z]+$/.test(word)

@@ -2,7 +2,7 @@
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
-import { wordsOfLength } from "../words.ts";
+import { wordsOfLength } from "../text/words.ts";
 import { BfCompiler } from "./bf_compiler.ts";
 import { runBf } from "./bf_machine.ts";
 

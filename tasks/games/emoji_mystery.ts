@@ -4,8 +4,8 @@
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
-import { codePoints } from "../python_text.ts";
-import { makeSentence } from "../sentences.ts";
+import { codePoints } from "../text/python_text.ts";
+import { makeSentence } from "../text/sentences.ts";
 import type { ScorableEntry } from "../types.ts";
 
 export default defineTask({

@@ -4,11 +4,11 @@
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int } from "../define.ts";
-import { words } from "../python_text.ts";
+import { words } from "../text/python_text.ts";
 import { isOverlong } from "../scoring.ts";
 import type { ScorableEntry } from "../types.ts";
 import { drawStatement, hasOneSolution, holds, phrase, type Statement } from "./statements.ts";
-import { capital } from "../spelling.ts";
+import { capital } from "../text/spelling.ts";
 
 /** None contains "and", which is taken out of answers. */
 const NAMES = (

@@ -2,7 +2,7 @@
 import { defineTask, int } from "../define.ts";
 import type { ScorableEntry } from "../types.ts";
 import { type Clue, drawClues } from "./zebra_clues.ts";
-import { capital } from "../spelling.ts";
+import { capital } from "../text/spelling.ts";
 
 interface Category {
   label: string;

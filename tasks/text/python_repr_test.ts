@@ -9,7 +9,7 @@ import {
   round,
   str,
 } from "./python_repr.ts";
-import { haveShared, readJson } from "./test_data.ts";
+import { haveShared, readJson } from "../test_data.ts";
 
 interface Table {
   repr: [number, string][];

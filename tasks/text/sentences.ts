@@ -4,7 +4,7 @@
  * places, times, adjectives and adverbs until it has its length; long sentences join clauses. Words are
  * separated by one space and have letters only; commas and the final full stop follow a word directly.
  */
-import type { RandomStream } from "../core/philox.ts";
+import type { RandomStream } from "../../core/philox.ts";
 import { STORY } from "./story.ts";
 
 const NAMES = list(

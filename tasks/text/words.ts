@@ -6,7 +6,7 @@
  * The file has one line a length: the words in order, each as the number of letters that it shares with
  * the one before (a digit, A for 10) followed by the others; the length says where a word ends.
  */
-import { readAsset } from "./asset.ts";
+import { readAsset } from "../asset.ts";
 
 export const SHORTEST_WORD = 3;
 export const LONGEST_WORD = 11;

@@ -5,12 +5,12 @@
  */
 import process from "node:process";
 import type { Device } from "../../kernels/device.ts";
-import { createWasmDevice, type WasmDevice } from "../../kernels/wasm/device.ts";
-import { LlamaModel } from "../../models/llama.ts";
+import { createWasmDevice, type WasmDevice } from "../../kernels/devices/wasm/device.ts";
+import { CausalLM } from "../../models/causal_lm.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
 import { planGenerationBytes, planParameterBytes } from "../../models/memory_plan.ts";
-import type { GenerateOptions } from "../../models/types.ts";
-import type { StorageOptions } from "../../models/weight_storage.ts";
+import type { GenerateOptions } from "../../models/generation/types.ts";
+import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import { BenchStep, STEP_PHASES } from "../../training/grpo_step_bench.ts";
 import {
   type DecodeJob,
@@ -39,7 +39,7 @@ function processorMs(): number {
 async function stepper(job: StepJob & Weights, device: WasmDevice) {
   const { model: path, promptIds, completions, newTokens, rank: r, dtype } = job;
   const { config, files, tokenizer } = await readModelFolder(path);
-  const model = await LlamaModel.create(device, config, files, {
+  const model = await CausalLM.create(device, config, files, {
     trainable: "lora",
     lora: { r, alpha: 32, targetModules: "all-linear" },
     weights: { dtype },
@@ -61,7 +61,7 @@ async function stepper(job: StepJob & Weights, device: WasmDevice) {
 async function decoder(job: DecodeJob & Weights, device: WasmDevice) {
   const { model: path, promptTokens, sequences, newTokens, dtype, activations } = job;
   const { config, files } = await readModelFolder(path);
-  const model = await LlamaModel.create(device, config, files, {
+  const model = await CausalLM.create(device, config, files, {
     trainable: "none",
     weights: { dtype },
   });
@@ -100,7 +100,7 @@ async function decoder(job: DecodeJob & Weights, device: WasmDevice) {
 async function longGeneration(job: LongJob & Weights, device: WasmDevice) {
   const { model: path, newTokens, window, dtype } = job;
   const { config, files } = await readModelFolder(path);
-  const model = await LlamaModel.create(device, config, files, {
+  const model = await CausalLM.create(device, config, files, {
     trainable: "none",
     weights: { dtype },
   });

@@ -4,10 +4,11 @@
  * that numbers always count GRPO steps, and are used only while no GRPO checkpoint is valid.
  * How folders are written, checked and deleted is in `checkpoint_store.ts`.
  */
-import type { RunConfig } from "../configs/run_config.ts";
-import { RgxError, UsageError } from "../core/errors.ts";
-import { parseSafetensors } from "../models/safetensors.ts";
-import type { LanguageModel, Tokenizer } from "../models/types.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
+import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
+import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import {
   findNewestValid,
   listCheckpoints,

@@ -4,15 +4,15 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { removeLeftovers } from "../core/atomic_file.ts";
-import { sha256Hex, SUMS_FILE } from "../core/checksums.ts";
-import { RgxError } from "../core/errors.ts";
-import { encodeSafetensors } from "../models/safetensors.ts";
+import { removeLeftovers } from "../../core/atomic_file.ts";
+import { sha256Hex, SUMS_FILE } from "../../core/checksums.ts";
+import { RgxError } from "../../core/errors.ts";
+import { encodeSafetensors } from "../../models/formats/safetensors/safetensors.ts";
 import { readCheckpoint } from "./checkpoint.ts";
 import { findNewestValid, saveCheckpoint } from "./checkpoint_store.ts";
-import { RolloutBuffer } from "./rollout_buffer.ts";
+import { RolloutBuffer } from "../step/rollout_buffer.ts";
 import { decodeState, encodeState, freshState } from "./run_state.ts";
-import { withTempDir } from "./testing.ts";
+import { withTempDir } from "../testing.ts";
 
 const RUNS = { numRuns: 10_000, seed: 4 };
 const WEIGHTS = "model.safetensors";

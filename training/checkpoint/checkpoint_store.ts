@@ -9,9 +9,9 @@ import {
   type FileWriter,
   replaceSymlink,
   writeFolderAtomic,
-} from "../core/atomic_file.ts";
-import { parseSums, SUMS_FILE, verifySums } from "../core/checksums.ts";
-import { RgxError } from "../core/errors.ts";
+} from "../../core/atomic_file.ts";
+import { parseSums, SUMS_FILE, verifySums } from "../../core/checksums.ts";
+import { RgxError } from "../../core/errors.ts";
 
 /** Folder of the checkpoints of supervised steps, in the run's. */
 export const WARM_START = "warm-start";

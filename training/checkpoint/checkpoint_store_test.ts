@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type FileWriter, removeLeftovers, writeFlushed } from "../core/atomic_file.ts";
-import { RgxError } from "../core/errors.ts";
+import { type FileWriter, removeLeftovers, writeFlushed } from "../../core/atomic_file.ts";
+import { RgxError } from "../../core/errors.ts";
 import {
   checkpointDamage,
   findNewestValid,
@@ -175,10 +175,10 @@ async function runAndKill(code: string, delayMs: number | null): Promise<void> {
 
 const imports = `
   const { saveCheckpoint } = await import(${
-  JSON.stringify(new URL("checkpoint_store.ts", import.meta.url).href)
+  JSON.stringify(new URL("./checkpoint_store.ts", import.meta.url).href)
 });
   const { writeFlushed } = await import(${
-  JSON.stringify(new URL("../core/atomic_file.ts", import.meta.url).href)
+  JSON.stringify(new URL("../../core/atomic_file.ts", import.meta.url).href)
 });
   const files = (n) => new Map(["a", "b", "c"].map((name) => [name, new Uint8Array(300000).fill(n)]));
 `;

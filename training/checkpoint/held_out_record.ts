@@ -3,9 +3,9 @@
  * its own session; where a resumed run holds out others, an earlier session may have trained on them, and
  * what was measured before was measured on other problems. Neither is claimed then.
  */
-import type { RunConfig } from "../configs/run_config.ts";
-import { sha256Hex } from "../core/checksums.ts";
-import type { Entry } from "../tasks/types.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { sha256Hex } from "../../core/checksums.ts";
+import type { Entry } from "../../tasks/types.ts";
 import type { RunState } from "./run_state.ts";
 
 export interface HeldOutRecord {

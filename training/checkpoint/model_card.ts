@@ -1,6 +1,6 @@
 /** The README.md beside saved weights, with the front matter that the Hugging Face Hub reads. */
-import type { RunConfig } from "../configs/run_config.ts";
-import { VERSION } from "../core/version.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { VERSION } from "../../core/version.ts";
 
 export function modelCard(config: RunConfig): string {
   const { model, data, rewards, training, sft, lora } = config;

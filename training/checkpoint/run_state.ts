@@ -3,13 +3,13 @@
  * `rgx_state.json` of a checkpoint; with the tensors beside it a run continues bit for bit. All random
  * draws are functions of counters, so no generator state has to be kept.
  */
-import { RgxError } from "../core/errors.ts";
-import type { CoachState } from "../tasks/curriculum_levels.ts";
-import type { EntropyState } from "./entropy_control.ts";
-import type { EvalResult } from "./evaluate.ts";
+import { RgxError } from "../../core/errors.ts";
+import type { CoachState } from "../../tasks/curriculum_levels.ts";
+import type { EntropyState } from "../loss/entropy_control.ts";
+import type { EvalResult } from "../../evaluation/evaluate.ts";
 import type { HeldOutRecord } from "./held_out_record.ts";
-import type { AveragerState } from "./metrics.ts";
-import type { SecondsByPhase } from "./phase_clock.ts";
+import type { AveragerState } from "../metrics/metrics.ts";
+import type { SecondsByPhase } from "../metrics/phase_clock.ts";
 import { checkStateFields, parseJson } from "./state_check.ts";
 
 /** What comes next: a checkpoint is written in the phase that it continues in. */

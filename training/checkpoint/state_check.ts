@@ -2,7 +2,7 @@
  * The shape of `rgx_state.json`: checked field by field before a run goes on from it, so that a file that
  * was edited, or written by something else, is refused with the field's name.
  */
-import { RgxError } from "../core/errors.ts";
+import { RgxError } from "../../core/errors.ts";
 
 type Check = (value: unknown) => boolean;
 

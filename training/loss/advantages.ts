@@ -6,7 +6,7 @@
  * each reward is normalised within its group first. One deliberate difference: a group whose rewards are
  * equal up to rounding gets advantages of exactly 0, so that noise is never divided by a tiny deviation.
  */
-import { mean, sampleStd } from "../core/statistics.ts";
+import { mean, sampleStd } from "../../core/statistics.ts";
 
 export type ScaleRewards = "group" | "batch" | "none";
 export type Aggregation = "sum_then_normalize" | "normalize_then_sum";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type AdvantageInput, groupAdvantages } from "./advantages.ts";
-import golden from "../tests/golden/grpo-golden.json" with { type: "json" };
+import golden from "../../tests/golden/grpo-golden.json" with { type: "json" };
 
 const { inputs } = golden;
 const base = { rewards: inputs.rewards_per_func, weights: inputs.weights, groupSizes: [3, 3] };

@@ -8,7 +8,7 @@
  * micro-batches. `bnpo` normalises by the micro-batch, by definition.
  * Left out: the mixture-of-experts auxiliary loss.
  */
-import { quantile } from "../core/statistics.ts";
+import { quantile } from "../../core/statistics.ts";
 import { CLIPPED, type PolicySettings, policyTerm, vespoPhi } from "./policy_terms.ts";
 
 export interface LossSettings extends PolicySettings {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { grpoLoss, type LossInput, type LossSettings, type LossWindow } from "./loss.ts";
 import { importanceRatio, type ImportanceSettings } from "./importance.ts";
 import type { LossType } from "./policy_terms.ts";
-import golden from "../tests/golden/grpo-golden.json" with { type: "json" };
+import golden from "../../tests/golden/grpo-golden.json" with { type: "json" };
 
 const { B, V, lengths, ids } = golden.inputs;
 const SCORES = {

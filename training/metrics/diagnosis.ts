@@ -4,9 +4,9 @@
  * KL explodes, the policy has no entropy left, the learning rate is still in warm-up. The same thing is
  * said once, and again only after many more steps. Left out: what needs the completions' texts.
  */
-import type { RunConfig } from "../configs/run_config.ts";
-import { mean, sampleStd } from "../core/statistics.ts";
-import { getTask, hasTask } from "../tasks/registry.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { mean, sampleStd } from "../../core/statistics.ts";
+import { getTask, hasTask } from "../../tasks/registry.ts";
 import type { Metrics } from "./metrics.ts";
 
 export type Finding =

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Diagnosis, type Finding } from "./diagnosis.ts";
 import type { Metrics } from "./metrics.ts";
-import { type ConfigChanges, tinyRunConfig } from "./testing.ts";
+import { type ConfigChanges, tinyRunConfig } from "../testing.ts";
 
 const HEALTHY: Metrics = {
   reward: 0.5,

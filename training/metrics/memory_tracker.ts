@@ -3,7 +3,7 @@
  * device has taken for tensors (used or not) and what the process has of the machine. The device counts a peak
  * since it was last reset; here it is reset for every phase, and the run's own peak is kept.
  */
-import type { Device } from "../kernels/device.ts";
+import type { Device } from "../../kernels/device.ts";
 import type { ClockPhase, PhaseWatcher } from "./phase_clock.ts";
 
 /** The system is asked after the process at most so often while phases are short: an answer takes 0.2 ms. */

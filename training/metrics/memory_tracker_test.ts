@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createDevice } from "../kernels/mod.ts";
+import { createDevice } from "../../kernels/mod.ts";
 import { MemoryTracker } from "./memory_tracker.ts";
 
 Deno.test("memory is booked by phase: tensors, what the device took for them, and the process", async () => {

@@ -3,7 +3,7 @@
  * every checkpoint stores; on resume the file is cut back to that length, so that what a killed run wrote
  * after its last checkpoint is not there twice.
  */
-import { appendLine, explainFileError } from "../core/atomic_file.ts";
+import { appendLine, explainFileError } from "../../core/atomic_file.ts";
 
 export class MetricsLog {
   #bytes: number;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { RgxError } from "../core/errors.ts";
+import { RgxError } from "../../core/errors.ts";
 import { MetricsLog } from "./metrics_log.ts";
 
 async function withFile(test: (path: string) => Promise<void>): Promise<void> {

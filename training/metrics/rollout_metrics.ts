@@ -1,6 +1,6 @@
 /** TRL's metrics of a generation batch: lengths, rewards, and how many groups teach nothing. */
-import { least, mean, most, sampleStd } from "../core/statistics.ts";
-import type { Advantages } from "./advantages.ts";
+import { least, mean, most, sampleStd } from "../../core/statistics.ts";
+import type { Advantages } from "../loss/advantages.ts";
 import type { Metrics } from "./metrics.ts";
 
 export interface RolloutCounts {

@@ -1,9 +1,9 @@
 /** The section `lora` of a configuration: as options of a model, and as PEFT's description of what was trained. */
-import type { LoraSection, RunConfig } from "../configs/run_config.ts";
-import { architectureOf } from "../models/architectures/mod.ts";
-import type { LoraOptions } from "../models/lora.ts";
-import type { PeftConfig } from "../models/peft_adapter.ts";
-import type { LlamaConfig } from "../models/types.ts";
+import type { LoraSection, RunConfig } from "../../configs/schema/run_config.ts";
+import { architectureOf } from "../../models/architectures/mod.ts";
+import type { LoraOptions } from "../../models/network/adapters/lora.ts";
+import type { PeftConfig } from "../../models/network/adapters/peft_adapter.ts";
+import type { ModelConfig } from "../../models/architectures/model_config.ts";
 
 /** What is dropped while training: nothing under `disable_dropout`, whatever the adapter says. */
 export function dropoutOf({ lora, training }: RunConfig): number {
@@ -11,14 +11,14 @@ export function dropoutOf({ lora, training }: RunConfig): number {
 }
 
 /** Modules with an adapter: those that are named, or PEFT's for the architecture. */
-function targetsOf(lora: LoraSection, model: LlamaConfig): readonly string[] | string {
+function targetsOf(lora: LoraSection, model: ModelConfig): readonly string[] | string {
   return lora.target_modules ?? architectureOf(model).loraTargets;
 }
 
 export function loraFromSection(
   config: RunConfig,
   lora: LoraSection,
-  model: LlamaConfig,
+  model: ModelConfig,
 ): LoraOptions {
   return {
     r: lora.r,
@@ -40,7 +40,7 @@ export function loraFromSection(
 export function peftConfig(
   config: RunConfig,
   lora: LoraSection,
-  model: LlamaConfig,
+  model: ModelConfig,
   continued?: PeftConfig,
 ): PeftConfig {
   if (continued !== undefined) return { ...continued, loraDropout: lora.lora_dropout };

@@ -3,19 +3,19 @@
  * longest prompts, and refused with advice when it does not fit. An upper bound: every completion is
  * taken at its full length.
  */
-import type { RunConfig } from "../configs/run_config.ts";
-import { bytesText } from "../core/bytes.ts";
-import { UsageError } from "../core/errors.ts";
-import { memoryRoom as machineRoom } from "../core/memory.ts";
-import type { SplitProblems } from "../data/held_out.ts";
-import type { Device } from "../kernels/device.ts";
-import { WEIGHTS_WITHIN } from "../kernels/wasm/memory.ts";
-import { gpuAvailableBytes } from "../kernels/webgpu/gpu_memory.ts";
-import { generationRoom } from "../models/generation_room.ts";
-import { planParameterBytes, refuseIfTooLarge, WAVE_BYTES } from "../models/memory_plan.ts";
-import type { ModelSizes } from "../models/model_sizes.ts";
-import { floatBytes } from "../models/workspace.ts";
-import { LOOKED_AT, type PromptEncoder } from "./prompts.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { bytesText } from "../../core/bytes.ts";
+import { UsageError } from "../../core/errors.ts";
+import { memoryRoom as machineRoom } from "../../core/machine/memory.ts";
+import type { SplitProblems } from "../../data/held_out.ts";
+import type { Device } from "../../kernels/device.ts";
+import { WEIGHTS_WITHIN } from "../../kernels/devices/wasm/memory.ts";
+import { gpuAvailableBytes } from "../../kernels/devices/webgpu/gpu_memory.ts";
+import { generationRoom } from "../../models/generation/generation_room.ts";
+import { planParameterBytes, refuseIfTooLarge, WAVE_BYTES } from "../../models/memory_plan.ts";
+import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
+import { floatBytes } from "../../models/network/workspace.ts";
+import { LOOKED_AT, type PromptEncoder } from "../../evaluation/prompts.ts";
 import {
   beside,
   type Lengths,

@@ -1,14 +1,14 @@
 /** The memory plan against what runs take, and the choice to recompute activations that follows from it. */
 import assert from "node:assert/strict";
-import { loadConfig } from "../configs/load.ts";
-import type { RunConfig } from "../configs/run_config.ts";
-import { UsageError } from "../core/errors.ts";
-import { createDevice } from "../kernels/mod.ts";
-import { assemble } from "./assemble.ts";
-import { tinyRunConfig, VARYING_RUBRIC, withTempDir } from "./testing.ts";
-import { GrpoTrainer } from "./trainer.ts";
+import { loadConfig } from "../../configs/load.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { UsageError } from "../../core/errors.ts";
+import { createDevice } from "../../kernels/mod.ts";
+import { assemble } from "../assemble.ts";
+import { tinyRunConfig, VARYING_RUBRIC, withTempDir } from "../testing.ts";
+import { GrpoTrainer } from "../trainer.ts";
 
-const SMALL_MODEL = new URL("../../shared/models/tinystories-656k", import.meta.url).pathname;
+const SMALL_MODEL = new URL("../../../shared/models/tinystories-656k", import.meta.url).pathname;
 const have = await Deno.stat(SMALL_MODEL).then(() => true, () => false);
 if (!have) console.warn("memory_check_test: shared/models is not here, some tests are ignored");
 

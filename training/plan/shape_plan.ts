@@ -3,21 +3,21 @@
  * tokenizer then: lengths of prompts are estimated from their text. Where a published data set is not here
  * either, prompts have the length that the configuration allows.
  */
-import { shapeOf } from "../configs/model_shapes.ts";
-import type { RunConfig } from "../configs/run_config.ts";
-import { splitProblems } from "../data/held_out.ts";
-import { isAbsent, openProblems } from "../data/open_problems.ts";
-import { renderPrompt } from "../data/prompt.ts";
-import { workedAnswer } from "../data/worked_answer.ts";
-import type { Device } from "../kernels/device.ts";
-import { findModel, missing } from "../models/find_model.ts";
-import { readHfConfig } from "../models/hf_config.ts";
-import { modelSizes } from "../models/model_sizes.ts";
-import { configType, planStorage } from "../models/weight_storage.ts";
+import { shapeOf } from "../../configs/model_shapes.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { splitProblems } from "../../data/held_out.ts";
+import { isAbsent, openProblems } from "../../data/open_problems.ts";
+import { renderPrompt } from "../../data/prompt.ts";
+import { workedAnswer } from "../../data/worked_answer.ts";
+import type { Device } from "../../kernels/device.ts";
+import { findModel, missing } from "../../models/find_model.ts";
+import { readHfConfig } from "../../models/architectures/hf_config.ts";
+import { modelSizes } from "../../models/network/weights/model_sizes.ts";
+import { configType, planStorage } from "../../models/network/weights/weight_storage.ts";
 import { loraFromSection } from "./adapter_section.ts";
 import { checkPositions, type MemoryPlan, needsRecompute, planMemory } from "./memory_check.ts";
 import { parameterCount, smallerModel } from "./smaller_model.ts";
-import { LOOKED_AT } from "./prompts.ts";
+import { LOOKED_AT } from "../../evaluation/prompts.ts";
 import { storageOptions } from "./storage_options.ts";
 import type { Lengths } from "./step_memory.ts";
 

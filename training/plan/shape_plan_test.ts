@@ -1,11 +1,11 @@
 /** Memory plans of models that are not on this machine: the sizes are the real ones, the parts add up. */
 import assert from "node:assert/strict";
-import { loadConfig } from "../configs/load.ts";
-import { embeddedShapes } from "../configs/model_shapes.ts";
-import { UsageError } from "../core/errors.ts";
-import type { Device } from "../kernels/device.ts";
-import { createDevice } from "../kernels/mod.ts";
-import { readHfConfig } from "../models/hf_config.ts";
+import { loadConfig } from "../../configs/load.ts";
+import { embeddedShapes } from "../../configs/model_shapes.ts";
+import { UsageError } from "../../core/errors.ts";
+import type { Device } from "../../kernels/device.ts";
+import { createDevice } from "../../kernels/mod.ts";
+import { readHfConfig } from "../../models/architectures/hf_config.ts";
 import { planFromShape, type ShapePlan } from "./shape_plan.ts";
 import { parameterCount } from "./smaller_model.ts";
 

@@ -3,9 +3,10 @@
  * some tokens of completions. It takes a few seconds; with a model that needs many for a few rows, it takes those few
  * rows. Nothing of the run depends on it: draws are functions of counters, gradients are zeroed.
  */
-import { Interrupted } from "../core/errors.ts";
-import { DROPOUT_PASS } from "../core/philox.ts";
-import type { GenerateOptions, LanguageModel } from "../models/types.ts";
+import { Interrupted } from "../../core/errors.ts";
+import { DROPOUT_PASS } from "../../core/philox.ts";
+import type { GenerateOptions } from "../../models/generation/types.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
 
 /** Seconds for one token or row, in batches as the run has them. */
 export interface ModelSpeed {

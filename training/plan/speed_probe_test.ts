@@ -3,8 +3,9 @@
  * probe itself takes only seconds, of a model that is fast and of one that is slow.
  */
 import assert from "node:assert/strict";
-import { Interrupted } from "../core/errors.ts";
-import type { Group, LanguageModel } from "../models/types.ts";
+import { Interrupted } from "../../core/errors.ts";
+import type { Group } from "../../models/network/types.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
 import { measureModel, type ModelSpeed, type ProbeInput } from "./speed_probe.ts";
 
 /** Milliseconds that a model takes. */

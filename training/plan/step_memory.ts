@@ -2,9 +2,9 @@
  * What the memory of a run's steps depends on, how much it is by the plans of models/memory_plan.ts, and
  * which settings would make it less.
  */
-import { batchSizes } from "../configs/derived.ts";
-import type { RunConfig } from "../configs/run_config.ts";
-import { planEqualRequests, PREFILL_ROWS_GPU } from "../models/generation_plan.ts";
+import { batchSizes } from "../../configs/derived.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { planEqualRequests, PREFILL_ROWS_GPU } from "../../models/generation/generation_plan.ts";
 import {
   type GenerationSizes,
   planActivationBytes,
@@ -15,11 +15,11 @@ import {
   planParameterBytes,
   planPassBytes,
   WAVE_BYTES,
-} from "../models/memory_plan.ts";
-import { llamaTensors } from "../models/llama_weights.ts";
-import { mergedBytes, MOST_COPIED_BYTES } from "../models/merge_lora.ts";
-import type { ModelSizes } from "../models/model_sizes.ts";
-import { packedBytes } from "../models/packed_weights.ts";
+} from "../../models/memory_plan.ts";
+import { modelTensors } from "../../models/network/weights/model_weights.ts";
+import { mergedBytes, MOST_COPIED_BYTES } from "../../models/generation/merge_lora.ts";
+import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
+import { packedBytes } from "../../models/generation/packed_weights.ts";
 
 /** Longest prompt and worked answer among the problems that a run will meet, in tokens. */
 export interface Lengths {
@@ -223,7 +223,7 @@ export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
 }
 
 function typesOf({ config, storage }: ModelSizes): string[] {
-  const matrices = llamaTensors(config).filter(({ shape }) => shape.length > 1);
+  const matrices = modelTensors(config).filter(({ shape }) => shape.length > 1);
   return [...new Set(matrices.map(({ name }) => storage.get(name) ?? "f32"))];
 }
 

@@ -1,6 +1,6 @@
 /** How a run's configuration wants frozen weights to be held: section `model` in the words of models/. */
-import type { RunConfig } from "../configs/run_config.ts";
-import type { StorageOptions } from "../models/weight_storage.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 
 export function storageOptions(
   { dtype, load_in_4bit: four, load_in_8bit: eight }: RunConfig["model"],

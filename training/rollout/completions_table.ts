@@ -3,7 +3,7 @@
  * and the extra columns that rewards have written.
  */
 import { parquetWriteBuffer } from "hyparquet-writer";
-import type { ExtraValue } from "../rewards/types.ts";
+import type { ExtraValue } from "../../rewards/types.ts";
 import type { Rollout } from "./rollout.ts";
 
 /** @param rewardNames column names of the rewards; a null reward stays null */

@@ -9,17 +9,17 @@
  * table are over all that was drawn: over the kept ones alone, rewards would look better or worse than
  * the policy is.
  */
-import type { RunConfig } from "../configs/run_config.ts";
-import type { LanguageModel } from "../models/types.ts";
-import type { RewardError, Rubric } from "../rewards/rubric.ts";
-import type { ExtraValue } from "../rewards/types.ts";
-import type { Entry } from "../tasks/types.ts";
-import { type AdvantageInput, groupAdvantages } from "./advantages.ts";
-import { averageMetrics, type Metrics } from "./metrics.ts";
-import type { PhaseClock } from "./phase_clock.ts";
-import type { EncodedPrompt, PromptEncoder } from "./prompts.ts";
-import { rolloutMetrics } from "./rollout_metrics.ts";
-import { samplingOptions } from "./sampling_options.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
+import type { RewardError, Rubric } from "../../rewards/rubric.ts";
+import type { ExtraValue } from "../../rewards/types.ts";
+import type { Entry } from "../../tasks/types.ts";
+import { type AdvantageInput, groupAdvantages } from "../loss/advantages.ts";
+import { averageMetrics, type Metrics } from "../metrics/metrics.ts";
+import type { PhaseClock } from "../metrics/phase_clock.ts";
+import type { EncodedPrompt, PromptEncoder } from "../../evaluation/prompts.ts";
+import { rolloutMetrics } from "../metrics/rollout_metrics.ts";
+import { samplingOptions } from "../../evaluation/sampling_options.ts";
 import { scoreBatch } from "./score_batch.ts";
 
 export interface RolloutRow {

@@ -3,8 +3,8 @@
  * chunks, the last incomplete chunk dropped (TRL's RepeatSampler; the permutation comes from rgx's
  * counter-based source). A pure function of (seed, epoch, index), so there is nothing to save.
  */
-import { UsageError } from "../core/errors.ts";
-import { RandomStream } from "../core/philox.ts";
+import { UsageError } from "../../core/errors.ts";
+import { RandomStream } from "../../core/philox.ts";
 
 export interface SamplerOptions {
   /** Number of training problems. */

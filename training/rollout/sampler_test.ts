@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../../core/errors.ts";
 import { PromptSampler } from "./sampler.ts";
 
 const make = (options: Partial<ConstructorParameters<typeof PromptSampler>[0]> = {}) =>

@@ -1,7 +1,7 @@
 /** Scores by task, for runs on several tasks and for the curriculum. */
-import { scoreCompletion } from "../data/score.ts";
-import { CORRECT } from "../data/score.ts";
-import type { Metrics } from "./metrics.ts";
+import { scoreCompletion } from "../../data/score.ts";
+import { CORRECT } from "../../data/score.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { Rollout } from "./rollout.ts";
 
 /** One completion. */

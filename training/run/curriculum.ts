@@ -4,18 +4,18 @@
  * Problems that were held out stay as they are. A level is not taken when the task refuses what it asks for, or
  * when its prompts do not fit; that is said once.
  */
-import type { CurriculumSection, RunConfig } from "../configs/run_config.ts";
-import { UsageError } from "../core/errors.ts";
-import type { ProblemSource } from "../data/source.ts";
-import { configAtLevels, startingLevels, type TaskShare } from "../data/task_source.ts";
+import type { CurriculumSection, RunConfig } from "../../configs/schema/run_config.ts";
+import { UsageError } from "../../core/errors.ts";
+import type { ProblemSource } from "../../data/source.ts";
+import { configAtLevels, startingLevels, type TaskShare } from "../../data/task_source.ts";
 import {
   type CoachState,
   CurriculumCoach,
   type CurriculumLevels,
   type LevelChange,
-} from "../tasks/curriculum_levels.ts";
-import type { Metrics } from "./metrics.ts";
-import type { TaskScore } from "./task_metrics.ts";
+} from "../../tasks/curriculum_levels.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { TaskScore } from "../rollout/task_metrics.ts";
 
 /** What came of a step. */
 export interface StepMoves {

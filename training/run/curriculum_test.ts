@@ -1,17 +1,17 @@
 /** Levels that move while training, several tasks with metrics of their own, and resuming both bit for bit. */
 import assert from "node:assert/strict";
-import type { CurriculumSection } from "../configs/run_config.ts";
-import type { Device } from "../kernels/device.ts";
-import { createDevice } from "../kernels/mod.ts";
+import type { CurriculumSection } from "../../configs/schema/run_config.ts";
+import type { Device } from "../../kernels/device.ts";
+import { createDevice } from "../../kernels/mod.ts";
 import {
   type ConfigChanges,
   metricsWithoutClock,
   tinyRunConfig,
   trainOn,
   withTempDir,
-} from "./testing.ts";
-import { assemble } from "./assemble.ts";
-import { GrpoTrainer, type TrainerOptions } from "./trainer.ts";
+} from "../testing.ts";
+import { assemble } from "../assemble.ts";
+import { GrpoTrainer, type TrainerOptions } from "../trainer.ts";
 
 async function onDevice<T>(work: (device: Device, path: string) => Promise<T>): Promise<T> {
   const device = await createDevice("wasm", { threads: 1 });

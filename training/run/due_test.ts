@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Due } from "./due.ts";
-import { tinyRunConfig } from "./testing.ts";
+import { tinyRunConfig } from "../testing.ts";
 
 type Training = ReturnType<typeof tinyRunConfig>["training"];
 const make = (changes: Partial<Training>, total = 10, perEpoch = 4) =>

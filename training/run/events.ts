@@ -1,11 +1,11 @@
 /**
  * What a training run tells those who listen (progress display, trackers). The trainer prints nothing.
  */
-import type { LevelChange } from "../tasks/curriculum_levels.ts";
-import type { Advice } from "./diagnosis.ts";
-import type { EvalResult } from "./evaluate.ts";
-import type { Metrics } from "./metrics.ts";
-import type { SecondsByPhase } from "./phase_clock.ts";
+import type { LevelChange } from "../../tasks/curriculum_levels.ts";
+import type { Advice } from "../metrics/diagnosis.ts";
+import type { EvalResult } from "../../evaluation/evaluate.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { SecondsByPhase } from "../metrics/phase_clock.ts";
 
 /** Phases of a run, in their order. */
 export type TrainPhase = "warm_start" | "eval_before" | "grpo" | "eval_after" | "finish";

@@ -1,18 +1,18 @@
 /** What the phases of a run share: its parts, its progress, its clock, its records and its listeners. */
-import { Interrupted, UsageError } from "../core/errors.ts";
+import { Interrupted, UsageError } from "../../core/errors.ts";
 import { restoreWeights, TrainingCurriculum } from "./curriculum.ts";
-import { Diagnosis } from "./diagnosis.ts";
+import { Diagnosis } from "../metrics/diagnosis.ts";
 import { Due } from "./due.ts";
 import type { TrainEvent, TrainPhase } from "./events.ts";
-import { heldOutRecord, reviseHeldOut } from "./held_out_record.ts";
-import { MemoryTracker } from "./memory_tracker.ts";
-import { MetricAverager, type Metrics } from "./metrics.ts";
-import { AdamW } from "./optimizer.ts";
-import { PhaseClock } from "./phase_clock.ts";
-import { PromptEncoder, promptTokensKept } from "./prompts.ts";
-import { freshState, type RunState } from "./run_state.ts";
+import { heldOutRecord, reviseHeldOut } from "../checkpoint/held_out_record.ts";
+import { MemoryTracker } from "../metrics/memory_tracker.ts";
+import { MetricAverager, type Metrics } from "../metrics/metrics.ts";
+import { AdamW } from "../step/optimizer.ts";
+import { PhaseClock } from "../metrics/phase_clock.ts";
+import { PromptEncoder, promptTokensKept } from "../../evaluation/prompts.ts";
+import { freshState, type RunState } from "../checkpoint/run_state.ts";
 import type { RunStore } from "./run_store.ts";
-import { PromptSampler } from "./sampler.ts";
+import { PromptSampler } from "../rollout/sampler.ts";
 import { type RunSizes, runSizes, type TrainerOptions } from "./trainer_options.ts";
 
 export class RunContext {

@@ -8,15 +8,15 @@ import {
   explainFileError,
   removeLeftovers,
   writeFileAtomic,
-} from "../core/atomic_file.ts";
-import { RgxError, UsageError } from "../core/errors.ts";
-import { type FolderLock, LOCK_FILE, lockFolder } from "../core/lock.ts";
-import { exists } from "../core/paths.ts";
-import { namedCheckpoint } from "./checkpoint.ts";
-import { WARM_START } from "./checkpoint_store.ts";
-import { encodeCompletions } from "./completions_table.ts";
-import { MetricsLog } from "./metrics_log.ts";
-import type { Rollout } from "./rollout.ts";
+} from "../../core/atomic_file.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
+import { type FolderLock, LOCK_FILE, lockFolder } from "../../core/lock.ts";
+import { exists } from "../../core/paths.ts";
+import { namedCheckpoint } from "../checkpoint/checkpoint.ts";
+import { WARM_START } from "../checkpoint/checkpoint_store.ts";
+import { encodeCompletions } from "../rollout/completions_table.ts";
+import { MetricsLog } from "../metrics/metrics_log.ts";
+import type { Rollout } from "../rollout/rollout.ts";
 
 export interface RunFolderOptions {
   path: string;

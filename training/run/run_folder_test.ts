@@ -1,9 +1,15 @@
 /** The folder of a run: which ones it may use, and going on in one that was used. */
 import assert from "node:assert/strict";
-import { RgxError, UsageError } from "../core/errors.ts";
-import { assemble } from "./assemble.ts";
-import { GrpoTrainer } from "./trainer.ts";
-import { metricsWithoutClock, shortRunConfig, trainOn, varying, withReference } from "./testing.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
+import { assemble } from "../assemble.ts";
+import { GrpoTrainer } from "../trainer.ts";
+import {
+  metricsWithoutClock,
+  shortRunConfig,
+  trainOn,
+  varying,
+  withReference,
+} from "../testing.ts";
 
 Deno.test("a folder that holds something is refused without resume or force, and nothing is lost", async () => {
   await withReference(async (device, dir) => {

@@ -3,11 +3,11 @@
  * from. What is in which file is fixed here; how files are written safely is in `run_folder.ts`,
  * `metrics_log.ts` and `checkpoint_store.ts`.
  */
-import { stepInterval } from "../configs/derived.ts";
-import { sha256Hex } from "../core/checksums.ts";
-import { messageOf, UsageError } from "../core/errors.ts";
-import { type SlurmJob, slurmJob } from "../core/job.ts";
-import { VERSION } from "../core/version.ts";
+import { stepInterval } from "../../configs/derived.ts";
+import { sha256Hex } from "../../core/checksums.ts";
+import { messageOf, UsageError } from "../../core/errors.ts";
+import { type SlurmJob, slurmJob } from "../../core/machine/job.ts";
+import { VERSION } from "../../core/version.ts";
 import {
   checkpointFiles,
   namedCheckpoint,
@@ -15,30 +15,30 @@ import {
   readCheckpoint,
   type Restored,
   restoreWeights,
-} from "./checkpoint.ts";
+} from "../checkpoint/checkpoint.ts";
 import {
   checkpointPath,
   listCheckpoints,
   openCheckpoint,
   saveCheckpoint,
   WARM_START,
-} from "./checkpoint_store.ts";
+} from "../checkpoint/checkpoint_store.ts";
 import { changedKeys } from "./changed_keys.ts";
-import type { Advice } from "./diagnosis.ts";
-import type { EvalItem } from "./evaluate.ts";
+import type { Advice } from "../metrics/diagnosis.ts";
+import type { EvalItem } from "../../evaluation/evaluate.ts";
 import type { TrainSummary } from "./events.ts";
-import type { Rollout } from "./rollout.ts";
+import type { Rollout } from "../rollout/rollout.ts";
 import type { RunFolder } from "./run_folder.ts";
-import type { MicroSchedule } from "./micro_schedule.ts";
-import type { RolloutBuffer } from "./rollout_buffer.ts";
+import type { MicroSchedule } from "../step/micro_schedule.ts";
+import type { RolloutBuffer } from "../step/rollout_buffer.ts";
 import {
   type BestEvaluation,
   encodeState,
   type RolloutPosition,
   type RunState,
-} from "./run_state.ts";
+} from "../checkpoint/run_state.ts";
 import { addSession, type Session, standing } from "./sessions.ts";
-import { encodeTrainerState } from "./trainer_state.ts";
+import { encodeTrainerState } from "../checkpoint/trainer_state.ts";
 import type { RunSizes, TrainerOptions } from "./trainer_options.ts";
 
 /** What a checkpoint holds beside the model and the state. */

@@ -2,9 +2,9 @@
  * The sessions of a run, in `run.json`: every start of it, where, in which job, and how it ended. Restarts of a job
  * that come no further are counted, since a job that is put back into the queue each time would go on for ever.
  */
-import { RgxError } from "../core/errors.ts";
-import type { SlurmJob } from "../core/job.ts";
-import type { RunState } from "./run_state.ts";
+import { RgxError } from "../../core/errors.ts";
+import type { SlurmJob } from "../../core/machine/job.ts";
+import type { RunState } from "../checkpoint/run_state.ts";
 
 export interface Session {
   /** ISO 8601 */

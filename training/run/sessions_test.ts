@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { RgxError } from "../core/errors.ts";
-import { type SlurmJob, slurmJob } from "../core/job.ts";
-import { createDevice } from "../kernels/mod.ts";
+import { RgxError } from "../../core/errors.ts";
+import { type SlurmJob, slurmJob } from "../../core/machine/job.ts";
+import { createDevice } from "../../kernels/mod.ts";
 import {
   addSession,
   isOwnRestart,
@@ -10,7 +10,7 @@ import {
   type Session,
   stalledRestarts,
 } from "./sessions.ts";
-import { tinyRunConfig, trainOn, withTempDir } from "./testing.ts";
+import { tinyRunConfig, trainOn, withTempDir } from "../testing.ts";
 
 function job(id: string, restarts = 0): SlurmJob {
   const variables: Record<string, string> = {

@@ -4,14 +4,14 @@
  * uncertain part. After a warm start they are taken to be as long as the worked answers. Otherwise it goes by how
  * many the model ended while it was measured, held against a guess of twice the worked answer.
  */
-import { batchSizes } from "../configs/derived.ts";
-import type { RunConfig } from "../configs/run_config.ts";
-import { mean } from "../core/statistics.ts";
-import { commonBeginning } from "../models/prompt_batch.ts";
+import { batchSizes } from "../../configs/derived.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { mean } from "../../core/statistics.ts";
+import { commonBeginning } from "../../models/generation/prompt_batch.ts";
 import { Due } from "./due.ts";
 import type { RunContext } from "./run_context.ts";
-import { samplingOptions } from "./sampling_options.ts";
-import { measureModel, type ModelSpeed } from "./speed_probe.ts";
+import { samplingOptions } from "../../evaluation/sampling_options.ts";
+import { measureModel, type ModelSpeed } from "../plan/speed_probe.ts";
 import type { RunSizes } from "./trainer_options.ts";
 
 export interface EstimateInput {

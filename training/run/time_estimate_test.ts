@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { assemble } from "./assemble.ts";
-import type { ModelSpeed } from "./speed_probe.ts";
+import { assemble } from "../assemble.ts";
+import type { ModelSpeed } from "../plan/speed_probe.ts";
 import {
   type ConfigChanges,
   metricsWithoutClock,
   shortRunConfig,
   varying,
   withReference,
-} from "./testing.ts";
+} from "../testing.ts";
 import { type EstimateInput, estimateSeconds, expectedTokens } from "./time_estimate.ts";
-import { GrpoTrainer } from "./trainer.ts";
-import { tinyModelFolder } from "./tiny_model.ts";
+import { GrpoTrainer } from "../trainer.ts";
+import { tinyModelFolder } from "../tiny_model.ts";
 import { runSizes } from "./trainer_options.ts";
 
 const SPEED: ModelSpeed = {

@@ -1,17 +1,18 @@
 /** What a training run is made of, and the sizes that follow from its configuration. */
-import { batchSizes } from "../configs/derived.ts";
-import type { RunConfig } from "../configs/run_config.ts";
-import { UsageError } from "../core/errors.ts";
-import type { SlurmJob } from "../core/job.ts";
-import type { SplitProblems } from "../data/held_out.ts";
-import type { Device } from "../kernels/device.ts";
-import type { LanguageModel, Tokenizer } from "../models/types.ts";
-import type { Rubric } from "../rewards/rubric.ts";
-import type { ModelWriter } from "./checkpoint.ts";
+import { batchSizes } from "../../configs/derived.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { UsageError } from "../../core/errors.ts";
+import type { SlurmJob } from "../../core/machine/job.ts";
+import type { SplitProblems } from "../../data/held_out.ts";
+import type { Device } from "../../kernels/device.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
+import type { Tokenizer } from "../../models/tokenizers/types.ts";
+import type { Rubric } from "../../rewards/rubric.ts";
+import type { ModelWriter } from "../checkpoint/checkpoint.ts";
 import type { TrainControl } from "./control.ts";
 import type { TrainListener } from "./events.ts";
-import type { MemoryPlan } from "./memory_check.ts";
-import { MicroSchedule } from "./micro_schedule.ts";
+import type { MemoryPlan } from "../plan/memory_check.ts";
+import { MicroSchedule } from "../step/micro_schedule.ts";
 
 /** The parts of a run, and what else a trainer needs. */
 export interface TrainerOptions {

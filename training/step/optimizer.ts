@@ -1,14 +1,19 @@
 /**
  * AdamW over a model's trainable arena, with the global gradient norm and its clipping (as PyTorch computes
- * both; `kernels/optimizer/spec.ts` has the formulas). The norm is added up in float64 on the host, from
+ * both; `kernels/ops/optimizer/spec.ts` has the formulas). The norm is added up in float64 on the host, from
  * the device's partial sums in their order, so it is the same for any number of threads.
  * Left out: other optimizers, per-tensor learning rates.
  */
-import type { Device, Tensor } from "../kernels/device.ts";
-import { SUM_CHUNK } from "../kernels/optimizer/spec.ts";
-import { RgxError } from "../core/errors.ts";
-import type { LanguageModel, TrainableArena } from "../models/types.ts";
-import { encodeSafetensors, parseSafetensors } from "../models/safetensors.ts";
+import type { Device } from "../../kernels/device.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
+import { SUM_CHUNK } from "../../kernels/ops/optimizer/spec.ts";
+import { RgxError } from "../../core/errors.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
+import type { TrainableArena } from "../../models/network/types.ts";
+import {
+  encodeSafetensors,
+  parseSafetensors,
+} from "../../models/formats/safetensors/safetensors.ts";
 
 export interface AdamwSettings {
   beta1: number;

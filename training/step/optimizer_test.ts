@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { RgxError } from "../core/errors.ts";
-import type { Device } from "../kernels/device.ts";
-import { randomModel, tinyConfig, withReference } from "../models/testing.ts";
+import { RgxError } from "../../core/errors.ts";
+import type { Device } from "../../kernels/device.ts";
+import { randomModel, tinyConfig, withReference } from "../../models/testing.ts";
 import { AdamW, type AdamwSettings } from "./optimizer.ts";
 
 const SETTINGS: AdamwSettings = {

@@ -4,10 +4,15 @@
  * that was trained before). The copy is swapped in for the reference's forward pass and out again, so no
  * second model is needed: two more tensors of the trainable size.
  */
-import { RgxError } from "../core/errors.ts";
-import type { Device, Tensor } from "../kernels/device.ts";
-import type { Group, LanguageModel } from "../models/types.ts";
-import { encodeSafetensors, parseSafetensors } from "../models/safetensors.ts";
+import { RgxError } from "../../core/errors.ts";
+import type { Device } from "../../kernels/device.ts";
+import type { Tensor } from "../../kernels/tensor.ts";
+import type { Group } from "../../models/network/types.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
+import {
+  encodeSafetensors,
+  parseSafetensors,
+} from "../../models/formats/safetensors/safetensors.ts";
 import { dtypeOf } from "./optimizer.ts";
 
 export interface ReferencePolicy {

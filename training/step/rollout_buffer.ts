@@ -8,8 +8,11 @@
  * where the sizes allow it (TRL permutes rows instead). A batch that dynamic sampling could not fill has
  * smaller slices, some of them perhaps empty.
  */
-import { RgxError } from "../core/errors.ts";
-import { encodeSafetensors, parseSafetensors } from "../models/safetensors.ts";
+import { RgxError } from "../../core/errors.ts";
+import {
+  encodeSafetensors,
+  parseSafetensors,
+} from "../../models/formats/safetensors/safetensors.ts";
 import type { WindowRow } from "./train_window.ts";
 
 export class RolloutBuffer {

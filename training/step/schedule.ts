@@ -3,7 +3,7 @@
  * steps are already done, so with a warm-up the first step has rate 0 (half of the way to the first step
  * for cosine_warmup_with_min_lr). Left out: reduce_lr_on_plateau, which needs evaluations.
  */
-import type { SchedulerKwargs, SchedulerType } from "../configs/run_config.ts";
+import type { SchedulerKwargs, SchedulerType } from "../../configs/schema/run_config.ts";
 
 export interface Schedule {
   type: SchedulerType;

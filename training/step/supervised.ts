@@ -2,10 +2,11 @@
  * One step of the supervised warm start: cross-entropy on worked answers, through the same forward and
  * backward passes as GRPO. Prompts are not trained on.
  */
-import { DROPOUT_PASS } from "../core/philox.ts";
-import type { Group, LanguageModel } from "../models/types.ts";
-import type { Entry } from "../tasks/types.ts";
-import type { PromptEncoder } from "./prompts.ts";
+import { DROPOUT_PASS } from "../../core/philox.ts";
+import type { Group } from "../../models/network/types.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
+import type { Entry } from "../../tasks/types.ts";
+import type { PromptEncoder } from "../../evaluation/prompts.ts";
 
 export interface SupervisedResult {
   /** Mean negative log-likelihood per token. */

@@ -13,12 +13,13 @@
  * Where the loss is the policy term alone, a group whose advantages are all 0 has no gradient: it gets a
  * forward pass, for its metrics, and no backward pass. With verifiable rewards that is often half of them.
  */
-import type { DropoutKey, ForwardOptions, Group, LanguageModel } from "../models/types.ts";
+import type { DropoutKey, ForwardOptions, Group } from "../../models/network/types.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
 import { occasionalPause } from "./event_loop.ts";
-import { entropyMask, grpoLoss, type LossSettings } from "./loss.ts";
-import { averageMetrics, type Metrics } from "./metrics.ts";
+import { entropyMask, grpoLoss, type LossSettings } from "../loss/loss.ts";
+import { averageMetrics, type Metrics } from "../metrics/metrics.ts";
 import type { ReferencePolicy } from "./reference_policy.ts";
-import { SamplerDrift } from "./rollout_metrics.ts";
+import { SamplerDrift } from "../metrics/rollout_metrics.ts";
 
 /** One completion to train on. */
 export interface WindowRow {

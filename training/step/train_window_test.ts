@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { RgxError } from "../core/errors.ts";
-import { assertWithin } from "../kernels/testing.ts";
-import { gradients, randomModel, tinyConfig, withReference } from "../models/testing.ts";
-import type { LossSettings } from "./loss.ts";
+import { RgxError } from "../../core/errors.ts";
+import { assertWithin } from "../../kernels/testing.ts";
+import { gradients, randomModel, tinyConfig, withReference } from "../../models/testing.ts";
+import type { LossSettings } from "../loss/loss.ts";
 import { adapterOffReference, frozenReference } from "./reference_policy.ts";
 import { trainWindow, windowLogp, type WindowOptions, type WindowRow } from "./train_window.ts";
 

@@ -3,12 +3,17 @@
  * sums are taken in float64 and rounded once, to the tensor's precision. Everything happens at once,
  * inside `run`; every misuse of a tensor is an error with its label.
  */
-import { RgxError } from "../../core/errors.ts";
-import type { Device, DType, HostArray, Tensor } from "../device.ts";
-import type { OpName, Ops } from "../ops.ts";
-import { validateOp } from "../validate.ts";
+import { RgxError } from "../../../core/errors.ts";
+import type { Device } from "../../device.ts";
+import type { DType, HostArray, Tensor } from "../../tensor.ts";
+import type { OpName, Ops } from "../../ops/ops.ts";
+import { validateOp } from "../../validate.ts";
 import { REFERENCE_OPS } from "./operations.ts";
-import { type ReferenceArray, ReferenceTensor, type Storage } from "./tensor.ts";
+import {
+  type ReferenceArray,
+  ReferenceTensor,
+  type Storage,
+} from "../../ops/common/reference_tensor.ts";
 
 /** @param options.float "f64" for gradient checks; default "f32", as on every other device. */
 export function createReferenceDevice(options: { float?: "f32" | "f64" } = {}): Device {

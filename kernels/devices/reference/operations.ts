@@ -1,22 +1,22 @@
 /** The reference implementations by name; each stands in its operation's folder. */
-import type { OpName, Ops } from "../ops.ts";
-import { adjustLogits } from "../adjust_logits/reference.ts";
-import { attention, attentionBackward } from "../attention/reference.ts";
-import { attentionDecode } from "../attention_decode/reference.ts";
-import { dropout } from "../dropout/reference.ts";
-import { decodeLayer } from "../decode_layer/reference.ts";
-import { add, copy, fill } from "../elementwise/reference.ts";
-import { addBias, addBiasBackward } from "../bias/reference.ts";
-import { gelu, geluBackward } from "../gelu/reference.ts";
-import { layernorm, layernormBackward } from "../layernorm/reference.ts";
-import { head, headBackward } from "../head/reference.ts";
-import { matmul, packWeight } from "../matmul/reference.ts";
-import { adamw, sumSquares } from "../optimizer/reference.ts";
-import { rmsnorm, rmsnormBackward } from "../rmsnorm/reference.ts";
-import { rope } from "../rope/reference.ts";
-import { gatherRows, scatterAddRows, scatterRows } from "../rows/reference.ts";
-import { sample } from "../sample/reference.ts";
-import { swiglu, swigluBackward } from "../swiglu/reference.ts";
+import type { OpName, Ops } from "../../ops/ops.ts";
+import { adjustLogits } from "../../ops/adjust_logits/reference.ts";
+import { attention, attentionBackward } from "../../ops/attention/reference.ts";
+import { attentionDecode } from "../../ops/attention_decode/reference.ts";
+import { dropout } from "../../ops/dropout/reference.ts";
+import { decodeLayer } from "../../ops/decode_layer/reference.ts";
+import { add, copy, fill } from "../../ops/elementwise/reference.ts";
+import { addBias, addBiasBackward } from "../../ops/bias/reference.ts";
+import { gelu, geluBackward } from "../../ops/gelu/reference.ts";
+import { layernorm, layernormBackward } from "../../ops/layernorm/reference.ts";
+import { head, headBackward } from "../../ops/head/reference.ts";
+import { matmul, packWeight } from "../../ops/matmul/reference.ts";
+import { adamw, sumSquares } from "../../ops/optimizer/reference.ts";
+import { rmsnorm, rmsnormBackward } from "../../ops/rmsnorm/reference.ts";
+import { rope } from "../../ops/rope/reference.ts";
+import { gatherRows, scatterAddRows, scatterRows } from "../../ops/rows/reference.ts";
+import { sample } from "../../ops/sample/reference.ts";
+import { swiglu, swigluBackward } from "../../ops/swiglu/reference.ts";
 
 export const REFERENCE_OPS: { readonly [K in OpName]: (args: Ops[K]) => void } = {
   matmul,

@@ -1,14 +1,27 @@
 /**
  * Compiles the AssemblyScript kernels to `kernels.wasm`, which is committed so that running rgx needs
- * no compiler. The same sources give the same bytes everywhere.
+ * no compiler. The same sources give the same bytes everywhere. Three of the sources are written by
+ * generators while the compiler asks for them, and exist in no folder.
  *
- *     deno task build:wasm            rebuilds the file
- *     deno task build:wasm --check    fails when the committed file differs from a rebuild
+ *     deno task build:wasm                     rebuilds the file
+ *     deno task build:wasm --check             fails when the committed file differs from a rebuild
+ *     deno task build:wasm --print NAME.as.ts  prints a generated source, to be read
  */
 import asc from "assemblyscript/asc";
+import { tilesSource } from "../../ops/matmul/wasm/generate.ts";
+import { int8TilesSource } from "../../ops/matmul/wasm/generate_int8.ts";
+import { codesSource } from "../../weights/generate.ts";
 
-const ROOT = new URL("../", import.meta.url);
-const ENTRY = "wasm/index.as.ts";
+const ROOT = new URL("../../", import.meta.url);
+const ENTRY = "devices/wasm/index.as.ts";
+
+/** Sources that generators write, by their place below `kernels/`. */
+const GENERATED: Readonly<Record<string, () => string>> = {
+  "ops/matmul/wasm/tiles.as.ts": tilesSource,
+  "ops/matmul/wasm/int8_tiles.as.ts": int8TilesSource,
+  "weights/codes.as.ts": codesSource,
+};
+
 export const WASM_FILE = new URL("./kernels.wasm", import.meta.url);
 
 /** Options of the compiler; the memory is imported, shared and may grow to 4 GiB. */
@@ -35,6 +48,8 @@ export async function buildWasm(): Promise<Uint8Array> {
     stdout: { write: (text: unknown) => void (diagnostics += String(text)) },
     stderr: { write: (text: unknown) => void (diagnostics += String(text)) },
     readFile: (name: string) => {
+      const generated = GENERATED[name];
+      if (generated !== undefined) return generated();
       try {
         return Deno.readTextFileSync(new URL(name, ROOT));
       } catch {
@@ -59,15 +74,25 @@ export async function wasmIsCurrent(): Promise<boolean> {
 }
 
 if (import.meta.main) {
-  if (Deno.args.includes("--check")) {
+  const [flag, name] = Deno.args;
+  if (flag === "--print") {
+    const path = Object.keys(GENERATED).find((path) => path.endsWith(`/${name}`));
+    if (path === undefined) {
+      console.error(`no generated source ${name}, expected one of ${Object.keys(GENERATED)}`);
+      Deno.exit(2);
+    }
+    console.log(GENERATED[path]!());
+  } else if (Deno.args.includes("--check")) {
     if (!await wasmIsCurrent()) {
-      console.error("kernels/wasm/kernels.wasm is not what the sources give: deno task build:wasm");
+      console.error(
+        "kernels/devices/wasm/kernels.wasm is not what the sources give: deno task build:wasm",
+      );
       Deno.exit(1);
     }
-    console.log("kernels/wasm/kernels.wasm is up to date");
+    console.log("kernels/devices/wasm/kernels.wasm is up to date");
   } else {
     const binary = await buildWasm();
     await Deno.writeFile(WASM_FILE, binary);
-    console.log(`kernels/wasm/kernels.wasm: ${binary.length} bytes`);
+    console.log(`kernels/devices/wasm/kernels.wasm: ${binary.length} bytes`);
   }
 }

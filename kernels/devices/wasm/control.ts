@@ -2,7 +2,7 @@
  * The block of shared memory through which the calling thread and the workers share out work (team.ts says how),
  * and the smallest steps on it.
  */
-import { MAX_ARGS } from "./wasm_op.ts";
+import { MAX_ARGS } from "../../ops/common/wasm_op.ts";
 
 /** Places of the int32 words; those that different threads write are in different cache lines. */
 export const WORD = {

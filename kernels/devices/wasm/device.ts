@@ -4,13 +4,14 @@
  * Pointers have 32 bits, so that memory ends at 4 GiB: of weights that operations only read, what exceeds half of it
  * lies in ordinary memory of the host and is copied in for each operation that reads it.
  */
-import { bytesText } from "../../core/bytes.ts";
-import { RgxError } from "../../core/errors.ts";
-import type { Device, DType, HostArray, Recording, Tensor } from "../device.ts";
-import type { Ops } from "../ops.ts";
-import { profileByEnvironment } from "../profile.ts";
-import { checkRange, checkView } from "../tensor_range.ts";
-import { validateOp } from "../validate.ts";
+import { bytesText } from "../../../core/bytes.ts";
+import { RgxError } from "../../../core/errors.ts";
+import type { Device, Recording } from "../../device.ts";
+import type { DType, HostArray, Tensor } from "../../tensor.ts";
+import type { Ops } from "../../ops/ops.ts";
+import { profileByEnvironment } from "../../profile.ts";
+import { checkRange, checkView } from "../../tensor_range.ts";
+import { validateOp } from "../../validate.ts";
 import wasmBytes from "./kernels.wasm" with { type: "bytes" };
 import { WasmMemory, WEIGHTS_WITHIN } from "./memory.ts";
 import { wasmOps } from "./op_table.ts";
@@ -18,7 +19,7 @@ import type { Recorder } from "./recorder.ts";
 import { Recordings } from "./recording.ts";
 import { ThreadPool } from "./thread_pool.ts";
 import { defaultThreads, MOST_THREADS } from "./threads.ts";
-import type { WasmContext, WasmJob, WasmOp } from "./wasm_op.ts";
+import type { WasmContext, WasmJob, WasmOp } from "../../ops/common/wasm_op.ts";
 
 export interface WasmDeviceOptions {
   /** Threads, the calling one included; default {@link defaultThreads}. */

@@ -1,6 +1,6 @@
 /** The CPU device: memory, views, threads, failures of kernels. */
 import { strict as assert } from "node:assert";
-import { RgxError, UsageError } from "../../core/errors.ts";
+import { RgxError, UsageError } from "../../../core/errors.ts";
 import { Allocator } from "./allocator.ts";
 import { wasmIsCurrent } from "./build.ts";
 import { createWasmDevice } from "./device.ts";

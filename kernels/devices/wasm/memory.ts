@@ -2,8 +2,8 @@
  * One shared WebAssembly memory that grows on demand up to 4 GiB, its allocator, and host views of it.
  * Memory is never given back to the system before the device is closed: WebAssembly cannot shrink.
  */
-import { bytesText } from "../../core/bytes.ts";
-import { RgxError } from "../../core/errors.ts";
+import { bytesText } from "../../../core/bytes.ts";
+import { RgxError } from "../../../core/errors.ts";
 import { Allocator } from "./allocator.ts";
 import { useHugePages } from "./huge_pages.ts";
 

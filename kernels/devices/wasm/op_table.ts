@@ -1,23 +1,23 @@
 /** Which host binding runs which operation on the WASM device. One line an operation. */
-import { adjustLogitsWasm } from "../adjust_logits/wasm.ts";
-import { headBackwardWasm, headWasm } from "../head/wasm.ts";
-import { attentionBackwardWasm, attentionWasm } from "../attention/wasm.ts";
-import { attentionDecodeWasm } from "../attention_decode/wasm.ts";
-import { dropoutWasm } from "../dropout/wasm.ts";
-import { decodeLayerWasm } from "../decode_layer/wasm.ts";
-import { addWasm, copyWasm, fillWasm } from "../elementwise/wasm.ts";
-import { matmulWasm, packWeightWasm } from "../matmul/wasm.ts";
-import { geluBackwardWasm, geluWasm } from "../gelu/wasm.ts";
-import { addBiasBackwardWasm, addBiasWasm } from "../bias/wasm.ts";
-import { layernormBackwardWasm, layernormWasm } from "../layernorm/wasm.ts";
-import type { OpName, Ops } from "../ops.ts";
-import { adamwWasm, sumSquaresWasm } from "../optimizer/wasm.ts";
-import { rmsnormBackwardWasm, rmsnormWasm } from "../rmsnorm/wasm.ts";
-import { ropeWasm } from "../rope/wasm.ts";
-import { gatherRowsWasm, scatterAddRowsWasm, scatterRowsWasm } from "../rows/wasm.ts";
-import { sampleWasm } from "../sample/wasm.ts";
-import { swigluBackwardWasm, swigluWasm } from "../swiglu/wasm.ts";
-import type { WasmOp } from "./wasm_op.ts";
+import { adjustLogitsWasm } from "../../ops/adjust_logits/wasm.ts";
+import { headBackwardWasm, headWasm } from "../../ops/head/wasm.ts";
+import { attentionBackwardWasm, attentionWasm } from "../../ops/attention/wasm.ts";
+import { attentionDecodeWasm } from "../../ops/attention_decode/wasm.ts";
+import { dropoutWasm } from "../../ops/dropout/wasm.ts";
+import { decodeLayerWasm } from "../../ops/decode_layer/wasm.ts";
+import { addWasm, copyWasm, fillWasm } from "../../ops/elementwise/wasm.ts";
+import { matmulWasm, packWeightWasm } from "../../ops/matmul/wasm.ts";
+import { geluBackwardWasm, geluWasm } from "../../ops/gelu/wasm.ts";
+import { addBiasBackwardWasm, addBiasWasm } from "../../ops/bias/wasm.ts";
+import { layernormBackwardWasm, layernormWasm } from "../../ops/layernorm/wasm.ts";
+import type { OpName, Ops } from "../../ops/ops.ts";
+import { adamwWasm, sumSquaresWasm } from "../../ops/optimizer/wasm.ts";
+import { rmsnormBackwardWasm, rmsnormWasm } from "../../ops/rmsnorm/wasm.ts";
+import { ropeWasm } from "../../ops/rope/wasm.ts";
+import { gatherRowsWasm, scatterAddRowsWasm, scatterRowsWasm } from "../../ops/rows/wasm.ts";
+import { sampleWasm } from "../../ops/sample/wasm.ts";
+import { swigluBackwardWasm, swigluWasm } from "../../ops/swiglu/wasm.ts";
+import type { WasmOp } from "../../ops/common/wasm_op.ts";
 
 export const wasmOps: { [K in OpName]: WasmOp<Ops[K]> } = {
   matmul: matmulWasm,

@@ -8,7 +8,7 @@
  * and every thread keeps what it has made of it.
  */
 import { type Control, MOST_REGIONS, WORD } from "./control.ts";
-import type { WasmJob } from "./wasm_op.ts";
+import type { WasmJob } from "../../ops/common/wasm_op.ts";
 
 type KernelFunction = (...args: number[]) => void;
 

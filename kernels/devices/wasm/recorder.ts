@@ -5,9 +5,9 @@
  *
  * Left out: operations that read tensors on the host, and weights outside the shared memory; they cannot be recorded.
  */
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 import { MOST_JOBS } from "./control.ts";
-import type { WasmContext, WasmJob } from "./wasm_op.ts";
+import type { WasmContext, WasmJob } from "../../ops/common/wasm_op.ts";
 
 /** Thrown by what cannot be recorded. */
 export class Unrecordable extends Error {}

@@ -3,7 +3,8 @@
  * other recordings: one runs at a time, and none expects anything in it. There may be hundreds, one for each number
  * of rows, and drawing tokens takes a megabyte for each thread.
  */
-import type { Recording, Tensor } from "../device.ts";
+import type { Recording } from "../../device.ts";
+import type { Tensor } from "../../tensor.ts";
 import type { WasmMemory } from "./memory.ts";
 import { Recorder, type RecorderHost, Unrecordable } from "./recorder.ts";
 import { type Program, scratchStride, type ThreadPool } from "./thread_pool.ts";

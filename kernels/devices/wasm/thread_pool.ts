@@ -4,7 +4,7 @@
  * until then, and for small jobs, the calling thread does all the work. As no result depends on who
  * computes it, the number of threads that happened to help is invisible.
  */
-import { messageOf, RgxError } from "../../core/errors.ts";
+import { messageOf, RgxError } from "../../../core/errors.ts";
 import { type Control, CONTROL_BYTES, controlViews, IDLE, WORD } from "./control.ts";
 import {
   grainFor,
@@ -16,7 +16,7 @@ import {
   readProgram,
 } from "./program.ts";
 import { dismiss, lead, type Member, runAlone } from "./team.ts";
-import { MAX_ARGS, type WasmJob } from "./wasm_op.ts";
+import { MAX_ARGS, type WasmJob } from "../../ops/common/wasm_op.ts";
 import type { WorkerStart } from "./worker.ts";
 
 /** Gives each thread its private scratch: returns the address of thread 0's, `bytes` apart. */

@@ -1,7 +1,7 @@
 /** How many threads the CPU device uses: what the user asks for, else what the process may use. */
-import { grantedCores } from "../../core/cgroup.ts";
-import { UsageError } from "../../core/errors.ts";
-import { type Env, processEnv, slurmJob } from "../../core/job.ts";
+import { grantedCores } from "../../../core/machine/cgroup.ts";
+import { UsageError } from "../../../core/errors.ts";
+import { type Env, processEnv, slurmJob } from "../../../core/machine/job.ts";
 
 export const MOST_THREADS = 1024;
 

@@ -2,8 +2,8 @@
  * Finding a GPU and asking it for what it has: the adapter that Vulkan (or Metal, DX12) offers first, its real
  * limits instead of WebGPU's small defaults, and words for what is wrong when there is none.
  */
-import { EXIT, RgxError } from "../../core/errors.ts";
-import type { AdapterInfo } from "../device.ts";
+import { EXIT, RgxError } from "../../../core/errors.ts";
+import type { AdapterInfo } from "../../device.ts";
 import { grantable, prepareEnvironment } from "./quirks.ts";
 
 /** Limits that kernels profit from; asked for at the adapter's largest value. */

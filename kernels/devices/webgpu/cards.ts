@@ -3,7 +3,7 @@
  * at WebGPU, to see one card, by environment variables of the Vulkan loader and of Mesa's device-select layer
  * (which sits above every driver, NVIDIA's too). Hence one process a card.
  */
-import { UsageError } from "../../core/errors.ts";
+import { UsageError } from "../../../core/errors.ts";
 
 /** A graphics card as the kernel's PCI bus lists it. */
 export interface Card {

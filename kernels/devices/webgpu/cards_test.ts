@@ -1,6 +1,6 @@
 /** Choosing a card, and the words for having none, on made-up machines. */
 import assert from "node:assert/strict";
-import { RgxError, UsageError } from "../../core/errors.ts";
+import { RgxError, UsageError } from "../../../core/errors.ts";
 import { requestDevice } from "./adapter.ts";
 import { cardEnvironment, listCards } from "./cards.ts";
 import { type Machine, missingForGpu, noAdapterError } from "./no_adapter.ts";

@@ -4,11 +4,12 @@
  * next call of the device, and no `read` returns without having looked.
  * Left out: several cards in one process (one process a card), buffers beyond the adapter's largest.
  */
-import { EXIT, RgxError } from "../../core/errors.ts";
-import type { AdapterInfo, Device, DType, HostArray, Tensor } from "../device.ts";
-import type { OpName, Ops } from "../ops.ts";
-import { checkRange } from "../tensor_range.ts";
-import { validateOp } from "../validate.ts";
+import { EXIT, RgxError } from "../../../core/errors.ts";
+import type { AdapterInfo, Device } from "../../device.ts";
+import type { DType, HostArray, Tensor } from "../../tensor.ts";
+import type { OpName, Ops } from "../../ops/ops.ts";
+import { checkRange } from "../../tensor_range.ts";
+import { validateOp } from "../../validate.ts";
 import { describeAdapter, findAdapter, requestDevice, usableFeatures } from "./adapter.ts";
 import { chooseCard, hiddenError } from "./visible.ts";
 import { noAdapterError } from "./no_adapter.ts";
@@ -19,7 +20,7 @@ import { Readback } from "./readback.ts";
 import { Recorder } from "./recorder.ts";
 import { type Block, WebgpuTensor } from "./tensor.ts";
 import { formatTrace, type KernelTime, Tracer } from "./trace.ts";
-import type { Dispatch, WebgpuContext, WebgpuLimits } from "./webgpu_op.ts";
+import type { Dispatch, WebgpuContext, WebgpuLimits } from "../../ops/common/webgpu_op.ts";
 
 const USAGE = { storage: 0x80, copySource: 0x4, copyTarget: 0x8 } as const;
 /** Idle buffers beyond this are destroyed at the next submit. */

@@ -1,14 +1,14 @@
 /** What the GPU device promises beyond `kernels/device_test.ts`: memory, order, errors, limits. */
 import assert from "node:assert/strict";
-import { EXIT, RgxError } from "../../core/errors.ts";
-import { elementwiseCases, rmsnormCases } from "../conformance/elementwise.ts";
-import { matmulCases } from "../conformance/matmul.ts";
-import { checkCase } from "../conformance/runner.ts";
-import type { Tensor } from "../device.ts";
-import { upload } from "../testing.ts";
+import { EXIT, RgxError } from "../../../core/errors.ts";
+import { elementwiseCases, rmsnormCases } from "../../conformance/elementwise.ts";
+import { matmulCases } from "../../conformance/matmul.ts";
+import { checkCase } from "../../conformance/runner.ts";
+import type { Tensor } from "../../tensor.ts";
+import { upload } from "../../testing.ts";
 import { findAdapter } from "./adapter.ts";
 import { createWebgpuDevice, type WebgpuDevice, type WebgpuDeviceOptions } from "./device.ts";
-import { kernel } from "./kernel.ts";
+import { kernel } from "../../ops/common/wgsl/kernel.ts";
 
 const ignore = await findAdapter() === null;
 if (ignore) console.warn("tests of the webgpu device are ignored: no adapter");

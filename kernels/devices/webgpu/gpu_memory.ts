@@ -2,8 +2,8 @@
  * Memory of the card that computes. WebGPU does not tell; the driver's own tools do: `nvidia-smi` for NVIDIA,
  * files of the kernel for AMD. Nothing is installed for it and nothing is contacted.
  */
-import { availableBytes } from "../../core/memory.ts";
-import type { AdapterInfo } from "../device.ts";
+import { availableBytes } from "../../../core/machine/memory.ts";
+import type { AdapterInfo } from "../../device.ts";
 
 const NVIDIA = 4318, AMD = 4098;
 

@@ -1,5 +1,5 @@
 /** Why this machine offers no GPU, as far as files and devices tell, and the command that mends it. */
-import { EXIT, RgxError } from "../../core/errors.ts";
+import { EXIT, RgxError } from "../../../core/errors.ts";
 
 /** What was looked at, for tests. */
 export interface Machine {

@@ -1,23 +1,27 @@
 /** Which host binding runs which operation on the WebGPU device. One line an operation. */
-import { adjustLogitsWebgpu } from "../adjust_logits/webgpu.ts";
-import { attentionBackwardWebgpu, attentionWebgpu } from "../attention/webgpu.ts";
-import { attentionDecodeWebgpu } from "../attention_decode/webgpu.ts";
-import { decodeLayerWebgpu } from "../decode_layer/webgpu.ts";
-import { dropoutWebgpu } from "../dropout/webgpu.ts";
-import { addWebgpu, copyWebgpu, fillWebgpu } from "../elementwise/webgpu.ts";
-import { matmulWebgpu, packWeightWebgpu } from "../matmul/webgpu.ts";
-import { headBackwardWebgpu, headWebgpu } from "../head/webgpu.ts";
-import { geluBackwardWebgpu, geluWebgpu } from "../gelu/webgpu.ts";
-import { addBiasBackwardWebgpu, addBiasWebgpu } from "../bias/webgpu.ts";
-import { layernormBackwardWebgpu, layernormWebgpu } from "../layernorm/webgpu.ts";
-import type { OpName, Ops } from "../ops.ts";
-import { adamwWebgpu, sumSquaresWebgpu } from "../optimizer/webgpu.ts";
-import { rmsnormBackwardWebgpu, rmsnormWebgpu } from "../rmsnorm/webgpu.ts";
-import { ropeWebgpu } from "../rope/webgpu.ts";
-import { gatherRowsWebgpu, scatterAddRowsWebgpu, scatterRowsWebgpu } from "../rows/webgpu.ts";
-import { sampleWebgpu } from "../sample/webgpu.ts";
-import { swigluBackwardWebgpu, swigluWebgpu } from "../swiglu/webgpu.ts";
-import type { WebgpuOp } from "./webgpu_op.ts";
+import { adjustLogitsWebgpu } from "../../ops/adjust_logits/webgpu.ts";
+import { attentionBackwardWebgpu, attentionWebgpu } from "../../ops/attention/webgpu.ts";
+import { attentionDecodeWebgpu } from "../../ops/attention_decode/webgpu.ts";
+import { decodeLayerWebgpu } from "../../ops/decode_layer/webgpu.ts";
+import { dropoutWebgpu } from "../../ops/dropout/webgpu.ts";
+import { addWebgpu, copyWebgpu, fillWebgpu } from "../../ops/elementwise/webgpu.ts";
+import { matmulWebgpu, packWeightWebgpu } from "../../ops/matmul/webgpu.ts";
+import { headBackwardWebgpu, headWebgpu } from "../../ops/head/webgpu.ts";
+import { geluBackwardWebgpu, geluWebgpu } from "../../ops/gelu/webgpu.ts";
+import { addBiasBackwardWebgpu, addBiasWebgpu } from "../../ops/bias/webgpu.ts";
+import { layernormBackwardWebgpu, layernormWebgpu } from "../../ops/layernorm/webgpu.ts";
+import type { OpName, Ops } from "../../ops/ops.ts";
+import { adamwWebgpu, sumSquaresWebgpu } from "../../ops/optimizer/webgpu.ts";
+import { rmsnormBackwardWebgpu, rmsnormWebgpu } from "../../ops/rmsnorm/webgpu.ts";
+import { ropeWebgpu } from "../../ops/rope/webgpu.ts";
+import {
+  gatherRowsWebgpu,
+  scatterAddRowsWebgpu,
+  scatterRowsWebgpu,
+} from "../../ops/rows/webgpu.ts";
+import { sampleWebgpu } from "../../ops/sample/webgpu.ts";
+import { swigluBackwardWebgpu, swigluWebgpu } from "../../ops/swiglu/webgpu.ts";
+import type { WebgpuOp } from "../../ops/common/webgpu_op.ts";
 
 export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   matmul: matmulWebgpu,

@@ -5,7 +5,12 @@
  */
 import type { WebgpuTensor } from "./tensor.ts";
 import { popError } from "./quirks.ts";
-import { type BindingPattern, type Kernel, kernelText, patternKey } from "./kernel.ts";
+import {
+  type BindingPattern,
+  type Kernel,
+  kernelText,
+  patternKey,
+} from "../../ops/common/wgsl/kernel.ts";
 
 interface Pipeline {
   readonly gpu: GPUComputePipeline;

@@ -3,7 +3,7 @@
  * parameters in one uniform buffer with dynamic offsets. Numbers the recordings, so that the host knows
  * whether a write to a buffer may overtake a command that waits.
  */
-import type { Dispatch } from "./webgpu_op.ts";
+import type { Dispatch } from "../../ops/common/webgpu_op.ts";
 import { PARAMS_SLOT, Pipelines } from "./pipelines.ts";
 import { popError, STAGED_BYTES } from "./quirks.ts";
 import type { PooledBuffer, WebgpuTensor } from "./tensor.ts";

@@ -1,6 +1,7 @@
 /** Tensors of the WebGPU device: a range of a buffer of the pool. */
-import type { Device, DType, Tensor } from "../device.ts";
-import { checkView } from "../tensor_range.ts";
+import type { Device } from "../../device.ts";
+import type { DType, Tensor } from "../../tensor.ts";
+import { checkView } from "../../tensor_range.ts";
 
 /** A GPU buffer of the pool. */
 export interface PooledBuffer {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { findAdapter } from "./adapter.ts";
 import { createWebgpuDevice, type WebgpuDevice, type WebgpuDeviceOptions } from "./device.ts";
-import { type Kernel, kernelText } from "./kernel.ts";
+import { type Kernel, kernelText } from "../../ops/common/wgsl/kernel.ts";
 
 const ignore = await findAdapter() === null;
 if (ignore) console.warn("tests of WGSL kernels are ignored: no adapter");

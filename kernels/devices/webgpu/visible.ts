@@ -4,8 +4,8 @@
  * a node that others share. A card whose device file a cgroup denies is none for Vulkan either, and indices count the
  * others. Slices of a card (MIG-…) are not told apart: Vulkan has none.
  */
-import { type RgxError, UsageError } from "../../core/errors.ts";
-import { type Env, processEnv } from "../../core/job.ts";
+import { type RgxError, UsageError } from "../../../core/errors.ts";
+import { type Env, processEnv } from "../../../core/machine/job.ts";
 import { type Card, listCards, selectCard } from "./cards.ts";
 
 const MAKERS = [

@@ -1,6 +1,6 @@
 /** Visible cards on made-up nodes. */
 import assert from "node:assert/strict";
-import { UsageError } from "../../core/errors.ts";
+import { UsageError } from "../../../core/errors.ts";
 import { type CardSources, chooseCard, type DriverInfo, visibleCards } from "./visible.ts";
 
 const A100 = { vendor: "10de", device: "20b2" };

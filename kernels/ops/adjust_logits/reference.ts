@@ -1,5 +1,5 @@
 /** Reference of the adjustment of logits. */
-import { floats, words } from "../reference/tensor.ts";
+import { floats, words } from "../common/reference_tensor.ts";
 import { type AdjustLogitsArgs, seenWords } from "./spec.ts";
 
 export function adjustLogits(args: AdjustLogitsArgs): void {

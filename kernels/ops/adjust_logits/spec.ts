@@ -7,7 +7,7 @@
  * Which tokens have been seen is a set of bits for each slot that stays on the device: the operation adds the
  * newest token before it reads the set, so that no list of tokens has to come from the host.
  */
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 
 export interface AdjustLogitsArgs {
   logits: Tensor; // [rows, vocab]

@@ -1,4 +1,4 @@
-// Rules that change single logits (kernels/adjust_logits/spec.ts). Work unit: one row.
+// Rules that change single logits (kernels/ops/adjust_logits/spec.ts). Work unit: one row.
 
 /** `seen`, `slots` and `newest` may be 0: absent. */
 export function adjust_logits(

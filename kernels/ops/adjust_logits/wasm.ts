@@ -1,6 +1,6 @@
 /** CPU binding of the adjustment of logits. */
-import type { Tensor } from "../device.ts";
-import type { WasmOp } from "../wasm/wasm_op.ts";
+import type { Tensor } from "../../tensor.ts";
+import type { WasmOp } from "../common/wasm_op.ts";
 import type { AdjustLogitsArgs } from "./spec.ts";
 
 /** Logits of a chunk: some 2.5 µs of copying. */

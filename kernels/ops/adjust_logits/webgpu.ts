@@ -3,11 +3,11 @@
  * copies or penalises it, then forbidden ones are overwritten. Logits move as bits, so that infinities are safe.
  * Left out: sets of seen tokens beyond one binding (a million tokens' vocabulary with a thousand slots fits).
  */
-import { perElement } from "../webgpu/entry.ts";
-import { variants } from "../webgpu/kernel.ts";
-import { inRowParts } from "../webgpu/parts.ts";
-import { GROUP } from "../webgpu/reduce.ts";
-import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { perElement } from "../common/wgsl/entry.ts";
+import { variants } from "../common/wgsl/kernel.ts";
+import { inRowParts } from "../common/wgsl/parts.ts";
+import { GROUP } from "../common/wgsl/reduce.ts";
+import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { type AdjustLogitsArgs, seenWords } from "./spec.ts";
 
 /** Rows have slots of their own, so that no two invocations write to one word. */

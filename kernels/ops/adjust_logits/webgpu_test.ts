@@ -1,7 +1,7 @@
 /** The adjustment of logits on the GPU beyond one binding. */
-import { adjustLogitsCases } from "../conformance/adjust_logits.ts";
-import { checkCase } from "../conformance/runner.ts";
-import { testOnWebgpu } from "../webgpu/testing.ts";
+import { adjustLogitsCases } from "../../conformance/adjust_logits.ts";
+import { checkCase } from "../../conformance/runner.ts";
+import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
 
 testOnWebgpu("logits beyond one binding", { bindingElements: 64 * 1009 }, async (device) => {
   for (const test of adjustLogitsCases()) {

@@ -2,15 +2,16 @@
  * Speed of attention on the CPU device, in the shapes of training and generation:
  *
  *     deno run -A --v8-flags=--no-wasm-bounds-checks,--experimental-wasm-revectorize \
- *       kernels/attention/attention_bench.ts [part of a case's name]
+ *       kernels/ops/attention/attention_bench.ts [part of a case's name]
  *
  * Best of many runs. GFLOP/s counts 4 (forward, decode) or 10 (backward) · heads · headDim operations for
  * each pair of a row and a row that it attends to.
  */
-import type { Device, Tensor } from "../device.ts";
+import type { Device } from "../../device.ts";
+import type { Tensor } from "../../tensor.ts";
 import type { Ops } from "../ops.ts";
-import { normals, packLengths, stream, upload } from "../testing.ts";
-import { createWasmDevice, type WasmDevice } from "../wasm/device.ts";
+import { normals, packLengths, stream, upload } from "../../testing.ts";
+import { createWasmDevice, type WasmDevice } from "../../devices/wasm/device.ts";
 
 type Heads = readonly [heads: number, kvHeads: number, headDim: number];
 

@@ -1,9 +1,9 @@
-// Attention over the packed group batch, backward (kernels/attention/spec.ts).
+// Attention over the packed group batch, backward (kernels/ops/attention/spec.ts).
 // Work unit: a group (the segment of its prompt, which leads it) × one key head: everything that the sums
 // of dq, dk and dv of these rows need lies inside, so S and dP are computed once for all three.
 // Key tiles run in order, for each the rows that attend to it in order, for each row the query heads in
 // order; each element of a gradient is one chain of multiply-adds in that order.
-import { exp_f32x4 } from "../wasm/math.as";
+import { exp_f32x4 } from "../common/math.as";
 import {
   PANEL_BYTES,
   SCORE_BYTES,

@@ -10,9 +10,9 @@
  *           branches attend to a prompt's key, so the walk is cut into parts with sums of their own, which
  *           `sum` adds up in order.
  */
-import type { KernelSpec } from "../webgpu/kernel.ts";
-import { EXP } from "../webgpu/math.ts";
-import { reduceSum } from "../webgpu/reduce.ts";
+import type { KernelSpec } from "../common/wgsl/kernel.ts";
+import { EXP } from "../common/wgsl/math.ts";
+import { reduceSum } from "../common/wgsl/reduce.ts";
 import {
   ATTENDED,
   attends,

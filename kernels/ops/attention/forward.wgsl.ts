@@ -5,8 +5,8 @@
  * the tile. All that other rows of the tile attend to lies in the two: their prefix is the same, or in the tile's
  * own span. What a row does not attend to is masked.
  */
-import type { KernelSpec } from "../webgpu/kernel.ts";
-import { LOG } from "../webgpu/math.ts";
+import type { KernelSpec } from "../common/wgsl/kernel.ts";
+import { LOG } from "../common/wgsl/math.ts";
 import { softmaxDeclarations, softmaxEnd, softmaxStart, softmaxTile } from "./softmax.wgsl.ts";
 import { SEGMENT } from "./spec.ts";
 import { headType, rowOf, Tiles, type TileSizes } from "./tiles.wgsl.ts";

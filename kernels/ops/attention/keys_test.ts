@@ -1,9 +1,10 @@
 /** Attention whose keys lie apart from its rows: the rows get what they get with the whole prompt before them. */
 import assert from "node:assert/strict";
-import type { Device, HostArray } from "../device.ts";
-import { createReferenceDevice } from "../reference/device.ts";
-import { assertWithin, normals, packLengths, sameBits, stream, upload } from "../testing.ts";
-import { createWasmDevice } from "../wasm/device.ts";
+import type { Device } from "../../device.ts";
+import type { HostArray } from "../../tensor.ts";
+import { createReferenceDevice } from "../../devices/reference/device.ts";
+import { assertWithin, normals, packLengths, sameBits, stream, upload } from "../../testing.ts";
+import { createWasmDevice } from "../../devices/wasm/device.ts";
 
 const HEADS = 4, KV_HEADS = 2, HEAD_DIM = 16;
 const WIDE = HEADS * HEAD_DIM, NARROW = KV_HEADS * HEAD_DIM;

@@ -1,5 +1,5 @@
 /** Reference of attention over the packed group batch, and its backward: one row and head at a time. */
-import { floats, words } from "../reference/tensor.ts";
+import { floats, words } from "../common/reference_tensor.ts";
 import { type AttentionBackwardArgs, type AttentionForwardArgs, SEGMENT } from "./spec.ts";
 
 /** The rows of k and v that a row attends to, in order: its prefix, then its own segment up to itself. */

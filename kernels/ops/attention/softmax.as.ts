@@ -3,7 +3,7 @@
 // and sums run across queries in lanes: nothing is summed inside a vector and no query needs a scalar.
 // State of a block of up to TILE queries, in scratch: Q transposed and already scaled, the running maximum
 // m, the running sum l, and the unnormalised output O in panels.
-import { exp_f32x4 } from "../wasm/math.as";
+import { exp_f32x4 } from "../common/math.as";
 import { PANEL_BYTES, SCORE_BYTES, TILE, TILE_BYTES, tile_columns, tile_scores } from "./tile.as";
 import { element, OFFSET_BYTES, pack_rows, pack_transposed, unpack_row } from "./pack.as";
 

@@ -4,7 +4,7 @@
  * `out…` of the values; a tile with a larger score scales all three down. Masked scores are −1e30, and their
  * weight is set to 0, because a tile may hold nothing but masked scores.
  */
-import { EXP } from "../webgpu/math.ts";
+import { EXP } from "../common/wgsl/math.ts";
 import { rowOf, rowsType, type Tiles } from "./tiles.wgsl.ts";
 
 /** Bytes of workgroup memory beside the tiles'. */

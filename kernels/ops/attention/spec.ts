@@ -11,7 +11,7 @@
  * segment's own. There may be more of them than it has rows: keys that were there before, which all its rows see.
  * No [rows, rows] matrix ever exists.
  */
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 
 /** u32 columns of the segment table. A prompt's prefix is empty (prefixBegin = prefixEnd = begin). */
 export const SEGMENT = {

@@ -1,4 +1,4 @@
-// Attention over the packed group batch (kernels/attention/spec.ts), forward.
+// Attention over the packed group batch (kernels/ops/attention/spec.ts), forward.
 // Work unit: a block of rows × one key head. The block's queries are the rows' query heads of that key
 // head; neighbouring branches of a group attend to their common prefix together, then each to its own part.
 import { TILE } from "./tile.as";

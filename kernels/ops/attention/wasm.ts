@@ -1,6 +1,6 @@
 /** CPU bindings of attention over the packed group batch and its backward. */
-import { RgxError } from "../../core/errors.ts";
-import type { WasmOp } from "../wasm/wasm_op.ts";
+import { RgxError } from "../../../core/errors.ts";
+import type { WasmOp } from "../common/wasm_op.ts";
 import type { AttentionBackwardArgs, AttentionForwardArgs } from "./spec.ts";
 
 /** Queries or keys of a tile (tile.as.ts). */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { HostArray } from "../device.ts";
-import { type Layout, normals, packLengths, sameBits, stream, upload } from "../testing.ts";
-import { createWasmDevice, type WasmDevice } from "../wasm/device.ts";
+import type { HostArray } from "../../tensor.ts";
+import { type Layout, normals, packLengths, sameBits, stream, upload } from "../../testing.ts";
+import { createWasmDevice, type WasmDevice } from "../../devices/wasm/device.ts";
 
 const HEADS = 4, KV_HEADS = 2, HEAD_DIM = 24;
 const WIDE = HEADS * HEAD_DIM, NARROW = KV_HEADS * HEAD_DIM;

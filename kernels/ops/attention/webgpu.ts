@@ -3,11 +3,11 @@
  * Queries beyond one binding go in parts, in the forward. Left out: keys and values beyond it, and the backward of
  * such batches; keys apart from the rows. The device says so.
  */
-import { RgxError } from "../../core/errors.ts";
-import type { Tensor } from "../device.ts";
-import { variants } from "../webgpu/kernel.ts";
-import { inRowParts } from "../webgpu/parts.ts";
-import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { RgxError } from "../../../core/errors.ts";
+import type { Tensor } from "../../tensor.ts";
+import { variants } from "../common/wgsl/kernel.ts";
+import { inRowParts } from "../common/wgsl/parts.ts";
+import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import {
   DELTA_ROWS,
   deltaSpec,

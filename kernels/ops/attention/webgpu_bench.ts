@@ -1,7 +1,7 @@
 /**
  * Speed of attention on the GPU, by shape and by tile:
  *
- *     deno run -A kernels/attention/webgpu_bench.ts [--tiles] [part of a case's name]
+ *     deno run -A kernels/ops/attention/webgpu_bench.ts [--tiles] [part of a case's name]
  *
  * Shapes of training and decoding with Qwen2.5-0.5B and 1.5B and with small models; tiny ones on a software adapter.
  * `--tiles` also tries tiles that are not chosen; RGX_ATTENTION_TILE=across,down,each tries one more. GFLOP/s counts
@@ -9,10 +9,10 @@
  * to; RGX_DEBUG=2 prints the time of each kernel.
  */
 import { BRANCH } from "../attention_decode/spec.ts";
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 import type { Ops } from "../ops.ts";
-import { packLengths, upload } from "../testing.ts";
-import { createWebgpuDevice, type WebgpuDevice } from "../webgpu/device.ts";
+import { packLengths, upload } from "../../testing.ts";
+import { createWebgpuDevice, type WebgpuDevice } from "../../devices/webgpu/device.ts";
 import type { TileShape } from "./tiles.wgsl.ts";
 import { SHAPES } from "./webgpu.ts";
 

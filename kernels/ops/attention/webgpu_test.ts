@@ -1,9 +1,9 @@
 /** Attention on the GPU: small limits, which choose other tiles and cut the queries; the text of its kernels. */
 import assert from "node:assert/strict";
-import { attentionBackwardCases, attentionCases } from "../conformance/attention.ts";
-import { type Case, checkCase } from "../conformance/runner.ts";
-import type { WebgpuContext } from "../webgpu/webgpu_op.ts";
-import { checkSnapshot, testOnWebgpu } from "../webgpu/testing.ts";
+import { attentionBackwardCases, attentionCases } from "../../conformance/attention.ts";
+import { type Case, checkCase } from "../../conformance/runner.ts";
+import type { WebgpuContext } from "../common/webgpu_op.ts";
+import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import { attentionKernel, attentionTile, keyGradient, queryGradient } from "./webgpu.ts";
 
 /** Cases of two layouts, one of them the largest. */

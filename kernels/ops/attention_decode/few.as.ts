@@ -8,7 +8,7 @@ import { pack_transposed } from "../attention/pack.as";
 import { read_ahead } from "./own.as";
 import { pair_attend } from "./pair.as";
 
-/** Bytes of a column of a panel of packed keys (kernels/matmul/spec.ts), and keys of a panel. */
+/** Bytes of a column of a panel of packed keys (kernels/ops/matmul/spec.ts), and keys of a panel. */
 const COLUMN: usize = 64;
 const PANEL_KEYS: i32 = 16;
 

@@ -1,7 +1,7 @@
 // Queries against the keys of their own branch: too few share these keys to transpose them, so each score is a dot
 // product along the key's row, four keys and two queries at a time. headDim must be a multiple of 4.
 import { TILE, TILE_BYTES } from "../attention/tile.as";
-import { touch } from "../wasm/memory.as";
+import { touch } from "../common/memory.as";
 import { pair_attend } from "./pair.as";
 
 /** In place of a distance: nothing is read ahead. */

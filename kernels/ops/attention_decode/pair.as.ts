@@ -2,7 +2,7 @@
 // lie. Scores are two rows at the beginning of scratch, TILE_BYTES apart. Each sum and each output is one chain of
 // multiply-adds, key after key. Functions that store neighbouring pairs of vectors in one go are the form that V8
 // widens to 256 bits; they are exported so that they are not inlined, which would cost them that.
-import { exp_f32x4 } from "../wasm/math.as";
+import { exp_f32x4 } from "../common/math.as";
 import { PANEL_BYTES, TILE_BYTES } from "../attention/tile.as";
 import { maxima, outputs, sums } from "../attention/softmax.as";
 

@@ -17,8 +17,8 @@ import {
   softmaxTile,
 } from "../attention/softmax.wgsl.ts";
 import { headType, rowOf, Tiles, type TileSizes } from "../attention/tiles.wgsl.ts";
-import type { KernelSpec } from "../webgpu/kernel.ts";
-import { EXP } from "../webgpu/math.ts";
+import type { KernelSpec } from "../common/wgsl/kernel.ts";
+import { EXP } from "../common/wgsl/math.ts";
 import { BRANCH } from "./spec.ts";
 
 export interface PartialOptions {

@@ -1,5 +1,5 @@
 /** Reference of attention for one new query per branch. */
-import { floats, words } from "../reference/tensor.ts";
+import { floats, words } from "../common/reference_tensor.ts";
 import { type AttentionDecodeArgs, BRANCH } from "./spec.ts";
 
 export function attentionDecode(args: AttentionDecodeArgs): void {

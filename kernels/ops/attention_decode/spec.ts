@@ -5,7 +5,7 @@
  * (the newest one, already written, included), with a window to the last `window` of them; the caller leaves out
  * of the prefix what a window does not reach. Same scores and softmax as `attention`.
  */
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 
 /**
  * u32 columns of the branch table. From row `alikeBegin` on stand the same keys and values as from prefixBegin on,

@@ -1,4 +1,4 @@
-// Attention of one new query per branch (kernels/attention_decode/spec.ts). Work unit: BRANCHES branches ×
+// Attention of one new query per branch (kernels/ops/attention_decode/spec.ts). Work unit: BRANCHES branches ×
 // one key head. Neighbouring branches with the same prefix attend to it together: its keys are brought
 // into scratch once for all of them.
 import { TILE } from "../attention/tile.as";

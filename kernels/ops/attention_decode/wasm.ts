@@ -1,6 +1,6 @@
 /** CPU binding of attention for one new query per branch. */
 import { queryGroup, softmaxScratch, TILE, windowOf } from "../attention/wasm.ts";
-import type { WasmOp } from "../wasm/wasm_op.ts";
+import type { WasmOp } from "../common/wasm_op.ts";
 import type { AttentionDecodeArgs } from "./spec.ts";
 
 /** Most branches that attend together: enough to share a prefix. */

@@ -1,8 +1,9 @@
 /** How attention of new tokens is cut among threads changes no bit, nor does reading ahead of rows that are long. */
 import assert from "node:assert/strict";
-import type { Device, DType, Tensor } from "../device.ts";
-import { stream } from "../testing.ts";
-import { createWasmDevice } from "../wasm/device.ts";
+import type { Device } from "../../device.ts";
+import type { DType, Tensor } from "../../tensor.ts";
+import { stream } from "../../testing.ts";
+import { createWasmDevice } from "../../devices/wasm/device.ts";
 import { BRANCH } from "./spec.ts";
 
 /** Branches of three prompts, with answers of 1 to `most` tokens. */

@@ -4,9 +4,9 @@
  */
 import { softmaxBytes } from "../attention/softmax.wgsl.ts";
 import { Tiles, type TileShape, type TileSizes, tileSizes } from "../attention/tiles.wgsl.ts";
-import { type Tensor, VIEW_ALIGNMENT } from "../device.ts";
-import { variants } from "../webgpu/kernel.ts";
-import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { type Tensor, VIEW_ALIGNMENT } from "../../tensor.ts";
+import { variants } from "../common/wgsl/kernel.ts";
+import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import { mergeSpec, ownSpec, PIECE_KEYS, prefixSpec } from "./partial.wgsl.ts";
 import type { AttentionDecodeArgs } from "./spec.ts";
 

@@ -1,9 +1,9 @@
 /** Attention while decoding on the GPU: caches beyond one binding, other tiles; the text of its kernels. */
 import assert from "node:assert/strict";
-import { attentionDecodeCases } from "../conformance/attention.ts";
-import { checkCase } from "../conformance/runner.ts";
-import { checkSnapshot, testOnWebgpu } from "../webgpu/testing.ts";
-import type { WebgpuContext } from "../webgpu/webgpu_op.ts";
+import { attentionDecodeCases } from "../../conformance/attention.ts";
+import { checkCase } from "../../conformance/runner.ts";
+import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
+import type { WebgpuContext } from "../common/webgpu_op.ts";
 import { decodeTile, mergePieces, ownPieces, prefixPieces } from "./webgpu.ts";
 
 const FIVE = "5 branches, prompt 90, new 40, heads";

@@ -1,5 +1,5 @@
 /** Reference of a bias and its gradient. */
-import { floats } from "../reference/tensor.ts";
+import { floats } from "../common/reference_tensor.ts";
 import type { AddBiasArgs, AddBiasBackwardArgs } from "./spec.ts";
 
 export function addBias({ rows, d, ...args }: AddBiasArgs): void {

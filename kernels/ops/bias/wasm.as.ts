@@ -1,4 +1,4 @@
-// A bias and its gradient (kernels/bias/spec.ts). Forward: work unit one row. Gradient: work unit COLUMNS
+// A bias and its gradient (kernels/ops/bias/spec.ts). Forward: work unit one row. Gradient: work unit COLUMNS
 // columns, all rows in order, in partial sums of SUM_ROWS rows to lose fewer digits.
 
 const COLUMNS: i32 = 16;

@@ -1,5 +1,5 @@
 /** CPU bindings of a bias and its gradient. */
-import type { WasmOp } from "../wasm/wasm_op.ts";
+import type { WasmOp } from "../common/wasm_op.ts";
 import type { AddBiasArgs, AddBiasBackwardArgs } from "./spec.ts";
 
 /** Elements of a chunk: some 2.5 µs. */

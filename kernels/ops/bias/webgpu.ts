@@ -1,10 +1,10 @@
 /** A bias and its gradient on the GPU: one invocation an element; the gradient is a sum over columns. */
-import { perElement } from "../webgpu/entry.ts";
-import { addColumnSums, columnChunks } from "../webgpu/column_sums.ts";
-import { kernel } from "../webgpu/kernel.ts";
-import { inRowParts } from "../webgpu/parts.ts";
-import { GROUP } from "../webgpu/reduce.ts";
-import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { perElement } from "../common/wgsl/entry.ts";
+import { addColumnSums, columnChunks } from "../common/wgsl/column_sums.ts";
+import { kernel } from "../common/wgsl/kernel.ts";
+import { inRowParts } from "../common/wgsl/parts.ts";
+import { GROUP } from "../common/wgsl/reduce.ts";
+import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { AddBiasArgs, AddBiasBackwardArgs } from "./spec.ts";
 
 const add = kernel({

@@ -3,8 +3,9 @@
  * everywhere (use after free, tensors of another device). Reference operations read and write them
  * through {@link floats} and {@link words}.
  */
-import { RgxError } from "../../core/errors.ts";
-import { type Device, type DType, type Tensor, VIEW_ALIGNMENT } from "../device.ts";
+import { RgxError } from "../../../core/errors.ts";
+
+import { type DType, type Tensor, VIEW_ALIGNMENT } from "../../tensor.ts";
 
 export type FloatArray = Float32Array | Float64Array;
 export type ReferenceArray = FloatArray | Uint32Array;
@@ -18,7 +19,7 @@ export interface Storage {
 export class ReferenceTensor implements Tensor {
   readonly length: number;
   constructor(
-    readonly device: Device,
+    readonly device: Tensor["device"],
     readonly dtype: DType,
     readonly label: string,
     readonly storage: Storage,

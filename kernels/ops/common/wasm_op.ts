@@ -6,7 +6,7 @@
  * the half-open range of work units to do and the address of this thread's private scratch. Kernels
  * split work over outputs, never over sums, so results are bit-equal for every number of threads.
  */
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 
 /**
  * One kernel over the units [0, units), dealt to the threads in chunks of `grain` units or more. Each thread has its

@@ -5,9 +5,9 @@
  * they were recorded, and each sees what the ones before it wrote. Sums have a fixed order (no atomics on
  * floats), so that the same call gives the same bits.
  */
-import type { DType, Tensor } from "../device.ts";
+import type { DType, Tensor } from "../../tensor.ts";
 import type { OpName, Ops } from "../ops.ts";
-import type { Kernel } from "./kernel.ts";
+import type { Kernel } from "./wgsl/kernel.ts";
 
 export interface WebgpuLimits {
   /** Most elements of 4 bytes in one binding; a longer tensor is bound in parts (`tensor.view`). */

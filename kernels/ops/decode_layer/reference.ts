@@ -1,8 +1,8 @@
 /** Reference of a decoding layer: the reference operations one after the other. */
 import { attentionDecode } from "../attention_decode/reference.ts";
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 import { matmul } from "../matmul/reference.ts";
-import { type FloatArray, floats, ReferenceTensor } from "../reference/tensor.ts";
+import { type FloatArray, floats, ReferenceTensor } from "../common/reference_tensor.ts";
 import { rmsnorm } from "../rmsnorm/reference.ts";
 import { rope } from "../rope/reference.ts";
 import { scatterRows } from "../rows/reference.ts";

@@ -4,12 +4,12 @@
  * tiny there. With n = rmsnorm(x): q, k, v = n·Wᵀ, q and k rotated, k and v written to their rows of the
  * branch cache, x += attention·Woᵀ; then x += (silu(g)·u)·Wdownᵀ with g and u from rmsnorm(x).
  */
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 
 export interface DecodeLayerArgs {
   x: Tensor; // [count, d], the residual stream, replaced by the layer's output
   inputNorm: Tensor; // [d]
-  // Weights as pack_weight leaves them (kernels/matmul/spec.ts).
+  // Weights as pack_weight leaves them (kernels/ops/matmul/spec.ts).
   wq: Tensor; // [heads·headDim, d]
   wk: Tensor; // [kvHeads·headDim, d]
   wv: Tensor; // [kvHeads·headDim, d]
@@ -28,7 +28,7 @@ export interface DecodeLayerArgs {
   prefixK: Tensor; // [promptRows, kvHeads·headDim]
   /**
    * The keys of prompts once more, as pack_weight leaves them: a device may read them in place of prefixK. Prompts
-   * then begin at multiples of PANEL (kernels/matmul/spec.ts).
+   * then begin at multiples of PANEL (kernels/ops/matmul/spec.ts).
    */
   packedPrefixK?: Tensor; // [packedLength(promptRows, kvHeads·headDim)]
   prefixV: Tensor; // [promptRows, kvHeads·headDim]

@@ -1,8 +1,8 @@
-// One decoding layer (kernels/decode_layer/spec.ts). Work unit: some branches, taken through the whole layer
+// One decoding layer (kernels/ops/decode_layer/spec.ts). Work unit: some branches, taken through the whole layer
 // by one thread with everything in its scratch: rows never wait for one another between the operations.
 
 import { attention_decode, BRANCH_BYTES } from "../attention_decode/wasm.as";
-import { matmul_blocks } from "../matmul/wasm.as";
+import { matmul_blocks } from "../matmul/wasm/wasm.as";
 import { rmsnorm } from "../rmsnorm/wasm.as";
 import { rope } from "../rope/wasm.as";
 import { scatter_rows } from "../rows/wasm.as";

@@ -1,8 +1,8 @@
 /** CPU binding of a decoding layer. */
 import { queryGroup, softmaxScratch } from "../attention/wasm.ts";
 import { blockLimit } from "../attention_decode/wasm.ts";
-import { termsInOrder } from "../matmul/tiling.ts";
-import type { WasmOp } from "../wasm/wasm_op.ts";
+import { termsInOrder } from "../matmul/wasm/tiling.ts";
+import type { WasmOp } from "../common/wasm_op.ts";
 import { type DecodeLayerArgs, shareOfRows } from "./spec.ts";
 
 const TILE_ROWS = 6;

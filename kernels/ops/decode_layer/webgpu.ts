@@ -3,11 +3,11 @@
  * what puts the new keys and values into the cache is a kernel of its own: each dispatch costs as much as one of
  * these small operations takes.
  */
-import type { Tensor } from "../device.ts";
-import { perElement } from "../webgpu/entry.ts";
-import { variants } from "../webgpu/kernel.ts";
-import { GROUP } from "../webgpu/reduce.ts";
-import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
+import type { Tensor } from "../../tensor.ts";
+import { perElement } from "../common/wgsl/entry.ts";
+import { variants } from "../common/wgsl/kernel.ts";
+import { GROUP } from "../common/wgsl/reduce.ts";
+import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import type { DecodeLayerArgs } from "./spec.ts";
 
 /** Rotates a new key (as `rope` does) into its row of the cache and copies its value; `width` pairs an invocation. */

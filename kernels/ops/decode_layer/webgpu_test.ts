@@ -1,8 +1,8 @@
 /** A decoding layer on the GPU: its cache beyond one binding; the text of its kernel. */
 import assert from "node:assert/strict";
-import { decodeLayerCases } from "../conformance/decode_layer.ts";
-import { checkCase } from "../conformance/runner.ts";
-import { checkSnapshot, testOnWebgpu } from "../webgpu/testing.ts";
+import { decodeLayerCases } from "../../conformance/decode_layer.ts";
+import { checkCase } from "../../conformance/runner.ts";
+import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import { placeKernel } from "./webgpu.ts";
 
 testOnWebgpu(

@@ -1,6 +1,6 @@
 /** Reference of dropout. */
-import { philox4x32 } from "../../core/philox.ts";
-import { floats, words } from "../reference/tensor.ts";
+import { philox4x32 } from "../../../core/philox.ts";
+import { floats, words } from "../common/reference_tensor.ts";
 import { type DropoutArgs, dropoutThreshold } from "./spec.ts";
 
 export function dropout(args: DropoutArgs): void {

@@ -7,7 +7,7 @@
  * the seed, the site, the row's keys and the column only: not on the batch, the order of its rows or the grid.
  * The gradient is the same operation, with the same keys, on the gradient by the output.
  */
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 
 /** Places in a model that can have masks of their own. */
 export const SITES = 2 ** 14;

@@ -1,4 +1,4 @@
-// Inverted dropout (kernels/dropout/spec.ts). Work unit: one row, 16 columns at a time: four blocks of
+// Inverted dropout (kernels/ops/dropout/spec.ts). Work unit: one row, 16 columns at a time: four blocks of
 // Philox, one in each lane, whose words are then put in the order of the columns.
 
 /** Philox's two multipliers, and the numbers of four blocks; in memory as in math.as.ts. */

@@ -1,5 +1,5 @@
 /** CPU binding of dropout. */
-import type { WasmOp } from "../wasm/wasm_op.ts";
+import type { WasmOp } from "../common/wasm_op.ts";
 import { type DropoutArgs, dropoutThreshold } from "./spec.ts";
 
 /** Elements of a chunk: some 10 µs. */

@@ -2,12 +2,12 @@
  * Dropout on the GPU: an invocation makes the four words of a block of four columns and uses them all. Where rows
  * are whole blocks it loads and stores them as vectors.
  */
-import { perElement } from "../webgpu/entry.ts";
-import { variants } from "../webgpu/kernel.ts";
-import { inRowParts } from "../webgpu/parts.ts";
-import { MUL_HIGH, PHILOX } from "../webgpu/philox.ts";
-import { GROUP } from "../webgpu/reduce.ts";
-import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { perElement } from "../common/wgsl/entry.ts";
+import { variants } from "../common/wgsl/kernel.ts";
+import { inRowParts } from "../common/wgsl/parts.ts";
+import { MUL_HIGH, PHILOX } from "../common/wgsl/philox.ts";
+import { GROUP } from "../common/wgsl/reduce.ts";
+import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { type DropoutArgs, dropoutThreshold } from "./spec.ts";
 
 /** Columns that share a counter: the words of a block. */

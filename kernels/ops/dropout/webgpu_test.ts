@@ -1,7 +1,7 @@
 /** Dropout on the GPU beyond one binding. */
-import { dropoutCases } from "../conformance/dropout.ts";
-import { checkCase } from "../conformance/runner.ts";
-import { checkSnapshot, testOnWebgpu } from "../webgpu/testing.ts";
+import { dropoutCases } from "../../conformance/dropout.ts";
+import { checkCase } from "../../conformance/runner.ts";
+import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import { dropoutKernel } from "./webgpu.ts";
 
 testOnWebgpu(

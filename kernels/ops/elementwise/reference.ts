@@ -1,5 +1,5 @@
 /** Reference of add, copy and fill. */
-import { floats, type ReferenceTensor } from "../reference/tensor.ts";
+import { floats, type ReferenceTensor } from "../common/reference_tensor.ts";
 import type { AddArgs, CopyArgs, FillArgs } from "./spec.ts";
 
 export function add(args: AddArgs): void {

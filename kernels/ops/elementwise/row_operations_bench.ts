@@ -2,14 +2,15 @@
  * Speed of the operations that work element by element or row by row on the CPU device:
  *
  *     deno run -A --v8-flags=--no-wasm-bounds-checks,--experimental-wasm-revectorize \
- *       kernels/elementwise/row_operations_bench.ts [part of an operation's name]
+ *       kernels/ops/elementwise/row_operations_bench.ts [part of an operation's name]
  *
  * Best of many runs; GB/s counts every tensor element read or written once, sampling in logits per second.
  */
-import type { Device, Tensor } from "../device.ts";
+import type { Device } from "../../device.ts";
+import type { Tensor } from "../../tensor.ts";
 import type { Ops } from "../ops.ts";
-import { normals, stream, upload } from "../testing.ts";
-import { createWasmDevice, type WasmDevice } from "../wasm/device.ts";
+import { normals, stream, upload } from "../../testing.ts";
+import { createWasmDevice, type WasmDevice } from "../../devices/wasm/device.ts";
 
 const ROWS = 2304, D = 128, F = 384, VOCAB = 2048, COUNT = 32;
 

@@ -1,5 +1,5 @@
 /** Element by element: add (out = a + scale·b; out may be a or b), copy (out = src), fill (out = value). */
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 
 export interface AddArgs {
   a: Tensor; // [n]

@@ -1,4 +1,4 @@
-// Element by element: add, copy, fill (kernels/elementwise/spec.ts).
+// Element by element: add, copy, fill (kernels/ops/elementwise/spec.ts).
 // Work unit: BLOCK elements, so that what is done in vectors and what is left over does not depend on how
 // units are dealt to threads.
 

@@ -1,5 +1,5 @@
 /** CPU bindings of add, copy and fill. */
-import type { WasmOp } from "../wasm/wasm_op.ts";
+import type { WasmOp } from "../common/wasm_op.ts";
 import type { AddArgs, CopyArgs, FillArgs } from "./spec.ts";
 
 /** Elements of a work unit in wasm.as.ts. */

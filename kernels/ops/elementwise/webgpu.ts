@@ -1,9 +1,9 @@
 /** Element by element on the GPU: one invocation an element; tensors beyond one binding go in parts. */
-import { perElement } from "../webgpu/entry.ts";
-import { kernel } from "../webgpu/kernel.ts";
-import { inParts } from "../webgpu/parts.ts";
-import { GROUP } from "../webgpu/reduce.ts";
-import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { perElement } from "../common/wgsl/entry.ts";
+import { kernel } from "../common/wgsl/kernel.ts";
+import { inParts } from "../common/wgsl/parts.ts";
+import { GROUP } from "../common/wgsl/reduce.ts";
+import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { AddArgs, CopyArgs, FillArgs } from "./spec.ts";
 
 const add = kernel({

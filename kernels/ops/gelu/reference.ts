@@ -1,5 +1,5 @@
 /** Reference of GELU (tanh form) and its backward. */
-import { floats } from "../reference/tensor.ts";
+import { floats } from "../common/reference_tensor.ts";
 import type { GeluArgs, GeluBackwardArgs } from "./spec.ts";
 
 const K = Math.sqrt(2 / Math.PI);

@@ -3,7 +3,7 @@
  *   y = ½·x·(1 + t),  t = tanh(√(2/π)·(x + 0.044715·x³))
  * Backward: dx = dout·(½·(1 + t) + ½·x·(1 − t²)·√(2/π)·(1 + 0.134145·x²)).
  */
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 
 export interface GeluArgs {
   x: Tensor; // [n]

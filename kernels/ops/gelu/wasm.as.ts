@@ -1,6 +1,6 @@
-// GELU in its tanh form and its backward (kernels/gelu/spec.ts), in blocks of BLOCK elements.
+// GELU in its tanh form and its backward (kernels/ops/gelu/spec.ts), in blocks of BLOCK elements.
 // With e = e^−2u: ½·(1 + tanh u) = s = 1/(1 + e), y = x·s and dy/dx = s + e·s²·x·2·du/dx; 1 − s would lose digits.
-import { exp_f32x4 } from "../wasm/math.as";
+import { exp_f32x4 } from "../common/math.as";
 
 const BLOCK: i32 = 1024;
 

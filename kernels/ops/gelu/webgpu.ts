@@ -2,12 +2,12 @@
  * GELU on the GPU: one invocation an element. ½·(1 + tanh u) = s = σ(2u), so that the exponential is our own and
  * nothing overflows: y = x·s and dy/dx = s + s·(1 − s)·x·2·du/dx, where s·(1 − s) comes from the exponential.
  */
-import { perElement } from "../webgpu/entry.ts";
-import { kernel, variants } from "../webgpu/kernel.ts";
-import { EXP } from "../webgpu/math.ts";
-import { inParts } from "../webgpu/parts.ts";
-import { GROUP } from "../webgpu/reduce.ts";
-import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { perElement } from "../common/wgsl/entry.ts";
+import { kernel, variants } from "../common/wgsl/kernel.ts";
+import { EXP } from "../common/wgsl/math.ts";
+import { inParts } from "../common/wgsl/parts.ts";
+import { GROUP } from "../common/wgsl/reduce.ts";
+import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { GeluArgs, GeluBackwardArgs } from "./spec.ts";
 
 /** The factors are 2·√(2/π), and that times 0.044715 and 0.134145; beyond 12 nothing changes any more. */

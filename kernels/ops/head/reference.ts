@@ -1,6 +1,6 @@
 /** Reference of the fused head: one row of logits at a time, in float64. */
-import { type FloatArray, floats, words } from "../reference/tensor.ts";
-import { unpackStored } from "../weights/layout.ts";
+import { type FloatArray, floats, words } from "../common/reference_tensor.ts";
+import { unpackStored } from "../../weights/layout.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
 
 function weightOf({ weight, weightType, vocab, d }: HeadArgs | HeadBackwardArgs): FloatArray {

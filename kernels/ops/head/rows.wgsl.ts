@@ -2,12 +2,12 @@
  * WGSL of what the fused head does between its matrix products: one workgroup goes through a row of a chunk of
  * logits. Where the width of the chunk allows it, four logits are loaded at a time.
  */
-import { entryPoint } from "../webgpu/entry.ts";
-import { variants } from "../webgpu/kernel.ts";
-import type { WeightType } from "../weights/types.ts";
-import { BLOCK_PARAMS, rowBufferType, rowFour } from "../weights/widen.wgsl.ts";
-import { EXP, LOG } from "../webgpu/math.ts";
-import { reduceMax, reduceSum } from "../webgpu/reduce.ts";
+import { entryPoint } from "../common/wgsl/entry.ts";
+import { variants } from "../common/wgsl/kernel.ts";
+import type { WeightType } from "../../weights/types.ts";
+import { BLOCK_PARAMS, rowBufferType, rowFour } from "../../weights/widen.wgsl.ts";
+import { EXP, LOG } from "../common/wgsl/math.ts";
+import { reduceMax, reduceSum } from "../common/wgsl/reduce.ts";
 
 export interface RowOptions {
   invocations: number;

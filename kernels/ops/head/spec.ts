@@ -10,8 +10,8 @@
  * With a frozen weight and b = 0, dz·weight is Σ_pairs a·weight_target − α·mean, mean = Σ_v p_v·weight_v: a
  * forward that leaves `mean` spares the backward two of the three products.
  */
-import type { Tensor } from "../device.ts";
-import type { WeightType } from "../weights/types.ts";
+import type { Tensor } from "../../tensor.ts";
+import type { WeightType } from "../../weights/types.ts";
 
 export interface HeadArgs {
   hidden: Tensor; // [rows, d], after the final norm

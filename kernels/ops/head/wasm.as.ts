@@ -3,9 +3,9 @@
 // Running values per row, float64: maximum m, l = Σ e^(z−m), s = Σ e^(z−m)·(z−m); the shift by m keeps the
 // entropy exact for large logits. Backward: a pass over a chunk of logits, or a gather where there is a mean.
 
-import { exp_f32x4 } from "../wasm/math.as";
-import { widen_row } from "../matmul/stored.as";
-import { matmul_blocks } from "../matmul/wasm.as";
+import { exp_f32x4 } from "../common/math.as";
+import { widen_row } from "../matmul/wasm/stored.as";
+import { matmul_blocks } from "../matmul/wasm/wasm.as";
 
 /** Rows of a work unit: whole register tiles. */
 const UNIT_ROWS = 48;

@@ -4,12 +4,12 @@
  * of rows × chunks of the vocabulary, each a matrix product into scratch, one pass over its rows, and a
  * product or two, in a fixed order. The logits are recomputed with the forward's sums: the same bits.
  */
-import { gemm, packColumns, packRows } from "../matmul/gemm.ts";
+import { gemm, packColumns, packRows } from "../matmul/wasm/gemm.ts";
 import { packedLength } from "../matmul/spec.ts";
-import { packPanelColumns, packPanels, ROW_BYTES, typeCode } from "../matmul/stored.ts";
-import { termsInOrder } from "../matmul/tiling.ts";
-import type { WasmContext, WasmOp } from "../wasm/wasm_op.ts";
-import { storedWords } from "../weights/types.ts";
+import { packPanelColumns, packPanels, ROW_BYTES, typeCode } from "../matmul/wasm/stored.ts";
+import { termsInOrder } from "../matmul/wasm/tiling.ts";
+import type { WasmContext, WasmOp } from "../common/wasm_op.ts";
+import { storedWords } from "../../weights/types.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
 
 /** Rows of a work unit of the forward, bytes of its scratch beside the logits, of a row's running values (wasm.as.ts). */

@@ -3,11 +3,16 @@
  * of scratch and a pass over its rows, in a fixed order. The backward makes the logits again, or starts from the
  * forward's mean where that is enough. How chunks are cut depends on the device's limits.
  */
-import { type Tensor, VIEW_ALIGNMENT } from "../device.ts";
+import { type Tensor, VIEW_ALIGNMENT } from "../../tensor.ts";
 import type { MatmulArgs } from "../matmul/spec.ts";
-import { inRowParts, inStoredParts, storedAlignment, storedRowsView } from "../webgpu/parts.ts";
-import { rowParams } from "../weights/widen.wgsl.ts";
-import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
+import {
+  inRowParts,
+  inStoredParts,
+  storedAlignment,
+  storedRowsView,
+} from "../common/wgsl/parts.ts";
+import { rowParams } from "../../weights/widen.wgsl.ts";
+import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
 

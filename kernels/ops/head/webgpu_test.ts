@@ -1,10 +1,10 @@
 /** The fused head on the GPU beyond one binding: every tensor and every chunk is cut; so is an embedding's table. */
 import assert from "node:assert/strict";
-import { headBackwardCases, headCases } from "../conformance/head.ts";
-import { type Case, checkCase } from "../conformance/runner.ts";
-import { storedGatherCase, storedHeadCases } from "../conformance/stored.ts";
-import { normals, stream, upload } from "../testing.ts";
-import { checkSnapshot, testOnWebgpu } from "../webgpu/testing.ts";
+import { headBackwardCases, headCases } from "../../conformance/head.ts";
+import { type Case, checkCase } from "../../conformance/runner.ts";
+import { storedGatherCase, storedHeadCases } from "../../conformance/stored.ts";
+import { normals, stream, upload } from "../../testing.ts";
+import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
 
 /** 64 rows of 64 logits: chunks are cut in rows and in tokens, weights between tokens. */

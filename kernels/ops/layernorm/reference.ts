@@ -1,5 +1,5 @@
 /** Reference of LayerNorm and its backward. The variance takes a second pass: E[h²] − μ² would lose digits. */
-import { floats } from "../reference/tensor.ts";
+import { floats } from "../common/reference_tensor.ts";
 import type { LayernormArgs, LayernormBackwardArgs } from "./spec.ts";
 
 export function layernorm(args: LayernormArgs): void {

@@ -4,7 +4,7 @@
  * Backward, with x̂ = (h − μ)·ρ and g = dout·weight: dx = ρ·(g − mean(g) − x̂·mean(g·x̂)); dweight += Σ_rows dout·x̂.
  * The bias has the gradient of any bias: add_bias_backward.
  */
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 
 export interface LayernormArgs {
   x: Tensor; // [rows, d]

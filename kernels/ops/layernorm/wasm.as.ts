@@ -1,4 +1,4 @@
-// LayerNorm with the fused residual addition, and its backward (kernels/layernorm/spec.ts).
+// LayerNorm with the fused residual addition, and its backward (kernels/ops/layernorm/spec.ts).
 // Forward and dx: work unit one row. dweight: work unit COLUMNS columns, all rows in order, in partial
 // sums of SUM_ROWS rows to lose fewer digits. Sums along a row run in eight lanes and a tail.
 

@@ -3,11 +3,11 @@
  * of the weight is a sum over columns.
  */
 import { lanesFor, rowHeader } from "../rmsnorm/webgpu.ts";
-import { addColumnSums, columnChunks } from "../webgpu/column_sums.ts";
-import { variants } from "../webgpu/kernel.ts";
-import { inRowParts } from "../webgpu/parts.ts";
-import { GROUP } from "../webgpu/reduce.ts";
-import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { addColumnSums, columnChunks } from "../common/wgsl/column_sums.ts";
+import { variants } from "../common/wgsl/kernel.ts";
+import { inRowParts } from "../common/wgsl/parts.ts";
+import { GROUP } from "../common/wgsl/reduce.ts";
+import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { LayernormArgs, LayernormBackwardArgs } from "./spec.ts";
 
 const forward = variants(({ lanes, residual }: { lanes: number; residual: boolean }) => ({

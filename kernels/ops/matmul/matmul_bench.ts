@@ -6,7 +6,7 @@
  * Best of many runs, one and two threads. The last column is the share, with one thread, of what the
  * bare register tile reaches on packed panels in the first cache: the machine's practical peak.
  */
-import { createWasmDevice, type WasmDevice } from "../wasm/device.ts";
+import { createWasmDevice, type WasmDevice } from "../../devices/wasm/device.ts";
 
 interface Shape {
   name: string;

@@ -1,6 +1,6 @@
 /** Reference of the matrix product: row by row of the output, sums in float64 along k. */
-import { floats, words } from "../reference/tensor.ts";
-import { unpackStored } from "../weights/layout.ts";
+import { floats, words } from "../common/reference_tensor.ts";
+import { unpackStored } from "../../weights/layout.ts";
 import { roundRows } from "./int8_rows.ts";
 import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
 

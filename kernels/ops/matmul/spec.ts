@@ -13,9 +13,9 @@
  * With `activations: "int8"` the product takes a rounded to bytes (int8_rows.ts), as llama.cpp does: not what was
  * asked for to the last bit, but about twice as fast on a CPU.
  */
-import type { Tensor } from "../device.ts";
-import { PANEL } from "../weights/panel.ts";
-import type { WeightType } from "../weights/types.ts";
+import type { Tensor } from "../../tensor.ts";
+import { PANEL } from "../../weights/panel.ts";
+import type { WeightType } from "../../weights/types.ts";
 
 export { PANEL };
 export type { WeightType };

@@ -1,6 +1,6 @@
 /** Host binding of the matrix product on the WASM device. */
-import type { WasmOp } from "../wasm/wasm_op.ts";
-import { gemm, packColumns } from "./gemm.ts";
+import type { WasmOp } from "../common/wasm_op.ts";
+import { gemm, packColumns } from "./wasm/gemm.ts";
 import type { MatmulArgs, PackWeightArgs } from "./spec.ts";
 
 export const matmulWasm: WasmOp<MatmulArgs> = (args, ctx) => {

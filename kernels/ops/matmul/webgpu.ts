@@ -4,19 +4,19 @@
  * product that is cut gives the same bits as one that is not, as long as a block of its sum fits a binding.
  * Left out: kernels in f16 and with subgroups; dy·W of few rows is done by tiles.
  */
-import type { Tensor } from "../device.ts";
-import { isBlockType, panelWords, storedWords } from "../weights/types.ts";
-import { blockParams } from "../weights/widen.wgsl.ts";
-import { perElement } from "../webgpu/entry.ts";
-import { type Kernel, kernel, variants } from "../webgpu/kernel.ts";
-import { GROUP } from "../webgpu/reduce.ts";
-import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
-import { bound, type Piece, pieces } from "./pieces.ts";
+import type { Tensor } from "../../tensor.ts";
+import { isBlockType, panelWords, storedWords } from "../../weights/types.ts";
+import { blockParams } from "../../weights/widen.wgsl.ts";
+import { perElement } from "../common/wgsl/entry.ts";
+import { type Kernel, kernel, variants } from "../common/wgsl/kernel.ts";
+import { GROUP } from "../common/wgsl/reduce.ts";
+import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
+import { bound, type Piece, pieces } from "./webgpu/pieces.ts";
 import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
-import { roundedRows } from "./round_rows.wgsl.ts";
-import { tileKernel, type TileOptions, type TileShape } from "./tile.wgsl.ts";
-import { storedVectorKernel, TERMS } from "./stored_vector.wgsl.ts";
-import { panelVectorKernel, VECTOR_COLUMNS, vectorKernel } from "./vector.wgsl.ts";
+import { roundedRows } from "./webgpu/round_rows.wgsl.ts";
+import { tileKernel, type TileOptions, type TileShape } from "./webgpu/tile.wgsl.ts";
+import { storedVectorKernel, TERMS } from "./webgpu/stored_vector.wgsl.ts";
+import { panelVectorKernel, VECTOR_COLUMNS, vectorKernel } from "./webgpu/vector.wgsl.ts";
 
 /** Shapes of tiles, from the fastest for large products to the one that makes most of few outputs. */
 export const TILES = {

@@ -7,11 +7,11 @@
  * the median of several runs, which end with a small read. `--tiles` tries every tile of the table on every shape;
  * RGX_MATMUL_TILE=bm,bn,tm,tn,bk,slices tries one more, to look for better ones on a new card.
  */
-import type { Tensor } from "../device.ts";
-import { createWebgpuDevice, type WebgpuDevice } from "../webgpu/device.ts";
+import type { Tensor } from "../../tensor.ts";
+import { createWebgpuDevice, type WebgpuDevice } from "../../devices/webgpu/device.ts";
 import { type MatmulArgs, packedLength, type WeightType } from "./spec.ts";
-import { storedWords } from "../weights/types.ts";
-import type { TileShape } from "./tile.wgsl.ts";
+import { storedWords } from "../../weights/types.ts";
+import type { TileShape } from "./webgpu/tile.wgsl.ts";
 import { chooseKernel, matmulWith, TILES } from "./webgpu.ts";
 
 interface Shape {

@@ -1,17 +1,17 @@
 /** The matrix product on the GPU: every tile, what exceeds a binding, and the text of the kernels. */
 import assert from "node:assert/strict";
-import { matmulCases, productCase } from "../conformance/matmul.ts";
-import { type Case, checkCase } from "../conformance/runner.ts";
-import { randomStored } from "../conformance/stored_data.ts";
-import type { Device } from "../device.ts";
-import { normals, sameBits, stream, upload } from "../testing.ts";
-import { createWebgpuDevice, type WebgpuDevice } from "../webgpu/device.ts";
-import { kernel } from "../webgpu/kernel.ts";
-import { checkSnapshot, testOnWebgpu } from "../webgpu/testing.ts";
+import { matmulCases, productCase } from "../../conformance/matmul.ts";
+import { type Case, checkCase } from "../../conformance/runner.ts";
+import { randomStored } from "../../conformance/stored_data.ts";
+import type { Device } from "../../device.ts";
+import { normals, sameBits, stream, upload } from "../../testing.ts";
+import { createWebgpuDevice, type WebgpuDevice } from "../../devices/webgpu/device.ts";
+import { kernel } from "../common/wgsl/kernel.ts";
+import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import type { MatmulArgs } from "./spec.ts";
-import { tileKernel, type TileShape } from "./tile.wgsl.ts";
-import { storedVectorKernel } from "./stored_vector.wgsl.ts";
-import { panelVectorKernel, vectorKernel } from "./vector.wgsl.ts";
+import { tileKernel, type TileShape } from "./webgpu/tile.wgsl.ts";
+import { storedVectorKernel } from "./webgpu/stored_vector.wgsl.ts";
+import { panelVectorKernel, vectorKernel } from "./webgpu/vector.wgsl.ts";
 import { chooseKernel, chooseTile, matmulWith, TILES } from "./webgpu.ts";
 
 /** Cases of these shapes: [m×k]·[k×n]. */

@@ -1,5 +1,5 @@
 /** Reference of AdamW and of the sums for clipping. */
-import { floats } from "../reference/tensor.ts";
+import { floats } from "../common/reference_tensor.ts";
 import { type AdamwArgs, SUM_CHUNK, type SumSquaresArgs } from "./spec.ts";
 
 export function adamw(args: AdamwArgs): void {

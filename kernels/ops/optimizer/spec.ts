@@ -5,7 +5,7 @@
  * sum_squares: partial[c] = Σ x² over elements [c·SUM_CHUNK, (c+1)·SUM_CHUNK) ∩ [0, n); the host adds the
  * partial sums in order, in float64.
  */
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 
 export const SUM_CHUNK = 4096;
 

@@ -1,4 +1,4 @@
-// AdamW over a flat block and the sums for clipping (kernels/optimizer/spec.ts).
+// AdamW over a flat block and the sums for clipping (kernels/ops/optimizer/spec.ts).
 // adamw: work unit BLOCK elements; sum_squares: work unit one chunk of SUM_CHUNK (spec.ts) elements.
 
 const BLOCK: i32 = 1024;

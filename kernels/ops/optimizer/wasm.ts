@@ -1,5 +1,5 @@
 /** CPU bindings of AdamW and of the sums for clipping. */
-import type { WasmOp } from "../wasm/wasm_op.ts";
+import type { WasmOp } from "../common/wasm_op.ts";
 import { type AdamwArgs, SUM_CHUNK, type SumSquaresArgs } from "./spec.ts";
 
 /** Elements of a work unit of adamw in wasm.as.ts. */

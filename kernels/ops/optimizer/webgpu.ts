@@ -1,9 +1,9 @@
 /** AdamW and sums of squares on the GPU. The sum of a chunk is a fixed tree over 256 invocations. */
-import { entryPoint, perElement } from "../webgpu/entry.ts";
-import { kernel } from "../webgpu/kernel.ts";
-import { inParts } from "../webgpu/parts.ts";
-import { GROUP, reduceSum } from "../webgpu/reduce.ts";
-import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { entryPoint, perElement } from "../common/wgsl/entry.ts";
+import { kernel } from "../common/wgsl/kernel.ts";
+import { inParts } from "../common/wgsl/parts.ts";
+import { GROUP, reduceSum } from "../common/wgsl/reduce.ts";
+import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { type AdamwArgs, SUM_CHUNK, type SumSquaresArgs } from "./spec.ts";
 
 const adamw = kernel({

@@ -1,5 +1,5 @@
 /** Reference of RMSNorm and its backward. */
-import { floats } from "../reference/tensor.ts";
+import { floats } from "../common/reference_tensor.ts";
 import type { RmsnormArgs, RmsnormBackwardArgs } from "./spec.ts";
 
 export function rmsnorm(args: RmsnormArgs): void {

@@ -3,7 +3,7 @@
  *   h = x (+ add);  ρ = 1/√(mean(h²) + eps);  out = (h·ρ)·weight
  * Backward: g = dout·w; dx = ρ·(g − h·ρ²·mean(g·h)); dweight += Σ_rows dout·h·ρ.
  */
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 
 export interface RmsnormArgs {
   x: Tensor; // [rows, d]

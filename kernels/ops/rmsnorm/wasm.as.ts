@@ -1,4 +1,4 @@
-// RMSNorm with the fused residual addition, and its backward (kernels/rmsnorm/spec.ts).
+// RMSNorm with the fused residual addition, and its backward (kernels/ops/rmsnorm/spec.ts).
 // Forward and dx: work unit one row. dweight: work unit DWEIGHT_COLUMNS columns, all rows in order, in
 // partial sums of SUM_ROWS rows to lose fewer digits.
 

@@ -2,12 +2,12 @@
  * RMSNorm on the GPU. A row is shared by 32 to 256 neighbouring invocations; sums are fixed trees. The gradient
  * of the weight is a sum over columns.
  */
-import { addColumnSums, columnChunks } from "../webgpu/column_sums.ts";
-import { entryPoint } from "../webgpu/entry.ts";
-import { variants } from "../webgpu/kernel.ts";
-import { inRowParts } from "../webgpu/parts.ts";
-import { GROUP, reduceSum } from "../webgpu/reduce.ts";
-import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { addColumnSums, columnChunks } from "../common/wgsl/column_sums.ts";
+import { entryPoint } from "../common/wgsl/entry.ts";
+import { variants } from "../common/wgsl/kernel.ts";
+import { inRowParts } from "../common/wgsl/parts.ts";
+import { GROUP, reduceSum } from "../common/wgsl/reduce.ts";
+import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { RmsnormArgs, RmsnormBackwardArgs } from "./spec.ts";
 
 /** Invocations that share a row of d elements. */

@@ -1,5 +1,5 @@
 /** Reference of the rotary embedding and its inverse. */
-import { floats, words } from "../reference/tensor.ts";
+import { floats, words } from "../common/reference_tensor.ts";
 import type { RopeArgs } from "./spec.ts";
 
 export function rope(args: RopeArgs): void {

@@ -3,7 +3,7 @@
  *   a' = a·cos − b·sin,  b' = b·cos + a·sin, angle = table[position, j].
  * In place. The backward is the same with `inverse` (rotation by the negative angle).
  */
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 
 export interface RopeArgs {
   x: Tensor; // [rows, heads·headDim], changed in place

@@ -1,4 +1,4 @@
-// Rotary position embedding in place (kernels/rope/spec.ts). Work unit: one row.
+// Rotary position embedding in place (kernels/ops/rope/spec.ts). Work unit: one row.
 
 /** `sign`: 1, or −1 for the inverse rotation. */
 export function rope(

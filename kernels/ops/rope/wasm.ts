@@ -1,5 +1,5 @@
 /** CPU binding of rotary position embedding. */
-import type { WasmOp } from "../wasm/wasm_op.ts";
+import type { WasmOp } from "../common/wasm_op.ts";
 import type { RopeArgs } from "./spec.ts";
 
 /** Elements of a chunk: some 2.5 µs. */

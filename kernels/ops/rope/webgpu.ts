@@ -2,11 +2,11 @@
  * The rotary embedding on the GPU: one invocation a pair (four pairs where the head allows vec4), which reads both
  * of its elements before it writes them. Rows beyond one binding go in parts; the tables do not.
  */
-import { variants } from "../webgpu/kernel.ts";
-import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
-import { perElement } from "../webgpu/entry.ts";
-import { inRowParts } from "../webgpu/parts.ts";
-import { GROUP } from "../webgpu/reduce.ts";
+import { variants } from "../common/wgsl/kernel.ts";
+import type { WebgpuOp } from "../common/webgpu_op.ts";
+import { perElement } from "../common/wgsl/entry.ts";
+import { inRowParts } from "../common/wgsl/parts.ts";
+import { GROUP } from "../common/wgsl/reduce.ts";
 import type { RopeArgs } from "./spec.ts";
 
 interface RopeOptions {

@@ -1,7 +1,7 @@
 /** Reference of gathering and scattering rows. */
-import { floats, words } from "../reference/tensor.ts";
-import { storedRows, widenRow } from "../weights/layout.ts";
-import type { WeightType } from "../weights/types.ts";
+import { floats, words } from "../common/reference_tensor.ts";
+import { storedRows, widenRow } from "../../weights/layout.ts";
+import type { WeightType } from "../../weights/types.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./spec.ts";
 
 export function gatherRows(args: GatherRowsArgs): void {

@@ -5,8 +5,8 @@
  * - scatter_add_rows:  table[target[u]] += Σ src[order[i]] for i in [runs[u], runs[u+1]), summed in that
  *   order, then added once: the host sorts rows by target, so the sum has a fixed order and needs no atomics.
  */
-import type { Tensor } from "../device.ts";
-import type { WeightType } from "../weights/types.ts";
+import type { Tensor } from "../../tensor.ts";
+import type { WeightType } from "../../weights/types.ts";
 
 export interface GatherRowsArgs {
   table: Tensor; // [*, d]

@@ -2,15 +2,15 @@
  * Moving rows on the GPU: one invocation an element (four, of a stored weight), rows found by an index on the device. A
  * table beyond one binding is gone through in parts, each of which does the rows that lie in it.
  */
-import type { Tensor } from "../device.ts";
-import { perElement } from "../webgpu/entry.ts";
-import { variants } from "../webgpu/kernel.ts";
-import { inRowParts, inStoredParts } from "../webgpu/parts.ts";
-import { GROUP } from "../webgpu/reduce.ts";
-import { storedRows } from "../weights/layout.ts";
-import type { WeightType } from "../weights/types.ts";
-import { BLOCK_PARAMS, rowBufferType, rowFour, rowParams } from "../weights/widen.wgsl.ts";
-import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
+import type { Tensor } from "../../tensor.ts";
+import { perElement } from "../common/wgsl/entry.ts";
+import { variants } from "../common/wgsl/kernel.ts";
+import { inRowParts, inStoredParts } from "../common/wgsl/parts.ts";
+import { GROUP } from "../common/wgsl/reduce.ts";
+import { storedRows } from "../../weights/layout.ts";
+import type { WeightType } from "../../weights/types.ts";
+import { BLOCK_PARAMS, rowBufferType, rowFour, rowParams } from "../../weights/widen.wgsl.ts";
+import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./spec.ts";
 
 /** WGSL: element `column` of row `r` of p.rows rows. */

@@ -4,11 +4,11 @@
  * Σ e^((x − largest)/T), and one workgroup a row merges these, picks the chunk by a prefix sum, and a token in
  * it by another. All sums are fixed trees. Exponents are of differences of logits, so that any temperature is safe.
  */
-import { entryPoint } from "../webgpu/entry.ts";
-import { variants } from "../webgpu/kernel.ts";
-import { EXP, LOG } from "../webgpu/math.ts";
-import { MUL_HIGH, PHILOX } from "../webgpu/philox.ts";
-import { reduceMax, reduceSum } from "../webgpu/reduce.ts";
+import { entryPoint } from "../common/wgsl/entry.ts";
+import { variants } from "../common/wgsl/kernel.ts";
+import { EXP, LOG } from "../common/wgsl/math.ts";
+import { MUL_HIGH, PHILOX } from "../common/wgsl/philox.ts";
+import { reduceMax, reduceSum } from "../common/wgsl/reduce.ts";
 
 /** WGSL: `ordered_key(x)`, a u32 that is ordered as x; −0 counts as 0. */
 export const ORDERED_KEY = `

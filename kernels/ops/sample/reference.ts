@@ -2,8 +2,8 @@
  * Reference of sampling. The thresholds of top-k and top-p are found bit by bit over ordered 32-bit
  * keys, without a sort; that search is the definition, and other devices must keep the same tokens.
  */
-import { philox4x32, uniform23 } from "../../core/philox.ts";
-import { type FloatArray, floats, words } from "../reference/tensor.ts";
+import { philox4x32, uniform23 } from "../../../core/philox.ts";
+import { type FloatArray, floats, words } from "../common/reference_tensor.ts";
 import type { SampleArgs } from "./spec.ts";
 
 const bits = new DataView(new ArrayBuffer(4));

@@ -7,7 +7,7 @@
  * `logp` is log-softmax(scored/temperature)[token] before top-k/top-p (temperature 1 when greedy), where
  * `scored` are the logits themselves, or the policy's own where a rule of sampling has adjusted the logits.
  */
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 
 export interface SampleArgs {
   logits: Tensor; // [rows, vocab]

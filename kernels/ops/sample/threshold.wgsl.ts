@@ -4,10 +4,10 @@
  * how much weight have each value of the digit, and one search in these sums from the largest value down. Weights
  * are added as integers of 64 bits (a weight of 1 is 2^42), and so are counts: sums are the same in any order.
  */
-import { variants } from "../webgpu/kernel.ts";
-import { EXP } from "../webgpu/math.ts";
-import { MUL_HIGH } from "../webgpu/philox.ts";
-import { reduceMax } from "../webgpu/reduce.ts";
+import { variants } from "../common/wgsl/kernel.ts";
+import { EXP } from "../common/wgsl/math.ts";
+import { MUL_HIGH } from "../common/wgsl/philox.ts";
+import { reduceMax } from "../common/wgsl/reduce.ts";
 import { entry, FINITE, ORDERED_KEY } from "./kernels.wgsl.ts";
 
 /** Integers of 64 bits as (low, high). */

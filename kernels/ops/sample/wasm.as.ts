@@ -1,10 +1,10 @@
-// Draws one token per row of logits (kernels/sample/spec.ts). Work unit: one row.
+// Draws one token per row of logits (kernels/ops/sample/spec.ts). Work unit: one row.
 // What decides which tokens are kept is computed from z = logit/temperature in float64, as in the reference,
 // so that ordered keys and the comparison of min-p are the same numbers. Weights e^(z − max) are float32,
 // summed in float32 over blocks and in float64 from then on; a draw looks at block sums before it looks at
 // tokens. The thresholds of top-k and top-p are built from histograms of 8 bits of the key at a time: four
 // passes and no sort.
-import { exp_f32x4 } from "../wasm/math.as";
+import { exp_f32x4 } from "../common/math.as";
 
 /** Bytes of the weights of a block: 64 tokens. */
 const BLOCK: usize = 256;

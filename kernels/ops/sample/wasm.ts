@@ -1,5 +1,5 @@
 /** CPU binding of sampling. */
-import type { WasmOp } from "../wasm/wasm_op.ts";
+import type { WasmOp } from "../common/wasm_op.ts";
 import type { SampleArgs } from "./spec.ts";
 
 /** Logits of a chunk: some 2.5 µs. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { createReferenceDevice } from "../reference/device.ts";
-import type { Device } from "../device.ts";
-import { assertWithin, normals, stream, upload } from "../testing.ts";
-import { createWasmDevice } from "../wasm/device.ts";
+import { createReferenceDevice } from "../../devices/reference/device.ts";
+import type { Device } from "../../device.ts";
+import { assertWithin, normals, stream, upload } from "../../testing.ts";
+import { createWasmDevice } from "../../devices/wasm/device.ts";
 
 const ROWS = 200;
 

@@ -3,8 +3,8 @@
  * what they keep, then the draw. Nothing comes back to the host. Top-k and top-p order the logits themselves: two
  * that only the division by the temperature makes equal are told apart.
  */
-import { inRowParts } from "../webgpu/parts.ts";
-import type { WebgpuContext, WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { inRowParts } from "../common/wgsl/parts.ts";
+import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import type { SampleArgs } from "./spec.ts";
 import { drawTokens, weighChunks } from "./kernels.wgsl.ts";
 import { rowLimits } from "./threshold.wgsl.ts";

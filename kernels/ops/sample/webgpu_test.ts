@@ -1,6 +1,6 @@
 /** Sampling on the GPU: the reference's tokens at all sizes, with forbidden tokens, and beyond one binding. */
 import assert from "node:assert/strict";
-import { philox4x32, seedWords, uniform23 } from "../../core/philox.ts";
+import { philox4x32, seedWords, uniform23 } from "../../../core/philox.ts";
 import {
   countersOf,
   drawTokens,
@@ -8,10 +8,10 @@ import {
   logitsOf,
   PLAIN,
   SEED,
-} from "../conformance/sample.ts";
-import { createReferenceDevice } from "../reference/device.ts";
-import { assertWithin, sameBits } from "../testing.ts";
-import { checkSnapshot, testOnWebgpu } from "../webgpu/testing.ts";
+} from "../../conformance/sample.ts";
+import { createReferenceDevice } from "../../devices/reference/device.ts";
+import { assertWithin, sameBits } from "../../testing.ts";
+import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import { drawTokens as drawKernel, weighChunks } from "./kernels.wgsl.ts";
 import { rowLimits } from "./threshold.wgsl.ts";
 

@@ -1,5 +1,5 @@
 /** Reference of SwiGLU and its backward. */
-import { floats } from "../reference/tensor.ts";
+import { floats } from "../common/reference_tensor.ts";
 import type { SwigluArgs, SwigluBackwardArgs } from "./spec.ts";
 
 /** σ(a) without overflow on either side. */

@@ -3,7 +3,7 @@
  *   dgate = dout·up·σ·(1 + gate·(1 − σ));  dup = dout·gate·σ.
  * σ must not overflow for large negative gates.
  */
-import type { Tensor } from "../device.ts";
+import type { Tensor } from "../../tensor.ts";
 
 export interface SwigluArgs {
   gate: Tensor; // [n]

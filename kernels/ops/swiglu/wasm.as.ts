@@ -1,5 +1,5 @@
-// SwiGLU and its backward (kernels/swiglu/spec.ts), in blocks of BLOCK elements.
-import { exp_f32x4 } from "../wasm/math.as";
+// SwiGLU and its backward (kernels/ops/swiglu/spec.ts), in blocks of BLOCK elements.
+import { exp_f32x4 } from "../common/math.as";
 
 const BLOCK: i32 = 1024;
 

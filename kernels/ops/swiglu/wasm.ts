@@ -1,5 +1,5 @@
 /** CPU bindings of SwiGLU and its backward. */
-import type { WasmOp } from "../wasm/wasm_op.ts";
+import type { WasmOp } from "../common/wasm_op.ts";
 import type { SwigluArgs, SwigluBackwardArgs } from "./spec.ts";
 
 /** Elements of a work unit in wasm.as.ts. */

@@ -1,10 +1,10 @@
 /** SwiGLU on the GPU: one invocation an element; the exponential is our own, within 2 units in the last place. */
-import { perElement } from "../webgpu/entry.ts";
-import { kernel, variants } from "../webgpu/kernel.ts";
-import { EXP, SIGMOID } from "../webgpu/math.ts";
-import { inParts } from "../webgpu/parts.ts";
-import { GROUP } from "../webgpu/reduce.ts";
-import type { WebgpuOp } from "../webgpu/webgpu_op.ts";
+import { perElement } from "../common/wgsl/entry.ts";
+import { kernel, variants } from "../common/wgsl/kernel.ts";
+import { EXP, SIGMOID } from "../common/wgsl/math.ts";
+import { inParts } from "../common/wgsl/parts.ts";
+import { GROUP } from "../common/wgsl/reduce.ts";
+import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { SwigluArgs, SwigluBackwardArgs } from "./spec.ts";
 
 const forward = kernel({

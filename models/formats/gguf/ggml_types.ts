@@ -3,10 +3,10 @@
  * ggml's bits (kernels/weights/blocks.ts). Left out: making blocks, and the types of REFUSED, which are known by
  * name only.
  */
-import { widenBF16, widenF16 } from "../core/half_floats.ts";
-import { BLOCK_CODES } from "../kernels/weights/blocks.ts";
-import { rowBuffer } from "../kernels/weights/layout.ts";
-import { BLOCK_SHAPES, type BlockType } from "../kernels/weights/types.ts";
+import { widenBF16, widenF16 } from "../../../core/half_floats.ts";
+import { BLOCK_CODES } from "../../../kernels/weights/blocks.ts";
+import { rowBuffer } from "../../../kernels/weights/layout.ts";
+import { BLOCK_SHAPES, type BlockType } from "../../../kernels/weights/types.ts";
 
 export interface GgmlType {
   readonly name: string;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { GGML_TYPES, ggmlTypeName } from "./ggml_types.ts";
-import { sharedFolder } from "./testing.ts";
+import { sharedFolder } from "../../testing.ts";
 
 const golden = sharedFolder("golden/ggml-blocks");
 

@@ -4,11 +4,11 @@
  * Format: ggml's docs/gguf.md. What the metadata of a model mean: gguf_config.ts, gguf_tokenizer.ts.
  * Left out: version 1, big-endian files, files in several parts, arrays of arrays.
  */
-import { RgxError, UsageError } from "../core/errors.ts";
-import { type ByteSource, fileSource, memorySource } from "./byte_source.ts";
+import { RgxError, UsageError } from "../../../core/errors.ts";
+import { type ByteSource, fileSource, memorySource } from "../byte_source.ts";
 import { GGML_TYPES, type GgmlType, ggmlTypeName } from "./ggml_types.ts";
 import { type Bad, NeedMoreBytes, readGgufHeader } from "./gguf_header.ts";
-import { elementCount } from "./safetensors.ts";
+import { elementCount } from "../safetensors/safetensors.ts";
 
 /** A whole number beyond 2^53 stays a bigint. */
 export type GgufScalar = number | bigint | boolean | string;

@@ -3,7 +3,7 @@
  * so that one reader (hf_config.ts) decides what is supported. Metadata of the architecture that are not
  * understood are refused by name.
  */
-import { RgxError, UsageError } from "../core/errors.ts";
+import { RgxError, UsageError } from "../../../core/errors.ts";
 import type { GgufFile } from "./gguf.ts";
 
 /** Metadata under the architecture's name → key of `config.json`. */

@@ -4,10 +4,10 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { RgxError } from "../core/errors.ts";
+import { RgxError } from "../../../core/errors.ts";
 import { GGML_TYPES } from "./ggml_types.ts";
 import { type GgufFile, parseGguf } from "./gguf.ts";
-import { encodeTestGguf } from "./gguf_testing.ts";
+import { encodeTestGguf } from "./testing.ts";
 
 const RUNS = { numRuns: 10_000, seed: 6 };
 

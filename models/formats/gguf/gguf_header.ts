@@ -2,7 +2,7 @@
  * The header of a GGUF file, from the bytes that are there so far: metadata and the tensor table, as
  * they are written. A count or a length is compared with what the file can hold before it is believed.
  */
-import type { RgxError } from "../core/errors.ts";
+import type { RgxError } from "../../../core/errors.ts";
 import type { GgufScalar, GgufValue } from "./gguf.ts";
 
 /** Makes the error for a file that breaks the format. */

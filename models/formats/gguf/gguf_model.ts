@@ -4,15 +4,15 @@
  * and key projections are interleaved there, pair by pair, and its frequency scaling is a list of divisors; the
  * matrices of GPT-2 are transposed. The tokenizer is gguf_tokenizer.ts's matter, names are gguf_names.ts's.
  */
-import { RgxError, UsageError } from "../core/errors.ts";
+import { RgxError, UsageError } from "../../../core/errors.ts";
 import type { GgufFile } from "./gguf.ts";
 import { ggufArchitecture } from "./gguf_config.ts";
 import { hfName, isTurned, turn } from "./gguf_names.ts";
-import { parseJsonObject } from "./json_file.ts";
-import { ropeFrequencies } from "./rope_table.ts";
-import { elementCount } from "./safetensors.ts";
-import { storedType } from "./stored_weight.ts";
-import type { WeightReader } from "./types.ts";
+import { parseJsonObject } from "../../../core/json_file.ts";
+import { ropeFrequencies } from "../../network/rope_table.ts";
+import { elementCount } from "../safetensors/safetensors.ts";
+import { storedType } from "../stored_weight.ts";
+import type { WeightReader } from "../weight_reader.ts";
 
 export const ROPE_DIVISORS = "rope_freqs.weight";
 /** Written by rgx beside the divisors: the `rope_scaling` itself, as JSON. Others do not know it. */

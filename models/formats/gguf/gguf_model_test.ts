@@ -1,18 +1,18 @@
 /** Whole models in GGUF files: the golden tiny ones, and what is refused of made-up ones. */
 import assert from "node:assert/strict";
-import { RgxError } from "../core/errors.ts";
-import { assertWithin } from "../kernels/testing.ts";
+import { RgxError } from "../../../core/errors.ts";
+import { assertWithin } from "../../../kernels/testing.ts";
 import { parseGguf, readGguf } from "./gguf.ts";
 import { ggufConfig } from "./gguf_config.ts";
 import { ggufRopeScaling, ggufWeights, interleaveHalves, splitHalves } from "./gguf_model.ts";
 import { ggufName, hfName, isTurned, turn } from "./gguf_names.ts";
-import { encodeTestGguf, type TestMetadata } from "./gguf_testing.ts";
-import { LlamaModel } from "./llama.ts";
-import { loadModel } from "./load_model.ts";
-import { readModelFolder } from "./model_folder.ts";
-import { ropeFrequencies } from "./rope_table.ts";
-import { readSafetensors } from "./safetensors.ts";
-import { onEachDevice, sharedFolder, withReference } from "./testing.ts";
+import { encodeTestGguf, type TestMetadata } from "./testing.ts";
+import { CausalLM } from "../../causal_lm.ts";
+import { loadModel } from "../../load_model.ts";
+import { readModelFolder } from "../../model_folder.ts";
+import { ropeFrequencies } from "../../network/rope_table.ts";
+import { readSafetensors } from "../safetensors/safetensors.ts";
+import { onEachDevice, sharedFolder, withReference } from "../../testing.ts";
 
 const golden = sharedFolder("golden/ggml-blocks");
 const ignore = golden === null;
@@ -61,7 +61,7 @@ Deno.test({
     const file = await readModelFolder(`${golden}/tiny-llama.f32.gguf`);
     assert.deepEqual(file.config, folder.config);
     await withReference(async (device) => {
-      const model = await LlamaModel.create(device, folder.config, folder.weights, {
+      const model = await CausalLM.create(device, folder.config, folder.weights, {
         trainable: "none",
       });
       for (const { name, shape } of model.parameters) {

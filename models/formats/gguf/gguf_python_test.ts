@@ -3,9 +3,9 @@
  * `gguf` (pip install gguf).
  */
 import assert from "node:assert/strict";
-import { exportModel } from "./export.ts";
+import { exportModel } from "../../export/export.ts";
 import { readGguf } from "./gguf.ts";
-import { sharedFolder } from "./testing.ts";
+import { sharedFolder } from "../../testing.ts";
 
 const python = Deno.env.get("RGX_TEST_PYTHON");
 const source = sharedFolder("models/stories260k");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { RgxError } from "../core/errors.ts";
+import { RgxError } from "../../../core/errors.ts";
 import { parseGguf, readGguf } from "./gguf.ts";
-import { encodeTestGguf, type TestMetadata } from "./gguf_testing.ts";
+import { encodeTestGguf, type TestMetadata } from "./testing.ts";
 
 const METADATA: TestMetadata = {
   "general.architecture": ["string", "llama"],

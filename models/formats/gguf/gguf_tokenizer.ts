@@ -3,14 +3,14 @@
  * stands for: byte-level BPE ("gpt2") and SentencePiece BPE ("llama", whose merges follow from the scores).
  * Left out: the other kinds (t5, bert, rwkv), which are refused by name.
  */
-import { RgxError, UsageError } from "../core/errors.ts";
+import { RgxError, UsageError } from "../../../core/errors.ts";
 import {
   type AddedToken,
   byteLevelBpe,
   sentencePieceBpe,
   splitMerges,
   type TokenizerParts,
-} from "./byte_level_bpe.ts";
+} from "../../tokenizers/byte_level_bpe.ts";
 import type { GgufFile, GgufValue } from "./gguf.ts";
 
 const KIND = { normal: 1, unknown: 2, control: 3, userDefined: 4 };

@@ -5,9 +5,9 @@
  * at once. Sharded models are put together by `weight_files.ts`.
  * Left out: 8-bit float values (their bytes can be read), big-endian hosts (Deno runs on none).
  */
-import { RgxError } from "../core/errors.ts";
-import { type ByteSource, fileSource, memorySource } from "./byte_source.ts";
-import { narrowBF16, narrowF16, widenBF16, widenF16 } from "../core/half_floats.ts";
+import { RgxError } from "../../../core/errors.ts";
+import { type ByteSource, fileSource, memorySource } from "../byte_source.ts";
+import { narrowBF16, narrowF16, widenBF16, widenF16 } from "../../../core/half_floats.ts";
 
 const DTYPE_BYTES = {
   F64: 8,

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { RgxError } from "../core/errors.ts";
+import { RgxError } from "../../../core/errors.ts";
 import { encodeSafetensors, parseSafetensors, type SafetensorsFile } from "./safetensors.ts";
 
 const RUNS = { numRuns: 10_000, seed: 4 };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { RgxError } from "../core/errors.ts";
+import { RgxError } from "../../../core/errors.ts";
 import { encodeSafetensors, parseSafetensors, readSafetensors } from "./safetensors.ts";
 
 /** A file with any header text, to break one rule at a time. */
@@ -11,7 +11,7 @@ function raw(header: string, dataBytes: number, announced?: number): Uint8Array 
   return out;
 }
 
-const shared = new URL("../../shared/", import.meta.url).pathname;
+const shared = new URL("../../../../shared/", import.meta.url).pathname;
 
 Deno.test("tensors of every written type come back with their values", async () => {
   const bytes = encodeSafetensors([

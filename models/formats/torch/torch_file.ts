@@ -4,10 +4,10 @@
  * are read by unpickle.ts, which runs nothing. A file may hold tensors in a dictionary and nothing else.
  * Left out: sparse and quantised tensors, big-endian files, archives whose data are packed.
  */
-import { RgxError } from "../core/errors.ts";
-import { type ByteSource, fileSource, memorySource } from "./byte_source.ts";
-import { widenBF16, widenF16 } from "../core/half_floats.ts";
-import { elementCount } from "./safetensors.ts";
+import { RgxError } from "../../../core/errors.ts";
+import { type ByteSource, fileSource, memorySource } from "../byte_source.ts";
+import { widenBF16, widenF16 } from "../../../core/half_floats.ts";
+import { elementCount } from "../safetensors/safetensors.ts";
 import { readLegacyTorch } from "./torch_legacy.ts";
 import { type StoredTensor, tensorsOf, torchRules } from "./torch_rules.ts";
 import { PickleCutOff, unpickle } from "./unpickle.ts";

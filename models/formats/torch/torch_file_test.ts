@@ -4,14 +4,14 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { RgxError } from "../core/errors.ts";
-import { widenBF16, widenF16 } from "../core/half_floats.ts";
+import { RgxError } from "../../../core/errors.ts";
+import { widenBF16, widenF16 } from "../../../core/half_floats.ts";
 import { parseTorchFile, type TorchFile } from "./torch_file.ts";
 import { unpickle } from "./unpickle.ts";
 import { torchRules } from "./torch_rules.ts";
 
 const golden: Record<"zip" | "legacy", string> = JSON.parse(
-  await Deno.readTextFile(new URL("../tests/golden/torch_files.json", import.meta.url)),
+  await Deno.readTextFile(new URL("../../../tests/golden/torch_files.json", import.meta.url)),
 );
 const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 const FILES = { zip: bytesOf(golden.zip), legacy: bytesOf(golden.legacy) };

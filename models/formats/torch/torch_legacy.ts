@@ -2,8 +2,8 @@
  * The layout of `torch.save` before 1.6: five pickles (a magic number, the protocol, facts about the
  * machine, the object, the keys of the storages), then each storage: its length and its elements.
  */
-import { RgxError } from "../core/errors.ts";
-import type { ByteSource } from "./byte_source.ts";
+import { RgxError } from "../../../core/errors.ts";
+import type { ByteSource } from "../byte_source.ts";
 import type { StoragePlace } from "./torch_file.ts";
 import { type StoredTensor, tensorsOf, torchRules } from "./torch_rules.ts";
 import { PickleCutOff, type Pickled, unpickle } from "./unpickle.ts";

@@ -1,5 +1,5 @@
 /** What PyTorch's pickles of weights may name and call, and the tensors in what comes out. */
-import { RgxError } from "../core/errors.ts";
+import { RgxError } from "../../../core/errors.ts";
 import type { Pickled, PickleRules } from "./unpickle.ts";
 
 /** Class of a storage → type and bytes of its elements. */

@@ -3,7 +3,7 @@
  * that plain data and PyTorch's tensors need are known, and calls go to the functions that the caller
  * lists. Nothing is looked up, imported or run beyond that: everything else is refused by its name.
  */
-import { RgxError } from "../core/errors.ts";
+import { RgxError } from "../../../core/errors.ts";
 
 /** Lists and tuples are arrays, dictionaries are maps. */
 export type Pickled =

@@ -4,8 +4,8 @@
  * stored and deflated.
  */
 import { inflateRawSync } from "node:zlib";
-import type { RgxError } from "../core/errors.ts";
-import type { ByteSource } from "./byte_source.ts";
+import type { RgxError } from "../../../core/errors.ts";
+import type { ByteSource } from "../byte_source.ts";
 
 export interface ZipEntry {
   readonly name: string;

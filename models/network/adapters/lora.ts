@@ -4,8 +4,8 @@
  * and scale, how the tensors are called and how they begin; dropout of x is in dropout.ts, modules that are
  * trained in full beside them in saved_modules.ts. Left out: DoRA, biases and adapters on embeddings.
  */
-import { UsageError } from "../core/errors.ts";
-import { RandomStream } from "../core/philox.ts";
+import { UsageError } from "../../../core/errors.ts";
+import { RandomStream } from "../../../core/philox.ts";
 
 export interface LoraOptions {
   r: number;

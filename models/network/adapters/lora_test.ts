@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { UsageError } from "../core/errors.ts";
-import { GPT2_MODULES, LLAMA_MODULES } from "./architectures/architecture.ts";
-import { placeLora } from "./llama_weights.ts";
+import { UsageError } from "../../../core/errors.ts";
+import { GPT2_MODULES, LLAMA_MODULES } from "../../architectures/architecture.ts";
+import { placeLora } from "../weights/model_weights.ts";
 import {
   checkLoraOptions,
   initialLoraA,
@@ -10,7 +10,7 @@ import {
   loraNames,
   type LoraOptions,
 } from "./lora.ts";
-import { tinyConfig } from "./testing.ts";
+import { tinyConfig } from "../../testing.ts";
 
 const path = "model.layers.3.self_attn.q_proj";
 const base: LoraOptions = { r: 8, alpha: 16, targetModules: ["q_proj"] };

@@ -4,12 +4,16 @@
  * the numbers and is not computed here (DoRA, biases, …) is refused by name. Which modules an adapter
  * touches, and at which scale, is decided in `lora.ts`; which it holds in full, in `saved_modules.ts`.
  */
-import { RgxError, UsageError } from "../core/errors.ts";
-import { exists, isFile } from "../core/paths.ts";
-import { parseJsonObject, readJsonObject } from "./json_file.ts";
+import { RgxError, UsageError } from "../../../core/errors.ts";
+import { exists, isFile } from "../../../core/paths.ts";
+import { parseJsonObject, readJsonObject } from "../../../core/json_file.ts";
 import type { LoraOptions } from "./lora.ts";
 import { isSavedModule, modulePathOf, PEFT_PREFIX } from "./saved_modules.ts";
-import { encodeSafetensors, readSafetensors, type SafetensorsFile } from "./safetensors.ts";
+import {
+  encodeSafetensors,
+  readSafetensors,
+  type SafetensorsFile,
+} from "../../formats/safetensors/safetensors.ts";
 
 /** PEFT's version whose keys these are; newer readers go by it. */
 const PEFT_VERSION = "0.21.2";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../../../core/errors.ts";
 import {
   encodePeftAdapter,
   isAdapterFolder,
@@ -9,9 +9,9 @@ import {
   readPeftConfig,
   writePeftConfig,
 } from "./peft_adapter.ts";
-import { encodeSafetensors, type TensorToWrite } from "./safetensors.ts";
+import { encodeSafetensors, type TensorToWrite } from "../../formats/safetensors/safetensors.ts";
 
-const golden = new URL("../../shared/golden/trl-step/adapter", import.meta.url).pathname;
+const golden = new URL("../../../../shared/golden/trl-step/adapter", import.meta.url).pathname;
 
 const config: PeftConfig = {
   baseModel: "../base",

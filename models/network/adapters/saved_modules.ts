@@ -4,10 +4,10 @@
  * model is the base. A head that is tied to the embedding has a copy of its own too, and is no longer tied
  * while the adapter is on.
  */
-import { UsageError } from "../core/errors.ts";
-import { nearest } from "../core/suggest.ts";
-import { architectureOf } from "./architectures/mod.ts";
-import type { LlamaConfig } from "./types.ts";
+import { UsageError } from "../../../core/errors.ts";
+import { nearest } from "../../../core/suggest.ts";
+import { architectureOf } from "../../architectures/mod.ts";
+import type { ModelConfig } from "../../architectures/model_config.ts";
 
 /** PEFT's prefix of everything that an adapter stores. */
 export const PEFT_PREFIX = "base_model.model.";
@@ -51,7 +51,7 @@ const LM_HEAD = "lm_head.weight";
  * @throws UsageError for a name that no module's path ends with
  */
 export function savedTensors(
-  config: LlamaConfig,
+  config: ModelConfig,
   modules: readonly string[],
   tensors: readonly { name: string; shape: readonly number[]; decay: boolean }[],
 ): SavedTensor[] {

@@ -2,10 +2,10 @@
  * Weights of a model from scratch: normal(0, range) for embeddings and linear layers, ones for norms and zeros
  * for biases (as transformers initialises them), every tensor from its own Philox stream keyed by seed and name.
  */
-import { RandomStream } from "../core/philox.ts";
-import { llamaTensors } from "./llama_weights.ts";
-import { elementCount } from "./safetensors.ts";
-import type { LlamaConfig } from "./types.ts";
+import { RandomStream } from "../../../core/philox.ts";
+import { modelTensors } from "./model_weights.ts";
+import { elementCount } from "../../formats/safetensors/safetensors.ts";
+import type { ModelConfig } from "../../architectures/model_config.ts";
 
 export interface InitOptions {
   /**
@@ -29,7 +29,7 @@ export interface FreshSizes {
 }
 
 /** The architecture that these sizes stand for: a plain Llama. */
-export function freshConfig(sizes: FreshSizes, vocabSize: number): LlamaConfig {
+export function freshConfig(sizes: FreshSizes, vocabSize: number): ModelConfig {
   return {
     vocabSize,
     hiddenSize: sizes.hidden_size,
@@ -48,14 +48,14 @@ export function freshConfig(sizes: FreshSizes, vocabSize: number): LlamaConfig {
 
 /** Fresh weights by Hugging Face name, float32. */
 export function initWeights(
-  config: LlamaConfig,
+  config: ModelConfig,
   seed: number,
   initializerRange: number,
   options: InitOptions = {},
 ): Map<string, Float32Array> {
   const residualRange = initializerRange / Math.sqrt(2 * config.numLayers);
   const weights = new Map<string, Float32Array>();
-  for (const { name, shape, decay } of llamaTensors(config)) {
+  for (const { name, shape, decay } of modelTensors(config)) {
     const data = new Float32Array(elementCount(shape));
     if (decay) {
       const writesResidual = /\.(o_proj|down_proj|c_proj)\.weight$/.test(name);

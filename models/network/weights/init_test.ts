@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { initWeights } from "./init.ts";
-import { llamaTensors } from "./llama_weights.ts";
-import { tinyConfig } from "./testing.ts";
+import { modelTensors } from "./model_weights.ts";
+import { tinyConfig } from "../../testing.ts";
 
 const config = { ...tinyConfig(false), hiddenSize: 64, vocabSize: 200 };
 
@@ -11,7 +11,7 @@ function deviation(data: Float32Array): number {
 
 Deno.test("fresh weights are normal with the given range, and norms are ones", () => {
   const weights = initWeights(config, 3, 0.02);
-  assert.deepEqual([...weights.keys()], llamaTensors(config).map((t) => t.name));
+  assert.deepEqual([...weights.keys()], modelTensors(config).map((t) => t.name));
   for (const [name, data] of weights) {
     if (name.endsWith("norm.weight")) assert.ok(data.every((x) => x === 1), name);
     else assert.ok(Math.abs(deviation(data) / 0.02 - 1) < 0.1, `${name}: ${deviation(data)}`);

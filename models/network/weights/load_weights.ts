@@ -2,15 +2,21 @@
  * Fills a model's base tensors from a source of weights, one at a time: as a file's bytes where they are held in the
  * file's type, quantised on all threads where that was asked for, else as values.
  */
-import { inPlace, RgxError } from "../core/errors.ts";
-import { floatRows, isLoadType, PART_BYTES, WeightLoader } from "../kernels/weights/loader.ts";
-import { PANEL } from "../kernels/weights/panel.ts";
-import { architectureOf } from "./architectures/mod.ts";
-import { llamaTensors, LM_HEAD } from "./llama_weights.ts";
+import { inPlace, RgxError } from "../../../core/errors.ts";
+import {
+  floatRows,
+  isLoadType,
+  PART_BYTES,
+  WeightLoader,
+} from "../../../kernels/devices/weight_loader.ts";
+import { PANEL } from "../../../kernels/weights/panel.ts";
+import { architectureOf } from "../../architectures/mod.ts";
+import { LM_HEAD, modelTensors } from "./model_weights.ts";
 import type { Parameters } from "./parameters.ts";
-import { elementCount } from "./safetensors.ts";
-import { fileBytes, isBlockType, type WeightType } from "./stored_weight.ts";
-import type { LlamaConfig, WeightReader, WeightSource } from "./types.ts";
+import { elementCount } from "../../formats/safetensors/safetensors.ts";
+import { fileBytes, isBlockType, type WeightType } from "../../formats/stored_weight.ts";
+import type { ModelConfig } from "../../architectures/model_config.ts";
+import type { WeightReader, WeightSource } from "../../formats/weight_reader.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -27,11 +33,11 @@ export function weightFile(source: WeightSource): WeightReader | null {
  * another size that would be far too much.
  * @throws RgxError for a missing tensor or a wrong shape
  */
-export function checkWeights(config: LlamaConfig, source: WeightSource): void {
+export function checkWeights(config: ModelConfig, source: WeightSource): void {
   const file = weightFile(source);
   if (file?.holds === undefined) return;
   const { embedding } = architectureOf(config).names;
-  for (const { name, shape } of llamaTensors(config)) {
+  for (const { name, shape } of modelTensors(config)) {
     if (file.holds(name, shape)) continue;
     if (name === embedding && config.tieWordEmbeddings && file.holds(LM_HEAD, shape)) continue;
     throw missingTensor(source, name, shape);
@@ -41,11 +47,11 @@ export function checkWeights(config: LlamaConfig, source: WeightSource): void {
 /** Fills the base tensors from a source. @throws RgxError for a missing tensor or a wrong size. */
 export async function loadWeights(
   parameters: Parameters,
-  config: LlamaConfig,
+  config: ModelConfig,
   source: WeightSource,
   onLoad: LoadListener = () => {},
 ): Promise<void> {
-  const file = weightFile(source), tensors = llamaTensors(config);
+  const file = weightFile(source), tensors = modelTensors(config);
   const total = tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0);
   const buffers: [Bytes, Bytes] = [new Uint8Array(PART_BYTES), new Uint8Array(PART_BYTES)];
   const inBlocks = tensors.some(({ name }) => {
@@ -133,7 +139,7 @@ function inFile({ label }: WeightReader, error: unknown): unknown {
 }
 
 async function valuesOf(
-  config: LlamaConfig,
+  config: ModelConfig,
   source: WeightSource,
   name: string,
   shape: readonly number[],

@@ -1,18 +1,19 @@
 /** Weights that are read in parts are those that are read at once, in every way to hold them. */
 import assert from "node:assert/strict";
-import { RgxError } from "../core/errors.ts";
-import { narrowBF16 } from "../core/half_floats.ts";
-import { createWasmDevice } from "../kernels/wasm/device.ts";
-import { quantizeQ8 } from "../kernels/weights/quantize.ts";
+import { RgxError } from "../../../core/errors.ts";
+import { narrowBF16 } from "../../../core/half_floats.ts";
+import { createWasmDevice } from "../../../kernels/devices/wasm/device.ts";
+import { quantizeQ8 } from "../../../kernels/weights/quantize.ts";
 import { initWeights } from "./init.ts";
-import { LlamaModel } from "./llama.ts";
-import { llamaTensors } from "./llama_weights.ts";
-import { tinyConfig } from "./testing.ts";
-import type { LlamaConfig, WeightReader } from "./types.ts";
+import { CausalLM } from "../../causal_lm.ts";
+import { modelTensors } from "./model_weights.ts";
+import { tinyConfig } from "../../testing.ts";
+import type { ModelConfig } from "../../architectures/model_config.ts";
+import type { WeightReader } from "../../formats/weight_reader.ts";
 import type { StorageOptions } from "./weight_storage.ts";
 
 /** Matrices that are longer than a part: [20007, 256] and [20032, 256]. */
-const config: LlamaConfig = {
+const config: ModelConfig = {
   ...tinyConfig(true),
   architecture: "qwen2",
   ...{ numLayers: 1, hiddenSize: 256, intermediateSize: 20_032, vocabSize: 20_007 },
@@ -23,7 +24,7 @@ const VALUES = initWeights(config, 5, 0.3);
 /** A file in a type; what was read of it goes to `seen`. */
 function file(type: "f32" | "bf16" | "q8_0", inParts: boolean, seen: string[] = []): WeightReader {
   const matrices = new Set(
-    llamaTensors(config).filter(({ shape }) => shape.length === 2).map(({ name }) => name),
+    modelTensors(config).filter(({ shape }) => shape.length === 2).map(({ name }) => name),
   );
   const bytes = (name: string) => {
     const values = VALUES.get(name)!;
@@ -60,13 +61,13 @@ Deno.test("weights in parts are the same weights", async () => {
     ["bf16", { quantize: "int8" }],
   ];
   for (const [type, weights] of ways) {
-    const seen: string[] = [], models: LlamaModel[] = [];
+    const seen: string[] = [], models: CausalLM[] = [];
     for (const source of [file(type, true, seen), file(type, false)]) {
-      models.push(await LlamaModel.create(device, config, source, { trainable: "none", weights }));
+      models.push(await CausalLM.create(device, config, source, { trainable: "none", weights }));
     }
     assert.ok(seen.filter((part) => part.startsWith("model.layers.0.mlp.up_proj")).length > 1);
     assert.ok(seen.some((part) => part.startsWith("model.embed_tokens") && !part.endsWith(" 0")));
-    const [a, b] = models as [LlamaModel, LlamaModel];
+    const [a, b] = models as [CausalLM, CausalLM];
     for (const [i, { name, value, storage }] of a.parameters.entries()) {
       assert.equal(b.parameters[i]!.storage, storage);
       assert.deepEqual(await device.read(value), await device.read(b.parameters[i]!.value), name);
@@ -97,7 +98,7 @@ Deno.test("a value that is not finite is refused, by its place in the whole tens
       },
     };
     await assert.rejects(
-      LlamaModel.create(device, config, spoilt, { trainable: "none", weights }),
+      CausalLM.create(device, config, spoilt, { trainable: "none", weights }),
       (error: RgxError) => {
         assert.ok(error.message.startsWith(`a file: tensor "${name}": `), error.message);
         assert.match(error.message, message);
@@ -112,7 +113,7 @@ Deno.test("a value that is not finite is refused, by its place in the whole tens
 
 Deno.test("a file of another size than the configuration says is refused before any memory is taken", async () => {
   const device = await createWasmDevice({ threads: 1 });
-  const known = new Map(llamaTensors(config).map(({ name, shape }) => [name, shape]));
+  const known = new Map(modelTensors(config).map(({ name, shape }) => [name, shape]));
   const source: WeightReader = {
     ...file("f32", true),
     values: () => assert.fail("nothing is read"),
@@ -123,9 +124,9 @@ Deno.test("a file of another size than the configuration says is refused before 
       return found !== undefined;
     },
   };
-  const refused = (changes: Partial<LlamaConfig>, message: RegExp) =>
+  const refused = (changes: Partial<ModelConfig>, message: RegExp) =>
     assert.rejects(
-      LlamaModel.create(device, { ...config, ...changes }, source, { trainable: "none" }),
+      CausalLM.create(device, { ...config, ...changes }, source, { trainable: "none" }),
       message,
     );
   await refused({ vocabSize: 2 ** 30 }, /wrong shape/);
@@ -139,18 +140,18 @@ Deno.test("values from a map are looked at too, and those of adapters", async ()
   const spoilt = initWeights(small, 5, 0.3), norm = "model.norm.weight";
   spoilt.get(norm)![2] = NaN;
   await assert.rejects(
-    LlamaModel.create(device, small, spoilt, { trainable: "none" }),
+    CausalLM.create(device, small, spoilt, { trainable: "none" }),
     /^RgxError: tensor "model\.norm\.weight": element \[2\] is NaN, expected a finite number$/,
   );
   const large = initWeights(small, 5, 0.3), name = "model.layers.0.mlp.up_proj.weight";
   large.get(name)![3] = 70_000;
   const weights = { dtype: "float16" } as const;
   await assert.rejects(
-    LlamaModel.create(device, small, large, { trainable: "none", weights }),
+    CausalLM.create(device, small, large, { trainable: "none", weights }),
     /up_proj\.weight": element \[0, 3\] is 70000, which is infinite as float16$/,
   );
   const lora = { r: 2, alpha: 4, seed: 1, targetModules: ["q_proj" as const] };
-  const model = await LlamaModel.create(device, small, initWeights(small, 5, 0.3), {
+  const model = await CausalLM.create(device, small, initWeights(small, 5, 0.3), {
     trainable: "lora",
     lora,
   });

@@ -2,12 +2,12 @@
  * What models with different adapters on one base share: the base's weights, the tables of its rotation, and the
  * buffers of passes without gradient. It lives as long as one of them does.
  */
-import type { Device } from "../kernels/device.ts";
+import type { Device } from "../../../kernels/device.ts";
 import type { Parameters } from "./parameters.ts";
-import { RopeTable } from "./rope_table.ts";
-import type { LlamaConfig } from "./types.ts";
+import { RopeTable } from "../rope_table.ts";
+import type { ModelConfig } from "../../architectures/model_config.ts";
 import { WeightCopies } from "./weight_copies.ts";
-import { Workspace } from "./workspace.ts";
+import { Workspace } from "../workspace.ts";
 
 export class ModelBase {
   readonly rope: RopeTable;
@@ -19,7 +19,7 @@ export class ModelBase {
 
   constructor(
     readonly device: Device,
-    readonly config: LlamaConfig,
+    readonly config: ModelConfig,
     readonly parameters: Parameters,
   ) {
     this.rope = new RopeTable(device, config);

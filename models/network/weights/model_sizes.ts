@@ -1,14 +1,14 @@
 /** What of a model decides its memory and the copies that pay; computed before the model exists. */
-import type { DropoutShape } from "./dropout.ts";
-import { linearDims, modulesOf } from "./architectures/mod.ts";
-import { llamaTensors, type LoraPlacement, placeLora } from "./llama_weights.ts";
-import { checkLoraOptions, type LoraOptions } from "./lora.ts";
-import { ALL_FLOAT, type WeightStorage } from "./stored_weight.ts";
-import { type SavedTensor, savedTensors } from "./saved_modules.ts";
-import type { LlamaConfig } from "./types.ts";
+import type { DropoutShape } from "../dropout.ts";
+import { linearDims, modulesOf } from "../../architectures/mod.ts";
+import { type LoraPlacement, modelTensors, placeLora } from "./model_weights.ts";
+import { checkLoraOptions, type LoraOptions } from "../adapters/lora.ts";
+import { ALL_FLOAT, type WeightStorage } from "../../formats/stored_weight.ts";
+import { type SavedTensor, savedTensors } from "../adapters/saved_modules.ts";
+import type { ModelConfig } from "../../architectures/model_config.ts";
 
 export interface ModelSizes {
-  config: LlamaConfig;
+  config: ModelConfig;
   lora: readonly LoraPlacement[];
   /** What the adapter holds in full. */
   saved: readonly SavedTensor[];
@@ -27,7 +27,7 @@ export interface ModelSizes {
  * @throws UsageError for LoRA options that cannot be honoured
  */
 export function modelSizes(
-  config: LlamaConfig,
+  config: ModelConfig,
   options: {
     lora?: LoraOptions;
     trainable: "lora" | "full" | "none";
@@ -39,7 +39,7 @@ export function modelSizes(
   const { lora, trainable, recompute = false, storage = ALL_FLOAT } = options;
   if (lora !== undefined) checkLoraOptions(lora, modulesOf(config));
   const placed = lora === undefined ? [] : placeLora(config, lora);
-  const saved = savedTensors(config, lora?.modulesToSave ?? [], llamaTensors(config));
+  const saved = savedTensors(config, lora?.modulesToSave ?? [], modelTensors(config));
   const width = Math.max(0, ...placed.map(({ module }) => linearDims(config, module)[0]));
   const p = lora?.dropout ?? 0, dropout = p === 0 ? null : { p, width };
   return { config, lora: placed, saved, trainable, storage, recompute, dropout, floatBytes };

@@ -3,11 +3,17 @@
  * passes. Tied models have no lm_head of their own; a source that holds only `lm_head.weight` gives the
  * embedding through it.
  */
-import { RgxError } from "../core/errors.ts";
-import type { Tensor } from "../kernels/device.ts";
-import type { Module } from "./architectures/architecture.ts";
-import { architectureOf, hasBias, linearDims, modulePath, modulesOf } from "./architectures/mod.ts";
-import type { Linear } from "./linear.ts";
+import { RgxError } from "../../../core/errors.ts";
+import type { Tensor } from "../../../kernels/tensor.ts";
+import type { Module } from "../../architectures/architecture.ts";
+import {
+  architectureOf,
+  hasBias,
+  linearDims,
+  modulePath,
+  modulesOf,
+} from "../../architectures/mod.ts";
+import type { Linear } from "../linear.ts";
 import {
   initialLoraA,
   initialLoraB,
@@ -15,22 +21,23 @@ import {
   loraNames,
   type LoraOptions,
   type LoraShape,
-} from "./lora.ts";
-import type { NormWeights } from "./norm.ts";
+} from "../adapters/lora.ts";
+import type { NormWeights } from "../norm.ts";
 import type { Parameters, ParameterSpec } from "./parameters.ts";
-import { isSavedModule, PEFT_PREFIX, type SavedTensor } from "./saved_modules.ts";
-import { ALL_FLOAT, type WeightStorage } from "./stored_weight.ts";
-import type { LlamaConfig, Parameter } from "./types.ts";
+import { isSavedModule, PEFT_PREFIX, type SavedTensor } from "../adapters/saved_modules.ts";
+import { ALL_FLOAT, type WeightStorage } from "../../formats/stored_weight.ts";
+import type { ModelConfig } from "../../architectures/model_config.ts";
+import type { Parameter } from "../types.ts";
 
 export const LM_HEAD = "lm_head.weight";
 
 /** Name of the tensor that makes logits. */
-export function headName(config: LlamaConfig): string {
+export function headName(config: ModelConfig): string {
   return config.tieWordEmbeddings ? architectureOf(config).names.embedding : LM_HEAD;
 }
 
 /** A tensor of the base model. */
-export interface LlamaTensor {
+export interface ModelTensor {
   name: string;
   shape: readonly number[];
   /** False for norm weights and biases. */
@@ -38,13 +45,13 @@ export interface LlamaTensor {
 }
 
 /** Number of a module in the model, which keys its dropout: never to be changed. */
-function loraSite(config: LlamaConfig, layer: number, module: Module): number {
+function loraSite(config: ModelConfig, layer: number, module: Module): number {
   const modules = modulesOf(config);
   return layer * modules.length + modules.indexOf(module);
 }
 
 /** Names of the norms of query and key heads, where there are such. */
-function headNormNames(config: LlamaConfig, layer: number): { q: string; k: string } | null {
+function headNormNames(config: ModelConfig, layer: number): { q: string; k: string } | null {
   const { headNorms, names } = architectureOf(config);
   if (!headNorms) return null;
   const part = `${names.layer(layer)}self_attn.`;
@@ -52,9 +59,9 @@ function headNormNames(config: LlamaConfig, layer: number): { q: string; k: stri
 }
 
 /** All tensors of the base model, as a checkpoint in Hugging Face's format holds them. */
-export function llamaTensors(config: LlamaConfig): LlamaTensor[] {
+export function modelTensors(config: ModelConfig): ModelTensor[] {
   const { names, layerNorm, inOut } = architectureOf(config), d = config.hiddenSize;
-  const tensors: LlamaTensor[] = [
+  const tensors: ModelTensor[] = [
     { name: names.embedding, shape: [config.vocabSize, d], decay: true },
   ];
   const norm = (name: string, width = d) => {
@@ -95,7 +102,7 @@ export interface LoraPlacement extends LoraShape {
 }
 
 /** Every adapter that the options ask for; a module that is trained in full has none. @throws RgxError when they select nothing. */
-export function placeLora(config: LlamaConfig, options: LoraOptions): LoraPlacement[] {
+export function placeLora(config: ModelConfig, options: LoraOptions): LoraPlacement[] {
   const placed: LoraPlacement[] = [];
   for (let layer = 0; layer < config.numLayers; layer++) {
     for (const module of modulesOf(config)) {
@@ -115,11 +122,11 @@ export function placeLora(config: LlamaConfig, options: LoraOptions): LoraPlacem
 
 /** The base's tensors, and what frozen ones are held in. */
 export function baseSpecs(
-  config: LlamaConfig,
+  config: ModelConfig,
   trainable: boolean,
   storage: WeightStorage = ALL_FLOAT,
 ): ParameterSpec[] {
-  return llamaTensors(config).map((tensor) => ({
+  return modelTensors(config).map((tensor) => ({
     ...tensor,
     trainable,
     storage: storage.get(tensor.name) ?? null,
@@ -134,7 +141,7 @@ export interface AdapterTensors {
 
 /** An adapter's tensors. */
 export function adapterSpecs(
-  config: LlamaConfig,
+  config: ModelConfig,
   { lora, saved }: AdapterTensors,
   trainable: boolean,
 ): ParameterSpec[] {
@@ -151,7 +158,7 @@ export function adapterSpecs(
 /** Fresh adapters, from their seed; full copies begin as what they are copies of. */
 export async function initializeAdapter(
   parameters: Parameters,
-  config: LlamaConfig,
+  config: ModelConfig,
   { lora, saved }: AdapterTensors,
   options: Pick<LoraOptions, "seed" | "init">,
 ): Promise<void> {
@@ -172,7 +179,7 @@ export type LayerWeights = Record<Module, Linear> & {
   headNorms: { q: NormWeights; k: NormWeights } | null;
 };
 
-export interface LlamaWeights {
+export interface ModelWeights {
   embedding: Parameter;
   /** [maxPositions, d], added to the embedding; null where positions rotate queries and keys. */
   positions: Parameter | null;
@@ -180,7 +187,7 @@ export interface LlamaWeights {
   finalNorm: NormWeights;
   /** The embedding itself when tied. */
   head: Parameter & Pick<Linear, "activations">;
-  /** The head in packed form (kernels/matmul/spec.ts), for decoding; null without. */
+  /** The head in packed form (kernels/ops/matmul/spec.ts), for decoding; null without. */
   packedHead: Tensor | null;
   /** Lowest layer with a trainable tensor; numLayers when there is none, −1 when the embedding is trained. */
   lowestTrained: number;
@@ -189,9 +196,9 @@ export interface LlamaWeights {
 /** Arranges parameters by layer, with an adapter's in their places. */
 export function arrangeWeights(
   parameters: Parameters,
-  config: LlamaConfig,
+  config: ModelConfig,
   { lora, saved }: AdapterTensors,
-): LlamaWeights {
+): ModelWeights {
   const { names, layerNorm, inOut } = architectureOf(config);
   const placed = new Map(lora.map((l) => [l.path, l]));
   const copies = new Set(saved.map(({ replaces }) => replaces));

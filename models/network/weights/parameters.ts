@@ -4,17 +4,23 @@
  * order of name, every parameter at a multiple of VIEW_ALIGNMENT. An adapter's tensors are a set of their own
  * on top of the base's, so that several adapters can share one base.
  */
-import { RgxError } from "../core/errors.ts";
-import { nearest } from "../core/suggest.ts";
-import { type Device, type DType, type Tensor, VIEW_ALIGNMENT } from "../kernels/device.ts";
+import { RgxError } from "../../../core/errors.ts";
+import { nearest } from "../../../core/suggest.ts";
+import type { Device } from "../../../kernels/device.ts";
+import { type DType, type Tensor, VIEW_ALIGNMENT } from "../../../kernels/tensor.ts";
 import {
   ofTensor,
   refuseBeyondF16,
   refuseInfinite,
   refuseInfiniteStored,
-} from "../kernels/weights/finite.ts";
-import type { FileType, FloatRows, LoadType, WeightLoader } from "../kernels/weights/loader.ts";
-import { elementCount } from "./safetensors.ts";
+} from "../../../kernels/weights/finite.ts";
+import type {
+  FileType,
+  FloatRows,
+  LoadType,
+  WeightLoader,
+} from "../../../kernels/devices/weight_loader.ts";
+import { elementCount } from "../../formats/safetensors/safetensors.ts";
 import {
   encodeStored,
   fileBytes,
@@ -22,9 +28,9 @@ import {
   storedWords,
   unpackStored,
   type WeightType,
-} from "./stored_weight.ts";
-import type { Parameter, TrainableArena } from "./types.ts";
-import { toDevicePrecision } from "./workspace.ts";
+} from "../../formats/stored_weight.ts";
+import type { Parameter, TrainableArena } from "../types.ts";
+import { toDevicePrecision } from "../workspace.ts";
 
 export interface ParameterSpec {
   name: string;

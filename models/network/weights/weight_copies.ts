@@ -3,11 +3,12 @@
  * for passes over many rows (merge_lora.ts). Both kinds of a weight take turns in one buffer, since a model does one
  * thing at a time; whoever fills them makes them its own, and can ask later whether they still are.
  */
-import { packedLength } from "../kernels/matmul/spec.ts";
-import type { Device, Tensor } from "../kernels/device.ts";
-import type { Module } from "./architectures/architecture.ts";
-import type { Linear } from "./linear.ts";
-import { Workspace } from "./workspace.ts";
+import { packedLength } from "../../../kernels/ops/matmul/spec.ts";
+import type { Device } from "../../../kernels/device.ts";
+import type { Tensor } from "../../../kernels/tensor.ts";
+import type { Module } from "../../architectures/architecture.ts";
+import type { Linear } from "../linear.ts";
+import { Workspace } from "../workspace.ts";
 
 /** Elements of the buffer for a weight, [in, out] with `inOut`, otherwise its transpose. */
 export function copyLength(inOut: boolean, inDim: number, outDim: number): number {

@@ -4,12 +4,18 @@
  * read them. What is trained, norms and biases are float32.
  * Left out: quantising embedding and head, which every token depends on (bitsandbytes does not, either).
  */
-import { UsageError } from "../core/errors.ts";
-import { architectureOf } from "./architectures/mod.ts";
-import { canFuseLayers } from "./decode_shape.ts";
-import { llamaTensors, LM_HEAD } from "./llama_weights.ts";
-import { ALL_FLOAT, fitsType, type WeightStorage, type WeightType } from "./stored_weight.ts";
-import type { ActivationType, LlamaConfig } from "./types.ts";
+import { UsageError } from "../../../core/errors.ts";
+import { architectureOf } from "../../architectures/mod.ts";
+import { canFuseLayers } from "../../generation/decode_shape.ts";
+import { LM_HEAD, modelTensors } from "./model_weights.ts";
+import {
+  ALL_FLOAT,
+  fitsType,
+  type WeightStorage,
+  type WeightType,
+} from "../../formats/stored_weight.ts";
+import type { ActivationType } from "../types.ts";
+import type { ModelConfig } from "../../architectures/model_config.ts";
 
 /** How frozen weights are held. */
 export interface StorageOptions {
@@ -37,7 +43,7 @@ const NARROW = { float16: "f16", bfloat16: "bf16" } as const;
  * @throws UsageError for a quantisation of weights that are trained, or that are in blocks already
  */
 export function planStorage(
-  config: LlamaConfig,
+  config: ModelConfig,
   trainable: "lora" | "full" | "none",
   { dtype = "auto", quantize = null, activations = "float32" }: StorageOptions,
   fileType: (name: string) => WeightType | null,
@@ -53,7 +59,7 @@ export function planStorage(
   }
   const { names } = architectureOf(config), tables = [names.embedding, names.positions, LM_HEAD];
   const storage = new Map<string, WeightType>();
-  for (const { name, shape } of llamaTensors(config)) {
+  for (const { name, shape } of modelTensors(config)) {
     const k = shape[1];
     if (k === undefined) continue;
     const stored = fileType(name), isTable = tables.includes(name);

@@ -3,21 +3,22 @@
  * widened beforehand, in passes, gradients and generation.
  */
 import assert from "node:assert/strict";
-import { UsageError } from "../core/errors.ts";
-import type { Device } from "../kernels/device.ts";
-import { createWasmDevice } from "../kernels/wasm/device.ts";
-import { assertWithin, largest } from "../kernels/testing.ts";
+import { UsageError } from "../../../core/errors.ts";
+import type { Device } from "../../../kernels/device.ts";
+import { createWasmDevice } from "../../../kernels/devices/wasm/device.ts";
+import { assertWithin, largest } from "../../../kernels/testing.ts";
 import { initWeights } from "./init.ts";
-import { LlamaModel, type LlamaOptions } from "./llama.ts";
-import { llamaTensors } from "./llama_weights.ts";
-import { readModelFolder } from "./model_folder.ts";
-import { packStored, unpackStored } from "../kernels/weights/layout.ts";
-import { gradients, onEachDevice, sharedFolder, TINY_MODELS, tinyConfig } from "./testing.ts";
-import type { LlamaConfig, WeightSource } from "./types.ts";
+import { CausalLM, type CausalLMOptions } from "../../causal_lm.ts";
+import { modelTensors } from "./model_weights.ts";
+import { readModelFolder } from "../../model_folder.ts";
+import { packStored, unpackStored } from "../../../kernels/weights/layout.ts";
+import { gradients, onEachDevice, sharedFolder, TINY_MODELS, tinyConfig } from "../../testing.ts";
+import type { ModelConfig } from "../../architectures/model_config.ts";
+import type { WeightSource } from "../../formats/weight_reader.ts";
 import { planStorage, type StorageOptions } from "./weight_storage.ts";
 
 /** Sizes that are multiples of every block that is not 256 long. */
-function roomy(config: LlamaConfig): LlamaConfig {
+function roomy(config: ModelConfig): ModelConfig {
   const wide = { hiddenSize: 64, intermediateSize: 128, numHeads: 4, headDim: 16 };
   return { ...config, ...wide, numKvHeads: config.architecture === "gpt2" ? 4 : 2 };
 }
@@ -32,11 +33,11 @@ const groups = [0, 1].map((g) => ({
 /** Large values, so that nothing is near zero. */
 async function made(
   device: Device,
-  config: LlamaConfig,
+  config: ModelConfig,
   weights: WeightSource,
-  options: LlamaOptions,
-): Promise<LlamaModel> {
-  const model = await LlamaModel.create(device, config, weights, options);
+  options: CausalLMOptions,
+): Promise<CausalLM> {
+  const model = await CausalLM.create(device, config, weights, options);
   for (const { name } of model.parameters) {
     if (!/(norm|ln_\w+|lora_B)\.weight$|\.bias$/.test(name)) continue;
     const data = await model.readParameter(name);
@@ -48,14 +49,14 @@ async function made(
 /** The model with weights in a type, and one that holds the values of that type as floats. */
 async function pair(
   device: Device,
-  config: LlamaConfig,
+  config: ModelConfig,
   weights: StorageOptions,
-  options: LlamaOptions,
-): Promise<[stored: LlamaModel, float: LlamaModel]> {
+  options: CausalLMOptions,
+): Promise<[stored: CausalLM, float: CausalLM]> {
   const stored = await made(device, config, initWeights(config, 5, 0.3), { ...options, weights });
   const values = new Map<string, Float32Array>();
   for (const { name } of stored.parameters) values.set(name, await stored.readParameter(name));
-  const float = await LlamaModel.create(device, config, values, options);
+  const float = await CausalLM.create(device, config, values, options);
   // What is read is float32, on any device.
   for (const { name, storage } of stored.parameters) {
     const data = values.get(name)!;
@@ -141,7 +142,7 @@ Deno.test({
   async fn() {
     const { config, files } = await readModelFolder(blocksFile!);
     let stored = 0;
-    for (const { name, shape } of llamaTensors(config)) {
+    for (const { name, shape } of modelTensors(config)) {
       const type = files.typeOf(name), [n, k] = shape;
       if (type === null) continue;
       stored++;
@@ -163,7 +164,7 @@ Deno.test("what is asked of frozen weights decides their type, and their file wh
   const large = { ...FROM_FILE, hiddenSize: 1024, intermediateSize: 4096 };
   const linears = 3 * 7, tables = 2;
   const types = (
-    config: LlamaConfig,
+    config: ModelConfig,
     options: StorageOptions,
     file: "q4_1" | "bf16" | null,
     trainable: "lora" | "full" | "none" = "lora",
@@ -203,7 +204,7 @@ Deno.test("weights that lie outside the CPU device's memory give the same bits",
       for (const weights of [{}, { quantize: "nf4", dtype: "bfloat16" }] as const) {
         const config = roomy(tinyConfig(false));
         const source = initWeights(config, 5, 0.3);
-        const model = await LlamaModel.create(device, config, source, {
+        const model = await CausalLM.create(device, config, source, {
           ...{ trainable: "lora", lora, weights },
         });
         const before = device.allocatedBytes;
@@ -236,7 +237,7 @@ Deno.test("a weight that cannot be quantised is named", async () => {
   const values = weights.get(name)!;
   values[3] = NaN;
   try {
-    const created = LlamaModel.create(device, config, weights, {
+    const created = CausalLM.create(device, config, weights, {
       trainable: "none",
       weights: { quantize: "int8" },
     });

@@ -2,7 +2,7 @@
  * Makes `dejavu_sans_condensed.woff` from the npm package `dejavu-fonts-ttf` 2.37.3 (run by hand, once):
  *
  *     npm pack dejavu-fonts-ttf@2.37.3 && tar xzf dejavu-fonts-ttf-2.37.3.tgz
- *     deno run -A bench/charts/assets/make_font.ts package/ttf/DejaVuSansCondensed.ttf
+ *     deno run -A reports/charts/assets/make_font.ts package/ttf/DejaVuSansCondensed.ttf
  *
  * WOFF 1.0 is the font's own tables, each compressed by zlib, so nothing of the font is changed, browsers take the
  * file as it is, and the program unpacks it with what Deno has. Half the size of the TrueType file.
@@ -50,4 +50,4 @@ for (const part of parts) {
   woff.set(part, at);
   at += padded(part.length);
 }
-await Deno.writeFile(new URL("dejavu_sans_condensed.woff", import.meta.url), woff);
+await Deno.writeFile(new URL("./dejavu_sans_condensed.woff", import.meta.url), woff);

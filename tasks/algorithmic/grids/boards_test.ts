@@ -1,8 +1,8 @@
 /** binary_matrix, the Game of Life and manipulate_matrix, solved again from the text of the question alone. */
 import assert from "node:assert/strict";
-import { createDataset, type DatasetOptions } from "../dataset.ts";
-import { scoreTaskAnswer } from "../score_answer.ts";
-import type { Entry } from "../types.ts";
+import { createDataset, type DatasetOptions } from "../../dataset.ts";
+import { scoreTaskAnswer } from "../../score_answer.ts";
+import type { Entry } from "../../types.ts";
 import { lifeStep } from "./life.ts";
 import { COMMON_PERIOD, DYING, OSCILLATORS } from "./life_patterns.ts";
 

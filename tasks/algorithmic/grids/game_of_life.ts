@@ -1,7 +1,7 @@
 /** The board of Conway's Game of Life after some steps, on a torus. */
-import { defineTask, float, int, type Param } from "../define.ts";
-import { parseJson } from "../literals.ts";
-import type { ScorableEntry } from "../types.ts";
+import { defineTask, float, int, type Param } from "../../define.ts";
+import { parseJson } from "../../text/literals.ts";
+import type { ScorableEntry } from "../../types.ts";
 import { type Cells, lifeStep } from "./life.ts";
 
 const filledCells: Param<number | null> = {

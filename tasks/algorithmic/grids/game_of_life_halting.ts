@@ -2,10 +2,10 @@
  * Whether all cells of a Game of Life die in time. The board holds either oscillators or patterns that
  * die, too far apart to meet; the answer comes from simulation all the same.
  */
-import type { RandomStream } from "../../core/philox.ts";
-import { defineTask, int } from "../define.ts";
-import { strip } from "../python_text.ts";
-import type { ScorableEntry } from "../types.ts";
+import type { RandomStream } from "../../../core/philox.ts";
+import { defineTask, int } from "../../define.ts";
+import { strip } from "../../text/python_text.ts";
+import type { ScorableEntry } from "../../types.ts";
 import { type Cells, lifeStep } from "./life.ts";
 import { COMMON_PERIOD, DYING, type LifePattern, OSCILLATORS } from "./life_patterns.ts";
 

@@ -1,5 +1,5 @@
 /** Matrices of digits, as the matrix tasks draw and write them. */
-import type { RandomStream } from "../../core/philox.ts";
+import type { RandomStream } from "../../../core/philox.ts";
 
 /** Digits that one draw gives: 10^9 is the largest power of ten within its 32 bits. */
 const DIGITS = 9;

@@ -1,8 +1,8 @@
 /** The matrix tasks: answers derived again from the text of the question, by other methods. */
 import assert from "node:assert/strict";
-import { createDataset, type DatasetOptions } from "../dataset.ts";
-import { scoreTaskAnswer } from "../score_answer.ts";
-import type { Entry } from "../types.ts";
+import { createDataset, type DatasetOptions } from "../../dataset.ts";
+import { scoreTaskAnswer } from "../../score_answer.ts";
+import type { Entry } from "../../types.ts";
 
 function entriesOf(name: string, ...settings: DatasetOptions[]): Entry[] {
   return settings.flatMap((options, i) => [...createDataset(name, { seed: 11 + i, ...options })]);

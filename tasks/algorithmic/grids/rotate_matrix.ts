@@ -1,6 +1,6 @@
 /** Turn a square matrix of digits clockwise by a multiple of 90 degrees. */
-import { defineTask, int, rangeAttribute } from "../define.ts";
-import { defaultScore } from "../scoring.ts";
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defaultScore } from "../../scoring.ts";
 import { digitMatrix, digitText } from "./matrix.ts";
 
 export default defineTask({

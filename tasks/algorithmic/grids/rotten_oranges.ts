@@ -1,6 +1,6 @@
 /** Minutes until rot has spread to every fresh orange of a grid, by breadth-first search. */
-import { defineTask, float, int, rangeAttribute } from "../define.ts";
-import { defaultScore } from "../scoring.ts";
+import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { defaultScore } from "../../scoring.ts";
 import { digitText } from "./matrix.ts";
 
 const FRESH = 1, ROTTEN = 2;

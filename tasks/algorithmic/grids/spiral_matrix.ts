@@ -1,9 +1,9 @@
 /** Read a square matrix of digits along a clockwise spiral. */
-import { defineTask, int, rangeAttribute } from "../define.ts";
-import { str } from "../python_repr.ts";
-import { strip } from "../python_text.ts";
-import type { ScorableEntry } from "../types.ts";
-import { listItems } from "./list_answer.ts";
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { str } from "../../text/python_repr.ts";
+import { strip } from "../../text/python_text.ts";
+import type { ScorableEntry } from "../../types.ts";
+import { listItems } from "../list_answer.ts";
 import { digitMatrix, digitText } from "./matrix.ts";
 
 export default defineTask({

@@ -2,8 +2,8 @@
  * The transforms of manipulate_matrix: drawn for a matrix of a given size, said in words, and applied. The names and the
  * fields are reasoning-gym's; `instruction` is the line of the question.
  */
-import type { RandomStream } from "../../core/philox.ts";
-import { transpose } from "../transpose.ts";
+import type { RandomStream } from "../../../core/philox.ts";
+import { transpose } from "../../transpose.ts";
 
 export type Matrix = readonly (readonly number[])[];
 

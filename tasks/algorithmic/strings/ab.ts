@@ -3,9 +3,9 @@
  * result does not depend on the order of the steps, so a program is computed by letting its tokens enter from the right
  * one after another, which takes the same steps as rewriting the leftmost pair.
  */
-import type { RandomStream } from "../../core/philox.ts";
-import { defineTask, int } from "../define.ts";
-import type { ScorableEntry } from "../types.ts";
+import type { RandomStream } from "../../../core/philox.ts";
+import { defineTask, int } from "../../define.ts";
+import type { ScorableEntry } from "../../types.ts";
 
 const TOKENS = ["A#", "B#", "#A", "#B"] as const;
 const MOST_STEPS = 100;

@@ -1,6 +1,6 @@
 /** How few swaps make a binary string alternate. */
-import { defineTask, float, int, rangeAttribute } from "../define.ts";
-import { defaultScore } from "../scoring.ts";
+import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { defaultScore } from "../../scoring.ts";
 
 export default defineTask({
   name: "binary_alternation",

@@ -2,12 +2,12 @@
  * Decrypt a Caesar cipher whose rotation is not told. Half of the sentences are the story's, half are made, and
  * all where the story has none with as many words.
  */
-import type { RandomStream } from "../../core/philox.ts";
-import { defineTask, int, rangeAttribute, text } from "../define.ts";
-import { words } from "../python_text.ts";
-import { defaultScore } from "../scoring.ts";
-import { makeSentence } from "../sentences.ts";
-import { STORY } from "../story.ts";
+import type { RandomStream } from "../../../core/philox.ts";
+import { defineTask, int, rangeAttribute, text } from "../../define.ts";
+import { words } from "../../text/python_text.ts";
+import { defaultScore } from "../../scoring.ts";
+import { makeSentence } from "../../text/sentences.ts";
+import { STORY } from "../../text/story.ts";
 
 export default defineTask({
   name: "caesar_cipher",

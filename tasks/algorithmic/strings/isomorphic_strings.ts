@@ -1,6 +1,6 @@
 /** Whether one string becomes another when each letter is replaced by a letter of its own. */
-import { defineTask, float, int, rangeAttribute } from "../define.ts";
-import { defaultScore } from "../scoring.ts";
+import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { defaultScore } from "../../scoring.ts";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 

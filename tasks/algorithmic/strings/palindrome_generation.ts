@@ -1,8 +1,8 @@
 /** Arrange shuffled letters as a palindrome. */
-import type { RandomStream } from "../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../define.ts";
-import { strip } from "../python_text.ts";
-import type { ScorableEntry } from "../types.ts";
+import type { RandomStream } from "../../../core/philox.ts";
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { strip } from "../../text/python_text.ts";
+import type { ScorableEntry } from "../../types.ts";
 
 export default defineTask({
   name: "palindrome_generation",

@@ -2,11 +2,11 @@
  * All ways to cut a string into palindromes. Their number grows exponentially with the palindromes
  * inside; strings with more than {@link MOST_PARTITIONS} are drawn again.
  */
-import { RgxError } from "../../core/errors.ts";
-import type { RandomStream } from "../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../define.ts";
-import { parseJson } from "../literals.ts";
-import type { ScorableEntry } from "../types.ts";
+import { RgxError } from "../../../core/errors.ts";
+import type { RandomStream } from "../../../core/philox.ts";
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { parseJson } from "../../text/literals.ts";
+import type { ScorableEntry } from "../../types.ts";
 import { randomPalindrome } from "./palindrome_generation.ts";
 
 const MOST_PARTITIONS = 20_000;

@@ -1,9 +1,9 @@
 /** The tasks whose answer comes from rules that the question states: the rules are read from its text. */
 import assert from "node:assert/strict";
-import { createDataset, type DatasetOptions } from "../dataset.ts";
-import { scoreTaskAnswer } from "../score_answer.ts";
-import { haveShared, readJsonLines } from "../test_data.ts";
-import type { Entry } from "../types.ts";
+import { createDataset, type DatasetOptions } from "../../dataset.ts";
+import { scoreTaskAnswer } from "../../score_answer.ts";
+import { haveShared, readJsonLines } from "../../test_data.ts";
+import type { Entry } from "../../types.ts";
 
 function entriesOf(name: string, ...settings: DatasetOptions[]): Entry[] {
   return settings.flatMap((options, i) => [...createDataset(name, { seed: 21 + i, ...options })]);

@@ -1,7 +1,7 @@
 /** Insert letters behind five patterns while reading a string of A–E from the left. */
-import { defineTask, int, rangeAttribute } from "../define.ts";
-import type { ScorableEntry } from "../types.ts";
-import { listItems } from "./list_answer.ts";
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import type { ScorableEntry } from "../../types.ts";
+import { listItems } from "../list_answer.ts";
 
 /** Pattern → the letter inserted behind it. */
 const INSERTED: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 /** Rewrite a string over a, b, c by an ordered choice of twenty rules until it comes to rest. */
-import { RgxError } from "../../core/errors.ts";
-import type { RandomStream } from "../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../define.ts";
-import { defaultScore } from "../scoring.ts";
+import { RgxError } from "../../../core/errors.ts";
+import type { RandomStream } from "../../../core/philox.ts";
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defaultScore } from "../../scoring.ts";
 
 interface Rule {
   text: string;

@@ -1,6 +1,6 @@
 /** Machines are taken apart by fixed rules; what is left in the end? */
-import { defineTask, int, rangeAttribute } from "../define.ts";
-import { defaultScore } from "../scoring.ts";
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defaultScore } from "../../scoring.ts";
 import { applyRules, type Rule } from "./rewriting.ts";
 
 /** Changes of A, B, C, X, Y, Z. */

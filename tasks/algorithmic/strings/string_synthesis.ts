@@ -1,6 +1,6 @@
 /** Blocks are combined by fixed rules; which blocks are there in the end? */
-import { defineTask, int, rangeAttribute } from "../define.ts";
-import { defaultScore } from "../scoring.ts";
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defaultScore } from "../../scoring.ts";
 import { applyRules, type Rule } from "./rewriting.ts";
 
 /** Changes of [A] [B] [C] {A} {B} {C} (A) (B) (C). */

@@ -3,11 +3,11 @@
  * solved again from the text of the question alone.
  */
 import assert from "node:assert/strict";
-import { curriculumConfig } from "../curriculum.ts";
-import { createDataset, type DatasetOptions } from "../dataset.ts";
-import { getTask } from "../registry.ts";
-import { scoreTaskAnswer } from "../score_answer.ts";
-import type { Entry } from "../types.ts";
+import { curriculumConfig } from "../../curriculum.ts";
+import { createDataset, type DatasetOptions } from "../../dataset.ts";
+import { getTask } from "../../registry.ts";
+import { scoreTaskAnswer } from "../../score_answer.ts";
+import type { Entry } from "../../types.ts";
 
 function* entries(name: string, variants: DatasetOptions[]): Generator<Entry> {
   for (const options of variants) yield* createDataset(name, { seed: 8, size: 80, ...options });

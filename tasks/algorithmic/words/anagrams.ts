@@ -2,8 +2,8 @@
  * Groups of words with the same letters, out of the word list (../words.ts). They are found when they
  * are first needed: every letter has a fixed large number, and the sums of anagrams are equal.
  */
-import { RandomStream } from "../../core/philox.ts";
-import { LONGEST_WORD, SHORTEST_WORD, wordsOfLength } from "../words.ts";
+import { RandomStream } from "../../../core/philox.ts";
+import { LONGEST_WORD, SHORTEST_WORD, wordsOfLength } from "../../text/words.ts";
 
 let groups: (readonly string[])[] | undefined;
 

@@ -1,5 +1,5 @@
 /** Distinct indices without a list of all of them (R. W. Floyd's method), for short draws from long lists. */
-import type { RandomStream } from "../../core/philox.ts";
+import type { RandomStream } from "../../../core/philox.ts";
 
 /** `count` ≤ `size` different integers from 0 to size − 1, in random order. */
 export function distinctIndices(random: RandomStream, size: number, count: number): number[] {

@@ -1,8 +1,8 @@
 /** Sort words into groups of anagrams. */
-import { defineTask, int, rangeAttribute } from "../define.ts";
-import { parseJson } from "../literals.ts";
-import { isOverlong } from "../scoring.ts";
-import type { ScorableEntry } from "../types.ts";
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { parseJson } from "../../text/literals.ts";
+import { isOverlong } from "../../scoring.ts";
+import type { ScorableEntry } from "../../types.ts";
 import { anagramGroups } from "./anagrams.ts";
 
 export default defineTask({

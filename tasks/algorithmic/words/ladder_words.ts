@@ -3,8 +3,8 @@
  * reasoning-gym's (assets/LICENCE.md), since the score of a ladder depends on it. Each length is read and
  * linked when it is first needed.
  */
-import { readAsset } from "../asset.ts";
-import { decodeWords } from "../words.ts";
+import { readAsset } from "../../asset.ts";
+import { decodeWords } from "../../text/words.ts";
 
 const SHORTEST = 3, LONGEST = 5;
 

@@ -1,7 +1,7 @@
 /** How often a letter occurs in a few consecutive words of the story. */
-import { defineTask, int, rangeAttribute } from "../define.ts";
-import { defaultScore } from "../scoring.ts";
-import { storyWords } from "../story.ts";
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defaultScore } from "../../scoring.ts";
+import { storyWords } from "../../text/story.ts";
 
 export default defineTask({
   name: "letter_counting",

@@ -2,11 +2,11 @@
  * Words of the story whose letters were swapped. Where the story has too few words of the wanted lengths, words of the
  * nearest other lengths are taken too.
  */
-import type { RandomStream } from "../../core/philox.ts";
-import { bool, defineTask, float, int, rangeAttribute } from "../define.ts";
-import { strip, words } from "../python_text.ts";
-import { storyWords } from "../story.ts";
-import type { ScorableEntry } from "../types.ts";
+import type { RandomStream } from "../../../core/philox.ts";
+import { bool, defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { strip, words } from "../../text/python_text.ts";
+import { storyWords } from "../../text/story.ts";
+import type { ScorableEntry } from "../../types.ts";
 
 export default defineTask({
   name: "letter_jumble",

@@ -1,6 +1,6 @@
 /** Can a note be written with the letters of a magazine? */
-import { defineTask, float, int, rangeAttribute } from "../define.ts";
-import { defaultScore } from "../scoring.ts";
+import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { defaultScore } from "../../scoring.ts";
 
 export default defineTask({
   name: "ransom_note",

@@ -1,12 +1,12 @@
 /** caesar_cipher, group_anagrams and letter_jumble, checked from the text of the question alone. */
 import assert from "node:assert/strict";
-import { curriculumConfig } from "../curriculum.ts";
-import { createDataset, type DatasetOptions } from "../dataset.ts";
-import { getTask } from "../registry.ts";
-import { scoreTaskAnswer } from "../score_answer.ts";
-import { storyWords } from "../story.ts";
-import type { Entry } from "../types.ts";
-import { LONGEST_WORD, SHORTEST_WORD, wordsOfLength } from "../words.ts";
+import { curriculumConfig } from "../../curriculum.ts";
+import { createDataset, type DatasetOptions } from "../../dataset.ts";
+import { getTask } from "../../registry.ts";
+import { scoreTaskAnswer } from "../../score_answer.ts";
+import { storyWords } from "../../text/story.ts";
+import type { Entry } from "../../types.ts";
+import { LONGEST_WORD, SHORTEST_WORD, wordsOfLength } from "../../text/words.ts";
 import { anagramGroups } from "./anagrams.ts";
 
 function* entries(name: string, variants: DatasetOptions[]): Generator<Entry> {

@@ -1,9 +1,9 @@
 /** Put the shuffled words of a sentence into their order. */
-import type { RandomStream } from "../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../define.ts";
-import { words } from "../python_text.ts";
-import { makeSentence, storySentences } from "../sentences.ts";
-import type { ScorableEntry } from "../types.ts";
+import type { RandomStream } from "../../../core/philox.ts";
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { words } from "../../text/python_text.ts";
+import { makeSentence, storySentences } from "../../text/sentences.ts";
+import type { ScorableEntry } from "../../types.ts";
 
 export default defineTask({
   name: "sentence_reordering",

@@ -2,11 +2,11 @@
  * From one word to another by changing one letter at a time. reasoning-gym refuses more than 20 000 entries,
  * which it makes in advance; here every entry is made alone, so there is no such limit.
  */
-import { RgxError } from "../../core/errors.ts";
-import type { RandomStream } from "../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../define.ts";
-import { strip } from "../python_text.ts";
-import type { ScorableEntry } from "../types.ts";
+import { RgxError } from "../../../core/errors.ts";
+import type { RandomStream } from "../../../core/philox.ts";
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { strip } from "../../text/python_text.ts";
+import type { ScorableEntry } from "../../types.ts";
 import { isLadderWord, type LadderGraph, ladderGraph } from "./ladder_words.ts";
 
 /** Pairs of words that are drawn; one in two or three is joined by a ladder. */

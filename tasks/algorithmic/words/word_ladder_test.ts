@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { createDataset } from "../dataset.ts";
-import { validateTaskConfig } from "../registry.ts";
-import { scoreTaskAnswer } from "../score_answer.ts";
-import { haveShared, readText } from "../test_data.ts";
+import { createDataset } from "../../dataset.ts";
+import { validateTaskConfig } from "../../registry.ts";
+import { scoreTaskAnswer } from "../../score_answer.ts";
+import { haveShared, readText } from "../../test_data.ts";
 import { isLadderWord, ladderGraph } from "./ladder_words.ts";
 
 function differences(a: string, b: string): number {

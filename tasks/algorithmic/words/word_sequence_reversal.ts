@@ -1,7 +1,7 @@
 /** Reverse the order of a few words of the story. */
-import { defineTask, int, rangeAttribute } from "../define.ts";
-import { defaultScore } from "../scoring.ts";
-import { storyWords } from "../story.ts";
+import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defaultScore } from "../../scoring.ts";
+import { storyWords } from "../../text/story.ts";
 import { distinctIndices } from "./distinct.ts";
 
 export default defineTask({

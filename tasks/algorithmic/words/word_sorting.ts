@@ -1,10 +1,10 @@
 /** Sort words by the code points of their letters, so capitals before small letters. */
-import type { RandomStream } from "../../core/philox.ts";
-import { defineTask, int, rangeAttribute, text } from "../define.ts";
-import { strip } from "../python_text.ts";
-import { storyWords } from "../story.ts";
-import type { ScorableEntry } from "../types.ts";
-import { wordAt, wordCount } from "../words.ts";
+import type { RandomStream } from "../../../core/philox.ts";
+import { defineTask, int, rangeAttribute, text } from "../../define.ts";
+import { strip } from "../../text/python_text.ts";
+import { storyWords } from "../../text/story.ts";
+import type { ScorableEntry } from "../../types.ts";
+import { wordAt, wordCount } from "../../text/words.ts";
 import { distinctIndices } from "./distinct.ts";
 
 type Change = (word: string, random: RandomStream) => string;

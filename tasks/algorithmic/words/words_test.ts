@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { createDataset } from "../dataset.ts";
-import { scoreTaskAnswer } from "../score_answer.ts";
-import { STORY, storyWords } from "../story.ts";
+import { createDataset } from "../../dataset.ts";
+import { scoreTaskAnswer } from "../../score_answer.ts";
+import { STORY, storyWords } from "../../text/story.ts";
 import {
   decodeWords,
   encodeWords,
@@ -10,7 +10,7 @@ import {
   wordAt,
   wordCount,
   wordsOfLength,
-} from "../words.ts";
+} from "../../text/words.ts";
 
 Deno.test("the word list is sorted, complete in length and lowercase", () => {
   let total = 0;

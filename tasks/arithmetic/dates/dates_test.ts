@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { createDataset } from "../dataset.ts";
-import { validateTaskConfig } from "../registry.ts";
-import { scoreAnswer, scoreTaskAnswer } from "../score_answer.ts";
-import type { Entry } from "../types.ts";
+import { createDataset } from "../../dataset.ts";
+import { validateTaskConfig } from "../../registry.ts";
+import { scoreAnswer, scoreTaskAnswer } from "../../score_answer.ts";
+import type { Entry } from "../../types.ts";
 import { dateOfDay, dayNumber, weekdayOfDay } from "./dates.ts";
 
 const DAY = 86_400_000;

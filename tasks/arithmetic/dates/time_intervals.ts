@@ -2,8 +2,8 @@
  * The time between two readings of a clock, two dates, or two dates with times and perhaps time zones. The
  * difference is computed from what the question shows. Clock times carry no date.
  */
-import type { RandomStream } from "../../core/philox.ts";
-import { defineTask, int, text, texts } from "../define.ts";
+import type { RandomStream } from "../../../core/philox.ts";
+import { defineTask, int, text, texts } from "../../define.ts";
 import { parseIsoDate } from "./dates.ts";
 import { clockText, dateTimeText, formatReading, parseClock, type Reading } from "./time_format.ts";
 import { score } from "./time_intervals_score.ts";

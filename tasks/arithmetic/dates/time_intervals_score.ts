@@ -1,7 +1,7 @@
 /** How answers of time_intervals are read and scored. */
-import { parseInteger } from "../python_numbers.ts";
-import { strip, words } from "../python_text.ts";
-import type { ScorableEntry } from "../types.ts";
+import { parseInteger } from "../../text/python_numbers.ts";
+import { strip, words } from "../../text/python_text.ts";
+import type { ScorableEntry } from "../../types.ts";
 
 const DEFAULT_DAYS = 100;
 const DEFAULT_SECONDS = 86_400;

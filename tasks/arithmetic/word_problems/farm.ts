@@ -1,5 +1,5 @@
 /** Word problems about animals, fields and harvests. */
-import { capital } from "../../spelling.ts";
+import { capital } from "../../text/spelling.ts";
 import { multiple, person, type Template } from "./template.ts";
 
 const eggs: Template = (random) => {

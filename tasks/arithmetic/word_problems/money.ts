@@ -1,5 +1,5 @@
 /** Word problems about prices, wages and savings. */
-import { capital } from "../../spelling.ts";
+import { capital } from "../../text/spelling.ts";
 import { multiple, people, person, type Template } from "./template.ts";
 
 const SHOPS = [

@@ -1,5 +1,5 @@
 /** Word problems in which a quantity is found backwards or from conditions: ages, heads and legs, averages. */
-import { capital } from "../../spelling.ts";
+import { capital } from "../../text/spelling.ts";
 import { people, type Person, person, type Template } from "./template.ts";
 
 const ages: Template = (random) => {

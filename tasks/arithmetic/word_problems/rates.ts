@@ -1,5 +1,5 @@
 /** Word problems about speed, work, flow and growth. */
-import { capital } from "../../spelling.ts";
+import { capital } from "../../text/spelling.ts";
 import { multiple, people, person, type Template } from "./template.ts";
 
 const twoLegs: Template = (random) => {

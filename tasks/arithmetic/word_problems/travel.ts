@@ -1,5 +1,5 @@
 /** Word problems about journeys, maps and visitors. */
-import { capital } from "../../spelling.ts";
+import { capital } from "../../text/spelling.ts";
 import { multiple, people, type Person, person, type Template } from "./template.ts";
 
 const stops: Template = (random) => {

@@ -1,7 +1,7 @@
 /** The text of kernels: declarations by call, and the size classes of the pool. */
 import assert from "node:assert/strict";
 import { kernel, kernelText, MAX_PARAMS, variants } from "./kernel.ts";
-import { BufferPool, sizeClass } from "./pool.ts";
+import { BufferPool, sizeClass } from "../../../devices/webgpu/pool.ts";
 
 const example = kernel({
   name: "example",

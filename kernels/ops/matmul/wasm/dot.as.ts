@@ -1,7 +1,7 @@
 // x·Wᵀ for a few rows of x, when nothing is worth packing: rows of x and of W are read in order, eight
 // running sums for every product.
 
-import { touch } from "../wasm/memory.as";
+import { touch } from "../../common/memory.as";
 import * as tiles from "./tiles.as";
 
 const GROUP = 8;

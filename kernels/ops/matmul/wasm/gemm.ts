@@ -3,10 +3,10 @@
  * how the work is cut. Works on addresses, so that other operations (the fused head) can use it on
  * scratch memory. The plan depends on the shape alone, never on the number of threads.
  */
-import type { WasmContext } from "../wasm/wasm_op.ts";
-import type { WeightType } from "../weights/types.ts";
+import type { WasmContext } from "../../common/wasm_op.ts";
+import type { WeightType } from "../../../weights/types.ts";
 import { int8Product } from "./int8.ts";
-import { packedLength, PANEL } from "./spec.ts";
+import { packedLength, PANEL } from "../spec.ts";
 import { storedProduct } from "./stored.ts";
 import {
   blockTiles,

@@ -1,8 +1,8 @@
 // Weights that are stored in halves (binary16 or the upper half of a float32), row-major: widened, and multiplied by
 // one or two rows of x as they lie. They are finite.
 
-import * as codes from "../weights/codes.as";
-import { touch } from "../wasm/memory.as";
+import * as codes from "../../../weights/codes.as";
+import { touch } from "../../common/memory.as";
 import { reduce4 } from "./dot.as";
 
 const LANES = 16;

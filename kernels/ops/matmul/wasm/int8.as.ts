@@ -1,8 +1,8 @@
-// Products of 4-bit weights with rows of x that are rounded to bytes (kernels/matmul/int8.ts). Sums of a block are
+// Products of 4-bit weights with rows of x that are rounded to bytes (kernels/ops/matmul/wasm/int8.ts). Sums of a block are
 // exact, blocks are added in order: a row has the same bits whatever its neighbours.
 
-import { scales_q4_k } from "../weights/scales.as";
-import { panel_bytes, Q4_1, Q4_K, record_bytes } from "../weights/types.as";
+import { scales_q4_k } from "../../../weights/scales.as";
+import { panel_bytes, Q4_1, Q4_K, record_bytes } from "../../../weights/types.as";
 import * as tiles from "./int8_tiles.as";
 
 const LANES = 16;

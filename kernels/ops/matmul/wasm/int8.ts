@@ -2,11 +2,11 @@
  * Plans a product of a 4-bit weight with activations in bytes on the WASM device (int8.as.ts): how the work is cut.
  * The plan depends on the shape alone, and no bit depends on the plan.
  */
-import type { WasmContext } from "../wasm/wasm_op.ts";
-import type { WeightType } from "../weights/types.ts";
+import type { WasmContext } from "../../common/wasm_op.ts";
+import type { WeightType } from "../../../weights/types.ts";
 import type { Gemm } from "./gemm.ts";
-import { ACTIVATION_BLOCK } from "./int8_rows.ts";
-import { PANEL } from "./spec.ts";
+import { ACTIVATION_BLOCK } from "../int8_rows.ts";
+import { PANEL } from "../spec.ts";
 import { typeCode } from "./stored.ts";
 
 const TILE_ROWS = 5;

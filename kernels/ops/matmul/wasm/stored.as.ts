@@ -2,11 +2,11 @@
 // they lie; for more rows a thread widens some panels into its own scratch and multiplies them with the register
 // tiles. For dy·W the widened panels are transposed on the way.
 
-import { dot_panel, widen_panel, WORK_BYTES } from "../weights/panel.as";
+import { dot_panel, widen_panel, WORK_BYTES } from "../../../weights/panel.as";
 import {
   BF16, block_weights, F16, panel_bytes, Q4_0, Q4_1, Q4_K, record_bytes,
-} from "../weights/types.as";
-import { touch } from "../wasm/memory.as";
+} from "../../../weights/types.as";
+import { touch } from "../../common/memory.as";
 import { copy_block, multiply_panel } from "./ahead.as";
 import { widen_halves } from "./halves.as";
 import { transpose4 } from "./pack.as";

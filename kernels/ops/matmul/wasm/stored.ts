@@ -2,16 +2,16 @@
  * Plans a product with a stored weight on the WASM device (stored.as.ts): which kernel, how the work is cut, how
  * much is widened at once. The plan depends on the shape alone, never on the number of threads.
  */
-import type { WasmContext } from "../wasm/wasm_op.ts";
+import type { WasmContext } from "../../common/wasm_op.ts";
 import {
   blockOf,
   type BlockType,
   isBlockType,
   WEIGHT_TYPES,
   type WeightType,
-} from "../weights/types.ts";
+} from "../../../weights/types.ts";
 import type { Gemm } from "./gemm.ts";
-import { PANEL } from "./spec.ts";
+import { PANEL } from "../spec.ts";
 import { blockTiles, CHUNK_WORK, K_BLOCK, termsInOrder, TILE_ROWS } from "./tiling.ts";
 
 /** WORK_BYTES and ROW_BYTES of the kernels (weights/panel.as.ts, stored.as.ts). */

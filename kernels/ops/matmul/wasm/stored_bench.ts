@@ -9,10 +9,10 @@
  * Rows of 576 become 768 for types in blocks of 256. With one thread times are of the processor, not of the wall.
  */
 import process from "node:process";
-import { stream } from "../testing.ts";
-import { createWasmDevice, type WasmDevice } from "../wasm/device.ts";
-import { randomStored } from "../conformance/stored_data.ts";
-import { blockOf, WEIGHT_TYPES, type WeightType } from "../weights/types.ts";
+import { stream } from "../../../testing.ts";
+import { createWasmDevice, type WasmDevice } from "../../../devices/wasm/device.ts";
+import { randomStored } from "../../../conformance/stored_data.ts";
+import { blockOf, WEIGHT_TYPES, type WeightType } from "../../../weights/types.ts";
 
 /** [n, k] of a layer's weights, and of the head. */
 const LAYER: readonly [number, number][] = [

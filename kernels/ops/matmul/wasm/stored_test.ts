@@ -1,9 +1,9 @@
 /** Products with stored weights on the CPU device, beyond the conformance suite. */
 import assert from "node:assert/strict";
-import { randomStored } from "../conformance/stored_data.ts";
-import { normals, sameBits, stream, upload } from "../testing.ts";
-import { createWasmDevice, type WasmDevice } from "../wasm/device.ts";
-import { blockOf, WEIGHT_TYPES, type WeightType } from "../weights/types.ts";
+import { randomStored } from "../../../conformance/stored_data.ts";
+import { normals, sameBits, stream, upload } from "../../../testing.ts";
+import { createWasmDevice, type WasmDevice } from "../../../devices/wasm/device.ts";
+import { blockOf, WEIGHT_TYPES, type WeightType } from "../../../weights/types.ts";
 
 /** Rows long enough for several blocks of a sum, and a last panel that is not whole. */
 function shape(type: WeightType) {

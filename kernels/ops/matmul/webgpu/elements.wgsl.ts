@@ -2,7 +2,7 @@
  * WGSL that reads four neighbouring elements of a row-major matrix of floats or halves. (Weights in blocks:
  * kernels/weights/widen.wgsl.ts.)
  */
-import { widenPair } from "../weights/widen.wgsl.ts";
+import { widenPair } from "../../../weights/widen.wgsl.ts";
 
 export type ElementType = "f32" | "f16" | "bf16";
 

@@ -2,10 +2,10 @@
  * Cuts a matrix product so that no operand of a piece needs more than one binding, and finds the binding. Matrices
  * are cut between rows; what is bound begins at a view's alignment, and the kernel is told where in it the rows begin.
  */
-import { type Tensor, VIEW_ALIGNMENT } from "../device.ts";
-import type { WebgpuLimits } from "../webgpu/webgpu_op.ts";
-import { isBlockType, panelWords } from "../weights/types.ts";
-import { type MatmulArgs, PANEL, type WeightType } from "./spec.ts";
+import { type Tensor, VIEW_ALIGNMENT } from "../../../tensor.ts";
+import type { WebgpuLimits } from "../../common/webgpu_op.ts";
+import { isBlockType, panelWords } from "../../../weights/types.ts";
+import { type MatmulArgs, PANEL, type WeightType } from "../spec.ts";
 
 /** A part of a product: rows and columns of the result, and terms of the sum; `end` exclusive. */
 export interface Piece {

@@ -1,11 +1,11 @@
 /** Activations rounded to bytes and widened again (int8_rows.ts): one invocation a block. */
-import type { Tensor } from "../device.ts";
-import { perElement } from "../webgpu/entry.ts";
-import { kernel } from "../webgpu/kernel.ts";
-import { inRowParts } from "../webgpu/parts.ts";
-import { GROUP } from "../webgpu/reduce.ts";
-import type { WebgpuContext } from "../webgpu/webgpu_op.ts";
-import { ACTIVATION_BLOCK, LEAST } from "./int8_rows.ts";
+import type { Tensor } from "../../../tensor.ts";
+import { perElement } from "../../common/wgsl/entry.ts";
+import { kernel } from "../../common/wgsl/kernel.ts";
+import { inRowParts } from "../../common/wgsl/parts.ts";
+import { GROUP } from "../../common/wgsl/reduce.ts";
+import type { WebgpuContext } from "../../common/webgpu_op.ts";
+import { ACTIVATION_BLOCK, LEAST } from "../int8_rows.ts";
 
 export const roundRowsKernel = kernel({
   name: "matmul.round_rows",

@@ -4,9 +4,9 @@
  * their scales, which are then made once, and all their words are on the way together.
  */
 import { finish, head, LORA_PARAMS, loraTerms, PARAMS } from "./vector.wgsl.ts";
-import type { KernelSpec } from "../webgpu/kernel.ts";
-import type { BlockType } from "../weights/types.ts";
-import { BLOCK_PARAMS, widenBlocks } from "../weights/widen.wgsl.ts";
+import type { KernelSpec } from "../../common/wgsl/kernel.ts";
+import type { BlockType } from "../../../weights/types.ts";
+import { BLOCK_PARAMS, widenBlocks } from "../../../weights/widen.wgsl.ts";
 
 export interface StoredVectorOptions {
   /** 1 … 3. */

@@ -11,10 +11,10 @@
  * then still fill a workgroup. A LoRA product is more tiles of the same loop, with operands and scale of its own.
  */
 import { bufferType, type Elements, fourElements } from "./elements.wgsl.ts";
-import { entryPoint } from "../webgpu/entry.ts";
-import type { KernelSpec } from "../webgpu/kernel.ts";
-import { type BlockType, isBlockType, type WeightType } from "../weights/types.ts";
-import { BLOCK_PARAMS, blockWordNames, widenBlocks } from "../weights/widen.wgsl.ts";
+import { entryPoint } from "../../common/wgsl/entry.ts";
+import type { KernelSpec } from "../../common/wgsl/kernel.ts";
+import { type BlockType, isBlockType, type WeightType } from "../../../weights/types.ts";
+import { BLOCK_PARAMS, blockWordNames, widenBlocks } from "../../../weights/widen.wgsl.ts";
 
 /** How a tile is cut. bm and bn are multiples of 4·(threads across); tm and tn of 4. */
 export interface TileShape {

@@ -7,8 +7,8 @@
  * Weights in blocks: stored_vector.wgsl.ts.
  */
 import { bufferType, type Elements, type ElementType, fourElements } from "./elements.wgsl.ts";
-import { entryPoint } from "../webgpu/entry.ts";
-import type { KernelSpec, ParamType } from "../webgpu/kernel.ts";
+import { entryPoint } from "../../common/wgsl/entry.ts";
+import type { KernelSpec, ParamType } from "../../common/wgsl/kernel.ts";
 
 export interface VectorOptions {
   /** 1 … 3. */
