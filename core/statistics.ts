@@ -17,12 +17,12 @@ export function mean(values: ArrayLike<number>): number {
 }
 
 /** The smallest value, however many there are (a call takes some hundred thousand arguments); Infinity of nothing. */
-export function least(values: readonly number[]): number {
+export function minOf(values: readonly number[]): number {
   return values.reduce((a, b) => Math.min(a, b), Infinity);
 }
 
 /** The largest one; −Infinity of nothing. */
-export function most(values: readonly number[]): number {
+export function maxOf(values: readonly number[]): number {
   return values.reduce((a, b) => Math.max(a, b), -Infinity);
 }
 

@@ -4,7 +4,7 @@
  * only, as in a run's own evaluation (data/held_out.ts), so neither batches nor a resume change an answer.
  */
 import { Interrupted, RgxError } from "../../core/errors.ts";
-import { least } from "../../core/statistics.ts";
+import { minOf } from "../../core/statistics.ts";
 import { EVAL_PROMPT_ID } from "../../data/held_out.ts";
 import { planSlots } from "../../models/generation/generation_plan.ts";
 import { type LoadedModel, loadModel } from "../../models/load_model.ts";
@@ -176,7 +176,7 @@ export class LocalModel implements Answerer {
       { tokenizer, eosIds, model } = this.loaded;
     const stopWhen = stopStrings(tokenizer, sampling.stop ?? []);
     const requests = asked.map(({ request }) => request);
-    const shortest = least(requests.map(({ promptIds }) => promptIds.length));
+    const shortest = minOf(requests.map(({ promptIds }) => promptIds.length));
     const maxNewTokens = Math.min(sampling.max_new_tokens, model.config.maxPositions - shortest);
     const minNewTokens = Math.min(sampling.min_new_tokens ?? 0, maxNewTokens);
     const adjusted = sampling.repetition_penalty !== 1 || minNewTokens > 0;

@@ -1,5 +1,5 @@
 /** From the samples of a model on a task to the numbers of its result, and from those to averages. */
-import { mean, most, wilson } from "../../core/statistics.ts";
+import { maxOf, mean, wilson } from "../../core/statistics.ts";
 import { publishedFormat } from "../../data/published_formats.ts";
 import { CORRECT } from "../../data/score.ts";
 import { averageAccuracy } from "./average.ts";
@@ -88,7 +88,7 @@ function sampleStatistics(
   perExample: readonly (readonly SampleResult[])[],
   same?: (answer: string, other: string) => boolean,
 ): SampleStatistics | null {
-  const k = most(perExample.map((samples) => samples.length));
+  const k = maxOf(perExample.map((samples) => samples.length));
   if (k <= 1) return null;
   const full = perExample.map(answered).filter((samples) => samples.length === k);
   if (full.length === 0) return null;

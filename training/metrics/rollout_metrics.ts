@@ -1,5 +1,5 @@
 /** TRL's metrics of a generation batch: lengths, rewards, and how many groups teach nothing. */
-import { least, mean, most, sampleStd } from "../../core/statistics.ts";
+import { maxOf, mean, minOf, sampleStd } from "../../core/statistics.ts";
 import type { Advantages } from "../loss/advantages.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -22,12 +22,12 @@ export function rolloutMetrics(batch: RolloutCounts): Metrics {
   const ended = lengths.filter((_, i) => !truncated[i]);
   const metrics: Metrics = {
     "completions/mean_length": mean(lengths),
-    "completions/min_length": least(lengths),
-    "completions/max_length": most(lengths),
+    "completions/min_length": minOf(lengths),
+    "completions/max_length": maxOf(lengths),
     "completions/clipped_ratio": 1 - ended.length / lengths.length,
     "completions/mean_terminated_length": ended.length === 0 ? 0 : mean(ended),
-    "completions/min_terminated_length": ended.length === 0 ? 0 : least(ended),
-    "completions/max_terminated_length": ended.length === 0 ? 0 : most(ended),
+    "completions/min_terminated_length": ended.length === 0 ? 0 : minOf(ended),
+    "completions/max_terminated_length": ended.length === 0 ? 0 : maxOf(ended),
   };
   for (const [k, name] of rewardNames.entries()) {
     const column = valid(rewards.map((row) => row[k]!));
