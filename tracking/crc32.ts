@@ -1,4 +1,7 @@
-/** Checksums of event files: CRC-32C (Castagnoli; TensorBoard) and CRC-32 (IEEE, as zlib's; W&B), bit-reflected. */
+/**
+ * Checksums of event files, both bit-reflected: CRC-32C (Castagnoli) for TensorBoard and CRC-32
+ * (IEEE, the one of zlib) for W&B.
+ */
 
 export type Crc = (...parts: readonly Uint8Array[]) => number;
 

@@ -1,4 +1,4 @@
-/** Trackers: a run's metrics where TensorBoard, trackio and Weights & Biases find them. */
+/** Trackers write a run's metrics where TensorBoard, trackio or Weights & Biases reads them. */
 import type { TrackerName } from "../core/tracker_names.ts";
 import { TensorboardTracker } from "./tensorboard.ts";
 import type { TrackedRun, Tracker } from "./tracker.ts";
@@ -17,9 +17,9 @@ export { trackedRunId } from "./run_id.ts";
 type Env = Readonly<Record<string, string>>;
 
 /**
- * Opens a tracker for a session of a run.
+ * Opens a tracker for one session of a run.
  * @returns null when the environment switches it off (WANDB_MODE=disabled, WANDB_DISABLED)
- * @throws Error when its files cannot be made
+ * @throws Error when its files cannot be created
  */
 export function openTracker(name: TrackerName, run: TrackedRun, env: Env): Tracker | null {
   switch (name) {

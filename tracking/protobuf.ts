@@ -1,4 +1,4 @@
-/** As much of the Protocol Buffers wire format as event files need: fields are written one after the other. */
+/** The part of the Protocol Buffers wire format that event files need: writing of fields. */
 
 const VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5;
 const UTF8 = new TextEncoder();
@@ -6,7 +6,7 @@ const UTF8 = new TextEncoder();
 export class ProtoMessage {
   readonly #bytes: number[] = [];
 
-  /** int64, uint64, enum or bool; a whole number of at least 0. */
+  /** An int64, uint64, enum or bool. @param value an integer ≥ 0 */
   integer(field: number, value: number): this {
     this.#tag(field, VARINT);
     return this.#varint(value);
@@ -47,7 +47,7 @@ export class ProtoMessage {
     this.#varint(field * 8 + wireType);
   }
 
-  /** Seven bits a byte, the low ones first. */
+  /** Seven bits per byte, low bits first. */
   #varint(value: number): this {
     if (!Number.isSafeInteger(value) || value < 0) {
       throw new RangeError(`a varint is a whole number of at least 0, not ${value}`);

@@ -1,6 +1,7 @@
 /**
- * Opt-in: the trackers' own packages read what is written for them. RGX_TEST_TRACKERS_PYTHON names a Python
- * that has them (pip install trackio tensorboard "wandb<0.20": later ones have no reader of their own).
+ * Opt-in: the Python packages of the trackers read our files. RGX_TEST_TRACKERS_PYTHON names a
+ * Python with these packages (pip install trackio tensorboard "wandb<0.20"; later versions of wandb
+ * contain no reader).
  */
 import assert from "node:assert/strict";
 import { openTracker } from "./mod.ts";
@@ -9,7 +10,7 @@ import { TRACKERS } from "../core/tracker_names.ts";
 
 const python = Deno.env.get("RGX_TEST_TRACKERS_PYTHON");
 
-/** Prints, for each tracker, what its reader finds of the two points. */
+/** Prints the points that each tracker's reader finds, as JSON. */
 const READER = `
 import glob, json, os, sys
 folder = sys.argv[1]
@@ -19,7 +20,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 events = EventAccumulator(folder + "/out/runs/run one"); events.Reload()
 out["tensorboard"] = [[e.step, e.value] for e in events.Scalars("train/loss")]
 from trackio.sqlite_storage import SQLiteStorage
-out["trackio"] = [[l["step"], l["train/loss"]] for l in SQLiteStorage.get_logs("my project", "run one")]
+logs = SQLiteStorage.get_logs("my project", "run one")
+out["trackio"] = [[l["step"], l["train/loss"]] for l in logs]
 from wandb.sdk.internal import datastore
 from wandb.proto import wandb_internal_pb2 as pb
 store = datastore.DataStore()

@@ -1,8 +1,11 @@
-/** The identity of a run for trackers, kept in its folder so that a resumed run goes on as the same one. */
+/** A run's id for trackers. It is kept in the run's folder, so a resumed run has the same id. */
 
 const TRACKING_FILE = "tracking.json";
 
-/** 32 hexadecimal digits: those of `{outputDir}/tracking.json`, which is made when it is not there. */
+/**
+ * Reads the id from `{outputDir}/tracking.json`; creates the file when it is missing or damaged.
+ * @returns 32 hexadecimal digits
+ */
 export function trackedRunId(outputDir: string): string {
   const path = `${outputDir}/${TRACKING_FILE}`;
   const known = readId(path);

@@ -1,14 +1,15 @@
 /**
- * TensorBoard's event files: `{output_dir}/runs/{run}/events.out.tfevents.…`, one a session. A frame is
- * u64 length, u32 masked crc32c of the length, the event (a protobuf), u32 masked crc32c of the event. A
- * session that resumes says from where, and TensorBoard drops what an earlier file holds past that step.
- * Left out: images, histograms, and the graph.
+ * Writes TensorBoard's event files, `{output_dir}/runs/{run}/events.out.tfevents.…`, one for each
+ * session. A frame is u64 length, u32 masked CRC-32C of the length, the event (a protobuf message),
+ * u32 masked CRC-32C of the event. A session that resumes records its first step, and TensorBoard
+ * then drops this and later steps of earlier files. Not supported: images, histograms, graphs.
  */
 import { crc32c } from "./crc32.ts";
 import { ProtoMessage } from "./protobuf.ts";
 import type { TrackedAlert, TrackedPoint, TrackedRun, Tracker } from "./tracker.ts";
 import { writeAll } from "./write_all.ts";
 
+/** Field numbers of TensorFlow's `Event` and `Summary.Value` messages. */
 const EVENT = { wallTime: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 };
 const VALUE = { tag: 1, simpleValue: 2, tensor: 8, metadata: 9 };
 const SESSION_START = 1;
@@ -19,7 +20,7 @@ export class TensorboardTracker implements Tracker {
   readonly place: string;
   #file: Deno.FsFile | null;
 
-  /** @throws Deno.errors.* when the folder or the file cannot be made */
+  /** @throws Deno.errors.* when the folder or the file cannot be created */
   constructor(run: TrackedRun) {
     const { outputDir, name, host, pid, start } = run;
     this.place = `${outputDir}/runs/${folderName(name)}`;
@@ -64,7 +65,7 @@ export class TensorboardTracker implements Tracker {
   }
 }
 
-/** A record of a TFRecord file. */
+/** One record of a TFRecord file. */
 export function frame(data: Uint8Array): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(data.length + 16), view = new DataView(bytes.buffer);
   view.setBigUint64(0, BigInt(data.length), true);
@@ -74,7 +75,10 @@ export function frame(data: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** TensorFlow stores checksums rotated and shifted, because a checksum of data with checksums is weak. */
+/**
+ * TensorFlow's masked checksum: rotated, plus a constant. The checksum of data that contains its
+ * own checksum would be weak.
+ */
 export function masked(crc: number): number {
   return ((crc >>> 15 | crc << 17) + 0xa282ead8) >>> 0;
 }
@@ -87,18 +91,18 @@ function textValue(tag: string, text: string): ProtoMessage {
     .message(VALUE.metadata, metadata);
 }
 
-/** TensorBoard shows text as Markdown. */
+/** JSON as a code block: TensorBoard shows text as Markdown. */
 function jsonBlock(value: unknown): string {
   return JSON.stringify(value, null, 2).replaceAll(/^/gm, "    ");
 }
 
-/** A run's name as one folder. */
+/** A run's name as the name of one folder. */
 function folderName(name: string): string {
   const plain = name.replaceAll(/[/\\\0]/g, "_");
   return plain === "." || plain === ".." ? "run" : plain;
 }
 
-/** Two sessions of one second have files of their own. */
+/** Creates `{stem}.0`, or the next free number when two sessions start within one second. */
 function createFile(stem: string): Deno.FsFile {
   for (let n = 0;; n++) {
     try {

@@ -5,14 +5,14 @@ import { POINT, withTracked } from "./testing.ts";
 
 const ascii = (text: string) => new TextEncoder().encode(text);
 
-Deno.test("checksums have their published check values, also in parts", () => {
+Deno.test("checksums have their published check values, also of data in parts", () => {
   assert.equal(crc32c(ascii("123456789")), 0xe3069283);
   assert.equal(crc32c(ascii("1234"), ascii("56789")), 0xe3069283);
   assert.equal(crc32(ascii("123456789")), 0xcbf43926);
   assert.equal(masked(0xe3069283), 0xc78ab0e5);
 });
 
-/** The events of a file, after checking every frame. */
+/** The events of a file; every frame is checked. */
 function events(bytes: Uint8Array): Uint8Array[] {
   const found: Uint8Array[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -49,7 +49,7 @@ Deno.test("an event file begins with its version and holds every value with its 
     assert.deepEqual(rest, []);
   }));
 
-Deno.test("a resumed session has a file of its own that voids the steps after its checkpoint", () =>
+Deno.test("a resumed session starts a new file that voids the steps after its checkpoint", () =>
   withTracked((run) => {
     new TensorboardTracker(run).close();
     const tracker = new TensorboardTracker({ ...run, resumedFrom: 300 });
@@ -61,7 +61,7 @@ Deno.test("a resumed session has a file of its own that voids the steps after it
     assert.ok(hex(session!).endsWith("10ad02" + "3a020801"));
   }));
 
-Deno.test("a run's name is one folder, whatever it holds", () =>
+Deno.test("a run's name becomes one folder, whatever characters it has", () =>
   withTracked((run) => {
     const tracker = new TensorboardTracker(run);
     tracker.close();

@@ -1,4 +1,4 @@
-/** A run to track, and a folder to do it in. */
+/** Test data: a run and one point to track, with a temporary folder. */
 import type { TrackedRun } from "./tracker.ts";
 
 export const RUN_ID = "0123456789abcdef0123456789abcdef";

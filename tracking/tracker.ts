@@ -1,7 +1,7 @@
 /**
- * What a tracker is: something that keeps a run's metrics where another program shows them. `metrics.jsonl`
- * is always written and is the record; trackers are copies of it. They write at once and never wait for
- * anything but the disk; nothing goes to a network.
+ * The interface of trackers. A tracker copies a run's metrics into files that another program
+ * displays. The authoritative record is `metrics.jsonl`, which every run writes. Trackers write
+ * to the disk at once and never use the network.
  */
 import type { TrackerName } from "../core/tracker_names.ts";
 
@@ -11,9 +11,12 @@ export interface TrackedRun {
   outputDir: string;
   /** 32 hexadecimal digits, the same for every session of the run. */
   id: string;
-  /** The configuration, as JSON. */
+  /** The run's configuration, as a JSON value. */
   config: Readonly<Record<string, unknown>>;
-  /** Step that this session goes on from: what a tracker holds of later ones is void. 0 = from the beginning. */
+  /**
+   * The step that this session resumes from; 0 = from the beginning. What a tracker holds of
+   * later steps is no longer valid.
+   */
   resumedFrom: number;
   /** When this session began. */
   start: Date;
@@ -24,7 +27,7 @@ export interface TrackedRun {
 export interface TrackedPoint {
   step: number;
   time: Date;
-  /** By names as in {@link trackedMetrics}. */
+  /** The names are those that {@link trackedMetrics} gives. */
   metrics: Readonly<Record<string, number>>;
 }
 
@@ -37,18 +40,18 @@ export interface TrackedAlert {
 
 export interface Tracker {
   readonly name: TrackerName;
-  /** Where it writes, for people. */
+  /** The folder or file that it writes, for messages. */
   readonly place: string;
   log(point: TrackedPoint): void;
-  /** Something that a person should look at. */
+  /** Records a warning that a person should look at. */
   alert(alert: TrackedAlert): void;
-  /** `completed` is false for a run that was stopped or failed. Idempotent. */
+  /** @param completed false when the run was stopped or failed. Further calls do nothing. */
   close(completed: boolean): void;
 }
 
 /**
- * Finite values by the names under which transformers' integrations report them: `eval_x` becomes `eval/x`,
- * everything else `train/…`.
+ * The finite metrics, with the names that transformers' integrations give them: `eval_x` becomes
+ * `eval/x`, and any other `x` becomes `train/x`.
  */
 export function trackedMetrics(
   metrics: Readonly<Record<string, number | null>>,

@@ -3,7 +3,7 @@ import { trackedRunId } from "./run_id.ts";
 import { withTracked } from "./testing.ts";
 import { trackedMetrics } from "./tracker.ts";
 
-Deno.test("metrics get the names of transformers' integrations, and what is no number is left out", () => {
+Deno.test("metrics are named as in transformers' integrations; non-finite ones are left out", () => {
   assert.deepEqual(
     trackedMetrics({
       loss: 1,
@@ -17,7 +17,7 @@ Deno.test("metrics get the names of transformers' integrations, and what is no n
   );
 });
 
-Deno.test("a run keeps its id; another run, or a damaged file, gets a new one", () =>
+Deno.test("a run keeps its id; a damaged file is replaced by a new id", () =>
   withTracked((_run, folder) => {
     const id = trackedRunId(folder);
     assert.match(id, /^[0-9a-f]{32}$/);

@@ -1,8 +1,9 @@
 /**
- * trackio: its folder is $TRACKIO_DIR, else $HF_HOME/trackio, else ~/.cache/huggingface/trackio. Metrics go
- * into the project's SQLite database, as trackio itself writes them, or, where that folder is on a network file
- * system (SQLite's locks do not hold there) or the database will not open, into its inbox, from which
- * trackio's dashboard imports them. $TRACKIO_STORAGE_MODE (sqlite, jsonl, auto) decides as it does for trackio.
+ * Writes metrics for trackio. Its folder is $TRACKIO_DIR, else $HF_HOME/trackio, else
+ * ~/.cache/huggingface/trackio. Metrics go into the project's SQLite database, in the format that
+ * trackio itself writes. They go into trackio's inbox, from which its dashboard imports them, when
+ * the folder is on a network file system (SQLite's locks do not work there) or when the database
+ * cannot be opened. $TRACKIO_STORAGE_MODE (sqlite, jsonl, auto) means the same as for trackio.
  */
 import { homedir } from "node:os";
 import { sha256Hex } from "../core/checksums.ts";
@@ -10,24 +11,7 @@ import { isOnNetwork } from "./network_folder.ts";
 import type { TrackedAlert, TrackedPoint, TrackedRun, Tracker } from "./tracker.ts";
 import { TrackioDatabase } from "./trackio_database.ts";
 import { TrackioInbox } from "./trackio_inbox.ts";
-
-/** One logged point or alert; `logId` is the same whenever the same thing is logged again. */
-export interface TrackioRecord {
-  kind: "metric" | "alert";
-  step: number;
-  /** ISO 8601. */
-  timestamp: string;
-  logId: string;
-  metrics?: Readonly<Record<string, number>>;
-  title?: string;
-  text?: string;
-}
-
-export interface TrackioStore {
-  readonly place: string;
-  write(record: TrackioRecord): void;
-  close(): void;
-}
+import type { TrackioStore } from "./trackio_store.ts";
 
 export class TrackioTracker implements Tracker {
   readonly name = "trackio";

@@ -1,9 +1,10 @@
 /**
- * trackio's inbox: every record is a file that appears whole, `inbox/{writer}/{number}.jsonl`, which trackio
- * imports and deletes. It skips a record whose id it has, so that a resumed run may write steps again.
+ * trackio's inbox: every record is a file `inbox/{writer}/{number}.jsonl`, which trackio imports
+ * and deletes. A file is renamed into place, so trackio never sees a part of one. It skips a record
+ * whose id it already has, so a resumed run may log the same steps again.
  */
 import type { TrackedRun } from "./tracker.ts";
-import type { TrackioRecord, TrackioStore } from "./trackio.ts";
+import type { TrackioRecord, TrackioStore } from "./trackio_store.ts";
 
 export class TrackioInbox implements TrackioStore {
   readonly place: string;

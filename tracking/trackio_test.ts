@@ -13,7 +13,7 @@ function rows(path: string, query: string): Record<string, unknown>[] {
   }
 }
 
-Deno.test("metrics, configuration and warnings stand in the project's database", () =>
+Deno.test("metrics, configuration and warnings are written to the project's database", () =>
   withTracked((run, folder) => {
     const tracker = new TrackioTracker(run, { TRACKIO_DIR: folder });
     tracker.log(POINT);
@@ -36,7 +36,7 @@ Deno.test("metrics, configuration and warnings stand in the project's database",
     assert.deepEqual([alert!.title, alert!.text, alert!.level], ["warning", "slow", "warn"]);
   }));
 
-Deno.test("a resumed run voids what it had written after its checkpoint, and no other run's", () =>
+Deno.test("a resumed run deletes its own points after its checkpoint, and no other run's", () =>
   withTracked((run, folder) => {
     const env = { TRACKIO_DIR: folder };
     const other = new TrackioTracker({ ...run, id: "f".repeat(32) }, env);
@@ -58,7 +58,7 @@ Deno.test("a resumed run voids what it had written after its checkpoint, and no 
     assert.equal(rows(second.place, "SELECT * FROM configs").length, 2);
   }));
 
-Deno.test("the inbox gets whole files, the configuration once, and ids that do not change", () =>
+Deno.test("the inbox gets complete files, the configuration once, and stable ids", () =>
   withTracked((run, folder) => {
     const env = { TRACKIO_DIR: folder, TRACKIO_STORAGE_MODE: "jsonl" };
     const lines = [1, 2].map(() => {
@@ -85,7 +85,7 @@ Deno.test("the inbox gets whole files, the configuration once, and ids that do n
     assert.notEqual(first.log_id, second.log_id);
   }));
 
-Deno.test("where the database is no database of trackio's, the inbox is used, and the file stays", () =>
+Deno.test("a file that is no database of trackio is left alone, and the inbox is used", () =>
   withTracked((run, folder) => {
     Deno.writeTextFileSync(`${folder}/myproject.db`, "something else".repeat(100));
     const tracker = new TrackioTracker(run, { TRACKIO_DIR: folder });
@@ -98,7 +98,7 @@ Deno.test("where the database is no database of trackio's, the inbox is used, an
     );
   }));
 
-Deno.test("trackio's folder and a project's file have the names that trackio gives them", () => {
+Deno.test("trackio's folder and a project's file are named as in trackio", () => {
   assert.equal(trackioFolder({ TRACKIO_DIR: "/t", HF_HOME: "/h" }), "/t");
   assert.equal(trackioFolder({ HF_HOME: "/h" }), "/h/trackio");
   assert.equal(trackioFolder({ XDG_CACHE_HOME: "/c" }), "/c/huggingface/trackio");
@@ -107,7 +107,7 @@ Deno.test("trackio's folder and a project's file have the names that trackio giv
   assert.equal(projectFile("../"), "default");
 });
 
-Deno.test("a folder is on a network when the mount that holds it is", async () => {
+Deno.test("a folder is on a network when its mount is a network file system", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const real = Deno.realPathSync(folder);

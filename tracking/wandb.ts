@@ -1,7 +1,8 @@
 /**
- * An offline run of Weights & Biases: a folder that `wandb sync` uploads. `run-{id}.wandb` is a log of records
- * (protobuf) cut into blocks of 32 KiB that count from the file's beginning; a record that does not fit the rest of its block goes
- * on in the next. Nothing is sent. Left out: console output, files and system statistics.
+ * Writes an offline run of Weights & Biases: a folder that `wandb sync` uploads; nothing is sent.
+ * `run-{id}.wandb` is a log of protobuf records in blocks of 32 KiB, counted from the beginning of
+ * the file. A record that does not fit into the rest of its block continues in the next one.
+ * Not supported: console output, files and system statistics.
  */
 import { crc32 } from "./crc32.ts";
 import { ProtoMessage } from "./protobuf.ts";
@@ -9,14 +10,16 @@ import type { TrackedAlert, TrackedPoint, TrackedRun, Tracker } from "./tracker.
 import { writeAll } from "./write_all.ts";
 
 const BLOCK = 32_768;
-/** u32 checksum, u16 length, u8 kind. */
+/** Length of the header of a piece: u32 checksum, u16 length, u8 kind. */
 const HEADER = 7;
 const KIND = { full: 1, first: 2, middle: 3, last: 4 };
 /** ":W&B", u16 0xBEE1, u8 version 0. */
 const FILE_HEADER = Uint8Array.of(0x3a, 0x57, 0x26, 0x42, 0xe1, 0xbe, 0);
+/** Field numbers of W&B's `Record` message. */
 const RECORD = { num: 1, history: 2, summary: 3, run: 17, exit: 18, header: 21 };
+/** Field number of the value in the messages of history, summary and configuration items. */
 const VALUE_JSON = 16;
-/** Version that a reader needs at least. */
+/** Minimum version of wandb that a reader needs. */
 const MIN_CONSUMER = "0.40.0";
 
 export class WandbTracker implements Tracker {
@@ -28,7 +31,7 @@ export class WandbTracker implements Tracker {
   #records = 0;
   #open = true;
 
-  /** @throws Deno.errors.* when the folder or the file cannot be made */
+  /** @throws Deno.errors.* when the folder or the file cannot be created */
   constructor(run: TrackedRun, env: Readonly<Record<string, string>>) {
     const id = env.WANDB_RUN_ID || runId(run.id);
     this.#start = run.start.getTime();
@@ -55,7 +58,7 @@ export class WandbTracker implements Tracker {
     this.#record(RECORD.history, history);
   }
 
-  /** W&B's own alerts are mails sent by its server: they stay in the other trackers and the run's log. */
+  /** Does nothing: an alert of W&B is a mail that its server sends. */
   alert(_alert: TrackedAlert): void {}
 
   close(completed: boolean): void {
@@ -73,7 +76,7 @@ export class WandbTracker implements Tracker {
   }
 }
 
-/** Key and value as JSON, each a message of the repeated field. */
+/** A repeated field: one message for each entry, with the key and the value as JSON. */
 function items(field: number, entries: Iterable<[string, unknown]>): ProtoMessage {
   const message = new ProtoMessage();
   for (const [key, value] of entries) {
@@ -101,12 +104,12 @@ function runRecord(
   return message.integer(18, run.resumedFrom > 0 ? 1 : 0);
 }
 
-/** Eight characters a–z, 0–9 of the run's id, so that sessions of one run are one run there. */
+/** Eight characters a–z, 0–9 from the run's id, so that all sessions of a run are one W&B run. */
 function runId(id: string): string {
   return BigInt(`0x${id}`).toString(36).slice(-8).padStart(8, "0");
 }
 
-/** `offline-run-{date}_{time}-{id}`, of the first second that is free. */
+/** Creates `offline-run-{date}_{time}-{id}`; the time is moved on until the name is free. */
 function createFolder(parent: string, start: Date, id: string): string {
   for (let time = start.getTime();; time += 1000) {
     const [date, clock] = new Date(time).toISOString().slice(0, 19).split("T");
@@ -124,7 +127,7 @@ function createFolder(parent: string, start: Date, id: string): string {
   }
 }
 
-/** The file: records in blocks. */
+/** The log file, whose records are cut into pieces at the ends of blocks. */
 class RecordLog {
   readonly #file: Deno.FsFile;
   #length = 0;

@@ -3,7 +3,7 @@ import { openTracker } from "./mod.ts";
 import { POINT, withTracked } from "./testing.ts";
 import { WandbTracker } from "./wandb.ts";
 
-/** Records of a log, put together from the pieces of its blocks. */
+/** The records of a log, joined from the pieces in its blocks. */
 function records(bytes: Uint8Array): Uint8Array[] {
   const found: Uint8Array[] = [];
   let parts: Uint8Array[] = [];
@@ -32,7 +32,7 @@ function records(bytes: Uint8Array): Uint8Array[] {
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
-Deno.test("an offline run has its header, run, history, summary and exit, in this order", () =>
+Deno.test("an offline run holds header, run, history, summary and exit, in this order", () =>
   withTracked((run) => {
     const env = { WANDB_ENTITY: "me", WANDB_TAGS: "a, b" };
     const tracker = new WandbTracker(run, env);
@@ -52,7 +52,7 @@ Deno.test("an offline run has its header, run, history, summary and exit, in thi
     assert.match(text(found[4]!), /train\/loss.*0\.125.*eval\/accuracy.*0\.25/s);
   }));
 
-Deno.test("records of every size come back whole from their blocks", () =>
+Deno.test("records of any size can be read back from their blocks", () =>
   withTracked((run) => {
     for (const size of [32_400, 32_500, 32_600, 32_650, 32_700, 32_750, 70_000]) {
       for (let more = 0; more < 40; more++) {
@@ -72,7 +72,7 @@ Deno.test("records of every size come back whole from their blocks", () =>
     }
   }));
 
-Deno.test("two sessions of one second have folders of their own, and the environment can switch it off", () =>
+Deno.test("two sessions in one second have separate folders; the environment switches it off", () =>
   withTracked((run) => {
     const places = [1, 2].map(() => {
       const tracker = new WandbTracker(run, {});

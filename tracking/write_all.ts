@@ -1,6 +1,6 @@
-/** Trackers write at once: a log is lost least where nothing waits in memory. */
+/** Synchronous writes for trackers: nothing waits in memory that a killed process could lose. */
 
-/** All bytes; a single call may write fewer. */
+/** Writes all bytes; a single `writeSync` may write fewer. */
 export function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
 }
