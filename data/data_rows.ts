@@ -6,7 +6,7 @@ import zlib from "node:zlib";
 import { asyncBufferFromFile, type Compressors, parquetReadObjects } from "hyparquet";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { isUtf16, linesOf, whyNotJson, whyUnreadable } from "../core/text_file.ts";
-import { isBlank } from "../tasks/text/python_text.ts";
+import { isBlank } from "../tasks/python/text.ts";
 
 /** One row, and where it stands: `file:line`, or `file: row 3`. */
 export interface DataRow {

@@ -2,7 +2,7 @@
  * The answer in a completion: the last `<answer>…</answer>`. The same result as Python's
  * `re.findall(r"<answer>\s?(.*?)\s?</answer>", text, re.DOTALL)[-1].strip()`, in linear time.
  */
-import { isSpace, strip as stripSpace } from "../tasks/text/python_text.ts";
+import { isSpace, strip as stripSpace } from "../tasks/python/text.ts";
 
 /** The text between the last pair of tags, stripped unless told otherwise; null when there is none. */
 export function extractAnswer(text: string, tag = "answer", strip = true): string | null {

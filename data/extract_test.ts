@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { assertFast } from "../core/testing.ts";
 import { haveShared, readJson } from "../tasks/test_data.ts";
 import { RandomStream } from "../core/philox.ts";
-import { PYTHON_SPACE } from "../tasks/text/python_text.ts";
+import { PYTHON_SPACE } from "../tasks/python/text.ts";
 import { extractAnswer } from "./extract.ts";
 
 Deno.test("the last answer counts, stripped; unclosed or other tags are no answer", () => {

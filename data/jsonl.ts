@@ -9,7 +9,7 @@
  * an error with its place.
  */
 import { UsageError } from "../core/errors.ts";
-import { isBlank } from "../tasks/text/python_text.ts";
+import { isBlank } from "../tasks/python/text.ts";
 import { hasTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
 import { type DataRow, describe, readJsonLineRows } from "./data_rows.ts";

@@ -4,7 +4,8 @@
  */
 import { messageOf } from "../core/errors.ts";
 import { scoreAnswer } from "../tasks/score_answer.ts";
-import { equalDecimals, isBlank, parseDecimal, strip } from "../tasks/text/python_text.ts";
+import { equalDecimals, parseDecimal } from "../tasks/python/decimals.ts";
+import { isBlank, strip } from "../tasks/python/text.ts";
 import type { ScorableEntry } from "../tasks/types.ts";
 import { extractAnswer } from "./extract.ts";
 import { systemPromptText } from "./prompt.ts";

@@ -9,7 +9,7 @@
  * pattern is cubic. For the first tag that may open the text, the nearest next tags are always enough,
  * because later ones leave less text for the rest of the pattern.
  */
-import { isSpace, strip } from "../tasks/text/python_text.ts";
+import { isSpace, strip } from "../tasks/python/text.ts";
 
 export const TAGS = {
   workStart: "<start_working_out>",

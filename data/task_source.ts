@@ -7,7 +7,7 @@ import { UsageError } from "../core/errors.ts";
 import type { Split } from "../core/philox.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { CompositeDataset } from "../tasks/composite_dataset.ts";
-import { CurriculumLevels } from "../tasks/curriculum_levels.ts";
+import { CurriculumLevels } from "../tasks/curriculum/levels.ts";
 import { createDataset } from "../tasks/dataset.ts";
 import { getTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
@@ -20,7 +20,7 @@ export interface TaskShare {
   config: Readonly<Record<string, unknown>>;
 }
 
-/** Starting levels by task and attribute (`"*"`: of all that are not named); see `tasks/curriculum_levels.ts`. */
+/** Starting levels by task and attribute (`"*"`: of all that are not named); see `tasks/curriculum/levels.ts`. */
 export type StartingLevels = Readonly<
   Record<string, { readonly attribute_levels: Readonly<Record<string, number>> }>
 >;

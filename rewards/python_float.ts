@@ -1,5 +1,6 @@
 /** Python's `float(text)`, which reads the digits of any script. */
-import { asciiDigits, strip } from "../tasks/text/python_text.ts";
+import { asciiDigits } from "../tasks/python/decimals.ts";
+import { strip } from "../tasks/python/text.ts";
 
 const DIGITS = "[0-9](?:_?[0-9])*";
 const NUMBER = new RegExp(

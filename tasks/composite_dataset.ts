@@ -1,5 +1,9 @@
 /** Several tasks in one data set, with scoring: what an experiment holds whose weights and parameters change. */
-import { type CompositeOptions, type CompositePart, CompositeParts } from "./composite_parts.ts";
+import {
+  type CompositeOptions,
+  type CompositePart,
+  CompositeParts,
+} from "./other/composite_parts.ts";
 import { createDataset } from "./dataset.ts";
 import { scoreAnswer } from "./score_answer.ts";
 import type { ScorableEntry } from "./types.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "./dataset.ts";
-import { brokenRules, type DiversityException, type TaskStats } from "./diversity.ts";
+import { brokenRules, type DiversityException, type TaskStats } from "./diversity_testing.ts";
 import { getTask } from "./registry.ts";
 import { haveShared, readJson, testedTasks } from "./test_data.ts";
 

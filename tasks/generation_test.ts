@@ -1,7 +1,7 @@
 /** What must hold for the entries of every registered task. A new task is covered without a change here. */
 import assert from "node:assert/strict";
 import { SPLIT, type Split } from "../core/philox.ts";
-import { curriculumConfig } from "./curriculum.ts";
+import { curriculumConfig } from "./curriculum/config.ts";
 import { createDataset, type DatasetOptions } from "./dataset.ts";
 import { getTask } from "./registry.ts";
 import { scoreAnswer } from "./score_answer.ts";

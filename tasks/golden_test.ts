@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { checkParams } from "./params.ts";
-import { curriculumConfig, type CurriculumMode } from "./curriculum.ts";
+import { curriculumConfig, type CurriculumMode } from "./curriculum/config.ts";
 import { createDataset } from "./dataset.ts";
 import { getTask, validateTaskConfig } from "./registry.ts";
 import { scoreTaskAnswer } from "./score_answer.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
 import * as builtIn from "./all.ts";
-import { curriculumConfig } from "./curriculum.ts";
+import { curriculumConfig } from "./curriculum/config.ts";
 import { createDataset } from "./dataset.ts";
 import { defineTask, int } from "./define.ts";
 import {

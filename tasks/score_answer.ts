@@ -4,7 +4,7 @@
  * blank answer is worth 0, unless the task says that the right answer itself can be blank.
  */
 import { RgxError } from "../core/errors.ts";
-import { isBlank } from "./text/python_text.ts";
+import { isBlank } from "./python/text.ts";
 import { getTask } from "./registry.ts";
 import type { ScorableEntry } from "./types.ts";
 

@@ -1,5 +1,6 @@
 /** Scoring rules that many tasks share. Each has the signature of `Task.score`. */
-import { codePoints, equalDecimals, parseDecimal, stripEnd } from "./text/python_text.ts";
+import { codePoints, stripEnd } from "./python/text.ts";
+import { equalDecimals, parseDecimal } from "./python/decimals.ts";
 import type { ScorableEntry } from "./types.ts";
 
 /**

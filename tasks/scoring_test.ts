@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { assertFast } from "../core/testing.ts";
-import { codePoints, isBlank, parseDecimal, strip, words } from "./text/python_text.ts";
+import { codePoints, isBlank, strip, words } from "./python/text.ts";
+import { parseDecimal } from "./python/decimals.ts";
 import { decimalScore, defaultScore, numberGridScore } from "./scoring.ts";
 import { scoreTaskAnswer } from "./score_answer.ts";
 import { haveShared, readJson } from "./test_data.ts";

@@ -2,7 +2,7 @@
 import { parse } from "yaml";
 import { plainScalar } from "../../configs/documents/yaml_source.ts";
 import { UsageError } from "../../core/errors.ts";
-import { curriculumConfig } from "../../tasks/curriculum.ts";
+import { curriculumConfig } from "../../tasks/curriculum/config.ts";
 import type { ParamValue, Task } from "../../tasks/types.ts";
 import { log } from "../terminal/terminal.ts";
 

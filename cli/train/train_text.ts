@@ -1,7 +1,7 @@
 /** Numbers and metrics of a training run as text. */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
-import type { LevelChange } from "../../tasks/curriculum_levels.ts";
+import type { LevelChange } from "../../tasks/curriculum/coach.ts";
 
 /** One log line in the style that the field knows: {'loss': 0.0123, 'reward': 0.41, …}. */
 export function dictLine(

@@ -2,7 +2,7 @@
  * An answer as written (LaTeX, Markdown, plain) → the notation that the parser reads: spacing, wrappers, units and
  * `x =` dropped, one spelling for what means the same.
  */
-import { strip } from "../../tasks/text/python_text.ts";
+import { strip } from "../../tasks/python/text.ts";
 import { dropUnits, TEXT, worded } from "./units.ts";
 
 const WRAPPERS = [

@@ -1,5 +1,5 @@
 /** Whether an answer is right: equality of what two texts mean. */
-import { isBlank } from "../../tasks/text/python_text.ts";
+import { isBlank } from "../../tasks/python/text.ts";
 import { cleanMath } from "./clean.ts";
 import { parseMath, textOf } from "./parse.ts";
 import { divide, fraction, multiply, type Real, sameReal } from "./rational.ts";

@@ -2,7 +2,7 @@
  * Answers as values: numbers and formulas, tuples, intervals (also as inequalities) and their unions, sets, lists
  * and ±, matrices, equations. What is beyond the grammar is compared as text.
  */
-import { isBlank } from "../../tasks/text/python_text.ts";
+import { isBlank } from "../../tasks/python/text.ts";
 import { cleanMath, LONGEST, ROW_END } from "./clean.ts";
 import { Parser } from "./formula.ts";
 import { add, divide, fraction, multiply, negate, sameReal } from "./rational.ts";

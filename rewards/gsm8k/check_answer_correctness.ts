@@ -1,5 +1,5 @@
 /** The solution of the GSM8K recipe against the gold answer, with something for being near. */
-import { strip } from "../../tasks/text/python_text.ts";
+import { strip } from "../../tasks/python/text.ts";
 import { findSolution, goldAnswer } from "../../data/solution_format.ts";
 import { pythonFloat } from "../python_float.ts";
 import type { SampleReward } from "../types.ts";

@@ -1,6 +1,6 @@
 /** reasoning-gym's secondary reward `cosine`: by correctness and characters of the response. */
 import { bool, int } from "../../tasks/define.ts";
-import { codePoints } from "../../tasks/text/python_text.ts";
+import { codePoints } from "../../tasks/python/text.ts";
 import { taskScore } from "../task_score.ts";
 import type { SampleReward } from "../types.ts";
 

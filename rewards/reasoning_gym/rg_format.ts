@@ -1,5 +1,5 @@
 /** reasoning-gym's secondary reward `format`: thoughts and answer in their tags. */
-import { PYTHON_SPACE } from "../../tasks/text/python_text.ts";
+import { PYTHON_SPACE } from "../../tasks/python/text.ts";
 import { bool } from "../../tasks/define.ts";
 import { tagContents } from "../tag_contents.ts";
 import type { SampleReward } from "../types.ts";

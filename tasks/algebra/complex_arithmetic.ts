@@ -1,7 +1,7 @@
 /** One operation with two complex numbers whose parts are whole; exact at any size. */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, texts } from "../define.ts";
-import { strip } from "../text/python_text.ts";
+import { strip } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 import { mustNotBeEmpty, sameField, weightErrors, weights } from "./rules.ts";
 

@@ -1,8 +1,9 @@
 /** The real roots of a polynomial equation. */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute, texts } from "../define.ts";
-import { reprFloat, round } from "../text/python_repr.ts";
-import { isBlank, parseDecimal, strip } from "../text/python_text.ts";
+import { reprFloat, round } from "../python/repr.ts";
+import { isBlank, strip } from "../python/text.ts";
+import { parseDecimal } from "../python/decimals.ts";
 import type { ScorableEntry } from "../types.ts";
 import { powerText, sumText } from "./formula_text.ts";
 import { realRoots } from "./real_roots.ts";

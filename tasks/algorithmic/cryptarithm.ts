@@ -1,8 +1,8 @@
 /** A column addition whose digits are replaced by letters. */
 import type { RandomStream } from "../../core/philox.ts";
 import { bool, defineTask, int, rangeAttribute } from "../define.ts";
-import { parseInteger } from "../text/python_numbers.ts";
-import { strip } from "../text/python_text.ts";
+import { parseInteger } from "../python/integers.ts";
+import { strip } from "../python/text.ts";
 import { isOverlong } from "../scoring.ts";
 import type { ScorableEntry } from "../types.ts";
 

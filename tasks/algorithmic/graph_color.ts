@@ -1,7 +1,7 @@
 /** Colour the vertices of a graph such that neighbours differ. */
 import { RgxError } from "../../core/errors.ts";
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
-import { parseJson } from "../text/literals.ts";
+import { parseJson } from "../python/literals.ts";
 import type { ScorableEntry } from "../types.ts";
 
 const MOST_DRAWS = 10_000;

@@ -6,7 +6,7 @@ import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import { gcdOf } from "../arithmetic/divisors.ts";
 import { defineTask, int } from "../define.ts";
-import { parseJson } from "../text/literals.ts";
+import { parseJson } from "../python/literals.ts";
 import { isOverlong } from "../scoring.ts";
 import type { ScorableEntry } from "../types.ts";
 import { applyMove, jugName, moveText, OUTSIDE, solveJugs } from "./jug_search.ts";

@@ -1,5 +1,5 @@
 /** Answers that are Python lists, where reading them costs more than comparing text. */
-import { type Literal, parseLiteral, PyTuple } from "../text/literals.ts";
+import { type Literal, parseLiteral, PyTuple } from "../python/literals.ts";
 
 /**
  * Whether an answer is far longer than the right one can be in any notation. Such answers are worth nothing

@@ -1,6 +1,6 @@
 /** Keep or remove the numbers of a list that are larger or smaller than a threshold. */
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
-import { formatFixed, repr } from "../text/python_repr.ts";
+import { formatFixed, repr } from "../python/repr.ts";
 import { defaultScore } from "../scoring.ts";
 
 const OPERATIONS = ["keep_larger", "keep_smaller", "remove_larger", "remove_smaller"] as const;

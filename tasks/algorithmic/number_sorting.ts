@@ -1,8 +1,8 @@
 /** Sort decimal numbers; the answer is a Python list of their texts. */
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
-import { parseJson } from "../text/literals.ts";
-import { reprFloat, round } from "../text/python_repr.ts";
-import { parseDecimal } from "../text/python_text.ts";
+import { parseJson } from "../python/literals.ts";
+import { reprFloat, round } from "../python/repr.ts";
+import { parseDecimal } from "../python/decimals.ts";
 import type { ScorableEntry } from "../types.ts";
 import { isOverlongList } from "./list_answer.ts";
 

@@ -1,6 +1,6 @@
 /** Boards of colours (0–9): their text in questions and answers, and the score of a board. */
 import { isOverlong } from "../scoring.ts";
-import { strip } from "../text/python_text.ts";
+import { strip } from "../python/text.ts";
 import type { Param } from "../define.ts";
 import type { ParamValue, ScorableEntry } from "../types.ts";
 

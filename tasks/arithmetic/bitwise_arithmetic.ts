@@ -1,7 +1,7 @@
 /** Nested expressions of hexadecimal numbers with +, −, × and shifts, over signed integers of any size. */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int } from "../define.ts";
-import { parseIntegerLiteral } from "../text/python_numbers.ts";
+import { parseIntegerLiteral } from "../python/integers.ts";
 import type { ScorableEntry } from "../types.ts";
 
 const OPERATORS = ["+", "-", "*", "<<", ">>"] as const;

@@ -4,7 +4,7 @@
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
-import { type Decimal, parseDecimal } from "../text/python_text.ts";
+import { type Decimal, parseDecimal } from "../python/decimals.ts";
 import type { ScorableEntry } from "../types.ts";
 import { belowBig, withPoint } from "./terms.ts";
 

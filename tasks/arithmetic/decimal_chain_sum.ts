@@ -1,6 +1,6 @@
 /** Sums and differences of decimal numbers, computed exactly. */
 import { bool, defineTask, int, rangeAttribute } from "../define.ts";
-import { equalDecimals, parseDecimal } from "../text/python_text.ts";
+import { equalDecimals, parseDecimal } from "../python/decimals.ts";
 import type { ScorableEntry } from "../types.ts";
 import { belowBig, drawTerm, withPoint } from "./terms.ts";
 

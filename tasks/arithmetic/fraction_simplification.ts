@@ -1,7 +1,7 @@
 /** Reduce a fraction, written plainly or in LaTeX. */
 import { defineTask, int, rangeAttribute, texts } from "../define.ts";
-import { parseInteger } from "../text/python_numbers.ts";
-import { strip } from "../text/python_text.ts";
+import { parseInteger } from "../python/integers.ts";
+import { strip } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 import { gcdOf } from "./divisors.ts";
 import { mustBeAbove, raiseAbove } from "./rules.ts";

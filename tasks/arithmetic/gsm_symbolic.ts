@@ -1,6 +1,6 @@
 /** Grade-school word problems from templates, with a worked solution. */
 import { defineTask, float } from "../define.ts";
-import { type Decimal, equalDecimals, parseDecimal } from "../text/python_text.ts";
+import { type Decimal, equalDecimals, parseDecimal } from "../python/decimals.ts";
 import type { ScorableEntry } from "../types.ts";
 import { templates } from "./word_problems/all.ts";
 

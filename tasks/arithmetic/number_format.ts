@@ -5,8 +5,8 @@
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
-import { reprFloat } from "../text/python_repr.ts";
-import { parseDecimal } from "../text/python_text.ts";
+import { reprFloat } from "../python/repr.ts";
+import { parseDecimal } from "../python/decimals.ts";
 import type { ScorableEntry } from "../types.ts";
 import { mustBeAbove, raiseAbove } from "./rules.ts";
 

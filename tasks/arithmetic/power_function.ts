@@ -1,7 +1,7 @@
 /** Powers of decimal numbers with positive and negative exponents, exact to the last bit of the result. */
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
-import { type Decimal, equalDecimals, parseDecimal } from "../text/python_text.ts";
-import { reprFloat } from "../text/python_repr.ts";
+import { type Decimal, equalDecimals, parseDecimal } from "../python/decimals.ts";
+import { reprFloat } from "../python/repr.ts";
 import type { ScorableEntry } from "../types.ts";
 import { mustBeAbove } from "./rules.ts";
 

@@ -1,7 +1,7 @@
 /** The prime factors of a number. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
-import { parseInteger } from "../text/python_numbers.ts";
-import { isBlank } from "../text/python_text.ts";
+import { parseInteger } from "../python/integers.ts";
+import { isBlank } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 
 /** Longer answers are refused: 10^12 has 24 prime factors. */

@@ -1,7 +1,7 @@
 /** What a function returns, or what it was given. */
 import { defineTask, float } from "../define.ts";
-import { parseJson, PyFloat } from "../text/literals.ts";
-import { codePoints, strip } from "../text/python_text.ts";
+import { parseJson, PyFloat } from "../python/literals.ts";
+import { codePoints, strip } from "../python/text.ts";
 import type { ParamSpec, ScorableEntry } from "../types.ts";
 import { jsonDistance, pythonJson } from "./json_distance.ts";
 import { SNIPPETS, sourceOf } from "./snippets/all.ts";

@@ -4,8 +4,8 @@
  * for a leaf with its value; inserting and deleting cost the label's length, renaming the edit distance of the
  * labels; two values of digits, numbers or texts, are compared by their relative difference.
  */
-import { reprFloat } from "../text/python_repr.ts";
-import { PyFloat } from "../text/python_values.ts";
+import { reprFloat } from "../python/repr.ts";
+import { PyFloat } from "../python/values.ts";
 
 interface Node {
   /** An object's or list's key; a leaf's key, a colon and its value. */

@@ -1,6 +1,6 @@
 /** A cube with six colours is turned a few times; which colour is then on one of its sides? */
 import { defineTask, int, rangeAttribute } from "../define.ts";
-import { strip } from "../text/python_text.ts";
+import { strip } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 
 const COLORS = (

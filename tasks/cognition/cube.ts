@@ -4,7 +4,7 @@
  * `E`, `S` turn the middle layer of an odd cube; `x`, `y`, `z` turn the whole cube.
  */
 
-import { words } from "../text/python_text.ts";
+import { words } from "../python/text.ts";
 
 /** The faces in the order of the stickers: up, left, front, right, back, down. */
 const FACES = ["U", "L", "F", "R", "B", "D"] as const;

@@ -1,6 +1,6 @@
 /** Where the original is wrong (docs/deviations.md): its result as data, beside ours. */
 import assert from "node:assert/strict";
-import { curriculumConfig } from "../curriculum.ts";
+import { curriculumConfig } from "../curriculum/config.ts";
 import { createDataset } from "../dataset.ts";
 import { getTask, validateTaskConfig } from "../registry.ts";
 import { scoreTaskAnswer } from "../score_answer.ts";

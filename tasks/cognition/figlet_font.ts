@@ -1,6 +1,6 @@
 /** Reading a word that is drawn with characters. */
 import { bool, defineTask, int, type Param, rangeAttribute } from "../define.ts";
-import { strip } from "../text/python_text.ts";
+import { strip } from "../python/text.ts";
 import { isOverlong } from "../scoring.ts";
 import { LONGEST_WORD, SHORTEST_WORD, wordAt, wordCount } from "../text/words.ts";
 import { didYouMean } from "../../core/suggest.ts";

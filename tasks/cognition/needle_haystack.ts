@@ -1,6 +1,6 @@
 /** One statement among many answers the question. No other statement has the same verb and thing. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
-import { strip } from "../text/python_text.ts";
+import { strip } from "../python/text.ts";
 import { isOverlong } from "../scoring.ts";
 import { NAMES, THINGS, VERBS } from "./haystack_words.ts";
 import type { ScorableEntry } from "../types.ts";

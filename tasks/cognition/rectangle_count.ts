@@ -3,7 +3,7 @@
  * a corner: then every line can be followed, and there is one way to take the drawing apart.
  */
 import { defineTask, int } from "../define.ts";
-import { parseInteger } from "../text/python_numbers.ts";
+import { parseInteger } from "../python/integers.ts";
 import { blankDrawing, drawingText } from "./drawing.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import type { ScorableEntry } from "../types.ts";

@@ -3,7 +3,7 @@
  * executed step by step, within a step in the order in which it names the agents.
  */
 import { defineTask, int, rangeAttribute, texts } from "../define.ts";
-import { parseJson } from "../text/literals.ts";
+import { parseJson } from "../python/literals.ts";
 import type { ScorableEntry } from "../types.ts";
 
 const LEVELS = [1, 2, 3, 4, 5, 6, 7, 8, 9];

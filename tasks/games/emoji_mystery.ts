@@ -4,7 +4,7 @@
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
-import { codePoints } from "../text/python_text.ts";
+import { codePoints } from "../python/text.ts";
 import { makeSentence } from "../text/sentences.ts";
 import type { ScorableEntry } from "../types.ts";
 

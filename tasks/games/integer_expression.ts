@@ -3,7 +3,7 @@
  * shunting yard, so nesting costs no call stack, and computed as exact fractions, so nothing is rounded.
  * Powers, decimals, names and other operators are not read.
  */
-import { strip } from "../text/python_text.ts";
+import { strip } from "../python/text.ts";
 
 /** A value as numerator / denominator (not reduced, denominator ≠ 0) and the literals in order. */
 export interface IntegerExpression {

@@ -6,7 +6,7 @@
 import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
-import { strip } from "../text/python_text.ts";
+import { strip } from "../python/text.ts";
 import { transpose } from "../transpose.ts";
 import type { ScorableEntry } from "../types.ts";
 

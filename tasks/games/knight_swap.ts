@@ -5,8 +5,8 @@
 import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
-import { parseJson } from "../text/literals.ts";
-import { strip } from "../text/python_text.ts";
+import { parseJson } from "../python/literals.ts";
+import { strip } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 
 const COLUMNS = "ABCD", ROWS = 3, SQUARES = 12;

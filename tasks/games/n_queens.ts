@@ -3,7 +3,7 @@
  * (bits for columns and both diagonals); the completions of a board are found the same way.
  */
 import { defineTask, int, rangeAttribute } from "../define.ts";
-import { type Literal, parseLiteral, PyTuple } from "../text/literals.ts";
+import { type Literal, parseLiteral, PyTuple } from "../python/literals.ts";
 import type { ScorableEntry } from "../types.ts";
 
 /** Longer texts are not read: a board of 12 rows has about 1000 characters as a list of lists. */

@@ -4,7 +4,7 @@
  * scorer.
  */
 import { defineTask, int, rangeAttribute } from "../define.ts";
-import { strip } from "../text/python_text.ts";
+import { strip } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 import { drawRoom, type Room } from "./sokoban_room.ts";
 

@@ -1,7 +1,7 @@
 /** A survo puzzle: a table with row and column sums in which some numbers are to be put back. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
-import { parseInteger } from "../text/python_numbers.ts";
-import { words } from "../text/python_text.ts";
+import { parseInteger } from "../python/integers.ts";
+import { words } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 
 /** Longer texts are not read. */

@@ -3,7 +3,7 @@
  * three and four pegs and the best known for more (Stewart 1941; Bousch 2014 for four).
  */
 import { bool, defineTask, int, rangeAttribute } from "../define.ts";
-import { strip } from "../text/python_text.ts";
+import { strip } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 
 type Move = readonly [disk: number, from: number, to: number];

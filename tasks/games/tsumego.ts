@@ -5,7 +5,7 @@
 import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
-import { codePoints, strip } from "../text/python_text.ts";
+import { codePoints, strip } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 
 /** Row and column steps from the first stone of a group. */

@@ -1,8 +1,9 @@
 /** Orthocenter, incircle and angles of triangles with whole coordinates. */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, texts } from "../define.ts";
-import { formatFixed, round } from "../text/python_repr.ts";
-import { parseFinite, strip } from "../text/python_text.ts";
+import { formatFixed, round } from "../python/repr.ts";
+import { parseFinite } from "../python/decimals.ts";
+import { strip } from "../python/text.ts";
 import type { Generated, ScorableEntry } from "../types.ts";
 
 type Point = readonly [x: bigint, y: bigint];

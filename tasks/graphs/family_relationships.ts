@@ -1,7 +1,7 @@
 /** Who somebody is to somebody else in a family of up to three generations. */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute, texts } from "../define.ts";
-import { strip } from "../text/python_text.ts";
+import { strip } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 
 const MALE_NAMES = (

@@ -3,7 +3,7 @@
  * arms of equal length leave a centre; which way leads to the goal shows only at its end.
  */
 import { bool, defineTask, int, rangeAttribute } from "../define.ts";
-import { words } from "../text/python_text.ts";
+import { words } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 
 /** Longer answers are refused. */

@@ -1,7 +1,7 @@
 /** A lock whose three buttons change a number and toggle a light, which says which buttons work. */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int } from "../define.ts";
-import { PYTHON_SPACE } from "../text/python_text.ts";
+import { PYTHON_SPACE } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 
 type Light = "red" | "green";

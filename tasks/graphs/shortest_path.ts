@@ -1,6 +1,6 @@
 /** The shortest way through a grid with blocked cells, by breadth-first search. */
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
-import { strip, words } from "../text/python_text.ts";
+import { strip, words } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 
 const STEPS: readonly (readonly [name: string, row: number, column: number])[] = [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../dataset.ts";
-import { curriculumConfig } from "../curriculum.ts";
+import { curriculumConfig } from "../curriculum/config.ts";
 import { getTask } from "../registry.ts";
 import { scoreAnswer } from "../score_answer.ts";
 

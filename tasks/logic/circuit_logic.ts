@@ -1,6 +1,6 @@
 /** The output of a drawn logic circuit: gates over inputs, all joined by one final gate. */
 import { bool, defineTask, float, int, rangeAttribute } from "../define.ts";
-import { codePoints, strip } from "../text/python_text.ts";
+import { codePoints, strip } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 import { drawCircuit, type GateRow } from "./circuit_drawing.ts";
 

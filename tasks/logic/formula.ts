@@ -3,7 +3,7 @@
  * {@link MOST_VARIABLES} variables, 32 assignments to a word. Reading is a shunting yard, so nesting costs no
  * call stack; operators bind in the order above, equal ones from left to right.
  */
-import { isSpaceCode } from "../text/python_text.ts";
+import { isSpaceCode } from "../python/text.ts";
 
 export type Table = Uint32Array;
 

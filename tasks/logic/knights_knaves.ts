@@ -4,7 +4,7 @@
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int } from "../define.ts";
-import { words } from "../text/python_text.ts";
+import { words } from "../python/text.ts";
 import { isOverlong } from "../scoring.ts";
 import type { ScorableEntry } from "../types.ts";
 import { drawStatement, hasOneSolution, holds, phrase, type Statement } from "./statements.ts";

@@ -1,5 +1,5 @@
 /** Several tasks in one data set, drawn by weight; see `composite_parts.ts`. */
-import { type CompositePart, CompositeParts } from "../composite_parts.ts";
+import { type CompositePart, CompositeParts } from "./composite_parts.ts";
 import { defineTask, type Param } from "../define.ts";
 import type { ParamValue } from "../types.ts";
 

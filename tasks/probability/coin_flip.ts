@@ -1,8 +1,8 @@
 /** The probability of a number of heads in flips of a fair coin. */
 import { bool, defineTask, int, rangeAttribute } from "../define.ts";
-import { parseInteger } from "../text/python_numbers.ts";
-import { formatExponent } from "../text/python_repr.ts";
-import { parseFinite } from "../text/python_text.ts";
+import { parseInteger } from "../python/integers.ts";
+import { formatExponent } from "../python/repr.ts";
+import { parseFinite } from "../python/decimals.ts";
 import type { ScorableEntry } from "../types.ts";
 
 /** Probabilities this close count as equal. */

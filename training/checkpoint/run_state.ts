@@ -4,7 +4,7 @@
  * draws are functions of counters, so no generator state has to be kept.
  */
 import { RgxError } from "../../core/errors.ts";
-import type { CoachState } from "../../tasks/curriculum_levels.ts";
+import type { CoachState } from "../../tasks/curriculum/coach.ts";
 import type { EntropyState } from "../loss/entropy_control.ts";
 import type { EvalResult } from "../../evaluation/evaluate.ts";
 import type { HeldOutRecord } from "./held_out_record.ts";

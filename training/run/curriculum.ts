@@ -1,5 +1,5 @@
 /**
- * The curriculum of a run: after each step the coach (`tasks/curriculum_levels.ts`) looks at the tasks' scores and may
+ * The curriculum of a run: after each step the coach (`tasks/curriculum/coach.ts`) looks at the tasks' scores and may
  * move their levels; then the training problems are those of the new levels, from the next ones that are made.
  * Problems that were held out stay as they are. A level is not taken when the task refuses what it asks for, or
  * when its prompts do not fit; that is said once.
@@ -8,12 +8,8 @@ import type { CurriculumSection, RunConfig } from "../../configs/schema/run_conf
 import { UsageError } from "../../core/errors.ts";
 import type { ProblemSource } from "../../data/source.ts";
 import { configAtLevels, startingLevels, type TaskShare } from "../../data/task_source.ts";
-import {
-  type CoachState,
-  CurriculumCoach,
-  type CurriculumLevels,
-  type LevelChange,
-} from "../../tasks/curriculum_levels.ts";
+import { type CoachState, CurriculumCoach, type LevelChange } from "../../tasks/curriculum/coach.ts";
+import { type CurriculumLevels } from "../../tasks/curriculum/levels.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { TaskScore } from "../rollout/task_metrics.ts";
 

@@ -1,7 +1,7 @@
 /**
  * What a training run tells those who listen (progress display, trackers). The trainer prints nothing.
  */
-import type { LevelChange } from "../../tasks/curriculum_levels.ts";
+import type { LevelChange } from "../../tasks/curriculum/coach.ts";
 import type { Advice } from "../metrics/diagnosis.ts";
 import type { EvalResult } from "../../evaluation/evaluate.ts";
 import type { Metrics } from "../metrics/metrics.ts";

@@ -1,8 +1,8 @@
 /** The distance of every cell of a binary matrix from the nearest 0. */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, float, int, rangeAttribute } from "../../define.ts";
-import { type Literal, parseLiteral, PyTuple } from "../../text/literals.ts";
-import { str } from "../../text/python_repr.ts";
+import { type Literal, parseLiteral, PyTuple } from "../../python/literals.ts";
+import { str } from "../../python/repr.ts";
 import { isOverlong } from "../../scoring.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { matrixText } from "./matrix.ts";

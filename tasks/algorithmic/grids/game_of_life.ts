@@ -1,6 +1,6 @@
 /** The board of Conway's Game of Life after some steps, on a torus. */
 import { defineTask, float, int, type Param } from "../../define.ts";
-import { parseJson } from "../../text/literals.ts";
+import { parseJson } from "../../python/literals.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { type Cells, lifeStep } from "./life.ts";
 

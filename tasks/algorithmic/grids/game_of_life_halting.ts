@@ -4,7 +4,7 @@
  */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int } from "../../define.ts";
-import { strip } from "../../text/python_text.ts";
+import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { type Cells, lifeStep } from "./life.ts";
 import { COMMON_PERIOD, DYING, type LifePattern, OSCILLATORS } from "./life_patterns.ts";

@@ -1,7 +1,7 @@
 /** Apply a list of transforms to a matrix of digits. */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, float, int, rangeAttribute } from "../../define.ts";
-import { codePoints, strip, words } from "../../text/python_text.ts";
+import { codePoints, strip, words } from "../../python/text.ts";
 import { isOverlong } from "../../scoring.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { digitMatrix, matrixText } from "./matrix.ts";

@@ -1,7 +1,7 @@
 /** Maximum or average pooling of a matrix of digits; windows do not overlap and may be cut off at the edge. */
 import { defineTask, int, rangeAttribute } from "../../define.ts";
-import { reprFloat } from "../../text/python_repr.ts";
-import { isSpaceCode } from "../../text/python_text.ts";
+import { reprFloat } from "../../python/repr.ts";
+import { isSpaceCode } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { digitMatrix, digitText, matrixText } from "./matrix.ts";
 

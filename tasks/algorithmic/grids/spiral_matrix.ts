@@ -1,7 +1,7 @@
 /** Read a square matrix of digits along a clockwise spiral. */
 import { defineTask, int, rangeAttribute } from "../../define.ts";
-import { str } from "../../text/python_repr.ts";
-import { strip } from "../../text/python_text.ts";
+import { str } from "../../python/repr.ts";
+import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { listItems } from "../list_answer.ts";
 import { digitMatrix, digitText } from "./matrix.ts";

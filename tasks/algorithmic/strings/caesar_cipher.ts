@@ -4,7 +4,7 @@
  */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, rangeAttribute, text } from "../../define.ts";
-import { words } from "../../text/python_text.ts";
+import { words } from "../../python/text.ts";
 import { defaultScore } from "../../scoring.ts";
 import { makeSentence } from "../../text/sentences.ts";
 import { STORY } from "../../text/story.ts";

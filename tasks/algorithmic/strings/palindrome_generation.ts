@@ -1,7 +1,7 @@
 /** Arrange shuffled letters as a palindrome. */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../../define.ts";
-import { strip } from "../../text/python_text.ts";
+import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
 export default defineTask({

@@ -5,7 +5,7 @@
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../../define.ts";
-import { parseJson } from "../../text/literals.ts";
+import { parseJson } from "../../python/literals.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { randomPalindrome } from "./palindrome_generation.ts";
 

@@ -3,7 +3,7 @@
  * solved again from the text of the question alone.
  */
 import assert from "node:assert/strict";
-import { curriculumConfig } from "../../curriculum.ts";
+import { curriculumConfig } from "../../curriculum/config.ts";
 import { createDataset, type DatasetOptions } from "../../dataset.ts";
 import { getTask } from "../../registry.ts";
 import { scoreTaskAnswer } from "../../score_answer.ts";

@@ -1,6 +1,6 @@
 /** Sort words into groups of anagrams. */
 import { defineTask, int, rangeAttribute } from "../../define.ts";
-import { parseJson } from "../../text/literals.ts";
+import { parseJson } from "../../python/literals.ts";
 import { isOverlong } from "../../scoring.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { anagramGroups } from "./anagrams.ts";

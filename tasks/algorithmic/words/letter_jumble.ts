@@ -4,7 +4,7 @@
  */
 import type { RandomStream } from "../../../core/philox.ts";
 import { bool, defineTask, float, int, rangeAttribute } from "../../define.ts";
-import { strip, words } from "../../text/python_text.ts";
+import { strip, words } from "../../python/text.ts";
 import { storyWords } from "../../text/story.ts";
 import type { ScorableEntry } from "../../types.ts";
 

@@ -1,7 +1,7 @@
 /** Put the shuffled words of a sentence into their order. */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../../define.ts";
-import { words } from "../../text/python_text.ts";
+import { words } from "../../python/text.ts";
 import { makeSentence, storySentences } from "../../text/sentences.ts";
 import type { ScorableEntry } from "../../types.ts";
 

@@ -5,7 +5,7 @@
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../../define.ts";
-import { strip } from "../../text/python_text.ts";
+import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { isLadderWord, type LadderGraph, ladderGraph } from "./ladder_words.ts";
 

@@ -1,7 +1,7 @@
 /** Sort words by the code points of their letters, so capitals before small letters. */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, rangeAttribute, text } from "../../define.ts";
-import { strip } from "../../text/python_text.ts";
+import { strip } from "../../python/text.ts";
 import { storyWords } from "../../text/story.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { wordAt, wordCount } from "../../text/words.ts";

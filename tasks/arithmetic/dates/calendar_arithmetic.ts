@@ -1,8 +1,8 @@
 /** Seven kinds of questions about dates: weekdays, leap years, and how many days of a kind lie in a span. */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, type Param } from "../../define.ts";
-import { parseInteger } from "../../text/python_numbers.ts";
-import { strip } from "../../text/python_text.ts";
+import { parseInteger } from "../../python/integers.ts";
+import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import {
   dateOfDay,

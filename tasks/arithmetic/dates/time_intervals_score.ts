@@ -1,6 +1,6 @@
 /** How answers of time_intervals are read and scored. */
-import { parseInteger } from "../../text/python_numbers.ts";
-import { strip, words } from "../../text/python_text.ts";
+import { parseInteger } from "../../python/integers.ts";
+import { strip, words } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
 const DEFAULT_DAYS = 100;

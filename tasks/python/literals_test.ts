@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { assertFast } from "../../core/testing.ts";
 import { literalsEqual, parseJson, parseLiteral, PyDict, PyFloat } from "./literals.ts";
-import { repr } from "./python_repr.ts";
+import { repr } from "./repr.ts";
 
 Deno.test("Python literals are read as Python reads them", () => {
   const cases: [text: string, repr: string][] = [

@@ -1,14 +1,6 @@
 import assert from "node:assert/strict";
 import { PyDict, PyFloat, PySet, PyTuple } from "./literals.ts";
-import {
-  formatExponent,
-  formatFixed,
-  repr,
-  reprFloat,
-  reprString,
-  round,
-  str,
-} from "./python_repr.ts";
+import { formatExponent, formatFixed, repr, reprFloat, reprString, round, str } from "./repr.ts";
 import { haveShared, readJson } from "../test_data.ts";
 
 interface Table {

@@ -2,7 +2,8 @@
  * Numbers as Python's `int` reads them: surrounding white space, a sign, single underscores between digits,
  * the digits of any script. Texts far longer than any right answer are refused unread.
  */
-import { asciiDigits, strip } from "./python_text.ts";
+import { asciiDigits } from "./decimals.ts";
+import { strip } from "./text.ts";
 
 /** Python refuses more decimal digits. */
 const MOST_DIGITS = 4300;

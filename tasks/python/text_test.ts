@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isSpace, PYTHON_SPACE, strip, words } from "./python_text.ts";
+import { isSpace, PYTHON_SPACE, strip, words } from "./text.ts";
 
 Deno.test("white space is what Python calls so, for every UTF-16 unit", () => {
   const pattern = new RegExp(`^[${PYTHON_SPACE}]$`);

@@ -4,10 +4,10 @@
  * task would refuse (a field's own bounds) are clamped to the nearest valid ones, and that is reported.
  * Raising and lowering levels by results belongs to the trainer.
  */
-import { UsageError } from "../core/errors.ts";
-import { didYouMean } from "../core/suggest.ts";
-import { withDefaults } from "./params.ts";
-import type { CurriculumAttribute, ParamValue, Task } from "./types.ts";
+import { UsageError } from "../../core/errors.ts";
+import { didYouMean } from "../../core/suggest.ts";
+import { withDefaults } from "../params.ts";
+import type { CurriculumAttribute, ParamValue, Task } from "../types.ts";
 
 /** How a level becomes a range: from the easiest, only itself, or the last k levels. */
 export type CurriculumMode = "inclusive" | "upper_bound" | "last_k";

@@ -1,10 +1,11 @@
 /** Moving through the levels of a curriculum, by hand and by scores; recorded traces of reasoning-gym's. */
 import assert from "node:assert/strict";
-import { UsageError } from "../core/errors.ts";
-import { CurriculumCoach, CurriculumLevels } from "./curriculum_levels.ts";
-import { getTask, hasTask } from "./registry.ts";
-import { haveShared, readJson } from "./test_data.ts";
-import type { ParamValue } from "./types.ts";
+import { UsageError } from "../../core/errors.ts";
+import { CurriculumCoach } from "./coach.ts";
+import { CurriculumLevels } from "./levels.ts";
+import { getTask, hasTask } from "../registry.ts";
+import { haveShared, readJson } from "../test_data.ts";
+import type { ParamValue } from "../types.ts";
 
 const RULE = {
   automatic: false,

@@ -6,10 +6,10 @@
  * that id. Left out: making and scoring entries, which need the registry (composite_dataset.ts).
  * A draw depends on (seed, split, i) and the weights only, so adding a data set moves only entries that fall to it.
  */
-import { UsageError } from "../core/errors.ts";
-import { RandomStream, type Split } from "../core/philox.ts";
-import { didYouMean } from "../core/suggest.ts";
-import type { Entry } from "./types.ts";
+import { UsageError } from "../../core/errors.ts";
+import { RandomStream, type Split } from "../../core/philox.ts";
+import { didYouMean } from "../../core/suggest.ts";
+import type { Entry } from "../types.ts";
 
 /** One data set of a composite. */
 export interface CompositePart {

@@ -7,9 +7,9 @@
  * an error in Python, is accepted; JSON integers beyond 2^53 are rounded.
  */
 
-import { type Literal, PyDict, PyFloat, PySet, PyTuple, UnhashableError } from "./python_values.ts";
+import { type Literal, PyDict, PyFloat, PySet, PyTuple, UnhashableError } from "./values.ts";
 
-export { type Literal, literalsEqual, PyDict, PyFloat, PySet, PyTuple } from "./python_values.ts";
+export { type Literal, literalsEqual, PyDict, PyFloat, PySet, PyTuple } from "./values.ts";
 
 /** Deepest nesting that `parseJson` accepts. */
 const JSON_DEPTH = 900;
