@@ -1,9 +1,9 @@
 // Panels of stored weights: widened, or multiplied by one or two rows of x. They are read in the order in which they
 // lie, which the processor foresees; where codes are split, or scales expanded, that is done for a few blocks at a time.
 
-import { widen_halves_panel } from "../ops/matmul/wasm/halves.as";
 import { touch } from "../ops/common/memory.as";
 import * as codes from "./codes.as";
+import { widen_halves_panel } from "./halves.as";
 import * as scales from "./scales.as";
 import { split_nf4, split_q5_0, split_q6_k } from "./split.as";
 import {

@@ -3,8 +3,8 @@
 // What quantize.ts divides in float64 and then rounds is rounded the same here without a division: a quotient of two
 // float32 is a tie or at least 2^−25 away from one.
 
-import { widen_halves_panel } from "../ops/matmul/wasm/halves.as";
-import { matmul_pack_transposed } from "../ops/matmul/wasm/pack.as";
+import { widen_halves_panel } from "./halves.as";
+import { transpose_to_panels } from "./transpose.as";
 import { BF16, INT8, panel_bytes, record_bytes } from "./types.as";
 
 const LANES = 16;
@@ -214,7 +214,7 @@ export function quantize_panels(
     for (let first = 0; first < blocks; first += GROUP, group += 16) {
       const width = min(GROUP, blocks - first), columns = width * BLOCK;
       const from = x + ((p * LANES) as usize) * stride + ((first * BLOCK) as usize) * size;
-      if (source < 0) matmul_pack_transposed(from, stride, count, columns, scratch, 0, 1, 0);
+      if (source < 0) transpose_to_panels(from, stride, count, columns, scratch, 0, 1, 0);
       else widen_halves_panel(from, stride, count, columns, scratch, source == BF16 ? 1 : 0);
       let found = false;
       for (let b: usize = 0; b < (width as usize); b++) {

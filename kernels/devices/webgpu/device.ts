@@ -20,7 +20,12 @@ import { Readback } from "./readback.ts";
 import { Recorder } from "./recorder.ts";
 import { type Block, WebgpuTensor } from "./tensor.ts";
 import { formatTrace, type KernelTime, Tracer } from "./trace.ts";
-import type { Dispatch, WebgpuContext, WebgpuLimits } from "../../ops/common/webgpu_op.ts";
+import type {
+  Dispatch,
+  WebgpuContext,
+  WebgpuLimits,
+  WebgpuOp,
+} from "../../ops/common/webgpu_op.ts";
 
 const USAGE = { storage: 0x80, copySource: 0x4, copyTarget: 0x8 } as const;
 /** Idle buffers beyond this are destroyed at the next submit. */
@@ -64,7 +69,6 @@ export class WebgpuDevice implements Device, WebgpuContext {
   readonly #live = new Set<Block>();
   readonly largestTensor: number;
   #scratch: WebgpuTensor[] = [];
-  #depth = 0;
   #running = "";
   #allocated = 0;
   #peak = 0;
@@ -198,13 +202,19 @@ export class WebgpuDevice implements Device, WebgpuContext {
     for (const value of Object.values(args)) {
       if (typeof value === "object" && value !== null) this.#own(value as Tensor);
     }
-    const before = this.#scratch.length, outer = this.#running;
-    if (this.#depth++ === 0) this.#running = op;
+    this.#running = op;
     try {
-      webgpuOps[op](args, this);
+      this.runPart(webgpuOps[op], args);
     } finally {
-      this.#depth--;
-      this.#running = outer;
+      this.#running = "";
+    }
+  }
+
+  runPart<Args>(operation: WebgpuOp<Args>, args: Args): void {
+    const before = this.#scratch.length;
+    try {
+      operation(args, this);
+    } finally {
       for (const tensor of this.#scratch.splice(before)) this.free(tensor);
     }
   }

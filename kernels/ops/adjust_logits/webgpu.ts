@@ -5,7 +5,7 @@
  */
 import { perElement } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
-import { inRowParts } from "../common/wgsl/parts.ts";
+import { inRowParts } from "../common/webgpu_parts.ts";
 import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { type AdjustLogitsArgs, seenWords } from "./spec.ts";

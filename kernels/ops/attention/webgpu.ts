@@ -6,7 +6,7 @@
 import { RgxError } from "../../../core/errors.ts";
 import type { Tensor } from "../../tensor.ts";
 import { variants } from "../common/wgsl/kernel.ts";
-import { inRowParts } from "../common/wgsl/parts.ts";
+import { inRowParts } from "../common/webgpu_parts.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import {
   DELTA_ROWS,

@@ -1,8 +1,8 @@
 /** A bias and its gradient on the GPU: one invocation an element; the gradient is a sum over columns. */
 import { perElement } from "../common/wgsl/entry.ts";
-import { addColumnSums, columnChunks } from "../common/wgsl/column_sums.ts";
+import { addColumnSums, columnChunks } from "../common/webgpu_column_sums.ts";
 import { kernel } from "../common/wgsl/kernel.ts";
-import { inRowParts } from "../common/wgsl/parts.ts";
+import { inRowParts } from "../common/webgpu_parts.ts";
 import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { AddBiasArgs, AddBiasBackwardArgs } from "./spec.ts";

@@ -6,7 +6,6 @@
  * floats), so that the same call gives the same bits.
  */
 import type { DType, Tensor } from "../../tensor.ts";
-import type { OpName, Ops } from "../ops.ts";
 import type { Kernel } from "./wgsl/kernel.ts";
 
 export interface WebgpuLimits {
@@ -38,8 +37,8 @@ export interface WebgpuContext {
   dispatch(call: Dispatch): void;
   /** Temporary memory, contents undefined, until the operation returns. */
   scratch(dtype: DType, length: number, label: string): Tensor;
-  /** Another operation as a part of this one. */
-  run<K extends OpName>(op: K, args: Ops[K]): void;
+  /** Runs another operation as a part of this one; its scratch is freed when it returns. */
+  runPart<Args>(operation: WebgpuOp<Args>, args: Args): void;
   /**
    * A grid for `count` workgroups that may be more than one dimension holds: the kernel computes its number as
    * `group.x + group.y * groups.x` and must do nothing when that is `count` or more.

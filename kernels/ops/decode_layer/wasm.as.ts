@@ -2,7 +2,7 @@
 // by one thread with everything in its scratch: rows never wait for one another between the operations.
 
 import { attention_decode, BRANCH_BYTES } from "../attention_decode/wasm.as";
-import { matmul_blocks } from "../matmul/wasm/wasm.as";
+import { matmul_blocks } from "../matmul/wasm/blocks.as";
 import { rmsnorm } from "../rmsnorm/wasm.as";
 import { rope } from "../rope/wasm.as";
 import { scatter_rows } from "../rows/wasm.as";

@@ -4,6 +4,12 @@
  * these small operations takes.
  */
 import type { Tensor } from "../../tensor.ts";
+import { attentionDecodeWebgpu } from "../attention_decode/webgpu.ts";
+import { matmulWebgpu } from "../matmul/webgpu.ts";
+import { rmsnormWebgpu } from "../rmsnorm/webgpu.ts";
+import { ropeWebgpu } from "../rope/webgpu.ts";
+import { scatterRowsWebgpu } from "../rows/webgpu.ts";
+import { swigluWebgpu } from "../swiglu/webgpu.ts";
 import { perElement } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
 import { GROUP } from "../common/wgsl/reduce.ts";
@@ -47,9 +53,9 @@ function place(k: Tensor, v: Tensor, args: DecodeLayerArgs, ctx: WebgpuContext):
   const { cos, sin, positions, cacheRow: index, branchK, branchV } = args;
   const { count: rows, kvHeads: heads, headDim } = args, d = heads * headDim;
   if (Math.max(branchK.length, branchV.length) > ctx.limits.bindingElements) {
-    ctx.run("rope", { x: k, cos, sin, positions, rows, heads, headDim });
-    ctx.run("scatter_rows", { src: k, index, table: branchK, rows, d });
-    ctx.run("scatter_rows", { src: v, index, table: branchV, rows, d });
+    ctx.runPart(ropeWebgpu, { x: k, cos, sin, positions, rows, heads, headDim });
+    ctx.runPart(scatterRowsWebgpu, { src: k, index, table: branchK, rows, d });
+    ctx.runPart(scatterRowsWebgpu, { src: v, index, table: branchV, rows, d });
     return;
   }
   const width = headDim % 8 === 0 ? 4 : 1, half = headDim / 2 / width, n = rows * heads * half;
@@ -78,27 +84,27 @@ export const decodeLayerWebgpu: WebgpuOp<DecodeLayerArgs> = (args, ctx) => {
   const normed = ctx.scratch("float", rows * d, "normed"), rho = ctx.scratch("float", rows, "rho");
   const project = (a: Tensor, b: Tensor, n: number, k: number, label: string) => {
     const out = ctx.scratch("float", rows * n, label);
-    ctx.run("matmul", { a, b, out, m: rows, n, k, packedB: true });
+    ctx.runPart(matmulWebgpu, { a, b, out, m: rows, n, k, packedB: true });
     return out;
   };
   const addProjection = (a: Tensor, b: Tensor, k: number) =>
-    ctx.run("matmul", { a, b, out: x, m: rows, n: d, k, packedB: true, accumulate: true });
+    ctx.runPart(matmulWebgpu, { a, b, out: x, m: rows, n: d, k, packedB: true, accumulate: true });
 
-  ctx.run("rmsnorm", { x, weight: args.inputNorm, out: normed, rho, rows, d, eps });
+  ctx.runPart(rmsnormWebgpu, { x, weight: args.inputNorm, out: normed, rho, rows, d, eps });
   const q = project(normed, args.wq, width, d, "q");
   const k = project(normed, args.wk, kv, d, "k");
   const v = project(normed, args.wv, kv, d, "v");
   const { cos, sin, positions, branches, prefixK, prefixV, branchK, branchV } = args;
-  ctx.run("rope", { x: q, cos, sin, positions, rows, heads, headDim });
+  ctx.runPart(ropeWebgpu, { x: q, cos, sin, positions, rows, heads, headDim });
   place(k, v, args, ctx);
   const { maxNew, scale } = args, caches = { prefixK, prefixV, branchK, branchV };
   const shape = { count: rows, maxNew, heads, kvHeads, headDim, scale };
   const out = ctx.scratch("float", rows * width, "attention");
-  ctx.run("attention_decode", { q, out, branches, ...caches, ...shape });
+  ctx.runPart(attentionDecodeWebgpu, { q, out, branches, ...caches, ...shape });
   addProjection(out, args.wo, width);
-  ctx.run("rmsnorm", { x, weight: args.postNorm, out: normed, rho, rows, d, eps });
+  ctx.runPart(rmsnormWebgpu, { x, weight: args.postNorm, out: normed, rho, rows, d, eps });
   const gate = project(normed, args.wGate, f, d, "gate");
   const up = project(normed, args.wUp, f, d, "up");
-  ctx.run("swiglu", { gate, up, out: gate, n: rows * f });
+  ctx.runPart(swigluWebgpu, { gate, up, out: gate, n: rows * f });
   addProjection(gate, args.wDown, f);
 };

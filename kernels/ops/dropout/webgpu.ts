@@ -4,7 +4,7 @@
  */
 import { perElement } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
-import { inRowParts } from "../common/wgsl/parts.ts";
+import { inRowParts } from "../common/webgpu_parts.ts";
 import { MUL_HIGH, PHILOX } from "../common/wgsl/philox.ts";
 import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";

@@ -1,7 +1,7 @@
 /** Element by element on the GPU: one invocation an element; tensors beyond one binding go in parts. */
 import { perElement } from "../common/wgsl/entry.ts";
 import { kernel } from "../common/wgsl/kernel.ts";
-import { inParts } from "../common/wgsl/parts.ts";
+import { inParts } from "../common/webgpu_parts.ts";
 import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { AddArgs, CopyArgs, FillArgs } from "./spec.ts";

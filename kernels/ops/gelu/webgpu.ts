@@ -5,7 +5,7 @@
 import { perElement } from "../common/wgsl/entry.ts";
 import { kernel, variants } from "../common/wgsl/kernel.ts";
 import { EXP } from "../common/wgsl/math.ts";
-import { inParts } from "../common/wgsl/parts.ts";
+import { inParts } from "../common/webgpu_parts.ts";
 import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { GeluArgs, GeluBackwardArgs } from "./spec.ts";

@@ -4,8 +4,8 @@
 // entropy exact for large logits. Backward: a pass over a chunk of logits, or a gather where there is a mean.
 
 import { exp_f32x4 } from "../common/math.as";
-import { widen_row } from "../matmul/wasm/stored.as";
-import { matmul_blocks } from "../matmul/wasm/wasm.as";
+import { widen_row } from "../../weights/rows.as";
+import { matmul_blocks } from "../matmul/wasm/blocks.as";
 
 /** Rows of a work unit: whole register tiles. */
 const UNIT_ROWS = 48;

@@ -6,10 +6,11 @@
  */
 import { gemm, packColumns, packRows } from "../matmul/wasm/gemm.ts";
 import { packedLength } from "../matmul/spec.ts";
-import { packPanelColumns, packPanels, ROW_BYTES, typeCode } from "../matmul/wasm/stored.ts";
+import { packPanelColumns, packPanels } from "../matmul/wasm/stored.ts";
 import { termsInOrder } from "../matmul/wasm/tiling.ts";
 import type { WasmContext, WasmOp } from "../common/wasm_op.ts";
 import { storedWords } from "../../weights/types.ts";
+import { ROW_BYTES, typeCode } from "../../weights/wasm.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
 
 /** Rows of a work unit of the forward, bytes of its scratch beside the logits, of a row's running values (wasm.as.ts). */

@@ -5,12 +5,13 @@
  */
 import { type Tensor, VIEW_ALIGNMENT } from "../../tensor.ts";
 import type { MatmulArgs } from "../matmul/spec.ts";
+import { matmulWebgpu } from "../matmul/webgpu.ts";
 import {
   inRowParts,
   inStoredParts,
   storedAlignment,
   storedRowsView,
-} from "../common/wgsl/parts.ts";
+} from "../common/webgpu_parts.ts";
 import { rowParams } from "../../weights/widen.wgsl.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
@@ -77,7 +78,7 @@ function eachChunk(
         first,
         width: Math.min(size.width, vocab - first),
       };
-      ctx.run("matmul", {
+      ctx.runPart(matmulWebgpu, {
         a: hidden.view(row * d, chunk.rows * d),
         ...weightRows(args, first, chunk.width),
         out: logits,
@@ -119,7 +120,7 @@ export const headWebgpu: WebgpuOp<HeadArgs> = (args, ctx) => {
       groups: ctx.grid(rows),
     });
     if (means === undefined) return;
-    ctx.run("matmul", {
+    ctx.runPart(matmulWebgpu, {
       a: logits,
       ...weightRows(args, first, width),
       out: means,
@@ -155,7 +156,7 @@ export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
       params: { rows, row, width, first },
       groups: ctx.grid(rows),
     });
-    ctx.run("matmul", {
+    ctx.runPart(matmulWebgpu, {
       a: logits,
       ...weightRows(args, first, width),
       out: dhidden.view(row * d, rows * d),
@@ -166,7 +167,7 @@ export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
       accumulate: first > 0,
     });
     if (dweight === undefined) return;
-    ctx.run("matmul", {
+    ctx.runPart(matmulWebgpu, {
       a: logits,
       b: hidden.view(row * d, rows * d),
       out: dweight.view(first * d, width * d),

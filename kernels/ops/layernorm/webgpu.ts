@@ -3,9 +3,9 @@
  * of the weight is a sum over columns.
  */
 import { lanesFor, rowHeader } from "../rmsnorm/webgpu.ts";
-import { addColumnSums, columnChunks } from "../common/wgsl/column_sums.ts";
+import { addColumnSums, columnChunks } from "../common/webgpu_column_sums.ts";
 import { variants } from "../common/wgsl/kernel.ts";
-import { inRowParts } from "../common/wgsl/parts.ts";
+import { inRowParts } from "../common/webgpu_parts.ts";
 import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { LayernormArgs, LayernormBackwardArgs } from "./spec.ts";

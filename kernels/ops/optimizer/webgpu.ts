@@ -1,7 +1,7 @@
 /** AdamW and sums of squares on the GPU. The sum of a chunk is a fixed tree over 256 invocations. */
 import { entryPoint, perElement } from "../common/wgsl/entry.ts";
 import { kernel } from "../common/wgsl/kernel.ts";
-import { inParts } from "../common/wgsl/parts.ts";
+import { inParts } from "../common/webgpu_parts.ts";
 import { GROUP, reduceSum } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { type AdamwArgs, SUM_CHUNK, type SumSquaresArgs } from "./spec.ts";

@@ -2,10 +2,10 @@
  * RMSNorm on the GPU. A row is shared by 32 to 256 neighbouring invocations; sums are fixed trees. The gradient
  * of the weight is a sum over columns.
  */
-import { addColumnSums, columnChunks } from "../common/wgsl/column_sums.ts";
+import { addColumnSums, columnChunks } from "../common/webgpu_column_sums.ts";
 import { entryPoint } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
-import { inRowParts } from "../common/wgsl/parts.ts";
+import { inRowParts } from "../common/webgpu_parts.ts";
 import { GROUP, reduceSum } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { RmsnormArgs, RmsnormBackwardArgs } from "./spec.ts";

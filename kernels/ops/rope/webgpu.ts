@@ -5,7 +5,7 @@
 import { variants } from "../common/wgsl/kernel.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { perElement } from "../common/wgsl/entry.ts";
-import { inRowParts } from "../common/wgsl/parts.ts";
+import { inRowParts } from "../common/webgpu_parts.ts";
 import { GROUP } from "../common/wgsl/reduce.ts";
 import type { RopeArgs } from "./spec.ts";
 

@@ -1,7 +1,7 @@
 // Moving whole rows (kernels/ops/rows/spec.ts). Gather and scatter: work unit one row. scatter_add_rows: work
 // unit one run of rows × a slice of SLICE columns, so that one long run does not occupy one thread only.
 
-import { widen_row } from "../matmul/wasm/stored.as";
+import { widen_row } from "../../weights/rows.as";
 
 const SLICE: i32 = 64;
 

@@ -1,6 +1,6 @@
 /** CPU bindings of gathering and scattering rows. */
 import type { WasmOp } from "../common/wasm_op.ts";
-import { ROW_BYTES, typeCode } from "../matmul/wasm/stored.ts";
+import { ROW_BYTES, typeCode } from "../../weights/wasm.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./spec.ts";
 
 /** Elements of a chunk: some 2.5 µs. */

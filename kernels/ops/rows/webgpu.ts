@@ -5,7 +5,7 @@
 import type { Tensor } from "../../tensor.ts";
 import { perElement } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
-import { inRowParts, inStoredParts } from "../common/wgsl/parts.ts";
+import { inRowParts, inStoredParts } from "../common/webgpu_parts.ts";
 import { GROUP } from "../common/wgsl/reduce.ts";
 import { storedRows } from "../../weights/layout.ts";
 import type { WeightType } from "../../weights/types.ts";

@@ -3,7 +3,7 @@
  * what they keep, then the draw. Nothing comes back to the host. Top-k and top-p order the logits themselves: two
  * that only the division by the temperature makes equal are told apart.
  */
-import { inRowParts } from "../common/wgsl/parts.ts";
+import { inRowParts } from "../common/webgpu_parts.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import type { SampleArgs } from "./spec.ts";
 import { drawTokens, weighChunks } from "./kernels.wgsl.ts";

@@ -4,7 +4,7 @@
  * scratch memory. The plan depends on the shape alone, never on the number of threads.
  */
 import type { WasmContext } from "../../common/wasm_op.ts";
-import type { WeightType } from "../../../weights/types.ts";
+import type { GemmArgs } from "./gemm_args.ts";
 import { int8Product } from "./int8.ts";
 import { packedLength, PANEL } from "../spec.ts";
 import { storedProduct } from "./stored.ts";
@@ -16,26 +16,6 @@ import {
   TILE_ROWS,
   tileCount,
 } from "./tiling.ts";
-
-/** Addresses and shape of out = alpha·op(a)·op(b), dense row-major as in MatmulArgs. */
-export interface Gemm {
-  a: number;
-  b: number;
-  out: number;
-  m: number;
-  n: number;
-  k: number;
-  transA: boolean;
-  transB: boolean;
-  /** b is packed (spec.ts); transB then says nothing. */
-  packedB?: boolean;
-  /** b is a stored weight (spec.ts). */
-  weightType?: WeightType | undefined;
-  /** a is rounded to bytes (spec.ts). */
-  int8?: boolean;
-  alpha: number;
-  accumulate: boolean;
-}
 
 const LANES = PANEL;
 /** Packed elements worth handing to a thread (about 2.5 µs). */
@@ -64,7 +44,7 @@ const PACK_TRANSPOSED_NS = 0.25;
 const STORE_TRANSPOSED_NS = 0.25;
 
 /** Runs the product; m, n and k may be 0. */
-export function gemm(ctx: WasmContext, g: Gemm): void {
+export function gemm(ctx: WasmContext, g: GemmArgs): void {
   const { m, n, k } = g;
   if (m === 0 || n === 0) return;
   if (g.packedB) {
@@ -128,7 +108,7 @@ interface Lanes {
 }
 
 /** a as the spread operand; transposed and read by several panels, it is first packed by tiles. */
-function spreadA(ctx: WasmContext, { a, m, n, k, transA }: Gemm) {
+function spreadA(ctx: WasmContext, { a, m, n, k, transA }: GemmArgs) {
   if (!transA) return { s: a, sStep: 4 * k, layout: S_ROWS };
   if (m <= NARROW || n < PACK_TILES_FROM_COLUMNS) return { s: a, sStep: 4 * m, layout: S_COLUMNS };
   const packed = ctx.scratch(4 * m * k);
@@ -160,7 +140,7 @@ export function packColumns(
   packed = ctx.scratch(4 * packedLength(columns, k)),
 ): number {
   ctx.parallel({
-    kernel: "matmul_pack_transposed",
+    kernel: "transpose_to_panels",
     units: Math.ceil(columns / LANES),
     grain: Math.max(1, Math.ceil(CHUNK_PACK / (k * LANES))),
     args: [source, 4 * k, columns, k, packed],
@@ -185,12 +165,12 @@ export function packRows(
   });
 }
 
-function lanesTransposed(ctx: WasmContext, { b, n, k }: Gemm): Lanes {
+function lanesTransposed(ctx: WasmContext, { b, n, k }: GemmArgs): Lanes {
   return { address: 0, step: 0, panels: 0, packed: packColumns(ctx, b, n, k) };
 }
 
 /** b [k, n] can be read in place, except for a last panel that is not full; packing pays for many rows. */
-function lanesDirect(ctx: WasmContext, { b, m, n, k }: Gemm): Lanes {
+function lanesDirect(ctx: WasmContext, { b, m, n, k }: GemmArgs): Lanes {
   const panels = Math.ceil(n / LANES);
   const direct = m >= PACK_FROM_ROWS ? 0 : Math.floor(n / LANES);
   const rest = panels - direct;
@@ -209,7 +189,11 @@ function tallDepth(m: number, n: number, k: number): number {
   return depth >= TALL_LEAST && k >= 4 * depth ? depth : 0;
 }
 
-function tall(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: Gemm, depth: number) {
+function tall(
+  ctx: WasmContext,
+  { a, b, out, m, n, k, alpha, accumulate }: GemmArgs,
+  depth: number,
+) {
   const chunks = Math.ceil(k / depth), tiles = Math.min(MOST_BLOCK_TILES, tileCount(m));
   const partial = ctx.scratch(4 * chunks * m * n);
   ctx.parallel({
@@ -228,7 +212,7 @@ function tall(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: Gemm,
 }
 
 /** x·Wᵀ for few rows: dot products, nothing packed. */
-function dots(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: Gemm): void {
+function dots(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: GemmArgs): void {
   ctx.parallel({
     kernel: "matmul_dot",
     units: Math.ceil(n / 8),
@@ -238,7 +222,7 @@ function dots(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: Gemm)
   });
 }
 
-function blocks(ctx: WasmContext, g: Gemm, spread: Spread, lanes: Lanes): void {
+function blocks(ctx: WasmContext, g: GemmArgs, spread: Spread, lanes: Lanes): void {
   const { k } = g;
   const { rows, columns } = spread;
   const panels = Math.ceil(columns / LANES);

@@ -4,10 +4,10 @@
  */
 import type { WasmContext } from "../../common/wasm_op.ts";
 import type { WeightType } from "../../../weights/types.ts";
-import type { Gemm } from "./gemm.ts";
+import { typeCode } from "../../../weights/wasm.ts";
+import type { GemmArgs } from "./gemm_args.ts";
 import { ACTIVATION_BLOCK } from "../int8_rows.ts";
 import { PANEL } from "../spec.ts";
-import { typeCode } from "./stored.ts";
 
 const TILE_ROWS = 5;
 /** Most rows of a unit: their bytes stay in the second-level cache. */
@@ -18,7 +18,7 @@ const CHUNK_WEIGHTS = 70_000;
 const CHUNK_ELEMENTS = 8_000;
 
 /** Runs the product; nothing is empty, k is a multiple of ACTIVATION_BLOCK. */
-export function int8Product(ctx: WasmContext, g: Gemm, type: WeightType): void {
+export function int8Product(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
   const { m, n, k } = g, blocks = k / ACTIVATION_BLOCK;
   const mark = ctx.mark();
   const bytes = ctx.scratch(m * k), scales = ctx.scratch(8 * m * blocks);

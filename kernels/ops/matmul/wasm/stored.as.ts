@@ -2,15 +2,15 @@
 // they lie; for more rows a thread widens some panels into its own scratch and multiplies them with the register
 // tiles. For dy·W the widened panels are transposed on the way.
 
+import { widen_halves } from "../../../weights/halves.as";
 import { dot_panel, widen_panel, WORK_BYTES } from "../../../weights/panel.as";
+import { transpose4 } from "../../../weights/transpose.as";
 import {
-  BF16, block_weights, F16, panel_bytes, Q4_0, Q4_1, Q4_K, record_bytes,
+  BF16, block_weights, panel_bytes, Q4_0, Q4_1, Q4_K, record_bytes,
 } from "../../../weights/types.as";
 import { touch } from "../../common/memory.as";
 import { copy_block, multiply_panel } from "./ahead.as";
-import { widen_halves } from "./halves.as";
-import { transpose4 } from "./pack.as";
-import { matmul_blocks } from "./wasm.as";
+import { matmul_blocks } from "./blocks.as";
 
 const LANES = 16;
 const TILE_ROWS = 6;
@@ -255,30 +255,5 @@ export function stored_columns(
     const first = unit * unitColumns, columns = min(unitColumns, width - first);
     const at = to + ((first / LANES) as usize) * (rows as usize) * 64;
     widen_columns(type, w, width, 0, rows, first, columns, at, scratch);
-  }
-}
-
-/** Weights of a row that are widened at once, with their 15 neighbours. */
-const ROW_CHUNK = 512;
-
-/** Scratch of widen_row. */
-export const ROW_BYTES: usize = WORK_BYTES + ROW_CHUNK * 64;
-
-/** Row `row` of a weight [*, k] in any storage type, to `to`. `work`: ROW_BYTES. */
-export function widen_row(
-  type: i32, w: usize, k: i32, row: i32, to: usize, work: usize,
-): void {
-  if (type == F16 || type == BF16) {
-    widen_halves(w + (row as usize) * (k as usize) * 2, to, k, type == BF16 ? 1 : 0);
-    return;
-  }
-  const weights = block_weights(type);
-  const panel = w + ((row / LANES) as usize) * panel_bytes(type, k);
-  const wide = work + WORK_BYTES;
-  for (let kk = 0; kk < k; kk += ROW_CHUNK) {
-    const count = min(ROW_CHUNK, k - kk);
-    widen_panel(type, panel, LANES, k, kk / weights, count / weights, wide, work);
-    let from = wide + ((row % LANES) as usize) * 4;
-    for (let i = 0; i < count; i++, from += 64, to += 4) store<f32>(to, load<f32>(from));
   }
 }

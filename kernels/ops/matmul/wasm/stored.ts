@@ -3,20 +3,12 @@
  * much is widened at once. The plan depends on the shape alone, never on the number of threads.
  */
 import type { WasmContext } from "../../common/wasm_op.ts";
-import {
-  blockOf,
-  type BlockType,
-  isBlockType,
-  WEIGHT_TYPES,
-  type WeightType,
-} from "../../../weights/types.ts";
-import type { Gemm } from "./gemm.ts";
+import { blockOf, type BlockType, isBlockType, type WeightType } from "../../../weights/types.ts";
+import { typeCode, WORK_BYTES } from "../../../weights/wasm.ts";
+import type { GemmArgs } from "./gemm_args.ts";
 import { PANEL } from "../spec.ts";
 import { blockTiles, CHUNK_WORK, K_BLOCK, termsInOrder, TILE_ROWS } from "./tiling.ts";
 
-/** WORK_BYTES and ROW_BYTES of the kernels (weights/panel.as.ts, stored.as.ts). */
-export const WORK_BYTES = 256 * 20 + 64;
-export const ROW_BYTES = WORK_BYTES + 512 * 64;
 /** Up to this many rows are multiplied with the codes as they lie; halves in steps of so many. */
 const DOT_ROWS = 2;
 const HALVES_STEP = 16;
@@ -42,18 +34,13 @@ const ENOUGH_UNITS = 32;
 const MOST_UNIT_PANELS = 4;
 const MOST_UNIT_COLUMNS = 128;
 
-/** The number that the kernels know a type by. */
-export function typeCode(type: WeightType): number {
-  return WEIGHT_TYPES.indexOf(type);
-}
-
 /** Columns of a weight that can be widened apart: whole blocks, and whole panels of them. */
 function columnsAtOnce(type: WeightType): number {
   return Math.max(PANEL, blockOf(type));
 }
 
 /** Runs the product with b a stored weight; nothing is empty but perhaps k. */
-export function storedProduct(ctx: WasmContext, g: Gemm, type: WeightType): void {
+export function storedProduct(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
   if (!g.transB) alongColumns(ctx, g, type);
   else if (g.m > DOT_ROWS) alongRows(ctx, g, type);
   else if (isBlockType(type)) dots(ctx, g, type);
@@ -62,7 +49,11 @@ export function storedProduct(ctx: WasmContext, g: Gemm, type: WeightType): void
 }
 
 /** x·Wᵀ for one or two rows. */
-function dots(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: Gemm, type: BlockType) {
+function dots(
+  ctx: WasmContext,
+  { a, b, out, m, n, k, alpha, accumulate }: GemmArgs,
+  type: BlockType,
+) {
   const mark = ctx.mark();
   let x = a, sums = 0;
   if (type !== "q8_0" && type !== "int8") {
@@ -86,7 +77,7 @@ function dots(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: Gemm,
 }
 
 /** x·Wᵀ for one or two rows and a weight in halves. */
-function halvesDots(ctx: WasmContext, g: Gemm, type: "f16" | "bf16"): void {
+function halvesDots(ctx: WasmContext, g: GemmArgs, type: "f16" | "bf16"): void {
   const { m, n, k } = g;
   // The kernel takes f16 for numbers 2^112 times too small: half of the difference is in x, half in the result.
   const mend = type === "f16" ? 2 ** 56 : 1;
@@ -120,7 +111,7 @@ function sliceOf(k: number, most: number, block: number): number {
 }
 
 /** x·Wᵀ for more rows. */
-function alongRows(ctx: WasmContext, g: Gemm, type: WeightType): void {
+function alongRows(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
   const { m, n, k } = g;
   const few = m <= SLICED_ROWS;
   const steps = sliceOf(k, STEPS, Math.max(TILE_STEPS, blockOf(type)));
@@ -150,7 +141,7 @@ function alongRows(ctx: WasmContext, g: Gemm, type: WeightType): void {
 }
 
 /** dy·W: W lies with its rows along k. */
-function alongColumns(ctx: WasmContext, g: Gemm, type: WeightType): void {
+function alongColumns(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
   const { m, n, k } = g, step = columnsAtOnce(type);
   const slice = sliceOf(k, K_BLOCK, PANEL), unitRows = rowsOfUnit(m);
   const chunks = Math.ceil(m / unitRows);

@@ -3,7 +3,7 @@
 // then added up in the order of the chunks. Which chunks there are depends on the shape alone.
 
 import { matmul_pack, matmul_pack_tiles } from "./pack.as";
-import { matmul_blocks } from "./wasm.as";
+import { matmul_blocks } from "./blocks.as";
 
 const LANES = 16;
 const TILE_ROWS = 6;

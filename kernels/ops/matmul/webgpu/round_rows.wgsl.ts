@@ -2,7 +2,7 @@
 import type { Tensor } from "../../../tensor.ts";
 import { perElement } from "../../common/wgsl/entry.ts";
 import { kernel } from "../../common/wgsl/kernel.ts";
-import { inRowParts } from "../../common/wgsl/parts.ts";
+import { inRowParts } from "../../common/webgpu_parts.ts";
 import { GROUP } from "../../common/wgsl/reduce.ts";
 import type { WebgpuContext } from "../../common/webgpu_op.ts";
 import { ACTIVATION_BLOCK, LEAST } from "../int8_rows.ts";

@@ -1,7 +1,7 @@
 /** Cutting tensors that are longer than one binding into views that fit. */
-import { type Tensor, VIEW_ALIGNMENT } from "../../../tensor.ts";
-import { isBlockType, storedWords, type WeightType } from "../../../weights/types.ts";
-import type { WebgpuContext } from "../webgpu_op.ts";
+import { type Tensor, VIEW_ALIGNMENT } from "../../tensor.ts";
+import { isBlockType, storedWords, type WeightType } from "../../weights/types.ts";
+import type { WebgpuContext } from "./webgpu_op.ts";
 
 /** Calls `each` for parts of [0, n) that fit one binding. */
 export function inParts(

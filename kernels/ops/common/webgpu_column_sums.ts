@@ -2,11 +2,11 @@
  * Sums over the rows of a batch for every column, as gradients of norm weights and biases are: each chunk of rows
  * first, then the chunks in order, so that the bits are the same always.
  */
-import type { Tensor } from "../../../tensor.ts";
-import { perElement } from "./entry.ts";
-import { type Kernel, kernel } from "./kernel.ts";
-import { GROUP } from "./reduce.ts";
-import type { WebgpuContext } from "../webgpu_op.ts";
+import type { Tensor } from "../../tensor.ts";
+import { perElement } from "./wgsl/entry.ts";
+import { type Kernel, kernel } from "./wgsl/kernel.ts";
+import { GROUP } from "./wgsl/reduce.ts";
+import type { WebgpuContext } from "./webgpu_op.ts";
 
 /** Rows of a chunk, at least; and most chunks. */
 const CHUNK = 64;
