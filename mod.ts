@@ -294,13 +294,14 @@ export type { Tokenizer } from "./models/tokenizers/types.ts";
  * assert.deepEqual([...logits], [0, 0, -100, 0]);
  * ```
  */
-export { type LogitRules, logitRules } from "./models/generation/logit_rules.ts";
+export { type LogitRules, logitRules } from "./models/generation/logits_processor.ts";
 
 /** Models as files: adapters, Hugging Face folders, GGUF; and the Hub. Used in docs/library.md. */
 export { type Exported, exportModel, type ExportOptions } from "./models/export/export.ts";
 export type { ExportTarget, WeightType } from "./models/export/export_types.ts";
 export { convertModel } from "./models/export/convert.ts";
-export { pull, type Pulled, type PullEvent, type PullOptions } from "./hub/pull.ts";
+export { pull, type PullEvent, type PullOptions } from "./hub/pull.ts";
+export type { Pulled } from "./hub/pulled.ts";
 export type { Repository } from "./hub/repository.ts";
 export type { Selection } from "./hub/patterns.ts";
 

@@ -5,7 +5,7 @@ import { initWeights } from "./network/weights/init.ts";
 import { CausalLM } from "./causal_lm.ts";
 import { modelTensors } from "./network/weights/model_weights.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
-import { encodeModelFolder } from "./model_folder.ts";
+import { encodeModelFolder } from "./formats/model_folder_files.ts";
 import {
   encodePeftAdapter,
   loraOptions,

@@ -6,7 +6,7 @@
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
-import { bestSlots } from "./generation/decode_shape.ts";
+import { bestSlots } from "./generation/row_threads.ts";
 import { type AdapterDropout, adapterDropout } from "./network/dropout.ts";
 import {
   defaultLimits,
@@ -38,7 +38,8 @@ import {
 } from "./network/weights/load_weights.ts";
 import type { LoraOptions } from "./network/adapters/lora.ts";
 import { mergeAdapters, mergedBytes } from "./generation/merge_lora.ts";
-import { type GenerationSizes, planPassBytes, WAVE_BYTES } from "./memory_plan.ts";
+import { type GenerationSizes, WAVE_BYTES } from "./generation/generation_memory.ts";
+import { planPassBytes } from "./network/memory_plan.ts";
 import { planStorage, type StorageOptions } from "./network/weights/weight_storage.ts";
 import { ModelBase } from "./network/weights/model_base.ts";
 import { type ModelSizes, modelSizes } from "./network/weights/model_sizes.ts";

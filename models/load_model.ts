@@ -1,6 +1,6 @@
 /** A model ready to answer: from a folder (full model or PEFT adapter on its base) onto a device. */
 import type { Device } from "../kernels/device.ts";
-import { adapterNames, fitAdapter } from "./adapter_fit.ts";
+import { adapterNames, fitAdapter } from "./network/weights/adapter_fit.ts";
 import { generationRoomNow } from "./generation/generation_room.ts";
 import { requireInt8Weights } from "./generation/int8_activations.ts";
 import { CausalLM } from "./causal_lm.ts";

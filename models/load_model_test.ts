@@ -14,7 +14,7 @@ import {
   writeBase,
 } from "./adapter_testing.ts";
 import { loadModel } from "./load_model.ts";
-import { logprobs } from "./logprobs.ts";
+import { logprobs } from "./inspect/logprobs.ts";
 import { withReference } from "./testing.ts";
 
 const TIED = { ...SIZES, tieWordEmbeddings: true };

@@ -6,17 +6,15 @@
 import { EXIT, RgxError, UsageError } from "../core/errors.ts";
 import { exists, isFile } from "../core/paths.ts";
 import { fetchAdvice, findModel, requireModel } from "./find_model.ts";
-import { readGgufModel } from "./gguf_folder.ts";
+import { readGgufModel } from "./formats/gguf/read_gguf_model.ts";
 import { type HfConfig, readHfConfig, readTokenIds } from "./architectures/hf_config.ts";
 import { readJsonObject } from "../core/json_file.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
-import { type ModelText, modelTextFiles } from "./model_text_files.ts";
 import {
   isAdapterFolder,
   type PeftAdapter,
   readPeftAdapter,
 } from "./network/adapters/peft_adapter.ts";
-import { encodeSafetensors } from "./formats/safetensors/safetensors.ts";
 import { hasTokenizer, loadTokenizer } from "./tokenizers/tokenizer.ts";
 import type { Tokenizer } from "./tokenizers/types.ts";
 import type { WeightReader } from "./formats/weight_reader.ts";
@@ -192,24 +190,4 @@ async function noModel(path: string): Promise<UsageError> {
       ? { advice: "Give the folder that holds config.json, model.safetensors and tokenizer.json." }
       : { advice: `It holds checkpoints: try ${path}/checkpoint-${Math.max(...checkpoints)}.` },
   );
-}
-
-export interface ModelToWrite extends ModelText {
-  /** Base tensors under their full Hugging Face names; without `lm_head.weight` when it is tied. */
-  tensors: Iterable<
-    { name: string; shape: readonly number[]; data: Float32Array | Float64Array }
-  >;
-}
-
-/** The files of a full model, weights in F32: config, generation config, weights, tokenizer. */
-export function encodeModelFolder(model: ModelToWrite): Map<string, Uint8Array> {
-  const files = new Map<string, Uint8Array>();
-  for (const [name, text] of modelTextFiles(model)) {
-    files.set(name, new TextEncoder().encode(text));
-  }
-  files.set(
-    "model.safetensors",
-    encodeSafetensors([...model.tensors].map((tensor) => ({ ...tensor, dtype: "F32" as const }))),
-  );
-  return files;
 }

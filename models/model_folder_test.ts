@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { architectureOf } from "./architectures/mod.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { createCharacterTokenizer } from "./tokenizers/character_tokenizer.ts";
-import { encodeModelFolder, type ModelToWrite, readModelFolder } from "./model_folder.ts";
+import { encodeModelFolder, type ModelToWrite } from "./formats/model_folder_files.ts";
+import { readModelFolder } from "./model_folder.ts";
 import { encodePeftAdapter } from "./network/adapters/peft_adapter.ts";
 import { encodeSafetensors } from "./formats/safetensors/safetensors.ts";
 

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
-import { planParameterBytes } from "./memory_plan.ts";
+import { planParameterBytes } from "./network/memory_plan.ts";
 import { sharedFolder } from "./testing.ts";
 
 const golden = sharedFolder("golden/smollm2");

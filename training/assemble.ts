@@ -7,14 +7,15 @@ import { UsageError } from "../core/errors.ts";
 import { splitProblems } from "../data/held_out.ts";
 import { openProblems } from "../data/open_problems.ts";
 import type { Device } from "../kernels/device.ts";
-import { fitAdapter } from "../models/adapter_fit.ts";
+import { fitAdapter } from "../models/network/weights/adapter_fit.ts";
 import { createCharacterTokenizer } from "../models/tokenizers/character_tokenizer.ts";
 import { requireModel } from "../models/find_model.ts";
 import { freshConfig, initWeights } from "../models/network/weights/init.ts";
 import { CausalLM } from "../models/causal_lm.ts";
 import type { LoadListener } from "../models/network/weights/load_weights.ts";
 import { modelSizes } from "../models/network/weights/model_sizes.ts";
-import { encodeModelFolder, readModelFolder } from "../models/model_folder.ts";
+import { encodeModelFolder } from "../models/formats/model_folder_files.ts";
+import { readModelFolder } from "../models/model_folder.ts";
 import {
   encodePeftAdapter,
   loraOptions,

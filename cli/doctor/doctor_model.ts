@@ -3,7 +3,7 @@ import { EXIT, UsageError } from "../../core/errors.ts";
 import { describeDevice } from "../../kernels/mod.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
-import { type StorageReport, storageReport } from "../../models/storage_report.ts";
+import { type StorageReport, storageReport } from "../../models/inspect/storage_report.ts";
 import { noTokenizer } from "../../models/tokenizers/tokenizer.ts";
 import { LoadProgress } from "../models/load_progress.ts";
 import { openDevice } from "../open_device.ts";

@@ -1,6 +1,6 @@
 /** `rgx logprobs`: log-probabilities of given tokens, and the likeliest ones at each position. */
 import { UsageError } from "../../core/errors.ts";
-import { logprobs } from "../../models/logprobs.ts";
+import { logprobs } from "../../models/inspect/logprobs.ts";
 import { type ModelFlags, parseIds, readInput, withModel } from "./model_input.ts";
 import { print, table } from "../terminal/terminal.ts";
 

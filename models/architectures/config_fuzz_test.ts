@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { RgxError } from "../../core/errors.ts";
-import { fitAdapter } from "../adapter_fit.ts";
+import { fitAdapter } from "../network/weights/adapter_fit.ts";
 import { PEFT, SIZES } from "../adapter_testing.ts";
 import { GgufFile } from "../formats/gguf/gguf.ts";
 import { ggufConfig } from "../formats/gguf/gguf_config.ts";

@@ -20,7 +20,7 @@ import { readJsonObject } from "../../core/json_file.ts";
 import { type ModelTensor, modelTensors } from "../network/weights/model_weights.ts";
 import { mergedConfig, type MergedWeights, mergedWeights } from "./merged_weights.ts";
 import { type ModelFolder, readModelFolder } from "../model_folder.ts";
-import { modelTextFiles } from "../model_text_files.ts";
+import { modelTextFiles } from "../formats/model_folder_files.ts";
 import { checkOutputPlace, type OutputRules } from "./output_place.ts";
 import { type StoredTypes, storedTypes } from "./stored_types.ts";
 import { type StreamedTensor, writeSafetensors } from "../formats/tensor_stream.ts";

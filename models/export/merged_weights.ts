@@ -3,7 +3,7 @@
  * float64 and rounded to float32 once, or the copy of a module that the adapter holds in full. On a device, for training and generation, merge_lora.ts does it.
  */
 import { RgxError } from "../../core/errors.ts";
-import { fitAdapter } from "../adapter_fit.ts";
+import { fitAdapter } from "../network/weights/adapter_fit.ts";
 import { architectureOf, linearDims } from "../architectures/mod.ts";
 import { LM_HEAD } from "../network/weights/model_weights.ts";
 import { loraNames } from "../network/adapters/lora.ts";

@@ -26,7 +26,7 @@ async function withFiles(
 
 Deno.test("pytorch_model.bin is read like safetensors, whole and in shards", async () => {
   const half = new Float32Array([1, -2, 0.5, 3, -4, 8]);
-  await withFiles({ "pytorch_model.bin": bytesOf(golden.legacy) }, async (folder) => {
+  await withFiles({ "pytorch_model.bin": bytesOf(golden.zip) }, async (folder) => {
     const weights = await openWeightFiles(folder, false);
     assert.deepEqual(await weights.values("half", [6]), half);
     assert.deepEqual(await weights.values("scalar", []), new Float64Array([Math.PI]));
@@ -44,7 +44,7 @@ Deno.test("pytorch_model.bin is read like safetensors, whole and in shards", asy
   await withFiles({
     "pytorch_model.bin.index.json": index(map),
     [map.half]: bytesOf(golden.zip),
-    [map.brain]: bytesOf(golden.legacy),
+    [map.brain]: bytesOf(golden.zip),
   }, async (folder) => {
     const weights = await openWeightFiles(folder, false);
     assert.deepEqual(weights.names(), ["half", "brain"]);

@@ -3,6 +3,8 @@
  * that a step reads the rows of their beginning in one place: the processor's caches then hold them once for all.
  */
 import { PANEL } from "../../kernels/ops/matmul/spec.ts";
+import { VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
+import type { ModelConfig } from "../architectures/model_config.ts";
 import type { CacheRows } from "./cache_rows.ts";
 import type { PromptRows } from "./step_table.ts";
 
@@ -34,4 +36,11 @@ export function leavePrompt(prompt: CachedPrompt, cache: CacheRows): void {
   if (--prompt.users > 0) return;
   cache.give({ begin: prompt.begin, end: prompt.lentEnd });
   if (prompt.alike !== null) leavePrompt(prompt.alike.prompt, cache);
+}
+
+/** Multiples of rows at which a prompt can begin in the cache: those where views can, and panels of packed keys. */
+export function promptAlignment({ numKvHeads, headDim }: ModelConfig): number {
+  let rows = VIEW_ALIGNMENT;
+  while (rows % 2 === 0 && (rows / 2 * numKvHeads * headDim) % VIEW_ALIGNMENT === 0) rows /= 2;
+  return Math.max(rows, PANEL);
 }

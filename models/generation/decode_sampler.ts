@@ -9,7 +9,7 @@ import { type AdjustLogitsArgs, seenWords } from "../../kernels/ops/adjust_logit
 import { type Tensor, VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
 import { headOperand } from "../network/linear.ts";
 import type { Network } from "../network/forward_pass.ts";
-import type { Lane, SamplingRules } from "./sampling_rules.ts";
+import type { Lane, SamplingRules } from "./sampling_params.ts";
 import type { Workspace } from "../network/workspace.ts";
 
 /** What sampling needs to know of a row. */

@@ -10,16 +10,12 @@ import type { Tensor } from "../../kernels/tensor.ts";
 import { packedLength } from "../../kernels/ops/matmul/spec.ts";
 import { architectureOf, modulesOf } from "../architectures/mod.ts";
 import type { RowRange } from "./cache_rows.ts";
-import { canFuseLayers } from "./decode_shape.ts";
+import { canFuseLayers } from "../network/fused_layers.ts";
 import { DecodeSampler, type Sampled, tokenSet } from "./decode_sampler.ts";
 import { finalRows } from "../network/lm_head.ts";
-import { type LayerActivations, layerActivations } from "../network/layer_activations.ts";
-import {
-  layerForward,
-  type LayerPass,
-  passScratch,
-  type Residual,
-} from "../network/decoder_layer.ts";
+import { type LayerActivations, layerActivations } from "../network/layer_buffers.ts";
+import { layerForward, type Residual } from "../network/decoder_layer.ts";
+import { type LayerPass, passScratch } from "../network/layer_pass.ts";
 import {
   attentionScale,
   attentionWindow,
@@ -33,9 +29,9 @@ import {
 import { normForward } from "../network/norm.ts";
 import { RecordedSteps } from "./recorded_step.ts";
 import type { PackedBatch } from "../network/packing.ts";
-import { packPrompts, type PromptBatch, type PromptRun } from "./prompt_batch.ts";
-import { LEAST_COMMON, packPromptGroups } from "./prompt_groups.ts";
-import { drawKey, type Lane, lanesOf } from "./sampling_rules.ts";
+import { packPrompts, type PromptBatch, type PromptRun } from "./prefill_batch.ts";
+import { LEAST_COMMON, packPromptGroups } from "./prefill_groups.ts";
+import { drawKey, type Lane, lanesOf } from "./sampling_params.ts";
 import { type DecodeRow, StepTable } from "./step_table.ts";
 import { floatBytes, type Workspace } from "../network/workspace.ts";
 

@@ -3,17 +3,17 @@
  * allows.
  */
 import type { Device } from "../../kernels/device.ts";
-import { bestSlots } from "./decode_shape.ts";
+import { bestSlots } from "./row_threads.ts";
 import { checkRequest, Generation } from "./generation.ts";
 import { planSlots, PREFILL_ROWS, PREFILL_ROWS_GPU } from "./generation_plan.ts";
 import { withInt8Activations } from "./int8_activations.ts";
 import type { Network } from "../network/forward_pass.ts";
-import type { GenerationSizes } from "../memory_plan.ts";
+import type { GenerationSizes } from "./generation_memory.ts";
 import { MOST_COPIED_BYTES } from "./merge_lora.ts";
 import type { ModelBase } from "../network/weights/model_base.ts";
 import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import { packedBytes, packWeights } from "./packed_weights.ts";
-import { adjustsLogits, samplingRules } from "./sampling_rules.ts";
+import { adjustsLogits, samplingRules } from "./sampling_params.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 
 export interface GeneratorLimits {

@@ -14,19 +14,20 @@ import { setImmediate } from "node:timers";
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import { CacheRows } from "./cache_rows.ts";
 import { alikeOf, type CachedPrompt, leavePrompt } from "./cached_prompt.ts";
-import { inEqualShares } from "./decode_order.ts";
-import { promptAlignment, rowThreads } from "./decode_shape.ts";
+import { inEqualShares } from "./row_balance.ts";
+import { promptAlignment } from "./cached_prompt.ts";
+import { rowThreads } from "./row_threads.ts";
 import { Decoder, type DecoderShape } from "./decoder.ts";
 import type { Network } from "../network/forward_pass.ts";
 import { checkGroup } from "../network/packing.ts";
-import { commonBeginning, type PromptRun } from "./prompt_batch.ts";
+import { commonBeginning, type PromptRun } from "./prefill_batch.ts";
 import {
   adjustsLogits,
   lanesOf,
   type SamplingRules,
   samplingRules,
   stepsAsOneLane,
-} from "./sampling_rules.ts";
+} from "./sampling_params.ts";
 import type { DecodeRow } from "./step_table.ts";
 import type {
   Completion,

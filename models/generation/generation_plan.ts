@@ -3,8 +3,12 @@
  * prompts' cache then holds about twice the prompts that the slots hold branches of, so that neither stragglers nor
  * gaps between runs of rows often keep a prompt waiting.
  */
-import { promptAlignment } from "./decode_shape.ts";
-import { type GenerationSizes, planGenerationBytes, planLargestBuffer } from "../memory_plan.ts";
+import { promptAlignment } from "./cached_prompt.ts";
+import {
+  type GenerationSizes,
+  planGenerationBytes,
+  planLargestBuffer,
+} from "./generation_memory.ts";
 import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import type { GenerateRequest } from "./types.ts";
 

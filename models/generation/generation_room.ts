@@ -4,7 +4,7 @@
  */
 import type { Device } from "../../kernels/device.ts";
 import { gpuAvailableBytes } from "../../kernels/devices/webgpu/gpu_memory.ts";
-import { WAVE_BYTES } from "../memory_plan.ts";
+import { WAVE_BYTES } from "./generation_memory.ts";
 
 /** Of what a card has free beside a model: another process may load its own on it at the same time. */
 const SHARE = 0.4;

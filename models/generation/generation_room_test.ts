@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { AdapterInfo } from "../../kernels/device.ts";
 import { generationRoom, generationRoomNow } from "./generation_room.ts";
-import { WAVE_BYTES } from "../memory_plan.ts";
+import { WAVE_BYTES } from "./generation_memory.ts";
 
 const card = { name: "a card", software: false } as AdapterInfo;
 const software = { name: "a processor", software: true } as AdapterInfo;

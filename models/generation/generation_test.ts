@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import { assertWithin } from "../../kernels/testing.ts";
 import type { CausalLM } from "../causal_lm.ts";
-import { planGenerationBytes } from "../memory_plan.ts";
+import { planGenerationBytes } from "./generation_memory.ts";
 import { packedBytes } from "./packed_weights.ts";
 import { onEachDevice, randomModel, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest, SamplingOptions } from "./types.ts";

@@ -5,7 +5,8 @@ import { architectureOf, modulesOf } from "../architectures/mod.ts";
 import type { Linear } from "../network/linear.ts";
 import type { Network } from "../network/forward_pass.ts";
 import { headName, modelTensors } from "../network/weights/model_weights.ts";
-import type { ModelFolder } from "../model_folder.ts";
+import type { ModelConfig } from "../architectures/model_config.ts";
+import type { WeightReader } from "../formats/weight_reader.ts";
 import type { WeightType } from "../formats/stored_weight.ts";
 import { planStorage, type StorageOptions } from "../network/weights/weight_storage.ts";
 
@@ -14,7 +15,11 @@ import { planStorage, type StorageOptions } from "../network/weights/weight_stor
  * @throws UsageError when none of them has a type for activations in bytes
  */
 export function requireInt8Weights(
-  { path, config, files }: ModelFolder,
+  { path, config, files }: {
+    path: string;
+    config: ModelConfig;
+    files: Pick<WeightReader, "typeOf">;
+  },
   weights: StorageOptions,
 ): void {
   const asked: StorageOptions = { ...weights, activations: "int8" };

@@ -4,8 +4,8 @@
  * taken apart into rows of d elements, of which it has three.
  */
 import type { Tensor } from "../../kernels/tensor.ts";
-import type { LayerActivations } from "./layer_activations.ts";
-import type { LayerBackwardPass, LayerPass } from "./decoder_layer.ts";
+import type { LayerActivations } from "./layer_buffers.ts";
+import type { LayerBackwardPass, LayerPass } from "./layer_pass.ts";
 import { type Linear, type LinearBackward, linearBackward, linearForward } from "./linear.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 import { normBackward, normForward, type NormWeights } from "./norm.ts";

@@ -4,58 +4,22 @@
  * projected). Attention itself is given by the caller: packed batches and decoding differ in nothing else.
  * The parts are in attention_inputs.ts, mlp.ts and norm.ts; formulas: spec.ts of each operation in kernels/.
  */
-import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import { attentionInputs, attentionInputsBackward } from "./attention_inputs.ts";
 import type { Module } from "../architectures/architecture.ts";
 import { modulesOf } from "../architectures/mod.ts";
-import type { AdapterDropout } from "./dropout.ts";
-import { type BackwardScratch, type LayerActivations, passWidths } from "./layer_activations.ts";
+import type { LayerActivations } from "./layer_buffers.ts";
 import { linearBackward, linearForward } from "./linear.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 import { mlpBackward, mlpInputs, mlpOutput } from "./mlp.ts";
 import { normBackward, normForward } from "./norm.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
-import type { Workspace } from "./workspace.ts";
+import type { LayerBackwardPass, LayerPass } from "./layer_pass.ts";
 
 /** Sum that the previous layer left to be added: x + add. */
 export interface Residual {
   x: Tensor; // [rows, d]
   add: Tensor; // [rows, d]
-}
-
-export interface LayerPass {
-  device: Device;
-  config: ModelConfig;
-  rows: number;
-  /** q, k, v → attn, lse; RoPE included. */
-  attend(activations: LayerActivations): void;
-  /** Output of the last projection of attention and MLP, [rows, d]. */
-  projected: Tensor;
-  /** What the MLP's last projection reads, [rows, f]. */
-  activated: Tensor;
-  /** Where one module makes q, k and v: its output, and which rows of d elements of it are each. */
-  fused: { qkv: Tensor; index: readonly Tensor[] } | null;
-  /** Of what adapters read; null = none. */
-  dropout: AdapterDropout | null;
-}
-
-/** The scratch that all layers of a pass share. */
-export function passScratch(
-  workspace: Workspace,
-  config: ModelConfig,
-  rows: number,
-): Pick<LayerPass, "projected" | "activated" | "fused"> {
-  const widths = passWidths(config);
-  const part = (i: number) => Uint32Array.from({ length: rows }, (_, row) => 3 * row + i);
-  return {
-    projected: workspace.get("projected", rows * widths.projected),
-    activated: workspace.get("activated", rows * widths.activated),
-    fused: widths.qkv === undefined ? null : {
-      qkv: workspace.get("qkv", rows * widths.qkv),
-      index: ["q", "k", "v"].map((name, i) => workspace.upload(`qkv.${name}`, part(i))),
-    },
-  };
 }
 
 function outputModule(config: ModelConfig): Module {
@@ -138,12 +102,6 @@ export function layerForwardOf(
   afterAttention(of, weights, some);
   mlpOutput(of, weights, some);
   return { x: some.mid, add: pass.projected };
-}
-
-export interface LayerBackwardPass extends LayerPass {
-  /** attn, lse, dattn → dq, dk, dv by q, k, v before their rotation. */
-  attendBackward(activations: LayerActivations, scratch: BackwardScratch): void;
-  scratch: BackwardScratch;
 }
 
 /**

@@ -14,17 +14,16 @@ import {
   backwardWidths,
   type LayerActivations,
   layerActivations,
-} from "./layer_activations.ts";
+} from "./layer_buffers.ts";
 import {
   layerBackward,
   layerForward,
   layerForwardInner,
   layerForwardOf,
-  type LayerPass,
-  passScratch,
   type Residual,
   type SomeRows,
 } from "./decoder_layer.ts";
+import { type LayerPass, passScratch } from "./layer_pass.ts";
 import type { ModelWeights } from "./weights/model_weights.ts";
 import { type PackedBatch, tokenRuns } from "./packing.ts";
 import type { RopeTable } from "./rope_table.ts";

@@ -7,26 +7,8 @@
 import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
+import { ropeFrequencies } from "../architectures/rope_frequencies.ts";
 import { toDevicePrecision } from "./workspace.ts";
-
-/** Angle per position of each pair of a head: [headDim/2], float64. */
-export function ropeFrequencies(
-  config: Pick<ModelConfig, "headDim" | "ropeTheta" | "ropeScaling">,
-): Float64Array {
-  const half = config.headDim / 2;
-  const scaling = config.ropeScaling;
-  return Float64Array.from({ length: half }, (_, j) => {
-    const theta = config.ropeTheta ** (-2 * j / config.headDim);
-    if (scaling === null) return theta;
-    if (scaling.type === "linear") return theta / scaling.factor;
-    const { factor, lowFreqFactor: low, highFreqFactor: high, originalMaxPositions } = scaling;
-    const wavelength = 2 * Math.PI / theta;
-    if (wavelength < originalMaxPositions / high) return theta;
-    if (wavelength > originalMaxPositions / low) return theta / factor;
-    const t = (originalMaxPositions / wavelength - low) / (high - low);
-    return (1 - t) * theta / factor + t * theta;
-  });
-}
 
 const FIRST_CAPACITY = 256;
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { assertWithin } from "../../kernels/testing.ts";
-import { ropeFrequencies, RopeTable } from "./rope_table.ts";
+import { ropeFrequencies } from "../architectures/rope_frequencies.ts";
+import { RopeTable } from "./rope_table.ts";
 import { tinyConfig, withReference } from "../testing.ts";
 
 const rope = { headDim: 8, ropeTheta: 10_000, ropeScaling: null };

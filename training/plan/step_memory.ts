@@ -5,17 +5,8 @@
 import { batchSizes } from "../../configs/derived.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { planEqualRequests, PREFILL_ROWS_GPU } from "../../models/generation/generation_plan.ts";
-import {
-  type GenerationSizes,
-  planActivationBytes,
-  planCacheBytes,
-  planGenerationBytes,
-  planHeadBytes,
-  planInferenceBytes,
-  planParameterBytes,
-  planPassBytes,
-  WAVE_BYTES,
-} from "../../models/memory_plan.ts";
+import { type GenerationSizes, planCacheBytes, planGenerationBytes, planInferenceBytes, WAVE_BYTES } from "../../models/generation/generation_memory.ts";
+import { planActivationBytes, planHeadBytes, planParameterBytes, planPassBytes } from "../../models/network/memory_plan.ts";
 import { modelTensors } from "../../models/network/weights/model_weights.ts";
 import { mergedBytes, MOST_COPIED_BYTES } from "../../models/generation/merge_lora.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";

@@ -7,7 +7,7 @@
 import { batchSizes } from "../../configs/derived.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { mean } from "../../core/statistics.ts";
-import { commonBeginning } from "../../models/generation/prompt_batch.ts";
+import { commonBeginning } from "../../models/generation/prefill_batch.ts";
 import { Due } from "./due.ts";
 import type { RunContext } from "./run_context.ts";
 import { samplingOptions } from "../../evaluation/sampling_options.ts";

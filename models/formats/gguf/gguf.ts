@@ -7,12 +7,8 @@
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import { type ByteSource, fileSource, memorySource } from "../byte_source.ts";
 import { GGML_TYPES, type GgmlType, ggmlTypeName } from "./ggml_types.ts";
-import { type Bad, NeedMoreBytes, readGgufHeader } from "./gguf_header.ts";
+import { type Bad, type GgufValue, NeedMoreBytes, readGgufHeader } from "./gguf_header.ts";
 import { elementCount } from "../safetensors/safetensors.ts";
-
-/** A whole number beyond 2^53 stays a bigint. */
-export type GgufScalar = number | bigint | boolean | string;
-export type GgufValue = GgufScalar | readonly GgufScalar[];
 
 export interface GgufTensor {
   readonly name: string;

@@ -3,7 +3,10 @@
  * they are written. A count or a length is compared with what the file can hold before it is believed.
  */
 import type { RgxError } from "../../../core/errors.ts";
-import type { GgufScalar, GgufValue } from "./gguf.ts";
+
+/** A whole number beyond 2^53 stays a bigint. */
+export type GgufScalar = number | bigint | boolean | string;
+export type GgufValue = GgufScalar | readonly GgufScalar[];
 
 /** Makes the error for a file that breaks the format. */
 export type Bad = (message: string, advice?: string) => RgxError;

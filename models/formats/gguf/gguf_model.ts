@@ -9,7 +9,7 @@ import type { GgufFile } from "./gguf.ts";
 import { ggufArchitecture } from "./gguf_config.ts";
 import { hfName, isTurned, turn } from "./gguf_names.ts";
 import { parseJsonObject } from "../../../core/json_file.ts";
-import { ropeFrequencies } from "../../network/rope_table.ts";
+import { ropeFrequencies } from "../../architectures/rope_frequencies.ts";
 import { elementCount } from "../safetensors/safetensors.ts";
 import { storedType } from "../stored_weight.ts";
 import type { WeightReader } from "../weight_reader.ts";

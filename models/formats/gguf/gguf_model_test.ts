@@ -10,7 +10,7 @@ import { encodeTestGguf, type TestMetadata } from "./testing.ts";
 import { CausalLM } from "../../causal_lm.ts";
 import { loadModel } from "../../load_model.ts";
 import { readModelFolder } from "../../model_folder.ts";
-import { ropeFrequencies } from "../../network/rope_table.ts";
+import { ropeFrequencies } from "../../architectures/rope_frequencies.ts";
 import { readSafetensors } from "../safetensors/safetensors.ts";
 import { onEachDevice, sharedFolder, withReference } from "../../testing.ts";
 

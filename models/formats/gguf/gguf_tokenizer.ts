@@ -11,7 +11,8 @@ import {
   splitMerges,
   type TokenizerParts,
 } from "../../tokenizers/byte_level_bpe.ts";
-import type { GgufFile, GgufValue } from "./gguf.ts";
+import type { GgufFile } from "./gguf.ts";
+import type { GgufValue } from "./gguf_header.ts";
 
 const KIND = { normal: 1, unknown: 2, control: 3, userDefined: 4 };
 

@@ -1,14 +1,14 @@
 /**
- * Weights that PyTorch has saved (`pytorch_model.bin`): tensors by name, read one at a time. Both layouts
- * of `torch.save`: a zip archive (since 1.6), and pickles followed by the storages (before). The pickles
- * are read by unpickle.ts, which runs nothing. A file may hold tensors in a dictionary and nothing else.
- * Left out: sparse and quantised tensors, big-endian files, archives whose data are packed.
+ * Weights that PyTorch has saved (`pytorch_model.bin`): tensors by name, read one at a time. The
+ * file is a zip archive, which torch.save writes since torch 1.6. Its pickle is read by
+ * unpickle.ts, which runs no code. The file may hold a dictionary of tensors and nothing else.
+ * Left out: the layout of older versions of torch, sparse and quantised tensors, big-endian files,
+ * archives whose storages are compressed.
  */
-import { RgxError } from "../../../core/errors.ts";
+import { RgxError, UsageError } from "../../../core/errors.ts";
 import { type ByteSource, fileSource, memorySource } from "../byte_source.ts";
 import { widenBF16, widenF16 } from "../../../core/half_floats.ts";
 import { elementCount } from "../safetensors/safetensors.ts";
-import { readLegacyTorch } from "./torch_legacy.ts";
 import { type StoredTensor, tensorsOf, torchRules } from "./torch_rules.ts";
 import { PickleCutOff, unpickle } from "./unpickle.ts";
 import { readZipDirectory, readZipEntry, storedStart, type ZipEntry } from "./zip_directory.ts";
@@ -141,6 +141,9 @@ export function parseTorchFile(bytes: Uint8Array, label = "PyTorch data"): Promi
   return open(label, memorySource(bytes));
 }
 
+/** First byte of a pickle: files of torch before 1.6 are pickles followed by the storages. */
+const PICKLE_START = 0x80;
+
 async function open(label: string, source: ByteSource): Promise<TorchFile> {
   const lead = await source.read(0, Math.min(source.size, 8));
   const start = new TextDecoder().decode(lead);
@@ -149,9 +152,22 @@ async function open(label: string, source: ByteSource): Promise<TorchFile> {
       advice: "Run `git lfs pull` in the model's folder.",
     });
   }
-  const { tensors, places } = start.startsWith("PK")
-    ? await readArchive(label, source)
-    : await readLegacyTorch(label, source);
+  if (lead[0] === PICKLE_START) {
+    throw new UsageError(
+      `${label}: torch saved it in the layout from before 1.6, which is not read`,
+      {
+        advice: "Load it with a newer torch and torch.save it again, or convert it to safetensors.",
+      },
+    );
+  }
+  const bad = (message: string) =>
+    new RgxError(`${label}: not valid PyTorch weights: ${message}`, {
+      advice: "The file is damaged, incomplete or of another format: fetch it again.",
+    });
+  if (!start.startsWith("PK")) {
+    throw bad(lead.length === 0 ? "it is empty" : `it begins with byte 0x${lead[0]!.toString(16)}`);
+  }
+  const { tensors, places } = await readArchive(label, source, bad);
   for (const { name, storage, bytes, offset, shape, stride } of tensors.values()) {
     const place = places.get(storage), last = offset + spanOf(shape, stride);
     if (place === undefined || !(last <= place.elements)) {
@@ -169,11 +185,7 @@ async function open(label: string, source: ByteSource): Promise<TorchFile> {
   return new TorchFile(label, tensors, places, source);
 }
 
-async function readArchive(label: string, source: ByteSource) {
-  const bad = (message: string) =>
-    new RgxError(`${label}: not valid PyTorch weights: ${message}`, {
-      advice: "The file is damaged or incomplete: fetch it again.",
-    });
+async function readArchive(label: string, source: ByteSource, bad: (message: string) => RgxError) {
   const entries = await readZipDirectory(source, bad);
   const pickle = [...entries.keys()].find((name) => /^[^/]*\/data\.pkl$/.test(name));
   if (pickle === undefined) throw bad("there is no data.pkl in the archive");
@@ -184,8 +196,7 @@ async function readArchive(label: string, source: ByteSource) {
     if (text !== "little") throw bad(`its byte order is ${JSON.stringify(text.slice(0, 20))}`);
   }
   const bytes = await readZipEntry(source, entries.get(pickle)!, bad);
-  const { value } = wholePickle(bytes, label, bad);
-  const tensors = tensorsOf(value, label);
+  const tensors = tensorsOf(readPickle(bytes, label, bad), label);
   const places = new Map<string, StoragePlace>();
   for (const { storage, bytes: width } of tensors.values()) {
     if (places.has(storage)) continue;
@@ -200,7 +211,7 @@ async function readArchive(label: string, source: ByteSource) {
   return { tensors, places };
 }
 
-function wholePickle(bytes: Uint8Array, label: string, bad: (message: string) => RgxError) {
+function readPickle(bytes: Uint8Array, label: string, bad: (message: string) => RgxError) {
   try {
     return unpickle(bytes, torchRules(label), label);
   } catch (error) {

@@ -1,6 +1,7 @@
 /**
- * PyTorch weights. The golden files were written by PyTorch 2.6: the same tensors in both layouts of
- * `torch.save`, among them shared, transposed and half-precision ones, a scalar and a parameter.
+ * PyTorch weights. The golden files were written by PyTorch 2.6: the same tensors in the present
+ * layout of `torch.save` and in the one from before torch 1.6, which is refused. Among the tensors
+ * are shared, transposed and half-precision ones, a scalar and a parameter.
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -17,43 +18,40 @@ const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charC
 const FILES = { zip: bytesOf(golden.zip), legacy: bytesOf(golden.legacy) };
 const VALUES = [1, -2, 0.5, 3, -4, 8];
 
-for (const [layout, bytes] of Object.entries(FILES)) {
-  Deno.test(`tensors in the ${layout} layout come back with their values`, async () => {
-    const file = await parseTorchFile(bytes);
-    assert.deepEqual([...file.tensors.keys()], [
-      ...["plain", "shared", "transposed", "half", "brain", "scalar", "mask"],
-    ]);
-    assert.deepEqual(file.info("plain").shape, [2, 3]);
-    assert.deepEqual([...await file.float32("plain")], VALUES);
-    assert.deepEqual([...await file.float32("shared")], [7, 9]);
-    assert.deepEqual([...await file.float32("transposed")], [1, 3, -2, -4, 0.5, 8]);
-    assert.deepEqual([...await file.float32("half")], VALUES);
-    assert.deepEqual([...await file.float32("brain")], VALUES);
-    // As they are stored, for weights that stay in their type.
-    const bits = async (name: string) => new Uint16Array((await file.bytes(name)).buffer);
-    assert.deepEqual([...widenF16(await bits("half"))], VALUES);
-    assert.deepEqual([...widenBF16(await bits("brain"))], VALUES);
-    const floats = new Float32Array((await file.bytes("transposed")).buffer);
-    assert.deepEqual([...floats], [1, 3, -2, -4, 0.5, 8]);
-    assert.deepEqual(file.info("scalar").shape, []);
-    assert.deepEqual([...await file.float64("scalar")], [Math.PI]);
-    assert.deepEqual([...await file.float32("scalar")], [Math.fround(Math.PI)]);
-    await assert.rejects(file.float32("mask"), /tensor "mask" is BOOL, expected F32/);
-    assert.throws(() => file.info("none"), /no tensor "none" among the 7/);
-  });
+Deno.test("tensors come back with their values", async () => {
+  const file = await parseTorchFile(FILES.zip);
+  assert.deepEqual([...file.tensors.keys()], [
+    ...["plain", "shared", "transposed", "half", "brain", "scalar", "mask"],
+  ]);
+  assert.deepEqual(file.info("plain").shape, [2, 3]);
+  assert.deepEqual([...await file.float32("plain")], VALUES);
+  assert.deepEqual([...await file.float32("shared")], [7, 9]);
+  assert.deepEqual([...await file.float32("transposed")], [1, 3, -2, -4, 0.5, 8]);
+  assert.deepEqual([...await file.float32("half")], VALUES);
+  assert.deepEqual([...await file.float32("brain")], VALUES);
+  // As they are stored, for weights that stay in their type.
+  const bits = async (name: string) => new Uint16Array((await file.bytes(name)).buffer);
+  assert.deepEqual([...widenF16(await bits("half"))], VALUES);
+  assert.deepEqual([...widenBF16(await bits("brain"))], VALUES);
+  const floats = new Float32Array((await file.bytes("transposed")).buffer);
+  assert.deepEqual([...floats], [1, 3, -2, -4, 0.5, 8]);
+  assert.deepEqual(file.info("scalar").shape, []);
+  assert.deepEqual([...await file.float64("scalar")], [Math.PI]);
+  assert.deepEqual([...await file.float32("scalar")], [Math.fround(Math.PI)]);
+  await assert.rejects(file.float32("mask"), /tensor "mask" is BOOL, expected F32/);
+  assert.throws(() => file.info("none"), /no tensor "none" among the 7/);
+});
 
-  Deno.test(`10,000 damaged files in the ${layout} layout are read whole or refused`, async () => {
-    let refused = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(edit(bytes), { minLength: 1, maxLength: 3 }), async (edits) => {
-        if (await readAll(edits.reduce(apply, bytes)) === null) refused++;
-      }),
-      { numRuns: 10_000, seed: 8 },
-    );
-    assert.ok(refused > 2000, `only ${refused} were refused`);
-  });
-}
-
+Deno.test("10,000 damaged files are read whole or refused", async () => {
+  let refused = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(edit(FILES.zip), { minLength: 1, maxLength: 3 }), async (edits) => {
+      if (await readAll(edits.reduce(apply, FILES.zip)) === null) refused++;
+    }),
+    { numRuns: 10_000, seed: 8 },
+  );
+  assert.ok(refused > 2000, `only ${refused} were refused`);
+});
 /** Reads everything; null = refused. */
 async function readAll(bytes: Uint8Array): Promise<TorchFile | null> {
   try {
@@ -94,7 +92,7 @@ function apply(bytes: Uint8Array, { at, out, put }: Edit): Uint8Array {
 }
 
 const ascii = (text: string) => Uint8Array.from(text, (c) => c.charCodeAt(0));
-const run = (text: string) => unpickle(ascii(text), torchRules("m.bin"), "m.bin").value;
+const run = (text: string) => unpickle(ascii(text), torchRules("m.bin"), "m.bin");
 
 Deno.test("plain data come out of a pickle as they were put in", () => {
   assert.deepEqual(run("\x80\x02]q\0(K\x01M\x01\x02J\xff\xff\xff\xffe."), [1, 513, -1]);
@@ -141,15 +139,13 @@ Deno.test("a pickle that names, calls or does anything else is refused by name",
 });
 
 Deno.test("files that are no PyTorch weights are said to be so", async () => {
-  const cut = FILES.zip.slice(0, -30), legacyCut = FILES.legacy.slice(0, -3);
+  const cut = FILES.zip.slice(0, -30);
   const cases: [Uint8Array, RegExp][] = [
     [new Uint8Array(0), /it is empty/],
     [ascii("version https://git-lfs"), /Git LFS pointer/],
     [ascii("{}"), /begins with byte 0x7b/],
     [cut, /its end is missing: it is incomplete/],
-    [legacyCut, /storage "\d+" ends at byte/],
-    [FILES.legacy.slice(0, 300), /its pickles end too early/],
-    [ascii("\x80\x02K\x01.\x80\x02K\x01."), /does not begin with PyTorch's number/],
+    [FILES.legacy, /m\.bin: torch saved it in the layout from before 1\.6, which is not read/],
     [ascii("PK\x05\x06" + "\0".repeat(18)), /no data\.pkl in the archive/],
   ];
   for (const [bytes, message] of cases) {

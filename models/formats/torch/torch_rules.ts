@@ -20,8 +20,6 @@ interface Storage {
   readonly key: string;
   readonly dtype: string;
   readonly bytes: number;
-  /** First element of the view that was saved; 0 but in old files. */
-  readonly first: number;
 }
 
 /** A tensor's place in its storage, in elements of `bytes` bytes. */
@@ -58,8 +56,8 @@ export function torchRules(where: string): PickleRules {
       !isCounts(stride) || shape.length !== stride.length ||
       !Number.isSafeInteger(shape.reduce((a, b) => a * b, 1))
     ) throw bad("makes a tensor of what is no storage, offset, shape and stride");
-    const { key, dtype, bytes, first } = value.storage;
-    const tensor = { dtype, bytes, storage: key, offset: first + offset, shape, stride };
+    const { key, dtype, bytes } = value.storage;
+    const tensor = { dtype, bytes, storage: key, offset, shape, stride };
     return { kind: "other", value: new TensorValue(tensor) };
   };
   const dictionary = ([pairs = []]: readonly Pickled[]): Pickled => {
@@ -75,7 +73,6 @@ export function torchRules(where: string): PickleRules {
   return {
     calls: new Map([
       ["collections OrderedDict", dictionary],
-      ["torch._utils _rebuild_tensor", rebuild],
       ["torch._utils _rebuild_tensor_v2", rebuild],
       ["torch._utils _rebuild_parameter", parameter],
     ]),
@@ -88,19 +85,16 @@ export function torchRules(where: string): PickleRules {
   };
 }
 
-/** ("storage", class, key, device, elements[, view]); a view is (key, first element, elements). */
+/** The id is ("storage", class, key, device, number of elements). */
 function readStorage(id: Pickled): Storage | null {
-  if (!Array.isArray(id)) return null;
-  const [tag, type, key, , , view = null] = id;
+  if (!Array.isArray(id) || id.length !== 5) return null;
+  const [tag, type, key] = id;
   const name = type !== null && typeof type === "object" && "kind" in type && type.kind === "global"
     ? type.name.replace("torch ", "")
     : "";
   const known = Object.hasOwn(STORAGES, name) ? STORAGES[name]! : undefined;
-  const first = view === null ? 0 : Array.isArray(view) ? view[1] : undefined;
-  if (tag !== "storage" || known === undefined || typeof key !== "string" || !isCount(first)) {
-    return null;
-  }
-  return { key, dtype: known[0], bytes: known[1], first };
+  if (tag !== "storage" || known === undefined || typeof key !== "string") return null;
+  return { key, dtype: known[0], bytes: known[1] };
 }
 
 function otherValue(value: Pickled | undefined): unknown {

@@ -37,24 +37,22 @@ const MARK: unique symbol = Symbol("mark");
 type Slot = Pickled | typeof MARK;
 
 /**
- * One pickle, from `start` on.
+ * The value of a pickle.
  * @param where for messages
- * @returns its value and the byte after it
  * @throws PickleCutOff when the bytes end too early, RgxError for what is refused or makes no sense
  */
 export function unpickle(
   bytes: Uint8Array,
   rules: PickleRules,
   where: string,
-  start = 0,
-): { value: Pickled; end: number } {
-  const machine = new Machine(bytes, rules, where, start);
+): Pickled {
+  const machine = new Machine(bytes, rules, where);
   while (machine.step()) { /* until STOP */ }
-  return { value: machine.result(), end: machine.at };
+  return machine.result();
 }
 
 class Machine {
-  at: number;
+  #at = 0;
   readonly #view: DataView;
   readonly #stack: Slot[] = [];
   readonly #memo = new Map<number, Pickled>();
@@ -64,9 +62,7 @@ class Machine {
     private readonly bytes: Uint8Array,
     private readonly rules: PickleRules,
     private readonly where: string,
-    start: number,
   ) {
-    this.at = start;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
@@ -151,16 +147,16 @@ class Machine {
       default:
         throw new RgxError(
           `${this.where}: the pickle uses opcode 0x${opcode.charCodeAt(0).toString(16)} at byte ` +
-            `${this.at - 1}, which tensors do not need: refused`,
+            `${this.#at - 1}, which tensors do not need: refused`,
           { advice: "Take the model as safetensors, or convert it in an environment you trust." },
         );
     }
   }
 
   #take(n: number): number {
-    const at = this.at;
+    const at = this.#at;
     if (at + n > this.bytes.length) throw new PickleCutOff();
-    this.at += n;
+    this.#at += n;
     return at;
   }
 
@@ -184,10 +180,10 @@ class Machine {
   }
 
   #line(): string {
-    const end = this.bytes.indexOf(0x0a, this.at);
+    const end = this.bytes.indexOf(0x0a, this.#at);
     if (end < 0) throw new PickleCutOff();
-    const line = this.#string(end - this.at);
-    this.at = end + 1;
+    const line = this.#string(end - this.#at);
+    this.#at = end + 1;
     return line;
   }
 
@@ -276,7 +272,7 @@ class Machine {
 
   #senseless(what: string): RgxError {
     return new RgxError(
-      `${this.where}: the pickle makes no sense: it ${what}, at byte ${this.at}`,
+      `${this.where}: the pickle makes no sense: it ${what}, at byte ${this.#at}`,
       {
         advice: "The file is damaged: fetch it again.",
       },

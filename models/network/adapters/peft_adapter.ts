@@ -8,7 +8,7 @@ import { RgxError, UsageError } from "../../../core/errors.ts";
 import { exists, isFile } from "../../../core/paths.ts";
 import { parseJsonObject, readJsonObject } from "../../../core/json_file.ts";
 import type { LoraOptions } from "./lora.ts";
-import { isSavedModule, modulePathOf, PEFT_PREFIX } from "./saved_modules.ts";
+import { isSavedModule, modulePathOf, PEFT_PREFIX } from "./modules_to_save.ts";
 import {
   encodeSafetensors,
   readSafetensors,

@@ -4,7 +4,7 @@ import { linearDims, modulesOf } from "../../architectures/mod.ts";
 import { type LoraPlacement, modelTensors, placeLora } from "./model_weights.ts";
 import { checkLoraOptions, type LoraOptions } from "../adapters/lora.ts";
 import { ALL_FLOAT, type WeightStorage } from "../../formats/stored_weight.ts";
-import { type SavedTensor, savedTensors } from "../adapters/saved_modules.ts";
+import { type SavedTensor, savedTensors } from "../adapters/modules_to_save.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
 export interface ModelSizes {

@@ -24,7 +24,7 @@ import {
 } from "../adapters/lora.ts";
 import type { NormWeights } from "../norm.ts";
 import type { Parameters, ParameterSpec } from "./parameters.ts";
-import { isSavedModule, PEFT_PREFIX, type SavedTensor } from "../adapters/saved_modules.ts";
+import { isSavedModule, PEFT_PREFIX, type SavedTensor } from "../adapters/modules_to_save.ts";
 import { ALL_FLOAT, type WeightStorage } from "../../formats/stored_weight.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 import type { Parameter } from "../types.ts";

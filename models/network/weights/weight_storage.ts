@@ -6,7 +6,7 @@
  */
 import { UsageError } from "../../../core/errors.ts";
 import { architectureOf } from "../../architectures/mod.ts";
-import { canFuseLayers } from "../../generation/decode_shape.ts";
+import { canFuseLayers } from "../fused_layers.ts";
 import { LM_HEAD, modelTensors } from "./model_weights.ts";
 import {
   ALL_FLOAT,

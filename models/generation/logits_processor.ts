@@ -1,0 +1,51 @@
+/**
+ * Rules on logits that the OpenAI API has and the devices have not, as a function for `SamplingOptions.adjust`:
+ *   logit_bias: l[t] += bias[t];
+ *   frequency and presence penalty: l[t] −= frequency·count(t) + presence·[count(t) > 0], with count(t) the times
+ *   that t stands in the completion (not the prompt).
+ */
+import { RgxError } from "../../core/errors.ts";
+import type { SamplingOptions } from "./types.ts";
+
+/** Rules of the OpenAI API on logits. */
+export interface LogitRules {
+  /** 0 = off. */
+  presencePenalty?: number;
+  /** 0 = off. */
+  frequencyPenalty?: number;
+  /** By token id. */
+  logitBias?: ReadonlyMap<number, number>;
+}
+
+/**
+ * Null when the rules change nothing.
+ * @throws RgxError for a token id that is not in the vocabulary, or a number that is not finite
+ */
+export function logitRules(
+  { presencePenalty: presence = 0, frequencyPenalty: frequency = 0, logitBias }: LogitRules,
+  vocabSize: number,
+): NonNullable<SamplingOptions["adjust"]> | null {
+  const bias = [...logitBias ?? []].filter(([, value]) => value !== 0);
+  for (const [id, value] of bias) {
+    if (!(Number.isInteger(id) && id >= 0 && id < vocabSize)) {
+      throw new RgxError(
+        `logit bias: token id ${id} is not in the vocabulary (0 … ${vocabSize - 1})`,
+      );
+    }
+    checkFinite(`logit bias of token ${id}`, value);
+  }
+  checkFinite("presence penalty", presence);
+  checkFinite("frequency penalty", frequency);
+  if (bias.length === 0 && presence === 0 && frequency === 0) return null;
+  return (ids, logits) => {
+    for (const [id, value] of bias) logits[id]! += value;
+    if (presence === 0 && frequency === 0) return;
+    const counts = new Map<number, number>();
+    for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1);
+    for (const [id, count] of counts) logits[id]! -= presence + frequency * count;
+  };
+}
+
+function checkFinite(what: string, value: number): void {
+  if (!Number.isFinite(value)) throw new RgxError(`${what} is ${value}, expected a finite number`);
+}

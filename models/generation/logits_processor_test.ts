@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { RgxError } from "../../core/errors.ts";
+import { logitRules } from "./logits_processor.ts";
+import { onEachDevice, randomModel, tinyConfig } from "../testing.ts";
+import type { GenerateRequest } from "./types.ts";
+
+Deno.test("penalties count the completion's tokens, biases are added", () => {
+  const logits = Float32Array.of(1, 2, 3, 4);
+  const bias = new Map([[3, 10], [0, -100], [2, 0]]);
+  logitRules({ presencePenalty: 0.5, frequencyPenalty: 0.25, logitBias: bias }, 4)!(
+    [1, 3, 1],
+    logits,
+  );
+  assert.deepEqual([...logits], [-99, 1, 3, 13.25]);
+  assert.equal(logitRules({}, 4), null);
+  assert.equal(logitRules({ presencePenalty: 0, logitBias: new Map([[9, 0]]) }, 4), null);
+  const refused = (rules: Parameters<typeof logitRules>[0], text: RegExp) =>
+    assert.throws(() => logitRules(rules, 4), (e) => e instanceof RgxError && text.test(e.message));
+  refused({ logitBias: new Map([[4, 1]]) }, /token id 4 is not in the vocabulary \(0 … 3\)/);
+  refused({ logitBias: new Map([[0.5, 1]]) }, /token id 0.5/);
+  refused({ logitBias: new Map([[1, NaN]]) }, /bias of token 1 is NaN/);
+  refused({ presencePenalty: Infinity }, /presence penalty is Infinity/);
+});
+
+Deno.test("rules of the host hold for their own request, in any company and with all other rules", () =>
+  onEachDevice(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    const options = { maxNewTokens: 8, temperature: 0.9, seed: 5, eosIds: [] };
+    const vocab = model.vocabSize;
+    const only = logitRules({ logitBias: new Map([[7, 1000]]) }, vocab)!;
+    const never = logitRules({ presencePenalty: 1000 }, vocab)!;
+    const some = logitRules({ frequencyPenalty: 0.8, logitBias: new Map([[2, 1.5]]) }, vocab)!;
+    const requests: GenerateRequest[] = [
+      { promptId: 0, promptIds: [1, 2], n: 3 },
+      { promptId: 1, promptIds: [3], n: 2, sampling: { adjust: only } },
+      { promptId: 2, promptIds: [4, 5, 6], n: 2, sampling: { adjust: never } },
+      {
+        ...{ promptId: 3, promptIds: [4, 5, 6], n: 2 },
+        sampling: { adjust: some, repetitionPenalty: 1.3, minNewTokens: 4, eosIds: [2, 9] },
+      },
+    ];
+    const together = await model.generate(requests, options);
+    for (const { ids } of together[1]!) assert.deepEqual(ids, Array(8).fill(7));
+    for (const { ids } of together[2]!) assert.equal(new Set(ids).size, 8);
+    for (const [r, request] of requests.entries()) {
+      assert.deepEqual(
+        (await model.generate([request], options))[0]!.map(({ ids }) => ids),
+        together[r]!.map(({ ids }) => ids),
+        `request ${r}`,
+      );
+    }
+    // The policy's own log-probabilities, as with every rule: those of the scoring pass.
+    const { logp } = await model.forward(
+      requests.map(({ promptIds }, r) => ({ promptIds, branches: together[r]!.map((c) => c.ids) })),
+      { temperature: 0.9, train: false },
+    );
+    together.flat().flatMap(({ logprobs }) => logprobs).forEach((found, i) => {
+      assert.ok(Math.abs(found - logp[i]!) < 1e-4, `token ${i}: ${found}, ${logp[i]}`);
+    });
+  }));

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
+import { commonBeginning, packPrompts } from "./prefill_batch.ts";
+import { onEachDevice, randomModel, tinyConfig } from "../testing.ts";
+import type { Completion, GenerateRequest } from "./types.ts";
+
+Deno.test("a common beginning leaves a prompt its last token", () => {
+  assert.equal(commonBeginning([], [1]), 0);
+  assert.equal(commonBeginning([1, 2, 3], [1, 2, 4, 5]), 2);
+  assert.equal(commonBeginning([1, 2, 3], [1, 2, 3]), 2);
+  assert.equal(commonBeginning([1, 2, 3, 4], [1, 2, 3]), 2);
+  assert.equal(commonBeginning([1, 2], [1, 2, 3, 4]), 2);
+});
+
+Deno.test("prompts are packed without what they share, and told where to find it", () => {
+  const packed = packPrompts(
+    [
+      { ids: [7, 8, 1, 2], cached: { begin: 32, end: 36 }, shared: 2 },
+      { ids: [7, 8, 1, 3, 4], cached: { begin: 36, end: 41 }, shared: 3 },
+      { ids: [7, 8], cached: { begin: 41, end: 43 }, shared: 1 },
+      { ids: [9], cached: { begin: 43, end: 44 }, shared: 0 },
+    ],
+    { begin: 10, end: 13 },
+    { vocabSize: 10, maxPositions: 8 },
+  );
+  assert.equal(packed.rows, 6);
+  assert.deepEqual([...packed.tokens], [1, 2, 3, 4, 8, 9]);
+  assert.deepEqual([...packed.positions], [2, 3, 3, 4, 1, 0]);
+  assert.equal(packed.maxPosition, 4);
+  assert.deepEqual([...packed.lastPromptRow], [1, 3, 4, 5]);
+  assert.deepEqual([...packed.cacheRow], [34, 35, 39, 40, 42, 43]);
+  assert.deepEqual([...packed.keys], [32, 36, 36, 41, 41, 43, 43, 44]);
+  // Always from rows that are computed, here or before.
+  assert.deepEqual([...packed.copies.from], [10, 11, 10, 11, 34, 10]);
+  assert.deepEqual([...packed.copies.to], [32, 33, 36, 37, 38, 41]);
+});
+
+/** Beginnings shorter and longer than a tile of keys, the same prompt twice, one within another, two branches. */
+const beginning = (length: number, salt: number) =>
+  Array.from({ length }, (_, i) => (i * i + salt) % 19);
+const requests: GenerateRequest[] = [
+  beginning(130, 1),
+  [...beginning(130, 1), 4, 5, 6],
+  [...beginning(130, 1), 4, 5, 6],
+  [...beginning(101, 1), ...beginning(40, 7)],
+  beginning(60, 1),
+  [...beginning(60, 1), 2, 2],
+  [3],
+  beginning(192, 2),
+  beginning(97, 2),
+].map((promptIds, promptId) => ({ promptIds, promptId, n: 1 + promptId % 2, firstBranch: 0 }));
+const options = { maxNewTokens: 9, temperature: 0.8, seed: 5, eosIds: [2] };
+
+Deno.test("what prompts share changes no bit of what they get", () =>
+  onEachDevice(async (device) => {
+    const config = { ...tinyConfig(true), maxPositions: 256 };
+    const model = await randomModel(device, config, { trainable: "none" });
+    const alone: Completion[][] = [];
+    for (const request of requests) alone.push((await model.generate([request], options))[0]!);
+    for (const limits of [{}, { prefillRows: 40 }, { slots: 3, prefillRows: 200 }]) {
+      const found = await model.generate(requests, options, limits);
+      if (device.name !== "webgpu") assert.deepEqual(found, alone, JSON.stringify(limits));
+      const ids = (groups: Completion[][]) => groups.flat().map(({ ids }) => ids);
+      assert.deepEqual(ids(found), ids(alone), JSON.stringify(limits));
+    }
+  }));
+
+Deno.test("what prompts share is computed once, from batch to batch", async () => {
+  const device = await createWasmDevice({ threads: 1 });
+  const config = { ...tinyConfig(true), maxPositions: 256 };
+  const model = await randomModel(device, config, { trainable: "none" });
+  const computed: number[] = [], run = device.run.bind(device);
+  device.run = (op, args) => {
+    if (op === "attention") computed.push((args as { rows: number }).rows);
+    run(op, args);
+  };
+  const alike = Array.from({ length: 8 }, (_, i) => ({
+    ...{ promptIds: [...beginning(100, 1), i, 3], promptId: i, n: 1 },
+  }));
+  await model.generate(alike, options, { slots: 2 });
+  const layers = config.numLayers, total = computed.reduce((sum, rows) => sum + rows, 0);
+  // The last layer has the last row of each prompt alone.
+  assert.equal(total, (layers - 1) * (102 + 7 * 2) + 8);
+  assert.ok(computed.length > layers, `${computed.length}`);
+  device.close();
+});

@@ -1,0 +1,87 @@
+/** Prompts that begin alike in one pass of a device whose attention reads keys of the batch only. */
+import assert from "node:assert/strict";
+import { SEGMENT } from "../../kernels/ops/attention/spec.ts";
+import { packPromptGroups } from "./prefill_groups.ts";
+import { onEachDevice, randomModel, tinyConfig } from "../testing.ts";
+
+const limits = { vocabSize: 20, maxPositions: 16 };
+
+Deno.test("what neighbours have in common is packed once, and every token is told its row", () => {
+  const prompts = [[7, 8, 1, 2], [7, 8, 1, 3, 4], [7, 8], [9], [9, 5, 6], [9, 5, 4]];
+  const packed = packPromptGroups(prompts, 2, limits);
+  // [7 8 1 | 2 | 3 4], as the third has but one token in common that is not its last; [7 8]; [9]; [9 5 | 6 | 4].
+  assert.deepEqual([...packed.tokens], [7, 8, 1, 2, 3, 4, 7, 8, 9, 9, 5, 6, 4]);
+  assert.deepEqual([...packed.positions], [0, 1, 2, 3, 3, 4, 0, 1, 0, 0, 1, 2, 2]);
+  assert.deepEqual([...packed.lastPromptRow], [3, 5, 7, 8, 11, 12]);
+  const rowOfToken = [...packed.rowOfToken!];
+  assert.deepEqual(rowOfToken.map((row) => packed.tokens[row]), prompts.flat());
+  assert.deepEqual(
+    rowOfToken.map((row) => packed.positions[row]),
+    prompts.flatMap((ids) => ids.map((_, i) => i)),
+  );
+  const column = (name: keyof typeof SEGMENT) =>
+    Array.from(
+      { length: packed.segmentCount },
+      (_, s) => packed.segments[s * SEGMENT.columns + SEGMENT[name]],
+    );
+  assert.deepEqual(column("begin"), [0, 3, 4, 6, 8, 9, 11, 12]);
+  assert.deepEqual(column("prefixBegin"), [0, 0, 0, 6, 8, 9, 9, 9]);
+  assert.deepEqual(column("prefixEnd"), [0, 3, 3, 6, 8, 9, 11, 11]);
+});
+
+Deno.test("a group gives up what few have in common where that spares more", () => {
+  const long = Array.from({ length: 10 }, (_, i) => i);
+  // Ten in common, then eight: 2 · 8 ≥ 10. Then two: 3 · 2 < 2 · 8.
+  const packed = packPromptGroups(
+    [[...long, 1], [...long, 2], [...long.slice(0, 8), 19, 3], [0, 1, 19]],
+    2,
+    limits,
+  );
+  assert.deepEqual([...packed.tokens], [...long.slice(0, 8), 8, 9, 1, 8, 9, 2, 19, 3, 0, 1, 19]);
+});
+
+Deno.test("the whole of a prompt may be what others begin with", () => {
+  const packed = packPromptGroups([[1, 2], [1, 2, 3]], 2, limits);
+  assert.deepEqual([...packed.tokens], [1, 2, 3]);
+  assert.deepEqual([...packed.lastPromptRow], [1, 2]);
+  assert.deepEqual([...packed.rowOfToken!], [0, 1, 0, 1, 2]);
+});
+
+Deno.test("prompts without much in common are the batch as they are", () => {
+  for (const least of [2, Infinity]) {
+    const packed = packPromptGroups([[1, 2, 3], [1, 3, 3], [4]], least, limits);
+    assert.equal(packed.rowOfToken, null);
+    assert.deepEqual([...packed.tokens], [1, 2, 3, 1, 3, 3, 4]);
+    assert.deepEqual([...packed.lastPromptRow], [2, 5, 6]);
+  }
+});
+
+Deno.test("a graphics card computes what prompts share once, windows or not, and draws the same tokens", () =>
+  onEachDevice(async (device) => {
+    if (device.name !== "webgpu") return;
+    const rows: number[] = [], run = device.run.bind(device);
+    device.run = (op, args) => {
+      if (op === "attention") rows.push((args as { rows: number }).rows);
+      run(op, args);
+    };
+    const shared = Array.from({ length: 90 }, (_, i) => (i * i + 3) % 19);
+    const requests = Array.from({ length: 6 }, (_, i) => ({
+      ...{ promptIds: [...shared, ...Array.from({ length: 1 + i }, (_, j) => (i + j) % 19)] },
+      ...{ promptId: i, n: 1 + i % 2 },
+    }));
+    const options = { maxNewTokens: 7, temperature: 0.8, seed: 5, eosIds: [2] };
+    for (const slidingWindow of [null, 40]) {
+      const config = { ...tinyConfig(true), maxPositions: 128, slidingWindow };
+      const model = await randomModel(device, config, { trainable: "none" });
+      const alone: number[][][] = [];
+      for (const request of requests) {
+        const [completions] = await model.generate([request], options);
+        alone.push(completions!.map(({ ids }) => ids));
+      }
+      rows.length = 0;
+      const together = await model.generate(requests, options);
+      assert.deepEqual(together.map((own) => own.map(({ ids }) => ids)), alone);
+      assert.deepEqual(rows, Array(config.numLayers).fill(90 + 21));
+      model.dispose();
+    }
+  }));

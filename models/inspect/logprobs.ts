@@ -1,0 +1,68 @@
+/** Log-probabilities of a given sequence at temperature 1, with the likeliest tokens at each position. */
+import { UsageError } from "../../core/errors.ts";
+import type { CausalLM } from "../causal_lm.ts";
+
+export interface TopToken {
+  id: number;
+  logprob: number;
+}
+
+export interface SequenceLogprobs {
+  ids: number[];
+  /** `logprobs[t]` = log p(ids[t] | ids[0…t−1]) in nats; null for the first. */
+  logprobs: (number | null)[];
+  /** The likeliest tokens at that position, in descending order; null for the first. */
+  top: (TopToken[] | null)[];
+  /** The likeliest tokens after the last id. */
+  next_top: TopToken[];
+}
+
+/** @throws UsageError when there are no ids, more than the model has positions, or one that is no token */
+export async function logprobs(
+  model: CausalLM,
+  ids: readonly number[],
+  topCount: number,
+): Promise<SequenceLogprobs> {
+  const { maxPositions, vocabSize } = model.config;
+  if (ids.length === 0 || ids.length > maxPositions) {
+    throw new UsageError(
+      `log-probabilities of ${ids.length} tokens: the model takes from 1 to ${maxPositions}`,
+    );
+  }
+  const wrong = ids.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabSize);
+  if (wrong !== undefined) {
+    throw new UsageError(`token ${wrong} is no id from 0 to ${vocabSize - 1}`);
+  }
+  const result: SequenceLogprobs = { ids: [...ids], logprobs: [null], top: [null], next_top: [] };
+  await model.positionLogits(ids, (position, logits) => {
+    const lse = logSumExp(logits);
+    const top = largest(logits, topCount).map((id) => ({ id, logprob: logits[id]! - lse }));
+    const next = ids[position + 1];
+    if (next === undefined) result.next_top = top;
+    else {
+      result.logprobs.push(logits[next]! - lse);
+      result.top.push(top);
+    }
+  });
+  return result;
+}
+
+function logSumExp(z: ArrayLike<number>): number {
+  let max = -Infinity, sum = 0;
+  for (let v = 0; v < z.length; v++) if (z[v]! > max) max = z[v]!;
+  for (let v = 0; v < z.length; v++) sum += Math.exp(z[v]! - max);
+  return max + Math.log(sum);
+}
+
+/** Indices of the k largest values, in descending order; the lowest index wins ties. */
+function largest(z: ArrayLike<number>, k: number): number[] {
+  const best: number[] = [];
+  for (let v = 0; v < z.length && k > 0; v++) {
+    if (best.length === k && z[v]! <= z[best[k - 1]!]!) continue;
+    let at = best.length;
+    while (at > 0 && z[best[at - 1]!]! < z[v]!) at--;
+    best.splice(at, 0, v);
+    if (best.length > k) best.pop();
+  }
+  return best;
+}

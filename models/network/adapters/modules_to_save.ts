@@ -1,0 +1,82 @@
+/**
+ * PEFT's `modules_to_save`: modules that are trained in full beside the low-rank adapters and stored with
+ * them. The adapter has a copy of its own of each; the base's stays as it is, so that without the adapter the
+ * model is the base. A head that is tied to the embedding has a copy of its own too, and is no longer tied
+ * while the adapter is on.
+ */
+import { UsageError } from "../../../core/errors.ts";
+import { nearest } from "../../../core/suggest.ts";
+import { architectureOf } from "../../architectures/mod.ts";
+import type { ModelConfig } from "../../architectures/model_config.ts";
+
+/** PEFT's prefix of everything that an adapter stores. */
+export const PEFT_PREFIX = "base_model.model.";
+
+/** What stands before the kind of a tensor: "lm_head" of "lm_head.weight". */
+export function modulePathOf(tensor: string): string {
+  return tensor.replace(/\.(?:weight|bias)$/, "");
+}
+
+/** A tensor that the adapter has a full copy of. */
+export interface SavedTensor {
+  /** The base's tensor that the copy begins as. */
+  base: string;
+  /** Under which name the model looks for it: the base's own, or the head's where that is tied. */
+  replaces: string;
+  /** PEFT's name of the copy. */
+  name: string;
+  shape: readonly number[];
+  decay: boolean;
+}
+
+/** True when a module, or one that it is part of, is among `modules`: its path ends with one of the names. */
+export function isSavedModule(path: string, modules: readonly string[]): boolean {
+  return modules.some((name) => outermost(path, name) !== null);
+}
+
+/** The shortest leading part of a path that ends with the name. */
+function outermost(path: string, name: string): string | null {
+  const parts = path.split(".");
+  for (let n = 1; n <= parts.length; n++) {
+    const part = parts.slice(0, n).join(".");
+    if (part.endsWith(name)) return part;
+  }
+  return null;
+}
+
+const LM_HEAD = "lm_head.weight";
+
+/**
+ * @param tensors all of the base model
+ * @throws UsageError for a name that no module's path ends with
+ */
+export function savedTensors(
+  config: ModelConfig,
+  modules: readonly string[],
+  tensors: readonly { name: string; shape: readonly number[]; decay: boolean }[],
+): SavedTensor[] {
+  if (modules.length === 0) return [];
+  const places = tensors.map((tensor) => ({ ...tensor, base: tensor.name }));
+  if (config.tieWordEmbeddings) {
+    const embedding = places.find(({ name }) => name === architectureOf(config).names.embedding)!;
+    places.push({ ...embedding, name: LM_HEAD });
+  }
+  for (const name of modules) {
+    if (places.some((tensor) => isSavedModule(modulePathOf(tensor.name), [name]))) continue;
+    const known = new Set(places.map((tensor) => modulePathOf(tensor.name).split(".").at(-1)!));
+    const guess = nearest(name, [...known]);
+    throw new UsageError(
+      `modules_to_save: "${name}" is no module of this model`,
+      {
+        advice: guess === null
+          ? `modules are ${[...known].join(", ")}`
+          : `did you mean "${guess}"?`,
+      },
+    );
+  }
+  return places
+    .filter(({ name }) => isSavedModule(modulePathOf(name), modules))
+    .map(({ name, base, shape, decay }) => ({
+      ...{ base, replaces: name, name: PEFT_PREFIX + name, shape, decay },
+    }));
+}

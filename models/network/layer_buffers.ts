@@ -1,0 +1,128 @@
+/** What the passes over a layer keep in memory: activations of the forward, scratch of the backward. */
+import type { Tensor } from "../../kernels/tensor.ts";
+import type { Module } from "../architectures/architecture.ts";
+import { architectureOf, modulesOf } from "../architectures/mod.ts";
+import type { LayerWeights } from "./weights/model_weights.ts";
+import type { ModelConfig } from "../architectures/model_config.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** What a forward pass leaves of one layer; all of it is read by the backward. */
+export interface LayerActivations {
+  h: Tensor; // [rows, d], the layer's input
+  n1: Tensor; // [rows, d], normed input
+  mean1: Tensor | null; // [rows], with LayerNorm
+  rho1: Tensor; // [rows]
+  /** Query and key heads before their own norm, and the norm's ρ; where there is one. */
+  rawQ: Tensor | null; // [rows, heads·headDim]
+  rawK: Tensor | null; // [rows, kvHeads·headDim]
+  rhoQ: Tensor | null; // [rows, heads]
+  rhoK: Tensor | null; // [rows, kvHeads]
+  q: Tensor; // [rows, heads·headDim], after RoPE
+  k: Tensor; // [rows, kvHeads·headDim], after RoPE
+  v: Tensor; // [rows, kvHeads·headDim]
+  attn: Tensor; // [rows, heads·headDim]
+  lse: Tensor; // [rows, heads]
+  mid: Tensor; // [rows, d], after attention
+  n2: Tensor; // [rows, d]
+  mean2: Tensor | null; // [rows]
+  rho2: Tensor; // [rows]
+  /** What goes through the nonlinearity. */
+  gate: Tensor; // [rows, f]
+  /** With SwiGLU. */
+  up: Tensor | null; // [rows, f]
+  /** x·Aᵀ [rows, r] of modules with an active adapter. */
+  u: Partial<Record<Module, Tensor>>;
+}
+
+type Stored = Exclude<keyof LayerActivations, "u">;
+
+/** Elements per row of each activation that the architecture has; `u` apart. */
+export function activationWidths(config: ModelConfig): Partial<Record<Stored, number>> {
+  const { layerNorm, headNorms, activation } = architectureOf(config);
+  const d = config.hiddenSize, f = config.intermediateSize;
+  const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
+  const q = heads * headDim, kv = kvHeads * headDim;
+  return {
+    h: d,
+    n1: d,
+    rho1: 1,
+    q,
+    k: kv,
+    v: kv,
+    attn: q,
+    lse: heads,
+    mid: d,
+    n2: d,
+    rho2: 1,
+    gate: f,
+    ...(activation === "swiglu" ? { up: f } : {}),
+    ...(layerNorm ? { mean1: 1, mean2: 1 } : {}),
+    ...(headNorms ? { rawQ: q, rawK: kv, rhoQ: heads, rhoK: kvHeads } : {}),
+  };
+}
+
+export type ActivationName = Stored | `u.${Module}`;
+
+export interface ActivationOptions {
+  /** False leaves `u` empty. */
+  adapter: boolean;
+  /** Name of a buffer: equal names are shared by layers. */
+  name: (activation: ActivationName) => string;
+  /** Largest rank of the model's adapters: shared buffers must not grow from layer to layer. */
+  maxRank: number;
+  /** Tensors to use instead of the workspace's. */
+  given: Partial<LayerActivations>;
+}
+
+const NONE = { mean1: null, mean2: null, rawQ: null, rawK: null, rhoQ: null, rhoK: null, up: null };
+
+/** Takes a layer's activations from a workspace. */
+export function layerActivations(
+  workspace: Workspace,
+  config: ModelConfig,
+  weights: LayerWeights,
+  rows: number,
+  { adapter, name, maxRank, given }: ActivationOptions,
+): LayerActivations {
+  const widths = Object.entries(activationWidths(config)) as [Stored, number][];
+  const tensors = widths.map(([activation, width]) => [
+    activation,
+    given[activation] ?? workspace.get(name(activation), rows * width),
+  ]);
+  const adapted = modulesOf(config).filter((module) => adapter && weights[module].lora !== null);
+  const u = adapted.map((module) => [module, workspace.get(name(`u.${module}`), rows * maxRank)]);
+  return { ...NONE, ...Object.fromEntries(tensors), u: Object.fromEntries(u) };
+}
+
+/** Elements per row of the scratch that forward passes share; see LayerPass. */
+export function passWidths(
+  config: ModelConfig,
+): { projected: number; activated: number; qkv?: number } {
+  const { numHeads, numKvHeads, headDim, hiddenSize, intermediateSize } = config;
+  const widths = { projected: hiddenSize, activated: intermediateSize };
+  const fused = modulesOf(config).includes("attn.c_attn");
+  return fused ? { ...widths, qkv: (numHeads + 2 * numKvHeads) * headDim } : widths;
+}
+
+/** Scratch of the backward pass, shared by all layers. */
+export interface BackwardScratch {
+  /** [rows, d]: derivative by the layer's output, replaced by the one by its input. */
+  dh: Tensor;
+  dnormed: Tensor; // [rows, d]
+  dactivated: Tensor; // [rows, f]
+  dattn: Tensor; // [rows, heads·headDim]
+  dq: Tensor; // [rows, heads·headDim]
+  dk: Tensor; // [rows, kvHeads·headDim]
+  dv: Tensor; // [rows, kvHeads·headDim]
+  /** [rows, largest r]; null without adapters. */
+  du: Tensor | null;
+}
+
+/** Elements per row of the backward's scratch; `du` apart. */
+export function backwardWidths(
+  config: ModelConfig,
+): Record<Exclude<keyof BackwardScratch, "du">, number> {
+  const d = config.hiddenSize, f = config.intermediateSize;
+  const q = config.numHeads * config.headDim, kv = config.numKvHeads * config.headDim;
+  return { dh: d, dnormed: d, dactivated: f, dattn: q, dq: q, dk: kv, dv: kv };
+}

@@ -1,0 +1,64 @@
+/**
+ * An adapter's file against the base that it is put on: every tensor that the base asks for is there in its
+ * shape, and none is left over. A file of another base is refused before anything of it is used.
+ */
+import { RgxError } from "../../../core/errors.ts";
+import { linearDims, modulesOf } from "../../architectures/mod.ts";
+import type { AdapterTensors } from "./model_weights.ts";
+import { checkLoraOptions, loraNames } from "../adapters/lora.ts";
+import { modelSizes } from "./model_sizes.ts";
+import { loraOptions, type PeftAdapter } from "../adapters/peft_adapter.ts";
+import type { ModelConfig } from "../../architectures/model_config.ts";
+
+/** PEFT's names of an adapter's tensors. */
+export function adapterNames({ lora, saved }: AdapterTensors): string[] {
+  const matrices = lora.flatMap(({ path }) => Object.values(loraNames(path)));
+  return [...matrices, ...saved.map(({ name }) => name)];
+}
+
+/** Most tensors that a message names. */
+const MOST_NAMED = 4;
+
+/**
+ * Where an adapter's tensors go in the base.
+ * @param base what to call the base in messages
+ * @throws RgxError with names and shapes when the adapter belongs to another base, UsageError when it cannot be
+ *   honoured
+ */
+export function fitAdapter(
+  { config: peft, weights: { tensors, label } }: PeftAdapter,
+  config: ModelConfig,
+  base: string,
+): AdapterTensors {
+  const options = loraOptions(peft);
+  checkLoraOptions(options, modulesOf(config));
+  const { lora, saved } = modelSizes(config, { lora: options, trainable: "none" });
+  const wanted = new Map<string, readonly number[]>();
+  for (const { path, module, r } of lora) {
+    const [inDim, outDim] = linearDims(config, module), { a, b } = loraNames(path);
+    wanted.set(a, [r, inDim]).set(b, [outDim, r]);
+  }
+  for (const { name, shape } of saved) wanted.set(name, shape);
+  const wrong: string[] = [];
+  for (const [name, shape] of wanted) {
+    const found = tensors.get(name)?.shape;
+    if (String(found) === String(shape)) continue;
+    const is = found === undefined ? "is missing" : `has shape [${found.join(", ")}]`;
+    wrong.push(`${name} ${is}, the base needs [${shape.join(", ")}]`);
+  }
+  for (const name of tensors.keys()) {
+    if (!wanted.has(name)) wrong.push(`${name} has no place in the base`);
+  }
+  if (wrong.length === 0) return { lora, saved };
+  const named = wrong.slice(0, MOST_NAMED), more = wrong.length - named.length;
+  throw new RgxError(
+    `${label}: the adapter does not fit the base model ${base}: ${named.join("; ")}` +
+      (more > 0 ? `; and ${more} more` : ""),
+    {
+      advice: peft.baseModel === null
+        ? "Name the base that the adapter was trained on."
+        : `Its adapter_config.json says that it was trained on ${peft.baseModel}: use that base, or ` +
+          "correct base_model_name_or_path.",
+    },
+  );
+}
