@@ -288,13 +288,16 @@ export type { Tokenizer } from "./models/tokenizers/types.ts";
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import { logitRules } from "@rgx/rgx";
- * const adjust = logitRules({ logitBias: new Map([[2, -100]]) }, 4)!, logits = new Float32Array(4);
+ * import { logitsProcessor } from "@rgx/rgx";
+ * const adjust = logitsProcessor({ logitBias: new Map([[2, -100]]) }, 4)!, logits = new Float32Array(4);
  * adjust([], logits);
  * assert.deepEqual([...logits], [0, 0, -100, 0]);
  * ```
  */
-export { type LogitRules, logitRules } from "./models/generation/logits_processor.ts";
+export {
+  logitsProcessor,
+  type LogitsProcessorOptions,
+} from "./models/generation/logits_processor.ts";
 
 /** Models as files: adapters, Hugging Face folders, GGUF; and the Hub. Used in docs/library.md. */
 export { type Exported, exportModel, type ExportOptions } from "./models/export/export.ts";

@@ -38,7 +38,7 @@ import {
 } from "./network/weights/load_weights.ts";
 import type { LoraOptions } from "./network/adapters/lora.ts";
 import { mergeAdapters, mergedBytes } from "./generation/merge_lora.ts";
-import { type GenerationSizes, WAVE_BYTES } from "./generation/generation_memory.ts";
+import { DEFAULT_GENERATION_BYTES, type GenerationSizes } from "./generation/generation_memory.ts";
 import { planPassBytes } from "./network/memory_plan.ts";
 import { planStorage, type StorageOptions } from "./network/weights/weight_storage.ts";
 import { ModelBase } from "./network/weights/model_base.ts";
@@ -73,7 +73,7 @@ export interface CausalLMOptions {
 
 interface Pending {
   packed: PackedBatch;
-  core: Network;
+  network: Network;
   /** Null when the batch had nothing to predict. */
   passes: { trunk: TrunkPass; head: HeadPass } | null;
 }
@@ -82,13 +82,13 @@ export class CausalLM implements LanguageModel {
   readonly #base: ModelBase;
   /** The adapter's, on top of the base's. */
   readonly #parameters: Parameters;
-  readonly #core: Network;
+  readonly #network: Network;
   /** With the adapter switched off: what it has full copies of is the base's own. */
   readonly #plain: Network;
   /** What decides the model's memory, for memory_plan.ts. */
   readonly sizes: ModelSizes;
   /** Most bytes that generation takes beside the weights' copies; see generation_room.ts. */
-  generationRoom = WAVE_BYTES;
+  generationRoom = DEFAULT_GENERATION_BYTES;
   readonly #training: Workspace;
   #pending: Pending | null = null;
 
@@ -103,7 +103,7 @@ export class CausalLM implements LanguageModel {
     this.#base = base;
     this.#parameters = parameters;
     this.sizes = sizes;
-    this.#core = {
+    this.#network = {
       device,
       config,
       weights: arrangeWeights(parameters, config, sizes),
@@ -112,8 +112,8 @@ export class CausalLM implements LanguageModel {
     };
     const copied = sizes.saved.length > 0;
     this.#plain = copied
-      ? { ...this.#core, weights: arrangeWeights(parameters, config, { ...sizes, saved: [] }) }
-      : this.#core;
+      ? { ...this.#network, weights: arrangeWeights(parameters, config, { ...sizes, saved: [] }) }
+      : this.#network;
     this.#training = new Workspace(device, "training");
   }
 
@@ -248,24 +248,24 @@ export class CausalLM implements LanguageModel {
     const packed = packGroups(groups, this.config);
     if (train) this.#pending = null;
     if (packed.pairs === 0) {
-      if (train) this.#pending = { packed, core: this.#core, passes: null };
+      if (train) this.#pending = { packed, network: this.#network, passes: null };
       const empty = () => this.device.float === "f64" ? new Float64Array() : new Float32Array();
       return { logp: empty(), entropy: empty() };
     }
     const workspace = train ? this.#training : this.#base.inference;
     const keep = !train ? "none" : this.options.recompute ? "inputs" : "all";
     const dropout = adapter ? this.#dropout(workspace, groups, packed, options) : null;
-    const core = adapter && dropout === null
-      ? mergeAdapters(this.#core, this.#base.copies, this.sizes, packed.rows)
+    const network = adapter && dropout === null
+      ? mergeAdapters(this.#network, this.#base.copies, this.sizes, packed.rows)
       : this.#coreFor(adapter);
-    const trunk = trunkForward(core, workspace, packed, { adapter, keep, dropout });
-    const head = new HeadPass(core, workspace, trunk, temperature, train);
-    if (train) this.#pending = { packed, core, passes: { trunk, head } };
+    const trunk = trunkForward(network, workspace, packed, { adapter, keep, dropout });
+    const head = new HeadPass(network, workspace, trunk, temperature, train);
+    if (train) this.#pending = { packed, network, passes: { trunk, head } };
     return await head.read(packed);
   }
 
   #coreFor(adapter: boolean): Network {
-    return adapter ? this.#core : this.#plain;
+    return adapter ? this.#network : this.#plain;
   }
 
   #dropout(
@@ -283,7 +283,7 @@ export class CausalLM implements LanguageModel {
     if (this.#pending === null) {
       throw new RgxError("backward: there is no forward with train: true to go back through");
     }
-    const { packed, core, passes } = this.#pending;
+    const { packed, network, passes } = this.#pending;
     for (const [name, given] of [["dlogp", dlogp], ["dentropy", dentropy]] as const) {
       if (given !== undefined && given.length !== packed.pairs) {
         throw new RgxError(
@@ -293,9 +293,9 @@ export class CausalLM implements LanguageModel {
     }
     this.#pending = null;
     if (passes === null) return;
-    const scratch = backwardScratch(core, this.#training, packed.rows);
+    const scratch = backwardScratch(network, this.#training, packed.rows);
     passes.head.backward(packed, scratch.dh, dlogp, dentropy);
-    trunkBackward(core, this.#training, passes.trunk, scratch);
+    trunkBackward(network, this.#training, passes.trunk, scratch);
     this.device.submit();
   }
 
@@ -308,9 +308,9 @@ export class CausalLM implements LanguageModel {
     options: GenerateOptions,
     limits: Partial<GeneratorLimits> = {},
   ): Promise<Completion[][]> {
-    const core = this.#coreFor(options.adapter ?? true);
+    const network = this.#coreFor(options.adapter ?? true);
     return this.#base.inTurn(() =>
-      generate(core, this.#base, this.sizes, requests, options, {
+      generate(network, this.#base, this.sizes, requests, options, {
         ...this.generationLimits,
         ...limits,
       })
@@ -324,7 +324,7 @@ export class CausalLM implements LanguageModel {
 
   /** Branches that decode best at once here; infinite where more are always better. */
   get bestSlots(): number {
-    return bestSlots(this.#core);
+    return bestSlots(this.#network);
   }
 
   /** A generation that takes requests while it runs, with room for so much at once (generate.ts). */
@@ -333,8 +333,8 @@ export class CausalLM implements LanguageModel {
     options: GenerateOptions,
     limits: Partial<GeneratorLimits> = {},
   ): Generation {
-    const core = this.#coreFor(options.adapter ?? true);
-    return openGeneration(core, this.#base, this.sizes, room, options, {
+    const network = this.#coreFor(options.adapter ?? true);
+    return openGeneration(network, this.#base, this.sizes, room, options, {
       ...this.generationLimits,
       ...limits,
     });

@@ -1,6 +1,6 @@
 /**
- * Against transformers: the tiny random models of shared/golden/tiny-models (logits, loss, every gradient,
- * greedy continuation) and the two small trained models of shared/models, on the float64 reference, on the
+ * Against transformers: the tiny random models of tests/golden/tiny-models (logits, loss, every gradient,
+ * greedy continuation) and the two small trained models of tests/golden/models, on the float64 reference, on the
  * CPU device and on a GPU. Limits are those of the material's README.
  */
 import assert from "node:assert/strict";
@@ -8,7 +8,8 @@ import { assertWithin, largest } from "../kernels/testing.ts";
 import { CausalLM } from "./causal_lm.ts";
 import { readModelFolder } from "./model_folder.ts";
 import { readSafetensors } from "./formats/safetensors/safetensors.ts";
-import { gradients, onEachDevice, sharedFolder } from "./testing.ts";
+import { gradients, onEachDevice } from "./testing.ts";
+import { goldenPath } from "../tests/golden.ts";
 
 interface Expected {
   input_ids: number[][];
@@ -23,12 +24,10 @@ function total(numbers: ArrayLike<number>): number {
 }
 
 for (const family of ["llama", "llama3", "smollm2", "mistral", "qwen2", "qwen3", "gpt2"]) {
-  const folder = sharedFolder(`golden/tiny-models/${family}`);
-  const ignore = folder === null;
+  const folder = goldenPath(`tiny-models/${family}`);
 
   Deno.test({
     name: `the tiny ${family} model has transformers' logits, loss, gradients and greedy text`,
-    ignore,
     fn: () =>
       onEachDevice(async (device, exact) => {
         const { config, weights } = await readModelFolder(folder!);
@@ -93,10 +92,9 @@ const TRAINED = [
 ];
 
 for (const { name, prompt, greedy, text, top5, sum } of TRAINED) {
-  const folder = sharedFolder(`models/${name}`);
+  const folder = goldenPath(`models/${name}`);
   Deno.test({
     name: `${name} reproduces its published logits and greedy text`,
-    ignore: folder === null,
     fn: () =>
       onEachDevice(async (device) => {
         const { config, weights, tokenizer } = await readModelFolder(folder!);

@@ -7,14 +7,14 @@ import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
 import { CausalLM } from "./causal_lm.ts";
 import { readModelFolder } from "./model_folder.ts";
-import { onEachDevice, sharedFolder } from "./testing.ts";
+import { onEachDevice } from "./testing.ts";
+import { goldenPath } from "../tests/golden.ts";
 
-const folder = sharedFolder("models/gpt-nano-sort");
+const folder = goldenPath("models/gpt-nano-sort");
 const LETTERS = 3, LENGTH = 6;
 
 Deno.test({
   name: "gpt-nano-sort sorts all 729 inputs, and is refused without its biases",
-  ignore: folder === null,
   fn: () =>
     onEachDevice(async (device) => {
       const { config, weights } = await readModelFolder(folder!);

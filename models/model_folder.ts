@@ -69,12 +69,12 @@ async function readModelAt(path: string): Promise<ModelFolder> {
   const configJson = await readJsonObject(`${path}/config.json`);
   if (configJson === null) throw await noModel(path);
   const hf = readHfConfig(configJson, `${path}/config.json`);
-  const files = await openWeightFiles(path, hf.llama.tieWordEmbeddings);
+  const files = await openWeightFiles(path, hf.modelConfig.tieWordEmbeddings);
   const tokenizer = await hasTokenizer(path) ? await loadTokenizer(path) : null;
-  checkVocabulary(path, tokenizer, hf.llama);
+  checkVocabulary(path, tokenizer, hf.modelConfig);
   return {
     path,
-    config: hf.llama,
+    config: hf.modelConfig,
     files,
     weights: (name, shape) => files.values(name, shape),
     tokenizer,
@@ -87,10 +87,10 @@ async function readModelAt(path: string): Promise<ModelFolder> {
 
 async function readGgufFile(path: string): Promise<ModelFolder> {
   const { hf, weights: files, tokenizer } = await readGgufModel(path);
-  checkVocabulary(path, tokenizer, hf.llama);
+  checkVocabulary(path, tokenizer, hf.modelConfig);
   return {
     path,
-    config: hf.llama,
+    config: hf.modelConfig,
     files,
     weights: (name, shape) => files.values(name, shape),
     tokenizer,

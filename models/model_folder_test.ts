@@ -6,9 +6,9 @@ import { encodeModelFolder, type ModelToWrite } from "./formats/model_folder_fil
 import { readModelFolder } from "./model_folder.ts";
 import { encodePeftAdapter } from "./network/adapters/peft_adapter.ts";
 import { encodeSafetensors } from "./formats/safetensors/safetensors.ts";
+import { goldenPath } from "../tests/golden.ts";
 
-const shared = new URL("../../shared/", import.meta.url).pathname;
-const withShared = existsLoudly(`${shared}models/README.md`);
+const shared = goldenPath("");
 
 const tokenizer = createCharacterTokenizer({
   alphabet: "abc",
@@ -70,7 +70,6 @@ async function refused(path: string, message: RegExp, advice?: RegExp): Promise<
 
 Deno.test({
   name: "tinystories-656k: the embedding is the head that the file holds",
-  ignore: !withShared,
   async fn() {
     const folder = await readModelFolder(`${shared}models/tinystories-656k`);
     assert.equal(folder.config.numKvHeads, 4);
@@ -91,9 +90,8 @@ Deno.test({
 
 Deno.test({
   name: "an adapter folder is a model: its base is found relative to it",
-  ignore: !withShared,
   async fn() {
-    const folder = await readModelFolder(`${shared}golden/trl-step/adapter`);
+    const folder = await readModelFolder(`${shared}trl-step/adapter`);
     assert.equal(folder.config.vocabSize, 2048);
     assert.equal(folder.adapter?.config.r, 4);
     assert.equal(folder.tokenizer?.vocabSize, 2048);
@@ -102,10 +100,9 @@ Deno.test({
 
 Deno.test({
   name: "every tiny golden model is opened",
-  ignore: !withShared,
   async fn() {
     for (const name of ["llama", "llama3", "smollm2", "mistral", "qwen2", "qwen3", "gpt2"]) {
-      const folder = await readModelFolder(`${shared}golden/tiny-models/${name}`);
+      const folder = await readModelFolder(`${shared}tiny-models/${name}`);
       assert.equal(folder.tokenizer, null);
       assert.equal(folder.config.ropeScaling?.type, name === "llama3" ? "llama3" : undefined);
       const { vocabSize, hiddenSize } = folder.config;
@@ -231,16 +228,6 @@ Deno.test("what is no model folder is said plainly", () =>
     await refused(`${root}/vocab`, /config\.json: not valid JSON/);
     await assert.rejects(readModelFolder(`${root}/none`), UsageError);
   }));
-
-function existsLoudly(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    console.warn(`skipped: ${path} is not there`);
-    return false;
-  }
-}
 
 Deno.test("a copy from the Hub that is not whole: the command that completes it", () =>
   inTempFolder(async (root) => {

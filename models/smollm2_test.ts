@@ -1,19 +1,17 @@
 /**
  * A real model: SmolLM2-135M-Instruct as a Q4_1 GGUF against transformers in float32 on the same weights
- * (shared/golden/smollm2). `RGX_TEST_MODEL` names another copy of the file; empty = leave these tests out.
+ * (tests/golden/smollm2). `RGX_TEST_MODEL` names another copy of the file; empty = leave these tests out.
  */
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
 import { planParameterBytes } from "./network/memory_plan.ts";
-import { sharedFolder } from "./testing.ts";
+import { goldenPath } from "../tests/golden.ts";
+import { NEEDED, needs } from "../tests/skipped.ts";
+import { largeModel } from "../tests/large_model.ts";
 
-const golden = sharedFolder("golden/smollm2");
-const chosen = Deno.env.get("RGX_TEST_MODEL");
-const path = chosen ??
-  sharedFolder("models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf");
-if (chosen === "") console.warn("skipped: RGX_TEST_MODEL is empty");
-const ignore = golden === null || path === null || path === "";
+const golden = goldenPath("smollm2");
+const path = largeModel();
 
 interface Case {
   messages: { role: string; content: string }[];
@@ -34,7 +32,7 @@ const SMALL_GAP = 0.05;
 
 Deno.test({
   name: "SmolLM2-135M-Instruct: tokenizer, logits and greedy continuations are transformers'",
-  ignore,
+  ignore: needs(path !== null, NEEDED.largeModel),
   async fn() {
     const { cases } = JSON.parse(await Deno.readTextFile(`${golden}/greedy.json`)) as {
       cases: Case[];

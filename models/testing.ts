@@ -80,20 +80,6 @@ export async function gradients(model: CausalLM): Promise<Map<string, Float64Arr
   return result;
 }
 
-const SHARED = new URL("../../shared/", import.meta.url);
-
-/** A folder of the shared test material, or null (said aloud) where there is none. */
-export function sharedFolder(path: string): string | null {
-  const folder = new URL(path, SHARED).pathname;
-  try {
-    Deno.statSync(folder);
-    return folder;
-  } catch {
-    console.warn(`skipped: the shared material ${path} is not here`);
-    return null;
-  }
-}
-
 const adapter = Deno.env.get("RGX_TEST_WEBGPU") === "off" ? null : await findAdapter();
 if (adapter === null) console.warn("models are not tested on webgpu: no adapter");
 

@@ -270,7 +270,7 @@ async function decode(
         temperature: 1,
         seed: 1,
         eosIds: [],
-        onWave: (wave) => seconds = wave.decodeSeconds,
+        onTiming: (wave) => seconds = wave.decodeSeconds,
       });
     await run(17);
     host();

@@ -183,7 +183,7 @@ export class LocalModel implements Answerer {
     const common = model.device.adapter === undefined ? MOST_SLOTS : MOST_SLOTS_GPU;
     const room = planSlots(model.sizes, requests, { maxNewTokens, adjusted }, {
       ...model.generationLimits,
-      most: batchSize ?? Math.min(common, model.bestSlots),
+      maxSlots: batchSize ?? Math.min(common, model.bestSlots),
     });
     return model.openGeneration(room, {
       maxNewTokens,

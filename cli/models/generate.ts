@@ -2,7 +2,7 @@
 import { UsageError } from "../../core/errors.ts";
 import { systemPromptText } from "../../data/prompt.ts";
 import { stopStrings } from "../../models/generation/stop_strings.ts";
-import type { Completion, WaveTiming } from "../../models/generation/types.ts";
+import type { Completion, GenerationTiming } from "../../models/generation/types.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import { type ModelFlags, parseIds, readInput, withModel } from "./model_input.ts";
 import { log, print } from "../terminal/terminal.ts";
@@ -60,7 +60,7 @@ export async function generateText(stdin: string | undefined, flags: GenerateFla
         advice: "Give a text, or the model's beginning-of-text token.",
       });
     }
-    const timings: WaveTiming[] = [];
+    const timings: GenerationTiming[] = [];
     if (tokenizer === null && flags.stop.length > 0) {
       throw new UsageError(`--stop: ${flags.model} has no tokenizer, and so no texts`);
     }
@@ -77,7 +77,7 @@ export async function generateText(stdin: string | undefined, flags: GenerateFla
       seed: flags.seed,
       eosIds: flags.ignoreEos ? [] : eosIds,
       ...(flags.activations === undefined ? {} : { activations: flags.activations }),
-      onWave: (timing) => timings.push(timing),
+      onTiming: (timing) => timings.push(timing),
     });
     const texts = completions!.map(({ ids }) =>
       tokenizer?.decode(ids, { skipSpecialTokens: true }) ?? null
@@ -120,8 +120,10 @@ function json({ ids, logprobs, finishReason }: Completion, text: string | null) 
 }
 
 /** Prompt tokens by the prefill's time, new tokens beyond the first by the rest. */
-function tokensPerSecond(timings: readonly WaveTiming[]): { prefill: number; decode: number } {
-  const sum = (value: (timing: WaveTiming) => number) =>
+function tokensPerSecond(
+  timings: readonly GenerationTiming[],
+): { prefill: number; decode: number } {
+  const sum = (value: (timing: GenerationTiming) => number) =>
     timings.reduce((total, timing) => total + value(timing), 0);
   return {
     prefill: sum((t) => t.promptTokens) / Math.max(1e-6, sum((t) => t.prefillSeconds)),

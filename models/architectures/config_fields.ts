@@ -17,11 +17,11 @@ export function readTokenIds(json: Json, key: string, where: string): number[] {
   return (ids as number[]).filter((id) => id >= 0);
 }
 
-export function optional<T>(value: unknown, read: () => T): T | undefined {
+export function ifPresent<T>(value: unknown, read: () => T): T | undefined {
   return value === undefined || value === null ? undefined : read();
 }
 
-export function number(json: Json, key: string, where: string): number {
+export function readNumber(json: Json, key: string, where: string): number {
   const value = json[key];
   if (typeof value !== "number" || !Number.isFinite(value)) {
     throw new UsageError(
@@ -33,8 +33,8 @@ export function number(json: Json, key: string, where: string): number {
   return value;
 }
 
-export function count(json: Json, key: string, where: string): number {
-  const value = number(json, key, where);
+export function readCount(json: Json, key: string, where: string): number {
+  const value = readNumber(json, key, where);
   if (!Number.isInteger(value) || value < 1) {
     throw new UsageError(`${where}: ${key} is ${value}, expected a whole number of at least 1`);
   }

@@ -61,8 +61,10 @@ function changed(whole: object): fc.Arbitrary<Record<string, unknown>> {
 }
 
 const CONFIGS = (["llama", "qwen2", "qwen3", "mistral", "gpt2"] as const).map((architecture) => {
-  const llama = { ...SIZES, architecture, numKvHeads: 4 };
-  return JSON.parse(writeHfConfig({ llama, bosId: 1, eosIds: [2, 3], padId: null })) as object;
+  const modelConfig = { ...SIZES, architecture, numKvHeads: 4 };
+  return JSON.parse(
+    writeHfConfig({ modelConfig, bosId: 1, eosIds: [2, 3], padId: null }),
+  ) as object;
 });
 
 Deno.test("10,000 damaged config.json are sizes that can be counted, or refused", async () => {
@@ -70,10 +72,10 @@ Deno.test("10,000 damaged config.json are sizes that can be counted, or refused"
   await fc.assert(
     fc.asyncProperty(fc.oneof(...CONFIGS.map(changed)), async (json) => {
       const done = await accepted(() => {
-        const { llama, eosIds } = readHfConfig(json, "config.json");
+        const { modelConfig, eosIds } = readHfConfig(json, "config.json");
         assert.ok(eosIds.every(Number.isInteger));
-        if (llama.numLayers > 100) return;
-        for (const { name, shape } of modelTensors(llama)) {
+        if (modelConfig.numLayers > 100) return;
+        for (const { name, shape } of modelTensors(modelConfig)) {
           assert.ok(shape.every((n) => Number.isSafeInteger(n) && n > 0), `${name} [${shape}]`);
         }
       });
@@ -86,8 +88,10 @@ Deno.test("10,000 damaged config.json are sizes that can be counted, or refused"
 
 /** Metadata that rgx writes of a model, and what else such files may hold. */
 const GGUF = (["llama", "qwen3", "gpt2"] as const).map((architecture) => {
-  const llama = { ...SIZES, architecture, numKvHeads: 4 };
-  const entries = [...ggufMetadata(llama, "f32", "m", "m")].map(([key, [, value]]) => [key, value]);
+  const modelConfig = { ...SIZES, architecture, numKvHeads: 4 };
+  const entries = [...ggufMetadata(modelConfig, "f32", "m", "m")].map((
+    [key, [, value]],
+  ) => [key, value]);
   const more = ["rope.scaling.type", "rope.scaling.factor", "expert_count", "vocab_size"];
   return {
     ...Object.fromEntries(more.map((key) => [`${architecture}.${key}`, undefined])),
@@ -111,12 +115,12 @@ Deno.test("10,000 sets of GGUF metadata are sizes that can be counted, or refuse
         const entries = new Map(given) as ConstructorParameters<typeof GgufFile>[1];
         const done = await accepted(() => {
           const file = new GgufFile("m.gguf", entries, tensors as never, noBytes as never);
-          const { llama } = readHfConfig(
+          const { modelConfig } = readHfConfig(
             ggufConfig(file, { bosId: null, eosIds: [], padId: null }, null),
             "m.gguf",
           );
-          if (llama.numLayers > 100) return;
-          for (const { name, shape } of modelTensors(llama)) {
+          if (modelConfig.numLayers > 100) return;
+          for (const { name, shape } of modelTensors(modelConfig)) {
             assert.ok(shape.every((n) => Number.isSafeInteger(n) && n > 0), `${name} [${shape}]`);
           }
         });

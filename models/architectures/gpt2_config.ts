@@ -1,9 +1,9 @@
 /** The `config.json` of GPT-2 models: the same sizes under other names. */
 import {
-  count,
+  ifPresent,
   type Json,
-  number,
-  optional,
+  readCount,
+  readNumber,
   refuseUnknownKeys,
   requireNeutral,
 } from "./config_fields.ts";
@@ -36,21 +36,21 @@ const KNOWN = new Set([...KEYS, ...WITHOUT_BEARING, ...Object.keys(NEUTRAL)]);
 export function readGpt2Config(json: Json, where: string): ModelConfig {
   requireNeutral(json, NEUTRAL, where);
   refuseUnknownKeys(json, KNOWN, where);
-  const hiddenSize = count(json, "n_embd", where), numHeads = count(json, "n_head", where);
+  const hiddenSize = readCount(json, "n_embd", where), numHeads = readCount(json, "n_head", where);
   if (hiddenSize % numHeads !== 0) {
     throw new UsageError(`${where}: n_embd ${hiddenSize} is no multiple of n_head ${numHeads}`);
   }
-  const maxPositions = count(json, "n_positions", where);
+  const maxPositions = readCount(json, "n_positions", where);
   if ((json["n_ctx"] ?? maxPositions) !== maxPositions) {
     throw new UsageError(`${where}: n_ctx is ${json["n_ctx"]}, n_positions ${maxPositions}`);
   }
   return {
     architecture: "gpt2",
-    vocabSize: count(json, "vocab_size", where),
+    vocabSize: readCount(json, "vocab_size", where),
     hiddenSize,
-    intermediateSize: optional(json["n_inner"], () => count(json, "n_inner", where)) ??
+    intermediateSize: ifPresent(json["n_inner"], () => readCount(json, "n_inner", where)) ??
       4 * hiddenSize,
-    numLayers: count(json, "n_layer", where),
+    numLayers: readCount(json, "n_layer", where),
     numHeads,
     numKvHeads: numHeads,
     headDim: hiddenSize / numHeads,
@@ -58,7 +58,8 @@ export function readGpt2Config(json: Json, where: string): ModelConfig {
     ropeTheta: 10000,
     ropeScaling: null,
     rmsNormEps:
-      optional(json["layer_norm_epsilon"], () => number(json, "layer_norm_epsilon", where)) ?? 1e-5,
+      ifPresent(json["layer_norm_epsilon"], () => readNumber(json, "layer_norm_epsilon", where)) ??
+        1e-5,
     tieWordEmbeddings: json["tie_word_embeddings"] !== false,
   };
 }

@@ -8,10 +8,10 @@ import { type Architecture, ARCHITECTURE_NAMES, type ArchitectureName } from "./
 import { architectureOf, ARCHITECTURES } from "./mod.ts";
 import {
   COMMON_NEUTRAL,
-  count,
+  ifPresent,
   type Json,
-  number,
-  optional,
+  readCount,
+  readNumber,
   readTokenIds,
   refuseUnknownKeys,
   requireNeutral,
@@ -23,7 +23,7 @@ export { readTokenIds } from "./config_fields.ts";
 
 /** A model's `config.json`: the architecture, and the token ids that it names. */
 export interface HfConfig {
-  llama: ModelConfig;
+  modelConfig: ModelConfig;
   bosId: number | null;
   /** `eos_token_id` as a list; may be empty. */
   eosIds: number[];
@@ -47,7 +47,7 @@ export function readHfConfig(json: Json, where: string): HfConfig {
     ? readGpt2Config(json, where)
     : readLlamaFamily(json, architecture, where);
   return {
-    llama: checkModelConfig(config, where),
+    modelConfig: checkModelConfig(config, where),
     bosId: readTokenIds(json, "bos_token_id", where)[0] ?? null,
     eosIds: readTokenIds(json, "eos_token_id", where),
     padId: readTokenIds(json, "pad_token_id", where)[0] ?? null,
@@ -104,9 +104,9 @@ const FAMILY_KNOWN = new Set([...FAMILY_KEYS, ...Object.keys(FAMILY_NEUTRAL)]);
 function readLlamaFamily(json: Json, architecture: Architecture, where: string): ModelConfig {
   requireNeutral(json, FAMILY_NEUTRAL, where);
   refuseUnknownKeys(json, FAMILY_KNOWN, where);
-  const heads = count(json, "num_attention_heads", where);
-  const hiddenSize = count(json, "hidden_size", where);
-  const headDim = optional(json["head_dim"], () => count(json, "head_dim", where)) ??
+  const heads = readCount(json, "num_attention_heads", where);
+  const hiddenSize = readCount(json, "hidden_size", where);
+  const headDim = ifPresent(json["head_dim"], () => readCount(json, "head_dim", where)) ??
     hiddenSize / heads;
   if (!Number.isInteger(headDim)) {
     throw new UsageError(
@@ -114,29 +114,30 @@ function readLlamaFamily(json: Json, architecture: Architecture, where: string):
         `and there is no head_dim`,
     );
   }
-  const numLayers = count(json, "num_hidden_layers", where);
+  const numLayers = readCount(json, "num_hidden_layers", where);
   const biases = readBiases(json, architecture, where);
   const slidingWindow = readWindow(json, architecture, numLayers, where);
   return {
     ...named(architecture.name),
     ...(biases.length === architecture.biases.length ? {} : { biases }),
     ...(slidingWindow === null ? {} : { slidingWindow }),
-    vocabSize: count(json, "vocab_size", where),
+    vocabSize: readCount(json, "vocab_size", where),
     hiddenSize,
-    intermediateSize: count(json, "intermediate_size", where),
+    intermediateSize: readCount(json, "intermediate_size", where),
     numLayers,
     numHeads: heads,
-    numKvHeads: optional(
+    numKvHeads: ifPresent(
       json["num_key_value_heads"],
-      () => count(json, "num_key_value_heads", where),
+      () => readCount(json, "num_key_value_heads", where),
     ) ?? heads,
     headDim,
-    maxPositions: optional(
+    maxPositions: ifPresent(
       json["max_position_embeddings"],
-      () => count(json, "max_position_embeddings", where),
+      () => readCount(json, "max_position_embeddings", where),
     ) ?? 2048,
     ...readRope(json, where),
-    rmsNormEps: optional(json["rms_norm_eps"], () => number(json, "rms_norm_eps", where)) ?? 1e-6,
+    rmsNormEps: ifPresent(json["rms_norm_eps"], () => readNumber(json, "rms_norm_eps", where)) ??
+      1e-6,
     tieWordEmbeddings: json["tie_word_embeddings"] === true,
   };
 }
@@ -174,11 +175,11 @@ function readWindow(
     throw new UsageError(`${where}: layer_types is ${JSON.stringify(kinds)}, expected a list`);
   }
   const off = given === null || (windowNeedsFlag && json["use_sliding_window"] !== true);
-  const window = off ? null : count({ [key]: given }, key, where);
+  const window = off ? null : readCount({ [key]: given }, key, where);
   // Qwen: the lowest max_window_layers layers attend to everything.
   const fullLayers = !windowNeedsFlag || window === null ? 0 : Math.min(
     numLayers,
-    optional(json["max_window_layers"], () => number(json, "max_window_layers", where)) ??
+    ifPresent(json["max_window_layers"], () => readNumber(json, "max_window_layers", where)) ??
       DEFAULT_WINDOW_LAYERS,
   );
   const all = (kind: string) => kinds.length > 0 && kinds.every((k) => k === kind);
@@ -218,8 +219,8 @@ function readRope(
   }
   const rope = value as Json;
   const at = `${where}: ${section}`;
-  const ropeTheta = optional(rope["rope_theta"], () => number(rope, "rope_theta", at)) ??
-    optional(json["rope_theta"], () => number(json, "rope_theta", where)) ?? 10000;
+  const ropeTheta = ifPresent(rope["rope_theta"], () => readNumber(rope, "rope_theta", at)) ??
+    ifPresent(json["rope_theta"], () => readNumber(json, "rope_theta", where)) ?? 10000;
   const type = rope["rope_type"] ?? rope["type"] ?? "default";
   if (type !== "default" && type !== "linear" && type !== "llama3") {
     throw new UsageError(
@@ -229,16 +230,16 @@ function readRope(
   requireNeutral(rope, { partial_rotary_factor: [1] }, at);
   refuseUnknownKeys(rope, new Set([...ROPE_KEYS, "partial_rotary_factor"]), at);
   if (type === "default") return { ropeTheta, ropeScaling: null };
-  const factor = number(rope, "factor", at);
+  const factor = readNumber(rope, "factor", at);
   if (type === "linear") return { ropeTheta, ropeScaling: { type, factor } };
   return {
     ropeTheta,
     ropeScaling: {
       type,
       factor,
-      lowFreqFactor: number(rope, "low_freq_factor", at),
-      highFreqFactor: number(rope, "high_freq_factor", at),
-      originalMaxPositions: count(rope, "original_max_position_embeddings", at),
+      lowFreqFactor: readNumber(rope, "low_freq_factor", at),
+      highFreqFactor: readNumber(rope, "high_freq_factor", at),
+      originalMaxPositions: readCount(rope, "original_max_position_embeddings", at),
     },
   };
 }
@@ -248,19 +249,20 @@ export function writeHfConfig(
   hf: HfConfig,
   dtype: "float32" | "bfloat16" | "float16" = "float32",
 ): string {
-  const { llama, bosId, eosIds, padId } = hf, { name, className } = architectureOf(llama);
+  const { modelConfig, bosId, eosIds, padId } = hf,
+    { name, className } = architectureOf(modelConfig);
   const config = {
-    ...(name === "gpt2" ? writeGpt2Config(llama) : writeLlamaFamily(llama)),
+    ...(name === "gpt2" ? writeGpt2Config(modelConfig) : writeLlamaFamily(modelConfig)),
     architectures: [className],
     bos_token_id: bosId,
     dtype,
     eos_token_id: eosIds.length > 1 ? eosIds : eosIds[0] ?? null,
     model_type: name,
     pad_token_id: padId,
-    tie_word_embeddings: llama.tieWordEmbeddings,
+    tie_word_embeddings: modelConfig.tieWordEmbeddings,
     torch_dtype: dtype,
     use_cache: true,
-    vocab_size: llama.vocabSize,
+    vocab_size: modelConfig.vocabSize,
   };
   const sorted = Object.entries(config).sort(([a], [b]) => a < b ? -1 : 1);
   return JSON.stringify(Object.fromEntries(sorted), null, 2) + "\n";
@@ -284,30 +286,30 @@ export function ropeParameters(
   };
 }
 
-function writeLlamaFamily(llama: ModelConfig): Record<string, unknown> {
-  const { biases, biasKeys, defaultWindow, windowNeedsFlag } = architectureOf(llama);
-  const scaling = llama.ropeScaling, window = llama.slidingWindow ?? null;
-  const rope = ropeParameters(llama);
+function writeLlamaFamily(modelConfig: ModelConfig): Record<string, unknown> {
+  const { biases, biasKeys, defaultWindow, windowNeedsFlag } = architectureOf(modelConfig);
+  const scaling = modelConfig.ropeScaling, window = modelConfig.slidingWindow ?? null;
+  const rope = ropeParameters(modelConfig);
   const flags = Object.entries(biasKeys).map(([key, modules]) => [
     key,
-    modules.some((module) => (llama.biases ?? biases).includes(module)),
+    modules.some((module) => (modelConfig.biases ?? biases).includes(module)),
   ]);
   return {
     ...Object.fromEntries(flags),
     attention_dropout: 0,
-    head_dim: llama.headDim,
+    head_dim: modelConfig.headDim,
     hidden_act: "silu",
-    hidden_size: llama.hiddenSize,
-    intermediate_size: llama.intermediateSize,
-    max_position_embeddings: llama.maxPositions,
-    num_attention_heads: llama.numHeads,
-    num_hidden_layers: llama.numLayers,
-    num_key_value_heads: llama.numKvHeads,
-    rms_norm_eps: llama.rmsNormEps,
+    hidden_size: modelConfig.hiddenSize,
+    intermediate_size: modelConfig.intermediateSize,
+    max_position_embeddings: modelConfig.maxPositions,
+    num_attention_heads: modelConfig.numHeads,
+    num_hidden_layers: modelConfig.numLayers,
+    num_key_value_heads: modelConfig.numKvHeads,
+    rms_norm_eps: modelConfig.rmsNormEps,
     rope_parameters: rope,
     // A version 4 reader knows the scaling by this name only, and would silently go without it.
     ...(scaling === null ? {} : { rope_scaling: rope }),
-    rope_theta: llama.ropeTheta,
+    rope_theta: modelConfig.ropeTheta,
     ...(window === null && (defaultWindow === null || windowNeedsFlag)
       ? {}
       : { sliding_window: window }),

@@ -13,7 +13,7 @@ const minimal = {
 
 Deno.test("absent keys take transformers' defaults", () => {
   assert.deepEqual(readHfConfig(minimal, "c"), {
-    llama: {
+    modelConfig: {
       vocabSize: 96,
       hiddenSize: 64,
       intermediateSize: 100,
@@ -52,7 +52,7 @@ Deno.test("both generations of rope keys mean the same", () => {
     dtype: "bfloat16",
   };
   assert.deepEqual(readHfConfig(v4, "c"), readHfConfig(v5, "c"));
-  assert.deepEqual(readHfConfig(v5, "c").llama.ropeScaling, {
+  assert.deepEqual(readHfConfig(v5, "c").modelConfig.ropeScaling, {
     type: "llama3",
     factor: 8,
     lowFreqFactor: 1,
@@ -60,8 +60,8 @@ Deno.test("both generations of rope keys mean the same", () => {
     originalMaxPositions: 64,
   });
   const old = readHfConfig({ ...minimal, rope_scaling: { type: "linear", factor: 2 } }, "c");
-  assert.deepEqual(old.llama.ropeScaling, { type: "linear", factor: 2 });
-  assert.equal(old.llama.ropeTheta, 10000);
+  assert.deepEqual(old.modelConfig.ropeScaling, { type: "linear", factor: 2 });
+  assert.equal(old.modelConfig.ropeTheta, 10000);
 });
 
 Deno.test("what is written is read back, and version 4 finds its keys", () => {
@@ -79,8 +79,8 @@ Deno.test("what is written is read back, and version 4 finds its keys", () => {
     ] as const
   ) {
     const config = {
-      llama: {
-        ...readHfConfig(minimal, "c").llama,
+      modelConfig: {
+        ...readHfConfig(minimal, "c").modelConfig,
         numKvHeads: 2,
         headDim: 24,
         maxPositions: 77,
@@ -173,7 +173,7 @@ const gpt2 = {
 };
 
 Deno.test("GPT-2's keys mean the same sizes", () => {
-  assert.deepEqual(readHfConfig({ ...gpt2, n_ctx: 64, resid_pdrop: 0.1 }, "c").llama, {
+  assert.deepEqual(readHfConfig({ ...gpt2, n_ctx: 64, resid_pdrop: 0.1 }, "c").modelConfig, {
     architecture: "gpt2",
     vocabSize: 96,
     hiddenSize: 48,
@@ -239,7 +239,7 @@ Deno.test("every architecture's configuration is written and read back", () => {
   for (const [json, expected] of cases) {
     const config = readHfConfig(json, "c");
     for (const [key, value] of Object.entries(expected)) {
-      assert.deepEqual(config.llama[key as keyof typeof config.llama], value, key);
+      assert.deepEqual(config.modelConfig[key as keyof typeof config.modelConfig], value, key);
     }
     assert.deepEqual(readHfConfig(JSON.parse(writeHfConfig(config)), "c"), config);
   }

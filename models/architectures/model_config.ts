@@ -53,24 +53,24 @@ const COUNTS = [
 ] as const;
 
 /** No table of a device is longer; and no model has as many layers. */
-const MOST = 2 ** 31 - 1;
-const MOST_LAYERS = 10_000;
+const MAX_SIZE = 2 ** 31 - 1;
+const MAX_LAYERS = 10_000;
 
 /** What is impossible about these numbers, one sentence each; empty when they can be a model. */
 function modelConfigProblems(config: ModelConfig): string[] {
   const problems: string[] = [];
   for (const key of COUNTS) {
     const value = config[key];
-    const most = key === "numLayers" ? MOST_LAYERS : MOST;
+    const max = key === "numLayers" ? MAX_LAYERS : MAX_SIZE;
     if (!Number.isInteger(value) || value < 1) {
       problems.push(`${key} is ${value}, expected a whole number of at least 1`);
-    } else if (value > most) {
-      problems.push(`${key} is ${value}, expected at most ${most}`);
+    } else if (value > max) {
+      problems.push(`${key} is ${value}, expected at most ${max}`);
     }
   }
   if (problems.length > 0) return problems;
-  if (config.numHeads * config.headDim > MOST) {
-    problems.push(`${config.numHeads} heads of ${config.headDim} are wider than ${MOST}`);
+  if (config.numHeads * config.headDim > MAX_SIZE) {
+    problems.push(`${config.numHeads} heads of ${config.headDim} are wider than ${MAX_SIZE}`);
   }
   if (config.numHeads % config.numKvHeads !== 0) {
     problems.push(

@@ -21,11 +21,11 @@ import { encodeModelFolder } from "../formats/model_folder_files.ts";
 import { readModelFolder } from "../model_folder.ts";
 import { readPeftAdapter } from "../network/adapters/peft_adapter.ts";
 import { encodeSafetensors, readSafetensors } from "../formats/safetensors/safetensors.ts";
-import { sharedFolder, withReference } from "../testing.ts";
+import { withReference } from "../testing.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
+import { goldenPath } from "../../tests/golden.ts";
 
-const golden = sharedFolder("golden/tiny-models");
-const ignore = golden === null;
+const golden = goldenPath("tiny-models");
 /** A tiny golden model with a tokenizer, which those have not. */
 async function goldenModel(name: string, folder: string): Promise<string> {
   const target = `${folder}/${name}`;
@@ -45,7 +45,6 @@ const LIMIT: Readonly<Record<WeightType, number>> = {
 for (const name of ["llama", "llama3", "mistral", "qwen2", "qwen3", "smollm2", "gpt2"]) {
   Deno.test({
     name: `${name}: exported and loaded again, the logits are the same`,
-    ignore,
     fn: () =>
       inTempFolder(async (folder) => {
         const source = await goldenModel(name, folder);
@@ -153,11 +152,10 @@ Deno.test("an exported adapter finds its base from anywhere and is nothing but t
 
 Deno.test({
   name: "a GGUF file becomes a folder with the same weights, in the types that hold them",
-  ignore,
   fn: () =>
     inTempFolder((folder) =>
       withReference(async (device) => {
-        const blocks = sharedFolder("golden/ggml-blocks")!;
+        const blocks = goldenPath("ggml-blocks");
         const f16 = `${folder}/f16.gguf`;
         await exportModel(`${blocks}/tiny-llama.f32.gguf`, {
           ...{ to: "gguf", dtype: "f16", output: f16 },
@@ -190,14 +188,13 @@ Deno.test({
 
 Deno.test({
   name: "blocks, permuted rows and names are those that llama.cpp's own converter writes",
-  ignore,
   fn: () =>
     inTempFolder(async (folder) => {
       const source = await goldenModel("llama", folder);
       for (const dtype of ["f32", "q8_0"] as const) {
         const output = `${folder}/m.gguf`;
         await exportModel(source, { to: "gguf", dtype, output, force: true });
-        const path = `${sharedFolder("golden/ggml-blocks")}/tiny-llama.${dtype}.gguf`;
+        const path = `${goldenPath("ggml-blocks")}/tiny-llama.${dtype}.gguf`;
         const [found, wanted] = [await readGguf(output), await readGguf(path)];
         const bytes = [await Deno.readFile(output), await Deno.readFile(path)] as const;
         assert.deepEqual([...found.tensors.keys()].sort(), [...wanted.tensors.keys()].sort());

@@ -12,7 +12,7 @@ import {
   ROPE_SCALING_KEY,
   ropeDivisors,
 } from "../formats/gguf/gguf_model.ts";
-import { ggufName, isTurned, turn } from "../formats/gguf/gguf_names.ts";
+import { ggufName, isTransposed, transpose } from "../formats/gguf/gguf_names.ts";
 import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "./gguf_writer.ts";
 import { ropeParameters } from "../architectures/hf_config.ts";
 import { LM_HEAD, modelTensors } from "../network/weights/model_weights.ts";
@@ -100,8 +100,9 @@ export function ggufTensors(
   const { embedding, positions } = architectureOf(config).names;
   const head = config.tieWordEmbeddings ? embedding : LM_HEAD;
   const tensors = modelTensors(config).map(({ name, shape }): GgufTensorToWrite => {
-    const own = ggufName(architecture, name)!, turned = isTurned(architecture, own);
-    const written = turned ? shape.toReversed() : shape;
+    const ggufTensor = ggufName(architecture, name)!,
+      transposed = isTransposed(architecture, ggufTensor);
+    const written = transposed ? shape.toReversed() : shape;
     const stored = name === positions ? "f32" : storedType(type, written, name === head);
     const heads = !permuted
       ? 0
@@ -115,14 +116,14 @@ export function ggufTensors(
       yield* encodePieces(
         stored,
         { name, shape: written },
-        turned
-          ? turn(values, shape[0]!, shape[1]!)
+        transposed
+          ? transpose(values, shape[0]!, shape[1]!)
           : heads === 0
           ? values
           : interleaveHalves(values, shape[0]!, heads),
       );
     };
-    return { name: own, type: stored, shape: written, bytes };
+    return { name: ggufTensor, type: stored, shape: written, bytes };
   });
   if (config.ropeScaling?.type !== "llama3") return tensors;
   const divisors = ropeDivisors(config);

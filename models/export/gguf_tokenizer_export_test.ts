@@ -11,7 +11,7 @@ import { ggufTokenizer } from "../formats/gguf/gguf_tokenizer.ts";
 import { ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.ts";
 import type { GgufMetadata } from "./gguf_writer.ts";
 import { loadTokenizer, tokenizerFromFiles } from "../tokenizers/tokenizer.ts";
-import { sharedFolder } from "../testing.ts";
+import { goldenPath } from "../../tests/golden.ts";
 import type { Tokenizer } from "../tokenizers/types.ts";
 
 const IDS = { bosId: null, padId: null, generationEosIds: [], where: "m" };
@@ -52,10 +52,9 @@ for (
 }
 
 for (const name of ["stories260k", "tinystories-656k"]) {
-  const folder = sharedFolder(`models/${name}`);
+  const folder = goldenPath(`models/${name}`);
   Deno.test({
     name: `the pieces of ${name} get scores in the order of their merges`,
-    ignore: folder === null,
     async fn() {
       const tokenizer = await loadTokenizer(folder!);
       const metadata = ggufTokenizerMetadata({

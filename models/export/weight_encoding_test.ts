@@ -1,16 +1,15 @@
-/** Quantised blocks against ggml's bytes (shared/golden/ggml-blocks). */
+/** Quantised blocks against ggml's bytes (tests/golden/ggml-blocks). */
 import assert from "node:assert/strict";
 import { GGML_TYPES } from "../formats/gguf/ggml_types.ts";
-import { sharedFolder } from "../testing.ts";
+import { goldenPath } from "../../tests/golden.ts";
 import { WEIGHT_TYPES } from "./export_types.ts";
 import { encodedBytes, encodePieces, ENCODINGS } from "./weight_encoding.ts";
 
-const golden = sharedFolder("golden/ggml-blocks");
+const golden = goldenPath("ggml-blocks");
 const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 
 Deno.test({
   name: "written blocks are ggml's, byte for byte",
-  ignore: golden === null,
   async fn() {
     const { types } = JSON.parse(await Deno.readTextFile(`${golden}/blocks.json`)) as {
       types: Record<

@@ -29,7 +29,7 @@ export function modelTextFiles(
     pad_token_id: padId,
   };
   return new Map([
-    ["config.json", writeHfConfig({ llama: config, bosId, eosIds, padId }, dtype)],
+    ["config.json", writeHfConfig({ modelConfig: config, bosId, eosIds, padId }, dtype)],
     ["generation_config.json", JSON.stringify({ ...generation, ...ids }, null, 2) + "\n"],
     ...tokenizer?.files() ?? [],
   ]);

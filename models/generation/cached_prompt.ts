@@ -5,37 +5,40 @@
 import { PANEL } from "../../kernels/ops/matmul/spec.ts";
 import { VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
-import type { CacheRows } from "./cache_rows.ts";
+import type { RowAllocator } from "./row_allocator.ts";
 import type { PromptRows } from "./step_table.ts";
 
 export interface CachedPrompt extends PromptRows {
   /** End of the rows that it was lent. */
-  lentEnd: number;
+  allocatedEnd: number;
   /** Branches that read it, and prompts that name it. */
-  users: number;
-  alike: { prompt: CachedPrompt; rows: number } | null;
+  references: number;
+  sharedPrefix: { prompt: CachedPrompt; rows: number } | null;
 }
 
 /**
  * What a prompt names that has its first `shared` rows in common with the one before it: what that one names, unless
  * it is much shorter than what the two have in common.
  */
-export function alikeOf(before: CachedPrompt | null, shared: number): CachedPrompt["alike"] {
+export function sharedPrefixOf(
+  before: CachedPrompt | null,
+  shared: number,
+): CachedPrompt["sharedPrefix"] {
   const rows = Math.floor(shared / PANEL) * PANEL;
   if (before === null || rows === 0) return null;
-  const named = before.alike, common = Math.min(named?.rows ?? 0, rows);
-  const alike = named !== null && 2 * common >= rows
-    ? { prompt: named.prompt, rows: common }
+  const inherited = before.sharedPrefix, common = Math.min(inherited?.rows ?? 0, rows);
+  const sharedPrefix = inherited !== null && 2 * common >= rows
+    ? { prompt: inherited.prompt, rows: common }
     : { prompt: before, rows };
-  alike.prompt.users++;
-  return alike;
+  sharedPrefix.prompt.references++;
+  return sharedPrefix;
 }
 
 /** One user less; the last one gives the rows back. */
-export function leavePrompt(prompt: CachedPrompt, cache: CacheRows): void {
-  if (--prompt.users > 0) return;
-  cache.give({ begin: prompt.begin, end: prompt.lentEnd });
-  if (prompt.alike !== null) leavePrompt(prompt.alike.prompt, cache);
+export function releasePrompt(prompt: CachedPrompt, cache: RowAllocator): void {
+  if (--prompt.references > 0) return;
+  cache.release({ begin: prompt.begin, end: prompt.allocatedEnd });
+  if (prompt.sharedPrefix !== null) releasePrompt(prompt.sharedPrefix.prompt, cache);
 }
 
 /** Multiples of rows at which a prompt can begin in the cache: those where views can, and panels of packed keys. */

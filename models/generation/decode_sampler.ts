@@ -9,7 +9,7 @@ import { type AdjustLogitsArgs, seenWords } from "../../kernels/ops/adjust_logit
 import { type Tensor, VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
 import { headOperand } from "../network/linear.ts";
 import type { Network } from "../network/forward_pass.ts";
-import type { Lane, SamplingRules } from "./sampling_params.ts";
+import type { SamplingBatch, SamplingParams } from "./sampling_params.ts";
 import type { Workspace } from "../network/workspace.ts";
 
 /** What sampling needs to know of a row. */
@@ -25,7 +25,7 @@ export interface SampledRow {
   newest: number;
   /** Tokens so far, as the last look has shown. */
   completion: { readonly ids: readonly number[] };
-  rules: SamplingRules;
+  params: SamplingParams;
 }
 
 /** Rows of a step in device memory, as {@link DecodeSampler.sample} reads them. */
@@ -46,7 +46,7 @@ export interface Sampled {
 }
 
 /** Columns of a lane's table, in multiples of its rows rounded up. */
-const LANE = { row: 0, counters: 1, slots: 4, newest: 5, columns: 6 } as const;
+const BATCH = { row: 0, counters: 1, slots: 4, newest: 5, columns: 6 } as const;
 
 function aligned(rows: number): number {
   return Math.ceil(rows / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
@@ -63,11 +63,11 @@ export class DecodeSampler {
   readonly #tokens: Tensor; // u32 [steps, stride], or lane after lane
   readonly #logp: Tensor;
   /** Where each row of the last step stands, when it had several lanes. */
-  #places: Uint32Array | null = null;
+  #elements: Uint32Array | null = null;
   #end = 0;
 
   constructor(
-    private readonly core: Network,
+    private readonly network: Network,
     private readonly workspace: Workspace,
     private readonly slots: number,
     stepsPerRead: number,
@@ -85,7 +85,7 @@ export class DecodeSampler {
 
   /** Logits of rows of the final norm's output `normed` [count, d]: an operation. */
   score(normed: Tensor, count: number): Tensor {
-    const { core: { device, config, weights }, workspace } = this, vocab = config.vocabSize;
+    const { network: { device, config, weights }, workspace } = this, vocab = config.vocabSize;
     const logits = workspace.get("logits", this.slots * vocab);
     device.run("matmul", {
       a: normed,
@@ -99,25 +99,25 @@ export class DecodeSampler {
   }
 
   /** The rules by which all rows draw from their logits as they are; null where there is more to it. */
-  plainRules([lane, ...more]: readonly Lane[]): SamplingRules | null {
-    if (lane === undefined || more.length > 0 || lane.forbids) return null;
-    return lane.rules.adjust === null && lane.rules.penalty === 1 ? lane.rules : null;
+  plainParams([batch, ...more]: readonly SamplingBatch[]): SamplingParams | null {
+    if (batch === undefined || more.length > 0 || batch.forbidsEnds) return null;
+    return batch.params.adjust === null && batch.params.penalty === 1 ? batch.params : null;
   }
 
   /** Draws by plain rules: an operation. `drawn` says when it has been run. */
   drawPlain(
     step: number,
-    rules: SamplingRules,
+    params: SamplingParams,
     logits: Tensor,
     { counters }: Pick<SampledColumns, "counters">,
     count: number,
   ): void {
-    this.#run(rules, { logits }, counters, count, step * this.stride);
+    this.#run(params, { logits }, counters, count, step * this.stride);
   }
 
   /** Tokens of `count` rows have been drawn as step `step` since the last look. */
   drawn(step: number, count: number): void {
-    this.#places = null;
+    this.#elements = null;
     this.#end = step * this.stride + count;
   }
 
@@ -129,89 +129,90 @@ export class DecodeSampler {
   async sample(
     step: number,
     rows: readonly SampledRow[],
-    lanes: readonly Lane[],
+    batches: readonly SamplingBatch[],
     logits: Tensor,
     columns: SampledColumns,
     seen: Tensor | null,
   ): Promise<void> {
-    const { core: { device, config: { vocabSize: vocab } }, workspace } = this;
+    const { network: { device, config: { vocabSize: vocab } }, workspace } = this;
     const count = rows.length;
-    if (lanes.length === 1) {
-      await this.#draw(lanes[0]!, rows, logits, columns, seen, step * this.stride);
+    if (batches.length === 1) {
+      await this.#draw(batches[0]!, rows, logits, columns, seen, step * this.stride);
       this.drawn(step, count);
       return;
     }
-    const places = this.#places = new Uint32Array(count);
+    const elements = this.#elements = new Uint32Array(count);
     let place = 0;
-    for (const lane of lanes) {
-      const room = aligned(lane.rows.length), table = new Uint32Array(LANE.columns * room);
-      lane.rows.forEach((row, r) => {
+    for (const batch of batches) {
+      const room = aligned(batch.rows.length), table = new Uint32Array(BATCH.columns * room);
+      batch.rows.forEach((row, r) => {
         const { promptId, branch, position, slot, newest } = rows[row]!;
-        places[row] = place + r;
-        table[LANE.row * room + r] = row;
-        table.set(sampleCounter(promptId, branch, position), LANE.counters * room + 3 * r);
-        table[LANE.slots * room + r] = slot;
-        table[LANE.newest * room + r] = newest;
+        elements[row] = place + r;
+        table[BATCH.row * room + r] = row;
+        table.set(sampleCounter(promptId, branch, position), BATCH.counters * room + 3 * r);
+        table[BATCH.slots * room + r] = slot;
+        table[BATCH.newest * room + r] = newest;
       });
       const words = workspace.upload("decode.lane", table);
       const column = (from: number, width: number) => words.view(from * room, width * room);
-      const own = workspace.get("logits.lane", this.slots * vocab);
+      const batchLogits = workspace.get("logits.lane", this.slots * vocab);
       device.run("gather_rows", {
         table: logits,
-        index: column(LANE.row, 1),
-        out: own,
-        rows: lane.rows.length,
+        index: column(BATCH.row, 1),
+        out: batchLogits,
+        rows: batch.rows.length,
         d: vocab,
       });
       await this.#draw(
-        lane,
+        batch,
         rows,
-        own,
+        batchLogits,
         {
-          counters: column(LANE.counters, 3),
-          slots: column(LANE.slots, 1),
-          fed: columns.fed === null ? null : column(LANE.newest, 1),
+          counters: column(BATCH.counters, 3),
+          slots: column(BATCH.slots, 1),
+          fed: columns.fed === null ? null : column(BATCH.newest, 1),
         },
         seen,
         place,
       );
-      this.#end = place + lane.rows.length;
+      this.#end = place + batch.rows.length;
       place += room;
     }
   }
 
   /** Waits for what has been drawn since the last look. */
   async read(): Promise<Sampled> {
-    const { device } = this.core, { stride } = this, places = this.#places;
+    const { device } = this.network, { stride } = this, elements = this.#elements;
     const tokens = await device.read(this.#tokens, 0, this.#end) as Uint32Array;
     const logprobs = await device.read(this.#logp, 0, this.#end) as Float32Array | Float64Array;
-    const at = (step: number, row: number) => places === null ? step * stride + row : places[row]!;
+    const at = (step: number, row: number) =>
+      elements === null ? step * stride + row : elements[row]!;
     return { tokens, logprobs, at };
   }
 
   async #draw(
-    lane: Lane,
+    batch: SamplingBatch,
     all: readonly SampledRow[],
     scored: Tensor,
     columns: SampledColumns,
     seen: Tensor | null,
     place: number,
   ): Promise<void> {
-    const given = await this.#adjustOnHost(lane, all, scored);
-    const logits = this.#adjust(lane, given, columns, seen) ?? given;
+    const given = await this.#adjustOnHost(batch, all, scored);
+    const logits = this.#adjust(batch, given, columns, seen) ?? given;
     const scores = logits === scored ? { logits } : { logits, scored };
-    this.#run(lane.rules, scores, columns.counters, lane.rows.length, place);
+    this.#run(batch.params, scores, columns.counters, batch.rows.length, place);
   }
 
   /** The operation that draws `rows` tokens, to `place` on. */
   #run(
-    { temperature, topK, topP, minP, seed }: SamplingRules,
+    { temperature, topK, topP, minP, seed }: SamplingParams,
     scores: { logits: Tensor; scored?: Tensor },
     counters: Tensor,
     rows: number,
     place: number,
   ): void {
-    const { device, config: { vocabSize: vocab } } = this.core, room = aligned(rows);
+    const { device, config: { vocabSize: vocab } } = this.network, room = aligned(rows);
     device.run("sample", {
       ...scores,
       counters,
@@ -227,12 +228,12 @@ export class DecodeSampler {
 
   /** The logits as the lane's function on the host has changed them; themselves without one. */
   async #adjustOnHost(
-    { rules: { adjust }, rows }: Lane,
+    { params: { adjust }, rows }: SamplingBatch,
     all: readonly SampledRow[],
     logits: Tensor,
   ): Promise<Tensor> {
     if (!adjust) return logits;
-    const { core: { device, config: { vocabSize: vocab } }, workspace } = this;
+    const { network: { device, config: { vocabSize: vocab } }, workspace } = this;
     const values = await device.read(logits, 0, rows.length * vocab) as Float32Array | Float64Array;
     rows.forEach((row, r) => {
       adjust(all[row]!.completion.ids, values.subarray(r * vocab, (r + 1) * vocab));
@@ -244,21 +245,21 @@ export class DecodeSampler {
 
   /** The logits to draw from where rules change them, else null. */
   #adjust(
-    { rules: { penalty, ends }, forbids, rows: { length: rows } }: Lane,
+    { params: { penalty, ends }, forbidsEnds, rows: { length: rows } }: SamplingBatch,
     logits: Tensor,
     { slots, fed }: SampledColumns,
     seen: Tensor | null,
   ): Tensor | null {
-    const { core: { device, config: { vocabSize: vocab } }, workspace } = this;
-    const rules: Partial<AdjustLogitsArgs> = {};
+    const { network: { device, config: { vocabSize: vocab } }, workspace } = this;
+    const params: Partial<AdjustLogitsArgs> = {};
     if (penalty !== 1 && seen !== null) {
-      Object.assign(rules, { seen, slots }, fed === null ? {} : { newest: fed });
+      Object.assign(params, { seen, slots }, fed === null ? {} : { newest: fed });
     }
-    const forbiddenCount = forbids ? ends.length : 0;
-    if (forbiddenCount > 0) rules.forbidden = workspace.upload("decode.forbidden", ends);
-    if (Object.keys(rules).length === 0) return null;
+    const forbiddenCount = forbidsEnds ? ends.length : 0;
+    if (forbiddenCount > 0) params.forbidden = workspace.upload("decode.forbidden", ends);
+    if (Object.keys(params).length === 0) return null;
     const out = workspace.get("logits.adjusted", this.slots * vocab);
-    device.run("adjust_logits", { logits, out, rows, vocab, penalty, forbiddenCount, ...rules });
+    device.run("adjust_logits", { logits, out, rows, vocab, penalty, forbiddenCount, ...params });
     return out;
   }
 }

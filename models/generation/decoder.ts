@@ -9,7 +9,7 @@ import type { DecodeLayerArgs } from "../../kernels/ops/decode_layer/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import { packedLength } from "../../kernels/ops/matmul/spec.ts";
 import { architectureOf, modulesOf } from "../architectures/mod.ts";
-import type { RowRange } from "./cache_rows.ts";
+import type { RowRange } from "./row_allocator.ts";
 import { canFuseLayers } from "../network/fused_layers.ts";
 import { DecodeSampler, type Sampled, tokenSet } from "./decode_sampler.ts";
 import { finalRows } from "../network/lm_head.ts";
@@ -29,9 +29,9 @@ import {
 import { normForward } from "../network/norm.ts";
 import { RecordedSteps } from "./recorded_step.ts";
 import type { PackedBatch } from "../network/packing.ts";
-import { packPrompts, type PromptBatch, type PromptRun } from "./prefill_batch.ts";
-import { LEAST_COMMON, packPromptGroups } from "./prefill_groups.ts";
-import { drawKey, type Lane, lanesOf } from "./sampling_params.ts";
+import { packPrefill, type PrefillBatch, type PrefillPrompt } from "./prefill_batch.ts";
+import { MIN_SHARED_TOKENS, packPrefillGroups } from "./prefill_groups.ts";
+import { drawKey, type SamplingBatch, samplingBatches } from "./sampling_params.ts";
 import { type DecodeRow, StepTable } from "./step_table.ts";
 import { floatBytes, type Workspace } from "../network/workspace.ts";
 
@@ -66,7 +66,7 @@ interface Cache {
 }
 
 /** Steps of hundreds of operations that are kept recorded, by how many rows they have. */
-const MOST_RECORDED = 16;
+const MAX_RECORDINGS = 16;
 
 /** Whether a decoding layer is one operation. */
 function isFused({ config, device, weights: { layers } }: Network): boolean {
@@ -93,29 +93,29 @@ export class Decoder {
   #seen: Tensor | null = null;
 
   constructor(
-    private readonly core: Network,
+    private readonly network: Network,
     private readonly workspace: Workspace,
     private readonly shape: DecoderShape,
     private readonly adapter: boolean,
   ) {
-    const { config } = core, { slots, maxNewTokens, promptRows, stepsPerRead } = shape;
-    this.#sampler = new DecodeSampler(core, workspace, slots, stepsPerRead);
+    const { config } = network, { slots, maxNewTokens, promptRows, stepsPerRead } = shape;
+    this.#sampler = new DecodeSampler(network, workspace, slots, stepsPerRead);
     // The newest token is sampled, not yet fed: the last one never needs a place in the cache.
     this.#cacheLength = Math.max(1, maxNewTokens - 1);
-    this.#table = new StepTable(core, workspace, this.#sampler.stride, this.#cacheLength);
+    this.#table = new StepTable(network, workspace, this.#sampler.stride, this.#cacheLength);
     const caches = (kind: string, rows: number) =>
-      core.weights.layers.map((_, layer): Cache => {
+      network.weights.layers.map((_, layer): Cache => {
         const n = rows * config.numKvHeads * config.headDim;
         const get = (what: string) => workspace.get(`cache.${kind}.${layer}.${what}`, n);
         return { k: get("k"), v: get("v") };
       });
     this.#prompts = caches("prefix", promptRows);
     this.#branches = caches("branches", slots * this.#cacheLength);
-    this.#fused = isFused(core);
+    this.#fused = isFused(network);
     // A layer that is one operation takes little to record.
-    this.#steps = new RecordedSteps(core.device, this.#fused ? slots : MOST_RECORDED);
-    this.#packedKeys = this.#fused && this.sharesBeginnings
-      ? core.weights.layers.map((_, layer) =>
+    this.#steps = new RecordedSteps(network.device, this.#fused ? slots : MAX_RECORDINGS);
+    this.#packedKeys = this.#fused && this.sharesPrefixes
+      ? network.weights.layers.map((_, layer) =>
         workspace.get(
           `cache.prefix.${layer}.packed`,
           packedLength(promptRows, config.numKvHeads * config.headDim),
@@ -129,20 +129,20 @@ export class Decoder {
    * such a multiple on one right behind the other.
    * @param before rows of the cache with the prompt that the first one shares a beginning with
    */
-  prefill(prompts: readonly PromptRun[], before: RowRange | null): Prefill {
-    const { core, workspace, adapter } = this, { config } = core;
+  prefill(prompts: readonly PrefillPrompt[], before: RowRange | null): Prefill {
+    const { network, workspace, adapter } = this, { config } = network;
     // A larger batch than any before replaces buffers of the same names.
     this.#layers = this.#scratch = null;
     const run = (batch: PackedBatch, options: Partial<TrunkOptions>) =>
-      trunkForward(core, workspace, batch, { adapter, keep: "none", ...options });
-    if (this.sharesBeginnings) {
-      const batch = packPrompts(prompts, before, config), { lastPromptRow: lastRows } = batch;
+      trunkForward(network, workspace, batch, { adapter, keep: "none", ...options });
+    if (this.sharesPrefixes) {
+      const batch = packPrefill(prompts, before, config), { lastPromptRow: lastRows } = batch;
       const trunk = run(batch, { store: this.#storeInCache(batch, prompts), lastRows });
       return { trunk, lastRow: lastRows.map((_, prompt) => prompt) };
     }
     // Sums over keys would be cut elsewhere: a CPU gives a prompt the same bits in any company.
-    const least = core.device.name === "webgpu" ? LEAST_COMMON : Infinity;
-    const batch = packPromptGroups(prompts.map(({ ids }) => ids), least, config);
+    const minShared = network.device.name === "webgpu" ? MIN_SHARED_TOKENS : Infinity;
+    const batch = packPrefillGroups(prompts.map(({ ids }) => ids), minShared, config);
     const cached = this.#cacheParts(prompts), { lastPromptRow: lastRow, rowOfToken } = batch;
     const trunk = run(
       batch,
@@ -152,19 +152,19 @@ export class Decoder {
   }
 
   /** Whether prompts may share beginnings: where attention reads keys that are not in the batch. */
-  get sharesBeginnings(): boolean {
-    const { device, config } = this.core;
+  get sharesPrefixes(): boolean {
+    const { device, config } = this.network;
     return device.name !== "webgpu" && attentionWindow(config).window === undefined;
   }
 
   /** Whether steps gain from knowing which prompts begin alike. */
-  get readsAlike(): boolean {
+  get usesSharedPrefixes(): boolean {
     return this.#packedKeys !== null;
   }
 
   /** Rows of the cache of prompts that lie one right behind the other. */
-  #cacheParts(prompts: readonly PromptRun[]): (layer: number) => Cache {
-    const { numKvHeads, headDim } = this.core.config, width = numKvHeads * headDim;
+  #cacheParts(prompts: readonly PrefillPrompt[]): (layer: number) => Cache {
+    const { numKvHeads, headDim } = this.network.config, width = numKvHeads * headDim;
     const { begin } = prompts[0]!.cached, { end } = prompts.at(-1)!.cached;
     const part = (cache: Tensor) => cache.view(begin * width, (end - begin) * width);
     return (layer) => ({ k: part(this.#prompts[layer]!.k), v: part(this.#prompts[layer]!.v) });
@@ -172,7 +172,7 @@ export class Decoder {
 
   /** Gives every prompt of the batch the rows of what it has in common with others. */
   #spread(rowOfToken: Uint32Array, cached: (layer: number) => Cache) {
-    const { device, config: { numKvHeads, headDim } } = this.core;
+    const { device, config: { numKvHeads, headDim } } = this.network;
     const index = this.workspace.upload("prefix.row", rowOfToken);
     const shape = { index, rows: rowOfToken.length, d: numKvHeads * headDim };
     let layer = 0;
@@ -186,19 +186,19 @@ export class Decoder {
 
   /** For any other: rows that have been computed go to theirs, then to those of prompts that begin alike. */
   #storeInCache(
-    { rows, cacheRow, keys, copies: { from, to } }: PromptBatch,
-    prompts: readonly PromptRun[],
+    { rows, cacheRow, keys, copies: { from, to } }: PrefillBatch,
+    prompts: readonly PrefillPrompt[],
   ) {
-    const { core: { device, config: { numKvHeads, headDim } }, workspace } = this;
+    const { network: { device, config: { numKvHeads, headDim } }, workspace } = this;
     const d = numKvHeads * headDim, copied = to.length;
-    const own = workspace.upload("prefix.row", cacheRow);
+    const branchCache = workspace.upload("prefix.row", cacheRow);
     const [source, target] = [from, to].map((rows, i) =>
       workspace.upload(`prefix.copy.${i}`, rows)
     );
     const copies = workspace.get("prefix.copies", copied * d);
     const owned = workspace.upload("prefix.keys", keys);
     const put = (src: Tensor, table: Tensor) => {
-      device.run("scatter_rows", { src, index: own, table, rows, d });
+      device.run("scatter_rows", { src, index: branchCache, table, rows, d });
       if (copied === 0) return table;
       device.run("gather_rows", { table, index: source!, out: copies, rows: copied, d });
       device.run("scatter_rows", { src: copies, index: target!, table, rows: copied, d });
@@ -229,16 +229,16 @@ export class Decoder {
     rows: readonly DecodeRow[],
     prompts: readonly { index: number; ids: readonly number[] }[],
   ): Promise<void> {
-    const { core, workspace } = this, { vocabSize } = core.config, count = rows.length;
+    const { network, workspace } = this, { vocabSize } = network.config, count = rows.length;
     const index = workspace.upload(
       "head.index",
       Uint32Array.from(prompts, ({ index }) => lastRow[index]!),
     );
-    const { normed } = finalRows(core, workspace, trunk, index, count);
+    const { normed } = finalRows(network, workspace, trunk, index, count);
     // The branches have no slots yet: the sets that they begin with are numbered as the rows are.
-    const ranked = rows.map((row, slot) => ({ ...row, slot })), lanes = lanesOf(ranked);
+    const ranked = rows.map((row, slot) => ({ ...row, slot })), batches = samplingBatches(ranked);
     let seen: Tensor | null = null;
-    if (rows.some(({ rules }) => rules.penalty !== 1)) {
+    if (rows.some(({ params }) => params.penalty !== 1)) {
       const sets = new Uint32Array(count * seenWords(vocabSize));
       prompts.forEach(({ ids }, row) => {
         sets.set(tokenSet(ids, vocabSize), row * seenWords(vocabSize));
@@ -249,7 +249,7 @@ export class Decoder {
     await this.#sampler.sample(
       0,
       ranked,
-      lanes,
+      batches,
       this.#sampler.score(normed, count),
       { ...this.#table.columns, fed: null },
       seen,
@@ -258,7 +258,7 @@ export class Decoder {
 
   /** The set of seen tokens of a branch that takes a slot, for rules with a penalty. */
   begin(slot: number, promptIds: readonly number[]): void {
-    const { core: { device, config }, workspace, shape } = this,
+    const { network: { device, config }, workspace, shape } = this,
       width = seenWords(config.vocabSize);
     this.#seen ??= workspace.get("decode.seen", shape.slots * width, "u32");
     device.write(this.#seen, tokenSet(promptIds, config.vocabSize), slot * width);
@@ -268,27 +268,33 @@ export class Decoder {
    * Feeds the newest token of each row and samples the next, `step` steps after the last look: rows have the
    * positions and tokens that they had then.
    */
-  async next(step: number, rows: readonly DecodeRow[], lanes: readonly Lane[]): Promise<void> {
+  async next(
+    step: number,
+    rows: readonly DecodeRow[],
+    batches: readonly SamplingBatch[],
+  ): Promise<void> {
     const count = rows.length;
-    const { cos, sin } = this.core.rope.upTo(this.#table.write(step, rows));
+    const { cos, sin } = this.network.rope.upTo(this.#table.write(step, rows));
     const columns = this.#table.columns;
     // After a look rows may have moved: the tokens then come from the host, with all else that it writes.
     const fed = step === 0 ? columns.tokens : this.#sampler.tokensOf(step - 1);
     if (!this.#fused) {
       this.#layers ??= this.#decodeActivations();
-      this.#scratch ??= passScratch(this.workspace, this.core.config, this.shape.slots);
+      this.#scratch ??= passScratch(this.workspace, this.network.config, this.shape.slots);
     }
-    const sampler = this.#sampler, plain = sampler.plainRules(lanes);
+    const sampler = this.#sampler, plain = sampler.plainParams(batches);
     const key = [fed, cos, sin, step, ...(plain === null ? [] : drawKey(plain))];
     const logits = this.#steps.run(count, key, () => {
-      const given = { cos, sin, ...columns, count };
-      const normed = this.#fused ? this.#byLayers(fed, given) : this.#byOperations(fed, given);
+      const provided = { cos, sin, ...columns, count };
+      const normed = this.#fused
+        ? this.#byLayers(fed, provided)
+        : this.#byOperations(fed, provided);
       const logits = sampler.score(normed, count);
       if (plain !== null) sampler.drawPlain(step, plain, logits, columns, count);
       return logits;
     });
     if (plain !== null) sampler.drawn(step, count);
-    else await sampler.sample(step, rows, lanes, logits, { ...columns, fed }, this.#seen);
+    else await sampler.sample(step, rows, batches, logits, { ...columns, fed }, this.#seen);
   }
 
   /** Drops what it holds for the next step: the buffers or the weights that it reads may change. */
@@ -304,12 +310,12 @@ export class Decoder {
 
   /** One operation a layer; returns the normed rows that the head reads. */
   #byLayers(fed: Tensor, step: StepRows): Tensor {
-    const { core: { device, config, weights }, workspace } = this, { count: rows } = step;
+    const { network: { device, config, weights }, workspace } = this, { count: rows } = step;
     const { hiddenSize: d, rmsNormEps: eps } = config;
     const x = workspace.get("h", rows * d);
     device.run("gather_rows", { table: weights.embedding.value, index: fed, out: x, rows, d });
     weights.layers.forEach(({ inputNorm, postNorm, ...linears }, layer) => {
-      const prefix = this.#prompts[layer]!, own = this.#branches[layer]!;
+      const prefix = this.#prompts[layer]!, branchCache = this.#branches[layer]!;
       device.run("decode_layer", {
         x,
         ...step,
@@ -325,8 +331,8 @@ export class Decoder {
         prefixK: prefix.k,
         ...(this.#packedKeys === null ? {} : { packedPrefixK: this.#packedKeys[layer]! }),
         prefixV: prefix.v,
-        branchK: own.k,
-        branchV: own.v,
+        branchK: branchCache.k,
+        branchV: branchCache.v,
         maxNew: this.#cacheLength,
         d,
         f: config.intermediateSize,
@@ -344,7 +350,7 @@ export class Decoder {
 
   /** The same operation by operation. */
   #byOperations(fed: Tensor, { cos, sin, positions, cacheRow, branches, count }: StepRows): Tensor {
-    const { core: { device, config, weights } } = this, d = config.hiddenSize;
+    const { network: { device, config, weights } } = this, d = config.hiddenSize;
     const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
     const layers = this.#layers!, rotary = architectureOf(config).positions === "rotary";
 
@@ -384,7 +390,7 @@ export class Decoder {
       dropout: null,
     };
     const { h, n1: normed, mean1: mean, rho1: rho } = layers[0]!;
-    embed(this.core, { tokens: fed, positions, out: h, spare: pass.projected, rows: count });
+    embed(this.network, { tokens: fed, positions, out: h, spare: pass.projected, rows: count });
     let output: Residual | null = null;
     for (; layer < layers.length; layer++) {
       output = layerForward(pass, weights.layers[layer]!, layers[layer]!, output);
@@ -403,13 +409,13 @@ export class Decoder {
   }
 
   #decodeActivations(): LayerActivations[] {
-    const { core: { config, weights, maxRank }, workspace, adapter } = this;
+    const { network: { config, weights, maxRank }, workspace, adapter } = this;
     return weights.layers.map((layer, l) =>
       layerActivations(workspace, config, layer, this.shape.slots, {
         adapter,
         name: (activation) => bufferName("none", l, activation),
         maxRank,
-        given: {},
+        provided: {},
       })
     );
   }

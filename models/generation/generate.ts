@@ -9,11 +9,11 @@ import { planSlots, PREFILL_ROWS, PREFILL_ROWS_GPU } from "./generation_plan.ts"
 import { withInt8Activations } from "./int8_activations.ts";
 import type { Network } from "../network/forward_pass.ts";
 import type { GenerationSizes } from "./generation_memory.ts";
-import { MOST_COPIED_BYTES } from "./merge_lora.ts";
+import { MAX_COPY_BYTES } from "./merge_lora.ts";
 import type { ModelBase } from "../network/weights/model_base.ts";
 import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import { packedBytes, packWeights } from "./packed_weights.ts";
-import { adjustsLogits, samplingRules } from "./sampling_params.ts";
+import { adjustsLogits, samplingParams } from "./sampling_params.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 
 export interface GeneratorLimits {
@@ -42,47 +42,47 @@ export function defaultLimits(device: Device, bytes: number): GeneratorLimits {
     slots: null,
     stepsPerRead: onGpu ? 16 : 1,
     prefillRows: onGpu ? PREFILL_ROWS_GPU : PREFILL_ROWS,
-    copyBytes: MOST_COPIED_BYTES,
+    copyBytes: MAX_COPY_BYTES,
   };
 }
 
 /** Completions in the order of the requests and of their branches. When a request fails, all end with its error. */
 export async function generate(
-  core: Network,
+  network: Network,
   buffers: GenerationBuffers,
   sizes: ModelSizes,
   requests: readonly GenerateRequest[],
   options: GenerateOptions,
   limits: GeneratorLimits,
 ): Promise<Completion[][]> {
-  const { maxPositions, vocabSize } = core.config;
+  const { maxPositions, vocabSize } = network.config;
   let maxNewTokens = 1, adjusted = false;
-  const general = samplingRules(options, vocabSize);
+  const general = samplingParams(options, vocabSize);
   requests.forEach((request, i) => {
-    checkRequest(request, core.config, i);
+    checkRequest(request, network.config, i);
     const { sampling, promptIds } = request;
-    const rules = sampling === undefined
+    const params = sampling === undefined
       ? general
-      : samplingRules({ ...options, ...sampling }, vocabSize);
+      : samplingParams({ ...options, ...sampling }, vocabSize);
     maxNewTokens = Math.max(
       maxNewTokens,
-      Math.min(rules.maxNewTokens, maxPositions - promptIds.length),
+      Math.min(params.maxNewTokens, maxPositions - promptIds.length),
     );
-    adjusted ||= adjustsLogits(rules) || rules.kind !== general.kind;
+    adjusted ||= adjustsLogits(params) || params.samplerKey !== general.samplerKey;
   });
   if (!requests.some(({ n }) => n > 0)) return requests.map(() => []);
-  const most = limits.slots ?? Math.min(options.slots ?? Infinity, bestSlots(core));
-  const plan = planSlots(sizes, requests, { maxNewTokens, adjusted }, { ...limits, most });
+  const maxSlots = limits.slots ?? Math.min(options.slots ?? Infinity, bestSlots(network));
+  const plan = planSlots(sizes, requests, { maxNewTokens, adjusted }, { ...limits, maxSlots });
   let failed = false;
   const shouldStop = () => failed || (options.shouldStop?.() ?? false);
   const open = { ...options, shouldStop };
-  const generation = openGeneration(core, buffers, sizes, plan, open, limits);
+  const generation = openGeneration(network, buffers, sizes, plan, open, limits);
   let completions: Completion[][];
   try {
     completions = await Promise.all(requests.map(async (request) => {
-      const own = await generation.add(request);
+      const done = await generation.add(request);
       options.onEnd?.(request);
-      return own;
+      return done;
     }));
   } catch (error) {
     // The other requests would go on beside what the caller does with the model next.
@@ -90,9 +90,9 @@ export async function generate(
     await generation.idle();
     throw error;
   }
-  if (options.onWave !== undefined) {
+  if (options.onTiming !== undefined) {
     await generation.idle();
-    options.onWave(generation.timing);
+    options.onTiming(generation.timing);
   }
   return completions;
 }
@@ -103,14 +103,14 @@ export async function generate(
  * @param room what it holds at once; planGenerationBytes says what that takes
  */
 export function openGeneration(
-  core: Network,
+  network: Network,
   { inference, copies }: GenerationBuffers,
   sizes: ModelSizes,
   room: GenerationSizes,
   options: GenerateOptions,
   { stepsPerRead, prefillRows, copyBytes }: GeneratorLimits,
 ): Generation {
-  const read = options.activations === "int8" ? withInt8Activations(core) : core;
+  const read = options.activations === "int8" ? withInt8Activations(network) : network;
   const owner = {}, packs = packedBytes(sizes) <= copyBytes;
   const pack = () => {
     if (!packs) return read;

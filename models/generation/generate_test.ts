@@ -168,7 +168,7 @@ Deno.test("the time of every step is in what a generation says of itself", () =>
     await model.generate([requests[0]!], {
       ...options,
       eosIds: [],
-      onWave: ({ promptTokens, newTokens, prefillSeconds, decodeSeconds }) => {
+      onTiming: ({ promptTokens, newTokens, prefillSeconds, decodeSeconds }) => {
         waves++;
         assert.deepEqual([promptTokens, newTokens], [4, 5 * 9]);
         assert.ok(prefillSeconds > 0 && decodeSeconds > 0, `${prefillSeconds}, ${decodeSeconds}`);

@@ -12,29 +12,29 @@
  */
 import { setImmediate } from "node:timers";
 import { Interrupted, RgxError } from "../../core/errors.ts";
-import { CacheRows } from "./cache_rows.ts";
-import { alikeOf, type CachedPrompt, leavePrompt } from "./cached_prompt.ts";
-import { inEqualShares } from "./row_balance.ts";
+import { RowAllocator } from "./row_allocator.ts";
+import { type CachedPrompt, releasePrompt, sharedPrefixOf } from "./cached_prompt.ts";
+import { balanceRows } from "./row_balance.ts";
 import { promptAlignment } from "./cached_prompt.ts";
 import { rowThreads } from "./row_threads.ts";
 import { Decoder, type DecoderShape } from "./decoder.ts";
 import type { Network } from "../network/forward_pass.ts";
 import { checkGroup } from "../network/packing.ts";
-import { commonBeginning, type PromptRun } from "./prefill_batch.ts";
+import { type PrefillPrompt, sharedPrefixLength } from "./prefill_batch.ts";
 import {
   adjustsLogits,
-  lanesOf,
-  type SamplingRules,
-  samplingRules,
-  stepsAsOneLane,
+  samplingBatches,
+  type SamplingParams,
+  samplingParams,
+  stepsAsOneBatch,
 } from "./sampling_params.ts";
 import type { DecodeRow } from "./step_table.ts";
 import type {
   Completion,
   GenerateOptions,
   GenerateRequest,
+  GenerationTiming,
   SamplingOptions,
-  WaveTiming,
 } from "./types.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import type { Workspace } from "../network/workspace.ts";
@@ -56,7 +56,7 @@ export interface GenerationShape extends DecoderShape {
 /** A request that has not ended. */
 interface Job {
   request: GenerateRequest;
-  rules: SamplingRules;
+  params: SamplingParams;
   /** Most tokens of a completion. */
   limit: number;
   completions: Completion[];
@@ -76,7 +76,7 @@ interface Branch extends DecodeRow {
 /** Generation on one model; no other pass of the model may run while it works. */
 export class Generation {
   readonly #decoder: Decoder;
-  readonly #rows: CacheRows;
+  readonly #rows: RowAllocator;
   readonly #slots: number[];
   /** Requests whose prompts have not been run. */
   readonly #queue: Job[] = [];
@@ -91,7 +91,7 @@ export class Generation {
   #waitingBranches = 0;
   #work: Promise<void> | null = null;
   #lastPause = 0;
-  readonly timing: WaveTiming = {
+  readonly timing: GenerationTiming = {
     ...{ promptTokens: 0, newTokens: 0, prefillSeconds: 0, decodeSeconds: 0 },
   };
 
@@ -100,14 +100,14 @@ export class Generation {
    * @param prepare called when requests come after none were left, before the model is used
    */
   constructor(
-    private readonly core: Network,
+    private readonly network: Network,
     workspace: Workspace,
     readonly shape: GenerationShape,
     private readonly defaults: GenerateOptions,
     private readonly prepare: () => void = () => {},
   ) {
-    this.#decoder = new Decoder(core, workspace, shape, defaults.adapter ?? true);
-    this.#rows = new CacheRows(shape.promptRows, promptAlignment(core.config));
+    this.#decoder = new Decoder(network, workspace, shape, defaults.adapter ?? true);
+    this.#rows = new RowAllocator(shape.promptRows, promptAlignment(network.config));
     this.#slots = Array.from({ length: shape.slots }, (_, i) => shape.slots - 1 - i);
   }
 
@@ -117,18 +117,18 @@ export class Generation {
    * @throws RgxError for a request that is impossible, here and now
    */
   add(request: GenerateRequest): Promise<Completion[]> {
-    const rules = this.#rules(request), { promptIds, n, signal } = request;
-    const { config } = this.core, { maxPositions } = config;
+    const params = this.#params(request), { promptIds, n, signal } = request;
+    const { config } = this.network, { maxPositions } = config;
     checkRequest(request, config);
-    this.#checkRoom(request, rules);
+    this.#checkRoom(request, params);
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (n === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
       const completions = Array.from({ length: n }, (): Completion => ({
         ...{ ids: [], logprobs: [], finishReason: "length" },
       }));
-      const limit = Math.min(rules.maxNewTokens, maxPositions - promptIds.length);
-      const job = { request, rules, limit, completions, left: n, resolve, reject };
+      const limit = Math.min(params.maxNewTokens, maxPositions - promptIds.length);
+      const job = { request, params, limit, completions, left: n, resolve, reject };
       this.#queue.push(job);
       if (signal !== undefined) this.#abortable.add(job);
       this.#waitingBranches += n;
@@ -141,19 +141,19 @@ export class Generation {
     await this.#work;
   }
 
-  #rules({ sampling = {} }: GenerateRequest): SamplingRules {
+  #params({ sampling = {} }: GenerateRequest): SamplingParams {
     // Most requests have none of their own: equal objects make the common case cheap.
-    if (Object.keys(sampling).length === 0) return this.#defaultRules;
+    if (Object.keys(sampling).length === 0) return this.#defaultParams;
     const options: SamplingOptions = { ...this.defaults, ...sampling };
-    return samplingRules(options, this.core.config.vocabSize);
+    return samplingParams(options, this.network.config.vocabSize);
   }
 
-  get #defaultRules(): SamplingRules {
-    return this.#ownRules ??= samplingRules(this.defaults, this.core.config.vocabSize);
+  get #defaultParams(): SamplingParams {
+    return this.#checkedDefaults ??= samplingParams(this.defaults, this.network.config.vocabSize);
   }
-  #ownRules: SamplingRules | null = null;
+  #checkedDefaults: SamplingParams | null = null;
 
-  #checkRoom({ promptIds }: GenerateRequest, rules: SamplingRules): void {
+  #checkRoom({ promptIds }: GenerateRequest, params: SamplingParams): void {
     const { promptRows, maxNewTokens, adjusted } = this.shape;
     const refuse = (what: string): never => {
       throw new RgxError(`generate: ${what}`, { advice: "give the generation more room" });
@@ -161,11 +161,16 @@ export class Generation {
     if (promptIds.length > promptRows) {
       refuse(`the prompt has ${promptIds.length} tokens, this generation room for ${promptRows}`);
     }
-    const wanted = Math.min(rules.maxNewTokens, this.core.config.maxPositions - promptIds.length);
+    const wanted = Math.min(
+      params.maxNewTokens,
+      this.network.config.maxPositions - promptIds.length,
+    );
     if (wanted > maxNewTokens) {
       refuse(`maxNewTokens is ${wanted}, this generation has room for ${maxNewTokens}`);
     }
-    if (!adjusted && (adjustsLogits(rules) || rules.kind !== this.#defaultRules.kind)) {
+    if (
+      !adjusted && (adjustsLogits(params) || params.samplerKey !== this.#defaultParams.samplerKey)
+    ) {
       refuse("it was made for requests that are all sampled in the same way");
     }
   }
@@ -220,16 +225,16 @@ export class Generation {
     const shares: number[] = [];
     let before = this.#newest?.ids ?? [];
     for (const { request: { promptIds, n } } of this.#queue) {
-      const shared = this.#decoder.sharesBeginnings ? commonBeginning(before, promptIds) : 0;
-      const own = promptIds.length - shared;
-      if (shares.length > 0 && (branches >= slots || rows + own > prefillRows)) break;
+      const shared = this.#decoder.sharesPrefixes ? sharedPrefixLength(before, promptIds) : 0;
+      const uncached = promptIds.length - shared;
+      if (shares.length > 0 && (branches >= slots || rows + uncached > prefillRows)) break;
       wanted += this.#aligned(promptIds.length);
-      rows += own;
+      rows += uncached;
       branches += n;
       shares.push(shared);
       before = promptIds;
     }
-    const run = this.#rows.take(this.#queue[0]!.request.promptIds.length, wanted);
+    const run = this.#rows.allocate(this.#queue[0]!.request.promptIds.length, wanted);
     if (run === null && this.#newest !== null) {
       // Its rows may be what is missing.
       this.#forgetNewest();
@@ -240,22 +245,22 @@ export class Generation {
       if (busy > 0) return false;
       throw new RgxError("generate: a prompt does not fit an empty cache; this is a bug in rgx");
     }
-    const jobs: Job[] = [], prompts: CachedPrompt[] = [], runs: PromptRun[] = [];
+    const jobs: Job[] = [], prompts: CachedPrompt[] = [], runs: PrefillPrompt[] = [];
     let { begin } = run;
     for (const job of this.#queue.slice(0, shares.length)) {
       const ids = job.request.promptIds, end = begin + ids.length;
       if (end > run.end) break;
-      const lentEnd = Math.min(begin + this.#aligned(ids.length), run.end);
+      const allocatedEnd = Math.min(begin + this.#aligned(ids.length), run.end);
       const shared = shares[jobs.length]!, last = prompts.at(-1) ?? this.#newest?.prompt ?? null;
-      const alike = this.#decoder.readsAlike ? alikeOf(last, shared) : null;
-      const cached = { begin, end, lentEnd, users: job.left, alike };
+      const sharedPrefix = this.#decoder.usesSharedPrefixes ? sharedPrefixOf(last, shared) : null;
+      const cached = { begin, end, allocatedEnd, references: job.left, sharedPrefix };
       runs.push({ ids, cached, shared });
       jobs.push(job);
       prompts.push(cached);
       this.timing.promptTokens += ids.length;
-      begin = lentEnd;
+      begin = allocatedEnd;
     }
-    this.#rows.give({ begin, end: run.end });
+    this.#rows.release({ begin, end: run.end });
     this.#queue.splice(0, jobs.length);
     const primed = jobs.flatMap((job, p) =>
       job.completions.map((completion, b) => newBranch(job, prompts[p]!, completion, b))
@@ -266,7 +271,7 @@ export class Generation {
     const prefill = this.#decoder.prefill(runs, this.#newest?.prompt ?? null);
     this.#forgetNewest();
     const newest = prompts.at(-1)!;
-    newest.users++;
+    newest.references++;
     this.#newest = { ids: runs.at(-1)!.ids, prompt: newest };
     const index = new Map(jobs.map((job, index) => [job, index]));
     for (let from = 0; from < primed.length; from += slots) {
@@ -276,7 +281,7 @@ export class Generation {
         rows,
         rows.map(({ job }) => ({ index: index.get(job)!, ids: job.request.promptIds })),
       );
-      await this.#look(rows, 1);
+      await this.#readTokens(rows, 1);
     }
     this.#primed = this.#primed.filter(({ done }) => !done);
     return true;
@@ -285,7 +290,7 @@ export class Generation {
   /** Rows of the cache for a prompt: where prompts are stored one by one, each begins at a multiple of the alignment. */
   #aligned(tokens: number): number {
     const { align } = this.#rows;
-    return this.#decoder.sharesBeginnings ? Math.ceil(tokens / align) * align : tokens;
+    return this.#decoder.sharesPrefixes ? Math.ceil(tokens / align) * align : tokens;
   }
 
   /** Gives free slots to branches that wait for one. */
@@ -295,30 +300,30 @@ export class Generation {
     const active = [...this.#active];
     for (const branch of this.#primed.splice(0, count)) {
       branch.slot = this.#slots.pop()!;
-      if (branch.rules.penalty !== 1) {
+      if (branch.params.penalty !== 1) {
         this.#decoder.begin(branch.slot, branch.job.request.promptIds);
       }
       active.push(branch);
     }
-    this.#active = inEqualShares(active, rowThreads(this.core));
+    this.#active = balanceRows(active, rowThreads(this.network));
   }
 
   /** Steps up to the next look. */
   async #decode(): Promise<void> {
-    const rows = this.#active, lanes = lanesOf(rows);
+    const rows = this.#active, batches = samplingBatches(rows);
     let left = 0;
     for (const { job, position } of rows) left = Math.max(left, job.limit - position);
-    const steps = lanes.length > 1
+    const steps = batches.length > 1
       ? 1
-      : Math.min(this.shape.stepsPerRead, left, stepsAsOneLane(rows));
-    for (let step = 0; step < steps; step++) await this.#decoder.next(step, rows, lanes);
-    await this.#look(rows, steps);
+      : Math.min(this.shape.stepsPerRead, left, stepsAsOneBatch(rows));
+    for (let step = 0; step < steps; step++) await this.#decoder.next(step, rows, batches);
+    await this.#readTokens(rows, steps);
     if (!rows.some(({ done }) => done)) return;
-    this.#active = inEqualShares(rows.filter(({ done }) => !done), rowThreads(this.core));
+    this.#active = balanceRows(rows.filter(({ done }) => !done), rowThreads(this.network));
   }
 
   /** Takes the tokens that `steps` steps have drawn for `rows`. */
-  async #look(rows: readonly Branch[], steps: number): Promise<void> {
+  async #readTokens(rows: readonly Branch[], steps: number): Promise<void> {
     const { tokens, logprobs, at } = await this.#decoder.read();
     for (let step = 0; step < steps; step++) {
       for (let row = 0; row < rows.length; row++) {
@@ -337,7 +342,7 @@ export class Generation {
     this.timing.newTokens++;
     try {
       job.request.onToken?.(branch.branch - (job.request.firstBranch ?? 0), token, logprob);
-      if (branch.rules.endsWith(ids)) branch.completion.finishReason = "stop";
+      if (branch.params.endsWith(ids)) branch.completion.finishReason = "stop";
       else if (ids.length < job.limit) return;
     } catch (error) {
       // A caller's function: its own request fails, the others go on.
@@ -354,11 +359,11 @@ export class Generation {
   #end(branch: Branch): void {
     branch.done = true;
     if (branch.slot >= 0) this.#slots.push(branch.slot);
-    leavePrompt(branch.prompt, this.#rows);
+    releasePrompt(branch.prompt, this.#rows);
   }
 
   #forgetNewest(): void {
-    if (this.#newest !== null) leavePrompt(this.#newest.prompt, this.#rows);
+    if (this.#newest !== null) releasePrompt(this.#newest.prompt, this.#rows);
     this.#newest = null;
   }
 
@@ -406,10 +411,10 @@ function newBranch(
   completion: Completion,
   number: number,
 ): Branch {
-  const { request: { promptId, firstBranch = 0 }, rules } = job;
+  const { request: { promptId, firstBranch = 0 }, params } = job;
   return {
     ...{ promptId, branch: firstBranch + number, position: 0, newest: 0, slot: -1 },
-    ...{ prompt, rules, job, completion, done: false },
+    ...{ prompt, params, job, completion, done: false },
   };
 }
 

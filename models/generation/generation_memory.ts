@@ -33,7 +33,7 @@ export interface GenerationSizes {
  * Most bytes that generation takes where nothing else is said; what does not fit waits. A processor has enough to
  * compute then; a card that has more gives more (`generationRoom`).
  */
-export const WAVE_BYTES = 2 ** 30;
+export const DEFAULT_GENERATION_BYTES = 2 ** 30;
 
 /**
  * Bytes of the workspace that generations of at most these sizes, within `room` bytes, share with passes without
@@ -41,18 +41,19 @@ export const WAVE_BYTES = 2 ** 30;
  */
 export function planInferenceBytes(
   sizes: ModelSizes,
-  wave: GenerationSizes,
+  generation: GenerationSizes,
   pass: { rows: number; pairs: number },
   room: number,
 ): number {
   const d = sizes.config.hiddenSize;
-  const rows = Math.min(rowsAtOnce(wave), pass.rows), heads = Math.min(wave.branches, pass.pairs);
+  const rows = Math.min(rowsAtOnce(generation), pass.rows),
+    heads = Math.min(generation.branches, pass.pairs);
   const shared = sizes.floatBytes * capacity([
     ...layerBuffers(sizes, rows, "none"),
     ...passBuffers(sizes, rows),
     ...[heads * d, heads * d, heads * d, heads],
   ]);
-  return Math.min(planGenerationBytes(sizes, wave), room) +
+  return Math.min(planGenerationBytes(sizes, generation), room) +
     planPassBytes(sizes, pass.rows, pass.pairs, false) - shared;
 }
 
@@ -62,24 +63,24 @@ function rowsAtOnce({ promptRows, passRows = promptRows, branches }: GenerationS
 }
 
 /** Bytes of a generation: prompt pass, caches, and the buffers of a decoding step. */
-export function planGenerationBytes(sizes: ModelSizes, wave: GenerationSizes): number {
-  const { floats, words } = generationBuffers(sizes, wave);
+export function planGenerationBytes(sizes: ModelSizes, generation: GenerationSizes): number {
+  const { floats, words } = generationBuffers(sizes, generation);
   return sizes.floatBytes * capacity(floats) + 4 * capacity(words);
 }
 
 /** Bytes of the largest of its buffers. */
-export function planLargestBuffer(sizes: ModelSizes, wave: GenerationSizes): number {
-  const { floats } = generationBuffers(sizes, wave);
+export function planLargestBuffer(sizes: ModelSizes, generation: GenerationSizes): number {
+  const { floats } = generationBuffers(sizes, generation);
   return sizes.floatBytes * floats.reduce((most, n) => Math.max(most, bufferCapacity(n)), 0);
 }
 
 /** Elements of the buffers of floats and of u32. */
 function generationBuffers(
   sizes: ModelSizes,
-  wave: GenerationSizes,
+  generation: GenerationSizes,
 ): { floats: number[]; words: number[] } {
   const { config } = sizes, d = config.hiddenSize;
-  const { promptRows, branches, adjusted = false } = wave, rows = rowsAtOnce(wave);
+  const { promptRows, branches, adjusted = false } = generation, rows = rowsAtOnce(generation);
   const history = Math.max(16 * (branches + 64), 64 * branches); // decode_sampler.ts
   const floats = [
     ...layerBuffers(sizes, rows, "none"),
@@ -87,10 +88,10 @@ function generationBuffers(
     ...[branches * d, branches * d, branches * d, branches], // final norm
     branches * config.vocabSize, // logits
     history, // log-probabilities
-    ...cacheBuffers(sizes, wave),
+    ...cacheBuffers(sizes, generation),
     promptRows * config.numKvHeads * config.headDim, // copies of beginnings
     ...layerBuffers(sizes, branches, "none"), // prompts' last rows
-    ...ropeTables(sizes, promptRows + wave.maxNewTokens),
+    ...ropeTables(sizes, promptRows + generation.maxNewTokens),
   ];
   const words = [5 * promptRows, promptRows, promptRows, promptRows, ...fusedIndex(sizes, rows)];
   words.push(...Array<number>(5).fill(promptRows)); // where beginnings are, and keys
@@ -116,9 +117,9 @@ function ropeTables({ config }: ModelSizes, positions: number): number[] {
 }
 
 /** Elements of the keys and of the values of each layer, of the prompts and of the branches. */
-function cacheBuffers(sizes: ModelSizes, wave: GenerationSizes): number[] {
+function cacheBuffers(sizes: ModelSizes, generation: GenerationSizes): number[] {
   const { config, floatBytes } = sizes;
-  const { promptRows, branches, maxNewTokens } = wave, layers = 2 * config.numLayers;
+  const { promptRows, branches, maxNewTokens } = generation, layers = 2 * config.numLayers;
   // Keys once more for layers that are one operation; on webgpu, which sizes do not tell, there are none.
   const isFused = canFuseLayers(config, floatBytes) && packsLayers(sizes);
   const packed = isFused ? config.numLayers : 0;
@@ -131,6 +132,6 @@ function cacheBuffers(sizes: ModelSizes, wave: GenerationSizes): number[] {
 }
 
 /** Bytes of the keys and values of prompts and branches. */
-export function planCacheBytes(sizes: ModelSizes, wave: GenerationSizes): number {
-  return sizes.floatBytes * capacity(cacheBuffers(sizes, wave));
+export function planCacheBytes(sizes: ModelSizes, generation: GenerationSizes): number {
+  return sizes.floatBytes * capacity(cacheBuffers(sizes, generation));
 }

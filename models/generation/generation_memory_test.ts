@@ -103,8 +103,8 @@ for (const [how, config, lora, adjusted, weights = {}] of GENERATIONS) {
         { ...sampling, ...(adjusted ? { repetitionPenalty: 1.1, minNewTokens: 5 } : {}) },
       );
       const measured = device.peakBytes - before;
-      const wave = { promptRows: 80, branches: 80, maxNewTokens: 30, adjusted };
-      const planned = planGenerationBytes(model.sizes, wave) + packedBytes(model.sizes);
+      const generation = { promptRows: 80, branches: 80, maxNewTokens: 30, adjusted };
+      const planned = planGenerationBytes(model.sizes, generation) + packedBytes(model.sizes);
       assert.ok(
         measured <= planned && planned <= 1.25 * measured,
         `planned ${planned}, measured ${measured}`,
@@ -124,10 +124,10 @@ Deno.test("prompts that are run a few at a time are planned so", () =>
     const sampling = { maxNewTokens: 12, temperature: 1, seed: 1, eosIds: [] };
     await model.generate(requests, sampling, { prefillRows: 40 });
     const measured = device.peakBytes - before;
-    const wave = { promptRows: 480, passRows: 40, branches: 24, maxNewTokens: 12 };
-    const planned = planGenerationBytes(model.sizes, wave) + packedBytes(model.sizes);
+    const generation = { promptRows: 480, passRows: 40, branches: 24, maxNewTokens: 12 };
+    const planned = planGenerationBytes(model.sizes, generation) + packedBytes(model.sizes);
     assert.ok(measured <= planned && planned <= 1.25 * measured, `${planned}, not ${measured}`);
-    const whole = planGenerationBytes(model.sizes, { ...wave, passRows: 480 });
+    const whole = planGenerationBytes(model.sizes, { ...generation, passRows: 480 });
     assert.ok(whole > 1.25 * planned, `${whole} at once`);
   }));
 
@@ -135,7 +135,7 @@ Deno.test("a generation keeps to the largest buffer of a device", () => {
   const sizes = modelSizes(config, { trainable: "none", storage: new Map() });
   const requests = Array.from({ length: 200 }, () => ({ n: 1, promptIds: { length: 40 } }));
   const slots = (largestBuffer: number) => {
-    const limits = { bytes: 2 ** 30, largestBuffer, most: Infinity, prefillRows: 1024 };
+    const limits = { bytes: 2 ** 30, largestBuffer, maxSlots: Infinity, prefillRows: 1024 };
     return planSlots(sizes, requests, { maxNewTokens: 60, adjusted: false }, limits);
   };
   const all = slots(Infinity), half = planLargestBuffer(sizes, all) / 2, some = slots(half);
@@ -148,12 +148,12 @@ Deno.test("equal requests are planned as a list of them is, however many they ar
   const sizes = modelSizes(config, { trainable: "none", storage: new Map() });
   for (const prompts of [1, 2, 7, 40]) {
     for (const each of [1, 2, 3, 8]) {
-      for (const most of [1, 5, 16, 1000]) {
+      for (const maxSlots of [1, 5, 16, 1000]) {
         for (const [length, prefillRows] of [[1, 8], [40, 64], [33, 1000]] as const) {
           const requests = Array.from({ length: prompts }, () => ({
             ...{ n: each, promptIds: { length } },
           }));
-          const limits = { bytes: Infinity, largestBuffer: Infinity, most, prefillRows };
+          const limits = { bytes: Infinity, largestBuffer: Infinity, maxSlots, prefillRows };
           const { promptRows, passRows, branches } = planSlots(
             sizes,
             requests,
@@ -163,7 +163,7 @@ Deno.test("equal requests are planned as a list of them is, however many they ar
           assert.deepEqual(
             planEqualRequests(sizes, { prompts, each, length }, limits),
             { promptRows, passRows, branches },
-            JSON.stringify({ prompts, each, most, length, prefillRows }),
+            JSON.stringify({ prompts, each, maxSlots, length, prefillRows }),
           );
         }
       }
@@ -172,11 +172,11 @@ Deno.test("equal requests are planned as a list of them is, however many they ar
 });
 
 Deno.test("prompts' keys are planned twice only when all layers are float", () => {
-  const wave = { promptRows: 80, branches: 8, maxNewTokens: 30 };
+  const generation = { promptRows: 80, branches: 8, maxNewTokens: 30 };
   const caches = (storage: [string, WeightType][], lora?: LoraOptions) => {
     const options = lora === undefined ? {} : { lora };
     const sizes = { trainable: "none", storage: new Map(storage), ...options } as const;
-    return planCacheBytes(modelSizes(config, sizes), wave);
+    return planCacheBytes(modelSizes(config, sizes), generation);
   };
   const twice = caches([]), name = "model.layers.1.mlp.up_proj.weight";
   const keys = config.numLayers * 4 * 80 * config.numKvHeads * config.headDim;

@@ -16,7 +16,7 @@ import type { GenerateRequest } from "./types.ts";
 export const PREFILL_ROWS = 1024, PREFILL_ROWS_GPU = 16384;
 
 /** Of a request, what its memory depends on. */
-type Asked = Pick<GenerateRequest, "n"> & { promptIds: { readonly length: number } };
+type RequestSize = Pick<GenerateRequest, "n"> & { promptIds: { readonly length: number } };
 
 /** What a generation must keep to. */
 export interface SlotLimits {
@@ -24,7 +24,7 @@ export interface SlotLimits {
   bytes: number;
   largestBuffer: number;
   /** Branches at once, if memory allows. */
-  most: number;
+  maxSlots: number;
   /** Rows of prompts that are run at once, unless one alone has more. */
   prefillRows: number;
 }
@@ -32,24 +32,24 @@ export interface SlotLimits {
 /** The largest of the sizes that keep to the limits (at least one branch). */
 export function planSlots(
   sizes: ModelSizes,
-  requests: readonly Asked[],
+  requests: readonly RequestSize[],
   { maxNewTokens, adjusted }: Pick<GenerationSizes, "maxNewTokens" | "adjusted">,
-  { bytes, largestBuffer, most, prefillRows }: SlotLimits,
+  { bytes, largestBuffer, maxSlots, prefillRows }: SlotLimits,
 ): GenerationSizes {
   const align = promptAlignment(sizes.config);
-  const asked = requests.filter(({ n }) => n > 0).map(({ n, promptIds: { length } }) => ({
+  const sized = requests.filter(({ n }) => n > 0).map(({ n, promptIds: { length } }) => ({
     ...{ n, length },
     rows: Math.ceil(length / align) * align,
   }));
   // A pass has a row a token; only in the cache there are gaps.
-  const longest = asked.reduce((most, { length }) => Math.max(most, length), prefillRows);
-  const passRows = Math.min(longest, asked.reduce((sum, { length }) => sum + length, 0));
+  const longest = sized.reduce((maxSlots, { length }) => Math.max(maxSlots, length), prefillRows);
+  const passRows = Math.min(longest, sized.reduce((sum, { length }) => sum + length, 0));
   const total = requests.reduce((sum, { n }) => sum + n, 0);
   const shape = (branches: number): GenerationSizes => ({
-    ...{ promptRows: promptRowsFor(asked, branches), passRows, branches, maxNewTokens },
+    ...{ promptRows: promptRowsFor(sized, branches), passRows, branches, maxNewTokens },
     adjusted: adjusted ?? false,
   });
-  let low = 1, high = Math.max(1, Math.min(total, most));
+  let low = 1, high = Math.max(1, Math.min(total, maxSlots));
   while (low < high) {
     const middle = Math.ceil((low + high) / 2), tried = shape(middle);
     const fits = planGenerationBytes(sizes, tried) <= bytes &&
@@ -69,7 +69,7 @@ function promptRowsFor(
   requests: readonly { n: number; rows: number }[],
   branches: number,
 ): number {
-  let first = 0, held = 0, count = 0, most = 0, longest = 0, all = 0;
+  let first = 0, held = 0, count = 0, maxSlots = 0, longest = 0, all = 0;
   for (const { n, rows } of requests) {
     all += rows;
     held += rows;
@@ -81,10 +81,10 @@ function promptRowsFor(
       held -= oldest.rows;
       first++;
     }
-    most = Math.max(most, held);
+    maxSlots = Math.max(maxSlots, held);
     longest = Math.max(longest, rows);
   }
-  return Math.min(all, most + 3 * longest);
+  return Math.min(all, maxSlots + 3 * longest);
 }
 
 /**
@@ -94,10 +94,10 @@ function promptRowsFor(
 export function planEqualRequests(
   sizes: ModelSizes,
   { prompts, each, length }: { prompts: number; each: number; length: number },
-  { most, prefillRows }: Pick<SlotLimits, "most" | "prefillRows">,
+  { maxSlots, prefillRows }: Pick<SlotLimits, "maxSlots" | "prefillRows">,
 ): Required<Pick<GenerationSizes, "promptRows" | "passRows" | "branches">> {
   const align = promptAlignment(sizes.config), rows = Math.ceil(length / align) * align;
-  const branches = Math.max(1, Math.min(prompts * each, most));
+  const branches = Math.max(1, Math.min(prompts * each, maxSlots));
   const held = Math.ceil(branches / Math.ceil(each / 2)) + 3;
   return {
     promptRows: rows * Math.min(prompts, held),

@@ -4,7 +4,7 @@
  */
 import type { Device } from "../../kernels/device.ts";
 import { gpuAvailableBytes } from "../../kernels/devices/webgpu/gpu_memory.ts";
-import { WAVE_BYTES } from "./generation_memory.ts";
+import { DEFAULT_GENERATION_BYTES } from "./generation_memory.ts";
 
 /** Of what a card has free beside a model: another process may load its own on it at the same time. */
 const SHARE = 0.4;
@@ -12,7 +12,7 @@ const SHARE = 0.4;
 /** Bytes, where `spare` can be spared. */
 export function generationRoom({ adapter }: Pick<Device, "adapter">, spare: number): number {
   const isCard = adapter !== undefined && !adapter.software && Number.isFinite(spare);
-  return isCard ? Math.max(WAVE_BYTES, Math.floor(spare)) : WAVE_BYTES;
+  return isCard ? Math.max(DEFAULT_GENERATION_BYTES, Math.floor(spare)) : DEFAULT_GENERATION_BYTES;
 }
 
 /** Bytes on a device on which the model is loaded and nothing else is to come. */
@@ -21,6 +21,6 @@ export async function generationRoomNow(
   available = gpuAvailableBytes,
 ): Promise<number> {
   const { adapter } = device;
-  if (adapter === undefined || adapter.software) return WAVE_BYTES;
+  if (adapter === undefined || adapter.software) return DEFAULT_GENERATION_BYTES;
   return generationRoom(device, SHARE * (await available(adapter) ?? 0));
 }

@@ -45,8 +45,8 @@ function refuse(model: string, types: ReadonlySet<string>): never {
 }
 
 /** The same weights, read otherwise. @throws UsageError when none of them has a type for it */
-export function withInt8Activations(core: Network): Network {
-  const { config, weights } = core, types = new Set<string>();
+export function withInt8Activations(network: Network): Network {
+  const { config, weights } = network, types = new Set<string>();
   let found = false;
   const rounding = ({ storage, inOut = false }: Pick<Linear, "storage"> & { inOut?: boolean }) => {
     const rounded = !inOut && suits(storage);
@@ -63,5 +63,5 @@ export function withInt8Activations(core: Network): Network {
   });
   const head = { ...weights.head, ...rounding(weights.head) };
   if (!found) refuse("this model", types);
-  return { ...core, weights: { ...weights, layers, head } };
+  return { ...network, weights: { ...weights, layers, head } };
 }

@@ -8,7 +8,7 @@ import { RgxError } from "../../core/errors.ts";
 import type { SamplingOptions } from "./types.ts";
 
 /** Rules of the OpenAI API on logits. */
-export interface LogitRules {
+export interface LogitsProcessorOptions {
   /** 0 = off. */
   presencePenalty?: number;
   /** 0 = off. */
@@ -21,8 +21,9 @@ export interface LogitRules {
  * Null when the rules change nothing.
  * @throws RgxError for a token id that is not in the vocabulary, or a number that is not finite
  */
-export function logitRules(
-  { presencePenalty: presence = 0, frequencyPenalty: frequency = 0, logitBias }: LogitRules,
+export function logitsProcessor(
+  { presencePenalty: presence = 0, frequencyPenalty: frequency = 0, logitBias }:
+    LogitsProcessorOptions,
   vocabSize: number,
 ): NonNullable<SamplingOptions["adjust"]> | null {
   const bias = [...logitBias ?? []].filter(([, value]) => value !== 0);

@@ -1,21 +1,24 @@
 import assert from "node:assert/strict";
 import { RgxError } from "../../core/errors.ts";
-import { logitRules } from "./logits_processor.ts";
+import { logitsProcessor } from "./logits_processor.ts";
 import { onEachDevice, randomModel, tinyConfig } from "../testing.ts";
 import type { GenerateRequest } from "./types.ts";
 
 Deno.test("penalties count the completion's tokens, biases are added", () => {
   const logits = Float32Array.of(1, 2, 3, 4);
   const bias = new Map([[3, 10], [0, -100], [2, 0]]);
-  logitRules({ presencePenalty: 0.5, frequencyPenalty: 0.25, logitBias: bias }, 4)!(
+  logitsProcessor({ presencePenalty: 0.5, frequencyPenalty: 0.25, logitBias: bias }, 4)!(
     [1, 3, 1],
     logits,
   );
   assert.deepEqual([...logits], [-99, 1, 3, 13.25]);
-  assert.equal(logitRules({}, 4), null);
-  assert.equal(logitRules({ presencePenalty: 0, logitBias: new Map([[9, 0]]) }, 4), null);
-  const refused = (rules: Parameters<typeof logitRules>[0], text: RegExp) =>
-    assert.throws(() => logitRules(rules, 4), (e) => e instanceof RgxError && text.test(e.message));
+  assert.equal(logitsProcessor({}, 4), null);
+  assert.equal(logitsProcessor({ presencePenalty: 0, logitBias: new Map([[9, 0]]) }, 4), null);
+  const refused = (rules: Parameters<typeof logitsProcessor>[0], text: RegExp) =>
+    assert.throws(
+      () => logitsProcessor(rules, 4),
+      (e) => e instanceof RgxError && text.test(e.message),
+    );
   refused({ logitBias: new Map([[4, 1]]) }, /token id 4 is not in the vocabulary \(0 … 3\)/);
   refused({ logitBias: new Map([[0.5, 1]]) }, /token id 0.5/);
   refused({ logitBias: new Map([[1, NaN]]) }, /bias of token 1 is NaN/);
@@ -27,9 +30,9 @@ Deno.test("rules of the host hold for their own request, in any company and with
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const options = { maxNewTokens: 8, temperature: 0.9, seed: 5, eosIds: [] };
     const vocab = model.vocabSize;
-    const only = logitRules({ logitBias: new Map([[7, 1000]]) }, vocab)!;
-    const never = logitRules({ presencePenalty: 1000 }, vocab)!;
-    const some = logitRules({ frequencyPenalty: 0.8, logitBias: new Map([[2, 1.5]]) }, vocab)!;
+    const only = logitsProcessor({ logitBias: new Map([[7, 1000]]) }, vocab)!;
+    const never = logitsProcessor({ presencePenalty: 1000 }, vocab)!;
+    const some = logitsProcessor({ frequencyPenalty: 0.8, logitBias: new Map([[2, 1.5]]) }, vocab)!;
     const requests: GenerateRequest[] = [
       { promptId: 0, promptIds: [1, 2], n: 3 },
       { promptId: 1, promptIds: [3], n: 2, sampling: { adjust: only } },

@@ -13,7 +13,7 @@ import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import { copyLength, type WeightCopies } from "../network/weights/weight_copies.ts";
 
 /** Copies larger than this are not made: adapters stay separate. */
-export const MOST_COPIED_BYTES = 2 ** 30;
+export const MAX_COPY_BYTES = 2 ** 30;
 
 /**
  * Whether a pass over `rows` rows is cheaper with a merged copy: merging costs r·in·out multiply-adds, the
@@ -34,7 +34,7 @@ export function mergedBytes(
     if (storage.has(`${path}.weight`) || !mergePays(inDim, outDim, rows)) return sum;
     return sum + floatBytes * copyLength(inOut, inDim, outDim);
   }, 0);
-  return bytes <= MOST_COPIED_BYTES ? bytes : 0;
+  return bytes <= MAX_COPY_BYTES ? bytes : 0;
 }
 
 /** merged = W + s·B·A. */
@@ -58,17 +58,17 @@ export function mergeInto(
  * Valid until the copies have another owner, or a change of the adapters.
  */
 export function mergeAdapters(
-  core: Network,
+  network: Network,
   copies: WeightCopies,
   sizes: ModelSizes,
   rows: number,
 ): Network {
-  if (mergedBytes(sizes, rows) === 0) return core;
+  if (mergedBytes(sizes, rows) === 0) return network;
   copies.claim({});
-  const { device, weights } = core;
+  const { device, weights } = network;
   const layers = weights.layers.map((layer, l) => {
     const merged = { ...layer };
-    for (const module of modulesOf(core.config)) {
+    for (const module of modulesOf(network.config)) {
       const linear = layer[module], { inDim, outDim, storage } = linear;
       if (linear.lora === null || storage !== null || !mergePays(inDim, outDim, rows)) continue;
       const weight = copies.buffer(linear, l, module);
@@ -77,5 +77,5 @@ export function mergeAdapters(
     }
     return merged;
   });
-  return { ...core, weights: { ...weights, layers } };
+  return { ...network, weights: { ...weights, layers } };
 }

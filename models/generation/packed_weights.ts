@@ -65,8 +65,8 @@ function largestWeight(config: ModelSizes["config"]): number {
  * The model with its float weights packed and their adapters merged in, or left out when `adapter` is false. Valid
  * until the copies have another owner, or a change of any weight; a second call then makes the same model valid again.
  */
-export function packWeights(core: Network, copies: WeightCopies, adapter: boolean): Network {
-  const { device, config, weights } = core, { workspace } = copies;
+export function packWeights(network: Network, copies: WeightCopies, adapter: boolean): Network {
+  const { device, config, weights } = network, { workspace } = copies;
   const pack = (linear: Linear, layer: number, module: Module): Linear => {
     const { lora, inDim, outDim } = linear;
     let { weight } = linear;
@@ -94,7 +94,7 @@ export function packWeights(core: Network, copies: WeightCopies, adapter: boolea
     return packed;
   });
   const { vocabSize: n, hiddenSize: k } = config;
-  const packed = { ...core, weights: { ...weights, layers } };
+  const packed = { ...network, weights: { ...weights, layers } };
   if (weights.head.storage !== null) return packed;
   const packedHead = workspace.fixed("head", packedLength(n, k));
   device.run("pack_weight", { weight: weights.head.value, out: packedHead, n, k });

@@ -3,11 +3,11 @@
  * once, and its keys and values are copied to the other prompts' rows of the cache. A prompt's rows there are whole
  * and in order, as if it had been alone, so every later sum over them has the same bits.
  */
-import type { RowRange } from "./cache_rows.ts";
+import type { RowRange } from "./row_allocator.ts";
 import { type PackedBatch, packGroups, type PackLimits } from "../network/packing.ts";
 
 /** A prompt to be run. */
-export interface PromptRun {
+export interface PrefillPrompt {
   ids: readonly number[];
   /** Its rows of the cache, one a token. */
   cached: RowRange;
@@ -16,7 +16,7 @@ export interface PromptRun {
 }
 
 /** The prompts' rows that have to be computed, as groups without branches. */
-export interface PromptBatch extends PackedBatch {
+export interface PrefillBatch extends PackedBatch {
   /** Row of the cache for each row. */
   cacheRow: Uint32Array; // [rows]
   /** Rows of the cache that each prompt consists of. */
@@ -26,19 +26,19 @@ export interface PromptBatch extends PackedBatch {
 }
 
 /** How many of its first tokens `ids` has in common with `before`; the last token is always its own. */
-export function commonBeginning(before: readonly number[], ids: readonly number[]): number {
-  const most = Math.min(before.length, ids.length - 1);
+export function sharedPrefixLength(before: readonly number[], ids: readonly number[]): number {
+  const limit = Math.min(before.length, ids.length - 1);
   let common = 0;
-  while (common < most && before[common] === ids[common]) common++;
+  while (common < limit && before[common] === ids[common]) common++;
   return common;
 }
 
 /** @param before rows of the cache with the prompt that the first one shares a beginning with */
-export function packPrompts(
-  prompts: readonly PromptRun[],
+export function packPrefill(
+  prompts: readonly PrefillPrompt[],
   before: RowRange | null,
   limits: PackLimits,
-): PromptBatch {
+): PrefillBatch {
   const packed = packGroups(
     prompts.map(({ ids, shared }) => ({ promptIds: ids.slice(shared), branches: [] })),
     limits,

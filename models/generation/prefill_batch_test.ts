@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
-import { commonBeginning, packPrompts } from "./prefill_batch.ts";
+import { packPrefill, sharedPrefixLength } from "./prefill_batch.ts";
 import { onEachDevice, randomModel, tinyConfig } from "../testing.ts";
 import type { Completion, GenerateRequest } from "./types.ts";
 
 Deno.test("a common beginning leaves a prompt its last token", () => {
-  assert.equal(commonBeginning([], [1]), 0);
-  assert.equal(commonBeginning([1, 2, 3], [1, 2, 4, 5]), 2);
-  assert.equal(commonBeginning([1, 2, 3], [1, 2, 3]), 2);
-  assert.equal(commonBeginning([1, 2, 3, 4], [1, 2, 3]), 2);
-  assert.equal(commonBeginning([1, 2], [1, 2, 3, 4]), 2);
+  assert.equal(sharedPrefixLength([], [1]), 0);
+  assert.equal(sharedPrefixLength([1, 2, 3], [1, 2, 4, 5]), 2);
+  assert.equal(sharedPrefixLength([1, 2, 3], [1, 2, 3]), 2);
+  assert.equal(sharedPrefixLength([1, 2, 3, 4], [1, 2, 3]), 2);
+  assert.equal(sharedPrefixLength([1, 2], [1, 2, 3, 4]), 2);
 });
 
 Deno.test("prompts are packed without what they share, and told where to find it", () => {
-  const packed = packPrompts(
+  const packed = packPrefill(
     [
       { ids: [7, 8, 1, 2], cached: { begin: 32, end: 36 }, shared: 2 },
       { ids: [7, 8, 1, 3, 4], cached: { begin: 36, end: 41 }, shared: 3 },
@@ -74,10 +74,10 @@ Deno.test("what prompts share is computed once, from batch to batch", async () =
     if (op === "attention") computed.push((args as { rows: number }).rows);
     run(op, args);
   };
-  const alike = Array.from({ length: 8 }, (_, i) => ({
+  const sharedPrefix = Array.from({ length: 8 }, (_, i) => ({
     ...{ promptIds: [...beginning(100, 1), i, 3], promptId: i, n: 1 },
   }));
-  await model.generate(alike, options, { slots: 2 });
+  await model.generate(sharedPrefix, options, { slots: 2 });
   const layers = config.numLayers, total = computed.reduce((sum, rows) => sum + rows, 0);
   // The last layer has the last row of each prompt alone.
   assert.equal(total, (layers - 1) * (102 + 7 * 2) + 8);

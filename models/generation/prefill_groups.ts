@@ -4,10 +4,10 @@
  * what a prompt has in common with one of an earlier batch; keys that lie apart are for prompt_batch.ts.
  */
 import { type PackedBatch, packGroups, type PackLimits } from "../network/packing.ts";
-import { commonBeginning } from "./prefill_batch.ts";
+import { sharedPrefixLength } from "./prefill_batch.ts";
 
 /** Fewer tokens in common are not worth the copies of their keys and values. */
-export const LEAST_COMMON = 16;
+export const MIN_SHARED_TOKENS = 16;
 
 /** Prompts, and how many of their first tokens are computed once for all of them. */
 interface PromptGroup {
@@ -15,23 +15,23 @@ interface PromptGroup {
   prompts: (readonly number[])[];
 }
 
-export interface GroupedPrompts extends PackedBatch {
+export interface PrefillGroups extends PackedBatch {
   /** Row of the batch for each token of each prompt, prompt after prompt; null = the batch is these tokens. */
   rowOfToken: Uint32Array | null;
 }
 
 /** A prompt joins the group before it where that does not spare less, although it may have less in common. */
-function groupPrompts(
+function groupByPrefix(
   prompts: readonly (readonly number[])[],
-  leastCommon: number,
+  minShared: number,
 ): PromptGroup[] {
   const groups: PromptGroup[] = [];
   for (const ids of prompts) {
     const last = groups.at(-1), n = last?.prompts.length ?? 0;
     if (last !== undefined) {
-      const alike = commonBeginning(last.prompts.at(-1)!, ids);
-      const common = n === 1 ? alike : Math.min(last.common, alike);
-      if (common >= leastCommon && n * common >= (n - 1) * last.common) {
+      const shared = sharedPrefixLength(last.prompts.at(-1)!, ids);
+      const common = n === 1 ? shared : Math.min(last.common, shared);
+      if (common >= minShared && n * common >= (n - 1) * last.common) {
         last.prompts.push(ids);
         last.common = common;
         continue;
@@ -46,12 +46,12 @@ function groupPrompts(
  * `lastPromptRow` is a prompt's, not a group's.
  * @param leastCommon tokens that a group must have in common; Infinity = every prompt alone
  */
-export function packPromptGroups(
+export function packPrefillGroups(
   prompts: readonly (readonly number[])[],
-  leastCommon: number,
+  minShared: number,
   limits: PackLimits,
-): GroupedPrompts {
-  const groups = groupPrompts(prompts, leastCommon);
+): PrefillGroups {
+  const groups = groupByPrefix(prompts, minShared);
   // The last token of a branch is a target and gets no row: one more stands behind it.
   const packed = packGroups(
     groups.map(({ common, prompts }) => ({

@@ -1,14 +1,14 @@
 /** Prompts that begin alike in one pass of a device whose attention reads keys of the batch only. */
 import assert from "node:assert/strict";
 import { SEGMENT } from "../../kernels/ops/attention/spec.ts";
-import { packPromptGroups } from "./prefill_groups.ts";
+import { packPrefillGroups } from "./prefill_groups.ts";
 import { onEachDevice, randomModel, tinyConfig } from "../testing.ts";
 
 const limits = { vocabSize: 20, maxPositions: 16 };
 
 Deno.test("what neighbours have in common is packed once, and every token is told its row", () => {
   const prompts = [[7, 8, 1, 2], [7, 8, 1, 3, 4], [7, 8], [9], [9, 5, 6], [9, 5, 4]];
-  const packed = packPromptGroups(prompts, 2, limits);
+  const packed = packPrefillGroups(prompts, 2, limits);
   // [7 8 1 | 2 | 3 4], as the third has but one token in common that is not its last; [7 8]; [9]; [9 5 | 6 | 4].
   assert.deepEqual([...packed.tokens], [7, 8, 1, 2, 3, 4, 7, 8, 9, 9, 5, 6, 4]);
   assert.deepEqual([...packed.positions], [0, 1, 2, 3, 3, 4, 0, 1, 0, 0, 1, 2, 2]);
@@ -32,7 +32,7 @@ Deno.test("what neighbours have in common is packed once, and every token is tol
 Deno.test("a group gives up what few have in common where that spares more", () => {
   const long = Array.from({ length: 10 }, (_, i) => i);
   // Ten in common, then eight: 2 · 8 ≥ 10. Then two: 3 · 2 < 2 · 8.
-  const packed = packPromptGroups(
+  const packed = packPrefillGroups(
     [[...long, 1], [...long, 2], [...long.slice(0, 8), 19, 3], [0, 1, 19]],
     2,
     limits,
@@ -41,7 +41,7 @@ Deno.test("a group gives up what few have in common where that spares more", () 
 });
 
 Deno.test("the whole of a prompt may be what others begin with", () => {
-  const packed = packPromptGroups([[1, 2], [1, 2, 3]], 2, limits);
+  const packed = packPrefillGroups([[1, 2], [1, 2, 3]], 2, limits);
   assert.deepEqual([...packed.tokens], [1, 2, 3]);
   assert.deepEqual([...packed.lastPromptRow], [1, 2]);
   assert.deepEqual([...packed.rowOfToken!], [0, 1, 0, 1, 2]);
@@ -49,7 +49,7 @@ Deno.test("the whole of a prompt may be what others begin with", () => {
 
 Deno.test("prompts without much in common are the batch as they are", () => {
   for (const least of [2, Infinity]) {
-    const packed = packPromptGroups([[1, 2, 3], [1, 3, 3], [4]], least, limits);
+    const packed = packPrefillGroups([[1, 2, 3], [1, 3, 3], [4]], least, limits);
     assert.equal(packed.rowOfToken, null);
     assert.deepEqual([...packed.tokens], [1, 2, 3, 1, 3, 3, 4]);
     assert.deepEqual([...packed.lastPromptRow], [2, 5, 6]);

@@ -6,7 +6,7 @@
 import type { Device, Recording } from "../../kernels/device.ts";
 
 /** Times that a step is just run: one that ends soon is not worth the objects that a recording leaves to be collected. */
-export const RUN_BEFORE = 8;
+export const RUNS_BEFORE_RECORDING = 8;
 
 export class RecordedStep<Result> {
   #key: readonly unknown[] = [];
@@ -31,7 +31,7 @@ export class RecordedStep<Result> {
       this.forget();
       this.#key = key;
     }
-    if (this.#runs < RUN_BEFORE) {
+    if (this.#runs < RUNS_BEFORE_RECORDING) {
       this.#runs++;
       return this.#result = work();
     }
@@ -63,14 +63,14 @@ export class RecordedSteps<Result> {
   readonly #steps = new Map<number, RecordedStep<Result>>();
 
   /** @param most steps whose recordings are kept: hundreds of operations take some hundred kilobytes */
-  constructor(private readonly device: Device, private readonly most: number) {}
+  constructor(private readonly device: Device, private readonly maxRecordings: number) {}
 
   /** As `run` of {@link RecordedStep}, of the step with that number. */
   run(number: number, key: readonly unknown[], work: () => Result): Result {
     const step = this.#steps.get(number) ?? new RecordedStep<Result>(this.device);
     this.#steps.delete(number);
     this.#steps.set(number, step);
-    if (this.#steps.size > this.most) {
+    if (this.#steps.size > this.maxRecordings) {
       const [oldest, dropped] = this.#steps.entries().next().value!;
       dropped.forget();
       this.#steps.delete(oldest);

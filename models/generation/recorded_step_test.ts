@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Device, Recording } from "../../kernels/device.ts";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
-import { RecordedStep, RecordedSteps, RUN_BEFORE } from "./recorded_step.ts";
+import { RecordedStep, RecordedSteps, RUNS_BEFORE_RECORDING } from "./recorded_step.ts";
 import { randomModel, TINY_MODELS } from "../testing.ts";
 import type { GenerateRequest } from "./types.ts";
 
@@ -32,7 +32,9 @@ Deno.test("a step that has come some times is recorded, and from then on replaye
   const step = new RecordedStep<string>(device);
   const run = (...key: unknown[]) => step.run(key, () => (log.push("work"), `of ${key}`));
   const first = () => {
-    for (let i = 0; i < RUN_BEFORE; i++) assert.deepEqual([run(1, device), said()], [OF_1, "work"]);
+    for (let i = 0; i < RUNS_BEFORE_RECORDING; i++) {
+      assert.deepEqual([run(1, device), said()], [OF_1, "work"]);
+    }
   };
   const OF_1 = "of 1,[object Object]";
   first();
@@ -56,7 +58,7 @@ Deno.test("of steps with different numbers those that came last are kept", () =>
   const { device, log, said } = fakeDevice();
   const steps = new RecordedSteps<number>(device, 2);
   const run = (number: number) => steps.run(number, [], () => log.push("work"));
-  for (let i = 0; i <= RUN_BEFORE; i++) for (const number of [1, 2]) run(number);
+  for (let i = 0; i <= RUNS_BEFORE_RECORDING; i++) for (const number of [1, 2]) run(number);
   assert.match(said(), /^(work )+record work replay record work replay$/);
   run(1);
   run(2);
@@ -74,7 +76,7 @@ Deno.test("where nothing can be recorded every step is run", () => {
     const { device, log, said } of [fakeDevice(false), { ...fakeDevice(), device: {} as Device }]
   ) {
     const step = new RecordedStep<number>(device);
-    for (let i = 0; i < RUN_BEFORE + 3; i++) {
+    for (let i = 0; i < RUNS_BEFORE_RECORDING + 3; i++) {
       assert.equal(step.run([], () => log.push("work") && i), i);
     }
     assert.match(said(), /^(work )+(record )?work work work$/);

@@ -4,7 +4,7 @@
  * a row computes does not depend on its place. Left out: what a run saves whose rows share a prompt.
  */
 import { shareOfRows } from "../../kernels/ops/decode_layer/spec.ts";
-import type { RowRange } from "./cache_rows.ts";
+import type { RowRange } from "./row_allocator.ts";
 
 /** What decides where a row goes. */
 interface OrderedRow {
@@ -15,7 +15,7 @@ interface OrderedRow {
 }
 
 /** The rows in an order in which each thread has about equally many keys; groups are cut only where a run is full. */
-export function inEqualShares<Row extends OrderedRow>(
+export function balanceRows<Row extends OrderedRow>(
   rows: readonly Row[],
   threads: number,
 ): readonly Row[] {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { shareOfRows } from "../../kernels/ops/decode_layer/spec.ts";
 import { stream } from "../../kernels/testing.ts";
-import { inEqualShares } from "./row_balance.ts";
+import { balanceRows } from "./row_balance.ts";
 
 interface Row {
   prompt: { begin: number; end: number };
@@ -35,7 +35,7 @@ Deno.test("threads get about equally many keys", () => {
       1.1,
     ]] as const
   ) {
-    const rows = inEqualShares(rowsOf(groups, n), threads), keys = keysOfShares(rows, threads);
+    const rows = balanceRows(rowsOf(groups, n), threads), keys = keysOfShares(rows, threads);
     assert.equal(keys.length, threads);
     assert.ok(Math.max(...keys) <= most * Math.min(...keys), `${groups} x ${n}: ${keys}`);
   }
@@ -49,13 +49,13 @@ Deno.test("every row stays, rows of a group stay side by side, and one thread ke
       3,
     ]]
   ) {
-    const rows = rowsOf(groups!, n!), ordered = inEqualShares(rows, threads!);
+    const rows = rowsOf(groups!, n!), ordered = balanceRows(rows, threads!);
     assert.deepEqual(new Set(ordered), new Set(rows));
     assert.equal(ordered.length, rows.length);
     const prompts = ordered.map(({ prompt }) => prompt);
     const changes = prompts.filter((prompt, i) => i > 0 && prompt !== prompts[i - 1]).length;
     // A run that is full may cut one group.
     assert.ok(changes <= Math.max(0, groups! - 1) + threads! * 2, `${changes} changes`);
-    assert.deepEqual(inEqualShares(rows, 1), rows);
+    assert.deepEqual(balanceRows(rows, 1), rows);
   }
 });

@@ -9,7 +9,7 @@ import type { SamplingOptions } from "./types.ts";
 /** Positions of a completion are 20 bits of a random counter. */
 const MAX_COMPLETION = 2 ** 20;
 
-export interface SamplingRules {
+export interface SamplingParams {
   maxNewTokens: number;
   minNewTokens: number;
   temperature: number;
@@ -25,27 +25,27 @@ export interface SamplingRules {
   /** On the host, before all other rules; null = nothing. */
   adjust: SamplingOptions["adjust"] | null;
   /** The same for rules that differ at most in when a completion ends. */
-  kind: string;
+  samplerKey: string;
 }
 
 /** Rows of a step that are sampled together. */
-export interface Lane {
-  rules: SamplingRules;
+export interface SamplingBatch {
+  params: SamplingParams;
   /** Their end tokens are impossible in this step. */
-  forbids: boolean;
+  forbidsEnds: boolean;
   /** Their numbers in the step, ascending. */
   rows: readonly number[];
 }
 
 /** What decides a row's lane. */
-interface LaneRow {
-  rules: SamplingRules;
+interface BatchedRow {
+  params: SamplingParams;
   /** Number of the token that is drawn, in its completion. */
   position: number;
 }
 
 /** @throws RgxError naming the option that is out of range */
-export function samplingRules(options: SamplingOptions, vocabSize: number): SamplingRules {
+export function samplingParams(options: SamplingOptions, vocabSize: number): SamplingParams {
   checkOptions(options);
   const { maxNewTokens, temperature, topK = 0, topP = 1, minP = 0, stopWhen, seed } = options;
   const { repetitionPenalty: penalty = 1, minNewTokens = 0, adjust = null } = options;
@@ -59,7 +59,7 @@ export function samplingRules(options: SamplingOptions, vocabSize: number): Samp
       eos.has(ids.at(-1)!) ||
       (stopWhen !== undefined && ids.length > minNewTokens && stopWhen(ids)),
     adjust,
-    kind: [temperature, penalty, numberOf(adjust), ...drawn].join(),
+    samplerKey: [temperature, penalty, numberOf(adjust), ...drawn].join(),
   };
 }
 
@@ -67,7 +67,7 @@ const numbers = new WeakMap<object, number>();
 let functions = 0;
 
 /** Another one for every function; 0 = none. */
-function numberOf(adjust: SamplingRules["adjust"]): number {
+function numberOf(adjust: SamplingParams["adjust"]): number {
   if (!adjust) return 0;
   const number = numbers.get(adjust) ?? ++functions;
   numbers.set(adjust, number);
@@ -75,39 +75,39 @@ function numberOf(adjust: SamplingRules["adjust"]): number {
 }
 
 /** What a draw from logits as they are depends on. */
-export function drawKey({ temperature, topK, topP, minP, seed }: SamplingRules): number[] {
+export function drawKey({ temperature, topK, topP, minP, seed }: SamplingParams): number[] {
   return [temperature, topK, topP, minP, ...seed];
 }
 
 /** Whether the rules change logits before a token is drawn. */
-export function adjustsLogits({ penalty, minNewTokens, adjust }: SamplingRules): boolean {
+export function adjustsLogits({ penalty, minNewTokens, adjust }: SamplingParams): boolean {
   return penalty !== 1 || minNewTokens > 0 || adjust !== null;
 }
 
-export function lanesOf(rows: readonly LaneRow[]): Lane[] {
+export function samplingBatches(rows: readonly BatchedRow[]): SamplingBatch[] {
   const first = rows[0];
   if (first === undefined) return [];
-  if (rows.every(({ rules }) => rules === first.rules) && first.rules.minNewTokens === 0) {
-    return [{ rules: first.rules, forbids: false, rows: rows.map((_, row) => row) }];
+  if (rows.every(({ params }) => params === first.params) && first.params.minNewTokens === 0) {
+    return [{ params: first.params, forbidsEnds: false, rows: rows.map((_, row) => row) }];
   }
-  const lanes = new Map<string, Lane & { rows: number[] }>();
-  rows.forEach(({ rules, position }, row) => {
-    const forbids = position < rules.minNewTokens && rules.ends.length > 0;
-    const key = forbids ? `${rules.kind} ${rules.ends}` : rules.kind;
-    const lane = lanes.get(key);
-    if (lane === undefined) lanes.set(key, { rules, forbids, rows: [row] });
-    else lane.rows.push(row);
+  const batches = new Map<string, SamplingBatch & { rows: number[] }>();
+  rows.forEach(({ params, position }, row) => {
+    const forbidsEnds = position < params.minNewTokens && params.ends.length > 0;
+    const key = forbidsEnds ? `${params.samplerKey} ${params.ends}` : params.samplerKey;
+    const batch = batches.get(key);
+    if (batch === undefined) batches.set(key, { params, forbidsEnds, rows: [row] });
+    else batch.rows.push(row);
   });
-  return [...lanes.values()];
+  return [...batches.values()];
 }
 
 /** Steps for which rows that are one lane stay one and need nothing of the host. */
-export function stepsAsOneLane(rows: readonly LaneRow[]): number {
+export function stepsAsOneBatch(rows: readonly BatchedRow[]): number {
   let steps = Infinity;
-  for (const { rules, position } of rows) {
-    if (rules.adjust !== null) return 1;
-    const left = rules.minNewTokens - position;
-    if (left > 0 && rules.ends.length > 0) steps = Math.min(steps, left);
+  for (const { params, position } of rows) {
+    if (params.adjust !== null) return 1;
+    const left = params.minNewTokens - position;
+    if (left > 0 && params.ends.length > 0) steps = Math.min(steps, left);
   }
   return steps;
 }

@@ -5,7 +5,7 @@
 import { sampleCounter } from "../../core/philox.ts";
 import { BRANCH } from "../../kernels/ops/attention_decode/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
-import type { RowRange } from "./cache_rows.ts";
+import type { RowRange } from "./row_allocator.ts";
 import type { SampledRow } from "./decode_sampler.ts";
 import { attentionWindow, type Network } from "../network/forward_pass.ts";
 import type { Workspace } from "../network/workspace.ts";
@@ -18,7 +18,7 @@ export interface DecodeRow extends SampledRow {
 
 export interface PromptRows extends RowRange {
   /** Another prompt whose first `rows` rows are the same. */
-  alike: { prompt: RowRange; rows: number } | null;
+  sharedPrefix: { prompt: RowRange; rows: number } | null;
 }
 
 /** Where columns begin, in multiples of the stride. */
@@ -47,7 +47,7 @@ export class StepTable {
    * @param cacheLength rows that a slot has in the branches' cache
    */
   constructor(
-    private readonly core: Network,
+    private readonly network: Network,
     workspace: Workspace,
     private readonly stride: number,
     private readonly cacheLength: number,
@@ -70,12 +70,13 @@ export class StepTable {
    * within their slot and the model's positions. Returns the largest position.
    */
   write(ahead: number, rows: readonly DecodeRow[]): number {
-    const table = this.#words, { stride, cacheLength: most, core: { config, device } } = this;
+    const table = this.#words,
+      { stride, cacheLength: cacheLength, network: { config, device } } = this;
     const lastPosition = config.maxPositions - 1, { window = Infinity } = attentionWindow(config);
     let largest = 0;
     for (let row = 0; row < rows.length; row++) {
       const { promptId, branch, prompt, slot, newest, position: then } = rows[row]!;
-      const { begin, end, alike } = prompt;
+      const { begin, end, sharedPrefix } = prompt;
       const position = then + ahead;
       const fed = Math.max(0, position - 1); // place in its branch of the token that is fed
       const place = Math.min(end - begin + fed, lastPosition);
@@ -83,7 +84,7 @@ export class StepTable {
       table[STEP.tokens * stride + row] = newest;
       table[STEP.positions * stride + row] = place;
       table[STEP.slots * stride + row] = slot;
-      table[STEP.cacheRow * stride + row] = slot * most + Math.min(fed, most - 1);
+      table[STEP.cacheRow * stride + row] = slot * cacheLength + Math.min(fed, cacheLength - 1);
       // Word by word: `set` from an array takes longer than the rest of a row.
       const counter = sampleCounter(promptId, branch, position);
       const counterAt = STEP.counters * stride + 3 * row;
@@ -95,9 +96,9 @@ export class StepTable {
       table[at + BRANCH.prefixBegin] = Math.max(begin, end - Math.max(0, window - position));
       table[at + BRANCH.prefixEnd] = end;
       table[at + BRANCH.slot] = slot;
-      table[at + BRANCH.length] = Math.min(position, most);
-      table[at + BRANCH.alikeBegin] = alike === null ? 0 : alike.prompt.begin;
-      table[at + BRANCH.alikeRows] = alike === null ? 0 : alike.rows;
+      table[at + BRANCH.length] = Math.min(position, cacheLength);
+      table[at + BRANCH.alikeBegin] = sharedPrefix === null ? 0 : sharedPrefix.prompt.begin;
+      table[at + BRANCH.alikeRows] = sharedPrefix === null ? 0 : sharedPrefix.rows;
     }
     device.write(this.#tensor, table);
     return largest;

@@ -17,7 +17,7 @@ export interface GenerateRequest {
 }
 
 /** What a generation took. */
-export interface WaveTiming {
+export interface GenerationTiming {
   promptTokens: number;
   newTokens: number;
   /** Of all prompts, up to the look at their first tokens. */
@@ -68,7 +68,7 @@ export interface GenerateOptions extends SamplingOptions {
   /** Told when all completions of a request have ended; must not throw. */
   onEnd?: (request: GenerateRequest) => void;
   /** Told at the end what it took. */
-  onWave?: (timing: WaveTiming) => void;
+  onTiming?: (timing: GenerationTiming) => void;
   /** Asked between tokens: true ends generation early by throwing `Interrupted`. */
   shouldStop?: () => boolean;
 }

@@ -20,7 +20,7 @@ const TEXT =
   "50 euro note, so she got 26 euros back. She read a book about the history of bridges until " +
   "the sea came into sight.";
 /** Of the text; some models have few positions. */
-const MOST_TOKENS = 128;
+const MAX_TOKENS = 128;
 
 export interface StoredPart {
   type: WeightType | "f32";
@@ -49,7 +49,7 @@ export interface StorageReport {
   note: string | null;
 }
 
-const WAYS: readonly [how: string, options: StorageOptions][] = [
+const ALTERNATIVES: readonly [how: string, options: StorageOptions][] = [
   ["dtype: float16", { dtype: "float16" }],
   ["dtype: bfloat16", { dtype: "bfloat16" }],
   ["load_in_8bit: true", { quantize: "int8" }],
@@ -60,21 +60,21 @@ const WAYS: readonly [how: string, options: StorageOptions][] = [
 export async function storageReport(
   folder: ModelFolder,
   device: Device,
-  told: (how: string) => LoadListener = () => () => {},
+  onModel: (how: string) => LoadListener = () => () => {},
 ): Promise<StorageReport> {
   const stored = storedParts(folder);
   const types = new Set(stored.map(({ type }) => type));
   const inBlocks = stored.some(({ type }) => type !== "f32" && isBlockType(type));
-  const ids = folder.tokenizer?.encode(TEXT).slice(0, MOST_TOKENS) ?? [];
+  const ids = folder.tokenizer?.encode(TEXT).slice(0, MAX_TOKENS) ?? [];
   const held: HeldReport[] = [];
   let reference: number[] | null = null;
-  const ways = inBlocks
+  const alternatives = inBlocks
     ? []
-    : WAYS.filter(([, { dtype }]) =>
+    : ALTERNATIVES.filter(([, { dtype }]) =>
       !(types.has("f16") && dtype === "float16") && !(types.has("bf16") && dtype === "bfloat16")
     );
-  for (const [how, weights] of [["as stored", {}] as const, ...ways]) {
-    const onLoad = told(how);
+  for (const [how, weights] of [["as stored", {}] as const, ...alternatives]) {
+    const onLoad = onModel(how);
     const model = await CausalLM.create(device, folder.config, folder.files, {
       trainable: "none",
       weights,

@@ -2,14 +2,13 @@ import assert from "node:assert/strict";
 import { createReferenceDevice } from "../../kernels/devices/reference/device.ts";
 import { readModelFolder } from "../model_folder.ts";
 import { storageReport } from "./storage_report.ts";
-import { sharedFolder } from "../testing.ts";
+import { goldenPath } from "../../tests/golden.ts";
 
-const floats = sharedFolder("models/tinystories-656k");
-const blocks = sharedFolder("golden/ggml-blocks/tiny-llama.q8_0.gguf");
+const floats = goldenPath("models/tinystories-656k");
+const blocks = goldenPath("ggml-blocks/tiny-llama.q8_0.gguf");
 
 Deno.test({
   name: "the report of a model's weights: narrower types take less memory and change more",
-  ignore: floats === null,
   async fn() {
     const device = createReferenceDevice({ float: "f32" }), told: string[] = [];
     let loaded = 0;
@@ -49,7 +48,6 @@ Deno.test({
 
 Deno.test({
   name: "a model in blocks is reported as it is, and nothing is quantised again",
-  ignore: blocks === null,
   async fn() {
     const device = createReferenceDevice({ float: "f32" });
     try {

@@ -14,24 +14,32 @@ import { normBackward, normForward, type NormWeights } from "./norm.ts";
 export function attentionInputs(
   pass: LayerPass,
   weights: LayerWeights,
-  saved: LayerActivations,
+  activations: LayerActivations,
 ): void {
   const { device, rows, dropout } = pass;
   if (pass.fused !== null) {
-    const { qkv } = pass.fused, u = saved.u["attn.c_attn"] ?? null;
-    linearForward(device, weights["attn.c_attn"], saved.n1, qkv, u, rows, dropout);
-    moveParts(pass, saved, (index, out) => {
+    const { qkv } = pass.fused, u = activations.u["attn.c_attn"] ?? null;
+    linearForward(device, weights["attn.c_attn"], activations.n1, qkv, u, rows, dropout);
+    moveParts(pass, activations, (index, out) => {
       device.run("gather_rows", { table: qkv, index, out, rows, d: pass.config.hiddenSize });
     });
     return;
   }
   const project = (module: "q_proj" | "k_proj" | "v_proj", out: Tensor) =>
-    linearForward(device, weights[module], saved.n1, out, saved.u[module] ?? null, rows, dropout);
-  project("q_proj", saved.rawQ ?? saved.q);
-  project("k_proj", saved.rawK ?? saved.k);
-  project("v_proj", saved.v);
+    linearForward(
+      device,
+      weights[module],
+      activations.n1,
+      out,
+      activations.u[module] ?? null,
+      rows,
+      dropout,
+    );
+  project("q_proj", activations.rawQ ?? activations.q);
+  project("k_proj", activations.rawK ?? activations.k);
+  project("v_proj", activations.v);
   if (weights.headNorms === null) return;
-  for (const { norm, raw, out, rho, count } of headParts(pass, weights.headNorms, saved)) {
+  for (const { norm, raw, out, rho, count } of headParts(pass, weights.headNorms, activations)) {
     const shape = { rows: rows * count, d: pass.config.headDim, eps: pass.config.rmsNormEps };
     normForward(device, norm, { x: raw, out, rho, mean: null, ...shape });
   }
@@ -44,25 +52,32 @@ export function attentionInputs(
 export function attentionInputsBackward(
   pass: LayerBackwardPass,
   weights: LayerWeights,
-  saved: LayerActivations,
+  activations: LayerActivations,
   needsInput: boolean,
 ): void {
   const { device, rows, dropout, scratch, config } = pass, { headDim } = config;
   const dx = needsInput ? scratch.dnormed : null;
   const backward = (linear: Linear, args: Pick<LinearBackward, "u" | "dy" | "accumulate">) =>
-    linearBackward(device, linear, { ...args, x: saved.n1, dx, du: scratch.du, rows, dropout });
+    linearBackward(device, linear, {
+      ...args,
+      x: activations.n1,
+      dx,
+      du: scratch.du,
+      rows,
+      dropout,
+    });
   if (pass.fused !== null) {
     const { qkv } = pass.fused;
     moveParts(pass, { q: scratch.dq, k: scratch.dk, v: scratch.dv }, (index, src) => {
       device.run("scatter_rows", { src, index, table: qkv, rows, d: config.hiddenSize });
     });
-    backward(weights["attn.c_attn"], { u: saved.u["attn.c_attn"] ?? null, dy: qkv });
+    backward(weights["attn.c_attn"], { u: activations.u["attn.c_attn"] ?? null, dy: qkv });
     return;
   }
-  const { q_proj, k_proj, v_proj, headNorms } = weights, { u } = saved;
+  const { q_proj, k_proj, v_proj, headNorms } = weights, { u } = activations;
   let { dq, dk } = scratch;
   if (headNorms !== null) {
-    const [q, k] = headParts(pass, headNorms, saved);
+    const [q, k] = headParts(pass, headNorms, activations);
     const through = ({ norm, raw, rho, count }: HeadPart, dout: Tensor, dx: Tensor) => {
       const shape = { rows: rows * count, d: headDim };
       normBackward(device, norm, { dout, x: raw, mean: null, rho, dx, ...shape });

@@ -33,72 +33,76 @@ function outputModule(config: ModelConfig): Module {
 export function layerForwardInner(
   pass: LayerPass,
   weights: LayerWeights,
-  saved: LayerActivations,
+  activations: LayerActivations,
   input: Residual | null,
 ): void {
-  beforeAttention(pass, weights, saved, input);
-  pass.attend(saved);
-  afterAttention(pass, weights, saved);
+  beforeAttention(pass, weights, activations, input);
+  pass.attend(activations);
+  afterAttention(pass, weights, activations);
 }
 
 function beforeAttention(
   pass: LayerPass,
   weights: LayerWeights,
-  saved: LayerActivations,
+  activations: LayerActivations,
   input: Residual | null,
 ): void {
-  const { device, config, rows } = pass, { h } = saved;
+  const { device, config, rows } = pass, { h } = activations;
   const shape = { rows, d: config.hiddenSize, eps: config.rmsNormEps };
   const first = input === null ? { x: h } : { x: input.x, add: input.add, sum: h };
-  const to1 = { out: saved.n1, mean: saved.mean1, rho: saved.rho1 };
+  const to1 = { out: activations.n1, mean: activations.mean1, rho: activations.rho1 };
   normForward(device, weights.inputNorm, { ...first, ...to1, ...shape });
-  attentionInputs(pass, weights, saved);
+  attentionInputs(pass, weights, activations);
 }
 
-function afterAttention(pass: LayerPass, weights: LayerWeights, saved: LayerActivations): void {
+function afterAttention(
+  pass: LayerPass,
+  weights: LayerWeights,
+  activations: LayerActivations,
+): void {
   const { device, config, rows, projected, dropout } = pass, output = outputModule(config);
   const shape = { rows, d: config.hiddenSize, eps: config.rmsNormEps };
-  const { h, mid, attn } = saved;
-  const u = saved.u[output] ?? null;
+  const { h, mid, attn } = activations;
+  const u = activations.u[output] ?? null;
   linearForward(device, weights[output], attn, projected, u, rows, dropout);
-  const to2 = { out: saved.n2, mean: saved.mean2, rho: saved.rho2 };
+  const to2 = { out: activations.n2, mean: activations.mean2, rho: activations.rho2 };
   normForward(device, weights.postNorm, { x: h, add: projected, sum: mid, ...to2, ...shape });
-  mlpInputs(pass, weights, saved);
+  mlpInputs(pass, weights, activations);
 }
 
 /** The whole layer; returns the sum that is its output. */
 export function layerForward(
   pass: LayerPass,
   weights: LayerWeights,
-  saved: LayerActivations,
+  activations: LayerActivations,
   input: Residual | null,
 ): Residual {
-  layerForwardInner(pass, weights, saved, input);
-  mlpOutput(pass, weights, saved);
-  return { x: saved.mid, add: pass.projected };
+  layerForwardInner(pass, weights, activations, input);
+  mlpOutput(pass, weights, activations);
+  return { x: activations.mid, add: pass.projected };
 }
 
 /** Some rows of a pass, and what they have of their own. */
-export interface SomeRows {
+export interface SelectedRows {
   index: Tensor; // u32 [rows]
   rows: number;
-  saved: LayerActivations;
+  activations: LayerActivations;
   /** q, k, v of all rows → attn, lse of these; RoPE included. */
   attend(all: LayerActivations, some: LayerActivations): void;
 }
 
 /** A layer of which only some rows are read: beyond attention's inputs the others are left out. */
-export function layerForwardOf(
+export function layerForwardSelected(
   pass: LayerPass,
   weights: LayerWeights,
-  saved: LayerActivations,
+  activations: LayerActivations,
   input: Residual | null,
-  { index, rows, saved: some, attend }: SomeRows,
+  { index, rows, activations: some, attend }: SelectedRows,
 ): Residual {
-  beforeAttention(pass, weights, saved, input);
-  attend(saved, some);
+  beforeAttention(pass, weights, activations, input);
+  attend(activations, some);
   const of = { ...pass, rows }, d = pass.config.hiddenSize;
-  pass.device.run("gather_rows", { table: saved.h, index, out: some.h, rows, d });
+  pass.device.run("gather_rows", { table: activations.h, index, out: some.h, rows, d });
   afterAttention(of, weights, some);
   mlpOutput(of, weights, some);
   return { x: some.mid, add: pass.projected };
@@ -111,20 +115,21 @@ export function layerForwardOf(
 export function layerBackward(
   pass: LayerBackwardPass,
   weights: LayerWeights,
-  saved: LayerActivations,
+  activations: LayerActivations,
   needsInput: boolean,
 ): void {
   const { device, config, rows, scratch, dropout } = pass;
-  const { dh, dnormed, dattn, du } = scratch, { mid, mean2, rho2, h, mean1, rho1, attn } = saved;
+  const { dh, dnormed, dattn, du } = scratch,
+    { mid, mean2, rho2, h, mean1, rho1, attn } = activations;
   const shape = { dout: dnormed, dx: dh, accumulate: true, rows, d: config.hiddenSize };
 
-  mlpBackward(pass, weights, saved);
+  mlpBackward(pass, weights, activations);
   normBackward(device, weights.postNorm, { x: mid, mean: mean2, rho: rho2, ...shape });
 
-  const output = outputModule(config), u = saved.u[output] ?? null;
+  const output = outputModule(config), u = activations.u[output] ?? null;
   linearBackward(device, weights[output], { x: attn, u, dy: dh, dx: dattn, du, rows, dropout });
-  pass.attendBackward(saved, scratch);
-  attentionInputsBackward(pass, weights, saved, needsInput);
+  pass.attendBackward(activations, scratch);
+  attentionInputsBackward(pass, weights, activations, needsInput);
   if (!needsInput) return;
   normBackward(device, weights.inputNorm, { x: h, mean: mean1, rho: rho1, ...shape });
 }

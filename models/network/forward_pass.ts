@@ -19,9 +19,9 @@ import {
   layerBackward,
   layerForward,
   layerForwardInner,
-  layerForwardOf,
+  layerForwardSelected,
   type Residual,
-  type SomeRows,
+  type SelectedRows,
 } from "./decoder_layer.ts";
 import { type LayerPass, passScratch } from "./layer_pass.ts";
 import type { ModelWeights } from "./weights/model_weights.ts";
@@ -92,15 +92,15 @@ export function bufferName(keep: Keep, layer: number, activation: ActivationName
 
 /** Embeds and runs all layers over a packed batch with at least one row. */
 export function trunkForward(
-  core: Network,
+  network: Network,
   workspace: Workspace,
   packed: PackedBatch,
   options: TrunkOptions,
 ): TrunkPass {
-  const { device, config, weights } = core;
+  const { device, config, weights } = network;
   const { rows } = packed;
   const positions = workspace.upload("positions", packed.positions);
-  const attention = packedAttention(core, workspace, packed, positions, options.store);
+  const attention = packedAttention(network, workspace, packed, positions, options.store);
   const pass: LayerPass = {
     device,
     config,
@@ -113,43 +113,43 @@ export function trunkForward(
     layerActivations(workspace, config, layer, rows, {
       adapter: options.adapter,
       name: (activation) => bufferName(options.keep, l, activation),
-      maxRank: core.maxRank,
-      given: options.keysAndValues?.(l) ?? {},
+      maxRank: network.maxRank,
+      provided: options.keysAndValues?.(l) ?? {},
     })
   );
   const tokens = workspace.upload("tokens", packed.tokens);
-  embed(core, { tokens, positions, out: layers[0]!.h, spare: pass.projected, rows });
+  embed(network, { tokens, positions, out: layers[0]!.h, spare: pass.projected, rows });
   const some = options.lastRows === undefined
     ? null
-    : someRows(core, workspace, options.lastRows, options.adapter, attention);
+    : selectedRows(network, workspace, options.lastRows, options.adapter, attention);
   let output: Residual | null = null;
   for (let l = 0; l < layers.length; l++) {
     const layer = weights.layers[l]!, last = l === layers.length - 1;
     output = last && some !== null
-      ? layerForwardOf(pass, layer, layers[l]!, output, some)
+      ? layerForwardSelected(pass, layer, layers[l]!, output, some)
       : layerForward(pass, layer, layers[l]!, output);
   }
   return { packed, layers, pass, attention, output: output!, keep: options.keep };
 }
 
 /** The last layer's last row of each segment, in buffers of their own. */
-function someRows(
-  core: Network,
+function selectedRows(
+  network: Network,
   workspace: Workspace,
   lastRows: Uint32Array,
   adapter: boolean,
   attention: PackedAttention,
-): SomeRows {
-  const { config, weights, maxRank } = core, rows = lastRows.length, last = config.numLayers - 1;
+): SelectedRows {
+  const { config, weights, maxRank } = network, rows = lastRows.length, last = config.numLayers - 1;
   const index = workspace.upload("last.rows", lastRows);
   return {
     index,
     rows,
-    saved: layerActivations(workspace, config, weights.layers[last]!, rows, {
+    activations: layerActivations(workspace, config, weights.layers[last]!, rows, {
       adapter,
       name: (activation) => `last.${bufferName("none", last, activation)}`,
       maxRank,
-      given: {},
+      provided: {},
     }),
     attend: (all, some) => attention.lastRows(all, some, index, rows),
   };
@@ -184,13 +184,13 @@ interface PackedAttention {
 }
 
 function packedAttention(
-  core: Network,
+  network: Network,
   workspace: Workspace,
   packed: PackedBatch,
   positions: Tensor,
   store: TrunkOptions["store"] = (k, v) => ({ k, v }),
 ): PackedAttention {
-  const { device, config } = core;
+  const { device, config } = network;
   const rotary = architectureOf(config).positions === "rotary";
   const { rows, segmentCount } = packed;
   const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
@@ -200,7 +200,7 @@ function packedAttention(
   const rope = (x: Tensor, count: number, inverse: boolean) => {
     if (!rotary) return;
     // Asked for at every use: the tables may have grown since the forward.
-    const { cos, sin } = core.rope.upTo(packed.maxPosition);
+    const { cos, sin } = network.rope.upTo(packed.maxPosition);
     device.run("rope", { x, cos, sin, positions, rows, heads: count, headDim, inverse });
   };
   const table = { segments, rowSegment, segmentCount, rows };
@@ -257,34 +257,34 @@ function rowSegments(count: number): Uint32Array {
 
 /** Scratch of the backward, to be filled with the derivative by the trunk's output in `dh`. */
 export function backwardScratch(
-  core: Network,
+  network: Network,
   workspace: Workspace,
   rows: number,
 ): BackwardScratch {
-  const buffers = Object.entries(backwardWidths(core.config)).map(([name, width]) => [
+  const buffers = Object.entries(backwardWidths(network.config)).map(([name, width]) => [
     name,
     workspace.get(name, rows * width),
   ]);
-  const du = core.maxRank === 0 ? null : workspace.get("du", rows * core.maxRank);
+  const du = network.maxRank === 0 ? null : workspace.get("du", rows * network.maxRank);
   return { ...Object.fromEntries(buffers), du };
 }
 
 /** Adds the gradients of all trained tensors below the head; scratch.dh holds the derivative by the output. */
 export function trunkBackward(
-  core: Network,
+  network: Network,
   workspace: Workspace,
   trunk: TrunkPass,
   scratch: BackwardScratch,
 ): void {
-  const { device, config, weights } = core;
+  const { device, config, weights } = network;
   const { packed, layers, keep } = trunk;
   const pass = { ...trunk.pass, scratch, attendBackward: trunk.attention.backward };
   const last = layers.length - 1;
   for (let l = last; l >= Math.max(0, weights.lowestTrained); l--) {
-    const layer = weights.layers[l]!, saved = layers[l]!;
+    const layer = weights.layers[l]!, activations = layers[l]!;
     // The shared buffers still hold the last layer's activations after the forward.
-    if (keep === "inputs" && l < last) layerForwardInner(pass, layer, saved, null);
-    layerBackward(pass, layer, saved, l > weights.lowestTrained);
+    if (keep === "inputs" && l < last) layerForwardInner(pass, layer, activations, null);
+    layerBackward(pass, layer, activations, l > weights.lowestTrained);
   }
   const addRows = (kind: string, { grad }: Parameter, ids: Uint32Array) => {
     if (grad === null) return;

@@ -6,15 +6,15 @@ import type { ModelConfig } from "../architectures/model_config.ts";
  * Layers are one operation each as long as all of them fit a cache that the threads share: every thread then
  * reads all weights for its own branches. Larger ones are read from memory, once for all branches.
  */
-const MOST_FUSED_BYTES = 2 ** 24;
+const MAX_FUSED_BYTES = 2 ** 24;
 
-export function stayInCaches(config: ModelConfig, floatBytes: number): boolean {
+export function weightsFitInCache(config: ModelConfig, floatBytes: number): boolean {
   const weights = modulesOf(config).map((module) => linearDims(config, module));
   const elements = config.numLayers * weights.reduce((sum, [i, o]) => sum + i * o, 0);
-  return floatBytes * elements <= MOST_FUSED_BYTES;
+  return floatBytes * elements <= MAX_FUSED_BYTES;
 }
 
 /** Whether a decoding layer is one operation, when its weights are packed. */
 export function canFuseLayers(config: ModelConfig, floatBytes: number): boolean {
-  return isPlainLlama(config) && stayInCaches(config, floatBytes);
+  return isPlainLlama(config) && weightsFitInCache(config, floatBytes);
 }

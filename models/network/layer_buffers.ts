@@ -71,10 +71,18 @@ export interface ActivationOptions {
   /** Largest rank of the model's adapters: shared buffers must not grow from layer to layer. */
   maxRank: number;
   /** Tensors to use instead of the workspace's. */
-  given: Partial<LayerActivations>;
+  provided: Partial<LayerActivations>;
 }
 
-const NONE = { mean1: null, mean2: null, rawQ: null, rawK: null, rhoQ: null, rhoK: null, up: null };
+const ABSENT = {
+  mean1: null,
+  mean2: null,
+  rawQ: null,
+  rawK: null,
+  rhoQ: null,
+  rhoK: null,
+  up: null,
+};
 
 /** Takes a layer's activations from a workspace. */
 export function layerActivations(
@@ -82,16 +90,16 @@ export function layerActivations(
   config: ModelConfig,
   weights: LayerWeights,
   rows: number,
-  { adapter, name, maxRank, given }: ActivationOptions,
+  { adapter, name, maxRank, provided }: ActivationOptions,
 ): LayerActivations {
   const widths = Object.entries(activationWidths(config)) as [Stored, number][];
   const tensors = widths.map(([activation, width]) => [
     activation,
-    given[activation] ?? workspace.get(name(activation), rows * width),
+    provided[activation] ?? workspace.get(name(activation), rows * width),
   ]);
   const adapted = modulesOf(config).filter((module) => adapter && weights[module].lora !== null);
   const u = adapted.map((module) => [module, workspace.get(name(`u.${module}`), rows * maxRank)]);
-  return { ...NONE, ...Object.fromEntries(tensors), u: Object.fromEntries(u) };
+  return { ...ABSENT, ...Object.fromEntries(tensors), u: Object.fromEntries(u) };
 }
 
 /** Elements per row of the scratch that forward passes share; see LayerPass. */

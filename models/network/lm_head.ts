@@ -23,13 +23,13 @@ export interface HiddenRows {
 
 /** Sums, gathers and norms `count` rows of the trunk's output, by row index. */
 export function finalRows(
-  core: Network,
+  network: Network,
   workspace: Workspace,
   trunk: Pick<TrunkPass, "output">,
   index: Tensor,
   count: number,
 ): HiddenRows {
-  const { device, config, weights } = core;
+  const { device, config, weights } = network;
   const d = config.hiddenSize;
   const rows: HiddenRows = {
     h: workspace.get("head.h", count * d),
@@ -65,15 +65,15 @@ export class HeadPass {
 
   /** Records the forward. `trunk.packed` has at least one pair; `train`: there may be a backward. */
   constructor(
-    private readonly core: Network,
+    private readonly network: Network,
     private readonly workspace: Workspace,
     trunk: TrunkPass,
     temperature: number,
     train: boolean,
   ) {
-    const { packed } = trunk, { headRows, pairs } = packed, { weights, config } = core;
+    const { packed } = trunk, { headRows, pairs } = packed, { weights, config } = network;
     this.#index = workspace.upload("head.index", packed.headIndex);
-    this.#hidden = finalRows(core, workspace, trunk, this.#index, headRows);
+    this.#hidden = finalRows(network, workspace, trunk, this.#index, headRows);
     this.#args = {
       hidden: this.#hidden.normed,
       weight: weights.head.value,
@@ -91,7 +91,7 @@ export class HeadPass {
     this.#mean = train && weights.head.grad === null
       ? workspace.get("head.mean", headRows * config.hiddenSize)
       : null;
-    core.device.run("head", {
+    network.device.run("head", {
       ...this.#args,
       logp: workspace.get("head.logp", pairs),
       ...(this.#mean === null ? {} : { mean: this.#mean }),
@@ -100,7 +100,7 @@ export class HeadPass {
 
   /** Log-probabilities and entropies in the order (group, branch, position). */
   async read(packed: PackedBatch): Promise<ForwardResult> {
-    const { device } = this.core, { pairs, headRows } = packed;
+    const { device } = this.network, { pairs, headRows } = packed;
     const byPair = await device.read(this.workspace.get("head.logp", pairs), 0, pairs);
     const byRow = await device.read(this.#args.entropy, 0, headRows);
     const make = () => device.float === "f64" ? new Float64Array(pairs) : new Float32Array(pairs);
@@ -120,7 +120,7 @@ export class HeadPass {
     dlogp: Float64Array,
     dentropy: Float64Array | undefined,
   ): void {
-    const { core: { device, config, weights }, workspace } = this;
+    const { network: { device, config, weights }, workspace } = this;
     const { pairs, headRows, rows } = packed, d = config.hiddenSize;
     const dlogpByPair = new Float64Array(pairs), dentropyByRow = new Float64Array(headRows);
     for (let i = 0; i < pairs; i++) {

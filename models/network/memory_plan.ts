@@ -28,13 +28,13 @@ export function planParameterBytes(
   const bytes = sizes.floatBytes;
   let values = 0, trained = 0, largest = 0, second = 0;
   for (const { shape, trainable, storage = null } of specs) {
-    const own = storage !== null
+    const size = storage !== null
       ? 4 * storedWords(storage, shape[0]!, shape[1]!)
       : bytes * (trainable ? arenaElements(shape) : elementCount(shape));
-    values += own;
+    values += size;
     if (trainable) trained += arenaElements(shape);
-    else if (own > largest) [largest, second] = [own, largest];
-    else second = Math.max(second, own);
+    else if (size > largest) [largest, second] = [size, largest];
+    else second = Math.max(second, size);
   }
   const gradients = trained * bytes, optimizer = 2 * gradients;
   return { values, gradients, optimizer, largestFrozen: [largest, second] };
@@ -124,9 +124,9 @@ export function fusedIndex({ config }: ModelSizes, rows: number): number[] {
 export function layerBuffers({ config, lora }: ModelSizes, rows: number, keep: Keep): number[] {
   const widths = activationWidths(config), layers = config.numLayers;
   const activations = Object.entries(widths).flatMap(([name, width]) => {
-    const own = keep === "all" || (keep === "inputs" && name === "h");
+    const size = keep === "all" || (keep === "inputs" && name === "h");
     if (keep === "none" && name === "mid") return [];
-    return Array<number>(own ? layers : 1).fill(rows * width);
+    return Array<number>(size ? layers : 1).fill(rows * width);
   });
   const modules = new Set(lora.map((l) => l.module));
   const last: Module = modulesOf(config).at(-1)!;

@@ -17,21 +17,37 @@ function parts({ up }: LayerActivations): { first: Module; last: Module } {
 }
 
 /** n2 → gate (and up). */
-export function mlpInputs(pass: LayerPass, weights: LayerWeights, saved: LayerActivations): void {
+export function mlpInputs(
+  pass: LayerPass,
+  weights: LayerWeights,
+  activations: LayerActivations,
+): void {
   const { device, rows, dropout } = pass;
   const project = (module: Module, out: Tensor) =>
-    linearForward(device, weights[module], saved.n2, out, saved.u[module] ?? null, rows, dropout);
-  project(parts(saved).first, saved.gate);
-  if (saved.up !== null) project("up_proj", saved.up);
+    linearForward(
+      device,
+      weights[module],
+      activations.n2,
+      out,
+      activations.u[module] ?? null,
+      rows,
+      dropout,
+    );
+  project(parts(activations).first, activations.gate);
+  if (activations.up !== null) project("up_proj", activations.up);
 }
 
 /** gate (and up) → projected. */
-export function mlpOutput(pass: LayerPass, weights: LayerWeights, saved: LayerActivations): void {
+export function mlpOutput(
+  pass: LayerPass,
+  weights: LayerWeights,
+  activations: LayerActivations,
+): void {
   const { device, rows, activated, projected, dropout, config } = pass;
-  const { gate, up } = saved, n = rows * config.intermediateSize;
+  const { gate, up } = activations, n = rows * config.intermediateSize;
   if (up === null) device.run("gelu", { x: gate, out: activated, n });
   else device.run("swiglu", { gate, up, out: activated, n });
-  const { last } = parts(saved), u = saved.u[last] ?? null;
+  const { last } = parts(activations), u = activations.u[last] ?? null;
   linearForward(device, weights[last], activated, projected, u, rows, dropout);
 }
 
@@ -39,11 +55,11 @@ export function mlpOutput(pass: LayerPass, weights: LayerWeights, saved: LayerAc
 export function mlpBackward(
   pass: LayerBackwardPass,
   weights: LayerWeights,
-  saved: LayerActivations,
+  activations: LayerActivations,
 ): void {
   const { device, config, rows, scratch, dropout, activated } = pass;
-  const { dh, dnormed, dactivated: dout, du } = scratch, { gate, up, n2, u } = saved;
-  const { first, last } = parts(saved), n = rows * config.intermediateSize;
+  const { dh, dnormed, dactivated: dout, du } = scratch, { gate, up, n2, u } = activations;
+  const { first, last } = parts(activations), n = rows * config.intermediateSize;
   const shared = { du, rows, dropout };
 
   // What the last projection reads was not kept: it comes out of the nonlinearity's backward once more.

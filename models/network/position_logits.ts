@@ -15,27 +15,30 @@ const CHUNK = 64;
 export type LogitsVisitor = (position: number, logits: Float32Array | Float64Array) => void;
 
 export async function positionLogits(
-  core: Network,
+  network: Network,
   workspace: Workspace,
   ids: readonly number[],
   options: { adapter: boolean; from: number },
   visit: LogitsVisitor,
 ): Promise<void> {
-  const { device, config } = core, vocab = config.vocabSize, d = config.hiddenSize;
+  const { device, config } = network, vocab = config.vocabSize, d = config.hiddenSize;
   // The last token of a branch gets no row, as nothing follows it; a token behind `ids` gives it one.
   const group = { promptIds: ids.slice(0, 1), branches: [[...ids.slice(1), 0]] };
   const limits = { ...config, maxPositions: config.maxPositions + 1 };
   const packed = packGroups([group], limits);
-  const trunk = trunkForward(core, workspace, packed, { adapter: options.adapter, keep: "none" });
+  const trunk = trunkForward(network, workspace, packed, {
+    adapter: options.adapter,
+    keep: "none",
+  });
   for (let begin = options.from; begin < ids.length; begin += CHUNK) {
     const count = Math.min(CHUNK, ids.length - begin);
     const rows = Uint32Array.from({ length: count }, (_, i) => begin + i);
     const index = workspace.upload("head.index", rows);
-    const { normed } = finalRows(core, workspace, trunk, index, count);
+    const { normed } = finalRows(network, workspace, trunk, index, count);
     const out = workspace.get("logits", count * vocab);
     device.run("matmul", {
       a: normed,
-      ...headOperand(core.weights.head, null),
+      ...headOperand(network.weights.head, null),
       out,
       m: count,
       n: vocab,

@@ -13,7 +13,7 @@ import { WEIGHTS_WITHIN } from "../../kernels/devices/wasm/memory.ts";
 import { gpuAvailableBytes } from "../../kernels/devices/webgpu/gpu_memory.ts";
 import { generationRoom } from "../../models/generation/generation_room.ts";
 import { planParameterBytes, refuseIfTooLarge } from "../../models/network/memory_plan.ts";
-import { WAVE_BYTES } from "../../models/generation/generation_memory.ts";
+import { DEFAULT_GENERATION_BYTES } from "../../models/generation/generation_memory.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { floatBytes } from "../../models/network/workspace.ts";
 import { LOOKED_AT, type PromptEncoder } from "../../evaluation/prompts.ts";
@@ -179,7 +179,10 @@ export async function planMemory(
   };
   const { values, gradients, optimizer } = planParameterBytes(sizes);
   const left = room - bytes(sizes, least);
-  const size = { ...least, generationRoom: generationRoom(device, WAVE_BYTES + left / 2) };
+  const size = {
+    ...least,
+    generationRoom: generationRoom(device, DEFAULT_GENERATION_BYTES + left / 2),
+  };
   const plan = {
     parameters: values + gradients,
     optimizer,

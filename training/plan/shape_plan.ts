@@ -54,15 +54,15 @@ export async function planFromShape(
   if (path !== null) return null;
   const shape = shapeOf(model);
   if (shape === null) throw missing(name, lookedAt);
-  const { llama } = readHfConfig(shape, `model.shape of ${name}`);
+  const { modelConfig } = readHfConfig(shape, `model.shape of ${name}`);
   const withAnswers = config.sft !== null && config.sft.max_steps > 0;
   const limit = training.max_prompt_length;
-  const estimate = await estimateLengths(config, llama.maxPositions, withAnswers);
+  const estimate = await estimateLengths(config, modelConfig.maxPositions, withAnswers);
   const lengths = { ...estimate, prompt: Math.min(estimate.prompt, limit ?? Infinity) };
-  checkPositions(config, llama.maxPositions, lengths, phases);
+  checkPositions(config, modelConfig.maxPositions, lengths, phases);
   const trained = config.lora === null
     ? { trainable: "full" as const }
-    : { trainable: "lora" as const, lora: loraFromSection(config, config.lora, llama) };
+    : { trainable: "lora" as const, lora: loraFromSection(config, config.lora, modelConfig) };
   const needs = {
     ...lengths,
     supervisedOnly: phases === "sft",
@@ -71,26 +71,26 @@ export async function planFromShape(
   };
   const weights = storageOptions(model);
   const storage = planStorage(
-    llama,
+    modelConfig,
     trained.trainable,
     weights,
     () => configType(shape),
   );
   const held = { ...trained, storage };
   const recompute = training.gradient_checkpointing &&
-    await needsRecompute(config, device, modelSizes(llama, held), needs, availableBytes);
+    await needsRecompute(config, device, modelSizes(modelConfig, held), needs, availableBytes);
   const result = (memory: MemoryPlan): ShapePlan => ({
     name,
-    parameters: parameterCount(llama),
+    parameters: parameterCount(modelConfig),
     prompt: lengths.prompt,
     estimated: lengths.prompt !== limit,
     memory,
   });
   return result(
-    await planMemory(config, device, modelSizes(llama, { ...held, recompute }), needs, {
+    await planMemory(config, device, modelSizes(modelConfig, { ...held, recompute }), needs, {
       ...(availableBytes === undefined ? {} : { available: availableBytes }),
       seen: (memory) => seen(result(memory)),
-      smaller: (fits) => smallerModel(llama, { ...trained, recompute }, weights, fits),
+      smaller: (fits) => smallerModel(modelConfig, { ...trained, recompute }, weights, fits),
     }),
   );
 }

@@ -32,7 +32,7 @@ const PUBLISHED: Record<string, number> = {
 Deno.test("the embedded sizes give the published numbers of parameters", () => {
   const counts = [...embeddedShapes()].map(([name, shape]) => [
     name,
-    parameterCount(readHfConfig(shape, name).llama),
+    parameterCount(readHfConfig(shape, name).modelConfig),
   ]);
   assert.deepEqual(Object.fromEntries(counts), PUBLISHED);
 });

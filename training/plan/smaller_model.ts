@@ -25,16 +25,18 @@ export function smallerModel(
   fits: (sizes: ModelSizes) => boolean,
 ): string | null {
   const models = [...embeddedShapes()].map(([name, shape]) => {
-    const { llama } = readHfConfig(shape, name);
-    return { name, llama, count: parameterCount(llama), type: configType(shape) };
+    const { modelConfig } = readHfConfig(shape, name);
+    return { name, modelConfig, count: parameterCount(modelConfig), type: configType(shape) };
   });
   const below = parameterCount(config);
   const found = models
-    .filter(({ llama, count }) => llama.architecture === config.architecture && count < below)
+    .filter(({ modelConfig, count }) =>
+      modelConfig.architecture === config.architecture && count < below
+    )
     .sort((a, b) => b.count - a.count)
-    .find(({ llama, type }) => {
-      const storage = planStorage(llama, options.trainable, weights, () => type);
-      return fits(modelSizes(llama, { ...options, storage }));
+    .find(({ modelConfig, type }) => {
+      const storage = planStorage(modelConfig, options.trainable, weights, () => type);
+      return fits(modelSizes(modelConfig, { ...options, storage }));
     });
   return found?.name ?? null;
 }

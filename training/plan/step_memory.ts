@@ -5,10 +5,21 @@
 import { batchSizes } from "../../configs/derived.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { planEqualRequests, PREFILL_ROWS_GPU } from "../../models/generation/generation_plan.ts";
-import { type GenerationSizes, planCacheBytes, planGenerationBytes, planInferenceBytes, WAVE_BYTES } from "../../models/generation/generation_memory.ts";
-import { planActivationBytes, planHeadBytes, planParameterBytes, planPassBytes } from "../../models/network/memory_plan.ts";
+import {
+  DEFAULT_GENERATION_BYTES,
+  type GenerationSizes,
+  planCacheBytes,
+  planGenerationBytes,
+  planInferenceBytes,
+} from "../../models/generation/generation_memory.ts";
+import {
+  planActivationBytes,
+  planHeadBytes,
+  planParameterBytes,
+  planPassBytes,
+} from "../../models/network/memory_plan.ts";
 import { modelTensors } from "../../models/network/weights/model_weights.ts";
-import { mergedBytes, MOST_COPIED_BYTES } from "../../models/generation/merge_lora.ts";
+import { MAX_COPY_BYTES, mergedBytes } from "../../models/generation/merge_lora.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { packedBytes } from "../../models/generation/packed_weights.ts";
 
@@ -81,7 +92,7 @@ export function stepSize(config: RunConfig, needs: Needs): StepSize {
       ...(supervisedOnly ? [] : [{ prompts: during, each, slots: during * each }]),
     ],
     ...needs,
-    generationRoom: WAVE_BYTES,
+    generationRoom: DEFAULT_GENERATION_BYTES,
   };
 }
 
@@ -100,7 +111,7 @@ export function planStep(
     ...(sizes.dropout === null ? passes : []).map(({ rows }) => mergedBytes(sizes, rows)),
     mergedBytes(sizes, inference.rows),
   );
-  const copies = packedBytes(sizes), packed = copies <= MOST_COPIED_BYTES ? copies : 0;
+  const copies = packedBytes(sizes), packed = copies <= MAX_COPY_BYTES ? copies : 0;
   // The policy meanwhile, and the copy that takes its place.
   const reference = size.copiedReference ? planParameterBytes(sizes).optimizer : 0;
   return {
@@ -134,7 +145,7 @@ function work(
       sizes,
       { prompts, each, length: prompt },
       // Upper bounds on every device.
-      { most: slots, prefillRows: PREFILL_ROWS_GPU },
+      { maxSlots: slots, prefillRows: PREFILL_ROWS_GPU },
     );
     wave.promptRows = Math.max(wave.promptRows, promptRows);
     wave.passRows = Math.max(wave.passRows, passRows);
@@ -191,7 +202,7 @@ export function memoryParts(sizes: ModelSizes, size: StepSize): MemoryParts {
   const { kept, recomputed } = planActivationBytes(sizes, largest.rows);
   const { head, allLogits } = planHeadBytes(sizes, largest.pairs);
   const activations = sizes.recompute ? recomputed : kept;
-  const copies = packedBytes(sizes), packed = copies <= MOST_COPIED_BYTES ? copies : 0;
+  const copies = packedBytes(sizes), packed = copies <= MAX_COPY_BYTES ? copies : 0;
   // What is too large runs in parts, each with its share of the keys and values.
   const part = Math.min(1, size.generationRoom / planGenerationBytes(sizes, wave));
   const caches = Math.floor(planCacheBytes(sizes, wave) * part);

@@ -7,7 +7,7 @@
 import { batchSizes } from "../../configs/derived.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { mean } from "../../core/statistics.ts";
-import { commonBeginning } from "../../models/generation/prefill_batch.ts";
+import { sharedPrefixLength } from "../../models/generation/prefill_batch.ts";
 import { Due } from "./due.ts";
 import type { RunContext } from "./run_context.ts";
 import { samplingOptions } from "../../evaluation/sampling_options.ts";
@@ -49,7 +49,7 @@ export async function estimateRun(run: RunContext): Promise<number> {
     sizes: run.supervisedOnly ? { ...sizes, totalSteps: 0 } : sizes,
     heldOut: problems.heldOut.length,
     promptTokens: mean(ids.map(({ length }) => length)),
-    sharedTokens: commonBeginning(ids[0]!, ids.at(-1)!),
+    sharedTokens: sharedPrefixLength(ids[0]!, ids.at(-1)!),
     answerTokens: answers.length === 0 ? null : mean(answers),
   };
   const speed = await measureModel({

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { GGML_TYPES, ggmlTypeName } from "./ggml_types.ts";
-import { sharedFolder } from "../../testing.ts";
+import { goldenPath } from "../../../tests/golden.ts";
 
-const golden = sharedFolder("golden/ggml-blocks");
+const golden = goldenPath("ggml-blocks");
 
 interface GoldenType {
   id: number;
@@ -15,7 +15,6 @@ const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charC
 
 Deno.test({
   name: "blocks of every quantised type have the bits that ggml gives them",
-  ignore: golden === null,
   async fn() {
     const { types } = JSON.parse(await Deno.readTextFile(`${golden}/blocks.json`)) as {
       types: Record<string, GoldenType>;

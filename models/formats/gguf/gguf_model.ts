@@ -7,7 +7,7 @@
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import type { GgufFile } from "./gguf.ts";
 import { ggufArchitecture } from "./gguf_config.ts";
-import { hfName, isTurned, turn } from "./gguf_names.ts";
+import { hfName, isTransposed, transpose } from "./gguf_names.ts";
 import { parseJsonObject } from "../../../core/json_file.ts";
 import { ropeFrequencies } from "../../architectures/rope_frequencies.ts";
 import { elementCount } from "../safetensors/safetensors.ts";
@@ -26,7 +26,7 @@ export function ggufWeights(
   file: GgufFile,
   heads: { numHeads: number; numKvHeads: number },
 ): WeightReader {
-  const stored = new Map<string, string>(), architecture = ggufArchitecture(file);
+  const storedNames = new Map<string, string>(), architecture = ggufArchitecture(file);
   for (const name of file.tensors.keys()) {
     if (name === ROPE_DIVISORS) continue;
     const known = hfName(architecture, name);
@@ -35,67 +35,67 @@ export function ggufWeights(
         advice: "The model computes something that rgx does not: use another model.",
       });
     }
-    stored.set(known, name);
+    storedNames.set(known, name);
   }
   const interleaved = architecture === "llama";
-  const checked = (own: string, shape: readonly number[]) => {
-    const found = file.info(own).shape;
+  const checked = (stored: string, shape: readonly number[]) => {
+    const found = file.info(stored).shape;
     if (found.length !== shape.length || found.some((n, i) => n !== shape[i])) {
       throw new RgxError(
-        `${file.label}: tensor "${own}" has shape [${found.join(", ")}], expected ` +
+        `${file.label}: tensor "${stored}" has shape [${found.join(", ")}], expected ` +
           `[${shape.join(", ")}] (${elementCount(shape)} values) by the file's metadata`,
         { advice: "The file is damaged or its metadata belong to another model." },
       );
     }
   };
-  const isInterleaved = (own: string) => interleaved && /\.attn_[qk]\./.test(own);
+  const isInterleaved = (stored: string) => interleaved && /\.attn_[qk]\./.test(stored);
   const inOrder = <T extends Float32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>>(
-    own: string,
+    stored: string,
     rows: number,
     data: T,
   ): T => {
-    if (!isInterleaved(own)) return data;
-    return splitHalves(data, rows, own.includes(".attn_q.") ? heads.numHeads : heads.numKvHeads);
+    if (!isInterleaved(stored)) return data;
+    return splitHalves(data, rows, stored.includes(".attn_q.") ? heads.numHeads : heads.numKvHeads);
   };
   return {
     label: file.label,
     holds(name, shape) {
-      const own = stored.get(name);
-      if (own === undefined) return false;
-      checked(own, isTurned(architecture, own) ? [shape[1]!, shape[0]!] : shape);
+      const stored = storedNames.get(name);
+      if (stored === undefined) return false;
+      checked(stored, isTransposed(architecture, stored) ? [shape[1]!, shape[0]!] : shape);
       return true;
     },
     async values(name, shape) {
-      const own = stored.get(name);
-      if (own === undefined) return null;
-      if (isTurned(architecture, own)) {
+      const stored = storedNames.get(name);
+      if (stored === undefined) return null;
+      if (isTransposed(architecture, stored)) {
         const [inDim, outDim] = [shape[0]!, shape[1]!];
-        checked(own, [outDim, inDim]);
-        return turn(await file.float32(own), outDim, inDim);
+        checked(stored, [outDim, inDim]);
+        return transpose(await file.float32(stored), outDim, inDim);
       }
-      checked(own, shape);
-      return inOrder(own, shape[0]!, await file.float32(own));
+      checked(stored, shape);
+      return inOrder(stored, shape[0]!, await file.float32(stored));
     },
     typeOf(name) {
-      const own = stored.get(name);
-      if (own === undefined || isTurned(architecture, own)) return null;
-      return storedType(file.info(own).type.name);
+      const stored = storedNames.get(name);
+      if (stored === undefined || isTransposed(architecture, stored)) return null;
+      return storedType(file.info(stored).type.name);
     },
     isFloat32(name) {
-      const own = stored.get(name);
-      return own !== undefined && !isTurned(architecture, own) &&
-        file.info(own).type.name === "F32";
+      const stored = storedNames.get(name);
+      return stored !== undefined && !isTransposed(architecture, stored) &&
+        file.info(stored).type.name === "F32";
     },
     async bytes(name, shape) {
-      const own = stored.get(name)!;
-      checked(own, shape);
-      return inOrder(own, shape[0]!, await file.bytes(own));
+      const stored = storedNames.get(name)!;
+      checked(stored, shape);
+      return inOrder(stored, shape[0]!, await file.bytes(stored));
     },
     async bytesInto(name, shape, from, out) {
-      const own = stored.get(name)!;
-      if (isInterleaved(own)) return false;
-      checked(own, shape);
-      await file.bytesInto(own, from, out);
+      const stored = storedNames.get(name)!;
+      if (isInterleaved(stored)) return false;
+      checked(stored, shape);
+      await file.bytesInto(stored, from, out);
       return true;
     },
   };

@@ -5,17 +5,17 @@ import { assertWithin } from "../../../kernels/testing.ts";
 import { parseGguf, readGguf } from "./gguf.ts";
 import { ggufConfig } from "./gguf_config.ts";
 import { ggufRopeScaling, ggufWeights, interleaveHalves, splitHalves } from "./gguf_model.ts";
-import { ggufName, hfName, isTurned, turn } from "./gguf_names.ts";
+import { ggufName, hfName, isTransposed, transpose } from "./gguf_names.ts";
 import { encodeTestGguf, type TestMetadata } from "./testing.ts";
 import { CausalLM } from "../../causal_lm.ts";
 import { loadModel } from "../../load_model.ts";
 import { readModelFolder } from "../../model_folder.ts";
 import { ropeFrequencies } from "../../architectures/rope_frequencies.ts";
 import { readSafetensors } from "../safetensors/safetensors.ts";
-import { onEachDevice, sharedFolder, withReference } from "../../testing.ts";
+import { onEachDevice, withReference } from "../../testing.ts";
+import { goldenPath } from "../../../tests/golden.ts";
 
-const golden = sharedFolder("golden/ggml-blocks");
-const ignore = golden === null;
+const golden = goldenPath("ggml-blocks");
 
 interface Expected {
   input_ids: number[][];
@@ -26,7 +26,6 @@ interface Expected {
 for (const kind of ["f32", "q8_0"]) {
   Deno.test({
     name: `the tiny llama in ${kind} has the golden logits and greedy tokens`,
-    ignore,
     fn: () =>
       onEachDevice(async (device, exact) => {
         const expected: Expected = JSON.parse(await Deno.readTextFile(`${golden}/expected.json`));
@@ -55,9 +54,8 @@ for (const kind of ["f32", "q8_0"]) {
 
 Deno.test({
   name: "a GGUF file's weights and configuration are those of the folder it was made from",
-  ignore,
   async fn() {
-    const folder = await readModelFolder(sharedFolder("golden/tiny-models/llama")!);
+    const folder = await readModelFolder(goldenPath("tiny-models/llama"));
     const file = await readModelFolder(`${golden}/tiny-llama.f32.gguf`);
     assert.deepEqual(file.config, folder.config);
     await withReference(async (device) => {
@@ -81,7 +79,6 @@ Deno.test({
 
 Deno.test({
   name: "the tokenizer of a GGUF file gives the ids of llama.cpp and a chat template",
-  ignore,
   async fn() {
     const expected: Expected = JSON.parse(await Deno.readTextFile(`${golden}/expected.json`));
     const { tokenizer } = await readModelFolder(`${golden}/tiny-llama.f32.gguf`);
@@ -184,10 +181,12 @@ Deno.test("tensors have a name in a GGUF file, and GPT-2's matrices are turned",
   assert.equal(hfName("gpt2", "blk.3.attn_qkv.weight"), "transformer.h.3.attn.c_attn.weight");
   assert.equal(hfName("gpt2", "blk.3.attn_q.weight"), null);
   for (const part of ["attn_qkv", "attn_output", "ffn_up", "ffn_down"]) {
-    assert.ok(isTurned("gpt2", `blk.0.${part}.weight`) && !isTurned("gpt2", `blk.0.${part}.bias`));
-    assert.ok(!isTurned("llama", `blk.0.${part}.weight`));
+    assert.ok(
+      isTransposed("gpt2", `blk.0.${part}.weight`) && !isTransposed("gpt2", `blk.0.${part}.bias`),
+    );
+    assert.ok(!isTransposed("llama", `blk.0.${part}.weight`));
   }
-  const turned = turn(Float32Array.of(1, 2, 3, 4, 5, 6), 2, 3);
+  const turned = transpose(Float32Array.of(1, 2, 3, 4, 5, 6), 2, 3);
   assert.deepEqual(turned, Float32Array.of(1, 4, 2, 5, 3, 6));
 });
 
@@ -230,7 +229,6 @@ Deno.test("frequency divisors are recognised as Llama 3's, or refused", async ()
 
 Deno.test({
   name: "a quantised file says of each tensor what it is stored as",
-  ignore,
   async fn() {
     const file = await readGguf(`${golden}/tiny-llama.q8_0.gguf`);
     assert.equal(file.tensors.size, 20);

@@ -9,7 +9,7 @@ interface NameTable {
   once: Readonly<Record<string, string>>;
   inLayer: Readonly<Record<string, string>>;
   /** Parts whose matrix lies as [in, out] in Hugging Face's weights, and as [out, in] in a GGUF file. */
-  turned: readonly string[];
+  transposed: readonly string[];
 }
 
 const LLAMA_FAMILY: NameTable = {
@@ -32,7 +32,7 @@ const LLAMA_FAMILY: NameTable = {
     "ffn_up": "mlp.up_proj",
     "ffn_down": "mlp.down_proj",
   },
-  turned: [],
+  transposed: [],
 };
 
 const GPT2: NameTable = {
@@ -51,7 +51,7 @@ const GPT2: NameTable = {
     "ffn_up": "mlp.c_fc",
     "ffn_down": "mlp.c_proj",
   },
-  turned: ["attn_qkv", "attn_output", "ffn_up", "ffn_down"],
+  transposed: ["attn_qkv", "attn_output", "ffn_up", "ffn_down"],
 };
 
 function tableOf(architecture: string): NameTable {
@@ -87,14 +87,14 @@ export function ggufName(architecture: string, name: string): string | null {
 }
 
 /** Whether a file holds the transpose of what Hugging Face has under this name. */
-export function isTurned(architecture: string, name: string): boolean {
+export function isTransposed(architecture: string, name: string): boolean {
   const found = parts(name);
   return found !== null && found.kind === "weight" &&
-    tableOf(architecture).turned.includes(found.part);
+    tableOf(architecture).transposed.includes(found.part);
 }
 
 /** The transpose of a [rows, columns] matrix. */
-export function turn<T extends Float32Array | Float64Array>(
+export function transpose<T extends Float32Array | Float64Array>(
   values: T,
   rows: number,
   columns: number,

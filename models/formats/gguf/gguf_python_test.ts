@@ -5,10 +5,10 @@
 import assert from "node:assert/strict";
 import { exportModel } from "../../export/export.ts";
 import { readGguf } from "./gguf.ts";
-import { sharedFolder } from "../../testing.ts";
+import { goldenPath } from "../../../tests/golden.ts";
 
 const python = Deno.env.get("RGX_TEST_PYTHON");
-const source = sharedFolder("models/stories260k");
+const source = goldenPath("models/stories260k");
 
 /** Prints scalar metadata, and of each tensor its type, shape and the sum of squares of its values. */
 const READER = `
@@ -24,10 +24,11 @@ for t in file.tensors:
     out["tensors"][t.name] = [t.tensor_type.name, list(values.shape), float((values * values).sum())]
 print(json.dumps(out))
 `;
+import { NEEDED, needs } from "../../../tests/skipped.ts";
 
 Deno.test({
   name: "the gguf package of Python reads exported files with the same values",
-  ignore: python === undefined || source === null,
+  ignore: needs(python !== undefined, NEEDED.python),
   async fn() {
     const folder = await Deno.makeTempDir();
     try {

@@ -26,7 +26,7 @@ export async function readGgufModel(path: string): Promise<GgufModel> {
   const hf = readHfConfig(json, path);
   return {
     hf,
-    weights: ggufWeights(file, hf.llama),
+    weights: ggufWeights(file, hf.modelConfig),
     tokenizer: tokens === null ? null : tokenizerFromFiles(tokens.files, path),
   };
 }

@@ -86,15 +86,17 @@ export function loraFor(options: LoraOptions, path: string, layer: number): Lora
   // As in PEFT, a module that is named by its whole path is meant in whichever layer it is.
   const isNamed = typeof targetModules !== "string" && targetModules.includes(path);
   if (layersToTransform && !isNamed && !layersToTransform.includes(layer)) return null;
-  if (names(excludeModules, path, "exclude_modules")) return null;
-  if (targetModules !== "all-linear" && !names(targetModules, path, "target_modules")) return null;
+  if (matches(excludeModules, path, "exclude_modules")) return null;
+  if (targetModules !== "all-linear" && !matches(targetModules, path, "target_modules")) {
+    return null;
+  }
   const r = fromPattern(options.rankPattern, "rank_pattern", path) ?? options.r;
   const alpha = fromPattern(options.alphaPattern, "alpha_pattern", path) ?? options.alpha;
   return { r, scale: alpha / (options.useRslora ? Math.sqrt(r) : r) };
 }
 
 /** Whether names (of modules, or ends of paths) or an expression for the whole path mean this one. */
-function names(modules: readonly string[] | string, path: string, key: string): boolean {
+function matches(modules: readonly string[] | string, path: string, key: string): boolean {
   return typeof modules === "string"
     ? fullMatch(modules, key).test(path)
     : modules.some((name) => path === name || path.endsWith(`.${name}`));

@@ -172,17 +172,17 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
   }
   const bad = (key: string, expected: string) =>
     new UsageError(`${where}: ${key} is ${JSON.stringify(json[key])}, expected ${expected}`);
-  const number = (key: string, byDefault: number, minimum: number): number => {
+  const readNumber = (key: string, byDefault: number, minimum: number): number => {
     const value = json[key] ?? byDefault;
     if (typeof value !== "number" || !(value >= minimum)) throw bad(key, `at least ${minimum}`);
     return value;
   };
-  const text = (key: string): string | null => {
+  const readText = (key: string): string | null => {
     const value = json[key] ?? null;
     if (value !== null && typeof value !== "string") throw bad(key, "a text");
     return value;
   };
-  const pattern = (key: string): Record<string, number> => {
+  const readPattern = (key: string): Record<string, number> => {
     const value = json[key] ?? {};
     const ok = typeof value === "object" && !Array.isArray(value) &&
       Object.values(value).every((v) => typeof v === "number");
@@ -208,18 +208,18 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
   if (layerList !== null && !(Array.isArray(layerList) && layerList.every(Number.isInteger))) {
     throw bad("layers_to_transform", "layer numbers");
   }
-  const r = number("r", 8, 1);
+  const r = readNumber("r", 8, 1);
   if (!Number.isInteger(r)) throw bad("r", "a whole number");
   return {
-    baseModel: text("base_model_name_or_path"),
-    revision: text("revision"),
+    baseModel: readText("base_model_name_or_path"),
+    revision: readText("revision"),
     r,
-    loraAlpha: number("lora_alpha", 8, 0),
-    loraDropout: number("lora_dropout", 0, 0),
+    loraAlpha: readNumber("lora_alpha", 8, 0),
+    loraDropout: readNumber("lora_dropout", 0, 0),
     targetModules: targets,
     useRslora: json["use_rslora"] === true,
-    rankPattern: pattern("rank_pattern"),
-    alphaPattern: pattern("alpha_pattern"),
+    rankPattern: readPattern("rank_pattern"),
+    alphaPattern: readPattern("alpha_pattern"),
     layersToTransform: layerList as number[] | null,
     ...(isEmpty(excluded) ? {} : { excludeModules: excluded as string[] | string }),
     ...(isNames(saved) ? { modulesToSave: saved } : {}),
@@ -269,10 +269,10 @@ export function encodePeftAdapter(
   config: PeftConfig,
   tensors: Iterable<AdapterTensor>,
 ): Map<string, Uint8Array> {
-  const text = writePeftConfig(config);
-  readPeftConfig(parseJsonObject(text, ADAPTER_CONFIG), ADAPTER_CONFIG);
+  const readText = writePeftConfig(config);
+  readPeftConfig(parseJsonObject(readText, ADAPTER_CONFIG), ADAPTER_CONFIG);
   return new Map([
-    [ADAPTER_CONFIG, new TextEncoder().encode(text)],
+    [ADAPTER_CONFIG, new TextEncoder().encode(readText)],
     [
       ADAPTER_WEIGHTS,
       encodeSafetensors([...tensors].map((tensor) => ({ ...tensor, dtype: "F32" as const }))),

@@ -17,7 +17,7 @@ export function adapterNames({ lora, saved }: AdapterTensors): string[] {
 }
 
 /** Most tensors that a message names. */
-const MOST_NAMED = 4;
+const MAX_NAMED = 4;
 
 /**
  * Where an adapter's tensors go in the base.
@@ -50,7 +50,7 @@ export function fitAdapter(
     if (!wanted.has(name)) wrong.push(`${name} has no place in the base`);
   }
   if (wrong.length === 0) return { lora, saved };
-  const named = wrong.slice(0, MOST_NAMED), more = wrong.length - named.length;
+  const named = wrong.slice(0, MAX_NAMED), more = wrong.length - named.length;
   throw new RgxError(
     `${label}: the adapter does not fit the base model ${base}: ${named.join("; ")}` +
       (more > 0 ? `; and ${more} more` : ""),

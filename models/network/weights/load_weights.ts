@@ -111,18 +111,21 @@ async function eachPart(
   take: (bytes: Bytes, first: number) => void,
 ): Promise<void> {
   const [n, k] = [shape[0]!, shape[1]!], width = fileBytes(type, k);
-  const most = Math.floor(PART_BYTES / (PANEL * width)) * PANEL;
+  const rowsPerPart = Math.floor(PART_BYTES / (PANEL * width)) * PANEL;
   const read = async (first: number): Promise<Bytes | null> => {
     if (first >= n) return null;
-    const part = buffers[first / most % 2]!.subarray(0, Math.min(most, n - first) * width);
+    const part = buffers[first / rowsPerPart % 2]!.subarray(
+      0,
+      Math.min(rowsPerPart, n - first) * width,
+    );
     if (await file.bytesInto?.(name, shape, first * width, part)) return part;
     if (first > 0) throw new Error(`${name}: its rows from ${first} on are not there`);
     return null;
   };
-  let part = most === 0 ? null : await read(0);
+  let part = rowsPerPart === 0 ? null : await read(0);
   if (part === null) return take(await file.bytes(name, shape), 0);
-  for (let first = 0; part !== null; first += most) {
-    const next = read(first + most);
+  for (let first = 0; part !== null; first += rowsPerPart) {
+    const next = read(first + rowsPerPart);
     try {
       take(part, first);
     } finally {

@@ -94,7 +94,7 @@ export class Parameters {
         .sort((a, b) => elementCount(b.shape) - elementCount(a.shape))
         .map((spec) => [spec.name, this.#createFrozen(spec)]),
     );
-    const own = sorted.map(({ name, shape, decay, storage = null }): Parameter => {
+    const added = sorted.map(({ name, shape, decay, storage = null }): Parameter => {
       const about = { name, shape, decay }, value = frozen.get(name);
       if (value !== undefined) return { ...about, value, grad: null, storage };
       const offset = offsets.get(name)!, n = elementCount(shape);
@@ -102,7 +102,7 @@ export class Parameters {
       return { ...about, ...trained, storage: null };
     });
     this.arena = arena ?? base?.arena ?? null;
-    this.all = base === null ? own : [...base.all, ...own].sort(byName);
+    this.all = base === null ? added : [...base.all, ...added].sort(byName);
     this.trainable = this.all.filter((p) => p.grad !== null);
     this.#byName = new Map(this.all.map((p) => [p.name, p]));
   }

@@ -12,10 +12,11 @@ import { CausalLM, type CausalLMOptions } from "../../causal_lm.ts";
 import { modelTensors } from "./model_weights.ts";
 import { readModelFolder } from "../../model_folder.ts";
 import { packStored, unpackStored } from "../../../kernels/weights/layout.ts";
-import { gradients, onEachDevice, sharedFolder, TINY_MODELS, tinyConfig } from "../../testing.ts";
+import { gradients, onEachDevice, TINY_MODELS, tinyConfig } from "../../testing.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 import type { WeightSource } from "../../formats/weight_reader.ts";
 import { planStorage, type StorageOptions } from "./weight_storage.ts";
+import { goldenPath } from "../../../tests/golden.ts";
 
 /** Sizes that are multiples of every block that is not 256 long. */
 function roomy(config: ModelConfig): ModelConfig {
@@ -133,12 +134,11 @@ for (const adapter of [true, false]) {
     }));
 }
 
-const blocksFile = sharedFolder("golden/ggml-blocks/tiny-llama.q8_0.gguf");
-const halvesFolder = sharedFolder("golden/tiny-models/llama");
+const blocksFile = goldenPath("ggml-blocks/tiny-llama.q8_0.gguf");
+const halvesFolder = goldenPath("tiny-models/llama");
 
 Deno.test({
   name: "a file's bytes stand for its values, rows of queries and keys put back in order",
-  ignore: blocksFile === null || halvesFolder === null,
   async fn() {
     const { config, files } = await readModelFolder(blocksFile!);
     let stored = 0;

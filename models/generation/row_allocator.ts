@@ -10,7 +10,7 @@ export interface RowRange {
   end: number;
 }
 
-export class CacheRows {
+export class RowAllocator {
   /** In order, apart from one another, none empty. */
   #holes: RowRange[];
 
@@ -19,7 +19,7 @@ export class CacheRows {
     this.#holes = rows > 0 ? [{ begin: 0, end: rows }] : [];
   }
 
-  get free(): number {
+  get freeRows(): number {
     return this.#holes.reduce((sum, { begin, end }) => sum + end - begin, 0);
   }
 
@@ -27,8 +27,8 @@ export class CacheRows {
    * A run of `wanted` rows, or where no hole is so long, as much of the longest as there is; null when that is
    * less than `least`.
    */
-  take(least: number, wanted: number): RowRange | null {
-    let best = -1, longest = least - 1;
+  allocate(minRows: number, wanted: number): RowRange | null {
+    let best = -1, longest = minRows - 1;
     for (const [i, hole] of this.#holes.entries()) {
       const room = hole.end - this.#aligned(hole);
       if (room <= longest) continue;
@@ -45,7 +45,7 @@ export class CacheRows {
   }
 
   /** Gives back what was taken, whole or in parts. */
-  give({ begin, end }: RowRange): void {
+  release({ begin, end }: RowRange): void {
     if (begin >= end) return;
     const holes = this.#holes;
     let at = holes.findIndex((hole) => hole.begin >= begin);

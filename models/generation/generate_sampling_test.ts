@@ -83,8 +83,8 @@ const withoutLogprobs = (completions: Completion[][]) =>
   completions.flat().map(({ ids, finishReason }) => ({ ids, finishReason }));
 const flat = (completions: Completion[][]) => completions.flat().flatMap((c) => c.logprobs);
 
-for (const [name, rules] of RULES) {
-  const options = { ...base, ...rules };
+for (const [name, params] of RULES) {
+  const options = { ...base, ...params };
   Deno.test(`tokens, ends and the policy's log-probabilities are those of a plain sampler: ${name}`, () =>
     onEachDevice(async (device, exact) => {
       const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
@@ -106,11 +106,11 @@ Deno.test("the rules change what is drawn, and no completion is shorter than its
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     const unruled = await model.generate(requests, base);
-    for (const [name, rules] of RULES.slice(1)) {
-      const found = await model.generate(requests, { ...base, ...rules });
+    for (const [name, params] of RULES.slice(1)) {
+      const found = await model.generate(requests, { ...base, ...params });
       assert.notDeepEqual(found, unruled, name);
       for (const { ids } of found.flat()) {
-        assert.ok(ids.length > (rules.minNewTokens ?? 0) - 1, name);
+        assert.ok(ids.length > (params.minNewTokens ?? 0) - 1, name);
       }
     }
     const fixed = await model.generate(requests, { ...base, minNewTokens: 9, stopWhen });
@@ -120,8 +120,8 @@ Deno.test("the rules change what is drawn, and no completion is shorter than its
 Deno.test("with rules, a sample does not depend on its batch, slots, room or looks", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(false), { trainable: "none" });
-    for (const [name, rules] of RULES.slice(1)) {
-      const options = { ...base, ...rules };
+    for (const [name, params] of RULES.slice(1)) {
+      const options = { ...base, ...params };
       const together = await model.generate(requests, options);
       const ways: Partial<GeneratorLimits>[] = [
         { stepsPerRead: 4 },
@@ -161,9 +161,9 @@ Deno.test("with rules, a sample has the same bits for any number of threads", as
 Deno.test("rules cost an operation only in the steps that they hold in", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const steps = async (rules: Partial<GenerateOptions>) => {
+    const steps = async (params: Partial<GenerateOptions>) => {
       const counted = countOf(device, "adjust_logits");
-      await model.generate(requests, { ...base, eosIds: [], ...rules });
+      await model.generate(requests, { ...base, eosIds: [], ...params });
       return counted();
     };
     assert.equal(await steps({}), 0);
@@ -190,9 +190,9 @@ function countOf(device: Device, name: string): () => number {
 Deno.test("rules out of range are refused", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const refused = (rules: Partial<GenerateOptions>, text: RegExp) =>
+    const refused = (params: Partial<GenerateOptions>, text: RegExp) =>
       assert.rejects(
-        () => model.generate(requests, { ...base, ...rules }),
+        () => model.generate(requests, { ...base, ...params }),
         (e) => e instanceof RgxError && text.test(e.message),
       );
     await refused({ repetitionPenalty: 0 }, /repetitionPenalty is 0, expected a number above 0/);
