@@ -169,7 +169,7 @@ for (const [kind, answer] of Object.entries(HOSTILE)) {
   });
 }
 
-Deno.test("an answer is scored the same at every level's entries, whatever was scored before", () => {
+Deno.test("a score does not depend on what was scored before, at any level", () => {
   for (const name of testedTasks()) {
     const task = getTask(name);
     const config = task.curriculum === undefined ? {} : curriculumConfig(task, { "*": 1 });
@@ -177,6 +177,10 @@ Deno.test("an answer is scored the same at every level's entries, whatever was s
     const answers = [entry.answer ?? "0", "0", "1, 2, 3", "[[1]]"];
     const scores = answers.map((answer) => scoreAnswer(answer, entry));
     const copy = JSON.parse(JSON.stringify(entry));
-    assert.deepEqual(answers.toReversed().map((a) => scoreAnswer(a, copy)).reverse(), scores, name);
+    assert.deepEqual(
+      answers.toReversed().map((a) => scoreAnswer(a, copy)).reverse(),
+      scores,
+      name,
+    );
   }
 });

@@ -10,7 +10,7 @@ import type { Entry } from "./types.ts";
 
 const SEEDS = [0, 1, 42, 12345, 2 ** 40];
 
-Deno.test("the answer of an entry is worth 1 and a blank one 0, for every task and many seeds", () => {
+Deno.test("an entry's answer scores 1 and a blank one 0, for every task and many seeds", () => {
   for (const name of testedTasks()) {
     for (const seed of SEEDS) {
       for (const entry of createDataset(name, { seed, size: 60 })) {
@@ -63,7 +63,7 @@ Deno.test("scoring does not change the entry", () => {
   }
 });
 
-Deno.test("an entry depends on seed, split and index alone: not on size, order or other entries", () => {
+Deno.test("an entry depends only on seed, split and index, not on size or order", () => {
   for (const name of testedTasks()) {
     const far = 1_000_000;
     const forward = [...createDataset(name, { seed: 9, size: 20 })];

@@ -13,7 +13,8 @@ export function scoreAnswer(answer: string | null, entry: ScorableEntry): number
   const source = entry.metadata?.["source_dataset"];
   if (typeof source !== "string") {
     throw new RgxError(
-      "cannot score an entry without a task: metadata.source_dataset must be a task's name, found " +
+      "cannot score an entry without a task: metadata.source_dataset must be a task's name, " +
+        "found " +
         (JSON.stringify(source) ?? "nothing"),
     );
   }

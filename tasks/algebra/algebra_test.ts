@@ -24,7 +24,7 @@ function compile(formula: string, variables: string[], literal: (digits: string)
 const whole = (digits: string) => `${digits}n`;
 const real = (digits: string) => digits;
 
-Deno.test("complex_arithmetic: the answer is right by exact arithmetic with the numbers of the question", () => {
+Deno.test("complex_arithmetic: exact arithmetic with the question's numbers agrees", () => {
   const parse = (text: string): [bigint, bigint] => {
     const number = (t: string | undefined) => BigInt((t ?? "0").replace(/\.0+$/, ""));
     const both = /^(-?[0-9]+\.0) ([+-]) ([0-9]+\.0)i$/.exec(text);
@@ -73,7 +73,7 @@ Deno.test("simple_equations: the answer and no other number solves the equation"
   }
 });
 
-Deno.test("polynomial_multiplication: product and answer have the same values at many points", () => {
+Deno.test("polynomial_multiplication: product and answer are equal at many points", () => {
   const wide = {
     allow_cross_variable_product: true,
     allow_multivariate_polynomials: true,
@@ -190,7 +190,7 @@ const POINTS = [
   31.5,
 ];
 
-Deno.test("integration: the slope of the answer, by differences, is the integrand of the question", () => {
+Deno.test("integration: the numeric slope of the answer is the question's integrand", () => {
   const problems = [
     ...entries("simple_integration", [
       {},
@@ -222,7 +222,9 @@ Deno.test("integration: the slope of the answer, by differences, is the integran
       const difference = (8 * (c - b) - (d - a)) / (12 * h), expected = slope(x) as number;
       // Where the function is steep or huge the differences say nothing.
       const size = Math.max(Math.abs(a), Math.abs(d));
-      if (!Number.isFinite(difference + expected) || size * 1e-15 / h > 1e-6 * Math.abs(expected)) {
+      if (
+        !Number.isFinite(difference + expected) || size * 1e-15 / h > 1e-6 * Math.abs(expected)
+      ) {
         continue;
       }
       if (Math.abs(difference - expected) > 1e-4 * Math.abs(expected)) {

@@ -167,7 +167,7 @@ Deno.test("wrong answers are worth what the rules say", () => {
   assert.equal(scoreTaskAnswer("complex_arithmetic", "-4i + 3", complex), 0);
 });
 
-Deno.test("V1, V25: without a real root the original takes anything for right, even no answer", () => {
+Deno.test("V1, V25: without a real root the original accepts anything, even no answer", () => {
   const entry = { answer: "", metadata: { real_solutions: [] } };
   const rows: { answer: string | null; original: number; ours: number }[] = [
     { answer: null, original: 1, ours: 0 },
@@ -182,9 +182,12 @@ Deno.test("V1, V25: without a real root the original takes anything for right, e
   }
 });
 
-Deno.test("V5: what the original would evaluate is no formula here, and sane formulas score the same", () => {
+Deno.test("V5: what the original would execute is no formula here; others score the same", () => {
   const entry = { answer: "x**2 + C", metadata: { integrand: "2*x", variable: "x" } };
-  const rows: [answer: string, original: number][] = [["x**2 + 5", 1], ["x**3", 0], ["x**2 +", 0]];
+  const rows: [answer: string, original: number][] = [["x**2 + 5", 1], ["x**3", 0], [
+    "x**2 +",
+    0,
+  ]];
   for (const [answer, original] of rows) {
     assert.equal(scoreTaskAnswer("simple_integration", answer, entry), original, answer);
     assert.equal(scoreTaskAnswer("intermediate_integration", answer, entry), original, answer);

@@ -22,8 +22,9 @@ export default defineTask({
   category: "algebra",
   description: "Find the real roots of a polynomial equation.",
   scoring:
-    "The mean of e^(-10 d) over the roots given, each matched with the nearest right one at a distance d, " +
-    "minus 0.5 for each root missing or too many, at least 0. Without real roots only a blank is right.",
+    "The mean of e^(-10 d) over the roots given, each matched with the nearest right one at a " +
+    "distance d, minus 0.5 for each root missing or too many, at least 0. Without real roots " +
+    "only a blank is right.",
   acceptsBlank: true,
   params: {
     min_terms: int(2, "fewest terms that are drawn", { min: 1 }),
@@ -56,7 +57,8 @@ export default defineTask({
     );
     return {
       question: `Find all real values of ${variable} for which ${polynomial_expr} = 0.\n` +
-        `Answer with the different values in ascending order as decimal numbers, rounded to ${DECIMALS} ` +
+        "Answer with the different values in ascending order as decimal numbers, rounded to " +
+        `${DECIMALS} ` +
         'places and separated by commas, such as -1.25, 0.3333. If there is none, answer with "".',
       answer: solutions.map(reprFloat).join(", "),
       metadata: {

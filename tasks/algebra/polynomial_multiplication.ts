@@ -14,8 +14,8 @@ export default defineTask({
   category: "algebra",
   description: "Multiply polynomials.",
   scoring:
-    "1 when the answer is the product written out as a sum, in any order and also with several terms " +
-    "of a kind, else 0.",
+    "1 when the answer is the product written out as a sum, in any order and also with several " +
+    "terms of a kind, else 0.",
   params: {
     min_terms: int(2, "fewest terms of a polynomial", { min: 1 }),
     max_terms: int(4, "most terms of a polynomial"),

@@ -11,8 +11,8 @@ export default defineTask({
   category: "algebra",
   description: "Solve a linear equation.",
   scoring:
-    "1 when the answer is exactly the number; else the number's share of the answer's length when it " +
-    "occurs in it; else 0.",
+    "1 when the answer is exactly the number; else the number's share of the answer's length " +
+    "when it occurs in it; else 0.",
   params: {
     min_terms: int(2, "fewest terms that are combined", { min: 1 }),
     max_terms: int(4, "most terms that are combined", { max: 1000 }),

@@ -14,9 +14,9 @@ export default defineTask({
   category: "algorithmic",
   description: "Find the digits that letters stand for in an addition.",
   scoring:
-    "1 for a mapping of exactly the letters to different digits with a true sum and no forbidden leading " +
-    "zero, also when it is not the one that was thought of; 0.01 for another mapping; 0 when a part is no " +
-    "pair of a letter and a number.",
+    "1 for a mapping of exactly the letters to different digits with a true sum and no forbidden " +
+    "leading zero, also when it is not the one that was thought of; 0.01 for another mapping; 0 " +
+    "when a part is no pair of a letter and a number.",
   params: {
     min_words: int(2, "fewest numbers of the sum", { min: 2 }),
     max_words: int(3, "most numbers of the sum"),
@@ -43,8 +43,8 @@ export default defineTask({
         "In this addition every letter stands for a digit, different letters for different " +
         `digits:\n\n${column(words, result)}\n\n` +
         (config.allow_leading_zero ? "A number may begin with 0. " : "No number begins with 0. ") +
-        "Which digit does each letter stand for? Answer with every letter and its digit, with = between the two " +
-        "and commas between the pairs (such as: A=1,B=2,C=3).",
+        "Which digit does each letter stand for? Answer with every letter and its digit, with = " +
+        "between the two and commas between the pairs (such as: A=1,B=2,C=3).",
       answer: ordered.map(([letter, digit]) => `${letter}=${digit}`).join(","),
       metadata: {
         allow_leading_zero: config.allow_leading_zero,

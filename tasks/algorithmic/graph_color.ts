@@ -11,8 +11,8 @@ export default defineTask({
   category: "algorithmic",
   description: "Colour the vertices of a graph.",
   scoring:
-    "1 for a JSON map that gives every vertex one of the colours and no two neighbours the same; 0.01 for " +
-    "another JSON map or list; else 0.",
+    "1 for a JSON map that gives every vertex one of the colours and no two neighbours the same; " +
+    "0.01 for another JSON map or list; else 0.",
   params: {
     num_colors: int(3, "colours", { min: 1 }),
     min_num_vertices: int(10, "fewest vertices", { min: 1 }),
@@ -49,7 +49,8 @@ export default defineTask({
       const pairs = edges.map(([a, b]) => `(${a}, ${b})`).join(", ");
       return {
         question:
-          "Give each vertex of this graph a colour such that vertices joined by an edge have different " +
+          "Give each vertex of this graph a colour such that vertices joined by an edge have " +
+          "different " +
           `colours.\nVertices: ${vertices.join(", ")}\nEdges: ${pairs || "none"}\nColours: ${
             options.join(", ")
           }\n` +

@@ -25,8 +25,8 @@ export default defineTask({
   category: "algorithmic",
   description: "Measure an amount of water with jugs.",
   scoring:
-    "1 for a JSON list of moves after which a jug holds the target; 0.01 for other moves of jugs that there " +
-    "are; else 0.",
+    "1 for a JSON list of moves after which a jug holds the target; 0.01 for other moves of jugs " +
+    "that there are; else 0.",
   params: {
     num_jugs: int(3, "jugs", { min: 3, max: 26 }),
     difficulty: int(10, "fewest moves of a solution; jugs hold 3 to 3 + difficulty", {
@@ -48,14 +48,17 @@ export default defineTask({
     const sizes = capacities.map((capacity, jug) => `${jugName(jug)} ${capacity}`).join(", ");
     return {
       question:
-        `There are ${num_jugs} empty jugs, which hold this many litres: ${sizes}. There is as much ` +
+        `There are ${num_jugs} empty jugs, which hold this many litres: ${sizes}. There is as ` +
+        "much " +
         `water as needed. Measure out ${target} litre${
           target === 1 ? "" : "s"
         }: after the last move, any of ` +
         "the jugs must hold exactly this amount.\n" +
-        "The moves are: fill a jug to the brim (fill A), pour out all of a jug (empty A), and pour from one jug " +
+        "The moves are: fill a jug to the brim (fill A), pour out all of a jug (empty A), and " +
+        "pour from one jug " +
         "into another until the first is empty or the second is full (pour A->B).\n" +
-        'Answer with a JSON list of the moves in order (such as: ["fill A", "pour A->B", "empty B"]).',
+        'Answer with a JSON list of the moves in order (such as: ["fill A", "pour A->B", "empty ' +
+        'B"]).',
       answer: `["${moves.join('", "')}"]`,
       metadata: {
         puzzle: { jug_capacities: capacities, target, min_moves: moves.length },
@@ -89,8 +92,8 @@ function drawPuzzle(
     }
   }
   throw new RgxError(
-    `jugs: found no puzzle with num_jugs = ${jugs} that needs difficulty = ${difficulty} moves in ` +
-      `${draws} random draws`,
+    `jugs: found no puzzle with num_jugs = ${jugs} that needs difficulty = ${difficulty} moves ` +
+      `in ${draws} random draws`,
     { advice: "lower difficulty or num_jugs: more jugs make a target easier to reach" },
   );
 }

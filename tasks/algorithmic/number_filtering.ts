@@ -68,8 +68,10 @@ export default defineTask({
           verb === "keep" ? "Keep only" : "Remove"
         } the numbers that are ${size} than ${threshold} in this ` +
         `list:\n${repr(numbers)}\n` +
-        "Answer with the resulting list in the same form: numbers as they are written here, in the same " +
-        "order, each in single quotes, in square brackets with a comma and a space between them; [] when " +
+        "Answer with the resulting list in the same form: numbers as they are written here, in " +
+        "the same " +
+        "order, each in single quotes, in square brackets with a comma and a space between them; " +
+        "[] when " +
         "none are left.",
       answer: repr(result),
       metadata: {

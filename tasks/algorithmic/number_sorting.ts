@@ -17,8 +17,8 @@ export default defineTask({
   category: "algorithmic",
   description: "Sort numbers in ascending or descending order.",
   scoring:
-    "1 for a list (numbers or quoted numbers) of the right length, in order, with every number right " +
-    "to 1e-6 relative; else 0.",
+    "1 for a list (numbers or quoted numbers) of the right length, in order, with every number " +
+    "right to 1e-6 relative; else 0.",
   params: {
     min_numbers: int(3, "fewest numbers", { min: 1 }),
     max_numbers: int(10, "most numbers"),
@@ -75,8 +75,8 @@ export default defineTask({
     const sorted = numbers.sort((a, b) => ascending ? a - b : b - a).map(reprFloat);
     return {
       question: `Sort these numbers in ${direction} order: ${original.join(", ")}\n` +
-        "Answer with all of them as a list in square brackets, each number in single quotes exactly " +
-        "as it is written above, such as ['-7.5', '0.25', '31.0'].",
+        "Answer with all of them as a list in square brackets, each number in single quotes " +
+        "exactly as it is written above, such as ['-7.5', '0.25', '31.0'].",
       answer: `['${sorted.join("', '")}']`,
       metadata: { original_numbers: original, direction, sorted_numbers: sorted, numbers: count },
       difficulty: {

@@ -102,7 +102,7 @@ Deno.test("word_sorting: words compared code point by code point", () => {
   assert.ok(!has(60, /[A-Z]/) && !has(120, /[a-z]/) && has(180, /[a-z][A-Z]/));
 });
 
-Deno.test("word_sorting: places count, of the longer list (the original ignores what is too much)", () => {
+Deno.test("word_sorting: right places are divided by the length of the longer list", () => {
   const metadata = { sorted_words: ["Ant", "bee", "cow", "dog"] };
   const cases: [answer: string, original: number, right: number][] = [
     ["Ant,bee , cow,dog", 1, 1],
@@ -165,7 +165,7 @@ Deno.test("sentence_reordering: the question has the sentence's words, in anothe
   assert.ok(told > 50);
 });
 
-Deno.test("sentence_reordering: words at their place count, case ignored; blank is 0 (0.05 in the original)", () => {
+Deno.test("sentence_reordering: words in place count, case is ignored, blank scores 0", () => {
   const entry = { answer: "The old dog slept." };
   const cases: [string, number][] = [
     ["The old dog slept.", 1],

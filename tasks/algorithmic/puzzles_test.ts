@@ -204,7 +204,7 @@ Deno.test("jugs: the example solution uses all jugs (G13)", () => {
   assert.ok(pour(capacities, moves).includes(2));
 });
 
-Deno.test("jugs: the search ends where nothing reaches the target or the states are too many", () => {
+Deno.test("jugs: the search ends without a solution and with too many states", () => {
   assert.equal(solveJugs([4, 6, 8], 3, 1000), null);
   assert.equal(solveJugs([22, 23, 23], 11, 10), null);
   assert.equal(solveJugs([22, 23, 23], 11, 1000)!.length, distance([22, 23, 23], 11));

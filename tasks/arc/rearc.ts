@@ -74,7 +74,8 @@ export default defineTask({
     const errors = checkBoardFormat(config.board_format_opts);
     if (config.diff_lb > config.diff_ub) {
       errors.push(
-        `diff_lb: must be ≤ diff_ub, found diff_lb = ${config.diff_lb} and diff_ub = ${config.diff_ub}`,
+        `diff_lb: must be ≤ diff_ub, found diff_lb = ${config.diff_lb} and diff_ub = ` +
+          `${config.diff_ub}`,
       );
     }
     for (const name of ["rng", "pso"] as const) {
@@ -82,13 +83,13 @@ export default defineTask({
       const weights = config[`${name}_difficulty_weights`];
       if (!isRanges(given)) {
         errors.push(
-          `${name}_difficulty_ranges: must be a list of pairs of numbers from 0 to 1, the smaller ` +
-            `first; found ${JSON.stringify(given)}`,
+          `${name}_difficulty_ranges: must be a list of pairs of numbers from 0 to 1, the ` +
+            `smaller first; found ${JSON.stringify(given)}`,
         );
       } else if (given.length !== weights.length || !weights.some((weight) => weight > 0)) {
         errors.push(
-          `${name}_difficulty_weights: must have a weight for each of the ${given.length} ranges, ` +
-            `one of them above 0; found ${JSON.stringify(weights)}`,
+          `${name}_difficulty_weights: must have a weight for each of the ${given.length} ` +
+            `ranges, one of them above 0; found ${JSON.stringify(weights)}`,
         );
       }
     }

@@ -136,7 +136,7 @@ function checkerOf(name: string): TextRule {
   return (s) => reverse(other(reverse(s)));
 }
 
-Deno.test("every row of every rule is right by a second reading of the rules, from the question", () => {
+Deno.test("every row of every rule follows from the question, read a second time", () => {
   assert.equal(Object.keys(ROW_RULES).length, 70);
   const options = [
     { seed: 1, size: 400 },

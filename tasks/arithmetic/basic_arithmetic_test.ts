@@ -50,7 +50,7 @@ function evaluate(text: string): { value: Fraction; numbers: number; exact: bool
   return { value, numbers, exact };
 }
 
-Deno.test("expressions have the promised value, number of terms and size of numbers, and exact divisions", () => {
+Deno.test("expressions have the stated value, terms and number sizes, exact divisions", () => {
   for (const allow_parentheses of [true, false]) {
     for (const allow_negation of [true, false]) {
       for (const whitespace of ["single", "no_space", "random"]) {

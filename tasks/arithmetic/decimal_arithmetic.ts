@@ -17,8 +17,8 @@ export default defineTask({
   category: "arithmetic",
   description: "Evaluate an expression of decimal numbers.",
   scoring:
-    "1 for a number that differs by at most 1 in the last of the decimal places that the numbers of the " +
-    "data set can have, else 0.",
+    "1 for a number that differs by at most 1 in the last of the decimal places that the numbers " +
+    "of the data set can have, else 0.",
   params: {
     min_num_decimal_places: int(3, "fewest digits after the point of a number", { min: 0 }),
     max_num_decimal_places: int(3, "most digits after the point of a number"),
@@ -75,8 +75,8 @@ export default defineTask({
     const expression = tokens.map((token) => typeof token === "string" ? token : text(token));
     return {
       question: `Work out ${expression.join("")} exactly, then round the result to at most ` +
-        `${config.precision} significant digits (a half away from zero). Answer with the number only, ` +
-        "as a decimal.",
+        `${config.precision} significant digits (a half away from zero). Answer with the number ` +
+        "only, as a decimal.",
       answer: rounded(value!, config.precision),
       metadata: {
         decimal_places: Math.max(...numbers.map(({ places }) => places)),

@@ -84,7 +84,7 @@ Deno.test("decimal expressions: within half a unit of the last significant digit
   assert.ok(groups > 200, `${groups} expressions with brackets`);
 });
 
-Deno.test("powers: as close as repeated multiplication comes, with 3 digits enough for the score", () => {
+Deno.test("powers: as exact as repeated multiplication; 3 digits suffice for the score", () => {
   for (const options of [{}, { min_base: -0.01, max_base: 0.01 }, { max_exponent: 120 }]) {
     for (const entry of createDataset("power_function", { seed: 3, size: 150, ...options })) {
       const [base, exponent] = /is \(?([-\d.]+)\)? to the power (-?\d+)\?/.exec(entry.question)!

@@ -197,11 +197,13 @@ Deno.test("G27: a half is rounded away from zero, and nothing is divided by zero
   assert.ok(halves > 0);
 });
 
-Deno.test("G30: the numbers of number_format are distinct also where they lie close together", () => {
+Deno.test("G30: the numbers of number_format are distinct even when they are close", () => {
   const original = [5000.125, 5000.125];
   assert.equal(new Set(original).size, 1);
   for (const max_delta of [0.001, 1e-6]) {
-    for (const { metadata } of createDataset("number_format", { seed: 1, size: 200, max_delta })) {
+    for (
+      const { metadata } of createDataset("number_format", { seed: 1, size: 200, max_delta })
+    ) {
       const { candidates, formatted_candidates: texts } = metadata as Record<string, unknown[]>;
       assert.equal(new Set(candidates).size, candidates!.length);
       assert.equal(

@@ -37,9 +37,9 @@ export default defineTask({
     const names = dice.map((sides) => `1d${sides}`).join(", ");
     return {
       question:
-        `These dice are rolled together: ${names} (1d6 is one die with six sides, numbered 1 to 6, all ` +
-        `equally likely). What is the probability that the numbers add up to at least ${target}? Answer ` +
-        "with a reduced fraction only, such as 5/36.",
+        `These dice are rolled together: ${names} (1d6 is one die with six sides, numbered 1 to ` +
+        "6, all equally likely). What is the probability that the numbers add up to at least " +
+        `${target}? Answer with a reduced fraction only, such as 5/36.`,
       answer: `${num}/${den}`,
       metadata: {
         puzzle: {

@@ -13,8 +13,8 @@ export default defineTask({
   category: "arithmetic",
   description: "Reduce a fraction to lowest terms.",
   scoring:
-    "A fraction a/b, $a/b$, \\frac{a}{b} or \\dfrac{a}{b}: 1 when it is the reduced one, 0.1 when its " +
-    "numerator or denominator is still the given one, 0.05 otherwise; other text 0.01.",
+    "A fraction a/b, $a/b$, \\frac{a}{b} or \\dfrac{a}{b}: 1 when it is the reduced one, 0.1 " +
+    "when its numerator or denominator is still the given one, 0.05 otherwise; other text 0.01.",
   params: {
     min_value: int(1, "smallest numerator and denominator of the reduced fraction", { min: 1 }),
     max_value: int(1000, "largest numerator and denominator of the reduced fraction", { max: 1e9 }),

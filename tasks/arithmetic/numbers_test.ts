@@ -8,7 +8,7 @@ function numbersIn({ question }: Entry): number[] {
   return [...question.matchAll(/\d+/g)].map(([digits]) => Number(digits));
 }
 
-Deno.test("bits: the ones of the number in the question, counted by clearing the lowest one", () => {
+Deno.test("bits: the ones of the question's number, counted by clearing the lowest one", () => {
   for (const options of [{}, { max_n: 40 }, { min_n: 2 ** 40, max_n: 2 ** 52 }]) {
     for (const entry of createDataset("count_bits", { seed: 1, size: 200, ...options })) {
       let rest = BigInt(numbersIn(entry)[0]!), count = 0;

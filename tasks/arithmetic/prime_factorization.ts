@@ -12,8 +12,8 @@ export default defineTask({
   category: "arithmetic",
   description: "Write a number as a product of primes.",
   scoring:
-    "Whole numbers between × signs: 1 for the prime factors in any order, 0.5 for other numbers with " +
-    "the same product, 0.01 for other numbers; anything else 0.",
+    "Whole numbers between × signs: 1 for the prime factors in any order, 0.5 for other numbers " +
+    "with the same product, 0.01 for other numbers; anything else 0.",
   params: {
     min_value: int(2, "smallest number", { min: 2 }),
     max_value: int(1000, "largest number", { max: 1e12 }),
@@ -32,8 +32,8 @@ export default defineTask({
     const factors = primeFactors(number);
     return {
       question:
-        `Write ${number} as a product of prime numbers. Give every prime as often as it divides the ` +
-        "number, with × between them (for 20: 2 × 2 × 5); a prime number stands alone.",
+        `Write ${number} as a product of prime numbers. Give every prime as often as it divides ` +
+        "the number, with × between them (for 20: 2 × 2 × 5); a prime number stands alone.",
       answer: factors.join(" × "),
       metadata: { number, factors },
       difficulty: { value: [config.min_value, config.max_value] },

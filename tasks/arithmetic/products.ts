@@ -8,8 +8,8 @@ export default defineTask({
   category: "arithmetic",
   description: "Multiply whole numbers.",
   scoring:
-    "1 when the answer equals the product as a decimal number (thousands commas allowed); else the " +
-    "product's share of the answer's length when it occurs in it; else 0.",
+    "1 when the answer equals the product as a decimal number (thousands commas allowed); else " +
+    "the product's share of the answer's length when it occurs in it; else 0.",
   params: {
     min_terms: int(2, "fewest factors", { min: 1 }),
     max_terms: int(2, "most factors"),

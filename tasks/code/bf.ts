@@ -14,8 +14,8 @@ export default defineTask({
   category: "code",
   description: "Find the output of a Brainf*ck program.",
   scoring:
-    "1 when the answer is exactly the output; else the output's share of the answer's length when it " +
-    "occurs in it; else 0.",
+    "1 when the answer is exactly the output; else the output's share of the answer's length " +
+    "when it occurs in it; else 0.",
   params: {
     difficulty: int(1, "1: prints a word, 2: adds in a loop, 3: adds in a loop with a condition", {
       min: 1,
@@ -35,12 +35,13 @@ export default defineTask({
       ? sumLoop(random)
       : conditionalLoop(random);
     return {
-      question: `What does this BF (Brainf*ck) program print?\n\n${code}\n\n` +
-        "It works on a row of cells, each a number from 0 to 255 that wraps around (255 + 1 = 0, 0 - 1 = 255). " +
-        "All are 0 at first, and the pointer is at the leftmost cell. > and < move the pointer to the right " +
-        "and to the left, + and - add 1 to the cell at the pointer and take 1 from it, . prints the character " +
-        "with the code in the cell, [ jumps behind the matching ] if the cell is 0, and ] jumps back to " +
-        "the matching [ if the cell is not 0. Answer with exactly what is printed, nothing else.",
+      question: "What does this BF (Brainf*ck) program print?\n\n" +
+        `${code}\n\nIt works on a row of cells, each a number from 0 to 255 that wraps around ` +
+        "(255 + 1 = 0, 0 - 1 = 255). All are 0 at first, and the pointer is at the leftmost " +
+        "cell. > and < move the pointer to the right and to the left, + and - add 1 to the cell " +
+        "at the pointer and take 1 from it, . prints the character with the code in the cell, [ " +
+        "jumps behind the matching ] if the cell is 0, and ] jumps back to the matching [ if the " +
+        "cell is not 0. Answer with exactly what is printed, nothing else.",
       answer: runBf(code),
       metadata: { bfit_code: source, bf_program: code },
       difficulty: { difficulty },

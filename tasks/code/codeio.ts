@@ -20,8 +20,9 @@ export default defineTask({
   category: "code",
   description: "Predict the output of a function, or its input.",
   scoring:
-    "1 when the answer is exactly the JSON. Else the part from the first { to the last } is compared with it " +
-    "as JSON: 1 when equal, less the more their trees differ, at least 0.01; text around it lowers the score.",
+    "1 when the answer is exactly the JSON. Else the part from the first { to the last } is " +
+    "compared with it as JSON: 1 when equal, less the more their trees differ, at least 0.01; " +
+    "text around it lowers the score.",
   params: {
     input_prediction_probability: float(0.5, "how often the output is asked for, not the input", {
       min: 0,
@@ -48,7 +49,8 @@ export default defineTask({
     return {
       question:
         `Here is a function in JavaScript.\n\n${sourceOf(snippet)}\n\n${snippet.purpose}\n` +
-        `Its input is one object with ${snippet.input}. Its output is one object with ${snippet.output}.\n` +
+        `Its input is one object with ${snippet.input}. Its output is one object with ` +
+        `${snippet.output}.\n` +
         (askOutput
           ? `Which output does it return for this input?\n${pythonJson(given)}\n`
           : `For which input does it return this output?\n${pythonJson(given)}\n`) +

@@ -56,12 +56,12 @@ export default defineTask({
     return {
       question: "A cube lies in front of you. Its sides have these colors:\n" +
         SIDES.map((side) => `- ${side}: ${initial[side]}`).join("\n") +
-        "\nNow it is rotated step by step. A step names the side (as it is before that step) that " +
-        "comes to the top. For front, back, left or right it is a quarter turn, by which the " +
-        "opposite side comes to the bottom; for bottom it is a half turn that exchanges top with " +
-        "bottom and front with back, while left and right stay.\n" +
-        `${steps.join("\n")}\n` +
-        `Which color is on the ${target} side at the end? Answer with the color only.`,
+        "\nNow it is rotated step by step. A step names the side (as it is before that step) " +
+        "that comes to the top. For front, back, left or right it is a quarter turn, by which " +
+        "the opposite side comes to the bottom; for bottom it is a half turn that exchanges top " +
+        "with bottom and front with back, while left and right stay.\n" +
+        `${steps.join("\n")}\nWhich color is on the ${target} side at the end? Answer with the ` +
+        "color only.",
       answer: cube[target]!,
       metadata: {
         initial_state: initial,

@@ -58,7 +58,8 @@ export default defineTask({
     if (font === undefined) fonts.set(name, font = loadFont(name));
     return {
       question:
-        "Which word is drawn here in large letters? A long word goes on in further rows of letters; " +
+        "Which word is drawn here in large letters? A long word goes on in further rows of " +
+        "letters; " +
         `only the letters A to Z occur.\n\n${
           drawWord(word, font, config.space_letters ? GAP : 0)
         }` +

@@ -56,12 +56,12 @@ export default defineTask({
     for (const hole of holes) grid[hole] = HOLE.charCodeAt(0);
     return {
       question: `Each cell of the grid below shows ${HIT} where f(x, y) leaves a certain ` +
-        `remainder when divided by a certain number, else ${MISS}. Here x is the column and y the ` +
-        "row of the cell, both counted from 0 at the top left, and f is one of x + y, |x - y|, " +
-        `x * y and x to the power of y (with 0 to the power of 0 = 1). Cells with ${HOLE} are ` +
-        `hidden.\n\n${drawingText(grid)}\n` +
-        "Find f, the divisor and the remainder, and answer with the complete grid: the same lines " +
-        `without spaces, every ${HOLE} replaced by ${HIT} or ${MISS}.`,
+        `remainder when divided by a certain number, else ${MISS}. Here x is the column and y ` +
+        "the row of the cell, both counted from 0 at the top left, and f is one of x + y, |x - " +
+        `y|, x * y and x to the power of y (with 0 to the power of 0 = 1). Cells with ${HOLE} ` +
+        `are hidden.\n\n${drawingText(grid)}\n` +
+        "Find f, the divisor and the remainder, and answer with the complete grid: the same " +
+        `lines without spaces, every ${HOLE} replaced by ${HIT} or ${MISS}.`,
       answer,
       metadata: { divisor, target, operation },
       difficulty: {

@@ -50,7 +50,8 @@ export default defineTask({
   ],
   validate({ min_value, max_value }) {
     return min_value < max_value ? [] : [
-      `min_value: must be below max_value, found min_value = ${min_value} and max_value = ${max_value}`,
+      `min_value: must be below max_value, found min_value = ${min_value} and max_value = ` +
+      `${max_value}`,
     ];
   },
   generate(random, config) {
@@ -59,10 +60,10 @@ export default defineTask({
     const { sequence, rule } = drawSequence(random, complexity, terms + 1);
     return {
       question:
-        "In this sequence each term is made from the term before it by the same rule: one or more " +
-        "steps in a fixed order, each of which adds a constant, multiplies by a constant, squares, " +
-        "doubles, halves and rounds down, or adds the term before that one (0 for the first term)." +
-        `\n${sequence.slice(0, -1).join(", ")}, ?\n` +
+        "In this sequence each term is made from the term before it by the same rule: one or " +
+        "more steps in a fixed order, each of which adds a constant, multiplies by a constant, " +
+        "squares, doubles, halves and rounds down, or adds the term before that one (0 for the " +
+        `first term).\n${sequence.slice(0, -1).join(", ")}, ?\n` +
         "Which number comes next? Answer with the number only.",
       answer: String(sequence.at(-1)),
       metadata: { rule, complexity, sequence },

@@ -37,8 +37,8 @@ export default defineTask({
       question:
         "How many rectangles are in the drawing below? Each is an outline, one character thick, " +
         "with sides of at least 3 characters. A character that belongs to one outline is #, one " +
-        "where two outlines cross is █. Outlines meet in such crossings only: they do not run along " +
-        "each other, and no corner lies on another outline.\n" +
+        "where two outlines cross is █. Outlines meet in such crossings only: they do not run " +
+        "along each other, and no corner lies on another outline.\n" +
         `${puzzle}\nAnswer with the number only.`,
       answer: String(count),
       metadata: { puzzle, solution: count, num_rectangles: count },

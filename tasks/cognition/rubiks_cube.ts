@@ -42,19 +42,19 @@ export default defineTask({
     const steps = random.int(config.min_scramble_steps, config.max_scramble_steps);
     const { cube, scramble } = drawScramble(random, size, steps);
     const deep = size > 3
-      ? " Rw turns the two outer layers on the right, 3Rw the three outer ones, 2R only the second " +
-        "layer from the right; likewise for the other faces."
+      ? " Rw turns the two outer layers on the right, 3Rw the three outer ones, 2R only the " +
+        "second layer from the right; likewise for the other faces."
       : "";
     return {
       question:
-        `This is a ${size}x${size}x${size} Rubik's cube, unfolded: in the middle row, from ` +
-        "left to right, the left, front, right and back face; above the front face the upper one, " +
+        `This is a ${size}x${size}x${size} Rubik's cube, unfolded: in the middle row, from left ` +
+        "to right, the left, front, right and back face; above the front face the upper one, " +
         "below it the lower one. A letter is the color of a sticker.\n\n" +
         `${net(cube, config.remove_ansi)}\n\n` +
-        "Which moves solve it, so that every face has one color? Use Singmaster notation: L, R, U, " +
-        "D, F and B turn the left, right, upper, lower, front and back face a quarter clockwise as " +
-        `seen from outside, with ' counterclockwise.${deep} Answer with the moves in order, ` +
-        "separated by single spaces; write U U, not U2.",
+        "Which moves solve it, so that every face has one color? Use Singmaster notation: L, R, " +
+        "U, D, F and B turn the left, right, upper, lower, front and back face a quarter " +
+        `clockwise as seen from outside, with ' counterclockwise.${deep} Answer with the moves ` +
+        "in order, separated by single spaces; write U U, not U2.",
       answer: null,
       metadata: {
         cube_size: size,

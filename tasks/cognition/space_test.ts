@@ -119,7 +119,7 @@ function turnLayers(size: number, stickers: Sticker[], move: string): Sticker[] 
   });
 }
 
-Deno.test("the example solution solves the cube that the question shows, turned piece by piece", () => {
+Deno.test("the example solution solves the question's cube, turned piece by piece", () => {
   for (const cube_size of [2, 3, 4, 5, 6]) {
     for (const entry of createDataset("rubiks_cube", { seed: 4, size: 45, cube_size })) {
       let { size, stickers } = readNet(entry.question);

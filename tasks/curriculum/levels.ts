@@ -3,7 +3,6 @@
  * attributes, or all together by the rule of the global level. What a level means for the task's parameters is
  * `curriculum.ts`.
  */
-import { UsageError } from "../../core/errors.ts";
 import { checkedAttributes, curriculumConfig, type CurriculumOptions } from "./config.ts";
 import type { CurriculumAttribute, ParamValue, Task } from "../types.ts";
 
@@ -13,7 +12,6 @@ export class CurriculumLevels {
 
   /**
    * @param start Level of each attribute; `"*"` is that of all that are not named (of each its top where it has fewer).
-   * @throws UsageError for a task without levels, an unknown attribute, or a level that it does not have
    */
   constructor(readonly task: Task, start: Readonly<Record<string, number>> = {}) {
     this.#attributes = checkedAttributes(task, start);
@@ -33,7 +31,6 @@ export class CurriculumLevels {
     return Math.max(...Object.values(this.#levels));
   }
 
-  /** @throws UsageError for an unknown attribute or a level that it does not have */
   set(name: string, level: number): void {
     checkedAttributes(this.task, { [name]: level });
     this.#levels[name] = level;

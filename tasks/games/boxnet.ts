@@ -13,8 +13,8 @@ export default defineTask({
   category: "games",
   description: "Plan how agents on a grid bring coloured boxes to their targets.",
   scoring:
-    "The plan is executed and actions that are not possible are ignored: delivered boxes / boxes, at least " +
-    "0.05; 0 when it is not a JSON list of objects with text values.",
+    "The plan is executed and actions that are not possible are ignored: delivered boxes / " +
+    "boxes, at least 0.05; 0 when it is not a JSON list of objects with text values.",
   params: {
     min_row_num: int(1, "fewest rows of squares", { min: 1 }),
     max_row_num: int(4, "most rows of squares", { max: 100 }),
@@ -108,7 +108,8 @@ function question(squares: Square[], contents: string[][], rows: number, columns
       agents.join("\n")
     }\n\nPlan how to deliver all boxes in few ` +
     "steps. In a step each agent does at most one action, in the order in which you name them; " +
-    "leave out agents that do nothing.\nAnswer with a JSON list that has one object per step; its " +
+    "leave out agents that do nothing.\nAnswer with a JSON list that has one object per step; " +
+    "its " +
     "keys are agents, its values their actions, for example:\n" +
     '[{"Agent[0.5, 0.5]": "move(box_red, square[0.5, 1.5])"}, ' +
     '{"Agent[0.5, 1.5]": "move(box_red, target_red)"}]';

@@ -13,7 +13,8 @@ export default defineTask({
   category: "games",
   description: "Decode a sentence that is hidden in an emoji.",
   scoring:
-    "1 when equal to the sentence; the share of equal characters when of the same length; else 0.01.",
+    "1 when equal to the sentence; the share of equal characters when of the same length; else " +
+    "0.01.",
   defaultSize: 1000,
   params: {
     min_words_in_sentence: int(3, "fewest words", { min: 1 }),

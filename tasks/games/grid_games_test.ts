@@ -3,7 +3,7 @@ import { createDataset } from "../dataset.ts";
 import { scoreAnswer } from "../score_answer.ts";
 import { isUniqueLatin } from "./latin_checker.ts";
 
-Deno.test("maze: distances that spread over the drawn maze reach the goal in the answered steps", () => {
+Deno.test("maze: distances over the drawn maze reach the goal in the answered steps", () => {
   const sets = [{ size: 150 }, { size: 60, min_dist: 1, max_dist: 3, min_grid_size: 4 }, {
     size: 15,
     min_dist: 15,

@@ -20,8 +20,8 @@ export default defineTask({
   category: "games",
   description: "Find a grid of zeros and ones from its weighted sums.",
   scoring:
-    "The digits 0 and 1 of every line are read, lines without them skipped: 1 when the shape is right and " +
-    "all sums are met, else 0.",
+    "The digits 0 and 1 of every line are read, lines without them skipped: 1 when the shape is " +
+    "right and all sums are met, else 0.",
   params: {
     min_rows: int(4, "fewest rows", { min: 3 }),
     max_rows: int(5, "most rows", { max: 9 }),

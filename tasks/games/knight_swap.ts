@@ -16,8 +16,9 @@ export default defineTask({
   category: "games",
   description: "Swap white and black knights by turns, or see that it is impossible.",
   scoring:
-    "Impossible: 1 for no in any case, else 0. Possible: the moves of a JSON list are played; one of " +
-    "another form or an illegal one is worth 0; swapped: fewest moves / moves; legal but not swapped 0.05.",
+    "Impossible: 1 for no in any case, else 0. Possible: the moves of a JSON list are played; " +
+    "one of another form or an illegal one is worth 0; swapped: fewest moves / moves; legal but " +
+    "not swapped 0.05.",
   defaultSize: 5,
   params: {
     min_nodes: int(6, "fewest squares of the board", { min: 6 }),
@@ -232,7 +233,8 @@ function question({ squares, start, turn }: Puzzle): string {
     `blank do not exist. Columns are A to D, rows 1 to ${ROWS}.\n\n    A   B   C   D\n` +
     `${lines.join("\n")}\n\nWhite and black move by turns, ${turn === "w" ? "white" : "black"} ` +
     "first. A knight moves two squares along a row or column and one across, to an empty square; " +
-    "it may jump over anything. A side may not pass. The white knights are to stand on exactly the " +
+    "it may jump over anything. A side may not pass. The white knights are to stand on exactly " +
+    "the " +
     "squares that the black knights hold now, and the black ones on those of the white knights.\n" +
     "If that cannot be done, answer No. Otherwise answer with the moves, as few as possible, as a " +
     'JSON list of texts "colour,from,to" with colour w or B, for example ["w,A1,B3", "B,C1,A2"]';

@@ -46,13 +46,14 @@ export default defineTask({
     return {
       question:
         "A hand of 13 cards, each with one letter, is played in rounds. A round adds a new card, " +
-        "judges it against the 13 cards in hand before it, and then takes one card away; the card " +
-        "taken away plays no part in that round's result.\nThe result is Peng when the hand holds " +
-        "two cards (or more) with the letter of the new card. Otherwise it is Chi when the new card " +
-        "and two cards of the hand are three letters that follow each other in the alphabet, such " +
-        "as A B C or M N O, in any order. Otherwise it is Pass.\n" +
-        `The hand at the beginning: ${start}\n${lines.join("\n")}\n` +
-        "What is the result of the last round? Answer with one word: Peng, Chi or Pass.",
+        "judges it against the 13 cards in hand before it, and then takes one card away; the " +
+        "card taken away plays no part in that round's result.\n" +
+        "The result is Peng when the hand holds two cards (or more) with the letter of the new " +
+        "card. Otherwise it is Chi when the new card and two cards of the hand are three letters " +
+        "that follow each other in the alphabet, such as A B C or M N O, in any order. Otherwise " +
+        `it is Pass.\nThe hand at the beginning: ${start}\n` +
+        `${lines.join("\n")}\nWhat is the result of the last round? Answer with one word: Peng, ` +
+        "Chi or Pass.",
       answer: solution,
       metadata: { rounds, solution },
       difficulty: { num_rounds: [config.min_num_rounds, config.max_num_rounds] },

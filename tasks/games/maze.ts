@@ -109,8 +109,8 @@ function drawMaze(random: RandomStream, config: Ranges) {
     return { size, isPassage, start, goal, distance };
   }
   throw new RgxError(
-    `task maze: found no maze with a shortest way of ${config.min_dist} to ${config.max_dist} steps ` +
-      `in ${config.min_grid_size} to ${config.max_grid_size} rows and columns`,
+    `task maze: found no maze with a shortest way of ${config.min_dist} to ${config.max_dist} ` +
+      `steps in ${config.min_grid_size} to ${config.max_grid_size} rows and columns`,
     { advice: "lower min_dist or raise max_grid_size" },
   );
 }

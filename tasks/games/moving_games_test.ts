@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createDataset } from "../dataset.ts";
 import { scoreAnswer } from "../score_answer.ts";
 
-Deno.test("sokoban: the answer, played on the board of the question, puts every box on a goal", () => {
+Deno.test("sokoban: the answer, played on the question's board, puts each box on a goal", () => {
   const sets = [
     { size: 150 },
     { size: 40, min_w: 3, max_w: 5, min_h: 5, max_h: 5, max_depth: 12 },
@@ -99,7 +99,7 @@ function solveRushHour(board: string): { fewest: number; answer: string } {
   return { fewest: Infinity, answer: "" };
 }
 
-Deno.test("rush hour: a search from the board of the question needs the recorded number of moves", () => {
+Deno.test("rush hour: a search from the question's board needs the recorded moves", () => {
   for (const options of [{ size: 6 }, { size: 190, max_moves: 5 }, { size: 4, min_moves: 35 }]) {
     for (const entry of createDataset("rush_hour", { seed: 2, ...options })) {
       const board = entry.question.split("\n\n")[1]!.replaceAll("\n", "");
@@ -115,7 +115,7 @@ Deno.test("rush hour: a search from the board of the question needs the recorded
   }
 });
 
-Deno.test("knight swap: a search on the board of the question finds as few moves, or none either", () => {
+Deno.test("knight swap: a search on the question's board agrees on the fewest moves", () => {
   let impossible = 0;
   const sets = [{ size: 120 }, { size: 60, min_pieces: 1, max_pieces: 3, min_steps: 1 }, {
     size: 20,
@@ -145,7 +145,9 @@ Deno.test("knight swap: a search on the board of the question finds as few moves
         for (const state of layer) {
           for (let from = 0; from < names.length; from++) {
             for (let to = 0; to < names.length; to++) {
-              if (state[from] !== mover || state[to] !== "." || !isNear(names[from]!, names[to]!)) {
+              if (
+                state[from] !== mover || state[to] !== "." || !isNear(names[from]!, names[to]!)
+              ) {
                 continue;
               }
               const moved = [...state];

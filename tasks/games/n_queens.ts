@@ -14,7 +14,8 @@ export default defineTask({
   category: "games",
   description: "Complete a board of queens that do not attack each other.",
   scoring:
-    "1 when equal to a completed board; 0.5 when it is one written as a Python list of lists; else 0.",
+    "1 when equal to a completed board; 0.5 when it is one written as a Python list of lists; " +
+    "else 0.",
   params: {
     n: int(8, "rows, columns and queens", { min: 4, max: 12 }),
     min_remove: int(1, "fewest queens to put back", { min: 1 }),
@@ -46,7 +47,8 @@ export default defineTask({
     return {
       question: `This is a ${n} × ${n} board; Q is a queen and _ an empty square:\n` +
         `${boardText(puzzle)}\nPut ${removed} more queen${removed === 1 ? "" : "s"} on empty ` +
-        `squares so that no two of the then ${n} queens are in the same row, column or diagonal. The ` +
+        `squares so that no two of the then ${n} queens are in the same row, column or diagonal. ` +
+        "The " +
         `queens on the board stay where they are.\nAnswer with the completed board in the same ` +
         `form: ${n} lines of ${n} squares separated by spaces.`,
       answer: boardText(board(solution)),

@@ -30,7 +30,7 @@ function evaluate(expression: string): number {
   return Function(`return ${expression}`)() as number;
 }
 
-Deno.test("countdown: the answer uses the numbers of the question and has the value it asks for", () => {
+Deno.test("countdown: the answer uses the question's numbers and reaches its target", () => {
   const sets = [
     {},
     { min_numbers: 2, max_numbers: 3 },
@@ -40,7 +40,8 @@ Deno.test("countdown: the answer uses the numbers of the question and has the va
   for (const options of sets) {
     for (const entry of createDataset("countdown", { seed: 1, size: 150, ...options })) {
       const [, list, target] = /numbers ([\d, ]+) to make (\d+)\./.exec(entry.question)!;
-      const given = list!.split(", ").map(Number), used = entry.answer!.match(/\d+/g)!.map(Number);
+      const given = list!.split(", ").map(Number),
+        used = entry.answer!.match(/\d+/g)!.map(Number);
       const sorted = (numbers: number[]) => numbers.toSorted((a, b) => a - b);
       assert.deepEqual(sorted(used), sorted(given));
       if (options.shuffle === false) assert.deepEqual(used, given);
@@ -55,8 +56,14 @@ Deno.test("countdown: the answer uses the numbers of the question and has the va
   }
 });
 
-Deno.test("countdown: where the range of targets is out of reach, the nearest one found is asked for", () => {
-  const options = { min_numbers: 3, max_numbers: 3, max_value: 1, min_target: 50, max_target: 60 };
+Deno.test("countdown: an unreachable range of targets gives the nearest target found", () => {
+  const options = {
+    min_numbers: 3,
+    max_numbers: 3,
+    max_value: 1,
+    min_target: 50,
+    max_target: 60,
+  };
   for (const entry of createDataset("countdown", { seed: 1, size: 20, ...options })) {
     assert.equal(entry.metadata["target"], 3);
   }
@@ -83,7 +90,7 @@ Deno.test("puzzle24: a search over all ways finds 24 too, and the answer is one 
   }
 });
 
-Deno.test("survo: the listed numbers fill the zeros of the question so that all sums are right", () => {
+Deno.test("survo: the listed numbers fill the zeros so that all sums are right", () => {
   const sets = [{}, { min_board_size: 7, max_board_size: 9, min_empty: 20, max_empty: 36 }, {
     min_num: 40,
     max_num: 2000,
@@ -95,7 +102,9 @@ Deno.test("survo: the listed numbers fill the zeros of the question so that all 
           line.split(" ").map(Number)
         );
       const puzzle = table(entry.question), filled = table(entry.answer!), n = puzzle.length;
-      const listed = /exactly once: ([\d, ]+)\n/.exec(entry.question)![1]!.split(", ").map(Number);
+      const listed = /exactly once: ([\d, ]+)\n/.exec(entry.question)![1]!.split(", ").map(
+        Number,
+      );
       const added: number[] = [];
       for (let r = 0; r < n; r++) {
         for (let c = 0; c < n; c++) {

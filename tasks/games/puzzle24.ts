@@ -17,9 +17,8 @@ export default defineTask({
   name: "puzzle24",
   category: "games",
   description: "Make 24 with four numbers.",
-  scoring:
-    "An expression of integers, + - * / and brackets (one full stop may follow) that uses exactly the " +
-    "given numbers and has exactly the value 24: 1; anything else 0.01.",
+  scoring: "An expression of integers, + - * / and brackets (one full stop may follow) that uses " +
+    "exactly the given numbers and has exactly the value 24: 1; anything else 0.01.",
   params: {
     operators: texts(OPERATORS, "operators that the puzzle allows", OPERATORS),
     min_value: int(1, "smallest number", { min: 1 }),

@@ -18,8 +18,9 @@ export default defineTask({
   category: "games",
   description: "Move cars out of the way of the red one.",
   scoring:
-    "All moves of the form A+2 or B-1 are played in order, square by square, a blocked square is skipped, " +
-    "letters that are no vehicle are ignored: 1 when the red car ends at the exit, else 0.01.",
+    "All moves of the form A+2 or B-1 are played in order, square by square, a blocked square is " +
+    "skipped, letters that are no vehicle are ignored: 1 when the red car ends at the exit, else " +
+    "0.01.",
   params: {
     min_moves: int(1, "fewest moves of a shortest solution", { min: 1 }),
     max_moves: int(50, "most moves of a shortest solution"),
@@ -35,13 +36,15 @@ export default defineTask({
       question:
         "Cars and lorries stand in a car park of 6 × 6 squares. Squares with the same letter " +
         "are one vehicle, . is empty and x a wall. A vehicle that stands along a row moves only " +
-        "left and right, one that stands along a column only up and down, never through a wall or " +
+        "left and right, one that stands along a column only up and down, never through a wall " +
+        "or " +
         "another vehicle.\n\n" +
         `${
           drawing(config)
         }\n\nBring the red car, A, to the exit at the right end of its row, in as ` +
         "few moves as possible. A move is a letter, + for right or down or - for left or up, and " +
-        "the number of squares. Answer with the moves in order, separated by spaces, for example: " +
+        "the number of squares. Answer with the moves in order, separated by spaces, for " +
+        "example: " +
         "B+1 C-2 A+3",
       answer: null,
       metadata: { board_config: config, min_moves: moves },

@@ -18,8 +18,8 @@ export default defineTask({
   category: "games",
   description: "Push boxes onto goals.",
   scoring:
-    "The letters U D L R are played (white space, commas, quotes and one full stop at the end are skipped): 1 " +
-    "when no box is off a goal at the end; any other character, or a box left, 0.",
+    "The letters U D L R are played (white space, commas, quotes and one full stop at the end " +
+    "are skipped): 1 when no box is off a goal at the end; any other character, or a box left, 0.",
   params: {
     min_w: int(6, "fewest columns, with the walls", { min: 3 }),
     min_h: int(6, "fewest rows, with the walls", { min: 3 }),
@@ -35,8 +35,8 @@ export default defineTask({
   ],
   validate({ min_w, min_h }) {
     return Math.max(min_w, min_h) >= 5 ? [] : [
-      "min_w: min_w or min_h must be at least 5, so that a box can be pushed between the walls, found " +
-      `min_w = ${min_w} and min_h = ${min_h}`,
+      "min_w: min_w or min_h must be at least 5, so that a box can be pushed between the walls, " +
+      `found min_w = ${min_w} and min_h = ${min_h}`,
     ];
   },
   generate(random, config) {
@@ -49,11 +49,12 @@ export default defineTask({
     const gamestr = roomText(room);
     return {
       question:
-        "Solve this Sokoban. The player walks up, down, left or right and pushes a box that is in " +
-        "the way one square ahead, if the square behind it has neither a wall nor a box. Push " +
-        "every box onto a goal.\n* player, % player on a goal, @ box, $ box on a goal, X goal, " +
-        `+ wall, - empty floor\n\n${strip(gamestr)}\n\nAnswer with the moves as one word of the ` +
-        "letters U (up), D (down), L (left) and R (right), for example UURDL.",
+        "Solve this Sokoban. The player walks up, down, left or right and pushes a box that is " +
+        "in the way one square ahead, if the square behind it has neither a wall nor a box. Push " +
+        "every box onto a goal.\n* player, % player on a goal, @ box, $ box on a goal, X goal, + " +
+        `wall, - empty floor\n\n${strip(gamestr)}\n\n` +
+        "Answer with the moves as one word of the letters U (up), D (down), L (left) and R " +
+        "(right), for example UURDL.",
       answer: room.solution,
       metadata: { gamestr, width, height },
       difficulty: {

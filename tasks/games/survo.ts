@@ -12,8 +12,8 @@ export default defineTask({
   category: "games",
   description: "Put numbers back into a table so that all sums are right.",
   scoring:
-    "Lines of integers (other words and lines without integers are ignored): 1 when every given number is " +
-    "kept, exactly the listed numbers are filled in and all sums are right; else 0.",
+    "Lines of integers (other words and lines without integers are ignored): 1 when every given " +
+    "number is kept, exactly the listed numbers are filled in and all sums are right; else 0.",
   params: {
     min_board_size: int(4, "fewest rows and columns, with the sums", { min: 4 }),
     max_board_size: int(5, "most rows and columns, with the sums", { max: 100 }),

@@ -40,10 +40,11 @@ export default defineTask({
     return {
       question: `There are ${pegs} pegs, Peg 1 to Peg ${pegs}. Peg ${start} holds ${disks} ` +
         `disk${disks === 1 ? "" : "s"}, numbered from 1 (the smallest, on top) to ${disks} (the ` +
-        `largest, at the bottom); the other pegs are empty. Bring the whole tower to Peg ${target} ` +
-        "in as few moves as possible. A move takes the top disk of one peg to another peg, and a disk " +
-        "never lies on a smaller one.\nWrite one move per line, and nothing else, in exactly this " +
-        "form:\nMove disk 1 from Peg 2 to Peg 3",
+        "largest, at the bottom); the other pegs are empty. Bring the whole tower to Peg " +
+        `${target} in as few moves as possible. A move takes the top disk of one peg to another ` +
+        "peg, and a disk never lies on a smaller one.\n" +
+        "Write one move per line, and nothing else, in exactly this form:\n" +
+        "Move disk 1 from Peg 2 to Peg 3",
       answer: moves.map(([d, from, to]) => `Move disk ${d} from Peg ${from} to Peg ${to}`).join(
         "\n",
       ),

@@ -60,10 +60,11 @@ export default defineTask({
     const answer = LETTERS[move % size]! + (size - Math.floor(move / size));
     return {
       question: "It is Black's turn in this game of Go (X is Black, O is White, . is empty). A " +
-        "stone is captured when its group, that is all stones of its colour connected with it up, " +
-        "down, left or right, has no empty point next to it any more. Which move captures the " +
-        `most white stones?\n\n${boardText(board)}\n\nAnswer with the point, the letter of the ` +
-        "column (I is used) and the number of the row, for example C4.",
+        "stone is captured when its group, that is all stones of its colour connected with it " +
+        "up, down, left or right, has no empty point next to it any more. Which move captures " +
+        `the most white stones?\n\n${boardText(board)}\n\n` +
+        "Answer with the point, the letter of the column (I is used) and the number of the row, " +
+        "for example C4.",
       answer,
       metadata: { board, board_size: size },
       difficulty: { board_size: [config.min_board_size, config.max_board_size] },

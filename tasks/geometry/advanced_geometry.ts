@@ -19,8 +19,9 @@ export default defineTask({
   category: "geometry",
   description: "Find the orthocenter, the incircle's radius or an angle of a triangle.",
   scoring:
-    "Angle: 1 when equal at 2 decimals, another number 0.05. Radius: 1 when equal at 3 decimals, 0.5 at 2, " +
-    "another number 0.05. Orthocenter: 1 when both coordinates are equal at 3 decimals. Else 0.01.",
+    "Angle: 1 when equal at 2 decimals, another number 0.05. Radius: 1 when equal at 3 decimals, " +
+    "0.5 at 2, another number 0.05. Orthocenter: 1 when both coordinates are equal at 3 " +
+    "decimals. Else 0.01.",
   defaultSize: 50,
   params: {
     min_coord: int(-10, "smallest coordinate", { min: -1e9 }),

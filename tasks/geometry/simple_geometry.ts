@@ -52,10 +52,10 @@ export default defineTask({
     const sum = known.reduce((a, b) => a + b, 0);
     const given = known.map((angle) => `${angle}°`).join(", ");
     const question = random.choice([
-      `In a convex polygon with ${sides} sides, all interior angles but one are known: ${given}. How ` +
-      "many degrees has the last interior angle?",
-      `The interior angles of a convex ${sides}-sided polygon, except for one, are ${given}. Find the ` +
-      "size of the remaining interior angle in degrees.",
+      `In a convex polygon with ${sides} sides, all interior angles but one are known: ${given}. ` +
+      "How many degrees has the last interior angle?",
+      `The interior angles of a convex ${sides}-sided polygon, except for one, are ${given}. ` +
+      "Find the size of the remaining interior angle in degrees.",
       `A convex polygon has ${sides} corners. At ${
         sides - 1
       } of them the interior angles are ${given}. ` +

@@ -28,7 +28,7 @@ Deno.test("course schedules: taking every course that is open, again and again, 
   }
 });
 
-Deno.test("largest islands: areas of cells with the same label after spreading the smallest", () => {
+Deno.test("largest islands: the area is counted again by spreading the smallest label", () => {
   let empty = 0;
   const sets = [{}, { min_rows: 1, min_cols: 1, max_num_islands: 9 }, { max_island_size: 40 }];
   for (const options of sets) {
@@ -183,7 +183,7 @@ const LOCK = {
   },
 };
 
-Deno.test("quantum locks: equal length 1, other lengths 0.5, a press that does nothing counts", () => {
+Deno.test("quantum locks: the shortest length scores 1, others 0.5; idle presses count", () => {
   const rows: [string, number][] = [
     ["A → B", 1],
     ["aa", 1],
@@ -195,7 +195,9 @@ Deno.test("quantum locks: equal length 1, other lengths 0.5, a press that does n
     ["A → D", 0],
     ["→", 0],
   ];
-  for (const [answer, expected] of rows) assert.equal(scoreAnswer(answer, LOCK), expected, answer);
+  for (const [answer, expected] of rows) {
+    assert.equal(scoreAnswer(answer, LOCK), expected, answer);
+  }
 });
 
 Deno.test("V16: letters are not picked out of prose", () => {
@@ -275,7 +277,7 @@ Deno.test("families: the story alone gives exactly the one word of the answer", 
   assert.equal(seen.size, 16);
 });
 
-Deno.test("G7: nieces and nephews have their own gender, in-laws the role of the one who is asked for", () => {
+Deno.test("G7: the role is that of the asked person, for nieces, nephews and in-laws", () => {
   const story =
     "Hugo is married to his wife Vera. They have a son called Karl and a daughter called " +
     "Dora. Karl is married to his wife Ines. They have a daughter called Lena.";

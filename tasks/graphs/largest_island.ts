@@ -48,10 +48,11 @@ export default defineTask({
     const solution = map.largestArea();
     return {
       question:
-        `In this grid of ${rows} rows and ${columns} columns, 1 is land and 0 is water. Cells of land ` +
-        "that touch along a side (not only at a corner) belong to the same island.\n" +
+        `In this grid of ${rows} rows and ${columns} columns, 1 is land and 0 is water. Cells of ` +
+        "land that touch along a side (not only at a corner) belong to the same island.\n" +
         `${grid.map((row) => row.join(" ")).join("\n")}\n` +
-        "How many cells does the largest island have? Answer with the number only, 0 if there is no land.",
+        "How many cells does the largest island have? Answer with the number only, 0 if there is " +
+        "no land.",
       answer: String(solution),
       metadata: { grid, solution },
       difficulty: {

@@ -66,11 +66,12 @@ export default defineTask({
     const asked = config.reversed ? path.toReversed() : path;
     return {
       question:
-        "The edges of a graph are given as |u v, where u and v are the labels of two connected nodes " +
-        "(an edge can be used in both directions). After them, behind a slash, stand the start and the " +
-        `goal of a path.\n${random.shuffle(edges).join("")}/${asked[0]} ${asked.at(-1)}\n` +
-        "Which nodes does the path visit? Answer with their labels from the start to the goal, both " +
-        "included, separated by single spaces.",
+        "The edges of a graph are given as |u v, where u and v are the labels of two connected " +
+        "nodes (an edge can be used in both directions). After them, behind a slash, stand the " +
+        "start and the goal of a path.\n" +
+        `${random.shuffle(edges).join("")}/${asked[0]} ${asked.at(-1)}\n` +
+        "Which nodes does the path visit? Answer with their labels from the start to the goal, " +
+        "both included, separated by single spaces.",
       answer: asked.join(" "),
       metadata: { center, goal, path_length: length, goal_path: path },
       difficulty: {

@@ -23,8 +23,8 @@ export default defineTask({
   category: "graphs",
   description: "Press the shortest sequence of buttons that reaches a number.",
   scoring:
-    "1 for the given sequence or another with as many presses that reaches the target, 0.5 for one of " +
-    "another length that does, else 0.",
+    "1 for the given sequence or another with as many presses that reaches the target, 0.5 for " +
+    "one of another length that does, else 0.",
   params: {
     difficulty: int(10, "highest level; each lock has a random one from 1", { min: 1, max: 100 }),
   },
@@ -49,7 +49,8 @@ export default defineTask({
           lines.join("\n")
         }\nPressing a button that works changes the number and switches the light ` +
         "between red and green. Pressing one that does not work right now does nothing at all.\n" +
-        `Which shortest sequence of buttons makes the display show ${target}? Answer with the letters ` +
+        `Which shortest sequence of buttons makes the display show ${target}? Answer with the ` +
+        "letters " +
         "in order, separated by →, such as C → A → B.",
       answer: path.join(" → "),
       metadata: {

@@ -46,8 +46,8 @@ export default defineTask({
   category: "induction",
   description: "Conclude from examples whether a detector's light goes on.",
   scoring:
-    "1 when the answer is exactly on, off or undetermined, whichever is right; else its share of the " +
-    "answer's length when it occurs in it; else 0.",
+    "1 when the answer is exactly on, off or undetermined, whichever is right; else its share of " +
+    "the answer's length when it occurs in it; else 0.",
   params: {
     train: int(1, "1: the kinds of examples for training, 0: the others", { min: 0, max: 1 }),
   },
@@ -63,12 +63,12 @@ export default defineTask({
     );
     return {
       question:
-        "A detector has a light. Objects of some kinds, called blickets, switch it on: the light is " +
-        "on exactly when at least one blicket is placed on the detector. Which kinds are blickets is hidden. " +
-        `These placements were tried, with this result:\n${lines.join("\n")}\n` +
-        `Now these objects are placed on it:\n${objects.join(", ")}\n` +
-        "Answer with on if it follows that the light is on, with off if it follows that it is off, and with " +
-        "undetermined if neither follows.",
+        "A detector has a light. Objects of some kinds, called blickets, switch it on: the light " +
+        "is on exactly when at least one blicket is placed on the detector. Which kinds are " +
+        "blickets is hidden. These placements were tried, with this result:\n" +
+        `${lines.join("\n")}\nNow these objects are placed on it:\n` +
+        `${objects.join(", ")}\nAnswer with on if it follows that the light is on, with off if ` +
+        "it follows that it is off, and with undetermined if neither follows.",
       answer: verdict,
       metadata: {},
       difficulty: {},

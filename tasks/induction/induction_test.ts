@@ -91,7 +91,7 @@ const RULES: ((list: number[]) => number[] | undefined)[] = [
   (list) => list.length === 1 ? [2 * list[0]! - 4] : undefined,
 ];
 
-Deno.test("list_functions: the examples of the question lead to the answer, mostly to no other", () => {
+Deno.test("list_functions: the question's examples lead to the answer, mostly to no other", () => {
   const used = new Set<number>();
   let unique = 0, all = 0;
   for (const { question, answer } of createDataset("list_functions", { seed: 6, size: 600 })) {

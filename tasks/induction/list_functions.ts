@@ -13,8 +13,8 @@ export default defineTask({
   category: "induction",
   description: "Find the rule that turns lists into others and use it.",
   scoring:
-    "1 when the answer is exactly the list; else the list's share of the answer's length when it occurs " +
-    "in it; else 0.",
+    "1 when the answer is exactly the list; else the list's share of the answer's length when it " +
+    "occurs in it; else 0.",
   params: {},
   generate(random) {
     const lists = drawLists(random, random.choice(LIST_RULES));

@@ -75,8 +75,8 @@ export default defineTask({
     if (task_types.length === 0) errors.push("task_types: must hold at least one, found none");
     if (task_type_weights.length !== task_types.length) {
       errors.push(
-        `task_type_weights: must have one weight for each of the ${task_types.length} task_types, ` +
-          `found ${task_type_weights.length}`,
+        `task_type_weights: must have one weight for each of the ${task_types.length} ` +
+          `task_types, found ${task_type_weights.length}`,
       );
     } else if (!task_type_weights.some((weight) => weight > 0)) {
       errors.push(

@@ -112,11 +112,12 @@ function wording(
     SYMBOL[finalGate],
   );
   const assignments = names.map((name, i) => `${name} = ${values[i]}`);
-  return "In this drawing of a logic circuit each input is a vertical wire below its name. A wire " +
-    "that begins at a ● on it leads to the gate on its right; at a ┼ two wires cross without " +
-    "touching. A gate stands in all the rows in which its sign is repeated, and the column of signs " +
-    "on the right is one final gate, whose inputs are the outputs of all the others.\n\n" +
-    `${drawing}\n\n${legend.join("\n")}\n\nThe inputs are ${assignments.join(", ")}.\n` +
+  return "In this drawing of a logic circuit each input is a vertical wire below its name. A " +
+    "wire that begins at a ● on it leads to the gate on its right; at a ┼ two wires cross " +
+    "without touching. A gate stands in all the rows in which its sign is repeated, and the " +
+    "column of signs on the right is one final gate, whose inputs are the outputs of all the " +
+    `others.\n\n${drawing}\n\n${legend.join("\n")}\n\n` +
+    `The inputs are ${assignments.join(", ")}.\n` +
     "What is the output, 0 or 1? Answer with that digit alone.";
 }
 

@@ -73,7 +73,7 @@ Deno.test("circuit_logic: the circuit as drawn gives the answer", () => {
   }
 });
 
-Deno.test("circuit_logic: without reuse every input leads to one gate; names go on after Z with AA", () => {
+Deno.test("circuit_logic: without reuse each input has one gate; after Z comes AA", () => {
   const config = { seed: 1, size: 20, min_terms: 10, max_terms: 10, allow_reuse: false };
   for (const { metadata } of createDataset("circuit_logic", { ...config, min_inputs: 4 })) {
     const inputs = metadata["inputs"] as string[];

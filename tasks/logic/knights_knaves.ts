@@ -12,10 +12,11 @@ import { capital } from "../text/spelling.ts";
 
 /** None contains "and", which is taken out of answers. */
 const NAMES = (
-  "Emma Liam Olivia Noah Ava William Sophia James Mia Benjamin Charlotte Lucas Amelia Henry Harper Ethan " +
-  "Evelyn Jacob Abigail Michael Emily Daniel Elizabeth Logan Sofia Jackson Avery Aiden Ella Samuel Scarlett " +
-  "Sebastian Grace David Chloe Joseph Victoria Carter Riley Owen Aria Wyatt Lily John Aurora Jack Zoey Luke " +
-  "Penelope Jayden Layla Dylan Nora Levi Hazel Gabriel Violet Julian Ruby Mateo"
+  "Emma Liam Olivia Noah Ava William Sophia James Mia Benjamin Charlotte Lucas Amelia Henry " +
+  "Harper Ethan Evelyn Jacob Abigail Michael Emily Daniel Elizabeth Logan Sofia Jackson Avery " +
+  "Aiden Ella Samuel Scarlett Sebastian Grace David Chloe Joseph Victoria Carter Riley Owen Aria " +
+  "Wyatt Lily John Aurora Jack Zoey Luke Penelope Jayden Layla Dylan Nora Levi Hazel Gabriel " +
+  "Violet Julian Ruby Mateo"
 ).split(" ");
 
 const ROLES = [
@@ -33,8 +34,8 @@ export default defineTask({
   category: "logic",
   description: "Find out who tells the truth and who lies from what they say.",
   scoring:
-    "1 when everybody has the right role (form and order are free); as many people as there are and k of n " +
-    "right: 0.3 + 0.7·k/n; else 0.",
+    "1 when everybody has the right role (form and order are free); as many people as there are " +
+    "and k of n right: 0.3 + 0.7·k/n; else 0.",
   params: {
     n_people: int(2, "number of people", { min: 1, max: NAMES.length }),
     depth_constraint: int(2, "deepest nesting of a statement", { min: 1 }),
@@ -57,8 +58,8 @@ export default defineTask({
   ],
   validate({ depth_constraint }) {
     return depth_constraint >= 2 ? [] : [
-      "depth_constraint: must be at least 2, found 1: when everybody only calls somebody truthful or a " +
-      "liar, swapping all roles gives another solution",
+      "depth_constraint: must be at least 2, found 1: when everybody only calls somebody " +
+      "truthful or a liar, swapping all roles gives another solution",
     ];
   },
   generate(random, config) {
@@ -87,7 +88,8 @@ export default defineTask({
         }.\n` +
         `${spoken.join("\n")}\n` +
         'Here "or" does not exclude both, and "if … then …" is false only when the first part is ' +
-        "true and the second is not. Who is what? Answer with one sentence that names everybody, in " +
+        "true and the second is not. Who is what? Answer with one sentence that names everybody, " +
+        "in " +
         `the form: ${
           enumerate(names.map((name) => `${name} is ${withArticle(`${knight}/${knave}`)}`))
         }.`,

@@ -29,8 +29,8 @@ export default defineTask({
   category: "logic",
   description: "Conclude a formula of propositional logic from premises.",
   scoring:
-    "1 for a formula that follows from the premises; 0.25 when it is a tautology or a single variable; 0.05 for " +
-    "a formula that does not follow; else 0.",
+    "1 for a formula that follows from the premises; 0.25 when it is a tautology or a single " +
+    "variable; 0.05 for a formula that does not follow; else 0.",
   params: {
     min_vars: int(2, "fewest variables", { min: 1 }),
     max_vars: int(4, "most variables", { max: LETTERS.length }),
@@ -68,9 +68,11 @@ export default defineTask({
     const example = findConclusion(random, variables, premises, together);
     return {
       question:
-        "∧ is and, ∨ is or, ¬ is not, → is if … then …, and ↔ is if and only if. The premises are\n" +
+        "∧ is and, ∨ is or, ¬ is not, → is if … then …, and ↔ is if and only if. The premises " +
+        "are\n" +
         `${premises.map(({ text }, i) => `${i + 1}. ${text}`).join("\n")}\n` +
-        "Give a formula that is true whenever all premises are, but not always true, and that is more than a " +
+        "Give a formula that is true whenever all premises are, but not always true, and that is " +
+        "more than a " +
         `variable alone. It may use the ${count === 1 ? "variable" : "variables"} ${
           letters.join(", ")
         }, these signs and parentheses. ` +

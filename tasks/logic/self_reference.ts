@@ -41,8 +41,8 @@ export default defineTask({
         "5. Exactly one of the statements 3 and 4 is true.\n" +
         "6. The number of true statements is a prime number.\n" +
         "7. The number of false statements is a composite number.\n" +
-        "In how many ways can the seven be declared true or false so that every statement that is declared " +
-        "true holds and every other one does not? Answer with that number alone.",
+        "In how many ways can the seven be declared true or false so that every statement that " +
+        "is declared true holds and every other one does not? Answer with that number alone.",
       answer: String(countSolutions(limits)),
       metadata: {},
       difficulty: { difficulty: config.difficulty },

@@ -22,11 +22,12 @@ interface Argument {
 }
 
 const NOUNS = (
-  "dogs cats horses rabbits wolves foxes owls eagles sparrows dolphins sharks spiders beetles ants bees snakes " +
-  "lizards frogs bears goats doctors nurses teachers painters dancers singers bakers farmers sailors pilots " +
-  "writers lawyers judges tailors gardeners carpenters engineers chemists poets actors drummers cyclists " +
-  "swimmers runners climbers skaters jugglers hikers parents cousins neighbours children students travellers " +
-  "collectors vegetarians philosophers mathematicians librarians photographers"
+  "dogs cats horses rabbits wolves foxes owls eagles sparrows dolphins sharks spiders beetles " +
+  "ants bees snakes lizards frogs bears goats doctors nurses teachers painters dancers singers " +
+  "bakers farmers sailors pilots writers lawyers judges tailors gardeners carpenters engineers " +
+  "chemists poets actors drummers cyclists swimmers runners climbers skaters jugglers hikers " +
+  "parents cousins neighbours children students travellers collectors vegetarians philosophers " +
+  "mathematicians librarians photographers"
 ).split(" ");
 
 export default defineTask({
@@ -54,7 +55,8 @@ export default defineTask({
   ],
   validate({ allow_all, allow_no, allow_some, allow_some_not }) {
     return allow_all || allow_no || allow_some || allow_some_not ? [] : [
-      "allow_all: one of allow_all, allow_no, allow_some, allow_some_not must be true, found false for all",
+      "allow_all: one of allow_all, allow_no, allow_some, allow_some_not must be true, found " +
+      "false for all",
     ];
   },
   generate(random, config) {
@@ -73,10 +75,9 @@ export default defineTask({
     const [premise1, premise2] = premises.map((sentence) => spell(sentence, nouns));
     const concluded = spell(conclusion, nouns);
     return {
-      question:
-        `1. ${premise1}.\n2. ${premise2}.\nTake both statements as true, whatever you know of the ` +
-        "world, and take it that there are some " +
-        `${nouns[0]}, some ${nouns[1]} and some ${nouns[2]}. Does it follow that\n` +
+      question: `1. ${premise1}.\n2. ${premise2}.\n` +
+        "Take both statements as true, whatever you know of the world, and take it that there " +
+        `are some ${nouns[0]}, some ${nouns[1]} and some ${nouns[2]}. Does it follow that\n` +
         `${concluded}?\nAnswer Yes or No.`,
       answer: follows ? "Yes" : "No",
       metadata: {

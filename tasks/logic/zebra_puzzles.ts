@@ -12,8 +12,8 @@ interface Category {
 }
 
 const NAMES =
-  "alice arnold bob bruno carol clara david doris edgar emily felix fiona george greta hugo irene jonas karin lucas " +
-  "maria nadia oscar paula peter quentin rita simon tessa victor wanda";
+  "alice arnold bob bruno carol clara david doris edgar emily felix fiona george greta hugo " +
+  "irene jonas karin lucas maria nadia oscar paula peter quentin rita simon tessa victor wanda";
 
 const NAME: Category = { label: "name", values: NAMES.split(" "), says: capital };
 
@@ -89,9 +89,9 @@ export default defineTask({
     const lists = categories.map(({ label }, i) => `${label}: ${values[i]!.join(", ")}`);
     return {
       question:
-        `${houses} houses stand in a row, numbered from 1 on the left to ${houses} on the right. In each lives ` +
-        "one person. Each of these belongs to exactly one of them, and every person has one of each kind:\n" +
-        `${lists.join("\n")}\n` +
+        `${houses} houses stand in a row, numbered from 1 on the left to ${houses} on the right. ` +
+        "In each lives one person. Each of these belongs to exactly one of them, and every " +
+        `person has one of each kind:\n${lists.join("\n")}\n` +
         clues.map((clue, i) => `${i + 1}. ${capital(spell(clue))}.`).join("\n") +
         `\nWhat is the name of the person in house ${asked + 1}? Answer with the name alone.`,
       answer: values[0]![answer]!,

@@ -82,7 +82,8 @@ export class CompositeParts {
     if (entries === undefined) {
       const known = [...this.#versions.keys()].join(", ");
       throw new UsageError(
-        `composite: no entry "${entryId}": expected version.index, and the versions that are kept are ` +
+        `composite: no entry "${entryId}": expected version.index, and the versions that are ` +
+          "kept are " +
           (known || "none (open the data set with versions)"),
       );
     }

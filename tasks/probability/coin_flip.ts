@@ -48,8 +48,8 @@ export default defineTask({
     return {
       question: `A fair coin is flipped ${times(n)}. What is the probability that it shows heads ` +
         `${exact ? "exactly" : "at least"} ${times(k)}? Answer with a decimal number with ` +
-        `${SIGNIFICANT} significant digits (fewer if it is exact with fewer), such as 0.046875, or ` +
-        "with a fraction.",
+        `${SIGNIFICANT} significant digits (fewer if it is exact with fewer), such as 0.046875, ` +
+        "or with a fraction.",
       answer: general(numerator / denominator),
       metadata: {
         num_trials: n,

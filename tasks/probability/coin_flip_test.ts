@@ -68,7 +68,7 @@ Deno.test("one of both kinds of questions must be allowed", () => {
   assert.match(errors[0]!, /^allow_exact: .* found false for both/);
 });
 
-Deno.test("V9: the original divides the common beginning by the shorter text, so that 0 is right", () => {
+Deno.test("V9: the original divides by the shorter text's length, so that 0 is right", () => {
   const entry = { answer: "0.875", metadata: { rational: { numerator: 7, denominator: 8 } } };
   const rows = [
     { answer: "0", original: 1, ours: 0.2 },

@@ -8,12 +8,13 @@ import type { RandomStream } from "../../core/philox.ts";
 import { STORY } from "./story.ts";
 
 const NAMES = list(
-  "Anna Boris Clara David Elena Felix Greta Hugo Irene Jakob Karin Leon Mira Nina Oscar Paula Ravi " +
-    "Sofia Thomas Ursula Viktor Wanda Yusuf Zoe",
+  "Anna Boris Clara David Elena Felix Greta Hugo Irene Jakob Karin Leon Mira Nina Oscar Paula " +
+    "Ravi Sofia Thomas Ursula Viktor Wanda Yusuf Zoe",
 );
 const NOUNS = list(
-  "gardener baker sailor doctor painter farmer teacher pilot clerk singer hunter tailor miner guard " +
-    "neighbour traveller child uncle captain queen dog horse goat raven fox cat donkey goose bear otter",
+  "gardener baker sailor doctor painter farmer teacher pilot clerk singer hunter tailor miner " +
+    "guard neighbour traveller child uncle captain queen dog horse goat raven fox cat donkey " +
+    "goose bear otter",
 );
 const THINGS = list(
   "letter basket lantern ladder kettle violin blanket hammer wagon mirror map clock bottle coat " +
@@ -24,23 +25,24 @@ const PLACES = list(
     "square castle field village mill island stable school attic workshop museum lake mountain",
 );
 const MOODS = list(
-  "old young tired cheerful quiet clever stubborn hungry proud nervous lonely brave gentle curious " +
-    "sleepy famous patient grumpy careful wealthy",
+  "old young tired cheerful quiet clever stubborn hungry proud nervous lonely brave gentle " +
+    "curious sleepy famous patient grumpy careful wealthy",
 );
 const LOOKS = list(
   "red heavy broken silver wooden dusty small green golden strange rusty yellow precious crooked " +
     "striped shiny ancient enormous narrow blue",
 );
 const SCENES = list(
-  "empty crowded dark sunny frozen distant noisy muddy peaceful windy misty abandoned famous foreign",
+  "empty crowded dark sunny frozen distant noisy muddy peaceful windy misty abandoned famous " +
+    "foreign",
 );
 const TRANSITIVE = list(
   "carried found lost painted repaired sold bought hid dropped borrowed cleaned noticed admired " +
     "wanted remembered stole moved measured forgot opened kept described",
 );
 const INTRANSITIVE = list(
-  "waited slept laughed sang worked rested arrived disappeared hesitated listened whistled smiled " +
-    "vanished stumbled argued hurried danced shivered",
+  "waited slept laughed sang worked rested arrived disappeared hesitated listened whistled " +
+    "smiled vanished stumbled argued hurried danced shivered",
 );
 const ADVERBS = list(
   "slowly quietly suddenly carefully secretly happily often never finally calmly proudly always " +

@@ -35,11 +35,11 @@ export default defineTask({
     const solution = distances(matrix);
     return {
       question:
-        "For every cell of this matrix, find the distance to the nearest cell that holds 0. Distance is counted " +
-        "in steps up, down, left or right (Manhattan distance), so that of a 0 is 0.\n" +
-        `${matrixText(matrix)}\n` +
-        "Answer with the distances in the form of the matrix: one line for each row, the numbers of a row " +
-        "separated by single spaces.",
+        "For every cell of this matrix, find the distance to the nearest cell that holds 0. " +
+        "Distance is counted in steps up, down, left or right (Manhattan distance), so that of a " +
+        `0 is 0.\n${matrixText(matrix)}\n` +
+        "Answer with the distances in the form of the matrix: one line for each row, the numbers " +
+        "of a row separated by single spaces.",
       answer: matrixText(solution),
       metadata: { matrix, solution, n },
       difficulty: { n: [config.min_n, config.max_n], p_zero: config.p_zero },

@@ -99,7 +99,7 @@ Deno.test("game_of_life: the weight sets the cells unless their number is given 
   assert.throws(() => filled({ filled_cells: 101 }), /filled_cells: must be at most/);
 });
 
-Deno.test("game_of_life: cells count when right, surplus ones against, and other JSON is 0 (V2, V19)", () => {
+Deno.test("game_of_life: right cells count, surplus ones cost, other JSON is 0 (V2, V19)", () => {
   const entry = { answer: "[[0,1,0],[1,1,0],[0,0,0]]" };
   const score = (answer: string) => scoreTaskAnswer("game_of_life", answer, entry);
   assert.equal(score("[[0, 1, 0], [1, 1, 0], [0, 0, 0]]"), 1);

@@ -17,8 +17,8 @@ export default defineTask({
   category: "algorithmic",
   description: "Simulate the Game of Life.",
   scoring:
-    "The share of cells that are right in a JSON list of rows, of the cells expected or given, whichever " +
-    "are more; 0 for anything else.",
+    "The share of cells that are right in a JSON list of rows, of the cells expected or given, " +
+    "whichever are more; 0 for anything else.",
   params: {
     grid_size_x: int(10, "rows", { min: 3, max: 999 }),
     grid_size_y: int(10, "columns", { min: 3, max: 999 }),
@@ -62,12 +62,14 @@ export default defineTask({
     const board = boardText(cells, rows, columns, ",\n ");
     for (let step = 0; step < steps; step++) cells = lifeStep(cells, rows, columns);
     return {
-      question: `This is a board of Conway's Game of Life, where 1 is a living cell:\n${board}\n` +
-        "Each cell has eight neighbours, and the board wraps around: its first row is next to its last row, " +
-        "and its first column next to its last column. In every step a living cell with two or three living " +
-        "neighbours stays alive, a dead cell with exactly three comes alive, and all others are dead. What does " +
-        `the board look like after ${steps} step${steps === 1 ? "" : "s"}?\n` +
-        "Answer with the board as a JSON list of its rows from top to bottom, each a list of 0 and 1.",
+      question: "This is a board of Conway's Game of Life, where 1 is a living cell:\n" +
+        `${board}\nEach cell has eight neighbours, and the board wraps around: its first row is ` +
+        "next to its last row, and its first column next to its last column. In every step a " +
+        "living cell with two or three living neighbours stays alive, a dead cell with exactly " +
+        "three comes alive, and all others are dead. What does the board look like after " +
+        `${steps} step${steps === 1 ? "" : "s"}?\n` +
+        "Answer with the board as a JSON list of its rows from top to bottom, each a list of 0 " +
+        "and 1.",
       answer: boardText(cells, rows, columns, ","),
       metadata: {
         grid_size_x: rows,

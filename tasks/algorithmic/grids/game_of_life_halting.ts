@@ -80,9 +80,12 @@ export default defineTask({
         `This is a board of Conway's Game of Life, where 1 is a living cell:\n${
           lines.join("\n")
         }\n` +
-        "Each cell has eight neighbours, and the board wraps around: its first row is next to its last row, " +
-        "and its first column next to its last column. In every step a living cell with two or three living " +
-        "neighbours stays alive, a dead cell with exactly three comes alive, and all others are dead. The game " +
+        "Each cell has eight neighbours, and the board wraps around: its first row is next to " +
+        "its last row, " +
+        "and its first column next to its last column. In every step a living cell with two or " +
+        "three living " +
+        "neighbours stays alive, a dead cell with exactly three comes alive, and all others are " +
+        "dead. The game " +
         `halts when no cell is alive. Does it halt after at most ${max_simulation_steps} steps?\n` +
         "Answer with True or False.",
       answer: halts ? "True" : "False",

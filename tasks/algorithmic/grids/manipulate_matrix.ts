@@ -30,9 +30,8 @@ export default defineTask({
   name: "manipulate_matrix",
   category: "algorithmic",
   description: "Apply a list of transforms to a matrix.",
-  scoring:
-    "1 when equal, white space between the numbers of a row aside; else the share of the answer's length " +
-    "that the right matrix has in it when it occurs there; else 0.",
+  scoring: "1 when equal, white space between the numbers of a row aside; else the share of the " +
+    "answer's length that the right matrix has in it when it occurs there; else 0.",
   params: {
     min_rows: int(2, "fewest rows", { min: 2 }),
     min_cols: int(2, "fewest columns", { min: 2 }),
@@ -76,8 +75,8 @@ export default defineTask({
       question: `Take this matrix:\n${matrixText(matrix)}\n\n` +
         "Apply these operations in order, each to the result of the one before:\n" +
         `${operations.map(({ instruction }) => instruction).join("\n")}\n\n` +
-        "Answer with the resulting matrix in the same form: one line for each row, the numbers of a row " +
-        "separated by single spaces.",
+        "Answer with the resulting matrix in the same form: one line for each row, the numbers " +
+        "of a row separated by single spaces.",
       answer: matrixText(solution),
       metadata: { matrix, solution, operations, rows, cols: columns, num_transforms: count },
       difficulty: {

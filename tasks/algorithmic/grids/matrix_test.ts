@@ -144,7 +144,7 @@ Deno.test("pool_matrix: a row is not a column (the original gives 1)", () => {
   assert.equal(scoreTaskAnswer("pool_matrix", "7\n8", { answer: "7 8" }), 0);
 });
 
-Deno.test("pool_matrix: columns are drawn from their own range (the original's begins at min_rows)", () => {
+Deno.test("pool_matrix: columns are drawn from min_cols to max_cols, not from min_rows", () => {
   const options = { size: 200, min_rows: 8, max_rows: 9, min_cols: 2, max_cols: 10 };
   const columns = new Set(
     entriesOf("pool_matrix", options).map(({ question }) => gridIn(question)[0]!.length),

@@ -10,8 +10,8 @@ export default defineTask({
   category: "algorithmic",
   description: "Pool a matrix by maximum or average.",
   scoring:
-    "1 when the answer has the right rows and columns and every number is within 1 %; 0.1 for other " +
-    "numbers in the same shape; else 0.",
+    "1 when the answer has the right rows and columns and every number is within 1 %; 0.1 for " +
+    "other numbers in the same shape; else 0.",
   params: {
     min_rows: int(2, "fewest rows", { min: 2 }),
     max_rows: int(10, "most rows"),
@@ -40,8 +40,9 @@ export default defineTask({
     return {
       question:
         `${type === "max" ? "Max" : "Average"} pooling: divide this matrix into windows of ` +
-        `${size} × ${size} cells without overlap, beginning at the top left corner; windows at the ` +
-        `right and lower edge may be smaller.\n${digitText(matrix)}\nReplace each window by ` +
+        `${size} × ${size} cells without overlap, beginning at the top left corner; windows at ` +
+        "the right and lower edge may be smaller.\n" +
+        `${digitText(matrix)}\nReplace each window by ` +
         (type === "max"
           ? "its largest number. "
           : "the average of the numbers in it, rounded to 2 decimals. ") +

@@ -42,10 +42,10 @@ export default defineTask({
     const solution = minutes(matrix);
     return {
       question: "In this grid, 0 is an empty cell, 1 a fresh orange and 2 a rotten orange.\n" +
-        `${digitText(matrix)}\n` +
-        "Each minute, every fresh orange directly above, below, left or right of a rotten one rots " +
-        "too. After how many minutes is no fresh orange left? Answer with the number only: 0 when " +
-        "there is none to begin with, and -1 when some orange never rots.",
+        `${digitText(matrix)}\nEach minute, every fresh orange directly above, below, left or ` +
+        "right of a rotten one rots too. After how many minutes is no fresh orange left? Answer " +
+        "with the number only: 0 when there is none to begin with, and -1 when some orange never " +
+        "rots.",
       answer: String(solution),
       metadata: { matrix, solution, n },
       difficulty: { n: [config.min_n, config.max_n] },

@@ -11,8 +11,8 @@ export default defineTask({
   category: "algorithmic",
   description: "List the numbers of a matrix in spiral order.",
   scoring:
-    "1 when equal, space around it aside; 0.1 for the right numbers with commas between them or as a " +
-    "Python list; else 0.",
+    "1 when equal, space around it aside; 0.1 for the right numbers with commas between them or " +
+    "as a Python list; else 0.",
   params: {
     min_n: int(2, "fewest rows and columns", { min: 2 }),
     max_n: int(10, "most rows and columns"),
@@ -29,8 +29,10 @@ export default defineTask({
         `Walk through this matrix along a spiral and list the numbers on the way:\n${
           digitText(matrix)
         }\nBegin at the top left corner and go clockwise around the border: right along the first row, ` +
-        "down the last column, left along the last row, up the first column. Go around what is left " +
-        "inside in the same way until every number has been listed. Answer with the numbers in this " +
+        "down the last column, left along the last row, up the first column. Go around what is " +
+        "left " +
+        "inside in the same way until every number has been listed. Answer with the numbers in " +
+        "this " +
         "order, separated by single spaces (such as: 4 0 7 7).",
       answer: solution.join(" "),
       metadata: { matrix, solution, n },

@@ -27,12 +27,13 @@ export default defineTask({
     const { program, result } = drawProgram(random, length);
     return {
       question:
-        "A program is a sequence of the four tokens A#, B#, #A and #B. Whenever two neighbouring tokens have " +
-        "their # sides facing each other, they are rewritten:\n" +
-        "A# #A becomes nothing\nB# #B becomes nothing\nA# #B becomes #B A#\nB# #A becomes #A B#\n" +
+        "A program is a sequence of the four tokens A#, B#, #A and #B. Whenever two neighbouring " +
+        "tokens have their # sides facing each other, they are rewritten:\n" +
+        "A# #A becomes nothing\nB# #B becomes nothing\n" +
+        "A# #B becomes #B A#\nB# #A becomes #A B#\n" +
         "This goes on until no rule applies. Compute this program:\n" +
-        `${program.join(" ")}\n` +
-        "Answer with the tokens that remain, separated by single spaces, or with nothing when none remain.",
+        `${program.join(" ")}\nAnswer with the tokens that remain, separated by single spaces, ` +
+        "or with nothing when none remain.",
       answer: result.join(" "),
       metadata: {},
       difficulty: { length },

@@ -33,10 +33,10 @@ export default defineTask({
     const solution = fewestSwaps(string);
     return {
       question:
-        "A binary string alternates when no two neighbouring characters are equal, as in 0101 or 10101. One " +
-        "swap exchanges any two characters of the string, which need not be neighbours. What is the smallest " +
-        `number of swaps after which this string alternates?\n${string}\n` +
-        "Answer with the number only, or with -1 when it is impossible.",
+        "A binary string alternates when no two neighbouring characters are equal, as in 0101 or " +
+        "10101. One swap exchanges any two characters of the string, which need not be " +
+        "neighbours. What is the smallest number of swaps after which this string alternates?\n" +
+        `${string}\nAnswer with the number only, or with -1 when it is impossible.`,
       answer: String(solution),
       metadata: { string, solution, solvable, n },
       difficulty: { n: [config.min_n, config.max_n] },

@@ -44,9 +44,9 @@ export default defineTask({
     const cipher = rotate(clear, rotation);
     return {
       question:
-        "This text is encrypted with a Caesar cipher: every letter was replaced by the one that comes a fixed " +
-        `number of places later in the alphabet, where A follows Z.\n${cipher}\n` +
-        "Answer with the decrypted text only, in capital letters with single spaces.",
+        "This text is encrypted with a Caesar cipher: every letter was replaced by the one that " +
+        "comes a fixed number of places later in the alphabet, where A follows Z.\n" +
+        `${cipher}\nAnswer with the decrypted text only, in capital letters with single spaces.`,
       answer: clear,
       metadata: {
         rotation,

@@ -9,8 +9,8 @@ export default defineTask({
   category: "algorithmic",
   description: "Tell whether two strings are isomorphic.",
   scoring:
-    "1 when equal to True or False; else the word's share of the answer's length when it occurs in it; " +
-    "else 0.",
+    "1 when equal to True or False; else the word's share of the answer's length when it occurs " +
+    "in it; else 0.",
   params: {
     min_string_length: int(2, "fewest letters of a string", { min: 2 }),
     max_string_length: int(10, "most letters of a string"),
@@ -42,9 +42,10 @@ export default defineTask({
     }
     const words = [text(first), text(second)];
     return {
-      question:
-        "Two strings of equal length are isomorphic when the letters of the first can be replaced so that the " +
-        "second results: every occurrence of a letter by the same letter, and different letters by different " +
+      question: "Two strings of equal length are isomorphic when the letters of the first can be " +
+        "replaced so that the " +
+        "second results: every occurrence of a letter by the same letter, and different letters " +
+        "by different " +
         `ones (a letter may stay as it is). Are these strings isomorphic?\n${words[0]}\n${
           words[1]
         }\n` + "Answer with True or False.",

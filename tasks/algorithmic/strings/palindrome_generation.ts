@@ -9,8 +9,8 @@ export default defineTask({
   category: "algorithmic",
   description: "Make a palindrome from given letters.",
   scoring:
-    "Case and space around the answer ignored: 1 for a palindrome of exactly these letters, 0.05 for " +
-    "another palindrome, else 0.02.",
+    "Case and space around the answer ignored: 1 for a palindrome of exactly these letters, 0.05 " +
+    "for another palindrome, else 0.02.",
   defaultSize: 50,
   params: {
     min_length: int(3, "fewest letters", { min: 1 }),
@@ -33,8 +33,8 @@ export default defineTask({
       question:
         "A palindrome reads the same forward and backward. Arrange these letters, each used " +
         `exactly once, to form a palindrome: ${letters.join(", ")}\n` +
-        "Any arrangement that is a palindrome is right; it need not be a word. Answer with the letters " +
-        "written together, without spaces or commas.",
+        "Any arrangement that is a palindrome is right; it need not be a word. Answer with the " +
+        "letters written together, without spaces or commas.",
       answer: palindrome,
       metadata: { letters, generated_palindrome: palindrome, length },
       difficulty: { length: [config.min_length, config.max_length] },

@@ -17,7 +17,8 @@ export default defineTask({
   category: "algorithmic",
   description: "List all ways to cut a string into palindromes.",
   scoring:
-    "1 for a JSON list that has exactly the right partitions, in any order and however often; else 0.",
+    "1 for a JSON list that has exactly the right partitions, in any order and however often; " +
+    "else 0.",
   params: {
     min_string_len: int(5, "fewest letters of the string", { min: 1 }),
     max_string_len: int(15, "most letters of the string"),
@@ -59,8 +60,10 @@ export default defineTask({
       question:
         "Cut this string into consecutive pieces such that every piece is a palindrome (it " +
         `reads the same forward and backward; a single letter is one): ${string}\n` +
-        "Find all ways to do this. Answer with a JSON list that has one list for each way, with its " +
-        'pieces in order; the order of the ways is free. For xyyx it would be [["x", "y", "y", "x"], ' +
+        "Find all ways to do this. Answer with a JSON list that has one list for each way, with " +
+        "its " +
+        'pieces in order; the order of the ways is free. For xyyx it would be [["x", "y", "y", ' +
+        '"x"], ' +
         '["x", "yy", "x"], ["xyyx"]].',
       answer: jsonText(solution),
       metadata: { string, solution, string_len: string.length },

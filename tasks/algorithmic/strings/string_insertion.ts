@@ -43,7 +43,8 @@ export default defineTask({
         `Whenever four consecutive letters match a pattern, insert a letter directly behind them:\n${
           rules.join("\n")
         }\nAfter an insertion go on with the first letter of the given string behind the pattern: ` +
-        "neither the four letters nor the inserted one can be part of a later match. Answer with the " +
+        "neither the four letters nor the inserted one can be part of a later match. Answer with " +
+        "the " +
         "resulting string.",
       answer: solution,
       metadata: { string, solution, string_length: length },

@@ -136,8 +136,8 @@ export default defineTask({
         "Each step applies the first of these rules that can be applied, once:\n" +
         texts.map((text, i) => `${i + 1}. ${text}\n`).join("") +
         "Stop when no rule can be applied. Stop also when a step would give a string that has " +
-        "occurred before; that step is then not taken. Answer with the string at the end (with nothing " +
-        "when no letter is left).",
+        "occurred before; that step is then not taken. Answer with the string at the end (with " +
+        "nothing when no letter is left).",
       answer: solution,
       metadata: {
         string: states[0],

@@ -17,8 +17,8 @@ export default defineTask({
   category: "algorithmic",
   description: "Take machines apart by rules and count what is left.",
   scoring:
-    "1 when equal; else the share of the answer's length that the right counts have in it when they " +
-    "occur there; else 0.",
+    "1 when equal; else the share of the answer's length that the right counts have in it when " +
+    "they occur there; else 0.",
   params: {
     min_initial_machines: int(0, "fewest machines of each kind", { min: 0 }),
     max_initial_machines: int(5, "most machines of each kind"),
@@ -41,18 +41,18 @@ export default defineTask({
     const [a, b, c] = machines;
     return {
       question:
-        `A workshop has ${a} of machine A, ${b} of machine B and ${c} of machine C, and no ` +
-        "parts X, Y or Z. It works by these rules:\n" +
+        `A workshop has ${a} of machine A, ${b} of machine B and ${c} of machine C, and no parts ` +
+        "X, Y or Z. It works by these rules:\n" +
         "1. One A is taken apart into two X and one Y.\n" +
         "2. Two B are taken apart into one X.\n" +
         "3. Two C are taken apart into one Y.\n" +
         "4. One B and one C are joined into one A.\n" +
         "5. One X and one Y are joined into one Z.\n" +
-        "Each step applies, once, the first rule in this list for which everything it needs is there; " +
-        "then the list is looked through from rule 1 again. The work ends when no rule can be applied, " +
-        `or after ${config.max_iterations} steps. How many of each are there in the end? Answer with ` +
-        "the six counts of A B C X Y Z in this order, separated by single spaces (such as: " +
-        "1 0 1 5 4 3).",
+        "Each step applies, once, the first rule in this list for which everything it needs is " +
+        "there; then the list is looked through from rule 1 again. The work ends when no rule " +
+        `can be applied, or after ${config.max_iterations} steps. How many of each are there in ` +
+        "the end? Answer with the six counts of A B C X Y Z in this order, separated by single " +
+        "spaces (such as: 1 0 1 5 4 3).",
       answer: solution.join(" "),
       metadata: { states, solution, initial_machines: machines },
       difficulty: {

@@ -91,7 +91,7 @@ Deno.test("base_conversion: digits by repeated division of exact integers", () =
   }
 });
 
-Deno.test("base_conversion: equal bases or values are refused, and clamped in a curriculum (G23)", () => {
+Deno.test("base_conversion: equal bases or values are refused or clamped (G23)", () => {
   assert.throws(() => createDataset("base_conversion", { min_base: 7, max_base: 7 }), /max_base/);
   assert.throws(
     () => createDataset("base_conversion", { min_value: 9, max_value: 9 }),
@@ -164,7 +164,7 @@ Deno.test("count_primes: trial division of every number of the interval", () => 
   }
 });
 
-Deno.test("isomorphic_strings: equal patterns of repetition, and both strings as long as said (G4)", () => {
+Deno.test("isomorphic_strings: equal patterns of repetition and equal lengths (G4)", () => {
   const variants = [
     { max_string_length: 4, size: 150 },
     { max_string_length: 200 },
@@ -183,7 +183,7 @@ Deno.test("isomorphic_strings: equal patterns of repetition, and both strings as
   assert.notEqual(original.words[0]!.length, original.string_length);
 });
 
-Deno.test("number_filtering: exact comparison of the texts, each number with its own text (G15)", () => {
+Deno.test("number_filtering: texts are compared exactly, each number by its text (G15)", () => {
   const scaled = (text: string) => {
     const [whole, fraction = ""] = text.split(".") as [string, string?];
     return BigInt(whole + fraction.padEnd(8, "0"));

@@ -10,8 +10,8 @@ export default defineTask({
   category: "algorithmic",
   description: "Group words that are anagrams of each other.",
   scoring:
-    "1 for a JSON list of exactly the right groups, in any order; 0.01 for another JSON list of lists; " +
-    "else 0.",
+    "1 for a JSON list of exactly the right groups, in any order; 0.01 for another JSON list of " +
+    "lists; else 0.",
   params: {
     min_anagram_groups: int(2, "fewest groups", { min: 2 }),
     max_anagram_groups: int(10, "most groups"),
@@ -57,9 +57,11 @@ export default defineTask({
       .sort(([a], [b]) => a! < b! ? -1 : 1);
     return {
       question:
-        "Two words are anagrams of each other when they consist of the same letters, each as often, in another " +
+        "Two words are anagrams of each other when they consist of the same letters, each as " +
+        "often, in another " +
         `order. Put these words into groups of anagrams:\n${list(words)}\n` +
-        "Answer with a JSON list that has one list of words for each group; the order of groups and words is " +
+        "Answer with a JSON list that has one list of words for each group; the order of groups " +
+        "and words is " +
         'free (such as: [["eat", "tea"], ["nat", "tan"]]).',
       answer: `[${solution.map(list).join(", ")}]`,
       metadata: { words, solution, anagram_groups: count },

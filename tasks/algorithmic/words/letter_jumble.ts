@@ -13,8 +13,8 @@ export default defineTask({
   category: "algorithmic",
   description: "Unscramble the letters of words.",
   scoring:
-    "1 when equal, case and space around it aside; else the share of words that are right at their " +
-    "position, of the words expected or given, whichever are more.",
+    "1 when equal, case and space around it aside; else the share of words that are right at " +
+    "their position, of the words expected or given, whichever are more.",
   params: {
     min_word_len: int(1, "fewest letters of a word", { min: 1 }),
     max_word_len: int(64, "most letters of a word"),
@@ -61,9 +61,11 @@ export default defineTask({
     const scrambled = original.map((word) => scramble(random, word, corruption));
     return {
       question:
-        "In each of these words, letters may have changed places; the words stand in their right order.\n" +
+        "In each of these words, letters may have changed places; the words stand in their right " +
+        "order.\n" +
         `${scrambled.join(" ")}\n` +
-        "Unscramble them. Answer with the original words in the same order, separated by single spaces.",
+        "Unscramble them. Answer with the original words in the same order, separated by single " +
+        "spaces.",
       answer: original.join(" "),
       metadata: {
         num_words: count,

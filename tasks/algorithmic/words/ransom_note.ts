@@ -7,8 +7,8 @@ export default defineTask({
   category: "algorithmic",
   description: "Decide whether a note can be made from the letters of a magazine.",
   scoring:
-    "1 when the answer is exactly the right word; else the word's share of the answer's length when it " +
-    "occurs in it; else 0.",
+    "1 when the answer is exactly the right word; else the word's share of the answer's length " +
+    "when it occurs in it; else 0.",
   params: {
     min_note_length: int(1, "fewest letters of the note", { min: 1 }),
     max_note_length: int(10, "most letters of the note"),

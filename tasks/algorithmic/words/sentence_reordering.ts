@@ -10,8 +10,8 @@ export default defineTask({
   category: "algorithmic",
   description: "Put the words of a sentence into order.",
   scoring:
-    "1 when equal; the share of words at their place, case ignored, when the answer has as many words " +
-    "as the sentence; else 0.05.",
+    "1 when equal; the share of words at their place, case ignored, when the answer has as many " +
+    "words as the sentence; else 0.05.",
   params: {
     min_words_in_sentence: int(3, "fewest words of a sentence", { min: 1 }),
     max_words_in_sentence: int(20, "most words of a sentence"),
@@ -32,8 +32,9 @@ export default defineTask({
     const shuffled = shuffle(random, sentence);
     return {
       question: `The words of a sentence have been mixed up: ${shuffled.join(" ")}\n` +
-        "Put them back into the order in which they form a sentence. Keep every word exactly as it is " +
-        "written, with its capital letters and the punctuation behind it. Answer with the sentence.",
+        "Put them back into the order in which they form a sentence. Keep every word exactly as " +
+        "it is written, with its capital letters and the punctuation behind it. Answer with the " +
+        "sentence.",
       answer: sentence,
       metadata: { word_count: count },
       difficulty: { words_in_sentence: [min, max] },

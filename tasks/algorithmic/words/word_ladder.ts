@@ -20,8 +20,8 @@ export default defineTask({
   category: "algorithmic",
   description: "Change one word into another, one letter at a time.",
   scoring:
-    "0 unless the words, separated by commas, lead from the first word to the last with one letter " +
-    "changed in every step; then 1, halved for every word that is not in the word list.",
+    "0 unless the words, separated by commas, lead from the first word to the last with one " +
+    "letter changed in every step; then 1, halved for every word that is not in the word list.",
   params: {
     min_word_length: int(4, "fewest letters of a word", { min: 3, max: 5 }),
     max_word_length: int(4, "most letters of a word", { max: 5 }),
@@ -56,9 +56,9 @@ export default defineTask({
     return {
       question:
         `Make a word ladder from ${start} to ${end}: each word differs from the one before in ` +
-        "exactly one letter, at the same place, and every word is an English word. Answer with all " +
-        "words of the ladder in order, the first and the last included, in capital letters and " +
-        "separated by commas without spaces (such as: CAT,COT,DOT,DOG).",
+        "exactly one letter, at the same place, and every word is an English word. Answer with " +
+        "all words of the ladder in order, the first and the last included, in capital letters " +
+        "and separated by commas without spaces (such as: CAT,COT,DOT,DOG).",
       answer: chain.join(","),
       metadata: {
         start_word: start,

@@ -9,8 +9,8 @@ export default defineTask({
   category: "algorithmic",
   description: "Reverse the order of words.",
   scoring:
-    "1 when equal; else the share of the answer's length that the right list has in it when it occurs " +
-    "there; else 0.",
+    "1 when equal; else the share of the answer's length that the right list has in it when it " +
+    "occurs there; else 0.",
   params: {
     min_words: int(3, "fewest words", { min: 1 }),
     max_words: int(8, "most words"),

@@ -22,8 +22,8 @@ export default defineTask({
   category: "algorithmic",
   description: "Sort words in ascending or descending order.",
   scoring:
-    "The words between commas, space around them ignored: the share of words at their place, of the " +
-    "longer list; at least 0.2 when exactly the right words are there.",
+    "The words between commas, space around them ignored: the share of words at their place, of " +
+    "the longer list; at least 0.2 when exactly the right words are there.",
   params: {
     min_words: int(3, "fewest words", { min: 1 }),
     max_words: int(10, "most words"),
@@ -52,8 +52,8 @@ export default defineTask({
   validate({ max_words, min_word_length, max_word_length }) {
     const { size } = vocabulary(min_word_length, max_word_length, max_words);
     return max_words <= size ? [] : [
-      `max_words: there are ${size} words of ${min_word_length} to ${max_word_length} letters, found ` +
-      `max_words = ${max_words}`,
+      `max_words: there are ${size} words of ${min_word_length} to ${max_word_length} letters, ` +
+      `found max_words = ${max_words}`,
     ];
   },
   generate(random, config) {
@@ -67,9 +67,10 @@ export default defineTask({
     const sorted = transformed.toSorted((a, b) => a === b ? 0 : a < b ? -sign : sign);
     return {
       question: `Sort these words in ${direction} order: ${transformed.join(", ")}\n` +
-        "Compare them letter by letter by the letters' Unicode (ASCII) codes: every capital letter is " +
-        "below every small one, and a word is below a longer one that begins with it. Answer with the " +
-        "words exactly as they are written here, separated by a comma and a space.",
+        "Compare them letter by letter by the letters' Unicode (ASCII) codes: every capital " +
+        "letter is below every small one, and a word is below a longer one that begins with it. " +
+        "Answer with the words exactly as they are written here, separated by a comma and a " +
+        "space.",
       answer: sorted.join(", "),
       metadata: {
         original_words: original,

@@ -54,8 +54,9 @@ export default defineTask({
   category: "arithmetic",
   description: "Answer questions about weekdays, spans of days and leap years.",
   scoring:
-    "Weekdays: 1 for the right one, 0.1 for another, 0.05 for one that is not in title case. Counts: " +
-    "1 when right, else e^(−5·error/count). Leap years: 1 for the right word in any case. Else 0.",
+    "Weekdays: 1 for the right one, 0.1 for another, 0.05 for one that is not in title case. " +
+    "Counts: 1 when right, else e^(−5·error/count). Leap years: 1 for the right word in any " +
+    "case. Else 0.",
   params: {
     year: int(2022, "year that the dates are in", { min: 1, max: LAST_YEAR }),
     tasks,
@@ -222,9 +223,11 @@ const MAKERS: Record<Kind, (random: RandomStream, config: Config) => Question> =
     return {
       question: random.choice([
         `Is ${drawn} a leap year in the Gregorian calendar? Answer with Yes or No.`,
-        `Does the year ${drawn} of the Gregorian calendar have a 29 February? Answer with Yes or No.`,
+        `Does the year ${drawn} of the Gregorian calendar have a 29 February? Answer with Yes or ` +
+        "No.",
         `Does the year ${drawn} have 366 days in the Gregorian calendar? Answer with Yes or No.`,
-        `In the Gregorian calendar, is the year ${drawn} longer than 365 days? Answer with Yes or No.`,
+        `In the Gregorian calendar, is the year ${drawn} longer than 365 days? Answer with Yes ` +
+        "or No.",
       ]),
       answer: isLeapYear(drawn) ? "Yes" : "No",
       facts: { year: drawn, is_leap: isLeapYear(drawn) },

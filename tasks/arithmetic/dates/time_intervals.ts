@@ -61,8 +61,8 @@ export default defineTask({
   category: "arithmetic",
   description: "Find the time between two clock readings or dates.",
   scoring:
-    "1 − error / largest difference that the data set can have, at least 0, for an answer in the asked " +
-    "form (for dates its first word must be the number of days); else 0.",
+    "1 − error / largest difference that the data set can have, at least 0, for an answer in the " +
+    "asked form (for dates its first word must be the number of days); else 0.",
   params: {
     min_time: text("00:00:00", "earliest clock time, HH:MM:SS"),
     max_time: text("23:59:59.999999", "latest clock time, HH:MM:SS"),
@@ -236,7 +236,8 @@ function story(random: RandomStream, type: TaskType, start: string, end: string)
   }
   if (type.startsWith("datetime")) {
     return random.choice([
-      `A ship leaves its harbour at ${start} and reaches the next one at ${end}. How long is it at sea?`,
+      `A ship leaves its harbour at ${start} and reaches the next one at ${end}. How long is it ` +
+      "at sea?",
       `A measurement runs from ${start} to ${end}. How long does it take?`,
       `How much time passes between ${start} and ${end}?`,
     ]);

@@ -15,8 +15,9 @@ const together: Template = (random) => {
   const times = Math.floor(span / every);
   return {
     question:
-      `Two ${thing} together now. From then on one does so every ${a} minutes and the other every ${b} minutes. ` +
-      `How many more times do they do it together within the next ${span} minutes?`,
+      `Two ${thing} together now. From then on one does so every ${a} minutes and the other ` +
+      `every ${b} minutes. How many more times do they do it together within the next ${span} ` +
+      "minutes?",
     steps: [
       `The smallest number of minutes that both ${a} and ${b} divide is ${every}.`,
       `${span} ÷ ${every} is ${(span / every).toFixed(2)}, so it happens ${times} more times.`,
@@ -108,8 +109,9 @@ const strokes: Template = (random) => {
   const halves = last - first;
   return {
     question:
-      `The clock of a ${place} strikes as many times as the hour says at every full hour and once at every half ` +
-      `hour. How many times does it strike from ${first}:00 to ${last}:00 of one morning, both included?`,
+      `The clock of a ${place} strikes as many times as the hour says at every full hour and ` +
+      `once at every half hour. How many times does it strike from ${first}:00 to ${last}:00 of ` +
+      "one morning, both included?",
     steps: [
       `Full hours: ${
         Array.from({ length: last - first + 1 }, (_, i) => first + i).join(" + ")
@@ -128,7 +130,8 @@ const outfits: Template = (random) => {
   const odd = random.int(1, 3), all = shirts * trousers * hats, ugly = odd * hats;
   return {
     question:
-      `${name} has ${shirts} shirts, ${trousers} pairs of trousers and ${hats} hats and always wears one of each. ` +
+      `${name} has ${shirts} shirts, ${trousers} pairs of trousers and ${hats} hats and always ` +
+      "wears one of each. " +
       `There ${
         odd === 1 ? "is 1 pair" : `are ${odd} pairs`
       } of a shirt and trousers that ${they} never wears ` +
@@ -155,8 +158,8 @@ const podium: Template = (random) => {
     [winner] = people(random, 1) as [Person];
   return {
     question:
-      `${n} children, among them ${winner.name}, take part in ${event}. Nobody shares a place. In how many ways ` +
-      `can the first three places be taken if ${winner.name} does not win?`,
+      `${n} children, among them ${winner.name}, take part in ${event}. Nobody shares a place. ` +
+      `In how many ways can the first three places be taken if ${winner.name} does not win?`,
     steps: [
       `First place: ${n} − 1 = ${n - 1} children.`,
       `Second place: ${n} − 1 = ${n - 1} children, now with ${winner.name}.`,
@@ -180,10 +183,12 @@ const album: Template = (random) => {
       `${name} has more than ${low} ${item}, but not more than ${
         low + every
       }. In rows of ${a} there are always ` +
-      `${rest} left over, and in rows of ${b} there are ${rest} left over as well. How many ${item} does ` +
+      `${rest} left over, and in rows of ${b} there are ${rest} left over as well. How many ` +
+      `${item} does ` +
       `${they} have?`,
     steps: [
-      `Without those left over the number can be divided by ${a} and ${b}, so by ${a} × ${b} = ${every}.`,
+      `Without those left over the number can be divided by ${a} and ${b}, so by ${a} × ${b} = ` +
+      `${every}.`,
       `The numbers that are ${rest} more than a multiple of ${every} lie ${every} apart; between ${
         low + 1
       } and ${low + every} there is only ${count}.`,
@@ -200,8 +205,9 @@ const tower: Template = (random) => {
   const used = (top + bottom) * layers / 2, stock = used + random.int(2, bottom);
   return {
     question:
-      `${name} stacks ${object} in layers. The top layer has ${top}, and each layer has one more than the layer ` +
-      `above it. With ${layers} layers, how many of ${stock} ${object} are not used?`,
+      `${name} stacks ${object} in layers. The top layer has ${top}, and each layer has one more ` +
+      `than the layer above it. With ${layers} layers, how many of ${stock} ${object} are not ` +
+      "used?",
     steps: [
       `The bottom layer has ${top} + ${layers - 1} = ${bottom}.`,
       `Used: (${top} + ${bottom}) × ${layers} ÷ 2 = ${used}.`,
@@ -225,8 +231,9 @@ const sequence: Template = (random) => {
   }
   return {
     question:
-      `${a.name} writes down ${start}. Then ${b.name} and ${a.name} take turns: each multiplies the last number ` +
-      `by ${factor}, subtracts ${minus} and writes down the result. What is the number after ${count} turns?`,
+      `${a.name} writes down ${start}. Then ${b.name} and ${a.name} take turns: each multiplies ` +
+      `the last number by ${factor}, subtracts ${minus} and writes down the result. What is the ` +
+      `number after ${count} turns?`,
     steps,
     answer: value,
     variables: { name1: a.name, name2: b.name, start, factor, minus, turns: count },
@@ -240,7 +247,8 @@ const purse: Template = (random) => {
   const total = few * large + few * many * small;
   return {
     question:
-      `${name}'s purse holds ${total} cents in coins of ${small} and ${large} cents. There are ${many} times as ` +
+      `${name}'s purse holds ${total} cents in coins of ${small} and ${large} cents. There are ` +
+      `${many} times as ` +
       `many of the small coins as of the large ones. How many coins are in the purse?`,
     steps: [
       `One large coin with its small ones: ${large} + ${many} × ${small} = ${

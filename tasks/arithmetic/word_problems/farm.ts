@@ -9,9 +9,9 @@ const eggs: Template = (random) => {
   const laid = hens * weekly, boxes = (laid - kept) / box;
   return {
     question:
-      `Each of ${name}'s ${hens} hens lays ${weekly} eggs a week. Every week ${kept} eggs are kept for ` +
-      `the kitchen; the others are sold in boxes of ${box} for $${price} a box. How many dollars do ` +
-      "the eggs bring in a week?",
+      `Each of ${name}'s ${hens} hens lays ${weekly} eggs a week. Every week ${kept} eggs are ` +
+      `kept for the kitchen; the others are sold in boxes of ${box} for $${price} a box. How ` +
+      "many dollars do the eggs bring in a week?",
     steps: [
       `Laid: ${hens} × ${weekly} = ${laid} eggs.`,
       `For sale: ${laid} − ${kept} = ${laid - kept} eggs.`,
@@ -30,9 +30,9 @@ const milk: Template = (random) => {
   const left = (herd * litres - calves) * days, cans = Math.ceil(left / can);
   return {
     question:
-      `${herd} ${animal} give ${litres} litres of milk each a day. The calves drink ${calves} litres of ` +
-      `it a day, and the rest goes into cans of ${can} litres. What is the smallest number of cans that ` +
-      `holds the milk of ${days} days?`,
+      `${herd} ${animal} give ${litres} litres of milk each a day. The calves drink ${calves} ` +
+      `litres of it a day, and the rest goes into cans of ${can} litres. What is the smallest ` +
+      `number of cans that holds the milk of ${days} days?`,
     steps: [
       `Milk a day: ${herd} × ${litres} = ${herd * litres} litres.`,
       `After the calves: ${herd * litres} − ${calves} = ${herd * litres - calves} litres.`,
@@ -53,8 +53,9 @@ const orchard: Template = (random) => {
   const total = rows * perRow * kilos, juice = total * percent / 100;
   return {
     question:
-      `An orchard has ${rows} rows of ${perRow} ${fruit} trees, and each tree bears ${kilos} kg of fruit. ` +
-      `${percent}% of the harvest is pressed to juice and the rest is sold. How many kilograms are sold?`,
+      `An orchard has ${rows} rows of ${perRow} ${fruit} trees, and each tree bears ${kilos} kg ` +
+      `of fruit. ${percent}% of the harvest is pressed to juice and the rest is sold. How many ` +
+      "kilograms are sold?",
     steps: [
       `Trees: ${rows} × ${perRow} = ${rows * perRow}.`,
       `Harvest: ${rows * perRow} × ${kilos} = ${total} kg.`,
@@ -72,8 +73,9 @@ const flock: Template = (random) => {
   const half = start / 2, end = half + born - lost;
   return {
     question:
-      `In spring ${name} sells half of a flock of sheep. Then ${born} lambs are born, and ${lost} sheep run ` +
-      `away. Now ${they} has ${end} sheep. How many were in the flock before the sale?`,
+      `In spring ${name} sells half of a flock of sheep. Then ${born} lambs are born, and ` +
+      `${lost} sheep run away. Now ${they} has ${end} sheep. How many were in the flock before ` +
+      "the sale?",
     steps: [
       `Before ${lost} ran away: ${end} + ${lost} = ${end + lost}.`,
       `Before the lambs: ${end + lost} − ${born} = ${half}.`,
@@ -91,7 +93,8 @@ const hay: Template = (random) => {
   const last = Math.floor(stock / ((horses - sold) * each));
   return {
     question:
-      `A ${stable} has ${horses} horses that eat ${each} kg of hay each a day, and a store of ${stock} kg ` +
+      `A ${stable} has ${horses} horses that eat ${each} kg of hay each a day, and a store of ` +
+      `${stock} kg ` +
       `of hay. Before the winter ${sold} of the horses ${
         sold === 1 ? "is" : "are"
       } sold. For how many ` +
@@ -116,8 +119,8 @@ const sowing: Template = (random) => {
   const up = beds * seeds * percent / 100;
   return {
     question:
-      `${name} sows ${seeds} ${plant} seeds in each of ${beds} beds. ${percent}% of all the seeds come up, ` +
-      `but snails eat ${snails} of the young plants. How many plants are left?`,
+      `${name} sows ${seeds} ${plant} seeds in each of ${beds} beds. ${percent}% of all the ` +
+      `seeds come up, but snails eat ${snails} of the young plants. How many plants are left?`,
     steps: [
       `Sown: ${beds} × ${seeds} = ${beds * seeds} seeds.`,
       `Come up: ${percent}% of ${beds * seeds} = ${up}.`,
@@ -136,8 +139,9 @@ const honey: Template = (random) => {
   if (!Number.isInteger(jars)) return honey(random);
   return {
     question:
-      `${name}'s ${hives} beehives give ${kilos} kg of honey each. All of it is filled into jars of ${jar} g. ` +
-      `${name} gives away ${gifts} jars and sells the others. How many jars are sold?`,
+      `${name}'s ${hives} beehives give ${kilos} kg of honey each. All of it is filled into jars ` +
+      `of ${jar} g. ${name} gives away ${gifts} jars and sells the others. How many jars are ` +
+      "sold?",
     steps: [
       `Honey: ${hives} × ${kilos} = ${hives * kilos} kg.`,
       `In grams: ${hives * kilos} × 1000 = ${grams} g.`,
@@ -157,8 +161,9 @@ const ploughing: Template = (random) => {
   if (missing <= 0) return ploughing(random);
   return {
     question:
-      `A tractor ploughs ${hectares} hectares an hour and burns ${fuel} litres of fuel an hour. Its tank ` +
-      `still holds ${tank} litres. How many more litres are needed to plough a field of ${area} hectares?`,
+      `A tractor ploughs ${hectares} hectares an hour and burns ${fuel} litres of fuel an hour. ` +
+      `Its tank still holds ${tank} litres. How many more litres are needed to plough a field of ` +
+      `${area} hectares?`,
     steps: [
       `Time: ${area} ÷ ${hectares} = ${hours} hours.`,
       `Fuel: ${hours} × ${fuel} = ${need} litres.`,
@@ -175,8 +180,8 @@ const crops: Template = (random) => {
   const part = random.int(2, 15), total = (a + b + c) * part;
   return {
     question:
-      `A farm of ${total} hectares grows ${x}, ${y} and ${z} in the ratio ${a} : ${b} : ${c}. How many more ` +
-      `hectares of ${x} than of ${y} are there?`,
+      `A farm of ${total} hectares grows ${x}, ${y} and ${z} in the ratio ${a} : ${b} : ${c}. ` +
+      `How many more hectares of ${x} than of ${y} are there?`,
     steps: [
       `Parts: ${a} + ${b} + ${c} = ${a + b + c}.`,
       `One part: ${total} ÷ ${a + b + c} = ${part} hectares.`,
@@ -194,8 +199,9 @@ const climber: Template = (random) => {
   const days = random.int(3, 15), height = up + net * (days - 1) - random.int(0, net - 1);
   return {
     question:
-      `A ${animal} sits at the foot of a post of ${height} dm. Every day it climbs ${up} dm, and every night ` +
-      `it slides down ${down} dm. On which day (1 for the first) does it reach the top?`,
+      `A ${animal} sits at the foot of a post of ${height} dm. Every day it climbs ${up} dm, and ` +
+      `every night it slides down ${down} dm. On which day (1 for the first) does it reach the ` +
+      "top?",
     steps: [
       `By a day and a night it gains ${up} − ${down} = ${net} dm.`,
       `On day ${days - 1} it comes only to ${up} + ${days - 2} × ${net} = ${

@@ -13,9 +13,9 @@ const packing: Template = (random) => {
   const plural = box === "box" ? "boxes" : `${box}s`;
   return {
     question:
-      `A market stall receives ${total} ${item}, but ${broken} of them are damaged and thrown away. ` +
-      `The others are packed into ${plural} of ${per}. How many ${item} are left over after as many ` +
-      `${plural} as possible have been filled?`,
+      `A market stall receives ${total} ${item}, but ${broken} of them are damaged and thrown ` +
+      `away. The others are packed into ${plural} of ${per}. How many ${item} are left over ` +
+      `after as many ${plural} as possible have been filled?`,
     steps: [
       `Good ones: ${total} − ${broken} = ${total - broken}.`,
       `${boxes} × ${per} = ${per * boxes}, so ${boxes} ${plural} are filled.`,
@@ -35,8 +35,8 @@ const buses: Template = (random) => {
   const all = classes * size + teachers, needed = Math.ceil(all / seats);
   return {
     question:
-      `${classes} classes of ${size} pupils each go to ${event}, with ${teachers} teachers in all. A ` +
-      `bus has ${seats} seats. How many buses are needed?`,
+      `${classes} classes of ${size} pupils each go to ${event}, with ${teachers} teachers in ` +
+      `all. A bus has ${seats} seats. How many buses are needed?`,
     steps: [
       `Pupils: ${classes} × ${size} = ${classes * size}.`,
       `People: ${classes * size} + ${teachers} = ${all}.`,
@@ -56,8 +56,8 @@ const percentages: Template = (random) => {
   const rest = total - walk - cycle;
   return {
     question:
-      `A ${place} has ${total} members. In the morning ${first}% of them walk there, ${second}% come ` +
-      "by bicycle, and all the others take the tram. How many take the tram?",
+      `A ${place} has ${total} members. In the morning ${first}% of them walk there, ${second}% ` +
+      "come by bicycle, and all the others take the tram. How many take the tram?",
     steps: [
       `Walking: ${first}% of ${total} = ${walk}.`,
       `By bicycle: ${second}% of ${total} = ${cycle}.`,
@@ -153,7 +153,8 @@ const rowsOfSeats: Template = (random) => {
       `A ${hall} has ${rows} rows of ${seats} seats. ${reserved} row${
         reserved === 1 ? " is" : "s are"
       } ` +
-      `closed for repairs, and in the other rows ${empty} seats in all stay empty. How many people have ` +
+      `closed for repairs, and in the other rows ${empty} seats in all stay empty. How many ` +
+      "people have " +
       "a seat?",
     steps: [
       `Open rows: ${rows} − ${reserved} = ${rows - reserved}.`,

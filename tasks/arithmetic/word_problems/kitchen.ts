@@ -9,9 +9,9 @@ const biscuits: Template = (random) => {
   const total = trays * minutes + (trays - 1) * pause;
   return {
     question:
-      `${name} needs ${wanted} ${kind}. One tray with up to ${tray} of them is in the oven at a time, for ` +
-      `${minutes} minutes, and between two trays there is a pause of ${pause} minutes. How many minutes pass ` +
-      "from the beginning of the first tray to the end of the last?",
+      `${name} needs ${wanted} ${kind}. One tray with up to ${tray} of them is in the oven at a ` +
+      `time, for ${minutes} minutes, and between two trays there is a pause of ${pause} minutes. ` +
+      "How many minutes pass from the beginning of the first tray to the end of the last?",
     steps: [
       `${wanted} ÷ ${tray} is ${(wanted / tray).toFixed(2)}, so there are ${trays} trays.`,
       `Baking: ${trays} × ${minutes} = ${trays * minutes} minutes.`,
@@ -35,9 +35,9 @@ const pizza: Template = (random) => {
   ]);
   return {
     question:
-      `For ${occasion}, pizzas with ${slices} slices each are ordered. ${hungry} guests eat ${big} slices each ` +
-      `and ${others} guests eat ${small} each. How many slices are left over if as few pizzas as possible ` +
-      "are ordered?",
+      `For ${occasion}, pizzas with ${slices} slices each are ordered. ${hungry} guests eat ` +
+      `${big} slices each and ${others} guests eat ${small} each. How many slices are left over ` +
+      "if as few pizzas as possible are ordered?",
     steps: [
       `Eaten: ${hungry} × ${big} + ${others} × ${small} = ${need} slices.`,
       `${need} ÷ ${slices} is ${(need / slices).toFixed(2)}, so ${pizzas} pizzas are needed.`,
@@ -60,7 +60,8 @@ const syrup: Template = (random) => {
       `${flavour[0]!.toUpperCase()}${
         flavour.slice(1)
       } syrup is mixed with water, ${parts} parts of water to ` +
-      `one part of syrup. ${name} uses up ${bottles} bottles with ${ml} ml of syrup each. How many glasses ` +
+      `one part of syrup. ${name} uses up ${bottles} bottles with ${ml} ml of syrup each. How ` +
+      "many glasses " +
       `of ${glass} ml can be filled completely with the drink?`,
     steps: [
       `Syrup: ${bottles} × ${ml} = ${bottles * ml} ml.`,
@@ -78,8 +79,8 @@ const jar: Template = (random) => {
   const full = empty + 2 * half;
   return {
     question:
-      `A jar full of ${content} weighs ${full} g. When half of the ${content} is taken out, the jar weighs ` +
-      `${empty + half} g. How many grams does the empty jar weigh?`,
+      `A jar full of ${content} weighs ${full} g. When half of the ${content} is taken out, the ` +
+      `jar weighs ${empty + half} g. How many grams does the empty jar weigh?`,
     steps: [
       `Half of the ${content}: ${full} − ${empty + half} = ${half} g.`,
       `Without the other half: ${empty + half} − ${half} = ${empty} g.`,
@@ -97,7 +98,8 @@ const nutMix: Template = (random) => {
   const income = kilos * (Math.ceil(cost / kilos) + gain);
   return {
     question:
-      `A grocer mixes ${kilosX} kg of ${x} bought at $${priceX} a kilogram with ${kilosY} kg of ${y} bought at ` +
+      `A grocer mixes ${kilosX} kg of ${x} bought at $${priceX} a kilogram with ${kilosY} kg of ` +
+      `${y} bought at ` +
       `$${priceY} a kilogram and sells the whole mixture at $${
         Math.ceil(cost / kilos) + gain
       } a kilogram. How ` +
@@ -124,7 +126,8 @@ const tea: Template = (random) => {
       `In a${
         place === "office" ? "n" : ""
       } ${place}, ${weekday} tea bags are used on each day from Monday to ` +
-      `Friday and ${weekend} on each day of the weekend. There are ${boxes} boxes of ${box} tea bags. How ` +
+      `Friday and ${weekend} on each day of the weekend. There are ${boxes} boxes of ${box} tea ` +
+      "bags. How " +
       "many tea bags are left after as many full weeks as they last for?",
     steps: [
       `A week: 5 × ${weekday} + 2 × ${weekend} = ${week} tea bags.`,
@@ -144,8 +147,9 @@ const tables: Template = (random) => {
   const absent = random.int(1, 9), guests = full * seats + last, invited = guests + absent;
   return {
     question:
-      `${invited} guests are invited to a ${feast}, but ${absent} cannot come. The others sit at tables for ` +
-      `${seats}, and every table but the last is full. How many people sit at the last table?`,
+      `${invited} guests are invited to a ${feast}, but ${absent} cannot come. The others sit at ` +
+      `tables for ${seats}, and every table but the last is full. How many people sit at the ` +
+      "last table?",
     steps: [
       `Guests who come: ${invited} − ${absent} = ${guests}.`,
       `${full} × ${seats} = ${full * seats}, so ${full} tables are full.`,
@@ -164,9 +168,10 @@ const bakeSale: Template = (random) => {
   const each = Math.floor(profit / 2);
   return {
     question:
-      `${a.name} and ${b.name} bake ${cakes} cakes, cut each into ${pieces} pieces and sell all but ${unsold} of ` +
-      `them for $${price} apiece. The ingredients cost $${flour}. They share the profit equally in whole ` +
-      "dollars and give a dollar that may remain to charity. How many dollars does each of them get?",
+      `${a.name} and ${b.name} bake ${cakes} cakes, cut each into ${pieces} pieces and sell all ` +
+      `but ${unsold} of them for $${price} apiece. The ingredients cost $${flour}. They share ` +
+      "the profit equally in whole dollars and give a dollar that may remain to charity. How " +
+      "many dollars does each of them get?",
     steps: [
       `Sold: ${cakes} × ${pieces} − ${unsold} = ${sold} pieces.`,
       `Income: ${sold} × $${price} = $${sold * price}.`,
@@ -190,8 +195,9 @@ const dough: Template = (random) => {
   if (loaves < 1 || used === bag) return dough(random);
   return {
     question:
-      `One loaf of ${bread} needs ${cups} cups of flour, and a cup holds ${cup} g. ${name} has a bag with ` +
-      `${bag} g of flour and bakes as many loaves as ${they} can. How many grams of flour are left?`,
+      `One loaf of ${bread} needs ${cups} cups of flour, and a cup holds ${cup} g. ${name} has a ` +
+      `bag with ${bag} g of flour and bakes as many loaves as ${they} can. How many grams of ` +
+      "flour are left?",
     steps: [
       `A loaf: ${cups} × ${cup} = ${cups * cup} g.`,
       `${bag} ÷ ${cups * cup} is ${(bag / (cups * cup)).toFixed(2)}, so ${they} bakes ${loaves}.`,
@@ -210,8 +216,8 @@ const freezer: Template = (random) => {
   if (below < 2 || below > 40) return freezer(random);
   return {
     question:
-      `A new freezer is filled with ${food} at ${start} °C. The temperature falls by ${fall} degrees every hour. ` +
-      `How many degrees below zero is it after ${hours} hours?`,
+      `A new freezer is filled with ${food} at ${start} °C. The temperature falls by ${fall} ` +
+      `degrees every hour. How many degrees below zero is it after ${hours} hours?`,
     steps: [
       `It falls by ${fall} × ${hours} = ${fall * hours} degrees.`,
       `Below zero: ${fall * hours} − ${start} = ${below} degrees.`,

@@ -8,9 +8,9 @@ const fence: Template = (random) => {
   const metres = 2 * (length + width) - gate;
   return {
     question:
-      `${name} puts a fence around a rectangular pasture that is ${length} m long and ${width} m wide, ` +
-      `leaving a gap of ${gate} m for a gate. The fence costs $${price} a metre. How many dollars does ` +
-      "the fence cost?",
+      `${name} puts a fence around a rectangular pasture that is ${length} m long and ${width} m ` +
+      `wide, leaving a gap of ${gate} m for a gate. The fence costs $${price} a metre. How many ` +
+      "dollars does the fence cost?",
     steps: [
       `All the way round: 2 × (${length} + ${width}) = ${2 * (length + width)} m.`,
       `Without the gap: ${2 * (length + width)} − ${gate} = ${metres} m.`,
@@ -28,9 +28,9 @@ const tiles: Template = (random) => {
   const width = across * side, length = along * side;
   return {
     question:
-      `The floor of a ${room} is ${length} cm long and ${width} cm wide. It is covered with square ` +
-      `tiles whose sides are ${side} cm, and ${spare} spare tiles are bought as well. How many tiles are ` +
-      "bought?",
+      `The floor of a ${room} is ${length} cm long and ${width} cm wide. It is covered with ` +
+      `square tiles whose sides are ${side} cm, and ${spare} spare tiles are bought as well. How ` +
+      "many tiles are bought?",
     steps: [
       `Along the length: ${length} ÷ ${side} = ${along} tiles.`,
       `Along the width: ${width} ÷ ${side} = ${across} tiles.`,
@@ -51,8 +51,8 @@ const recipe: Template = (random) => {
   return {
     question:
       `A recipe for ${portions} portions of ${dish} needs ${portions * perPortion} g of the main ` +
-      `ingredient. ${name} cooks for ${guests} people, one portion each, and has ${atHome} g at home. ` +
-      `How many grams does ${they} have to buy?`,
+      `ingredient. ${name} cooks for ${guests} people, one portion each, and has ${atHome} g at ` +
+      `home. How many grams does ${they} have to buy?`,
     steps: [
       `One portion: ${portions * perPortion} ÷ ${portions} = ${perPortion} g.`,
       `${guests} portions: ${guests} × ${perPortion} = ${need} g.`,
@@ -71,8 +71,8 @@ const schedule: Template = (random) => {
   return {
     question:
       `On Mondays ${name} has ${lessons} lessons of ${minutes} minutes with a break of ${pause} ` +
-      `minutes between one lesson and the next. The first begins at ${startHour}:00. How many minutes ` +
-      `after ${startHour}:00 does the last lesson end?`,
+      `minutes between one lesson and the next. The first begins at ${startHour}:00. How many ` +
+      `minutes after ${startHour}:00 does the last lesson end?`,
     steps: [
       `Lessons: ${lessons} × ${minutes} = ${lessons * minutes} minutes.`,
       `There are ${lessons - 1} breaks: ${lessons - 1} × ${pause} = ${
@@ -91,8 +91,9 @@ const rope: Template = (random) => {
   const rest = random.int(5, 60), total = count * piece + (count * waste) + rest;
   return {
     question:
-      `From ${total} cm of ${material}, ${count} pieces of ${piece} cm each are cut off. Every cut ` +
-      `wastes ${waste} cm, and each piece takes one cut. How many centimetres of ${material} remain?`,
+      `From ${total} cm of ${material}, ${count} pieces of ${piece} cm each are cut off. Every ` +
+      `cut wastes ${waste} cm, and each piece takes one cut. How many centimetres of ${material} ` +
+      "remain?",
     steps: [
       `A piece with its cut uses ${piece} + ${waste} = ${piece + waste} cm.`,
       `${count} of them use ${count} × ${piece + waste} = ${count * (piece + waste)} cm.`,
@@ -110,9 +111,9 @@ const lorry: Template = (random) => {
   const total = empty + driver + bag * bags;
   return {
     question:
-      `A lorry weighs ${empty} kg empty; its driver weighs ${driver} kg. On a weighbridge the loaded ` +
-      `lorry with its driver weighs ${total} kg. The load consists of ${cargo} in bags of ${bag} kg. How ` +
-      "many bags are on the lorry?",
+      `A lorry weighs ${empty} kg empty; its driver weighs ${driver} kg. On a weighbridge the ` +
+      `loaded lorry with its driver weighs ${total} kg. The load consists of ${cargo} in bags of ` +
+      `${bag} kg. How many bags are on the lorry?`,
     steps: [
       `Load: ${total} − ${empty} − ${driver} = ${bag * bags} kg.`,
       `Bags: ${bag * bags} ÷ ${bag} = ${bags}.`,
@@ -128,8 +129,9 @@ const garden: Template = (random) => {
   const inner = (length - 2 * path) * (width - 2 * path), area = length * width;
   return {
     question:
-      `${name} has a rectangular garden of ${length} m by ${width} m. All around, along the inside of ` +
-      `its edge, ${they} lays a path that is ${path} m wide. How many square metres does the path cover?`,
+      `${name} has a rectangular garden of ${length} m by ${width} m. All around, along the ` +
+      `inside of its edge, ${they} lays a path that is ${path} m wide. How many square metres ` +
+      "does the path cover?",
     steps: [
       `Whole garden: ${length} × ${width} = ${area} m².`,
       `Inside the path: ${length - 2 * path} × ${width - 2 * path} = ${inner} m².`,

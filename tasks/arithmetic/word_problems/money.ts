@@ -95,8 +95,8 @@ const savingGoal: Template = (random) => {
   return {
     question:
       `${name} wants to buy a ${goal} for $${price} and already has $${start}. Each week ${name} ` +
-      `gets $${weekly} of pocket money, spends $${spent} of it, and puts the rest in ${their} money ` +
-      "box. After how many weeks is there exactly enough money?",
+      `gets $${weekly} of pocket money, spends $${spent} of it, and puts the rest in ${their} ` +
+      "money box. After how many weeks is there exactly enough money?",
     steps: [
       `Missing at the start: $${price} − $${start} = $${price - start}.`,
       `Each week adds $${weekly} − $${spent} = $${net}.`,
@@ -118,8 +118,8 @@ const stallProfit: Template = (random) => {
   return {
     question:
       `At a street festival ${name} sells ${sold} ${unit} of ${item} for $${price} each. The ` +
-      `ingredients cost $${unitCost} for each of the ${unit}, and the stall costs $${rent} for the day. ` +
-      `How many dollars of profit does ${name} make?`,
+      `ingredients cost $${unitCost} for each of the ${unit}, and the stall costs $${rent} for ` +
+      `the day. How many dollars of profit does ${name} make?`,
     steps: [
       `Each of the ${unit} earns $${price} − $${unitCost} = $${price - unitCost}.`,
       `All of them earn ${sold} × $${price - unitCost} = $${sold * (price - unitCost)}.`,
@@ -139,8 +139,8 @@ const splitBill: Template = (random) => {
     question:
       `${host.name}, ${guest.name} and ${friends - 2} other friend${friends === 3 ? "" : "s"} ` +
       `have dinner. The bill is $${bill}. They use a coupon worth $${coupon}, then add a tip of ` +
-      `$${tip}, and split what is left equally among all ${friends} of them. How many dollars does ` +
-      "each one pay?",
+      `$${tip}, and split what is left equally among all ${friends} of them. How many dollars ` +
+      "does each one pay?",
     steps: [
       `After the coupon: $${bill} − $${coupon} = $${bill - coupon}.`,
       `With the tip: $${bill - coupon} + $${tip} = $${friends * share}.`,
@@ -190,8 +190,8 @@ const bulkOffer: Template = (random) => {
   return {
     question:
       `A supermarket sells ${item} for $${price} apiece, and whoever pays for ${group} gets one ` +
-      `more for free. What is the least number of dollars for which ${name} can take home exactly ` +
-      `${count} ${item}?`,
+      `more for free. What is the least number of dollars for which ${name} can take home ` +
+      `exactly ${count} ${item}?`,
     steps: [
       `${group} paid and 1 free make sets of ${group + 1}.`,
       `${count} = ${sets} × ${

@@ -8,8 +8,8 @@ const ages: Template = (random) => {
   const later = times * (age + years), now = later - years;
   return {
     question:
-      `${child.name} is ${age} years old. In ${years} years ${parent.name} will be ${times} times as ` +
-      `old as ${child.name} will be then. How old is ${parent.name} now?`,
+      `${child.name} is ${age} years old. In ${years} years ${parent.name} will be ${times} ` +
+      `times as old as ${child.name} will be then. How old is ${parent.name} now?`,
     steps: [
       `In ${years} years ${child.name} will be ${age} + ${years} = ${age + years}.`,
       `${parent.name} will then be ${times} × ${age + years} = ${later}.`,
@@ -34,8 +34,9 @@ const headsAndLegs: Template = (random) => {
   const part = many === "cars" ? "wheels" : "legs";
   return {
     question:
-      `In a yard there are ${total} ${few} and ${many} in all, and together they have ${legs} ${part} ` +
-      `(${legsFew} for each of the ${few}, ${legsMany} for each of the ${many}). How many ${many} are there?`,
+      `In a yard there are ${total} ${few} and ${many} in all, and together they have ${legs} ` +
+      `${part} (${legsFew} for each of the ${few}, ${legsMany} for each of the ${many}). How ` +
+      `many ${many} are there?`,
     steps: [
       `If all were ${few}, there would be ${total} × ${legsFew} = ${total * legsFew} ${part}.`,
       `There are ${legs} − ${total * legsFew} = ${legs - total * legsFew} more.`,
@@ -54,8 +55,9 @@ const average: Template = (random) => {
   const needed = target * (tests + 1) - sum;
   return {
     question:
-      `After ${tests} tests ${name} has an average of ${mean} points. How many points does ${they} need ` +
-      `in the next test for an average of ${target} points over all ${tests + 1} tests?`,
+      `After ${tests} tests ${name} has an average of ${mean} points. How many points does ` +
+      `${they} need in the next test for an average of ${target} points over all ${tests + 1} ` +
+      "tests?",
     steps: [
       `So far: ${tests} × ${mean} = ${sum} points.`,
       `Wanted: ${tests + 1} × ${target} = ${target * (tests + 1)} points.`,
@@ -74,8 +76,8 @@ const thinkOfANumber: Template = (random) => {
   const divide = random.choice(divisors), result = (secret * times + plus) / divide;
   return {
     question:
-      `${name} thinks of a number, multiplies it by ${times}, adds ${plus} and divides the result by ` +
-      `${divide}. ${capital(they)} gets ${result}. Which number did ${name} think of?`,
+      `${name} thinks of a number, multiplies it by ${times}, adds ${plus} and divides the ` +
+      `result by ${divide}. ${capital(they)} gets ${result}. Which number did ${name} think of?`,
     steps: [
       `Before the division: ${result} × ${divide} = ${result * divide}.`,
       `Before the addition: ${result * divide} − ${plus} = ${secret * times}.`,
@@ -111,8 +113,8 @@ const elevator: Template = (random) => {
   const last = random.int(2, start - down + up - 1), end = start - down + up - last;
   return {
     question:
-      `A lift stands on floor ${start}. It goes down ${down} floors, up ${up} floors and down ${last} ` +
-      "floors. On which floor does it stand now?",
+      `A lift stands on floor ${start}. It goes down ${down} floors, up ${up} floors and down ` +
+      `${last} floors. On which floor does it stand now?`,
     steps: [
       `${start} − ${down} = ${start - down}.`,
       `${start - down} + ${up} = ${start - down + up}.`,

@@ -32,8 +32,8 @@ const meeting: Template = (random) => {
   return {
     question:
       `Two villages are ${distance} km apart. ${a.name} cycles from the first towards the second ` +
-      `at ${speedA} km/h, and at the same moment ${b.name} sets out from the second towards the first ` +
-      `at ${speedB} km/h. How many kilometres from the first village do they meet?`,
+      `at ${speedA} km/h, and at the same moment ${b.name} sets out from the second towards the ` +
+      `first at ${speedB} km/h. How many kilometres from the first village do they meet?`,
     steps: [
       `They come closer by ${speedA} + ${speedB} = ${speedA + speedB} km each hour.`,
       `They meet after ${distance} ÷ ${speedA + speedB} = ${hours} hours.`,
@@ -52,8 +52,8 @@ const tank: Template = (random) => {
   return {
     question:
       `A ${vessel} holds ${full} litres when full and has ${start} litres in it. A hose brings ` +
-      `${inflow} litres a minute while a leak loses ${outflow} litres a minute. After how many minutes ` +
-      `is the ${vessel} full?`,
+      `${inflow} litres a minute while a leak loses ${outflow} litres a minute. After how many ` +
+      `minutes is the ${vessel} full?`,
     steps: [
       `There is room for ${full} − ${start} = ${full - start} litres.`,
       `Each minute adds ${inflow} − ${outflow} = ${inflow - outflow} litres.`,
@@ -94,9 +94,9 @@ const machines: Template = (random) => {
   const total = (rateA + rateB) * together + rateA * alone;
   return {
     question:
-      `A factory has two machines for ${product}. The old one makes ${rateB} a minute, the new one ` +
-      `${rateA} a minute. Both run for ${together} minutes; then the old one breaks down and the new ` +
-      `one runs on alone for ${alone} minutes. How many ${product} are made?`,
+      `A factory has two machines for ${product}. The old one makes ${rateB} a minute, the new ` +
+      `one ${rateA} a minute. Both run for ${together} minutes; then the old one breaks down and ` +
+      `the new one runs on alone for ${alone} minutes. How many ${product} are made?`,
     steps: [
       `Together they make ${rateA} + ${rateB} = ${rateA + rateB} a minute.`,
       `In ${together} minutes that is ${(rateA + rateB) * together}.`,
@@ -138,9 +138,9 @@ const reading: Template = (random) => {
   const rest = random.int(2, 12), pages = daily * days + (daily + faster) * rest;
   return {
     question:
-      `${name} reads a book of ${pages} pages. For ${days} days ${they} reads ${daily} pages a day. ` +
-      `Then ${their} holidays begin and ${they} reads ${faster} pages a day more than before. How many ` +
-      `days of the holidays does ${they} need to finish the book?`,
+      `${name} reads a book of ${pages} pages. For ${days} days ${they} reads ${daily} pages a ` +
+      `day. Then ${their} holidays begin and ${they} reads ${faster} pages a day more than ` +
+      `before. How many days of the holidays does ${they} need to finish the book?`,
     steps: [
       `Before the holidays: ${daily} × ${days} = ${daily * days} pages.`,
       `Left: ${pages} − ${daily * days} = ${pages - daily * days} pages.`,
@@ -160,13 +160,13 @@ const training: Template = (random) => {
   const last = first + more * (days - 1), total = (first + last) * days / 2;
   return {
     question:
-      `On the first day of a training camp ${name} ${sport} ${first} ${unit}, and on every further ` +
-      `day ${they} does ${more} more than on the day before. How many ${unit} does ${they} do in the ` +
-      `${days} days of the camp?`,
+      `On the first day of a training camp ${name} ${sport} ${first} ${unit}, and on every ` +
+      `further day ${they} does ${more} more than on the day before. How many ${unit} does ` +
+      `${they} do in the ${days} days of the camp?`,
     steps: [
       `On the last day it is ${first} + ${days - 1} × ${more} = ${last}.`,
-      `The average of the first and the last day, times ${days}: (${first} + ${last}) × ${days} ÷ 2 = ` +
-      `${total}.`,
+      `The average of the first and the last day, times ${days}: (${first} + ${last}) × ${days} ` +
+      `÷ 2 = ${total}.`,
     ],
     answer: total,
     variables: { name, first, more, days, last },

@@ -8,9 +8,9 @@ const lending: Template = (random) => {
   const end = start - out + back + donated - worn;
   return {
     question:
-      `On ${weekday} morning ${start} books stand in a school library. During the day ${out} are lent and ` +
-      `${back} come back. In the evening ${donated} books are donated and ${worn} worn ones are thrown ` +
-      "away. How many books stand in the library then?",
+      `On ${weekday} morning ${start} books stand in a school library. During the day ${out} are ` +
+      `lent and ${back} come back. In the evening ${donated} books are donated and ${worn} worn ` +
+      "ones are thrown away. How many books stand in the library then?",
     steps: [
       `After lending: ${start} − ${out} = ${start - out}.`,
       `With those that came back: ${start - out} + ${back} = ${start - out + back}.`,
@@ -30,8 +30,8 @@ const photograph: Template = (random) => {
     year = random.choice(["fifth", "sixth", "seventh", "eighth"]);
   return {
     question:
-      `For a photograph the pupils of the ${year} year stand in ${rows} rows. The front row has room for ` +
-      `${first}, and each further row for ${more} more than the one before it. ${free} ` +
+      `For a photograph the pupils of the ${year} year stand in ${rows} rows. The front row has ` +
+      `room for ${first}, and each further row for ${more} more than the one before it. ${free} ` +
       `place${free === 1 ? " stays" : "s stay"} empty. How many pupils are in the photograph?`,
     steps: [
       `The back row has room for ${first} + ${rows - 1} × ${more} = ${last}.`,
@@ -96,9 +96,9 @@ const typing: Template = (random) => {
   const speed = random.int(25, 70), minutes = random.int(8, 40), slower = random.int(3, 15);
   const rest = random.int(4, 25), words = speed * minutes + (speed - slower) * rest;
   return {
-    question:
-      `An essay has ${words} words. ${name} types ${speed} words a minute for ${minutes} minutes, then gets ` +
-      `tired and types ${slower} words a minute less. How many minutes does ${they} type in all?`,
+    question: `An essay has ${words} words. ${name} types ${speed} words a minute for ${minutes} ` +
+      `minutes, then gets tired and types ${slower} words a minute less. How many minutes does ` +
+      `${they} type in all?`,
     steps: [
       `At first: ${speed} × ${minutes} = ${speed * minutes} words.`,
       `Left: ${words} − ${speed * minutes} = ${words - speed * minutes} words.`,
@@ -148,8 +148,9 @@ const practice: Template = (random) => {
   const weekly = days * long + (6 - days) * short;
   return {
     question:
-      `${name} practises ${instrument} on six days a week: for ${long} minutes on ${days} of them and for ` +
-      `${short} minutes on the others. How many minutes does ${they} practise in ${weeks} weeks?`,
+      `${name} practises ${instrument} on six days a week: for ${long} minutes on ${days} of ` +
+      `them and for ${short} minutes on the others. How many minutes does ${they} practise in ` +
+      `${weeks} weeks?`,
     steps: [
       `Long days: ${days} × ${long} = ${days * long} minutes.`,
       `Short days: ${6 - days} × ${short} = ${(6 - days) * short} minutes.`,
@@ -167,9 +168,9 @@ const folding: Template = (random) => {
   const pieces = 2 ** folds, good = sheets * pieces - spoiled;
   return {
     question:
-      `${name} folds a sheet of paper in half ${folds} times, unfolds it and cuts along every fold, which ` +
-      `gives small cards. This is done with ${sheets} sheets, and ${spoiled} of the cards are spoiled. How ` +
-      "many good cards are there?",
+      `${name} folds a sheet of paper in half ${folds} times, unfolds it and cuts along every ` +
+      `fold, which gives small cards. This is done with ${sheets} sheets, and ${spoiled} of the ` +
+      "cards are spoiled. How many good cards are there?",
     steps: [
       `Each fold doubles the parts: a sheet gives ${
         Array(folds).fill(2).join(" × ")
@@ -190,7 +191,8 @@ const cooling: Template = (random) => {
   if (end < 10) return cooling(random);
   return {
     question:
-      `In a science lesson ${liquid} is heated to ${start} °C. It cools by ${first} degrees a minute for ` +
+      `In a science lesson ${liquid} is heated to ${start} °C. It cools by ${first} degrees a ` +
+      "minute for " +
       `${minutes} minutes, and then by ${slow} degree${
         slow === 1 ? "" : "s"
       } a minute for ${more} minutes. ` +
@@ -213,9 +215,8 @@ const clubs: Template = (random) => {
   if (!Number.isInteger(second)) return clubs(random);
   const word = { 4: "quarter", 5: "fifth", 8: "eighth" }[fraction as 4 | 5 | 8];
   return {
-    question:
-      `One ${word} of a school's ${pupils} pupils are in the ${x}. Of those who are not, ${girls}% are in ` +
-      `the ${y}. How many pupils are in neither?`,
+    question: `One ${word} of a school's ${pupils} pupils are in the ${x}. Of those who are not, ` +
+      `${girls}% are in the ${y}. How many pupils are in neither?`,
     steps: [
       `In the ${x}: ${pupils} ÷ ${fraction} = ${inFirst}.`,
       `Not in it: ${pupils} − ${inFirst} = ${rest}.`,
@@ -236,8 +237,8 @@ const pencils: Template = (random) => {
   if (each < 2) return pencils(random);
   return {
     question:
-      `A teacher has ${packs} packs of ${size} ${item} and hands out as many of them as possible so that ` +
-      `each of ${pupils} pupils gets equally many. How many ${item} remain?`,
+      `A teacher has ${packs} packs of ${size} ${item} and hands out as many of them as possible ` +
+      `so that each of ${pupils} pupils gets equally many. How many ${item} remain?`,
     steps: [
       `In all: ${packs} × ${size} = ${all}.`,
       `Each pupil gets ${each}, together ${pupils} × ${each} = ${pupils * each}.`,

@@ -7,7 +7,8 @@ const league: Template = (random) => {
   const points = 3 * wins + draws, games = wins + draws + losses;
   return {
     question:
-      `In a football league a win is worth 3 points, a draw 1 point and a defeat nothing. After ${games} ` +
+      "In a football league a win is worth 3 points, a draw 1 point and a defeat nothing. After " +
+      `${games} ` +
       `games the ${team} team has ${points} points and has lost ${losses} time${
         losses === 1 ? "" : "s"
       }. ` +
@@ -30,9 +31,9 @@ const baskets: Template = (random) => {
   const team = random.int(70, 120), points = 2 * two + 3 * three + free;
   return {
     question:
-      `In a game of basketball ${name} makes ${two} shots for two points, ${three} shots for three points ` +
-      `and ${free} free throws for one point each. The whole team scores ${team} points. How many points ` +
-      `did the others in ${they === "she" ? "her" : "his"} team score?`,
+      `In a game of basketball ${name} makes ${two} shots for two points, ${three} shots for ` +
+      `three points and ${free} free throws for one point each. The whole team scores ${team} ` +
+      `points. How many points did the others in ${they === "she" ? "her" : "his"} team score?`,
     steps: [
       `Twos: ${two} × 2 = ${2 * two}.`,
       `Threes: ${three} × 3 = ${3 * three}.`,
@@ -51,9 +52,9 @@ const pace: Template = (random) => {
   const total = first * fast + rest + (km - first) * slow;
   return {
     question:
-      `${name} runs ${km} km. The first ${first} km take ${fast} minutes each; then ${they} rests for ` +
-      `${rest} minutes and needs ${slow} minutes for each remaining kilometre. How many minutes pass from ` +
-      "the start to the finish?",
+      `${name} runs ${km} km. The first ${first} km take ${fast} minutes each; then ${they} ` +
+      `rests for ${rest} minutes and needs ${slow} minutes for each remaining kilometre. How ` +
+      "many minutes pass from the start to the finish?",
     steps: [
       `First part: ${first} × ${fast} = ${first * fast} minutes.`,
       `Remaining: ${km} − ${first} = ${km - first} km.`,
@@ -77,7 +78,8 @@ const relay: Template = (random) => {
       } quicker than ${a.name}, and ${c.name} ${slower} second${
         slower === 1 ? "" : "s"
       } slower than ` +
-      `${b.name}. Together with ${d.name} they need ${total} seconds. How many seconds does ${d.name} run?`,
+      `${b.name}. Together with ${d.name} they need ${total} seconds. How many seconds does ` +
+      `${d.name} run?`,
     steps: [
       `${b.name}: ${first} − ${quicker} = ${second} seconds.`,
       `${c.name}: ${second} + ${slower} = ${third} seconds.`,
@@ -95,9 +97,9 @@ const wheel: Template = (random) => {
   const metres = around * turns / 100, back = multiple(random, 10, 90, 10);
   if (back >= metres) return wheel(random);
   return {
-    question:
-      `The wheel of a ${vehicle} rolls ${around} cm in one turn. It makes ${turns} turns forwards and then ` +
-      `goes ${back} m straight back. How many metres is it from where it started?`,
+    question: `The wheel of a ${vehicle} rolls ${around} cm in one turn. It makes ${turns} turns ` +
+      `forwards and then goes ${back} m straight back. How many metres is it from where it ` +
+      "started?",
     steps: [
       `Forwards: ${turns} × ${around} = ${turns * around} cm.`,
       `In metres: ${turns * around} ÷ 100 = ${metres} m.`,
@@ -114,9 +116,9 @@ const knockout: Template = (random) => {
   const games = players - 1;
   return {
     question:
-      `In a ${game} tournament with ${players} players, whoever loses a match is out, until one is left. ` +
-      `There is one more match, for the third place. Every match takes ${minutes} minutes. How many ` +
-      "minutes do all matches take one after another?",
+      `In a ${game} tournament with ${players} players, whoever loses a match is out, until one ` +
+      `is left. There is one more match, for the third place. Every match takes ${minutes} ` +
+      "minutes. How many minutes do all matches take one after another?",
     steps: [
       `All but one player lose exactly once: ${players} − 1 = ${games} matches.`,
       `With the one for the third place: ${games} + 1 = ${games + 1}.`,
@@ -136,7 +138,8 @@ const highJump: Template = (random) => {
   const best = start + first * many + then * cleared;
   return {
     question:
-      `In a high jump the bar begins at ${start} cm. It is raised by ${first} cm ${many} times and after ` +
+      `In a high jump the bar begins at ${start} cm. It is raised by ${first} cm ${many} times ` +
+      "and after " +
       `that always by ${then} cm. ${name} jumps once at every height, clears the first ` +
       `${
         1 + many + cleared
@@ -165,8 +168,8 @@ const pool: Template = (random) => {
   const weeks = random.int(2, 8), metres = length * daily * days * weeks;
   return {
     question:
-      `${name} swims ${daily} lengths of a ${length} m pool on ${days} days of each week. How many metres ` +
-      `does ${they} swim in ${weeks} weeks?`,
+      `${name} swims ${daily} lengths of a ${length} m pool on ${days} days of each week. How ` +
+      `many metres does ${they} swim in ${weeks} weeks?`,
     steps: [
       `A day: ${daily} × ${length} = ${daily * length} m.`,
       `A week: ${days} × ${daily * length} = ${days * daily * length} m.`,
@@ -186,8 +189,8 @@ const shirts: Template = (random) => {
   const cost = limit * price + (count - limit) * reduced;
   return {
     question:
-      `A ${sport} club orders ${count} shirts. The first ${limit} cost $${price} each, and every further ` +
-      `one is ${percent}% cheaper. How many dollars do all the shirts cost?`,
+      `A ${sport} club orders ${count} shirts. The first ${limit} cost $${price} each, and every ` +
+      `further one is ${percent}% cheaper. How many dollars do all the shirts cost?`,
     steps: [
       `The first ${limit}: ${limit} × $${price} = $${limit * price}.`,
       `A further one: $${price} less ${percent}% is $${reduced}.`,
@@ -206,9 +209,9 @@ const skiLift: Template = (random) => {
   const net = seats * perMinute - arriving, minutes = Math.ceil(waiting / net);
   return {
     question:
-      `At a ${lift}, ${waiting} people wait. Every minute ${perMinute} cabins with ${seats} seats each take ` +
-      `people up, all seats taken, while ${arriving} more join the queue. After how many full minutes is ` +
-      "the queue gone for the first time?",
+      `At a ${lift}, ${waiting} people wait. Every minute ${perMinute} cabins with ${seats} ` +
+      `seats each take people up, all seats taken, while ${arriving} more join the queue. After ` +
+      "how many full minutes is the queue gone for the first time?",
     steps: [
       `Taken up a minute: ${perMinute} × ${seats} = ${seats * perMinute}.`,
       `The queue shrinks by ${seats * perMinute} − ${arriving} = ${net} a minute.`,

@@ -22,9 +22,11 @@ export interface Person {
 }
 
 const SHE =
-  "Amina Beatriz Chloe Daria Elena Fatima Grace Hana Ingrid Jana Keiko Leila Mei Nadia Olga Priya Rosa Sofia Tala Yara";
+  "Amina Beatriz Chloe Daria Elena Fatima Grace Hana Ingrid Jana Keiko Leila Mei Nadia Olga " +
+  "Priya Rosa Sofia Tala Yara";
 const HE =
-  "Ahmed Boris Carlos Dmitri Emeka Felix Gustav Hugo Ivan Jonas Kofi Luca Mateo Nils Omar Pavel Ravi Sami Tomas Victor";
+  "Ahmed Boris Carlos Dmitri Emeka Felix Gustav Hugo Ivan Jonas Kofi Luca Mateo Nils Omar Pavel " +
+  "Ravi Sami Tomas Victor";
 
 const PEOPLE: readonly Person[] = [
   ...SHE.split(" ").map((name) => ({ name, they: "she", their: "her" })),

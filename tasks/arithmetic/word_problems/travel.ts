@@ -8,9 +8,9 @@ const stops: Template = (random) => {
   const off2 = random.int(3, 15), on2 = random.int(2, 30), end = start - off1 + on1 - off2 + on2;
   return {
     question:
-      `At the first stop ${off1} people leave a ${vehicle} and ${on1} get on. At the second stop ${off2} leave ` +
-      `it and ${on2} get on. Now ${end} people are on the ${vehicle}. How many were on it before the first ` +
-      "stop?",
+      `At the first stop ${off1} people leave a ${vehicle} and ${on1} get on. At the second stop ` +
+      `${off2} leave it and ${on2} get on. Now ${end} people are on the ${vehicle}. How many ` +
+      "were on it before the first stop?",
     steps: [
       `Before the second stop: ${end} − ${on2} + ${off2} = ${end - on2 + off2}.`,
       `Before the first stop: ${end - on2 + off2} − ${on1} + ${off1} = ${start}.`,
@@ -28,7 +28,8 @@ const timeZones: Template = (random) => {
   if (arrival > 23 || arrival < 12) return timeZones(random);
   return {
     question:
-      `${name} takes off at ${start}:00 and changes planes: the two flights take ${flight} hours together, and ` +
+      `${name} takes off at ${start}:00 and changes planes: the two flights take ${flight} hours ` +
+      "together, and " +
       `between them there is a wait of ${wait} hours. At the destination clocks are ${shift} hour${
         shift === 1 ? "" : "s"
       } ${
@@ -50,8 +51,9 @@ const fuel: Template = (random) => {
   const toll = random.int(5, 60), litres = per * hundreds, cost = litres * price + toll;
   return {
     question:
-      `${name}'s car needs ${per} litres of petrol for 100 km, and a litre costs $${price}. For a trip of ` +
-      `${hundreds * 100} km there is also a toll of $${toll}. How many dollars does the trip cost?`,
+      `${name}'s car needs ${per} litres of petrol for 100 km, and a litre costs $${price}. For ` +
+      `a trip of ${hundreds * 100} km there is also a toll of $${toll}. How many dollars does ` +
+      "the trip cost?",
     steps: [
       `${hundreds * 100} ÷ 100 = ${hundreds}.`,
       `Petrol: ${hundreds} × ${per} = ${litres} litres.`,
@@ -73,8 +75,8 @@ const map: Template = (random) => {
   const minutes = Math.ceil(metres / speed);
   return {
     question:
-      `On a map of scale 1 : ${scale} the path from ${a} to ${b} is ${cm} cm long. A walker goes ${speed} m a ` +
-      "minute. In how many minutes, rounded up to a whole number, is the walk done?",
+      `On a map of scale 1 : ${scale} the path from ${a} to ${b} is ${cm} cm long. A walker goes ` +
+      `${speed} m a minute. In how many minutes, rounded up to a whole number, is the walk done?`,
     steps: [
       `In reality: ${cm} × ${scale} = ${cm * scale} cm.`,
       `In metres: ${cm * scale} ÷ 100 = ${metres} m.`,
@@ -93,7 +95,8 @@ const exchange: Template = (random) => {
   const spent = received - back * rate;
   return {
     question:
-      `${name} changes $${dollars}. The bank keeps $${fee} and pays ${rate} ${money} for each remaining ` +
+      `${name} changes $${dollars}. The bank keeps $${fee} and pays ${rate} ${money} for each ` +
+      "remaining " +
       `dollar. At the end of the journey ${they} has ${
         back * rate
       } ${money} left. How many ${money} were ` +
@@ -118,7 +121,8 @@ const hotel: Template = (random) => {
       `${
         capital(group)
       } of ${guests} people takes ${rooms} rooms in a hotel for ${nights} nights. A room costs ` +
-      `$${price} a night, and everybody pays a tax of $${tax} a night. How many dollars does the stay cost ` +
+      `$${price} a night, and everybody pays a tax of $${tax} a night. How many dollars does the ` +
+      "stay cost " +
       "in all?",
     steps: [
       `Rooms a night: ${rooms} × $${price} = $${rooms * price}.`,
@@ -139,7 +143,8 @@ const luggage: Template = (random) => {
   const fee = random.int(5, 15);
   return {
     question:
-      `An airline lets each passenger take ${limit} kg of luggage and charges $${fee} for every kilogram above. ` +
+      `An airline lets each passenger take ${limit} kg of luggage and charges $${fee} for every ` +
+      "kilogram above. " +
       `${a.name}'s suitcase weighs ${limit + over} kg and ${b.name}'s ${
         limit - under
       } kg. To save money they ` +
@@ -162,7 +167,8 @@ const ascent: Template = (random) => {
   const top = base + rate * hours - down + rate * more;
   return {
     question:
-      `${name} starts at a hut ${base} m above the sea and climbs ${rate} m an hour for ${hours} hours. Then the ` +
+      `${name} starts at a hut ${base} m above the sea and climbs ${rate} m an hour for ${hours} ` +
+      "hours. Then the " +
       `path drops by ${down} m, and after that ${they} climbs at the same rate for ${more} more hour${
         more === 1 ? "" : "s"
       } to the summit. How many metres above the sea is the summit?`,
@@ -183,9 +189,10 @@ const ferry: Template = (random) => {
   if (trips < 3) return ferry(random);
   return {
     question:
-      `A ferry crosses a ${river} with up to ${capacity} cars at a time and needs ${crossing} minutes for a ` +
-      `crossing in either direction. ${cars} cars wait on the bank where the ferry lies. Loading takes no ` +
-      "time. After how many minutes at the earliest are all cars on the other side?",
+      `A ferry crosses a ${river} with up to ${capacity} cars at a time and needs ${crossing} ` +
+      `minutes for a crossing in either direction. ${cars} cars wait on the bank where the ferry ` +
+      "lies. Loading takes no time. After how many minutes at the earliest are all cars on the " +
+      "other side?",
     steps: [
       `${cars} ÷ ${capacity} is ${(cars / capacity).toFixed(2)}, so there are ${trips} trips.`,
       `Between them the ferry comes back ${trips} − 1 = ${trips - 1} times.`,
@@ -207,7 +214,8 @@ const catchingUp: Template = (random) => {
       `${a.name} sets out by bicycle at ${slow} km/h. ${
         lead === 1 ? "An hour" : `${lead} hours`
       } later ` +
-      `${b.name} follows on the same road at ${fast} km/h. How many kilometres from the start does ` +
+      `${b.name} follows on the same road at ${fast} km/h. How many kilometres from the start ` +
+      "does " +
       `${b.name} catch up with ${a.name}?`,
     steps: [
       `Lead: ${slow} × ${lead} = ${slow * lead} km.`,
@@ -227,9 +235,9 @@ const memoryCard: Template = (random) => {
   const card = photo * (photos - deleted + room) + film * films;
   return {
     question:
-      `A memory card holds ${card} MB. On a journey ${name} takes ${photos} photos of ${photo} MB each and ` +
-      `${films} films of ${film} MB each, and deletes ${deleted} of the photos. How many more photos fit on ` +
-      "the card?",
+      `A memory card holds ${card} MB. On a journey ${name} takes ${photos} photos of ${photo} ` +
+      `MB each and ${films} films of ${film} MB each, and deletes ${deleted} of the photos. How ` +
+      "many more photos fit on the card?",
     steps: [
       `Photos kept: ${photos} − ${deleted} = ${photos - deleted}.`,
       `They take ${photos - deleted} × ${photo} = ${(photos - deleted) * photo} MB.`,

@@ -9,9 +9,9 @@ const painting: Template = (random) => {
   const tins = Math.ceil(area / cover);
   return {
     question:
-      `The walls of a rectangular ${room}, ${length} m long, ${width} m wide and ${height} m high, are painted. ` +
-      `Door and windows, ${openings} m² together, stay as they are. A tin of paint is enough for ${cover} m². ` +
-      "How many tins have to be bought?",
+      `The walls of a rectangular ${room}, ${length} m long, ${width} m wide and ${height} m ` +
+      `high, are painted. Door and windows, ${openings} m² together, stay as they are. A tin of ` +
+      `paint is enough for ${cover} m². How many tins have to be bought?`,
     steps: [
       `Walls: 2 × (${length} + ${width}) × ${height} = ${walls} m².`,
       `To paint: ${walls} − ${openings} = ${area} m².`,
@@ -31,8 +31,9 @@ const power: Template = (random) => {
   const units = wattHours / 1000, cost = units * cents;
   return {
     question:
-      `A ${device} takes ${watts} watts. It runs for ${hours} hours a day on ${days} days. A kilowatt-hour (one ` +
-      `hour at 1000 watts) costs ${cents} cents. How many cents does running it cost?`,
+      `A ${device} takes ${watts} watts. It runs for ${hours} hours a day on ${days} days. A ` +
+      `kilowatt-hour (one hour at 1000 watts) costs ${cents} cents. How many cents does running ` +
+      "it cost?",
     steps: [
       `Hours: ${hours} × ${days} = ${hours * days}.`,
       `Energy: ${watts} × ${hours * days} ÷ 1000 = ${units} kilowatt-hours.`,
@@ -50,9 +51,9 @@ const download: Template = (random) => {
   const rest = 10 * random.int(3, 40), size = fast * seconds + slow * rest;
   return {
     question:
-      `${name} downloads ${what} of ${size} MB. For ${seconds} seconds it comes at ${fast} MB a second, then a ` +
-      `brother begins to watch videos and it comes at ${slow} MB a second. How many seconds does the whole ` +
-      "download take?",
+      `${name} downloads ${what} of ${size} MB. For ${seconds} seconds it comes at ${fast} MB a ` +
+      `second, then a brother begins to watch videos and it comes at ${slow} MB a second. How ` +
+      "many seconds does the whole download take?",
     steps: [
       `At first: ${fast} × ${seconds} = ${fast * seconds} MB.`,
       `Remaining: ${size} − ${fast * seconds} = ${slow * rest} MB.`,
@@ -70,9 +71,9 @@ const printers: Template = (random) => {
   const head = random.int(2, 10), total = a * head + (a + b) * minutes;
   return {
     question:
-      `A copy shop has to print ${total} ${paper}. The first printer, which makes ${a} a minute, runs alone for ` +
-      `${head} minutes; then the second one, which makes ${b} a minute, helps. How many minutes after the ` +
-      "first printer was started is the work done?",
+      `A copy shop has to print ${total} ${paper}. The first printer, which makes ${a} a minute, ` +
+      `runs alone for ${head} minutes; then the second one, which makes ${b} a minute, helps. ` +
+      "How many minutes after the first printer was started is the work done?",
     steps: [
       `Alone: ${a} × ${head} = ${a * head}.`,
       `Remaining: ${total} − ${a * head} = ${total - a * head}.`,
@@ -94,8 +95,9 @@ const deductions: Template = (random) => {
   if (rest <= 0 || !Number.isInteger(saved)) return deductions(random);
   return {
     question:
-      `${name} is a ${job} and earns $${wage} a month. ${tax}% of it is tax, and the rent is $${rent}. Of what ` +
-      `remains ${name} puts ${rate}% into ${their} savings. How many dollars are saved each month?`
+      `${name} is a ${job} and earns $${wage} a month. ${tax}% of it is tax, and the rent is ` +
+      `$${rent}. Of what remains ${name} puts ${rate}% into ${their} savings. How many dollars ` +
+      "are saved each month?"
         .replace("a electrician", "an electrician"),
     steps: [
       `After tax: $${wage} × (100 − ${tax}) ÷ 100 = $${net}.`,
@@ -136,7 +138,8 @@ const waterBill: Template = (random) => {
   const more = random.int(3, 20), bill = base + price * used;
   return {
     question:
-      `A water bill has a fixed part and a price for each cubic metre. ${a.name} used ${used} cubic metres and ` +
+      `A water bill has a fixed part and a price for each cubic metre. ${a.name} used ${used} ` +
+      "cubic metres and " +
       `pays $${bill}; ${b.name} used ${used + more} and pays $${
         bill + more * price
       }. How many dollars is the ` +
@@ -158,9 +161,10 @@ const stairs: Template = (random) => {
   const rests = random.int(1, floor - 1), total = floor * steps * trips * 2;
   return {
     question:
-      `There are ${steps} steps from each floor to the next. ${name} lives on floor ${floor}, and the entrance is ` +
-      `on floor 0. Moving in, ${they} carries boxes up ${trips} times and goes down again each time, resting ` +
-      `on floor ${rests}. How many steps does ${they} climb or descend in all?`,
+      `There are ${steps} steps from each floor to the next. ${name} lives on floor ${floor}, ` +
+      `and the entrance is on floor 0. Moving in, ${they} carries boxes up ${trips} times and ` +
+      `goes down again each time, resting on floor ${rests}. How many steps does ${they} climb ` +
+      "or descend in all?",
     steps: [
       `Up once: ${floor} × ${steps} = ${floor * steps} steps.`,
       `Up and down: 2 × ${floor * steps} = ${2 * floor * steps} steps.`,
@@ -179,9 +183,9 @@ const interest: Template = (random) => {
   const yearly = amount * percent / 100, fee = random.int(1, Math.floor(yearly / 2));
   return {
     question:
-      `${name} has $${amount} in an account. At the end of every year ${percent}% of these $${amount} are paid out ` +
-      `as interest, and the bank takes a fee of $${fee} from each payment. How many dollars does ${name} ` +
-      `receive in ${years} years?`,
+      `${name} has $${amount} in an account. At the end of every year ${percent}% of these ` +
+      `$${amount} are paid out as interest, and the bank takes a fee of $${fee} from each ` +
+      `payment. How many dollars does ${name} receive in ${years} years?`,
     steps: [
       `Interest a year: ${percent}% of ${amount} = ${yearly} dollars.`,
       `After the fee: $${yearly} − $${fee} = $${yearly - fee}.`,
@@ -201,8 +205,9 @@ const stock: Template = (random) => {
   const weeks = Math.ceil((start - limit) / net);
   return {
     question:
-      `A shop has ${start} ${item}. Every week it sells ${weekly} of them and gets ${delivered} new ones. It places ` +
-      `a big order as soon as ${limit} or fewer are left at the end of a week. After how many weeks is that?`,
+      `A shop has ${start} ${item}. Every week it sells ${weekly} of them and gets ${delivered} ` +
+      `new ones. It places a big order as soon as ${limit} or fewer are left at the end of a ` +
+      "week. After how many weeks is that?",
     steps: [
       `The stock falls by ${weekly} − ${delivered} = ${net} a week.`,
       `It has to fall by ${start} − ${limit} = ${start - limit}.`,
@@ -222,8 +227,9 @@ const bookshelf: Template = (random) => {
   if (room < 60) return bookshelf(random);
   return {
     question:
-      `A shelf is ${board} mm wide. ${name} puts ${volumes} volumes of an encyclopedia on it, each ${thick} mm ` +
-      `thick, and fills the rest with magazines of ${thin} mm. How many magazines fit at most?`,
+      `A shelf is ${board} mm wide. ${name} puts ${volumes} volumes of an encyclopedia on it, ` +
+      `each ${thick} mm thick, and fills the rest with magazines of ${thin} mm. How many ` +
+      "magazines fit at most?",
     steps: [
       `Encyclopedia: ${volumes} × ${thick} = ${volumes * thick} mm.`,
       `Room: ${board} − ${volumes * thick} = ${room} mm.`,

@@ -110,7 +110,8 @@ export const LIST_SNIPPETS: readonly Snippet[] = [
     purpose: "Finds the fewest roads from one town to another.",
     input: "roads, a list of pairs of towns, from and to",
     output:
-      "reached, the towns that can be reached in the order in which they are found, and hops (-1 without a way)",
+      "reached, the towns that can be reached in the order in which they are found, and hops (-1 " +
+      "without a way)",
     draw(random) {
       const towns = random.sample(NAMES, random.int(6, 8));
       const roads = Array.from(
@@ -125,8 +126,8 @@ export const LIST_SNIPPETS: readonly Snippet[] = [
     run: code.orderTasks,
     level: 9,
     purpose:
-      "Orders tasks so that what must come before comes before; of several that may be next it takes " +
-      "the first in the alphabet.",
+      "Orders tasks so that what must come before comes before; of several that may be next it " +
+      "takes the first in the alphabet.",
     input: "tasks, a list of names, and before, a list of [first, second]",
     output: "order, and stuck, how many tasks cannot be done",
     draw(random) {
@@ -154,7 +155,8 @@ export const LIST_SNIPPETS: readonly Snippet[] = [
     run: code.chooseJobs,
     level: 9,
     purpose:
-      "Gives each day at most one job so that none is late, the best paid jobs first, as late as possible.",
+      "Gives each day at most one job so that none is late, the best paid jobs first, as late as " +
+      "possible.",
     input: "jobs, a list of {name, deadline (the last day), pay}",
     output: "pay, the sum of the jobs done, and slots, the job of each day that has one",
     draw(random) {

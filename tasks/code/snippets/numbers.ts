@@ -34,7 +34,8 @@ export const NUMBER_SNIPPETS: readonly Snippet[] = [
     run: code.followCollatz,
     level: 3,
     purpose:
-      "Halves even numbers and triples odd ones plus 1, until 1 is reached or the steps are used up.",
+      "Halves even numbers and triples odd ones plus 1, until 1 is reached or the steps are used " +
+      "up.",
     input: "start, a whole number from 1, and limit, the most steps",
     output: "steps taken, the largest number met and the last one",
     draw: (random) => ({ start: random.int(3, 300), limit: random.int(5, 20) }),
@@ -64,8 +65,8 @@ export const NUMBER_SNIPPETS: readonly Snippet[] = [
     run: code.leadingDifferences,
     level: 5,
     purpose:
-      "Writes a list of numbers, below it the differences of neighbours, below them theirs, and so on, " +
-      "and keeps the first number of every row.",
+      "Writes a list of numbers, below it the differences of neighbours, below them theirs, and " +
+      "so on, and keeps the first number of every row.",
     input: "numbers, a list of whole numbers",
     output: "leading, the list of first numbers from the top row down",
     reversible: true,
@@ -93,8 +94,8 @@ export const NUMBER_SNIPPETS: readonly Snippet[] = [
     run: code.subsetSums,
     level: 7,
     purpose:
-      "Counts the different sums that parts of a list can have, and the ways to choose a part with a " +
-      "given sum.",
+      "Counts the different sums that parts of a list can have, and the ways to choose a part " +
+      "with a given sum.",
     input: "numbers, a list of whole numbers, and target",
     output: "sums, how many different sums there are (0 for no number included), and ways",
     draw: (random) => {

@@ -42,8 +42,8 @@ export const SIMULATION_SNIPPETS: readonly Snippet[] = [
     run: code.walkRobot,
     level: 5,
     purpose:
-      "Walks a robot over a floor: F is a step ahead, R and L are turns. It starts at 0, 0, facing north " +
-      "(larger y), and stays where a step would leave the floor.",
+      "Walks a robot over a floor: F is a step ahead, R and L are turns. It starts at 0, 0, " +
+      "facing north (larger y), and stays where a step would leave the floor.",
     input: "commands, a text, width and height of the floor",
     output:
       "x and y at the end, facing (N, E, S or W), and bumps, the steps that were not possible",
@@ -57,8 +57,9 @@ export const SIMULATION_SNIPPETS: readonly Snippet[] = [
     run: code.runStack,
     level: 6,
     purpose:
-      "Runs a program for a stack: numbers are put on it, dup repeats the top, swap exchanges the two at " +
-      "the top, add and mul take two and put back the result, mul only its last three digits.",
+      "Runs a program for a stack: numbers are put on it, dup repeats the top, swap exchanges " +
+      "the two at the top, add and mul take two and put back the result, mul only its last three " +
+      "digits.",
     input: "program, a list of words",
     output: "stack, from the bottom to the top",
     draw(random) {
@@ -83,8 +84,8 @@ export const SIMULATION_SNIPPETS: readonly Snippet[] = [
     run: code.playLife,
     level: 7,
     purpose:
-      "Plays the Game of Life on a picture: a cell (#) lives on with two or three neighbours out of eight, " +
-      "an empty one (.) comes to life with three. Nothing lives outside.",
+      "Plays the Game of Life on a picture: a cell (#) lives on with two or three neighbours out " +
+      "of eight, an empty one (.) comes to life with three. Nothing lives outside.",
     input: "rows, a list of texts, and rounds",
     output: "rows afterwards",
     draw: (random) => ({
@@ -112,8 +113,8 @@ export const SIMULATION_SNIPPETS: readonly Snippet[] = [
     run: code.fallSand,
     level: 7,
     purpose:
-      "Lets grains fall on columns; each rolls down to a lower neighbour, to the left first, as long as " +
-      "there is one.",
+      "Lets grains fall on columns; each rolls down to a lower neighbour, to the left first, as " +
+      "long as there is one.",
     input: "columns, a list of heights, and drops, the places counted from 0",
     output: "height of each column afterwards, and top, the highest",
     draw(random) {
@@ -125,8 +126,8 @@ export const SIMULATION_SNIPPETS: readonly Snippet[] = [
     run: code.countIslands,
     level: 8,
     purpose:
-      "Counts the islands of a map (# is land; land that touches above, below, left or right belongs " +
-      "together) and measures them.",
+      "Counts the islands of a map (# is land; land that touches above, below, left or right " +
+      "belongs together) and measures them.",
     input: "rows, a list of texts",
     output: "islands, and sizes, the numbers of land cells with the largest first",
     draw: (random) => ({ rows: picture(random, random.int(4, 6), random.int(5, 7), 0.45) }),
@@ -135,8 +136,8 @@ export const SIMULATION_SNIPPETS: readonly Snippet[] = [
     run: code.stepRegister,
     level: 8,
     purpose:
-      "Steps a shift register: the bits at the taps are combined by exclusive or, the result comes in at " +
-      "the left and the last bit goes out at the right.",
+      "Steps a shift register: the bits at the taps are combined by exclusive or, the result " +
+      "comes in at the left and the last bit goes out at the right.",
     input: "bits, a text of 0 and 1, taps, a list of places counted from 0, and steps",
     output: "output, the bits that went out, and register, the bits inside",
     draw(random) {
@@ -164,11 +165,13 @@ export const SIMULATION_SNIPPETS: readonly Snippet[] = [
     run: code.walkAnt,
     level: 10,
     purpose:
-      "Walks Langton's ant over a white board whose edges meet: on a white cell it turns right and makes " +
-      "the cell black, on a black one it turns left and makes it white; then it goes a step ahead.",
+      "Walks Langton's ant over a white board whose edges meet: on a white cell it turns right " +
+      "and makes the cell black, on a black one it turns left and makes it white; then it goes a " +
+      "step ahead.",
     input: "size, the number of rows and of columns, and steps",
     output:
-      "row and column at the end, facing (0 up, 1 right, 2 down, 3 left), and black, how many cells are",
+      "row and column at the end, facing (0 up, 1 right, 2 down, 3 left), and black, how many " +
+      "cells are",
     draw: (random) => ({ size: random.int(3, 9), steps: random.int(8, 40) }),
   },
 ];

@@ -53,7 +53,8 @@ export const TEXT_SNIPPETS: readonly Snippet[] = [
     run: code.growingShift,
     level: 4,
     purpose:
-      "Moves the first letter 1 place on in the alphabet, the second 2 places, and so on; a follows z.",
+      "Moves the first letter 1 place on in the alphabet, the second 2 places, and so on; a " +
+      "follows z.",
     input: "text, made of small letters",
     output: "coded, the new text",
     reversible: true,
@@ -127,8 +128,8 @@ export const TEXT_SNIPPETS: readonly Snippet[] = [
     run: code.sortedRotations,
     level: 9,
     purpose:
-      "Marks the end of a text with $, sorts all its rotations ($ comes before the letters) and takes " +
-      "their last characters.",
+      "Marks the end of a text with $, sorts all its rotations ($ comes before the letters) and " +
+      "takes their last characters.",
     input: "text, made of small letters",
     output: "coded, the last characters in the order of the rotations",
     reversible: true,
@@ -138,7 +139,8 @@ export const TEXT_SNIPPETS: readonly Snippet[] = [
     run: code.codeLengths,
     level: 10,
     purpose:
-      "Finds how many bits each letter of a text gets in a Huffman code, and how many all have together.",
+      "Finds how many bits each letter of a text gets in a Huffman code, and how many all have " +
+      "together.",
     input: "text, made of small letters",
     output: "lengths, the bits of each letter, and bits, those of the whole text",
     draw(random) {
@@ -151,8 +153,8 @@ export const TEXT_SNIPPETS: readonly Snippet[] = [
     run: code.dictionaryPairs,
     level: 10,
     purpose:
-      "Cuts a text into pieces, each a piece that came before plus one letter, and writes each as the " +
-      "number of the earlier piece (0 for none) and the letter.",
+      "Cuts a text into pieces, each a piece that came before plus one letter, and writes each " +
+      "as the number of the earlier piece (0 for none) and the letter.",
     input: "text, made of small letters",
     output: "pairs, a list of [number, letter]; a last piece that is not new has an empty letter",
     reversible: true,
