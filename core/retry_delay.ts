@@ -3,9 +3,9 @@
  * with jitter, so that many clients do not come back at once.
  */
 
-const LONGEST_MS = 60_000;
+const MAX_BACKOFF_MS = 60_000;
 /** Waiting longer on a server's word makes no sense: the request fails for good then. */
-export const MOST_PATIENCE_MS = 600_000;
+export const MAX_PATIENCE_MS = 600_000;
 
 /**
  * Milliseconds before attempt `attempt` + 1; attempts count from 1.
@@ -13,7 +13,7 @@ export const MOST_PATIENCE_MS = 600_000;
  * @param random in [0, 1)
  */
 export function backoff(attempt: number, first: number, random: number): number {
-  return Math.min(LONGEST_MS, first * 2 ** (attempt - 1)) * (0.75 + random / 2);
+  return Math.min(MAX_BACKOFF_MS, first * 2 ** (attempt - 1)) * (0.75 + random / 2);
 }
 
 /**

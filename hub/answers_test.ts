@@ -1,4 +1,4 @@
-/** What a Hub, or something in its place, may answer: no repository, no access, pages, redirects. */
+/** Responses of a Hub, a mirror or a proxy: no repository, no access, web pages, redirects. */
 import assert from "node:assert/strict";
 import { exists } from "../core/paths.ts";
 import {
@@ -13,7 +13,7 @@ import {
 } from "./testing.ts";
 import { failure, get, places, TAG, WEIGHTS } from "./tiny_model_testing.ts";
 
-Deno.test("no such repository, a private or gated one, a refused token", async () => {
+Deno.test("errors for a missing, private or gated repository and for a refused token", async () => {
   await withHub(async (hub, cache) => {
     const own = { settings: settingsFor(hub, cache, { token: TOKEN }) };
     const none = await failure(get(hub, cache, own));
@@ -41,7 +41,7 @@ Deno.test("no such repository, a private or gated one, a refused token", async (
   });
 });
 
-Deno.test("answers that are none of a Hub's: a proxy's page, another commit, no checksum", async () => {
+Deno.test("a proxy's page, another commit or a missing checksum is refused", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     const pages: [RegExp, (seen: Seen) => Response | null][] = [
@@ -73,7 +73,7 @@ Deno.test("answers that are none of a Hub's: a proxy's page, another commit, no 
   });
 });
 
-Deno.test("a mirror that answers GET alone, and one that does not say the commit", async () => {
+Deno.test("mirrors without HEAD, or without the commit in the headers, can be used", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     hub.misbehave = ({ method }) => method === "HEAD" ? new Response(null, { status: 405 }) : null;
@@ -89,7 +89,7 @@ Deno.test("a mirror that answers GET alone, and one that does not say the commit
   });
 });
 
-Deno.test("redirects: in circles, to a file, to plain http", async () => {
+Deno.test("circular redirects and redirects to unsafe protocols are refused", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     const to = (location: string) => () =>
@@ -98,7 +98,7 @@ Deno.test("redirects: in circles, to a file, to plain http", async () => {
     assert.match(await failure(get(hub, cache)), /redirects without end/);
     hub.misbehave = to("file:///etc/passwd");
     assert.match(await failure(get(hub, cache)), /redirects to file:, which is not followed/);
-    // A repository that was renamed answers from its new address.
+    // A renamed repository redirects to its new address.
     hub.misbehave = ({ path }) =>
       path.includes("org/tiny") ? to(path.replace("org/tiny", "new/tiny"))() : null;
     hub.add("models/new/tiny", modelFiles(WEIGHTS));
@@ -107,7 +107,7 @@ Deno.test("redirects: in circles, to a file, to plain http", async () => {
   });
 });
 
-Deno.test("a server for all: it redirects to itself, and says a length of 0 of what HEAD does not send", async () => {
+Deno.test("a simple server may redirect to itself and answer HEAD with a length of 0", async () => {
   await withHub(async (hub, cache) => {
     const files = modelFiles(WEIGHTS);
     hub.add("models/org/tiny", files);

@@ -1,4 +1,4 @@
-/** The Hub's two answers that a download needs: which files a revision has, and what each one's content is. */
+/** The API requests of a download: the list of a revision's files, and the metadata of a file. */
 import { RgxError } from "../core/errors.ts";
 import { checkFileNames, isBlobName, shown } from "./file_names.ts";
 import type { HubHttp } from "./http.ts";
@@ -14,28 +14,31 @@ export interface Listing {
 export interface ListedFile {
   readonly name: string;
   readonly size: number | null;
-  /** SHA-256 of its content, where the list says it. */
+  /** SHA-256 of the content; null where the list does not report it. */
   readonly sha256: string | null;
 }
 
-/** What a file holds, as the Hub promises it. */
+/** The metadata of a file's content, as the Hub reports it. */
 export interface RemoteFile {
   readonly name: string;
-  /** Where it can be had; redirects from there may be signed and short-lived. */
+  /** The Hub's address of the file. It may redirect to a signed address that soon expires. */
   readonly url: string;
-  /** Name of its blob. */
+  /** The entity tag, which names the blob in the cache. */
   readonly etag: string;
   readonly size: number | null;
   readonly checksum: Checksum | null;
 }
 
-/** LFS names a file by the SHA-256 of its content, git by the SHA-1 of a header and the content. */
+/** LFS uses the SHA-256 of the content, git the SHA-1 of a header and the content. */
 export interface Checksum {
   readonly kind: "sha256" | "git-sha1";
   readonly hex: string;
 }
 
-/** @throws RgxError for a repository or revision that is not there, and for a list with dangerous names */
+/**
+ * Lists the files of a revision.
+ * @throws RgxError for a repository or revision that does not exist, or for unsafe file names
+ */
 export async function listFiles(
   http: HubHttp,
   repository: Repository,
@@ -70,7 +73,7 @@ function listedFile(item: unknown, from: string): ListedFile {
   };
 }
 
-/** @throws RgxError */
+/** Requests the metadata of a file. @throws RgxError */
 export async function remoteFile(
   http: HubHttp,
   repository: Repository,
@@ -85,7 +88,7 @@ export async function remoteFile(
     try {
       return await headersOf(http, "HEAD", url);
     } catch (error) {
-      // Simple mirrors answer GET alone.
+      // Simple mirrors do not support HEAD.
       if (!(error instanceof HttpStatus && [405, 501].includes(error.status))) throw error;
       return await headersOf(http, "GET", url);
     }
@@ -93,9 +96,9 @@ export async function remoteFile(
   const redirected = headers.get("location") !== null;
   const etag = plainTag(headers.get("x-linked-etag") ?? headers.get("etag"));
   const where = `${repository.name}: ${name}`, said = headers.get("x-repo-commit");
-  const own = etag === null ? null : checksumOf(etag);
-  // Without the commit it may be any server's page, unless the checksum will tell.
-  if (etag === null || said !== commit && (said !== null || own === null)) {
+  const etagChecksum = etag === null ? null : checksumOf(etag);
+  // Without a commit this may be the page of any server, unless a checksum can prove the content.
+  if (etag === null || said !== commit && (said !== null || etagChecksum === null)) {
     const found = etag === null ? "no entity tag" : "another commit than asked for, or none";
     throw new RgxError(`${where}: the answer of ${settings.endpoint} has ${found}`, {
       advice: "Is it a Hub? HF_ENDPOINT names the server; a proxy may have answered in its place.",
@@ -104,19 +107,21 @@ export async function remoteFile(
   if (!isBlobName(etag)) {
     throw new RgxError(`${where}: the entity tag ${shown(etag)} is no name for a file`);
   }
-  const checksum = listed.sha256 === null ? own : { kind: "sha256" as const, hex: listed.sha256 };
-  if (own?.kind === "sha256" && own.hex !== checksum?.hex) {
+  const checksum = listed.sha256 === null
+    ? etagChecksum
+    : { kind: "sha256" as const, hex: listed.sha256 };
+  if (etagChecksum?.kind === "sha256" && etagChecksum.hex !== checksum?.hex) {
     throw new RgxError(`${where}: ${settings.endpoint} names two checksums for one file`, {
       advice: "The server or a mirror between is broken: try again later or without HF_ENDPOINT.",
     });
   }
-  // Simple servers say 0 of what HEAD does not send.
+  // Simple servers answer HEAD with a length of 0, because they send no body.
   const length = redirected ? null : sizeOrNull(headers.get("content-length")) || null;
   const size = sizeOrNull(headers.get("x-linked-size")) ?? length ?? listed.size;
   return { name, url, etag, size, checksum };
 }
 
-/** What is said about a file, without its content. */
+/** The response headers of a file, without its content. */
 async function headersOf(http: HubHttp, method: "HEAD" | "GET", url: string): Promise<Headers> {
   const reply = await http.send(method, url, {
     timeout: http.settings.metadataTimeout,

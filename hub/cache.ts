@@ -1,7 +1,8 @@
 /**
- * The cache on disk, laid out as huggingface_hub has it, so that what one program fetched the other finds:
- * `models--org--name/` (`datasets--org--name/`) with `blobs/{checksum}`, `snapshots/{commit}/{path}` (links to
- * the blobs) and `refs/{branch}` (a commit). Nothing here contacts anybody.
+ * The cache on disk. It has the layout of huggingface_hub, so both programs find each other's
+ * downloads: a repository is a folder `models--org--name/` (`datasets--org--name/`) with
+ * `blobs/{checksum}`, `snapshots/{commit}/{path}` (links to the blobs) and `refs/{branch}` (a file
+ * that holds a commit). Nothing here uses the network.
  */
 import { dirname } from "node:path";
 import { explainFileError, replaceSymlink } from "../core/atomic_file.ts";
@@ -18,11 +19,11 @@ export function cacheFolderName({ kind, name }: Repository): string {
 /** A repository at one commit. */
 export interface Snapshot {
   readonly commit: string;
-  /** The folder that holds the files under their names. */
+  /** The folder that holds the files by name. */
   readonly path: string;
 }
 
-/** The places of one repository. */
+/** The paths of one repository in the cache. */
 export class RepositoryCache {
   readonly folder: string;
   readonly #locks: string;
@@ -49,24 +50,24 @@ export class RepositoryCache {
     return `${this.folder}/snapshots/${commit}`;
   }
 
-  /** Makes the folders that downloads go to. */
+  /** Creates the folders that downloads are written to. */
   async prepare(): Promise<void> {
     for (const folder of [this.blobs, this.#locks, `${this.folder}/snapshots`]) {
       await makeFolder(folder);
     }
   }
 
-  /** The commit that a branch or tag meant when it was last fetched, or null. */
+  /** The commit of a branch or tag when it was last fetched, or null. */
   async readRef(revision: string): Promise<string | null> {
     const commit = (await readIfThere(`${this.folder}/refs/${revision}`))?.trim() ?? "";
     return isCommit(commit) ? commit : null;
   }
 
-  /** Notes the commit of a branch or tag; a commit needs no note. */
+  /** Records the commit of a branch or tag in `refs/`. For a commit itself nothing is recorded. */
   async writeRef(revision: string, commit: string): Promise<void> {
     if (revision === commit || await this.readRef(revision) === commit) return;
     const path = `${this.folder}/refs/${revision}`;
-    // Not beside the note: whatever lies there is taken for one.
+    // Not inside `refs/`, where every file counts as a branch or tag.
     const temporary = `${this.folder}/ref-${crypto.randomUUID()}`;
     await makeFolder(dirname(path));
     try {
@@ -79,14 +80,17 @@ export class RepositoryCache {
   }
 
   /**
-   * Size of a file of a snapshot, or null when it is not there (or a link that leads nowhere).
-   * @param file a name that was checked
+   * Size of a file of a snapshot, or null when it is missing or a broken link.
+   * @param file a name that was checked by `checkFileNames`
    */
   async sizeOf(commit: string, file: string): Promise<number | null> {
     return await fileSize(`${this.snapshot(commit)}/${file}`);
   }
 
-  /** Puts a complete blob into a snapshot under its name: as a link, where these are known and wanted. */
+  /**
+   * Adds a complete blob to a snapshot under its name: as a symbolic link if the file system
+   * supports links and `symlinks` is true, else as a hard link or a copy.
+   */
   async place(commit: string, file: string, etag: string, symlinks: boolean): Promise<void> {
     const snapshot = this.snapshot(commit), pointer = `${snapshot}/${file}`;
     const depth = await this.#makeParents(snapshot, file);
@@ -118,7 +122,7 @@ export class RepositoryCache {
     }
   }
 
-  /** Every folder on the way must be a real one: a link could lead out of the cache. */
+  /** Creates the folders above a file. None may be a link, which could lead out of the cache. */
   async #makeParents(snapshot: string, file: string): Promise<number> {
     const folders = file.split("/").slice(0, -1);
     let path = snapshot;
@@ -136,21 +140,22 @@ export class RepositoryCache {
   }
 }
 
-/** Without links: another name for the same bytes, else the bytes once more. */
+/** Places a blob without a symbolic link: as a hard link, or else as a copy. */
 async function copied(blob: string, pointer: string): Promise<void> {
   const temporary = `${blob}.copy-${crypto.randomUUID()}`;
   try {
     await Deno.link(blob, temporary).catch(() => Deno.copyFile(blob, temporary));
     await Deno.rename(temporary, pointer);
   } finally {
-    // A rename of one name of a file to another name of it does nothing.
+    // When both names are hard links to one file, the rename above does nothing.
     await Deno.remove(temporary).catch(() => {});
   }
 }
 
 /**
- * The snapshot that a name means by what was fetched earlier: a commit itself; a branch by its note, `main` if
- * none is named; and without that note the only snapshot there is. null = there is none.
+ * Finds the snapshot of a revision in the cache: a commit directly, a branch or tag through
+ * `refs/`. Without a revision `main` is used, and if that is not recorded, the only snapshot there.
+ * @returns null when the cache has no such snapshot
  */
 export async function findSnapshot(
   cache: string,
@@ -168,7 +173,7 @@ export async function findSnapshot(
   return await isFolder(path) ? { commit, path } : null;
 }
 
-/** Names of the files of a snapshot, sorted; links that lead nowhere are left out. */
+/** Names of the files of a snapshot, sorted, without broken links. */
 export async function filesOf(snapshot: string): Promise<string[]> {
   const found: string[] = [];
   const walk = async (folder: string, prefix: string): Promise<void> => {

@@ -1,10 +1,10 @@
-/** Bytes that are not what the Hub promised are refused and kept aside. */
+/** Content with a wrong checksum is refused and kept under another name. */
 import assert from "node:assert/strict";
 import { exists } from "../core/paths.ts";
 import { bytesOf, content, modelFiles, noise, settingsFor, withHub } from "./testing.ts";
 import { failure, get, isContent, places, WEIGHTS } from "./tiny_model_testing.ts";
 
-Deno.test("a wrong checksum is refused and kept aside; nothing of it is used", async () => {
+Deno.test("a file with a wrong checksum is kept under another name and not used", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     const at = places(cache), wrong = noise(300_000, 5);
@@ -24,7 +24,7 @@ Deno.test("a wrong checksum is refused and kept aside; nothing of it is used", a
   });
 });
 
-Deno.test("git's own checksum of a small file is held against it too", async () => {
+Deno.test("small files are checked against git's checksum", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     hub.misbehave = (seen) =>
@@ -35,7 +35,7 @@ Deno.test("git's own checksum of a small file is held against it too", async () 
   });
 });
 
-Deno.test("bytes of another program that are wrong cost one more download, not the pull", async () => {
+Deno.test("wrong bytes left by another program cause a second download, no failure", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     const at = places(cache);
@@ -43,19 +43,19 @@ Deno.test("bytes of another program that are wrong cost one more download, not t
     await Deno.writeFile(at.incomplete, noise(50_000, 99));
     await get(hub, cache);
     assert.deepEqual(await Deno.readFile(at.weights), WEIGHTS);
-    // Longer than the file can be: of no use at all.
+    // Longer than the file: it cannot be continued.
     await Deno.remove(at.blob);
     await Deno.writeFile(at.incomplete, noise(400_000, 99));
     await get(hub, cache);
     assert.deepEqual(await Deno.readFile(at.weights), WEIGHTS);
-    // A blob that was cut short by a crash of the machine.
+    // A blob that was truncated by a crash of the machine.
     await Deno.truncate(at.blob, 1000);
     await get(hub, cache);
     assert.deepEqual(await Deno.readFile(at.weights), WEIGHTS);
   });
 });
 
-Deno.test("more bytes than promised are refused before they fill the disk", async () => {
+Deno.test("a response with too many bytes is refused before it fills the disk", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     hub.misbehave = (seen) => isContent(seen) ? new Response(noise(2_000_000)) : null;
@@ -63,7 +63,7 @@ Deno.test("more bytes than promised are refused before they fill the disk", asyn
   });
 });
 
-Deno.test("--verify finds a damaged file of the cache and fetches it again", async () => {
+Deno.test("--verify finds a damaged file in the cache and fetches it again", async () => {
   for (const symlinks of [true, false]) {
     await withHub(async (hub, cache) => {
       hub.add("models/org/tiny", modelFiles(WEIGHTS));

@@ -1,4 +1,4 @@
-/** The files of a repository that a pull fetches, and what to say when they are not those that were meant. */
+/** Chooses the files of a repository that a pull fetches, and explains why when there are none. */
 import { bytesText } from "../core/bytes.ts";
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
@@ -7,10 +7,11 @@ import { shown } from "./file_names.ts";
 import { isDataFile, matcher, type Selection, wantedFiles } from "./patterns.ts";
 import { pullCommand, type Repository } from "./repository.ts";
 
-const MOST_SHOWN = 12;
+const MAX_SHOWN = 12;
 
 /**
- * @throws UsageError when a file or pattern means none, and when a repository has none of the usual files
+ * @throws UsageError when a name or pattern matches no file, or when nothing is selected by the
+ *   user and the repository has none of the files that are fetched by default
  */
 export function chooseFiles(
   files: readonly ListedFile[],
@@ -76,7 +77,7 @@ function nothingUsual(
 
 function listText(files: readonly ListedFile[]): string {
   if (files.length === 0) return "no files";
-  const texts = files.slice(0, MOST_SHOWN).map(({ name, size }) =>
+  const texts = files.slice(0, MAX_SHOWN).map(({ name, size }) =>
     size === null ? name : `${name} (${bytesText(size)})`
   );
   const more = files.length - texts.length;

@@ -1,4 +1,4 @@
-/** A network that fails: what was cut goes on where it was, and nothing half is ever used. */
+/** Downloads over failing connections are continued, and incomplete files are never used. */
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
 import { exists } from "../core/paths.ts";
@@ -16,7 +16,7 @@ import {
 } from "./testing.ts";
 import { failure, get, isContent, places, WEIGHTS } from "./tiny_model_testing.ts";
 
-Deno.test("a connection that is cut again and again goes on where it was cut", async () => {
+Deno.test("a download continues where it stopped after a broken connection", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     hub.misbehave = (seen, count) =>
@@ -37,7 +37,7 @@ Deno.test("a connection that is cut again and again goes on where it was cut", a
   });
 });
 
-Deno.test("a server that is cut and then cannot go on is given up: beginning anew is no progress", async () => {
+Deno.test("a pull fails if every attempt must start again, which is no progress", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     hub.misbehave = (seen) => {
@@ -52,7 +52,7 @@ Deno.test("a server that is cut and then cannot go on is given up: beginning ane
   });
 });
 
-Deno.test("what fails for good leaves no half file in the snapshot, and the next pull continues", async () => {
+Deno.test("a failed pull leaves no partial file; the next one continues", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     const at = places(cache);
@@ -79,7 +79,7 @@ Deno.test("what fails for good leaves no half file in the snapshot, and the next
   });
 });
 
-Deno.test("a signal stops the pull in the middle; what came is kept and continued", async () => {
+Deno.test("a signal stops the pull; the next one continues with the downloaded bytes", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     const control = new AbortController(), at = places(cache);
@@ -99,7 +99,7 @@ Deno.test("a signal stops the pull in the middle; what came is kept and continue
   });
 });
 
-Deno.test("servers that know no ranges, or send another part, begin anew", async () => {
+Deno.test("a download starts again if a server ignores ranges or sends a wrong one", async () => {
   const answers: ((seen: Seen) => Response)[] = [
     (seen) => content({ ...seen, range: null }, WEIGHTS, {}),
     (seen) => content({ ...seen, range: "bytes=5-" }, WEIGHTS, {}),
@@ -122,7 +122,7 @@ Deno.test("servers that know no ranges, or send another part, begin anew", async
   }
 });
 
-Deno.test("busy servers are asked again when they say so; silence ends", async () => {
+Deno.test("a busy server is asked again after its delay; a silent one times out", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     const headers = { "retry-after": "0" };
@@ -142,7 +142,7 @@ Deno.test("busy servers are asked again when they say so; silence ends", async (
   });
 });
 
-Deno.test("a download that falls silent is continued by a new connection", async () => {
+Deno.test("a download without new bytes is continued by a new connection", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     hub.misbehave = (seen, count) => {
@@ -159,7 +159,7 @@ Deno.test("a download that falls silent is continued by a new connection", async
   });
 });
 
-Deno.test("two pulls at once: both end well, and one of them downloads", async () => {
+Deno.test("two pulls at the same time succeed, and only one downloads", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     const both = await Promise.all([get(hub, cache), get(hub, cache)]);
@@ -169,7 +169,7 @@ Deno.test("two pulls at once: both end well, and one of them downloads", async (
   });
 });
 
-Deno.test("whatever a server does, in the end the bytes are right, and never before", async () => {
+Deno.test("with random failures, a file appears only when its bytes are right", async () => {
   for (let seed = 1; seed <= 12; seed++) {
     await withHub(async (hub, cache) => {
       hub.add("models/org/tiny", modelFiles(WEIGHTS));

@@ -1,7 +1,7 @@
 /**
- * The files that a data set's name means on this machine: a file, a folder, or a repository of the Hub that was
- * pulled (`ORG/NAME`, `hf://datasets/ORG/NAME/FOLDER-OR-PATTERN`). Which of them belong to a split is read from
- * their names, as the `datasets` package does it; the repository's own README is not looked at.
+ * Finds the local files of a data set by its name: a file, a folder, or a repository of the Hub
+ * that was pulled (`ORG/NAME`, `hf://datasets/ORG/NAME/FOLDER-OR-PATTERN`). The split of a file is
+ * read from its name, as the `datasets` package does; the repository's README is not read.
  */
 import { UsageError } from "../core/errors.ts";
 import { cacheFolderName, fileSize, filesOf, findSnapshot } from "./cache.ts";
@@ -12,11 +12,11 @@ import { type Environment, hubCache } from "./settings.ts";
 export type DataSplit = "train" | "test";
 
 export interface FoundData {
-  /** Paths in order, at least one; null = there is no such data set here. */
+  /** At least one path, in order; null = this machine has no such data set. */
   files: string[] | null;
-  /** The places that were looked at, in order. */
+  /** The places that were searched, in order. */
   lookedAt: string[];
-  /** What to do when there is none, as an advice; null = nothing is known. */
+  /** How to get the data set when it was not found; null = unknown. */
   advice: string | null;
 }
 
@@ -27,8 +27,8 @@ const SPLIT_WORDS: readonly [RegExp, string][] = [
 ];
 
 /**
- * @param split whose files are meant where the name leaves it open
- * @throws UsageError when several sets of problems could be meant, or the split is not there
+ * @param split the split to use when the name does not say which files are meant
+ * @throws UsageError when the name is ambiguous between several sets, or the split does not exist
  */
 export async function findDataFiles(
   name: string,
@@ -58,7 +58,7 @@ export async function findDataFiles(
   return { files: await choose(snapshot.path, path, split, label), lookedAt, advice };
 }
 
-/** @param label how a user names the folder */
+/** @param label the name of the folder in messages */
 async function choose(
   folder: string,
   path: string | null,
@@ -100,12 +100,12 @@ function ofSplit(files: readonly string[], split: DataSplit, label: string): str
       advice: `Name one of them: ${label}/${names.find((name) => name !== ".")}`,
     });
   }
-  // The same rows in two forms are read once.
+  // A repository may hold the same rows in both formats: then only parquet is read.
   const parquet = found.filter((file) => file.endsWith(".parquet"));
   return parquet.length > 0 ? parquet : found;
 }
 
-/** The split that a file's name or a folder above it says, or null. */
+/** The split that is named by the file or a folder above it, or null. */
 function splitOf(file: string): string | null {
   for (const part of file.toLowerCase().split("/").reverse()) {
     for (const word of part.split(/[^a-z]+/)) {
@@ -116,7 +116,7 @@ function splitOf(file: string): string | null {
   return null;
 }
 
-/** The folder without the parts that only say the split. */
+/** The folder of a file, without the parts that name a split. */
 function setOf(file: string): string {
   const folders = file.split("/").slice(0, -1).filter((part) =>
     !SPLIT_WORDS.some(([form]) => form.test(part.toLowerCase()))

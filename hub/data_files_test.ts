@@ -1,4 +1,4 @@
-/** Which files of a folder or of a pulled data set belong to a split, and what is said when that is not clear. */
+/** Which files of a folder or pulled data set belong to a split; errors when this is unclear. */
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
 import { type DataSplit, findDataFiles } from "./data_files.ts";
@@ -33,7 +33,7 @@ async function withFiles(
   }
 }
 
-Deno.test("the split's files by their names, in the layouts of the Hub", async () => {
+Deno.test("files of a split are found by name in the usual layouts of the Hub", async () => {
   const layouts: [string[], train: string, test: string][] = [
     [["train.jsonl", "test.jsonl", "README.md"], "train.jsonl", "test.jsonl"],
     [
@@ -61,7 +61,7 @@ Deno.test("the split's files by their names, in the layouts of the Hub", async (
   }
 });
 
-Deno.test("several sets of problems: one is named, by folder, file or pattern", async () => {
+Deno.test("of several sets, a folder, file or pattern names one", async () => {
   const names = ["main", "socratic"].flatMap((set) =>
     ["train", "test"].map((split) => `${set}/${split}-00000-of-00001.parquet`)
   );
@@ -82,7 +82,7 @@ Deno.test("several sets of problems: one is named, by folder, file or pattern", 
   });
 });
 
-Deno.test("what is not there: the command that fetches it", async () => {
+Deno.test("for a missing data set, the advice is the command that fetches it", async () => {
   await withFiles(["a.jsonl"], async (_, find) => {
     assert.match(
       await find("org/other@v1"),

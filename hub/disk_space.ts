@@ -1,7 +1,7 @@
-/** How much a file system still takes. */
+/** Free space of a file system. */
 import { statfs } from "node:fs/promises";
 
-/** Bytes free for this user where `folder` is (or will be); null where nobody says it. */
+/** Bytes that are free for this user where `folder` is or will be; null = unknown. */
 export async function freeBytes(folder: string): Promise<number | null> {
   for (let path = folder;; path = path.slice(0, path.lastIndexOf("/"))) {
     try {

@@ -1,8 +1,8 @@
 /**
- * One file of the Hub into its blob: bytes go to `{etag}.incomplete`, which a later attempt, run or program
- * continues; the checksum decides whether it becomes the blob or is kept aside under another name. Bytes have
- * their places, so that two programs that write one file at once (a lock that the file system does not honour)
- * write the same.
+ * Downloads one file of the Hub into its blob. Bytes are written to `{etag}.incomplete`, which a
+ * later attempt, run or program continues. If the checksum is right, this file becomes the blob;
+ * if not, it is kept as `{etag}.wrong`. Every byte is written at its own offset. So two programs
+ * that write the same file (on a file system that ignores locks) write the same content.
  */
 import { createHash, type Hash } from "node:crypto";
 import { explainFileError, writeAll } from "../core/atomic_file.ts";
@@ -13,7 +13,7 @@ import type { HubHttp, Reply } from "./http.ts";
 import { withLock } from "./lock.ts";
 import { HttpStatus, type Request } from "./refusal.ts";
 
-/** Writes bytes where the file stands; tests put a failing one in its place. */
+/** Writes bytes at the current position of a file; tests replace it by one that fails. */
 export type ByteWriter = (file: Deno.FsFile, bytes: Uint8Array) => Promise<void>;
 
 export interface DownloadOptions {
@@ -22,33 +22,34 @@ export interface DownloadOptions {
   /** For messages. */
   request: Request;
   signal?: AbortSignal;
-  /** Told how many bytes are there now that were not before; negative when some are given up. */
+  /** Called with the number of bytes that were added; negative when bytes are discarded. */
   onBytes?: (count: number) => void;
   onNotice?: (message: string) => void;
   write?: ByteWriter;
 }
 
-/** The content is not what the Hub promised. */
+/** The content does not match the size or checksum that the Hub reported. */
 class WrongContent extends Error {}
 
 const READ_BYTES = 1 << 20;
 
-/** Bytes of a file that an earlier attempt has left. */
+/** Number of bytes of a file that an earlier attempt has downloaded. */
 export async function bytesKept(place: RepositoryCache, file: RemoteFile): Promise<number> {
   const kept = await fileSize(incompletePath(place, file)) ?? 0;
   return file.size !== null && kept > file.size ? 0 : kept;
 }
 
-/** Whether the blob is there. One of another length is damaged and does not count. */
+/** Whether the blob exists with the right size. One of another size is damaged. */
 export async function hasBlob(place: RepositoryCache, file: RemoteFile): Promise<boolean> {
   const size = await fileSize(place.blob(file.etag));
   return size !== null && (file.size === null || size === file.size);
 }
 
 /**
- * Makes sure that the blob is there, by a download if need be.
- * @returns whether there was one
- * @throws RgxError: refused, cut too often, wrong checksum, disk full. What is downloaded is kept
+ * Downloads the blob unless it exists.
+ * @returns whether it was downloaded
+ * @throws RgxError when the request is refused, the connection breaks too often, the checksum is
+ *   wrong, or the disk is full; downloaded bytes are kept
  */
 export async function downloadBlob(file: RemoteFile, options: DownloadOptions): Promise<boolean> {
   const { place, onNotice = () => {} } = options;
@@ -78,7 +79,7 @@ async function fetchInto(file: RemoteFile, options: DownloadOptions): Promise<vo
       const aside = `${place.blob(file.etag)}.wrong`;
       options.onBytes?.(-(await fileSize(path) ?? 0));
       await Deno.rename(path, aside);
-      // What an earlier run or another program left may be the part that is wrong.
+      // The wrong part may come from an earlier run or another program: try once without it.
       if (!again && keptAtFirst > 0) {
         onNotice(`${file.name}: ${error.message}; downloading it again from its beginning`);
         continue;
@@ -95,14 +96,15 @@ async function fetchInto(file: RemoteFile, options: DownloadOptions): Promise<vo
   try {
     await Deno.rename(path, place.blob(file.etag));
   } catch (error) {
-    // Another program had it done first.
+    // Another program has renamed it first.
     if (!(error instanceof Deno.errors.NotFound && await hasBlob(place, file))) throw error;
   }
 }
 
 /**
- * Whether a file that is there already has the content that the Hub promises; without a checksum there is nothing
- * to compare, and it counts as right. @param path the blob, or its name in a snapshot
+ * Whether an existing file has the checksum that the Hub reports. A file without a reported
+ * checksum counts as right.
+ * @param path the blob, or its name in a snapshot
  */
 export async function isRight(path: string, { checksum }: RemoteFile): Promise<boolean> {
   if (checksum === null) return true;
@@ -112,16 +114,17 @@ export async function isRight(path: string, { checksum }: RemoteFile): Promise<b
   return hash.digest("hex") === checksum.hex;
 }
 
-/** Puts a damaged blob aside, so that it is fetched again. */
+/** Renames a damaged blob, so that it is downloaded again. */
 export async function putAside(place: RepositoryCache, { etag }: RemoteFile): Promise<void> {
   try {
     await Deno.rename(place.blob(etag), `${place.blob(etag)}.wrong`);
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error; // a file without a blob
+    // The snapshot may hold the file itself, with no blob.
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }
 
-/** Adds what is left of a file to a checksum. @returns bytes read */
+/** Adds the rest of a file, from its current position, to a checksum. @returns bytes read */
 async function readInto(hash: Hash | null, file: Deno.FsFile): Promise<number> {
   const buffer = new Uint8Array(READ_BYTES);
   let length = 0;
@@ -132,12 +135,13 @@ async function readInto(hash: Hash | null, file: Deno.FsFile): Promise<number> {
   return length;
 }
 
-/** Brings the incomplete file to its full length and checks it. @throws WrongContent */
+/** Downloads the rest of the incomplete file and checks the whole. @throws WrongContent */
 async function complete(path: string, file: RemoteFile, options: DownloadOptions): Promise<void> {
   using output = await Deno.open(path, { read: true, write: true, create: true });
   const partial = new PartialFile(output, file, options);
   await partial.start();
-  // A server that cannot go on begins anew each time: that alone is no progress.
+  // A server that ignores ranges starts again each time. Only bytes beyond the furthest position
+  // of all attempts are progress.
   let furthest = partial.length;
   await options.http.retrying(options.request, async (progressed) => {
     if (partial.isComplete) return;
@@ -154,7 +158,7 @@ async function complete(path: string, file: RemoteFile, options: DownloadOptions
   await output.sync();
 }
 
-/** A file that grows by downloads, with the checksum of what is there. */
+/** The file that a download appends to, with the checksum of its content so far. */
 class PartialFile {
   length = 0;
   #hash: Hash | null = null;
@@ -170,7 +174,7 @@ class PartialFile {
     return this.#ended || this.file.size !== null && this.length === this.file.size;
   }
 
-  /** Takes up what is there already. */
+  /** Reads what earlier attempts have downloaded into the checksum. */
   async start(): Promise<void> {
     const { size } = await this.output.stat();
     if (this.file.size !== null && size > this.file.size) return await this.#startOver();
@@ -178,7 +182,7 @@ class PartialFile {
     this.length = await readInto(this.#hash, this.output);
   }
 
-  /** One request for what is missing. @throws TypeError when it ends too early */
+  /** Sends one request for the missing bytes. @throws TypeError when the body ends too early */
   async receive(http: HubHttp): Promise<void> {
     const { file } = this, { downloadTimeout } = http.settings;
     const range = this.length > 0 ? { range: `bytes=${this.length}-` } : {};
@@ -202,7 +206,10 @@ class PartialFile {
     }
   }
 
-  /** Whether the answer goes on where the file ends, or begins anew. */
+  /**
+   * Empties the file unless the response continues at its end.
+   * @throws TypeError when the response is another range than requested
+   */
   async #position(response: Response): Promise<void> {
     if (response.status === 206) {
       const range = /^bytes (\d+)-\d*\/(\d+|\*)$/.exec(response.headers.get("content-range") ?? "");
@@ -239,7 +246,7 @@ class PartialFile {
     if (checksum === null) return;
     let hash = this.#hash;
     if (hash === null) {
-      // Git's checksum begins with the length, which only the end has told.
+      // Git's checksum begins with the length, which is known only after the download.
       hash = startHash(checksum, this.length)!;
       await this.output.seek(0, Deno.SeekMode.Start);
       await readInto(hash, this.output);

@@ -1,14 +1,15 @@
 /**
- * Names that a server says are names from a stranger: a file may only be written below its snapshot, and what
- * is shown on a terminal may hold no control characters. Names are judged by the rules of Windows too.
+ * Checks of names that come from a server, which is not trusted. A file may only be written below
+ * its snapshot, and text that is shown on a terminal may not contain control characters. The rules
+ * of Windows apply on every system.
  */
 import { RgxError } from "../core/errors.ts";
 
-const LONGEST_PART = 255, LONGEST_NAME = 1024;
+const MAX_PART_BYTES = 255, MAX_NAME_LENGTH = 1024;
 
-/** Why a name must not become a path; null when it may. */
+/** Why a name must not be used as a path; null when it is safe. */
 export function whyUnsafe(name: string): string | null {
-  if (name === "" || name.length > LONGEST_NAME) return "it is empty or too long";
+  if (name === "" || name.length > MAX_NAME_LENGTH) return "it is empty or too long";
   if (/\p{Cc}/u.test(name)) return "it holds control characters";
   if (name.includes("\\")) return "it holds a backslash";
   if (name.startsWith("/")) return "it is an absolute path";
@@ -16,14 +17,14 @@ export function whyUnsafe(name: string): string | null {
     if (part === "..") return "it leads out of the folder";
     if (part === "" || part === ".") return "it has an empty part";
     if (/^[A-Za-z]:/.test(part)) return "it names a drive";
-    if (new TextEncoder().encode(part).length > LONGEST_PART) return "it is empty or too long";
+    if (new TextEncoder().encode(part).length > MAX_PART_BYTES) return "it is empty or too long";
   }
   return null;
 }
 
 /**
- * Refuses a list of files with a name that leads elsewhere, or in which a file is also a folder.
- * @param from who says so
+ * Refuses a list of files with an unsafe name, or in which a file is also a folder.
+ * @param from the source of the list, for the message
  * @throws RgxError
  */
 export function checkFileNames(names: readonly string[], from: string): void {
@@ -39,7 +40,7 @@ export function checkFileNames(names: readonly string[], from: string): void {
   }
 }
 
-/** A name or a message from elsewhere for the terminal: nothing that moves the cursor, not too long. */
+/** Text from a server, quoted for the terminal: without control characters, at most 120 long. */
 export function shown(text: string): string {
   const quoted = JSON.stringify(text).replace(/[\u007f-\u009f]/g, "?");
   return quoted.length > 120 ? `${quoted.slice(0, 119)}…"` : quoted;
@@ -51,8 +52,8 @@ function parents(name: string): string[] {
 }
 
 /**
- * Whether a name can be the name of a blob: the entity tag of a server becomes a file name.
- * Git's and LFS's are hexadecimal; those of mirrors may be others.
+ * Whether an entity tag can be the file name of a blob. Those of git and LFS are hexadecimal;
+ * mirrors may send others.
  */
 export function isBlobName(etag: string): boolean {
   return /^[A-Za-z0-9_][\w.+=-]{0,199}$/.test(etag) && !etag.includes("..") &&

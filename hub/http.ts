@@ -1,39 +1,39 @@
 /**
- * Requests to the Hub: redirects by hand (the token goes to the endpoint's own origin and nowhere else), an end
- * to waiting, and the same once more where that may help. Left out: the Hub's chunk protocol (Xet), without
- * which every file can be had too.
+ * HTTP requests to the Hub, with time-outs and retries. Redirects are followed here and not by
+ * `fetch`, so that the token is sent to the origin of the endpoint only. The Hub's chunk protocol
+ * (Xet) is not supported; every file is available without it.
  */
 import { Interrupted, RgxError } from "../core/errors.ts";
 import { clientTrusting, isCertificateError, networkReason } from "../core/network.ts";
-import { askedDelay, backoff, MOST_PATIENCE_MS } from "../core/retry_delay.ts";
+import { askedDelay, backoff, MAX_PATIENCE_MS } from "../core/retry_delay.ts";
 import { VERSION } from "../core/version.ts";
 import { HttpStatus, refusal, type Request, TooLate } from "./refusal.ts";
 import type { HubSettings } from "./settings.ts";
 
 export interface HttpOptions {
-  /** How often in a row a request is sent that brings nothing; default 5. */
+  /** Maximum number of attempts in a row without progress; default 5. */
   attempts?: number;
   /** Milliseconds before the second attempt, doubled for each further one; default 500. */
   firstDelay?: number;
-  /** Ends everything. */
+  /** Aborts all requests. */
   signal?: AbortSignal;
-  /** Told why something takes longer. */
+  /** Called with the reason before a request is repeated. */
   onNotice?: (message: string) => void;
 }
 
-/** An answer whose body is still to be read, or cancelled. */
+/** A response whose body must be read or cancelled. */
 export interface Reply {
   readonly response: Response;
-  /** Bytes of the body; every piece starts the time-out anew. */
+  /** The bytes of the body; every piece restarts the time-out. */
   body(): AsyncGenerator<Uint8Array<ArrayBuffer>>;
-  /** To be called at the end, whatever happened. */
+  /** Must be called at the end, also after an error. */
   close(): Promise<void>;
 }
 
-const MOST_REDIRECTS = 10;
+const MAX_REDIRECTS = 10;
 const TEMPORARY = new Set([408, 425, 429]);
-/** A list of files is longer than this in no repository; a server that sends more is none of the Hub. */
-const LONGEST_TEXT = 1 << 28;
+/** Maximum length of a text response. No repository's list of files is longer. */
+const MAX_TEXT_LENGTH = 1 << 28;
 
 export class HubHttp {
   readonly #attempts: number;
@@ -54,7 +54,7 @@ export class HubHttp {
     this.#client?.close();
   }
 
-  /** The text of an address. @throws RgxError that explains why there is none */
+  /** Fetches a text. @throws RgxError that explains the failure */
   async text(url: string, request: Request): Promise<string> {
     return await this.retrying(request, async () => {
       const reply = await this.send("GET", url, { timeout: this.settings.metadataTimeout });
@@ -63,7 +63,7 @@ export class HubHttp {
         let text = "";
         for await (const bytes of reply.body()) {
           text += decoder.decode(bytes, { stream: true });
-          if (text.length > LONGEST_TEXT) throw new RgxError(`${url}: the answer is too long`);
+          if (text.length > MAX_TEXT_LENGTH) throw new RgxError(`${url}: the answer is too long`);
         }
         return text + decoder.decode();
       } finally {
@@ -73,8 +73,8 @@ export class HubHttp {
   }
 
   /**
-   * Does `attempt` until it succeeds, as long as that may help.
-   * @param attempt says by `progressed` that it got further: then it has all its attempts again
+   * Repeats `attempt` until it succeeds, fails for good, or has used up its attempts.
+   * @param attempt calls `progressed` when it got further, which resets the count of attempts
    * @throws RgxError, Interrupted
    */
   async retrying<T>(
@@ -92,7 +92,7 @@ export class HubHttp {
       this.#checkSignal();
       const asked = error instanceof HttpStatus ? error.delay : null;
       const tried = Math.max(1, count);
-      if (!isTemporary(error) || tried >= this.#attempts || (asked ?? 0) > MOST_PATIENCE_MS) {
+      if (!isTemporary(error) || tried >= this.#attempts || (asked ?? 0) > MAX_PATIENCE_MS) {
         throw refusal(error, request, tried);
       }
       const pause = asked ?? backoff(tried, this.#firstDelay, Math.random());
@@ -106,8 +106,8 @@ export class HubHttp {
   }
 
   /**
-   * One request. Redirects are followed; with `stay` only until the Hub itself has said what
-   * a file is.
+   * Sends one request and follows redirects. With `stay` it stops at the first response of the Hub
+   * that describes the file, even if this is a redirect.
    * @throws HttpStatus, TooLate, TypeError (no connection), Interrupted
    */
   async send(
@@ -119,11 +119,12 @@ export class HubHttp {
     let response: Response | null = null;
     try {
       let url = new URL(address);
-      for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
+      for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
         response = await this.#fetch(method, url, options.range, patience);
         patience.wind();
         const next = redirect(response, url);
-        // The Hub sends elsewhere for the content, and says beside it what that is.
+        // The Hub redirects to another origin for the content; the headers of this redirect
+        // describe the file.
         const { headers } = response, isElsewhere = next !== null && next.origin !== url.origin;
         const stays = next === null || options.stay === true && headers.has("x-repo-commit") &&
             (isElsewhere || headers.has("x-linked-etag"));
@@ -148,7 +149,7 @@ export class HubHttp {
   ): Promise<Response> {
     const { token, endpoint } = this.settings;
     const headers: Record<string, string> = {
-      // Sizes and positions are those of the file itself.
+      // Without compression, lengths and ranges are those of the file.
       "accept-encoding": "identity",
       "user-agent": `rgx/${VERSION}`,
     };
@@ -183,12 +184,12 @@ export class HubHttp {
   }
 }
 
-/** The error of a signal: its own reason, where that is one for the user. */
+/** The error of an aborted signal: its reason if that is an RgxError, else Interrupted. */
 export function interruption(signal: AbortSignal): Error {
   return signal.reason instanceof RgxError ? signal.reason : new Interrupted();
 }
 
-/** Waits for signs of life, and aborts when there is none for too long, or when everything ends. */
+/** The time-out of a request: aborts when nothing arrives for `limit` ms or `outer` aborts. */
 class Patience {
   readonly #control = new AbortController();
   readonly #stop = () => this.#control.abort();
@@ -205,6 +206,7 @@ class Patience {
     return this.#control.signal;
   }
 
+  /** Restarts the time-out. */
   wind(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
@@ -234,7 +236,7 @@ function reply(response: Response, patience: Patience): Reply {
         }
       } catch (error) {
         if (patience.outer?.aborted) throw interruption(patience.outer);
-        // A body that breaks off is no error of the program.
+        // A broken connection becomes a TypeError, which counts as temporary (`isTemporary`).
         const explained = patience.explain(error);
         throw explained instanceof Error && !(explained instanceof TooLate)
           ? new TypeError(`the connection was cut: ${networkReason(explained)}`)
@@ -248,12 +250,12 @@ function reply(response: Response, patience: Patience): Reply {
   };
 }
 
-/** Ends an answer whose body is not wanted. One that broke off cannot be cancelled any more. */
+/** Cancels an unwanted body. A body whose connection broke cannot be cancelled; that is ignored. */
 async function discard(response: Response | null): Promise<void> {
   if (response?.body?.locked === false) await response.body.cancel().catch(() => {});
 }
 
-/** Where an answer sends to; null when it is no redirect. */
+/** The target of a redirect; null when the response is none. */
 function redirect(response: Response, from: URL): URL | null {
   const location = response.headers.get("location");
   if (![301, 302, 303, 307, 308].includes(response.status) || location === null) return null;

@@ -1,18 +1,18 @@
 /**
- * The lock of a download, the one that huggingface_hub takes too (flock on a file in `.locks`). It only saves
- * work: without it, or where the file system knows no locks, files are right all the same.
+ * The lock of a download, shared with huggingface_hub (flock on a file in `.locks`). It only avoids
+ * double work: files are also right without it, as on a file system that does not support locks.
  */
 import { interruption } from "./http.ts";
 
-/** Milliseconds after which it is said that somebody else is busy. */
-const SILENT = 500;
+/** Milliseconds of waiting after which `onWait` is called. */
+const NOTICE_DELAY_MS = 500;
 
 export interface LockOptions {
   signal?: AbortSignal;
   onWait?: () => void;
 }
 
-/** Does `work` while nobody else holds the lock. */
+/** Runs `work` while holding the lock. */
 export async function withLock<T>(
   path: string,
   { signal, onWait = () => {} }: LockOptions,
@@ -21,7 +21,7 @@ export async function withLock<T>(
   const file = await openLock(path);
   if (file === null) return await work();
   const taken = file.lock(true).then(() => true, () => false);
-  const timer = setTimeout(onWait, SILENT);
+  const timer = setTimeout(onWait, NOTICE_DELAY_MS);
   let stop = () => {};
   const stopped = new Promise<"stopped">((resolve) => {
     stop = () => resolve("stopped");
@@ -35,7 +35,7 @@ export async function withLock<T>(
     signal?.removeEventListener("abort", stop);
   }
   if (outcome === "stopped") {
-    // The wait itself cannot be ended; what it brings later is given back.
+    // The wait cannot be cancelled. If it gets the lock later, closing the file releases it.
     taken.then(() => file.close());
     throw interruption(signal!);
   }
@@ -51,6 +51,6 @@ async function openLock(path: string): Promise<Deno.FsFile | null> {
   try {
     return await Deno.open(path, { read: true, write: true, create: true, mode: 0o664 });
   } catch {
-    return null; // not writable: the download will say so, if it has to
+    return null; // not writable: the download reports it if it needs to write
   }
 }

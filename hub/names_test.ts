@@ -1,4 +1,4 @@
-/** Names of repositories, settings of the environment, patterns, and names that must not become paths. */
+/** Names of repositories, settings from the environment, patterns, and unsafe file names. */
 import assert from "node:assert/strict";
 import { isBlobName, shown, whyUnsafe } from "./file_names.ts";
 import { matcher, wantedFiles } from "./patterns.ts";
@@ -7,7 +7,7 @@ import { hubCache, hubSettings } from "./settings.ts";
 
 const environment = (values: Record<string, string>) => (name: string) => values[name];
 
-Deno.test("what a user may write for a repository", () => {
+Deno.test("the forms in which a user may name a repository", () => {
   const cases: [string, string | null][] = [
     ["org/name", "model org/name null null"],
     ["gpt2", "model gpt2 null null"],
@@ -41,7 +41,7 @@ Deno.test("what a user may write for a repository", () => {
   assert.ok(!isRevision("a".repeat(256)) && !isRevision("x.lock") && !isRevision("a\n"));
 });
 
-Deno.test("the environment's settings: defaults, order, old names", async () => {
+Deno.test("settings from the environment: defaults, precedence, old names", async () => {
   const home = await Deno.makeTempDir();
   try {
     const plain = await hubSettings(environment({ HOME: home }));
@@ -85,7 +85,7 @@ Deno.test("the environment's settings: defaults, order, old names", async () => 
   }
 });
 
-Deno.test("where the cache is: HF_HUB_CACHE, its old names, HF_HOME, XDG_CACHE_HOME, home", () => {
+Deno.test("the cache is in HF_HUB_CACHE, its old names, HF_HOME, XDG_CACHE_HOME or home", () => {
   const all = {
     HF_HUB_CACHE: "~/a/",
     HUGGINGFACE_HUB_CACHE: "/b",
@@ -105,7 +105,7 @@ Deno.test("where the cache is: HF_HUB_CACHE, its old names, HF_HOME, XDG_CACHE_H
   assert.equal(hubCache(environment({})), null);
 });
 
-Deno.test("patterns are those of Python's fnmatch", () => {
+Deno.test("patterns match like Python's fnmatch", () => {
   const cases: [string, string, boolean][] = [
     ["*.json", "config.json", true],
     ["*.json", "a/b.json", true],
@@ -128,7 +128,7 @@ Deno.test("patterns are those of Python's fnmatch", () => {
   }
 });
 
-Deno.test("what is fetched of a model without a word: no pickles, no code, no second copy", () => {
+Deno.test("by default no pickles, no code and no second copy of a model are fetched", () => {
   const nothing = { files: [], include: [], exclude: [] };
   const files = [
     ...["README.md", "config.json", "generation_config.json", "special_tokens_map.json"],
@@ -151,7 +151,7 @@ Deno.test("what is fetched of a model without a word: no pickles, no code, no se
   assert.deepEqual(wantedFiles(data, "dataset", nothing), ["a/train.parquet", "b.jsonl"]);
 });
 
-Deno.test("names that are safe and names that are not", () => {
+Deno.test("safe and unsafe file names", () => {
   for (const name of ["a", "a/b.c", "..a", "a..b/c", "ü/ﬁ", "a b#?&%2e", ".gitattributes"]) {
     assert.equal(whyUnsafe(name), null, name);
   }

@@ -1,16 +1,16 @@
 /**
- * A pull without connections: the files that it would fetch must be in the cache already, and those that are
- * not are named. What belongs to a repository is known from a list that huggingface_hub has left
- * (`trees/{commit}.json`), else from the files themselves: an index of shards names them.
+ * A pull in offline mode. All files that it would fetch must be in the cache; missing ones are
+ * named in the error. The files of a repository are known from the list that huggingface_hub may
+ * have stored (`trees/{commit}.json`), and from the index of sharded weights.
  */
 import { RgxError } from "../core/errors.ts";
 import { readIfThere } from "../core/text_file.ts";
 import { fileSize, filesOf, findSnapshot, RepositoryCache } from "./cache.ts";
 import { isDataFile, matcher, type Selection, wantedFiles } from "./patterns.ts";
 import { withoutNetwork } from "./refusal.ts";
+import type { Pulled } from "./pulled.ts";
 import { pullCommand, type Repository } from "./repository.ts";
 import type { HubSettings } from "./settings.ts";
-import type { Pulled } from "./pull.ts";
 
 /** @throws RgxError that names what is missing */
 export async function pullOffline(
@@ -62,7 +62,7 @@ export async function pullOffline(
   }
 }
 
-/** Names of what a pull would fetch and is not there. */
+/** Names of the files that a pull would fetch and that the snapshot does not have. */
 async function missingFiles(
   repository: Repository,
   selection: Selection,
@@ -89,7 +89,7 @@ async function missingFiles(
   ];
 }
 
-/** The files that indices of shards name. */
+/** The files that are named in the indices of sharded weights. */
 async function shardsOf(snapshot: string, present: readonly string[]): Promise<string[]> {
   const shards = new Set<string>();
   for (const name of present.filter((name) => name.endsWith(".safetensors.index.json"))) {

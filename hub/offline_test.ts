@@ -1,10 +1,10 @@
-/** Without a network, and without room on the disk. */
+/** Pulls without a network, and pulls without free disk space. */
 import assert from "node:assert/strict";
 import { exists } from "../core/paths.ts";
 import { COMMIT, modelFiles, settingsFor, withHub } from "./testing.ts";
 import { failure, get, places, WEIGHTS } from "./tiny_model_testing.ts";
 
-Deno.test("no network at all: the message names the way without one", async () => {
+Deno.test("without a network, the message says how to continue without one", async () => {
   await withHub(async (hub, cache) => {
     const closed = Deno.listen({ port: 0, hostname: "127.0.0.1" }), { port } = closed.addr;
     closed.close();
@@ -19,7 +19,7 @@ Deno.test("no network at all: the message names the way without one", async () =
   });
 });
 
-Deno.test("offline nothing is asked; what is missing is named", async () => {
+Deno.test("in offline mode no request is sent, and missing files are named", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     const settings = settingsFor(hub, cache, { offline: "HF_HUB_OFFLINE" });
@@ -59,7 +59,7 @@ Deno.test("offline nothing is asked; what is missing is named", async () => {
   });
 });
 
-Deno.test("what does not fit is refused before, and a disk that fills up keeps what came", async () => {
+Deno.test("too large downloads are refused; a full disk keeps downloaded bytes", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(WEIGHTS));
     const small = await failure(get(hub, cache, { freeBytes: () => Promise.resolve(1e6) }));

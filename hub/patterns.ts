@@ -1,14 +1,15 @@
 /**
- * Which files of a repository are wanted. Without a word from the user: of a model what a run needs (its
- * configuration, tokenizer and safetensors), of a data set its JSON Lines and parquet files. Never by default:
- * pickles (`.bin`, `.pt`) and code. Patterns are those of huggingface_hub (Python's fnmatch: `*` also stands for
- * slashes, a pattern that ends with a slash is a folder).
+ * Selects the files of a repository to fetch. By default these are what a run needs of a model
+ * (configuration, tokenizer and safetensors), and the JSON Lines and parquet files of a data set.
+ * Pickles (`.bin`, `.pt`) and code are never fetched by default. Patterns have the syntax of
+ * huggingface_hub (Python's fnmatch): `*` also matches slashes, and a pattern that ends with a
+ * slash matches everything in that folder.
  */
 import type { RepositoryKind } from "./repository.ts";
 
-/** What the user asked for; empty lists = not said. */
+/** The user's selection; empty lists = the default. */
 export interface Selection {
-  /** Files by their whole name, or patterns. */
+  /** Full names or patterns. */
   readonly files: readonly string[];
   readonly include: readonly string[];
   readonly exclude: readonly string[];
@@ -16,25 +17,25 @@ export interface Selection {
 
 export const EVERYTHING_NEEDED: Selection = { files: [], include: [], exclude: [] };
 
-/** Files at the top of a model's repository that rgx reads. */
+/** Files in the top folder of a model's repository that rgx reads. */
 const MODEL_FILES = [
   ...["config.json", "generation_config.json", "adapter_config.json", "special_tokens_map.json"],
   ...["added_tokens.json", "vocab.json", "merges.txt", "tokenizer*", "chat_template*"],
   ...["*.safetensors", "*.safetensors.index.json"],
 ];
-/** The same weights once more in another layout, which Mistral's repositories hold beside the usual one. */
+/** A second copy of the weights in Mistral's layout, which its repositories also contain. */
 const OTHER_LAYOUT = /^consolidated.*\.safetensors/;
 const MODEL_WEIGHTS = /^(?:model|pytorch_model).*\.safetensors$/;
 const CODE_OR_PICKLE = /\.(?:py|bin|pt|pth|ckpt|pkl|h5|msgpack|onnx)$/;
 
 const DATA_FILES = /\.(?:parquet|jsonl)$/;
 
-/** Whether a file is one of a data set that rgx reads. */
+/** Whether a file has a data format that rgx reads. */
 export function isDataFile(name: string): boolean {
   return DATA_FILES.test(name);
 }
 
-/** The wanted ones of `names`, in their order. */
+/** The selected files of `names`, in the same order. */
 export function wantedFiles(
   names: readonly string[],
   kind: RepositoryKind,
@@ -63,7 +64,7 @@ function usualFiles(names: readonly string[], kind: RepositoryKind): string[] {
   );
 }
 
-/** A pattern of Python's fnmatch as a test of whole names; a plain name is also that of a folder. */
+/** A pattern of Python's fnmatch as a test of full names; a plain name also matches as a folder. */
 export function matcher(pattern: string): (name: string) => boolean {
   if (!/[*?[]/.test(pattern)) {
     const folder = pattern.replace(/\/*$/, "/");
@@ -85,7 +86,7 @@ export function matcher(pattern: string): (name: string) => boolean {
   try {
     test = new RegExp(`^${source}$`);
   } catch {
-    return (name) => name === pattern; // a range that runs backwards
+    return (name) => name === pattern; // an invalid range such as [z-a]
   }
   return (name) => test.test(name);
 }

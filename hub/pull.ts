@@ -1,7 +1,8 @@
 /**
- * Fetches a repository's files into the cache: what is there already is not fetched again, what was cut is
- * continued, and a branch's note moves on to the new commit only when all its files are there. A file has its
- * name in the snapshot from the moment on in which it is whole. Offline it says what is missing.
+ * Fetches a repository's files into the cache. Existing files are not fetched again, and
+ * interrupted downloads are continued. A file appears in the snapshot only when it is complete, and
+ * `refs/{branch}` names the new commit only when all files are there. In offline mode the cache is
+ * checked, and an error names the missing files.
  */
 import { bytesText } from "../core/bytes.ts";
 import { RgxError } from "../core/errors.ts";
@@ -20,24 +21,25 @@ import {
 import { HubHttp, interruption } from "./http.ts";
 import { pullOffline } from "./offline.ts";
 import { EVERYTHING_NEEDED, type Selection } from "./patterns.ts";
-import type { Repository, RepositoryKind } from "./repository.ts";
+import type { Pulled, PulledFile } from "./pulled.ts";
+import type { Repository } from "./repository.ts";
 import { type HubSettings, hubSettings } from "./settings.ts";
 
-/** What is pulled, from where, and who is told. */
+/** What is pulled, from where, and the callbacks. */
 export interface PullOptions {
   /** Branch, tag or commit; default main. */
   revision?: string | null;
-  /** Default: what rgx needs of a model, the data files of a data set. */
+  /** Default: the files of a model that rgx needs, or the data files of a data set. */
   selection?: Selection;
-  /** Default: what the environment says. */
+  /** Default: read from the environment. */
   settings?: HubSettings;
-  /** Downloads at once; default 4. */
+  /** Maximum number of parallel downloads; default 4. */
   maxWorkers?: number;
-  /** Hold the files that are there already against their checksums too, and fetch damaged ones again. */
+  /** Also check the checksums of files that exist already, and fetch damaged ones again. */
   verify?: boolean;
-  /** Only say what would be done. */
+  /** Only report what would be done. */
   dryRun?: boolean;
-  /** Ends everything; what is downloaded is kept. */
+  /** Aborts the pull; downloaded bytes are kept. */
   signal?: AbortSignal;
   onEvent?: (event: PullEvent) => void;
   /** As in HttpOptions. */
@@ -47,49 +49,25 @@ export interface PullOptions {
   freeBytes?: (folder: string) => Promise<number | null>;
 }
 
-/** What a pull tells while it works. */
+/** What a pull reports while it works. */
 export type PullEvent =
-  /** What is to be done. */
+  /** The work to do, in files and in bytes. */
   | { type: "plan"; files: number; cached: number; bytes: number; present: number }
-  /** Bytes that are there now, of all. */
+  /** How many of all bytes are present now. */
   | { type: "progress"; present: number; bytes: number }
   | { type: "file"; name: string; done: number; files: number }
   | { type: "notice"; message: string };
 
-export interface PulledFile {
-  name: string;
-  path: string;
-  /** null = the server does not say it, and it was not fetched. */
-  size: number | null;
-  /** Whether it was there already. */
-  cached: boolean;
-}
-
-/** What a pull found and fetched. */
-export interface Pulled {
-  repository: string;
-  kind: RepositoryKind;
-  revision: string;
-  commit: string;
-  /** Folder of the snapshot. */
-  path: string;
-  files: PulledFile[];
-  /** Of all files together. */
-  bytes: number;
-  downloaded_bytes: number;
-  seconds: number;
-  offline: boolean;
-}
-
-/** Questions about files at once. */
-const QUESTIONS = 8;
-/** Left free on the disk. */
-const RESERVE = 1 << 20;
+/** Maximum number of parallel requests for metadata. */
+const MAX_METADATA_REQUESTS = 8;
+/** Bytes that a pull leaves free on the disk. */
+const RESERVED_BYTES = 1 << 20;
 
 /**
  * Downloads a model or a data set from the Hub into the cache that it shares with Python.
- * @throws UsageError or RgxError that says what to do: no such repository, gated, cut too often, a wrong
- *   checksum, a full disk, offline with a file missing; Interrupted
+ * @throws UsageError or RgxError that says what to do, for example when the repository does not
+ *   exist or is gated, the connection breaks too often, a checksum is wrong, the disk is full, or a
+ *   file is missing offline; Interrupted when the signal aborts
  */
 export async function pull(repository: Repository, options: PullOptions = {}): Promise<Pulled> {
   const settings = options.settings ?? await hubSettings();
@@ -114,7 +92,7 @@ export async function pull(repository: Repository, options: PullOptions = {}): P
   }
 }
 
-/** One pull under way. */
+/** The state of one pull. */
 class Pull {
   readonly #place: RepositoryCache;
   #bytes = 0;
@@ -138,7 +116,7 @@ class Pull {
     const chosen = chooseFiles(files, this.repository, this.selection);
     const remote = await this.#pooled(
       chosen,
-      QUESTIONS,
+      MAX_METADATA_REQUESTS,
       (file: ListedFile) => remoteFile(this.http, this.repository, commit, file),
     );
     const placed = new Set<RemoteFile>();
@@ -197,7 +175,7 @@ class Pull {
     return false;
   }
 
-  /** Counts what is missing, and refuses what does not fit on the disk. */
+  /** Counts the missing bytes, and throws if they do not fit on the disk. */
   async #plan(remote: readonly RemoteFile[], placed: ReadonlySet<RemoteFile>): Promise<void> {
     let missing = 0;
     const blobs = new Set<string>();
@@ -219,7 +197,7 @@ class Pull {
     });
     const { cache } = this.http.settings;
     const free = missing === 0 ? null : await (this.options.freeBytes ?? freeBytes)(cache);
-    if (free !== null && missing + RESERVE > free) {
+    if (free !== null && missing + RESERVED_BYTES > free) {
       throw new RgxError(
         `${this.repository.name}: ${bytesText(missing)} are to be downloaded, and ${cache} has ` +
           `${bytesText(free)} free; nothing was downloaded`,
@@ -259,7 +237,7 @@ class Pull {
     };
   }
 
-  /** `work` for every item, so many at once; the first failure ends the others. */
+  /** Runs `work` for every item, at most `limit` at a time; the first failure aborts the others. */
   async #pooled<T, R>(
     items: readonly T[],
     limit: number,

@@ -1,4 +1,4 @@
-/** Pulls from a small Hub on this machine: what lands where, what is not fetched twice, who gets the token. */
+/** Pulls from the Hub of the tests: where files are put, what is fetched, who gets the token. */
 import assert from "node:assert/strict";
 import { findSnapshot } from "./cache.ts";
 import { pull, type PullEvent, type PullOptions } from "./pull.ts";
@@ -32,7 +32,7 @@ async function tree(folder: string, prefix = ""): Promise<string[]> {
   return names.sort();
 }
 
-Deno.test("a model is laid out as huggingface_hub has it, and of its files only what is needed", async () => {
+Deno.test("the needed files of a model are fetched into huggingface_hub's layout", async () => {
   await withHub(async (hub, cache) => {
     const { files } = hub.add("models/org/tiny", modelFiles());
     const pulled = await get(hub, cache);
@@ -57,7 +57,7 @@ Deno.test("a model is laid out as huggingface_hub has it, and of its files only 
   });
 });
 
-Deno.test("what is there is not fetched again; a new commit fetches only what has changed", async () => {
+Deno.test("existing files are not fetched again, nor unchanged ones of a new commit", async () => {
   await withHub(async (hub, cache) => {
     const repository = hub.add("models/org/tiny", modelFiles());
     await get(hub, cache);
@@ -77,7 +77,7 @@ Deno.test("what is there is not fetched again; a new commit fetches only what ha
   });
 });
 
-Deno.test("folders, equal files, empty files and names with spaces", async () => {
+Deno.test("folders, equal files, empty files and names with spaces are pulled", async () => {
   await withHub(async (hub, cache) => {
     const same = noise(100);
     hub.add("datasets/org/sums", [
@@ -102,7 +102,7 @@ Deno.test("folders, equal files, empty files and names with spaces", async () =>
   });
 });
 
-Deno.test("branches, tags and commits; a slash in a branch's name", async () => {
+Deno.test("branches, tags and commits can be pulled, also a branch with a slash", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(), { revisions: ["main", "refs/convert/parquet"] });
     const byBranch = await get(hub, cache, { revision: "refs/convert/parquet" });
@@ -117,7 +117,7 @@ Deno.test("branches, tags and commits; a slash in a branch's name", async () => 
   });
 });
 
-Deno.test("files by name and pattern; a word that means none is refused with the nearest", async () => {
+Deno.test("files are chosen by name or pattern; an unknown one gets a suggestion", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles());
     const selection = (files: string[], include: string[] = [], exclude: string[] = []) => ({
@@ -149,7 +149,7 @@ Deno.test("files by name and pattern; a word that means none is refused with the
   });
 });
 
-Deno.test("a repository of GGUF files, of pickles or without weights says how to go on", async () => {
+Deno.test("errors for GGUF files, pickles and missing weights say how to continue", async () => {
   await withHub(async (hub, cache) => {
     const file = (name: string) => ({ name, bytes: noise(10), lfs: false });
     const advice = async (files: string[], repository = MODEL) => {
@@ -165,7 +165,7 @@ Deno.test("a repository of GGUF files, of pickles or without weights says how to
     };
     assert.match(
       await advice(["tiny.Q4_0.gguf", "tiny.Q8_0.gguf"]),
-      /name the one to fetch\n.*rgx pull org\/tiny tiny\.Q4_0\.gguf\. There are .*Q8_0\.gguf \(10 B\)/,
+      /the one to fetch\n.*pull org\/tiny tiny\.Q4_0\.gguf\. There are .*Q8_0\.gguf \(10 B\)/,
     );
     assert.match(
       await advice(["config.json", "pytorch_model.bin"]),
@@ -175,12 +175,12 @@ Deno.test("a repository of GGUF files, of pickles or without weights says how to
     assert.match(await advice([]), /\nIt is empty/);
     assert.match(
       await advice(["data.csv"], DATA),
-      /no \.parquet and no \.jsonl files\n.*data\.csv.*rgx pull --dataset org\/sums@refs\/convert\/parquet/,
+      /no \.parquet and no \.jsonl files\n.*data\.csv.*--dataset org\/sums@refs\/convert\/parquet/,
     );
   });
 });
 
-Deno.test("the token goes to the Hub and nowhere else", async () => {
+Deno.test("the token is sent to the Hub only", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles(), { gated: true });
     await get(hub, cache, { settings: settingsFor(hub, cache, { token: TOKEN }) });
@@ -191,7 +191,7 @@ Deno.test("the token goes to the Hub and nowhere else", async () => {
   });
 });
 
-Deno.test("events: a plan, bytes that only grow, every file once", async () => {
+Deno.test("events report a plan, a growing number of bytes, and every file once", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles());
     const events: PullEvent[] = [];
@@ -205,7 +205,7 @@ Deno.test("events: a plan, bytes that only grow, every file once", async () => {
   });
 });
 
-Deno.test("no more downloads at once than asked for", async () => {
+Deno.test("at most maxWorkers downloads run in parallel", async () => {
   await withHub(async (hub, cache) => {
     const files = Array.from({ length: 9 }, (_, i) => ({
       name: `${i}.jsonl`,
@@ -233,7 +233,7 @@ Deno.test("no more downloads at once than asked for", async () => {
   });
 });
 
-Deno.test("without links the files stand in the snapshot themselves", async () => {
+Deno.test("without links, the snapshot contains the files themselves", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", modelFiles());
     const settings = settingsFor(hub, cache, { symlinks: false });

@@ -1,19 +1,20 @@
 /**
- * Opt-in: Python's huggingface_hub and rgx share one cache, both ways. RGX_TEST_PYTHON names a Python that has it
- * (pip install huggingface_hub).
+ * Opt-in: Python's huggingface_hub and rgx use each other's downloads in one cache. RGX_TEST_PYTHON
+ * names a Python with that package (pip install huggingface_hub).
  */
 import assert from "node:assert/strict";
 import { sha256Hex } from "../core/checksums.ts";
 import { pull } from "./pull.ts";
 import type { Repository } from "./repository.ts";
 import { COMMIT, modelFiles, noise, settingsFor, withHub } from "./testing.ts";
+import { NEEDED, needs } from "../tests/skipped.ts";
 
 const python = Deno.env.get("RGX_TEST_PYTHON");
 const MODEL: Repository = { kind: "model", name: "org/tiny" };
 const DATA: Repository = { kind: "dataset", name: "org/sums" };
 const WANTED = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"];
 
-/** Runs it with the Hub's package; what it prints last is JSON. */
+/** Runs Python code that uses huggingface_hub. @returns the JSON of the last printed line */
 async function run(code: string, env: Record<string, string>): Promise<unknown> {
   const { success, stdout, stderr } = await new Deno.Command(python!, {
     args: ["-c", `import json\nfrom huggingface_hub import *\n${code}`],
@@ -31,11 +32,11 @@ async function hasPackage(): Promise<boolean> {
   return success;
 }
 
-const ignore = !await hasPackage();
+const hasPython = await hasPackage();
 
 Deno.test({
-  name: "what rgx pulled is found by huggingface_hub without a connection",
-  ignore,
+  name: "huggingface_hub finds what rgx pulled, without a connection",
+  ignore: needs(hasPython, NEEDED.python),
   fn: () =>
     withHub(async (hub, cache) => {
       hub.add("models/org/tiny", modelFiles());
@@ -70,7 +71,7 @@ print(json.dumps({
         refs: ["main", "main"],
       });
       assert.equal(hub.seen.length, 0);
-      // With a connection it asks, and fetches nothing again.
+      // With a connection it sends requests, but fetches no content again.
       await run(`print(json.dumps(hf_hub_download("org/tiny", "model.safetensors")))`, {
         ...env,
         HF_HUB_OFFLINE: "0",
@@ -82,8 +83,8 @@ print(json.dumps({
 });
 
 Deno.test({
-  name: "what huggingface_hub fetched is not fetched again by rgx, with a connection and without",
-  ignore,
+  name: "rgx does not fetch again what huggingface_hub has fetched, online and offline",
+  ignore: needs(hasPython, NEEDED.python),
   fn: () =>
     withHub(async (hub, cache) => {
       hub.add("models/org/tiny", modelFiles());
@@ -105,8 +106,8 @@ Deno.test({
 });
 
 Deno.test({
-  name: "both at once, and files instead of links",
-  ignore,
+  name: "both programs pull at the same time, also with files in place of links",
+  ignore: needs(hasPython, NEEDED.python),
   fn: () =>
     withHub(async (hub, cache) => {
       hub.add("models/org/tiny", modelFiles(noise(2_000_000)));

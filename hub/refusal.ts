@@ -1,4 +1,7 @@
-/** What the Hub's refusals mean, in words that say what to do: page, variable, and the way without a network. */
+/**
+ * Turns failed requests to the Hub into messages that say what to do: which page to visit, which
+ * variable to set, and how to continue without a network.
+ */
 import { EXIT, RgxError, UsageError } from "../core/errors.ts";
 import { isCertificateError, networkReason } from "../core/network.ts";
 import { cacheFolderName } from "./cache.ts";
@@ -6,11 +9,11 @@ import { shown } from "./file_names.ts";
 import { addressOf, type Repository } from "./repository.ts";
 import type { HubSettings } from "./settings.ts";
 
-/** An answer other than success. */
+/** A response with an error status. */
 export class HttpStatus extends Error {
   constructor(
     readonly status: number,
-    /** The Hub's own word for it: RepoNotFound, GatedRepo, RevisionNotFound, EntryNotFound. */
+    /** The Hub's error code: RepoNotFound, GatedRepo, RevisionNotFound, EntryNotFound. */
     readonly code: string | null,
     message: string,
     /** Milliseconds that the server asks to wait. */
@@ -20,19 +23,19 @@ export class HttpStatus extends Error {
   }
 }
 
-/** No sign of life for too long. */
+/** Nothing was received within the time-out. */
 export class TooLate extends Error {}
 
-/** What was asked for. */
+/** What was requested, for messages. */
 export interface Request {
   readonly settings: HubSettings;
   readonly repository: Repository;
   readonly revision: string;
-  /** null = the list of files */
+  /** null = the list of files. */
   readonly file: string | null;
 }
 
-/** The error of a request that failed for good after so many attempts. */
+/** The error of a request that has failed for good. @param attempts how often it was sent */
 export function refusal(error: unknown, request: Request, attempts: number): unknown {
   if (error instanceof RgxError) return error;
   if (error instanceof HttpStatus) return statusRefusal(error, request, attempts);
@@ -117,11 +120,13 @@ function subject({ repository, file }: Request): string {
 
 function tokenAdvice({ endpoint, token, tokenPath }: HubSettings): string {
   return token === null
-    ? `Make a token on ${endpoint}/settings/tokens and set HF_TOKEN to it (or write it to ${tokenPath}).`
-    : `The token of HF_TOKEN or ${tokenPath} was sent: ${endpoint}/settings/tokens shows what it may read.`;
+    ? `Make a token on ${endpoint}/settings/tokens and set HF_TOKEN to it ` +
+      `(or write it to ${tokenPath}).`
+    : `The token of HF_TOKEN or ${tokenPath} was sent: ` +
+      `${endpoint}/settings/tokens shows what it may read.`;
 }
 
-/** How to go on where the Hub cannot be reached. */
+/** The advice for a machine that cannot reach the Hub. */
 export function withoutNetwork({ settings, repository }: Omit<Request, "file">): string {
   return `Without the Hub: copy ${cacheFolderName(repository)} from the cache of a machine that ` +
     `has it into ${settings.cache}, or give the path of a folder with the files.`;

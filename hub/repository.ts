@@ -1,6 +1,7 @@
 /**
- * Names on the Hub: `ORG/NAME` or `NAME` with `@REVISION` or without, the addresses of the web pages and
- * `hf://` paths. What is no such name is refused here, so that a name can be part of a path and of an address.
+ * Parses names of repositories on the Hub: `ORG/NAME` or `NAME`, optionally with `@REVISION`, the
+ * addresses of web pages, and `hf://` paths. Everything else is refused here, so a name that passed
+ * is safe as a part of a path or an address.
  */
 import { UsageError } from "../core/errors.ts";
 
@@ -13,53 +14,53 @@ export interface Repository {
   readonly name: string;
 }
 
-/** What a text names. */
+/** A parsed name. */
 export interface Named {
   readonly repository: Repository;
-  /** Branch, tag or commit; null = not said. */
+  /** Branch, tag or commit; null = not given. */
   readonly revision: string | null;
-  /** A file, folder or pattern in the repository; null = not said. */
+  /** A file, folder or pattern in the repository; null = not given. */
   readonly path: string | null;
 }
 
 const PART = /^[A-Za-z0-9_](?:[\w.-]*[A-Za-z0-9_])?$/;
-const LONGEST_NAME = 96;
+const MAX_NAME_LENGTH = 96;
 
-/** Whether it may be the name of a repository: `org/name` or `name`. */
+/** Whether a text is a valid name of a repository: `org/name` or `name`. */
 export function isRepositoryName(name: string): boolean {
   const parts = name.split("/");
-  return name.length <= LONGEST_NAME && parts.length <= 2 &&
+  return name.length <= MAX_NAME_LENGTH && parts.length <= 2 &&
     parts.every((part) => PART.test(part)) &&
     !name.includes("--") && !name.includes("..") && !name.endsWith(".git");
 }
 
-/** Whether it may be the name of a branch, tag or commit, which is also a path below `refs/`. */
+/** Whether a text is a valid branch, tag or commit. It is also used as a path below `refs/`. */
 export function isRevision(revision: string): boolean {
   return revision.length <= 255 && !/[\s\\~^:?*[\]\p{Cc}]/u.test(revision) &&
     revision.split("/").every((part) => part !== "" && !/^\.|\.\.|\.lock$/.test(part));
 }
 
-/** Whether a revision is a commit, which never changes what it means. */
+/** Whether a revision is a commit, whose content never changes. */
 export function isCommit(revision: string): boolean {
   return /^[0-9a-f]{40}$/.test(revision);
 }
 
 /**
- * Reads what a user writes for a repository.
- * @param kind what is meant where the text itself does not say it
- * @returns null when it is nothing of the Hub
+ * Parses what a user writes for a repository.
+ * @param kind the kind when the text does not say it
+ * @returns null when the text names no repository
  */
 export function parseNamed(text: string, kind: RepositoryKind): Named | null {
   const page = /^https?:\/\/[^/]+\/(.+?)\/?$/.exec(text);
   if (page !== null) return fromPage(page[1]!, kind);
   const scheme = /^hf:\/\/(.+?)\/?$/.exec(text);
   if (scheme !== null) return fromScheme(scheme[1]!, kind);
-  const own = withoutKind(text, kind), at = own.path.indexOf("@");
-  const name = at < 0 ? own.path : own.path.slice(0, at);
-  return named(own.kind, name, at < 0 ? null : own.path.slice(at + 1), null);
+  const typed = withoutKind(text, kind), at = typed.path.indexOf("@");
+  const name = at < 0 ? typed.path : typed.path.slice(0, at);
+  return named(typed.kind, name, at < 0 ? null : typed.path.slice(at + 1), null);
 }
 
-/** The same, for what must be a repository. @throws UsageError */
+/** Like `parseNamed`, for a text that must name a repository. @throws UsageError */
 export function requireNamed(text: string, kind: RepositoryKind): Named {
   const found = parseNamed(text, kind);
   if (found !== null) return found;
@@ -69,24 +70,25 @@ export function requireNamed(text: string, kind: RepositoryKind): Named {
   });
 }
 
-/** `org/name/tree/main/folder` of a web page's address, data sets with `datasets/` before it. */
+/** Parses `org/name/tree/main/folder` of a web address; data sets begin with `datasets/`. */
 function fromPage(path: string, kind: RepositoryKind): Named | null {
-  const own = withoutKind(path, kind);
+  const typed = withoutKind(path, kind);
   const [, name, revision, inside] =
     /^([^/]+(?:\/[^/]+)??)(?:\/(?:tree|blob|resolve)\/([^/?#]+)(?:\/([^?#]+))?)?(?:[?#].*)?$/
-      .exec(own.path) ?? [];
+      .exec(typed.path) ?? [];
   if (name === undefined) return null;
   const decoded = (part: string | undefined) => part === undefined ? null : decode(part);
-  return named(own.kind, name, decoded(revision), decoded(inside));
+  return named(typed.kind, name, decoded(revision), decoded(inside));
 }
 
-/** `datasets/org/name@revision/path`, as Python's fsspec has it. */
+/** Parses `datasets/org/name@revision/path`, the syntax of Python's fsspec. */
 function fromScheme(path: string, kind: RepositoryKind): Named | null {
-  const own = withoutKind(path, kind);
-  const [, name, revision, inside] = /^([^/@]+\/[^/@]+)(?:@([^/]+))?(?:\/(.+))?$/.exec(own.path) ??
-    [];
+  const typed = withoutKind(path, kind);
+  const [, name, revision, inside] =
+    /^([^/@]+\/[^/@]+)(?:@([^/]+))?(?:\/(.+))?$/.exec(typed.path) ??
+      [];
   if (name === undefined) return null;
-  return named(own.kind, name, revision === undefined ? null : decode(revision), inside ?? null);
+  return named(typed.kind, name, revision === undefined ? null : decode(revision), inside ?? null);
 }
 
 function withoutKind(
@@ -115,12 +117,12 @@ function decode(text: string): string {
   }
 }
 
-/** `datasets/` for data sets: how addresses of the Hub begin. */
+/** The path of a repository in addresses of the Hub; data sets begin with `datasets/`. */
 export function addressOf({ kind, name }: Repository): string {
   return kind === "dataset" ? `datasets/${name}` : name;
 }
 
-/** What fetches it, for messages. */
+/** The command that fetches a repository, for messages. */
 export function pullCommand({ kind, name }: Repository, revision: string | null = null): string {
   return `rgx pull ${kind === "dataset" ? "--dataset " : ""}${name}${
     revision === null ? "" : `@${revision}`

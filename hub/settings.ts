@@ -1,6 +1,7 @@
 /**
- * What the environment says about the Hub: address, cache, token, offline, patience. The variables and their
- * order are huggingface_hub's, so that both programs share one cache and one token.
+ * Settings of the Hub from the environment: address, cache, token, offline mode, time-outs. The
+ * variables and their precedence are those of huggingface_hub, so both programs use the same cache
+ * and token.
  */
 import { UsageError } from "../core/errors.ts";
 
@@ -13,18 +14,18 @@ export interface HubSettings {
   /** Folder of the cache. */
   readonly cache: string;
   readonly token: string | null;
-  /** The file that a token is read from, whether it is there or not. */
+  /** The file that a token is read from; it may not exist. */
   readonly tokenPath: string;
   /** The variable that forbids all connections; null = connections are allowed. */
   readonly offline: string | null;
-  /** Milliseconds without an answer after which a question about a file is given up. */
+  /** Milliseconds without a response after which a request for metadata fails. */
   readonly metadataTimeout: number;
-  /** Milliseconds without new bytes after which a download counts as cut. */
+  /** Milliseconds without new bytes after which the connection of a download counts as broken. */
   readonly downloadTimeout: number;
-  /** Files of a snapshot are links to the blobs, where the file system knows links. */
+  /** Whether files of a snapshot are links to the blobs, if the file system supports links. */
   readonly symlinks: boolean;
   readonly progress: boolean;
-  /** File with further certificates of authorities. */
+  /** File with additional certificates of authorities. */
   readonly certificates: string | null;
 }
 
@@ -33,8 +34,8 @@ const PUBLIC_HUB = "https://huggingface.co";
 const processEnvironment: Environment = (name) => Deno.env.get(name);
 
 /**
- * @throws UsageError for an address or a number that cannot be read, and where not even a home folder is
- *   known to put the cache in
+ * @throws UsageError for an invalid address or number, or when no variable and no home folder says
+ *   where the cache is
  */
 export async function hubSettings(env: Environment = processEnvironment): Promise<HubSettings> {
   const cache = hubCache(env), home = hubHome(env);
@@ -60,7 +61,7 @@ export async function hubSettings(env: Environment = processEnvironment): Promis
   };
 }
 
-/** Folder of the cache; null where not even a home folder is known. */
+/** Folder of the cache; null when no variable names it and there is no home folder. */
 export function hubCache(env: Environment = processEnvironment): string | null {
   for (const name of ["HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE"]) {
     const folder = expand(env(name), env);
@@ -82,12 +83,12 @@ function userHome(env: Environment): string | null {
   return env("HOME") || env("USERPROFILE") || null;
 }
 
-/** A path with the home folder in place of `~` at its beginning, as a shell would have it. */
+/** Replaces `~` at the beginning of a path by the home folder, like a shell. */
 export function expandHome(path: string, env: Environment = processEnvironment): string {
   return path.replace(/^~(?=\/|$)/, () => userHome(env) ?? "~");
 }
 
-/** A folder with `~` and `$NAME` filled in, without slashes at its end; null for none. */
+/** Replaces `~` and `$NAME` in a folder's path and removes slashes at its end; null for none. */
 function expand(folder: string | undefined, env: Environment): string | null {
   if (!folder) return null;
   const whole = expandHome(folder, env)
@@ -131,7 +132,7 @@ function clean(token: string | undefined): string | null {
   return token?.trim() || null;
 }
 
-/** A token goes into a header, which takes no other characters; it is not shown. */
+/** Checks that a token has only characters that a header allows. The message does not show it. */
 function checked(token: string, place: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new UsageError(`${place}: holds no token: there are spaces or other characters in it`);
@@ -145,7 +146,7 @@ function seconds(name: string, env: Environment): number {
   throw new UsageError(`${name}: expected a number of seconds, found "${given}"`);
 }
 
-/** As huggingface_hub reads its switches. */
+/** Whether a switch is on, by the rules of huggingface_hub. */
 export function isTrue(value: string | undefined): boolean {
   return value !== undefined && ["1", "ON", "YES", "TRUE"].includes(value.trim().toUpperCase());
 }

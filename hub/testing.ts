@@ -1,6 +1,7 @@
 /**
- * A small Hub for tests: the parts of the API that a download needs, with the headers of the real one, and a
- * second server on another port for the content of large files. It can be told to misbehave.
+ * A small Hub for tests. It serves the parts of the API that a download needs, with the headers of
+ * the real one, and a second server on another port serves the content of large files. Tests can
+ * make it misbehave.
  */
 import { createHash } from "node:crypto";
 import { sha256Hex } from "../core/checksums.ts";
@@ -15,13 +16,13 @@ export interface FakeFile {
 export interface FakeRepository {
   files: FakeFile[];
   commit: string;
-  /** Revisions that mean this commit. */
+  /** Branches and tags of this commit. */
   revisions: string[];
   gated?: boolean;
   private?: boolean;
 }
 
-/** One request, as it came. */
+/** One received request. */
 export interface Seen {
   server: "hub" | "content";
   method: string;
@@ -30,7 +31,7 @@ export interface Seen {
   range: string | null;
 }
 
-/** What happens in place of the right answer; null = the right answer. */
+/** Replaces the right response by another one; null = the right response is sent. */
 export type Misbehaviour = (seen: Seen, count: number) => Response | null | Promise<Response>;
 
 export const COMMIT = "0123456789abcdef0123456789abcdef01234567";
@@ -38,7 +39,7 @@ export const TOKEN = "hf_test";
 
 export const bytesOf = (text: string) => new TextEncoder().encode(text);
 
-/** Bytes that look like nothing. */
+/** Pseudorandom bytes. */
 export function noise(length: number, seed = 1): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   let state = seed;
@@ -52,7 +53,7 @@ export function gitSha1(bytes: Uint8Array): string {
 
 export const tagOf = ({ bytes, lfs }: FakeFile) => lfs ? sha256Hex(bytes) : gitSha1(bytes);
 
-/** The files of a tiny model; its weights are large enough to be cut. */
+/** The files of a tiny model; its weights are large enough to test broken connections. */
 export function modelFiles(weights = noise(300_000)): FakeFile[] {
   const text = (name: string, content: string) => ({ name, bytes: bytesOf(content), lfs: false });
   return [
@@ -72,7 +73,7 @@ export class FakeHub {
   readonly repositories = new Map<string, FakeRepository>();
   readonly seen: Seen[] = [];
   misbehave: Misbehaviour = () => null;
-  /** The list of files, where it is another one than the repository's. */
+  /** A list of files to send in place of the repository's. */
   listing: ((repository: FakeRepository) => unknown) | null = null;
   readonly #hub: Deno.HttpServer<Deno.NetAddr>;
   readonly #content: Deno.HttpServer<Deno.NetAddr>;
@@ -128,8 +129,8 @@ export class FakeHub {
       ? [list[1]!, list[2]!, decodeURIComponent(list[4]!)]
       : [file?.[1] === undefined ? "models" : "datasets", file?.[2], file?.[3]];
     const repository = this.repositories.get(`${kind}/${name}`);
-    const isOwn = seen.token === `Bearer ${TOKEN}`;
-    if (repository === undefined || repository.private === true && !isOwn) {
+    const isAuthorized = seen.token === `Bearer ${TOKEN}`;
+    if (repository === undefined || repository.private === true && !isAuthorized) {
       const status = seen.token === null ? 401 : 404;
       return refused(status, "RepoNotFound", "Repository not found");
     }
@@ -138,7 +139,7 @@ export class FakeHub {
       return refused(404, "RevisionNotFound", `Invalid rev id: ${revision}`);
     }
     if (list !== null) return Response.json(this.#list(repository, name!, list[3] === "tree"));
-    if (repository.gated && !isOwn) {
+    if (repository.gated && !isAuthorized) {
       return refused(seen.token === null ? 401 : 403, "GatedRepo", `Access to ${name} is gated`);
     }
     const found = repository.files.find((item) => item.name === decodeURIComponent(file![4]!));
@@ -184,7 +185,7 @@ export class FakeHub {
   }
 }
 
-/** Content with its length, or the part that is asked for. */
+/** A response with the content and its length, or with the requested range. */
 export function content(
   { method, range }: Seen,
   bytes: Uint8Array<ArrayBuffer>,
@@ -205,7 +206,7 @@ export function content(
   });
 }
 
-/** The first bytes of an answer, after which the connection breaks. */
+/** A response that breaks the connection after some bytes. @param after number of bytes sent */
 export function cut(seen: Seen, bytes: Uint8Array<ArrayBuffer>, after: number): Response {
   const whole = content(seen, bytes, {});
   const from = Number(/^bytes=(\d+)-$/.exec(seen.range ?? "")?.[1] ?? 0);
@@ -215,7 +216,7 @@ export function cut(seen: Seen, bytes: Uint8Array<ArrayBuffer>, after: number): 
     },
     async pull(controller) {
       await new Promise((resolve) => setTimeout(resolve, 20));
-      controller.close(); // short of the promised length: the server ends the connection
+      controller.close(); // before the promised length: the server closes the connection
     },
   });
   return new Response(body, { status: whole.status, headers: whole.headers });
@@ -228,7 +229,7 @@ export function refused(status: number, code: string, message: string): Response
   });
 }
 
-/** A Hub and an empty cache for it. */
+/** Runs `work` with a Hub and an empty cache. */
 export async function withHub(
   work: (hub: FakeHub, cache: string) => Promise<void>,
 ): Promise<void> {

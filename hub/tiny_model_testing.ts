@@ -1,4 +1,4 @@
-/** A tiny model on the Hub of the tests: pulling it, how that fails, and where its files lie in the cache. */
+/** A tiny model on the Hub of the tests: pulls it, and says where its files are in the cache. */
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
 import { pull, type PullOptions } from "./pull.ts";
@@ -13,7 +13,7 @@ export function get(hub: FakeHub, cache: string, more: PullOptions = {}) {
   return pull(MODEL, { settings: settingsFor(hub, cache), firstDelay: 1, ...more });
 }
 
-/** The message and the advice of a pull that fails, as a user sees them. */
+/** The exit code, message and advice of a pull that must fail. */
 export async function failure(work: Promise<unknown>): Promise<string> {
   try {
     await work;
@@ -35,5 +35,5 @@ export const places = (cache: string) => {
   };
 };
 
-/** Of the weights themselves. */
+/** Whether a request is one for the content of the weights. */
 export const isContent = ({ server, method }: Seen) => server === "content" && method === "GET";

@@ -1,4 +1,4 @@
-/** Names from a server that would lead out of the cache. */
+/** Names from a server that would lead out of the cache are refused. */
 import assert from "node:assert/strict";
 import { exists } from "../core/paths.ts";
 import { bytesOf, COMMIT, modelFiles, withHub } from "./testing.ts";
@@ -32,7 +32,7 @@ Deno.test("names that lead out of the cache are refused before anything is writt
   }
 });
 
-Deno.test("a file that is also a folder, a tag that is a path, a link in the snapshot", async () => {
+Deno.test("a file that is also a folder, a tag that is a path, a link: refused", async () => {
   await withHub(async (hub, cache) => {
     hub.add("models/org/tiny", [
       ...modelFiles(WEIGHTS),

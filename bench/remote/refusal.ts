@@ -1,6 +1,6 @@
 /** What goes wrong when a server is asked, and what that means: whether it may help to ask again, or anything else. */
 import { RgxError } from "../../core/errors.ts";
-import { askedDelay, MOST_PATIENCE_MS } from "../../core/retry_delay.ts";
+import { askedDelay, MAX_PATIENCE_MS } from "../../core/retry_delay.ts";
 
 type Json = Record<string, unknown>;
 
@@ -54,7 +54,7 @@ export function isHopeless(error: HttpError): boolean {
 
 /** Whether the server asks to wait longer than makes sense. */
 export function wantsPatience({ status, delay }: HttpError): boolean {
-  return isPassing(status) && (delay ?? 0) > MOST_PATIENCE_MS;
+  return isPassing(status) && (delay ?? 0) > MAX_PATIENCE_MS;
 }
 
 export async function httpError(response: Response): Promise<HttpError> {

@@ -1,7 +1,8 @@
 /** `rgx pull`: a model or data set from the Hub into the cache. */
 import { bytesText } from "../../core/bytes.ts";
 import { Interrupted, UsageError } from "../../core/errors.ts";
-import { pull, type Pulled } from "../../hub/pull.ts";
+import { pull } from "../../hub/pull.ts";
+import type { Pulled } from "../../hub/pulled.ts";
 import { isRevision, requireNamed } from "../../hub/repository.ts";
 import { hubSettings } from "../../hub/settings.ts";
 import { abortable } from "../terminal/abortable.ts";
