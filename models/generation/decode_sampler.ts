@@ -38,7 +38,7 @@ export interface SampledColumns {
 }
 
 /** Tokens and log-probabilities since the last look. */
-export interface Sampled {
+export interface SampledTokens {
   tokens: Uint32Array;
   logprobs: Float32Array | Float64Array;
   /** Element of row `row` of step `step`. */
@@ -181,7 +181,7 @@ export class DecodeSampler {
   }
 
   /** Waits for what has been drawn since the last look. */
-  async read(): Promise<Sampled> {
+  async read(): Promise<SampledTokens> {
     const { device } = this.network, { stride } = this, elements = this.#elements;
     const tokens = await device.read(this.#tokens, 0, this.#end) as Uint32Array;
     const logprobs = await device.read(this.#logp, 0, this.#end) as Float32Array | Float64Array;

@@ -1,21 +1,15 @@
 /**
- * The device side of generation. Prompts are run as a packed batch whose keys and values go straight to their
- * rows of the prompts' cache; every branch has a slot for its own. A step takes the newest tokens (they stay on
- * the device from step to step), runs the layers over one row per branch, and samples. Branches come and go
- * between steps: slots never move, only the table that names them changes.
+ * The device side of generation. Prompts are prefilled as one packed batch whose keys and values go
+ * straight to their rows of the prompt cache. Every branch has a slot in the branch cache for its
+ * completion. A decode step feeds the newest token of each branch (tokens stay on the device from
+ * step to step), runs the layers over one row per branch, and samples. Branches come and go between
+ * steps: slots never move, only the step table that refers to them changes.
  */
 import { seenWords } from "../../kernels/ops/adjust_logits/spec.ts";
 import type { DecodeLayerArgs } from "../../kernels/ops/decode_layer/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
-import { packedLength } from "../../kernels/ops/matmul/spec.ts";
 import { architectureOf, modulesOf } from "../architectures/mod.ts";
-import type { RowRange } from "./row_allocator.ts";
-import { canFuseLayers } from "../network/fused_layers.ts";
-import { DecodeSampler, type Sampled, tokenSet } from "./decode_sampler.ts";
-import { finalRows } from "../network/lm_head.ts";
-import { type LayerActivations, layerActivations } from "../network/layer_buffers.ts";
 import { layerForward, type Residual } from "../network/decoder_layer.ts";
-import { type LayerPass, passScratch } from "../network/layer_pass.ts";
 import {
   attentionScale,
   attentionWindow,
@@ -26,49 +20,51 @@ import {
   type TrunkOptions,
   type TrunkPass,
 } from "../network/forward_pass.ts";
+import { canFuseLayers } from "../network/fused_layers.ts";
+import { type LayerActivations, layerActivations } from "../network/layer_buffers.ts";
+import { type LayerPass, passScratch } from "../network/layer_pass.ts";
+import { finalRows } from "../network/lm_head.ts";
 import { normForward } from "../network/norm.ts";
-import { RecordedSteps } from "./recorded_step.ts";
 import type { PackedBatch } from "../network/packing.ts";
-import { packPrefill, type PrefillBatch, type PrefillPrompt } from "./prefill_batch.ts";
+import { floatBytes, type Workspace } from "../network/workspace.ts";
+import { DecodeSampler, type SampledTokens, tokenSet } from "./decode_sampler.ts";
+import { packPrefill, type PrefillPrompt } from "./prefill_batch.ts";
 import { MIN_SHARED_TOKENS, packPrefillGroups } from "./prefill_groups.ts";
+import { type LayerCache, layerCaches, PromptCache } from "./prompt_cache.ts";
+import { RecordedSteps } from "./recorded_step.ts";
+import type { RowRange } from "./row_allocator.ts";
 import { drawKey, type SamplingBatch, samplingBatches } from "./sampling_params.ts";
 import { type DecodeRow, StepTable } from "./step_table.ts";
-import { floatBytes, type Workspace } from "../network/workspace.ts";
 
-/** How much a decoder holds at once. */
+/** Sizes of a decoder's buffers. */
 export interface DecoderShape {
-  /** Branches. */
+  /** Maximum number of branches that decode together. */
   slots: number;
-  /** Tokens of a branch, the last of which is never fed. */
+  /** Maximum number of tokens of a branch. The last one is never fed. */
   maxNewTokens: number;
-  /** Rows of the prompts' cache. */
+  /** Rows of the prompt cache. */
   promptRows: number;
-  /** Most steps between two looks at the tokens. */
+  /** Maximum number of steps until the host reads the tokens. */
   stepsPerRead: number;
 }
 
-/** Prompts that have just been run. */
+/** Prompts that have just been prefilled. */
 export interface Prefill {
   trunk: TrunkPass;
-  /** Row of the output that holds the last token of each prompt. */
+  /** Row of the trunk's output that holds the last token of each prompt. */
   lastRow: Uint32Array;
 }
 
-/** What the layers need to know of a step's rows (kernels/ops/decode_layer/spec.ts). */
+/** What the layers read of a step's rows (kernels/ops/decode_layer/spec.ts). */
 type StepRows = Pick<
   DecodeLayerArgs,
   "cos" | "sin" | "positions" | "cacheRow" | "branches" | "count"
 >;
 
-interface Cache {
-  k: Tensor;
-  v: Tensor;
-}
-
-/** Steps of hundreds of operations that are kept recorded, by how many rows they have. */
+/** Maximum number of recordings that are kept, one for each number of rows. */
 const MAX_RECORDINGS = 16;
 
-/** Whether a decoding layer is one operation. */
+/** Whether a decode step runs each layer as one operation. */
 function isFused({ config, device, weights: { layers } }: Network): boolean {
   const modules = modulesOf(config);
   return canFuseLayers(config, floatBytes(device)) &&
@@ -77,19 +73,17 @@ function isFused({ config, device, weights: { layers } }: Network): boolean {
 
 export class Decoder {
   readonly #sampler: DecodeSampler;
+  /** Rows that a slot has in the branch cache. */
   readonly #cacheLength: number;
   readonly #table: StepTable;
-  readonly #prompts: Cache[];
-  /** The prompts' keys once more for layers that are one operation, where prompts are stored one by one. */
-  readonly #packedKeys: Tensor[] | null;
-  readonly #branches: Cache[];
-  /** Whether a layer is one operation. */
+  readonly #prompts: PromptCache;
+  readonly #branches: readonly LayerCache[];
   readonly #fused: boolean;
   #layers: LayerActivations[] | null = null;
   #scratch: Pick<LayerPass, "projected" | "activated" | "fused"> | null = null;
-  /** Steps by how many rows they have; their logits. */
+  /** Recorded steps by their number of rows. The result of a step is its logits. */
   readonly #steps: RecordedSteps<Tensor>;
-  /** Set of the tokens of each slot, once there is a repetition penalty. */
+  /** Sets of the tokens that each slot has seen; made when a request has a repetition penalty. */
   #seen: Tensor | null = null;
 
   constructor(
@@ -98,133 +92,66 @@ export class Decoder {
     private readonly shape: DecoderShape,
     private readonly adapter: boolean,
   ) {
-    const { config } = network, { slots, maxNewTokens, promptRows, stepsPerRead } = shape;
+    const { slots, maxNewTokens, promptRows, stepsPerRead } = shape;
     this.#sampler = new DecodeSampler(network, workspace, slots, stepsPerRead);
-    // The newest token is sampled, not yet fed: the last one never needs a place in the cache.
+    // The last token of a branch is sampled and never fed: it needs no row in the cache.
     this.#cacheLength = Math.max(1, maxNewTokens - 1);
     this.#table = new StepTable(network, workspace, this.#sampler.stride, this.#cacheLength);
-    const caches = (kind: string, rows: number) =>
-      network.weights.layers.map((_, layer): Cache => {
-        const n = rows * config.numKvHeads * config.headDim;
-        const get = (what: string) => workspace.get(`cache.${kind}.${layer}.${what}`, n);
-        return { k: get("k"), v: get("v") };
-      });
-    this.#prompts = caches("prefix", promptRows);
-    this.#branches = caches("branches", slots * this.#cacheLength);
     this.#fused = isFused(network);
-    // A layer that is one operation takes little to record.
+    const packsKeys = this.#fused && this.sharesPrefixes;
+    this.#prompts = new PromptCache(network, workspace, promptRows, packsKeys);
+    this.#branches = layerCaches(network, workspace, "branches", slots * this.#cacheLength);
+    // With fused layers a recording is small: one for each number of rows can be kept.
     this.#steps = new RecordedSteps(network.device, this.#fused ? slots : MAX_RECORDINGS);
-    this.#packedKeys = this.#fused && this.sharesPrefixes
-      ? network.weights.layers.map((_, layer) =>
-        workspace.get(
-          `cache.prefix.${layer}.packed`,
-          packedLength(promptRows, config.numKvHeads * config.headDim),
-        )
-      )
-      : null;
   }
 
   /**
-   * Runs prompts, each into the cache from a multiple of the alignment on; where they do not share beginnings, from
-   * such a multiple on one right behind the other.
-   * @param before rows of the cache with the prompt that the first one shares a beginning with
+   * Runs prompts and stores their keys and values. With `sharesPrefixes` every prompt begins at an
+   * aligned row of the cache; without, the first one does and the others follow without gaps.
+   * @param before cache rows of the prompt that the first one shares a prefix with
    */
   prefill(prompts: readonly PrefillPrompt[], before: RowRange | null): Prefill {
     const { network, workspace, adapter } = this, { config } = network;
-    // A larger batch than any before replaces buffers of the same names.
+    // A batch that is larger than all before replaces workspace buffers that steps use, too.
     this.#layers = this.#scratch = null;
     const run = (batch: PackedBatch, options: Partial<TrunkOptions>) =>
       trunkForward(network, workspace, batch, { adapter, keep: "none", ...options });
     if (this.sharesPrefixes) {
       const batch = packPrefill(prompts, before, config), { lastPromptRow: lastRows } = batch;
-      const trunk = run(batch, { store: this.#storeInCache(batch, prompts), lastRows });
+      const trunk = run(batch, { store: this.#prompts.storeBatch(batch, prompts), lastRows });
       return { trunk, lastRow: lastRows.map((_, prompt) => prompt) };
     }
-    // Sums over keys would be cut elsewhere: a CPU gives a prompt the same bits in any company.
+    // On a CPU nothing is shared here: attention would split its sums over keys elsewhere, and a
+    // prompt's bits would depend on the other prompts of the batch.
     const minShared = network.device.name === "webgpu" ? MIN_SHARED_TOKENS : Infinity;
     const batch = packPrefillGroups(prompts.map(({ ids }) => ids), minShared, config);
-    const cached = this.#cacheParts(prompts), { lastPromptRow: lastRow, rowOfToken } = batch;
+    const cached = this.#prompts.views(prompts), { lastPromptRow: lastRow, rowOfToken } = batch;
     const trunk = run(
       batch,
-      rowOfToken === null ? { keysAndValues: cached } : { store: this.#spread(rowOfToken, cached) },
+      rowOfToken === null
+        ? { keysAndValues: cached }
+        : { store: this.#prompts.storeGroups(rowOfToken, cached) },
     );
     return { trunk, lastRow };
   }
 
-  /** Whether prompts may share beginnings: where attention reads keys that are not in the batch. */
+  /** Whether prompts can share a prefix: attention must read keys that are not in the batch. */
   get sharesPrefixes(): boolean {
     const { device, config } = this.network;
     return device.name !== "webgpu" && attentionWindow(config).window === undefined;
   }
 
-  /** Whether steps gain from knowing which prompts begin alike. */
+  /** Whether steps are faster when they know which prompts share a prefix. */
   get usesSharedPrefixes(): boolean {
-    return this.#packedKeys !== null;
-  }
-
-  /** Rows of the cache of prompts that lie one right behind the other. */
-  #cacheParts(prompts: readonly PrefillPrompt[]): (layer: number) => Cache {
-    const { numKvHeads, headDim } = this.network.config, width = numKvHeads * headDim;
-    const { begin } = prompts[0]!.cached, { end } = prompts.at(-1)!.cached;
-    const part = (cache: Tensor) => cache.view(begin * width, (end - begin) * width);
-    return (layer) => ({ k: part(this.#prompts[layer]!.k), v: part(this.#prompts[layer]!.v) });
-  }
-
-  /** Gives every prompt of the batch the rows of what it has in common with others. */
-  #spread(rowOfToken: Uint32Array, cached: (layer: number) => Cache) {
-    const { device, config: { numKvHeads, headDim } } = this.network;
-    const index = this.workspace.upload("prefix.row", rowOfToken);
-    const shape = { index, rows: rowOfToken.length, d: numKvHeads * headDim };
-    let layer = 0;
-    return (k: Tensor, v: Tensor) => {
-      const cache = cached(layer++);
-      device.run("gather_rows", { table: k, out: cache.k, ...shape });
-      device.run("gather_rows", { table: v, out: cache.v, ...shape });
-      return { k, v };
-    };
-  }
-
-  /** For any other: rows that have been computed go to theirs, then to those of prompts that begin alike. */
-  #storeInCache(
-    { rows, cacheRow, keys, copies: { from, to } }: PrefillBatch,
-    prompts: readonly PrefillPrompt[],
-  ) {
-    const { network: { device, config: { numKvHeads, headDim } }, workspace } = this;
-    const d = numKvHeads * headDim, copied = to.length;
-    const branchCache = workspace.upload("prefix.row", cacheRow);
-    const [source, target] = [from, to].map((rows, i) =>
-      workspace.upload(`prefix.copy.${i}`, rows)
-    );
-    const copies = workspace.get("prefix.copies", copied * d);
-    const owned = workspace.upload("prefix.keys", keys);
-    const put = (src: Tensor, table: Tensor) => {
-      device.run("scatter_rows", { src, index: branchCache, table, rows, d });
-      if (copied === 0) return table;
-      device.run("gather_rows", { table, index: source!, out: copies, rows: copied, d });
-      device.run("scatter_rows", { src: copies, index: target!, table, rows: copied, d });
-      return table;
-    };
-    const begin = prompts[0]!.cached.begin, n = prompts.at(-1)!.cached.end - begin;
-    const pack = (table: Tensor, packed: Tensor) =>
-      device.run("pack_weight", {
-        ...{ weight: table.view(begin * d, n * d), n, k: d },
-        out: packed.view(begin * d, packedLength(n, d)),
-      });
-    let layer = 0;
-    return (k: Tensor, v: Tensor) => {
-      const cache = this.#prompts[layer]!, packed = this.#packedKeys?.[layer];
-      layer++;
-      const stored = { k: put(k, cache.k), v: put(v, cache.v), keys: owned };
-      if (packed !== undefined) pack(cache.k, packed);
-      return stored;
-    };
+    return this.#prompts.packedKeys !== null;
   }
 
   /**
-   * Samples the first token of branches of prompts that have just been run, as the only step since the last look.
-   * @param prompts number in the prefill and token ids of each row's prompt
+   * Samples the first token of branches whose prompts have just been prefilled. It is the only step
+   * until the host reads tokens.
+   * @param prompts for each row, the prompt's number in the prefill and its token ids
    */
-  async first(
+  async sampleFirstTokens(
     { trunk, lastRow }: Prefill,
     rows: readonly DecodeRow[],
     prompts: readonly { index: number; ids: readonly number[] }[],
@@ -235,8 +162,8 @@ export class Decoder {
       Uint32Array.from(prompts, ({ index }) => lastRow[index]!),
     );
     const { normed } = finalRows(network, workspace, trunk, index, count);
-    // The branches have no slots yet: the sets that they begin with are numbered as the rows are.
-    const ranked = rows.map((row, slot) => ({ ...row, slot })), batches = samplingBatches(ranked);
+    // The branches have no slots yet: their sets of seen tokens are in the order of the rows.
+    const placed = rows.map((row, slot) => ({ ...row, slot })), batches = samplingBatches(placed);
     let seen: Tensor | null = null;
     if (rows.some(({ params }) => params.penalty !== 1)) {
       const sets = new Uint32Array(count * seenWords(vocabSize));
@@ -245,10 +172,10 @@ export class Decoder {
       });
       seen = workspace.upload("decode.seen_first", sets);
     }
-    this.#table.write(0, ranked);
+    this.#table.write(0, placed);
     await this.#sampler.sample(
       0,
-      ranked,
+      placed,
       batches,
       this.#sampler.score(normed, count),
       { ...this.#table.columns, fed: null },
@@ -256,19 +183,20 @@ export class Decoder {
     );
   }
 
-  /** The set of seen tokens of a branch that takes a slot, for rules with a penalty. */
-  begin(slot: number, promptIds: readonly number[]): void {
-    const { network: { device, config }, workspace, shape } = this,
-      width = seenWords(config.vocabSize);
+  /** Writes the set of seen tokens of a branch with a repetition penalty that gets a slot. */
+  setSeenTokens(slot: number, promptIds: readonly number[]): void {
+    const { network: { device, config }, workspace, shape } = this;
+    const width = seenWords(config.vocabSize);
     this.#seen ??= workspace.get("decode.seen", shape.slots * width, "u32");
     device.write(this.#seen, tokenSet(promptIds, config.vocabSize), slot * width);
   }
 
   /**
-   * Feeds the newest token of each row and samples the next, `step` steps after the last look: rows have the
-   * positions and tokens that they had then.
+   * A decode step: feeds the newest token of each row and samples the next one.
+   * @param step number of steps since the host last read tokens
+   * @param rows with the positions and tokens that they had at that time
    */
-  async next(
+  async step(
     step: number,
     rows: readonly DecodeRow[],
     batches: readonly SamplingBatch[],
@@ -276,19 +204,19 @@ export class Decoder {
     const count = rows.length;
     const { cos, sin } = this.network.rope.upTo(this.#table.write(step, rows));
     const columns = this.#table.columns;
-    // After a look rows may have moved: the tokens then come from the host, with all else that it writes.
+    // Rows may move when the host reads. The tokens of the first step then come from the table.
     const fed = step === 0 ? columns.tokens : this.#sampler.tokensOf(step - 1);
     if (!this.#fused) {
-      this.#layers ??= this.#decodeActivations();
+      this.#layers ??= this.#stepActivations();
       this.#scratch ??= passScratch(this.workspace, this.network.config, this.shape.slots);
     }
     const sampler = this.#sampler, plain = sampler.plainParams(batches);
     const key = [fed, cos, sin, step, ...(plain === null ? [] : drawKey(plain))];
     const logits = this.#steps.run(count, key, () => {
-      const provided = { cos, sin, ...columns, count };
+      const stepRows = { cos, sin, ...columns, count };
       const normed = this.#fused
-        ? this.#byLayers(fed, provided)
-        : this.#byOperations(fed, provided);
+        ? this.#runFusedLayers(fed, stepRows)
+        : this.#runLayers(fed, stepRows);
       const logits = sampler.score(normed, count);
       if (plain !== null) sampler.drawPlain(step, plain, logits, columns, count);
       return logits;
@@ -297,25 +225,26 @@ export class Decoder {
     else await sampler.sample(step, rows, batches, logits, { ...columns, fed }, this.#seen);
   }
 
-  /** Drops what it holds for the next step: the buffers or the weights that it reads may change. */
-  rest(): void {
+  /** Forgets buffers and recordings: what they refer to may change before the next step. */
+  forget(): void {
     this.#layers = this.#scratch = null;
     this.#steps.forget();
   }
 
-  /** Waits for the tokens since the last look. */
-  read(): Promise<Sampled> {
+  /** Reads the tokens that were sampled since the last read. */
+  read(): Promise<SampledTokens> {
     return this.#sampler.read();
   }
 
-  /** One operation a layer; returns the normed rows that the head reads. */
-  #byLayers(fed: Tensor, step: StepRows): Tensor {
+  /** Runs one operation per layer. Returns the normed rows that the head reads. */
+  #runFusedLayers(fed: Tensor, step: StepRows): Tensor {
     const { network: { device, config, weights }, workspace } = this, { count: rows } = step;
     const { hiddenSize: d, rmsNormEps: eps } = config;
     const x = workspace.get("h", rows * d);
     device.run("gather_rows", { table: weights.embedding.value, index: fed, out: x, rows, d });
+    const { packedKeys } = this.#prompts;
     weights.layers.forEach(({ inputNorm, postNorm, ...linears }, layer) => {
-      const prefix = this.#prompts[layer]!, branchCache = this.#branches[layer]!;
+      const prefix = this.#prompts.layers[layer]!, branches = this.#branches[layer]!;
       device.run("decode_layer", {
         x,
         ...step,
@@ -329,10 +258,10 @@ export class Decoder {
         wUp: linears.up_proj.packed!,
         wDown: linears.down_proj.packed!,
         prefixK: prefix.k,
-        ...(this.#packedKeys === null ? {} : { packedPrefixK: this.#packedKeys[layer]! }),
+        ...(packedKeys === null ? {} : { packedPrefixK: packedKeys[layer]! }),
         prefixV: prefix.v,
-        branchK: branchCache.k,
-        branchV: branchCache.v,
+        branchK: branches.k,
+        branchV: branches.v,
         maxNew: this.#cacheLength,
         d,
         f: config.intermediateSize,
@@ -348,8 +277,8 @@ export class Decoder {
     return normed;
   }
 
-  /** The same operation by operation. */
-  #byOperations(fed: Tensor, { cos, sin, positions, cacheRow, branches, count }: StepRows): Tensor {
+  /** The same with an operation for each part of a layer. */
+  #runLayers(fed: Tensor, { cos, sin, positions, cacheRow, branches, count }: StepRows): Tensor {
     const { network: { device, config, weights } } = this, d = config.hiddenSize;
     const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
     const layers = this.#layers!, rotary = architectureOf(config).positions === "rotary";
@@ -360,7 +289,7 @@ export class Decoder {
         device.run("rope", { x: q, cos, sin, positions, rows: count, heads, headDim });
         device.run("rope", { x: k, cos, sin, positions, rows: count, heads: kvHeads, headDim });
       }
-      const prefix = this.#prompts[layer]!, cache = this.#branches[layer]!;
+      const prefix = this.#prompts.layers[layer]!, cache = this.#branches[layer]!;
       const row = { index: cacheRow, rows: count, d: kvHeads * headDim };
       device.run("scatter_rows", { src: k, table: cache.k, ...row });
       device.run("scatter_rows", { src: v, table: cache.v, ...row });
@@ -382,12 +311,8 @@ export class Decoder {
       });
     };
     const pass: LayerPass = {
-      device,
-      config,
-      rows: count,
-      attend,
+      ...{ device, config, rows: count, attend, dropout: null },
       ...this.#scratch!,
-      dropout: null,
     };
     const { h, n1: normed, mean1: mean, rho1: rho } = layers[0]!;
     embed(this.network, { tokens: fed, positions, out: h, spare: pass.projected, rows: count });
@@ -396,19 +321,13 @@ export class Decoder {
       output = layerForward(pass, weights.layers[layer]!, layers[layer]!, output);
     }
     normForward(device, weights.finalNorm, {
-      ...output!,
-      sum: output!.x,
-      out: normed,
-      mean,
-      rho,
-      rows: count,
-      d,
-      eps: config.rmsNormEps,
+      ...{ ...output!, sum: output!.x, out: normed, mean, rho },
+      ...{ rows: count, d, eps: config.rmsNormEps },
     });
     return normed;
   }
 
-  #decodeActivations(): LayerActivations[] {
+  #stepActivations(): LayerActivations[] {
     const { network: { config, weights, maxRank }, workspace, adapter } = this;
     return weights.layers.map((layer, l) =>
       layerActivations(workspace, config, layer, this.shape.slots, {

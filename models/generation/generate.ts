@@ -4,7 +4,8 @@
  */
 import type { Device } from "../../kernels/device.ts";
 import { bestSlots } from "./row_threads.ts";
-import { checkRequest, Generation } from "./generation.ts";
+import { Generation } from "./generation.ts";
+import { checkRequest } from "./generation_job.ts";
 import { planSlots, PREFILL_ROWS, PREFILL_ROWS_GPU } from "./generation_plan.ts";
 import { withInt8Activations } from "./int8_activations.ts";
 import type { Network } from "../network/forward_pass.ts";
