@@ -1,4 +1,6 @@
-/** Every built-in task. Adding a task = its file and a line in the `mod.ts` of its category. */
+/**
+ * All built-in tasks. A new task needs its own file and one line in the `mod.ts` of its category.
+ */
 export * from "./algebra/mod.ts";
 export * from "./algorithmic/mod.ts";
 export * from "./arc/mod.ts";

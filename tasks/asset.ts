@@ -1,12 +1,15 @@
-/** The data files that belong to the tasks (`assets/`, with their licences), read when they are first needed. */
+/** Reads the data files of the tasks (`assets/`, licences included) when they are first needed. */
 import { RgxError } from "../core/errors.ts";
 
-/** Where `assets/<name>` lies. */
+/** The URL of `assets/<name>`. */
 export function assetUrl(name: string): URL {
   return new URL(`./assets/${name}`, import.meta.url);
 }
 
-/** The text of `assets/<name>`. Throws RgxError where it cannot be read. */
+/**
+ * Returns the text of `assets/<name>`.
+ * @throws RgxError when the file cannot be read
+ */
 export function readAsset(name: string): string {
   const file = assetUrl(name);
   try {

@@ -1,4 +1,7 @@
-/** Several tasks in one data set, with scoring: what an experiment holds whose weights and parameters change. */
+/**
+ * A data set that mixes several tasks and scores their answers. Weights and parameters can be
+ * changed while it is in use.
+ */
 import {
   type CompositeOptions,
   type CompositePart,
@@ -9,7 +12,8 @@ import { scoreAnswer } from "./score_answer.ts";
 import type { ScorableEntry } from "./types.ts";
 
 /**
- * See {@link CompositeParts}: `entry`, `addDataset`, `removeDataset`, `updateConfig`, `updateWeight`.
+ * The inherited methods are described at {@link CompositeParts}: `entry`, `addDataset`,
+ * `removeDataset`, `updateConfig` and `updateWeight`.
  *
  *     const mixed = new CompositeDataset([
  *       { name: "chain_sum", weight: 2, config: {} },
@@ -19,17 +23,20 @@ import type { ScorableEntry } from "./types.ts";
  *     mixed.scoreAnswer(entry.answer, entry); // 1
  */
 export class CompositeDataset extends CompositeParts {
-  /** @throws UsageError for an unknown task, field or value, no data set, or a name given twice. */
+  /** @throws UsageError for an unknown task, field or value, an empty list, or a repeated name */
   constructor(parts: readonly CompositePart[], options: Omit<CompositeOptions, "create">) {
     super(parts, { ...options, create: createDataset });
   }
 
-  /** Score in [0, 1] of an answer to an entry of one of the tasks. */
+  /** Returns the score in [0, 1] of an answer to an entry of one of the tasks. */
   scoreAnswer(answer: string | null, entry: ScorableEntry): number {
     return scoreAnswer(answer, entry);
   }
 
-  /** The same by `entry_id`, also when the parameters have changed since. @throws UsageError for an unknown id. */
+  /**
+   * Scores an answer to the entry with this `entry_id`, also after the parameters have changed.
+   * @throws UsageError for an unknown id
+   */
   scoreAnswerById(answer: string | null, entryId: string): number {
     return scoreAnswer(answer, this.entryById(entryId));
   }

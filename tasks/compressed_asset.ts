@@ -1,10 +1,11 @@
-/** Larger data files of the tasks, kept compressed with Brotli. */
+/** Reads the larger data files of the tasks, which are compressed with Brotli. */
 import process from "node:process";
 import { assetUrl, unreadable } from "./asset.ts";
 
 /**
- * The text of the Brotli file `assets/<name>`. Throws RgxError where it cannot be read. The module that
- * decompresses is looked up here, since loading it takes longer than listing all tasks.
+ * Returns the text of the Brotli file `assets/<name>`. The decompressing module is loaded inside
+ * the function, because loading it takes longer than listing all tasks.
+ * @throws RgxError when the file cannot be read
  */
 export function readCompressedAsset(name: string): string {
   const file = assetUrl(name);

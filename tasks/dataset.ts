@@ -1,7 +1,7 @@
 /**
- * A data set: the entries of one task for one configuration, seed and split, made when they are asked for.
- * Entry i is a pure function of (task, parameters, seed, split, i): it does not depend on the size, on
- * what was generated before, or on the clock. Splits draw from disjoint key spaces.
+ * The data set of one task for one configuration, seed and split. Entries are made on request.
+ * Entry i is a pure function of (task, parameters, seed, split, i): it does not depend on the size,
+ * on earlier entries or on the clock. The splits draw from disjoint key spaces.
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import { RandomStream, SPLIT, type Split } from "../core/philox.ts";
@@ -11,23 +11,25 @@ import type { Entry, ParamValue, ScorableEntry, Task } from "./types.ts";
 
 export { scoreAnswer } from "./score_answer.ts";
 
-/** What `createDataset` is told beside the name. */
+/** Options of `createDataset`. */
 export interface DatasetOptions {
-  /** Number of entries of an iteration (the task's default, usually 500); later indices are valid too. */
+  /**
+   * Number of entries per iteration. Default: the task's own, usually 500. Higher indices work too.
+   */
   size?: number;
-  /** Non-negative integer; null or missing: drawn once and recorded in `config.seed`. */
+  /** Non-negative integer. When null or missing, a seed is drawn and recorded in `config.seed`. */
   seed?: number | null;
   split?: Split;
-  /** The task's own parameters. */
+  /** Parameters of the task. */
   [param: string]: unknown;
 }
 
-/** A generated data set; iterate over it, or ask for any index ≥ 0. */
+/** A generated data set. It can be iterated, or asked for any index ≥ 0. */
 export class Dataset implements Iterable<Entry> {
   readonly name: string;
   readonly length: number;
   readonly split: Split;
-  /** The task's parameters, all of them, with `seed` and `size`. */
+  /** All parameters of the task, with `seed` and `size`. */
   readonly config: Readonly<Record<string, ParamValue>>;
   readonly #task: Task;
   readonly #params: Record<string, ParamValue>;
@@ -54,11 +56,11 @@ export class Dataset implements Iterable<Entry> {
     }
     this.split = split;
     this.config = { ...this.#params, seed: this.#seed, size: this.length };
-    const own = { seed: this.#seed, size: this.length, split, create: createDataset };
-    this.#opened = this.#task.open?.(this.#params, own) ?? null;
+    const options = { seed: this.#seed, size: this.length, split, create: createDataset };
+    this.#opened = this.#task.open?.(this.#params, options) ?? null;
   }
 
-  /** Entry `index` ≥ 0, also beyond `length`. */
+  /** Returns entry `index` ≥ 0, which may be beyond `length`. */
   entry(index: number): Entry {
     if (!Number.isSafeInteger(index) || index < 0) {
       throw new UsageError(
@@ -79,15 +81,15 @@ export class Dataset implements Iterable<Entry> {
     try {
       return this.#task.generate(random, this.#params, index);
     } catch (cause) {
-      // The engine's limits: of an array's length, of a BigInt's, of the stack.
+      // V8 throws a RangeError for an array, a BigInt or a stack that is too large.
       if (!(cause instanceof RangeError)) throw cause;
-      const own = Object.entries(this.#params)
+      const changed = Object.entries(this.#params)
         .filter(([field, value]) => value !== this.#task.params[field]!.default)
         .filter(([, value]) => typeof value === "number")
         .map(([field, value]) => `${field} = ${value}`);
       throw new RgxError(
         `task ${this.name}: entry ${index} is too large to be made` +
-          (own.length > 0 ? ` with ${own.join(", ")}` : ""),
+          (changed.length > 0 ? ` with ${changed.join(", ")}` : ""),
         { cause, advice: "choose smaller values" },
       );
     }
@@ -97,13 +99,16 @@ export class Dataset implements Iterable<Entry> {
     for (let index = 0; index < this.length; index++) yield this.entry(index);
   }
 
-  /** Score in [0, 1] of an answer to an entry of this task. */
+  /** Returns the score in [0, 1] of an answer to an entry of this task. */
   scoreAnswer(answer: string | null, entry: ScorableEntry): number {
     return scoreTaskAnswer(this.name, answer, entry);
   }
 }
 
-/** The data set of a task; throws UsageError for an unknown task, field or value. */
+/**
+ * Creates the data set of a task.
+ * @throws UsageError for an unknown task, field or value
+ */
 export function createDataset(name: string, options: DatasetOptions = {}): Dataset {
   return new Dataset(name, options);
 }

@@ -1,6 +1,7 @@
 /**
- * What a task file is written with: `defineTask` and short builders for parameters and curriculum
- * attributes. The type of a task's configuration follows from its parameters, so a field is declared once.
+ * Helpers to write a task file: `defineTask`, and short builders for parameters and curriculum
+ * attributes. The type of a configuration follows from the parameters, so each field is declared
+ * once.
  *
  *     export default defineTask({
  *       name: "chain_sum",
@@ -10,16 +11,16 @@
  *       score: decimalScore,
  *     });
  *
- * and one line in the `mod.ts` of its category.
+ * Each task also needs one line in the `mod.ts` of its category.
  */
 import type { CurriculumAttribute, ParamSpec, ParamValue, Task } from "./types.ts";
 
-/** A parameter whose default tells the type of its values. */
+/** A parameter whose default value determines the type of its values. */
 export interface Param<T extends ParamValue> extends ParamSpec {
   default: T;
 }
 
-/** The configuration that belongs to a set of parameters. */
+/** The type of a configuration with these parameters. */
 export type ConfigOf<P extends Record<string, ParamSpec>> = {
   [K in keyof P]: P[K]["default"];
 };
@@ -57,7 +58,7 @@ export function texts(
   return { type: "string[]", default: value, description, ...(values && { values }) };
 }
 
-/** An attribute whose level sets the lower and the upper end of a range. */
+/** A curriculum attribute whose level sets the lower and the upper bound of a range. */
 export function rangeAttribute(
   name: string,
   [lowerField, upperField]: readonly [string, string],
@@ -68,7 +69,10 @@ export function rangeAttribute(
   return { name, lowerField, upperField, levels, description, ...options };
 }
 
-/** A complete task; the result's type no longer shows the configuration, so all tasks fit one registry. */
+/**
+ * Completes a task. The returned type hides the configuration type, so that one registry can hold
+ * all tasks.
+ */
 export function defineTask<P extends Record<string, ParamSpec>>(
   task: Omit<Task<ConfigOf<P>>, "params"> & { params: P },
 ): Task {

@@ -1,16 +1,17 @@
 /**
- * Entries as JSON text. JavaScript writes whole numbers below 1e21 in full, and the digits of those beyond 64 bits
- * are refused by readers that know no larger integers (pandas); such a number is written with an exponent.
+ * Writes entries as JSON text. JavaScript writes whole numbers below 1e21 with all digits, but
+ * readers without big integers (pandas) refuse numbers beyond 64 bits. Such numbers are written
+ * with an exponent instead.
  */
 
-/** A number of so many digits, or a text that looks like one. */
+/** Matches a number with at least 19 digits, or a text that looks like one. */
 const MANY_DIGITS = /[:,[]-?[0-9]{19}/;
 const LARGEST = 2 ** 63;
 
-// Known to V8, not to TypeScript's library.
+// V8 has `JSON.rawJSON`, but TypeScript's library does not declare it.
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
-/** `JSON.stringify` of an entry, or of what holds entries. */
+/** `JSON.stringify` for an entry or any value that contains entries. */
 export function entryJson(value: unknown): string {
   const text = JSON.stringify(value);
   if (!MANY_DIGITS.test(text)) return text;

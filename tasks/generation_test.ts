@@ -1,4 +1,4 @@
-/** What must hold for the entries of every registered task. A new task is covered without a change here. */
+/** Checks the entries of every registered task. A new task is covered automatically. */
 import assert from "node:assert/strict";
 import { SPLIT, type Split } from "../core/philox.ts";
 import { curriculumConfig } from "./curriculum/config.ts";

@@ -1,14 +1,16 @@
 /**
- * Checks of named parameters against their declarations, for tasks and rewards: unknown fields, types,
- * bounds, allowed values, and `min_x ≤ max_x` for every pair named so. Every message begins with the
- * field (`min_terms: …`), so that a reader of configuration files can point at its line.
+ * Checks named parameters of tasks and rewards against their declarations: unknown fields, types,
+ * bounds, allowed values, and `min_x ≤ max_x` for every pair with such names. Every message begins
+ * with the field (`min_terms: …`), so that a configuration reader can point at its line.
  */
 import { didYouMean } from "../core/suggest.ts";
 import type { ParamSpec, ParamValue } from "./types.ts";
 
 type Specs = Readonly<Record<string, ParamSpec>>;
 
-/** All that is wrong with `values`; `owner` is what has these parameters, for example "task chain_sum". */
+/**
+ * Returns all errors in `values`. `owner` names what has these parameters, e.g. "task chain_sum".
+ */
 export function checkParams(
   owner: string,
   specs: Specs,
@@ -24,7 +26,7 @@ export function checkParams(
   return errors;
 }
 
-/** The values with the defaults of the missing ones; deep copies, in the order of the declarations. */
+/** Returns deep copies of the values, with defaults for missing ones, in declaration order. */
 export function withDefaults(
   specs: Specs,
   values: Readonly<Record<string, unknown>>,
@@ -49,7 +51,7 @@ function checkValue(field: string, spec: ParamSpec, value: unknown): string[] {
   }
   const list = spec.type.endsWith("[]");
   const element = list ? spec.type.slice(0, -2) : spec.type;
-  // A list of strings with a string as its default may be given as one: its characters are the elements.
+  // A string list whose default is a string may be given as a string: each character is an element.
   const letters = list && typeof value === "string" && typeof spec.default === "string";
   if (list && !letters && !Array.isArray(value)) {
     return [`${field}: must be ${typeText(spec)}, found ${show(value)}`];
@@ -99,7 +101,7 @@ function checkPairs(specs: Specs, values: Readonly<Record<string, unknown>>): st
   return errors;
 }
 
-/** "an integer", "a list of strings or null", … */
+/** Describes the type in words: "an integer", "a list of strings or null", … */
 export function typeText(spec: ParamSpec): string {
   const names: Record<ParamSpec["type"], string> = {
     "int": "an integer",

@@ -1,6 +1,6 @@
 /**
- * Name → task. The built-in tasks are those of `all.ts`; a program may register its own. Tasks that carry
- * data read it at their first entry, so that naming and checking tasks costs nothing.
+ * Maps names to tasks. The built-in tasks come from `all.ts`; a program may register its own. Tasks
+ * read their data files at the first entry, so listing and checking tasks is cheap.
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
@@ -8,14 +8,15 @@ import * as builtIn from "./all.ts";
 import { checkParams, withDefaults } from "./params.ts";
 import type { ParamValue, Task } from "./types.ts";
 
-/** Names that every data set has beside the task's own parameters. */
+/** Names that every data set uses beside the parameters of its task. */
 const DATASET_FIELDS = ["size", "seed", "split"];
 
 const tasks = new Map<string, Task>();
 
 /**
- * Adds a task. Throws when the name is taken or not of the form `a_b_1`, when a parameter has a name that
- * every data set uses, or when the task's defaults break its own rules.
+ * Adds a task.
+ * @throws RgxError when the name is taken or not of the form `a_b_1`, when a parameter has a name
+ * that every data set uses, or when the defaults violate the task's own rules
  */
 export function registerTask(task: Task): void {
   const fail = (message: string) => {
@@ -43,7 +44,10 @@ export function hasTask(name: string): boolean {
   return tasks.has(name);
 }
 
-/** The task, or a UsageError that names the nearest ones. */
+/**
+ * Returns the task.
+ * @throws UsageError that suggests the nearest names
+ */
 export function getTask(name: string): Task {
   const task = tasks.get(name);
   if (task === undefined) {
@@ -55,8 +59,9 @@ export function getTask(name: string): Task {
 }
 
 /**
- * Everything wrong with a task's parameters, each message beginning with the field; empty when valid.
- * Missing fields have their defaults. Throws UsageError for an unknown task.
+ * Returns all errors in a task's parameters; each message begins with the field. Missing fields
+ * have their defaults.
+ * @throws UsageError for an unknown task
  */
 export function validateTaskConfig(
   name: string,
@@ -65,7 +70,10 @@ export function validateTaskConfig(
   return configErrors(getTask(name), config);
 }
 
-/** The parameters with defaults filled in, or a UsageError with everything that is wrong. */
+/**
+ * Returns the parameters with defaults filled in.
+ * @throws UsageError that lists all errors
+ */
 export function resolveTaskConfig(
   name: string,
   config: Readonly<Record<string, unknown>>,
@@ -86,5 +94,6 @@ function configErrors(task: Task, config: Readonly<Record<string, unknown>>): st
   return task.validate(withDefaults(task.params, config));
 }
 
-// What `registerTask` checks, a test checks of these: it would take every command some milliseconds.
+// Built-in tasks are not checked at run time, which would cost every command some milliseconds. A
+// test checks them with the rules of `registerTask`.
 for (const [name, task] of Object.entries(builtIn)) tasks.set(name, task);

@@ -1,14 +1,17 @@
 /**
- * Scoring without a data set: the task is named by the entry, so entries made elsewhere with the same
- * names and metadata can be scored too. One rule stands before every task's own: null, a non-string or a
- * blank answer is worth 0, unless the task says that the right answer itself can be blank.
+ * Scores an answer without a data set: the entry names its task. Entries made elsewhere with the
+ * same names and metadata can be scored too. Before a task's own rule is applied, null, a
+ * non-string and a blank answer score 0, unless the task allows a blank right answer.
  */
 import { RgxError } from "../core/errors.ts";
 import { isBlank } from "./python/text.ts";
 import { getTask } from "./registry.ts";
 import type { ScorableEntry } from "./types.ts";
 
-/** Score in [0, 1] of an answer; throws when the entry does not name a known task. */
+/**
+ * Returns the score in [0, 1] of an answer.
+ * @throws RgxError when the entry does not name a known task
+ */
 export function scoreAnswer(answer: string | null, entry: ScorableEntry): number {
   const source = entry.metadata?.["source_dataset"];
   if (typeof source !== "string") {
@@ -21,14 +24,14 @@ export function scoreAnswer(answer: string | null, entry: ScorableEntry): number
   return scoreTaskAnswer(source, answer, entry);
 }
 
-/** The same for an entry that does not say its task. */
+/** Scores an answer by the rule of the named task, for entries that do not name one. */
 export function scoreTaskAnswer(
   name: string,
   answer: string | null,
   entry: ScorableEntry,
 ): number {
   const task = getTask(name), source = entry.metadata?.["source_dataset"];
-  // A task that is made of others: the one that the entry comes from.
+  // A composite uses the rule of the task that made the entry.
   if (task.open !== undefined && typeof source === "string" && source !== name) {
     return scoreTaskAnswer(source, answer, entry);
   }

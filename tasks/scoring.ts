@@ -1,17 +1,20 @@
-/** Scoring rules that many tasks share. Each has the signature of `Task.score`. */
+/** Scoring rules shared by many tasks. Each has the signature of `Task.score`. */
 import { codePoints, stripEnd } from "./python/text.ts";
 import { equalDecimals, parseDecimal } from "./python/decimals.ts";
 import type { ScorableEntry } from "./types.ts";
 
 /**
- * The default rule: 1 when equal to the oracle; when the oracle occurs in the answer, its share of the
- * answer's length; else 0. Case counts and nothing is trimmed.
+ * The default rule. 1 when the answer equals the oracle. When it contains the oracle: the oracle's
+ * length divided by the answer's. Else 0. Case matters and nothing is trimmed.
  */
 export function defaultScore(answer: string, entry: ScorableEntry): number {
   return containedShare(answer, entry.answer ?? "");
 }
 
-/** 1 when equal as exact decimals (thousands commas removed from both), else the default rule. */
+/**
+ * 1 when both are the same exact decimal number (thousands commas are removed), else the default
+ * rule.
+ */
 export function decimalScore(answer: string, entry: ScorableEntry): number {
   const given = answer.replaceAll(",", ""), oracle = (entry.answer ?? "").replaceAll(",", "");
   const a = parseDecimal(given), b = parseDecimal(oracle);
@@ -26,9 +29,9 @@ function containedShare(answer: string, oracle: string): number {
 }
 
 /**
- * A square grid of digits: 1 when every line equals the oracle's up to trailing space, else 0.9 × the share
- * of right cells, where each line with exactly n digits 1–9 counts as the next row. A text longer than
- * the oracle is worth its share of the length.
+ * Scores a square grid of digits. 1 when every line equals the oracle's, ignoring trailing space.
+ * Else 0.9 × the share of correct cells, where each line with exactly n digits 1–9 counts as the
+ * next row. For a text longer than the oracle this is multiplied by the ratio of their lengths.
  */
 export function numberGridScore(answer: string, entry: ScorableEntry): number {
   const oracle = entry.answer ?? "";
@@ -40,7 +43,7 @@ export function numberGridScore(answer: string, entry: ScorableEntry): number {
   return length > expected ? score * expected / length : score;
 }
 
-/** Equality line by line up to trailing space. */
+/** Whether the texts are equal line by line, ignoring trailing space. */
 function equalLines(a: string, b: string): boolean {
   const expected = b.split("\n").map(stripEnd);
   const lines = a.split("\n", expected.length + 1);
@@ -48,7 +51,7 @@ function equalLines(a: string, b: string): boolean {
     lines.every((line, i) => stripEnd(line) === expected[i]);
 }
 
-/** Read by character, since a text can have very many lines that are no row. */
+/** Reads character by character, because a text can have very many lines that are no row. */
 function shareOfCells(text: string, solution: readonly unknown[][]): number {
   const n = solution.length;
   let row = 0, equal = 0, digits: number[] = [], count = 0;
@@ -73,8 +76,8 @@ function isGrid(value: unknown): value is unknown[][] {
 }
 
 /**
- * Whether an answer is far longer than any sensible one, so that a scorer that would parse it refuses it: a
- * million characters of JSON take longer to read than a score may.
+ * Whether an answer is far longer than any sensible one. Scorers that parse the answer refuse it,
+ * because parsing a million characters of JSON takes longer than the time limit of a score.
  */
 export function isOverlong(answer: string, entry: ScorableEntry): boolean {
   return answer.length > Math.max(100_000, 20 * (entry.answer?.length ?? 0));

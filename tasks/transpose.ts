@@ -1,4 +1,4 @@
-/** Rows of numbers become columns. */
+/** Transposition of matrices. */
 
 /** The columns of a matrix with at least one row. */
 export function transpose(matrix: readonly (readonly number[])[]): number[][] {

@@ -1,45 +1,50 @@
 /**
- * The protocol of a reasoning task. A task is one file that exports one {@link Task}; the registry lists
- * it; nothing else has to change. Names, parameters, metadata keys and scores are reasoning-gym's, so
- * entries can be exchanged in both directions; the wording of questions is rgx's own.
+ * The protocol of a reasoning task. A task is one file that exports one {@link Task}, and the
+ * registry lists it; nothing else has to change. Names, parameters, metadata keys and scores are
+ * those of reasoning-gym, so entries can be exchanged in both directions. The wording of questions
+ * is rgx's.
  */
 import type { RandomStream, Split } from "../core/philox.ts";
 
-/** One problem. JSON-serialisable. */
+/** One problem. It can be written as JSON. */
 export interface Entry {
   question: string;
-  /** null where many answers are right (an example is then in the metadata). */
+  /** null when many answers are right; the metadata then contains an example. */
   answer: string | null;
-  /** Always has `source_dataset`, `source_index`, `difficulty`. */
+  /** Always contains `source_dataset`, `source_index` and `difficulty`. */
   metadata: Record<string, unknown>;
 }
 
-/** What a scorer may rely on: entries from elsewhere can lack the question, the answer or metadata keys. */
+/**
+ * What a scorer gets. Entries from elsewhere may lack the question, the answer or metadata keys.
+ */
 export interface ScorableEntry {
   question?: string;
   answer?: string | null;
   metadata?: Record<string, unknown>;
 }
 
-/** What a parameter may be: any JSON value. */
+/** The value of a parameter: any JSON value. */
 export type ParamValue = number | string | boolean | null | ParamValue[] | {
   [key: string]: ParamValue;
 };
 
-/** One parameter of a task: its type and default are checked before a data set is made. */
+/** One parameter of a task. Its type and default are checked before a data set is made. */
 export interface ParamSpec {
   type: "int" | "float" | "string" | "bool" | "int[]" | "float[]" | "string[]" | "any";
   default: ParamValue;
   nullable?: boolean;
-  /** Allowed values of a string (or of the elements of a string[]). */
+  /** Allowed values of a string, or of the elements of a string[]. */
   values?: readonly string[];
-  /** Smallest and largest allowed number (or element of a number list), both inclusive. */
+  /** Minimum of a number, or of the elements of a number list; inclusive. */
   min?: number;
   max?: number;
   description: string;
 }
 
-/** A curriculum attribute: difficulty levels of one field (scalar) or of a lower/upper pair (range). */
+/**
+ * A curriculum attribute: the difficulty levels of one field (scalar) or of a range (two fields).
+ */
 export interface CurriculumAttribute {
   name: string;
   levels: readonly ParamValue[];
@@ -50,16 +55,18 @@ export interface CurriculumAttribute {
   description: string;
 }
 
-/** What a generator draws: the registry adds source_dataset, source_index and difficulty. */
+/**
+ * What a generator returns. The data set adds `source_dataset` and `source_index` to the metadata.
+ */
 export interface Generated {
   question: string;
   answer: string | null;
   metadata: Record<string, unknown>;
-  /** The ranges and values that set the difficulty; a plain number only where the field has one (gsm_symbolic). */
+  /** The ranges and values that set the difficulty. A plain number only for gsm_symbolic. */
   difficulty: Record<string, unknown> | number;
 }
 
-/** What a data set is opened with beside its parameters. */
+/** Options with which a data set is opened, beside its parameters. */
 export interface OpenOptions {
   seed: number;
   size: number;
@@ -68,7 +75,7 @@ export interface OpenOptions {
   create(name: string, options: Record<string, unknown>): { entry(index: number): Entry };
 }
 
-/** A complete parameter set of one task; `C` is the task's own interface. */
+/** A complete task; `C` is the type of its parameters. */
 export interface Task<C extends object = Record<string, ParamValue>> {
   name: string;
   category: string;
@@ -77,27 +84,29 @@ export interface Task<C extends object = Record<string, ParamValue>> {
   /** The scoring rule in words, for `rgx tasks show`. */
   scoring: string;
   params: { readonly [K in keyof C]: ParamSpec };
-  /** Entries of a data set whose size is not given (500). */
+  /** Number of entries of a data set whose size is not given. Default: 500. */
   defaultSize?: number;
   /**
-   * Constraint violations beyond what the registry checks by itself (type, `min`, `max`, `values`, and
-   * `min_x ≤ max_x` of every such pair); each begins with `field: ` and names the values found.
+   * Returns violated constraints beyond those that the registry checks (type, `min`, `max`,
+   * `values`, and `min_x ≤ max_x` of every such pair). Each begins with `field: ` and contains the
+   * values.
    */
   validate?(config: C): string[];
   /**
-   * Curriculum levels can break a rule between two fields, which `min` and `max` cannot mend: sets the nearest
-   * valid values in place and returns one note for each, like "max_empty: 16 is above …, 9 is used".
+   * Repairs a configuration made from curriculum levels when it violates a rule between two fields.
+   * It sets the nearest valid values in place and returns one note for each, e.g. "max_empty: 16 is
+   * above …, 9 is used".
    */
   clamp?(config: C): string[];
-  /** Entry `index`: a pure function of its arguments. */
+  /** Makes entry `index`. It is a pure function of its arguments. */
   generate(random: RandomStream, config: C, index: number): Generated;
-  /** In place of `generate`, for a task that is made of others: its entries, complete. */
+  /** Replaces `generate` for a task made of other tasks. Returns complete entries. */
   open?(config: C, options: OpenOptions): (index: number) => Entry;
-  /** Parameters to show it with, where the defaults alone are not enough to make an entry. */
+  /** Parameters for an example entry, for tasks whose defaults alone cannot make one. */
   example?: Partial<C>;
-  /** Score in [0, 1] of a non-blank answer. Must not throw and must not need more than the entry. */
+  /** Returns the score in [0, 1] of a non-blank answer. It never throws and uses only the entry. */
   score(answer: string, entry: ScorableEntry): number;
-  /** True when a blank answer may be right (the oracle itself can be empty). */
+  /** True when a blank answer may be right, i.e. when the oracle can be empty. */
   acceptsBlank?: boolean;
   curriculum?: readonly CurriculumAttribute[];
 }

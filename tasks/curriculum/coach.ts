@@ -1,41 +1,41 @@
-/** Moves the levels of a curriculum by the scores of the completions (reasoning-gym's coach). */
+/** Changes curriculum levels by the scores of completions (reasoning-gym's coach). */
 import { UsageError } from "../../core/errors.ts";
 import type { CurriculumLevels } from "./levels.ts";
 
-/** When to move: the settings of a curriculum, by their names in a configuration. */
+/** When levels change. The names are those of the configuration file. */
 export interface CoachRule {
-  /** Move up every `update_steps` steps, whatever the scores. */
+  /** Raise the levels every `update_steps` steps, whatever the scores are. */
   automatic: boolean;
   update_steps: number;
-  /** Scores that are looked at, the newest; fewer move nothing. */
+  /** Number of the newest scores that are averaged. With fewer scores nothing changes. */
   last_k: number;
-  /** Up when their mean is above. */
+  /** Raise the levels when the mean score is above this. */
   success_threshold: number;
-  /** Down when it is below. */
+  /** Lower the levels when the mean score is below this. */
   failure_threshold: number;
 }
 
-/** A level that has changed. */
+/** A change of a task's levels. */
 export interface LevelChange {
   task: string;
   direction: "up" | "down";
-  /** Mean of the scores that decided; null when it was time. */
+  /** The mean score that caused the change; null for an automatic change. */
   mean: number | null;
   levels: Readonly<Record<string, number>>;
 }
 
-/** What a checkpoint keeps. */
+/** The state that a checkpoint stores. */
 export interface CoachState {
   levels: Record<string, Record<string, number>>;
   scores: Record<string, number[]>;
 }
 
-/** Moves the levels of one or several tasks by their scores (reasoning-gym's coach). */
+/** Changes the levels of one or several tasks by their scores. */
 export class CurriculumCoach {
   readonly #levels = new Map<string, CurriculumLevels>();
   readonly #scores = new Map<string, number[]>();
 
-  /** @throws UsageError for thresholds that cross */
+  /** @throws UsageError when `failure_threshold` is above `success_threshold` */
   constructor(levels: readonly CurriculumLevels[], private readonly rule: CoachRule) {
     const { failure_threshold: low, success_threshold: high } = rule;
     if (low > high) {
@@ -43,23 +43,25 @@ export class CurriculumCoach {
         `curriculum: failure_threshold (${low}) is above success_threshold (${high})`,
       );
     }
-    for (const own of levels) {
-      this.#levels.set(own.task.name, own);
-      this.#scores.set(own.task.name, []);
+    for (const taskLevels of levels) {
+      this.#levels.set(taskLevels.task.name, taskLevels);
+      this.#scores.set(taskLevels.task.name, []);
     }
   }
 
-  /** The levels of a task; undefined when it has no curriculum here. */
+  /** The levels of a task, or undefined when it has no curriculum. */
   of(task: string): CurriculumLevels | undefined {
     return this.#levels.get(task);
   }
 
-  /** Levels of all tasks. */
+  /** The levels of all tasks. */
   get levels(): Record<string, Readonly<Record<string, number>>> {
-    return Object.fromEntries([...this.#levels].map(([task, own]) => [task, own.levels]));
+    return Object.fromEntries(
+      [...this.#levels].map(([task, taskLevels]) => [task, taskLevels.levels]),
+    );
   }
 
-  /** A score in [0, 1] of a completion. Tasks without a curriculum are ignored. */
+  /** Records the score in [0, 1] of a completion. Tasks without a curriculum are ignored. */
   record(task: string, score: number): void {
     const scores = this.#scores.get(task);
     if (scores === undefined) return;
@@ -68,14 +70,18 @@ export class CurriculumCoach {
   }
 
   /**
-   * After step `step` (from 1): what has moved. A task that moves begins with no scores.
-   * @param accept may refuse a level (say, because its prompts are too long); it is taken back then
+   * Ends step `step` (counted from 1) and returns what has changed. When a task's levels change,
+   * its recorded scores are cleared.
+   * @param accept may reject new levels, e.g. because prompts become too long; they are then undone
    */
-  endStep(step: number, accept: (own: CurriculumLevels) => boolean = () => true): LevelChange[] {
+  endStep(
+    step: number,
+    accept: (taskLevels: CurriculumLevels) => boolean = () => true,
+  ): LevelChange[] {
     const { automatic, update_steps, last_k, success_threshold, failure_threshold } = this.rule;
     const changes: LevelChange[] = [];
-    for (const [task, own] of this.#levels) {
-      const scores = this.#scores.get(task)!, before = own.levels;
+    for (const [task, taskLevels] of this.#levels) {
+      const scores = this.#scores.get(task)!, before = taskLevels.levels;
       let mean: number | null = null, direction: LevelChange["direction"] | null = null;
       if (automatic) {
         if (step % update_steps === 0) direction = "up";
@@ -85,29 +91,35 @@ export class CurriculumCoach {
         else if (mean < failure_threshold) direction = "down";
       }
       if (direction === null) continue;
-      const moved = direction === "up" ? own.incrementGlobal() : own.decrementGlobal();
+      const moved = direction === "up"
+        ? taskLevels.incrementGlobal()
+        : taskLevels.decrementGlobal();
       if (!moved) continue;
-      if (!accept(own)) {
-        for (const [name, level] of Object.entries(before)) own.set(name, level);
+      if (!accept(taskLevels)) {
+        for (const [name, level] of Object.entries(before)) taskLevels.set(name, level);
         continue;
       }
       scores.length = 0;
-      changes.push({ task, direction, mean, levels: own.levels });
+      changes.push({ task, direction, mean, levels: taskLevels.levels });
     }
     return changes;
   }
 
   get state(): CoachState {
     return {
-      levels: Object.fromEntries([...this.#levels].map(([task, own]) => [task, { ...own.levels }])),
+      levels: Object.fromEntries(
+        [...this.#levels].map(([task, taskLevels]) => [task, { ...taskLevels.levels }]),
+      ),
       scores: Object.fromEntries([...this.#scores].map(([task, scores]) => [task, [...scores]])),
     };
   }
 
-  /** @throws UsageError when the state is of other tasks or attributes */
+  /** @throws UsageError when the state belongs to other tasks or attributes */
   restore(state: CoachState): void {
-    for (const [task, own] of this.#levels) {
-      for (const [name, level] of Object.entries(state.levels[task] ?? {})) own.set(name, level);
+    for (const [task, taskLevels] of this.#levels) {
+      for (const [name, level] of Object.entries(state.levels[task] ?? {})) {
+        taskLevels.set(name, level);
+      }
       this.#scores.set(task, [...(state.scores[task] ?? [])]);
     }
   }

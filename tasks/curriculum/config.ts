@@ -1,31 +1,34 @@
 /**
- * Difficulty levels of a task → its configuration. A task's attributes each have a list of levels; an
- * attribute sets one field, or the lower and upper field of a range in one of three modes. Values that a
- * task would refuse (a field's own bounds) are clamped to the nearest valid ones, and that is reported.
- * Raising and lowering levels by results belongs to the trainer.
+ * Turns the difficulty levels of a task into its configuration. Each attribute of a task has a list
+ * of levels. An attribute sets either one field, or the lower and upper field of a range in one of
+ * three modes. Values outside a field's bounds are clamped to the nearest valid value, and each
+ * clamped value is reported. Training decides when levels change (`coach.ts`).
  */
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { withDefaults } from "../params.ts";
 import type { CurriculumAttribute, ParamValue, Task } from "../types.ts";
 
-/** How a level becomes a range: from the easiest, only itself, or the last k levels. */
+/** The range of a level: all levels up to it, only the level itself, or the last k levels. */
 export type CurriculumMode = "inclusive" | "upper_bound" | "last_k";
 
 export interface CurriculumOptions {
   mode?: CurriculumMode;
-  /** For `last_k` (1 or more). */
+  /** Number of levels for `last_k`; at least 1. */
   k?: number;
-  /** Parameters that no attribute sets; default: the task's own. */
+  /** Values of the parameters that no attribute sets. Default: those of the task. */
   base?: Readonly<Record<string, unknown>>;
-  /** Told of every clamped value: "max_rotation: 50 is above its maximum, 25 is used". */
+  /**
+   * Called for each clamped value, e.g. with "max_rotation: 50 is above its maximum, 25 is used".
+   */
   onClamp?: (note: string) => void;
 }
 
 /**
- * The configuration at the given level of each attribute. `"*"` is the level of all attributes that are not
- * named (of each its last level where it has fewer); without it they stay at level 0. Throws UsageError
- * for a task without levels, an unknown attribute, and a level that does not exist.
+ * Returns the configuration at the given level of each attribute. The key `"*"` sets the level of
+ * all attributes that are not named; an attribute with fewer levels uses its last one. Without
+ * `"*"` they stay at level 0.
+ * @throws UsageError for a task without levels, an unknown attribute, or a missing level
  */
 export function curriculumConfig(
   task: Task,
@@ -49,7 +52,10 @@ export function curriculumConfig(
   return config;
 }
 
-/** A task's attributes. @throws UsageError when it has none, or when one of the levels does not exist */
+/**
+ * Returns the attributes of a task after checking that `levels` fits them.
+ * @throws UsageError when the task has no levels, or one of the given levels does not exist
+ */
 export function checkedAttributes(
   task: Task,
   levels: Readonly<Record<string, number>>,
@@ -94,7 +100,7 @@ function checkLevel(
   }
 }
 
-/** Indices of the lower and upper level; `ensureInterval` keeps two different ones. */
+/** Indices of the lower and the upper level. With `ensureInterval` they differ. */
 function rangeLevels(
   { levels, ensureInterval }: CurriculumAttribute,
   level: number,

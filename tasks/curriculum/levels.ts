@@ -1,7 +1,7 @@
 /**
- * The present level of each of a task's curriculum attributes, and moving it (reasoning-gym's curriculum): single
- * attributes, or all together by the rule of the global level. What a level means for the task's parameters is
- * `curriculum.ts`.
+ * Holds the current level of each curriculum attribute of a task and changes it (reasoning-gym's
+ * curriculum): one attribute at a time, or all together by the rule of the global level.
+ * `config.ts` turns levels into parameters.
  */
 import { checkedAttributes, curriculumConfig, type CurriculumOptions } from "./config.ts";
 import type { CurriculumAttribute, ParamValue, Task } from "../types.ts";
@@ -11,7 +11,8 @@ export class CurriculumLevels {
   readonly #levels: Record<string, number>;
 
   /**
-   * @param start Level of each attribute; `"*"` is that of all that are not named (of each its top where it has fewer).
+   * @param start Level of each attribute. `"*"` is the level of all attributes that are not named;
+   * an attribute with fewer levels starts at its top.
    */
   constructor(readonly task: Task, start: Readonly<Record<string, number>> = {}) {
     this.#attributes = checkedAttributes(task, start);
@@ -21,12 +22,12 @@ export class CurriculumLevels {
     );
   }
 
-  /** Levels by attribute. */
+  /** The current level of each attribute. */
   get levels(): Readonly<Record<string, number>> {
     return { ...this.#levels };
   }
 
-  /** The highest present level. */
+  /** The highest current level. */
   get highest(): number {
     return Math.max(...Object.values(this.#levels));
   }
@@ -36,17 +37,17 @@ export class CurriculumLevels {
     this.#levels[name] = level;
   }
 
-  /** One level up; false at the top. */
+  /** Raises the level by one. Returns false at the top. */
   increment(name: string): boolean {
     return this.#move(name, 1);
   }
 
-  /** One level down; false at the bottom. */
+  /** Lowers the level by one. Returns false at the bottom. */
   decrement(name: string): boolean {
     return this.#move(name, -1);
   }
 
-  /** The same level for all attributes, or the top of those that have fewer. */
+  /** Sets the same level for all attributes; an attribute with fewer levels goes to its top. */
   setGlobal(level: number): void {
     checkedAttributes(this.task, { "*": level });
     for (const attribute of this.#attributes) {
@@ -54,7 +55,10 @@ export class CurriculumLevels {
     }
   }
 
-  /** Every attribute goes to one above the highest present level, or to its top; false when nothing moves. */
+  /**
+   * Raises every attribute to one above the highest current level, or to its top. Returns false
+   * when nothing changes.
+   */
   incrementGlobal(): boolean {
     const target = this.highest + 1;
     let moved = false;
@@ -67,7 +71,7 @@ export class CurriculumLevels {
     return moved;
   }
 
-  /** The attributes at the highest present level go down by one; false when all are at the bottom. */
+  /** Lowers the attributes at the highest current level by one. Returns false when all are at 0. */
   decrementGlobal(): boolean {
     const { highest } = this;
     if (highest === 0) return false;
@@ -77,7 +81,7 @@ export class CurriculumLevels {
     return true;
   }
 
-  /** The task's parameters at these levels. */
+  /** Returns the parameters of the task at the current levels. */
   config(options: CurriculumOptions = {}): Record<string, ParamValue> {
     return curriculumConfig(this.task, this.#levels, options);
   }

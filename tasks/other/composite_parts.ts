@@ -1,10 +1,17 @@
 /**
- * Several tasks in one data set, drawn by weight (reasoning-gym's composite). Entry i is entry i of the data set
- * that the draw for i chooses, unchanged, with that task's name in `source_dataset`. Data sets can be changed while
- * entries are taken: their parameters, their weights, which there are. With `versions`, each (re)configuration gets
- * the next number, entries carry `version_id` and `entry_id` = "version.index", and an entry can be had once more by
- * that id. Left out: making and scoring entries, which need the registry (composite_dataset.ts).
- * A draw depends on (seed, split, i) and the weights only, so adding a data set moves only entries that fall to it.
+ * Mixes the data sets of several tasks by weight (reasoning-gym's composite). For each index i, a
+ * draw chooses one of the data sets, and the result is entry i of that data set, unchanged; its
+ * `source_dataset` names the task.
+ *
+ * Data sets can be added, removed, reconfigured and weighted anew while entries are read. With
+ * `versions`, each configuration gets the next number, entries carry `version_id` and `entry_id` =
+ * "version.index", and an entry can be fetched again by this id.
+ *
+ * A draw depends only on (seed, split, i) and the weights. Adding a data set therefore changes only
+ * the entries that the new one receives.
+ *
+ * Making data sets and scoring answers need the registry, so they are not done here; see
+ * `composite_dataset.ts`.
  */
 import { UsageError } from "../../core/errors.ts";
 import { RandomStream, type Split } from "../../core/philox.ts";
@@ -13,11 +20,11 @@ import type { Entry } from "../types.ts";
 
 /** One data set of a composite. */
 export interface CompositePart {
-  /** A task's name; no two parts have the same. */
+  /** Name of a task. It is unique among the parts. */
   name: string;
-  /** Share of the entries, relative to the others; above 0 (0 only by a later change). */
+  /** Weight in the draw, relative to the other parts. Above 0; `updateWeight` may set it to 0. */
   weight: number;
-  /** The task's parameters; `seed` and `size` may be given too. */
+  /** Parameters of the task, and optionally `seed` and `size`. */
   config: Readonly<Record<string, unknown>>;
 }
 
@@ -25,9 +32,12 @@ export interface CompositeOptions {
   seed: number;
   size: number;
   split: Split;
-  /** Makes the data set of a part: `createDataset`, handed in because the registry knows composites. */
+  /**
+   * Makes the data set of a part. Callers pass `createDataset`; importing it here would be a
+   * circle, because the registry contains the composite task.
+   */
   create: (name: string, options: Record<string, unknown>) => { entry(index: number): Entry };
-  /** Number every configuration and write its number into the entries; default false. */
+  /** Whether entries carry the number of the configuration that made them. Default: false. */
   versions?: boolean;
 }
 
@@ -37,7 +47,7 @@ interface OpenPart extends CompositePart {
   version: number;
 }
 
-/** Versions of a composite that answers can still be scored for. */
+/** Number of the newest versions whose entries can still be fetched by id. */
 const KEPT_VERSIONS = 10;
 
 export class CompositeParts {
@@ -45,19 +55,22 @@ export class CompositeParts {
   readonly #versions = new Map<number, OpenPart["entries"]>();
   #nextVersion = 1;
 
-  /** @throws UsageError for an unknown task, field or value, no data set, or a name given twice. */
+  /** @throws UsageError for an unknown task, field or value, an empty list, or a repeated name */
   constructor(parts: readonly CompositePart[], private readonly options: CompositeOptions) {
     if (parts.length === 0) throw new UsageError("composite: at least one data set is needed");
     for (const part of parts) this.addDataset(part);
   }
 
-  /** Names and weights, in order. */
+  /** Names, weights and configurations, in order. */
   get parts(): readonly Readonly<CompositePart>[] {
     return this.#parts.map(({ name, weight, config }) => ({ name, weight, config }));
   }
 
-  /** @param own index of the entry within the data set that the draw for `index` chooses; default `index` */
-  entry(index: number, own = index): Entry {
+  /**
+   * Returns the entry at `index` of the mix.
+   * @param sourceIndex index within the data set that the draw for `index` chooses
+   */
+  entry(index: number, sourceIndex = index): Entry {
     const { seed, split, versions } = this.options;
     const random = RandomStream.forTask(seed, split, "composite", index);
     const total = this.#parts.reduce((sum, { weight }) => sum + weight, 0);
@@ -68,14 +81,17 @@ export class CompositeParts {
       chosen = part;
       if ((left -= part.weight) < 0) break;
     }
-    const entry = chosen.entries.entry(own);
+    const entry = chosen.entries.entry(sourceIndex);
     if (!versions) return entry;
     const { version } = chosen;
-    const ids = { version_id: version, entry_id: `${version}.${own}` };
+    const ids = { version_id: version, entry_id: `${version}.${sourceIndex}` };
     return { ...entry, metadata: { ...entry.metadata, ...ids } };
   }
 
-  /** The entry once more, by `entry_id`. @throws UsageError for an id that is not known (any more). */
+  /**
+   * Returns an entry again, by its `entry_id`.
+   * @throws UsageError when the id is unknown or its version is no longer kept
+   */
   entryById(entryId: string): Entry {
     const match = /^([0-9]+)\.([0-9]+)$/.exec(entryId);
     const entries = match === null ? undefined : this.#versions.get(Number(match[1]));
@@ -90,7 +106,7 @@ export class CompositeParts {
     return entries.entry(Number(match![2]));
   }
 
-  /** Adds a data set. @throws UsageError when there is one of this name, or it cannot be made. */
+  /** @throws UsageError when the name is already in use or the data set cannot be made */
   addDataset(part: CompositePart): void {
     if (this.#parts.some(({ name }) => name === part.name)) {
       throw new UsageError(`composite: the data set "${part.name}" is there already`);
@@ -100,7 +116,7 @@ export class CompositeParts {
     this.#parts.push(this.#open({ ...part, seed }));
   }
 
-  /** @throws UsageError for an unknown name, and for the last one. */
+  /** @throws UsageError for an unknown name, and for the last data set */
   removeDataset(name: string): void {
     const part = this.#part(name);
     if (this.#parts.length === 1) {
@@ -109,7 +125,7 @@ export class CompositeParts {
     this.#parts.splice(this.#parts.indexOf(part), 1);
   }
 
-  /** Other values for some of a data set's parameters. */
+  /** Changes some parameters of a data set. */
   updateConfig(name: string, changes: Readonly<Record<string, unknown>>): void {
     const part = this.#part(name);
     const config = { ...part.config, ...changes };

@@ -1,10 +1,12 @@
 /**
- * Decimal numbers in model text, as Python's `decimal.Decimal` reads them. They are compared exactly,
- * digit by digit, and not as doubles.
+ * Reads decimal numbers like Python's `decimal.Decimal`. They are compared exactly, not as doubles.
  */
 import { strip } from "./text.ts";
 
-/** A finite decimal number in normal form: digits × 10^exponent without trailing zeros; 0 is "0", 0. */
+/**
+ * A finite number digits × 10^exponent. `digits` has no trailing zeros; zero is "0" with exponent
+ * 0.
+ */
 export interface Decimal {
   negative: boolean;
   digits: string;
@@ -13,7 +15,9 @@ export interface Decimal {
 
 const DECIMAL = /^([+-]?)(?=[0-9]|\.[0-9])([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]+))?$/i;
 
-/** The double that the text stands for; null when it is no decimal number or beyond the doubles. */
+/**
+ * Returns the double for this text; null when it is no decimal number or too large for a double.
+ */
 export function parseFinite(text: string): number | null {
   const parts = parseDecimal(text);
   if (parts === null) return null;
@@ -22,9 +26,9 @@ export function parseFinite(text: string): number | null {
 }
 
 /**
- * What `decimal.Decimal(text)` reads: surrounding space, underscores, a sign, an exponent and the digits of
- * any script. null for anything else, also for infinities and NaN (they equal no oracle) and texts that are
- * far longer than any answer.
+ * Reads what `decimal.Decimal(text)` accepts: surrounding space, underscores, a sign, an exponent
+ * and the digits of any script. Returns null for anything else, and also for infinities and NaN (no
+ * oracle equals them) and for texts that are far longer than any answer.
  */
 export function parseDecimal(text: string): Decimal | null {
   if (text.length > LONGEST) return null;
@@ -46,8 +50,9 @@ export function equalDecimals(a: Decimal, b: Decimal): boolean {
 }
 
 /**
- * Digits of other scripts as 0–9 (Unicode keeps the tens of a script in one run that begins with a zero).
- * A text with other characters beyond ASCII, and an endless one, is returned as it is: it is no number.
+ * Replaces digits of other scripts by 0–9. In Unicode the digits of a script form runs of ten that
+ * begin with a zero. A text with other non-ASCII characters, or an overlong one, is returned
+ * unchanged, since it is no number.
  */
 export function asciiDigits(text: string): string {
   if (ASCII.test(text) || text.length > LONGEST || NO_DIGIT.test(text)) return text;
@@ -71,10 +76,12 @@ export function asciiDigits(text: string): string {
 }
 
 const ASCII = /^\p{ASCII}*$/u;
-/** In characters; more of other scripts would take too long for what no answer contains. */
+/**
+ * In characters. Converting more digits of other scripts would take too long; no answer needs it.
+ */
 const LONGEST = 50_000;
 const NO_DIGIT = /[^\p{ASCII}\p{Nd}]/u;
-/** The digits of other scripts that were met so far. */
+/** Cache of the digits of other scripts. */
 const digitOf = new Map<string, string>();
 
 function isDigit(character: string): boolean {

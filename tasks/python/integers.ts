@@ -1,14 +1,14 @@
 /**
- * Numbers as Python's `int` reads them: surrounding white space, a sign, single underscores between digits,
- * the digits of any script. Texts far longer than any right answer are refused unread.
+ * Reads integers like Python's `int`: surrounding white space, a sign, single underscores between
+ * digits, and the digits of any script. Texts far longer than any right answer are refused unread.
  */
 import { asciiDigits } from "./decimals.ts";
 import { strip } from "./text.ts";
 
-/** Python refuses more decimal digits. */
-const MOST_DIGITS = 4300;
-/** Room for as many digits of two UTF-16 units with an underscore after each. */
-const LONGEST = 3 * MOST_DIGITS + 100;
+/** Python refuses integers with more decimal digits. */
+const MAX_DIGITS = 4300;
+/** Maximum length of a text: as many digits of two UTF-16 units each, and underscores between them. */
+const MAX_LENGTH = 3 * MAX_DIGITS + 100;
 
 const DECIMAL = /^([+-]?)([0-9]+(?:_[0-9]+)*)$/;
 const LITERAL =
@@ -19,18 +19,18 @@ export function parseInteger(text: string): bigint | null {
   return read(DECIMAL, text);
 }
 
-/** `int(text, 0)`: also 0x, 0o and 0b, and no leading zeros in decimal; null where Python raises. */
+/** `int(text, 0)`: also 0x, 0o and 0b, but no leading zeros in decimal. Null where Python raises. */
 export function parseIntegerLiteral(text: string): bigint | null {
   return read(LITERAL, text);
 }
 
 function read(pattern: RegExp, text: string): bigint | null {
   const trimmed = strip(text);
-  if (trimmed.length > LONGEST) return null;
+  if (trimmed.length > MAX_LENGTH) return null;
   const match = pattern.exec(asciiDigits(trimmed));
   if (match === null) return null;
   const digits = match[2]!.replaceAll("_", "");
-  if (digits.length > MOST_DIGITS) return null;
+  if (digits.length > MAX_DIGITS) return null;
   const size = BigInt(digits);
   return match[1] === "-" ? -size : size;
 }

@@ -1,22 +1,23 @@
 /**
- * Values in model text, read without executing anything: `parseJson` accepts what Python's `json.loads`
- * accepts, `parseLiteral` what `ast.literal_eval` accepts. Neither throws; both need time linear in the
- * text and refuse nesting beyond a fixed depth, so that a reader of the value may recurse.
+ * Reads values in model text without executing anything. `parseJson` accepts what Python's
+ * `json.loads` accepts, and `parseLiteral` what `ast.literal_eval` accepts. Neither throws. Both
+ * take time linear in the length and refuse nesting beyond a fixed depth, so that recursive code
+ * can process the value.
  *
- * Left out: bytes, complex numbers, `...` and `\N{name}` escapes are refused; an indented empty last line,
- * an error in Python, is accepted; JSON integers beyond 2^53 are rounded.
+ * Deviations: bytes, complex numbers, `...` and `\N{name}` escapes are refused; an indented empty
+ * last line, an error in Python, is accepted; JSON integers beyond 2^53 are rounded.
  */
 
 import { type Literal, PyDict, PyFloat, PySet, PyTuple, UnhashableError } from "./values.ts";
 
 export { type Literal, literalsEqual, PyDict, PyFloat, PySet, PyTuple } from "./values.ts";
 
-/** Deepest nesting that `parseJson` accepts. */
+/** Maximum nesting depth of `parseJson`. */
 const JSON_DEPTH = 900;
-/** Deepest nesting of brackets in Python's tokenizer, so also of `parseLiteral`. */
+/** Maximum nesting depth of brackets in Python's tokenizer, and so of `parseLiteral`. */
 const LITERAL_DEPTH = 200;
 
-/** The value of a JSON text, `NaN` and `Infinity` included; undefined when it is none. */
+/** The value of a JSON text, including `NaN` and `Infinity`; undefined when the text is no JSON. */
 export function parseJson(text: string): unknown {
   if (isDeeper(text, JSON_DEPTH)) return undefined;
   try {
@@ -45,7 +46,10 @@ function isDeeper(text: string, limit: number): boolean {
   return false;
 }
 
-/** Stands for NaN while `JSON.parse` reads the text; a lone surrogate, so no sensible text contains it. */
+/**
+ * Stands for NaN while `JSON.parse` reads the text. It is a lone surrogate, which no sensible text
+ * contains.
+ */
 const NAN_MARK = "\ud800NaN";
 
 function parseWithNonFinite(text: string): unknown {
@@ -60,7 +64,7 @@ function parseWithNonFinite(text: string): unknown {
   }
 }
 
-/** The value of a Python literal; undefined when the text is none. */
+/** The value of a Python literal; undefined when the text is no literal. */
 export function parseLiteral(text: string): Literal | undefined {
   try {
     return new LiteralReader(text).readAll();
@@ -70,7 +74,10 @@ export function parseLiteral(text: string): Literal | undefined {
   }
 }
 
-/** Thrown inside the reader for every text that is no literal; made once, for it needs no stack. */
+/**
+ * Thrown inside the reader for every text that is no literal. Created once, since no stack is
+ * needed.
+ */
 const NOT_A_LITERAL = new Error("not a Python literal");
 
 const SPACE = 32, HASH = 35, COMMA = 44, COLON = 58, BACKSLASH = 92, NEWLINE = 10;
@@ -84,7 +91,7 @@ const INTEGER =
   /0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|0(?:_?0)*|[1-9](?:_?[0-9])*/y;
 const NAME = /[\p{L}\p{N}_]+/uy;
 /** Python refuses decimal integers with more digits. */
-const MOST_DIGITS = 4300;
+const MAX_DIGITS = 4300;
 const ESCAPES: Readonly<Record<string, string>> = {
   "\n": "",
   "\\": "\\",
@@ -128,7 +135,7 @@ class LiteralReader {
     return this.#at < this.#text.length ? this.#text.charCodeAt(this.#at) : -1;
   }
 
-  /** White space, continued lines and, between brackets, line ends and comments. */
+  /** Skips white space and continued lines, and between brackets also line ends and comments. */
   #skip(): void {
     for (;;) {
       const code = this.#code();
@@ -142,7 +149,7 @@ class LiteralReader {
     }
   }
 
-  /** Skips space and then takes one character if it is the given one. */
+  /** Skips space and consumes the next character if it is the given one. */
   #take(code: number): boolean {
     this.#skip();
     if (this.#code() !== code) return false;
@@ -200,7 +207,10 @@ class LiteralReader {
     return value;
   }
 
-  /** Values between commas up to the closing bracket, which is taken; −1 is the end of the line. */
+  /**
+   * Reads comma-separated values up to and including the closing bracket; −1 is the end of the
+   * line.
+   */
   #itemsUntil(close: number, items: Literal[] = []): Literal[] {
     for (;;) {
       const code = this.#code();
@@ -242,7 +252,7 @@ class LiteralReader {
     return this.#advance(1, new PyDict(entries));
   }
 
-  /** A sign belongs to one number: `--1` and `-True` are no literals. */
+  /** A sign applies to one number: `--1` and `-True` are no literals. */
   #signed(negative: boolean): Literal {
     this.#at++;
     this.#skip();
@@ -254,7 +264,7 @@ class LiteralReader {
     for (; open > 0; open--) if (!this.#take(41)) throw NOT_A_LITERAL;
     if (!negative) return value;
     if (value instanceof PyFloat) return new PyFloat(-value.value);
-    // 0 − x, because an int has no negative zero.
+    // 0 − x for a number, because an int has no negative zero.
     return typeof value === "bigint" ? -value : 0 - value;
   }
 
@@ -277,7 +287,7 @@ class LiteralReader {
     return value;
   }
 
-  /** Up to 15 plain digits, the usual case, without a regular expression; −1 for any other number. */
+  /** Fast path for up to 15 plain digits, the usual case; −1 for any other number. */
   #shortInteger(): number {
     let value = 0, end = this.#at;
     for (; end < this.#at + 15; end++) {
@@ -292,7 +302,7 @@ class LiteralReader {
     return value;
   }
 
-  /** One string or several next to each other, which are joined; undefined when there is none. */
+  /** Reads adjacent strings and joins them; undefined when there is none. */
   #strings(): string | undefined {
     let all: string | undefined;
     for (;;) {
@@ -331,7 +341,9 @@ class LiteralReader {
   }
 }
 
-/** The meaning of the escape at `at` and its length; an unknown one stands for itself. */
+/**
+ * The character that the escape at `at` means, and its length. An unknown escape stands for itself.
+ */
 function escape(text: string, at: number): [character: string, length: number] {
   const next = text[at + 1] ?? "";
   const simple = ESCAPES[next];
@@ -353,7 +365,7 @@ function escape(text: string, at: number): [character: string, length: number] {
 
 function integer(token: string): number | bigint {
   if (token.length <= 15) return Number(token);
-  if (/^[0-9]/.test(token) && !/^0[xXoObB]/.test(token) && token.length > MOST_DIGITS) {
+  if (/^[0-9]/.test(token) && !/^0[xXoObB]/.test(token) && token.length > MAX_DIGITS) {
     throw NOT_A_LITERAL;
   }
   const value = BigInt(token);

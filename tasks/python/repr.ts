@@ -1,10 +1,14 @@
 /**
- * How Python writes values: `repr`, `str`, `round(x, n)` and the formats `.nf` and `.ne`. Rounding looks
- * at the exact value of the double and takes the even digit on a tie, where `toFixed` takes the larger.
+ * Writes values like Python: `repr`, `str`, `round(x, n)` and the formats `.nf` and `.ne`. Rounding
+ * uses the exact value of the double and takes the even digit on a tie; `toFixed` takes the larger
+ * one.
  */
 import { type Literal, PyDict, PyFloat, type PySet, PyTuple } from "./literals.ts";
 
-/** `repr(x)` of a float: shortest digits, `.0` for whole numbers, an exponent below 1e-4 and from 1e16. */
+/**
+ * `repr(x)` of a float: shortest digits, `.0` for whole numbers, an exponent below 1e-4 and from
+ * 1e16.
+ */
 export function reprFloat(x: number): string {
   if (Number.isNaN(x)) return "nan";
   if (!Number.isFinite(x)) return x < 0 ? "-inf" : "inf";
@@ -14,7 +18,10 @@ export function reprFloat(x: number): string {
   return twoDigitExponent(x.toExponential());
 }
 
-/** `repr` of a string: single quotes unless only those occur in it; unprintable characters escaped. */
+/**
+ * `repr` of a string: in single quotes, unless it contains those and no double quotes; unprintable
+ * characters are escaped.
+ */
 export function reprString(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const escaped = text.replace(/[\\'"]|[\p{C}\p{Z}]/gu, (character) => {
@@ -31,7 +38,10 @@ export function reprString(text: string): string {
   return quote + escaped + quote;
 }
 
-/** `repr(value)`; a number is an int (a float is a `PyFloat`), but one with a fraction is read as a float. */
+/**
+ * `repr(value)`. A number is written as an int, but one with a fraction as a float (so is a
+ * `PyFloat`).
+ */
 export function repr(value: Literal): string {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
@@ -50,7 +60,7 @@ export function repr(value: Literal): string {
   return value.size === 0 ? "set()" : `{${(value as PySet).items.map(repr).join(", ")}}`;
 }
 
-/** `str(value)`: a string as it is, anything else as `repr`. */
+/** `str(value)`: a string unchanged, anything else as its `repr`. */
 export function str(value: Literal): string {
   return typeof value === "string" ? value : repr(value);
 }
@@ -64,7 +74,7 @@ export function formatFixed(x: number, digits: number): string {
   if (!Number.isFinite(x)) return reprFloat(x);
   const size = Math.abs(x), sign = x < 0 || Object.is(x, -0) ? "-" : "";
   if (size >= 1e21) return sign + BigInt(size) + (digits > 0 ? "." + "0".repeat(digits) : "");
-  // Only a multiple of 2^-(digits + 1) can lie exactly between two results.
+  // Only a multiple of 2^-(digits + 1) can be exactly halfway between two results.
   if (Number.isInteger(size * 2 ** (digits + 1))) {
     const exact = size.toFixed(digits + 1);
     if (exact.endsWith("5") && "02468".includes(exact.at(exact.at(-2) === "." ? -3 : -2)!)) {
@@ -78,7 +88,7 @@ export function formatFixed(x: number, digits: number): string {
 export function formatExponent(x: number, digits: number): string {
   if (!Number.isFinite(x)) return reprFloat(x);
   const size = Math.abs(x), sign = x < 0 || Object.is(x, -0) ? "-" : "";
-  // Only where one digit more ends in 5 can the value lie exactly between two results.
+  // The value can be exactly halfway between two results only if one more digit ends in 5.
   const oneMore = size.toExponential(digits + 1), end = digits === 0 ? 1 : digits + 2;
   if (oneMore[digits + 2] === "5") {
     const [mantissa, exponent] = size.toExponential(100).split("e") as [string, string];

@@ -1,12 +1,12 @@
 /**
- * Python's notions of text that are part of scores: white space, length in code points, decimal
- * numbers. JavaScript's `trim` and `\s` know U+FEFF and lack U+001C–001F and U+0085, and its `length`
- * counts UTF-16 units.
+ * White space and text length as Python defines them, because scores depend on them. In contrast to
+ * Python, JavaScript's `trim` and `\s` include U+FEFF and exclude U+001C–001F and U+0085, and its
+ * `length` counts UTF-16 units.
  */
 
-/** The characters of `str.isspace`, for use inside a regular expression's class. */
-export const PYTHON_SPACE =
-  "\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+/** The characters of `str.isspace`, to be put into a character class of a regular expression. */
+export const PYTHON_SPACE = "\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a" +
+  "\\u2028\\u2029\\u202f\\u205f\\u3000";
 
 const LEADING = new RegExp(`^[${PYTHON_SPACE}]+`);
 
@@ -23,7 +23,9 @@ export function isSpaceCode(code: number): boolean {
     code === 0x2029 || code === 0x202f || code === 0x205f || code === 0x3000;
 }
 
-/** `str.rstrip()`: from the end by hand, since a regular expression would look at every run before it. */
+/**
+ * `str.rstrip()`. A loop from the end, because a regular expression would also try earlier runs.
+ */
 export function stripEnd(text: string): string {
   let end = text.length;
   while (end > 0 && isSpaceCode(text.charCodeAt(end - 1))) end--;
@@ -39,10 +41,10 @@ export function isBlank(text: string): boolean {
   return strip(text) === "";
 }
 
-/** `str.split()`: the words between white space, or the first `most` of them. */
-export function words(text: string, most = Infinity): string[] {
+/** `str.split()`: the words between white space; at most the first `limit` of them. */
+export function words(text: string, limit = Infinity): string[] {
   const found: string[] = [];
-  for (let at = 0; at < text.length && found.length < most; at++) {
+  for (let at = 0; at < text.length && found.length < limit; at++) {
     if (isSpaceCode(text.charCodeAt(at))) continue;
     const start = at;
     while (at < text.length && !isSpaceCode(text.charCodeAt(at))) at++;
@@ -51,7 +53,7 @@ export function words(text: string, most = Infinity): string[] {
   return found;
 }
 
-/** `len(str)`: code points. */
+/** `len(str)`: the number of code points. */
 export function codePoints(text: string): number {
   let count = text.length;
   for (let i = 0; i + 1 < text.length; i++) {

@@ -1,9 +1,9 @@
 /**
- * Python values that JavaScript lacks, as `parseLiteral` (literals.ts) reads them and `repr` (python_repr.ts)
- * writes them, and Python's `==` between them.
+ * Python values that JavaScript lacks, and Python's `==` for all values. `literals.ts` reads them
+ * and `repr.ts` writes them.
  */
 
-/** A Python value: int is a number (a bigint beyond 2^53), list an array, None null. */
+/** A Python value. An int is a number (a bigint beyond 2^53), a list an array, None null. */
 export type Literal =
   | null
   | boolean
@@ -24,7 +24,7 @@ export class PyTuple {
   constructor(readonly items: readonly Literal[]) {}
 }
 
-/** Distinct items in the order of their first mention. */
+/** Distinct items in the order of their first occurrence. */
 export class PySet {
   readonly #items = new Map<string, Literal>();
   constructor(items: Iterable<Literal>) {
@@ -44,7 +44,10 @@ export class PySet {
   }
 }
 
-/** Keys compare as in Python (1, 1.0 and True are one key); the last value of a key counts. */
+/**
+ * A dict. Keys compare as in Python (1, 1.0 and True are the same key); the last value of a key
+ * wins.
+ */
 export class PyDict {
   readonly #entries = new Map<string, [key: Literal, value: Literal]>();
   constructor(entries: Iterable<readonly [Literal, Literal]>) {
@@ -65,10 +68,10 @@ export class PyDict {
   }
 }
 
-/** A list, set or dict as an item of a set or as a key. */
+/** Thrown for a list, set or dict as an item of a set or as a key. */
 export class UnhashableError extends Error {}
 
-/** Python's `==` between two values, which may also come from JSON (a number is then its value). */
+/** Python's `==`. Values may also come from JSON, where a number stands for its value. */
 export function literalsEqual(a: Literal, b: Literal): boolean {
   const x = numberOf(a), y = numberOf(b);
   // deno-lint-ignore eqeqeq -- compares a number with a bigint by value
@@ -97,7 +100,10 @@ function numberOf(value: Literal): number | bigint | undefined {
   return value instanceof PyFloat ? value.value : undefined;
 }
 
-/** Equal for values that are equal; throws for those that cannot be keys. */
+/**
+ * Returns equal texts for equal values.
+ * @throws UnhashableError for values that cannot be keys
+ */
 function hashKey(value: Literal): string {
   const number = numberOf(value);
   if (number !== undefined) {

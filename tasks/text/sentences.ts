@@ -1,8 +1,9 @@
 /**
- * English sentences with any wanted number of words: those of the story, and, where more or longer ones are
- * needed, sentences made by a small grammar. A clause is subject, verb, perhaps an object, and then
- * places, times, adjectives and adverbs until it has its length; long sentences join clauses. Words are
- * separated by one space and have letters only; commas and the final full stop follow a word directly.
+ * English sentences with a given number of words: those of the story, and sentences made by a small
+ * grammar where more or longer ones are needed. A clause consists of a subject, a verb and perhaps
+ * an object; places, times, adjectives and adverbs fill it up to its length. Long sentences join
+ * several clauses. Words consist of letters only and are separated by one space; commas and the
+ * final full stop directly follow a word.
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { STORY } from "./story.ts";
@@ -52,12 +53,12 @@ const TIMES = list("yesterday today again everywhere afterwards alone outside up
 const PREPOSITIONS = list("in near behind beside above below inside outside beyond opposite");
 const CONNECTIVES = list("and but because while although so until whenever after before");
 
-/** Words of the shortest clause that is joined to another, and of the longest one. */
+/** Minimum number of words of a clause that is joined to another, and maximum of any clause. */
 const SHORTEST_JOINED = 4, LONGEST_CLAUSE = 12;
 
 let story: Map<number, string[]> | undefined;
 
-/** The sentences of the story by their number of words. */
+/** The sentences of the story, grouped by their number of words. */
 export function storySentences(): ReadonlyMap<number, readonly string[]> {
   if (story === undefined) {
     story = new Map();
@@ -71,13 +72,13 @@ export function storySentences(): ReadonlyMap<number, readonly string[]> {
   return story;
 }
 
-/** A sentence of exactly `count` ≥ 1 words. */
+/** Makes a sentence of exactly `count` ≥ 1 words. */
 export function makeSentence(random: RandomStream, count: number): string {
   const tokens: string[] = [];
   let left = count;
   while (left > LONGEST_CLAUSE) {
-    const most = Math.min(LONGEST_CLAUSE, left - 1 - SHORTEST_JOINED);
-    const size = random.int(SHORTEST_JOINED, most);
+    const limit = Math.min(LONGEST_CLAUSE, left - 1 - SHORTEST_JOINED);
+    const size = random.int(SHORTEST_JOINED, limit);
     tokens.push(...clause(random, size));
     tokens.push(tokens.pop() + ",", random.choice(CONNECTIVES));
     left -= size + 1;
@@ -87,7 +88,7 @@ export function makeSentence(random: RandomStream, count: number): string {
   return text[0]!.toUpperCase() + text.slice(1);
 }
 
-/** A noun with what stands before it; an adjective from the list may come between. */
+/** A noun and the words before it. An adjective of the list may be inserted before the noun. */
 interface Phrase {
   before: string[];
   noun: string;
@@ -106,7 +107,8 @@ function clause(random: RandomStream, count: number): string[] {
   const transitive = left >= 2 && random.chance(0.6);
   if (transitive) phrases.push({ before: ["the"], noun: random.choice(THINGS), adjectives: LOOKS });
   left -= transitive ? 2 : 0;
-  // Each place takes three words and has room for an adjective; an adverb and a time have room for two.
+  // Each place takes three words and has room for an adjective. An adverb and a time add room for
+  // two.
   const fewest = Math.max(0, Math.ceil((left - 2 - phrases.length) / 4));
   const places = random.int(fewest, Math.floor(left / 3));
   const where = random.sample(PREPOSITIONS, places), what = random.sample(PLACES, places);

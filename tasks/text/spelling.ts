@@ -1,6 +1,6 @@
-/** How words are written in a sentence. */
+/** Spelling of words in a sentence. */
 
-/** "She" at the beginning of a sentence. */
+/** Capitalizes the first letter: "she" becomes "She". */
 export function capital(text: string): string {
   return text[0]!.toUpperCase() + text.slice(1);
 }

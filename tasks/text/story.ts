@@ -1,7 +1,7 @@
 /**
- * "The text": a story of about 1 800 words written for this project, from which tasks take words and
- * sentences. Plain letters only: no quotation marks, apostrophes, digits or dashes, so that `\w+` finds
- * exactly its words and a full stop ends every sentence.
+ * The story: about 1 800 words written for this project, from which tasks take words and sentences.
+ * It contains plain letters only (no quotation marks, apostrophes, digits or dashes), so that `\w+`
+ * finds exactly its words and a full stop ends every sentence.
  */
 
 export const STORY = `\
@@ -120,7 +120,7 @@ at the eleven hooks by the door, each with a coat on it, and went to put the ket
 
 let words: string[] | undefined;
 
-/** Every word of the story, in order. */
+/** All words of the story, in order. */
 export function storyWords(): readonly string[] {
   return words ??= STORY.match(/\w+/g)!;
 }

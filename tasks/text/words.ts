@@ -1,10 +1,11 @@
 /**
- * The English word list: about 220 000 words of 3 to 11 letters a–z, from the npm package `word-list`
- * (its licence: assets/LICENCE.md; made by assets/make_words.ts). Read from the file when the first word of a
- * length is wanted, and decoded length by length.
+ * The English word list: about 220 000 words of 3 to 11 letters a–z, from the npm package
+ * `word-list` (licence: `assets/LICENCE.md`; written by `assets/make_words.ts`). The file is read
+ * when the first word is needed, and each length is decoded separately.
  *
- * The file has one line a length: the words in order, each as the number of letters that it shares with
- * the one before (a digit, A for 10) followed by the others; the length says where a word ends.
+ * The file has one line for each word length, with the words in alphabetical order. Each word is
+ * stored as the number of leading letters that it shares with the previous word (a digit, A for
+ * 10), followed by its other letters. The word length says where a word ends.
  */
 import { readAsset } from "../asset.ts";
 
@@ -32,7 +33,7 @@ export function wordCount(min: number, max: number): number {
   return count;
 }
 
-/** Word `index` of those with at least `min` letters: shorter ones first. */
+/** Word `index` among those with at least `min` letters. Shorter words come first. */
 export function wordAt(index: number, min: number): string {
   for (let length = Math.max(min, SHORTEST_WORD); length <= LONGEST_WORD; length++) {
     const list = wordsOfLength(length);
