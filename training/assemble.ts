@@ -39,7 +39,7 @@ import {
   planMemory,
   promptMisfit,
 } from "./plan/memory_check.ts";
-import { PromptEncoder, promptTokensKept } from "../evaluation/prompts.ts";
+import { runPrompts } from "../evaluation/prompt_encoder.ts";
 import { smallerModel } from "./plan/smaller_model.ts";
 import { storageOptions } from "./plan/storage_options.ts";
 import type { TrainerOptions } from "./run/trainer_options.ts";
@@ -124,12 +124,7 @@ export async function assemble(
     ? null
     : loraFromSection(config, config.lora, from.config);
   const trainProblems = source.length("train");
-  const prompts = new PromptEncoder(
-    from.tokenizer,
-    config.data,
-    from.eosIds,
-    promptTokensKept(config.training),
-  );
+  const prompts = runPrompts(from.tokenizer, config, from.eosIds);
   const withAnswers = config.sft !== null && config.sft.max_steps > 0;
   const lengths = longest(prompts, problems, trainProblems, withAnswers);
   checkPositions(config, from.config.maxPositions, lengths, phases);

@@ -7,7 +7,7 @@
  * The step has 4 prompts × 8 completions, 64 prompt tokens and exactly 64 new ones (no token ends a
  * completion), one micro-batch, and rewards of ±1, half of each in every group, so that every completion
  * has a gradient. Every variant is measured in every round, so that a disturbance of the machine meets all.
- * Needs ../shared/models; the memory mode makes its own model.
+ * Needs tests/golden/models; the memory mode makes its own model.
  */
 import { RandomStream } from "../core/philox.ts";
 import type { Device } from "../kernels/device.ts";
@@ -18,22 +18,19 @@ import { readModelFolder } from "../models/model_folder.ts";
 import type { ModelConfig } from "../models/architectures/model_config.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import { groupAdvantages } from "./loss/advantages.ts";
+import { defaultsOf } from "../configs/types/key_spec.ts";
+import { TRAINING } from "../configs/schema/schema.ts";
 import type { LossSettings } from "./loss/loss.ts";
 import { AdamW } from "./step/optimizer.ts";
 import { frozenReference, type ReferencePolicy } from "./step/reference_policy.ts";
 import { trainWindow } from "./step/train_window.ts";
+import { goldenPath } from "../tests/golden.ts";
 
 /** Seconds that TRL 1.16 took for this step on a machine of this kind (2 cores). */
 const TRL_SECONDS = [0.63, 0.92] as const;
 
-const MODEL_FOLDER = new URL("../../shared/models/tinystories-656k", import.meta.url).pathname;
-const LOSS: LossSettings = {
-  loss_type: "dapo",
-  epsilon: 0.2,
-  epsilon_high: null,
-  beta: 0,
-  use_bias_correction_kl: true,
-};
+const MODEL_FOLDER = goldenPath("models/tinystories-656k");
+const LOSS: LossSettings = defaultsOf(TRAINING);
 
 export const STEP_PHASES = ["generate", "score", "forward + backward", "optimizer"] as const;
 /** Milliseconds of one step. */
@@ -92,6 +89,7 @@ export class BenchStep {
       weights: [1],
       groupSizes: promptIds.map(() => size),
       scale: "group",
+      aggregation: "sum_then_normalize",
     });
     marks.push(performance.now());
 

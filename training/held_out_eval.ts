@@ -6,7 +6,7 @@
  * of the batches' means).
  */
 import type { RunConfig } from "../configs/schema/run_config.ts";
-import { wilson } from "../core/statistics.ts";
+import { wilson } from "../core/intervals.ts";
 import { EVAL_PROMPT_ID } from "../data/held_out.ts";
 import { CORRECT, scoreCompletion } from "../data/score.ts";
 import type { LanguageModel } from "../models/language_model.ts";

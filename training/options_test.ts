@@ -4,7 +4,7 @@ import { UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { createDevice } from "../kernels/mod.ts";
 import { assemble } from "./assemble.ts";
-import { PromptEncoder, promptTokensKept } from "../evaluation/prompts.ts";
+import { runPrompts } from "../evaluation/prompt_encoder.ts";
 import {
   type ConfigChanges,
   metricsWithoutClock,
@@ -193,14 +193,9 @@ Deno.test("prompts are refused above max_prompt_length, or keep their last token
       const { model, tokenizer, eosIds, problems } = await assemble(config, device);
       model.dispose();
       const entry = problems.trainEntry(0);
-      const whole = new PromptEncoder(tokenizer, config.data, eosIds).prompt(entry);
-      const cut = new PromptEncoder(
-        tokenizer,
-        config.data,
-        eosIds,
-        promptTokensKept(config.training),
-      )
-        .prompt(entry);
+      const uncut = { ...config, training: { ...config.training, truncate_prompts: null } };
+      const whole = runPrompts(tokenizer, uncut, eosIds).prompt(entry);
+      const cut = runPrompts(tokenizer, config, eosIds).prompt(entry);
       assert.ok(whole.ids.length > 12);
       assert.deepEqual(cut.ids, whole.ids.slice(-12));
       const { summary } = await trainOn(device, config, { rubric: VARYING_RUBRIC });

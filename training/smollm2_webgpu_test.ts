@@ -4,24 +4,25 @@
  * copy of the GGUF file.
  */
 import assert from "node:assert/strict";
+import { defaultsOf } from "../configs/types/key_spec.ts";
+import { TRAINING } from "../configs/schema/schema.ts";
 import type { Device } from "../kernels/device.ts";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { findAdapter } from "../kernels/devices/webgpu/adapter.ts";
 import { createWebgpuDevice } from "../kernels/devices/webgpu/device.ts";
 import { CausalLM } from "../models/causal_lm.ts";
 import { readModelFolder } from "../models/model_folder.ts";
-import { gradients, sharedFolder } from "../models/testing.ts";
+import { gradients } from "../models/testing.ts";
 import type { Completion } from "../models/generation/types.ts";
 import { AdamW } from "./step/optimizer.ts";
 import { trainWindow } from "./step/train_window.ts";
+import { NEEDED, needs } from "../tests/skipped.ts";
+import { largeModel } from "../tests/large_model.ts";
 
 const wanted = Deno.env.get("RGX_TEST_SMOLLM2_WEBGPU") === "1";
 const chosen = Deno.env.get("RGX_TEST_MODEL");
-const path = !wanted || chosen === ""
-  ? null
-  : chosen ?? sharedFolder("models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf");
-const ignore = path === null || await findAdapter() === null;
-if (wanted && ignore) console.warn("SmolLM2 is not tested on webgpu: no model or no adapter");
+const path = !wanted || chosen === "" ? null : chosen ?? largeModel();
+const hasAdapter = await findAdapter() !== null;
 
 /** Any text that the model has the tokens of. */
 const PROMPT = [1, 4093, 198, 1780, 314, 216, 34, 1232, 216, 35, 47, 2, 198, 1, 520, 9531, 198];
@@ -66,10 +67,7 @@ async function outcome(device: Device, dtype: Dtype): Promise<Outcome> {
     await trainWindow(model, rows, {
       microBatchSize: rows.length,
       temperature: 1,
-      settings: {
-        ...{ loss_type: "dapo", epsilon: 0.2, epsilon_high: null, beta: 0 },
-        use_bias_correction_kl: true,
-      },
+      settings: defaultsOf(TRAINING),
       maxCompletionLength: 6,
       reference: null,
     });
@@ -104,7 +102,8 @@ function assertNear(found: ArrayLike<number>, wanted: ArrayLike<number>, limit: 
 for (const [dtype, what] of [["float32", "in float32"], ["auto", "in its blocks"]] as const) {
   Deno.test({
     name: `SmolLM2 ${what} generates and trains on webgpu as on the CPU`,
-    ignore,
+    ignore: needs(wanted, "SmolLM2 on webgpu takes minutes (RGX_TEST_SMOLLM2_WEBGPU=1)") ||
+      needs(path !== null, NEEDED.largeModel) || needs(hasAdapter, NEEDED.webgpu),
     async fn() {
       const cpu = await on(
         () => createWasmDevice({ threads: navigator.hardwareConcurrency }),

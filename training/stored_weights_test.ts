@@ -2,10 +2,9 @@
 import assert from "node:assert/strict";
 import { createDevice } from "../kernels/mod.ts";
 import { tinyRunConfig, trainOn, VARYING_RUBRIC, withTempDir } from "./testing.ts";
+import { goldenPath } from "../tests/golden.ts";
 
-const MODEL = new URL("../../shared/models/tinystories-656k", import.meta.url).pathname;
-const have = await Deno.stat(MODEL).then(() => true, () => false);
-if (!have) console.warn("stored_weights_test: shared/models is not here, its tests are ignored");
+const MODEL = goldenPath("models/tinystories-656k");
 
 const BITS = [
   ["8 bits", { load_in_8bit: true }],
@@ -15,7 +14,6 @@ const BITS = [
 for (const [what, quantisation] of BITS) {
   Deno.test({
     name: `an adapter trains on a base in ${what}, samples from what it trains, and twice the same`,
-    ignore: !have,
     fn: () =>
       withTempDir(async (dir) => {
         const run = async (name: string) => {

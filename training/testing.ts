@@ -1,5 +1,5 @@
 /** Helpers for tests of training: a tiny configuration, runs in temporary folders. Not part of the program. */
-import { defaultsOf } from "../configs/schema/key_spec.ts";
+import { defaultsOf } from "../configs/types/key_spec.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { TRAINING } from "../configs/schema/schema.ts";
 import { LORA } from "../configs/schema/schema_model.ts";

@@ -7,7 +7,7 @@
  * A stop is obeyed at the next operation of the device: a step that was cut off before its weights moved is
  * done again after the resume, with the same tokens.
  */
-import { bestMetric } from "../configs/derived.ts";
+import { bestMetric } from "../configs/batch_sizes.ts";
 import { Interrupted, RgxError, UsageError } from "../core/errors.ts";
 import {
   finalModelFiles,

@@ -1,5 +1,5 @@
 /**
- * Whole optimizer steps against TRL's own trainer (shared/golden/trl-step): log-probabilities, losses,
+ * Whole optimizer steps against TRL's own trainer (tests/golden/trl-step): log-probabilities, losses,
  * metrics, gradients of every tensor, and the weights after the last step. In float64 on the reference
  * device, in float32 on both devices, within the tolerances of that folder's README.
  */
@@ -14,6 +14,8 @@ import {
 } from "../models/formats/safetensors/safetensors.ts";
 import type { ModelConfig } from "../models/architectures/model_config.ts";
 import { groupAdvantages, type ScaleRewards } from "./loss/advantages.ts";
+import { defaultsOf } from "../configs/types/key_spec.ts";
+import { TRAINING } from "../configs/schema/schema.ts";
 import type { LossSettings } from "./loss/loss.ts";
 import type { LossType } from "./loss/policy_terms.ts";
 import { AdamW } from "./step/optimizer.ts";
@@ -21,11 +23,9 @@ import { adapterOffReference, frozenReference } from "./step/reference_policy.ts
 import { rolloutMetrics } from "./metrics/rollout_metrics.ts";
 import { rateFactor } from "./step/schedule.ts";
 import { trainWindow, windowLogp, type WindowRow } from "./step/train_window.ts";
+import { goldenPath } from "../tests/golden.ts";
 
-const SHARED = new URL("../../shared/", import.meta.url).pathname;
-const GOLDEN = `${SHARED}golden/trl-step`;
-const have = await Deno.stat(GOLDEN).then(() => true, () => false);
-if (!have) console.warn("trl_step_test: shared/golden/trl-step is not here, its tests are ignored");
+const GOLDEN = goldenPath("trl-step");
 
 const CONFIG: ModelConfig = {
   vocabSize: 2048,
@@ -102,7 +102,7 @@ const LIMITS = {
 };
 
 async function createModel(device: Device, full: boolean): Promise<CausalLM> {
-  const folder = `${SHARED}models/tinystories-656k`;
+  const folder = goldenPath("models/tinystories-656k");
   const file = await readSafetensors(`${folder}/model.safetensors`);
   const gate = file.info("model.layers.0.mlp.gate_proj.weight").shape[0]!;
   const json = JSON.parse(await Deno.readTextFile(`${folder}/config.json`));
@@ -175,6 +175,7 @@ async function runCase(name: string, device: Device): Promise<void> {
     oldLogp: null,
   }));
   const settings: LossSettings = {
+    ...defaultsOf(TRAINING),
     loss_type: config.loss_type,
     epsilon: config.epsilon,
     epsilon_high: config.epsilon_high ?? null,
@@ -327,7 +328,6 @@ for (const [label, create] of Object.entries(DEVICES)) {
     if (label === "reference f32" && name !== "a-dapo") continue;
     Deno.test({
       name: `optimizer steps equal TRL's: ${name} on ${label}`,
-      ignore: !have,
       fn: async () => {
         const device = await create();
         try {

@@ -19,9 +19,9 @@ import {
   VARYING_RUBRIC,
   withTempDir,
 } from "./testing.ts";
+import { NEEDED, needs } from "../tests/skipped.ts";
 
-const ignore = await findAdapter() === null;
-if (ignore) console.warn("tests of training on webgpu are ignored: no adapter");
+const hasAdapter = await findAdapter() !== null;
 
 async function onGpu<T>(work: (device: WebgpuDevice) => Promise<T>): Promise<T> {
   const device = await createWebgpuDevice();
@@ -41,7 +41,7 @@ async function weightsOf(path: string): Promise<Uint8Array> {
 
 Deno.test({
   name: "a run on webgpu names its adapter, reads little back, and gives the same bits again",
-  ignore,
+  ignore: needs(hasAdapter, NEEDED.webgpu),
   fn: () =>
     withTempDir(async (folder) => {
       const outcomes: { metrics: unknown; weights: Uint8Array }[] = [];
@@ -85,7 +85,7 @@ Deno.test({
 
 Deno.test({
   name: "a checkpoint made on the CPU goes on on the GPU and back",
-  ignore,
+  ignore: needs(hasAdapter, NEEDED.webgpu),
   fn: () =>
     withTempDir(async (folder) => {
       const cpu = await createWasmDevice({ threads: 1 });
@@ -124,7 +124,7 @@ Deno.test({
 Deno.test({
   name:
     "a device that is lost ends the run with exit code 75, and the run goes on from its checkpoint",
-  ignore,
+  ignore: needs(hasAdapter, NEEDED.webgpu),
   fn: () =>
     withTempDir(async (folder) => {
       const path = `${folder}/run`, whole = `${folder}/whole`, rubric = VARYING_RUBRIC;
@@ -168,7 +168,7 @@ const CONFIG: ModelConfig = {
 
 Deno.test({
   name: "sampled tokens equal the CPU's wherever the draw is not at a boundary",
-  ignore,
+  ignore: needs(hasAdapter, NEEDED.webgpu),
   fn: async () => {
     const cpu = await createWasmDevice({ threads: 1 });
     const requests = Array.from({ length: 6 }, (_, p) => ({
@@ -241,7 +241,7 @@ async function boundaryDistance(model: CausalLM, ids: number[], draw: number): P
 
 Deno.test({
   name: "five hundred steps leave device memory flat",
-  ignore,
+  ignore: needs(hasAdapter, NEEDED.webgpu),
   fn: () =>
     onGpu(async (device) => {
       const tiny = { ...CONFIG, numLayers: 1, hiddenSize: 16, numHeads: 2, numKvHeads: 1 };
@@ -265,7 +265,7 @@ Deno.test({
 
 Deno.test({
   name: "a model whose embedding exceeds one binding trains as one that does not",
-  ignore,
+  ignore: needs(hasAdapter, NEEDED.webgpu),
   fn: async () => {
     const config = { ...CONFIG, vocabSize: 9000 };
     const weights: Float32Array[] = [];

@@ -8,6 +8,7 @@ import {
   openCheckpoint,
   saveCheckpoint,
 } from "./checkpoint_store.ts";
+import { NEEDED, needs } from "../../tests/skipped.ts";
 
 const files = (step: number) =>
   new Map([
@@ -136,7 +137,7 @@ Deno.test("checkpoints of other trainers have no sums", () =>
 
 Deno.test({
   name: "a full disk leaves the checkpoint before, also when it would be replaced",
-  ignore: Deno.build.os !== "linux",
+  ignore: needs(Deno.build.os === "linux", NEEDED.system),
   fn: () =>
     inTempFolder(async (folder) => {
       const full: FileWriter = async (path, bytes) => {

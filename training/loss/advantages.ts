@@ -1,16 +1,16 @@
 /**
  * Rewards → advantages, over a whole generation batch, in float64.
  *
- * Formulas: TRL 1.16's GRPO (Shao et al. 2024, "DeepSeekMath"): rewards are weighted and summed, then
- * centred on their group's mean and divided by a standard deviation (n − 1) plus 1e-4; or, as in GDPO,
- * each reward is normalised within its group first. One deliberate difference: a group whose rewards are
- * equal up to rounding gets advantages of exactly 0, so that noise is never divided by a tiny deviation.
+ * Formulas: TRL 1.16's GRPO (Shao et al. 2024, "DeepSeekMath"). The rewards of a completion are
+ * weighted and summed; the sum is centred on its group's mean and divided by a standard deviation
+ * (n − 1) plus 1e-4. Or, as in GDPO, each reward is normalised within its group first.
+ * One deliberate difference: a group whose rewards are equal up to rounding gets advantages of
+ * exactly 0, so that rounding noise is never divided by a tiny deviation.
  */
+import type { AlgorithmSection } from "../../configs/schema/run_config.ts";
 import { mean, sampleStd } from "../../core/statistics.ts";
 
-export type ScaleRewards = "group" | "batch" | "none";
-export type Aggregation = "sum_then_normalize" | "normalize_then_sum";
-
+/** N completions (rows) with K rewards each. */
 export interface AdvantageInput {
   /** [N][K], the rows of a group adjacent; null or NaN = the reward does not apply to this row. */
   rewards: readonly (readonly (number | null)[])[];
@@ -18,45 +18,52 @@ export interface AdvantageInput {
   weights: readonly number[];
   /** Rows of each group, in order; their sum is N. */
   groupSizes: readonly number[];
-  scale: ScaleRewards;
-  /** Default "sum_then_normalize". */
-  aggregation?: Aggregation;
+  scale: AlgorithmSection["scale_rewards"];
+  aggregation: AlgorithmSection["multi_objective_aggregation"];
 }
 
 export interface Advantages {
   /** [N], finite: 0 where a row could not be scored. */
   advantages: Float64Array;
-  /** [N] weighted sums; NaN where no reward applies. Under "normalize_then_sum": of normalised rewards. */
+  /**
+   * [N] weighted sums of the rewards, or of the normalised rewards under "normalize_then_sum"; NaN
+   * where no reward applies.
+   */
   rewards: Float64Array;
-  /** [N] 1 where the row's standard deviation is 0, so that it teaches nothing. */
+  /** [N] 1 where the standard deviation that belongs to the row is 0: the row teaches nothing. */
   zeroStd: Uint8Array;
 }
 
+/** TRL's addend of each divisor. */
 const EPSILON = 1e-4;
+/** A standard deviation up to this counts as 0. */
 const ZERO_STD = 1e-8;
 /** Relative spread of a group's rewards up to which they count as equal. */
-const EQUAL = 1e-6;
+const EQUAL_SPREAD = 1e-6;
 
 const valid = (values: ArrayLike<number>): number[] =>
   Array.from(values).filter((value) => !Number.isNaN(value));
 
-/** At least two values, equal up to rounding. */
-function flat(values: readonly number[]): boolean {
+/** True for at least two values that are equal up to rounding. */
+function equalValues(values: readonly number[]): boolean {
   if (values.length < 2) return false;
   let low = Infinity, high = -Infinity;
   for (const value of values) {
     if (value < low) low = value;
     if (value > high) high = value;
   }
-  return high - low <= EQUAL * Math.max(1, Math.abs(mean(values)));
+  return high - low <= EQUAL_SPREAD * Math.max(1, Math.abs(mean(values)));
 }
 
-/** Standard deviation of the valid values: 0 if they are flat or of a single row, NaN if fewer than two are left. */
+/**
+ * Standard deviation of the valid values of so many rows: 0 if the values are equal or there is one
+ * row, NaN if fewer than two values are valid.
+ */
 function deviation(values: readonly number[], rows: number): number {
-  return rows === 1 || flat(values) ? 0 : sampleStd(values);
+  return rows === 1 || equalValues(values) ? 0 : sampleStd(values);
 }
 
-/** @throws RangeError when the sizes do not fit together. */
+/** @throws RangeError when the sizes do not fit together */
 export function groupAdvantages(input: AdvantageInput): Advantages {
   const { weights, groupSizes } = input;
   const rows = input.rewards.length;
@@ -72,7 +79,7 @@ export function groupAdvantages(input: AdvantageInput): Advantages {
   const normalizeFirst = input.aggregation === "normalize_then_sum";
   const terms = normalizeFirst ? normalizeColumns(table, weights.length, groupSizes) : table;
   const rewards = Float64Array.from(terms, (row, i) => {
-    // A reward that is alone in its group has nothing to be normalised by: its row counts 0, as in TRL.
+    // A reward that is the only valid one of its group cannot be normalised: it counts 0, as in TRL.
     if (table[i]!.every(Number.isNaN)) return NaN;
     return row.reduce((sum, value, k) => Number.isNaN(value) ? sum : sum + weights[k]! * value, 0);
   });
@@ -100,12 +107,15 @@ export function groupAdvantages(input: AdvantageInput): Advantages {
       std,
       input.scale === "none" ? 1 : std + EPSILON,
     );
-    if (input.scale === "group" && flat(group)) result.advantages.fill(0, start, start + size);
+    if (input.scale === "group" && equalValues(group)) {
+      result.advantages.fill(0, start, start + size);
+    }
     start += size;
   }
   return result;
 }
 
+/** Writes the advantages and flags of the rows [begin, end). */
 function finish(
   result: Advantages,
   begin: number,
@@ -121,7 +131,7 @@ function finish(
   }
 }
 
-/** Each reward function's values, centred and scaled within their group (GDPO). */
+/** The values of each reward, centred and scaled within their group (GDPO). [N][K] */
 function normalizeColumns(
   table: readonly (readonly number[])[],
   columns: number,
@@ -134,7 +144,7 @@ function normalizeColumns(
       const column = valid(table.slice(start, start + size).map((row) => row[k]!));
       const center = mean(column), divisor = deviation(column, size) + EPSILON;
       for (let i = start; i < start + size; i++) {
-        out[i]![k] = flat(column) && !Number.isNaN(table[i]![k]!)
+        out[i]![k] = equalValues(column) && !Number.isNaN(table[i]![k]!)
           ? 0
           : (table[i]![k]! - center) / divisor;
       }

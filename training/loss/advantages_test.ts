@@ -3,7 +3,12 @@ import { type AdvantageInput, groupAdvantages } from "./advantages.ts";
 import golden from "../../tests/golden/grpo-golden.json" with { type: "json" };
 
 const { inputs } = golden;
-const base = { rewards: inputs.rewards_per_func, weights: inputs.weights, groupSizes: [3, 3] };
+const base = {
+  rewards: inputs.rewards_per_func,
+  weights: inputs.weights,
+  groupSizes: [3, 3],
+  aggregation: "sum_then_normalize",
+} as const;
 
 Deno.test("advantages equal TRL's golden values for every scaling", () => {
   const unscorable = inputs.rewards_per_func.map((row, b) => b === 1 ? [null, null] : row);
@@ -35,6 +40,7 @@ Deno.test("a group with rewards equal up to rounding has advantages of exactly 0
     weights: [1],
     groupSizes: [3, 3],
     scale: "group",
+    aggregation: "sum_then_normalize",
   });
   assert.deepEqual([...result.advantages.subarray(0, 3)], [0, 0, 0]);
   assert.deepEqual([...result.zeroStd], [1, 1, 1, 0, 0, 0]);
@@ -47,6 +53,7 @@ Deno.test("a reward that does not apply is left out, and a lone valid row teache
     weights: [2, 5],
     groupSizes: [3],
     scale: "group",
+    aggregation: "sum_then_normalize",
   });
   assert.equal(result.rewards[0], 2);
   assert.ok(Number.isNaN(result.rewards[1]!));
@@ -75,6 +82,7 @@ Deno.test("groups may differ in size, and a group of one has advantage 0", () =>
     weights: [1],
     groupSizes: [1, 2],
     scale: "group",
+    aggregation: "sum_then_normalize",
   });
   assert.equal(result.advantages[0], 0);
   assert.equal(result.zeroStd[0], 1);

@@ -1,20 +1,22 @@
 /**
- * The coefficient of the entropy bonus from step to step (TRL's `use_adaptive_entropy`): after each step it
- * moves by a fixed amount, up while the policy's entropy is at or below the target and down above it, and it
- * is applied only while the entropy of the step before was at or below the target. Without
- * `use_adaptive_entropy` it is constant.
+ * The coefficient of the entropy bonus from step to step (TRL's `use_adaptive_entropy`). After each
+ * step it moves by a fixed amount: up if the policy's entropy was at or below the target, otherwise
+ * down. A step applies it only if the entropy of the step before was at or below the target.
+ * Without `use_adaptive_entropy` the coefficient is constant.
  */
+import type { AlgorithmSection } from "../../configs/schema/run_config.ts";
 
-export interface EntropySettings {
-  entropy_coef: number;
-  use_adaptive_entropy: boolean;
-  entropy_coef_min: number;
-  entropy_coef_max: number;
-  entropy_coef_delta: number;
-  entropy_target: number;
-}
+export type EntropySettings = Pick<
+  AlgorithmSection,
+  | "entropy_coef"
+  | "use_adaptive_entropy"
+  | "entropy_coef_min"
+  | "entropy_coef_max"
+  | "entropy_coef_delta"
+  | "entropy_target"
+>;
 
-/** In `rgx_state.json`. */
+/** What a checkpoint holds of it (in `rgx_state.json`). */
 export interface EntropyState {
   coef: number;
   /** Mean entropy per token of the step before. */
@@ -34,7 +36,7 @@ export class EntropyControl {
     return adaptive && this.#state.last > target ? 0 : this.#state.coef;
   }
 
-  /** True when the loss has a bonus at all, now or later. */
+  /** True when the loss has an entropy bonus, at least in some steps. */
   get active(): boolean {
     return this.settings.use_adaptive_entropy || this.settings.entropy_coef !== 0;
   }
@@ -44,7 +46,7 @@ export class EntropyControl {
     return this.#state.coef;
   }
 
-  /** After a step: `entropy` = the window's ΣH·m′ / Σm′. */
+  /** To be called after each step, with the mean entropy of the tokens that the bonus is over. */
   update(entropy: number): void {
     const { settings } = this;
     if (!settings.use_adaptive_entropy || !Number.isFinite(entropy)) return;
@@ -58,7 +60,7 @@ export class EntropyControl {
     };
   }
 
-  /** null where nothing changes over the run. */
+  /** For the checkpoint; null where the coefficient is constant. */
   state(): EntropyState | null {
     return this.settings.use_adaptive_entropy ? { ...this.#state } : null;
   }

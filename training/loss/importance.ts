@@ -1,18 +1,23 @@
 /**
- * Correction for completions that another engine sampled: the ratio between our log-probabilities and the
- * sampler's, truncated or masked (TRL 1.16's `vllm_importance_sampling_*`; Yao et al. 2025).
- * Computed once a generation batch, without gradient.
+ * Correction for completions that another engine sampled: the ratio between the policy's
+ * probability of a token and the sampler's, truncated or masked (TRL 1.16's
+ * `vllm_importance_sampling_*`; Yao et al. 2025). It is computed once for each generation batch,
+ * without gradient.
  */
 
 export interface ImportanceSettings {
+  /** A ratio for each token or one for the whole completion; what is out of bounds is clamped or 0. */
   mode: "token_truncate" | "token_mask" | "sequence_truncate" | "sequence_mask";
   clipMin: number | null;
   clipMax: number | null;
 }
 
 /**
- * Ratio per token; a sequence's ratio stands at each of its tokens.
- * `offsets` [B + 1], `oldLogp`, `samplerLogp` and `mask` [T]. NaN differences count as 0.
+ * The ratio at each token; all tokens of a completion have the completion's in sequence mode. [T]
+ * @param offsets row i has the tokens [offsets[i], offsets[i + 1]). [B + 1]
+ * @param oldLogp log-probabilities of the policy that was to sample. [T]
+ * @param samplerLogp those of the engine that did. [T] Where a difference is NaN, it counts 0.
+ * @param mask 0 = the token is not trained on; null = all are. [T]
  */
 export function importanceRatio(
   offsets: ArrayLike<number>,

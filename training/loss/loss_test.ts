@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { grpoLoss, type LossInput, type LossSettings, type LossWindow } from "./loss.ts";
 import { importanceRatio, type ImportanceSettings } from "./importance.ts";
-import type { LossType } from "./policy_terms.ts";
+import { LOSS_TYPES, type LossType } from "../../configs/schema/loss_types.ts";
+import { defaultsOf } from "../../configs/types/key_spec.ts";
+import { TRAINING } from "../../configs/schema/schema.ts";
 import golden from "../../tests/golden/grpo-golden.json" with { type: "json" };
 
 const { B, V, lengths, ids } = golden.inputs;
@@ -72,10 +74,8 @@ function build(name: LossType, options: Case) {
       : null,
   };
   const settings: LossSettings = {
+    ...defaultsOf(TRAINING),
     loss_type: name,
-    epsilon: 0.2,
-    epsilon_high: null,
-    beta: 0,
     use_bias_correction_kl: false,
     ...options.settings,
   };
@@ -97,11 +97,11 @@ function throughLogits(
   return cells.map(({ b, t }, i) => {
     const d = distribution("logits", b, t, temperature);
     return d.p.map((p, v) => {
-      const own = v === ids[b]![t]! ? 1 : 0;
+      const chosen = v === ids[b]![t]! ? 1 : 0;
       const entropy = result.dentropy === null
         ? 0
         : -result.dentropy[i]! * p * (d.logp[v]! + d.entropy);
-      return (result.dlogp[i]! * (own - p) + entropy) / temperature;
+      return (result.dlogp[i]! * (chosen - p) + entropy) / temperature;
     });
   });
 }
@@ -237,15 +237,14 @@ Deno.test("the loss equals TRL's in the cases recorded with ten digits", () => {
   }
 });
 
-const OWN = { beta: .04, use_bias_correction_kl: true, entropy_coef: .01, delta: 1.3 };
-const TYPES: LossType[] = ["grpo", "bnpo", "dr_grpo", "dapo", "luspo", "cispo", "sapo", "vespo"];
+const EXTRAS = { beta: .04, use_bias_correction_kl: true, entropy_coef: .01, delta: 1.3 };
 
 Deno.test("∂loss/∂logp and ∂loss/∂entropy equal central differences", () => {
   // The weights of cispo and vespo have no gradient by definition; the golden cases check those two.
-  for (const type of TYPES.filter((type) => type !== "cispo" && type !== "vespo")) {
+  for (const type of LOSS_TYPES.filter((type) => type !== "cispo" && type !== "vespo")) {
     for (const importance_sampling_level of ["token", "sequence"] as const) {
       const { input, settings, window } = build(type, {
-        settings: { ...OWN, importance_sampling_level, epsilon_high: .25 },
+        settings: { ...EXTRAS, importance_sampling_level, epsilon_high: .25 },
         mask: Uint8Array.from(cells, (_, i) => i === 4 ? 0 : 1),
       });
       const result = grpoLoss(input, settings, window);
@@ -266,8 +265,8 @@ Deno.test("∂loss/∂logp and ∂loss/∂entropy equal central differences", ()
 });
 
 Deno.test("the gradient does not depend on how a window is cut into micro-batches", () => {
-  for (const type of TYPES.filter((type) => type !== "bnpo")) {
-    const { input, settings, window } = build(type, { settings: OWN });
+  for (const type of LOSS_TYPES.filter((type) => type !== "bnpo")) {
+    const { input, settings, window } = build(type, { settings: EXTRAS });
     const whole = grpoLoss(input, settings, { ...window, entropyTokens: 20 });
     for (const cuts of [[0, 3, 6], [0, 1, 2, 3, 4, 5, 6], [0, 2, 5, 6]]) {
       const gradient: number[] = [], entropyGradient: number[] = [];
@@ -300,7 +299,7 @@ Deno.test("the gradient does not depend on how a window is cut into micro-batche
 });
 
 Deno.test("rows without tokens and windows without unmasked tokens give no NaN in loss or gradient", () => {
-  const settings: LossSettings = { ...OWN, loss_type: "dapo", epsilon: .2, epsilon_high: null };
+  const settings: LossSettings = { ...defaultsOf(TRAINING), ...EXTRAS };
   const result = grpoLoss(
     {
       offsets: [0, 0, 2],

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { RgxError } from "../../core/errors.ts";
+import { NEEDED, needs } from "../../tests/skipped.ts";
 import { MetricsLog } from "./metrics_log.ts";
 
 async function withFile(test: (path: string) => Promise<void>): Promise<void> {
@@ -63,7 +64,7 @@ Deno.test("a file shorter than its checkpoint says is kept, and the loss is know
 
 Deno.test({
   name: "a full disk is explained",
-  ignore: Deno.build.os !== "linux",
+  ignore: needs(Deno.build.os === "linux", NEEDED.system),
   fn: () =>
     withFile(async (path) => {
       const log = await MetricsLog.open(path);

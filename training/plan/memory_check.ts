@@ -16,7 +16,7 @@ import { planParameterBytes, refuseIfTooLarge } from "../../models/network/memor
 import { DEFAULT_GENERATION_BYTES } from "../../models/generation/generation_memory.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { floatBytes } from "../../models/network/workspace.ts";
-import { LOOKED_AT, type PromptEncoder } from "../../evaluation/prompts.ts";
+import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
 import {
   beside,
   type Lengths,
@@ -28,6 +28,9 @@ import {
   stepSize,
   whatFits,
 } from "./step_memory.ts";
+
+/** Training problems whose prompts are encoded to find the longest one. */
+export const MAX_PROMPTS_MEASURED = 256;
 
 /** Bytes. */
 export interface MemoryPlan {
@@ -70,7 +73,7 @@ export function longest(
 ): Lengths {
   let prompt = 1, answer = 1;
   for (const entry of problems.heldOut) prompt = Math.max(prompt, prompts.prompt(entry).ids.length);
-  for (let i = 0; i < Math.min(LOOKED_AT, trainProblems); i++) {
+  for (let i = 0; i < Math.min(MAX_PROMPTS_MEASURED, trainProblems); i++) {
     const entry = problems.trainEntry(i);
     prompt = Math.max(prompt, prompts.prompt(entry).ids.length);
     if (withAnswers) answer = Math.max(answer, prompts.workedAnswer(entry).length);

@@ -7,10 +7,9 @@ import { createDevice } from "../../kernels/mod.ts";
 import { assemble } from "../assemble.ts";
 import { tinyRunConfig, VARYING_RUBRIC, withTempDir } from "../testing.ts";
 import { GrpoTrainer } from "../trainer.ts";
+import { goldenPath } from "../../tests/golden.ts";
 
-const SMALL_MODEL = new URL("../../../shared/models/tinystories-656k", import.meta.url).pathname;
-const have = await Deno.stat(SMALL_MODEL).then(() => true, () => false);
-if (!have) console.warn("memory_check_test: shared/models is not here, some tests are ignored");
+const SMALL_MODEL = goldenPath("models/tinystories-656k");
 
 interface Taken {
   planned: number;
@@ -67,7 +66,6 @@ const SHORT = { max_steps: 2, per_device_train_batch_size: 8, num_generations: 8
 
 Deno.test({
   name: "the measured peak is within 10 % of the plan: an adapter with a KL term",
-  ignore: !have,
   fn: async () =>
     assertPlanned(
       await take(tinyRunConfig("", {
@@ -119,7 +117,6 @@ Deno.test("what a run takes is at most the plan: prompts that do not fill their 
 
 Deno.test({
   name: "the measured peak is within 10 % of the plan: long completions, activations recomputed",
-  ignore: !have,
   fn: async () => {
     const config = tinyRunConfig("", {
       sft: null,

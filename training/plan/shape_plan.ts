@@ -15,9 +15,14 @@ import { readHfConfig } from "../../models/architectures/hf_config.ts";
 import { modelSizes } from "../../models/network/weights/model_sizes.ts";
 import { configType, planStorage } from "../../models/network/weights/weight_storage.ts";
 import { loraFromSection } from "./adapter_section.ts";
-import { checkPositions, type MemoryPlan, needsRecompute, planMemory } from "./memory_check.ts";
+import {
+  checkPositions,
+  MAX_PROMPTS_MEASURED,
+  type MemoryPlan,
+  needsRecompute,
+  planMemory,
+} from "./memory_check.ts";
 import { parameterCount, smallerModel } from "./smaller_model.ts";
-import { LOOKED_AT } from "../../evaluation/prompts.ts";
 import { storageOptions } from "./storage_options.ts";
 import type { Lengths } from "./step_memory.ts";
 
@@ -108,7 +113,7 @@ async function estimateLengths(
   }
   const source = await openProblems({ ...data, curriculum: config.curriculum });
   const problems = splitProblems({ source, heldOutCount: config.eval.num_examples });
-  const count = Math.min(LOOKED_AT, source.length("train"));
+  const count = Math.min(MAX_PROMPTS_MEASURED, source.length("train"));
   const training = Array.from({ length: count }, (_, i) => problems.trainEntry(i));
   const tokens = (text: string) =>
     Math.ceil(new TextEncoder().encode(text).length / BYTES_PER_TOKEN);

@@ -2,7 +2,7 @@
  * What the memory of a run's steps depends on, how much it is by the plans of models/memory_plan.ts, and
  * which settings would make it less.
  */
-import { batchSizes } from "../../configs/derived.ts";
+import { batchSizes } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { planEqualRequests, PREFILL_ROWS_GPU } from "../../models/generation/generation_plan.ts";
 import {

@@ -17,9 +17,9 @@ import type { Entry } from "../../tasks/types.ts";
 import { type AdvantageInput, groupAdvantages } from "../loss/advantages.ts";
 import { averageMetrics, type Metrics } from "../metrics/metrics.ts";
 import type { PhaseClock } from "../metrics/phase_clock.ts";
-import type { EncodedPrompt, PromptEncoder } from "../../evaluation/prompts.ts";
+import type { EncodedPrompt, PromptEncoder } from "../../evaluation/prompt_encoder.ts";
 import { rolloutMetrics } from "../metrics/rollout_metrics.ts";
-import { samplingOptions } from "../../evaluation/sampling_options.ts";
+import { rolloutOptions } from "../../evaluation/sampling.ts";
 import { scoreBatch } from "./score_batch.ts";
 
 export interface RolloutRow {
@@ -193,7 +193,7 @@ async function draw(
         promptIds: prompt.ids,
         n: training.num_generations,
       })),
-      samplingOptions(training, prompts, options.shouldStop),
+      rolloutOptions(training, prompts, options.shouldStop),
     ));
   const sampled = completions.flatMap((branches, group) =>
     branches.map(({ ids, logprobs, finishReason }, branch) => ({

@@ -8,7 +8,11 @@ import type { CurriculumSection, RunConfig } from "../../configs/schema/run_conf
 import { UsageError } from "../../core/errors.ts";
 import type { ProblemSource } from "../../data/source.ts";
 import { configAtLevels, startingLevels, type TaskShare } from "../../data/task_source.ts";
-import { type CoachState, CurriculumCoach, type LevelChange } from "../../tasks/curriculum/coach.ts";
+import {
+  type CoachState,
+  CurriculumCoach,
+  type LevelChange,
+} from "../../tasks/curriculum/coach.ts";
 import { type CurriculumLevels } from "../../tasks/curriculum/levels.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { TaskScore } from "../rollout/task_metrics.ts";

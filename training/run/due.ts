@@ -3,7 +3,7 @@
  * (a value below 1 is a share of all steps) or at the end of every epoch. The last step is always logged;
  * it is evaluated and saved unless nothing is.
  */
-import { stepInterval } from "../../configs/derived.ts";
+import { stepInterval } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 
 type Training = RunConfig["training"];

@@ -9,7 +9,7 @@ import { MemoryTracker } from "../metrics/memory_tracker.ts";
 import { MetricAverager, type Metrics } from "../metrics/metrics.ts";
 import { AdamW } from "../step/optimizer.ts";
 import { PhaseClock } from "../metrics/phase_clock.ts";
-import { PromptEncoder, promptTokensKept } from "../../evaluation/prompts.ts";
+import { type PromptEncoder, runPrompts } from "../../evaluation/prompt_encoder.ts";
 import { freshState, type RunState } from "../checkpoint/run_state.ts";
 import type { RunStore } from "./run_store.ts";
 import { PromptSampler } from "../rollout/sampler.ts";
@@ -41,12 +41,7 @@ export class RunContext {
     const { schedule, totalSteps } = this.sizes;
     this.due = new Due(config.training, totalSteps, schedule.stepsPerEpoch);
     const eosIds = options.eosIds ?? (tokenizer.eosId === null ? [] : [tokenizer.eosId]);
-    this.prompts = new PromptEncoder(
-      tokenizer,
-      config.data,
-      eosIds,
-      promptTokensKept(config.training),
-    );
+    this.prompts = runPrompts(tokenizer, config, eosIds);
     this.curriculum = config.curriculum === null
       ? null
       : new TrainingCurriculum(config.curriculum, config.data, options.problems.source);

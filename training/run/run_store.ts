@@ -3,7 +3,7 @@
  * from. What is in which file is fixed here; how files are written safely is in `run_folder.ts`,
  * `metrics_log.ts` and `checkpoint_store.ts`.
  */
-import { stepInterval } from "../../configs/derived.ts";
+import { stepInterval } from "../../configs/batch_sizes.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { messageOf, UsageError } from "../../core/errors.ts";
 import { type SlurmJob, slurmJob } from "../../core/machine/job.ts";

@@ -4,13 +4,13 @@
  * uncertain part. After a warm start they are taken to be as long as the worked answers. Otherwise it goes by how
  * many the model ended while it was measured, held against a guess of twice the worked answer.
  */
-import { batchSizes } from "../../configs/derived.ts";
+import { batchSizes } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { mean } from "../../core/statistics.ts";
 import { sharedPrefixLength } from "../../models/generation/prefill_batch.ts";
 import { Due } from "./due.ts";
 import type { RunContext } from "./run_context.ts";
-import { samplingOptions } from "../../evaluation/sampling_options.ts";
+import { rolloutOptions } from "../../evaluation/sampling.ts";
 import { measureModel, type ModelSpeed } from "../plan/speed_probe.ts";
 import type { RunSizes } from "./trainer_options.ts";
 
@@ -61,7 +61,7 @@ export async function estimateRun(run: RunContext): Promise<number> {
     rows: (run.supervisedOnly ? config.sft ?? config.training : config.training)
       .per_device_train_batch_size,
     answerTokens: workedTokens(input),
-    sampling: samplingOptions(config.training, prompts, () => run.stopRequested()),
+    sampling: rolloutOptions(config.training, prompts, () => run.stopRequested()),
     generates: !run.supervisedOnly || problems.heldOut.length > 0,
   });
   return estimateSeconds(input, speed);

@@ -1,5 +1,5 @@
 /** What a training run is made of, and the sizes that follow from its configuration. */
-import { batchSizes } from "../../configs/derived.ts";
+import { batchSizes } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { SlurmJob } from "../../core/machine/job.ts";

@@ -6,7 +6,7 @@ import { DROPOUT_PASS } from "../../core/philox.ts";
 import type { Group } from "../../models/network/types.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { Entry } from "../../tasks/types.ts";
-import type { PromptEncoder } from "../../evaluation/prompts.ts";
+import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
 
 export interface SupervisedResult {
   /** Mean negative log-likelihood per token. */

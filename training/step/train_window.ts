@@ -73,7 +73,7 @@ export async function trainWindow(
   const batches = cut(rows, options.microBatchSize);
   const records: Metrics[] = [];
   const pause = occasionalPause();
-  const share = settings.top_entropy_quantile ?? 1;
+  const share = settings.top_entropy_quantile;
   const past = share < 1 && batches.length > 1
     ? await pastQuantile(model, batches, share, how)
     : null;
@@ -90,7 +90,7 @@ export async function trainWindow(
     const refLogp = options.reference === null || settings.beta === 0
       ? null
       : await options.reference.logp(toGroups(batch), temperature);
-    const everyRow = settings.beta !== 0 || (settings.entropy_coef ?? 0) !== 0;
+    const everyRow = settings.beta !== 0 || settings.entropy_coef !== 0;
     const taught = taughtRows(batch, everyRow);
     const { logp, entropy } = await forwardAll(model, batch, taught, how);
     let at = 0;
