@@ -56,8 +56,8 @@ export class Dataset implements Iterable<Entry> {
     }
     this.split = split;
     this.config = { ...this.#params, seed: this.#seed, size: this.length };
-    const options = { seed: this.#seed, size: this.length, split, create: createDataset };
-    this.#opened = this.#task.open?.(this.#params, options) ?? null;
+    const openOptions = { seed: this.#seed, size: this.length, split, create: createDataset };
+    this.#opened = this.#task.open?.(this.#params, openOptions) ?? null;
   }
 
   /** Returns entry `index` ≥ 0, which may be beyond `length`. */
