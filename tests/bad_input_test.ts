@@ -9,15 +9,13 @@ import {
   assertSameRun,
   type Result,
   rgx,
-  root,
   spawnRgx,
   tinyConfig,
   withFolder,
 } from "./support.ts";
+import { goldenPath } from "./golden.ts";
 
-const MODEL = new URL("../shared/models/tinystories-656k", root).pathname;
-const hasModel = await Deno.stat(MODEL).then(() => true, () => false);
-if (!hasModel) console.warn(`skipped: there is no ${MODEL}`);
+const MODEL = goldenPath("models/tinystories-656k");
 
 function names(folder: string): string[] {
   return Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
@@ -236,7 +234,6 @@ Deno.test("two runs in one folder: the second is told which process is there", a
 
 Deno.test({
   name: "model folders that are none, or damaged, or contradict themselves",
-  ignore: !hasModel,
   fn: async () => {
     await withFolder(async (cwd) => {
       const config = `${cwd}/c.yaml`, model = `${cwd}/model`;

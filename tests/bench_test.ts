@@ -1,6 +1,6 @@
 /** `rgx bench` and `rgx eval` as a user runs them: train and compare, kill and resume, what is refused. */
 import assert from "node:assert/strict";
-import { sharedFolder } from "../models/testing.ts";
+import { goldenPath } from "./golden.ts";
 import { tinyModelFolder } from "../training/tiny_model.ts";
 import { lines, rgx, root, spawnRgx, withFolder } from "./support.ts";
 
@@ -8,8 +8,7 @@ const SEVEN = "gsm_symbolic letter_counting basic_arithmetic simple_geometry tow
   "mini_sudoku shortest_path";
 
 Deno.test("train, then measure the trained model against its base on seven tasks, then draw it", async () => {
-  const base = sharedFolder("models/tinystories-656k");
-  if (base === null) return;
+  const base = goldenPath("models/tinystories-656k");
   await withFolder(async (folder) => {
     const run = `${folder}/leg_counting`;
     await Deno.writeTextFile(

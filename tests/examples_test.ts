@@ -4,7 +4,7 @@ import { run as customTask } from "../examples/custom_task.ts";
 import { run as evaluateEndpoint } from "../examples/evaluate_endpoint.ts";
 import { run as gsm8k } from "../examples/gsm8k.ts";
 import { run as sweep } from "../examples/sweep.ts";
-import { sharedFolder } from "../models/testing.ts";
+import { goldenPath } from "./golden.ts";
 
 const TINY = {
   "model.init.hidden_size": 32,
@@ -40,8 +40,7 @@ Deno.test("example: a task and a reward of one's own", async () => {
 });
 
 Deno.test("example: the GSM8K recipe with a reward and a choice of problems of one's own", async () => {
-  const model = sharedFolder("models/stories260k"), data = sharedFolder("data/gsm8k");
-  if (model === null || data === null) return;
+  const model = goldenPath("models/stories260k"), data = goldenPath("data/gsm8k");
   const lines = await printed(async (folder) => {
     const summary = await gsm8k(model, {
       "training.output_dir": `${folder}/run`,

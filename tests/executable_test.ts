@@ -7,12 +7,12 @@ import { parquetReadObjects } from "hyparquet";
 import { allTasksFile } from "../reports/charts/testing.ts";
 import { resultFileBytes } from "../bench/results/result_file.ts";
 import { versionLine } from "../core/version.ts";
-import { sharedFolder } from "../models/testing.ts";
+import { goldenPath } from "./golden.ts";
 import { findAdapter } from "../kernels/devices/webgpu/adapter.ts";
+import { NEEDED, needs } from "./skipped.ts";
 
 const executable = new URL("../dist/rgx", import.meta.url).pathname;
 const built = await exists(executable);
-if (!built) console.warn("SKIPPED: dist/rgx is not built; run `deno task compile` first");
 
 async function exists(path: string): Promise<boolean> {
   try {
@@ -56,7 +56,7 @@ async function inEmptyFolder(body: (folder: string) => Promise<void>): Promise<v
 
 Deno.test({
   name: "the executable prints the version of the checkout",
-  ignore: !built,
+  ignore: needs(built, NEEDED.executable),
   fn: () =>
     inEmptyFolder(async (folder) => {
       const { code, out } = await run(folder, ["--version"]);
@@ -67,7 +67,7 @@ Deno.test({
 
 Deno.test({
   name: "the executable runs a short quickstart in an empty folder and goes on from its checkpoint",
-  ignore: !built,
+  ignore: needs(built, NEEDED.executable),
   fn: () =>
     inEmptyFolder(async (folder) => {
       const short = [
@@ -98,7 +98,7 @@ Deno.test({
 
 Deno.test({
   name: "the executable writes a job script that starts this very file",
-  ignore: !built,
+  ignore: needs(built, NEEDED.executable),
   fn: () =>
     inEmptyFolder(async (folder) => {
       const { code, err } = await run(folder, ["slurm", "quickstart", "acct", "--gpus", "1"]);
@@ -110,7 +110,8 @@ Deno.test({
 
 Deno.test({
   name: "the executable trains on the GPU with nothing installed but a driver",
-  ignore: !built || await findAdapter() === null,
+  ignore: needs(built, NEEDED.executable) ||
+    needs(await findAdapter() !== null, NEEDED.webgpu),
   fn: () =>
     inEmptyFolder(async (folder) => {
       // Smaller than the quickstart in everything but the steps: here the GPU is a CPU.
@@ -141,12 +142,12 @@ Deno.test({
     }),
 });
 
-const BASE = sharedFolder("models/tinystories-656k");
+const BASE = goldenPath("models/tinystories-656k");
 
 Deno.test({
   name:
     "the executable trains an adapter, measures it against its base on two tasks, and draws the result",
-  ignore: !built || BASE === null,
+  ignore: needs(built, NEEDED.executable),
   fn: () =>
     inEmptyFolder(async (folder) => {
       await Deno.writeTextFile(
@@ -187,7 +188,7 @@ training:
 
 Deno.test({
   name: "the executable samples a task and scores it",
-  ignore: !built,
+  ignore: needs(built, NEEDED.executable),
   fn: () =>
     inEmptyFolder(async (folder) => {
       const { code, out } = await run(folder, ["tasks", "sample", "mini_sudoku", "--size", "2"]);
@@ -204,7 +205,7 @@ Deno.test({
 
 Deno.test({
   name: "the executable draws results and training curves",
-  ignore: !built,
+  ignore: needs(built, NEEDED.executable),
   fn: () =>
     inEmptyFolder(async (folder) => {
       const counts = { "org/base": 5, "run/checkpoint-9": 25 };
@@ -241,7 +242,7 @@ export default function judge({ completion, logExtra }: Input): Value {
 
 Deno.test({
   name: "the executable trains with a reward in TypeScript, and lives on when it hangs",
-  ignore: !built,
+  ignore: needs(built, NEEDED.executable),
   fn: () =>
     inEmptyFolder(async (folder) => {
       await Deno.writeTextFile(`${folder}/judge.ts`, REWARD);
@@ -296,7 +297,7 @@ export default () => {
 
 Deno.test({
   name: "the executable lives on when a reward takes memory without end",
-  ignore: !built,
+  ignore: needs(built, NEEDED.executable),
   fn: () =>
     inEmptyFolder(async (folder) => {
       await Deno.writeTextFile(`${folder}/hoarder.ts`, HOARDER);

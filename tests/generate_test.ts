@@ -3,17 +3,13 @@ import assert from "node:assert/strict";
 import { readInput } from "../cli/models/model_input.ts";
 import { UsageError } from "../core/errors.ts";
 import { rgx, withFolder } from "./support.ts";
+import { goldenPath } from "./golden.ts";
 
-const models = new URL("../../shared/models/", import.meta.url).pathname;
-const there = await Deno.stat(models).then(() => true, () => false);
-if (!there) console.warn("SKIPPED: no shared models beside the checkout");
-
+const models = goldenPath("models/");
 const TINY = `${models}tinystories-656k`;
-const ignore = !there;
 
 Deno.test({
   name: "greedy generation continues the story as the reference does, on both devices",
-  ignore,
   fn: async () => {
     const expected = [313, 598, 303, 1049, 1468, 267, 628, 333, 94, 1210, 263, 251, 604];
     for (const device of ["wasm", "reference"]) {
@@ -35,7 +31,6 @@ Deno.test({
 
 Deno.test({
   name: "sampled completions depend on the seed only, and n of them differ",
-  ignore,
   fn: async () => {
     const args = ["generate", "--model", TINY, "--prompt", "Once", "--n", "3", "--json"];
     const ids = async (...more: string[]) =>
@@ -50,7 +45,6 @@ Deno.test({
 
 Deno.test({
   name: "logprobs agree with what generation reports, and the top tokens with the model's facts",
-  ignore,
   fn: async () => {
     const prompt = [1, 80, 147, 201, 282, 57];
     const generated = JSON.parse(
@@ -90,7 +84,6 @@ Deno.test({
 Deno.test({
   name:
     "stop strings, a least length and a repetition penalty do what they say, from the command line",
-  ignore,
   fn: async () => {
     const run = async (...more: string[]) => {
       const { code, out, err } = await rgx([
@@ -119,7 +112,6 @@ Deno.test({
 
 Deno.test({
   name: "prompts and ids from files of any editor: a mark at their beginning is no text",
-  ignore,
   fn: () =>
     withFolder(async (dir) => {
       const ids = async (name: string, flag: string, text: string) => {
@@ -148,10 +140,9 @@ Deno.test({
 
 Deno.test({
   name: "a model without a tokenizer takes and gives ids",
-  ignore,
   fn: () =>
     withFolder(async (dir) => {
-      const model = new URL("../../shared/golden/tiny-models/qwen3", import.meta.url).pathname;
+      const model = goldenPath("tiny-models/qwen3");
       const golden = JSON.parse(await Deno.readTextFile(`${model}/expected.json`));
       const file = `${dir}/ids.json`, prompt: number[] = golden.input_ids[0];
       await Deno.writeTextFile(file, JSON.stringify(prompt));
@@ -174,7 +165,6 @@ Deno.test({
 
 Deno.test({
   name: "what generate and logprobs can not use is explained with exit code 2",
-  ignore,
   fn: async () => {
     const cases: [string[], RegExp][] = [
       [["generate", "--model", "no/such", "--prompt", "x"], /no\/such/],
@@ -216,7 +206,6 @@ Deno.test({
 
 Deno.test({
   name: "several adapters on one model answer one after the other, each as it does alone",
-  ignore,
   fn: () =>
     withFolder(async (folder) => {
       const golden = new URL("../golden/trl-step/adapter", `file://${models}`).pathname;
@@ -255,7 +244,6 @@ Deno.test({
 
 Deno.test({
   name: "a text that fills the model's positions is said to be cut off there",
-  ignore,
   fn: async () => {
     const run = (tokens: string) =>
       rgx([

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { parquetWriteFile } from "hyparquet-writer";
 import { parse } from "yaml";
-import { sharedFolder } from "../models/testing.ts";
+import { goldenPath } from "./golden.ts";
 import { assertClean, lines, readMetrics, type Result, rgx, withFolder } from "./support.ts";
 
 const REWARDS = [
@@ -19,8 +19,7 @@ const SHORT = ["training.max_completion_length=8", "--device=wasm"];
 async function withRecipe(
   work: (paths: { model: string; data: string; folder: string }) => Promise<void>,
 ): Promise<void> {
-  const model = sharedFolder("models/stories260k"), data = sharedFolder("data/gsm8k");
-  if (model === null || data === null) return;
+  const model = goldenPath("models/stories260k"), data = goldenPath("data/gsm8k");
   await withFolder((folder) => work({ model, data, folder }));
 }
 

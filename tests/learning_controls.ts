@@ -8,7 +8,7 @@
  */
 import { loadConfig } from "../configs/load.ts";
 import { RandomStream } from "../core/philox.ts";
-import { differenceInterval } from "../core/statistics.ts";
+import { differenceInterval } from "../core/intervals.ts";
 import { createDevice } from "../kernels/mod.ts";
 import type { Rubric } from "../rewards/rubric.ts";
 import { assemble } from "../training/assemble.ts";

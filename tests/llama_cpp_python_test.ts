@@ -17,14 +17,13 @@ import {
   loraOptions,
   type PeftConfig,
 } from "../models/network/adapters/peft_adapter.ts";
-import { sharedFolder } from "../models/testing.ts";
+import { goldenPath } from "./golden.ts";
+import { largeModel } from "./large_model.ts";
 import { withFolder } from "./support.ts";
 
 const python = Deno.env.get("RGX_TEST_LLAMA_PYTHON");
-const tiny = python === undefined ? null : sharedFolder("golden/tiny-models");
-const chosen = Deno.env.get("RGX_TEST_MODEL");
-const smollm2 = python === undefined || chosen === "" ? null : chosen ??
-  `${sharedFolder("models/smollm2-135m-instruct")}/SmolLM2-135M-Instruct.Q4_1.gguf`;
+const tiny = python === undefined ? null : goldenPath("tiny-models");
+const smollm2 = python === undefined ? null : largeModel();
 
 /** Logits after every position, with keys and values kept in float32. */
 const SCRIPT = `
@@ -37,6 +36,7 @@ for job in json.load(sys.stdin):
     numpy.array(model.scores[:len(job["ids"])], dtype="float32").tofile(job["output"])
     model.close()
 `;
+import { NEEDED, needs } from "./skipped.ts";
 
 interface Job {
   path: string;
@@ -138,7 +138,7 @@ async function compare(base: string, folder: string, ids: readonly number[]): Pr
 for (const name of ["llama", "llama3", "qwen2", "qwen3", "smollm2", "gpt2"]) {
   Deno.test({
     name: `${name}: llama.cpp computes the exported model`,
-    ignore: tiny === null,
+    ignore: needs(tiny !== null, NEEDED.python),
     fn: () =>
       withFolder(async (folder) => {
         const base = `${folder}/${name}`;
@@ -156,7 +156,7 @@ for (const name of ["llama", "llama3", "qwen2", "qwen3", "smollm2", "gpt2"]) {
 
 Deno.test({
   name: "SmolLM2: llama.cpp computes the exported model",
-  ignore: smollm2 === null,
+  ignore: needs(smollm2 !== null, NEEDED.python),
   fn: () =>
     withFolder((folder) =>
       compare(smollm2!, folder, [504, 2726, 338, 253, 1123, 28, 284, 260, 3575, 314])

@@ -7,17 +7,14 @@ import assert from "node:assert/strict";
 import { convertModel } from "../models/export/convert.ts";
 import { createCharacterTokenizer } from "../models/tokenizers/character_tokenizer.ts";
 import { loadModel } from "../models/load_model.ts";
-import { sharedFolder } from "../models/testing.ts";
+import { goldenPath } from "./golden.ts";
+import { largeModel } from "./large_model.ts";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { rgx, withFolder } from "./support.ts";
 
 const python = Deno.env.get("RGX_TEST_PEFT_PYTHON");
-const tiny = python === undefined ? null : sharedFolder("golden/tiny-models");
-const SMOLLM2 = "SmolLM2-135M-Instruct.Q4_1.gguf";
-const chosen = Deno.env.get("RGX_TEST_MODEL");
-const smollm2 = python === undefined || chosen === ""
-  ? null
-  : chosen ?? `${sharedFolder("models/smollm2-135m-instruct")}/${SMOLLM2}`;
+const tiny = python === undefined ? null : goldenPath("tiny-models");
+const smollm2 = python === undefined ? null : largeModel();
 
 /** Largest difference of a log-probability: models of some layers in float32 differ by less than a tenth of it. */
 const TOLERANCE = 2e-3;
@@ -46,6 +43,7 @@ for job in json.load(sys.stdin):
         logits = model(torch.tensor([job["ids"]])).logits[0]
     torch.log_softmax(logits, -1).numpy().tofile(job["output"])
 `;
+import { NEEDED, needs } from "./skipped.ts";
 
 interface Job {
   what: string;
@@ -195,7 +193,7 @@ const PEFT_GPT2_ADAPTERS: Record<string, Record<string, unknown>> = {
 for (const name of ["llama", "llama3", "mistral", "qwen2", "qwen3", "smollm2", "gpt2"]) {
   Deno.test({
     name: `${name}: what rgx trained PEFT computes, and what PEFT made rgx computes`,
-    ignore: tiny === null,
+    ignore: needs(tiny !== null, NEEDED.python),
     fn: () =>
       withFolder(async (folder) => {
         const base = await tinyModel(name, folder), jobs: Job[] = [];
@@ -217,7 +215,7 @@ for (const name of ["llama", "llama3", "mistral", "qwen2", "qwen3", "smollm2", "
 
 Deno.test({
   name: "SmolLM2: what rgx trained PEFT computes",
-  ignore: smollm2 === null,
+  ignore: needs(smollm2 !== null, NEEDED.python),
   fn: () =>
     withFolder(async (folder) => {
       const base = `${folder}/smollm2`;

@@ -10,7 +10,7 @@ import {
   TOKEN,
   withHub,
 } from "../hub/testing.ts";
-import { sharedFolder } from "../models/testing.ts";
+import { goldenPath } from "./golden.ts";
 import { assertClean, lines, rgx, spawnRgx, tinyConfig, withFolder } from "./support.ts";
 
 const WEIGHTS = noise(300_000);
@@ -224,8 +224,7 @@ Deno.test("a model that was not pulled: training, generation and benchmarks say 
 });
 
 Deno.test("a pulled model answers by its name, online and offline", async () => {
-  const folder = sharedFolder("models/stories260k");
-  if (folder === null) return;
+  const folder = goldenPath("models/stories260k");
   await withHome(async (hub, _, env) => {
     const files = [];
     for await (const { name, isFile } of Deno.readDir(folder)) {

@@ -10,13 +10,12 @@ import {
   lines,
   readMetrics,
   rgx,
-  root,
   tinyConfig,
   withFolder,
 } from "./support.ts";
+import { goldenPath, readPipelines } from "./golden.ts";
 
-const MODEL = new URL("../shared/models/tinystories-656k", root).pathname;
-const SEED = new URL("../shared/seeds/000_2ea25c93a726acd7.txt", root).pathname;
+const MODEL = goldenPath("models/tinystories-656k");
 
 async function isThere(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
@@ -266,7 +265,6 @@ training:
 
 Deno.test({
   name: "LoRA on a real model writes an adapter in PEFT's format, which can be trained further",
-  ignore: !await isThere(MODEL) && (console.warn(`skipped: there is no ${MODEL}`), true),
   fn: async () => {
     await withFolder(async (folder) => {
       const config = `${folder}/lora.yaml`, run = `${folder}/run`;
@@ -383,11 +381,9 @@ Deno.test("problems come from a JSONL file, whose answers are compared as text",
 });
 
 Deno.test({
-  name: "the configuration files of the page that rgx follows load as they are printed there",
-  ignore: !await isThere(SEED) && (console.warn(`skipped: there is no ${SEED}`), true),
+  name: "the configuration files of a pipeline in Python load as they are",
   fn: async () => {
-    const page = await Deno.readTextFile(SEED);
-    const blocks = Array.from(page.matchAll(/^```yaml\n(.*?)^```$/gms), (match) => match[1]!);
+    const blocks = readPipelines();
     const find = (text: string) => {
       const block = blocks.find((block) => block.includes(text));
       assert.ok(block !== undefined, text);
@@ -402,7 +398,7 @@ Deno.test({
       await write("tasks/your_task.yaml", find("tower_of_hanoi"));
       await write("experiments/your_experiment.yaml", find("../tasks/your_task.yaml"));
       await write("models/my_model.yaml", find("HuggingFace/model-name"));
-      // base.yaml and qwen-7b.yaml are named by the page and not printed: the embedded ones stand in.
+      // base.yaml and qwen-7b.yaml are named there and not given: the embedded ones stand in.
       const show = async (path: string) => {
         const result = await rgx(["config", "show", path, "--json"], "", {}, folder);
         assert.equal(result.code, 0, result.err);
@@ -424,7 +420,7 @@ Deno.test({
       }]);
       assert.match(origins["data.task_name"], /tasks\/your_task\.yaml:2/);
 
-      const weights = find("Reward shorter answers");
+      const weights = find('name: "brevity"');
       await write(
         "experiments/two.yaml",
         "_base_: [../base.yaml, ../models/my_model.yaml, ../tasks/your_task.yaml]\n" + weights,

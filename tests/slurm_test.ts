@@ -8,6 +8,7 @@ import { run as runProgram } from "../cluster/testing.ts";
 import { tinyModelFolder } from "../training/tiny_model.ts";
 import { slurmIsInstalled, ThrowawayCluster } from "./slurm/throwaway_cluster.ts";
 import { until } from "./slurm/waiting.ts";
+import { NEEDED, needs } from "./skipped.ts";
 import { assertSameRun, readMetrics, rgx, TINY, withFolder } from "./support.ts";
 
 const installed = await slurmIsInstalled();
@@ -125,7 +126,7 @@ const logOf = async ({ cluster, id, folder }: Job) => {
 
 Deno.test({
   name: "job scripts on a real SLURM",
-  ignore: !installed,
+  ignore: needs(installed, NEEDED.slurm),
   fn: (t) =>
     withCluster(async (at) => {
       const { folder, cluster } = at;

@@ -1,14 +1,12 @@
 /** `rgx doctor --model`, and models whose weights are held otherwise than stored, through whole commands. */
 import assert from "node:assert/strict";
 import { rgx } from "./support.ts";
+import { goldenPath } from "./golden.ts";
 
-const TINY = new URL("../../shared/models/tinystories-656k", import.meta.url).pathname;
-const have = await Deno.stat(TINY).then(() => true, () => false);
-if (!have) console.warn("skipped: the shared models are not here");
+const TINY = goldenPath("models/tinystories-656k");
 
 Deno.test({
   name: "the doctor looks at a model: its types, and what other ones would cost",
-  ignore: !have,
   async fn() {
     const flags = ["doctor", "--model", TINY, "--device", "wasm"];
     const { code, out, err } = await rgx([...flags, "--json"]);
@@ -34,7 +32,6 @@ Deno.test("a model that is not there, or one beside a config, is a mistake of th
 
 Deno.test({
   name: "text from a model whose weights are narrowed or quantised at load",
-  ignore: !have,
   async fn() {
     const run = (...flags: string[]) =>
       rgx([

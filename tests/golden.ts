@@ -1,0 +1,40 @@
+/**
+ * For tests only: the recorded values in `tests/golden/`. Its README says how each was made, and by
+ * which version of which program.
+ */
+
+const FOLDER = new URL("./golden/", import.meta.url);
+
+/** The path of a file or folder in `tests/golden/`. */
+export function goldenPath(path: string): string {
+  return new URL(path, FOLDER).pathname;
+}
+
+export function readGoldenText(path: string): string {
+  return Deno.readTextFileSync(goldenPath(path));
+}
+
+export function readGoldenJson<T>(path: string): T {
+  return JSON.parse(readGoldenText(path));
+}
+
+/** Every line of a JSON Lines file. */
+export function readGoldenLines<T>(path: string): T[] {
+  return readGoldenText(path).split("\n").filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+}
+
+/** The YAML texts of `pipelines/`, in their order. */
+export function readPipelines(): string[] {
+  return [...Deno.readDirSync(goldenPath("pipelines"))].map(({ name }) => name).sort()
+    .map((name) => readGoldenText(`pipelines/${name}`));
+}
+
+/** Whether there is such a file: not every task has recorded values of every kind. */
+export function hasGolden(path: string): boolean {
+  try {
+    return Deno.statSync(goldenPath(path)).isFile;
+  } catch {
+    return false;
+  }
+}
