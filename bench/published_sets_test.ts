@@ -1,6 +1,6 @@
 /** Data-set benchmarks: published files, answers compared as mathematics or letters. */
 import assert from "node:assert/strict";
-import { sharedFolder } from "../models/testing.ts";
+import { goldenPath } from "../tests/golden.ts";
 import { readDataset } from "../data/published_sets.ts";
 import { scoreCompletion, scoreExtracted } from "../data/score.ts";
 import { fewCategories, fewerThanAsked, planTasks, withoutAnswers } from "./plan/task_plan.ts";
@@ -8,8 +8,7 @@ import { createTestSet } from "./plan/test_set.ts";
 import { withFolder } from "./testing.ts";
 
 Deno.test("GSM8K: every right answer in several forms is right, and a wrong one is wrong", () => {
-  const folder = sharedFolder("data/gsm8k");
-  if (folder === null) return;
+  const folder = goldenPath("data/gsm8k");
   const entries = readDataset("gsm8k", `${folder}/test.jsonl`);
   assert.equal(entries.length, 1319);
   assert.equal(entries[0]!.answer, "18");
@@ -42,8 +41,7 @@ Deno.test("GSM8K: every right answer in several forms is right, and a wrong one 
 });
 
 Deno.test("MATH-500: the published solutions are right, and so are other spellings", () => {
-  const folder = sharedFolder("data/math500");
-  if (folder === null) return;
+  const folder = goldenPath("data/math500");
   const entries = readDataset("math500", `${folder}/test.jsonl`);
   assert.equal(entries.length, 500);
   const wrong = entries.filter((entry) =>
@@ -58,8 +56,7 @@ Deno.test("MATH-500: the published solutions are right, and so are other spellin
 });
 
 Deno.test("MATH-500: no answer is right for another problem unless it means the same", () => {
-  const folder = sharedFolder("data/math500");
-  if (folder === null) return;
+  const folder = goldenPath("data/math500");
   const entries = readDataset("math500", `${folder}/test.jsonl`);
   const byAnswer = [...new Map(entries.map((entry) => [entry.answer!, entry])).values()];
   const same = byAnswer.flatMap((entry, i) =>

@@ -4,7 +4,7 @@ import { renderYaml } from "../configs/render.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { assemble } from "../training/assemble.ts";
 import { evaluate } from "../evaluation/evaluate.ts";
-import { PromptEncoder } from "../evaluation/prompts.ts";
+import { runPrompts } from "../evaluation/prompt_encoder.ts";
 import { tinyRunConfig, trainOn } from "../training/testing.ts";
 import { tinyModelFolder } from "../training/tiny_model.ts";
 import { planModels } from "./plan/model_plan.ts";
@@ -264,7 +264,7 @@ async function itemsOf(
   try {
     await evaluate(parts.problems.heldOut, {
       model: parts.model,
-      prompts: new PromptEncoder(parts.tokenizer, config.data, parts.eosIds),
+      prompts: runPrompts(parts.tokenizer, config, parts.eosIds),
       training: config.training,
       eval: config.eval,
       shouldStop: () => false,

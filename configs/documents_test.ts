@@ -1,12 +1,11 @@
 /**
- * The YAML blocks and command lines of the example documents: each block loads, or is refused for the reason
- * that stands here.
+ * The configurations of the pipelines that rgx replaces (`tests/golden/pipelines/`), and their command
+ * lines: each loads, or is refused for the reason that stands here.
  */
 import assert from "node:assert/strict";
-import { withConfigArgument } from "./config_arguments.ts";
+import { withConfigArgument } from "./foreign/config_arguments.ts";
+import { readPipelines } from "../tests/golden.ts";
 import { errorsOf, load } from "./test_support.ts";
-
-const FOLDER = new URL("../../shared/seeds/", import.meta.url);
 
 /** What a block lacks to be a whole configuration, by the first key that is not there. */
 const COMPLETED: [key: RegExp, yaml: string][] = [
@@ -32,25 +31,8 @@ const BASES = {
   "tasks/your_task.yaml": "data: {task_name: tower_of_hanoi}\nrewards: [{name: correctness}]\n",
 };
 
-async function documents(): Promise<string[]> {
-  const texts: string[] = [];
-  try {
-    for await (const { name } of Deno.readDir(FOLDER)) {
-      if (name.endsWith(".txt")) texts.push(await Deno.readTextFile(new URL(name, FOLDER)));
-    }
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    console.warn("skipped: the example documents are not here");
-  }
-  return texts;
-}
-
-const texts = await documents();
-const blocks = texts.flatMap((text) =>
-  [...text.matchAll(/^( *)```yaml\n(.*?)^ *```/gms)].map(([, indent, block]) =>
-    block!.split("\n").map((line) => line.slice(indent!.length)).join("\n")
-  )
-);
+/** Each is one configuration, or a part of one. */
+const blocks = readPipelines();
 
 /** Bases of the blocks lie in the folder above them. */
 function atHome(block: string): string {
@@ -59,7 +41,6 @@ function atHome(block: string): string {
 
 Deno.test({
   name: "every YAML block of the example documents loads, or is refused for a known reason",
-  ignore: texts.length === 0,
   async fn() {
     assert.ok(blocks.length >= 11, `only ${blocks.length} blocks`);
     const reasons = new Set<RegExp>();
@@ -81,7 +62,6 @@ Deno.test({
 
 Deno.test({
   name: "the experiment of the documents means what it says",
-  ignore: texts.length === 0,
   async fn() {
     const block = blocks.find((text) => text.includes("wandb_project"))!;
     const { config } = await load(atHome(block), {}, BASES);

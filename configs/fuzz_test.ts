@@ -8,9 +8,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { RgxError } from "../core/errors.ts";
 import { FOREIGN_KEYS } from "./foreign/foreign_keys.ts";
-import { GENERATION_KWARGS } from "./schema/generation_kwargs.ts";
+import { GENERATION_KWARGS } from "./foreign/generation_kwargs.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
-import { KEYS } from "./documents/names.ts";
+import { KEYS } from "./reading/key_names.ts";
 import { MINIMAL, withFiles } from "./test_support.ts";
 import { WITHOUT_EFFECT } from "./foreign/without_effect.ts";
 

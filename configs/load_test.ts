@@ -4,7 +4,7 @@ import { RandomStream } from "../core/philox.ts";
 import { EMBEDDED, experimentNames } from "./documents/embedded.ts";
 import { FOREIGN_KEYS } from "./foreign/foreign_keys.ts";
 import { loadConfig } from "./load.ts";
-import { KEYS } from "./documents/names.ts";
+import { KEYS } from "./reading/key_names.ts";
 import { renderOrigins } from "./show.ts";
 import { errorsOf, load, MINIMAL, withFiles } from "./test_support.ts";
 import { WITHOUT_EFFECT } from "./foreign/without_effect.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { FOREIGN_KEYS } from "./foreign/foreign_keys.ts";
-import { KEYS } from "./documents/names.ts";
+import { KEYS } from "./reading/key_names.ts";
 import { configurationReference } from "./reference.ts";
 import { WITHOUT_EFFECT } from "./foreign/without_effect.ts";
 

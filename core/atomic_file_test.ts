@@ -12,6 +12,7 @@ import {
 } from "./atomic_file.ts";
 import { verifySums } from "./checksums.ts";
 import { RgxError } from "./errors.ts";
+import { NEEDED, needs } from "../tests/skipped.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -84,7 +85,7 @@ Deno.test("a file is created and replaced, and nothing else stays", () =>
 
 Deno.test({
   name: "a full disk leaves the old file as it was",
-  ignore: !hasDevFull,
+  ignore: needs(hasDevFull, NEEDED.system),
   fn: () =>
     inTempFolder(async (folder) => {
       const path = `${folder}/f`;
@@ -100,7 +101,7 @@ Deno.test({
 
 Deno.test({
   name: "of several files all are there, or those from before",
-  ignore: !hasDevFull,
+  ignore: needs(hasDevFull, NEEDED.system),
   fn: () =>
     inTempFolder(async (folder) => {
       const files = (text: string) =>
@@ -140,7 +141,7 @@ Deno.test("a folder is written with its sums, and replaced whole", () =>
 
 Deno.test({
   name: "a full disk at any file leaves the folder before and nothing half-written",
-  ignore: !hasDevFull,
+  ignore: needs(hasDevFull, NEEDED.system),
   fn: () =>
     inTempFolder(async (root) => {
       const target = `${root}/t`;
@@ -255,7 +256,7 @@ Deno.test("lines are appended and the length is known", () =>
 
 Deno.test({
   name: "a device is written to and not replaced by a file",
-  ignore: Deno.build.os === "windows",
+  ignore: needs(Deno.build.os !== "windows", NEEDED.system),
   fn: () =>
     inTempFolder(async (folder) => {
       await Deno.symlink("/dev/null", `${folder}/null`);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { assertFast } from "../core/testing.ts";
-import { haveShared, readJson } from "../tasks/test_data.ts";
+import { readGoldenJson } from "../tests/golden.ts";
 import { RandomStream } from "../core/philox.ts";
 import { PYTHON_SPACE } from "../tasks/python/text.ts";
 import { extractAnswer } from "./extract.ts";
@@ -34,9 +34,8 @@ interface Row {
 
 Deno.test({
   name: "the recorded extractions are the same",
-  ignore: !haveShared,
   fn() {
-    const { extract_answer } = readJson<{ extract_answer: Row[] }>("golden/core/utils.json");
+    const { extract_answer } = readGoldenJson<{ extract_answer: Row[] }>("reasoning-gym/core/utils.json");
     assert.ok(extract_answer.length >= 70);
     for (const { completion, strip, tag_name, result } of extract_answer) {
       assert.equal(extractAnswer(completion, tag_name, strip), result, completion);

@@ -1,4 +1,7 @@
-/** Dropout of what LoRA adapters read: gradients, the same masks wherever a row stands, and the expectation. */
+/**
+ * Dropout of the inputs of LoRA adapters: gradients, masks that do not depend on where a row is in
+ * a batch, and the expectation.
+ */
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
@@ -41,7 +44,7 @@ const dentropy = Float64Array.from({ length: pairs }, (_, i) => 0.5 * Math.sin(i
 const key: DropoutKey = { seed: 12, pass: 1 };
 const temperature = 0.8;
 
-/** A step's log-probabilities and gradients. */
+/** Log-probabilities and gradients of a training step. */
 async function step(model: CausalLM, batch = groups, dropout: DropoutKey | undefined = key) {
   model.zeroGrad();
   const how = { temperature, train: true, ...(dropout === undefined ? {} : { dropout }) };
@@ -133,7 +136,7 @@ Deno.test("masks belong to prompt, branch and position: any cut of a batch gives
     });
     // Group 0 in three parts, and the groups in another order.
     const cuts = [[part(1, 0, 1), part(0, 3, 5)], [part(0, 0, 2)], [part(0, 2, 3), part(2, 0, 0)]];
-    /** Place of a branch's tokens among all. */
+    /** Indices of a branch's tokens among all tokens. */
     const places = [[0, 3, 4, 4, 8], [10]];
     model.zeroGrad();
     for (const cut of cuts) {
@@ -175,7 +178,7 @@ Deno.test("no two rows of a batch have one key, and no two modules one site", ()
   assert.equal(keys.length, 3 * rows);
   const ofRow = Array.from({ length: rows }, (_, r) => keys.subarray(3 * r, 3 * r + 3).join());
   const prompt = groups[0]!.promptIds.length;
-  // The prompt of the second part of a group is the first's.
+  // The second part of a group has the same prompt rows as the first.
   assert.equal(new Set(ofRow).size, rows - prompt);
   assert.deepEqual(ofRow.slice(-3 - prompt, -3), ofRow.slice(0, prompt));
   return withReference((device) => {
@@ -195,7 +198,7 @@ Deno.test("no two rows of a batch have one key, and no two modules one site", ()
 
 Deno.test("over many masks the change that the adapter makes is, on average, the one without dropout", () =>
   withReference(async (device) => {
-    // One layer whose adapter is small: log-probabilities are nearly linear in what it adds.
+    // One layer with a small adapter: log-probabilities are nearly linear in what the adapter adds.
     const one = { ...config, numLayers: 1 };
     const model = await randomModel(device, one, options(0.2));
     for (const { name } of model.trainable) {

@@ -1,7 +1,8 @@
 /**
- * Against transformers: the tiny random models of tests/golden/tiny-models (logits, loss, every gradient,
- * greedy continuation) and the two small trained models of tests/golden/models, on the float64 reference, on the
- * CPU device and on a GPU. Limits are those of the material's README.
+ * Compares with transformers: the tiny random models of tests/golden/tiny-models (logits, loss,
+ * every gradient, greedy continuation) and the two small trained models of tests/golden/models, on
+ * the float64 reference, on the CPU device and on a GPU. The tolerances are those of the golden
+ * files' README.
  */
 import assert from "node:assert/strict";
 import { assertWithin, largest } from "../kernels/testing.ts";
@@ -60,7 +61,7 @@ for (const family of ["llama", "llama3", "smollm2", "mistral", "qwen2", "qwen3",
             error += (x - grad[i]!) ** 2;
             norm += x * x;
           });
-          // The golden gradients are f32 themselves.
+          // The golden gradients are float32 themselves.
           assert.ok(Math.sqrt(error / norm) < (exact ? 5e-6 : 5e-5), `gradient of ${name}`);
         }
 

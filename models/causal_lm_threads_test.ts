@@ -1,4 +1,6 @@
-/** The CPU device gives the same bits for every number of threads, through a whole step of training. */
+/**
+ * The CPU device gives the same bits with every number of threads, through a whole training step.
+ */
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { gradients, randomModel } from "./testing.ts";

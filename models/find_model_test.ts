@@ -1,4 +1,6 @@
-/** Where models are looked for: paths, then the Hugging Face cache with its branches and snapshots. */
+/**
+ * Where models are looked for: paths, then the Hugging Face cache with its branches and snapshots.
+ */
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
 import { findModel, requireModel } from "./find_model.ts";
@@ -29,7 +31,7 @@ Deno.test("a name on the Hub is found in the cache, by branch, commit or as the 
     await Deno.mkdir(`${repository}/refs`);
     await Deno.writeTextFile(`${repository}/refs/v1`, `${COMMIT}\n`);
     assert.equal((await findModel("org/some-model@v1", env)).path, snapshot);
-    // Two snapshots and no branch: which one is meant is not known.
+    // Two snapshots and no branch: it is not clear which one is meant.
     await Deno.mkdir(`${repository}/snapshots/${"f".repeat(40)}`);
     assert.equal((await findModel("org/some-model", env)).path, null);
     await Deno.writeTextFile(`${repository}/refs/main`, COMMIT);

@@ -1,11 +1,13 @@
-/** GGUF files of the Qwen families, made here from the tiny golden models under llama.cpp's names. */
+/**
+ * GGUF files of the Qwen families, made here from the tiny golden models with llama.cpp's names.
+ */
 import assert from "node:assert/strict";
 import { encodeTestGguf, type TestMetadata } from "./formats/gguf/testing.ts";
 import { readModelFolder } from "./model_folder.ts";
 import { readSafetensors } from "./formats/safetensors/safetensors.ts";
 import { goldenPath } from "../tests/golden.ts";
 
-/** Applied one after the other. */
+/** Replaced one after the other. */
 const NAMES: readonly [RegExp, string][] = [
   [/^model\.embed_tokens/, "token_embd"],
   [/^model\.norm/, "output_norm"],
@@ -38,7 +40,7 @@ for (const family of ["qwen2", "qwen3"]) {
         "feed_forward_length": config.intermediateSize,
         "attention.head_count": config.numHeads,
         "attention.head_count_kv": config.numKvHeads,
-        // Qwen2's converter leaves the width of a head to be computed.
+        // Qwen2's converter leaves out the head width, which readers compute.
         ...family === "qwen3" ? { "attention.key_length": config.headDim } : {},
       };
       const metadata: TestMetadata = {

@@ -1,7 +1,8 @@
 /**
- * A small trained GPT-2 (untied head, three letters) on its task: it sorts six letters. The file has no biases
- * of c_attn, which it was trained with: they are small, and zeros in their place sort as well, but other numbers
- * that were recorded of it are out of reach. (The architecture's own are in causal_lm_golden_test.ts.)
+ * A small trained GPT-2 (untied head, three letters) on its task: it sorts six letters. The file
+ * lacks the biases of c_attn, which the model was trained with. They are small, and with zeros the
+ * model sorts as well; but numbers that were recorded with the biases cannot be reproduced.
+ * (causal_lm_golden_test.ts covers the architecture.)
  */
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
@@ -26,7 +27,7 @@ Deno.test({
       const withZeros: typeof weights = async (name, shape) =>
         name.endsWith("c_attn.bias") ? new Float32Array(shape[0]!) : await weights(name, shape);
       const model = await CausalLM.create(device, config, withZeros, { trainable: "none" });
-      // The others are slow, and say nothing new here.
+      // The other devices are slow, and this test would show nothing new there.
       const step = device.name === "wasm" ? 1 : 40, inputs: number[][] = [];
       for (let n = 0; n < LETTERS ** LENGTH; n += step) {
         inputs.push(
@@ -38,7 +39,7 @@ Deno.test({
         { maxNewTokens: LENGTH, temperature: 0, seed: 0, eosIds: [] },
       );
       for (const [i, ids] of inputs.entries()) {
-        // Eleven positions hold five letters behind six.
+        // The eleven positions have room for six letters and five sorted ones.
         assert.deepEqual(sorted[i]![0]!.ids, ids.toSorted().slice(0, LENGTH - 1));
       }
     }),

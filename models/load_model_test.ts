@@ -1,4 +1,4 @@
-/** Adapters and their base as they are loaded: several on one base, and what does not fit. */
+/** Loading adapters and their base: several adapters on one base, and adapters that do not fit. */
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
@@ -96,7 +96,7 @@ Deno.test("a base is shared only by models that are on it, on the same device", 
       } finally {
         apart.close();
       }
-      // The same base by another way.
+      // The same base under another path.
       await Deno.symlink(other, `${folder}/link`);
       const before = device.allocatedBytes;
       const linked = await loadModel(`${folder}/elsewhere/base`, device, {

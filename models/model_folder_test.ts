@@ -15,7 +15,7 @@ const tokenizer = createCharacterTokenizer({
   special_tokens: ["<pad>", "<unk>", "<eos>"],
 });
 
-/** A model of one layer's worth of names; only what the folder code looks at. */
+/** The tensors are incomplete: the tests need only the files of the folder. */
 const model: ModelToWrite = {
   config: {
     vocabSize: 6,

@@ -31,7 +31,10 @@ function options(modulesToSave: readonly string[], targets: readonly string[]): 
   };
 }
 
-/** What is saved beside which adapters: the lowest trained layer, norms, containers, and both ends of the model. */
+/**
+ * Modules saved in full with different adapters: the lowest trained layer, norms, parents of
+ * modules, embedding and head.
+ */
 const CASES: [modules: string[], targets: string[]][] = [
   [["lm_head"], ["v_proj"]],
   [["embed_tokens"], ["q_proj"]],
@@ -55,7 +58,7 @@ async function objective(model: CausalLM): Promise<number> {
   return sum;
 }
 
-/** Every copy is moved away from what it is a copy of. */
+/** Changes every full copy, so that it differs from its original. */
 async function moveCopies(model: CausalLM): Promise<void> {
   for (const { name } of model.trainable) {
     if (/lora_[AB]/.test(name)) continue;
@@ -144,7 +147,7 @@ Deno.test("the model is its base before the first step and whenever the adapter 
         await base.generate(request, ask),
       ];
       assert.deepEqual(own, theirs);
-      // What the adapter generates has the log-probabilities that it computes.
+      // Generation reports the same log-probabilities that a forward computes.
       const sampled = (await model.generate(request, { ...ask, temperature: 1 }))[0]![0]!;
       const { ids: branch, logprobs } = sampled;
       const { logp } = await model.forward([{ promptIds: ids, branches: [branch] }], {

@@ -1,6 +1,7 @@
 /**
- * Adapters that PEFT 0.21.2 made on small models of rgx's, with its log-probabilities of one sequence, the adapter on
- * and off (tests/golden/peft): all linear layers with patterns, exclusions and modules saved in full, on a tied head.
+ * Adapters that PEFT 0.21.2 made on small models of rgx's, with its log-probabilities of one
+ * sequence, with and without the adapter (tests/golden/peft). They cover all linear layers with
+ * patterns, exclusions and modules saved in full, on a tied head.
  */
 import assert from "node:assert/strict";
 import { IDS, inTempFolder, SIZES, writeBase } from "./adapter_testing.ts";
@@ -58,7 +59,7 @@ for (const [name, config] of Object.entries(MODELS)) {
           const { path } = await exportModel(adapter, { to, output: `${folder}/${to}` });
           await check(path, false);
         }
-        // Written again it is the same adapter.
+        // Written again, it is the same adapter.
         const { config: peft, weights } = await readPeftAdapter(adapter);
         const tensors = await Promise.all(
           [...weights.tensors.values()].map(async ({ name, shape }) => ({

@@ -1,6 +1,7 @@
 /**
- * A real model: SmolLM2-135M-Instruct as a Q4_1 GGUF against transformers in float32 on the same weights
- * (tests/golden/smollm2). `RGX_TEST_MODEL` names another copy of the file; empty = leave these tests out.
+ * A real model: SmolLM2-135M-Instruct as a Q4_1 GGUF file, compared with transformers in float32 on
+ * the same weights (tests/golden/smollm2). `RGX_TEST_MODEL` can name another copy of the file; when
+ * it is empty, these tests are left out.
  */
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
@@ -27,7 +28,7 @@ interface Case {
   };
 }
 
-/** Steps where the reference's two best are nearer than this may go the other way. */
+/** Where the two best logits of the reference differ by less, either may be the greedy token. */
 const SMALL_GAP = 0.05;
 
 Deno.test({
@@ -55,10 +56,12 @@ Deno.test({
   },
 });
 
-/** Weights take what they take in the file. */
+/** The weights take as many bytes on the device as in the file. */
 function checkMemory({ model }: LoadedModel, bytes: number): void {
   const types = new Set(model.parameters.map(({ storage }) => storage));
-  if (Deno.env.get("RGX_TEST_MODEL") === undefined) assert.deepEqual(types, new Set([null, "q4_1", "q8_0"]));
+  if (Deno.env.get("RGX_TEST_MODEL") === undefined) {
+    assert.deepEqual(types, new Set([null, "q4_1", "q8_0"]));
+  }
   const { values } = planParameterBytes(model.sizes);
   assert.equal(bytes, values);
   const { size } = Deno.statSync(path!);
@@ -75,8 +78,8 @@ function checkTokenizer({ tokenizer }: LoadedModel, item: Case): void {
 }
 
 /**
- * One pass over prompt and continuation: the top 5 after the prompt, every token's log-probability, and
- * the likeliest token of every step where the reference is sure.
+ * One pass over prompt and continuation: the top 5 after the prompt, the log-probability of every
+ * token, and the most likely token of every step where the reference is not close to a tie.
  */
 async function checkLogits({ model }: LoadedModel, item: Case): Promise<void> {
   const { prompt_ids: prompt, transformers_fp32: reference } = item;
@@ -123,7 +126,9 @@ async function checkGreedy({ model }: LoadedModel, cases: readonly Case[]): Prom
   });
 }
 
-/** With activations in bytes: how far log-probabilities of the same tokens are from transformers'. */
+/**
+ * With int8 activations: how far the log-probabilities of the same tokens are from transformers'.
+ */
 async function checkRounded({ model }: LoadedModel, cases: readonly Case[]): Promise<void> {
   const groups = await model.generate(
     cases.map(({ prompt_ids: promptIds }, promptId) => ({ promptId, promptIds, n: 1 })),

@@ -1,6 +1,6 @@
 /**
- * Helpers for tests of models: small configurations, models of several kinds, gradients by name, and the
- * golden models of the shared material. Not part of the program.
+ * Helpers for tests of models: small configurations, models of several kinds, gradients by name.
+ * Not part of the program.
  */
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { findAdapter } from "../kernels/devices/webgpu/adapter.ts";
@@ -11,7 +11,10 @@ import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { initWeights } from "./network/weights/init.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 
-/** Three layers, grouped queries, a head size unlike hidden/heads; `tied` or not. */
+/**
+ * Three layers, grouped queries, and a head width other than hiddenSize / heads. The head is tied
+ * or not.
+ */
 export function tinyConfig(tied: boolean): ModelConfig {
   return {
     vocabSize: 19,
@@ -29,7 +32,10 @@ export function tinyConfig(tied: boolean): ModelConfig {
   };
 }
 
-/** Small models of all architectures, by what is special about them; windows end within prompts and branches. */
+/**
+ * Small models of all architectures, named by what is special about them. Windows end within
+ * prompts and branches.
+ */
 export const TINY_MODELS: readonly (readonly [what: string, config: ModelConfig])[] = [
   ["a tied head", tinyConfig(true)],
   ["an untied head", tinyConfig(false)],
@@ -42,7 +48,7 @@ export const TINY_MODELS: readonly (readonly [what: string, config: ModelConfig]
   ],
 ];
 
-/** A model with large random weights (also in B of its adapters), so that nothing is near zero. */
+/** A model with large random weights (also in the adapters' B), so that no value is near zero. */
 export async function randomModel(
   device: Device,
   config: ModelConfig,
@@ -58,7 +64,7 @@ export async function randomModel(
   return model;
 }
 
-/** Runs with a float64 reference device that is closed afterwards. */
+/** Calls `work` with a reference device that is closed afterwards. */
 export async function withReference<T>(
   work: (device: Device) => Promise<T>,
   float: "f32" | "f64" = "f64",
@@ -83,7 +89,10 @@ export async function gradients(model: CausalLM): Promise<Map<string, Float64Arr
 const adapter = Deno.env.get("RGX_TEST_WEBGPU") === "off" ? null : await findAdapter();
 if (adapter === null) console.warn("models are not tested on webgpu: no adapter");
 
-/** Runs on the float64 reference, on the CPU device and on a GPU if there is one, each closed afterwards. */
+/**
+ * Calls `work` on the float64 reference, on the CPU device and on a GPU if there is one. Each is
+ * closed afterwards.
+ */
 export async function onEachDevice(
   work: (device: Device, exact: boolean) => Promise<void>,
 ): Promise<void> {

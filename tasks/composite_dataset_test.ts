@@ -4,7 +4,7 @@ import { UsageError } from "../core/errors.ts";
 import { CompositeDataset } from "./composite_dataset.ts";
 import { createDataset } from "./dataset.ts";
 import { scoreTaskAnswer } from "./score_answer.ts";
-import { exists, haveShared, readJsonLines } from "./test_data.ts";
+import { readGoldenLines } from "../tests/golden.ts";
 import type { Entry } from "./types.ts";
 
 const OPTIONS = { seed: 42, size: 100, split: "train" } as const;
@@ -42,7 +42,7 @@ Deno.test("a part's own seed and size are kept, splits differ", () => {
   assert.notDeepEqual(take(test, 20), take(train, 20));
 });
 
-Deno.test("parameters, weights and data sets can be changed; other entries stay as they are", () => {
+Deno.test("parameters, weights and data sets can change; other entries stay the same", () => {
   const mixed = new CompositeDataset(PARTS, { ...OPTIONS, versions: true });
   const before = take(mixed, 60);
   mixed.updateConfig("chain_sum", { min_digits: 3, max_digits: 3 });
@@ -87,7 +87,7 @@ Deno.test("what cannot be mixed is refused", () => {
       (error: Error) => error instanceof UsageError && pattern.test(error.message),
     );
   refuses(null, /datasets: a list of \{name, weight, config\}.*found null/);
-  refuses([], /at least one task/);
+  refuses([], /at minimum one task/);
   refuses([{ name: "chain_sum", weight: 0 }], /\[0\]\.weight: expected a number above 0, found 0/);
   refuses([PARTS[0], PARTS[0]], /"chain_sum" is there twice/);
   refuses([{ name: "chain_sun" }], /unknown task "chain_sun".*chain_sum/);
@@ -99,7 +99,7 @@ Deno.test("what cannot be mixed is refused", () => {
     () => mixed.updateWeight("leg_countin", 1),
     /did you mean.*leg_counting|leg_counting/,
   );
-  assert.throws(() => mixed.updateWeight("chain_sum", -1), /at least 0, found -1/);
+  assert.throws(() => mixed.updateWeight("chain_sum", -1), /at minimum 0, found -1/);
   assert.throws(() => mixed.addDataset(PARTS[1]!), /is there already/);
   for (const { name } of PARTS.slice(1)) mixed.removeDataset(name);
   assert.throws(() => mixed.removeDataset("chain_sum"), /the last data set/);
@@ -108,13 +108,12 @@ Deno.test("what cannot be mixed is refused", () => {
 
 Deno.test({
   name: "recorded answers to a composite's entries get the recorded scores",
-  ignore: !haveShared || !exists("golden/items/composite.jsonl"),
   fn() {
     interface Row extends Entry {
       checks: { answer: string | null; score: number }[];
     }
     let compared = 0;
-    for (const row of readJsonLines<Row>("golden/items/composite.jsonl")) {
+    for (const row of readGoldenLines<Row>("reasoning-gym/items/composite.jsonl")) {
       for (const { answer, score } of row.checks) {
         const found = scoreTaskAnswer("composite", answer, row);
         assert.ok(Math.abs(found - score) < 1e-9, `${answer}: ${found}, not ${score}`);

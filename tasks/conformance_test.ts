@@ -1,7 +1,7 @@
 /**
- * What the protocol promises for every registered task, beyond what `generation_test.ts` says of its entries and
- * `golden_test.ts` of recorded data: parameters out of range are refused, entries stay within what they claim, and no
- * answer keeps a scorer busy. A new task is covered without a change here.
+ * Checks the protocol for every registered task, beyond `generation_test.ts` (entries) and
+ * `golden_test.ts` (recorded data): parameters out of range are refused, entries stay within the
+ * ranges that they report, and no answer keeps a scorer busy. A new task is covered automatically.
  */
 import assert from "node:assert/strict";
 import process from "node:process";
@@ -12,7 +12,7 @@ import { scoreAnswer } from "./score_answer.ts";
 import { testedTasks } from "./test_data.ts";
 import type { ParamSpec } from "./types.ts";
 
-/** Maximum length of an entry with default parameters, in characters; a prompt has room for it. */
+/** Maximum length of an entry with default parameters, in characters, so that prompts have room. */
 const MAX_QUESTION_LENGTH = 12_000, MAX_ANSWER_LENGTH = 24_000;
 
 /** Values that a parameter of this kind must refuse. */
@@ -60,7 +60,7 @@ Deno.test("a smallest value above its largest is refused", () => {
   }
 });
 
-/** Keys whose value means something else than the range of the same name, with the reason. */
+/** Keys whose value does not lie in the range of the same name, with the reason. */
 const OTHER_MEANING: Record<string, string> = {
   "circuit_logic.inputs": "the range is of each term's, the value lists all of them",
   "power_function.exponent": "the range is of its size, half of them are negative",
@@ -98,7 +98,7 @@ function isPair(value: unknown): value is [number, number] {
   return Array.isArray(value) && value.length === 2 && value.every((x) => typeof x === "number");
 }
 
-/** Whether a list is of values in the range, not of as many values as the range says. */
+/** Whether the list holds values of the range, rather than as many values as the range says. */
 function isNumbers(list: readonly unknown[], [low, high]: [number, number]): boolean {
   return list.every((x) => typeof x === "number" && x >= low && x <= high);
 }
@@ -113,7 +113,7 @@ Deno.test("an entry has the keys of the protocol and no others", () => {
   }
 });
 
-/** What a model, or somebody who wants to do harm, could answer. */
+/** Answers that a confused or a malicious model could give. */
 const HOSTILE: Record<string, string> = {
   "a megabyte of words": "the answer is ".repeat(75_000),
   "a megabyte of one letter": "a".repeat(1_000_000),
@@ -144,7 +144,7 @@ const HOSTILE: Record<string, string> = {
   "variables": "x*y+".repeat(250_000) + "z",
 };
 
-/** Milliseconds of processor time; the machine may be busy with something else. */
+/** Milliseconds of processor time. Wall-clock time would count other processes too. */
 function spent(work: () => void): number {
   const before = process.cpuUsage();
   work();
@@ -152,7 +152,7 @@ function spent(work: () => void): number {
   return (user + system) / 1000;
 }
 
-/** Twice the 50 ms that the protocol allows: garbage of the answer before is collected in between. */
+/** Limit in ms: twice the 50 ms of the protocol, because a garbage collection may fall into it. */
 const PATIENCE = 100;
 
 for (const [kind, answer] of Object.entries(HOSTILE)) {

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { createDataset } from "./dataset.ts";
 import { brokenRules, type DiversityException, type TaskStats } from "./diversity_testing.ts";
 import { getTask } from "./registry.ts";
-import { haveShared, readJson, testedTasks } from "./test_data.ts";
+import { readGoldenJson } from "../tests/golden.ts";
+import { testedTasks } from "./test_data.ts";
 
 interface Stats {
   tasks: Record<string, TaskStats>;
@@ -10,21 +11,20 @@ interface Stats {
 }
 
 /** The first entries of a task within a few seconds: `most`, or 200 and more of a slow one. */
-function entriesOf(name: string, seed: number, most = 1000) {
+function entriesOf(name: string, seed: number, maximum = 1000) {
   const dataset = createDataset(name, { seed, size: 1000 });
   const end = performance.now() + 3000, entries = [];
   for (const entry of dataset) {
     entries.push(entry);
-    if (entries.length === most || (entries.length >= 200 && performance.now() > end)) break;
+    if (entries.length === maximum || (entries.length >= 200 && performance.now() > end)) break;
   }
   return entries;
 }
 
 Deno.test({
   name: "every task is as varied and as hard as the recorded statistics, for two seeds",
-  ignore: !haveShared,
   fn() {
-    const { tasks, exceptions } = readJson<Stats>("golden/diversity/stats.json");
+    const { tasks, exceptions } = readGoldenJson<Stats>("reasoning-gym/diversity/stats.json");
     for (const name of testedTasks()) {
       for (const seed of [1, 987_654]) {
         const broken = brokenRules(entriesOf(name, seed), tasks[name]!, exceptions[name]);
@@ -36,9 +36,8 @@ Deno.test({
 
 Deno.test({
   name: "the check notices twenty entries that repeat",
-  ignore: !haveShared,
   fn() {
-    const { tasks, exceptions } = readJson<Stats>("golden/diversity/stats.json");
+    const { tasks, exceptions } = readGoldenJson<Stats>("reasoning-gym/diversity/stats.json");
     for (const name of testedTasks()) {
       const few = entriesOf(name, 1, 20);
       const repeated = Array.from({ length: 1000 }, (_, i) => few[i % 20]!);

@@ -8,10 +8,9 @@ import { curriculumConfig, type CurriculumMode } from "./curriculum/config.ts";
 import { createDataset } from "./dataset.ts";
 import { getTask, validateTaskConfig } from "./registry.ts";
 import { scoreTaskAnswer } from "./score_answer.ts";
-import { exists, haveShared, readJson, readJsonLines, testedTasks } from "./test_data.ts";
+import { hasGolden, readGoldenJson, readGoldenLines } from "../tests/golden.ts";
+import { testedTasks } from "./test_data.ts";
 import type { Entry, ParamValue, ScorableEntry } from "./types.ts";
-
-const ignore = !haveShared;
 
 interface Case {
   where: string;
@@ -42,8 +41,8 @@ interface Deviation {
 
 function casesOf(name: string): Case[] {
   const cases: Case[] = [];
-  if (exists(`golden/items/${name}.jsonl`)) {
-    readJsonLines<ItemRow>(`golden/items/${name}.jsonl`).forEach((row, i) => {
+  if (hasGolden(`reasoning-gym/items/${name}.jsonl`)) {
+    readGoldenLines<ItemRow>(`reasoning-gym/items/${name}.jsonl`).forEach((row, i) => {
       for (const { kind, answer, score } of row.checks) {
         const where = `items/${name}.jsonl:${i + 1}`;
         cases.push({ where, kind, answer, entry: row, golden: score ?? "error" });
@@ -51,8 +50,8 @@ function casesOf(name: string): Case[] {
     });
   }
   for (const folder of ["scorer-cases", "model-answers"]) {
-    if (!exists(`golden/${folder}/${name}.jsonl`)) continue;
-    readJsonLines<CaseRow>(`golden/${folder}/${name}.jsonl`).forEach((row, i) => {
+    if (!hasGolden(`reasoning-gym/${folder}/${name}.jsonl`)) continue;
+    readGoldenLines<CaseRow>(`reasoning-gym/${folder}/${name}.jsonl`).forEach((row, i) => {
       const where = `${folder}/${name}.jsonl:${i + 1}`;
       cases.push({
         where,
@@ -68,9 +67,8 @@ function casesOf(name: string): Case[] {
 
 Deno.test({
   name: "every recorded answer gets the recorded score, but for the listed deviations",
-  ignore,
   fn() {
-    const deviations = readJson<Deviation[]>("reference/golden-deviations.json");
+    const deviations = readGoldenJson<Deviation[]>("reasoning-gym/deviations.json");
     const key = (where: string, kind: string | undefined, answer: string | null) =>
       JSON.stringify([where, kind ?? null, answer]);
     const right = new Map(
@@ -171,9 +169,8 @@ const FLOATS = ["rearc.diff_lb", "rearc.diff_ub"];
 
 Deno.test({
   name: "categories, parameters, defaults and curriculum attributes are the documented ones",
-  ignore,
   fn() {
-    const facts = readJson<Record<string, TaskFacts>>("reference/tasks.json");
+    const facts = readGoldenJson<Record<string, TaskFacts>>("reasoning-gym/tasks.json");
     for (const name of testedTasks()) {
       const task = getTask(name), expected = facts[name]!;
       assert.equal(task.category, expected.category, name);
@@ -212,9 +209,8 @@ Deno.test({
 
 Deno.test({
   name: "metadata have the documented keys and types",
-  ignore,
   fn() {
-    const facts = readJson<Record<string, TaskFacts>>("reference/tasks.json");
+    const facts = readGoldenJson<Record<string, TaskFacts>>("reasoning-gym/tasks.json");
     for (const name of testedTasks()) {
       const { metadata, difficulty } = facts[name]!;
       const dataset = createDataset(name, { seed: 11, size: 50 });
@@ -279,10 +275,9 @@ function isUnchecked(valid: unknown): boolean {
 
 Deno.test({
   name: "every curriculum level gives the recorded configuration in all three modes",
-  ignore,
   fn() {
-    const golden = readJson<Record<string, Curricula>>("golden/core/curricula.json");
-    const facts = readJson<Record<string, TaskFacts>>("reference/tasks.json");
+    const golden = readGoldenJson<Record<string, Curricula>>("reasoning-gym/core/curricula.json");
+    const facts = readGoldenJson<Record<string, TaskFacts>>("reasoning-gym/tasks.json");
     for (const name of testedTasks()) {
       const task = getTask(name);
       if (task.curriculum === undefined) {
@@ -311,11 +306,10 @@ Deno.test({
 
 Deno.test({
   name: "the recorded configurations of the items are accepted",
-  ignore,
   fn() {
     for (const name of testedTasks()) {
-      const [row] = readJsonLines<{ config: Record<string, ParamValue> }>(
-        `golden/items/${name}.jsonl`,
+      const [row] = readGoldenLines<{ config: Record<string, ParamValue> }>(
+        `reasoning-gym/items/${name}.jsonl`,
       );
       const { seed: _seed, size: _size, ...config } = withPlainValues(row!.config);
       assert.deepEqual(checkParams(`task ${name}`, getTask(name).params, config), []);

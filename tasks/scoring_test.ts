@@ -4,7 +4,7 @@ import { codePoints, isBlank, strip, words } from "./python/text.ts";
 import { parseDecimal } from "./python/decimals.ts";
 import { decimalScore, defaultScore, numberGridScore } from "./scoring.ts";
 import { scoreTaskAnswer } from "./score_answer.ts";
-import { haveShared, readJson } from "./test_data.ts";
+import { readGoldenJson } from "../tests/golden.ts";
 
 interface Utils {
   compute_decimal_reward: {
@@ -18,9 +18,8 @@ interface Utils {
 
 Deno.test({
   name: "the decimal and the default rule give the recorded values",
-  ignore: !haveShared,
   fn() {
-    const golden = readJson<Utils>("golden/core/utils.json");
+    const golden = readGoldenJson<Utils>("reasoning-gym/core/utils.json");
     for (const { answer, oracle, strip_commas, result } of golden.compute_decimal_reward) {
       if (!strip_commas) continue;
       const score = scoreTaskAnswer("chain_sum", answer, { answer: oracle });
@@ -33,7 +32,7 @@ Deno.test({
   },
 });
 
-Deno.test("decimal answers: commas, signs, exponents, underscores, and text around the number", () => {
+Deno.test("decimal answers: commas, signs, exponents, underscores, surrounding text", () => {
   const cases: [string, string, number][] = [
     ["4.0", "4", 1],
     ["+01,000.00", "1000", 1],

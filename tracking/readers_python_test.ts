@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { openTracker } from "./mod.ts";
 import { POINT, withTracked } from "./testing.ts";
+import { NEEDED, needs } from "../tests/skipped.ts";
 import { TRACKERS } from "../core/tracker_names.ts";
 
 const python = Deno.env.get("RGX_TEST_TRACKERS_PYTHON");
@@ -37,7 +38,7 @@ print(json.dumps(out))
 
 Deno.test({
   name: "TensorBoard, trackio and wandb read the points that were written for them",
-  ignore: python === undefined,
+  ignore: needs(python !== undefined, NEEDED.python),
   fn: () =>
     withTracked(async (run, folder) => {
       for (const name of TRACKERS) {

@@ -7,7 +7,7 @@
  * counts, but two threads that wait for each other lose more to other work than one.
  */
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
-import { sharedFolder } from "../../models/testing.ts";
+import { goldenPath } from "../../tests/golden.ts";
 import { benchmark } from "../benchmark.ts";
 import { LocalModel } from "./local_model.ts";
 import { DEFAULT_PROMPT } from "./prompt.ts";
@@ -47,7 +47,7 @@ const SETS: readonly TaskSet[] = [
   },
 ];
 
-const path = sharedFolder("models/tinystories-656k");
+const path = goldenPath("models/tinystories-656k");
 if (path !== null) {
   const device = await createWasmDevice({ threads: Number(Deno.args[0] ?? 2) });
   for (const set of SETS) await measure(path, device, set);

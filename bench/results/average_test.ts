@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { RandomStream } from "../../core/philox.ts";
-import { wilson } from "../../core/statistics.ts";
+import { wilson } from "../../core/intervals.ts";
 import { averageAccuracy } from "./average.ts";
 
 const result = (correct: number, total: number) => ({

@@ -4,6 +4,7 @@ import { RgxError } from "../../core/errors.ts";
 import { SampleStore } from "./sample_store.ts";
 import { withFolder } from "../testing.ts";
 import type { SampleLine } from "../types.ts";
+import { NEEDED, needs } from "../../tests/skipped.ts";
 
 const line = (index: number, sample: number, key = "k", completion = "é"): SampleLine => ({
   ...{ key, index, sample, model: "m", task: "t", prompt_tokens: 1, device: "d" },
@@ -80,7 +81,7 @@ Deno.test("a folder that cannot be is one clear error", () =>
 
 Deno.test({
   name: "a full disk is said once, and what is known stays known",
-  ignore: Deno.build.os !== "linux",
+  ignore: needs(Deno.build.os === "linux", NEEDED.system),
   fn: () =>
     withFolder(async (folder) => {
       const store = await SampleStore.open(folder, { resume: false });

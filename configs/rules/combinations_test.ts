@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { batchSizes, bestMetric, stepInterval } from "../derived.ts";
+import { batchSizes, bestMetric, stepInterval } from "../batch_sizes.ts";
 import { errorsOf, load, MINIMAL } from "../test_support.ts";
 
 const HELD_OUT = "eval: {num_examples: 9}\n";

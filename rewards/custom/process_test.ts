@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createRubric, type Rubric } from "../rubric.ts";
 import { input } from "../testing.ts";
+import { NEEDED, needs } from "../../tests/skipped.ts";
 
 async function withReward(
   source: string,
@@ -108,7 +109,7 @@ Deno.test("closing while a batch is scored ends the batch, and a new one can be 
 Deno.test({
   name:
     "signals to the whole group leave the process alone; one that is killed costs a sample at most",
-  ignore: !hasProc,
+  ignore: needs(hasProc, NEEDED.system),
   fn: () =>
     withReward("let n = 0; export default () => ++n;", async (rubric) => {
       assert.deepEqual((await rubric.score(inputs("a"))).values, [[1]]);
@@ -127,7 +128,7 @@ Deno.test({
 
 Deno.test({
   name: "no process is left when the program is killed while its reward hangs",
-  ignore: !hasProc,
+  ignore: needs(hasProc, NEEDED.system),
   fn: async () => {
     const folder = await Deno.makeTempDir();
     try {

@@ -1,4 +1,7 @@
-/** Each task's questions solved again from their text alone, by other means than the generators'. */
+/**
+ * Solves the questions of each task again, from their text alone and by other methods than the
+ * generators.
+ */
 import assert from "node:assert/strict";
 import { createDataset } from "../dataset.ts";
 import { scoreAnswer } from "../score_answer.ts";
@@ -13,7 +16,9 @@ function between(text: string, before: string, after: string): string {
   return text.slice(start, text.indexOf(after, start));
 }
 
-/** A formula of ours as a function: its only signs without a left side begin a text or a bracket. */
+/**
+ * Compiles a formula written by a task. Its unary signs occur only at its start or after a bracket.
+ */
 function compile(formula: string, variables: string[], literal: (digits: string) => string) {
   const source = formula.replace(/^-|\(-/g, (sign) => sign.replace("-", "0-"))
     .replace(/[0-9]+/g, literal)
@@ -100,7 +105,7 @@ Deno.test("polynomial_multiplication: product and answer are equal at many point
   }
 });
 
-/** All complex roots of Σ c[i]·xⁱ by the method of Durand and Kerner. */
+/** All complex roots of Σ c[i]·xⁱ, by the Durand–Kerner method. */
 function complexRoots(c: number[]): [number, number][] {
   const n = c.length - 1, monic = c.map((value) => value / c[n]!);
   const times = (a: [number, number], b: [number, number]): [number, number] => [
@@ -220,7 +225,7 @@ Deno.test("integration: the numeric slope of the answer is the question's integr
         number,
       ];
       const difference = (8 * (c - b) - (d - a)) / (12 * h), expected = slope(x) as number;
-      // Where the function is steep or huge the differences say nothing.
+      // Where the function is steep or huge, numeric differences are too inexact to decide.
       const size = Math.max(Math.abs(a), Math.abs(d));
       if (
         !Number.isFinite(difference + expected) || size * 1e-15 / h > 1e-6 * Math.abs(expected)

@@ -151,7 +151,7 @@ Deno.test("sentence_reordering: the question has the sentence's words, in anothe
     { size: 40, min_words_in_sentence: 1, max_words_in_sentence: 4 },
     { size: 30, min_words_in_sentence: 50, max_words_in_sentence: 100 },
   );
-  let told = 0;
+  let fromStory = 0;
   for (const { question, answer, metadata } of entries) {
     const mixed = /mixed up: (.*)$/m.exec(question)![1]!.split(" ");
     const ordered = answer!.split(" ");
@@ -160,9 +160,9 @@ Deno.test("sentence_reordering: the question has the sentence's words, in anothe
     assert.equal(answer!.match(/\b\w+\b/g)!.length, ordered.length);
     assert.match(answer!, /^[A-Z][a-zA-Z, ]*\.$/);
     if (new Set(ordered).size > 1) assert.notDeepEqual(mixed, ordered);
-    if (storySentences().get(ordered.length)?.includes(answer!)) told++;
+    if (storySentences().get(ordered.length)?.includes(answer!)) fromStory++;
   }
-  assert.ok(told > 50);
+  assert.ok(fromStory > 50);
 });
 
 Deno.test("sentence_reordering: words in place count, case is ignored, blank scores 0", () => {

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { createDataset } from "../dataset.ts";
 import { validateTaskConfig } from "../registry.ts";
 import { scoreTaskAnswer } from "../score_answer.ts";
-import { haveShared, readJson } from "../test_data.ts";
+import { sha256Hex } from "../../core/checksums.ts";
+import { puzzle, puzzleCounts } from "./puzzles.ts";
+import { readGoldenJson } from "../../tests/golden.ts";
 
 type Board = number[][];
 interface Pair {
@@ -10,6 +12,15 @@ interface Pair {
   output: Board;
 }
 type Puzzles = Record<string, { train: Pair[]; test: Pair[] }>;
+
+/** The embedded puzzles of a part, by id. */
+function puzzlesOf(part: "train" | "evaluation"): Puzzles {
+  const count = puzzleCounts()[part];
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => {
+    const { id, examples, test } = puzzle(part, i);
+    return [id, { train: examples, test: [test] }];
+  }));
+}
 
 /** The boards of a question in their order: inputs and outputs in turns, the last is the test's input. */
 function boardsOf(question: string): string[] {
@@ -53,13 +64,21 @@ function pattern(...texts: string[]): string {
   return result;
 }
 
+Deno.test("the embedded puzzles are the published ones", () => {
+  const recorded = readGoldenJson<Record<string, string>>("arc_puzzles.json");
+  const found: Record<string, string> = {};
+  for (const part of ["train", "evaluation"] as const) {
+    for (const [id, boards] of Object.entries(puzzlesOf(part))) {
+      found[`${part}/${id}`] = sha256Hex(JSON.stringify(boards)).slice(0, 32);
+    }
+  }
+  assert.deepEqual(found, recorded);
+});
+
 Deno.test({
   name: "an ARC entry is the public puzzle, laid and coloured in one way in all its boards",
-  ignore: !haveShared,
   fn() {
-    const { train, eval: evaluation } = readJson<{ train: Puzzles; eval: Puzzles }>(
-      "data/arc/arc-agi-1.json",
-    );
+    const train = puzzlesOf("train"), evaluation = puzzlesOf("evaluation");
     const options = [
       { seed: 1, size: 120 },
       { seed: 2, size: 60, use_eval: false, rotations: ["90"], rotations_weights: [0.5, 0.5] },
@@ -190,7 +209,7 @@ Deno.test("parameters of the grid puzzles are checked", () => {
     ["rearc", { diff_lb: 0.5 }, /^diff_lb: must be ≤ diff_ub/],
     ["rearc", { rng_difficulty_ranges: [[0.2, 0.1]] }, /^rng_difficulty_ranges: /],
     ["rearc", { pso_difficulty_weights: [1] }, /^pso_difficulty_weights: .*7 ranges/],
-    ["arc_1d", { min_size: 7 }, /^min_size: must be at least 8, found 7/],
+    ["arc_1d", { min_size: 7 }, /^min_size: must be at minimum 8, found 7/],
   ];
   for (const [task, config, message] of cases) {
     assert.match(validateTaskConfig(task, config)[0] ?? "valid", message);

@@ -106,10 +106,10 @@ for (const steps of [1, 2, 3, 4]) {
   }
 }
 
-function touch(s: string, most: number, dot: string): string {
+function touch(s: string, maximum: number, dot: string): string {
   const move: TextRule = (row) =>
     row.replace(new RegExp(`([^0${dot}])(\\1*)(0+)${dot}`), (_, color, more, gap) => {
-      const steps = Math.min(most, gap.length);
+      const steps = Math.min(maximum, gap.length);
       return gap.slice(0, steps) + color + more + gap.slice(steps) + dot;
     });
   const moved = move(s);

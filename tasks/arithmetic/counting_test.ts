@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../dataset.ts";
-import { haveShared, readJsonLines } from "../test_data.ts";
+import { readGoldenLines } from "../../tests/golden.ts";
 import type { Entry } from "../types.ts";
 
 Deno.test("chain sums add up, with terms of the promised digits", () => {
@@ -54,7 +54,6 @@ function legsFrom(entries: Entry[]): Map<string, number> {
 
 Deno.test({
   name: "animals have as many legs here as in the recorded entries",
-  ignore: !haveShared,
   fn() {
     const ours = legsFrom([
       ...createDataset("leg_counting", { seed: 2, size: 60, min_animals: 1, max_animals: 1 }),
@@ -62,13 +61,13 @@ Deno.test({
     ]);
     assert.equal(ours.size, 37);
     const rows = [
-      ...readJsonLines<Entry>("golden/items/leg_counting.jsonl"),
-      ...readJsonLines<{ entry: Entry }>("golden/scorer-cases/leg_counting.jsonl").map((r) =>
-        r.entry
-      ),
-      ...readJsonLines<{ entry: Entry }>("golden/model-answers/leg_counting.jsonl").map((r) =>
-        r.entry
-      ),
+      ...readGoldenLines<Entry>("reasoning-gym/items/leg_counting.jsonl"),
+      ...readGoldenLines<{ entry: Entry }>("reasoning-gym/scorer-cases/leg_counting.jsonl").map((
+        r,
+      ) => r.entry),
+      ...readGoldenLines<{ entry: Entry }>("reasoning-gym/model-answers/leg_counting.jsonl").map((
+        r,
+      ) => r.entry),
     ];
     for (const { metadata } of rows) {
       const animals = Object.entries(metadata["animals"] as Record<string, number>);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { RandomStream } from "../../core/philox.ts";
 import { createDataset } from "../dataset.ts";
 import { scoreTaskAnswer } from "../score_answer.ts";
-import { haveShared, readJsonLines } from "../test_data.ts";
+import { readGoldenLines } from "../../tests/golden.ts";
 import { runBf } from "./bf_machine.ts";
 import { jsonDistance, pythonJson } from "./json_distance.ts";
 import { SNIPPETS, sourceOf } from "./snippets/all.ts";
@@ -62,7 +62,7 @@ function followSource(source: string): string {
   return String(sum);
 }
 
-Deno.test("bf: the program of the question prints the answer, and does what its source says", () => {
+Deno.test("bf: the question's program prints the answer and does what its source says", () => {
   for (const [difficulty, size] of [[1, 300], [2, 20], [3, 20]]) {
     const answers = new Set<string>();
     for (const entry of createDataset("bf", { difficulty, seed: 5, size: size! })) {
@@ -79,10 +79,9 @@ Deno.test("bf: the program of the question prints the answer, and does what its 
 
 Deno.test({
   name: "bf: recorded programs print the recorded answers",
-  ignore: !haveShared,
   fn() {
-    const rows = readJsonLines<{ answer: string; metadata: { bf_program: string } }>(
-      "golden/items/bf.jsonl",
+    const rows = readGoldenLines<{ answer: string; metadata: { bf_program: string } }>(
+      "reasoning-gym/items/bf.jsonl",
     );
     for (const { answer, metadata } of rows) assert.equal(runBf(metadata.bf_program), answer);
   },
@@ -133,7 +132,7 @@ function freeze(value: unknown): void {
   Object.values(value).forEach(freeze);
 }
 
-Deno.test("codeio: functions leave their input alone; where the input is asked for it is the only one", () => {
+Deno.test("codeio: functions do not change their input; an input asked for is unique", () => {
   assert.ok(SNIPPETS.length >= 50);
   for (let level = 1; level <= 10; level++) {
     assert.ok(SNIPPETS.some((snippet) => snippet.level === level && snippet.reversible));

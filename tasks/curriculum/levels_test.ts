@@ -1,10 +1,10 @@
-/** Moving through the levels of a curriculum, by hand and by scores; recorded traces of reasoning-gym's. */
+/** Tests curriculum levels and the coach, also against recorded traces of reasoning-gym. */
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
 import { CurriculumCoach } from "./coach.ts";
 import { CurriculumLevels } from "./levels.ts";
 import { getTask, hasTask } from "../registry.ts";
-import { haveShared, readJson } from "../test_data.ts";
+import { readGoldenJson } from "../../tests/golden.ts";
 import type { ParamValue } from "../types.ts";
 
 const RULE = {
@@ -51,10 +51,9 @@ interface Trace {
 
 Deno.test({
   name: "raising the global level follows the recorded traces",
-  ignore: !haveShared,
   fn() {
-    const golden = readJson<Record<string, { increment_trace: Trace[] }>>(
-      "golden/core/curricula.json",
+    const golden = readGoldenJson<Record<string, { increment_trace: Trace[] }>>(
+      "reasoning-gym/core/curricula.json",
     );
     let compared = 0;
     for (const [name, { increment_trace: trace }] of Object.entries(golden)) {
@@ -70,7 +69,7 @@ Deno.test({
   },
 });
 
-Deno.test("a coach raises at high means, lowers at low ones, and begins anew after each change", () => {
+Deno.test("a coach raises at high means, lowers at low ones, restarts after a change", () => {
   const coach = new CurriculumCoach([levelsOf()], RULE);
   const scores = (...list: number[]) => list.forEach((score) => coach.record("chain_sum", score));
   scores(1, 1, 1);
@@ -87,7 +86,7 @@ Deno.test("a coach raises at high means, lowers at low ones, and begins anew aft
   assert.deepEqual(coach.endStep(6), [], "there is nothing below level 0");
 });
 
-Deno.test("an automatic coach raises by the clock, and a level that is refused is taken back", () => {
+Deno.test("an automatic coach raises at fixed steps; a refused level is taken back", () => {
   const coach = new CurriculumCoach([levelsOf()], { ...RULE, automatic: true, update_steps: 3 });
   assert.deepEqual([1, 2, 3, 4, 5, 6].map((step) => coach.endStep(step).length), [
     0,
@@ -126,10 +125,9 @@ interface Experiment {
 
 Deno.test({
   name: "levels move all together as in the recorded experiment",
-  ignore: !haveShared,
   fn() {
-    const { experiment } = readJson<{ experiment: Experiment }>(
-      "golden/core/composite_experiment.json",
+    const { experiment } = readGoldenJson<{ experiment: Experiment }>(
+      "reasoning-gym/core/composite_experiment.json",
     );
     const levels = levelsOf();
     levels.incrementGlobal();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../dataset.ts";
 import { scoreAnswer } from "../score_answer.ts";
-import { haveShared, readJsonLines } from "../test_data.ts";
+import { readGoldenLines } from "../../tests/golden.ts";
 import type { Entry } from "../types.ts";
 
 /** Least number of moves by breadth-first search over all placements: disk d on peg of digit d. */
@@ -48,9 +48,8 @@ Deno.test("towers are moved in the least number of moves", () => {
 
 Deno.test({
   name: "recorded towers have the length that the solver finds",
-  ignore: !haveShared,
   fn() {
-    for (const { metadata } of readJsonLines<Entry>("golden/items/tower_of_hanoi.jsonl")) {
+    for (const { metadata } of readGoldenLines<Entry>("reasoning-gym/items/tower_of_hanoi.jsonl")) {
       const { num_disks, num_pegs, start_peg, target_peg, solution_length } = metadata as Record<
         string,
         number

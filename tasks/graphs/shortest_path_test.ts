@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../dataset.ts";
 import { scoreAnswer } from "../score_answer.ts";
-import { haveShared, readJsonLines } from "../test_data.ts";
+import { readGoldenLines } from "../../tests/golden.ts";
 import type { Entry } from "../types.ts";
 import { shortestPath } from "./shortest_path.ts";
 
@@ -31,13 +31,13 @@ Deno.test("paths are legal and as short as possible; unreachable goals are infea
       const matrix = metadata["matrix"] as string[][], solution = metadata["solution"] as string[];
       assert.equal(matrix.flat().filter((cell) => cell === "*" || cell === "#").length, 2);
       assert.ok(question.includes(matrix.map((row) => row.join(" ")).join("\n")));
-      const least = distance(matrix);
-      if (least === Infinity) {
+      const shortest = distance(matrix);
+      if (shortest === Infinity) {
         assert.equal(answer, "infeasible");
         assert.deepEqual(solution, []);
         infeasible++;
       } else {
-        assert.equal(solution.length, least);
+        assert.equal(solution.length, shortest);
         assert.equal(answer, solution.join(" "));
       }
     }
@@ -47,9 +47,8 @@ Deno.test("paths are legal and as short as possible; unreachable goals are infea
 
 Deno.test({
   name: "recorded grids are solved with as many steps as recorded",
-  ignore: !haveShared,
   fn() {
-    for (const { metadata } of readJsonLines<Entry>("golden/items/shortest_path.jsonl")) {
+    for (const { metadata } of readGoldenLines<Entry>("reasoning-gym/items/shortest_path.jsonl")) {
       const path = shortestPath(metadata["matrix"] as string[][]);
       assert.equal(path?.length ?? 0, (metadata["solution"] as string[]).length);
     }

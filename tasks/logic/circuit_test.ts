@@ -33,21 +33,21 @@ function outputOf(question: string): boolean {
     const body = /^([│●┼─> o]*?)(?:(──>o─|─────)│([&↑⊕])( *|───))?(?:│([&↑⊕+↓])(─── OUT)?)?$/
       .exec(row);
     assert.ok(body, row);
-    const [, wires, lead, own, link, last, out] = body;
+    const [, wires, lead, inputSign, link, last, out] = body;
     if (last !== undefined) {
       assert.ok(finalSign === "" || finalSign === last);
       finalSign = last;
     }
     ends += out === undefined ? 0 : 1;
-    if (own === undefined) {
+    if (inputSign === undefined) {
       assert.ok(inputs.length > 0 && wired === 1, "a gate with one output ends here");
       outputs.push(gateOutput(sign, inputs));
       inputs = [];
       wired = 0;
       continue;
     }
-    assert.ok(inputs.length === 0 || sign === own, row);
-    sign = own;
+    assert.ok(inputs.length === 0 || sign === inputSign, row);
+    sign = inputSign;
     wired += link === "───" ? 1 : 0;
     const tap = wires!.indexOf("●");
     assert.ok(tap !== -1 && tap === wires!.lastIndexOf("●"));

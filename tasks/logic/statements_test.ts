@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../dataset.ts";
 import { scoreTaskAnswer } from "../score_answer.ts";
-import { haveShared, readJsonLines } from "../test_data.ts";
+import { readGoldenLines } from "../../tests/golden.ts";
 import type { Entry } from "../types.ts";
 import { hasOneSolution, holds, type Statement } from "./statements.ts";
 
@@ -140,9 +140,10 @@ Deno.test("knights_knaves: of all roles, only those of the answer fit the statem
 
 Deno.test({
   name: "knights_knaves: the recorded puzzles have one solution, the recorded one",
-  ignore: !haveShared,
   fn() {
-    const rows = readJsonLines<{ entry: Entry }>("golden/model-answers/knights_knaves.jsonl");
+    const rows = readGoldenLines<{ entry: Entry }>(
+      "reasoning-gym/model-answers/knights_knaves.jsonl",
+    );
     assert.ok(rows.length > 20);
     for (const { entry: { metadata } } of rows) {
       const statements = metadata["statements"] as Statement[];
@@ -153,9 +154,12 @@ Deno.test({
   },
 });
 
-Deno.test("knights_knaves: an answer is worth 0.3 + 0.7·k/n for k right roles of n, in any form", () => {
+Deno.test("knights_knaves: k right roles of n score 0.3 + 0.7·k/n, in any form", () => {
   const answer = "Mia is a hero, Noah is a villain, and Luke is a hero.";
-  const entry = { answer, metadata: { knight_knave_terms: { knight: "hero", knave: "villain" } } };
+  const entry = {
+    answer,
+    metadata: { knight_knave_terms: { knight: "hero", knave: "villain" } },
+  };
   const cases: [string, number][] = [
     ["luke HERO noah villain (Mia, hero)", 1],
     ["Mia is a hero, Noah is a hero, and Luke is a hero.", 0.3 + 0.7 * 2 / 3],
@@ -173,7 +177,7 @@ Deno.test("knights_knaves: an answer is worth 0.3 + 0.7·k/n for k right roles o
 /** What one statement of self_reference says of a declared assignment. */
 function holdsFor(text: string, declared: readonly boolean[]): boolean {
   const trueOnes = declared.filter(Boolean).length, falseOnes = declared.length - trueOnes;
-  const counted = /^(At least|At most|Exactly) (\d+) of the seven statements (?:is|are) (\w+)$/
+  const counted = /^(At minimum|At maximum|Exactly) (\d+) of the seven statements (?:is|are) (\w+)$/
     .exec(text);
   if (counted) {
     const count = counted[3] === "true" ? trueOnes : falseOnes, limit = Number(counted[2]);

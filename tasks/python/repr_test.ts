@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PyDict, PyFloat, PySet, PyTuple } from "./literals.ts";
 import { formatExponent, formatFixed, repr, reprFloat, reprString, round, str } from "./repr.ts";
-import { haveShared, readJson } from "../test_data.ts";
+import { readGoldenJson } from "../../tests/golden.ts";
 
 interface Table {
   repr: [number, string][];
@@ -11,9 +11,8 @@ interface Table {
 
 Deno.test({
   name: "floats are written and rounded as in the recorded table",
-  ignore: !haveShared,
   fn() {
-    const table = readJson<Table>("golden/core/python_float_format.json");
+    const table = readGoldenJson<Table>("reasoning-gym/core/python_float_format.json");
     for (const [x, text] of table.repr) assert.equal(reprFloat(x), text);
     for (const [x, formats] of table.fmt) {
       for (const [format, text] of Object.entries(formats)) {

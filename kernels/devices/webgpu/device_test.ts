@@ -8,10 +8,10 @@ import type { Tensor } from "../../tensor.ts";
 import { upload } from "../../testing.ts";
 import { findAdapter } from "./adapter.ts";
 import { createWebgpuDevice, type WebgpuDevice, type WebgpuDeviceOptions } from "./device.ts";
+import { NEEDED, needs } from "../../../tests/skipped.ts";
 import { kernel } from "../../ops/common/wgsl/kernel.ts";
 
-const ignore = await findAdapter() === null;
-if (ignore) console.warn("tests of the webgpu device are ignored: no adapter");
+const hasAdapter = await findAdapter() !== null;
 
 function gpuTest(
   name: string,
@@ -20,7 +20,7 @@ function gpuTest(
 ): void {
   Deno.test({
     name,
-    ignore,
+    ignore: needs(hasAdapter, NEEDED.webgpu),
     async fn() {
       const device = await createWebgpuDevice(options);
       try {

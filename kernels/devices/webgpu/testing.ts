@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { findAdapter } from "./adapter.ts";
 import { createWebgpuDevice, type WebgpuDevice, type WebgpuDeviceOptions } from "./device.ts";
+import { NEEDED, needs } from "../../../tests/skipped.ts";
 import { type Kernel, kernelText } from "../../ops/common/wgsl/kernel.ts";
 
-const ignore = await findAdapter() === null;
-if (ignore) console.warn("tests of WGSL kernels are ignored: no adapter");
+const hasAdapter = await findAdapter() !== null;
 
 /** A test on a GPU device, closed whatever happens; ignored without an adapter. */
 export function testOnWebgpu(
@@ -15,7 +15,7 @@ export function testOnWebgpu(
 ): void {
   Deno.test({
     name,
-    ignore,
+    ignore: needs(hasAdapter, NEEDED.webgpu),
     async fn() {
       const device = await createWebgpuDevice({ limits });
       try {

@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import { findAdapter } from "./adapter.ts";
 import { createWebgpuDevice } from "./device.ts";
+import { NEEDED, needs } from "../../../tests/skipped.ts";
 import { formatTrace } from "./trace.ts";
 
-const ignore = await findAdapter() === null;
-if (ignore) console.warn("tests of kernel times are ignored: no adapter");
+const hasAdapter = await findAdapter() !== null;
 
 for (const trace of ["stamps", "waits"] as const) {
   Deno.test({
     name: `every kernel has its calls, time and traffic (by ${trace})`,
-    ignore,
+    ignore: needs(hasAdapter, NEEDED.webgpu),
     async fn() {
       const device = await createWebgpuDevice({ trace });
       try {

@@ -1,4 +1,4 @@
-/** The adjustment of logits on the GPU beyond one binding. */
+/** adjust_logits on the GPU with logits beyond one binding. */
 import { adjustLogitsCases } from "../../conformance/adjust_logits.ts";
 import { checkCase } from "../../conformance/runner.ts";
 import { testOnWebgpu } from "../../devices/webgpu/testing.ts";

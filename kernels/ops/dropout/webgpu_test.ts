@@ -1,4 +1,4 @@
-/** Dropout on the GPU beyond one binding. */
+/** Dropout on the GPU: tensors beyond one binding, and the text of its kernel. */
 import { dropoutCases } from "../../conformance/dropout.ts";
 import { checkCase } from "../../conformance/runner.ts";
 import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
@@ -14,5 +14,5 @@ testOnWebgpu(
   },
 );
 
-Deno.test("the text of dropout's kernel is as it was", () =>
+Deno.test("the text of dropout's kernel has not changed", () =>
   checkSnapshot(import.meta, "dropout", dropoutKernel({ whole: true, accumulate: true })));

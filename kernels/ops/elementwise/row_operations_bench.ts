@@ -1,10 +1,11 @@
 /**
- * Speed of the operations that work element by element or row by row on the CPU device:
+ * Speed of the elementwise and rowwise operations on the CPU device:
  *
  *     deno run -A --v8-flags=--no-wasm-bounds-checks,--experimental-wasm-revectorize \
  *       kernels/ops/elementwise/row_operations_bench.ts [part of an operation's name]
  *
- * Best of many runs; GB/s counts every tensor element read or written once, sampling in logits per second.
+ * The best of many runs. GB/s counts every tensor element that is read or written once; for
+ * sampling it counts the logits.
  */
 import type { Device } from "../../device.ts";
 import type { Tensor } from "../../tensor.ts";
@@ -14,7 +15,7 @@ import { createWasmDevice, type WasmDevice } from "../../devices/wasm/device.ts"
 
 const ROWS = 2304, D = 128, F = 384, VOCAB = 2048, COUNT = 32;
 
-/** A call and the bytes that it must move. */
+/** A call, the bytes that it must move, and the tensors to free afterwards. */
 interface Work {
   run: () => void;
   bytes: number;

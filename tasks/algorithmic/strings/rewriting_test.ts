@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../dataset.ts";
 import { scoreTaskAnswer } from "../../score_answer.ts";
-import { haveShared, readJsonLines } from "../../test_data.ts";
+import { readGoldenLines } from "../../../tests/golden.ts";
 import type { Entry } from "../../types.ts";
 
 function entriesOf(name: string, ...settings: DatasetOptions[]): Entry[] {
@@ -69,25 +69,24 @@ Deno.test("string_synthesis: the rules of the question, applied", () => {
 
 Deno.test({
   name: "recorded entries of string_splitting and string_synthesis have our history",
-  ignore: !haveShared,
   fn() {
     for (const name of ["string_splitting", "string_synthesis"]) {
       // Every start of the default range occurs within a few thousand entries.
-      const own = new Map(
+      const recomputed = new Map(
         [...createDataset(name, { seed: 2, size: 3000 })].map(({ metadata }) => {
           const states = metadata["states"] as number[][];
           return [String(states[0]), states];
         }),
       );
-      for (const { metadata } of readJsonLines<Entry>(`golden/items/${name}.jsonl`)) {
+      for (const { metadata } of readGoldenLines<Entry>(`reasoning-gym/items/${name}.jsonl`)) {
         const states = metadata["states"] as number[][];
-        assert.deepEqual(own.get(String(states[0])), states, name);
+        assert.deepEqual(recomputed.get(String(states[0])), states, name);
       }
     }
   },
 });
 
-Deno.test("string_insertion: one pass of a regular expression made from the question's rules", () => {
+Deno.test("string_insertion: one pass of a regular expression built from the question", () => {
   const entries = entriesOf(
     "string_insertion",
     { size: 150 },
@@ -189,16 +188,17 @@ Deno.test("string_manipulation: the question's rules as regular expressions", ()
 
 Deno.test({
   name: "string_manipulation: the same reader solves recorded entries",
-  ignore: !haveShared,
   fn() {
-    for (const { metadata } of readJsonLines<Entry>("golden/items/string_manipulation.jsonl")) {
+    for (
+      const { metadata } of readGoldenLines<Entry>("reasoning-gym/items/string_manipulation.jsonl")
+    ) {
       const rules = metadata["selected_rules"] as string[];
       assert.equal(rewritten(metadata["string"] as string, rules), metadata["solution"]);
     }
   },
 });
 
-Deno.test("string_manipulation: where nothing is left, a blank answer is right (unreachable in the original)", () => {
+Deno.test("string_manipulation: a blank answer is right where nothing is left", () => {
   assert.equal(scoreTaskAnswer("string_manipulation", "", { answer: "" }), 1);
   assert.equal(scoreTaskAnswer("string_manipulation", "a", { answer: "" }), 0);
   assert.equal(scoreTaskAnswer("string_manipulation", "", { answer: "a" }), 0);

@@ -106,7 +106,10 @@ Deno.test("palindrome_partitioning: endless lists of partitions are refused, not
     min_string_len: 400,
     max_string_len: 400,
   });
-  assert.throws(() => dataset.entry(0), { name: "RgxError", message: /at most 20000 partitions/ });
+  assert.throws(() => dataset.entry(0), {
+    name: "RgxError",
+    message: /at maximum 20000 partitions/,
+  });
   assert.match(
     validateTaskConfig("palindrome_partitioning", { max_substring_palindrome_len: 16 }).join(),
     /^max_substring_palindrome_len: must be ≤ max_string_len, found .* = 16 and .* = 15$/,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
 import { validateTaskConfig } from "../../registry.ts";
 import { scoreTaskAnswer } from "../../score_answer.ts";
-import { haveShared, readText } from "../../test_data.ts";
+import { readGoldenText } from "../../../tests/golden.ts";
 import { isLadderWord, ladderGraph } from "./ladder_words.ts";
 
 function differences(a: string, b: string): number {
@@ -50,14 +50,14 @@ Deno.test("word_ladder: ladders of the question's words, as short as possible", 
   assert.ok(compared > 100);
 });
 
-Deno.test("word_ladder: limits of the length always hold (neighbours bypass them in the original)", () => {
+Deno.test("word_ladder: limits of the length hold for neighbours too", () => {
   const limits: [number, number, number, number][] = [
     [-1, -1, 3, Infinity],
     [-1, 3, 3, 3],
     [5, 6, 5, 6],
     [9, 9, 9, 9],
   ];
-  for (const [min, max, fewest, most] of limits) {
+  for (const [min, max, fewest, maximum] of limits) {
     const dataset = createDataset("word_ladder", {
       seed: 5,
       size: 40,
@@ -69,7 +69,7 @@ Deno.test("word_ladder: limits of the length always hold (neighbours bypass them
     const starts = new Set<unknown>();
     for (const { metadata } of dataset) {
       const length = metadata["chain_length"] as number;
-      assert.ok(length >= fewest && length <= most, `${length} for ${min} to ${max}`);
+      assert.ok(length >= fewest && length <= maximum, `${length} for ${min} to ${max}`);
       starts.add(metadata["start_word"]);
     }
     assert.ok(starts.size > 25);
@@ -89,9 +89,9 @@ Deno.test("word_ladder: which limits are allowed", () => {
   assert.equal(errors(-1, -1) + errors(-1, 3) + errors(3, 3) + errors(4, 9), "");
   assert.match(
     errors(2, 5),
-    /^min_chain_length: must be -1 or at least 3, found .* = 2 and .* = 5$/,
+    /^min_chain_length: must be -1 or at minimum 3, found .* = 2 and .* = 5$/,
   );
-  assert.match(errors(-1, 2), /^max_chain_length: must be at least 3, or -1 together with/);
+  assert.match(errors(-1, 2), /^max_chain_length: must be at minimum 3, or -1 together with/);
   assert.match(errors(5, 4), /^min_chain_length: must be ≤ max_chain_length/);
 });
 
@@ -115,16 +115,17 @@ Deno.test("word_ladder: any ladder is right; every unknown word halves the score
   }
 });
 
-Deno.test("word_ladder: words of all lengths count for any entry (in the original those of its data set)", () => {
+Deno.test("word_ladder: words of all lengths are known for any entry", () => {
   const entry = { metadata: { start_word: "BADDY", end_word: "CARDY" } };
   assert.equal(scoreTaskAnswer("word_ladder", "BADDY,CADDY,CARDY", entry), 1);
 });
 
 Deno.test({
   name: "word_ladder: the list is the recorded one",
-  ignore: !haveShared,
   fn() {
-    const listed = readText("data/words/ladder.csv").split(/\r?\n/).slice(1).join(",").split(",");
+    const listed = readGoldenText("data/words/ladder.csv").split(/\r?\n/).slice(1).join(",").split(
+      ",",
+    );
     const words = listed.filter((word) => word !== "");
     for (const length of [3, 4, 5]) {
       const wanted = words.filter((word) => word.length === length).sort();

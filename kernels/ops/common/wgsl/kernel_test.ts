@@ -1,4 +1,6 @@
-/** The text of kernels: declarations by call, and the size classes of the pool. */
+/**
+ * The text of kernels: declarations that depend on the call; the size classes of the buffer pool.
+ */
 import assert from "node:assert/strict";
 import { kernel, kernelText, MAX_PARAMS, variants } from "./kernel.ts";
 import { BufferPool, sizeClass } from "../../../devices/webgpu/pool.ts";
@@ -10,7 +12,7 @@ const example = kernel({
   code: "fn main() { third[v.third] = first[0] + second[0] + p.scale; }",
 });
 
-Deno.test("buffers are declared with the access that the call needs, parameters as one struct", () => {
+Deno.test("buffers are declared with the access that the call needs", () => {
   const text = kernelText(example, { standsFor: [0, 1, 2], writable: [false, true, true] });
   assert.match(text, /struct Params \{ n: u32, scale: f32 \}/);
   assert.match(text, /@binding\(1\) var<storage, read> first: array<f32>;/);
@@ -26,22 +28,22 @@ Deno.test("one tensor under two names is one variable", () => {
 
 Deno.test("a variant is made once for each set of options", () => {
   let made = 0;
-  const of = variants(({ lanes }: { lanes: number }) => {
+  const kernelFor = variants(({ lanes }: { lanes: number }) => {
     made++;
     return { name: `lanes ${lanes}`, buffers: {}, params: {}, code: "" };
   });
-  assert.equal(of({ lanes: 4 }), of({ lanes: 4 }));
-  assert.notEqual(of({ lanes: 8 }), of({ lanes: 4 }));
+  assert.equal(kernelFor({ lanes: 4 }), kernelFor({ lanes: 4 }));
+  assert.notEqual(kernelFor({ lanes: 8 }), kernelFor({ lanes: 4 }));
   assert.equal(made, 2);
 });
 
-Deno.test("more parameters than a slot holds are refused", () => {
+Deno.test("more parameters than a uniform slot holds are refused", () => {
   const names = Array.from({ length: MAX_PARAMS + 1 }, (_, i) => [`p${i}`, "u32" as const]);
   const spec = { name: "many", buffers: {}, params: Object.fromEntries(names), code: "" };
   assert.throws(() => kernel(spec), /many has too many parameters/);
 });
 
-Deno.test("a size class holds the size, is a multiple of 256, and loses an eighth at most", () => {
+Deno.test("a size class holds the size, is a multiple of 256, and wastes at most a quarter", () => {
   let last = 0;
   for (let bytes = 1; bytes < 5e9; bytes = Math.ceil(bytes * 1.01)) {
     const size = sizeClass(bytes);
@@ -51,7 +53,7 @@ Deno.test("a size class holds the size, is a multiple of 256, and loses an eight
   }
 });
 
-Deno.test("the pool gives idle buffers out again and destroys what is more than it should keep", () => {
+Deno.test("the pool uses idle buffers again and destroys those beyond its limit", () => {
   const destroyed: number[] = [];
   const make = (bytes: number) =>
     ({ destroy: () => destroyed.push(bytes) }) as unknown as GPUBuffer;
@@ -70,7 +72,7 @@ Deno.test("the pool gives idle buffers out again and destroys what is more than 
   assert.equal(pool.heldBytes, 256);
 });
 
-Deno.test("no buffer of the pool is larger than the largest, whatever its size class", () => {
+Deno.test("no buffer of the pool exceeds the largest allowed, whatever its size class", () => {
   const pool = new BufferPool(() => ({}) as GPUBuffer, 0, 4080);
   assert.ok(sizeClass(4000) > 4080);
   assert.equal(pool.take(4000, "a").buffer.bytes, 4080);

@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { UsageError } from "../../core/errors.ts";
+import { EMBEDDED } from "../documents/embedded.ts";
+import { MAX_INHERITANCE } from "./inherit.ts";
+import { loadConfig } from "../load.ts";
+import { errorsOf, load, MINIMAL, withFiles } from "../test_support.ts";
+
+Deno.test("bases are merged left to right, then the file; aliases are one key before that", async () => {
+  const files = {
+    "a.yaml": MINIMAL + "num_train_epochs: 1\nlr: 0.1\n",
+    "b.yaml": "training: {learning_rate: 0.2, beta: 0.3}\n",
+  };
+  const { config, origins } = await load(
+    "_base_: [a.yaml, b.yaml]\ntraining:\n  num_epochs: 5\n",
+    {},
+    files,
+  );
+  assert.equal(config.training.num_train_epochs, 5);
+  assert.equal(config.training.learning_rate, 0.2);
+  assert.equal(config.training.beta, 0.3);
+  assert.equal(origins.get("training.num_train_epochs"), "f.yaml:3");
+  assert.equal(origins.get("training.learning_rate"), "b.yaml:1");
+  assert.equal(origins.get("data.task_name"), "a.yaml:2");
+  assert.equal(origins.get("training.epsilon"), "default");
+});
+
+Deno.test("a base is found beside the file that names it", async () => {
+  const files = {
+    "configs/base.yaml": MINIMAL + "lr: 0.1\n",
+    "configs/deep/mid.yaml": "_base_: ../base.yaml\nbeta: 0.5\n",
+    "configs/exp/e.yaml": "_base_: ../deep/mid.yaml\n",
+  };
+  await withFiles(files, async (cwd) => {
+    const { config, origins } = await loadConfig("configs/exp/e.yaml", { cwd });
+    assert.equal(config.training.learning_rate, 0.1);
+    assert.equal(config.training.beta, 0.5);
+    assert.equal(origins.get("training.learning_rate"), "configs/base.yaml:4");
+    assert.equal(config.logging.run_name, "e");
+    assert.equal(config.training.output_dir, "./experiments/e");
+  });
+});
+
+Deno.test("embedded files are bases by name and by rgx:PATH", async () => {
+  const yaml = "_base_: [base, rgx:models/qwen2.5-7b.yaml, leg_counting]\n";
+  const { config, origins } = await load(yaml);
+  assert.equal(config.model.model_name_or_path, "Qwen/Qwen2.5-7B-Instruct");
+  assert.equal(config.data.task_name, "leg_counting");
+  assert.equal(config.lora?.r, 64);
+  assert.equal(origins.get("data.task_name"), "rgx:tasks/leg_counting.yaml:2");
+});
+
+Deno.test("a base that is missing on disk but embedded under its path is used with a note", async () => {
+  const yaml =
+    "_base_: [../base.yaml, ../models/qwen-7b.yaml]\ntask: chain_sum\nrewards: correctness\n";
+  await withFiles({ "configs/experiments/e.yaml": yaml }, async (cwd) => {
+    const { config, notes } = await loadConfig("configs/experiments/e.yaml", { cwd });
+    assert.equal(config.lora?.lora_alpha, 16);
+    assert.equal(
+      notes[0],
+      "configs/experiments/e.yaml:1:10: _base_: ../base.yaml is not on disk, the embedded " +
+        "rgx:base.yaml is used",
+    );
+  });
+});
+
+Deno.test("what is wrong with a base is said where it is named", async () => {
+  const lines = async (yaml: string, files = {}) => (await errorsOf(yaml, {}, files)).join("\n");
+  assert.match(
+    await lines("_base_: nope.yaml\n"),
+    /^f\.yaml:1:9: _base_: no such file: nope\.yaml \(looked for \/.*\/nope\.yaml\)$/,
+  );
+  assert.match(
+    await lines("_base_: quickstrat\n"),
+    /^f\.yaml:1:9: _base_: no embedded configuration "quickstrat", did you mean quickstart\?$/,
+  );
+  assert.match(await lines("_base_: rgx:zzz.yaml\n"), /no embedded configuration "zzz\.yaml"/);
+  assert.equal(
+    await lines("_base_: [a.yaml, 5]\n", { "a.yaml": MINIMAL }),
+    "f.yaml:1:18: _base_: expected a path or a list of paths, found 5",
+  );
+  assert.equal(
+    await lines("_base_: a.yaml\n", { "a.yaml": MINIMAL + "lern: 1\nbeta: x\n" }),
+    "a.yaml:4:1: lern: unknown key\n" +
+      'a.yaml:5:7: training.beta: expected a number ≥ 0, found text "x"',
+  );
+});
+
+Deno.test("a cycle is refused with its chain", async () => {
+  const files = { "a.yaml": "_base_: b.yaml\n", "b.yaml": "_base_: f.yaml\n" };
+  assert.deepEqual(await errorsOf("_base_: a.yaml\n", {}, files), [
+    "b.yaml:1:9: _base_: leads back to itself: f.yaml → a.yaml → b.yaml → f.yaml",
+  ]);
+  assert.deepEqual(await errorsOf("_base_: ./f.yaml\n"), [
+    "f.yaml:1:9: _base_: leads back to itself: f.yaml → f.yaml",
+  ]);
+});
+
+Deno.test("more than 16 bases on top of each other are refused with their chain", async () => {
+  const chain = (length: number) => {
+    const files: Record<string, string> = { [`b${length}.yaml`]: MINIMAL };
+    for (let i = 1; i < length; i++) files[`b${i}.yaml`] = `_base_: b${i + 1}.yaml\n`;
+    return files;
+  };
+  assert.deepEqual(await errorsOf("_base_: b1.yaml\n", {}, chain(MAX_INHERITANCE)), []);
+  const lines = await errorsOf("_base_: b1.yaml\n", {}, chain(MAX_INHERITANCE + 1));
+  assert.match(
+    lines.join(),
+    /^b16\.yaml:1:9: _base_: more than 16 bases deep: f\.yaml → b1\.yaml → .* → b17\.yaml$/,
+  );
+});
+
+Deno.test("one base named twice is no cycle", async () => {
+  const files = {
+    "root.yaml": MINIMAL,
+    "a.yaml": "_base_: root.yaml\nbeta: 0.1\n",
+    "b.yaml": "_base_: root.yaml\nepsilon: 0.1\n",
+  };
+  const { config } = await load("_base_: [a.yaml, b.yaml]\n", {}, files);
+  assert.deepEqual([config.training.beta, config.training.epsilon], [0.1, 0.1]);
+});
+
+Deno.test("Hydra's defaults are bases, and _self_ says where the file comes", async () => {
+  const files = {
+    "base.yaml": MINIMAL + "beta: 0.1\nlr: 0.1\n",
+    "model/tiny.yaml": "model: {name: tiny}\nbeta: 0.2\n",
+  };
+  const last = await load("defaults: [base, {model: tiny}, _self_]\nbeta: 0.3\n", {}, files);
+  assert.equal(last.config.training.beta, 0.3);
+  assert.equal(last.config.model.model_name_or_path, "tiny");
+  const first = await load("defaults: [base, _self_, {model: tiny}]\nbeta: 0.3\n", {}, files);
+  assert.equal(first.config.training.beta, 0.2);
+  const without = await load("defaults: [base]\nbeta: 0.3\n", {}, files);
+  assert.equal(without.config.training.beta, 0.3);
+  assert.deepEqual(await errorsOf("defaults: base\n"), [
+    'f.yaml:1:11: defaults: expected a list, found text "base"',
+  ]);
+  assert.match(
+    (await errorsOf("defaults: [{override hydra/x: y}]\n")).join(),
+    /^f\.yaml:1:13: defaults: expected \{group: name\}, found \{override hydra\/x: …\}$/,
+  );
+});
+
+Deno.test("_base_ takes environment variables and nothing else", async () => {
+  const files = { "p/base.yaml": MINIMAL };
+  const yaml = "_base_: ${oc.env:WHERE}/base.yaml\n";
+  const { config } = await load(yaml, { env: { WHERE: "p" } }, files);
+  assert.equal(config.data.task_name, "chain_sum");
+  const own = await load("env: {WHERE: p}\n" + yaml, {}, files);
+  assert.deepEqual(own.environment, { WHERE: "p" });
+  assert.match(
+    (await errorsOf("_base_: ${a.b}/x.yaml\n")).join(),
+    /only environment variables can/,
+  );
+});
+
+Deno.test("CONFIG is a path, an embedded experiment, or refused with near names", async () => {
+  await withFiles({ "mine.yaml": MINIMAL }, async (cwd) => {
+    assert.equal((await loadConfig("quickstart", { cwd })).config.logging.run_name, "quickstart");
+    const named = await loadConfig("rgx:experiments/quickstart.yaml", { cwd });
+    assert.equal(named.config.data.task_name, "spell_backward");
+    const refused = async (name: string, message: RegExp) => {
+      await assert.rejects(loadConfig(name, { cwd }), (error) => {
+        assert.ok(error instanceof UsageError);
+        assert.match(error.message, message);
+        assert.match(
+          error.advice ?? "",
+          /^embedded experiments: gsm8k, leg_counting_qwen7b, quickstart/,
+        );
+        return true;
+      });
+    };
+    await refused(
+      "quikstart",
+      /^no configuration "quikstart".*did you mean the embedded quickstart\?$/,
+    );
+    await refused("mien.yaml", /^no configuration "mien\.yaml".*did you mean mine\.yaml\?$/);
+    await refused("rgx:nothing.yaml", /^no embedded configuration "nothing\.yaml"$/);
+    await refused("far/away.yaml", /neither a file nor an embedded experiment$/);
+  });
+});
+
+Deno.test("the table of embedded files is the folder", async () => {
+  const found: string[] = [];
+  const list = async (folder: string) => {
+    for await (const entry of Deno.readDir(new URL(folder, import.meta.url))) {
+      if (entry.isDirectory) await list(`${folder}${entry.name}/`);
+      else if (entry.name.endsWith(".yaml")) found.push(`${folder}${entry.name}`.slice(2));
+    }
+  };
+  await list("./");
+  assert.deepEqual([...EMBEDDED.keys()].sort(), found.sort());
+  for (const [path, text] of EMBEDDED) {
+    assert.equal(text, await Deno.readTextFile(new URL(path, import.meta.url)));
+  }
+});
