@@ -1,29 +1,30 @@
 /**
- * Files and folders that are there whole or not at all, whatever kills the process or the machine:
- * written under a temporary name beside the target, flushed to the disk, renamed, and the rename
- * flushed as well. Windows has no flush of folders; there the rename alone has to do.
+ * Atomic writes: a file or folder exists completely or not at all, even if the process is killed or
+ * the machine crashes. It is written under a temporary name beside the target, flushed to the disk
+ * and renamed, and the rename is flushed too. Windows cannot flush folders; there the rename is not
+ * flushed.
  */
 import { formatSums, sha256Hex, SUMS_FILE } from "./checksums.ts";
 import { RgxError } from "./errors.ts";
 import { folderOf } from "./paths.ts";
 import { processIsAlive } from "./machine/process_alive.ts";
 
-/** Writes a file and flushes it; tests put a failing one in its place. */
+/** Writes a file and flushes it; tests replace it by one that fails. */
 export type FileWriter = (path: string, bytes: Uint8Array) => Promise<void>;
 
-/** Writes a new file (or over an old one) and waits until its content is on the disk. */
+/** Creates or overwrites a file and waits until its content is on the disk. */
 export const writeFlushed: FileWriter = async (path, bytes) => {
   using file = await Deno.open(path, { write: true, create: true, truncate: true });
   await writeAll(file, bytes);
   await file.sync();
 };
 
-/** Writes all of the bytes where the file stands. */
+/** Writes all bytes at the current position; a single `write` may write fewer. */
 export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
 }
 
-/** Waits until the names in a folder (new files, renames) are on the disk. */
+/** Waits until the entries of a folder (new files, renames) are on the disk. */
 async function flushFolder(path: string): Promise<void> {
   if (Deno.build.os === "windows") return;
   using folder = await Deno.open(path, { read: true });
@@ -31,9 +32,10 @@ async function flushFolder(path: string): Promise<void> {
 }
 
 /**
- * What went wrong with a file, in the user's words, where the user can do something about it: full disk,
- * exhausted quota, missing permission, read-only file system. Other errors come back unchanged.
- * @param what what was being done: "write the checkpoint"
+ * Explains a file error that the user can do something about, such as a full disk, an exhausted
+ * quota, a missing permission or a read-only file system.
+ * @param what the action that failed, for example "write the checkpoint"
+ * @returns an RgxError with advice; other errors are returned unchanged
  */
 export function explainFileError(error: unknown, what: string, path: string): unknown {
   const reason = FILE_ERRORS[(error as { code?: string } | null)?.code ?? ""];
@@ -46,7 +48,8 @@ const FILE_ERRORS: Readonly<Record<string, readonly [found: string, advice: stri
   ENOSPC: [
     "the disk is full",
     "Free some space (df -h shows it), or name an output folder on another disk. " +
-    "What was saved before is untouched; a lower save_total_limit keeps fewer checkpoints of a run.",
+    "What was saved before is untouched; " +
+    "a lower save_total_limit keeps fewer checkpoints of a run.",
   ],
   EDQUOT: [
     "the disk quota is used up",
@@ -62,7 +65,7 @@ const FILE_ERRORS: Readonly<Record<string, readonly [found: string, advice: stri
   ENAMETOOLONG: ["the name is too long", "Choose a shorter one."],
 };
 
-/** The same of a file that is written: where its temporary name is not found, its folder is not. */
+/** Explains a failed write. If the temporary file cannot be created, its folder does not exist. */
 function explainWriteError(error: unknown, path: string): unknown {
   const { code, message } = (error ?? {}) as { code?: string; message?: string };
   if ((code === "ENOENT" || code === "ENOTDIR") && message?.includes(`${path}.tmp-`)) {
@@ -75,8 +78,8 @@ function explainWriteError(error: unknown, path: string): unknown {
 }
 
 /**
- * Replaces a file by new content, or creates it.
- * @throws RgxError when the disk is full or the folder not writable; the old file is then untouched
+ * Creates a file or replaces its content.
+ * @throws RgxError when the disk is full or the folder not writable; the old file is then unchanged
  */
 export async function writeFileAtomic(
   path: string,
@@ -87,9 +90,9 @@ export async function writeFileAtomic(
 }
 
 /**
- * The same for several files, which the disk takes together. They get their names in their order, once all are there
- * whole.
- * @throws RgxError as above; no file is then replaced, unless a rename itself fails
+ * Like `writeFileAtomic` for several files, which are written in parallel. They are renamed in
+ * their order when all are complete.
+ * @throws RgxError when one cannot be written; unless a rename itself fails, no file is replaced
  */
 export async function writeFilesAtomic(
   files: ReadonlyMap<string, Uint8Array | string>,
@@ -124,7 +127,7 @@ export async function writeFilesAtomic(
   }
 }
 
-/** A device, a pipe or `/dev/stdout`, which take what is written and must not be replaced. */
+/** Whether a path is a device, a pipe or `/dev/stdout`: these are written to, never replaced. */
 async function isStream(path: string): Promise<boolean> {
   try {
     const { isFile, isDirectory, isSymlink } = await Deno.lstat(path);
@@ -132,13 +135,13 @@ async function isStream(path: string): Promise<boolean> {
     const target = await Deno.stat(path);
     return !target.isFile && !target.isDirectory || /^\/(dev|proc)\//.test(path);
   } catch {
-    return false; // it is made anew
+    return false; // it does not exist and will be created
   }
 }
 
 /**
- * The same for content that is too large to be held at once.
- * @param produce writes it under the temporary name that it is given
+ * Like `writeFileAtomic` for content that is too large for memory.
+ * @param produce writes the content to the temporary path that is passed to it
  */
 export async function produceFileAtomic(
   path: string,
@@ -158,10 +161,10 @@ export async function produceFileAtomic(
 }
 
 /**
- * Makes a folder of these files (plain names) and their `SHA256SUMS`, which is written last. A folder
- * that is there already is replaced.
- * @throws RgxError when the disk is full or the place not writable; nothing half-written remains, and
- *   what was there before is untouched
+ * Creates a folder with these files (names without folders) and their `SHA256SUMS`, which is
+ * written last. An existing folder is replaced.
+ * @throws RgxError when the disk is full or the place not writable; nothing incomplete remains, and
+ *   an existing folder is unchanged
  */
 export async function writeFolderAtomic(
   target: string,
@@ -183,8 +186,8 @@ export async function writeFolderAtomic(
 }
 
 /**
- * The same for files that are too large to be held at once.
- * @param produce fills the folder that it is given, with files that are flushed
+ * Like `writeFolderAtomic` for files that are too large for memory.
+ * @param produce writes flushed files into the temporary folder that is passed to it
  */
 export async function produceFolderAtomic(
   target: string,
@@ -220,20 +223,21 @@ async function renameIfThere(from: string, to: string): Promise<void> {
   }
 }
 
-/** Removes a file or folder if it is there; failure to do so must not hide the error that led here. */
+/** Removes a file or folder if it exists. A failure is ignored, to not hide an earlier error. */
 async function removeQuietly(path: string): Promise<void> {
   try {
     await Deno.remove(path, { recursive: true });
   } catch {
-    // It is cleaned up by removeLeftovers later.
+    // removeLeftovers removes it later.
   }
 }
 
 /**
- * Clears away what killed processes left in a folder: unfinished temporary files and folders, and the old
- * version of a folder whose replacement was cut off between two renames, which is put back in its place.
- * Only for folders that one run at a time writes to (see `lock.ts`): process ids are this machine's.
- * @returns names of what was removed or put back
+ * Removes what killed processes left in a folder: unfinished temporary files and folders, and old
+ * versions of replaced folders. If a process was killed between the two renames of a replacement,
+ * the old version is renamed back. Use this only for folders that a lock protects (`lock.ts`):
+ * process ids are compared with those of this machine only.
+ * @returns the names that were removed or renamed back
  */
 export async function removeLeftovers(folder: string): Promise<string[]> {
   const found: { name: string; target: string; old: boolean }[] = [];
@@ -264,7 +268,7 @@ async function pathExists(path: string): Promise<boolean> {
   }
 }
 
-/** Points a symbolic link at another target without a moment in which it is missing. */
+/** Changes the target of a symbolic link; the link exists at every moment. */
 export async function replaceSymlink(link: string, target: string): Promise<void> {
   const temporary = `${link}.tmp-${Deno.pid}`;
   try {
@@ -278,10 +282,10 @@ export async function replaceSymlink(link: string, target: string): Promise<void
 }
 
 /**
- * Appends one line (its newline is added) to a file, which is created if need be. A line that could not
- * be written whole is taken back.
- * @param options.sync also wait until it is on the disk
- * @returns length of the file afterwards, in bytes
+ * Appends a line (a newline is added) to a file, which is created if missing. A line that could not
+ * be written completely is removed again.
+ * @param options.sync also waits until the line is on the disk
+ * @returns the new length of the file in bytes
  * @throws RgxError when the disk is full or the file not writable
  */
 export async function appendLine(

@@ -29,7 +29,7 @@ function list(folder: string): string[] {
   return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 }
 
-/** Writes half of the n-th file, then fails as the kernel does on a full disk. */
+/** A writer that writes half of the n-th file and then fails like the kernel on a full disk. */
 function fullDiskAt(n: number): FileWriter {
   let written = 0;
   return async (path, content) => {
@@ -51,7 +51,7 @@ function isDiskFull(path: string): (error: unknown) => true {
   };
 }
 
-Deno.test("a folder that is not there, and a name that is too long, are said of the file that was asked for", () =>
+Deno.test("errors for a missing folder and a too long name show the requested path", () =>
   inTempFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/file`, "");
     const refused = (path: string, message: string) => {
@@ -68,14 +68,14 @@ Deno.test("a folder that is not there, and a name that is too long, are said of 
     await refused(`${folder}/none/f`, `there is no folder ${folder}/none`);
     await refused(`${folder}/file/f`, `there is no folder ${folder}/file`);
     await refused(`${folder}/${"x".repeat(300)}`, "the name is too long");
-    // What is read meanwhile is another matter.
+    // A missing file that is read inside `produce` is another error.
     await assert.rejects(
       produceFileAtomic(`${folder}/f`, () => Deno.readTextFile(`${folder}/none`).then(() => {})),
       Deno.errors.NotFound,
     );
   }));
 
-Deno.test("a file is created and replaced, and nothing else stays", () =>
+Deno.test("a file is created and replaced, and no other file remains", () =>
   inTempFolder(async (folder) => {
     await writeFileAtomic(`${folder}/f`, "one");
     await writeFileAtomic(`${folder}/f`, bytes("two"));
@@ -84,7 +84,7 @@ Deno.test("a file is created and replaced, and nothing else stays", () =>
   }));
 
 Deno.test({
-  name: "a full disk leaves the old file as it was",
+  name: "a full disk leaves the old file unchanged",
   ignore: needs(hasDevFull, NEEDED.system),
   fn: () =>
     inTempFolder(async (folder) => {
@@ -100,7 +100,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "of several files all are there, or those from before",
+  name: "of several files all are replaced, or none",
   ignore: needs(hasDevFull, NEEDED.system),
   fn: () =>
     inTempFolder(async (folder) => {
@@ -110,7 +110,7 @@ Deno.test({
       await writeFilesAtomic(files("one"));
       for (const name of ["a", "b"]) {
         const full = fullDiskAt(1);
-        // They are written at the same time, in any order.
+        // The files are written in parallel, in any order.
         const write: FileWriter = (path, content) =>
           (path.startsWith(`${folder}/${name}.`) ? full : writeFlushed)(path, content);
         await assert.rejects(
@@ -125,7 +125,7 @@ Deno.test({
     }),
 });
 
-Deno.test("a folder is written with its sums, and replaced whole", () =>
+Deno.test("a folder is written with its checksums, and replaced as a whole", () =>
   inTempFolder(async (root) => {
     const target = `${root}/not/yet/there`;
     await writeFolderAtomic(target, new Map([["a", bytes("1")], ["b", bytes("2")]]));
@@ -140,7 +140,7 @@ Deno.test("a folder is written with its sums, and replaced whole", () =>
   }));
 
 Deno.test({
-  name: "a full disk at any file leaves the folder before and nothing half-written",
+  name: "a full disk at any file leaves the old folder and nothing incomplete",
   ignore: needs(hasDevFull, NEEDED.system),
   fn: () =>
     inTempFolder(async (root) => {
@@ -198,7 +198,7 @@ Deno.test("a real full file system is explained", async () => {
   }
 });
 
-Deno.test("missing permission and impossible places are told", () =>
+Deno.test("errors explain missing permissions and impossible paths", () =>
   inTempFolder(async (folder) => {
     const denied: FileWriter = () =>
       Promise.reject(Object.assign(new Deno.errors.PermissionDenied(""), { code: "EACCES" }));
@@ -213,17 +213,17 @@ Deno.test("missing permission and impossible places are told", () =>
     );
   }));
 
-Deno.test("leftovers of dead processes are removed, those of living ones are not", () =>
+Deno.test("leftovers of dead processes are removed, those of live ones are kept", () =>
   inTempFolder(async (folder) => {
     const dead = await deadPid();
     await Deno.mkdir(`${folder}/checkpoint-5.tmp-${dead}`);
     await Deno.writeTextFile(`${folder}/checkpoint-5.tmp-${dead}/half`, "x");
     await Deno.writeTextFile(`${folder}/config.yaml.tmp-${dead}`, "x");
     await Deno.mkdir(`${folder}/checkpoint-6.tmp-1`);
-    // Killed between the two renames of a replacement: the old version is put back.
+    // Killed between the two renames of a replacement: the old version is renamed back.
     await Deno.mkdir(`${folder}/checkpoint-3.old-${dead}`);
     await Deno.writeTextFile(`${folder}/checkpoint-3.old-${dead}/file`, "old");
-    // Killed after them: the old version goes.
+    // Killed after both renames: the old version is removed.
     await Deno.mkdir(`${folder}/checkpoint-4`);
     await Deno.mkdir(`${folder}/checkpoint-4.old-${dead}`);
     assert.equal((await removeLeftovers(folder)).length, 4);
@@ -238,7 +238,7 @@ async function deadPid(): Promise<number> {
   return child.pid;
 }
 
-Deno.test("a link is moved on without being missed", () =>
+Deno.test("a link is changed and exists at every moment", () =>
   inTempFolder(async (folder) => {
     await replaceSymlink(`${folder}/latest`, "checkpoint-1");
     await replaceSymlink(`${folder}/latest`, "checkpoint-2");
@@ -246,7 +246,7 @@ Deno.test("a link is moved on without being missed", () =>
     assert.deepEqual(list(folder), ["latest"]);
   }));
 
-Deno.test("lines are appended and the length is known", () =>
+Deno.test("lines are appended, and the new length is returned", () =>
   inTempFolder(async (folder) => {
     const path = `${folder}/log`;
     assert.equal(await appendLine(path, "é"), 3);

@@ -1,4 +1,4 @@
-/** Sizes as people say them, in powers of 1000 and three digits: "512 B", "1.41 MB", "15.2 GB". */
+/** A size for people, in units of 1000 and with three digits: "512 B", "1.41 MB", "15.2 GB". */
 export function bytesText(bytes: number): string {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let unit = 0, value = bytes;

@@ -1,17 +1,17 @@
 /**
- * SHA-256 sums of the files of a folder, in the format of `sha256sum`, so that a user can check them
- * with `sha256sum -c SHA256SUMS` too.
+ * SHA-256 checksums of the files of a folder. They have the format of `sha256sum`, so users can
+ * also check them with `sha256sum -c SHA256SUMS`.
  */
 import { createHash } from "node:crypto";
 
-/** Name of the file that holds the sums of its folder. */
+/** Name of the file with the checksums of its folder. */
 export const SUMS_FILE = "SHA256SUMS";
 
 export function sha256Hex(bytes: Uint8Array | string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Sum of a file of any size, read in pieces. */
+/** Checksum of a file of any size, which is read in pieces. */
 export async function sha256OfFile(path: string): Promise<string> {
   const hash = createHash("sha256");
   using file = await Deno.open(path, { read: true });
@@ -22,7 +22,7 @@ export async function sha256OfFile(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** File name → sum, as the text of a sums file, sorted by name. */
+/** The text of a checksum file, sorted by name. @param sums file name → checksum */
 export function formatSums(sums: ReadonlyMap<string, string>): string {
   return [...sums.keys()].sort().map((name) => {
     const escaped = name.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
@@ -30,7 +30,7 @@ export function formatSums(sums: ReadonlyMap<string, string>): string {
   }).join("");
 }
 
-/** File name → sum, or null when a line is not of the format. */
+/** Parses a checksum file. @returns file name → checksum, or null when a line is invalid */
 export function parseSums(text: string): Map<string, string> | null {
   const sums = new Map<string, string>();
   for (const line of text.split("\n")) {
@@ -46,8 +46,8 @@ export function parseSums(text: string): Map<string, string> | null {
 }
 
 /**
- * Compares a folder with its sums file. Files that the sums do not name are not looked at.
- * @returns what is wrong, or null when everything agrees
+ * Checks the files of a folder against its checksum file. Files that it does not name are ignored.
+ * @returns what is wrong, or null when all checksums are right
  */
 export async function verifySums(folder: string): Promise<string | null> {
   let text: string;
@@ -60,7 +60,7 @@ export async function verifySums(folder: string): Promise<string | null> {
   const sums = parseSums(text);
   if (sums === null || sums.size === 0) return `${SUMS_FILE} is damaged`;
   for (const [name, expected] of sums) {
-    // Sums are of the folder's own files: anything else is no name that was written.
+    // Only names of files directly in the folder are ever written.
     if (/[/\0]|^\.\.?$/.test(name) || name.length > 255) return `${SUMS_FILE} is damaged`;
     try {
       const found = await sha256OfFile(`${folder}/${name}`);

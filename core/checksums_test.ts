@@ -3,7 +3,7 @@ import { formatSums, parseSums, sha256Hex, sha256OfFile, verifySums } from "./ch
 
 const ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
-Deno.test("sums are those of FIPS 180", async () => {
+Deno.test("SHA-256 equals the examples of FIPS 180", async () => {
   assert.equal(sha256Hex("abc"), ABC);
   const path = await Deno.makeTempFile();
   const bytes = new Uint8Array(3_000_000).map((_, i) => i * 7);
@@ -12,7 +12,7 @@ Deno.test("sums are those of FIPS 180", async () => {
   await Deno.remove(path);
 });
 
-Deno.test("the sums file is sha256sum's, odd names included", async () => {
+Deno.test("checksum files have the format of sha256sum, also for unusual names", async () => {
   const names = ["b.txt", "a file", "back\\slash", "new\nline"];
   const text = formatSums(new Map(names.map((name) => [name, ABC])));
   assert.deepEqual([...parseSums(text)!.keys()].sort(), [...names].sort());
@@ -36,7 +36,7 @@ Deno.test("the sums file is sha256sum's, odd names included", async () => {
   }
 });
 
-Deno.test("a folder that does not agree with its sums is told, with the file", async () => {
+Deno.test("a file that does not match its checksum is reported by name", async () => {
   const folder = await Deno.makeTempDir();
   try {
     assert.equal(await verifySums(folder), "SHA256SUMS is missing");

@@ -1,4 +1,4 @@
-/** Seconds as people say them: "42 s", "3 min 20 s", "5 h 7 min". */
+/** A duration for people: "42 s", "3 min 20 s", "5 h 7 min". */
 export function duration(seconds: number): string {
   const s = Math.max(0, Math.round(seconds));
   if (s < 60) return `${s} s`;

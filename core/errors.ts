@@ -1,10 +1,10 @@
 /**
- * Errors that a user can act on. Everything rgx throws on purpose is an {@link RgxError}: one clear
- * message (what failed, where, what was found, what was expected), an optional line of advice, and
- * the exit code of the process. Anything else that escapes is a bug and is shown with its stack.
+ * Errors for users. Every error that rgx throws on purpose is an {@link RgxError}. It has a message
+ * (what failed, where, what was found, what was expected), an optional line of advice, and the exit
+ * code of the process. Any other uncaught error is a bug and is shown with its stack trace.
  */
 
-/** Exit codes of the program (sysexits' EX_TEMPFAIL for "stopped early, state saved"). */
+/** Exit codes of the program. `resumable` (stopped early, state saved) is sysexits' EX_TEMPFAIL. */
 export const EXIT = {
   ok: 0,
   failure: 1,
@@ -14,10 +14,10 @@ export const EXIT = {
   sigterm: 143,
 } as const;
 
-/** A failure that is explained to the user without a stack trace. */
+/** A failure that is shown to the user without a stack trace. */
 export class RgxError extends Error {
   override name = "RgxError";
-  /** What to do about it, printed on a line of its own. */
+  /** What the user can do, printed on a separate line. */
   readonly advice: string | undefined;
   readonly exitCode: number;
   constructor(
@@ -30,7 +30,7 @@ export class RgxError extends Error {
   }
 }
 
-/** Bad usage or configuration, found before any work was done: exit code 2. */
+/** Wrong usage or configuration, found before any work was done: exit code 2. */
 export class UsageError extends RgxError {
   override name = "UsageError";
   constructor(message: string, options: { advice?: string; cause?: unknown } = {}) {
@@ -38,7 +38,7 @@ export class UsageError extends RgxError {
   }
 }
 
-/** Work was ended early on request (a signal, a time limit); what was saved can be resumed: exit code 75. */
+/** Work was stopped early (signal, time limit) and can be resumed: exit code 75. */
 export class Interrupted extends RgxError {
   override name = "Interrupted";
   constructor(message = "stopped early on request", options: { advice?: string } = {}) {
@@ -46,7 +46,7 @@ export class Interrupted extends RgxError {
   }
 }
 
-/** The same error with the place where it was found in front; anything else as it is. */
+/** An RgxError with a place before its message; any other error is returned unchanged. */
 export function inPlace(place: string, error: unknown): unknown {
   if (!(error instanceof RgxError)) return error;
   const { advice } = error;
@@ -56,7 +56,7 @@ export function inPlace(place: string, error: unknown): unknown {
   });
 }
 
-/** What was thrown, in words. */
+/** The message of a thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,12 +1,12 @@
 /**
- * 16-bit floats as they lie in weight files: IEEE binary16 ("F16") and bfloat16 ("BF16", the upper
- * half of a float32). Widening is exact; narrowing rounds to nearest, ties to even, as torch does.
+ * The 16-bit floats of weight files: IEEE binary16 ("F16") and bfloat16 ("BF16", the upper half of
+ * a float32). Widening is exact; narrowing rounds to nearest, ties to even, like torch.
  */
 
 const f32 = new Float32Array(1);
 const u32 = new Uint32Array(f32.buffer);
 
-/** Value of every binary16 bit pattern, made on first use (256 KiB). */
+/** The value of every binary16 bit pattern, computed on first use (256 KiB). */
 let f16Values: Float32Array | undefined;
 
 function f16Table(): Float32Array {
@@ -62,7 +62,7 @@ export function narrowBF16(values: ArrayLike<number>): Uint16Array<ArrayBuffer> 
   return out;
 }
 
-/** binary16 bit patterns of float32 values; beyond ±65504 they become infinite, NaN stays NaN. */
+/** binary16 bit patterns of float32 values; from ±65520 on they are infinite, NaN stays NaN. */
 export function narrowF16(values: ArrayLike<number>): Uint16Array<ArrayBuffer> {
   const out = new Uint16Array(values.length);
   for (let i = 0; i < out.length; i++) {
@@ -84,7 +84,7 @@ function f16Bits(bits: number): number {
   if (magnitude > 0x7f800000) return sign | 0x7e00;
   if (magnitude >= 0x47800000) return sign | 0x7c00; // 65536 and above, infinity
   if (magnitude >= 0x38800000) {
-    // A carry out of the mantissa moves on into the exponent, up to infinity, as it should.
+    // A carry out of the mantissa correctly increments the exponent, up to infinity.
     return sign | ((magnitude - 0x38000000 + 0xfff + ((magnitude >>> 13) & 1)) >>> 13);
   }
   if (magnitude < 0x33000000) return sign; // below half of the smallest subnormal

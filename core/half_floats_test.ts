@@ -3,7 +3,7 @@ import { narrowBF16, narrowF16, widenBF16, widenF16 } from "./half_floats.ts";
 
 const every = Uint16Array.from({ length: 65536 }, (_, i) => i);
 
-Deno.test("every 16-bit pattern survives widening and narrowing, NaNs stay NaNs", () => {
+Deno.test("every 16-bit pattern is unchanged by widening and narrowing, NaNs stay NaNs", () => {
   for (
     const [widen, narrow] of [[widenF16, narrowF16], [widenBF16, narrowBF16]] as const
   ) {
@@ -30,7 +30,7 @@ Deno.test("known values", () => {
 });
 
 Deno.test("narrowing rounds to the nearest, ties to even", () => {
-  // Between neighbouring values of the format: midpoints go to the even pattern, the rest to the nearer.
+  // Midpoints between neighbouring values go to the even pattern, all others to the nearer one.
   for (const [widen, narrow] of [[widenF16, narrowF16], [widenBF16, narrowBF16]] as const) {
     for (const low of [0x0000, 0x0001, 0x03fe, 0x03ff, 0x0400, 0x3bff, 0x3c00, 0x4248, 0x7bfe]) {
       const [a, b] = widen(Uint16Array.of(low, low + 1)) as unknown as [number, number];

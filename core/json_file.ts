@@ -1,14 +1,22 @@
-/** JSON files of model folders, with errors that say which file and what is wrong with it. */
+/** Reading of JSON files in model folders. Errors name the file and what is wrong with it. */
 import { RgxError } from "./errors.ts";
 import { readIfThere, whyNotJson } from "./text_file.ts";
 
-/** The object in a JSON file, or null when the file does not exist. @throws RgxError when it is no JSON object */
+/**
+ * Reads the object in a JSON file.
+ * @returns null when the file does not exist
+ * @throws RgxError when the content is no JSON object
+ */
 export async function readJsonObject(path: string): Promise<Record<string, unknown> | null> {
   const text = await readIfThere(path);
   return text === null ? null : parseJsonObject(text, path);
 }
 
-/** @param where path of the file, for messages. @throws RgxError when the text is no JSON object */
+/**
+ * Parses a JSON object.
+ * @param where path of the file, for messages
+ * @throws RgxError when the text is no JSON object
+ */
 export function parseJsonObject(text: string, where: string): Record<string, unknown> {
   let value: unknown;
   try {

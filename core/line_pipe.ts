@@ -1,6 +1,9 @@
-/** Lines of text over a pipe, between the program and a process that it started. */
+/** Lines of text over a pipe between the program and a process that it started. */
 
-/** The complete lines of each piece that arrives, without their ends; what has no end is not a line. */
+/**
+ * Yields the complete lines of each piece that arrives, without their newlines. A last line without
+ * a newline is dropped.
+ */
 export async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string[]> {
   const decoder = new TextDecoder();
   let begun: string[] = [];
@@ -14,7 +17,7 @@ export async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGener
   }
 }
 
-/** Writes lines; those that come while a write goes on leave together in the next one. */
+/** Writes lines. Lines that are added during a write are sent together by the next write. */
 export class LineWriter {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #encoder = new TextEncoder();
@@ -22,7 +25,7 @@ export class LineWriter {
   #writing = false;
   #flushed: Promise<void> = Promise.resolve();
 
-  /** @param gone called when nobody reads any more */
+  /** @param gone called when the other end is closed */
   constructor(stream: WritableStream<Uint8Array>, private readonly gone: () => void) {
     this.#writer = stream.getWriter();
   }
@@ -47,7 +50,7 @@ export class LineWriter {
     }
   }
 
-  /** Closes the pipe when all is written, whatever has become of the other end. */
+  /** Closes the pipe after all lines are written; does not fail if the other end is closed. */
   async close(): Promise<void> {
     await this.#flushed;
     await this.#writer.close().catch(() => {});

@@ -1,9 +1,11 @@
 /**
- * One run per folder. The lock is a file made with O_EXCL, which also holds on network file systems (no
- * flock there), that names its process, host and job. A lock whose process is gone is taken over: on this
- * machine by asking the kernel; of an earlier start of this very job, or of a job that SLURM has ended, at once;
- * otherwise, from another machine, when its heartbeat (the file is written again now and then) has stopped. Ages
- * are measured by the file system's own clock, not by those of the machines.
+ * A lock that lets only one run use a folder. It is a file that is created with O_EXCL, which also
+ * works on network file systems (flock may not), and names its process, host and job. The lock of a
+ * dead process is taken over:
+ * - on this machine, when the kernel says that the process is gone;
+ * - at once, when it is from an earlier start of the same SLURM job or from a job that has ended;
+ * - otherwise, on another machine, when its heartbeat has stopped: a live holder rewrites the file
+ *   regularly. Ages are measured with the clock of the file system, not with those of the machines.
  */
 import { explainFileError } from "./atomic_file.ts";
 import { RgxError, UsageError } from "./errors.ts";
@@ -17,28 +19,28 @@ export const LOCK_FILE = ".rgx.lock";
 export interface FolderLock {
   readonly path: string;
   /**
-   * False once another process has taken it over, as after a silence, or the folder is gone. A lock that somebody
-   * has deleted and nobody has made again is made again.
+   * False when another process has taken over the lock (as after missing heartbeats), or the folder
+   * is gone. If the lock file was deleted by somebody, it is created again.
    */
   isOurs(): Promise<boolean>;
   /**
-   * A sign of life, when one is due: for a holder that computes for minutes without letting timers in. Costs
-   * nothing when none is.
+   * Writes a heartbeat if one is due. Needed by a holder that computes for minutes during which no
+   * timer can run. Cheap when none is due.
    */
   keepAlive(): void;
-  /** Gives the folder free. Idempotent. */
+  /** Releases the folder. Further calls do nothing. */
   release(): Promise<void>;
 }
 
 export interface LockOptions {
-  /** How often a living holder touches its lock, in milliseconds. */
+  /** Interval of the heartbeat in milliseconds. */
   heartbeatMs?: number;
-  /** Age from which the lock of another machine counts as left behind, in milliseconds. */
+  /** Age in milliseconds above which the lock of another machine counts as abandoned. */
   staleMs?: number;
-  /** The job that this process is in; default: what the environment says. */
+  /** The SLURM job of this process; default: read from the environment. */
   job?: SlurmJob | null;
-  /** Whether a job of that id has ended; null: nobody knows. Default: SLURM is asked. */
-  hasEnded?: (id: string, own: SlurmJob) => Promise<boolean | null>;
+  /** Whether the job `id` has ended; null = unknown. Default: SLURM is asked. */
+  hasEnded?: (id: string, currentJob: SlurmJob) => Promise<boolean | null>;
 }
 
 interface Holder {
@@ -48,15 +50,12 @@ interface Holder {
   started: string;
   /** See {@link processStartTicks}. */
   ticks: string | null;
-  /**
-   * What a process id counts in: this start of this machine, and its process namespace. Two nodes or containers
-   * may share a host name.
-   */
+  /** See {@link processSpace}. Two nodes or containers may have the same host name. */
   space?: string | null;
-  /** Id of SLURM's job, and how often that was requeued. */
+  /** Id of the SLURM job, and how often it was requeued. */
   job?: string | null;
   restart?: number | null;
-  /** Tells this lock from every other one. */
+  /** Unique id of this lock. */
   id: string;
 }
 
@@ -109,7 +108,7 @@ function startHeartbeat(path: string, text: string, heartbeatMs: number): Folder
   let beating: Promise<void> = Promise.resolve(), last = performance.now();
   const timer = setInterval(() => {
     last = performance.now();
-    // A failed beat (file server away) is no reason to stop: the next one may succeed.
+    // A failed heartbeat (file server unavailable) is ignored: the next one may succeed.
     beating = beating.then(() => beat(path, text)).catch(() => {});
   }, heartbeatMs);
   Deno.unrefTimer(timer);
@@ -117,7 +116,7 @@ function startHeartbeat(path: string, text: string, heartbeatMs: number): Folder
   const release = async () => {
     clearInterval(timer);
     await beating;
-    // Somebody may have deleted the lock by hand and started another run.
+    // A user may have deleted the lock and started another run.
     if (await readIfThere(path) === text) await Deno.remove(path);
   };
   const isOurs = async () => {
@@ -126,7 +125,7 @@ function startHeartbeat(path: string, text: string, heartbeatMs: number): Folder
     return await createExclusively(path, text).catch(() => false);
   };
   const keepAlive = () => {
-    // The timer comes first where it can.
+    // The timer writes the heartbeats when it can run.
     if (released !== null || performance.now() - last < 1.5 * heartbeatMs) return;
     last = performance.now();
     beatNow(path, text);
@@ -134,14 +133,15 @@ function startHeartbeat(path: string, text: string, heartbeatMs: number): Folder
   return { path, isOurs, keepAlive, release: () => released ??= release() };
 }
 
-/** Writes the lock again in place, if it is still ours, so that its modification time moves on. */
+/** Rewrites the lock in place, if it is still ours, to update its modification time. */
 async function beat(path: string, text: string): Promise<void> {
   if (await readIfThere(path) !== text) return;
-  using file = await Deno.open(path, { write: true }); // not truncated: it is never empty
+  // Without truncation the file is never empty.
+  using file = await Deno.open(path, { write: true });
   await file.write(new TextEncoder().encode(text));
 }
 
-/** {@link beat} without letting anything else in between. */
+/** The same as {@link beat}, but synchronous. */
 function beatNow(path: string, text: string): void {
   try {
     if (Deno.readTextFileSync(path) !== text) return;
@@ -162,7 +162,7 @@ async function createExclusively(path: string, text: string): Promise<boolean> {
   }
 }
 
-/** Who holds the lock, as part of a sentence, or null when its holder is gone. */
+/** Describes the holder of the lock, as a part of a sentence; null when the holder is gone. */
 async function whyHeld(
   folder: string,
   path: string,
@@ -178,7 +178,7 @@ async function whyHeld(
       : null;
   }
   if (holder !== null && job !== null && (holder.job ?? null) !== null) {
-    // SLURM starts a job again only when its processes are gone, with their node if need be.
+    // SLURM starts a job again only when all processes of the earlier start are gone.
     if (holder.job === job.id && (holder.restart ?? Infinity) < job.restarts) return null;
     if (holder.job !== job.id && await hasEnded(holder.job!, job)) return null;
   }
@@ -191,7 +191,7 @@ async function whyHeld(
       `last sign of life ${seconds} s ago`;
 }
 
-/** Whether its process id counts among those that this process can see. */
+/** Whether the holder's process id can be compared with process ids that we see. */
 function isHere({ host, space }: Holder): boolean {
   return host === Deno.hostname() && ((space ?? null) === null || space === processSpace());
 }
@@ -209,7 +209,10 @@ function parseHolder(text: string): Holder | null {
   }
 }
 
-/** Milliseconds since the file was last written, by the clock that stamps the folder's files. */
+/**
+ * Milliseconds since the file was last written, measured with the clock of the file system: a new
+ * file in the folder shows its current time.
+ */
 async function ageByFileSystem(folder: string, path: string): Promise<number | null> {
   const probe = `${folder}/${LOCK_FILE}.probe-${crypto.randomUUID()}`;
   await Deno.writeTextFile(probe, "");
@@ -225,8 +228,8 @@ async function ageByFileSystem(folder: string, path: string): Promise<number | n
 }
 
 /**
- * Removes a lock left behind. Two processes may have judged the same one: it is renamed first, and when
- * what was renamed turns out to be a new lock that the faster one has just made, it is put back.
+ * Removes an abandoned lock. Another process may do so at the same time and may already have
+ * created a new lock. Therefore the file is renamed first, and renamed back if it is another lock.
  */
 async function takeAway(path: string, judged: string): Promise<void> {
   const aside = `${path}.taken-${crypto.randomUUID()}`;
@@ -240,14 +243,14 @@ async function takeAway(path: string, judged: string): Promise<void> {
     try {
       await Deno.link(aside, path);
     } catch (error) {
-      // A third one was faster still; the owner of what was renamed finds out in `settled`.
+      // A third process has created its lock; the owner of the renamed one finds out in `settled`.
       if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
     }
   }
   await Deno.remove(aside);
 }
 
-/** After a take-over: is the new lock still ours once everybody else who judged the old one is done? */
+/** Whether a new lock is still ours after other processes had time to take over the old one. */
 async function settled(path: string, text: string): Promise<boolean> {
   await new Promise((resolve) => setTimeout(resolve, 100));
   return await readIfThere(path) === text;

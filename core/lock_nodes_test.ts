@@ -1,6 +1,6 @@
 /**
- * Locks as several nodes of a cluster see them. Each node is a process with a host name, a clock and a job of its own;
- * the folder's files are stamped by one clock, as on a file server.
+ * Locks on a cluster. Each simulated node is a process with a separate host name, clock and job;
+ * the times of the folder's files come from one clock, as on a file server.
  */
 import assert from "node:assert/strict";
 import { type Env, slurmJob } from "./machine/job.ts";
@@ -17,13 +17,16 @@ async function inTempFolder(test: (folder: string) => Promise<void>): Promise<vo
 
 interface Node {
   host: string;
-  /** Seconds by which its clock is ahead. */
+  /** Seconds by which the node's clock is ahead. */
   ahead?: number;
-  /** SLURM_… of its job. */
+  /** SLURM_… variables of the node's job. */
   env?: Record<string, string>;
 }
 
-/** A process on a node that tries to take the lock and says how it went; one that has it lives until it is told. */
+/**
+ * A process on a node that tries to take the lock and reports the result. The holder runs until the
+ * test stops it.
+ */
 async function onNode(folder: string, { host, ahead = 0, env = {} }: Node) {
   const code = `
     Object.defineProperty(Deno, "hostname", { value: () => ${JSON.stringify(host)} });
@@ -59,7 +62,7 @@ async function onNode(folder: string, { host, ahead = 0, env = {} }: Node) {
       await child.stdin.close();
       await end();
     },
-    /** Silent from now on, as with its node. */
+    /** Kills the process without releasing the lock, like a failing node. */
     async die() {
       child.kill("SIGKILL");
       await child.stdin.close().catch(() => {});
@@ -68,7 +71,7 @@ async function onNode(folder: string, { host, ahead = 0, env = {} }: Node) {
   };
 }
 
-Deno.test("of two nodes one gets the folder, however wrong their clocks are", () =>
+Deno.test("only one of two nodes gets the folder, however wrong their clocks are", () =>
   inTempFolder(async (folder) => {
     for (const ahead of [0, 7200, -7200]) {
       const nodes = await Promise.all([
@@ -79,7 +82,7 @@ Deno.test("of two nodes one gets the folder, however wrong their clocks are", ()
       assert.equal(locked.length, 1, nodes.map(({ said }) => said).join("\n"));
       const other = nodes.find(({ said }) => said !== "locked")!;
       assert.match(other.said, /another run is using this folder: process \d+ on n\d/);
-      // A third one later, too: the holder's heart beats.
+      // A third node is refused later too: the holder writes heartbeats.
       await new Promise((resolve) => setTimeout(resolve, 1500));
       const late = await onNode(folder, { host: "n3", ahead: -ahead });
       assert.match(late.said, /another run is using this folder/);
@@ -88,7 +91,7 @@ Deno.test("of two nodes one gets the folder, however wrong their clocks are", ()
     assert.deepEqual([...Deno.readDirSync(folder)], []);
   }));
 
-Deno.test("a node that is silent loses the folder to one of those that wait, and finds out", () =>
+Deno.test("a node without heartbeats loses the folder to one waiting node, and notices", () =>
   inTempFolder(async (folder) => {
     const first = await onNode(folder, { host: "n1" });
     await first.die();
@@ -109,7 +112,7 @@ Deno.test("a node that is silent loses the folder to one of those that wait, and
     await lock.release();
   }));
 
-Deno.test("a holder that lets no timer in shows signs of life all the same, while it has the lock", () =>
+Deno.test("a holder that blocks timers writes heartbeats with keepAlive while it is locked", () =>
   inTempFolder(async (folder) => {
     const lock = await lockFolder(folder, { heartbeatMs: 20 });
     const written = () => Deno.statSync(lock.path).mtime!.getTime();
@@ -135,11 +138,11 @@ const job = (id: string, restarts = 0) => {
   return { env: variables, job: slurmJob(env) };
 };
 
-Deno.test("a job that was started again takes over from itself at once, on whatever node", () =>
+Deno.test("a restarted job takes over its own lock at once, on any node", () =>
   inTempFolder(async (folder) => {
     const first = await onNode(folder, { host: "n1", env: job("17", 1).env });
     assert.equal(first.said, "locked");
-    // The same start of the job is at work, an earlier one cannot come back.
+    // The holder is start 1 of the job: neither start 0 nor start 1 may take over the lock.
     for (const restarts of [0, 1]) {
       const same = await onNode(folder, { host: "n2", env: job("17", restarts).env });
       assert.match(same.said, /process \d+ on n1 \(job 17\), since/);
@@ -151,7 +154,7 @@ Deno.test("a job that was started again takes over from itself at once, on whate
     await again.release();
   }));
 
-Deno.test("the lock of another job falls when SLURM says that the job has ended", () =>
+Deno.test("the lock of another job is taken over when SLURM says that the job has ended", () =>
   inTempFolder(async (folder) => {
     const writeLock = () =>
       Deno.writeTextFile(
@@ -176,7 +179,7 @@ Deno.test("the lock of another job falls when SLURM says that the job has ended"
     await lock.release();
   }));
 
-Deno.test("a process of this host, but of another container or of before a reboot, is judged by its heartbeat", () =>
+Deno.test("a holder in another container or before a reboot is judged by its heartbeat", () =>
   inTempFolder(async (folder) => {
     const path = `${folder}/${LOCK_FILE}`, host = Deno.hostname();
     const holder = { pid: 999_999_999, host, started: "2020-01-01T00:00:00Z" };

@@ -12,7 +12,7 @@ async function inTempFolder(test: (folder: string) => Promise<void>): Promise<vo
   }
 }
 
-/** Another process that takes the lock, says so, and lives until it is killed. */
+/** Another process that takes the lock, reports this, and runs until it is killed. */
 async function holderProcess(folder: string) {
   const code = `
     const { lockFolder } = await import(${
@@ -66,7 +66,7 @@ Deno.test("a second run in a folder is refused until the first releases it", () 
     await (await lockFolder(folder)).release();
   }));
 
-Deno.test("another process's lock is named, and taken over once it was killed", () =>
+Deno.test("the holder is named, and its lock is taken over after it was killed", () =>
   inTempFolder(async (folder) => {
     const other = await holderProcess(folder);
     try {
@@ -80,18 +80,18 @@ Deno.test("another process's lock is named, and taken over once it was killed", 
     assert.deepEqual([...Deno.readDirSync(folder)], []);
   }));
 
-Deno.test("a process id that was given away again does not hold a lock", () =>
+Deno.test("a reused process id does not hold a lock", () =>
   inTempFolder(async (folder) => {
     const holder = { pid: Deno.ppid, host: Deno.hostname(), started: "2020-01-01T00:00:00Z" };
     const ticks = processStartTicks(Deno.ppid);
     await writeLock(folder, { ...holder, ticks });
     await assert.rejects(lockFolder(folder), refusal(`process ${Deno.ppid}`, "since 2020"));
-    if (ticks === null) return; // only Linux tells
+    if (ticks === null) return; // known on Linux only
     await writeLock(folder, { ...holder, ticks: `${Number(ticks) - 1}` });
     await (await lockFolder(folder)).release();
   }));
 
-Deno.test("the lock of another machine holds as long as it shows signs of life", () =>
+Deno.test("the lock of another machine is kept as long as it has heartbeats", () =>
   inTempFolder(async (folder) => {
     await writeLock(folder, { pid: 1, host: "node-17", started: "2020-01-01T00:00:00Z" });
     await assert.rejects(
@@ -103,7 +103,7 @@ Deno.test("the lock of another machine holds as long as it shows signs of life",
     await (await lockFolder(folder)).release();
   }));
 
-Deno.test("an unreadable lock is respected while it is fresh", () =>
+Deno.test("an unreadable lock is kept while it is new", () =>
   inTempFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/${LOCK_FILE}`, "");
     await assert.rejects(lockFolder(folder), refusal("its lock file is not readable"));
@@ -112,7 +112,7 @@ Deno.test("an unreadable lock is respected while it is fresh", () =>
     await (await lockFolder(folder)).release();
   }));
 
-Deno.test("what is no file in the lock's place is told: nobody will ever release it", () =>
+Deno.test("a folder or link in place of the lock file is an error: nobody would release it", () =>
   inTempFolder(async (folder) => {
     const path = `${folder}/${LOCK_FILE}`;
     await Deno.symlink("nowhere", path);
@@ -122,7 +122,7 @@ Deno.test("what is no file in the lock's place is told: nobody will ever release
     await assert.rejects(lockFolder(folder), /a file that locks the folder is expected there/);
   }));
 
-Deno.test("the heartbeat keeps a lock young, and leaves one alone that is no longer ours", () =>
+Deno.test("the heartbeat updates the lock's time, but not of a lock that is no longer ours", () =>
   inTempFolder(async (folder) => {
     const lock = await lockFolder(folder, { heartbeatMs: 20 });
     const longAgo = Date.now() / 1000 - 1000;
@@ -137,7 +137,7 @@ Deno.test("the heartbeat keeps a lock young, and leaves one alone that is no lon
     assert.match(await Deno.readTextFile(lock.path), /node-17/);
   }));
 
-Deno.test("a lock that somebody deleted is made again; with its folder it is gone", () =>
+Deno.test("a deleted lock is created again, unless its folder is gone", () =>
   inTempFolder(async (parent) => {
     const folder = `${parent}/run`;
     await Deno.mkdir(folder);
@@ -151,7 +151,7 @@ Deno.test("a lock that somebody deleted is made again; with its folder it is gon
     assert.deepEqual([...Deno.readDirSync(parent)].map(({ name }) => name), ["elsewhere"]);
   }));
 
-Deno.test("of many that find a dead lock at once, one gets it", () =>
+Deno.test("of many processes that find an abandoned lock at the same time, one gets it", () =>
   inTempFolder(async (folder) => {
     const other = await holderProcess(folder);
     await other.kill();
@@ -166,7 +166,7 @@ Deno.test("of many that find a dead lock at once, one gets it", () =>
     }
   }));
 
-Deno.test("processes alive and gone are told apart", async () => {
+Deno.test("live and dead processes are distinguished", async () => {
   assert.equal(processIsAlive(Deno.pid), true);
   assert.equal(processIsAlive(Deno.ppid), true);
   const child = new Deno.Command(Deno.execPath(), { args: ["--version"], stdout: "null" }).spawn();

@@ -1,8 +1,12 @@
-/** What all connections of the program share: whom they trust, and in which words one that failed says why. */
+/** What all connections share: trusted certificates, and the reasons of failures for messages. */
 import { UsageError } from "./errors.ts";
 import { whyUnreadable } from "./text_file.ts";
 
-/** A client that also trusts the certificates in a file, as SSL_CERT_FILE names one. @throws UsageError */
+/**
+ * A client that also trusts the certificates in a file.
+ * @param path value of SSL_CERT_FILE
+ * @throws UsageError
+ */
 export function clientTrusting(path: string): Deno.HttpClient {
   try {
     return Deno.createHttpClient({ caCerts: [Deno.readTextFileSync(path)] });
@@ -13,14 +17,14 @@ export function clientTrusting(path: string): Deno.HttpClient {
   }
 }
 
-/** Whether the other side is not trusted, which no further attempt changes. */
+/** Whether the server is not trusted; repeating the request does not help then. */
 export function isCertificateError(reason: string): boolean {
   return /certificate/i.test(reason);
 }
 
-/** Why a connection failed, without the address: one that is signed is a secret. */
+/** Why a connection failed, without the address: a signed address is a secret. */
 export function networkReason(error: Error): string {
-  // The reason stands in the innermost error, or in the only one, depending on the version of Deno.
+  // Depending on the version of Deno, the reason is in the innermost error or in the only one.
   if (error.cause instanceof Error) return networkReason(error.cause);
   const text = error.message
     .replace(/^error sending request(?: from \S+)?(?: for (?:url )?\S+(?: \([^)]*\))?)?:? ?/, "")

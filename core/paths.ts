@@ -1,17 +1,17 @@
-/** Paths, and what is at them: that nothing is there is an answer, everything else that goes wrong an error. */
+/** Helpers for paths. A missing file is a normal result here; all other failures are thrown. */
 
-/** The folder that a file is in. */
+/** The folder of a file. */
 export function folderOf(path: string): string {
   const at = path.lastIndexOf("/");
   return at < 0 ? "." : path.slice(0, at) || "/";
 }
 
-/** A name as part of a file's name: characters outside [A-Za-z0-9._-] become "_". */
+/** Turns a text into a part of a file name: characters outside [A-Za-z0-9._-] become "_". */
 export function fileName(name: string): string {
   return name.replace(/[^A-Za-z0-9._-]/g, "_");
 }
 
-/** True for the errors by which nothing, or nothing of the wanted kind, is at a path. */
+/** Whether an error means that nothing, or nothing of the wanted kind, is at a path. */
 export function isAbsent(error: unknown): boolean {
   return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory ||
     error instanceof Deno.errors.IsADirectory || error instanceof Deno.errors.FilesystemLoop;
@@ -26,12 +26,12 @@ async function statOrNull(path: string): Promise<Deno.FileInfo | null> {
   }
 }
 
-/** Whether a file or folder is there, also through links. */
+/** Whether a file or folder exists; links are followed. */
 export async function exists(path: string): Promise<boolean> {
   return await statOrNull(path) !== null;
 }
 
-/** Whether a file is there, also through links. */
+/** Whether a path is a file; links are followed. */
 export async function isFile(path: string): Promise<boolean> {
   return (await statOrNull(path))?.isFile ?? false;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { exists, fileName, folderOf, isAbsent, isFile } from "./paths.ts";
 
-Deno.test("files, folders, links to them and nothing are told apart", async () => {
+Deno.test("files, folders, links to them and missing paths are distinguished", async () => {
   const folder = await Deno.makeTempDir();
   try {
     await Deno.writeTextFile(`${folder}/a`, "a");
@@ -26,7 +26,7 @@ Deno.test("files, folders, links to them and nothing are told apart", async () =
   }
 });
 
-Deno.test("names become names of files, and a file is in a folder", () => {
+Deno.test("texts become file names, and folderOf returns a file's folder", () => {
   assert.equal(fileName("org/model v2:x"), "org_model_v2_x");
   assert.deepEqual(["a", "/a", "a/b", "/a/b"].map(folderOf), [".", "/", "a", "/a"]);
 });

@@ -1,17 +1,17 @@
 /**
- * Philox4x32-10, the counter-based generator that all randomness in rgx comes from (Salmon et al.,
- * "Parallel random numbers: as easy as 1, 2, 3", SC 2011). A number depends only on its key and its
- * counter: not on what was drawn before, on the batch, on the thread, or on an interruption.
+ * Philox4x32-10, the counter-based generator of all random numbers in rgx (Salmon et al., "Parallel
+ * random numbers: as easy as 1, 2, 3", SC 2011). A random number depends only on its key and its
+ * counter. It does not depend on earlier draws, on the batch, on threads, or on interruptions.
  *
- * The layout of the counter is fixed for ever; `philox_test.ts` pins it.
+ * The layout of the counter must never change; `philox_test.ts` checks it.
  */
 
-/** What a stream is for: the top byte of counter word 3. */
+/** The purpose of a stream: the top byte of counter word 3. */
 const PURPOSE = { sample: 1, task: 2, dropout: 3, init: 4, shuffle: 5, split: 6 } as const;
 
-/** Number of the data split in the counter of a task item. */
+/** The number of a data split in the counter of a task item. */
 export const SPLIT = { train: 0, validation: 1, test: 2 } as const;
-/** Problems for training, for choices while training, and for the measurement at the end; no two share one. */
+/** Disjoint sets of problems for training, for choices during training, and for final results. */
 export type Split = keyof typeof SPLIT;
 
 /** High 32 bits of the product of two u32, without 64-bit integers. */
@@ -23,7 +23,7 @@ function mulHigh(a: number, b: number): number {
   return (ah * bh + (u >>> 16) + (w >>> 16)) >>> 0;
 }
 
-/** Ten rounds: writes four u32 words for counter (c0..c3) and key (k0, k1) into `out`. */
+/** Writes the four u32 words of counter (c0..c3) and key (k0, k1) into `out`. */
 export function philox4x32(
   out: Uint32Array,
   c0: number,
@@ -49,7 +49,7 @@ export function philox4x32(
   out[3] = c3;
 }
 
-/** 64-bit seed as two key words. Seeds are non-negative safe integers. */
+/** A seed as two key words. @param seed a non-negative safe integer */
 export function seedWords(seed: number): [low: number, high: number] {
   return [seed >>> 0, Math.floor(seed / 0x1_0000_0000) >>> 0];
 }
@@ -65,19 +65,22 @@ export function fnv1a(text: string): number {
 
 const taskHashes = new Map<string, number>();
 
-/** The same of a task's name, which is asked for with every entry. */
+/** `fnv1a` of a task's name, cached because every entry needs it. */
 function taskHash(name: string): number {
   let hash = taskHashes.get(name);
   if (hash === undefined) taskHashes.set(name, hash = fnv1a(name));
   return hash;
 }
 
-/** Uniform in (0, 1), never 0 or 1, from the upper 23 bits of a word: exact in f32. */
+/** Uniform in (0, 1), both ends excluded, from the upper 23 bits of a word; exact in f32. */
 export function uniform23(word: number): number {
   return ((word >>> 9) + 0.5) * 2 ** -23;
 }
 
-/** The counter words of a sampled token: c0 = 0. `promptId` is the prompt's number in the whole run. */
+/**
+ * Counter words c1 to c3 of a sampled token; c0 = 0.
+ * @param promptId number of the prompt in the whole run
+ */
 export function sampleCounter(
   promptId: number,
   branch: number,
@@ -91,14 +94,17 @@ export function sampleCounter(
 }
 
 /**
- * Which training a dropout mask belongs to: prompts are numbered anew in each. `grpo` is the first pass over
- * a batch of completions; further ones count on from it, so that their masks are new.
+ * The training phase of a dropout mask, since the numbers of prompts start again in each phase.
+ * `grpo` is the first pass over a batch of completions; further passes use the following numbers,
+ * so each pass has new masks.
  */
 export const DROPOUT_PASS = { supervised: 0, grpo: 1 } as const;
 
 /**
- * The counter words of a row's dropout masks: c0 holds the place in the model and the column
- * (kernels/ops/dropout/spec.ts). `promptId` < 2^48 is the prompt's number in the pass, `pass` < 256.
+ * Counter words c1 to c3 of a row's dropout masks; c0 holds the place in the model and the column
+ * (kernels/ops/dropout/spec.ts).
+ * @param pass see {@link DROPOUT_PASS}; < 256
+ * @param promptId number of the prompt in the pass; < 2^48
  */
 export function dropoutCounter(
   pass: number,
@@ -113,12 +119,13 @@ export function dropoutCounter(
   ];
 }
 
-/** Where a block is made. */
+/** Output buffer of `philox4x32`. */
 const BLOCK = new Uint32Array(4);
 
-/** A sequence of draws for one (seed, c1, c2, c3); block after block of four words (c0 = 0, 1, …). */
+/** A sequence of draws for one (seed, c1, c2, c3): blocks of four words for c0 = 0, 1, … */
 export class RandomStream {
-  // Fields, since an array for every stream would take longer to make than its first words. Signed: small integers.
+  // Separate fields: creating an array takes longer than computing the first words. The words are
+  // stored as signed numbers, which are more often small integers for V8.
   readonly #k0: number;
   readonly #k1: number;
   #w1 = 0;
@@ -137,7 +144,7 @@ export class RandomStream {
     this.#k1 = high;
   }
 
-  /** The stream of entry `index` of a task: nothing else is needed to make that entry. */
+  /** The stream of entry `index` of a task: the only source of that entry's random choices. */
   static forTask(seed: number, split: Split, taskName: string, index: number): RandomStream {
     return new RandomStream(
       seed,
@@ -195,7 +202,7 @@ export class RandomStream {
       const limit = Math.floor(0x1_0000_0000 / n) * n;
       for (;;) {
         const word = this.u32();
-        // The remainder: the quotient is exact enough below 2^53, and the operator % is slow on large numbers.
+        // This is word % n; the operator % is slow for large numbers.
         if (word < limit) return word - Math.floor(word / n) * n;
       }
     }
@@ -206,7 +213,7 @@ export class RandomStream {
     }
   }
 
-  /** Uniform integer in [low, high], both inclusive (the U(a, b) of the task pages). */
+  /** Uniform integer in [low, high], both ends included (the U(a, b) of the task pages). */
   int(low: number, high: number): number {
     if (high < low) throw new RangeError(`int(low, high) needs low ≤ high, got ${low}, ${high}`);
     return low + this.below(high - low + 1);
@@ -260,7 +267,7 @@ export class RandomStream {
     return pool.slice(0, k);
   }
 
-  /** Standard normal (Box–Muller; one of the pair is used, so that draws stay easy to count). */
+  /** Standard normal (Box–Muller). One of the pair is used: a draw always takes two `random()`. */
   normal(): number {
     const u = 1 - this.random();
     return Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * this.random());

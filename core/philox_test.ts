@@ -29,7 +29,7 @@ Deno.test("Philox4x32-10 reproduces the published vectors", () => {
   );
 });
 
-/** The same ten rounds in arbitrary precision, written down a second time. */
+/** A second implementation of the ten rounds, in arbitrary precision. */
 function bigPhilox(counter: number[], key: number[]): string {
   let [c0, c1, c2, c3] = counter.map(BigInt) as [bigint, bigint, bigint, bigint];
   let [k0, k1] = key.map(BigInt) as [bigint, bigint];
@@ -52,7 +52,7 @@ Deno.test("Philox agrees with arbitrary-precision arithmetic on random counters"
   }
 });
 
-Deno.test("the layout of counters and keys is pinned", () => {
+Deno.test("the layout of counters and keys has not changed", () => {
   assert.deepEqual(seedWords(2 ** 53 - 1), [0xffffffff, 0x1fffff]);
   assert.deepEqual(sampleCounter(7, 3, 17), [(3 << 20) | 17, 7, 0x01000000]);
   assert.deepEqual(sampleCounter(2 ** 32 * 5 + 9, 4095, 2 ** 20 - 1), [0xffffffff, 9, 0x01000005]);
@@ -72,7 +72,7 @@ Deno.test("the layout of counters and keys is pinned", () => {
   });
   assert.deepEqual(words(RandomStream.forTask(2 ** 32 + 99, "test", "chain_sum", 12)), expected);
 
-  // Words of two streams, written down once: they must never change.
+  // Recorded words of two streams, which must never change.
   assert.deepEqual(
     words(RandomStream.forTask(42, "train", "spell_backward", 0)).slice(0, 4),
     PINNED.task,
@@ -114,7 +114,7 @@ function chiSquare(counts: number[]): number {
   return counts.reduce((sum, c) => sum + (c - expected) ** 2 / expected, 0);
 }
 
-Deno.test("below is uniform and in range, also where 2^32 is no multiple of n", () => {
+Deno.test("below is uniform and in range, also when 2^32 is no multiple of n", () => {
   const stream = new RandomStream(3, 0, 0, 0);
   const counts = new Array<number>(7).fill(0);
   for (let i = 0; i < 70_000; i++) counts[stream.below(7)]!++;
@@ -141,7 +141,7 @@ Deno.test("below is uniform and in range beyond 32 bits", () => {
   }
 });
 
-Deno.test("below and int accept one value and refuse none", () => {
+Deno.test("below and int accept a range of one value and refuse an empty one", () => {
   const stream = new RandomStream(5, 0, 0, 0);
   assert.equal(stream.below(1), 0);
   assert.equal(stream.int(-3, -3), -3);
@@ -175,7 +175,7 @@ Deno.test("shuffle gives every permutation equally often", () => {
   assert.ok(chiSquare([...counts.values()]) < 49.7, "χ² of 23 degrees of freedom");
 });
 
-Deno.test("sample draws distinct elements, each equally often, and leaves the list alone", () => {
+Deno.test("sample draws distinct elements, each equally often, without changing the list", () => {
   const stream = new RandomStream(8, 0, 0, 0);
   const items = [0, 1, 2, 3, 4], counts = [0, 0, 0, 0, 0];
   for (let i = 0; i < 10_000; i++) {

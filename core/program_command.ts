@@ -1,6 +1,6 @@
-/** How this program is started again: by itself, as a worker process, or by a job script. */
+/** The command that starts this program again, for worker processes and job scripts. */
 
-/** The executable itself, or Deno as `deno task rgx` calls it. Paths are absolute. */
+/** The executable, or Deno with the arguments of `deno task rgx`. Paths are absolute. */
 export function programCommand(): string[] {
   if (Deno.build.standalone) return [Deno.execPath()];
   const at = (path: string) => new URL(path, import.meta.url);

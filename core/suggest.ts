@@ -1,6 +1,7 @@
 /**
- * The nearest known name, for "did you mean": optimal string alignment distance (Damerau-Levenshtein
- * without edits inside a transposed pair), with case ignored and `-` equal to `_`.
+ * Suggestions for typos: finds the known name that is most similar to a misspelt one, for messages
+ * with "did you mean …?". Similarity is the optimal string alignment distance (Damerau–Levenshtein
+ * without edits inside a transposed pair). Case is ignored, and `-` equals `_`.
  */
 
 /** Number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
@@ -25,13 +26,14 @@ export function editDistance(a: string, b: string): number {
   return last[b.length]!;
 }
 
-/** Fewer letters begin too many names. */
-const SHORTEST_BEGINNING = 4;
+/** Minimum length of a name that is matched as a prefix. Shorter ones fit too many names. */
+const MIN_PREFIX_LENGTH = 4;
 
 /**
- * The candidate nearest to `name`, or null when none is near: at most a third of the longer name may
- * differ (and always one character, if another is the same). The first of equally near ones wins. Where none is near, the first that
- * `name` is the beginning of.
+ * The candidate most similar to `name`. The distance may be at most a third of the longer name; a
+ * distance of 1 is always allowed, if at least one character is the same. Of equally similar
+ * candidates the first is returned. If none is similar, the first candidate that begins with `name`
+ * is returned, or null.
  */
 export function nearest(name: string, candidates: Iterable<string>): string | null {
   const wanted = fold(name);
@@ -40,7 +42,7 @@ export function nearest(name: string, candidates: Iterable<string>): string | nu
   let begun: string | null = null;
   for (const candidate of candidates) {
     const folded = fold(candidate);
-    if (wanted.length >= SHORTEST_BEGINNING && folded.startsWith(wanted)) begun ??= candidate;
+    if (wanted.length >= MIN_PREFIX_LENGTH && folded.startsWith(wanted)) begun ??= candidate;
     const allowed = Math.max(1, Math.floor(Math.max(wanted.length, folded.length) / 3));
     if (Math.abs(wanted.length - folded.length) > Math.min(allowed, bestDistance)) continue;
     const distance = editDistance(wanted, folded);
@@ -53,7 +55,7 @@ export function nearest(name: string, candidates: Iterable<string>): string | nu
   return best ?? begun;
 }
 
-/** `nearest` as the end of a sentence: ", did you mean x?" or nothing. */
+/** The end of an error message: ", did you mean x?", or "" when no candidate is similar. */
 export function didYouMean(name: string, candidates: Iterable<string>): string {
   const found = nearest(name, candidates);
   return found === null ? "" : `, did you mean ${found}?`;

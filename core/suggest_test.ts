@@ -19,7 +19,7 @@ Deno.test("the distance is symmetric and zero only for equal texts", () => {
   }
 });
 
-Deno.test("the nearest name is found, and nothing is suggested for a far one", () => {
+Deno.test("the most similar name is found, and nothing is suggested for a dissimilar one", () => {
   const names = ["learning_rate", "num_generations", "beta", "seed"];
   assert.equal(nearest("learnig_rate", names), "learning_rate");
   assert.equal(nearest("num-generation", names), "num_generations");
@@ -33,7 +33,7 @@ Deno.test("the nearest name is found, and nothing is suggested for a far one", (
   assert.equal(nearest("seed", []), null);
 });
 
-Deno.test("the ending of a message names the candidate or is empty", () => {
+Deno.test("the end of a message names the candidate or is empty", () => {
   assert.equal(didYouMean("sede", ["seed"]), ", did you mean seed?");
   assert.equal(didYouMean("zzz", ["seed"]), "");
 });

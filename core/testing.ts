@@ -1,9 +1,9 @@
-/** For tests only: a time limit that holds on a busy machine, too. */
+/** For tests only: a time limit that also works on a busy machine. */
 import assert from "node:assert/strict";
 
 /**
- * Holds that `body` can be done within `limit` milliseconds. A single measurement says little where others work
- * at the same time, so a late one is tried again, four times at most; what is slow by its nature stays late.
+ * Asserts that `body` can finish within `limit` milliseconds. Other processes may slow down a
+ * single measurement, so the fastest of at most five runs counts.
  */
 export function assertFast(limit: number, body: () => void, what = "it"): void {
   let fastest = Infinity;

@@ -1,12 +1,12 @@
-/** Text of files that people write. */
+/** Reading of text files that people write. */
 import { isAbsent } from "./paths.ts";
 
-/** All of a file, UTF-8, without the mark that some editors put at its beginning. @throws what Deno.readFile throws */
+/** Reads a UTF-8 file, without its byte order mark. @throws what Deno.readFile throws */
 export async function readText(path: string): Promise<string> {
   return new TextDecoder().decode(await Deno.readFile(path));
 }
 
-/** The same, or null when there is no such file. */
+/** Reads a UTF-8 file; null when it does not exist. */
 export async function readIfThere(path: string): Promise<string | null> {
   try {
     return await readText(path);
@@ -20,8 +20,8 @@ const LINE_END = 0x0a;
 const utf8 = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
 /**
- * The lines of a file without their ends, as a split of its text. No text may be longer than 512 MiB, so pieces of it
- * are decoded.
+ * The lines of a file without their newlines, the same as its text split at newlines. The file is
+ * decoded in pieces, since a string can have at most 512 MiB.
  */
 export function* linesOf(
   bytes: Uint8Array,
@@ -29,7 +29,7 @@ export function* linesOf(
   pieceLength = 2 ** 25,
 ): Generator<string> {
   for (let at = 0; at < bytes.length;) {
-    // A line has an end, where it is not the last one.
+    // A piece ends after a newline, or at the end of the file.
     const end = bytes.indexOf(LINE_END, at + pieceLength - 1) + 1 || bytes.length;
     const lines = decode(bytes.subarray(at, end)).split("\n");
     if (end < bytes.length) lines.pop();
@@ -38,19 +38,19 @@ export function* linesOf(
   }
 }
 
-/** Whether a text that is no UTF-8 is UTF-16, by the mark at its beginning. */
+/** Whether a file is UTF-16, by the byte order mark at its beginning. */
 export function isUtf16(bytes: Uint8Array): boolean {
   return (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
 }
 
-/** Why a file could not be read, in words. */
+/** Why a file could not be read, for messages. */
 export function whyUnreadable(cause: unknown): string {
   return cause instanceof Deno.errors.NotFound
     ? "there is no such file"
     : (cause as Error).message.replace(/ \(os error \d+\).*$/s, "");
 }
 
-/** Why a text is not JSON, on one line: the message of V8 quotes from the text. */
+/** Why a text is not JSON, on one line: V8's message may quote several lines of the text. */
 export function whyNotJson(cause: unknown): string {
   return (cause as Error).message.replace(/\s+/g, " ");
 }

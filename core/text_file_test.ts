@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { linesOf } from "./text_file.ts";
 
-Deno.test("the lines of a file are those of its text, whatever the pieces that are decoded", () => {
+Deno.test("the lines of a file equal those of its text, for any length of the pieces", () => {
   for (
     const text of ["", "\n", "a", "a\n", "a\nb", "é\n\nüü\r\n", "\n\n", `${"x".repeat(9)}\nß\n`]
   ) {

@@ -1,4 +1,4 @@
-/** The programs for which a run's metrics are also written (tracking/); metrics.jsonl is always there. */
+/** The values of `report_to`: programs whose metrics are written in addition to metrics.jsonl. */
 
 export const TRACKERS = ["tensorboard", "trackio", "wandb"] as const;
 

@@ -1,7 +1,7 @@
-/** The version of rgx; a test holds it equal to deno.json's. */
+/** The version of rgx; a test compares it with that of deno.json. */
 export const VERSION = "0.1.0";
 
-/** What `rgx --version` prints. */
+/** The output of `rgx --version`. */
 export function versionLine(): string {
   return `rgx ${VERSION} (deno ${Deno.version.deno}, v8 ${Deno.version.v8})`;
 }

@@ -1,5 +1,6 @@
 /** From the samples of a model on a task to the numbers of its result, and from those to averages. */
-import { maxOf, mean, wilson } from "../../core/statistics.ts";
+import { wilson } from "../../core/intervals.ts";
+import { maxOf, mean } from "../../core/statistics.ts";
 import { publishedFormat } from "../../data/published_formats.ts";
 import { CORRECT } from "../../data/score.ts";
 import { averageAccuracy } from "./average.ts";

@@ -1,29 +1,30 @@
 /**
- * What the kernel grants this process on Linux: cores by the affinity mask and the quota of its cgroups, memory
- * by their limits; versions 1 and 2, and both at once. A limit may stand at any level, so every level from the
- * process's own up to the root is looked at. Files under `root` instead of / are read by tests.
+ * The limits that the Linux kernel sets for this process: cores by its affinity mask and by the
+ * quotas of its cgroups, memory by the limits of its cgroups. Versions 1 and 2 of cgroups are
+ * supported, also both together. A limit can be set at any level, so all levels from the process's
+ * cgroup up to the root are read. Tests read the files below `root` instead of /.
  */
 
-/** Version 1 writes the largest number of pages where nothing is limited. */
+/** Version 1 reports a number of about 2^63 for "no limit". */
 const NO_LIMIT = 2 ** 60;
 
-/** Bytes that a cgroup allows and what counts against it. */
+/** The limit of a cgroup and its use, in bytes. */
 export interface CgroupMemory {
   limit: number;
-  /** Without file pages: the kernel gives those up before it kills. */
+  /** Without file pages, which the kernel frees before it kills a process. */
   used: number;
 }
 
 export interface KernelLimits {
-  /** Processors that the affinity mask allows (a cpuset narrows it); null where that is not known. */
+  /** Number of CPUs in the affinity mask, which a cpuset narrows; null when unknown. */
   affinity: number | null;
-  /** Processors' worth of time that the tightest quota allows, as 1.5; null without one. */
+  /** The smallest quota of CPU time in CPUs, for example 1.5; null without a quota. */
   quota: number | null;
-  /** The level that leaves the least room; null without a limit. */
+  /** The limit with the fewest bytes left; null without a limit. */
   memory: CgroupMemory | null;
 }
 
-/** What is limited; nulls where the machine is no Linux. */
+/** Reads the limits; all are null when the system is not Linux. */
 export function kernelLimits(root = ""): KernelLimits {
   const limits: KernelLimits = { affinity: affinity(root), quota: null, memory: null };
   for (const line of (read(`${root}/proc/self/cgroup`) ?? "").split("\n")) {
@@ -31,7 +32,7 @@ export function kernelLimits(root = ""): KernelLimits {
     if (controllers === undefined || path === undefined) continue;
     for (const { folder, version } of hierarchies(root, controllers)) {
       for (const level of levels(folder, path)) {
-        limits.quota = least(limits.quota, version === 2 ? quota2(level) : quota1(level));
+        limits.quota = minOrNull(limits.quota, version === 2 ? quota2(level) : quota1(level));
         const memory = version === 2 ? memory2(level) : memory1(level);
         if (memory !== null && (limits.memory === null || room(memory) < room(limits.memory))) {
           limits.memory = memory;
@@ -47,7 +48,7 @@ export function room({ limit, used }: CgroupMemory): number {
   return Math.max(0, limit - used);
 }
 
-/** Processors that may be kept busy: at least 1. @param machine those of the machine */
+/** Number of CPUs that this process may use, at least 1. @param machine CPUs of the machine */
 export function grantedCores(
   limits: KernelLimits = kernelLimits(),
   machine: number = navigator.hardwareConcurrency,
@@ -56,11 +57,11 @@ export function grantedCores(
   return Math.max(1, Math.floor(Math.min(machine, affinity ?? machine, quota ?? machine)));
 }
 
-/** Where a line of /proc/self/cgroup is to be found. */
+/** The folders in which the path of a line of /proc/self/cgroup may be. */
 function hierarchies(root: string, controllers: string): { folder: string; version: 1 | 2 }[] {
   const mount = `${root}/sys/fs/cgroup`;
   if (controllers === "") {
-    // Beside version 1, version 2 stands in a folder of its own.
+    // When version 1 is mounted too, version 2 is in a separate folder.
     return [{ folder: mount, version: 2 }, { folder: `${mount}/unified`, version: 2 }];
   }
   return controllers.split(",")
@@ -69,8 +70,8 @@ function hierarchies(root: string, controllers: string): { folder: string; versi
 }
 
 /**
- * A process's own folder and those above it. In a container the path may be the host's, of which nothing is
- * there: what it may see then stands at the top.
+ * The folder of a process's cgroup and all folders above it. In a container the path may be that of
+ * the host and not exist here; then the top folder is the container's cgroup.
  */
 function* levels(folder: string, path: string): Generator<string> {
   for (let at = path.replace(/\/+$/, ""); at !== ""; at = at.slice(0, at.lastIndexOf("/"))) {
@@ -85,24 +86,25 @@ function quota2(level: string): number | null {
 }
 
 function quota1(level: string): number | null {
-  const quota = number(`${level}/cpu.cfs_quota_us`), period = number(`${level}/cpu.cfs_period_us`);
+  const quota = readNumber(`${level}/cpu.cfs_quota_us`),
+    period = readNumber(`${level}/cpu.cfs_period_us`);
   return quota !== null && quota > 0 && period !== null && period > 0 ? quota / period : null;
 }
 
 function memory2(level: string): CgroupMemory | null {
-  const limit = number(`${level}/memory.max`), used = number(`${level}/memory.current`);
+  const limit = readNumber(`${level}/memory.max`), used = readNumber(`${level}/memory.current`);
   if (limit === null || used === null) return null;
   return { limit, used: Math.max(0, used - filePages(level, "")) };
 }
 
 function memory1(level: string): CgroupMemory | null {
-  const limit = number(`${level}/memory.limit_in_bytes`);
-  const used = number(`${level}/memory.usage_in_bytes`);
+  const limit = readNumber(`${level}/memory.limit_in_bytes`);
+  const used = readNumber(`${level}/memory.usage_in_bytes`);
   if (limit === null || used === null || limit >= NO_LIMIT) return null;
   return { limit, used: Math.max(0, used - filePages(level, "total_")) };
 }
 
-/** Pages that only mirror files: a model that was read from disk counts, and is no reason to refuse. */
+/** Bytes of the page cache. It counts as used memory, but the kernel can free it. */
 function filePages(level: string, prefix: string): number {
   const stat = read(`${level}/memory.stat`) ?? "";
   return ["active_file", "inactive_file"].reduce((sum, name) => {
@@ -111,7 +113,7 @@ function filePages(level: string, prefix: string): number {
   }, 0);
 }
 
-/** Processors in a list such as "0-3,8,10-11". */
+/** Number of CPUs in the process's list of allowed ones, such as "0-3,8,10-11". */
 function affinity(root: string): number | null {
   const status = read(`${root}/proc/self/status`) ?? "";
   const list = /^Cpus_allowed_list:\s*([0-9,-]+)$/m.exec(status)?.[1];
@@ -122,7 +124,7 @@ function affinity(root: string): number | null {
   }, 0);
 }
 
-function least(a: number | null, b: number | null): number | null {
+function minOrNull(a: number | null, b: number | null): number | null {
   return a === null ? b : b === null ? a : Math.min(a, b);
 }
 
@@ -130,11 +132,11 @@ function read(path: string): string | null {
   try {
     return Deno.readTextFileSync(path);
   } catch {
-    return null; // not this version of cgroups, or no Linux
+    return null; // another version of cgroups, or not Linux
   }
 }
 
-function number(path: string): number | null {
+function readNumber(path: string): number | null {
   const text = read(path)?.trim();
   return text !== undefined && /^-?[0-9]+$/.test(text) ? Number(text) : null; // "max" = no limit
 }

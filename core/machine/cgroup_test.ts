@@ -1,11 +1,11 @@
-/** Trees of cgroups as machines really have them, in a temporary folder. */
+/** Trees of cgroups from real machines, rebuilt in a temporary folder. */
 import assert from "node:assert/strict";
 import { grantedCores, type KernelLimits, kernelLimits } from "./cgroup.ts";
 
 const GiB = 2 ** 30;
 const V1_NONE = "9223372036854771712\n";
 
-/** Files by path, and what follows from them. */
+/** Files by path, and the limits that must be read from them. */
 const TREES: { what: string; files: Record<string, string>; limits: KernelLimits }[] = [
   {
     what: "version 2 under SLURM: the limits stand two levels above the task",
@@ -94,7 +94,7 @@ for (const { what, files, limits } of TREES) {
   });
 }
 
-Deno.test("cores: the fewest of machine, affinity mask and quota, and never none", () => {
+Deno.test("cores are the minimum of machine, affinity mask and quota, and at least 1", () => {
   const cores = (affinity: number | null, quota: number | null) =>
     grantedCores({ affinity, quota, memory: null }, 64);
   assert.equal(cores(null, null), 64);
@@ -104,7 +104,7 @@ Deno.test("cores: the fewest of machine, affinity mask and quota, and never none
   assert.equal(cores(128, 100), 64);
 });
 
-Deno.test("a narrowed affinity mask is seen", async () => {
+Deno.test("a narrowed affinity mask is respected", async () => {
   const taskset = await new Deno.Command("taskset", { args: ["--version"], stdout: "null" })
     .output().then(({ success }) => success, () => false);
   if (!taskset) return console.log("skipped: there is no taskset");

@@ -1,44 +1,47 @@
 /**
- * What the scheduler says in the environment about the job that this process is in, and how many processes were
- * started together. The one place that reads these variables (limits of the kernel's: cgroup.ts). None of them
- * is guaranteed, and what is no number counts as absent: a job must not fail for a variable that it could do
- * without.
+ * The job of this process, as the scheduler describes it in the environment, and the number of
+ * processes that were started together. These variables are read only here; limits of the kernel
+ * are read in cgroup.ts. No variable is guaranteed to exist, and one that is no number counts as
+ * absent: a job must not fail because of a variable that it does not need.
  */
 
 /** One environment variable; "" counts as absent. */
 export type Env = (name: string) => string | undefined;
 
-/** This process's own environment. */
+/** The environment of this process. */
 export const processEnv: Env = (name) => Deno.env.get(name);
 
-/** What SLURM says. Sizes in bytes. */
+/** A SLURM job, as its environment describes it. Sizes are in bytes; null = unknown. */
 export interface SlurmJob {
-  /** As squeue and scontrol name it: 123, or 123_4 for a task of an array. */
+  /** The id for squeue and scontrol: 123, or 123_4 for a task of an array. */
   id: string;
   name: string | null;
   partition: string | null;
-  /** Compressed, as SLURM writes it: n[1-3]. */
+  /** In SLURM's short form: n[1-3]. */
   nodeList: string | null;
-  /** This node as SLURM names it; null where the process is not on a node of the job (a login shell of salloc). */
+  /**
+   * SLURM's name of this node; null when the process is not on a node of the job, as in a login
+   * shell of salloc.
+   */
   node: string | null;
   nodes: number | null;
   tasks: number | null;
   array: { job: string; task: number; count: number | null } | null;
-  /** How often it was requeued. */
+  /** How often the job was requeued. */
   restarts: number;
   cpusPerTask: number | null;
-  /** Of this process's share where several tasks are on the node. */
+  /** CPUs of the job on this node; if several tasks are on the node, the share of one task. */
   cpusOnNode: number | null;
-  /** Of the job on this node; null: no limit is told. */
+  /** Memory of the job on this node; null: no limit is reported. */
   memory: number | null;
-  /** Numbers of the cards of this node that the job was given; null: none is told. */
+  /** Indices of the GPUs of this node that the job was given; null: none is reported. */
   gpus: string[] | null;
-  /** Seconds since 1970; older versions do not say it. */
+  /** Seconds since 1970; older versions of SLURM do not report it. */
   endTime: number | null;
   submitDir: string | null;
 }
 
-/** The job, or null outside of one. */
+/** The job of this process, or null outside of a job. */
 export function slurmJob(env: Env = processEnv): SlurmJob | null {
   const text = (name: string) => env(name) || null;
   const number = (name: string) => wholeNumber(env(name));
@@ -51,7 +54,7 @@ export function slurmJob(env: Env = processEnv): SlurmJob | null {
   const gpus = text("SLURM_STEP_GPUS") ?? text("SLURM_JOB_GPUS");
   const onNode = number("SLURM_CPUS_ON_NODE");
   return {
-    // The last task's SLURM_JOB_ID is the array's own, which would name all tasks.
+    // In the last task of an array, SLURM_JOB_ID is the id of the array, which means all tasks.
     id: array === null ? jobId : `${array.job}_${array.task}`,
     name: text("SLURM_JOB_NAME"),
     partition: text("SLURM_JOB_PARTITION"),
@@ -74,7 +77,10 @@ function wholeNumber(text: string | undefined): number | null {
   return text !== undefined && /^[0-9]{1,15}$/.test(text.trim()) ? Number(text) : null;
 }
 
-/** Processes that srun starts on this node: "2(x3),1" says two on each of three nodes and one on the next. */
+/**
+ * Number of processes that srun starts on this node. "2(x3),1" means two on each of three nodes and
+ * one on the next.
+ */
 function tasksOnNode(env: Env): number {
   if (!env("SLURM_STEP_ID")) return 1; // the batch script is one process
   const counts = (env("SLURM_STEP_TASKS_PER_NODE") ?? "").split(",").flatMap((part) => {
@@ -84,28 +90,28 @@ function tasksOnNode(env: Env): number {
   return Math.max(1, counts[wholeNumber(env("SLURM_NODEID")) ?? 0] ?? 1);
 }
 
-/** SLURM counts in MB of 2^20 bytes; 0 means all that the node has. */
+/** Memory of the job on this node in bytes. SLURM counts in MiB; 0 means all memory of the node. */
 function memoryOf(env: Env): number | null {
-  const of = (each: string, count: number | null) => {
-    const size = wholeNumber(env(each));
+  const multiple = (variable: string, count: number | null) => {
+    const size = wholeNumber(env(variable));
     return size === null || size === 0 || count === null ? null : size * count * 2 ** 20;
   };
-  return of("SLURM_MEM_PER_NODE", 1) ??
-    of("SLURM_MEM_PER_CPU", wholeNumber(env("SLURM_CPUS_ON_NODE"))) ??
-    of("SLURM_MEM_PER_GPU", wholeNumber(env("SLURM_GPUS_ON_NODE")));
+  return multiple("SLURM_MEM_PER_NODE", 1) ??
+    multiple("SLURM_MEM_PER_CPU", wholeNumber(env("SLURM_CPUS_ON_NODE"))) ??
+    multiple("SLURM_MEM_PER_GPU", wholeNumber(env("SLURM_GPUS_ON_NODE")));
 }
 
-/** One of several processes that were started together. */
+/** The position of this process among several that were started together. */
 export interface ProcessLayout {
   rank: number;
   size: number;
-  /** The variable that says so. */
+  /** The variable that `size` was read from. */
   from: string;
 }
 
 /**
- * Launchers, the innermost first: mpirun within an allocation starts its own processes. SLURM_PROCID alone says
- * nothing, because a batch script has it too.
+ * The variables of launchers, innermost first: mpirun may run within an allocation and then starts
+ * the processes. SLURM_PROCID alone does not show several processes: a batch script has it too.
  */
 const LAUNCHERS = [
   { size: "OMPI_COMM_WORLD_SIZE", rank: "OMPI_COMM_WORLD_RANK" },
@@ -114,7 +120,7 @@ const LAUNCHERS = [
   { size: "WORLD_SIZE", rank: "RANK" },
 ] as const;
 
-/** Null where nobody says that there are several. */
+/** The layout of the processes; null when no launcher reports more than one. */
 export function processLayout(env: Env = processEnv): ProcessLayout | null {
   for (const { size, rank } of LAUNCHERS) {
     const count = wholeNumber(env(size)), number = wholeNumber(env(rank));

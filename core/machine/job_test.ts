@@ -1,4 +1,4 @@
-/** Environments as schedulers and launchers really make them (SLURM 22.05, Open MPI 4.1, MPICH 4.0). */
+/** Environments of real schedulers and launchers (SLURM 22.05, Open MPI 4.1, MPICH 4.0). */
 import assert from "node:assert/strict";
 import { type Env, processLayout, slurmJob } from "./job.ts";
 import { jobHasEnded, parseSlurmTime, secondsLeft } from "./slurm_queue.ts";
@@ -27,7 +27,7 @@ const BATCH = {
   SLURM_TASKS_PER_NODE: "1",
 };
 
-/** A task that srun started in it. */
+/** A task that srun started in this job. */
 const STEP = {
   ...BATCH,
   SLURM_NTASKS: "1",
@@ -59,7 +59,7 @@ Deno.test("the environment of a batch script", () => {
   assert.equal(processLayout(from(STEP)), null);
 });
 
-Deno.test("outside of a job there is none, and what is no number counts as absent", () => {
+Deno.test("the result is null without a job; a value that is no number counts as absent", () => {
   assert.equal(slurmJob(from({})), null);
   assert.equal(slurmJob(from({ SLURM_JOB_ID: "" })), null);
   const job = slurmJob(from({
@@ -78,7 +78,7 @@ Deno.test("outside of a job there is none, and what is no number counts as absen
   ]);
 });
 
-Deno.test("a task of an array is named by its index, the last one too, whose id is the array's", () => {
+Deno.test("a task of an array is named by its index, also the last one", () => {
   const last = {
     ...BATCH,
     SLURM_JOB_ID: "20",
@@ -93,7 +93,7 @@ Deno.test("a task of an array is named by its index, the last one too, whose id 
   assert.equal(job.restarts, 2);
 });
 
-Deno.test("memory: of the node, by core, by card; 0 means all of the node", () => {
+Deno.test("memory is given per node, per core or per GPU; 0 means all of the node", () => {
   const memory = (variables: Record<string, string>) =>
     slurmJob(from({ SLURM_JOB_ID: "1", SLURM_CPUS_ON_NODE: "4", ...variables }))!.memory;
   assert.equal(memory({ SLURM_MEM_PER_NODE: "1024" }), 2 ** 30);
@@ -114,7 +114,7 @@ Deno.test("cores of the node are shared by the tasks that srun starts on it", ()
   assert.equal(cores({ ...step, SLURM_NODEID: "9" }), 8);
 });
 
-Deno.test("several processes are told from one, whatever started them", () => {
+Deno.test("several processes are distinguished from one, for every launcher", () => {
   const layout = (variables: Record<string, string>) => processLayout(from(variables));
   assert.deepEqual(layout({ ...STEP, SLURM_STEP_NUM_TASKS: "2", SLURM_PROCID: "1" }), {
     rank: 1,
@@ -143,7 +143,7 @@ Deno.test("several processes are told from one, whatever started them", () => {
   assert.equal(layout({ WORLD_SIZE: "8" }), null);
 });
 
-Deno.test("times as SLURM writes them", () => {
+Deno.test("times in SLURM's format are parsed", () => {
   const times: [string, number | null][] = [
     ["5:00", 300],
     ["0:07", 7],
@@ -186,7 +186,7 @@ Deno.test("the time left comes from the environment, from squeue, or from scontr
   assert.equal(await secondsLeft(null), null);
 });
 
-Deno.test("a node without SLURM's commands has no time left to tell", async () => {
+Deno.test("on a node without SLURM's commands the time left is unknown", async () => {
   const job = slurmJob(from({ SLURM_JOB_ID: "1" }));
   const path = Deno.env.get("PATH");
   Deno.env.set("PATH", "/nonexistent");
@@ -197,7 +197,7 @@ Deno.test("a node without SLURM's commands has no time left to tell", async () =
   }
 });
 
-Deno.test("another job has ended when the queue knows this one and does not show that one at work", async () => {
+Deno.test("a job has ended when the queue shows this job but not that one as active", async () => {
   const own = slurmJob(from({ SLURM_JOB_ID: "20" }))!;
   const ended = (list: string | null, id = "17") =>
     jobHasEnded(id, own, (command, args) => {
@@ -210,7 +210,7 @@ Deno.test("another job has ended when the queue knows this one and does not show
   assert.equal(await ended("17 COMPLETING\n20 RUNNING\n"), false);
   assert.equal(await ended("20 RUNNING\n17_3 RUNNING\n", "17_3"), false);
   assert.equal(await ended("20 RUNNING\n17_4 RUNNING\n", "17_3"), true);
-  // Not this job's SLURM, or none.
+  // The SLURM of another cluster, or none.
   assert.equal(await ended(""), null);
   assert.equal(await ended(null), null);
 });

@@ -1,7 +1,7 @@
 /**
- * How much memory this process may still use: the least of what the machine has free, what its cgroup (a
- * container, a job) still allows, and what SLURM gave the job, which many sites enforce by looking at processes
- * and not by cgroups.
+ * How much memory this process can still allocate. It is the minimum of the machine's free memory,
+ * the rest of the limit of its cgroup (a container or job), and the rest of the memory that SLURM
+ * gave the job. Many sites enforce the latter by watching processes, without cgroups.
  */
 import { kernelLimits, room } from "./cgroup.ts";
 import { slurmJob } from "./job.ts";
@@ -16,11 +16,11 @@ export interface MemoryRoom {
 export interface MemorySources {
   /** Bytes that the machine has free. */
   machine: number;
-  /** Bytes that the cgroup has left; null without a limit. */
+  /** Bytes that are left of the cgroup's limit; null without a limit. */
   cgroup: number | null;
-  /** Bytes that SLURM gave the job on this node; null where it does not say. */
+  /** Bytes that SLURM gave the job on this node; null = unknown. */
   job: number | null;
-  /** Bytes that this process holds. */
+  /** Bytes that this process uses. */
   held: number;
 }
 
@@ -29,7 +29,7 @@ export function memoryRoom(sources: MemorySources = memorySources()): MemoryRoom
   const rooms: MemoryRoom[] = [{ bytes: machine, by: "machine" }];
   if (cgroup !== null) rooms.push({ bytes: cgroup, by: "cgroup" });
   if (job !== null) rooms.push({ bytes: Math.max(0, job - held), by: "job" });
-  return rooms.reduce((least, other) => other.bytes < least.bytes ? other : least);
+  return rooms.reduce((min, other) => other.bytes < min.bytes ? other : min);
 }
 
 function memorySources(): MemorySources {

@@ -1,10 +1,10 @@
 /**
- * Is a process of this machine still running? Leftovers of dead processes (temporary files, locks) are
- * told from those of living ones by it.
+ * Whether a process of this machine is still running. This is how temporary files and locks of dead
+ * processes are recognized.
  */
 import process from "node:process";
 
-/** True when a process with this id exists on this machine, whoever owns it. */
+/** Whether a process with this id exists on this machine, of any user. */
 export function processIsAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -16,13 +16,13 @@ export function processIsAlive(pid: number): boolean {
 }
 
 /**
- * When the process started, in the kernel's own ticks, or null where that cannot be known. Together with
- * the id it tells a process from a later one that was given the same id.
+ * The start time of a process in the kernel's clock ticks, or null when unknown. It distinguishes a
+ * process from a later one with the same id.
  */
 export function processStartTicks(pid: number): string | null {
   try {
     const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
-    // The second field is the command in parentheses and may itself hold spaces and parentheses.
+    // The second field is the command in parentheses, and may contain spaces and parentheses.
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
   } catch {
     return null;
@@ -30,8 +30,8 @@ export function processStartTicks(pid: number): string | null {
 }
 
 /**
- * What process ids count in: this start of this machine and this process's namespace, or null where that cannot be
- * known. Ids of two processes can be compared where it is the same.
+ * The space of process ids: the boot id of the machine and the process namespace; null when
+ * unknown. Ids of two processes can be compared if their spaces are equal.
  */
 export function processSpace(): string | null {
   try {

@@ -1,19 +1,19 @@
 /**
- * What SLURM's own commands say, where a node has them: how long this job may still run, and whether another one has
- * ended. Null where nobody tells.
+ * Asks SLURM's commands how long this job may still run and whether another job has ended. The
+ * answer is null when it is unknown, for example on a node without these commands.
  */
 import { type SlurmJob, slurmJob } from "./job.ts";
 
-/** Longest to wait for an answer, in milliseconds: the controller of a cluster may be busy or away. */
-const PATIENCE = 10_000;
+/** Time-out of a command in milliseconds: the controller of a cluster may be busy or down. */
+const COMMAND_TIMEOUT_MS = 10_000;
 
-/** A command's stdout, or null when it is not there, fails or takes too long. */
+/** Runs a command. @returns its stdout, or null when it is missing, fails or takes too long */
 export type Ask = (command: string, args: readonly string[]) => Promise<string | null>;
 
 /**
- * Seconds that the job may still run, or null: no job, no limit, or nobody tells. SLURM_JOB_END_TIME where there is
- * one (newer versions), else squeue, else scontrol. Commands are asked for what is left and not for the end's time of
- * day, which would be read in this machine's time zone and by its clock.
+ * Seconds that the job may still run; null without a job, without a limit, or when unknown. The
+ * source is SLURM_JOB_END_TIME (newer versions of SLURM), else squeue, else scontrol. The commands
+ * report the time left: an end as a time of day would depend on the local time zone and clock.
  */
 export async function secondsLeft(
   job: SlurmJob | null = slurmJob(),
@@ -30,25 +30,26 @@ export async function secondsLeft(
   return limit === null || used === null ? null : Math.max(0, limit - used);
 }
 
-/** States in which a job's processes may still be there. */
+/** States in which processes of a job may still exist. */
 const ALIVE = /\b(RUNNING|COMPLETING|CONFIGURING|SUSPENDED|STOPPED|SIGNALING|STAGE_OUT|RESIZING)\b/;
 
 /**
- * Whether no process of a job is left; null: nobody knows.
- * @param own the job that asks: of an unknown id alone squeue only says that it is invalid
+ * Whether no process of a job is left; null = unknown.
+ * @param currentJob the job of this process. squeue is asked about both jobs: for a single unknown
+ *   id it would only report that it is invalid
  */
 export async function jobHasEnded(
   id: string,
-  own: SlurmJob,
+  currentJob: SlurmJob,
   ask: Ask = askCommand,
 ): Promise<boolean | null> {
-  const list = await ask("squeue", ["-h", "-j", `${own.id},${id}`, "-o", "%i %T"]);
-  if (list === null || !list.includes(own.id)) return null;
+  const list = await ask("squeue", ["-h", "-j", `${currentJob.id},${id}`, "-o", "%i %T"]);
+  if (list === null || !list.includes(currentJob.id)) return null;
   const states = list.split("\n").filter((line) => line.split(" ")[0] === id);
   return !states.some((line) => ALIVE.test(line));
 }
 
-/** SLURM's D-HH:MM:SS with as many parts as it takes; null for UNLIMITED, INVALID and NOT_SET. */
+/** Parses SLURM's [[D-]HH:]MM:SS. @returns seconds; null for UNLIMITED, INVALID and NOT_SET */
 export function parseSlurmTime(text: string): number | null {
   const match = /^(?:([0-9]+)-)?(?:([0-9]+):)?([0-9]+):([0-9]{2})$/.exec(text.trim());
   if (match === null) return null;
@@ -63,7 +64,7 @@ async function askCommand(command: string, args: readonly string[]): Promise<str
       stdin: "null",
       stdout: "piped",
       stderr: "null",
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(COMMAND_TIMEOUT_MS),
     }).output();
     return success ? new TextDecoder().decode(stdout) : null;
   } catch {

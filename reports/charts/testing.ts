@@ -1,5 +1,5 @@
 /** Results for the tests of the charts. */
-import { wilson } from "../../core/statistics.ts";
+import { wilson } from "../../core/intervals.ts";
 import type {
   AllTasksResultFile,
   ModelResult,

@@ -4,7 +4,7 @@
  */
 import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
-import { differenceInterval, wilson } from "../../core/statistics.ts";
+import { differenceInterval, wilson } from "../../core/intervals.ts";
 import type { Point } from "../charts/run_metrics.ts";
 import type { Json, RunRecord, SampledGroup } from "./run_record.ts";
 
