@@ -87,7 +87,7 @@ Deno.test("what cannot be mixed is refused", () => {
       (error: Error) => error instanceof UsageError && pattern.test(error.message),
     );
   refuses(null, /datasets: a list of \{name, weight, config\}.*found null/);
-  refuses([], /at minimum one task/);
+  refuses([], /at least one task/);
   refuses([{ name: "chain_sum", weight: 0 }], /\[0\]\.weight: expected a number above 0, found 0/);
   refuses([PARTS[0], PARTS[0]], /"chain_sum" is there twice/);
   refuses([{ name: "chain_sun" }], /unknown task "chain_sun".*chain_sum/);
@@ -99,7 +99,7 @@ Deno.test("what cannot be mixed is refused", () => {
     () => mixed.updateWeight("leg_countin", 1),
     /did you mean.*leg_counting|leg_counting/,
   );
-  assert.throws(() => mixed.updateWeight("chain_sum", -1), /at minimum 0, found -1/);
+  assert.throws(() => mixed.updateWeight("chain_sum", -1), /at least 0, found -1/);
   assert.throws(() => mixed.addDataset(PARTS[1]!), /is there already/);
   for (const { name } of PARTS.slice(1)) mixed.removeDataset(name);
   assert.throws(() => mixed.removeDataset("chain_sum"), /the last data set/);

@@ -83,7 +83,7 @@ Deno.test("bad parameters are refused with the field and what was found", () => 
     ["chain_sum", { min_terms: 2.5 }, /^min_terms: must be an integer, found 2\.5/],
     ["chain_sum", { min_terms: Infinity }, /^min_terms: must be an integer, found Infinity/],
     ["chain_sum", { min_terms: null }, /^min_terms: must be an integer, found null/],
-    ["chain_sum", { min_terms: 0 }, /^min_terms: must be at minimum 1, found 0/],
+    ["chain_sum", { min_terms: 0 }, /^min_terms: must be at least 1, found 0/],
     [
       "chain_sum",
       { min_terms: 9 },
@@ -96,7 +96,7 @@ Deno.test("bad parameters are refused with the field and what was found", () => 
       /^operators: each element must be one of .*"\^"/,
     ],
     ["basic_arithmetic", { operators: "+" }, /^operators: must be a list of strings, found "\+"/],
-    ["basic_arithmetic", { operators: [] }, /^operators: at minimum one/],
+    ["basic_arithmetic", { operators: [] }, /^operators: at least one/],
     [
       "basic_arithmetic",
       { whitespace: "singel" },
@@ -111,7 +111,7 @@ Deno.test("bad parameters are refused with the field and what was found", () => 
     ["shortest_path", { p_blocked: 1.5 }, /^p_blocked: must be at most 1, found 1\.5/],
     ["shortest_path", { p_blocked: NaN }, /^p_blocked: must be a number/],
     ["shortest_path", { min_rows: 1, min_cols: 1 }, /^min_rows: .*min_rows = 1 and min_cols = 1/],
-    ["tower_of_hanoi", { min_pegs: 2 }, /^min_pegs: must be at minimum 3, found 2/],
+    ["tower_of_hanoi", { min_pegs: 2 }, /^min_pegs: must be at least 3, found 2/],
     ["tower_of_hanoi", { max_disks: 40 }, /^max_disks: must be at most 20/],
     [
       "spell_backward",
@@ -171,7 +171,7 @@ Deno.test("curriculum levels out of range and unknown attributes are refused", (
   const at = (levels: Record<string, number>) => () => curriculumConfig(task, levels);
   assert.throws(at({ num_terms: 11 }), /levels .* are 0 to 10, found 11/);
   assert.throws(at({ num_term: 1 }), /did you mean num_terms\?/);
-  assert.throws(at({ "*": -1 }), /at minimum 0, found -1/);
+  assert.throws(at({ "*": -1 }), /at least 0, found -1/);
   assert.throws(() => curriculumConfig(getTask("gsm_symbolic"), {}), /no difficulty levels/);
 });
 

@@ -1,4 +1,4 @@
-/** One operation with two complex numbers whose parts are whole; exact at any size. */
+/** One operation with two complex numbers whose parts are integers; exact at any size. */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, texts } from "../define.ts";
 import { strip } from "../python/text.ts";
@@ -95,7 +95,7 @@ function times([a, b]: Complex, [c, d]: Complex): Complex {
   return [a * c - b * d, a * d + b * c];
 }
 
-/** `5.00`, `-3.00i` or `-7.0 + 1.0i`. */
+/** Formats as `5.00`, `-3.00i` or `-7.0 + 1.0i`. */
 function complexText([re, im]: Complex): string {
   if (im === 0n) return `${re}.00`;
   if (re === 0n) return `${im}.00i`;
@@ -106,12 +106,12 @@ const NUMBER = String.raw`(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?`;
 const REAL = new RegExp(`^[+-]?${NUMBER}$`);
 const IMAGINARY = new RegExp(`^([+-]?)(${NUMBER})?[ij]$`);
 const BOTH = new RegExp(`^([+-]?${NUMBER})([+-])(${NUMBER})?[ij]$`);
-/** In characters; no number that is close is longer. */
-const LONGEST = 2000;
+/** In characters; no number that could be close to the answer is longer. */
+const MAX_LENGTH = 2000;
 
 function score(answer: string, entry: ScorableEntry): number {
   const result = entry.metadata?.["result"];
-  if (!Array.isArray(result) || answer.length > LONGEST) return 0;
+  if (!Array.isArray(result) || answer.length > MAX_LENGTH) return 0;
   const given = parse(answer);
   if (given === null) return 0;
   const distance = Math.hypot(given[0] - Number(result[0]), given[1] - Number(result[1]));

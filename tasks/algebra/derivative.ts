@@ -1,13 +1,13 @@
 /**
- * Whether one formula is an antiderivative of another. The derivative is taken by the rules of calculus, step
- * by step at a point (forward differentiation), and compared with the integrand at many points. Every number
- * carries a bound of its rounding error (as in running error analysis, Higham, "Accuracy and Stability of
- * Numerical Algorithms", ch. 3), so that a point where digits cancel decides nothing instead of wrongly.
+ * Checks whether one formula is an antiderivative of another. The derivative is computed at a point
+ * by forward-mode automatic differentiation and compared with the integrand at many points. Every
+ * number carries a bound of its rounding error (running error analysis; Higham, "Accuracy and
+ * Stability of Numerical Algorithms", ch. 3), so that points where digits cancel decide nothing.
  * Real numbers only.
  */
 import { type Domain, parseFormula, run } from "./expression.ts";
 
-/** A value and a bound of its error. */
+/** A value and a bound of its absolute error. */
 interface Real {
   v: number;
   e: number;
@@ -19,7 +19,7 @@ interface Dual {
   d: Real;
 }
 
-/** Half a unit in the last place, with some room for the functions of the platform. */
+/** Half a unit in the last place, with some margin for the inexact functions of `Math`. */
 const ROUND = 2 ** -51;
 const ZERO: Real = { v: 0, e: 0 };
 const ONE: Real = { v: 1, e: 0 };
@@ -40,12 +40,12 @@ function multiply(a: Real, b: Real): Real {
 function divide(a: Real, b: Real): Real {
   if (a === ZERO) return a;
   const v = a.v / b.v;
-  // A divisor that may be zero gives no bound.
+  // If the divisor may be zero, the error has no bound.
   const room = Math.abs(b.v) - b.e;
   return real(v, room > 0 ? (a.e + Math.abs(v) * b.e) / room : Infinity);
 }
 
-/** f(a) for a function with the given derivative at a. */
+/** f(a), for a function with the given value and slope at a. */
 function apply(value: number, slope: number, a: Real): Real {
   return real(value, Math.abs(slope) * a.e + 2 * ROUND * Math.abs(value));
 }
@@ -82,7 +82,7 @@ const sine = (u: Real) => apply(Math.sin(u.v), Math.cos(u.v), u);
 const cosine = (u: Real) => apply(Math.cos(u.v), Math.sin(u.v), u);
 const root = (u: Real) => apply(Math.sqrt(u.v), 0.5 / Math.sqrt(u.v), u);
 
-/** A rule from a function of the platform and its slope. */
+/** A rule from a function of `Math` and its slope. */
 function rule(f: (x: number) => number, slope: (u: Real) => Real): Rule {
   return { value: (u) => apply(f(u.v), slope(u).v, u), slope };
 }
@@ -115,11 +115,14 @@ RULES["abs"] = RULES["Abs"]!;
 
 const CONSTANTS: Record<string, number> = { E: Math.E, pi: Math.PI };
 
-/** Values of the letters that are not the variable, such as C: none that an identity would depend on. */
+/**
+ * Values for letters other than the variable, such as C. They are arbitrary, so no identity holds
+ * by chance.
+ */
 const PARAMETERS = [1.3127, 0.7351, 1.8713, 0.5419, 1.1293, 1.6067];
 
 class DualDomain implements Domain<Dual> {
-  /** Where the formula is evaluated. */
+  /** The point at which the formula is evaluated. */
   point = 0;
   readonly #parameters = new Map<string, Dual>();
   constructor(private readonly variable: string, private readonly allowIntegral: boolean) {}
@@ -177,7 +180,7 @@ class DualDomain implements Domain<Dual> {
   }
 }
 
-/** a^b: with a constant exponent b·a^(b−1)·a', else a^b·(b'·ln a + b·a'/a). */
+/** a^b. With a constant exponent the derivative is b·a^(b−1)·a', else a^b·(b'·ln a + b·a'/a). */
 function raise(a: Dual, b: Dual): Dual {
   const x = power(a.x, b.x);
   if (b.d === ZERO) {
@@ -188,16 +191,16 @@ function raise(a: Dual, b: Dual): Dual {
   return { x, d: multiply(x, inner) };
 }
 
-/** No sensible answer is longer, in characters. */
-const LONGEST = 4000;
-/** Points that must agree. */
+/** Maximum length of an answer, in characters. */
+const MAX_LENGTH = 4000;
+/** Number of points at which both sides must agree. */
 const ENOUGH = 8;
 const TOLERANCE = 1e-9;
 
 /**
- * Whether d(answer)/d(variable) = integrand, for all values of other letters. False for a text that is no
- * formula, and where fewer than 8 points of the common domain can be decided. `allowIntegral`: an
- * unevaluated `Integral(f, x)` counts as an antiderivative of f.
+ * Whether d(answer)/d(variable) = integrand for all values of other letters. False for a text that
+ * is no formula, and when fewer than 8 points of the common domain are decided. With
+ * `allowIntegral` an unevaluated `Integral(f, x)` counts as an antiderivative of f.
  */
 export function isAntiderivative(
   answer: string,
@@ -205,7 +208,7 @@ export function isAntiderivative(
   variable: string,
   allowIntegral = false,
 ): boolean {
-  if (answer.length > LONGEST || integrand.length > LONGEST) return false;
+  if (answer.length > MAX_LENGTH || integrand.length > MAX_LENGTH) return false;
   const left = parseFormula(answer), right = parseFormula(integrand);
   if (left === null || right === null) return false;
   const given = new DualDomain(variable, allowIntegral), wanted = new DualDomain(variable, false);
@@ -222,7 +225,10 @@ export function isAntiderivative(
   return decided === ENOUGH;
 }
 
-/** Both signs, near zero (for asin 3x) and far away (for logarithms and roots of large sums). */
+/**
+ * Points of both signs, near zero (for asin 3x) and far away (for logarithms and roots of large
+ * sums).
+ */
 const POINTS = points();
 
 function points(): number[] {

@@ -1,7 +1,7 @@
 /**
- * Whether a text is a given polynomial, written out. Products of sums, and powers of sums, count as not written
- * out; a number times a sum is fine, and so are terms in any order or several of a kind. Exact, with
- * whole numbers and fractions of them.
+ * Checks whether a text is a given polynomial in expanded form. Products of sums and powers of sums
+ * are not expanded. A number times a sum is allowed, and so are any order of the terms and several
+ * terms of the same kind. Exact, with rational coefficients.
  */
 import { type Domain, parseFormula, run, type Step } from "./expression.ts";
 import { addTerm, type Polynomial, type Term } from "./polynomial.ts";
@@ -11,13 +11,13 @@ interface Quotient {
   denominator: bigint;
 }
 
-/** Powers of numbers beyond this many bits are refused. */
-const MOST_BITS = 20_000;
-/** Characters; longer answers are read only where the right one is long too. */
-const LONGEST = 4000;
+/** Powers of numbers with more bits than this are refused. */
+const MAX_BITS = 20_000;
+/** In characters. Longer answers are read only when the right answer is long too. */
+const MAX_LENGTH = 4000;
 
 export function isExpanded(answer: string, oracle: string): boolean {
-  if (answer.length > Math.max(LONGEST, 4 * oracle.length)) return false;
+  if (answer.length > Math.max(MAX_LENGTH, 4 * oracle.length)) return false;
   const given = parseFormula(answer), wanted = parseFormula(oracle);
   if (given === null || wanted === null) return false;
   const domain = new WrittenOut(namesOf(given, wanted));
@@ -35,7 +35,7 @@ function equal(a: Quotient, b: Quotient): boolean {
   return [...difference.terms.values()].every(({ coefficient }) => coefficient === 0n);
 }
 
-/** a + sign · b, in a's own terms: a value on the stack is used once. */
+/** a + sign · b. Reuses the map of a, because each value on the stack is used once. */
 function sum(a: Quotient, b: Quotient, sign: bigint): Quotient {
   if (a.denominator !== b.denominator) {
     const { denominator } = b;
@@ -171,5 +171,5 @@ function power(a: Quotient, exponent: number): Quotient | null {
 function bounded(base: bigint, exponent: number): bigint | null {
   if (base === 1n) return base;
   if (base === -1n) return exponent % 2 === 0 ? 1n : -1n;
-  return base.toString(2).length * exponent > MOST_BITS ? null : base ** BigInt(exponent);
+  return base.toString(2).length * exponent > MAX_BITS ? null : base ** BigInt(exponent);
 }

@@ -1,7 +1,8 @@
 /**
- * Formulas as models write them, in Python's notation: `3*x**2/4 - sin(2*x) + C`. A text becomes a program
- * for a stack machine, which is then run over numbers, derivatives or polynomials (`run`); no text is ever
- * executed. Left out on purpose: `^`, products without `*`, comparisons, factorials.
+ * Formulas in Python's notation, as models write them: `3*x**2/4 - sin(2*x) + C`. A text becomes a
+ * program for a stack machine. `run` executes it over numbers, derivatives or polynomials; no text
+ * is ever executed. Not supported on purpose: `^`, products without `*`, comparisons and
+ * factorials.
  */
 
 export type Step =
@@ -10,7 +11,10 @@ export type Step =
   | { kind: "call"; name: string; count: number }
   | { kind: "+" | "-" | "*" | "/" | "**" | "negate" };
 
-/** What a program is run over. A result of null means that there is none, and ends the run. */
+/**
+ * The values over which a program runs. An operation that returns null has no result and ends the
+ * run.
+ */
 export interface Domain<T> {
   number(text: string): T | null;
   name(name: string): T | null;
@@ -19,13 +23,13 @@ export interface Domain<T> {
   negate(a: T): T | null;
 }
 
-/** Words of Python's own that begin an operand or are one: `not x` is no name and a sign. */
+/** Python keywords that are an operand or begin one. `not x`, for example, is not a name. */
 const KEYWORDS = new Set(["not", "None", "True", "False", "lambda", "await", "yield"]);
 
-/** Brackets and powers may nest this deep. */
+/** Maximum nesting depth of brackets and powers. */
 const DEPTH = 150;
 
-/** Digits in groups, as Python has them. */
+/** Digits, optionally grouped by underscores as in Python. */
 const DIGITS = "[0-9]+(?:_[0-9]+)*";
 const EXPONENT = `(?:[eE][+-]?${DIGITS})?`;
 const NUMBER = `${DIGITS}\\.?(?:${DIGITS})?${EXPONENT}|\\.${DIGITS}${EXPONENT}`;
@@ -33,10 +37,10 @@ const TOKEN = new RegExp(
   `[ \\t\\f]*(?:(${NUMBER})|([A-Za-z_]\\w*)|(\\*\\*|[-+*/(),]))`,
   "y",
 );
-/** Whole numbers do not begin with zeros. */
+/** Python refuses integers with leading zeros. */
 const NO_NUMBER = /^0[0-9_]*[1-9][0-9_]*$/;
 
-/** The program of a formula; null when the text is none. Time is linear in its length. */
+/** Parses a formula into a program; null when the text is no formula. Takes linear time. */
 export function parseFormula(text: string): Step[] | null {
   const tokens = tokenize(text);
   if (tokens === null) return null;
@@ -44,7 +48,7 @@ export function parseFormula(text: string): Step[] | null {
   return parser.sum(0) && parser.atEnd() ? parser.steps : null;
 }
 
-/** The value of a program; null where an operation has none. */
+/** Returns the value of a program; null when an operation has no result. */
 export function run<T>(program: readonly Step[], domain: Domain<T>): T | null {
   const stack: T[] = [];
   for (const step of program) {
@@ -95,7 +99,9 @@ function tokenize(text: string): Token[] | null {
   return tokens;
 }
 
-/** Recursive descent; every method appends its steps and returns false where the text is no formula. */
+/**
+ * Recursive descent. Every method appends its steps, and returns false when the text is no formula.
+ */
 class Parser {
   readonly steps: Step[] = [];
   #at = 0;
@@ -134,7 +140,7 @@ class Parser {
     return true;
   }
 
-  /** Signs bind weaker than powers: -x**2 is -(x**2). */
+  /** Signs bind more weakly than powers: -x**2 is -(x**2). */
   #signed(depth: number): boolean {
     let negative = false;
     for (let sign; (sign = this.#oneOf("+", "-")) !== undefined;) {

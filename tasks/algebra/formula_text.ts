@@ -1,15 +1,23 @@
-/** Sums as text: `3*x**4/2 - x + 7`, without zeros, ones and doubled signs. */
+/**
+ * Writes sums as text: `3*x**4/2 - x + 7`, without zero terms, factors of one and doubled signs.
+ */
 
-/** numerator / denominator · factor / below; a factor of "" is 1. The denominator is positive. */
+/**
+ * The term numerator / denominator · factor / below. An empty factor is 1. The denominator is
+ * positive.
+ */
 export interface Part {
   numerator: number | bigint;
   denominator?: number | bigint;
   factor: string;
-  /** What stands below the line beside the denominator, such as `x**2`. */
+  /** A further divisor beside the denominator, such as `x**2`. */
   below?: string;
 }
 
-/** The sum of the parts; "0" when nothing is left. 5 - x instead of -x + 5, when there are just these two. */
+/**
+ * Writes the sum of the parts; "0" when all are zero. Two parts are swapped to avoid a leading
+ * minus: 5 - x instead of -x + 5.
+ */
 export function sumText(parts: readonly Part[]): string {
   const left = parts.filter((part) => part.numerator != 0);
   if (left.length === 2 && left[0]!.numerator < 0 && left[1]!.numerator > 0) {
@@ -37,7 +45,7 @@ function partText({ numerator, denominator = 1, factor, below = "" }: Part): str
   return bottom.includes("*") && denominator != 1 ? `${top}/(${bottom})` : `${top}/${bottom}`;
 }
 
-/** x**n as text; "" for n = 0. */
+/** Writes x**n; "" for n = 0. */
 export function powerText(name: string, exponent: number): string {
   if (exponent === 0) return "";
   return exponent === 1 ? name : `${name}**${exponent}`;
@@ -52,6 +60,6 @@ export function fraction(n: number, d: number, factor: string, below?: string): 
   return below === undefined ? part : { ...part, below };
 }
 
-/** How all questions of this category ask for a formula. */
+/** The notation that all questions of this category ask for. */
 export const NOTATION =
   "Write powers as ** (7*x**2, not 7*x^2) and every product with * (3*x, not 3x).";

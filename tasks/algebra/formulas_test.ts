@@ -124,7 +124,7 @@ Deno.test("real roots: double ones once, close ones apart, none invented", () =>
 
 Deno.test("parameters that cannot work are refused with what was found", () => {
   const refused: [task: string, config: Record<string, unknown>, message: RegExp][] = [
-    ["complex_arithmetic", { operations: [] }, /^operations: must name at minimum one/],
+    ["complex_arithmetic", { operations: [] }, /^operations: must name at least one/],
     ["complex_arithmetic", { operations: ["+"] }, /^operations_weights: .* found 4 for 1/],
     [
       "simple_equations",
@@ -138,7 +138,7 @@ Deno.test("parameters that cannot work are refused with what was found", () => {
     ],
     ["polynomial_multiplication", { variables: ["2x"] }, /^variables: each must be a name .*"2x"/],
     ["polynomial_equations", { operators: [] }, /^operators: must name/],
-    ["simple_integration", { min_degree: -11 }, /^min_degree: must be at minimum -10, found -11/],
+    ["simple_integration", { min_degree: -11 }, /^min_degree: must be at least -10, found -11/],
     ["intermediate_integration", { symbols: "xy" }, /^symbols: .* found "y"/],
     ["intermediate_integration", { linear_lower_bound: 11 }, /^linear_lower_bound: must be ≤/],
     [

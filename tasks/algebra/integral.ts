@@ -1,4 +1,4 @@
-/** What the two tasks on indefinite integrals share: the question and the score. */
+/** The question and the score that both tasks on indefinite integrals share. */
 import type { ScorableEntry } from "../types.ts";
 import { isAntiderivative } from "./derivative.ts";
 import { NOTATION } from "./formula_text.ts";
@@ -14,8 +14,9 @@ export function integralQuestion(integrand: string, variable: string): string {
 }
 
 /**
- * Some of the original's answers hold an integral that it could not solve, `Integral(f, x)`. Only there such a
- * one is accepted.
+ * Scores an antiderivative. Some right answers of the original contain an integral that it could
+ * not solve, `Integral(f, x)`. Such an integral is accepted only when the right answer contains
+ * one.
  */
 export function scoreIntegral(answer: string, entry: ScorableEntry): number {
   const integrand = entry.metadata?.["integrand"], variable = entry.metadata?.["variable"];

@@ -1,6 +1,6 @@
 /**
- * Integrands of eight kinds with their antiderivatives, all drawn from their rules: powers of linear terms,
- * substitution, integration by parts once and again.
+ * Eight families of integrands with their antiderivatives, drawn by formula: powers of linear
+ * terms, substitution, and integration by parts, applied once or repeatedly.
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { fraction, type Part, powerText, sumText } from "./formula_text.ts";
@@ -19,13 +19,13 @@ export interface FamilyLimits {
 
 interface Problem {
   integrand: string;
-  /** Without the constant. */
+  /** The antiderivative, without the constant. */
   integral: string;
 }
 
 type Family = (draw: Draw, k: number, x: string) => Problem;
 
-/** Draws within the limits of the parameters. */
+/** Draws numbers within the limits of the parameters. */
 class Draw {
   constructor(readonly random: RandomStream, readonly limits: FamilyLimits) {}
 
@@ -50,7 +50,7 @@ class Draw {
   }
 }
 
-/** Coefficients from the highest power down. */
+/** The polynomial with these coefficients, from the highest power down. */
 function polynomial(x: string, coefficients: readonly number[]): string {
   const degree = coefficients.length - 1;
   return sumText(coefficients.map((c, i) => fraction(c, 1, powerText(x, degree - i))));
@@ -112,7 +112,10 @@ function trigonometric(draw: Draw, k: number, x: string): Problem {
   };
 }
 
-/** ∫ k·x^d·g by parts until the power is gone: Σ (−1)^j · d!/(d−j)! · x^(d−j) · G, the j+1st integral of g. */
+/**
+ * ∫ k·x^d·g by parts until the power is gone: Σ (−1)^j · d!/(d−j)! · x^(d−j) · G, where G is the
+ * (j+1)-th integral of g.
+ */
 function byParts(x: string, k: number, d: number, kind: "exp" | "sin" | "cos", c: number): Problem {
   const argument = one(c, 1, x), power = powerText(x, d);
   const parts: Part[] = [];
@@ -127,7 +130,7 @@ function byParts(x: string, k: number, d: number, kind: "exp" | "sin" | "cos", c
   return { integrand: one(k, 1, `${power}*${kind}(${argument})`), integral: sumText(parts) };
 }
 
-/** The n-th integral of exp, sin or cos, without the factors of an inner constant. */
+/** The n-th integral of exp, sin or cos, without the factors that an inner constant gives. */
 function repeatedIntegral(kind: "exp" | "sin" | "cos", n: number): { sign: number; name: string } {
   if (kind === "exp") return { sign: 1, name: "exp" };
   // Each integration turns sin → −cos → −sin → cos → sin.

@@ -6,7 +6,7 @@ import { mustNotBeEmpty, sameField, weights } from "./rules.ts";
 
 const EQUAL = FAMILY_NAMES.map(() => 1 / FAMILY_NAMES.length);
 
-/** A text counts as the list of its characters. */
+/** A string counts as the list of its characters. */
 const symbols: Param<string | string[]> = {
   type: "string[]",
   default: "x",

@@ -1,4 +1,4 @@
-/** The algebra tasks, one line each, named as the task. */
+/** The tasks of the category algebra. Each is exported under its task name. */
 export { default as complex_arithmetic } from "./complex_arithmetic.ts";
 export { default as intermediate_integration } from "./intermediate_integration.ts";
 export { default as polynomial_equations } from "./polynomial_equations.ts";

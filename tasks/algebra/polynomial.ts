@@ -1,13 +1,13 @@
-/** Polynomials in several variables with whole coefficients of any size, and their text. */
+/** Polynomials in several variables with integer coefficients of any size, and their text. */
 import { powerText, sumText } from "./formula_text.ts";
 
 export interface Term {
-  /** One exponent a variable. */
+  /** One exponent for each variable. */
   exponents: readonly number[];
   coefficient: bigint;
 }
 
-/** Terms by their exponents as text; coefficients may be 0. */
+/** Terms, keyed by their exponents as text. Coefficients may be 0. */
 export type Polynomial = Map<string, Term>;
 
 /** Adds coefficient · monomial to a polynomial, in place. */
@@ -36,7 +36,7 @@ export function product(a: Polynomial, b: Polynomial): Polynomial {
   return result;
 }
 
-/** The polynomial with the terms in lexical order of their exponents, highest first: `2*x**2*y - x + 1`. */
+/** Writes the terms in lexical order of their exponents, highest first: `2*x**2*y - x + 1`. */
 export function polynomialText(polynomial: Polynomial, names: readonly string[]): string {
   const terms = [...polynomial.values()].filter(({ coefficient }) => coefficient !== 0n);
   terms.sort((a, b) => {
@@ -50,7 +50,7 @@ export function polynomialText(polynomial: Polynomial, names: readonly string[])
   })));
 }
 
-/** The variables that occur in it. */
+/** The variables that occur in the polynomial. */
 export function variablesOf(polynomial: Polynomial, names: readonly string[]): string[] {
   const terms = [...polynomial.values()].filter(({ coefficient }) => coefficient !== 0n);
   return names.filter((_, i) => terms.some(({ exponents }) => exponents[i] !== 0));

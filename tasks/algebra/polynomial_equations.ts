@@ -9,13 +9,13 @@ import { powerText, sumText } from "./formula_text.ts";
 import { realRoots } from "./real_roots.ts";
 import { mustNotBeEmpty } from "./rules.ts";
 
-/** Without i and j, which could be read as the imaginary unit. */
+/** Excludes i and j, which could be read as the imaginary unit. */
 const LETTERS = "abcdefghklmnopqrstuvwxyz";
-/** Draws of an equation that has a real root. */
+/** Maximum number of attempts to draw an equation with a real root. */
 const DRAWS = 20;
 const DECIMALS = 4;
 /** In characters; no list of roots is longer. */
-const LONGEST = 20_000;
+const MAX_LENGTH = 20_000;
 
 export default defineTask({
   name: "polynomial_equations",
@@ -95,7 +95,7 @@ function drawCoefficients(
     if (i === 0) first = value;
     coefficients[i === 0 ? degree : random.int(0, degree)]! += value;
   }
-  // The degree is what was drawn, also when the highest terms cancel.
+  // Restores the drawn degree in case the highest terms cancelled.
   if (coefficients[degree] === 0) coefficients[degree] = first;
   return coefficients;
 }
@@ -103,8 +103,8 @@ function drawCoefficients(
 function score(answer: string, entry: ScorableEntry): number {
   const oracle = numbers(entry.answer ?? "", Infinity) ?? [];
   if (oracle.length === 0) return isBlank(answer) || strip(answer) === '""' ? 1 : 0;
-  if (answer.length > LONGEST) return 0;
-  // Two more than there are cost all that can be had.
+  if (answer.length > MAX_LENGTH) return 0;
+  // One surplus number costs 0.5, so with two of them the score is 0 already.
   const given = numbers(answer, oracle.length + 1);
   if (given === null || given.length === 0) return 0;
   given.sort((a, b) => a - b);
@@ -123,15 +123,18 @@ function score(answer: string, entry: ScorableEntry): number {
   return Math.max(0, sum / matched - 0.5 * Math.abs(given.length - oracle.length));
 }
 
-/** The numbers between the commas of a text, others left out; null when there are more than `most`. */
-function numbers(text: string, most: number): number[] | null {
+/**
+ * Reads the numbers between the commas of a text and skips other parts. Returns null when there are
+ * more than `limit`.
+ */
+function numbers(text: string, limit: number): number[] | null {
   const list: number[] = [];
   for (let start = 0; start <= text.length;) {
     const comma = text.indexOf(",", start), end = comma < 0 ? text.length : comma;
     const decimal = parseDecimal(text.slice(start, end));
     if (decimal !== null) {
       const size = Number(`${decimal.digits}e${decimal.exponent}`);
-      if (list.push(decimal.negative ? -size : size) > most) return null;
+      if (list.push(decimal.negative ? -size : size) > limit) return null;
     }
     start = end + 1;
   }

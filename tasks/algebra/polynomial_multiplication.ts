@@ -1,4 +1,4 @@
-/** Products of polynomials, written out; exact at any size. */
+/** Products of polynomials in expanded form; exact at any size. */
 import type { RandomStream } from "../../core/philox.ts";
 import { bool, defineTask, int, texts } from "../define.ts";
 import { isExpanded } from "./expanded.ts";
@@ -6,7 +6,7 @@ import { NOTATION } from "./formula_text.ts";
 import { addTerm, type Polynomial, polynomialText, product, variablesOf } from "./polynomial.ts";
 import { mustNotBeEmpty, sameField } from "./rules.ts";
 
-/** Draws of a factor whose terms do not cancel out. */
+/** Maximum number of attempts to draw a factor whose terms do not cancel out. */
 const DRAWS = 20;
 
 export default defineTask({
@@ -62,12 +62,14 @@ export default defineTask({
     const factors: Polynomial[] = [];
     const count = random.int(config.min_polynomials, config.max_polynomials);
     for (let i = 0; i < count; i++) {
-      const own = config.allow_cross_variable_product ? random.below(names.length) : shared;
+      const variableIndex = config.allow_cross_variable_product
+        ? random.below(names.length)
+        : shared;
       const monomial = config.allow_multivariate_polynomials
         ? () => anyMonomial(random, names.length, config.min_degree, config.max_degree)
         : () => {
           const degree = random.int(config.min_degree, config.max_degree);
-          return names.map((_, variable) => variable === own ? degree : 0);
+          return names.map((_, variable) => variable === variableIndex ? degree : 0);
         };
       factors.push(drawFactor(random, config, monomial));
     }
@@ -121,7 +123,7 @@ function drawFactor(
   }
 }
 
-/** Uniform among all monomials of a total degree between min and max: bars between stars. */
+/** Draws uniformly among all monomials of total degree min to max (stars and bars). */
 function anyMonomial(random: RandomStream, variables: number, min: number, max: number): number[] {
   const degrees: number[] = [], weights: number[] = [];
   let ways = 1;

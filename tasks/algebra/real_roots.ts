@@ -1,10 +1,10 @@
 /**
- * The distinct real roots of a polynomial with whole coefficients. Roots are separated by those of the
- * derivative and then bisected; where rounding leaves the sign of a value open it is taken from exact
- * arithmetic, so that close roots are told apart and double ones are found.
+ * The distinct real roots of a polynomial with integer coefficients. The roots of the derivative
+ * separate the roots, which are then found by bisection. Where rounding leaves the sign of a value
+ * undecided, exact arithmetic decides it. So close roots are separated and double roots are found.
  */
 
-/** Ascending roots of Σ c[i]·xⁱ, each correct to the last places of a double; none for a constant. */
+/** Ascending roots of Σ c[i]·xⁱ, each exact to the last places of a double. None for a constant. */
 export function realRoots(coefficients: readonly number[]): number[] {
   const zero = coefficients.findIndex((c) => c !== 0);
   const rest = zero < 0 ? [] : trim(coefficients.slice(zero));
@@ -22,13 +22,13 @@ function derivative(c: readonly bigint[]): bigint[] {
   return c.slice(1).map((value, i) => value * BigInt(i + 1));
 }
 
-/** The polynomial with every root once: p / gcd(p, p'). */
+/** The polynomial with the same roots, each once: p / gcd(p, p'). */
 function squareFree(p: bigint[]): bigint[] {
   const common = gcd(p, derivative(p));
   return common.length < 2 ? p : quotient(p, common);
 }
 
-/** A greatest common divisor with whole coefficients, by pseudo-remainders. */
+/** A greatest common divisor with integer coefficients, by pseudo-remainders. */
 function gcd(a: bigint[], b: bigint[]): bigint[] {
   while (b.length > 0) [a, b] = [b, primitive(pseudoRemainder(a, b))];
   return primitive(a);
@@ -53,7 +53,7 @@ function primitive(c: bigint[]): bigint[] {
   return common === 0n ? c : c.map((value) => value / common);
 }
 
-/** a / b where b divides a, up to a constant. */
+/** a / b up to a constant factor, where b divides a. */
 function quotient(a: readonly bigint[], b: readonly bigint[]): bigint[] {
   const rest = [...a], lead = b[b.length - 1]!, result: bigint[] = [];
   for (let shift = a.length - b.length; shift >= 0; shift--) {
@@ -95,7 +95,10 @@ function bisect(sign: (x: number) => number, low: number, high: number, signLow:
   }
 }
 
-/** The sign of p(x), by Horner's rule with an error bound, exactly where that is not enough. */
+/**
+ * Returns a function for the sign of p(x). It uses Horner's rule with an error bound, and exact
+ * arithmetic where the bound does not decide.
+ */
 function signOf(p: readonly bigint[]): (x: number) => number {
   const c = p.map(Number);
   return (x) => {
@@ -109,7 +112,7 @@ function signOf(p: readonly bigint[]): (x: number) => number {
   };
 }
 
-/** With x = n / 2^k: the sign of Σ c[i]·nⁱ·2^(k·(degree − i)). */
+/** The exact sign. With x = n / 2^k it is the sign of Σ c[i]·nⁱ·2^(k·(degree − i)). */
 function exactSign(p: readonly bigint[], x: number): number {
   let k = 0;
   while (!Number.isInteger(x)) {

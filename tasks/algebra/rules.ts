@@ -1,4 +1,6 @@
-/** What the parameters of several algebra tasks share: operator weights and scalar curriculum attributes. */
+/**
+ * Parameters that several algebra tasks share: operator weights and scalar curriculum attributes.
+ */
 import type { Param } from "../define.ts";
 import type { CurriculumAttribute, ParamValue } from "../types.ts";
 
@@ -6,7 +8,7 @@ export function weights(value: number[], description: string): Param<number[]> {
   return { type: "float[]", default: value, description, min: 0 };
 }
 
-/** Violations of: as many weights as choices, which sum to 1 (to one decimal). */
+/** Returns the violated rules: one weight for each choice, and a sum of 1 (to one decimal). */
 export function weightErrors(
   field: string,
   weights: readonly number[],
@@ -24,7 +26,7 @@ export function weightErrors(
   return Math.abs(sum - 1) < 0.05 ? [] : [`${field}: must sum to 1, found ${sum}`];
 }
 
-/** An attribute that sets the field of the same name. */
+/** A curriculum attribute that sets the field of the same name. */
 export function sameField(
   name: string,
   levels: readonly ParamValue[],

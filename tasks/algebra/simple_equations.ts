@@ -1,4 +1,4 @@
-/** A linear equation in one variable with a whole solution; exact at any size. */
+/** A linear equation in one variable with an integer solution; exact at any size. */
 import { defineTask, int, texts } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
 import { sumText } from "./formula_text.ts";
@@ -43,7 +43,7 @@ export default defineTask({
     const constant = () => BigInt(random.int(min_value, max_value));
     const variable = LETTERS[random.below(LETTERS.length)]!;
     const terms = random.int(config.min_terms, config.max_terms), place = random.below(terms);
-    // What has been combined so far is slope · variable + rest.
+    // The terms combined so far are slope · variable + rest.
     let slope = 0n, rest = 0n;
     for (let i = 0; i < terms; i++) {
       const operator = i === 0 ? "+" : random.weighted(operators, operators_weights);
@@ -57,7 +57,8 @@ export default defineTask({
         else rest += change;
       }
     }
-    // The constants before a product with the variable can sum to 0, and it would cancel.
+    // The constants before a product with the variable can sum to 0. The variable would then cancel
+    // out.
     if (slope === 0n) slope = constant();
     const solution = constant();
     const left = sumText([

@@ -5,10 +5,10 @@ import { type Part, powerText, sumText } from "./formula_text.ts";
 import { INTEGRAL_SCORING, integralQuestion, scoreIntegral } from "./integral.ts";
 import { mustNotBeEmpty } from "./rules.ts";
 
-/** Coefficients are whole numbers or have one of the divisors 2 to 10: all are multiples of 1/2520. */
+/** Coefficients are integers or have a denominator from 2 to 10, so all are multiples of 1/2520. */
 const UNIT = 2520;
 const LARGEST_DIVISOR = 10;
-/** Draws of a sum that is not constant. */
+/** Maximum number of attempts to draw a sum that is not constant. */
 const DRAWS = 20;
 
 export default defineTask({
@@ -56,7 +56,7 @@ export default defineTask({
   score: scoreIntegral,
 });
 
-/** Coefficients in units of 1/2520 by degree. */
+/** Maps degrees to coefficients in units of 1/2520. */
 type Sum = Map<number, bigint>;
 
 function drawSum(

@@ -4,7 +4,7 @@ import { defineTask, float, int, rangeAttribute } from "../define.ts";
 import { parseJson } from "../python/literals.ts";
 import type { ScorableEntry } from "../types.ts";
 
-const MOST_DRAWS = 10_000;
+const MAX_DRAWS = 10_000;
 
 export default defineTask({
   name: "graph_color",
@@ -36,7 +36,7 @@ export default defineTask({
   },
   generate(random, config) {
     const { num_colors, min_num_vertices: min, max_num_vertices: max, edge_probability } = config;
-    for (let draw = 0; draw < MOST_DRAWS; draw++) {
+    for (let draw = 0; draw < MAX_DRAWS; draw++) {
       const count = random.int(min, max);
       const edges: [number, number][] = [];
       for (let a = 0; a < count; a++) {
@@ -66,7 +66,7 @@ export default defineTask({
       };
     }
     throw new RgxError(
-      `graph_color: none of ${MOST_DRAWS} random graphs could be coloured greedily with ` +
+      `graph_color: none of ${MAX_DRAWS} random graphs could be coloured greedily with ` +
         `num_colors = ${num_colors} colours`,
       { advice: "raise num_colors or lower max_num_vertices or edge_probability" },
     );
@@ -78,7 +78,7 @@ export default defineTask({
 function greedyColors(
   count: number,
   edges: readonly (readonly [number, number])[],
-  most: number,
+  maximum: number,
 ): number[] | null {
   const earlier: number[][] = Array.from({ length: count }, () => []);
   for (const [a, b] of edges) earlier[b]!.push(a);
@@ -86,7 +86,7 @@ function greedyColors(
   for (const neighbours of earlier) {
     let color = 1;
     while (neighbours.some((vertex) => colors[vertex] === color)) color++;
-    if (color > most) return null;
+    if (color > maximum) return null;
     colors.push(color);
   }
   return colors;

@@ -12,13 +12,13 @@ import type { ScorableEntry } from "../types.ts";
 import { applyMove, jugName, moveText, OUTSIDE, solveJugs } from "./jug_search.ts";
 
 /** Draws for three jugs and for more, which take longer. */
-const MOST_DRAWS = 10_000, MOST_LARGE_DRAWS = 2_000;
+const MAX_DRAWS = 10_000, MAX_LARGE_DRAWS = 2_000;
 /** Draws with independent sizes, where the jugs are more than three. */
 const INDEPENDENT_DRAWS = 30;
 /** Most states that a search among three jugs of up to 202 litres looks at: there never are as many. */
-const MOST_STATES = 200_000;
+const MAX_STATES = 200_000;
 /** Most moves that a search among more jugs looks at, about, and most searches: together some ten seconds. */
-const MOST_MOVES = 300_000, MOST_LARGE_SEARCHES = 300;
+const MAX_MOVES = 300_000, MAX_LARGE_SEARCHES = 300;
 
 export default defineTask({
   name: "jugs",
@@ -75,8 +75,8 @@ function drawPuzzle(
   difficulty: number,
 ): { capacities: number[]; target: number; moves: string[] } {
   const size = () => random.int(3, 3 + difficulty);
-  const draws = jugs === 3 ? MOST_DRAWS : MOST_LARGE_DRAWS;
-  for (let draw = 0, searches = 0; draw < draws && searches < MOST_LARGE_SEARCHES; draw++) {
+  const draws = jugs === 3 ? MAX_DRAWS : MAX_LARGE_DRAWS;
+  for (let draw = 0, searches = 0; draw < draws && searches < MAX_LARGE_SEARCHES; draw++) {
     const capacities = jugs === 3 || draw < INDEPENDENT_DRAWS
       ? Array.from({ length: jugs }, size)
       : twoSizes(random, jugs, size(), size());
@@ -86,7 +86,7 @@ function drawPuzzle(
       if (threeAreEnough(capacities, target, difficulty)) continue;
       searches++;
     }
-    const moves = solveJugs(capacities, target, jugs === 3 ? MOST_STATES : MOST_MOVES / jugs ** 2);
+    const moves = solveJugs(capacities, target, jugs === 3 ? MAX_STATES : MAX_MOVES / jugs ** 2);
     if (moves !== null && moves.length >= difficulty) {
       return { capacities, target, moves: moves.map(moveText) };
     }
@@ -108,7 +108,7 @@ function twoSizes(random: RandomStream, jugs: number, a: number, b: number): num
 function threeAreEnough(capacities: readonly number[], target: number, moves: number): boolean {
   const sorted = capacities.toSorted((a, b) => a - b);
   for (let first = 0; first + 3 <= sorted.length; first++) {
-    const path = solveJugs(sorted.slice(first, first + 3), target, MOST_STATES);
+    const path = solveJugs(sorted.slice(first, first + 3), target, MAX_STATES);
     if (path !== null && path.length < moves) return true;
   }
   return false;

@@ -10,7 +10,7 @@ import { isOverlongList } from "./list_answer.ts";
 const TOLERANCE = 1e-6;
 
 /** A double has no more decimals than these that matter, and rounding to more is not defined. */
-const MOST_DECIMALS = 99;
+const MAX_DECIMALS = 99;
 
 export default defineTask({
   name: "number_sorting",
@@ -67,7 +67,7 @@ export default defineTask({
       const decimals = random.int(config.min_decimals, config.max_decimals);
       const x = random.uniform(config.min_value, config.max_value);
       // The sum has no negative zero.
-      return round(x, Math.min(decimals, MOST_DECIMALS)) + 0;
+      return round(x, Math.min(decimals, MAX_DECIMALS)) + 0;
     });
     const ascending = random.chance(0.5);
     const direction = ascending ? "ascending" : "descending";

@@ -7,7 +7,7 @@ import type { RandomStream } from "../../core/philox.ts";
 import type { Row, RowPair, RowRule } from "./rows.ts";
 
 /** Draws of one pair; every rule shows itself in far fewer, also in the shortest rows. */
-const MOST_TRIES = 10_000;
+const MAX_TRIES = 10_000;
 
 export const ROW_RULES: Readonly<Record<string, RowRule>> = { ...MOVES, ...CHANGES };
 const NAMES = Object.keys(ROW_RULES).sort();
@@ -51,11 +51,11 @@ export default defineTask({
 
 /** @throws Error for a rule that never shows itself in rows of this size */
 function drawPair(random: RandomStream, rule: RowRule, size: number): RowPair {
-  for (let attempt = 0; attempt < MOST_TRIES; attempt++) {
+  for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
     const pair = rule(random, size);
     if (pair !== null && pair.input.some((color, i) => color !== pair.output[i])) return pair;
   }
-  throw new Error(`arc_1d: no pair of ${size} cells in ${MOST_TRIES} draws`);
+  throw new Error(`arc_1d: no pair of ${size} cells in ${MAX_TRIES} draws`);
 }
 
 function rowText(row: Row): string {

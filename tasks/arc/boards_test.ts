@@ -209,7 +209,7 @@ Deno.test("parameters of the grid puzzles are checked", () => {
     ["rearc", { diff_lb: 0.5 }, /^diff_lb: must be ≤ diff_ub/],
     ["rearc", { rng_difficulty_ranges: [[0.2, 0.1]] }, /^rng_difficulty_ranges: /],
     ["rearc", { pso_difficulty_weights: [1] }, /^pso_difficulty_weights: .*7 ranges/],
-    ["arc_1d", { min_size: 7 }, /^min_size: must be at minimum 8, found 7/],
+    ["arc_1d", { min_size: 7 }, /^min_size: must be at least 8, found 7/],
   ];
   for (const [task, config, message] of cases) {
     assert.match(validateTaskConfig(task, config)[0] ?? "valid", message);

@@ -171,12 +171,12 @@ function family(
   name: string,
   inputs: readonly InputKind[],
   make: (palette: Palette, random: RandomStream) => GridRule | null,
-  least = 3,
+  minSide = 3,
 ): Family {
   return {
     name,
     inputs,
-    least,
+    minSide,
     make(random, palette) {
       const rule = make(palette, random);
       return rule && ((g, ground) => {

@@ -85,7 +85,7 @@ function shapes(name: string, make: (palette: Palette) => GridRule | null): Fami
   return {
     name,
     inputs: ["shapes"],
-    least: 4,
+    minSide: 4,
     make(_random, palette) {
       const rule = make(palette);
       return rule && ((g, ground) => {
@@ -105,7 +105,7 @@ function halves(name: string, is: (left: boolean, right: boolean) => boolean): F
   return {
     name,
     inputs: ["noise"],
-    least: 4,
+    minSide: 4,
     even: true,
     make(_random, { used, free }) {
       const color = free[0] ?? used[1]!;

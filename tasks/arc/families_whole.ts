@@ -110,7 +110,7 @@ function changing(rule: (g: Grid) => Grid): GridRule {
 export const WHOLE_FAMILIES: readonly Family[] = Object.entries(FIXED).map(([name, rule]) => ({
   name,
   inputs: ANY,
-  least: 3,
+  minSide: 3,
   even: HALVES.test(name),
   make: () => changing(rule),
 }));

@@ -21,7 +21,7 @@ export interface Family {
   name: string;
   inputs: readonly InputKind[];
   /** Smallest side of its inputs. */
-  least?: number;
+  minSide?: number;
   /** Sides must be even. */
   even?: boolean;
   /** Draws what is fixed for an entry, such as a colour; null where the colours do not allow it. */

@@ -29,7 +29,7 @@ export const FAMILIES: readonly Family[] = [
   ...OBJECT_FAMILIES,
 ];
 /** Draws of a test pair before the nearest measure is taken. */
-const MOST_TRIES = 400;
+const MAX_TRIES = 400;
 /** Draws of one example before another test pair is drawn. */
 const EXAMPLE_TRIES = 60;
 
@@ -135,7 +135,7 @@ interface Plan {
   rule: GridRule;
   fill: number;
   /** Smallest side. */
-  least: number;
+  minSide: number;
   /** What the difficulty adds to a side is multiplied by this. */
   spread: number;
 }
@@ -148,8 +148,8 @@ function drawPuzzle(
   exampleRange: Range,
 ) {
   let best;
-  for (let attempt = 0; attempt < MOST_TRIES || best === undefined; attempt++) {
-    const plan = drawPlan(random, low, high, Math.max(0, 1 - attempt / MOST_TRIES));
+  for (let attempt = 0; attempt < MAX_TRIES || best === undefined; attempt++) {
+    const plan = drawPlan(random, low, high, Math.max(0, 1 - attempt / MAX_TRIES));
     const test = plan && drawPair(random, plan, difficulty);
     if (!plan || !test) continue;
     const measure = pairMeasure(test.input, test.output);
@@ -167,16 +167,16 @@ function drawPuzzle(
 function drawPlan(random: RandomStream, low: number, high: number, spread: number): Plan | null {
   const family = random.choice(FAMILIES), kind = random.choice(family.inputs);
   const aim = random.uniform(low, Math.max(low, Math.min(high, 0.5)));
-  const most = Math.min(COLORS, Math.max(2, Math.floor(30 * aim)));
-  const fewest = Math.min(most, Math.max(2, Math.ceil(30 * (aim - 0.22))));
-  const used = random.int(fewest, most);
+  const maximum = Math.min(COLORS, Math.max(2, Math.floor(30 * aim)));
+  const minimum = Math.min(maximum, Math.max(2, Math.ceil(30 * (aim - 0.22))));
+  const used = random.int(minimum, maximum);
   const palette = random.sample(Array.from({ length: COLORS }, (_, color) => color), COLORS);
   const colors = palette.slice(0, used);
   const rule = family.make(random, { used: colors, free: palette.slice(used) });
   if (rule === null) return null;
   const fill = Math.min(0.95, Math.max(0.03, 3 * (aim - used / 30 - 0.02)));
-  const least = Math.max(family.least ?? 2, aim < 0.1 ? 6 : aim < 0.15 ? 4 : 2);
-  return { family, kind, colors, rule, fill, least, spread };
+  const minSide = Math.max(family.minSide ?? 2, aim < 0.1 ? 6 : aim < 0.15 ? 4 : 2);
+  return { family, kind, colors, rule, fill, minSide, spread };
 }
 
 function drawExamples(random: RandomStream, plan: Plan, count: number, [low, high]: Range) {
@@ -195,10 +195,10 @@ function showsColors(examples: readonly Pair[], test: Pair): boolean {
 }
 
 function drawPair(random: RandomStream, plan: Plan, difficulty: number): Pair | null {
-  const { family, kind, colors, rule, fill, least } = plan;
-  const extra = Math.round(2 * (LARGEST_SIDE - least) * difficulty * plan.spread);
+  const { family, kind, colors, rule, fill, minSide } = plan;
+  const extra = Math.round(2 * (LARGEST_SIDE - minSide) * difficulty * plan.spread);
   const side = () => {
-    const length = Math.min(LARGEST_SIDE, random.int(least, least + extra));
+    const length = Math.min(LARGEST_SIDE, random.int(minSide, minSide + extra));
     return family.even ? 2 * Math.ceil(length / 2) : length;
   };
   const input = drawInput(random, { kind, height: side(), width: side(), colors, fill });

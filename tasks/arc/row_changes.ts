@@ -86,11 +86,16 @@ function repeatPattern(random: RandomStream, size: number) {
 }
 
 /** Lengths of blocks for the row, 1 to `most`, as many as find room with gaps of one cell. */
-function drawLengths(random: RandomStream, size: number, least: number, most: number): number[] {
+function drawLengths(
+  random: RandomStream,
+  size: number,
+  minimum: number,
+  maximum: number,
+): number[] {
   const lengths: number[] = [];
   let free = size - random.int(0, size >> 2);
   while (lengths.length < 9) {
-    const length = random.int(least, most);
+    const length = random.int(minimum, maximum);
     if (length > free) break;
     lengths.push(length);
     free -= length + 1;
@@ -154,8 +159,8 @@ function sortBlocks(complete: boolean): RowRule {
     let lengths: number[];
     if (complete) {
       // Lengths 1 … m and gaps between them take (m² + 3m)/2 − 1 cells.
-      const most = Math.floor((Math.sqrt(17 + 8 * size) - 3) / 2);
-      lengths = Array.from({ length: random.int(2, most) }, (_, i) => i + 1);
+      const maximum = Math.floor((Math.sqrt(17 + 8 * size) - 3) / 2);
+      lengths = Array.from({ length: random.int(2, maximum) }, (_, i) => i + 1);
     } else lengths = [...new Set(drawLengths(random, size, 1, Math.max(3, size >> 2)))];
     if (lengths.length < 2) return null;
     random.shuffle(lengths);

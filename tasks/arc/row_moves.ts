@@ -45,7 +45,7 @@ for (const steps of [1, 2, 3, 4]) {
   MOVES[`block_touch_dot_${steps}pix`] = eitherWay(touchDot(steps, 2));
 }
 MOVES["block_scale_to_dot"] = eitherWay(scaleToDot);
-MOVES["move_block_by_own_size"] = moveByOwnSize;
+MOVES["move_block_by_own_size"] = moveByLength;
 MOVES["copy_block_to_dots"] = copyToDots(false);
 MOVES["copy_block_to_dots_colors"] = copyToDots(true);
 MOVES["reflect_block_with_border_pixel"] = eitherWay(reflectWithBorder);
@@ -131,15 +131,15 @@ function blockAndDot(random: RandomStream, size: number): { block: Block; dot: n
   return found && { block: found[0]!, dot: found[1]!.start };
 }
 
-function touchDot(most: number, dotColor: number): RowRule {
+function touchDot(maximum: number, dotColor: number): RowRule {
   return (random, size) => {
     const found = blockAndDot(random, size);
     if (found === null) return null;
     const { block: { start, length }, dot } = found;
     const color = colorBut(random, dotColor), row = written(blank(size), dot, [dotColor]);
-    const gap = dot - start - length, steps = Math.min(most, gap);
+    const gap = dot - start - length, steps = Math.min(maximum, gap);
     // Pairs that end at the dot do not show how far a block goes.
-    if (gap <= most && most < Infinity && random.chance(MOSTLY)) return null;
+    if (gap <= maximum && maximum < Infinity && random.chance(MOSTLY)) return null;
     return {
       input: painted(row, start, length, color),
       output: painted(row, start + steps, length, color),
@@ -158,7 +158,7 @@ function scaleToDot(random: RandomStream, size: number) {
   };
 }
 
-function moveByOwnSize(random: RandomStream, size: number) {
+function moveByLength(random: RandomStream, size: number) {
   const length = random.int(1, size >> 1), start = random.int(0, size - 2 * length);
   const color = random.int(1, 9), row = blank(size);
   return {
@@ -170,8 +170,8 @@ function moveByOwnSize(random: RandomStream, size: number) {
 function copyToDots(colored: boolean): RowRule {
   return (random, size) => {
     const length = random.choice([3, 5]), half = length >> 1;
-    const most = Math.max(1, Math.floor((size - length) / (length + 1)));
-    const copies = random.int(1, most);
+    const maximum = Math.max(1, Math.floor((size - length) / (length + 1)));
+    const copies = random.int(1, maximum);
     const places = place(random, size, new Array<number>(copies).fill(length), 1, length + 1);
     if (places === null) return null;
     const color = random.int(1, 9);

@@ -52,11 +52,11 @@ export default defineTask({
       `precision: must be above max_num_decimal_places + 1 = ${places + 1}, found ${precision}`,
     ],
   clamp(config) {
-    const least = config.max_num_decimal_places + 2;
-    if (config.precision >= least) return [];
+    const minimum = config.max_num_decimal_places + 2;
+    if (config.precision >= minimum) return [];
     const note = `precision: ${config.precision} is too small for the decimal places, ` +
-      `${least} is used`;
-    config.precision = least;
+      `${minimum} is used`;
+    config.precision = minimum;
     return [note];
   },
   generate(random, config) {
@@ -207,8 +207,10 @@ function score(answer: string, entry: ScorableEntry): number {
   if (given === null || oracle === null) return 0;
   const difficulty = entry.metadata?.["difficulty"] as { decimal_places?: unknown } | undefined;
   const range = difficulty?.decimal_places;
-  const most = Array.isArray(range) ? range[1] : undefined;
-  const places = Number.isInteger(most) && most >= 0 && most <= 100 ? most : DEFAULT_PLACES;
+  const maximum = Array.isArray(range) ? range[1] : undefined;
+  const places = Number.isInteger(maximum) && maximum >= 0 && maximum <= 100
+    ? maximum
+    : DEFAULT_PLACES;
   return differAtMost(given, oracle, places) ? 1 : 0;
 }
 

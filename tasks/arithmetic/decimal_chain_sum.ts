@@ -45,19 +45,19 @@ export default defineTask({
     const digits = random.int(config.min_digits, config.max_digits);
     let expression = "", total = 0n, places = 0;
     for (let i = 0; i < terms; i++) {
-      const own = random.int(config.min_decimal_places, config.max_decimal_places);
+      const termPlaces = random.int(config.min_decimal_places, config.max_decimal_places);
       const whole = drawTerm(random, digits, config.allow_negation);
-      const fraction = own === 0 ? 0n : belowBig(random, 10n ** BigInt(own));
-      const shift = 10n ** BigInt(own);
+      const fraction = termPlaces === 0 ? 0n : belowBig(random, 10n ** BigInt(termPlaces));
+      const shift = 10n ** BigInt(termPlaces);
       const value = whole < 0n ? whole * shift - fraction : whole * shift + fraction;
       const minus = i > 0 && random.chance(0.5);
       if (i > 0) expression += minus ? " - " : " + ";
-      expression += withPoint(value, own);
-      if (own > places) {
-        total *= 10n ** BigInt(own - places);
-        places = own;
+      expression += withPoint(value, termPlaces);
+      if (termPlaces > places) {
+        total *= 10n ** BigInt(termPlaces - places);
+        places = termPlaces;
       }
-      const aligned = value * 10n ** BigInt(places - own);
+      const aligned = value * 10n ** BigInt(places - termPlaces);
       total += minus ? -aligned : aligned;
     }
     return {

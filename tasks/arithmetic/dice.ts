@@ -29,7 +29,7 @@ export default defineTask({
     const dice = [max_dice_size];
     while (dice.length < num_dice) dice.push(random.int(2, Math.max(2, max_dice_size - 1)));
     dice.sort((a, b) => b - a);
-    const most = dice.reduce((sum, sides) => sum + sides, 0), range = most - num_dice;
+    const maximum = dice.reduce((sum, sides) => sum + sides, 0), range = maximum - num_dice;
     const low = num_dice + Math.max(1, Math.floor(range / 3));
     const target = random.int(low, Math.max(low, num_dice + Math.floor(2 * range / 3)));
     const { ways, all } = atLeast(dice, target);

@@ -72,13 +72,13 @@ export default defineTask({
 });
 
 /** Divides by the common factor; where a part would fall below the range, the numerator moves instead. */
-function inLowestTerms(a: number, b: number, least: number): [number, number] {
+function inLowestTerms(a: number, b: number, minimum: number): [number, number] {
   const common = gcdOf(a, b);
-  if (a / common >= least) return [a / common, b / common];
-  if (a === b) return [least, least + 1];
+  if (a / common >= minimum) return [a / common, b / common];
+  if (a === b) return [minimum, minimum + 1];
   // A step at a time ends soon: least and least + 1, at the latest, have no common factor.
   while (gcdOf(a, b) > 1) {
-    if (a > least) a--;
+    if (a > minimum) a--;
     else b--;
   }
   return [a, b];

@@ -146,7 +146,7 @@ Deno.test("dice: the probability is the share of all outcomes, one by one", () =
   for (const [num_dice, max_dice_size] of [[1, 2], [1, 30], [2, 12], [3, 9], [4, 7]] as const) {
     const options = { seed: 7, size: 60, num_dice, max_dice_size };
     for (const entry of createDataset("dice", options)) {
-      const [list, rest] = /together: (.*?) \(.*at minimum (\d+)/s.exec(entry.question)!.slice(1);
+      const [list, rest] = /together: (.*?) \(.*at least (\d+)/s.exec(entry.question)!.slice(1);
       const dice = list!.split(", ").map((die) => Number(die.replace("1d", "")));
       assert.equal(dice.length, num_dice);
       let hits = 0, all = 0;

@@ -5,7 +5,7 @@ import { isBlank } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 
 /** Longer answers are refused: 10^12 has 24 prime factors. */
-const MOST_FACTORS = 10_000;
+const MAX_FACTORS = 10_000;
 
 export default defineTask({
   name: "prime_factorization",
@@ -56,8 +56,8 @@ export function primeFactors(number: number): number[] {
 }
 
 function score(answer: string, entry: ScorableEntry): number {
-  const parts = answer.split("×", MOST_FACTORS + 1);
-  if (parts.length > MOST_FACTORS) return 0;
+  const parts = answer.split("×", MAX_FACTORS + 1);
+  if (parts.length > MAX_FACTORS) return 0;
   const given: bigint[] = [];
   for (const part of parts) {
     if (isBlank(part)) continue;

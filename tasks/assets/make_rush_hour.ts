@@ -28,14 +28,14 @@ interface Board {
   walls: number[];
 }
 
-const SIZE = 6, EXIT_ROW = 2, MOST_VEHICLES = 13, MOST_WALLS = 2;
+const SIZE = 6, EXIT_ROW = 2, MAX_VEHICLES = 13, MAX_WALLS = 2;
 /** Boards with more positions are not looked at. */
-const MOST_STATES = 8_000, SLOTS = 1 << 16;
+const MAX_STATES = 8_000, SLOTS = 1 << 16;
 
 const slots = new Int32Array(SLOTS), slotState = new Int32Array(SLOTS);
-const keys = new Int32Array(MOST_STATES + 1);
-const positions = new Uint8Array((MOST_STATES + 1) * MOST_VEHICLES);
-const edgeStart = new Int32Array(MOST_STATES + 2);
+const keys = new Int32Array(MAX_STATES + 1);
+const positions = new Uint8Array((MAX_STATES + 1) * MAX_VEHICLES);
+const edgeStart = new Int32Array(MAX_STATES + 2);
 let edges = new Int32Array(1 << 18);
 
 function squares({ vertical, line, length, at }: Vehicle): number[] {
@@ -102,7 +102,7 @@ function hardest({ vehicles, walls }: Board): Hardest | null {
           if ((lows[to]! & freeLow) !== 0 || (highs[to]! & freeHigh) !== 0) break;
           const before = states, next = find(keys[state]! + (to - at) * radix[v]!);
           if (states > before) {
-            if (states > MOST_STATES) return null;
+            if (states > MAX_STATES) return null;
             for (let i = 0; i < count; i++) positions[next * count + i] = positions[base + i]!;
             positions[next * count + v] = to;
           }
@@ -162,7 +162,7 @@ function taken({ vehicles, walls }: Board): Set<number> {
 }
 
 function addVehicle(random: RandomStream, board: Board): void {
-  if (board.vehicles.length === MOST_VEHICLES) return;
+  if (board.vehicles.length === MAX_VEHICLES) return;
   const used = taken(board);
   for (let attempt = 0; attempt < 50; attempt++) {
     const length = random.chance(0.3) ? 3 : 2;
@@ -186,7 +186,7 @@ function changed(random: RandomStream, board: Board): Board {
       !taken(next).has(square) && Math.floor(square / SIZE) !== EXIT_ROW
     );
     if (next.walls.length > 0) next.walls.splice(random.below(next.walls.length), 1);
-    if (next.walls.length < MOST_WALLS && empty.length > 0 && random.chance(0.6)) {
+    if (next.walls.length < MAX_WALLS && empty.length > 0 && random.chance(0.6)) {
       next.walls.push(random.choice(empty));
     }
     return next;
@@ -215,7 +215,7 @@ function lineOf(board: Board, { path }: Hardest): string {
   return `${cells.join("")} ${moves}`;
 }
 
-const [first, count, changes, least, keep = Infinity] = Deno.args.map(Number) as [
+const [first, count, changes, minMoves, keep = Infinity] = Deno.args.map(Number) as [
   number,
   number,
   number,
@@ -243,5 +243,5 @@ for (let number = first; number < first + count; number++) {
       [best, bestBoard] = [found, next];
     }
   }
-  if (best !== null && best.moves >= least) console.log(lineOf(bestBoard, best));
+  if (best !== null && best.moves >= minMoves) console.log(lineOf(bestBoard, best));
 }

@@ -7,7 +7,7 @@ import { BfCompiler } from "./bf_compiler.ts";
 import { runBf } from "./bf_machine.ts";
 
 const WORD_LENGTH = 5;
-const TARGET = { least: 10, most: 240 };
+const TARGET = { min: 10, max: 240 };
 
 export default defineTask({
   name: "bf",
@@ -71,7 +71,7 @@ function printWord(random: RandomStream): Program {
 const SUM = 0, LEFT = 1, UNDER = 2, HELPER = 3;
 
 function sumLoop(random: RandomStream): Program {
-  const x = random.int(1, 4), y = random.int(1, 5), target = random.int(TARGET.least, TARGET.most);
+  const x = random.int(1, 4), y = random.int(1, 5), target = random.int(TARGET.min, TARGET.max);
   const compiler = new BfCompiler();
   compiler.set(LEFT, target, HELPER);
   compiler.loop(LEFT, () => {
@@ -92,7 +92,7 @@ function sumLoop(random: RandomStream): Program {
 }
 
 function conditionalLoop(random: RandomStream): Program {
-  const x = random.int(1, 7), y = random.int(1, 9), target = random.int(TARGET.least, TARGET.most);
+  const x = random.int(1, 7), y = random.int(1, 9), target = random.int(TARGET.min, TARGET.max);
   const threshold = random.int(1, target - 1);
   const compiler = new BfCompiler();
   compiler.set(LEFT, target, HELPER);

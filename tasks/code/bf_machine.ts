@@ -12,7 +12,7 @@ type Step =
   | { kind: "loop"; body: Step[] };
 
 /** Steps that a program may take: those made here take some thousand. */
-const MOST_STEPS = 10_000_000;
+const MAX_STEPS = 10_000_000;
 const CELLS = 1000;
 
 /** What a program prints. Throws RgxError for unbalanced brackets, for leaving the tape and for endless ones. */
@@ -22,9 +22,9 @@ export function runBf(program: string): string {
   let at = 0, taken = 0, output = "";
   const execute = (body: readonly Step[]): void => {
     // Also counts the rounds of an empty loop.
-    if (++taken > MOST_STEPS) throw wrong(`more than ${MOST_STEPS} steps`);
+    if (++taken > MAX_STEPS) throw wrong(`more than ${MAX_STEPS} steps`);
     for (const step of body) {
-      if (++taken > MOST_STEPS) throw wrong(`more than ${MOST_STEPS} steps`);
+      if (++taken > MAX_STEPS) throw wrong(`more than ${MAX_STEPS} steps`);
       switch (step.kind) {
         case "add":
           tape[at]! += step.amount;

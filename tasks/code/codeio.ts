@@ -66,15 +66,15 @@ export default defineTask({
   score,
 });
 
-const LEAST = 0.01;
-const LEAST_FOR_SURPLUS = 0.2;
+const MIN_SCORE = 0.01;
+const MIN_SURPLUS_SCORE = 0.2;
 /** Answers with more characters than this are not read, unless the right one is as long. */
-const LONGEST = 100_000;
+const MAX_LENGTH = 100_000;
 
 function score(answer: string, entry: ScorableEntry): number {
   const oracle = strip(entry.answer ?? ""), text = strip(answer);
   if (text === oracle) return 1;
-  if (text.length > Math.max(LONGEST, 20 * oracle.length)) return 0;
+  if (text.length > Math.max(MAX_LENGTH, 20 * oracle.length)) return 0;
   const open = text.indexOf("{"), close = text.lastIndexOf("}");
   if (open < 0 || close < 0) return 0;
   const given = readJson(text.slice(open, close + 1)), right = readJson(oracle);
@@ -83,11 +83,11 @@ function score(answer: string, entry: ScorableEntry): number {
     return oracle !== "" && text.includes(oracle) ? size / codePoints(text) : 0;
   }
   const extra = codePoints(text.slice(0, open)) + codePoints(text.slice(close + 1));
-  const most = Math.max(size / (size + 0.5 * extra), LEAST_FOR_SURPLUS);
-  if (equal(given, right)) return most;
+  const limit = Math.max(size / (size + 0.5 * extra), MIN_SURPLUS_SCORE);
+  if (equal(given, right)) return limit;
   const distance = jsonDistance(given, right);
   const longest = Math.max(pythonJson(given).length, pythonJson(right).length);
-  return Math.max(LEAST, most * (1 - distance / (0.2 * longest)));
+  return Math.max(MIN_SCORE, limit * (1 - distance / (0.2 * longest)));
 }
 
 /** JSON in which 3.0 is no integer: Python writes it so, and the length of its text counts. */

@@ -22,14 +22,14 @@ interface Tree {
 }
 
 /** Nodes of one tree times those of the other, and characters compared, before the distance is given up. */
-const MOST_PAIRS = 250_000;
-const MOST_WORK = 6_000_000;
+const MAX_PAIRS = 250_000;
+const MAX_WORK = 6_000_000;
 const SMALLEST_DIVISOR = 1e-4;
 
 /** The distance, in which a `PyFloat` is a float that is whole; Infinity where it would take too long to find (both values are then large). */
 export function jsonDistance(a: unknown, b: unknown): number {
   const left = treeOf(a), right = treeOf(b);
-  if (left.nodes.length * right.nodes.length > MOST_PAIRS) return Infinity;
+  if (left.nodes.length * right.nodes.length > MAX_PAIRS) return Infinity;
   const labels = new LabelDistance();
   const change = left.nodes.map((x) => right.nodes.map((y) => labels.between(x, y)));
   return labels.exceeded ? Infinity : treeDistance(left, right, change);
@@ -80,7 +80,7 @@ class LabelDistance {
   #work = 0;
 
   get exceeded(): boolean {
-    return this.#work > MOST_WORK;
+    return this.#work > MAX_WORK;
   }
 
   between(a: Node, b: Node): number {

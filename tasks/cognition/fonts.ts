@@ -6,7 +6,7 @@ export type Font = ReadonlyMap<string, readonly string[]>;
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 /** Letters that would go beyond this many columns begin a new row. */
-const MOST_COLUMNS = 80;
+const MAX_COLUMNS = 80;
 
 let fonts: Map<string, readonly string[]> | undefined;
 let names: readonly string[] | undefined;
@@ -49,7 +49,7 @@ export function drawWord(word: string, font: Font, gap: number): string {
   for (const letter of word) {
     const drawing = font.get(letter)!;
     const row = rows.at(-1);
-    if (row === undefined || row[0]!.length + gap + drawing[0]!.length > MOST_COLUMNS) {
+    if (row === undefined || row[0]!.length + gap + drawing[0]!.length > MAX_COLUMNS) {
       rows.push([...drawing]);
     } else drawing.forEach((line, i) => row[i] += space + line);
   }

@@ -11,7 +11,7 @@ const HIT = "✅", MISS = "❌", HOLE = "❔", HIT_CODE = HIT.charCodeAt(0);
 /** Products of two remainders stay exact below this. */
 const LARGEST = 10_000_000;
 /** Draws of a rule before one is taken that certainly hits: remainder 1 of a sum. */
-const MOST_TRIES = 1000;
+const MAX_TRIES = 1000;
 
 export default defineTask({
   name: "modulo_grid",
@@ -87,7 +87,7 @@ interface Limits {
 function drawRule(random: RandomStream, limits: Limits, hidden: readonly number[]) {
   const { size_x, size_y } = limits;
   let fallback;
-  for (let attempt = 0; attempt < MOST_TRIES; attempt++) {
+  for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
     const operation = random.choice(OPERATIONS);
     const divisor = random.int(1, limits.max_divisor);
     const target = random.int(1, limits.max_target);

@@ -6,7 +6,7 @@ import { NAMES, THINGS, VERBS } from "./haystack_words.ts";
 import type { ScorableEntry } from "../types.ts";
 
 /** Statements beside the needle that can be made without its verb and thing. */
-const MOST = NAMES.length * (VERBS.length * THINGS.length - 1);
+const MAX_STATEMENTS = NAMES.length * (VERBS.length * THINGS.length - 1);
 
 export default defineTask({
   name: "needle_haystack",
@@ -15,7 +15,10 @@ export default defineTask({
   scoring: "1 for the name (spaces and case do not count), else 0.",
   params: {
     min_num_statements: int(10, "fewest statements", { min: 1 }),
-    max_num_statements: int(100, "most statements", { min: 1, max: Math.floor(MOST / 2) }),
+    max_num_statements: int(100, "most statements", {
+      min: 1,
+      max: Math.floor(MAX_STATEMENTS / 2),
+    }),
   },
   curriculum: [
     rangeAttribute(

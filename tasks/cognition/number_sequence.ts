@@ -11,7 +11,7 @@ interface Step {
 /** No term is further from 0. */
 const LARGEST = 1000;
 /** Rules drawn for one sequence before the even numbers are taken. */
-const MOST_TRIES = 50;
+const MAX_TRIES = 50;
 
 export default defineTask({
   name: "number_sequence",
@@ -77,7 +77,7 @@ export default defineTask({
 });
 
 function drawSequence(random: RandomStream, complexity: number, length: number) {
-  for (let attempt = 0; attempt < MOST_TRIES; attempt++) {
+  for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
     const steps = Array.from({ length: random.int(1, complexity + 1) }, () => drawStep(random));
     const sequence = follow(steps, random.int(-10, 10), length);
     if (sequence === null || !isInteresting(sequence, complexity)) continue;

@@ -11,7 +11,7 @@ import type { ScorableEntry } from "../types.ts";
 const SMALLEST_SIDE = 3;
 const BLANK = " ", ONCE = "#".charCodeAt(0), TWICE = "█".charCodeAt(0);
 /** Places tried for a rectangle before the drawing is taken for full. */
-const MOST_TRIES = 200;
+const MAX_TRIES = 200;
 
 export default defineTask({
   name: "rectangle_count",
@@ -56,7 +56,7 @@ function draw(
   const wanted = random.int(1, max_rectangles), stride = width + 1;
   const drawing = blankDrawing(width, height, BLANK);
   let count = 0;
-  for (let tries = 0; count < wanted && tries < MOST_TRIES; tries++) {
+  for (let tries = 0; count < wanted && tries < MAX_TRIES; tries++) {
     // The more tries fail, the smaller a rectangle is wanted.
     const w = random.int(SMALLEST_SIDE, largestSide(width, tries));
     const h = random.int(SMALLEST_SIDE, largestSide(height, tries));
@@ -83,7 +83,7 @@ function draw(
 }
 
 function largestSide(size: number, tries: number): number {
-  return Math.max(SMALLEST_SIDE, Math.floor(size * (1 - 2 * tries / MOST_TRIES)));
+  return Math.max(SMALLEST_SIDE, Math.floor(size * (1 - 2 * tries / MAX_TRIES)));
 }
 
 interface Side {

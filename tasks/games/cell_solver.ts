@@ -56,7 +56,7 @@ export type Choose = (candidates: number[]) => number[];
 export class CellSolver {
   /** Guesses of the last search that led nowhere. */
   #failures = 0;
-  #most = 0;
+  #maxFailures = 0;
   readonly #queue: Int32Array;
 
   constructor(
@@ -72,14 +72,14 @@ export class CellSolver {
    */
   solve(
     candidates: Uint16Array,
-    mostFailures: number,
+    maxFailures: number,
     choose?: Choose,
   ): Uint16Array | null | undefined {
     this.#failures = 0;
-    this.#most = mostFailures;
+    this.#maxFailures = maxFailures;
     const cells = candidates.slice();
     const result = this.#start(cells) ? this.#search(cells, choose) : null;
-    return result ?? (this.#failures >= this.#most ? undefined : null);
+    return result ?? (this.#failures >= this.#maxFailures ? undefined : null);
   }
 
   #start(cells: Uint16Array): boolean {
@@ -102,7 +102,7 @@ export class CellSolver {
         const found = this.#search(next, choose);
         if (found !== null) return found;
       }
-      if (++this.#failures >= this.#most) return null;
+      if (++this.#failures >= this.#maxFailures) return null;
     }
     return null;
   }
@@ -200,11 +200,11 @@ export function mayBeEmptied(
   clues: Uint16Array,
   cell: number,
   full: number,
-  mostFailures: number,
+  maxFailures: number,
 ): boolean {
   const digit = clues[cell]!;
   clues[cell] = full & ~digit;
-  const other = solver.solve(clues, mostFailures);
+  const other = solver.solve(clues, maxFailures);
   clues[cell] = digit;
   return other === null;
 }

@@ -102,12 +102,12 @@ function drawExpression(random: RandomStream, config: Ranges): Drawn {
     if (drawn !== null) return drawn;
   }
   const anywhere = reach.map((): Range => [1, Number.MAX_SAFE_INTEGER]);
-  let nearest: Drawn | null = null, least = Infinity;
+  let nearest: Drawn | null = null, bestDistance = Infinity;
   for (let attempt = 0; attempt < NEAREST_TRIES; attempt++) {
     const drawn = attemptExpression(random, config, count, anywhere);
     if (drawn === null) continue;
     const away = Math.max(config.min_target - drawn.target, drawn.target - config.max_target);
-    if (away < least) [nearest, least] = [drawn, away];
+    if (away < bestDistance) [nearest, bestDistance] = [drawn, away];
   }
   if (nearest !== null) return nearest;
   throw new RgxError(
@@ -119,13 +119,13 @@ function drawExpression(random: RandomStream, config: Ranges): Drawn {
 
 /** For each count of numbers left, the values from which sums, or else products, still reach a target. */
 function reachableFrom(config: Ranges, count: number): Range[] {
-  const { operators, max_value: most } = config;
+  const { operators, max_value: maximum } = config;
   const reach: Range[] = [[config.min_target, config.max_target]];
   for (let left = 1; left < count; left++) {
     const [low, high] = reach.at(-1)!;
     reach.push([
-      operators.includes("+") ? low - most : operators.includes("*") ? low / most : low,
-      operators.includes("-") ? high + most : operators.includes("/") ? high * most : high,
+      operators.includes("+") ? low - maximum : operators.includes("*") ? low / maximum : low,
+      operators.includes("-") ? high + maximum : operators.includes("/") ? high * maximum : high,
     ]);
   }
   return reach;

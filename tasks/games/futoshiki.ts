@@ -16,7 +16,7 @@ import {
 } from "./cell_solver.ts";
 
 /** A search of more guesses is given up: the cell keeps its digit. */
-const MOST_FAILURES = 100;
+const MAX_FAILURES = 100;
 const FEWEST_CLUES = 0.1;
 
 export default defineTask({
@@ -93,7 +93,7 @@ function shapeOf(n: number): Shape {
 function latinSquare(random: RandomStream, n: number): Uint16Array {
   const open = new Uint16Array(n * n).fill((1 << n) - 1), solver = new CellSolver(shapeOf(n));
   for (;;) {
-    const square = solver.solve(open, MOST_FAILURES, (bits) => random.shuffle(bits));
+    const square = solver.solve(open, MAX_FAILURES, (bits) => random.shuffle(bits));
     if (square) return square;
   }
 }
@@ -132,7 +132,7 @@ function emptied(
   let left = clues.length;
   for (const cell of order) {
     if (left <= FEWEST_CLUES * clues.length) break;
-    if (!mayBeEmptied(solver, clues, cell, full, MOST_FAILURES)) continue;
+    if (!mayBeEmptied(solver, clues, cell, full, MAX_FAILURES)) continue;
     clues[cell] = full;
     left--;
   }

@@ -11,9 +11,9 @@ import { transpose } from "../transpose.ts";
 import type { ScorableEntry } from "../types.ts";
 
 /** Longer texts are not read. */
-const LONGEST_ANSWER = 100_000;
+const MAX_ANSWER_LENGTH = 100_000;
 /** Guesses after which a grid counts as not unique. */
-const MOST_GUESSES = 400;
+const MAX_GUESSES = 400;
 
 export default defineTask({
   name: "kakurasu",
@@ -150,7 +150,7 @@ function isUnique(across: readonly number[], down: readonly number[]): boolean {
     }
     const free = full & ~(byRow.ones[row]! | byRow.zeros[row]!), bit = free & -free;
     for (const side of ["ones", "zeros"] as const) {
-      if (++guesses > MOST_GUESSES || solutions > 1) return;
+      if (++guesses > MAX_GUESSES || solutions > 1) return;
       const next = { ones: byRow.ones.slice(), zeros: byRow.zeros.slice() };
       next[side][row]! |= bit;
       search(next);
@@ -158,7 +158,7 @@ function isUnique(across: readonly number[], down: readonly number[]): boolean {
   };
   const full = (1 << down.length) - 1;
   search({ ones: across.map(() => 0), zeros: across.map(() => 0) });
-  return solutions === 1 && guesses <= MOST_GUESSES;
+  return solutions === 1 && guesses <= MAX_GUESSES;
 }
 
 /** Adds what all fillings of a line agree on, in rows and columns by turns; false for a contradiction. */
@@ -205,7 +205,7 @@ function turned({ ones, zeros }: Known, length: number): Known {
 function score(answer: string, entry: ScorableEntry): number {
   const { row_sums: rowSums, col_sums: columnSums } = entry.metadata ?? {};
   if (!Array.isArray(rowSums) || !Array.isArray(columnSums)) return 0;
-  if (answer.length > LONGEST_ANSWER) return 0;
+  if (answer.length > MAX_ANSWER_LENGTH) return 0;
   const grid: number[][] = [];
   for (const line of strip(answer).split("\n")) {
     const row: number[] = [];

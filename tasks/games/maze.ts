@@ -38,9 +38,9 @@ export default defineTask({
     ),
   ],
   validate({ min_dist, max_grid_size }) {
-    const most = (max_grid_size - 2) ** 2 - 1;
-    return min_dist <= most ? [] : [
-      `min_dist: must be at most (max_grid_size − 2)² − 1 = ${most}, found ${min_dist} with ` +
+    const maximum = (max_grid_size - 2) ** 2 - 1;
+    return min_dist <= maximum ? [] : [
+      `min_dist: must be at most (max_grid_size − 2)² − 1 = ${maximum}, found ${min_dist} with ` +
       `max_grid_size = ${max_grid_size}`,
     ];
   },
@@ -134,13 +134,13 @@ function drawPassages(random: RandomStream, size: number): Uint8Array {
 }
 
 /** The squares in the order of their distance, and 1 + the distance of each (0: farther than `most`). */
-function distancesFrom(start: number, isPassage: Uint8Array, size: number, most: number) {
+function distancesFrom(start: number, isPassage: Uint8Array, size: number, maximum: number) {
   const distances = new Int32Array(isPassage.length);
   const order = [start];
   distances[start] = 1;
   for (let at = 0; at < order.length; at++) {
     const square = order[at]!, next = distances[square]! + 1;
-    if (next > most + 1) break;
+    if (next > maximum + 1) break;
     for (const neighbour of [square - size, square - 1, square + 1, square + size]) {
       if (isPassage[neighbour] === 0 || distances[neighbour] !== 0) continue;
       distances[neighbour] = next;

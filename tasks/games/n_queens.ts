@@ -7,7 +7,7 @@ import { type Literal, parseLiteral, PyTuple } from "../python/literals.ts";
 import type { ScorableEntry } from "../types.ts";
 
 /** Longer texts are not read: a board of 12 rows has about 1000 characters as a list of lists. */
-const LONGEST_ANSWER = 20_000;
+const MAX_ANSWER_LENGTH = 20_000;
 
 export default defineTask({
   name: "n_queens",
@@ -64,7 +64,7 @@ export default defineTask({
   score(answer: string, entry: ScorableEntry): number {
     const valid = answersOf(entry.metadata?.["valid_answers"]);
     if (valid.includes(answer)) return 1;
-    if (answer.length > LONGEST_ANSWER) return 0;
+    if (answer.length > MAX_ANSWER_LENGTH) return 0;
     const rows = itemsOf(parseLiteral(answer))?.map((row) =>
       typeof row === "string" ? [...row] : itemsOf(row)
     );

@@ -11,7 +11,7 @@ import type { ScorableEntry } from "../types.ts";
 import { equalsInteger, readIntegerExpression, usesExactly } from "./integer_expression.ts";
 
 const OPERATORS = ["+", "-", "*", "/"];
-const MOST = 10;
+const MAX_NUMBER = 10;
 
 export default defineTask({
   name: "puzzle24",
@@ -22,7 +22,7 @@ export default defineTask({
   params: {
     operators: texts(OPERATORS, "operators that the puzzle allows", OPERATORS),
     min_value: int(1, "smallest number", { min: 1 }),
-    max_value: int(10, "largest number", { max: MOST }),
+    max_value: int(10, "largest number", { max: MAX_NUMBER }),
   },
   curriculum: [
     rangeAttribute("value", ["min_value", "max_value"], [1, 5, 6, 7, 8, 9, 10], "given numbers", {
@@ -62,10 +62,10 @@ function solvableWith(operators: readonly string[]): Set<number> {
   let keys = solvable.get(name);
   if (keys === undefined) {
     keys = new Set();
-    for (let a = 1; a <= MOST; a++) {
-      for (let b = a; b <= MOST; b++) {
-        for (let c = b; c <= MOST; c++) {
-          for (let d = c; d <= MOST; d++) {
+    for (let a = 1; a <= MAX_NUMBER; a++) {
+      for (let b = a; b <= MAX_NUMBER; b++) {
+        for (let c = b; c <= MAX_NUMBER; c++) {
+          for (let d = c; d <= MAX_NUMBER; d++) {
             if (search([a, b, c, d].map(single), [...name]) !== null) keys.add(keyOf([a, b, c, d]));
           }
         }
@@ -95,13 +95,15 @@ function drawNumbers(
   };
   if (keys.size === 0) {
     throw new RgxError(
-      `task puzzle24: no four numbers from 1 to ${MOST} make 24 with only ${operators.join(" ")}`,
+      `task puzzle24: no four numbers from 1 to ${MAX_NUMBER} make 24 with only ${
+        operators.join(" ")
+      }`,
       { advice: "allow more operators" },
     );
   }
   while (!keys.values().some(isInside)) {
     low = Math.max(1, low - 1);
-    high = Math.min(MOST, high + 1);
+    high = Math.min(MAX_NUMBER, high + 1);
   }
   for (;;) {
     const numbers = Array.from({ length: 4 }, () => random.int(low, high));

@@ -11,7 +11,7 @@ import type { ScorableEntry } from "../types.ts";
 import { applyMoves, isSolved, readBoard, SIZE } from "./rush_hour_board.ts";
 
 /** Longer texts are not read. */
-const LONGEST_ANSWER = 50_000;
+const MAX_ANSWER_LENGTH = 50_000;
 
 export default defineTask({
   name: "rush_hour",
@@ -135,7 +135,7 @@ function drawing(config: string): string {
 
 function score(answer: string, entry: ScorableEntry): number {
   const board = readBoard(entry.metadata?.["board_config"]);
-  if (board === null || answer.length > LONGEST_ANSWER) return 0.01;
+  if (board === null || answer.length > MAX_ANSWER_LENGTH) return 0.01;
   const moves: [string, number][] = [];
   for (const [, letter, sign, digits] of answer.matchAll(/([A-Z])([+-])([0-9]+)/g)) {
     const distance = Math.min(Number(digits), SIZE);

@@ -11,7 +11,7 @@ import { drawRoom, type Room } from "./sokoban_room.ts";
 const SIZES = [6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
 const LONGEST_SIDE = 20;
 /** Longer texts are not read. */
-const LONGEST_ANSWER = 100_000;
+const MAX_ANSWER_LENGTH = 100_000;
 
 export default defineTask({
   name: "sokoban",
@@ -119,7 +119,7 @@ function readBoard(value: unknown): Board | null {
 
 function score(answer: string, entry: ScorableEntry): number {
   const board = readBoard(entry.metadata?.["gamestr"]);
-  if (board === null || answer.length > LONGEST_ANSWER) return 0;
+  if (board === null || answer.length > MAX_ANSWER_LENGTH) return 0;
   const moves = strip(answer).replace(/\.$/, "");
   if (/[^UDLR\s,'"]/.test(moves)) return 0;
   const { width, isWall, isGoal, isBox } = board;

@@ -22,7 +22,7 @@ const TRIES = 300, PATIENCE = 30;
 /** The wanted number of moves as a share of the most allowed is drawn from here to 1. */
 const SHORTEST = 0.07;
 /** Shares of wall inside the border; drawn between them. */
-const FEWEST_WALLS = 0.05, MOST_WALLS = 0.3;
+const FEWEST_WALLS = 0.05, MAX_WALLS = 0.3;
 /** The box that moved last is pulled on with this probability, and else often one that is still on a goal. */
 const SAME_BOX = 0.6, BOX_ON_GOAL = 0.7;
 const LETTERS = "UDLR", OPPOSITE = "DURL";
@@ -33,7 +33,7 @@ export function drawRoom(
   width: number,
   height: number,
   boxes: number,
-  mostMoves: number,
+  maxMoves: number,
 ): Room {
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const isFloor = drawFloor(random, width, height, attempt);
@@ -41,8 +41,8 @@ export function drawRoom(
     if (floor.length < 3) continue;
     const fitting = Math.min(boxes, Math.max(1, Math.floor(floor.length / 3)));
     const goals = random.sample(floor, fitting);
-    const wanted = Math.ceil(mostMoves * random.uniform(SHORTEST, 1));
-    const room = pullApart(random, isFloor, goals, width, wanted, mostMoves);
+    const wanted = Math.ceil(maxMoves * random.uniform(SHORTEST, 1));
+    const room = pullApart(random, isFloor, goals, width, wanted, maxMoves);
     // Boxes soon block each other in some rooms: those are drawn anew, unless nothing better turns up.
     const enough = attempt < PATIENCE ? wanted / 2 : 1;
     if (room !== null && room.solution.length >= enough) return { width, height, ...room };
@@ -64,7 +64,7 @@ function drawFloor(
   attempt: number,
 ): Uint8Array {
   const open = new Uint8Array(width * height);
-  const walls = random.uniform(FEWEST_WALLS, MOST_WALLS) * (1 - attempt / TRIES);
+  const walls = random.uniform(FEWEST_WALLS, MAX_WALLS) * (1 - attempt / TRIES);
   for (let row = 1; row < height - 1; row++) {
     for (let column = 1; column < width - 1; column++) {
       if (!random.chance(walls)) open[row * width + column] = 1;
@@ -103,7 +103,7 @@ function pullApart(
   goals: readonly number[],
   width: number,
   wanted: number,
-  mostMoves: number,
+  maxMoves: number,
 ): Omit<Room, "width" | "height"> | null {
   const steps = [-width, width, -1, 1];
   const isGoal = new Uint8Array(isFloor.length), isBox = new Uint8Array(isFloor.length);
@@ -134,7 +134,7 @@ function pullApart(
     const pull = random.choice(preferred.length > 0 ? preferred : pulls);
     const near = pull.box + steps[pull.way]!;
     const way: string = player < 0 ? "" : walk.wayTo(near);
-    if (moves + way.length + 1 > mostMoves) break;
+    if (moves + way.length + 1 > maxMoves) break;
     backwards += way + LETTERS[pull.way]!;
     moves += way.length + 1;
     isBox[pull.box] = 0;

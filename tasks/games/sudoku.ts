@@ -9,7 +9,7 @@ import { CellSolver, digitRows, latinUnits, makeShape, mayBeEmptied } from "./ce
 
 const SIZE = 9, CELLS = 81, FULL = 0x1ff;
 /** A search of more guesses is given up: the cell keeps its digit. */
-const MOST_FAILURES = 200;
+const MAX_FAILURES = 200;
 
 export default defineTask({
   name: "sudoku",
@@ -67,7 +67,7 @@ function drawPuzzle(random: RandomStream, wanted: number) {
   let empty = 0;
   for (const cell of order) {
     if (empty === wanted) break;
-    if (!mayBeEmptied(sudokuSolver(), clues, cell, FULL, MOST_FAILURES)) continue;
+    if (!mayBeEmptied(sudokuSolver(), clues, cell, FULL, MAX_FAILURES)) continue;
     clues[cell] = FULL;
     empty++;
   }
@@ -80,7 +80,7 @@ function completeGrid(random: RandomStream): Uint16Array {
   for (;;) {
     const digits = random.shuffle(Array.from({ length: SIZE }, (_, i) => 1 << i));
     digits.forEach((bit, column) => open[column] = bit);
-    const grid = sudokuSolver().solve(open, MOST_FAILURES, (bits) => random.shuffle(bits));
+    const grid = sudokuSolver().solve(open, MAX_FAILURES, (bits) => random.shuffle(bits));
     if (grid) return grid;
   }
 }

@@ -5,7 +5,7 @@ import { words } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 
 /** Longer texts are not read. */
-const LONGEST_ANSWER = 100_000;
+const MAX_ANSWER_LENGTH = 100_000;
 
 export default defineTask({
   name: "survo",
@@ -32,10 +32,10 @@ export default defineTask({
     rangeAttribute("empty", ["min_empty", "max_empty"], [4, 9, 16, 25], "numbers to put back"),
   ],
   validate({ min_board_size, max_empty, min_num, max_num }) {
-    const errors: string[] = [], most = (min_board_size - 1) ** 2;
-    if (max_empty > most) {
+    const errors: string[] = [], maximum = (min_board_size - 1) ** 2;
+    if (max_empty > maximum) {
       errors.push(
-        `max_empty: must be at most (min_board_size − 1)² = ${most}, found ${max_empty} with ` +
+        `max_empty: must be at most (min_board_size − 1)² = ${maximum}, found ${max_empty} with ` +
           `min_board_size = ${min_board_size}`,
       );
     }
@@ -47,11 +47,11 @@ export default defineTask({
     return errors;
   },
   clamp(config) {
-    const notes: string[] = [], most = (config.min_board_size - 1) ** 2;
+    const notes: string[] = [], maximum = (config.min_board_size - 1) ** 2;
     for (const field of ["min_empty", "max_empty"] as const) {
-      if (config[field] <= most) continue;
-      notes.push(`${field}: ${config[field]} is above (min_board_size − 1)², ${most} is used`);
-      config[field] = most;
+      if (config[field] <= maximum) continue;
+      notes.push(`${field}: ${config[field]} is above (min_board_size − 1)², ${maximum} is used`);
+      config[field] = maximum;
     }
     return notes;
   },
@@ -112,7 +112,7 @@ function tableText(table: readonly number[][]): string {
 function score(answer: string, entry: ScorableEntry): number {
   const { puzzle, candidate_numbers: candidates } = entry.metadata ?? {};
   if (!isTable(puzzle) || !Array.isArray(candidates)) return 0;
-  if (answer.length > LONGEST_ANSWER) return 0;
+  if (answer.length > MAX_ANSWER_LENGTH) return 0;
   const table = readTable(answer, puzzle.length);
   if (table === null) return 0;
   const filled: number[] = [], last = puzzle.length - 1;

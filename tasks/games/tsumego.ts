@@ -79,13 +79,13 @@ function boardText(board: readonly string[][]): string {
   return [`   ${[...LETTERS.slice(0, size)].join(" ")}`, ...lines].join("\n");
 }
 
-function drawBoard(random: RandomStream, size: number, mostStones: number) {
+function drawBoard(random: RandomStream, size: number, maxStones: number) {
   const neighbours = neighboursOf(size);
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const planted = plantGroup(random, size, neighbours);
     if (planted === null) continue;
     const { stones, move } = planted;
-    for (let i = 0; i < mostStones; i++) scatter(random, stones, move, neighbours);
+    for (let i = 0; i < maxStones; i++) scatter(random, stones, move, neighbours);
     if (isBest(stones, move, neighbours)) return { stones, move };
   }
   throw new RgxError(`task tsumego: found no capture on a board of ${size} rows and columns`);
@@ -188,9 +188,9 @@ function isBest(stones: Uint8Array, move: number, neighbours: readonly number[][
     for (const stone of group) seen.add(stone);
     if (free === 1) captures.set(liberty, (captures.get(liberty) ?? 0) + group.length);
   }
-  const most = captures.get(move) ?? 0;
+  const captured = captures.get(move) ?? 0;
   captures.delete(move);
-  return most > 0 && captures.values().every((count) => count < most);
+  return captured > 0 && captures.values().every((count) => count < captured);
 }
 
 function score(answer: string, entry: ScorableEntry): number {

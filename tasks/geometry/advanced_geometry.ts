@@ -161,10 +161,10 @@ function fixed(value: number, decimals: number): string {
 
 const UNREADABLE = 0.01, WRONG = 0.05, NEARLY = 0.5;
 /** In characters; no answer is longer. */
-const LONGEST = 1000;
+const MAX_LENGTH = 1000;
 
 function score(answer: string, entry: ScorableEntry): number {
-  if (answer.length > LONGEST) return UNREADABLE;
+  if (answer.length > MAX_LENGTH) return UNREADABLE;
   const oracle = entry.answer ?? "", metadata = entry.metadata ?? {};
   const text = strip(answer);
   switch (metadata["task_type"]) {

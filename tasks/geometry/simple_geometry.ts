@@ -81,16 +81,16 @@ export default defineTask({
 /** n − 1 angles that leave between 1° and 179° for the last one. */
 function drawAngles(random: RandomStream, sides: number, low: number, high: number): number[] {
   const total = (sides - 2) * 180;
-  const least = total - 179, most = total - 1;
+  const minimum = total - 179, maximum = total - 1;
   let angles: number[] = [], sum = 0;
   for (let attempt = 0; attempt < WHOLE_DRAWS; attempt++) {
     angles = Array.from({ length: sides - 1 }, () => random.int(low, high));
     sum = angles.reduce((a, b) => a + b, 0);
-    if (sum >= least && sum <= most) return angles;
+    if (sum >= minimum && sum <= maximum) return angles;
   }
-  while (sum < least || sum > most) {
+  while (sum < minimum || sum > maximum) {
     const i = random.below(angles.length), angle = angles[i]!;
-    angles[i] = sum < least ? random.int(angle, high) : random.int(low, angle);
+    angles[i] = sum < minimum ? random.int(angle, high) : random.int(low, angle);
     sum += angles[i]! - angle;
   }
   return angles;

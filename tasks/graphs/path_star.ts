@@ -7,7 +7,7 @@ import { words } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 
 /** Longer answers are refused. */
-const LONGEST = 200_000;
+const MAX_LENGTH = 200_000;
 
 export default defineTask({
   name: "path_star",
@@ -82,7 +82,7 @@ export default defineTask({
     };
   },
   score(answer: string, entry: ScorableEntry): number {
-    if (answer.length > LONGEST) return 0;
+    if (answer.length > MAX_LENGTH) return 0;
     return words(answer).join(" ") === words(entry.answer ?? "").join(" ") ? 1 : 0;
   },
 });

@@ -159,11 +159,11 @@ function applied({ type, value }: Button, number: number): number {
 const SEPARATORS = new RegExp(`[${PYTHON_SPACE},;→\\->='"“”‘’()\\[\\]{}.*\`]+`, "g");
 
 /** Longer answers are refused. */
-const MOST_PRESSES = 10_000;
+const MAX_PRESSES = 10_000;
 
 function score(answer: string, entry: ScorableEntry): number {
   const presses = answer.replace(SEPARATORS, "").toUpperCase();
-  if (presses.length > MOST_PRESSES || !/^[ABC]+$/.test(presses)) return 0;
+  if (presses.length > MAX_PRESSES || !/^[ABC]+$/.test(presses)) return 0;
   const metadata = entry.metadata ?? {};
   const oracle = Array.isArray(metadata["solution_path"])
     ? metadata["solution_path"].join("")

@@ -7,12 +7,15 @@ export interface ListRule {
   draw(random: RandomStream): number[];
 }
 
-const FEWEST = 3;
-const MOST = 10;
+const MIN_LIST_LENGTH = 3;
+const MAX_LIST_LENGTH = 10;
 const LARGEST = 100;
 
 function numbers(random: RandomStream, largest = LARGEST): number[] {
-  return Array.from({ length: random.int(FEWEST, MOST) }, () => random.int(1, largest));
+  return Array.from(
+    { length: random.int(MIN_LIST_LENGTH, MAX_LIST_LENGTH) },
+    () => random.int(1, largest),
+  );
 }
 
 function ascending(list: readonly number[]): number[] {
@@ -69,7 +72,7 @@ export const LIST_RULES: readonly ListRule[] = [
     draw(random) {
       // Different values, so that the order is one of the two.
       const list = ascending([...new Set(numbers(random))]);
-      while (list.length < FEWEST) list.push(list.at(-1)! + 1);
+      while (list.length < MIN_LIST_LENGTH) list.push(list.at(-1)! + 1);
       return random.chance(0.5) ? list : list.reverse();
     },
     apply: (list) => [list[0]! < list.at(-1)! ? 1 : 0],
@@ -81,7 +84,10 @@ export const LIST_RULES: readonly ListRule[] = [
   {
     draw(random) {
       const first = random.int(1, LARGEST);
-      return Array.from({ length: random.int(FEWEST, MOST) }, (_, i) => first * 2 ** i);
+      return Array.from(
+        { length: random.int(MIN_LIST_LENGTH, MAX_LIST_LENGTH) },
+        (_, i) => first * 2 ** i,
+      );
     },
     apply: (list) => [2 * list.at(-1)!],
   },

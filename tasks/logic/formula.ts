@@ -8,7 +8,7 @@ import { isSpaceCode } from "../python/text.ts";
 export type Table = Uint32Array;
 
 /** 2^12 assignments: a formula of 100 000 characters is still evaluated within some ten milliseconds. */
-export const MOST_VARIABLES = 12;
+export const MAX_VARIABLES = 12;
 
 /** A word holds all assignments of five variables; their columns within it. */
 const WITHIN_WORD = [0xaaaaaaaa, 0xcccccccc, 0xf0f0f0f0, 0xff00ff00, 0xffff0000];

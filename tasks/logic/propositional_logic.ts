@@ -8,7 +8,7 @@ import {
   entails,
   formulaTable,
   isTautology,
-  MOST_VARIABLES,
+  MAX_VARIABLES,
   negate,
   type Table,
   variableTables,
@@ -179,7 +179,7 @@ function score(answer: string, entry: ScorableEntry): number {
   const occurring = names.filter((name) =>
     answer.includes(name) || premises.some((premise) => premise.includes(name))
   );
-  if (occurring.length > MOST_VARIABLES) return 0;
+  if (occurring.length > MAX_VARIABLES) return 0;
   const tables = variableTables(occurring.length);
   const variables = new Map(occurring.map((name, i) => [name, tables[i]!]));
   const conclusion = formulaTable(answer, variables);

@@ -9,7 +9,7 @@ type Operator = "not" | "and" | "or" | "->" | "<=>";
 export type Statement = ["telling-truth" | "lying", number] | [Operator, ...Statement[]];
 
 /** Atoms of one statement; beyond them, no parts are added and those that are due are plain. */
-const MOST_ATOMS = 200;
+const MAX_ATOMS = 200;
 const OPERATORS: readonly Operator[] = ["not", "and", "or", "->", "<=>"];
 
 /** A statement nested at most `depth` deep; nobody calls himself a liar. */
@@ -25,11 +25,11 @@ export function drawStatement(
 
   function draw(levels: number): Statement {
     const operator = random.below(6) - 1;
-    if (levels === 1 || operator === -1 || atoms >= MOST_ATOMS) return drawAtom();
+    if (levels === 1 || operator === -1 || atoms >= MAX_ATOMS) return drawAtom();
     const name = OPERATORS[operator]!;
     const count = name === "not" ? 1 : operator >= 3 ? 2 : random.int(2, Math.max(2, width));
     const parts: Statement[] = [];
-    for (let i = 0; i < count && (i < 2 || atoms < MOST_ATOMS); i++) {
+    for (let i = 0; i < count && (i < 2 || atoms < MAX_ATOMS); i++) {
       let part = draw(levels - 1);
       for (let tries = 0; tries < 8 && parts.some((other) => isSameAtom(other, part)); tries++) {
         part = draw(levels - 1);
@@ -101,7 +101,7 @@ function negated(truth: boolean | undefined): boolean | undefined {
 }
 
 /** Branches of the search among many people; a puzzle that needs more is drawn again. */
-const MOST_BRANCHES = 500;
+const MAX_BRANCHES = 500;
 
 /** Whether exactly one assignment of roles makes the knights' statements, and no others, true. */
 export function hasOneSolution(statements: readonly Statement[]): boolean {
@@ -122,7 +122,7 @@ export function hasOneSolution(statements: readonly Statement[]): boolean {
     }
     const open = isKnight.indexOf(undefined);
     if (open === -1) return 1;
-    if (++branches > MOST_BRANCHES) return 2;
+    if (++branches > MAX_BRANCHES) return 2;
     const other = isKnight.slice();
     isKnight[open] = true;
     other[open] = false;

@@ -177,7 +177,7 @@ Deno.test("knights_knaves: k right roles of n score 0.3 + 0.7·k/n, in any form"
 /** What one statement of self_reference says of a declared assignment. */
 function holdsFor(text: string, declared: readonly boolean[]): boolean {
   const trueOnes = declared.filter(Boolean).length, falseOnes = declared.length - trueOnes;
-  const counted = /^(At minimum|At maximum|Exactly) (\d+) of the seven statements (?:is|are) (\w+)$/
+  const counted = /^(At least|At most|Exactly) (\d+) of the seven statements (?:is|are) (\w+)$/
     .exec(text);
   if (counted) {
     const count = counted[3] === "true" ? trueOnes : falseOnes, limit = Number(counted[2]);

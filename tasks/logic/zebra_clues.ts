@@ -21,7 +21,7 @@ export interface Street {
 const KINDS = ["same", "left", "beside", "at"] as const;
 const KIND_WEIGHTS = [5, 2, 2, 1];
 /** Branches of the search for a second solution; a clue is kept where they do not suffice. */
-const MOST_BRANCHES = 60;
+const MAX_BRANCHES = 60;
 
 /**
  * Clues that have only the solution: drawn until plain deduction finds it, then reduced as long as there is no other.
@@ -160,7 +160,7 @@ function isUnique(street: Street, clues: readonly Clue[]): boolean {
     if (open === -1) return 1;
     let found = 0;
     for (let rest = domains[open]!; rest !== 0; rest &= rest - 1) {
-      if (++branches > MOST_BRANCHES) return 2;
+      if (++branches > MAX_BRANCHES) return 2;
       const tried = domains.slice();
       tried[open] = rest & -rest;
       found += count(tried);

@@ -9,9 +9,9 @@ import type { ScorableEntry } from "../types.ts";
 const TOLERANCE = 1e-4;
 const SIGNIFICANT = 10;
 /** 2^1000 is within the range of a double. */
-const MOST_TRIALS = 1000;
+const MAX_TRIALS = 1000;
 /** In characters; no answer is longer. */
-const LONGEST = 5000;
+const MAX_LENGTH = 5000;
 
 export default defineTask({
   name: "coin_flip",
@@ -22,7 +22,7 @@ export default defineTask({
     "characters that both numbers, written with 10 significant digits, have in common.",
   params: {
     min_trials: int(3, "fewest flips", { min: 1 }),
-    max_trials: int(15, "most flips", { max: MOST_TRIALS }),
+    max_trials: int(15, "most flips", { max: MAX_TRIALS }),
     allow_exact: bool(true, "ask for an exact number of heads"),
     allow_at_least: bool(true, "ask for at least a number of heads"),
   },
@@ -92,7 +92,7 @@ function general(x: number): string {
 }
 
 function score(answer: string, entry: ScorableEntry): number {
-  if (answer.length > LONGEST) return 0;
+  if (answer.length > MAX_LENGTH) return 0;
   const given = parseNumber(answer), expected = probabilityOf(entry);
   if (given === null || expected === null) return 0;
   if (Math.abs(given - expected) <= TOLERANCE) return 1;

@@ -24,7 +24,7 @@ Deno.test("the answer is the share of all outcomes, counted from the question", 
       const { question, answer } of createDataset("coin_flip", { ...config, seed: 4, size: 100 })
     ) {
       const [, trials, kind, wanted] =
-        /flipped (\d+) times?\. .*heads (exactly|at minimum) (\d+) time/.exec(question)!;
+        /flipped (\d+) times?\. .*heads (exactly|at least) (\d+) time/.exec(question)!;
       const n = Number(trials), k = Number(wanted);
       let outcomes = 0;
       counts[n]!.forEach((number, heads) => {

@@ -31,7 +31,7 @@ export function parseFinite(text: string): number | null {
  * oracle equals them) and for texts that are far longer than any answer.
  */
 export function parseDecimal(text: string): Decimal | null {
-  if (text.length > LONGEST) return null;
+  if (text.length > MAX_LENGTH) return null;
   const match = DECIMAL.exec(asciiDigits(strip(text).replaceAll("_", "")));
   if (match === null) return null;
   const fraction = match[3] ?? "";
@@ -55,7 +55,7 @@ export function equalDecimals(a: Decimal, b: Decimal): boolean {
  * unchanged, since it is no number.
  */
 export function asciiDigits(text: string): string {
-  if (ASCII.test(text) || text.length > LONGEST || NO_DIGIT.test(text)) return text;
+  if (ASCII.test(text) || text.length > MAX_LENGTH || NO_DIGIT.test(text)) return text;
   let result = "";
   for (const character of text) {
     if (character <= "\u007f") {
@@ -79,7 +79,7 @@ const ASCII = /^\p{ASCII}*$/u;
 /**
  * In characters. Converting more digits of other scripts would take too long; no answer needs it.
  */
-const LONGEST = 50_000;
+const MAX_LENGTH = 50_000;
 const NO_DIGIT = /[^\p{ASCII}\p{Nd}]/u;
 /** Cache of the digits of other scripts. */
 const digitOf = new Map<string, string>();

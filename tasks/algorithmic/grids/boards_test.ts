@@ -96,7 +96,7 @@ Deno.test("game_of_life: the weight sets the cells unless their number is given 
   assert.equal(filled({ filled_cells_weights: 0.5 }), 50);
   assert.equal(filled({ filled_cells_weights: 0.29, grid_size_x: 9, grid_size_y: 3 }), 7);
   assert.equal(filled({ filled_cells_weights: 0.5, filled_cells: 10 }), 10);
-  assert.throws(() => filled({ filled_cells: 101 }), /filled_cells: must be at maximum/);
+  assert.throws(() => filled({ filled_cells: 101 }), /filled_cells: must be at most/);
 });
 
 Deno.test("game_of_life: right cells count, surplus ones cost, other JSON is 0 (V2, V19)", () => {
@@ -161,7 +161,7 @@ Deno.test("game_of_life_halting: all steps of the board of the question", () => 
   const answers = new Map<string, number>();
   for (const { question, answer, metadata } of entries("game_of_life_halting", variants)) {
     let board = matrixIn(question);
-    const steps = Number(/at maximum ([0-9]+) steps/.exec(question)![1]);
+    const steps = Number(/at most ([0-9]+) steps/.exec(question)![1]);
     let halted = !board.flat().includes(1);
     for (let i = 0; i < steps; i++) {
       board = step(board);
@@ -185,7 +185,7 @@ Deno.test("game_of_life_halting: only the right word is right (V6)", () => {
   assert.equal(score(" FALSE\n"), 1);
   assert.throws(
     () => createDataset("game_of_life_halting", { difficulty: 2 }),
-    /grid_size_x: must be at minimum 13 for difficulty = 2, found 12/,
+    /grid_size_x: must be at least 13 for difficulty = 2, found 12/,
   );
 });
 

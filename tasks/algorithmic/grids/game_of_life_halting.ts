@@ -9,7 +9,7 @@ import type { ScorableEntry } from "../../types.ts";
 import { type Cells, lifeStep } from "./life.ts";
 import { COMMON_PERIOD, DYING, type LifePattern, OSCILLATORS } from "./life_patterns.ts";
 
-const MOST_TRIES = 200;
+const MAX_TRIES = 200;
 const SMALLEST_GRID: Readonly<Record<number, number>> = { 1: 7, 2: 13, 3: 25 };
 
 export default defineTask({
@@ -135,7 +135,7 @@ function place(
   const placed: Placed[] = [];
   const boxes: Box[] = [];
   let tries = 0;
-  while (placed.length < count && tries++ < MOST_TRIES) {
+  while (placed.length < count && tries++ < MAX_TRIES) {
     const pattern = random.choice(patterns);
     const lastRow = rows - pattern.rows - 1, lastColumn = columns - pattern.columns - 1;
     if (lastRow < 1 || lastColumn < 1) continue;

@@ -117,7 +117,7 @@ function near(expected: string, given: string): boolean {
 const NEWLINE = 10, RETURN = 13;
 
 /** The words of each line that is not blank; null as soon as there are too many. */
-function cellsOf(text: string, mostRows: number, mostColumns: number): string[][] | null {
+function cellsOf(text: string, maxRows: number, maxColumns: number): string[][] | null {
   const rows: string[][] = [];
   let row: string[] = [], from = -1;
   for (let at = 0; at <= text.length; at++) {
@@ -128,11 +128,11 @@ function cellsOf(text: string, mostRows: number, mostColumns: number): string[][
     }
     if (from >= 0) row.push(text.slice(from, at));
     from = -1;
-    if (row.length > mostColumns) return null;
+    if (row.length > maxColumns) return null;
     if (row.length > 0 && (code === NEWLINE || code === RETURN)) {
       rows.push(row);
       row = [];
-      if (rows.length > mostRows) return null;
+      if (rows.length > maxRows) return null;
     }
   }
   return rows;

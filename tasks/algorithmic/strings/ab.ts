@@ -8,9 +8,9 @@ import { defineTask, int } from "../../define.ts";
 import type { ScorableEntry } from "../../types.ts";
 
 const TOKENS = ["A#", "B#", "#A", "#B"] as const;
-const MOST_STEPS = 100;
+const MAX_STEPS = 100;
 /** Three of five programs of 100 tokens end within the steps, but hardly any of 200: then one that takes longer is used. */
-const MOST_DRAWS = 100;
+const MAX_DRAWS = 100;
 
 export default defineTask({
   name: "ab",
@@ -54,7 +54,7 @@ function drawProgram(
     const program: string[] = [];
     for (let i = 0; i < length; i++) program.push(TOKENS[random.below(4)]!);
     const { steps, result } = compute(program);
-    if (steps <= MOST_STEPS || draw === MOST_DRAWS) return { program, result };
+    if (steps <= MAX_STEPS || draw === MAX_DRAWS) return { program, result };
   }
 }
 

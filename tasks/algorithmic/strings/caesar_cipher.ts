@@ -36,9 +36,9 @@ export default defineTask({
   ],
   generate(random, config) {
     const { delimiter, min_words, max_words, min_rotation, max_rotation } = config;
-    const told = storyTexts(delimiter, min_words, max_words);
-    const clear = told.length > 0 && random.chance(0.5)
-      ? random.choice(told)
+    const fromStory = storyTexts(delimiter, min_words, max_words);
+    const clear = fromStory.length > 0 && random.chance(0.5)
+      ? random.choice(fromStory)
       : madeText(random, random.int(min_words, max_words));
     const rotation = random.int(min_rotation, max_rotation);
     const cipher = rotate(clear, rotation);

@@ -9,8 +9,8 @@ import { parseJson } from "../../python/literals.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { randomPalindrome } from "./palindrome_generation.ts";
 
-const MOST_PARTITIONS = 20_000;
-const MOST_DRAWS = 100;
+const MAX_PARTITIONS = 20_000;
+const MAX_DRAWS = 100;
 
 export default defineTask({
   name: "palindrome_partitioning",
@@ -84,7 +84,7 @@ function drawString(
   shortest: number,
   longest: number,
 ): { string: string; ends: number[][] } {
-  for (let draw = 0; draw < MOST_DRAWS; draw++) {
+  for (let draw = 0; draw < MAX_DRAWS; draw++) {
     const length = random.int(minLength, maxLength);
     let string = "";
     while (string.length < length) {
@@ -92,11 +92,11 @@ function drawString(
       string += randomPalindrome(random, Math.min(wanted, length - string.length));
     }
     const ends = palindromeEnds(string);
-    if (countPartitions(ends) <= MOST_PARTITIONS) return { string, ends };
+    if (countPartitions(ends) <= MAX_PARTITIONS) return { string, ends };
   }
   throw new RgxError(
-    `palindrome_partitioning: none of ${MOST_DRAWS} strings of up to ${maxLength} letters has at ` +
-      `most ${MOST_PARTITIONS} partitions`,
+    `palindrome_partitioning: none of ${MAX_DRAWS} strings of up to ${maxLength} letters has at ` +
+      `most ${MAX_PARTITIONS} partitions`,
     { advice: "lower max_string_len or max_substring_palindrome_len" },
   );
 }

@@ -14,8 +14,8 @@ interface Rule {
  * About one draw in ten thousand grows for ever; of those that come to rest, none was seen to take more than
  * this many steps beyond the letters of its string. What takes longer is drawn again.
  */
-const MOST_EXTRA_STEPS = 1000;
-const MOST_DRAWS = 100;
+const MAX_EXTRA_STEPS = 1000;
+const MAX_DRAWS = 100;
 
 function prefix(start: string, text: string, change: (rest: string, s: string) => string): Rule {
   return {
@@ -158,7 +158,7 @@ export default defineTask({
 
 /** Rules in random order and the states that they lead a random string through. */
 function drawHistory(random: RandomStream, length: number, count: number): [Rule[], string[]] {
-  for (let draw = 0; draw < MOST_DRAWS; draw++) {
+  for (let draw = 0; draw < MAX_DRAWS; draw++) {
     const rules = random.sample(RULES, count);
     let string = "";
     for (let i = 0; i < length; i++) string += "abc"[random.below(3)]!;
@@ -166,15 +166,15 @@ function drawHistory(random: RandomStream, length: number, count: number): [Rule
     if (states !== null) return [rules, states];
   }
   throw new RgxError(
-    `string_manipulation: ${MOST_DRAWS} strings of ${length} letters grow for ever`,
+    `string_manipulation: ${MAX_DRAWS} strings of ${length} letters grow for ever`,
   );
 }
 
 /** The states from a string to the one where it comes to rest, or null when there are too many. */
 function history(string: string, rules: readonly Rule[]): string[] | null {
   const states = [string], seen = new Set(states);
-  const most = string.length + MOST_EXTRA_STEPS;
-  while (states.length <= most) {
+  const maximum = string.length + MAX_EXTRA_STEPS;
+  while (states.length <= maximum) {
     const next = step(string, rules);
     if (next === null || seen.has(next)) return states;
     states.push(next);

@@ -33,13 +33,13 @@ export default defineTask({
       "words of a group, where there are as many",
     ),
   ],
-  validate({ max_anagram_groups: most }) {
+  validate({ max_anagram_groups: maximum }) {
     // Finding the groups takes a moment, so it is left out where they are enough by far.
-    if (most <= 1000) return [];
+    if (maximum <= 1000) return [];
     const available = anagramGroups().length;
-    return most <= available ? [] : [
+    return maximum <= available ? [] : [
       `max_anagram_groups: the built-in list has ${available} groups, found ` +
-      `max_anagram_groups = ${most}`,
+      `max_anagram_groups = ${maximum}`,
     ];
   },
   generate(random, config) {
@@ -93,8 +93,10 @@ function groupsOf(value: unknown): unknown[][] | null {
     const words: unknown = typeof group === "string" ? [...group] : group;
     if (!Array.isArray(words)) return null;
     const kind = (word: unknown) => Array.isArray(word) ? "list" : typeof word;
-    const alike = words.every((word) => kind(word) === kind(words[0]));
-    if (!alike || !["string", "number", "list", "undefined"].includes(kind(words[0]))) return null;
+    const sameKind = words.every((word) => kind(word) === kind(words[0]));
+    if (!sameKind || !["string", "number", "list", "undefined"].includes(kind(words[0]))) {
+      return null;
+    }
     groups.push(words);
   }
   return groups;

@@ -6,7 +6,7 @@
 import { readAsset } from "../../asset.ts";
 import { decodeWords } from "../../text/words.ts";
 
-const SHORTEST = 3, LONGEST = 5;
+const MIN_LENGTH = 3, MAX_LENGTH = 5;
 
 /** Words as nodes, an edge where one letter differs. */
 export interface LadderGraph {
@@ -25,7 +25,7 @@ const graphs = new Map<number, LadderGraph>();
 
 /** Whether an upper-case word is in the list. */
 export function isLadderWord(word: string): boolean {
-  if (word.length < SHORTEST || word.length > LONGEST) return false;
+  if (word.length < MIN_LENGTH || word.length > MAX_LENGTH) return false;
   let set = sets.get(word.length);
   if (set === undefined) {
     set = new Set(ladderWords(word.length));
@@ -46,25 +46,25 @@ export function ladderGraph(length: number): LadderGraph {
 /** The words of one length, upper case. */
 function ladderWords(length: number): string[] {
   lines ??= readAsset("ladder.txt").split("\n");
-  return decodeWords(lines[length - SHORTEST]!, length).map((word) => word.toUpperCase());
+  return decodeWords(lines[length - MIN_LENGTH]!, length).map((word) => word.toUpperCase());
 }
 
 function link(words: readonly string[]): LadderGraph {
   /** Words that are the same but for one place. */
-  const alike = new Map<string, number[]>();
+  const wordsByPattern = new Map<string, number[]>();
   const patternsOf = (word: string) =>
     Array.from(word, (_, i) => `${word.slice(0, i)}_${word.slice(i + 1)}`);
   words.forEach((word, i) => {
     for (const pattern of patternsOf(word)) {
-      const list = alike.get(pattern);
-      if (list === undefined) alike.set(pattern, [i]);
+      const list = wordsByPattern.get(pattern);
+      if (list === undefined) wordsByPattern.set(pattern, [i]);
       else list.push(i);
     }
   });
   const first = new Int32Array(words.length + 1), neighbours: number[] = [];
   words.forEach((word, i) => {
     for (const pattern of patternsOf(word)) {
-      for (const other of alike.get(pattern)!) if (other !== i) neighbours.push(other);
+      for (const other of wordsByPattern.get(pattern)!) if (other !== i) neighbours.push(other);
     }
     first[i + 1] = neighbours.length;
   });

@@ -91,7 +91,7 @@ function wordsOfLengths(min: number, max: number, count: number): readonly strin
   let pool = pools.get(key);
   if (pool === undefined) {
     const all = storyWords();
-    const longest = all.reduce((most, word) => Math.max(most, word.length), 0);
+    const longest = all.reduce((longest, word) => Math.max(longest, word.length), 0);
     let low = Math.min(min, longest), high = Math.max(max, low);
     const select = () => all.filter(({ length }) => length >= low && length <= high);
     for (pool = select(); pool.length < count; pool = select()) {

@@ -108,7 +108,7 @@ Deno.test("palindrome_partitioning: endless lists of partitions are refused, not
   });
   assert.throws(() => dataset.entry(0), {
     name: "RgxError",
-    message: /at maximum 20000 partitions/,
+    message: /at most 20000 partitions/,
   });
   assert.match(
     validateTaskConfig("palindrome_partitioning", { max_substring_palindrome_len: 16 }).join(),

@@ -45,9 +45,9 @@ export default defineTask({
 
 /** A sentence of the story or, as often, and where it has none of that length, one that is made. */
 function drawSentence(random: RandomStream, count: number): string {
-  const told = storySentences().get(count);
-  return told !== undefined && random.chance(0.5)
-    ? random.choice(told)
+  const fromStory = storySentences().get(count);
+  return fromStory !== undefined && random.chance(0.5)
+    ? random.choice(fromStory)
     : makeSentence(random, count);
 }
 

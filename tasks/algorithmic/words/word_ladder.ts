@@ -10,7 +10,7 @@ import type { ScorableEntry } from "../../types.ts";
 import { isLadderWord, type LadderGraph, ladderGraph } from "./ladder_words.ts";
 
 /** Pairs of words that are drawn; one in two or three is joined by a ladder. */
-const MOST_DRAWS = 1000;
+const MAX_DRAWS = 1000;
 
 /** In place of the word before: of the first word, and of words that were not reached. */
 const NONE = -1, NOT_REACHED = -2;
@@ -97,7 +97,7 @@ function drawChain(random: RandomStream, config: {
 
 /** A shortest path of at least three words between random words; null after too many draws without one. */
 function drawPath(random: RandomStream, graph: LadderGraph): number[] | null {
-  for (let draw = 0; draw < MOST_DRAWS; draw++) {
+  for (let draw = 0; draw < MAX_DRAWS; draw++) {
     const start = random.below(graph.words.length), end = random.below(graph.words.length);
     if (graph.component[start] !== graph.component[end]) continue;
     const path = pathTo(end, search(graph, start, end).from);

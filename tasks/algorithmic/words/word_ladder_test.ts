@@ -89,9 +89,9 @@ Deno.test("word_ladder: which limits are allowed", () => {
   assert.equal(errors(-1, -1) + errors(-1, 3) + errors(3, 3) + errors(4, 9), "");
   assert.match(
     errors(2, 5),
-    /^min_chain_length: must be -1 or at minimum 3, found .* = 2 and .* = 5$/,
+    /^min_chain_length: must be -1 or at least 3, found .* = 2 and .* = 5$/,
   );
-  assert.match(errors(-1, 2), /^max_chain_length: must be at minimum 3, or -1 together with/);
+  assert.match(errors(-1, 2), /^max_chain_length: must be at least 3, or -1 together with/);
   assert.match(errors(5, 4), /^min_chain_length: must be ≤ max_chain_length/);
 });
 

@@ -99,16 +99,26 @@ const byLengths = new Map<string, readonly string[]>();
 /** The different words of the story or, where it has fewer than `wanted` of these lengths, the word list. */
 function vocabulary(min: number, max: number, wanted: number): Vocabulary {
   const key = `${min} ${max}`;
-  let told = byLengths.get(key);
-  if (told === undefined) {
-    told = [...new Set(storyWords())].filter(({ length }) => length >= min && length <= max);
+  let fromStory = byLengths.get(key);
+  if (fromStory === undefined) {
+    fromStory = [...new Set(storyWords())].filter(({ length }) => length >= min && length <= max);
     if (byLengths.size > 100) byLengths.clear();
-    byLengths.set(key, told);
+    byLengths.set(key, fromStory);
   }
-  const own = told;
-  if (own.length >= wanted) return { size: own.length, at: (index) => own[index]! };
+  const list = fromStory;
+  if (list.length >= wanted) {
+    return {
+      size: list.length,
+      at: (index) => list[index]!,
+    };
+  }
   const listed = wordCount(min, max);
-  if (listed <= own.length) return { size: own.length, at: (index) => own[index]! };
+  if (listed <= list.length) {
+    return {
+      size: list.length,
+      at: (index) => list[index]!,
+    };
+  }
   return { size: listed, at: (index) => wordAt(index, min) };
 }
 

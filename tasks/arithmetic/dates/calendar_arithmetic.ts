@@ -244,8 +244,8 @@ function dayIn(random: RandomStream, year: number): number {
 }
 
 /** Two dates of the year, 1 to `most` days apart. */
-function spanIn(random: RandomStream, year: number, most: number): [start: number, end: number] {
-  const apart = random.int(1, Math.min(most, daysIn(year) - 1));
+function spanIn(random: RandomStream, year: number, maximum: number): [start: number, end: number] {
+  const apart = random.int(1, Math.min(maximum, daysIn(year) - 1));
   const start = dayNumber({ year, month: 1, day: 1 }) + random.below(daysIn(year) - apart);
   return [start, start + apart];
 }

@@ -147,9 +147,9 @@ function clockInterval(random: RandomStream, config: Config, type: TaskType): In
   const format = type === "time" ? "%H:%M" : type === "time_seconds" ? "%H:%M:%S" : "%H:%M:%S.%f";
   const last = Math.floor(parseClock(config.max_time)! / unit);
   const first = Math.min(last, Math.ceil(parseClock(config.min_time)! / unit));
-  const most = Math.floor(config.max_time_difference_seconds * SECOND / unit);
+  const maximum = Math.floor(config.max_time_difference_seconds * SECOND / unit);
   const start = random.int(first, last);
-  const end = random.int(start, Math.min(last, start + most));
+  const end = random.int(start, Math.min(last, start + maximum));
   const reading = (units: number): Reading => ({ day: 0, time: units * unit });
   return {
     start: reading(start),
@@ -165,10 +165,10 @@ function dateInterval(random: RandomStream, config: Config, type: TaskType): Int
     type === "date" ? DATE_FORMATS : type === "datetime" ? DATETIME_FORMATS : ZONED_FORMATS,
   );
   const unit = type === "date" ? DAY : format.includes("%S") ? SECOND : MINUTE;
-  const perDay = DAY / unit, most = config.max_date_difference_days * perDay;
+  const perDay = DAY / unit, maximum = config.max_date_difference_days * perDay;
   const end = (last + 1) * perDay - 1;
   const from = random.int(first * perDay, type === "date" ? end - perDay + 1 : end);
-  const to = random.int(from, Math.min(end, from + most));
+  const to = random.int(from, Math.min(end, from + maximum));
   const reading = (units: number): Reading => {
     const day = Math.floor(units / perDay);
     return { day, time: (units - day * perDay) * unit };

@@ -6,11 +6,11 @@ import type { ScorableEntry } from "../../types.ts";
 const DEFAULT_DAYS = 100;
 const DEFAULT_SECONDS = 86_400;
 /** Longer answers are refused. */
-const LONGEST = 20_000;
+const MAX_LENGTH = 20_000;
 
 /** The error as a share of the largest possible difference. */
 export function score(answer: string, entry: ScorableEntry): number {
-  if (answer.length > LONGEST) return 0;
+  if (answer.length > MAX_LENGTH) return 0;
   const type = entry.metadata?.["task_type"];
   if (typeof type !== "string") return 0;
   const [read, unit] = type === "date"

@@ -18,13 +18,13 @@ export interface Snippet {
   draw(random: RandomStream): { [field: string]: Json };
 }
 
-/** Between `fewest` and `most` numbers. */
+/** Between `minimum` and `maximum` numbers. */
 export function numbers(
   random: RandomStream,
-  [fewest, most]: readonly [number, number],
+  [minimum, maximum]: readonly [number, number],
   [low, high]: readonly [number, number],
 ): number[] {
-  return Array.from({ length: random.int(fewest, most) }, () => random.int(low, high));
+  return Array.from({ length: random.int(minimum, maximum) }, () => random.int(low, high));
 }
 
 /** Different numbers in random order. */
@@ -39,10 +39,10 @@ export function different(
 /** Letters from an alphabet. */
 export function letters(
   random: RandomStream,
-  [fewest, most]: readonly [number, number],
+  [minimum, maximum]: readonly [number, number],
   alphabet = "abcdefghijklmnopqrstuvwxyz",
 ): string {
-  return numbers(random, [fewest, most], [0, alphabet.length - 1])
+  return numbers(random, [minimum, maximum], [0, alphabet.length - 1])
     .map((place) => alphabet[place]).join("");
 }
 
