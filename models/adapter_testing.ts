@@ -1,4 +1,7 @@
-/** Helpers for tests of adapters in files: small models with a tokenizer, and adapters on them. Not part of the program. */
+/**
+ * Helpers for tests of adapter files: small models with a tokenizer, and adapters for them. Not
+ * part of the program.
+ */
 import type { Device } from "../kernels/device.ts";
 import { createCharacterTokenizer } from "./tokenizers/character_tokenizer.ts";
 import { initWeights } from "./network/weights/init.ts";
@@ -48,7 +51,7 @@ export const PEFT: PeftConfig = {
   layersToTransform: null,
 };
 
-/** A base, in `{folder}/base`. */
+/** Writes a base model to `{folder}/base`. */
 export async function writeBase(config: ModelConfig, folder: string): Promise<void> {
   await Deno.mkdir(`${folder}/base`);
   const weights = initWeights(config, 5, 0.2);
@@ -63,7 +66,10 @@ function shapeOf(config: ModelConfig, name: string): readonly number[] {
   return modelTensors(config).find((tensor) => tensor.name === name)!.shape;
 }
 
-/** An adapter on that base with large values, in `{folder}/{name}`, which is returned. */
+/**
+ * Writes an adapter with large values for that base to `{folder}/{name}`.
+ * @returns the adapter's folder
+ */
 export async function writeAdapter(
   config: ModelConfig,
   folder: string,
@@ -85,12 +91,12 @@ export async function writeAdapter(
   for (const [file, bytes] of encodePeftAdapter(peft, tensors)) {
     await Deno.writeFile(`${folder}/${name}/${file}`, bytes);
   }
-  // What belongs to the training is no part of an adapter.
+  // A training leaves such a file; it does not belong to the adapter.
   await Deno.writeTextFile(`${folder}/${name}/rgx_state.json`, "{}");
   return `${folder}/${name}`;
 }
 
-/** A base and an adapter on all of its linear layers. */
+/** Writes a base and an adapter on all of its linear layers. */
 export async function adapterOn(
   config: ModelConfig,
   folder: string,
@@ -101,10 +107,10 @@ export async function adapterOn(
   return await writeAdapter(config, folder, device, { peft });
 }
 
-/** A sequence that all tiny models have the tokens and positions for. */
+/** Token ids that are valid for all tiny models and fit their positions. */
 export const IDS = [3, 17, 5, 40, 9, 77, 21, 64, 12, 30, 8, 51];
 
-/** Logits after each of {@link IDS}. */
+/** Logits after each id of {@link IDS}. */
 export async function logitsOfModel(
   { model }: Pick<LoadedModel, "model">,
 ): Promise<Float64Array[]> {

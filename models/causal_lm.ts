@@ -1,8 +1,9 @@
 /**
- * A decoder of the Llama family or GPT-2 (architectures/) with an explicit forward and backward over packed
- * groups, trained fully or through LoRA adapters, and generation. Several models can share one base, each with
- * an adapter of its own. This file is the model's surface; the passes are in forward_pass.ts, decoder_layer.ts and
- * lm_head.ts.
+ * A causal language model: a decoder of the Llama family or GPT-2 (architectures/) with an explicit
+ * forward and backward over packed groups, trained fully or through LoRA adapters, and with
+ * generation. Several models can share one base, each with its own adapter. This file is the
+ * model's interface; the passes are in network/forward_pass.ts, network/decoder_layer.ts and
+ * network/lm_head.ts.
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
@@ -60,14 +61,17 @@ import type { WeightSource } from "./formats/weight_reader.ts";
 import { floatBytes, Workspace } from "./network/workspace.ts";
 
 export interface CausalLMOptions {
-  /** Adapters; required for `trainable: "lora"`, refused for "full", frozen but active for "none". */
+  /**
+   * LoRA adapters. Required for `trainable: "lora"`, refused for "full", frozen but active for
+   * "none".
+   */
   lora?: LoraOptions;
   trainable: "lora" | "full" | "none";
-  /** Keep only the layers' inputs for the backward and compute the rest again. Default false. */
+  /** Keep only the inputs of the layers for the backward and recompute the rest. Default false. */
   recompute?: boolean;
-  /** How frozen weights are held; default: as their file holds them, float where there is no file. */
+  /** How frozen weights are stored. Default: in the type of their file, or float without a file. */
   weights?: StorageOptions;
-  /** Told while the base's weights are loaded. */
+  /** Called while the base's weights are loaded. */
   onLoad?: LoadListener;
 }
 
@@ -80,14 +84,20 @@ interface Pending {
 
 export class CausalLM implements LanguageModel {
   readonly #base: ModelBase;
-  /** The adapter's, on top of the base's. */
+  /** Parameters of the base and, on top of them, of the adapter. */
   readonly #parameters: Parameters;
   readonly #network: Network;
-  /** With the adapter switched off: what it has full copies of is the base's own. */
+  /**
+   * The network with the adapter switched off, and with the base's weights in place of the
+   * adapter's full copies.
+   */
   readonly #plain: Network;
-  /** What decides the model's memory, for memory_plan.ts. */
+  /** The sizes that decide how much memory the model needs, for network/memory_plan.ts. */
   readonly sizes: ModelSizes;
-  /** Most bytes that generation takes beside the weights' copies; see generation_room.ts. */
+  /**
+   * Maximum number of bytes that generation takes besides the copies of weights; see
+   * generation/generation_room.ts.
+   */
   generationRoom = DEFAULT_GENERATION_BYTES;
   readonly #training: Workspace;
   #pending: Pending | null = null;
@@ -118,8 +128,8 @@ export class CausalLM implements LanguageModel {
   }
 
   /**
-   * Builds a model on a device from a source of weights; adapters are initialised from their seed.
-   * @throws UsageError for impossible options, RgxError for missing or misshapen weights.
+   * Builds a model on a device from a source of weights. Adapters are initialised from their seed.
+   * @throws UsageError for impossible options, RgxError for missing or misshapen weights
    */
   static async create(
     device: Device,
@@ -175,10 +185,10 @@ export class CausalLM implements LanguageModel {
   }
 
   /**
-   * Another adapter (null = none) on the same base: a model of its own whose base weights are this one's, for
-   * inference. All models of a base share the buffers of their passes, so one call must end before the next
-   * begins. They are disposed in any order; the last one takes the base with it.
-   * @throws UsageError for options that cannot be honoured, or when the base's weights are trained
+   * Makes another model for inference with the same base weights and another adapter (null = none).
+   * All models of a base share the buffers of their passes, so one call must end before the next
+   * one begins. They can be disposed in any order; the last one frees the base.
+   * @throws UsageError for options that are not supported, or when the base's weights are trained
    */
   async withAdapter(lora: LoraOptions | null): Promise<CausalLM> {
     if (this.options.trainable === "full") {
@@ -317,17 +327,22 @@ export class CausalLM implements LanguageModel {
     );
   }
 
-  /** What a generation is given where nothing else is said. */
+  /** The limits of a generation that is opened without others. */
   get generationLimits(): GeneratorLimits {
     return defaultLimits(this.device, this.generationRoom);
   }
 
-  /** Branches that decode best at once here; infinite where more are always better. */
+  /**
+   * The number of slots that decodes fastest on this device; Infinity where more is always better.
+   */
   get bestSlots(): number {
     return bestSlots(this.#network);
   }
 
-  /** A generation that takes requests while it runs, with room for so much at once (generate.ts). */
+  /**
+   * Opens a generation that takes requests while it runs (generation/generate.ts).
+   * @param room the most that it holds at the same time
+   */
   openGeneration(
     room: GenerationSizes,
     options: GenerateOptions,
@@ -357,7 +372,9 @@ export class CausalLM implements LanguageModel {
     return last.slice();
   }
 
-  /** Calls `visit` with the logits after each position of a sequence, in order, beginning at `from`. */
+  /**
+   * Calls `visit` with the logits after each position of a sequence, in order, starting at `from`.
+   */
   positionLogits(
     ids: readonly number[],
     visit: LogitsVisitor,

@@ -1,6 +1,6 @@
 /**
- * Where a model is on this machine: a path, or a name of the Hugging Face Hub whose files are in the local
- * cache (hub/cache.ts). Nothing is downloaded.
+ * Finds a model on this machine: by its path, or by its name on the Hugging Face Hub when its files
+ * are in the local cache (hub/cache.ts). Nothing is downloaded.
  */
 import { UsageError } from "../core/errors.ts";
 import { exists } from "../core/paths.ts";
@@ -12,14 +12,15 @@ import { type Environment, hubCache } from "../hub/settings.ts";
 export interface FoundModel {
   /** A folder or file that exists, or null. */
   path: string | null;
-  /** The places that were looked at, in order. */
+  /** The paths that were tried, in order. */
   lookedAt: string[];
 }
 
 /**
- * An existing path wins, then the cache: `ORG/NAME`, `NAME@REVISION`, `hf://ORG/NAME/FILE.gguf`. A snapshot whose
- * only model is one GGUF file is that file.
- * @param env environment variables; default the process's
+ * Looks for an existing path first and then in the cache: `ORG/NAME`, `NAME@REVISION`,
+ * `hf://ORG/NAME/FILE.gguf`. When the only model in a snapshot is one GGUF file, the result is that
+ * file.
+ * @param env environment variables; default those of the process
  */
 export async function findModel(
   name: string,
@@ -44,12 +45,12 @@ export async function findModel(
   return { path: path === null ? await onlyGguf(folder) ?? folder : place, lookedAt };
 }
 
-/** What names a file, if nothing else is known. */
+/** Whether a name looks like a file's rather than a model's on the Hub. */
 function isFileName(name: string): boolean {
   return /\.(?:gguf|safetensors|bin)$/i.test(name) && !name.includes("://");
 }
 
-/** The only GGUF file of a folder that is no model otherwise, or null. */
+/** The only GGUF file of a folder that holds no other model, or null. */
 async function onlyGguf(folder: string): Promise<string | null> {
   for (const name of ["config.json", "adapter_config.json"]) {
     if (await fileSize(`${folder}/${name}`) !== null) return null;
@@ -59,14 +60,17 @@ async function onlyGguf(folder: string): Promise<string | null> {
   return found.length === 1 ? `${folder}/${found[0]}` : null;
 }
 
-/** The path of a model. @throws UsageError that says where it was looked for */
+/**
+ * The path of a model.
+ * @throws UsageError that says where it was looked for
+ */
 export async function requireModel(name: string): Promise<string> {
   const { path, lookedAt } = await findModel(name);
   if (path === null) throw missing(name, lookedAt);
   return path;
 }
 
-/** What to say about a model that is at none of the places. */
+/** The error for a model that was not found. */
 export function missing(name: string, lookedAt: readonly string[]): UsageError {
   const path =
     "Give the path of a folder with config.json, model.safetensors and tokenizer.json, " +
@@ -84,7 +88,10 @@ export function missing(name: string, lookedAt: readonly string[]): UsageError {
   );
 }
 
-/** How a model gets into the cache, as the beginning of an advice; null when it is no name on the Hub. */
+/**
+ * How to get a model into the cache, as the first sentence of an advice. Null when the name is not
+ * one on the Hub.
+ */
 export function fetchAdvice(name: string): string | null {
   const named = isFileName(name) ? null : parseNamed(name, "model");
   return named === null ? null : `If it is on the Hub: ${commandFor(named)} fetches it. `;

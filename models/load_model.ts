@@ -1,4 +1,7 @@
-/** A model ready to answer: from a folder (full model or PEFT adapter on its base) onto a device. */
+/**
+ * Loads a model for inference: from a folder (a full model, or a PEFT adapter and its base) onto a
+ * device.
+ */
 import type { Device } from "../kernels/device.ts";
 import { adapterNames, fitAdapter } from "./network/weights/adapter_fit.ts";
 import { generationRoomNow } from "./generation/generation_room.ts";
@@ -14,41 +17,50 @@ import type { ActivationType } from "./network/types.ts";
 import type { Tokenizer } from "./tokenizers/types.ts";
 import type { StorageOptions } from "./network/weights/weight_storage.ts";
 
-/** A model on a device, with what is needed to talk to it. `model.dispose()` frees its memory. */
+/** A model on a device with its tokenizer. `model.dispose()` frees its memory. */
 export interface LoadedModel {
   model: CausalLM;
   tokenizer: Tokenizer;
   /** Ids that end a completion. */
   eosIds: readonly number[];
-  /** Where the weights of the model, or of the adapter's base, were read from: a whole path. */
+  /** Absolute path that the weights of the model, or of the adapter's base, were read from. */
   base: string;
 }
 
-/** The same without a tokenizer, where the model has none: it takes and gives ids. */
+/** A loaded model that may have no tokenizer: its input and output are token ids. */
 export type LoadedIdModel = Omit<LoadedModel, "tokenizer"> & { tokenizer: Tokenizer | null };
 
-/** What `loadModel` may be told. */
+/** Options of `loadModel`. */
 export interface LoadOptions {
-  /** A PEFT adapter's folder, put on the model instead of its own. */
+  /** Folder of a PEFT adapter that is used in place of the model's own. */
   adapter?: string;
   /**
-   * A model on the same device. If it is on the base that is asked for, that is not read again: both share its
-   * weights (see CausalLM.withAdapter), and each is disposed on its own. Otherwise it makes no difference.
+   * A loaded model on the same device. If it has the same base, the weights are not read again:
+   * both models share them (see CausalLM.withAdapter), and each is disposed separately. Otherwise
+   * this option has no effect.
    */
   sharing?: LoadedIdModel;
-  /** How the base's weights are held; default: as they are stored. Of one that is shared it has been said. */
+  /**
+   * How the base's weights are stored. Default: in the type of their file. It has no effect on
+   * weights that are shared.
+   */
   weights?: StorageOptions;
-  /** What generation will be asked for: refused before anything is loaded where no weight suits it. */
+  /**
+   * The `activations` that generation will use. If no weight supports it, this is refused before
+   * anything is loaded.
+   */
   activations?: ActivationType;
-  /** A folder whose tokenizer takes the place of the model's own. */
+  /** A folder whose tokenizer is used in place of the model's own. */
   tokenizer?: string;
-  /** Told while the base's weights are loaded: how many values, of how many. */
+  /** Called while the base's weights are loaded. */
   onLoad?: LoadListener;
 }
 
 /**
- * Loads a Hugging Face folder, a GGUF file, a run, a checkpoint, an adapter, or a name that is in the Hub's cache.
- * @throws UsageError when there is no such model; RgxError when a file is damaged, or the adapter another base's
+ * Loads a Hugging Face folder, a GGUF file, a run, a checkpoint, an adapter, or a model in the
+ * Hub's cache.
+ * @throws UsageError when there is no such model; RgxError when a file is damaged, or the adapter
+ *   belongs to another base
  */
 export async function loadModel(
   path: string,
@@ -65,7 +77,10 @@ export async function loadModel(
   return { ...await load(folder, device, options), tokenizer, eosIds: [...eosIds] };
 }
 
-/** The same for a model that need not have a tokenizer. @throws as loadModel does */
+/**
+ * Loads a model that need not have a tokenizer.
+ * @throws as loadModel does
+ */
 export async function loadIdModel(
   path: string,
   device: Device,
@@ -108,7 +123,7 @@ async function load(
   return { model, tokenizer: folder.tokenizer, eosIds: folder.generationEosIds, base };
 }
 
-/** How completions of texts are made. */
+/** Options of `generate`. */
 export interface TextOptions {
   /** Default 256. */
   maxNewTokens?: number;
@@ -117,24 +132,30 @@ export interface TextOptions {
   topK?: number;
   topP?: number;
   minP?: number;
-  /** 1 = off. @see GenerateOptions.repetitionPenalty */
+  /** 1 = off; see GenerateOptions.repetitionPenalty. */
   repetitionPenalty?: number;
-  /** No end before so many tokens; default 0. */
+  /** A completion has at least so many tokens; default 0. */
   minNewTokens?: number;
-  /** A completion ends with the token that completes one of these, which it keeps. */
+  /** Stop strings: a completion ends with the token that completes one of them, which is kept. */
   stop?: readonly string[];
   /** Default 42. */
   seed?: number;
-  /** Completions of each prompt; default 1. */
+  /** Number of completions of each prompt; default 1. */
   n?: number;
-  /** What products with 4-bit weights take; default float32. @see GenerateOptions.activations */
+  /**
+   * Type of the activations in products with 4-bit weights; default float32. See
+   * GenerateOptions.activations.
+   */
   activations?: ActivationType;
 }
 
-/** A completion with its text; special tokens are left out. */
+/** A completion with its text, without special tokens. */
 export type TextCompletion = Completion & { text: string };
 
-/** Completions of plain-text prompts: [prompts][n]. The same seed gives the same text; calls at the same time wait for one another. */
+/**
+ * Generates completions of plain-text prompts: [prompts][n]. The same seed gives the same text.
+ * Concurrent calls run one after the other.
+ */
 export async function generate(
   { model, tokenizer, eosIds }: LoadedModel,
   prompts: readonly string[],

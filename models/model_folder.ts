@@ -1,7 +1,7 @@
 /**
- * A model on disk, as Hugging Face lays it out: configuration, weights, tokenizer, end tokens. A folder
- * that holds only an adapter is a model too: its base is looked for where `adapter_config.json` says.
- * A GGUF file is one, too.
+ * Reads a model on disk in the layout of Hugging Face: configuration, weights, tokenizer, end
+ * tokens. A folder with only an adapter counts as a model: its base is looked for where
+ * `adapter_config.json` says. A GGUF file counts as a model, too.
  */
 import { EXIT, RgxError, UsageError } from "../core/errors.ts";
 import { exists, isFile } from "../core/paths.ts";
@@ -21,16 +21,19 @@ import type { WeightReader } from "./formats/weight_reader.ts";
 import { openWeightFiles } from "./formats/weight_files.ts";
 
 export interface ModelFolder {
-  /** Folder of the (base) model's configuration and weights, or the GGUF file. */
+  /** Folder of the configuration and weights (of the base), or the GGUF file. */
   path: string;
   config: ModelConfig;
-  /** The weights by full Hugging Face name. */
+  /** The weights by their full Hugging Face name. */
   files: WeightReader;
-  /** Their values. */
+  /** The values of a weight: `files.values`. */
   weights: WeightReader["values"];
-  /** null when neither the folder nor the adapter's base has one. */
+  /** Null when neither the folder nor the adapter's base has one. */
   tokenizer: Tokenizer | null;
-  /** Ids that end a generation: those of generation_config.json (or config.json) and the tokenizer's. */
+  /**
+   * Ids that end a generation: those of generation_config.json (or config.json), and the
+   * tokenizer's end token.
+   */
   generationEosIds: number[];
   bosId: number | null;
   padId: number | null;
@@ -38,7 +41,8 @@ export interface ModelFolder {
 }
 
 /**
- * Opens a model by its path or its name on the Hub (find_model.ts); weights are read when asked for.
+ * Opens a model by its path or its name on the Hub (find_model.ts). Weights are read when they are
+ * needed.
  * @throws UsageError when there is no model that can be read, RgxError when a file is damaged
  */
 export async function readModelFolder(name: string): Promise<ModelFolder> {
@@ -50,7 +54,7 @@ export async function readModelFolder(name: string): Promise<ModelFolder> {
   }
 }
 
-/** What is wrong with a copy from the Hub may be that its download was not finished. */
+/** Adds to an error about a model in the Hub's cache that its download may be incomplete. */
 function maybeIncomplete(error: unknown, name: string): unknown {
   if (!(error instanceof RgxError)) return error;
   const { message, advice, exitCode } = error;
@@ -118,7 +122,7 @@ async function readAdapterModel(folder: string): Promise<ModelFolder> {
       advice: "Merge the inner adapter into its base model first.",
     });
   }
-  // Training may have changed the tokenizer: the adapter's own wins.
+  // Training may have changed the tokenizer: the adapter's own has priority.
   if (!await hasTokenizer(folder)) return { ...base, adapter };
   const tokenizer = await loadTokenizer(folder);
   const ids = new Set(base.generationEosIds);
@@ -132,7 +136,10 @@ async function readAdapterModel(folder: string): Promise<ModelFolder> {
   };
 }
 
-/** A base is named relative to the adapter's folder, or to the working directory, absolutely, or as on the Hub. */
+/**
+ * The name of a base may be relative to the adapter's folder or to the working directory, absolute,
+ * or a name on the Hub.
+ */
 async function findBase(folder: string, name: string | null): Promise<string> {
   if (name === null || name === "") {
     throw new UsageError(`${folder}: adapter_config.json names no base_model_name_or_path`);

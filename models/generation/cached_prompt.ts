@@ -1,6 +1,7 @@
 /**
- * A prompt in the cache, which stays there as long as branches read it. Prompts that begin alike name one of them, so
- * that a step reads the rows of their beginning in one place: the processor's caches then hold them once for all.
+ * A prompt in the KV cache. It stays there as long as branches read it. Prompts that share a prefix
+ * refer to one of them for it, so that a decode step reads the rows of the prefix in one place: the
+ * CPU's caches then hold them once for all these prompts.
  */
 import { PANEL } from "../../kernels/ops/matmul/spec.ts";
 import { VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
@@ -9,16 +10,17 @@ import type { RowAllocator } from "./row_allocator.ts";
 import type { PromptRows } from "./step_table.ts";
 
 export interface CachedPrompt extends PromptRows {
-  /** End of the rows that it was lent. */
+  /** End of the rows that were allocated for it. */
   allocatedEnd: number;
-  /** Branches that read it, and prompts that name it. */
+  /** Number of branches that read it and of prompts that refer to it. */
   references: number;
   sharedPrefix: { prompt: CachedPrompt; rows: number } | null;
 }
 
 /**
- * What a prompt names that has its first `shared` rows in common with the one before it: what that one names, unless
- * it is much shorter than what the two have in common.
+ * What a prompt refers to for a prefix of `shared` rows that it has in common with the prompt
+ * before it. This is the prompt that the one before refers to, unless that covers less than half of
+ * the shared rows; then it is the one before.
  */
 export function sharedPrefixOf(
   before: CachedPrompt | null,
@@ -34,14 +36,17 @@ export function sharedPrefixOf(
   return sharedPrefix;
 }
 
-/** One user less; the last one gives the rows back. */
+/** Removes one reference. Without references the rows are released. */
 export function releasePrompt(prompt: CachedPrompt, cache: RowAllocator): void {
   if (--prompt.references > 0) return;
   cache.release({ begin: prompt.begin, end: prompt.allocatedEnd });
   if (prompt.sharedPrefix !== null) releasePrompt(prompt.sharedPrefix.prompt, cache);
 }
 
-/** Multiples of rows at which a prompt can begin in the cache: those where views can, and panels of packed keys. */
+/**
+ * Prompts begin at multiples of this number of rows in the cache, so that tensor views and panels
+ * of packed keys can begin there.
+ */
 export function promptAlignment({ numKvHeads, headDim }: ModelConfig): number {
   let rows = VIEW_ALIGNMENT;
   while (rows % 2 === 0 && (rows / 2 * numKvHeads * headDim) % VIEW_ALIGNMENT === 0) rows /= 2;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { RowAllocator } from "./row_allocator.ts";
 import { type CachedPrompt, releasePrompt, sharedPrefixOf } from "./cached_prompt.ts";
 
-/** A prompt of 64 rows behind `before`, with which it shares its first `shared` rows. */
+/** A prompt of 64 rows that shares its first `shared` rows with `before`. */
 function cached(cache: RowAllocator, before: CachedPrompt | null, shared: number): CachedPrompt {
   const { begin, end } = cache.allocate(64, 64)!;
   return {
@@ -20,7 +20,7 @@ Deno.test("prompts that begin alike all name the first one, in whole panels", ()
   assert.equal(first.sharedPrefix, null);
   assert.deepEqual([second.sharedPrefix!.prompt, second.sharedPrefix!.rows], [first, 48]);
   assert.deepEqual([third.sharedPrefix!.prompt, third.sharedPrefix!.rows], [first, 48]);
-  // Too little of it is the first one's.
+  // Too little of its prefix is in the first prompt.
   const other = cached(cache, third, 20), near = cached(cache, other, 60);
   assert.deepEqual([other.sharedPrefix!.prompt, other.sharedPrefix!.rows], [first, 16]);
   assert.deepEqual([near.sharedPrefix!.prompt, near.sharedPrefix!.rows], [other, 48]);

@@ -1,8 +1,8 @@
 /**
- * The end of a decoding step: the head for all rows, then a token for each. Rows with the same rules are one
- * operation; a batch with several kinds of rules is sampled lane by lane from copies of its logits, so what a row
- * draws never depends on its neighbours' rules. Tokens and log-probabilities of the steps since the host's last
- * look stay on the device.
+ * The end of a decode step: the head for all rows, then the next token of each row. Rows with the
+ * same sampling parameters are sampled by one operation. When parameters differ, each sampling
+ * batch is sampled from copies of its logits, so what a row samples never depends on the parameters
+ * of other rows. Tokens and log-probabilities stay on the device until the host reads them.
  */
 import { sampleCounter } from "../../core/philox.ts";
 import { type AdjustLogitsArgs, seenWords } from "../../kernels/ops/adjust_logits/spec.ts";
@@ -12,57 +12,57 @@ import type { Network } from "../network/forward_pass.ts";
 import type { SamplingBatch, SamplingParams } from "./sampling_params.ts";
 import type { Workspace } from "../network/workspace.ts";
 
-/** What sampling needs to know of a row. */
+/** What sampling needs of a row. */
 export interface SampledRow {
   promptId: number;
-  /** Number of the branch within its prompt, for its random draws. */
+  /** The branch's number within its prompt, which keys its random draws. */
   branch: number;
-  /** Number of the token that is drawn. */
+  /** Index of the sampled token in its completion. */
   position: number;
   /** Its row in the sets of seen tokens. */
   slot: number;
-  /** The token before, which the last look has shown. */
+  /** The token before, as of the host's last read. */
   newest: number;
-  /** Tokens so far, as the last look has shown. */
+  /** The tokens so far, as of the host's last read. */
   completion: { readonly ids: readonly number[] };
   params: SamplingParams;
 }
 
-/** Rows of a step in device memory, as {@link DecodeSampler.sample} reads them. */
+/** Columns of a step's rows in device memory, as {@link DecodeSampler.sample} reads them. */
 export interface SampledColumns {
   counters: Tensor; // u32 [rows, 3]
-  /** Row of the set of seen tokens. */
+  /** Row in the sets of seen tokens. */
   slots: Tensor; // u32 [rows]
-  /** Tokens of the step before, or null when there are none. */
+  /** Tokens that the step has fed, or null when it fed none. */
   fed: Tensor | null; // u32 [rows]
 }
 
-/** Tokens and log-probabilities since the last look. */
+/** Tokens and log-probabilities since the last read. */
 export interface SampledTokens {
   tokens: Uint32Array;
   logprobs: Float32Array | Float64Array;
-  /** Element of row `row` of step `step`. */
+  /** Index of row `row` of step `step` in both arrays. */
   at: (step: number, row: number) => number;
 }
 
-/** Columns of a lane's table, in multiples of its rows rounded up. */
+/** Columns of a sampling batch's table. Each begins at a multiple of the padded number of rows. */
 const BATCH = { row: 0, counters: 1, slots: 4, newest: 5, columns: 6 } as const;
 
 function aligned(rows: number): number {
   return Math.ceil(rows / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
 }
 
-/** Elements of the histories of tokens and of log-probabilities. */
+/** Length of the buffers of tokens and of log-probabilities. */
 function historyLength(slots: number, stepsPerRead: number): number {
   return Math.max(aligned(slots) * stepsPerRead, VIEW_ALIGNMENT * slots);
 }
 
 export class DecodeSampler {
-  /** Rows reserved per step in histories and step tables. */
+  /** Number of rows that each step has in the buffers of tokens and in step tables. */
   readonly stride: number;
-  readonly #tokens: Tensor; // u32 [steps, stride], or lane after lane
+  readonly #tokens: Tensor; // u32 [steps, stride], or one sampling batch after the other
   readonly #logp: Tensor;
-  /** Where each row of the last step stands, when it had several lanes. */
+  /** Index of each row of the last step when it had several sampling batches. */
   #elements: Uint32Array | null = null;
   #end = 0;
 
@@ -78,12 +78,15 @@ export class DecodeSampler {
     this.#logp = workspace.get("decode.logp", length);
   }
 
-  /** Tokens that step `step` since the last look drew, row by row: valid when it had one lane. */
+  /**
+   * The tokens of step `step` since the last read, row by row. Valid for a step with one sampling
+   * batch.
+   */
   tokensOf(step: number): Tensor {
     return this.#tokens.view(step * this.stride, this.stride);
   }
 
-  /** Logits of rows of the final norm's output `normed` [count, d]: an operation. */
+  /** Runs the head: logits of rows of the final norm's output `normed` [count, d]. */
   score(normed: Tensor, count: number): Tensor {
     const { network: { device, config, weights }, workspace } = this, vocab = config.vocabSize;
     const logits = workspace.get("logits", this.slots * vocab);
@@ -98,13 +101,19 @@ export class DecodeSampler {
     return logits;
   }
 
-  /** The rules by which all rows draw from their logits as they are; null where there is more to it. */
+  /**
+   * The sampling parameters when all rows are one batch that samples from unchanged logits;
+   * otherwise null.
+   */
   plainParams([batch, ...more]: readonly SamplingBatch[]): SamplingParams | null {
     if (batch === undefined || more.length > 0 || batch.forbidsEnds) return null;
     return batch.params.adjust === null && batch.params.penalty === 1 ? batch.params : null;
   }
 
-  /** Draws by plain rules: an operation. `drawn` says when it has been run. */
+  /**
+   * Runs the sampling operation for such parameters. `drawn` must be called after it, also when it
+   * was replayed from a recording.
+   */
   drawPlain(
     step: number,
     params: SamplingParams,
@@ -115,16 +124,16 @@ export class DecodeSampler {
     this.#run(params, { logits }, counters, count, step * this.stride);
   }
 
-  /** Tokens of `count` rows have been drawn as step `step` since the last look. */
+  /** Notes that step `step` since the last read has sampled tokens of `count` rows. */
   drawn(step: number, count: number): void {
     this.#elements = null;
     this.#end = step * this.stride + count;
   }
 
   /**
-   * Draws a token for each row of `logits`, as step `step` since the last look. With several lanes, or rules of the
-   * host, there must be a look before and after every step.
-   * @param seen sets of seen tokens, for rules with a penalty
+   * Samples a token for each row of `logits`, as step `step` since the last read. With several
+   * batches, or with a function on the host, the host must read before and after every step.
+   * @param seen sets of seen tokens, for a repetition penalty
    */
   async sample(
     step: number,
@@ -153,9 +162,9 @@ export class DecodeSampler {
         table[BATCH.slots * room + r] = slot;
         table[BATCH.newest * room + r] = newest;
       });
-      const words = workspace.upload("decode.lane", table);
+      const words = workspace.upload("decode.batch", table);
       const column = (from: number, width: number) => words.view(from * room, width * room);
-      const batchLogits = workspace.get("logits.lane", this.slots * vocab);
+      const batchLogits = workspace.get("logits.batch", this.slots * vocab);
       device.run("gather_rows", {
         table: logits,
         index: column(BATCH.row, 1),
@@ -180,7 +189,7 @@ export class DecodeSampler {
     }
   }
 
-  /** Waits for what has been drawn since the last look. */
+  /** Reads the tokens that were sampled since the last read. */
   async read(): Promise<SampledTokens> {
     const { device } = this.network, { stride } = this, elements = this.#elements;
     const tokens = await device.read(this.#tokens, 0, this.#end) as Uint32Array;
@@ -204,7 +213,7 @@ export class DecodeSampler {
     this.#run(batch.params, scores, columns.counters, batch.rows.length, place);
   }
 
-  /** The operation that draws `rows` tokens, to `place` on. */
+  /** Runs the operation that samples `rows` tokens and writes them from element `place` on. */
   #run(
     { temperature, topK, topP, minP, seed }: SamplingParams,
     scores: { logits: Tensor; scored?: Tensor },
@@ -226,7 +235,7 @@ export class DecodeSampler {
     });
   }
 
-  /** The logits as the lane's function on the host has changed them; themselves without one. */
+  /** The logits after the batch's function on the host; the same tensor without such a function. */
   async #adjustOnHost(
     { params: { adjust }, rows }: SamplingBatch,
     all: readonly SampledRow[],
@@ -243,7 +252,10 @@ export class DecodeSampler {
     return out;
   }
 
-  /** The logits to draw from where rules change them, else null. */
+  /**
+   * The logits after the repetition penalty and without forbidden tokens; null when they do not
+   * change.
+   */
   #adjust(
     { params: { penalty, ends }, forbidsEnds, rows: { length: rows } }: SamplingBatch,
     logits: Tensor,
@@ -264,7 +276,7 @@ export class DecodeSampler {
   }
 }
 
-/** The set of a prompt's tokens (kernels/ops/adjust_logits/spec.ts). */
+/** The set of a prompt's tokens as a bit set (kernels/ops/adjust_logits/spec.ts). */
 export function tokenSet(ids: readonly number[], vocabSize: number): Uint32Array {
   const set = new Uint32Array(seenWords(vocabSize));
   for (const id of ids) set[id >>> 5]! |= 1 << (id & 31);

@@ -1,6 +1,6 @@
 /**
- * Completions of a list of requests: a generation (generation.ts) made for them, as large as its bound on memory
- * allows.
+ * Generates the completions of a list of requests: opens a generation (generation.ts) that is as
+ * large as its memory limits allow.
  */
 import type { Device } from "../../kernels/device.ts";
 import { bestSlots } from "./row_threads.ts";
@@ -18,21 +18,21 @@ import { adjustsLogits, samplingParams } from "./sampling_params.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 
 export interface GeneratorLimits {
-  /** Bytes that generation may take beside the weights' copies. At least one branch always runs. */
+  /** Maximum number of bytes besides the copies of weights. At least one branch always runs. */
   bytes: number;
-  /** Bytes of one buffer. */
+  /** Maximum number of bytes of one buffer. */
   largestBuffer: number;
-  /** Most branches at once; null = as many as suit the device. */
+  /** Maximum number of branches that decode together; null = the best number for the device. */
   slots: number | null;
-  /** Steps between two looks at the tokens. A look costs little on a CPU and much on a GPU. */
+  /** Decode steps until the host reads tokens. A read costs little on a CPU and much on a GPU. */
   stepsPerRead: number;
-  /** Rows of prompts that are run at once, unless one alone has more. */
+  /** Maximum number of prompt rows in one prefill; a longer prompt runs alone. */
   prefillRows: number;
-  /** Weights are copied, with adapters merged in, when the copies take at most this. */
+  /** Weights are copied, with adapters merged in, when the copies take at most so many bytes. */
   copyBytes: number;
 }
 
-/** Those of the model's base. */
+/** Buffers of the model's base. */
 type GenerationBuffers = Pick<ModelBase, "inference" | "copies">;
 
 export function defaultLimits(device: Device, bytes: number): GeneratorLimits {
@@ -47,7 +47,10 @@ export function defaultLimits(device: Device, bytes: number): GeneratorLimits {
   };
 }
 
-/** Completions in the order of the requests and of their branches. When a request fails, all end with its error. */
+/**
+ * Completions in the order of the requests and of their branches. When a request fails, all
+ * requests end and its error is thrown.
+ */
 export async function generate(
   network: Network,
   buffers: GenerationBuffers,
@@ -81,12 +84,12 @@ export async function generate(
   let completions: Completion[][];
   try {
     completions = await Promise.all(requests.map(async (request) => {
-      const done = await generation.add(request);
-      options.onEnd?.(request);
-      return done;
+      const finished = await generation.add(request);
+      options.onEnd?.(request, finished);
+      return finished;
     }));
   } catch (error) {
-    // The other requests would go on beside what the caller does with the model next.
+    // Otherwise the other requests would go on while the caller uses the model for something else.
     failed = true;
     await generation.idle();
     throw error;
@@ -99,9 +102,10 @@ export async function generate(
 }
 
 /**
- * A generation that takes requests while it runs. Until its last request has ended, the model's weights must stay
- * as they are and no other pass of the model may run.
- * @param room what it holds at once; planGenerationBytes says what that takes
+ * Opens a generation that takes requests while it runs. Until its last request has ended, the
+ * model's weights must not change and no other pass of the model may run.
+ * @param room the most that it holds at the same time; planGenerationBytes computes the memory for
+ *   it
  */
 export function openGeneration(
   network: Network,
@@ -121,7 +125,7 @@ export function openGeneration(
   const model = pack();
   const { branches: slots, promptRows, maxNewTokens, adjusted = false } = room;
   const shape = { slots, promptRows, maxNewTokens, adjusted, stepsPerRead, prefillRows };
-  // Between its requests another pass may have used the buffers of the copies.
+  // Between requests another pass may have used the buffers of the copies.
   return new Generation(model, inference, shape, options, () => {
     if (packs && !copies.belongTo(owner)) pack();
   });

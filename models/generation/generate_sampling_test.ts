@@ -1,4 +1,4 @@
-/** Repetition penalty, least length and the stop rule, held against a plain sampler. */
+/** Repetition penalty, minimum length and stop function, compared with a simple sampler. */
 import assert from "node:assert/strict";
 import { philox4x32, sampleCounter, seedWords, uniform23 } from "../../core/philox.ts";
 import { RgxError } from "../../core/errors.ts";
@@ -16,7 +16,7 @@ const requests: GenerateRequest[] = [
   { promptId: 2 ** 33 + 1, promptIds: [1, 2, 3, 4, 1], n: 1 },
 ];
 const base: GenerateOptions = { maxNewTokens: 9, temperature: 0.9, seed: 77, eosIds: [3, 8, 11] };
-/** Ends after two neighbours in descending order. */
+/** Stops after two consecutive ids in descending order. */
 const stopWhen = (ids: readonly number[]) => ids.length > 1 && ids.at(-1)! < ids.at(-2)! - 6;
 
 const RULES: [string, Partial<GenerateOptions>][] = [
@@ -30,7 +30,10 @@ const RULES: [string, Partial<GenerateOptions>][] = [
   ["all, greedy", { repetitionPenalty: 1.4, minNewTokens: 3, stopWhen, temperature: 0 }],
 ];
 
-/** One branch, token by token from whole logits, in the order that transformers applies its rules. */
+/**
+ * Generates one branch token by token from whole logits, with the processors in the order of
+ * transformers.
+ */
 async function plain(
   model: CausalLM,
   { promptId, promptIds }: GenerateRequest,
@@ -173,7 +176,7 @@ Deno.test("rules cost an operation only in the steps that they hold in", () =>
     assert.equal(await steps({ repetitionPenalty: 2 }), 9);
   }));
 
-/** Counts an operation from now until asked. */
+/** Counts the runs of an operation from now on. */
 function countOf(device: Device, name: string): () => number {
   const run = device.run;
   let count = 0;

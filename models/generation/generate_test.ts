@@ -25,7 +25,7 @@ const MODELS = [
   ["an adapter", { trainable: "lora", lora }],
 ] as const;
 
-/** Log-probabilities of completions by the scoring forward. */
+/** Log-probabilities of completions from the scoring forward. */
 async function scored(
   model: CausalLM,
   asked: readonly GenerateRequest[],
@@ -49,7 +49,7 @@ function spyOn(device: Device) {
   };
   return {
     count: (op: string) => counts.get(op) ?? 0,
-    /** Of all calls together. */
+    /** Rows of all runs together. */
     rows: (op: string) => rows.get(op) ?? 0,
     restore: () => {
       device.run = run;
@@ -109,7 +109,7 @@ for (const [kind, how] of MODELS) {
       for (const limits of ways) {
         const run = spyOn(device);
         assert.deepEqual(await model.generate(requests, options, limits), together);
-        // In the last layer with its last row.
+        // In the last layer only the last row of a prompt is computed.
         assert.equal(run.rows("attention"), 2 * 9 + 3, "each prompt runs once");
         run.restore();
       }
@@ -164,7 +164,7 @@ Deno.test("the time of every step is in what a generation says of itself", () =>
   withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
     let waves = 0;
-    // All steps lie between two looks: the only ones end with the generation.
+    // The host reads only once, when the generation ends.
     await model.generate([requests[0]!], {
       ...options,
       eosIds: [],

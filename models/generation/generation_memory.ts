@@ -1,5 +1,5 @@
 /**
- * How many bytes a generation needs, computed from the sizes alone: the same buffers that
+ * How many bytes a generation needs, computed from the sizes alone. It lists the same buffers that
  * decoder.ts and its helpers take from their workspace.
  */
 import { seenWords } from "../../kernels/ops/adjust_logits/spec.ts";
@@ -17,27 +17,31 @@ import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import { bufferCapacity } from "../network/workspace.ts";
 import { packsLayers } from "./packed_weights.ts";
 
-/** What a generation holds at once. */
+/** The most that a generation holds at the same time. */
 export interface GenerationSizes {
-  /** Prompt tokens, all prompts together. */
+  /** Rows of the prompt cache. */
   promptRows: number;
-  /** Of these, most that are run at once; absent = all. */
+  /** Maximum number of prompt rows in one prefill; absent = all. */
   passRows?: number;
   branches: number;
   maxNewTokens: number;
-  /** With a repetition penalty, a least length, or rules that differ from request to request. */
+  /**
+   * Whether logits are changed before sampling (repetition penalty, minimum length), or requests
+   * have different sampling parameters.
+   */
   adjusted?: boolean;
 }
 
 /**
- * Most bytes that generation takes where nothing else is said; what does not fit waits. A processor has enough to
- * compute then; a card that has more gives more (`generationRoom`).
+ * Default limit on the bytes of a generation; requests that do not fit wait. A CPU is busy with
+ * that much. A GPU with more free memory gets a higher limit (`generationRoom`).
  */
 export const DEFAULT_GENERATION_BYTES = 2 ** 30;
 
 /**
- * Bytes of the workspace that generations of at most these sizes, within `room` bytes, share with passes without
- * gradient over `rows` packed rows with `pairs` branch tokens, buffers of the same name once.
+ * Bytes of the workspace that generations and passes without gradient share, where buffers of the
+ * same name are counted once. Generations have at most these sizes and `room` bytes; the passes
+ * have `rows` packed rows and `pairs` branch tokens.
  */
 export function planInferenceBytes(
   sizes: ModelSizes,
@@ -57,24 +61,24 @@ export function planInferenceBytes(
     planPassBytes(sizes, pass.rows, pass.pairs, false) - shared;
 }
 
-/** Of a pass of prompts or of a step. */
+/** Rows of the larger of a prefill and a decode step. */
 function rowsAtOnce({ promptRows, passRows = promptRows, branches }: GenerationSizes): number {
   return Math.max(Math.min(promptRows, passRows), branches);
 }
 
-/** Bytes of a generation: prompt pass, caches, and the buffers of a decoding step. */
+/** Bytes of a generation: the prefill, the KV cache, and the buffers of a decode step. */
 export function planGenerationBytes(sizes: ModelSizes, generation: GenerationSizes): number {
   const { floats, words } = generationBuffers(sizes, generation);
   return sizes.floatBytes * capacity(floats) + 4 * capacity(words);
 }
 
-/** Bytes of the largest of its buffers. */
+/** Bytes of the largest of these buffers. */
 export function planLargestBuffer(sizes: ModelSizes, generation: GenerationSizes): number {
   const { floats } = generationBuffers(sizes, generation);
   return sizes.floatBytes * floats.reduce((most, n) => Math.max(most, bufferCapacity(n)), 0);
 }
 
-/** Elements of the buffers of floats and of u32. */
+/** Elements of each buffer of floats and of u32. */
 function generationBuffers(
   sizes: ModelSizes,
   generation: GenerationSizes,
@@ -89,17 +93,17 @@ function generationBuffers(
     branches * config.vocabSize, // logits
     history, // log-probabilities
     ...cacheBuffers(sizes, generation),
-    promptRows * config.numKvHeads * config.headDim, // copies of beginnings
-    ...layerBuffers(sizes, branches, "none"), // prompts' last rows
+    promptRows * config.numKvHeads * config.headDim, // copies of shared prefixes
+    ...layerBuffers(sizes, branches, "none"), // last rows of the prompts
     ...ropeTables(sizes, promptRows + generation.maxNewTokens),
   ];
   const words = [5 * promptRows, promptRows, promptRows, promptRows, ...fusedIndex(sizes, rows)];
-  words.push(...Array<number>(5).fill(promptRows)); // where beginnings are, and keys
-  words.push(branches, branches, 5 * branches); // prompts' last rows
+  words.push(...Array<number>(5).fill(promptRows)); // copies of shared prefixes, and key ranges
+  words.push(branches, branches, 5 * branches); // last rows of the prompts
   words.push(history, 11 * (branches + 64));
   if (adjusted) {
     const logits = branches * config.vocabSize;
-    floats.push(logits, logits, logits); // of a lane, adjusted on the host, adjusted
+    floats.push(logits, logits, logits); // of a batch; adjusted on the host; adjusted
     words.push(
       6 * (branches + 64),
       branches * seenWords(config.vocabSize),
@@ -109,18 +113,19 @@ function generationBuffers(
   return { floats, words };
 }
 
-/** Elements of the tables of angles; they grow by doubling. */
+/** Elements of the tables of cos and sin, which grow by doubling. */
 function ropeTables({ config }: ModelSizes, positions: number): number[] {
   if (architectureOf(config).positions === "learned") return [];
   const rows = Math.min(2 ** Math.ceil(Math.log2(Math.max(positions, 256))), config.maxPositions);
   return [rows * config.headDim / 2, rows * config.headDim / 2];
 }
 
-/** Elements of the keys and of the values of each layer, of the prompts and of the branches. */
+/** Elements of the keys and the values of each layer, for prompts and for branches. */
 function cacheBuffers(sizes: ModelSizes, generation: GenerationSizes): number[] {
   const { config, floatBytes } = sizes;
   const { promptRows, branches, maxNewTokens } = generation, layers = 2 * config.numLayers;
-  // Keys once more for layers that are one operation; on webgpu, which sizes do not tell, there are none.
+  // Fused layers read packed keys, too. This counts them on webgpu as well, which has none: the
+  // sizes do not tell the device.
   const isFused = canFuseLayers(config, floatBytes) && packsLayers(sizes);
   const packed = isFused ? config.numLayers : 0;
   const kv = config.numKvHeads * config.headDim;
@@ -131,7 +136,7 @@ function cacheBuffers(sizes: ModelSizes, generation: GenerationSizes): number[] 
   ];
 }
 
-/** Bytes of the keys and values of prompts and branches. */
+/** Bytes of the KV cache of prompts and branches. */
 export function planCacheBytes(sizes: ModelSizes, generation: GenerationSizes): number {
   return sizes.floatBytes * capacity(cacheBuffers(sizes, generation));
 }

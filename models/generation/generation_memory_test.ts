@@ -16,7 +16,7 @@ import type { StorageOptions } from "../network/weights/weight_storage.ts";
 const lora = { r: 4, alpha: 8, targetModules: ["q_proj", "up_proj", "down_proj"] };
 const config = { ...tinyConfig(true), maxPositions: 256 };
 
-/** The parts of other architectures, with adapters on all modules. */
+/** Models of the other architectures, with adapters on all modules. */
 const OTHERS = TINY_MODELS.slice(2).map(([part, other]) =>
   [part, { ...other, maxPositions: 256 }] as const
 );

@@ -1,7 +1,8 @@
 /**
- * How much a generation holds at once: as many branches as wait, or as fit the memory that it may take. The
- * prompts' cache then holds about twice the prompts that the slots hold branches of, so that neither stragglers nor
- * gaps between runs of rows often keep a prompt waiting.
+ * Plans the sizes of a generation: as many slots as there are branches, or as fit its memory
+ * limits. The prompt cache then has room for about twice the prompts whose branches fill the slots.
+ * So a prompt rarely has to wait because of a branch that takes long or because of gaps in the
+ * cache.
  */
 import { promptAlignment } from "./cached_prompt.ts";
 import {
@@ -12,24 +13,26 @@ import {
 import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import type { GenerateRequest } from "./types.ts";
 
-/** Rows of prompts that are run at once, enough for the products' full speed: on a CPU, and on a GPU. */
+/**
+ * Prompt rows in one prefill, enough for the matrix products' full speed: on a CPU, and on a GPU.
+ */
 export const PREFILL_ROWS = 1024, PREFILL_ROWS_GPU = 16384;
 
-/** Of a request, what its memory depends on. */
+/** The part of a request that its memory depends on. */
 type RequestSize = Pick<GenerateRequest, "n"> & { promptIds: { readonly length: number } };
 
-/** What a generation must keep to. */
+/** Limits on the sizes of a generation. */
 export interface SlotLimits {
-  /** Of all its buffers, and of each. */
+  /** Maximum number of bytes of all its buffers, and of each of them. */
   bytes: number;
   largestBuffer: number;
-  /** Branches at once, if memory allows. */
+  /** Maximum number of branches that decode together. */
   maxSlots: number;
-  /** Rows of prompts that are run at once, unless one alone has more. */
+  /** Maximum number of prompt rows in one prefill; a longer prompt runs alone. */
   prefillRows: number;
 }
 
-/** The largest of the sizes that keep to the limits (at least one branch). */
+/** The largest sizes within the limits, with at least one branch. */
 export function planSlots(
   sizes: ModelSizes,
   requests: readonly RequestSize[],
@@ -41,8 +44,8 @@ export function planSlots(
     ...{ n, length },
     rows: Math.ceil(length / align) * align,
   }));
-  // A pass has a row a token; only in the cache there are gaps.
-  const longest = sized.reduce((maxSlots, { length }) => Math.max(maxSlots, length), prefillRows);
+  // A prefill has one row per token; gaps exist only in the cache.
+  const longest = sized.reduce((max, { length }) => Math.max(max, length), prefillRows);
   const passRows = Math.min(longest, sized.reduce((sum, { length }) => sum + length, 0));
   const total = requests.reduce((sum, { n }) => sum + n, 0);
   const shape = (branches: number): GenerationSizes => ({
@@ -61,15 +64,16 @@ export function planSlots(
 }
 
 /**
- * Rows for the prompts of any neighbours with `branches` branches, of groups that have lost half of theirs: branches
- * of a group end at different times, and the last one keeps the prompt. Three of the longest more: one to come, one
- * that others name (cached_prompt.ts), and gaps.
+ * Rows of the prompt cache for `branches` slots: the most that consecutive requests with so many
+ * branches need when half of the branches of each have ended. (Branches of a prompt end at
+ * different times, and the last one keeps the prompt.) Three of the longest prompts are added: one
+ * that is prefilled next, one that others refer to (cached_prompt.ts), and one for gaps.
  */
 function promptRowsFor(
   requests: readonly { n: number; rows: number }[],
   branches: number,
 ): number {
-  let first = 0, held = 0, count = 0, maxSlots = 0, longest = 0, all = 0;
+  let first = 0, held = 0, count = 0, maxHeld = 0, longest = 0, all = 0;
   for (const { n, rows } of requests) {
     all += rows;
     held += rows;
@@ -81,15 +85,15 @@ function promptRowsFor(
       held -= oldest.rows;
       first++;
     }
-    maxSlots = Math.max(maxSlots, held);
+    maxHeld = Math.max(maxHeld, held);
     longest = Math.max(longest, rows);
   }
-  return Math.min(all, maxSlots + 3 * longest);
+  return Math.min(all, maxHeld + 3 * longest);
 }
 
 /**
- * What `planSlots` gives without limits of memory for `prompts` requests of `each` completions whose prompts have
- * `length` tokens. In one step: there may be millions.
+ * The result of `planSlots` without memory limits for `prompts` requests of `each` completions
+ * whose prompts have `length` tokens. It needs no list, since there may be millions of requests.
  */
 export function planEqualRequests(
   sizes: ModelSizes,

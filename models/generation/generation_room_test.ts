@@ -1,4 +1,4 @@
-/** How much memory generation is given: by default, and on a card. */
+/** The memory limit of generation: the default, and on a GPU. */
 import assert from "node:assert/strict";
 import type { AdapterInfo } from "../../kernels/device.ts";
 import { generationRoom, generationRoomNow } from "./generation_room.ts";

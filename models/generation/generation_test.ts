@@ -1,4 +1,7 @@
-/** Continuous batching: what comes and goes beside a request changes none of its bits; room, ends and failures. */
+/**
+ * Continuous batching: requests that come and go do not change the bits of another request. Also
+ * memory limits, ends and failures.
+ */
 import assert from "node:assert/strict";
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import { assertWithin } from "../../kernels/testing.ts";
@@ -10,7 +13,7 @@ import type { Completion, GenerateOptions, GenerateRequest, SamplingOptions } fr
 
 const options: GenerateOptions = { maxNewTokens: 14, temperature: 0.9, seed: 77, eosIds: [3, 8] };
 
-/** Many prompts of 1 to 12 tokens, some alike, with 1 to 5 branches each. */
+/** Many prompts of 1 to 12 tokens, some with a shared prefix, with 1 to 5 branches each. */
 const requests: GenerateRequest[] = Array.from({ length: 17 }, (_, r) => ({
   promptId: r === 5 ? 2 ** 33 + 1 : r,
   promptIds: Array.from({ length: 1 + (r * 5) % 12 }, (_, i) => (r * 7 + i * i) % 19),
@@ -32,7 +35,7 @@ const SAMPLINGS: readonly Partial<SamplingOptions>[] = [
 
 const mixed = requests.map((request, r) => ({ ...request, sampling: SAMPLINGS[r % 9]! }));
 
-/** Every branch as a generation of its own. */
+/** Generates every branch in a generation of its own. */
 async function oneAtATime(model: CausalLM, asked: readonly GenerateRequest[]) {
   const groups: Completion[][] = [];
   for (const request of asked) {
@@ -60,7 +63,7 @@ for (
         const alone = await oneAtATime(model, asked);
         for (const limits of [{}, { slots: 4, prefillRows: 9 }, { slots: 7, stepsPerRead: 3 }]) {
           const found = await model.generate(asked, options, limits);
-          // The card cuts sums by what it has to do at once.
+          // On a GPU the order of sums depends on the number of rows.
           if (device.name !== "webgpu") assert.deepEqual(found, alone, JSON.stringify(limits));
           assert.deepEqual(ids(found), ids(alone), JSON.stringify(limits));
           assertWithin(flat(found), flat(alone), 1e-5, "log-probabilities");
@@ -85,7 +88,7 @@ Deno.test("requests may come while others run, and each is told of its own token
         ...request,
         onToken: (branch, token) => {
           told[r]![branch]!.push(token);
-          // The next one comes in the middle of this one.
+          // The next request is added in the middle of this one.
           if (branch === 0 && told[r]![0]!.length === 2) addOne();
         },
       });

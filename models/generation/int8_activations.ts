@@ -1,4 +1,7 @@
-/** A model whose products with 4-bit weights take activations in bytes (kernels/ops/matmul/int8_rows.ts), for generation. */
+/**
+ * Generation with int8 activations: products with 4-bit weights round their activations to bytes
+ * (kernels/ops/matmul/int8_rows.ts).
+ */
 import { UsageError } from "../../core/errors.ts";
 import { INT8_ACTIVATIONS } from "../../kernels/ops/matmul/spec.ts";
 import { architectureOf, modulesOf } from "../architectures/mod.ts";
@@ -11,8 +14,9 @@ import type { WeightType } from "../formats/stored_weight.ts";
 import { planStorage, type StorageOptions } from "../network/weights/weight_storage.ts";
 
 /**
- * Looks at how the weights of a model will be held, before they are loaded.
- * @throws UsageError when none of them has a type for activations in bytes
+ * Checks from the planned storage types whether a model supports int8 activations, before its
+ * weights are loaded.
+ * @throws UsageError when no weight has a type that supports it
  */
 export function requireInt8Weights(
   { path, config, files }: {
@@ -44,7 +48,10 @@ function refuse(model: string, types: ReadonlySet<string>): never {
   );
 }
 
-/** The same weights, read otherwise. @throws UsageError when none of them has a type for it */
+/**
+ * The same network with int8 activations where the weights support it.
+ * @throws UsageError when no weight has a type that supports it
+ */
 export function withInt8Activations(network: Network): Network {
   const { config, weights } = network, types = new Set<string>();
   let found = false;

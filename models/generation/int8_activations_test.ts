@@ -1,4 +1,7 @@
-/** Generation with activations in bytes: near the same model's own, the same alone and in company, refused plainly. */
+/**
+ * Generation with int8 activations: its logits are close to the model's, a completion does not
+ * depend on other requests, and unsuitable models are refused.
+ */
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
 import type { Device } from "../../kernels/device.ts";
@@ -13,14 +16,14 @@ import type { ModelConfig } from "../architectures/model_config.ts";
 import type { WeightReader } from "../formats/weight_reader.ts";
 import type { StorageOptions } from "../network/weights/weight_storage.ts";
 
-// Biases make it a model that keeps blocks, however small it is.
+// With biases even a model of this size keeps its weights in blocks.
 const config: ModelConfig = {
   ...tinyConfig(true),
   ...{ hiddenSize: 64, intermediateSize: 128, numHeads: 4, numKvHeads: 2, headDim: 16 },
   architecture: "qwen2",
 };
 
-/** Random weights, all matrices in q4_0. */
+/** Random weights with all matrices in q4_0. */
 function blocks(): WeightReader {
   const random = initWeights(config, 5, 0.3);
   const tensors = modelTensors(config);
@@ -67,7 +70,7 @@ Deno.test("activations in bytes change log-probabilities a little, and sampled t
 
 Deno.test("a branch has the same bits alone and in company, of activations in bytes too", () =>
   onEachDevice(async (device) => {
-    if (device.name === "webgpu") return; // its sums depend on how many rows there are
+    if (device.name === "webgpu") return; // the order of its sums depends on the number of rows
     const model = await made(device);
     const generate = (some: typeof requests) =>
       model.generate(some, { ...options, activations: "int8" });
@@ -95,7 +98,8 @@ Deno.test("a model without 4-bit weights cannot take activations in bytes", () =
 Deno.test("it is known from the headers of files, before they are loaded", () => {
   const folder = { path: "folder", config, files: blocks() } as ModelFolder;
   requireInt8Weights(folder, {});
-  // Llama's layers would be floats, were it not asked: so small a model decodes faster then.
+  // A Llama of this size is stored as floats, which decode faster, unless int8 activations are
+  // asked for.
   requireInt8Weights({ ...folder, config: { ...config, architecture: "llama" } }, {});
   const refused = (files: WeightReader, weights: StorageOptions, found: string, of = config) =>
     assert.throws(
@@ -113,7 +117,7 @@ Deno.test("it is known from the headers of files, before they are loaded", () =>
   const halves: WeightReader = { ...blocks(), typeOf: () => "bf16" };
   refused(halves, {}, "bf16");
   refused(halves, { quantize: "int8" }, "bf16, int8");
-  // A head in blocks alone is enough, its embedding alone is not.
+  // It is enough when the head is in blocks, but not when only the embedding is.
   const only = (name: string): WeightReader => ({
     ...blocks(),
     typeOf: (asked) => asked === name ? "q4_0" : null,

@@ -1,24 +1,25 @@
 /**
- * Rules on logits that the OpenAI API has and the devices have not, as a function for `SamplingOptions.adjust`:
+ * Processors of logits that the OpenAI API has and the devices do not, as a function for
+ * `SamplingOptions.adjust`:
  *   logit_bias: l[t] += bias[t];
- *   frequency and presence penalty: l[t] −= frequency·count(t) + presence·[count(t) > 0], with count(t) the times
- *   that t stands in the completion (not the prompt).
+ *   frequency and presence penalty: l[t] −= frequency·count(t) + presence·[count(t) > 0],
+ *   where count(t) is the number of times that t is in the completion (not in the prompt).
  */
 import { RgxError } from "../../core/errors.ts";
 import type { SamplingOptions } from "./types.ts";
 
-/** Rules of the OpenAI API on logits. */
+/** Options of the OpenAI API that change logits. */
 export interface LogitsProcessorOptions {
   /** 0 = off. */
   presencePenalty?: number;
   /** 0 = off. */
   frequencyPenalty?: number;
-  /** By token id. */
+  /** Bias by token id. */
   logitBias?: ReadonlyMap<number, number>;
 }
 
 /**
- * Null when the rules change nothing.
+ * Makes the function; null when the options change nothing.
  * @throws RgxError for a token id that is not in the vocabulary, or a number that is not finite
  */
 export function logitsProcessor(

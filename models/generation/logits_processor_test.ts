@@ -52,7 +52,8 @@ Deno.test("rules of the host hold for their own request, in any company and with
         `request ${r}`,
       );
     }
-    // The policy's own log-probabilities, as with every rule: those of the scoring pass.
+    // The reported log-probabilities are those of the policy, from before the processor, as the
+    // scoring pass computes them.
     const { logp } = await model.forward(
       requests.map(({ promptIds }, r) => ({ promptIds, branches: together[r]!.map((c) => c.ids) })),
       { temperature: 0.9, train: false },

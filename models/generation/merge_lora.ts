@@ -1,8 +1,8 @@
 /**
- * Weights with their adapters merged in, W + s·B·A. In training the merged copy makes the forward and the
- * derivative by the input one product each; the adapter then only has gradients to take. In generation it
- * takes the place of the adapter. A weight in a storage type is not copied. The sums are rounded once more than in separate layers (about 1e−7
- * relative in f32).
+ * Weights with their adapters merged in, W + s·B·A. In training, a merged copy makes the forward
+ * and the derivative by the input one product each; the adapter is then only needed for its
+ * gradients. In generation the copy replaces the adapter. Weights in a storage type are not copied.
+ * Merging rounds the sums once more than separate products do (about 1e−7 relative in f32).
  */
 import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
@@ -12,12 +12,12 @@ import { architectureOf, linearDims, modulesOf } from "../architectures/mod.ts";
 import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import { copyLength, type WeightCopies } from "../network/weights/weight_copies.ts";
 
-/** Copies larger than this are not made: adapters stay separate. */
+/** Maximum bytes of merged copies. Beyond it adapters stay separate. */
 export const MAX_COPY_BYTES = 2 ** 30;
 
 /**
- * Whether a pass over `rows` rows is cheaper with a merged copy: merging costs r·in·out multiply-adds, the
- * two products that it spares r·rows·(in + out).
+ * Whether a merged copy makes a pass over `rows` rows cheaper. Merging costs r·in·out
+ * multiply-adds; it saves two products of together r·rows·(in + out).
  */
 function mergePays(inDim: number, outDim: number, rows: number): boolean {
   return rows * (inDim + outDim) > 2 * inDim * outDim;
@@ -54,8 +54,8 @@ export function mergeInto(
 }
 
 /**
- * The model with merged copies of the weights for which that pays; adapters are kept, for their gradients.
- * Valid until the copies have another owner, or a change of the adapters.
+ * The network with merged copies of the weights for which this is cheaper. Adapters are kept for
+ * their gradients. It is valid until the copies have another owner or an adapter changes.
  */
 export function mergeAdapters(
   network: Network,

@@ -1,7 +1,8 @@
 /**
- * The model as generation wants it: float weights packed for many small products, adapters merged in. A
- * decoding step is short, and its cost is mostly the number of operations and the reading of weights. Weights in
- * a storage type stay as they are, beside their adapters: float copies would be several times their size.
+ * The network for generation: float weights are packed for products with few rows, with adapters
+ * merged in. A decode step is short; its cost is mostly the number of operations and reading the
+ * weights. Weights in a storage type stay as they are, next to their adapters: float copies would
+ * take several times the memory.
  */
 import { packedLength } from "../../kernels/ops/matmul/spec.ts";
 import type { Module } from "../architectures/architecture.ts";
@@ -13,7 +14,7 @@ import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import { mergeInto } from "./merge_lora.ts";
 import type { WeightCopies } from "../network/weights/weight_copies.ts";
 
-/** Whether a layer's weight is in a storage type; what the adapter has a copy of is float. */
+/** Whether a layer's weight is in a storage type. Weights that the adapter replaces are float. */
 function isStored({ saved, storage }: ModelSizes, name: string): boolean {
   return storage.has(name) && !saved.some(({ replaces }) => replaces === name);
 }
@@ -27,7 +28,7 @@ export function packsLayers(sizes: ModelSizes): boolean {
     );
 }
 
-/** Bytes of the packed copies, and of the one weight at a time that is merged. */
+/** Bytes of the packed copies, and of the buffer in which one weight at a time is merged. */
 export function packedBytes(sizes: ModelSizes): number {
   const { config, lora, saved, storage, floatBytes } = sizes;
   const { vocabSize, hiddenSize, numLayers } = config, { inOut } = architectureOf(config);
@@ -62,8 +63,9 @@ function largestWeight(config: ModelSizes["config"]): number {
 }
 
 /**
- * The model with its float weights packed and their adapters merged in, or left out when `adapter` is false. Valid
- * until the copies have another owner, or a change of any weight; a second call then makes the same model valid again.
+ * The network with packed float weights and their adapters merged in (or left out when `adapter` is
+ * false). It is valid until the copies have another owner or a weight changes; calling this again
+ * makes it valid again.
  */
 export function packWeights(network: Network, copies: WeightCopies, adapter: boolean): Network {
   const { device, config, weights } = network, { workspace } = copies;
@@ -72,7 +74,7 @@ export function packWeights(network: Network, copies: WeightCopies, adapter: boo
     let { weight } = linear;
     if (linear.storage !== null) return adapter ? linear : { ...linear, lora: null };
     if (linear.inOut) {
-      // Packing takes [out, in]: these are merged only.
+      // Only [out, in] weights can be packed: these are merged only.
       if (!adapter || lora === null) return { ...linear, lora: null };
       weight = copies.buffer(linear, layer, module);
       mergeInto(device, linear, weight);

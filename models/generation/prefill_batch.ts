@@ -1,31 +1,37 @@
 /**
- * Packs prompts for one pass of which each may begin as the one before it does: what they have in common is computed
- * once, and its keys and values are copied to the other prompts' rows of the cache. A prompt's rows there are whole
- * and in order, as if it had been alone, so every later sum over them has the same bits.
+ * Packs prompts for one prefill in which a prompt may share a prefix with the prompt before it. The
+ * prefix is computed once, and its keys and values are copied to the cache rows of the other
+ * prompts. Each prompt's rows in the cache are complete and in order, as if it had been alone, so
+ * all later sums over them have the same bits.
  */
 import type { RowRange } from "./row_allocator.ts";
 import { type PackedBatch, packGroups, type PackLimits } from "../network/packing.ts";
 
-/** A prompt to be run. */
+/** A prompt to be prefilled. */
 export interface PrefillPrompt {
   ids: readonly number[];
-  /** Its rows of the cache, one a token. */
+  /** Its rows of the prompt cache, one per token. */
   cached: RowRange;
-  /** How many of its first tokens come from the prompt before it: less than all. */
+  /**
+   * Number of tokens at its start that are shared with the prompt before it; less than all of them.
+   */
   shared: number;
 }
 
-/** The prompts' rows that have to be computed, as groups without branches. */
+/** The rows of the prompts that have to be computed, as groups without branches. */
 export interface PrefillBatch extends PackedBatch {
-  /** Row of the cache for each row. */
+  /** Cache row of each row. */
   cacheRow: Uint32Array; // [rows]
-  /** Rows of the cache that each prompt consists of. */
+  /** Range of cache rows of each prompt. */
   keys: Uint32Array; // [prompts, 2]
-  /** Rows of the cache to be copied when `cacheRow` are there, and where to. */
+  /** Cache rows that are copied after the rows of `cacheRow` have been written, and where to. */
   copies: { from: Uint32Array; to: Uint32Array };
 }
 
-/** How many of its first tokens `ids` has in common with `before`; the last token is always its own. */
+/**
+ * Number of tokens that `ids` and `before` have in common at their start. The last token of `ids`
+ * never counts.
+ */
 export function sharedPrefixLength(before: readonly number[], ids: readonly number[]): number {
   const limit = Math.min(before.length, ids.length - 1);
   let common = 0;
@@ -33,7 +39,7 @@ export function sharedPrefixLength(before: readonly number[], ids: readonly numb
   return common;
 }
 
-/** @param before rows of the cache with the prompt that the first one shares a beginning with */
+/** @param before cache rows of the prompt that the first one shares a prefix with */
 export function packPrefill(
   prompts: readonly PrefillPrompt[],
   before: RowRange | null,
@@ -45,7 +51,7 @@ export function packPrefill(
   );
   const cacheRow = new Uint32Array(packed.rows), keys = new Uint32Array(2 * prompts.length);
   const from: number[] = [], to: number[] = [];
-  // Where each token of the prompt before has been computed.
+  // Cache row where each token of the previous prompt was computed.
   let origin: number[] = [];
   for (let row = before?.begin ?? 0; row < (before?.end ?? 0); row++) origin.push(row);
   let row = 0;

@@ -30,12 +30,15 @@ Deno.test("prompts are packed without what they share, and told where to find it
   assert.deepEqual([...packed.lastPromptRow], [1, 3, 4, 5]);
   assert.deepEqual([...packed.cacheRow], [34, 35, 39, 40, 42, 43]);
   assert.deepEqual([...packed.keys], [32, 36, 36, 41, 41, 43, 43, 44]);
-  // Always from rows that are computed, here or before.
+  // Copies always come from computed rows, of this batch or an earlier one.
   assert.deepEqual([...packed.copies.from], [10, 11, 10, 11, 34, 10]);
   assert.deepEqual([...packed.copies.to], [32, 33, 36, 37, 38, 41]);
 });
 
-/** Beginnings shorter and longer than a tile of keys, the same prompt twice, one within another, two branches. */
+/**
+ * Shared prefixes that are shorter and longer than a tile of keys, the same prompt twice, a prompt
+ * that is the start of another, two branches.
+ */
 const beginning = (length: number, salt: number) =>
   Array.from({ length }, (_, i) => (i * i + salt) % 19);
 const requests: GenerateRequest[] = [
@@ -79,7 +82,7 @@ Deno.test("what prompts share is computed once, from batch to batch", async () =
   }));
   await model.generate(sharedPrefix, options, { slots: 2 });
   const layers = config.numLayers, total = computed.reduce((sum, rows) => sum + rows, 0);
-  // The last layer has the last row of each prompt alone.
+  // The last layer computes only the last row of each prompt.
   assert.equal(total, (layers - 1) * (102 + 7 * 2) + 8);
   assert.ok(computed.length > layers, `${computed.length}`);
   device.close();

@@ -1,26 +1,33 @@
 /**
- * Packs prompts for one pass of a device whose attention reads keys of the batch only: neighbours that begin alike
- * become branches of what they have in common, as completions are of their prompt, so it is computed once. Left out:
- * what a prompt has in common with one of an earlier batch; keys that lie apart are for prompt_batch.ts.
+ * Packs prompts for one prefill on a device whose attention reads only keys of the batch.
+ * Neighbours that share a prefix become branches of it, as completions are branches of their
+ * prompt, so it is computed once. Left out: prefixes shared with prompts of an earlier batch. Where
+ * attention can read them in the cache, prefill_batch.ts is used.
  */
 import { type PackedBatch, packGroups, type PackLimits } from "../network/packing.ts";
 import { sharedPrefixLength } from "./prefill_batch.ts";
 
-/** Fewer tokens in common are not worth the copies of their keys and values. */
+/** Sharing fewer tokens is not worth the copies of their keys and values. */
 export const MIN_SHARED_TOKENS = 16;
 
-/** Prompts, and how many of their first tokens are computed once for all of them. */
+/** Prompts, and the number of leading tokens that are computed once for all of them. */
 interface PromptGroup {
   common: number;
   prompts: (readonly number[])[];
 }
 
 export interface PrefillGroups extends PackedBatch {
-  /** Row of the batch for each token of each prompt, prompt after prompt; null = the batch is these tokens. */
+  /**
+   * Row of the batch for each token of each prompt, one prompt after the other. Null when these are
+   * all rows in order.
+   */
   rowOfToken: Uint32Array | null;
 }
 
-/** A prompt joins the group before it where that does not spare less, although it may have less in common. */
+/**
+ * A prompt joins the group before it when the group saves at least as many rows then, even if it
+ * has fewer tokens in common.
+ */
 function groupByPrefix(
   prompts: readonly (readonly number[])[],
   minShared: number,
@@ -43,8 +50,8 @@ function groupByPrefix(
 }
 
 /**
- * `lastPromptRow` is a prompt's, not a group's.
- * @param leastCommon tokens that a group must have in common; Infinity = every prompt alone
+ * In the result, `lastPromptRow` has an entry for each prompt, not for each group.
+ * @param minShared minimum number of tokens that a group shares; Infinity = every prompt alone
  */
 export function packPrefillGroups(
   prompts: readonly (readonly number[])[],
@@ -52,7 +59,7 @@ export function packPrefillGroups(
   limits: PackLimits,
 ): PrefillGroups {
   const groups = groupByPrefix(prompts, minShared);
-  // The last token of a branch is a target and gets no row: one more stands behind it.
+  // The last token of a branch is only a target and gets no row, so another token is added.
   const packed = packGroups(
     groups.map(({ common, prompts }) => ({
       promptIds: prompts[0]!.slice(0, common),

@@ -1,4 +1,7 @@
-/** Prompts that begin alike in one pass of a device whose attention reads keys of the batch only. */
+/**
+ * Prompts with a shared prefix in one pass of a device whose attention reads only keys of the
+ * batch.
+ */
 import assert from "node:assert/strict";
 import { SEGMENT } from "../../kernels/ops/attention/spec.ts";
 import { packPrefillGroups } from "./prefill_groups.ts";
@@ -9,7 +12,8 @@ const limits = { vocabSize: 20, maxPositions: 16 };
 Deno.test("what neighbours have in common is packed once, and every token is told its row", () => {
   const prompts = [[7, 8, 1, 2], [7, 8, 1, 3, 4], [7, 8], [9], [9, 5, 6], [9, 5, 4]];
   const packed = packPrefillGroups(prompts, 2, limits);
-  // [7 8 1 | 2 | 3 4], as the third has but one token in common that is not its last; [7 8]; [9]; [9 5 | 6 | 4].
+  // [7 8 1 | 2 | 3 4], since only one token that the third shares is not its last; [7 8]; [9]; [9 5
+  // | 6 | 4].
   assert.deepEqual([...packed.tokens], [7, 8, 1, 2, 3, 4, 7, 8, 9, 9, 5, 6, 4]);
   assert.deepEqual([...packed.positions], [0, 1, 2, 3, 3, 4, 0, 1, 0, 0, 1, 2, 2]);
   assert.deepEqual([...packed.lastPromptRow], [3, 5, 7, 8, 11, 12]);
@@ -31,7 +35,7 @@ Deno.test("what neighbours have in common is packed once, and every token is tol
 
 Deno.test("a group gives up what few have in common where that spares more", () => {
   const long = Array.from({ length: 10 }, (_, i) => i);
-  // Ten in common, then eight: 2 · 8 ≥ 10. Then two: 3 · 2 < 2 · 8.
+  // Ten shared tokens, then eight: 2 · 8 ≥ 10. Then two: 3 · 2 < 2 · 8.
   const packed = packPrefillGroups(
     [[...long, 1], [...long, 2], [...long.slice(0, 8), 19, 3], [0, 1, 19]],
     2,

@@ -1,11 +1,15 @@
 /**
- * Operations that are the same in step after step, but for what stands in their tensors: when they have come some
- * times in a row they are recorded, and from then on replayed, which spares making and checking them anew and,
- * on several threads, most of the waiting between them. On devices without recordings they are just run.
+ * Decode steps run the same operations again and again; only the contents of their tensors change.
+ * After some runs the operations are recorded, and then replayed. This saves making and checking
+ * them each time and, with several threads, most of the waiting between them. Devices that cannot
+ * record just run them.
  */
 import type { Device, Recording } from "../../kernels/device.ts";
 
-/** Times that a step is just run: one that ends soon is not worth the objects that a recording leaves to be collected. */
+/**
+ * Number of runs before a step is recorded. For a generation that ends sooner the recording would
+ * only be garbage to collect.
+ */
 export const RUNS_BEFORE_RECORDING = 8;
 
 export class RecordedStep<Result> {
@@ -13,7 +17,7 @@ export class RecordedStep<Result> {
   #recording: Recording | null = null;
   #canRecord: boolean;
   #result: Result | undefined;
-  /** Times that it has been run since the key is this one. */
+  /** Number of runs with the present key. */
   #runs = 0;
 
   constructor(private readonly device: Device) {
@@ -21,8 +25,9 @@ export class RecordedStep<Result> {
   }
 
   /**
-   * Runs the operations of `work`, which is a function of the key's parts (compared with `===`) and of nothing else,
-   * and whose result is the same as long as they are.
+   * Runs the operations of `work`, or replays their recording. `work` must depend on the parts of
+   * the key (compared with `===`) and on nothing else, and must return the same result while they
+   * are the same.
    */
   run(key: readonly unknown[], work: () => Result): Result {
     if (!this.#canRecord) return work();
@@ -47,7 +52,7 @@ export class RecordedStep<Result> {
     return this.#result!;
   }
 
-  /** Drops the recording: something else that the operations depend on has changed. */
+  /** Drops the recording, because something outside the key has changed. */
   forget(): void {
     this.#recording?.free();
     this.#recording = null;
@@ -57,15 +62,18 @@ export class RecordedStep<Result> {
   }
 }
 
-/** Steps of different kinds, by a number; the recordings of those that came last are kept. */
+/** Recorded steps of different kinds, by number. Only the most recent recordings are kept. */
 export class RecordedSteps<Result> {
-  /** The one that came last is the last. */
+  /** In the order of their last use. */
   readonly #steps = new Map<number, RecordedStep<Result>>();
 
-  /** @param most steps whose recordings are kept: hundreds of operations take some hundred kilobytes */
+  /**
+   * @param maxRecordings number of recordings that are kept; hundreds of operations take some
+   *   hundred kilobytes
+   */
   constructor(private readonly device: Device, private readonly maxRecordings: number) {}
 
-  /** As `run` of {@link RecordedStep}, of the step with that number. */
+  /** Runs step `number` as {@link RecordedStep.run} does. */
   run(number: number, key: readonly unknown[], work: () => Result): Result {
     const step = this.#steps.get(number) ?? new RecordedStep<Result>(this.device);
     this.#steps.delete(number);

@@ -1,7 +1,7 @@
 /**
- * Which rows of a cache are taken: runs of neighbouring rows, lent and given back in any order. A run goes to the
- * first hole that is long enough; neighbouring holes become one, so a cache that nothing holds is one hole again
- * and takes any run that fits it at all. Left out: moving what is there to close gaps.
+ * Allocates runs of neighbouring rows of a KV cache. Runs are released in any order. A run comes
+ * from the first hole that is long enough. Neighbouring holes are joined, so an empty cache is one
+ * hole again and has room for any run that can fit. Left out: moving rows to close gaps.
  */
 
 /** Rows [begin, end). */
@@ -11,7 +11,7 @@ export interface RowRange {
 }
 
 export class RowAllocator {
-  /** In order, apart from one another, none empty. */
+  /** Ascending; none is empty, and no two touch. */
   #holes: RowRange[];
 
   /** @param align runs begin at multiples of it */
@@ -24,8 +24,8 @@ export class RowAllocator {
   }
 
   /**
-   * A run of `wanted` rows, or where no hole is so long, as much of the longest as there is; null when that is
-   * less than `least`.
+   * Allocates a run of `wanted` rows. If no hole is that long, the run takes what fits in the
+   * longest hole; the result is null when that is less than `minRows`.
    */
   allocate(minRows: number, wanted: number): RowRange | null {
     let best = -1, longest = minRows - 1;
@@ -44,7 +44,7 @@ export class RowAllocator {
     return run;
   }
 
-  /** Gives back what was taken, whole or in parts. */
+  /** Releases an allocated run, whole or in parts. */
   release({ begin, end }: RowRange): void {
     if (begin >= end) return;
     const holes = this.#holes;

@@ -1,20 +1,24 @@
 /**
- * The order of a step's rows where threads take equal runs of them through whole layers (kernels/decode_layer): the
- * runs should have about equally many keys to attend to, or all threads wait for the one with the long answers. What
- * a row computes does not depend on its place. Left out: what a run saves whose rows share a prompt.
+ * Orders the rows of a decode step for devices whose threads each take a share of the rows through
+ * whole layers (kernels/ops/decode_layer). The shares should have about the same number of keys to
+ * attend to; otherwise all threads wait for the one with the longest sequences. What a row computes
+ * does not depend on its place. Left out: that rows with the same prompt in one share are faster.
  */
 import { shareOfRows } from "../../kernels/ops/decode_layer/spec.ts";
 import type { RowRange } from "./row_allocator.ts";
 
-/** What decides where a row goes. */
+/** What the order of rows depends on. */
 interface OrderedRow {
-  /** Rows of one group have the same object. */
+  /** Rows with the same prompt have the same object. */
   prompt: RowRange;
-  /** Tokens that it has so far. */
+  /** Number of tokens that it has so far. */
   position: number;
 }
 
-/** The rows in an order in which each thread has about equally many keys; groups are cut only where a run is full. */
+/**
+ * Orders rows so that each thread has about the same number of keys. Rows with the same prompt stay
+ * together unless a share is full.
+ */
 export function balanceRows<Row extends OrderedRow>(
   rows: readonly Row[],
   threads: number,
@@ -25,7 +29,8 @@ export function balanceRows<Row extends OrderedRow>(
     ...{ rows: [] as Row[], keys: 0, rounds: 0 },
     room: Math.min(share, rows.length - run * share),
   }));
-  // In turns, so that runs have as many rows as others, and in each turn the longest to the run that has least.
+  // Each round gives every share one group, so that shares have about the same number of rows. In a
+  // round the largest group goes to the share with the fewest keys.
   for (const group of longestFirst(rows)) {
     for (let next = 0; next < group.length;) {
       const run = runs.filter(({ room }) => room > 0).reduce((a, b) =>

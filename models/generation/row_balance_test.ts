@@ -8,7 +8,7 @@ interface Row {
   position: number;
 }
 
-/** Groups of `n` rows with prompts of 40 to 140 tokens and answers of up to 256. */
+/** Groups of `n` rows with prompts of 40 to 140 tokens and answers of up to 256 tokens. */
 function rowsOf(groups: number, n: number): Row[] {
   const random = stream(`order of ${groups} x ${n}`);
   return Array.from({ length: groups }, () => {
@@ -54,7 +54,7 @@ Deno.test("every row stays, rows of a group stay side by side, and one thread ke
     assert.equal(ordered.length, rows.length);
     const prompts = ordered.map(({ prompt }) => prompt);
     const changes = prompts.filter((prompt, i) => i > 0 && prompt !== prompts[i - 1]).length;
-    // A run that is full may cut one group.
+    // When a share is full, one group may be split.
     assert.ok(changes <= Math.max(0, groups! - 1) + threads! * 2, `${changes} changes`);
     assert.deepEqual(balanceRows(rows, 1), rows);
   }

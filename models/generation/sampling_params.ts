@@ -1,12 +1,13 @@
 /**
- * A request's sampling options, checked and with their defaults, and which rows of a batch can be sampled by one
- * operation: those with the same rules. All others share the layers and the head, and are sampled lane by lane.
+ * The sampling options of a request, checked and with defaults. Rows of a decode step with the same
+ * parameters are sampled by one operation; rows with other parameters share the layers and the head
+ * with them and are sampled by an operation of their own.
  */
 import { RgxError } from "../../core/errors.ts";
 import { seedWords } from "../../core/philox.ts";
 import type { SamplingOptions } from "./types.ts";
 
-/** Positions of a completion are 20 bits of a random counter. */
+/** The position in a completion is 20 bits of the random counter. */
 const MAX_COMPLETION = 2 ** 20;
 
 export interface SamplingParams {
@@ -18,29 +19,29 @@ export interface SamplingParams {
   minP: number;
   penalty: number;
   seed: [low: number, high: number];
-  /** End tokens that can be drawn at all. */
+  /** End tokens that are in the vocabulary. */
   ends: Uint32Array;
-  /** Whether a completion ends by itself with its last token. */
+  /** Whether a completion ends with its last token (other than by length). */
   endsWith: (ids: readonly number[]) => boolean;
-  /** On the host, before all other rules; null = nothing. */
+  /** Function on the host that changes logits before everything else; null = none. */
   adjust: SamplingOptions["adjust"] | null;
-  /** The same for rules that differ at most in when a completion ends. */
+  /** Equal for parameters that sample in the same way; when a completion ends may differ. */
   samplerKey: string;
 }
 
-/** Rows of a step that are sampled together. */
+/** Rows of a step that are sampled by one operation. */
 export interface SamplingBatch {
   params: SamplingParams;
-  /** Their end tokens are impossible in this step. */
+  /** Whether their end tokens are impossible in this step. */
   forbidsEnds: boolean;
-  /** Their numbers in the step, ascending. */
+  /** Their indices in the step, ascending. */
   rows: readonly number[];
 }
 
-/** What decides a row's lane. */
+/** What decides which batch a row belongs to. */
 interface BatchedRow {
   params: SamplingParams;
-  /** Number of the token that is drawn, in its completion. */
+  /** Index of the sampled token in its completion. */
   position: number;
 }
 
@@ -66,7 +67,7 @@ export function samplingParams(options: SamplingOptions, vocabSize: number): Sam
 const numbers = new WeakMap<object, number>();
 let functions = 0;
 
-/** Another one for every function; 0 = none. */
+/** A different number for every function; 0 = none. */
 function numberOf(adjust: SamplingParams["adjust"]): number {
   if (!adjust) return 0;
   const number = numbers.get(adjust) ?? ++functions;
@@ -74,12 +75,12 @@ function numberOf(adjust: SamplingParams["adjust"]): number {
   return number;
 }
 
-/** What a draw from logits as they are depends on. */
+/** What sampling from unchanged logits depends on. */
 export function drawKey({ temperature, topK, topP, minP, seed }: SamplingParams): number[] {
   return [temperature, topK, topP, minP, ...seed];
 }
 
-/** Whether the rules change logits before a token is drawn. */
+/** Whether logits change before a token is sampled. */
 export function adjustsLogits({ penalty, minNewTokens, adjust }: SamplingParams): boolean {
   return penalty !== 1 || minNewTokens > 0 || adjust !== null;
 }
@@ -101,7 +102,10 @@ export function samplingBatches(rows: readonly BatchedRow[]): SamplingBatch[] {
   return [...batches.values()];
 }
 
-/** Steps for which rows that are one lane stay one and need nothing of the host. */
+/**
+ * Number of steps for which rows that are one sampling batch stay one and need nothing from the
+ * host.
+ */
 export function stepsAsOneBatch(rows: readonly BatchedRow[]): number {
   let steps = Infinity;
   for (const { params, position } of rows) {

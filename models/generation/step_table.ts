@@ -1,6 +1,6 @@
 /**
- * The table that is written before every decoding step: all that the step needs from the host, in one write to
- * device memory, where it has the same place every time.
+ * The table that the host writes before every decode step. It holds everything that the step needs
+ * from the host, in one write to the same place in device memory.
  */
 import { sampleCounter } from "../../core/philox.ts";
 import { BRANCH } from "../../kernels/ops/attention_decode/spec.ts";
@@ -10,9 +10,9 @@ import type { SampledRow } from "./decode_sampler.ts";
 import { attentionWindow, type Network } from "../network/forward_pass.ts";
 import type { Workspace } from "../network/workspace.ts";
 
-/** A branch as a step sees it; `slot` is that of its keys and values. */
+/** A branch as a decode step sees it. `slot` is that of its keys and values. */
 export interface DecodeRow extends SampledRow {
-  /** Rows of the prompts' cache that hold its prompt. */
+  /** Rows of the prompt cache that hold its prompt. */
   prompt: PromptRows;
 }
 
@@ -21,7 +21,7 @@ export interface PromptRows extends RowRange {
   sharedPrefix: { prompt: RowRange; rows: number } | null;
 }
 
-/** Where columns begin, in multiples of the stride. */
+/** Where the columns begin, in multiples of the stride. */
 const STEP = {
   tokens: 0,
   positions: 1,
@@ -32,7 +32,7 @@ const STEP = {
   columns: 7 + BRANCH.columns,
 } as const;
 
-/** The columns, u32 [stride] but for counters [stride, 3] and branches [stride, BRANCH.columns]. */
+/** The columns: u32 [stride], except counters [stride, 3] and branches [stride, BRANCH.columns]. */
 export type StepColumns = Readonly<
   Record<"tokens" | "positions" | "cacheRow" | "counters" | "branches" | "slots", Tensor>
 >;
@@ -43,8 +43,8 @@ export class StepTable {
   readonly #tensor: Tensor;
 
   /**
-   * @param stride most rows of a step, a multiple of VIEW_ALIGNMENT
-   * @param cacheLength rows that a slot has in the branches' cache
+   * @param stride maximum number of rows of a step, a multiple of VIEW_ALIGNMENT
+   * @param cacheLength rows that a slot has in the branch cache
    */
   constructor(
     private readonly network: Network,
@@ -66,8 +66,9 @@ export class StepTable {
   }
 
   /**
-   * Fills and writes it for a step, `ahead` steps after the positions of the rows. Rows that have ended unseen stay
-   * within their slot and the model's positions. Returns the largest position.
+   * Fills and writes the table for a step that comes `ahead` steps after the rows' positions. Rows
+   * that have ended without the host knowing stay within their slot and the model's positions.
+   * @returns the largest position
    */
   write(ahead: number, rows: readonly DecodeRow[]): number {
     const table = this.#words,
@@ -78,21 +79,21 @@ export class StepTable {
       const { promptId, branch, prompt, slot, newest, position: then } = rows[row]!;
       const { begin, end, sharedPrefix } = prompt;
       const position = then + ahead;
-      const fed = Math.max(0, position - 1); // place in its branch of the token that is fed
+      const fed = Math.max(0, position - 1); // index in its branch of the token that is fed
       const place = Math.min(end - begin + fed, lastPosition);
       if (place > largest) largest = place;
       table[STEP.tokens * stride + row] = newest;
       table[STEP.positions * stride + row] = place;
       table[STEP.slots * stride + row] = slot;
       table[STEP.cacheRow * stride + row] = slot * cacheLength + Math.min(fed, cacheLength - 1);
-      // Word by word: `set` from an array takes longer than the rest of a row.
+      // Assigned one by one: `set` from an array takes longer than the rest of a row.
       const counter = sampleCounter(promptId, branch, position);
       const counterAt = STEP.counters * stride + 3 * row;
       table[counterAt] = counter[0];
       table[counterAt + 1] = counter[1];
       table[counterAt + 2] = counter[2];
       const at = STEP.branches * stride + BRANCH.columns * row;
-      // The branch's own positions come first in what a window reaches.
+      // A window covers the branch's own positions first and then the end of the prompt.
       table[at + BRANCH.prefixBegin] = Math.max(begin, end - Math.max(0, window - position));
       table[at + BRANCH.prefixEnd] = end;
       table[at + BRANCH.slot] = slot;

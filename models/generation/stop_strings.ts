@@ -1,17 +1,21 @@
 /**
- * Stop strings as a rule of generation (`GenerateOptions.stopWhen`): a completion ends with the token that
- * completes one of the strings in its text. As in transformers, that token is kept whole, so the text holds the
- * string and may run past it by the rest of the token. Where the string begins does not matter: it may span
- * tokens, and start in the middle of one.
+ * Stop strings, as a function for `GenerateOptions.stopWhen`: a completion ends with the token that
+ * completes one of the strings in its text. As in transformers that token is kept whole, so the
+ * text contains the string and may go beyond it by the rest of the token. The string may span
+ * tokens and start in the middle of one.
  */
 import type { Tokenizer } from "../tokenizers/types.ts";
 
-/** Characters decoded beyond the longest string: a cut character at the tail's start is some of these. */
+/**
+ * Extra characters that are decoded beyond the longest string, because a character that was cut at
+ * the start decodes to some replacement characters.
+ */
 const MARGIN = 8;
 
 /**
- * Whether the newest token completes one of `strings`. Only as many of the last tokens are decoded as the
- * longest string needs. Special tokens have no text. Null when there are no strings.
+ * Makes a function that returns whether the newest token completes one of `strings`. It decodes
+ * only as many of the last tokens as the longest string needs. Special tokens have no text. Null
+ * without strings.
  */
 export function stopStrings(
   tokenizer: Pick<Tokenizer, "decode">,
@@ -24,7 +28,7 @@ export function stopStrings(
   return (ids) => {
     for (let count = Math.ceil(reach / 2);; count *= 2) {
       const tail = ids.slice(-count - 1);
-      // What the newest token adds to may end within a character, which the token then completes.
+      // The text before may end within a character, which the newest token completes.
       const before = decode(tail.slice(0, -1)).replace(/\uFFFD+$/, "").length;
       if (before < reach && tail.length < ids.length) continue;
       const text = decode(tail);

@@ -3,7 +3,7 @@ import { RandomStream } from "../../core/philox.ts";
 import { createCharacterTokenizer } from "../tokenizers/character_tokenizer.ts";
 import { stopStrings } from "./stop_strings.ts";
 
-/** Tokens of several bytes that cut characters apart: token i has the bytes PIECES[i]. */
+/** Tokens of several bytes that split characters: token i has the bytes PIECES[i]. */
 const PIECES = ["a", "b", "ab", "</", "ans", ">", "</ans", " ", "é", "😀"].map((text) => [
   ...new TextEncoder().encode(text),
 ]).concat([[0xc3], [0xa9], [0xf0, 0x9f], [0x98], [0x80], []]);

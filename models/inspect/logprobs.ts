@@ -1,4 +1,7 @@
-/** Log-probabilities of a given sequence at temperature 1, with the likeliest tokens at each position. */
+/**
+ * Log-probabilities of a given sequence at temperature 1, with the most likely tokens at each
+ * position.
+ */
 import { UsageError } from "../../core/errors.ts";
 import type { CausalLM } from "../causal_lm.ts";
 
@@ -9,15 +12,15 @@ export interface TopToken {
 
 export interface SequenceLogprobs {
   ids: number[];
-  /** `logprobs[t]` = log p(ids[t] | ids[0…t−1]) in nats; null for the first. */
+  /** `logprobs[t]` = log p(ids[t] | ids[0…t−1]) in nats; null for the first id. */
   logprobs: (number | null)[];
-  /** The likeliest tokens at that position, in descending order; null for the first. */
+  /** The most likely tokens at that position, in descending order; null for the first. */
   top: (TopToken[] | null)[];
-  /** The likeliest tokens after the last id. */
+  /** The most likely tokens after the last id. */
   next_top: TopToken[];
 }
 
-/** @throws UsageError when there are no ids, more than the model has positions, or one that is no token */
+/** @throws UsageError for no ids, more ids than the model has positions, or an invalid id */
 export async function logprobs(
   model: CausalLM,
   ids: readonly number[],
@@ -54,7 +57,10 @@ function logSumExp(z: ArrayLike<number>): number {
   return max + Math.log(sum);
 }
 
-/** Indices of the k largest values, in descending order; the lowest index wins ties. */
+/**
+ * Indices of the k largest values, in descending order. Of equal values the lowest index comes
+ * first.
+ */
 function largest(z: ArrayLike<number>, k: number): number[] {
   const best: number[] = [];
   for (let v = 0; v < z.length && k > 0; v++) {

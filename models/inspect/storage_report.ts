@@ -1,6 +1,7 @@
 /**
- * What a model's weights are stored as, and what another way to hold them would cost: memory, the error of the
- * weights, and what it does to the log-probabilities of a short text. One model at a time is on the device.
+ * Reports how a model's weights are stored, and what other storage types would change: the memory,
+ * the error of the weights, and the log-probabilities of a short text. Only one model at a time is
+ * on the device.
  */
 import type { Device } from "../../kernels/device.ts";
 import { CausalLM } from "../causal_lm.ts";
@@ -13,13 +14,13 @@ import { elementCount } from "../formats/safetensors/safetensors.ts";
 import { fileBytes, isBlockType, type WeightType } from "../formats/stored_weight.ts";
 import { planStorage, type StorageOptions } from "../network/weights/weight_storage.ts";
 
-/** Everyday words, so that every language model has something to say about them. */
+/** Everyday language, so that every language model can predict some of it. */
 const TEXT =
   "The train to the coast leaves at half past seven. It is often late in winter, because snow " +
   "covers the tracks in the hills. Anna bought two tickets for 12 euros each and paid with a " +
   "50 euro note, so she got 26 euros back. She read a book about the history of bridges until " +
   "the sea came into sight.";
-/** Of the text; some models have few positions. */
+/** Maximum number of tokens of the text; some models have few positions. */
 const MAX_TOKENS = 128;
 
 export interface StoredPart {
@@ -30,22 +31,25 @@ export interface StoredPart {
 }
 
 export interface HeldReport {
-  /** The configuration that asks for it. */
+  /** The configuration that selects this storage. */
   how: string;
-  /** Of all weights on the device. */
+  /** Bytes of all weights on the device. */
   bytes: number;
-  /** ‖held − stored‖ / ‖stored‖ over the matrices that it changes; null when it changes none. */
+  /** ‖held − stored‖ / ‖stored‖ over the matrices whose type changes; null when none does. */
   weight_error: number | null;
-  /** Of the text, in nats: mean and largest |log p − log p as stored| of a token; null for the stored ones. */
+  /**
+   * Mean and largest |log p − log p as stored| of the text's tokens, in nats; null for the stored
+   * types.
+   */
   logprob_change: { mean: number; largest: number } | null;
-  /** e to the mean negative log-probability of the text's tokens. */
+  /** exp of the mean negative log-probability of the text's tokens. */
   perplexity: number;
 }
 
 export interface StorageReport {
   stored: StoredPart[];
   held: HeldReport[];
-  /** Why nothing else is compared, where that is so. */
+  /** Why no other storage is compared; null when some are. */
   note: string | null;
 }
 
@@ -56,7 +60,7 @@ const ALTERNATIVES: readonly [how: string, options: StorageOptions][] = [
   ["load_in_4bit: true", { quantize: "nf4" }],
 ];
 
-/** @param told called before each model that is loaded; what it returns is told how far that is */
+/** @param onModel called before each model is loaded; returns the listener for its progress */
 export async function storageReport(
   folder: ModelFolder,
   device: Device,
@@ -116,7 +120,7 @@ function bytesOf({ config, files }: ModelFolder, weights: StorageOptions): numbe
   return planParameterBytes(modelSizes(config, { trainable: "none", storage })).values;
 }
 
-/** Of each token but the first. */
+/** Log-probabilities of all tokens but the first. */
 async function logProbabilities(model: CausalLM, ids: readonly number[]): Promise<number[]> {
   if (ids.length < 2) return [];
   const group = { promptIds: ids.slice(0, 1), branches: [ids.slice(1)] };
