@@ -3,7 +3,7 @@
  * runs, so that `rgx --version` and `--help` start fast. No logic lives here.
  */
 import { Command, CommanderError, Help, Option } from "commander";
-import { withConfigArgument } from "../configs/config_arguments.ts";
+import { withConfigArgument } from "../configs/foreign/config_arguments.ts";
 import { EXIT } from "../core/errors.ts";
 import { versionLine } from "../core/version.ts";
 import { HOST_COMMAND } from "../rewards/custom/protocol.ts";

@@ -10,10 +10,11 @@ import {
   nodeAt,
   type Problems,
 } from "./documents/node.ts";
+import { FOLDED_KEYS } from "./foreign/foreign_keys.ts";
 import { checkCombinations } from "./rules/combinations.ts";
 import { readRewards } from "./schema/reward_list.ts";
 import type { ModelInit, RunConfig } from "./schema/run_config.ts";
-import { type KeySpec, REQUIRED, type Section } from "./schema/key_spec.ts";
+import { type KeySpec, REQUIRED, type Section } from "./types/key_spec.ts";
 import { TRAINING } from "./schema/schema.ts";
 import {
   CURRICULUM,
@@ -41,6 +42,7 @@ export function buildRunConfig(
   phases: "all" | "sft" = "all",
 ): RunConfig {
   const shaping = readSection(SHAPING, tree, problems);
+  readSection(FOLDED_KEYS, tree, problems); // their values are only checked: they have been folded
   const rewards = readRewards(at(tree, "rewards"), shaping["training.reward_weights"], problems);
   const config: RunConfig = {
     model: {

@@ -7,12 +7,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import fc from "fast-check";
 import { RgxError } from "../core/errors.ts";
-import { FOREIGN_KEYS } from "./foreign/foreign_keys.ts";
+import { REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
 import { GENERATION_KWARGS } from "./foreign/generation_kwargs.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
 import { KEYS } from "./reading/key_names.ts";
 import { MINIMAL, withFiles } from "./test_support.ts";
-import { WITHOUT_EFFECT } from "./foreign/without_effect.ts";
 
 const RUNS = { numRuns: 10_000, seed: 4 };
 /** Far above what any case takes on a busy machine. */
@@ -20,7 +19,7 @@ const SLOW_MS = 10_000;
 
 const NAMES = [
   ...[...KEYS].flatMap(([path, { aliases }]) => [path, path.split(".").at(-1)!, ...aliases]),
-  ...FOREIGN_KEYS.keys(),
+  ...REFUSED_KEYS.keys(),
   ...WITHOUT_EFFECT.keys(),
   ...GENERATION_KWARGS.keys(),
   ..."model lora training data logging eval sft rewards env defaults _base_ _delete_ x << name"

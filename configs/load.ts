@@ -12,16 +12,16 @@ import { nearest } from "../core/suggest.ts";
 import { publishedPlace } from "../hub/published_sets.ts";
 import { buildRunConfig } from "./build.ts";
 import { experimentNames } from "./documents/embedded.ts";
-import { resolveFiles } from "./documents/files.ts";
-import { foldGenerationKwargs } from "./schema/generation_kwargs.ts";
+import { resolveFiles } from "./reading/files.ts";
+import { foldForeignKeys } from "./foreign/fold_foreign_keys.ts";
 import {
   type ConfigFile,
   embeddedFile,
   isFile,
   loadInherited,
   variables,
-} from "./documents/inherit.ts";
-import { type Environment, interpolate, stem } from "./documents/interpolation.ts";
+} from "./reading/inherit.ts";
+import { type Environment, interpolate, stem } from "./reading/interpolation.ts";
 import {
   DEFAULTS,
   emptyMap,
@@ -32,10 +32,9 @@ import {
   type Scalar,
   withEntry,
 } from "./documents/node.ts";
-import { applyOverride, environmentOverrides, parseOverrides } from "./documents/overrides.ts";
+import { applyOverride, environmentOverrides, parseOverrides } from "./reading/overrides.ts";
 import { collectOrigins, collectSecrets, renderYaml } from "./render.ts";
 import type { RunConfig } from "./schema/run_config.ts";
-import { foldShaping } from "./documents/shaping.ts";
 
 /** What a configuration is read with. */
 export interface LoadOptions {
@@ -98,7 +97,7 @@ export async function loadConfig(
     const folder = fileName(String(runName.raw ?? runName.value)).replace(/^\.\.?$/, "_");
     tree = withDefault(tree, "training", "output_dir", `./experiments/${folder}`);
   }
-  tree = foldShaping(foldGenerationKwargs(tree, problems), problems);
+  tree = foldForeignKeys(tree, problems);
   tree = await resolveFiles(tree, cwd, problems, options.ownDataset);
   // Of a file all entries are meant, unless a number is written.
   if (isOfAFile(tree)) tree = withDefault(tree, "data", "num_examples", null);

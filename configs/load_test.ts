@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { RandomStream } from "../core/philox.ts";
 import { EMBEDDED, experimentNames } from "./documents/embedded.ts";
-import { FOREIGN_KEYS } from "./foreign/foreign_keys.ts";
+import { REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
 import { loadConfig } from "./load.ts";
 import { KEYS } from "./reading/key_names.ts";
 import { renderOrigins } from "./show.ts";
 import { errorsOf, load, MINIMAL, withFiles } from "./test_support.ts";
-import { WITHOUT_EFFECT } from "./foreign/without_effect.ts";
 
 const QWEN = `model:
   name: "Qwen/Qwen2.5-7B-Instruct"
@@ -355,9 +354,9 @@ Deno.test("config show has one line a key with value and origin", async () => {
 
 Deno.test("every key stands in one list: rgx's own, refused, or without effect", () => {
   for (const path of KEYS.keys()) {
-    assert.ok(!FOREIGN_KEYS.has(path) && !WITHOUT_EFFECT.has(path), path);
+    assert.ok(!REFUSED_KEYS.has(path) && !WITHOUT_EFFECT.has(path), path);
   }
-  for (const path of FOREIGN_KEYS.keys()) assert.ok(!WITHOUT_EFFECT.has(path), path);
+  for (const path of REFUSED_KEYS.keys()) assert.ok(!WITHOUT_EFFECT.has(path), path);
   for (const [path, spec] of KEYS) assert.ok(spec.doc.length > 3, path);
 });
 

@@ -4,11 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
-import { FOREIGN_KEYS } from "./foreign/foreign_keys.ts";
+import { REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
 import { meaningOf } from "./reading/key_names.ts";
 import { readGoldenJson } from "../tests/golden.ts";
 import { errorsOf, load, MINIMAL } from "./test_support.ts";
-import { WITHOUT_EFFECT } from "./foreign/without_effect.ts";
 
 interface RecordedKeys {
   /** Every key of TRL's `GRPOConfig` and of the other sections. */
@@ -189,7 +188,7 @@ Deno.test({
       assert.deepEqual([...await outcomes(name, name)], ["noted"], name);
     }
     for (const name of refused) {
-      assert.ok(FOREIGN_KEYS.has(name), `${name} is not refused`);
+      assert.ok(REFUSED_KEYS.has(name), `${name} is not refused`);
       const lines = await errorsOf(MINIMAL + nest(name)("[odd]") + "\n");
       assert.ok(lines.some((line) => line.includes("not supported")), `${name}: ${lines}`);
     }

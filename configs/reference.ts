@@ -1,7 +1,13 @@
-/** The reference of the configuration as a page of Markdown, made from the schema: `docs/configuration.md`. */
-import { FOREIGN_KEYS, type ForeignKey } from "./foreign/foreign_keys.ts";
-import { GENERATION_KWARGS } from "./schema/generation_kwargs.ts";
-import { type AnySection, type KeySpec, REQUIRED } from "./schema/key_spec.ts";
+/**
+ * The reference of the configuration, a page of Markdown that is made from the schema:
+ * `docs/configuration.md`.
+ */
+import { FOREIGN_SPELLINGS, REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
+import { GENERATION_KWARGS } from "./foreign/generation_kwargs.ts";
+import { REASONING_GYM } from "./foreign/reasoning_gym.ts";
+import { TRACKER_SWITCHES } from "./foreign/tracker_switches.ts";
+import { OF_VERL, VERL, VERL_SECTIONS } from "./foreign/verl.ts";
+import { type AnySection, type KeySpec, REQUIRED } from "./types/key_spec.ts";
 import { ALGORITHM_KEYS } from "./schema/schema_algorithm.ts";
 import {
   CURRICULUM,
@@ -15,19 +21,12 @@ import {
 import { LOOP_KEYS } from "./schema/schema_loop.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./schema/schema_model.ts";
 import { SAMPLING_KEYS } from "./schema/schema_sampling.ts";
-import { VERL_SECTIONS, WITHOUT_EFFECT } from "./foreign/without_effect.ts";
 
 type Keys = AnySection["keys"];
 
 const training = (keys: Keys): AnySection => ({ path: "training", flat: true, keys });
 
-/** Keys of other programs that are turned into rgx's own. */
-const isOfOthers = (name: string) => /^(actor_rollout_ref|trainer|reward|data)\./.test(name);
-
-const only = (keep: (name: string) => boolean): AnySection => ({
-  ...SHAPING,
-  keys: Object.fromEntries(Object.entries<KeySpec>(SHAPING.keys).filter(([name]) => keep(name))),
-});
+const top = (...keys: Keys[]): AnySection => ({ ...SHAPING, keys: Object.assign({}, ...keys) });
 
 const PARTS: [title: string, text: string, section: AnySection][] = [
   ["Model: `model`", "", MODEL],
@@ -64,7 +63,7 @@ const PARTS: [title: string, text: string, section: AnySection][] = [
   [
     "Rewards and what stands at the top",
     "A reward is a name, or a map of its name, its weight (1) and its own parameters.",
-    only((name) => !isOfOthers(name)),
+    top(SHAPING.keys, TRACKER_SWITCHES),
   ],
   [
     "Supervised warm start: `sft`",
@@ -79,7 +78,7 @@ const PARTS: [title: string, text: string, section: AnySection][] = [
   [
     "Keys of other programs that are turned into these",
     "Where the key that they stand for is written as well, that one wins.",
-    only(isOfOthers),
+    top(VERL.folded, REASONING_GYM.folded),
   ],
 ];
 
@@ -115,9 +114,16 @@ function keyTable(section: AnySection): string {
     spec.type.expected,
     showDefault(name, spec),
     spec.doc,
-    spec.aliases.map(code).join(", "),
+    [...spec.aliases, ...foreignSpellings(section, name)].map(code).join(", "),
   ]);
   return table(["key", "type", "default", "meaning", "other spellings"], rows);
+}
+
+/** Other trainers' spellings of a key. */
+function foreignSpellings(section: AnySection, name: string): string[] {
+  const path = section.path === "" ? name : `${section.path}.${name}`;
+  return [...FOREIGN_SPELLINGS].filter(([, canonical]) => canonical === path)
+    .map(([spelling]) => spelling);
 }
 
 function showDefault(name: string, spec: KeySpec): string {
@@ -137,7 +143,7 @@ function kwargs(): string {
 
 function withoutEffect(): string {
   const names = groups(WITHOUT_EFFECT.entries());
-  const rows = names.filter(([, why]) => why !== "" && why !== "a key of verl")
+  const rows = names.filter(([, why]) => why !== "" && why !== OF_VERL)
     .map(([spellings, why]) => [spellings, why]);
   const list = (wanted: string) =>
     names.filter(([, why]) => why === wanted).map(([spellings]) => spellings).join(", ");
@@ -146,14 +152,14 @@ function withoutEffect(): string {
     "They steer other engines and change no result; each is named in one note.",
     list(""),
     table(["key", "why"], rows),
-    `Of verl: ${list("a key of verl")}; and what stands in ${
+    `Of verl: ${list(OF_VERL)}; and what stands in ${
       VERL_SECTIONS.map(code).join(", ")
     } and is no key above, in one note together.`,
   ].join("\n\n");
 }
 
 function refused(): string {
-  const rows = groups<ForeignKey>(FOREIGN_KEYS.entries()).map(([spellings, key]) => [
+  const rows = groups(REFUSED_KEYS.entries()).map(([spellings, key]) => [
     spellings,
     key.neutral.map((value) => code(typeof value === "string" ? value : JSON.stringify(value)))
       .join(", "),
@@ -167,7 +173,7 @@ function refused(): string {
   ].join("\n\n");
 }
 
-/** One line a key: its spelling in a section, or alone where it has none. */
+/** One entry per name: its spellings in sections, or the flat one where there is no other. */
 function groups<T>(entries: Iterable<[string, T]>): [spellings: string, value: T][] {
   const byName = new Map<string, { spellings: string[]; value: T }>();
   for (const [spelling, value] of entries) {

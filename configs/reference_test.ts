@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { FOREIGN_KEYS } from "./foreign/foreign_keys.ts";
+import { REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
 import { KEYS } from "./reading/key_names.ts";
 import { configurationReference } from "./reference.ts";
-import { WITHOUT_EFFECT } from "./foreign/without_effect.ts";
 
 Deno.test("docs/configuration.md is what the schema makes (deno task docs:config)", async () => {
   const page = await Deno.readTextFile(new URL("../docs/configuration.md", import.meta.url));
@@ -11,7 +10,7 @@ Deno.test("docs/configuration.md is what the schema makes (deno task docs:config
 
 Deno.test("the reference names every key of every list", () => {
   const page = configurationReference();
-  for (const path of [...KEYS.keys(), ...FOREIGN_KEYS.keys(), ...WITHOUT_EFFECT.keys()]) {
+  for (const path of [...KEYS.keys(), ...REFUSED_KEYS.keys(), ...WITHOUT_EFFECT.keys()]) {
     const last = path.split(".").at(-1)!;
     assert.ok(page.includes(`${last}\``), path);
   }

@@ -4,7 +4,7 @@
  * `${oc.env:…}` that they came from.
  */
 import { stringify } from "yaml";
-import { escapeText, isSecretName } from "./documents/interpolation.ts";
+import { escapeText, isSecretName } from "./reading/interpolation.ts";
 import {
   type ConfigNode,
   DEFAULTS,

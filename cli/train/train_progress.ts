@@ -3,15 +3,16 @@
  * (redrawn on a terminal, a plain line now and then elsewhere), a sample of prompt, completions, rewards
  * and advantages, and at the end the honest table and what to try next.
  */
-import { bestMetric, stepInterval } from "../../configs/derived.ts";
+import { bestMetric } from "../../configs/best_metric.ts";
+import { stepInterval } from "../../configs/step_interval.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
 import type { Device } from "../../kernels/device.ts";
 import { describeDevice } from "../../kernels/mod.ts";
-import type { Advice } from "../../training/metrics/diagnosis.ts";
+import type { Advice } from "../../training/diagnosis/diagnosis.ts";
 import type { TrainEvent, TrainPlan, TrainSummary } from "../../training/run/events.ts";
-import type { MemoryPlan } from "../../training/plan/memory_check.ts";
+import type { MemoryPlan } from "../../training/memory/memory_plan.ts";
 import { bytesOf, dictLine, levelLine, problemsText } from "./train_text.ts";
 import { summaryTable } from "./train_summary.ts";
 import { usableSeconds } from "../stop_control.ts";

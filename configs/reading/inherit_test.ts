@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
-import { EMBEDDED } from "../documents/embedded.ts";
 import { MAX_INHERITANCE } from "./inherit.ts";
 import { loadConfig } from "../load.ts";
 import { errorsOf, load, MINIMAL, withFiles } from "../test_support.ts";
@@ -177,19 +176,4 @@ Deno.test("CONFIG is a path, an embedded experiment, or refused with near names"
     await refused("rgx:nothing.yaml", /^no embedded configuration "nothing\.yaml"$/);
     await refused("far/away.yaml", /neither a file nor an embedded experiment$/);
   });
-});
-
-Deno.test("the table of embedded files is the folder", async () => {
-  const found: string[] = [];
-  const list = async (folder: string) => {
-    for await (const entry of Deno.readDir(new URL(folder, import.meta.url))) {
-      if (entry.isDirectory) await list(`${folder}${entry.name}/`);
-      else if (entry.name.endsWith(".yaml")) found.push(`${folder}${entry.name}`.slice(2));
-    }
-  };
-  await list("./");
-  assert.deepEqual([...EMBEDDED.keys()].sort(), found.sort());
-  for (const [path, text] of EMBEDDED) {
-    assert.equal(text, await Deno.readTextFile(new URL(path, import.meta.url)));
-  }
 });

@@ -1,6 +1,14 @@
 /** Values of the section `lora` that name modules of a model: names, ends of paths, expressions, maps of them. */
 import { describeNode, isNull } from "../documents/node.ts";
-import { choice, either, float, listOf, refine, text, type ValueType } from "./value_types.ts";
+import {
+  choice,
+  either,
+  float,
+  listOf,
+  refine,
+  text,
+  type ValueType,
+} from "../types/value_types.ts";
 
 /** Linear modules of a decoder layer that an adapter can sit on; those of GPT-2 last. */
 const LORA_MODULES = [

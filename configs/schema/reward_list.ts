@@ -16,7 +16,7 @@ import {
   toJson,
 } from "../documents/node.ts";
 import type { RewardSection } from "./run_config.ts";
-import { float, int, listOf, text, type ValueType } from "./value_types.ts";
+import { float, int, listOf, text, type ValueType } from "../types/value_types.ts";
 
 /** `weights` (TRL's `reward_weights`) replace the weights of the items, in order. */
 export function readRewards(

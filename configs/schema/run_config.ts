@@ -6,6 +6,7 @@
 
 import type { TrackerName } from "../../core/tracker_names.ts";
 import type { RewardFile } from "../../rewards/custom/scorer.ts";
+import type { LossType } from "./loss_types.ts";
 
 /** A model made from a seed instead of loaded (rgx's own section `model.init`). */
 export interface ModelInit {
@@ -84,16 +85,6 @@ export interface SchedulerKwargs {
   warmup_lr_rate?: number;
 }
 
-export type LossType =
-  | "grpo"
-  | "dapo"
-  | "dr_grpo"
-  | "bnpo"
-  | "cispo"
-  | "sapo"
-  | "luspo"
-  | "vespo";
-
 /** How completions are sampled. `generation_kwargs` has been folded in. */
 export interface SamplingSection {
   num_generations: number;
@@ -119,7 +110,7 @@ export interface SamplingSection {
 
 /** What is done with completions: GRPO and its variants (grpo-numerics). */
 export interface AlgorithmSection {
-  /** At most one of these two is set; `batchSizes` in `derived.ts` resolves them. */
+  /** At most one of these two is set; see `configs/batch_sizes.ts` resolves them. */
   generation_batch_size: number | null;
   steps_per_generation: number | null;
   /** μ: how often a generation batch is trained on. */
@@ -187,7 +178,7 @@ export interface LoopSection {
   data_seed: number | null;
   shuffle_dataset: boolean;
   logging_strategy: "no" | "steps" | "epoch";
-  /** Steps; a value < 1 is a share of all steps (`stepInterval` in `derived.ts`). */
+  /** Steps; a value < 1 is a share of all steps (see `configs/step_interval.ts`). */
   logging_steps: number;
   logging_first_step: boolean;
   eval_strategy: "no" | "steps" | "epoch";
@@ -203,7 +194,7 @@ export interface LoopSection {
   /** Checkpoints without the state that a resume needs. */
   save_only_model: boolean;
   load_best_model_at_end: boolean;
-  /** Name of an evaluation metric, with or without eval_; null = accuracy (`bestMetric` in `derived.ts`). */
+  /** Name of an evaluation metric, with or without eval_; null = accuracy (see `configs/best_metric.ts`). */
   metric_for_best_model: string | null;
   /** null = whether the metric's name does not end in loss. */
   greater_is_better: boolean | null;

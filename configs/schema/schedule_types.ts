@@ -1,6 +1,6 @@
 /** Types of the values that describe a schedule: of the learning rate, and of what happens every so often. */
 import type { SchedulerKwargs } from "./run_config.ts";
-import { choice, fields, float, int, refine } from "./value_types.ts";
+import { choice, fields, float, int, refine } from "../types/value_types.ts";
 
 export const SCHEDULES = choice([
   "linear",

@@ -1,11 +1,18 @@
 /**
  * Every key that has an effect: its type, range, default, other spellings and meaning. Names and defaults
- * are TRL 1.16's GRPOConfig, transformers 5.23's TrainingArguments and PEFT 0.21's LoraConfig; the tables
- * have the shape of {@link RunConfig}, so the compiler finds a key without an entry. They stand in
- * `schema_*.ts`, one file a group of keys. Keys of those trainers that rgx does not obey are in
- * `foreign_keys.ts`.
+ * are those of TRL 1.16's GRPOConfig, transformers 5.23's TrainingArguments and PEFT 0.21's LoraConfig.
+ *
+ * To add a key:
+ * 1. add its name and type to {@link RunConfig} in `run_config.ts`. The compiler then asks for the entry;
+ * 2. add the entry to the table of its group: `schema_model.ts`, `schema_data.ts`, `schema_loop.ts`,
+ *    `schema_sampling.ts` or `schema_algorithm.ts`;
+ * 3. if several keys must agree, add a rule in `configs/rules/`;
+ * 4. obey it, and run `deno task docs:config`.
+ *
+ * Spellings of other trainers, and their keys that rgx does not obey, are in `configs/foreign/`.
  */
-import type { AnySection, Section } from "./key_spec.ts";
+import type { AnySection, Section } from "../types/key_spec.ts";
+import { FOLDED_KEYS } from "../foreign/foreign_keys.ts";
 import type { RunConfig } from "./run_config.ts";
 import { ALGORITHM_KEYS } from "./schema_algorithm.ts";
 import {
@@ -40,7 +47,8 @@ export const SECTIONS: readonly AnySection[] = [
   TRAINING,
   LOGGING,
   SHAPING,
+  FOLDED_KEYS,
 ];
 
-/** Sections that may be null as a whole: what they describe does not take place. */
+/** Sections that may be null as a whole. What they describe is then left out of the run. */
 export const NULLABLE_SECTIONS: readonly string[] = ["lora", "sft", "curriculum", "model.init"];

@@ -1,8 +1,10 @@
 /** Keys of GRPO and its variants (TRL 1.16's GRPOConfig): section `training`. */
-import { key, type Section } from "./key_spec.ts";
+import { key, type Section } from "../types/key_spec.ts";
+import { LOSS_TYPE_PARAMETERS, LOSS_TYPES } from "./loss_types.ts";
 import type { AlgorithmSection } from "./run_config.ts";
-import { bool, choice, float, int, nullable } from "./value_types.ts";
+import { bool, choice, float, int, nullable } from "../types/value_types.ts";
 
+const { sapo, vespo } = LOSS_TYPE_PARAMETERS;
 const unit = () => float({ min: 0, max: 1 });
 const atLeast0 = () => float({ min: 0 });
 const positive = () => float({ above: 0 });
@@ -18,26 +20,21 @@ export const ALGORITHM_KEYS: Section<AlgorithmSection>["keys"] = {
     null,
     "micro-steps that a generation is cut into; null = gradient_accumulation_steps",
   ),
-  num_iterations: key(int({ min: 1 }), 1, "μ, how often a generation is trained on", [
-    "actor_rollout_ref.actor.ppo_epochs",
-  ]),
+  num_iterations: key(int({ min: 1 }), 1, "μ, how often a generation is trained on"),
   dynamic_sampling: key(
     bool(),
     false,
     "replace groups whose rewards are all equal by new ones (DAPO)",
-    ["algorithm.filter_groups.enable"],
   ),
   dynamic_sampling_max_batches: key(
     int({ min: 1 }),
     4,
     "generations for one batch at most, where dynamic_sampling is on",
-    ["algorithm.filter_groups.max_num_gen_batches"],
   ),
   loss_type: key(
-    choice(["grpo", "dapo", "dr_grpo", "bnpo", "cispo", "sapo", "luspo", "vespo"]),
+    choice(LOSS_TYPES),
     "dapo",
     "form of the loss and its normalisation",
-    ["actor_rollout_ref.actor.loss_agg_mode"],
   ),
   importance_sampling_level: key(
     choice(["token", "sequence"]),
@@ -46,13 +43,8 @@ export const ALGORITHM_KEYS: Section<AlgorithmSection>["keys"] = {
   ),
   beta: key(float({ min: 0 }), 0, "KL coefficient; 0: no reference model"),
   use_bias_correction_kl: key(bool(), true, "weight the KL term by the importance ratio"),
-  epsilon: key(float({ min: 0 }), 0.2, "lower clip of the ratio (and upper, by default)", [
-    "actor_rollout_ref.actor.clip_ratio",
-    "actor_rollout_ref.actor.clip_ratio_low",
-  ]),
-  epsilon_high: key(nullable(float({ min: 0 })), null, "upper clip; null = epsilon", [
-    "actor_rollout_ref.actor.clip_ratio_high",
-  ]),
+  epsilon: key(float({ min: 0 }), 0.2, "lower clip of the ratio (and upper, by default)"),
+  epsilon_high: key(nullable(float({ min: 0 })), null, "upper clip; null = epsilon"),
   delta: key(
     nullable(positive()),
     null,
@@ -74,7 +66,7 @@ export const ALGORITHM_KEYS: Section<AlgorithmSection>["keys"] = {
     1,
     "train on the share of tokens with the highest entropy; 1: all",
   ),
-  entropy_coef: key(atLeast0(), 0, "entropy bonus", ["actor_rollout_ref.actor.entropy_coeff"]),
+  entropy_coef: key(atLeast0(), 0, "entropy bonus"),
   use_adaptive_entropy: key(bool(), false, "steer entropy_coef towards entropy_target"),
   entropy_coef_min: key(atLeast0(), 0, "lowest coefficient of the adaptive bonus"),
   entropy_coef_max: key(atLeast0(), 1, "highest coefficient of the adaptive bonus"),
@@ -85,12 +77,28 @@ export const ALGORITHM_KEYS: Section<AlgorithmSection>["keys"] = {
     null,
     "leave out bad completions whose policy has moved further than this; null: none",
   ),
-  sapo_temperature_neg: key(positive(), 1.05, "sapo: slope where the advantage is not positive"),
-  sapo_temperature_pos: key(positive(), 1, "sapo: slope where the advantage is positive"),
-  vespo_k_pos: key(atLeast0(), 2, "vespo: k where the advantage is not negative"),
-  vespo_lambda_pos: key(atLeast0(), 3, "vespo: λ where the advantage is not negative"),
-  vespo_k_neg: key(atLeast0(), 3, "vespo: k where the advantage is negative"),
-  vespo_lambda_neg: key(atLeast0(), 2, "vespo: λ where the advantage is negative"),
+  sapo_temperature_neg: key(
+    positive(),
+    sapo.sapo_temperature_neg,
+    "sapo: slope where the advantage is not positive",
+  ),
+  sapo_temperature_pos: key(
+    positive(),
+    sapo.sapo_temperature_pos,
+    "sapo: slope where the advantage is positive",
+  ),
+  vespo_k_pos: key(atLeast0(), vespo.vespo_k_pos, "vespo: k where the advantage is not negative"),
+  vespo_lambda_pos: key(
+    atLeast0(),
+    vespo.vespo_lambda_pos,
+    "vespo: λ where the advantage is not negative",
+  ),
+  vespo_k_neg: key(atLeast0(), vespo.vespo_k_neg, "vespo: k where the advantage is negative"),
+  vespo_lambda_neg: key(
+    atLeast0(),
+    vespo.vespo_lambda_neg,
+    "vespo: λ where the advantage is negative",
+  ),
   sync_ref_model: key(bool(), false, "let the reference follow the policy (full fine-tuning only)"),
   ref_model_mixup_alpha: key(unit(), 0.6, "share of the policy in each update of the reference"),
   ref_model_sync_steps: key(int({ min: 1 }), 512, "steps between two updates of the reference"),

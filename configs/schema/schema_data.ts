@@ -1,9 +1,9 @@
 /** Keys of the problems, the warm start, the evaluation around training, and the names of a run. */
-import { key, REQUIRED, type Section } from "./key_spec.ts";
+import { key, REQUIRED, type Section } from "../types/key_spec.ts";
 import type { CurriculumSection, RunConfig } from "./run_config.ts";
 import { SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
 import { CURRICULA, TASKS } from "./task_types.ts";
-import { trackers } from "./trackers.ts";
+import { trackers } from "../types/tracker_list.ts";
 import {
   anything,
   bool,
@@ -14,7 +14,7 @@ import {
   name,
   nullable,
   text,
-} from "./value_types.ts";
+} from "../types/value_types.ts";
 
 export const DATA: Section<RunConfig["data"]> = {
   path: "data",
@@ -29,7 +29,7 @@ export const DATA: Section<RunConfig["data"]> = {
       nullable(TASKS),
       null,
       "several tasks drawn by weight, in place of one; task_name is then null or composite",
-      ["data.datasets", "reasoning_gym.datasets", "datasets"],
+      ["data.datasets", "datasets"],
     ),
     dataset_name: key(
       nullable(name()),
@@ -43,10 +43,8 @@ export const DATA: Section<RunConfig["data"]> = {
       2048,
       "training entries; of a file all (null), unless it is written",
       [
-        "data.size",
         "dataset_size",
         "data.dataset_size",
-        "reasoning_gym.dataset_size",
       ],
     ),
     max_examples: key(
@@ -63,9 +61,6 @@ export const DATA: Section<RunConfig["data"]> = {
       [
         "data.system_prompt_id",
         "system_prompt_id",
-        "data.developer_prompt",
-        "developer_prompt",
-        "reasoning_gym.developer_prompt",
       ],
     ),
   },
@@ -129,47 +124,27 @@ export const LOGGING: Section<RunConfig["logging"]> = {
   path: "logging",
   flat: true,
   keys: {
-    run_name: key(name(), REQUIRED, "name of the run; default: name of the configuration file", [
-      "training.run_name",
-      "trainer.experiment_name",
-    ]),
+    run_name: key(name(), REQUIRED, "name of the run; default: name of the configuration file"),
     project: key(text(), "huggingface", "name of the project", [
       "logging.wandb_project",
       "wandb_project",
       "logging.project_name",
       "project_name",
-      "training.project",
-      "trainer.project_name",
     ]),
     report_to: key(
       trackers(),
       () => [],
       "trackers that get the metrics too: none, tensorboard, trackio, wandb (offline), all; a name or a list",
-      ["training.report_to"],
     ),
   },
 };
 
-/** Keys that shape other keys and do not reach the trainer themselves. */
+/** Keys that shape other keys, and do not reach the trainer themselves. */
 export const SHAPING: Section<{
   rewards: unknown;
   "model.max_seq_length": number | null;
   "training.reward_weights": number[] | null;
   "training.generation_kwargs": Record<string, unknown>;
-  "actor_rollout_ref.actor.use_kl_loss": boolean;
-  "actor_rollout_ref.actor.kl_loss_coef": number | null;
-  "data.train_batch_size": number | null;
-  "actor_rollout_ref.actor.ppo_mini_batch_size": number | null;
-  "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu": number | null;
-  "trainer.save_freq": number | null;
-  "trainer.test_freq": number | null;
-  "trainer.val_before_train": boolean;
-  "trainer.logger": unknown;
-  "logging.use_wandb": boolean | null;
-  "logging.use_trackio": boolean | null;
-  "logging.no_trackio": boolean;
-  "reward.use_accuracy": boolean;
-  "reward.secondary_rewards": unknown;
   env: Record<string, unknown>;
 }> = {
   path: "",
@@ -179,7 +154,7 @@ export const SHAPING: Section<{
       anything("a list of rewards"),
       REQUIRED,
       "list of {name, weight, …parameters}, or names",
-      ["reward_funcs", "training.reward_funcs", "training.rewards"],
+      ["training.rewards"],
     ),
     "model.max_seq_length": key(
       nullable(int({ min: 2 })),
@@ -198,58 +173,6 @@ export const SHAPING: Section<{
       () => ({}),
       "overrides the keys of sampling by name; also stop, seed, min_new_tokens",
       ["generation_kwargs"],
-    ),
-    "actor_rollout_ref.actor.use_kl_loss": key(bool(), false, "verl: kl_loss_coef is beta"),
-    "actor_rollout_ref.actor.kl_loss_coef": key(
-      nullable(float({ min: 0 })),
-      null,
-      "verl: beta, where use_kl_loss is true (0.001 unless written)",
-    ),
-    "data.train_batch_size": key(
-      nullable(int({ min: 1 })),
-      null,
-      "verl: prompts of a generation; × num_generations is generation_batch_size",
-    ),
-    "actor_rollout_ref.actor.ppo_mini_batch_size": key(
-      nullable(int({ min: 1 })),
-      null,
-      "verl: prompts of an optimizer step; × num_generations is the completions of a step",
-    ),
-    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu": key(
-      nullable(int({ min: 1 })),
-      null,
-      "verl: per_device_train_batch_size, where it divides the completions of a step",
-      ["actor_rollout_ref.actor.ppo_micro_batch_size"],
-    ),
-    "trainer.save_freq": key(nullable(int({ min: -1 })), null, "verl: save_steps; −1 or 0: never"),
-    "trainer.test_freq": key(
-      nullable(int({ min: -1 })),
-      null,
-      "verl: eval_steps, with eval_strategy steps; −1 or 0: never",
-    ),
-    "trainer.val_before_train": key(bool(), false, "verl: eval_on_start"),
-    "trainer.logger": key(
-      anything("a name or a list of names"),
-      null,
-      "verl: report_to, where that is not written",
-    ),
-    "logging.use_wandb": key(nullable(bool()), null, "report_to with or without wandb", [
-      "use_wandb",
-      "training.use_wandb",
-    ]),
-    "logging.use_trackio": key(nullable(bool()), null, "report_to with or without trackio", [
-      "use_trackio",
-      "training.use_trackio",
-    ]),
-    "logging.no_trackio": key(bool(), false, "true: report_to without trackio", [
-      "no_trackio",
-      "training.no_trackio",
-    ]),
-    "reward.use_accuracy": key(bool(), false, "reasoning-gym: the reward correctness"),
-    "reward.secondary_rewards": key(
-      anything("a list of rewards"),
-      () => [],
-      "reasoning-gym: list of {name, scaling_factor, kwargs}",
     ),
     env: key(freeMap(), () => ({}), "environment variables, set before anything is read"),
   },

@@ -1,8 +1,8 @@
 /** Keys of the training loop, as TRL sets transformers' TrainingArguments: section `training`. */
-import { key, REQUIRED, type Section } from "./key_spec.ts";
+import { key, REQUIRED, type Section } from "../types/key_spec.ts";
 import type { LoopSection } from "./run_config.ts";
 import { INTERVAL, SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
-import { bool, choice, either, float, int, name, nullable, refine } from "./value_types.ts";
+import { bool, choice, either, float, int, name, nullable, refine } from "../types/value_types.ts";
 
 const MAX_STEPS = refine(
   int({ min: -1 }),
@@ -14,14 +14,10 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     name(),
     REQUIRED,
     "folder of the run, `~` being the home folder; default ./experiments/{run_name}",
-    [
-      "trainer.default_local_dir",
-    ],
   ),
   learning_rate: key(float({ min: 0 }), 1e-6, "highest learning rate", [
     "training.lr",
     "lr",
-    "actor_rollout_ref.actor.optim.lr",
   ]),
   per_device_train_batch_size: key(int({ min: 1 }), 8, "completions a micro-step", [
     "training.batch_size",
@@ -32,39 +28,26 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
   num_train_epochs: key(float({ above: 0 }), 3, "passes over the data", [
     "training.num_epochs",
     "num_epochs",
-    "trainer.total_epochs",
   ]),
-  max_steps: key(MAX_STEPS, -1, "optimizer steps; -1: num_train_epochs decides", [
-    "trainer.total_training_steps",
-  ]),
-  lr_scheduler_type: key(SCHEDULES, "linear", "schedule of the learning rate", [
-    "actor_rollout_ref.actor.optim.warmup_style",
-    "actor_rollout_ref.actor.optim.lr_scheduler_type",
-  ]),
+  max_steps: key(MAX_STEPS, -1, "optimizer steps; -1: num_train_epochs decides"),
+  lr_scheduler_type: key(SCHEDULES, "linear", "schedule of the learning rate"),
   lr_scheduler_kwargs: key(
     SCHEDULE_KWARGS,
     () => ({}),
     "parameters of the schedule: min_lr, min_lr_rate, num_cycles, power, lr_end, timescale, " +
       "num_decay_steps, num_stable_steps",
   ),
-  warmup_steps: key(WARMUP, 0, "steps of linear warm-up; < 1 = ratio of all steps", [
-    "warmup_ratio",
-    "training.warmup_ratio",
-    "actor_rollout_ref.actor.optim.lr_warmup_steps_ratio",
-  ]),
+  warmup_steps: key(WARMUP, 0, "steps of linear warm-up; < 1 = ratio of all steps"),
   weight_decay: key(float({ min: 0 }), 0, "AdamW's weight decay"),
   adam_beta1: key(float({ min: 0, below: 1 }), 0.9, "decay of the first moment"),
   adam_beta2: key(float({ min: 0, below: 1 }), 0.999, "decay of the second moment"),
   adam_epsilon: key(float({ above: 0 }), 1e-8, "added to the root of the second moment"),
-  max_grad_norm: key(float({ min: 0 }), 1, "clip the gradient to this norm; 0 = never", [
-    "actor_rollout_ref.actor.grad_clip",
-  ]),
+  max_grad_norm: key(float({ min: 0 }), 1, "clip the gradient to this norm; 0 = never"),
   gradient_checkpointing: key(
     bool(),
     true,
     "may recompute activations in the backward instead of keeping them (same numbers, less memory): " +
       "done when the run would take more than half of the memory otherwise",
-    ["activation_checkpointing", "training.activation_checkpointing"],
   ),
   seed: key(int({ min: 0 }), 42, "seed of everything random except data.seed"),
   data_seed: key(nullable(int({ min: 0 })), null, "seed of the order of prompts; null = seed"),
@@ -85,7 +68,6 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     choice(["no", "steps", "epoch"], { same: [[false, "no"]] }),
     "no",
     "when held-out problems are measured while training",
-    ["evaluation_strategy", "training.evaluation_strategy"],
   ),
   eval_steps: key(
     nullable(INTERVAL),
@@ -121,7 +103,6 @@ export const LOOP_KEYS: Section<LoopSection>["keys"] = {
     either(bool(), name()),
     false,
     "a checkpoint folder, or true: the newest of output_dir",
-    ["trainer.resume_mode"],
   ),
   reward_timeout: key(float({ above: 0 }), 5, "seconds that a reward has for one value"),
   log_completions: key(bool(), true, "keep completions and print some"),

@@ -1,15 +1,21 @@
-/** Keys of the model and of its adapter: section `model`, `model.init`, `lora` (PEFT 0.21's LoraConfig). */
-import { QUANTIZATION_SECTIONS } from "../foreign/foreign_keys.ts";
-import { key, REQUIRED, type Section } from "./key_spec.ts";
+/**
+ * Keys of the model and of its adapter: sections `model`, `model.init` and `lora` (PEFT 0.21's
+ * LoraConfig).
+ */
+import { key, REQUIRED, type Section } from "../types/key_spec.ts";
 import { excludedModules, moduleNames, modulePattern, targetModules } from "./lora_types.ts";
 import type { LoraSection, ModelInit, RunConfig } from "./run_config.ts";
-import { bool, choice, float, freeMap, int, listOf, name, nullable, text } from "./value_types.ts";
-
-/** Sections in which other trainers say how a model is opened. */
-const OPENING = ["quantization", "model_init_kwargs", "training.model_init_kwargs"];
-const within = (sections: readonly string[], name: string) => sections.map((at) => `${at}.${name}`);
-/** Sections that say how it is quantised, also in transformers' way. */
-const QUANTISATION = [...OPENING.slice(1), ...QUANTIZATION_SECTIONS];
+import {
+  bool,
+  choice,
+  float,
+  freeMap,
+  int,
+  listOf,
+  name,
+  nullable,
+  text,
+} from "../types/value_types.ts";
 
 export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
   path: "model",
@@ -27,7 +33,6 @@ export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
         "model_path",
         "model.model_path",
         "model.path",
-        "actor_rollout_ref.model.path",
       ],
     ),
     tokenizer_name_or_path: key(
@@ -38,32 +43,26 @@ export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
     shape: key(
       nullable(freeMap()),
       null,
-      "sizes as in the model's config.json, and in `of` the name of the model that has them (absent: this one): a " +
-        "dry run plans memory with them where the model is not there; names in rgx's own configs/models need none",
+      "sizes as in the model's config.json, and in `of` the name of the model that has them " +
+        "(absent: this one): a dry run plans memory with them where the model is not there; " +
+        "names in rgx's own configs/models need none",
     ),
     dtype: key(
       choice(["auto", "float32", "float16", "bfloat16"]),
       "auto",
-      "what frozen weights are held in: auto = as they are stored, others widen or round them; sums and all " +
-        "that is trained are float32",
-      [
-        "torch_dtype",
-        "model.torch_dtype",
-        ...within(OPENING, "dtype"),
-        ...within(OPENING, "torch_dtype"),
-      ],
+      "what frozen weights are held in: auto = as they are stored, others widen or round " +
+        "them; sums and all that is trained are float32",
     ),
     load_in_4bit: key(
       bool(),
       false,
-      "quantise the frozen linear layers at load: NF4 in blocks of 64, scales in 8 bits (double quantisation)",
-      within(QUANTISATION, "load_in_4bit"),
+      "quantise the frozen linear layers at load: NF4 in blocks of 64, scales in 8 bits " +
+        "(double quantisation)",
     ),
     load_in_8bit: key(
       bool(),
       false,
       "quantise the frozen linear layers at load: 8 bits in blocks of 64",
-      within(QUANTISATION, "load_in_8bit"),
     ),
   },
 };
@@ -90,7 +89,7 @@ export const INIT: Section<Omit<ModelInit, "tokenizer">> = {
   },
 };
 
-/** Printable ASCII and the line break. */
+/** The default alphabet: printable ASCII and the line break. */
 const ASCII = "\n" + String.fromCharCode(...Array.from({ length: 95 }, (_, i) => 32 + i));
 
 export const TOKENIZER: Section<ModelInit["tokenizer"]> = {
@@ -111,12 +110,8 @@ export const LORA: Section<LoraSection & { enabled: boolean }> = {
   path: "lora",
   flat: true,
   keys: {
-    enabled: key(bool(), true, "false: full fine-tuning although there is a lora section", [
-      "use_peft",
-      "lora.use_peft",
-      "model.use_peft",
-    ]),
-    r: key(int({ min: 1 }), 16, "rank", ["lora_r", "lora.lora_r", "lora.rank", "lora_rank"]),
+    enabled: key(bool(), true, "false: full fine-tuning although there is a lora section"),
+    r: key(int({ min: 1 }), 16, "rank", ["lora.rank", "lora_rank"]),
     lora_alpha: key(float({ above: 0 }), 32, "scale = lora_alpha / r", ["lora.alpha"]),
     lora_dropout: key(
       float({ min: 0, below: 1 }),
@@ -128,7 +123,6 @@ export const LORA: Section<LoraSection & { enabled: boolean }> = {
       nullable(targetModules()),
       null,
       "modules with an adapter; null = q_proj and v_proj, of GPT-2 c_attn",
-      ["lora_target_modules", "lora.lora_target_modules"],
     ),
     use_rslora: key(bool(), false, "scale = lora_alpha / √r"),
     modules_to_save: key(
@@ -136,7 +130,6 @@ export const LORA: Section<LoraSection & { enabled: boolean }> = {
       [],
       "modules, by the end of their path, that are trained in full and stored with the adapter: " +
         "lm_head, embed_tokens, norm, …",
-      ["lora_modules_to_save", "lora.lora_modules_to_save"],
     ),
     exclude_modules: key(
       excludedModules(),

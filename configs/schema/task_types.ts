@@ -1,7 +1,15 @@
 /** The types of values that name several tasks: a mixture of tasks, and the starting levels of a curriculum. */
 import { type ConfigNode, describeNode, isNull, type MapNode } from "../documents/node.ts";
 import type { CurriculumSection, TaskSection } from "./run_config.ts";
-import { type Complain, fields, float, freeMap, int, name, type ValueType } from "./value_types.ts";
+import {
+  type Complain,
+  fields,
+  float,
+  freeMap,
+  int,
+  name,
+  type ValueType,
+} from "../types/value_types.ts";
 
 /** What a part of a mixture may hold; the name has several spellings, also reasoning-gym's. */
 const PART = fields<{

@@ -1,7 +1,7 @@
-/** What the schema says about one key, and about the keys of one section. */
+/** How the schema describes one key and one section of keys. */
 import type { ValueType } from "./value_types.ts";
 
-/** The value must be written: there is no default. */
+/** In the place of a default: the key has none and must be written. */
 export const REQUIRED: unique symbol = Symbol("required");
 
 export type Default<T> =
@@ -11,21 +11,23 @@ export type Default<T> =
 
 export interface KeySpec<T = unknown> {
   readonly type: ValueType<T>;
-  /** A value, or one made from the keys of the section read before, or {@link REQUIRED}. */
+  /** A value, a function of the section's keys that were read before this one, or {@link REQUIRED}. */
   readonly default: Default<T>;
+  /** Its meaning, for docs/configuration.md. */
   readonly doc: string;
-  /** Other full spellings. */
+  /** Other full spellings of the key. Those of other trainers are in `configs/foreign/`. */
   readonly aliases: readonly string[];
 }
 
-/** The keys of one section. `flat`: a key's last part alone also names it. */
+/** The keys of one section. */
 export interface Section<T> {
   readonly path: string;
+  /** Whether a key may also be written at the top of a file, by its last part alone. */
   readonly flat: boolean;
   readonly keys: { readonly [K in keyof T]-?: KeySpec<T[K]> };
 }
 
-/** A section whose keys are known by name only. */
+/** A section where the types of the values do not matter. */
 export interface AnySection {
   readonly path: string;
   readonly flat: boolean;
@@ -41,7 +43,7 @@ export function key<T>(
   return { type, default: defaultValue, doc, aliases };
 }
 
-/** All keys of a section at their defaults; a key without one is missing, whatever the type says. */
+/** All keys of a section at their defaults. A required key is missing, although the type has it. */
 export function defaultsOf<T>(section: Section<T>): T {
   const values: Record<string, unknown> = {};
   for (const [name, spec] of Object.entries(section.keys as Record<string, KeySpec>)) {

@@ -17,7 +17,7 @@ import {
   type Problems,
   type ScalarNode,
   withEntry,
-} from "./node.ts";
+} from "../documents/node.ts";
 
 const FILE_KEYS = [
   ["data", "dataset_name"],

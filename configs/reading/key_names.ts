@@ -1,23 +1,25 @@
 /**
- * What a written key means: one of rgx's keys under any of its spellings, a part of the way to one, a key
- * of another trainer, a key in the wrong section, or nothing known (then with the nearest name).
+ * What a written key means: one of rgx's keys under any of its spellings, a section on the way to one, a key
+ * of another trainer, a key in the wrong section, or nothing known. An unknown key gets the nearest name as
+ * a suggestion.
  */
 import { nearest } from "../../core/suggest.ts";
-import { FOREIGN_KEYS, type ForeignKey } from "../foreign/foreign_keys.ts";
-import { type ConfigNode, isNull } from "./node.ts";
-import type { KeySpec } from "../schema/key_spec.ts";
+import { FOREIGN_SPELLINGS, REFUSED_KEYS, WITHOUT_EFFECT } from "../foreign/foreign_keys.ts";
+import type { RefusedKey } from "../foreign/foreign_table.ts";
+import { VERL_SECTIONS } from "../foreign/verl.ts";
+import { type ConfigNode, isNull } from "../documents/node.ts";
+import type { KeySpec } from "../types/key_spec.ts";
 import { SECTIONS } from "../schema/schema.ts";
-import { VERL_SECTIONS, WITHOUT_EFFECT } from "../foreign/without_effect.ts";
 
 export type Meaning =
   | { kind: "key"; path: string }
-  /** A section, or an inner part of a spelling; `section` when it is one of rgx's own. */
+  /** The beginning of spellings; `section` says whether it is a section of rgx. */
   | { kind: "prefix"; section: boolean }
-  /** Of another trainer, and would change results. */
-  | { kind: "foreign"; key: ForeignKey }
-  /** Of another engine; `why` may be empty. */
+  /** A key of another trainer that would change results. */
+  | { kind: "refused"; key: RefusedKey }
+  /** A key that steers another engine; `why` may be empty. */
   | { kind: "withoutEffect"; why: string }
-  /** In a section of verl. */
+  /** A key in a section of verl that is in no list: it is ignored. */
   | { kind: "verl" }
   | { kind: "misplaced"; path: string }
   | { kind: "unknown"; suggestion: string | null };
@@ -34,52 +36,57 @@ const SPELLINGS: ReadonlyMap<string, string> = collectSpellings();
 
 /** Proper beginnings of spellings: `training`, `training.generation_config`. */
 const PREFIXES: ReadonlySet<string> = new Set(
-  [...SPELLINGS.keys(), ...FOREIGN_KEYS.keys(), ...WITHOUT_EFFECT.keys()].flatMap((spelling) => {
+  [...SPELLINGS.keys(), ...REFUSED_KEYS.keys(), ...WITHOUT_EFFECT.keys()].flatMap((spelling) => {
     const parts = spelling.split(".");
     return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join("."));
   }),
 );
 
-/** Canonical names first: they win where two are equally near. */
+/** All known names. Canonical names come first: they win where two are equally near. */
 const ALL_NAMES: ReadonlySet<string> = new Set([
   ...KEYS.keys(),
   ...SPELLINGS.keys(),
-  ...FOREIGN_KEYS.keys(),
+  ...REFUSED_KEYS.keys(),
   ...WITHOUT_EFFECT.keys(),
 ]);
 
-const OWN_SECTIONS: ReadonlySet<string> = new Set(SECTIONS.map((section) => section.path));
+const SECTION_PATHS: ReadonlySet<string> = new Set(SECTIONS.map((section) => section.path));
 
-/** What a dotted key (as written) means. A prefix may also be a key: `model` is a map or a name. */
+/**
+ * What a dotted key means, as it is written. Some names are both a section and a key, and the kind of
+ * `value` decides: `model` is a map of keys, or the name of a model.
+ */
 export function meaningOf(written: string, value?: ConfigNode): Meaning {
   const wantsPrefix = value === undefined || value.kind === "map" || isNull(value);
-  const prefix = PREFIXES.has(written) || OWN_SECTIONS.has(written);
-  if (prefix && wantsPrefix) return { kind: "prefix", section: OWN_SECTIONS.has(written) };
+  const prefix = PREFIXES.has(written) || SECTION_PATHS.has(written);
+  if (prefix && wantsPrefix) return { kind: "prefix", section: SECTION_PATHS.has(written) };
   const path = SPELLINGS.get(written);
   if (path !== undefined) return { kind: "key", path };
   const why = WITHOUT_EFFECT.get(written);
   if (why !== undefined) return { kind: "withoutEffect", why };
-  const foreign = FOREIGN_KEYS.get(written);
-  if (foreign !== undefined && !OWN_SECTIONS.has(written)) return { kind: "foreign", key: foreign };
-  if (prefix) return { kind: "prefix", section: OWN_SECTIONS.has(written) };
+  const refused = REFUSED_KEYS.get(written);
+  if (refused !== undefined && !SECTION_PATHS.has(written)) {
+    return { kind: "refused", key: refused };
+  }
+  if (prefix) return { kind: "prefix", section: SECTION_PATHS.has(written) };
   const parts = written.split(".");
   const last = parts.at(-1)!;
   const elsewhere = parts.length > 1 ? SPELLINGS.get(last) : undefined;
-  if (elsewhere !== undefined && OWN_SECTIONS.has(parts[0]!)) {
+  if (elsewhere !== undefined && SECTION_PATHS.has(parts[0]!)) {
     return { kind: "misplaced", path: elsewhere };
   }
   if (VERL_SECTIONS.includes(parts[0]!)) return { kind: "verl" };
   for (let n = parts.length - 1; n > 0; n--) {
-    const around = FOREIGN_KEYS.get(parts.slice(0, n).join("."));
-    if (around !== undefined) return { kind: "foreign", key: around };
+    const around = REFUSED_KEYS.get(parts.slice(0, n).join("."));
+    if (around !== undefined) return { kind: "refused", key: around };
   }
   return { kind: "unknown", suggestion: suggest(parts) };
 }
 
 /**
- * The longest beginning of a dotted key that is a key itself, and what follows it:
- * `data.task_config.min_terms`, `rewards.0.weight`. Null when no beginning is one
- * that has parts.
+ * The longest beginning of a dotted key that is itself a key, and the rest: `data.task_config` of
+ * `data.task_config.min_terms`, and `rewards` of `rewards.0.weight`. Null when there is none, or when the
+ * key's value has no parts.
  */
 export function keyBeginning(written: string): { path: string; rest: string[] } | null {
   const parts = written.split(".");
@@ -94,7 +101,7 @@ export function keyBeginning(written: string): { path: string; rest: string[] } 
   return null;
 }
 
-/** The nearest name among those that can stand in the same place, else among all flat ones. */
+/** The nearest name among those that can be written in this section, else among all flat ones. */
 function suggest(parts: readonly string[]): string | null {
   const last = parts.at(-1)!;
   const section = parts.slice(0, -1).join(".");
@@ -107,11 +114,11 @@ function suggest(parts: readonly string[]): string | null {
     else if (spelling.startsWith(section + ".")) names.add(at[parts.length - 1]!);
   }
   if (section === "") {
-    // The name of a key that has no flat spelling.
+    // The last part of a key that can not be written flat.
     const inside = [...KEYS.keys()].filter((path) => path.endsWith(`.${last}`));
     return inside.length === 1 ? inside[0]! : nearest(last, names);
   }
-  // Nothing is in this section: its own name is what is misspelt.
+  // No known name begins with this section, so the section itself is misspelt.
   const whole = names.size === 0 ? nearest(parts.join("."), KEYS.keys()) : null;
   return whole ?? nearest(last, names) ?? nearest(last, flat);
 }
@@ -129,10 +136,16 @@ function collectSpellings(): Map<string, string> {
     for (const [name, spec] of Object.entries(section.keys)) {
       const canonical = join(section.path, name);
       add(canonical, canonical);
-      // A flat seed is the training's.
+      // A flat `seed` means training.seed.
       if (section.flat && name !== "enabled" && canonical !== "data.seed") add(name, canonical);
       for (const alias of spec.aliases) add(alias, canonical);
     }
+  }
+  for (const [spelling, canonical] of FOREIGN_SPELLINGS) {
+    if (!KEYS.has(canonical)) {
+      throw new Error(`${spelling} stands for an unknown key: ${canonical}`);
+    }
+    add(spelling, canonical);
   }
   return spellings;
 }

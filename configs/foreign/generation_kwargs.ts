@@ -1,6 +1,6 @@
 /**
- * `generation_kwargs`, a map in the words of transformers' `generate`, folded into the keys of sampling that
- * it overrides, so that nothing behind the reading of configurations knows of it.
+ * TRL's `generation_kwargs`: a map with the argument names of transformers' `generate`. It is folded into
+ * the keys of sampling that it overrides, so that only the reading of configurations knows it.
  */
 import { describeNode, type MapNode, nodeAt, type Problems, withEntry } from "../documents/node.ts";
 import { nearest } from "../../core/suggest.ts";
@@ -23,7 +23,7 @@ export const GENERATION_KWARGS: ReadonlyMap<string, string> = new Map([
   ["seed", "generation_seed"],
 ]);
 
-/** The tree without the map; what it overrides and is written elsewhere is noted. */
+/** The tree without the map. A key that is also written by itself is overridden, with a note. */
 export function foldGenerationKwargs(tree: MapNode, problems: Problems): MapNode {
   const training = tree.entries.get("training");
   const map = nodeAt(tree, PATH.split("."));

@@ -1,8 +1,8 @@
 /**
- * Other programs' ways to name a configuration as the argument CONFIG: Hydra's `--config-path FOLDER
- * --config-name NAME`, and TRL's `--config FILE`.
+ * Flags of other programs in place of the argument CONFIG: Hydra's `--config-path FOLDER --config-name
+ * NAME`, and TRL's `--config FILE`.
  */
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../../core/errors.ts";
 
 const FLAGS = new Map([
   ["--config", "a file"],
@@ -11,7 +11,7 @@ const FLAGS = new Map([
 ]);
 
 /**
- * The arguments of a command with these flags taken out and the path that they name put in front.
+ * The arguments of a command without these flags, with the path that they name as the first argument.
  * @throws UsageError for a flag without its value, or a folder without a name
  */
 export function withConfigArgument(args: readonly string[]): string[] {

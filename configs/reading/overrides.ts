@@ -8,8 +8,8 @@ import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { canonicalise } from "./canonical.ts";
 import type { Environment } from "./interpolation.ts";
-import { mergeMaps } from "./merge.ts";
-import { keyBeginning, KEYS, meaningOf } from "./names.ts";
+import { mergeMaps } from "../documents/merge.ts";
+import { keyBeginning, KEYS, meaningOf } from "./key_names.ts";
 import {
   COMMAND_LINE,
   type ConfigNode,
@@ -22,8 +22,8 @@ import {
   nowhere,
   type Problems,
   type Source,
-} from "./node.ts";
-import { parseValue } from "./yaml_source.ts";
+} from "../documents/node.ts";
+import { parseValue } from "../documents/yaml_source.ts";
 
 export interface Override {
   action: "set" | "add" | "force" | "delete";
@@ -144,14 +144,14 @@ function parseFlag(
 
 function isKnown(key: string): boolean {
   return keyBeginning(key) !== null ||
-    ["prefix", "foreign", "withoutEffect", "verl", "misplaced"].includes(meaningOf(key).kind);
+    ["prefix", "refused", "withoutEffect", "verl", "misplaced"].includes(meaningOf(key).kind);
 }
 
 function isFlag(key: string): boolean {
   const meaning = meaningOf(key);
   if (meaning.kind === "key") return KEYS.get(meaning.path)!.type.expected === "true or false";
-  if (meaning.kind !== "foreign" && meaning.kind !== "withoutEffect") return false;
-  const neutral = meaning.kind === "foreign" ? meaning.key.neutral : [];
+  if (meaning.kind !== "refused" && meaning.kind !== "withoutEffect") return false;
+  const neutral = meaning.kind === "refused" ? meaning.key.neutral : [];
   return neutral.some((value) => typeof value === "boolean") ||
     /^(no|use)_/.test(key.split(".").at(-1)!);
 }

@@ -7,9 +7,10 @@ import { readFile, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, normalize, posix, resolve } from "node:path";
 import { didYouMean } from "../../core/suggest.ts";
 import { canonicalise } from "./canonical.ts";
-import { EMBEDDED, embeddedPath } from "./embedded.ts";
+import { EMBEDDED, embeddedPath } from "../documents/embedded.ts";
+import { isOfVerl } from "../foreign/verl.ts";
 import { type Environment, interpolateText, withFileVariables } from "./interpolation.ts";
-import { mergeMaps } from "./merge.ts";
+import { mergeMaps } from "../documents/merge.ts";
 import {
   type ConfigNode,
   describeNode,
@@ -22,8 +23,8 @@ import {
   type Problems,
   type ScalarNode,
   type Source,
-} from "./node.ts";
-import { decodeUtf8, parseYaml } from "./yaml_source.ts";
+} from "../documents/node.ts";
+import { decodeUtf8, parseYaml } from "../documents/yaml_source.ts";
 
 export const MAX_INHERITANCE = 16;
 
@@ -85,7 +86,7 @@ class Inheritance {
     const entries = new Map(document.entries);
     const references = [
       ...this.#baseReferences(entries.get("_base_")),
-      ...this.#defaultsReferences(entries.get("defaults"), entries.has("actor_rollout_ref")),
+      ...this.#defaultsReferences(entries.get("defaults"), isOfVerl(entries)),
     ];
     entries.delete("_base_");
     entries.delete("defaults");

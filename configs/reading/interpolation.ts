@@ -18,10 +18,10 @@ import {
   type Problems,
   type ScalarNode,
   type Source,
-} from "./node.ts";
-import { keyBeginning, KEYS } from "./names.ts";
-import { REQUIRED } from "../schema/key_spec.ts";
-import { plainScalar } from "./yaml_source.ts";
+} from "../documents/node.ts";
+import { keyBeginning, KEYS } from "./key_names.ts";
+import { REQUIRED } from "../types/key_spec.ts";
+import { plainScalar } from "../documents/yaml_source.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,7 +1,7 @@
 /**
- * One document to its canonical form: every key under its canonical name in its section, so that bases
- * and the file that names them can be merged whatever their spelling. Reports unknown and misplaced keys,
- * two spellings of one key, and the keys of other trainers.
+ * Brings one document into canonical form: every key stands in its section under its canonical name. Bases
+ * and the file that names them can then be merged, however their keys are spelt. Reports unknown and
+ * misplaced keys, two spellings of one key, and the keys of other trainers.
  */
 import {
   type ConfigNode,
@@ -9,24 +9,25 @@ import {
   emptyMap,
   formatPosition,
   isNull,
-  type Json,
   type MapEntry,
   type MapNode,
   type Position,
   type Problems,
-  toJson,
-} from "./node.ts";
-import type { ForeignKey } from "../foreign/foreign_keys.ts";
-import { meaningOf } from "./names.ts";
+} from "../documents/node.ts";
+import { VALUE_RULES } from "../foreign/foreign_keys.ts";
+import {
+  IgnoredVerlKeys,
+  reportRefusedKey,
+  reportWithoutEffect,
+} from "../foreign/report_foreign_keys.ts";
+import { WANDB_PROJECT } from "../foreign/tracker_switches.ts";
+import { meaningOf } from "./key_names.ts";
 import { NULLABLE_SECTIONS } from "../schema/schema.ts";
-import { WANDB_PROJECT } from "../schema/trackers.ts";
-import { VALUE_RULES } from "../schema/value_rules.ts";
 
-/** The document under canonical names: maps of the sections, `rewards`, `env`. */
+/** The document in canonical form: the maps of the sections, `rewards` and `env`. */
 export function canonicalise(document: MapNode, problems: Problems): MapNode {
   const builder = new Builder(document, problems);
   builder.walk(document, "");
-  builder.noteIgnored();
   return builder.result();
 }
 
@@ -34,23 +35,15 @@ class Builder {
   readonly #root: Branch;
   readonly #written = new Map<string, { spelling: string; at: Position; isNull: boolean }>();
 
-  /** Keys of verl that are ignored, and where the first of them stands. */
-  readonly #ignored: string[] = [];
-  #ignoredAt: Position | null = null;
+  readonly #ignoredKeys = new IgnoredVerlKeys();
 
   constructor(document: MapNode, readonly problems: Problems) {
     this.#root = branch(document.at);
   }
 
-  /** One note for all keys of verl that say nothing to rgx. */
-  noteIgnored(): void {
-    if (this.#ignoredAt === null) return;
-    const [first, ...more] = this.#ignored;
-    const others = more.length === 0 ? "" : `; likewise ${more.join(", ")}`;
-    this.problems.note(this.#ignoredAt, first!, `a key of verl, has no effect in rgx${others}`);
-  }
-
+  /** The canonical document, after {@link walk}. */
   result(): MapNode {
+    this.#ignoredKeys.note(this.problems);
     return freeze(this.#root);
   }
 
@@ -68,17 +61,12 @@ class Builder {
         return this.#set(written, meaning.path, keyAt, node);
       case "prefix":
         return this.#section(written, meaning.section, keyAt, node);
-      case "withoutEffect": {
-        if (isNull(node)) return;
-        const why = meaning.why === "" ? "" : `; ${meaning.why}`;
-        return this.problems.note(keyAt, written, `accepted, has no effect in rgx${why}`);
-      }
+      case "withoutEffect":
+        return reportWithoutEffect(written, meaning.why, keyAt, node, this.problems);
       case "verl":
-        this.#ignored.push(written);
-        this.#ignoredAt ??= keyAt;
-        return;
-      case "foreign":
-        return this.#foreign(written, meaning.key, keyAt, node);
+        return this.#ignoredKeys.add(written, keyAt);
+      case "refused":
+        return reportRefusedKey(written, meaning.key, keyAt, node, this.problems);
       case "misplaced":
         return this.problems.add(keyAt, written, `wrong section: write it as ${meaning.path}`);
       case "unknown": {
@@ -90,9 +78,9 @@ class Builder {
     }
   }
 
-  #section(written: string, own: boolean, keyAt: Position, node: ConfigNode): void {
+  #section(written: string, isSection: boolean, keyAt: Position, node: ConfigNode): void {
     if (node.kind === "map") {
-      if (own) open(this.#root, written.split("."), keyAt, node.at);
+      if (isSection) open(this.#root, written.split("."), keyAt, node.at);
       return this.walk(node, written);
     }
     if (isNull(node)) {
@@ -104,7 +92,7 @@ class Builder {
 
   #set(written: string, path: string, keyAt: Position, node: ConfigNode): void {
     const earlier = this.#written.get(path);
-    // Of two spellings one may be null: a recipe of verl keeps the old name of a key beside the new one.
+    // One of two spellings may be null: a recipe of verl keeps the old name of a key beside the new one.
     if (earlier !== undefined && isNull(node)) return;
     if (earlier !== undefined && !earlier.isNull) {
       const where = formatPosition(earlier.at);
@@ -130,18 +118,6 @@ class Builder {
     }
   }
 
-  #foreign(written: string, key: ForeignKey, keyAt: Position, node: ConfigNode): void {
-    const value = toJson(node);
-    if (isNeutral(key, value)) return;
-    const advice = key.advice === "" ? "" : `; ${key.advice}`;
-    if (key.noted?.(value)) {
-      return this.problems.note(keyAt, written, `accepted, has no effect in rgx${advice}`);
-    }
-    const neutral = key.neutral.filter((item) => typeof item !== "object");
-    const only = neutral.length === 0 ? "" : ` (only ${neutral.map(showValue).join(", ")})`;
-    this.problems.add(keyAt, written, `not supported yet by this version${only}${advice}`);
-  }
-
   #delete({ keyAt, node }: MapEntry, prefix: string): void {
     const wanted = deletion(node, prefix, this.problems);
     if (!wanted) return;
@@ -155,18 +131,6 @@ class Builder {
   }
 }
 
-function isNeutral(key: ForeignKey, value: Json): boolean {
-  if (value === null) return true;
-  // A section that is switched off asks for nothing, whatever else stands in it.
-  if (typeof value === "object" && !Array.isArray(value) && value.enabled === false) return true;
-  const text = JSON.stringify(value);
-  return key.neutral.some((neutral) => JSON.stringify(neutral) === text);
-}
-
-function showValue(value: Json): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
 /** A map under construction. */
 interface Branch {
   at: Position;
@@ -178,7 +142,7 @@ function branch(at: Position): Branch {
   return { at, replace: false, children: new Map() };
 }
 
-/** The branch at a path, made where it is missing. */
+/** The branch at a path. Missing branches are made. */
 function open(root: Branch, parts: readonly string[], keyAt: Position, at: Position): Branch {
   let current = root;
   for (const part of parts) {
@@ -208,7 +172,7 @@ function deletion(node: ConfigNode, prefix: string, problems: Problems): boolean
   return false;
 }
 
-/** Takes `_delete_` out of the maps inside a value and marks them. */
+/** Removes `_delete_` from the maps inside a value, and marks those maps as `replace`. */
 function markDeletions(node: ConfigNode, key: string, problems: Problems): ConfigNode {
   if (node.kind === "scalar") return node;
   if (node.kind === "list") {

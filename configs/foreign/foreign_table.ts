@@ -1,0 +1,92 @@
+/**
+ * What rgx knows about the keys of one other project, as one table. Each project has a file of its own
+ * in this folder; `foreign_keys.ts` puts the tables together.
+ */
+import type { ConfigNode, Json } from "../documents/node.ts";
+import type { KeySpec } from "../types/key_spec.ts";
+
+/** In every list a key is a full spelling: `num_epochs` or `training.num_epochs`. */
+export interface ForeignTable {
+  /** Spellings of keys that rgx obeys → rgx's canonical key. */
+  readonly obeyed: Readonly<Record<string, string>>;
+  /** Of these: spellings whose values are written in other words than rgx's. */
+  readonly values: Readonly<Record<string, ValueRule>>;
+  /**
+   * Keys that rgx obeys by setting several keys, or depending on others. They are checked like rgx's
+   * keys, then `fold_foreign_keys.ts` turns them into rgx's keys.
+   */
+  readonly folded: Readonly<Record<string, KeySpec>>;
+  /**
+   * Keys that steer another engine and change no result here → why. Each is accepted with a note, which
+   * ends with the reason ("" = nothing to add).
+   */
+  readonly withoutEffect: Readonly<Record<string, string>>;
+  /** Keys that would change results: accepted at a neutral value, otherwise refused by name. */
+  readonly refused: Readonly<Record<string, RefusedKey>>;
+}
+
+/** Turns a written value into the value of rgx's key, or says what is wrong with it. */
+export type ValueRule = (node: ConfigNode) => ConfigNode | string;
+
+export interface RefusedKey {
+  /** Values that ask for nothing. They are accepted silently. null always is one. */
+  readonly neutral: readonly Json[];
+  /** Further values that are accepted, with a note; null = none. */
+  readonly noted: ((value: Json) => boolean) | null;
+  /** The end of the refusal: rgx's way to say it, or why there is none. */
+  readonly advice: string;
+}
+
+/** A key that is accepted at the neutral values only. */
+export function refused(advice: string, ...neutral: Json[]): RefusedKey {
+  return { neutral, noted: null, advice };
+}
+
+/** A key that is accepted silently at `neutral`, and with a note at one of `others`. */
+export function noted(advice: string, neutral: Json, ...others: Json[]): RefusedKey {
+  return { neutral: [neutral], noted: (value) => others.includes(value), advice };
+}
+
+/** The keys as they can be written at the top of a file, and inside `section`. */
+export function flatAndIn<T>(section: string, keys: Readonly<Record<string, T>>) {
+  return { ...keys, ...insideOf([section], keys) };
+}
+
+/** The keys inside each of `sections`. */
+export function insideOf<T>(
+  sections: readonly string[],
+  keys: Readonly<Record<string, T>>,
+): Record<string, T> {
+  return Object.fromEntries(
+    sections.flatMap((section) =>
+      Object.entries(keys).map(([name, value]) => [`${section}.${name}`, value])
+    ),
+  );
+}
+
+/** All spellings → the same canonical key. */
+export function allMean(canonical: string, ...spellings: string[]): Record<string, string> {
+  return Object.fromEntries(spellings.map((spelling) => [spelling, canonical]));
+}
+
+/** A list of names, separated by white space → no reason. */
+export function withoutReason(names: string): Record<string, string> {
+  return Object.fromEntries(names.trim().split(/\s+/).map((name) => [name, ""]));
+}
+
+/** Replaces the words of another project. Values that are no text are left to the check of the key. */
+export function words(values: Readonly<Record<string, string | boolean>>): ValueRule {
+  return (node) => {
+    if (node.kind !== "scalar" || typeof node.value !== "string") return node;
+    if (!Object.hasOwn(values, node.value)) {
+      return `expected ${Object.keys(values).join(" or ")}, found ${JSON.stringify(node.value)}`;
+    }
+    return { kind: "scalar", value: values[node.value]!, at: node.at };
+  };
+}
+
+/** Holds that a number is a ratio: rgx reads 1 and more as whole steps. */
+export function ratio(node: ConfigNode): ConfigNode | string {
+  if (node.kind !== "scalar" || typeof node.value !== "number" || node.value < 1) return node;
+  return `expected a ratio < 1, found ${node.value}`;
+}

@@ -1,0 +1,49 @@
+/** Keys of PEFT 0.21's LoraConfig: section `lora`. */
+import {
+  flatAndIn,
+  type ForeignTable,
+  refused,
+  type RefusedKey,
+  withoutReason,
+} from "./foreign_table.ts";
+
+const PLAIN_LORA = "the plain form of LoRA is the one adapter";
+
+const LORA: Record<string, RefusedKey> = {
+  bias: refused("biases stay frozen", "none"),
+  task_type: refused("language models are what is trained", "CAUSAL_LM"),
+  use_dora: refused(PLAIN_LORA, false),
+  layers_pattern: refused(
+    "lora.layers_to_transform counts the layers of the model",
+    ...["layers", "h", ["layers"], ["h"], []],
+  ),
+  lora_bias: refused(PLAIN_LORA, false),
+  use_qalora: refused(PLAIN_LORA, false),
+  use_bdlora: refused(PLAIN_LORA, false),
+  layer_replication: refused(PLAIN_LORA),
+  trainable_token_indices: refused(PLAIN_LORA),
+  target_parameters: refused("lora.target_modules"),
+  alora_invocation_tokens: refused(PLAIN_LORA),
+  ensure_weight_tying: refused(PLAIN_LORA, false),
+  loftq_config: refused(PLAIN_LORA, {}),
+  eva_config: refused(PLAIN_LORA, {}),
+  corda_config: refused(PLAIN_LORA, {}),
+  lora_ga_config: refused(PLAIN_LORA, {}),
+  velora_config: refused(PLAIN_LORA, {}),
+  monteclora_config: refused(PLAIN_LORA, {}),
+  arrow_config: refused(PLAIN_LORA, {}),
+  kasa_config: refused(PLAIN_LORA, {}),
+};
+
+const WITHOUT_EFFECT = withoutReason(`
+  runtime_config megatron_config megatron_core qalora_group_size fan_in_fan_out inference_mode
+`);
+
+/** Those that rgx obeys have the same names in rgx's schema. */
+export const PEFT: ForeignTable = {
+  obeyed: {},
+  values: {},
+  folded: {},
+  withoutEffect: flatAndIn("lora", WITHOUT_EFFECT),
+  refused: flatAndIn("lora", LORA),
+};

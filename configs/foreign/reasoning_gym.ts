@@ -1,0 +1,58 @@
+/** Keys of reasoning-gym's recipes, and of the scripts around them that submit and upload a run. */
+import { key } from "../types/key_spec.ts";
+import { anything, bool } from "../types/value_types.ts";
+import {
+  allMean,
+  flatAndIn,
+  type ForeignTable,
+  refused,
+  type RefusedKey,
+} from "./foreign_table.ts";
+
+const SPLITS = "eval.num_examples held-out problems never overlap with training";
+const ROLE = refused("data.system_prompt", "system");
+
+const DATA: Record<string, RefusedKey> = {
+  developer_role: ROLE,
+  train_ratio: refused(SPLITS),
+  validation_examples: refused(SPLITS),
+  test_examples: refused(SPLITS),
+};
+
+/** Whole sections: a key that stands in them is refused with them. */
+const SECTIONS: Record<string, RefusedKey> = {
+  slurm: refused("rgx slurm CONFIG ACCOUNT has a flag for each, as in --partition"),
+  hf_upload: refused(
+    "nothing is uploaded; the result is a folder in the layout of the Hub",
+    { enabled: false },
+  ),
+  reward: refused("rewards: [{name, weight}]"),
+};
+
+export const REASONING_GYM: ForeignTable = {
+  obeyed: {
+    "reasoning_gym.datasets": "data.tasks",
+    ...allMean("data.num_examples", "data.size", "reasoning_gym.dataset_size"),
+    ...allMean(
+      "data.system_prompt",
+      "data.developer_prompt",
+      "developer_prompt",
+      "reasoning_gym.developer_prompt",
+    ),
+  },
+  values: {},
+  folded: {
+    "reward.use_accuracy": key(bool(), false, "reasoning-gym: the reward correctness"),
+    "reward.secondary_rewards": key(
+      anything("a list of rewards"),
+      () => [],
+      "reasoning-gym: list of {name, scaling_factor, kwargs}",
+    ),
+  },
+  withoutEffect: {},
+  refused: {
+    ...SECTIONS,
+    ...flatAndIn("data", DATA),
+    "reasoning_gym.developer_role": ROLE,
+  },
+};

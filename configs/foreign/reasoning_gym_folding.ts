@@ -1,0 +1,42 @@
+/**
+ * reasoning-gym's section `reward: {use_accuracy, secondary_rewards: [{name, scaling_factor, kwargs}]}` as
+ * rgx's list `rewards`.
+ */
+import { SECONDARY_REWARDS } from "../../rewards/registry.ts";
+import { type ConfigNode, withEntry } from "../documents/node.ts";
+import type { Folding } from "./folding.ts";
+
+/** Sets `rewards`, unless it is written. */
+export function foldReasoningGym(folding: Folding): void {
+  const accuracy = folding.node("reward.use_accuracy");
+  const secondary = folding.node("reward.secondary_rewards");
+  if (accuracy === undefined && secondary === undefined) return;
+  if (folding.tree.entries.has("rewards")) return;
+  const items: ConfigNode[] = [];
+  if (accuracy !== undefined && folding.isTrue("reward.use_accuracy")) {
+    items.push({ kind: "scalar", value: "correctness", at: accuracy.at });
+  }
+  if (secondary?.kind === "list") items.push(...secondary.items.map(secondaryReward));
+  const at = (secondary ?? accuracy)!.at;
+  folding.tree = withEntry(folding.tree, "rewards", { kind: "list", items, at });
+}
+
+/** `{name, scaling_factor, kwargs}` as `{name, weight, …parameters}`. */
+function secondaryReward(item: ConfigNode): ConfigNode {
+  if (item.kind !== "map") return item;
+  const entries = new Map(item.entries);
+  const weight = entries.get("scaling_factor");
+  const parameters = entries.get("kwargs")?.node;
+  entries.delete("scaling_factor");
+  entries.delete("kwargs");
+  if (weight !== undefined) entries.set("weight", weight);
+  const name = entries.get("name");
+  if (name?.node.kind === "scalar" && typeof name.node.value === "string") {
+    const value = SECONDARY_REWARDS[name.node.value] ?? name.node.value;
+    entries.set("name", { ...name, node: { ...name.node, value } });
+  }
+  if (parameters?.kind === "map") {
+    for (const [name, entry] of parameters.entries) entries.set(name, entry);
+  }
+  return { ...item, entries };
+}

@@ -1,0 +1,99 @@
+/**
+ * The keys that other trainers have in place of `report_to`: `use_wandb`, `use_trackio`, `no_trackio`,
+ * `wandb_project`, and verl's `trainer.logger`. They are folded into `logging.report_to`.
+ */
+import { TRACKERS } from "../../core/tracker_names.ts";
+import {
+  COMMAND_LINE,
+  type ConfigNode,
+  emptyMap,
+  type MapNode,
+  nodeAt,
+  type Problems,
+  toJson,
+  withEntry,
+} from "../documents/node.ts";
+import { key, type KeySpec } from "../types/key_spec.ts";
+import { itemsOf, NO_TRACKER } from "../types/tracker_list.ts";
+import { bool, nullable } from "../types/value_types.ts";
+
+/** The switches themselves, checked like other keys. */
+export const TRACKER_SWITCHES: Readonly<Record<string, KeySpec>> = {
+  "logging.use_wandb": key(nullable(bool()), null, "report_to with or without wandb", [
+    "use_wandb",
+    "training.use_wandb",
+  ]),
+  "logging.use_trackio": key(nullable(bool()), null, "report_to with or without trackio", [
+    "use_trackio",
+    "training.use_trackio",
+  ]),
+  "logging.no_trackio": key(bool(), false, "true: report_to without trackio", [
+    "no_trackio",
+    "training.no_trackio",
+  ]),
+};
+
+/**
+ * This entry of the tree records that the project was written as `wandb_project`, which asks for wandb
+ * too. The project's name itself is put into `logging.project`.
+ */
+export const WANDB_PROJECT = "logging.wandb_project";
+
+/**
+ * The tree with `logging.report_to` set to what all these keys ask for together. `report_to` names the
+ * trackers. Where it is not written, verl's `trainer.logger` and `wandb_project` name them. Then `use_…`
+ * and `no_trackio` add and remove single ones.
+ */
+export function foldTrackerSwitches(tree: MapNode, problems: Problems): MapNode {
+  const value = reportTo(tree, problems), logging = nodeAt(tree, ["logging"]);
+  if (value === undefined || (logging !== undefined && logging.kind !== "map")) return tree;
+  const section: MapNode = logging ?? emptyMap(value.at);
+  return withEntry(tree, "logging", withEntry(section, "report_to", value), section.at);
+}
+
+/** The list of trackers that the keys ask for, or undefined when none of them is written. */
+function reportTo(tree: MapNode, problems: Problems): ConfigNode | undefined {
+  const node = (path: string) => nodeAt(tree, path.split("."));
+  const value = (path: string) => {
+    const found = node(path);
+    return found?.kind === "scalar" ? found.value : undefined;
+  };
+  const written = node("logging.report_to"), logger = node("trainer.logger");
+  const names = new Set<ConfigNode>(), at = tree.at;
+  const scalar = (name: string, from: ConfigNode): ConfigNode => ({
+    kind: "scalar",
+    value: name,
+    at: from.at,
+  });
+  if (written !== undefined) {
+    for (const item of itemsOf(written)) names.add(item);
+  } else {
+    const project = node(WANDB_PROJECT);
+    if (project !== undefined) names.add(scalar("wandb", project));
+    for (const item of logger === undefined ? [] : itemsOf(logger)) {
+      const name = toJson(item);
+      if ([...TRACKERS, ...NO_TRACKER].some((known) => known === name)) names.add(item);
+      else problems.note(item.at, "trainer.logger", `rgx writes no files for ${String(name)}`);
+    }
+  }
+  const off = new Set<string>();
+  for (const name of ["wandb", "trackio"]) {
+    const path = `logging.use_${name}`;
+    if (value(path) === true) names.add(scalar(name, node(path)!));
+    if (value(path) === false) off.add(name);
+  }
+  if (value("logging.no_trackio") === true) off.add("trackio");
+  for (const item of names) {
+    const name = String(toJson(item)), isTyped = item.at.source === COMMAND_LINE;
+    const switched = [["no_trackio", "--no-trackio"], [`use_${name}`, `use_${name}=false`]]
+      .find(([key]) => node(`logging.${key}`)?.at.source === COMMAND_LINE);
+    if (!off.has(name) || !isTyped || switched === undefined) continue;
+    const text = `names ${name}, which ${switched[1]} switches off: give one of them`;
+    problems.add(item.at, "logging.report_to", text);
+  }
+  if (names.size === 0 && off.size === 0) return undefined;
+  const items = [...names].flatMap((item) =>
+    toJson(item) === "all" && off.size > 0 ? TRACKERS.map((name) => scalar(name, item)) : [item]
+  ).filter((item) => !off.has(String(toJson(item))));
+  return { kind: "list", items, at: items[0]?.at ?? at };
+}

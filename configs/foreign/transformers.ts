@@ -1,0 +1,169 @@
+/**
+ * Keys of transformers 5.23: TrainingArguments, GenerationConfig, the arguments of `from_pretrained`,
+ * and BitsAndBytesConfig.
+ */
+import {
+  allMean,
+  flatAndIn,
+  type ForeignTable,
+  insideOf,
+  noted,
+  ratio,
+  refused,
+  type RefusedKey,
+  withoutReason,
+} from "./foreign_table.ts";
+import { MODEL_LOADING } from "./trl.ts";
+
+const UPLOAD = "nothing is uploaded; the result is a folder in the layout of the Hub";
+const F32 = "activations and sums are f32";
+const EXACT = "a resume is exact and a run deterministic either way";
+const NF4 = "4-bit weights are NF4 with double quantisation";
+const QUANTIZATION_ADVICE =
+  "weights are quantised at load by model.load_in_4bit=true (NF4) or model.load_in_8bit=true; " +
+  "of a quantization_config these and bnb_4bit_* are read";
+
+/** Sections for the arguments of `from_pretrained`. */
+const MODEL_INIT_KWARGS = ["model_init_kwargs", "training.model_init_kwargs"];
+/** Sections that say how a model is quantised. The fields of a BitsAndBytesConfig stand in them. */
+const QUANTIZATION_SECTIONS = [
+  "quantization",
+  "quantization_config",
+  ...MODEL_INIT_KWARGS.map((section) => `${section}.quantization_config`),
+  "model.quantization_config",
+];
+
+const TRAINING: Record<string, RefusedKey> = {
+  optim: {
+    neutral: ["adamw_torch_fused", "adamw_torch", "adamw_hf"],
+    noted: (value) => typeof value === "string" && /^(paged_)?adamw/.test(value),
+    advice: "AdamW with f32 state is the one optimizer",
+  },
+  logging_nan_inf_filter: refused(
+    "a loss that is no number is left out of means, a step with such a gradient too",
+    true,
+  ),
+  push_to_hub: refused(UPLOAD, false),
+  hub_model_id: refused(UPLOAD),
+  hub_token: refused(UPLOAD),
+  hub_private_repo: refused(UPLOAD, false),
+  hub_strategy: refused(UPLOAD, "every_save"),
+  hub_revision: refused(UPLOAD),
+  overwrite_output_dir: refused("rgx train CONFIG --force", false),
+  auto_find_batch_size: refused(
+    "it would break groups; rgx train CONFIG --dry-run says what fits",
+    false,
+  ),
+  label_smoothing_factor: refused("it is for supervised losses", 0),
+  neftune_noise_alpha: refused("it is for supervised losses"),
+};
+
+/** Fields of BitsAndBytesConfig that ModelConfig of TRL has too, so that they also stand in `model`. */
+const QUANTIZATION: Record<string, RefusedKey> = {
+  bnb_4bit_quant_type: refused(NF4, "nf4"),
+  use_bnb_nested_quant: noted(NF4, true, false),
+  bnb_4bit_use_double_quant: noted(NF4, true, false),
+  bnb_4bit_compute_dtype: { neutral: ["float32"], noted: () => true, advice: F32 },
+};
+
+/** Further fields of BitsAndBytesConfig. */
+const QUANTIZATION_CONFIG: Record<string, RefusedKey> = {
+  quant_method: refused(QUANTIZATION_ADVICE, "bitsandbytes"),
+  llm_int8_threshold: refused("8-bit weights have no outliers apart", 6),
+  llm_int8_skip_modules: refused("embedding and head alone are not quantised", [], ["lm_head"]),
+  llm_int8_enable_fp32_cpu_offload: refused("weights lie on one device", false),
+  llm_int8_has_fp16_weight: refused("frozen weights are quantised for good", false),
+};
+
+const GREEDY = "completions of one prompt must differ to be compared; set temperature";
+
+const TRAINING_WITHOUT_EFFECT: Record<string, string> = {
+  ...withoutReason(`
+    remove_unused_columns use_liger_kernel liger_kernel_config torch_compile
+    torch_compile_backend torch_compile_mode tf32 fsdp fsdp_config deepspeed parallelism_config
+    accelerator_config torch_empty_cache_steps average_tokens_across_devices optim_args
+    optim_target_modules use_cache bf16_full_eval fp16_full_eval log_on_each_node
+    save_on_each_node log_level_replica include_num_input_tokens_seen include_for_metrics
+    prediction_loss_only batch_eval_metrics eval_do_concat_batches eval_use_gather_object
+    eval_accumulation_steps label_names length_column_name train_sampling_strategy
+    restore_callback_states_from_checkpoint skip_memory_metrics debug do_train do_eval
+    do_predict local_rank hub_always_push trackio_space_id trackio_bucket_id
+    trackio_static_space_id dataloader_drop_last dataloader_num_workers dataloader_pin_memory
+    dataloader_persistent_workers dataloader_prefetch_factor
+    dataloader_multiprocessing_context dataloader_in_order ddp_find_unused_parameters
+    ddp_bucket_cap_mb ddp_broadcast_buffers ddp_static_graph ddp_backend ddp_timeout
+    gradient_checkpointing_kwargs activation_checkpointing_kwargs
+  `),
+  bf16: F32,
+  fp16: F32,
+  ignore_data_skip: EXACT,
+  full_determinism: EXACT,
+  enable_jit_checkpoint: "SIGTERM, SIGUSR1 and SIGUSR2 always save a checkpoint",
+  use_cpu: "rgx train CONFIG --device wasm",
+  disable_tqdm: "rgx train CONFIG --quiet",
+  log_level: "rgx train CONFIG --quiet or --verbose",
+};
+
+/** Sections for the fields of a GenerationConfig. */
+const GENERATION = ["generation", "training.generation_config", "generation_config"];
+
+/** Each of these names in each of those sections → the same canonical key. */
+function generation(canonical: string, ...names: string[]): Record<string, string> {
+  return insideOf(GENERATION, allMean(canonical, ...names));
+}
+
+export const TRANSFORMERS: ForeignTable = {
+  obeyed: {
+    ...allMean("model.dtype", "torch_dtype", "model.torch_dtype"),
+    ...insideOf(["quantization", ...MODEL_INIT_KWARGS], { dtype: "model.dtype" }),
+    ...insideOf(["quantization", ...MODEL_INIT_KWARGS], { torch_dtype: "model.dtype" }),
+    ...insideOf([...MODEL_INIT_KWARGS, ...QUANTIZATION_SECTIONS], {
+      load_in_4bit: "model.load_in_4bit",
+      load_in_8bit: "model.load_in_8bit",
+    }),
+    ...allMean("training.warmup_steps", "warmup_ratio", "training.warmup_ratio"),
+    ...allMean(
+      "training.gradient_checkpointing",
+      "activation_checkpointing",
+      "training.activation_checkpointing",
+    ),
+    ...allMean(
+      "training.eval_strategy",
+      "evaluation_strategy",
+      "training.evaluation_strategy",
+    ),
+    "training.run_name": "logging.run_name",
+    "training.project": "logging.project",
+    "training.report_to": "logging.report_to",
+    num_return_sequences: "training.num_generations",
+    ...generation("training.num_generations", "num_return_sequences", "num_generations"),
+    max_new_tokens: "training.max_completion_length",
+    ...generation("training.max_completion_length", "max_new_tokens", "max_completion_length"),
+    "generation.max_prompt_length": "training.max_prompt_length",
+    ...generation("training.temperature", "temperature"),
+    ...generation("training.top_p", "top_p"),
+    ...generation("training.top_k", "top_k"),
+    ...generation("training.min_p", "min_p"),
+    ...generation("training.repetition_penalty", "repetition_penalty"),
+    ...generation("training.min_new_tokens", "min_new_tokens"),
+    ...generation("training.stop", "stop"),
+  },
+  values: { warmup_ratio: ratio, "training.warmup_ratio": ratio },
+  folded: {},
+  withoutEffect: {
+    ...flatAndIn("training", TRAINING_WITHOUT_EFFECT),
+    ...insideOf(QUANTIZATION_SECTIONS, { bnb_4bit_quant_storage: "" }),
+    ...insideOf(MODEL_INIT_KWARGS, { ...MODEL_LOADING, device_map: "", low_cpu_mem_usage: "" }),
+  },
+  refused: {
+    ...flatAndIn("training", TRAINING),
+    ...insideOf(MODEL_INIT_KWARGS, { revision: refused("name the folder of the model", "main") }),
+    ...flatAndIn("model", QUANTIZATION),
+    ...insideOf(QUANTIZATION_SECTIONS, QUANTIZATION),
+    ...Object.fromEntries(
+      QUANTIZATION_SECTIONS.map((section) => [section, refused(QUANTIZATION_ADVICE, {})]),
+    ),
+    ...insideOf(QUANTIZATION_SECTIONS, QUANTIZATION_CONFIG),
+    ...insideOf(GENERATION, { do_sample: refused(GREEDY, true) }),
+  },
+};

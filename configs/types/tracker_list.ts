@@ -1,0 +1,50 @@
+/** The type of `report_to`: one tracker or a list of trackers, by name. */
+import { nearest } from "../../core/suggest.ts";
+import { type TrackerName, TRACKERS } from "../../core/tracker_names.ts";
+import { type ConfigNode, describeNode, isNull, toJson } from "../documents/node.ts";
+import type { Complain, ValueType } from "./value_types.ts";
+
+/** Names that add no tracker, because metrics.jsonl and the terminal are always written. */
+export const NO_TRACKER: readonly string[] = ["none", "jsonl", "console", "file"];
+
+/** One name or a list: trackers, `all`, `none`, `jsonl`. */
+export function trackers(): ValueType<TrackerName[]> {
+  return {
+    expected: `one or a list of none, ${TRACKERS.join(", ")}, jsonl, all`,
+    read(node, complain) {
+      const found = new Set<TrackerName>();
+      let good = true;
+      itemsOf(node).forEach((item, i) => {
+        const names = namesOf(item, (at, text) => {
+          good = false;
+          complain(at, text, node.kind === "list" ? `.${i}` : "");
+        });
+        for (const name of names) found.add(name);
+      });
+      return good ? TRACKERS.filter((name) => found.has(name)) : undefined;
+    },
+  };
+}
+
+/** The items of a list; any other value is its own single item, and null has none. */
+export function itemsOf(node: ConfigNode): readonly ConfigNode[] {
+  if (node.kind === "list") return node.items;
+  return isNull(node) ? [] : [node];
+}
+
+function namesOf(item: ConfigNode, complain: Complain): readonly TrackerName[] {
+  const value = toJson(item);
+  if (value === "all") return TRACKERS;
+  if (typeof value === "string" && NO_TRACKER.includes(value)) return [];
+  const known = TRACKERS.find((name) => name === value);
+  if (known !== undefined) return [known];
+  const near = typeof value === "string"
+    ? nearest(value, [...TRACKERS, ...NO_TRACKER, "all"])
+    : null;
+  complain(
+    item.at,
+    `expected ${trackers().expected}, found ${describeNode(item)}` +
+      (near === null ? "" : `, did you mean ${near}?`),
+  );
+  return [];
+}
