@@ -4,15 +4,18 @@
  */
 import { EXIT, Interrupted, RgxError, UsageError } from "../core/errors.ts";
 import { writeResults } from "./results/benchmark_files.ts";
-import { BenchmarkRun } from "./benchmark_run.ts";
+import type { Took } from "./answerer.ts";
+import { type BenchEvent, BenchmarkRun, type Shard } from "./benchmark_run.ts";
 import type { ModelDevice } from "./local/local_model.ts";
 import { LocalModels } from "./local/local_models.ts";
 import { type Asked, isRemoteName, planModels } from "./plan/model_plan.ts";
-import { type RemoteOptions, RemoteServer, type RemoteUsage, whoAnswers } from "./remote/server.ts";
-import type { AllTasksResultFile, Sampling } from "./results/result_file.ts";
+import type { ModelRequest } from "./plan/model_request.ts";
+import type { TaskRequest } from "./plan/test_set.ts";
+import { RemoteModel } from "./remote/model.ts";
+import { type RemoteOptions, RemoteServer, whoAnswers } from "./remote/server.ts";
+import type { AllTasksResultFile, RemoteUsage, Sampling } from "./results/result_file.ts";
 import { missingSamples, runJobs } from "./workers/run_jobs.ts";
 import { SampleStore } from "./results/sample_store.ts";
-import type { BenchEvent, ModelRequest, TaskRequest, Took } from "./types.ts";
 import {
   fewCategories,
   fewerThanAsked,
@@ -60,13 +63,6 @@ export interface BenchmarkOptions {
   remote?: RemoteOptions;
   shouldStop?: () => boolean;
   onEvent?: (event: BenchEvent) => void;
-}
-
-/** One of several parts of a benchmark: every so many-th combination. */
-export interface Shard {
-  /** From 0 to count − 1. */
-  index: number;
-  count: number;
 }
 
 /** What a benchmark measured and wrote. */
@@ -151,7 +147,7 @@ export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
     const here = async () => {
       await runJobs(
         remote,
-        { open: (model) => Promise.resolve(server!.model(model)), close: () => {} },
+        { open: (model) => Promise.resolve(new RemoteModel(server!, model)), close: () => {} },
         run.listener(workers === null ? 0 : workers.devices.length, missingSamples(remote)),
         shouldStop,
       );

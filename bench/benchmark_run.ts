@@ -6,7 +6,8 @@ import { fnv1a } from "../core/philox.ts";
 import { VERSION } from "../core/version.ts";
 import { DATASET_NAMES } from "../data/published_sets.ts";
 import { scoreCompletion } from "../data/score.ts";
-import type { Shard } from "./benchmark.ts";
+import type { RawAnswer, Took } from "./answerer.ts";
+import { combinationKey } from "./plan/combination_key.ts";
 import type { PlannedModel } from "./plan/model_plan.ts";
 import { OverlapCounter } from "./plan/overlap.ts";
 import {
@@ -17,9 +18,26 @@ import {
   type TaskResults,
 } from "./results/result_file.ts";
 import { type Job, type JobListener, missingSamples } from "./workers/run_jobs.ts";
-import { combinationKey, type SampleStore } from "./results/sample_store.ts";
+import type { TestSet } from "./plan/test_set.ts";
+import type { SampleLine, SampleStore } from "./results/sample_store.ts";
 import { averages, compareModels, summarize } from "./results/summarize.ts";
-import type { BenchEvent, RawAnswer, SampleLine, TestSet, Took } from "./types.ts";
+
+/** One of several parts of a benchmark: every `count`-th combination. */
+export interface Shard {
+  /** From 0 to count − 1. */
+  index: number;
+  count: number;
+}
+
+/** What a benchmark reports while it runs. */
+export type BenchEvent =
+  | { type: "plan"; models: string[]; tasks: string[]; combinations: number; samples: number }
+  | { type: "resumed"; samples: number }
+  /** At the beginning with share 0, then while the weights are loaded; `share` from 0 to 1. */
+  | { type: "loading"; worker: number; model: string; share: number }
+  | { type: "progress"; worker: number; model: string; done: number; total: number }
+  | { type: "failed"; model: string; task: string; error: string }
+  | { type: "warning"; message: string };
 
 /** A model and a task. */
 interface Combination extends Omit<Job, "missing"> {
@@ -110,7 +128,7 @@ export class BenchmarkRun {
       for (const { model, lines } of found.filter((one) => one.set === set)) {
         const share = tokensOf(lines) / (tokens.get(model)! || 1);
         const asked = new Set(lines.map(({ index }) => index));
-        models[model.name] = summarize(set, lines, {
+        models[model.name] = summarize(set.entries, lines, {
           prompt: model.settings.prompt,
           device: [...new Set(lines.map(({ device }) => device))].join("; "),
           overlap: await overlap.count(model.run, set.entries.filter((_, i) => asked.has(i))),

@@ -6,7 +6,7 @@ import { assemble } from "../training/assemble.ts";
 import { evaluate } from "../evaluation/evaluate.ts";
 import { runPrompts } from "../evaluation/prompt_encoder.ts";
 import { tinyRunConfig, trainOn } from "../training/testing.ts";
-import { tinyModelFolder } from "../training/tiny_model.ts";
+import { tinyModelFolder } from "../training/tiny_model_testing.ts";
 import { planModels } from "./plan/model_plan.ts";
 import type { ModelResult } from "./results/result_file.ts";
 import { collected, withFolder } from "./testing.ts";

@@ -2,9 +2,9 @@
 import type { Device } from "../kernels/device.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { withTempDir as withFolder } from "../training/testing.ts";
-import { tinyModelFolder } from "../training/tiny_model.ts";
+import { tinyModelFolder } from "../training/tiny_model_testing.ts";
 import { type Benchmark, benchmark, type BenchmarkOptions } from "./benchmark.ts";
-import type { BenchEvent } from "./types.ts";
+import type { BenchEvent } from "./benchmark_run.ts";
 
 export { withFolder };
 

@@ -5,7 +5,7 @@
  * Own keys: models, base_url, api_key_env, seed, samples, add_instructions, few_shot, few_shot_as, batch_size.
  */
 import { dirname } from "node:path";
-import { findFile } from "../../configs/documents/files.ts";
+import { findFile } from "../../configs/reading/files.ts";
 import {
   type ConfigNode,
   describeNode,
@@ -38,8 +38,9 @@ import {
 } from "./eval_keys.ts";
 import { isRemoteName, REMOTE_PREFIX } from "../plan/model_plan.ts";
 import type { RemoteOptions } from "../remote/server.ts";
-import type { PromptSettings, Sampling } from "../results/result_file.ts";
-import type { TaskRequest } from "../types.ts";
+import type { PromptSettings } from "../../evaluation/prompt_settings.ts";
+import type { TaskRequest } from "../plan/test_set.ts";
+import type { Sampling } from "../results/result_file.ts";
 
 export interface EvalDescription {
   options: BenchmarkOptions;

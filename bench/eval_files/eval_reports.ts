@@ -7,8 +7,12 @@ import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { fileName } from "../../core/paths.ts";
 import { mean } from "../../core/statistics.ts";
 import type { EvalDescription } from "./eval_config.ts";
-import type { AllTasksResultFile, ModelResult, TaskResults } from "../results/result_file.ts";
-import { samplesOf } from "../results/summarize.ts";
+import {
+  type AllTasksResultFile,
+  type ModelResult,
+  samplesOf,
+  type TaskResults,
+} from "../results/result_file.ts";
 
 /** @returns paths of the summaries, one a model */
 export async function writeEvalReports(

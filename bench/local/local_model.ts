@@ -1,41 +1,45 @@
 /**
- * A model on this machine that answers the questions of many tasks together: one generation takes the prompts of
- * all tasks, and gives the place of an answer that has ended to the next question. What is sampled depends on the seed, the problem's index and the sample's number
- * only, as in a run's own evaluation (data/held_out.ts), so neither batches nor a resume change an answer.
+ * A model on this machine. It answers the questions of many tasks together: one generation takes
+ * all prompts, and as soon as a completion has ended its slot goes to the next one. The completions
+ * are those of a run's own evaluation (evaluation/complete.ts), so neither batches nor a resume
+ * change an answer.
  */
-import { Interrupted, RgxError } from "../../core/errors.ts";
-import { minOf } from "../../core/statistics.ts";
-import { EVAL_PROMPT_ID } from "../../data/held_out.ts";
-import { planSlots } from "../../models/generation/generation_plan.ts";
+import { RgxError } from "../../core/errors.ts";
+import { complete } from "../../evaluation/complete.ts";
+import { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
+import type { Completion } from "../../models/generation/types.ts";
 import { type LoadedModel, loadModel } from "../../models/load_model.ts";
-import { stopStrings } from "../../models/generation/stop_strings.ts";
-import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
-import { promptIds } from "./prompt.ts";
-import type { Answerer, ModelRequest, ModelSettings, OnAnswer, Question } from "../types.ts";
+import type { Answerer, OnAnswer, Question, RawAnswer } from "../answerer.ts";
+import type { ModelRequest, ModelSettings } from "../plan/model_request.ts";
 import { createUntrained } from "../plan/untrained.ts";
 
 /** Anything that a model can be loaded onto. */
 export type ModelDevice = Parameters<typeof loadModel>[1];
 
-/** Most completions at once where more are always better, unless a user says more; an interrupted benchmark loses as many. */
-const MOST_SLOTS = 64, MOST_SLOTS_GPU = 1024;
+/**
+ * Maximum number of completions that are decoded together where more are always faster, unless a
+ * user asks for more. An interrupted benchmark loses up to this many.
+ */
+const MAX_SLOTS = 64, MAX_SLOTS_GPU = 1024;
 
-/** Answers wait so long, milliseconds: what is done with many in a row is done faster. */
-const TOLD_MS = 200;
+/** Milliseconds for which answers are collected: handling many at once is faster. */
+const REPORT_MS = 200;
 
-/** A request and the samples of a question that it is for. */
-interface Asked {
+/** Some samples of a question whose prompt leaves room for an answer. */
+interface AskedSamples {
   question: Question;
-  samples: readonly number[];
-  request: GenerateRequest;
+  index: number;
+  promptIds: readonly number[];
+  firstSample: number;
+  samples: number;
 }
 
 export class LocalModel implements Answerer {
   /** "wasm, 2 threads" */
   readonly device: string;
-  /** Seconds in the model; the rest is the harness. */
   modelSeconds = 0;
   readonly #settings: ModelSettings;
+  readonly #prompts: PromptEncoder;
 
   private constructor(
     readonly loaded: Loaded,
@@ -46,11 +50,13 @@ export class LocalModel implements Answerer {
       ? `${name}, ${threads} thread${threads === 1 ? "" : "s"}`
       : `${name}, ${adapter.name}`;
     this.#settings = settings;
+    const { prompt, keepPromptTokens } = settings;
+    this.#prompts = new PromptEncoder(loaded.tokenizer, prompt, loaded.eosIds, keepPromptTokens);
   }
 
   /**
-   * @param sharing another model, whose weights are taken where they are the ones asked for
-   * @param onLoad told which share of the weights is there, after each tensor that is read
+   * @param sharing another model; its weights are shared where they are the ones asked for
+   * @param onLoad called with the share of the weights that is loaded, after each tensor
    * @throws UsageError when there is no such model, RgxError when a file is damaged
    */
   static async open(
@@ -64,7 +70,7 @@ export class LocalModel implements Answerer {
     const loaded = where.kind === "untrained"
       ? await createUntrained(where.made, device)
       : await loadModel(where.path, device, {
-        ...(shared !== undefined && isRead(shared) && { sharing: shared }),
+        ...(shared !== undefined && isFromFiles(shared) && { sharing: shared }),
         ...(activations === undefined ? {} : { activations }),
         ...(where.storage === undefined ? {} : { weights: where.storage }),
         ...(where.tokenizer === undefined ? {} : { tokenizer: where.tokenizer }),
@@ -81,80 +87,86 @@ export class LocalModel implements Answerer {
     shouldStop: () => boolean,
   ): Promise<void> {
     const start = performance.now();
-    /** Milliseconds of it that are not the model's. */
-    let own = 0;
-    const asked = this.#requests(questions, onAnswer);
-    own += performance.now() - start;
+    /** Milliseconds spent outside the model. */
+    let harness = 0;
+    const asked = this.#ask(questions, onAnswer);
+    harness += performance.now() - start;
     if (asked.length > 0) {
       let failure: { error: unknown } | null = null;
-      const ended: { asked: Asked; completions: readonly Completion[] }[] = [];
-      const tell = async () => {
+      const ended: { asked: AskedSamples; completions: readonly Completion[] }[] = [];
+      const report = async () => {
         const began = performance.now();
         try {
-          for (const { asked: { question, samples, request }, completions } of ended) {
-            samples.forEach((sample, i) =>
-              onAnswer(question, sample, this.#read(completions[i]!, request))
+          for (const { asked: { question, firstSample, promptIds }, completions } of ended) {
+            completions.forEach((completion, i) =>
+              onAnswer(question, firstSample + i, this.#read(completion, promptIds.length))
             );
           }
         } catch (error) {
           failure ??= { error };
         }
         ended.length = 0;
-        // Whoever was told does the rest in this turn.
+        // What the listener does in microtasks is done before the clock is read.
         await Promise.resolve();
-        own += performance.now() - began;
+        harness += performance.now() - began;
       };
-      const generation = this.#open(asked, () => failure !== null || shouldStop());
-      const timer = setInterval(tell, TOLD_MS);
-      const answers = asked.map(async (one) => {
-        ended.push({ asked: one, completions: await generation.add(one.request) });
-      });
-      // The model is free when all have ended, whatever became of them.
-      const results = await Promise.allSettled(answers);
-      clearInterval(timer);
-      await tell();
-      if (failure !== null) throw (failure as { error: unknown }).error;
-      const reasons = results.flatMap((end) => end.status === "rejected" ? [end.reason] : []);
-      if (reasons.length > 0) {
-        throw reasons.find((reason) => !(reason instanceof Interrupted)) ?? reasons[0];
+      const timer = setInterval(report, REPORT_MS);
+      let interruption: { error: unknown } | null = null;
+      try {
+        await this.#complete(asked, {
+          shouldStop: () => failure !== null || shouldStop(),
+          onEnd: (one, completions) => ended.push({ asked: one, completions }),
+        });
+      } catch (error) {
+        interruption = { error };
       }
+      clearInterval(timer);
+      await report();
+      const thrown = failure ?? interruption;
+      if (thrown !== null) throw (thrown as { error: unknown }).error;
     }
-    this.modelSeconds += (performance.now() - start - own) / 1000;
+    this.modelSeconds += (performance.now() - start - harness) / 1000;
   }
 
   close(): void {
     this.loaded.model.dispose();
   }
 
-  /** Of questions whose prompts leave room for an answer; the others are answered with that. */
-  #requests(questions: readonly Question[], onAnswer: OnAnswer): Asked[] {
+  #complete(
+    asked: readonly AskedSamples[],
+    listeners: {
+      shouldStop: () => boolean;
+      onEnd: (asked: AskedSamples, completions: readonly Completion[]) => void;
+    },
+  ): Promise<Completion[][]> {
+    const { sampling, seed, batchSize } = this.#settings, { model } = this.loaded;
+    const limit = model.device.adapter === undefined ? MAX_SLOTS : MAX_SLOTS_GPU;
+    return complete(model, this.#prompts, asked, sampling, {
+      seed,
+      slots: batchSize ?? limit,
+      slotsAreFixed: batchSize !== undefined,
+      ...listeners,
+    });
+  }
+
+  /** The questions as prompts. One whose prompt leaves no room for an answer is answered at once. */
+  #ask(questions: readonly Question[], onAnswer: OnAnswer): AskedSamples[] {
     const { maxPositions } = this.loaded.model.config;
     return questions.flatMap((question) => {
-      const { set, index } = question, promptIds = this.#ids(set, index);
+      const { set, index } = question;
+      const { ids: promptIds } = this.#prompts.prompt(set.entries[index]!, set.shots);
       if (promptIds.length >= maxPositions) {
         this.#refuse(question, promptIds.length, onAnswer);
         return [];
       }
       return runsOf(question.samples).map((samples) => ({
-        question,
-        samples,
-        request: {
-          promptId: EVAL_PROMPT_ID + index,
-          promptIds,
-          n: samples.length,
-          firstBranch: samples[0]!,
-        },
+        ...{ question, index, promptIds },
+        ...{ firstSample: samples[0]!, samples: samples.length },
       }));
     });
   }
 
-  #ids(set: Question["set"], index: number): number[] {
-    const { prompt, keepPromptTokens } = this.#settings;
-    const ids = promptIds(set.entries[index]!, set.shots, prompt, this.loaded.tokenizer);
-    return keepPromptTokens === null ? ids : ids.slice(-keepPromptTokens);
-  }
-
-  /** A prompt that leaves no room for an answer is no reason to lose the others. */
+  /** A prompt that leaves no room for an answer must not stop the other questions. */
   #refuse(question: Question, promptTokens: number, onAnswer: OnAnswer): void {
     const { maxPositions } = this.loaded.model.config;
     for (const sample of question.samples) {
@@ -170,45 +182,13 @@ export class LocalModel implements Answerer {
     }
   }
 
-  /** A generation with room for as many of these as memory and slots allow. */
-  #open(asked: readonly Asked[], shouldStop: () => boolean) {
-    const { sampling, seed, batchSize } = this.#settings,
-      { tokenizer, eosIds, model } = this.loaded;
-    const stopWhen = stopStrings(tokenizer, sampling.stop ?? []);
-    const requests = asked.map(({ request }) => request);
-    const shortest = minOf(requests.map(({ promptIds }) => promptIds.length));
-    const maxNewTokens = Math.min(sampling.max_new_tokens, model.config.maxPositions - shortest);
-    const minNewTokens = Math.min(sampling.min_new_tokens ?? 0, maxNewTokens);
-    const adjusted = sampling.repetition_penalty !== 1 || minNewTokens > 0;
-    const common = model.device.adapter === undefined ? MOST_SLOTS : MOST_SLOTS_GPU;
-    const room = planSlots(model.sizes, requests, { maxNewTokens, adjusted }, {
-      ...model.generationLimits,
-      maxSlots: batchSize ?? Math.min(common, model.bestSlots),
-    });
-    return model.openGeneration(room, {
-      maxNewTokens,
-      temperature: sampling.temperature,
-      topK: sampling.top_k,
-      topP: sampling.top_p,
-      minP: sampling.min_p,
-      repetitionPenalty: sampling.repetition_penalty,
-      minNewTokens,
-      seed,
-      eosIds,
-      shouldStop,
-      ...(sampling.activations === undefined ? {} : { activations: sampling.activations }),
-      ...(stopWhen === null ? {} : { stopWhen }),
-    });
-  }
-
-  #read({ ids, finishReason }: Completion, { promptIds }: GenerateRequest) {
-    const { tokenizer } = this.loaded;
-    const ended = finishReason === "stop" || (ids.length > 0 && ids.at(-1) === tokenizer.padId);
+  #read(completion: Completion, promptTokens: number): RawAnswer {
+    const { text, truncated } = this.#prompts.read(completion);
     return {
-      completion: tokenizer.decode(ids, { skipSpecialTokens: true }),
-      truncated: !ended,
-      completion_tokens: ids.length,
-      prompt_tokens: promptIds.length,
+      completion: text,
+      truncated,
+      completion_tokens: completion.ids.length,
+      prompt_tokens: promptTokens,
       device: this.device,
     };
   }
@@ -216,10 +196,10 @@ export class LocalModel implements Answerer {
 
 type Loaded = Pick<LoadedModel, "model" | "tokenizer" | "eosIds"> & Partial<LoadedModel>;
 
-/** Not made from a seed. */
-const isRead = (loaded: Loaded): loaded is LoadedModel => loaded.base !== undefined;
+/** Whether the model was read from files, not made from a seed. */
+const isFromFiles = (loaded: Loaded): loaded is LoadedModel => loaded.base !== undefined;
 
-/** Ascending numbers as runs without gaps: what a request can ask for at once. */
+/** Splits ascending numbers into runs of consecutive ones: a request asks for one run. */
 export function runsOf(numbers: readonly number[]): number[][] {
   const runs: number[][] = [];
   for (const number of numbers) {

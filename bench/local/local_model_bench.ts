@@ -10,7 +10,7 @@ import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { goldenPath } from "../../tests/golden.ts";
 import { benchmark } from "../benchmark.ts";
 import { LocalModel } from "./local_model.ts";
-import { DEFAULT_PROMPT } from "./prompt.ts";
+import { DEFAULT_PROMPT_SETTINGS } from "../../evaluation/prompt_settings.ts";
 import type { Sampling } from "../results/result_file.ts";
 import { createTestSet } from "../plan/test_set.ts";
 
@@ -59,9 +59,9 @@ async function measure(
   device: Awaited<ReturnType<typeof createWasmDevice>>,
   { title, tasks, sampling }: TaskSet,
 ): Promise<void> {
-  const prompt = { ...DEFAULT_PROMPT, format: "plain" as const };
+  const prompt = { ...DEFAULT_PROMPT_SETTINGS, format: "plain" as const };
   const settings = {
-    ...{ prompt, seed: SEED, keepPromptTokens: null },
+    ...{ prompt: { ...prompt, from: "default" as const }, seed: SEED, keepPromptTokens: null },
     sampling: {
       ...{ temperature: 0, top_p: 1, top_k: 0, min_p: 0, repetition_penalty: 1 },
       ...{ max_new_tokens: 256, samples: 1 },

@@ -4,7 +4,8 @@
  * read again; otherwise they are freed before the next are read.
  */
 import { LocalModel, type ModelDevice } from "./local_model.ts";
-import { type Answerer, type Answerers, type ModelRequest, sharedWeights } from "../types.ts";
+import type { Answerer, Answerers } from "../answerer.ts";
+import { type ModelRequest, sharedWeights } from "../plan/model_request.ts";
 
 export class LocalModels implements Answerers {
   #last: { model: LocalModel; weights: string | null } | null = null;

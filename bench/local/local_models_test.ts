@@ -6,7 +6,8 @@ import { LocalModels } from "./local_models.ts";
 import { planModels } from "../plan/model_plan.ts";
 import { createTestSet } from "../plan/test_set.ts";
 import { withFolder } from "../testing.ts";
-import { type Answerer, type ModelRequest, type Question, sharedWeights } from "../types.ts";
+import type { Answerer, Question } from "../answerer.ts";
+import { type ModelRequest, sharedWeights } from "../plan/model_request.ts";
 
 Deno.test("adapters and their base are read once and answer as they do alone", () =>
   withFolder(async (folder) => {

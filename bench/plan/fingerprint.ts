@@ -1,10 +1,10 @@
 /** What tells whether a model of this machine is still the one whose answers are on disk, without reading its weights. */
 import { sha256Hex } from "../../core/checksums.ts";
-import type { ModelRequest } from "../types.ts";
+import type { LocalPlace } from "./model_request.ts";
 
 /** Changes when a file of the model does, or of an adapter's base: names, sizes and times of change. */
 export function fingerprintOf(
-  { path, weights, tokenizer = path, storage }: Extract<ModelRequest["where"], { kind: "local" }>,
+  { path, weights, tokenizer = path, storage }: LocalPlace,
 ): string {
   const lines = [...new Set([path, weights, tokenizer])].flatMap(fileLines);
   return sha256Hex([...lines, ...(storage ? [JSON.stringify(storage)] : [])].join("\n"));

@@ -14,10 +14,16 @@ import { loadTokenizer, noTokenizer } from "../../models/tokenizers/tokenizer.ts
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import { fingerprintOf } from "./fingerprint.ts";
-import { DEFAULT_PROMPT, hasChatTemplate } from "../local/prompt.ts";
-import type { PromptSettings, Sampling } from "../results/result_file.ts";
+import { hasChatTemplate } from "../../evaluation/prompt_encoder.ts";
+import {
+  DEFAULT_PROMPT_SETTINGS,
+  type PromptSettings,
+  promptTokensKept,
+  runPromptSettings,
+} from "../../evaluation/prompt_settings.ts";
+import type { PromptRecord, Sampling } from "../results/result_file.ts";
+import type { ModelRequest, ModelSettings } from "./model_request.ts";
 import { samplingOf } from "./sampling_plan.ts";
-import type { ModelRequest, ModelSettings } from "../types.ts";
 import { untrainedFingerprint, untrainedOf, untrainedTokenizer } from "./untrained.ts";
 
 export const REMOTE_PREFIX = "openai:";
@@ -25,7 +31,7 @@ export const isRemoteName = (name: string) => name.startsWith(REMOTE_PREFIX);
 
 /** What the user says about all models; what is missing comes from checkpoints, else from the defaults. */
 export interface Asked {
-  prompt?: Partial<Omit<PromptSettings, "from">>;
+  prompt?: Partial<PromptSettings>;
   sampling?: Partial<Sampling>;
   /** Seed of the draws. */
   seed: number;
@@ -318,27 +324,22 @@ function settingsOf(
   asked: Asked,
   sampling: Sampling,
 ): ModelSettings {
-  const of: PromptSettings = run === null ? DEFAULT_PROMPT : {
-    ...DEFAULT_PROMPT,
-    system_prompt: run.data.system_prompt,
-    add_instructions: run.data.add_instructions,
-    from: "checkpoint",
-  };
+  const known: PromptRecord = run === null
+    ? { ...DEFAULT_PROMPT_SETTINGS, from: "default" }
+    : { ...runPromptSettings(run.data), from: "checkpoint" };
   const own = asked.systemPrompts ?? {};
   const changes = {
     ...asked.prompt,
     ...(Object.hasOwn(own, name) && { system_prompt: own[name] ?? null }),
   };
   const isChanged = Object.keys(changes).some((key) => /system_prompt|add_inst/.test(key));
-  const prompt = { ...of, ...changes, ...(isChanged && { from: "benchmark" as const }) };
+  const prompt = { ...known, ...changes, ...(isChanged && { from: "benchmark" as const }) };
   const text = prompt.system_prompt === null ? null : systemPromptText(prompt.system_prompt);
-  const { truncate_prompts: cut, max_prompt_length: kept } = run?.training ??
-    { truncate_prompts: null, max_prompt_length: null };
   return {
     prompt: { ...prompt, system_prompt: text },
     sampling,
     seed: asked.seed,
-    keepPromptTokens: cut === "left" ? kept : null,
+    keepPromptTokens: run === null ? null : promptTokensKept(run.training),
     ...(asked.batchSize !== undefined && { batchSize: asked.batchSize }),
   };
 }

@@ -5,7 +5,7 @@
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { splitProblems } from "../../data/held_out.ts";
 import { openProblems } from "../../data/open_problems.ts";
-import type { TestSet } from "../types.ts";
+import type { TestSet } from "./test_set.ts";
 
 /** Milliseconds that drawing a run's training problems again may take. */
 const PATIENCE = 5_000;

@@ -7,22 +7,38 @@ import { UsageError } from "../../core/errors.ts";
 import { fileName } from "../../core/paths.ts";
 import { haveSplits, readRows, rowsOfSplit } from "../../data/data_rows.ts";
 import { filesHeldBackFrom, requireDataFiles } from "../../data/open_problems.ts";
-import type { BenchmarkOptions } from "../benchmark.ts";
 import { formatOf } from "../../data/published_sets.ts";
 import { FILE_SOURCE } from "../../data/score.ts";
 import { publishedPlace } from "../../hub/published_sets.ts";
-import { categoriesOf, createTestSet, isTask, unknownTasks } from "./test_set.ts";
-import type { TestSet } from "../types.ts";
+import {
+  categoriesOf,
+  createTestSet,
+  isTask,
+  type TaskRequest,
+  type TestSet,
+  unknownTasks,
+} from "./test_set.ts";
 
 /** Problems that are made of a task at most: all are held in memory. */
 const MOST_PROBLEMS = 1_000_000;
+
+/** What the user says about the tasks of a benchmark. */
+export interface AskedTasks {
+  tasks: readonly (string | TaskRequest)[];
+  /** Problems of each task; default 100. */
+  numExamples?: number;
+  /** At most this many problems of a task, whatever the task asks for. */
+  limit?: number;
+  /** Number of worked examples in a prompt. */
+  prompt?: { few_shot?: number } | undefined;
+}
 
 /**
  * @param runs of the models: of a file that one of them was trained on, only what it holds out is asked
  * @throws UsageError when two tasks have the same label, or one cannot be made
  */
 export async function planTasks(
-  options: Pick<BenchmarkOptions, "tasks" | "prompt" | "limit" | "numExamples">,
+  options: AskedTasks,
   seed: number,
   runs: readonly RunConfig[] = [],
 ): Promise<TestSet[]> {
@@ -107,7 +123,7 @@ function checkFileNames(labels: readonly string[]): void {
 /** How many problems of a task are asked for; `otherwise` where nobody says. */
 function sizeOf(
   own: number | undefined,
-  { numExamples, limit = Infinity }: Pick<BenchmarkOptions, "limit" | "numExamples">,
+  { numExamples, limit = Infinity }: Pick<AskedTasks, "limit" | "numExamples">,
   otherwise: number,
 ): number {
   return Math.min(own ?? numExamples ?? otherwise, limit);
@@ -115,7 +131,7 @@ function sizeOf(
 
 /** Tasks that have fewer different questions than were asked for, in words. */
 export function fewerThanAsked(
-  options: Pick<BenchmarkOptions, "tasks" | "limit" | "numExamples">,
+  options: Pick<AskedTasks, "tasks" | "limit" | "numExamples">,
   sets: readonly TestSet[],
 ): string[] {
   return options.tasks.flatMap((task, i) => {

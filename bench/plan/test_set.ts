@@ -12,7 +12,43 @@ import { createDataset } from "../../tasks/dataset.ts";
 import { getTask, hasTask, taskNames } from "../../tasks/registry.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { DATASET_NAMES, datasetEntries, readDataset } from "../../data/published_sets.ts";
-import type { TaskRequest, TestSet } from "../types.ts";
+
+/** A task as it is asked for. */
+export interface TaskRequest {
+  /** A registered task, or a data set (`gsm8k`, `math500`, `mmlu_pro`, `file`), which needs `path`. */
+  name: string;
+  /** Its name in charts, tables and file names; default: `name`. */
+  label?: string;
+  category?: string | null;
+  parameters?: Record<string, unknown>;
+  /** Number of problems; default: the benchmark's. */
+  size?: number;
+  /** Seed of the problems; default: the benchmark's. */
+  seed?: number;
+  path?: string;
+  /** Scores below 1 count as 0. */
+  binary?: boolean;
+}
+
+/** The problems of a task, the same ones for every model. */
+export interface TestSet {
+  label: string;
+  taskName: string;
+  category: string | null;
+  parameters: Record<string, unknown>;
+  seed: number;
+  binary: boolean;
+  entries: readonly Entry[];
+  /** Number of all questions of a file, of which only those are asked that training holds out. */
+  heldOutOf?: number;
+  /** Number of categories among all problems of a file, those that are not asked included. */
+  categories?: number;
+  /**
+   * Worked examples for few-shot prompts: of another split than the problems. For a task there is
+   * one more than a prompt takes, since the problem itself may be among them.
+   */
+  shots: readonly Entry[];
+}
 
 /** Draws in a row without a new question after which there are no more. */
 const FRUITLESS_DRAWS = 2_000;

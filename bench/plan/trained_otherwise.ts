@@ -4,7 +4,7 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { hasTask, resolveTaskConfig } from "../../tasks/registry.ts";
-import type { TestSet } from "../types.ts";
+import type { TestSet } from "./test_set.ts";
 
 /**
  * A line for each task and way of training where it is so, whichever of the run's ways is taken; none where levels

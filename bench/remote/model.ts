@@ -4,11 +4,17 @@
  */
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import { fnv1a } from "../../core/philox.ts";
-import { chatMessages, promptText } from "../local/prompt.ts";
-import type { PromptSettings } from "../results/result_file.ts";
-import type { Answerer, ModelRequest, OnAnswer, Question, RawAnswer } from "../types.ts";
+import type { PromptSettings } from "../../evaluation/prompt_settings.ts";
+import { promptMessages, promptText } from "../../evaluation/prompt_text.ts";
+import {
+  type Answerer,
+  type OnAnswer,
+  type Question,
+  type RawAnswer,
+  Refused,
+} from "../answerer.ts";
+import type { ModelRequest } from "../plan/model_request.ts";
 import type { Body } from "./fields.ts";
-import { Refused } from "./refusal.ts";
 import type { ChatReply } from "./reply.ts";
 import type { RemoteServer } from "./server.ts";
 
@@ -117,7 +123,7 @@ export class RemoteModel implements Answerer {
       model: this.#model,
       ...(this.server.options.completions
         ? { prompt: promptText(entry, set.shots, this.#prompt, null) }
-        : { messages: chatMessages(entry, set.shots, this.#prompt) }),
+        : { messages: promptMessages(entry, set.shots, this.#prompt) }),
       temperature: sampling.temperature,
       top_p: sampling.top_p,
       max_tokens: sampling.max_new_tokens,

@@ -1,18 +1,10 @@
 /** What goes wrong when a server is asked, and what that means: whether it may help to ask again, or anything else. */
-import { RgxError } from "../../core/errors.ts";
 import { askedDelay, MAX_PATIENCE_MS } from "../../core/retry_delay.ts";
 
 type Json = Record<string, unknown>;
 
 /** The answer is cut off or not what it should be; asking again may help. */
 export class BadReply extends Error {}
-
-/** The server will refuse everything else too: no key, no such model, no money. */
-export class Refused extends RgxError {
-  constructor(message: string, readonly status: number, advice?: string) {
-    super(message, advice === undefined ? {} : { advice });
-  }
-}
 
 /** An answer other than success, or an answer of success that says to be another. */
 export class HttpError extends Error {

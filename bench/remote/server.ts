@@ -8,18 +8,17 @@ import { Interrupted, RgxError, UsageError } from "../../core/errors.ts";
 import { clientTrusting, isCertificateError, networkReason } from "../../core/network.ts";
 import { backoff } from "../../core/retry_delay.ts";
 import { didYouMean } from "../../core/suggest.ts";
-import type { Answerer, ModelRequest } from "../types.ts";
+import { Refused } from "../answerer.ts";
+import type { RemoteUsage } from "../results/result_file.ts";
 import { baseUrl, ServerAddress } from "./address.ts";
 import { type Body, Fields } from "./fields.ts";
 import { Limiter } from "./limiter.ts";
-import { RemoteModel } from "./model.ts";
 import {
   BadReply,
   HttpError,
   httpError,
   isHopeless,
   isTemporary,
-  Refused,
   wantsPatience,
 } from "./refusal.ts";
 import { type ChatReply, readReply } from "./reply.ts";
@@ -53,25 +52,6 @@ export interface RemoteOptions {
 const PROBE_MS = 10_000;
 /** Attempts of one request after which it is told what makes the benchmark wait. */
 const TOLD_AFTER = 3;
-
-/** What asking a server took. */
-export interface RemoteUsage {
-  url: string;
-  provider?: string;
-  /** Requests that were sent, failed ones included, and answers that the cache had. */
-  requests: number;
-  cached: number;
-  prompt_tokens: number;
-  completion_tokens: number;
-  /** Null where prices are not known. */
-  cost: number | null;
-  /** Of requests that were answered; null without any. */
-  seconds_per_request: number | null;
-  /** New tokens a second of all requests together, from the first to the last answer; null without any. */
-  tokens_per_second: number | null;
-  /** Fields that the server refuses, and that were left out or renamed for the whole run. */
-  adjusted: string[];
-}
 
 export class RemoteServer {
   readonly limiter: Limiter;
@@ -127,10 +107,6 @@ export class RemoteServer {
   /** As it stands in results. */
   get url(): string {
     return this.address.url;
-  }
-
-  model(request: ModelRequest): Answerer {
-    return new RemoteModel(this, request);
   }
 
   usage(): RemoteUsage {

@@ -5,8 +5,8 @@
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { readText, whyNotJson, whyUnreadable } from "../../core/text_file.ts";
-import type { ActivationType } from "../../models/network/types.ts";
-import type { RemoteUsage } from "../remote/server.ts";
+import type { PromptSettings } from "../../evaluation/prompt_settings.ts";
+import type { SamplingSettings } from "../../evaluation/sampling.ts";
 
 /** Raised when a file's meaning changes, so that older programs refuse it. */
 export const RESULT_FORMAT = 1;
@@ -14,35 +14,14 @@ export const RESULT_FORMAT = 1;
 export type Interval = [low: number, high: number];
 
 /** How completions were drawn. */
-export interface Sampling {
-  /** 0 = greedy. */
-  temperature: number;
-  top_p: number;
-  /** 0 = off. */
-  top_k: number;
-  min_p: number;
-  repetition_penalty: number;
-  max_new_tokens: number;
+export interface Sampling extends SamplingSettings {
   /** Completions of each problem. */
   samples: number;
-  /** A completion ends after one of these. */
-  stop?: string[];
-  min_new_tokens?: number;
-  /** What products with 4-bit weights took (GenerateOptions in models/types.ts); absent: float32. */
-  activations?: ActivationType;
 }
 
 /** How questions became prompts for a model. */
-export interface PromptSettings {
-  /** The text itself; null = none. */
-  system_prompt: string | null;
-  add_instructions: boolean;
-  /** Rendered by the model's chat template, or plain text. */
-  format: "chat" | "plain";
-  /** Worked examples before the question. */
-  few_shot: number;
-  few_shot_as: "prompt" | "turns";
-  /** Where these settings come from: a checkpoint's own configuration, the benchmark's, or the defaults. */
+export interface PromptRecord extends PromptSettings {
+  /** Where these settings come from: the configuration of the checkpoint's run, the benchmark, or the defaults. */
   from: "checkpoint" | "benchmark" | "default";
 }
 
@@ -73,6 +52,11 @@ export interface ExampleResult extends SampleResult {
   expected: string | null;
   metadata: Record<string, unknown>;
   samples?: SampleResult[];
+}
+
+/** All samples of a problem. */
+export function samplesOf(example: ExampleResult): readonly SampleResult[] {
+  return example.samples ?? [example];
 }
 
 /** Of several samples a problem; keys are k = 1, 2, 4 … and the number of samples. */
@@ -112,7 +96,7 @@ export interface ModelResult {
   too_long: number;
   /** With those that failed, or were not asked for, counted as wrong. */
   accuracy_of_all: number;
-  prompt: PromptSettings;
+  prompt: PromptRecord;
   /** Test problems that the checkpoint saw in training, by its own configuration; null = not known. */
   overlap: number | null;
   /** Several samples a problem; null with one. */
@@ -153,6 +137,27 @@ export interface TaskResults {
   /** Key: the model as it was named, until renamed. */
   models: Record<string, ModelResult>;
   comparisons: PairedComparison[];
+}
+
+/** What asking a server took. */
+export interface RemoteUsage {
+  /** The server's address, without secrets. */
+  url: string;
+  provider?: string;
+  /** Requests that were sent, those that failed included. */
+  requests: number;
+  /** Answers that came from the cache. */
+  cached: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  /** null where prices are not known. */
+  cost: number | null;
+  /** Mean over the requests that were answered; null without any. */
+  seconds_per_request: number | null;
+  /** New tokens a second of all requests together, from the first to the last answer; null without any. */
+  tokens_per_second: number | null;
+  /** What was changed in all requests since the server refuses fields of them, in words. */
+  adjusted: string[];
 }
 
 interface RunHeader {

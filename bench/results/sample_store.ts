@@ -4,43 +4,32 @@
  * folder has the same; a resume reads all of them.
  * A sample is found again by a hash of all that it depends on; a line that was cut off is none.
  */
-import { sha256Hex } from "../../core/checksums.ts";
 import { explainFileError } from "../../core/atomic_file.ts";
 import { messageOf, RgxError } from "../../core/errors.ts";
 import { linesOf } from "../../core/text_file.ts";
-import { VERSION } from "../../core/version.ts";
-import { DATASET_NAMES } from "../../data/published_sets.ts";
 import { claimStamp } from "./stamp.ts";
-import type { ModelRequest, SampleLine, TestSet } from "../types.ts";
+import type { SampleResult } from "./result_file.ts";
 
 const FILE = /^samples_.*\.jsonl$/;
 
-/** Hash of a model, how it is asked, and a task. */
-export function combinationKey(
-  { name, where, settings, fingerprint }: ModelRequest,
-  set: TestSet,
-): string {
-  // More samples, or more problems, are still the same samples.
-  const { samples: _, ...sampling } = settings.sampling;
-  const { from: __, ...prompt } = settings.prompt;
-  const { taskName, seed, binary, shots } = set;
-  // Problems of a file are known by what they say, wherever it is now.
-  const { path: ___, ...others } = set.parameters;
-  const parameters = DATASET_NAMES.includes(taskName) ? others : set.parameters;
-  return sha256Hex(JSON.stringify([
-    VERSION,
-    // A model of this machine is the same in every spelling of its place.
-    [where.kind === "remote" ? name : null, fingerprint, prompt, sampling],
-    [settings.seed, settings.keepPromptTokens],
-    [taskName, parameters, seed, binary, shots.map(({ question }) => question)],
-  ])).slice(0, 32);
+/** A finished sample: a line of the file. */
+export interface SampleLine {
+  /** Hash of everything that the answer depends on, the model and the task included. */
+  key: string;
+  model: string;
+  task: string;
+  index: number;
+  sample: number;
+  prompt_tokens: number;
+  device: string;
+  result: SampleResult;
 }
 
 /** Of a combination, by the problem's index and the sample's number. */
 type Known = Map<string, Map<number, SampleLine>>;
 
 /** A number for a sample of a problem. */
-export const samplePlace = (index: number, sample: number) => index * 0x100000 + sample;
+export const sampleNumber = (index: number, sample: number) => index * 0x100000 + sample;
 
 export class SampleStore {
   readonly #known: Known;
@@ -91,7 +80,7 @@ export class SampleStore {
   }
 
   get(key: string, index: number, sample: number): SampleLine | undefined {
-    return this.#known.get(key)?.get(samplePlace(index, sample));
+    return this.#known.get(key)?.get(sampleNumber(index, sample));
   }
 
   /** Why nothing can be written any more (a full disk); null as long as it can. `close` throws it. */
@@ -141,7 +130,7 @@ function removeIfThere(path: string): void {
 function remember(known: Known, line: SampleLine): void {
   let own = known.get(line.key);
   if (own === undefined) known.set(line.key, own = new Map());
-  own.set(samplePlace(line.index, line.sample), line);
+  own.set(sampleNumber(line.index, line.sample), line);
 }
 
 async function readInto(path: string, known: Known): Promise<void> {

@@ -1,9 +1,8 @@
 /** Answers on disk: when they are there, what of them is found again, and a disk that is full. */
 import assert from "node:assert/strict";
 import { RgxError } from "../../core/errors.ts";
-import { SampleStore } from "./sample_store.ts";
+import { type SampleLine, SampleStore } from "./sample_store.ts";
 import { withFolder } from "../testing.ts";
-import type { SampleLine } from "../types.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 
 const line = (index: number, sample: number, key = "k", completion = "é"): SampleLine => ({

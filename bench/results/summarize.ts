@@ -1,30 +1,29 @@
 /** From the samples of a model on a task to the numbers of its result, and from those to averages. */
-import { wilson } from "../../core/intervals.ts";
 import { maxOf, mean } from "../../core/statistics.ts";
 import { publishedFormat } from "../../data/published_formats.ts";
-import { CORRECT } from "../../data/score.ts";
+import { accuracyOf, isCorrect } from "../../evaluation/accuracy.ts";
+import { bootstrapMean } from "../../evaluation/intervals.ts";
+import { pairedTest } from "../../evaluation/paired_test.ts";
+import { majorityIndex, passAtK, passLevels } from "../../evaluation/pass_at_k.ts";
+import type { Entry } from "../../tasks/types.ts";
 import { averageAccuracy } from "./average.ts";
-import type {
-  ExampleResult,
-  ModelAverage,
-  ModelResult,
-  PairedComparison,
-  SampleResult,
-  SampleStatistics,
-  TaskResults,
+import {
+  type ExampleResult,
+  type ModelAverage,
+  type ModelResult,
+  type PairedComparison,
+  type SampleResult,
+  samplesOf,
+  type SampleStatistics,
+  type TaskResults,
 } from "./result_file.ts";
-import { bootstrapMean, majorityIndex, pairedTest, passAtK, passLevels } from "./statistics.ts";
-import type { SampleLine, TestSet } from "../types.ts";
+import type { SampleLine } from "./sample_store.ts";
 
-const isCorrect = ({ score }: SampleResult) => score >= CORRECT;
-const isFormatted = (s: SampleResult) => s.extracted !== null && s.formatted !== false;
 const answered = (samples: readonly SampleResult[]) => samples.filter((s) => s.error === undefined);
-const share = (count: number, total: number) => total === 0 ? 0 : count / total;
-const meanOf = (values: readonly number[]) => values.length === 0 ? 0 : mean(values);
 
 /** @param lines all samples of the model on the task, in any order; problems without any are left out */
 export function summarize(
-  set: TestSet,
+  entries: readonly Entry[],
   lines: readonly SampleLine[],
   about: Pick<ModelResult, "prompt" | "overlap" | "device"> & { seconds: number },
 ): ModelResult {
@@ -36,39 +35,38 @@ export function summarize(
   }
   const examples: ExampleResult[] = [];
   for (const [index, group] of [...groups].sort(([a], [b]) => a - b)) {
-    const entry = set.entries[index]!;
+    const entry = entries[index]!;
     const samples = group.sort((a, b) => a.sample - b.sample).map(({ result }) => result);
     const { question, answer: expected, metadata } = entry;
     const example = { index, question, expected, ...samples[0]!, metadata };
     examples.push(samples.length > 1 ? { ...example, samples } : example);
   }
   const { seconds, ...rest } = about;
-  const perExample = examples.map(samplesOf);
-  const all = perExample.flat(), good = answered(all);
-  const correct = good.filter(isCorrect).length, total = good.length;
-  const problems = perExample.filter((samples) => answered(samples).length > 0).length;
-  const accuracy = share(correct, total);
+  const perExample = examples.map(samplesOf), all = perExample.flat();
+  const scored = perExample.map((samples) =>
+    answered(samples).map(({ score, extracted, formatted, truncated, completion_tokens }) => ({
+      score,
+      formatted: extracted !== null && formatted !== false,
+      truncated,
+      tokens: completion_tokens,
+    }))
+  );
+  const { accuracy, correct, total, ci95, mean_score, ...rates } = accuracyOf(scored);
   return {
-    accuracy,
-    correct,
-    total,
-    ci95: wilson(accuracy * problems, problems),
-    mean_score: meanOf(good.map(({ score }) => score)),
+    ...{ accuracy, correct, total, ci95, mean_score },
     mean_score_ci95: bootstrapMean(
-      perExample.map(answered).filter((own) => own.length > 0)
-        .map((own) => meanOf(own.map(({ score }) => score))),
+      scored.filter(({ length }) => length > 0)
+        .map((samples) => mean(samples.map(({ score }) => score))),
     ),
-    format_rate: share(good.filter(isFormatted).length, total),
-    truncated_rate: share(good.filter(({ truncated }) => truncated).length, total),
-    mean_completion_tokens: meanOf(good.map((s) => s.completion_tokens)),
+    ...rates,
     num_examples: examples.length,
     errors: all.filter((s) => s.error !== undefined && !s.too_long).length,
     too_long: all.filter((s) => s.too_long).length,
-    accuracy_of_all: share(correct, all.length),
+    accuracy_of_all: all.length === 0 ? 0 : correct / all.length,
     ...rest,
     samples: sampleStatistics(
       perExample,
-      publishedFormat(set.entries[0]?.metadata?.["source_dataset"])?.same,
+      publishedFormat(entries[0]?.metadata?.["source_dataset"])?.same,
     ),
     usage: {
       prompt_tokens: lines.reduce((sum, line) => sum + line.prompt_tokens, 0),
@@ -77,11 +75,6 @@ export function summarize(
     },
     examples,
   };
-}
-
-/** All samples of a problem. */
-export function samplesOf(example: ExampleResult): readonly SampleResult[] {
-  return example.samples ?? [example];
 }
 
 /** Of the problems whose samples are all answered; null with one sample a problem, or where there are none. */
@@ -102,10 +95,10 @@ function sampleStatistics(
     k,
     problems: full.length,
     pass_at: Object.fromEntries(
-      passLevels(k).map((level) => [level, meanOf(counts.map((c) => passAtK(k, c, level)))]),
+      passLevels(k).map((level) => [level, mean(counts.map((c) => passAtK(k, c, level)))]),
     ),
-    avg_at_k: meanOf(counts.map((c) => c / k)),
-    majority_at_k: meanOf(majority),
+    avg_at_k: mean(counts.map((c) => c / k)),
+    majority_at_k: mean(majority),
   };
 }
 

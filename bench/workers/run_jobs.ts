@@ -4,18 +4,17 @@
  * the others go on; when a batch of several tasks crashes, each task is tried alone to find out which one it was.
  */
 import { Interrupted, messageOf } from "../../core/errors.ts";
-import { Refused } from "../remote/refusal.ts";
-import { samplePlace } from "../results/sample_store.ts";
 import {
   type Answerer,
   type Answerers,
-  type ModelRequest,
   type Question,
   type RawAnswer,
-  sharedWeights,
-  type TestSet,
+  Refused,
   type Took,
-} from "../types.ts";
+} from "../answerer.ts";
+import { type ModelRequest, sharedWeights } from "../plan/model_request.ts";
+import type { TestSet } from "../plan/test_set.ts";
+import { sampleNumber } from "../results/sample_store.ts";
 
 /** A combination with the samples that it still lacks. */
 export interface Job {
@@ -97,7 +96,7 @@ async function askAll(
       some.flatMap((job) => questions(job, jobOf.get(job.set)!.done)),
       ({ set, index }, sample, raw) => {
         const { job, done } = jobOf.get(set)!;
-        done.add(samplePlace(index, sample));
+        done.add(sampleNumber(index, sample));
         listener.answer(job, index, sample, raw);
       },
       shouldStop,
@@ -127,7 +126,7 @@ function questions({ set, missing }: Job, done: ReadonlySet<number>): Question[]
   return missing.flatMap(({ index, samples }) => {
     const left = done.size === 0
       ? samples
-      : samples.filter((sample) => !done.has(samplePlace(index, sample)));
+      : samples.filter((sample) => !done.has(sampleNumber(index, sample)));
     return left.length === 0 ? [] : [{ set, index, samples: left }];
   });
 }

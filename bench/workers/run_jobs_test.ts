@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { Interrupted } from "../../core/errors.ts";
 import { type Job, runJobs } from "./run_jobs.ts";
-import type { Answerer, ModelRequest, TestSet } from "../types.ts";
+import type { Answerer } from "../answerer.ts";
+import type { ModelRequest } from "../plan/model_request.ts";
+import type { TestSet } from "../plan/test_set.ts";
 
 const raw = {
   completion: "",

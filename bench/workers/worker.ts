@@ -7,8 +7,8 @@ import { Interrupted, messageOf } from "../../core/errors.ts";
 import { LineWriter, readLines } from "../../core/line_pipe.ts";
 import type { ModelDevice } from "../local/local_model.ts";
 import { LocalModels } from "../local/local_models.ts";
+import type { RawAnswer, Took } from "../answerer.ts";
 import { type Job, runJobs } from "./run_jobs.ts";
-import type { RawAnswer, Took } from "../types.ts";
 
 /** What a worker says; jobs are told by their place in the list. */
 export type FromWorker =

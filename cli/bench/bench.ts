@@ -1,21 +1,16 @@
 /** `rgx bench` and `rgx eval`: flags to a benchmark, its progress, its table. */
 import { resolve } from "node:path";
 import { writeCharts } from "../../reports/charts/write_charts.ts";
-import {
-  type Benchmark,
-  benchmark,
-  type BenchmarkOptions,
-  type Shard,
-} from "../../bench/benchmark.ts";
+import { type Benchmark, benchmark, type BenchmarkOptions } from "../../bench/benchmark.ts";
+import type { Shard } from "../../bench/benchmark_run.ts";
 import { exampleLines, withoutExamples } from "../../bench/results/benchmark_files.ts";
 import { readEvalConfig } from "../../bench/eval_files/eval_config.ts";
 import { writeEvalReports } from "../../bench/eval_files/eval_reports.ts";
 import { isRemoteName } from "../../bench/plan/model_plan.ts";
-import { samplesOf } from "../../bench/results/summarize.ts";
-import type { PromptSettings, Sampling } from "../../bench/results/result_file.ts";
-import type { RemoteUsage } from "../../bench/remote/server.ts";
+import { type RemoteUsage, samplesOf, type Sampling } from "../../bench/results/result_file.ts";
 import type { WorkerOptions } from "../../bench/workers/worker_pool.ts";
 import { writeFileAtomic } from "../../core/atomic_file.ts";
+import type { PromptSettings } from "../../evaluation/prompt_settings.ts";
 import { Interrupted, UsageError } from "../../core/errors.ts";
 import { exists, folderOf, isFile } from "../../core/paths.ts";
 import { programCommand } from "../../core/program_command.ts";

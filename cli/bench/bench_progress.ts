@@ -2,7 +2,7 @@
  * What a benchmark shows while it runs, on stderr: lines that redraw themselves on a terminal, else new ones every
  * half minute; of every worker how far it is and how long it will take.
  */
-import type { BenchEvent } from "../../bench/types.ts";
+import type { BenchEvent } from "../../bench/benchmark_run.ts";
 import { shortName, shownNames } from "./bench_table.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
 import { columns, isInteractive, log, paint, wrap } from "../terminal/terminal.ts";

@@ -1,6 +1,6 @@
 /** The tasks of `rgx bench` as they are typed: names, files of data sets, and parameters of tasks. */
 import { isTask } from "../../bench/plan/test_set.ts";
-import type { TaskRequest } from "../../bench/types.ts";
+import type { TaskRequest } from "../../bench/plan/test_set.ts";
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { DATASET_NAMES } from "../../data/published_sets.ts";

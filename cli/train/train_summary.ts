@@ -2,7 +2,8 @@
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
-import type { Accuracy, EvalResult, TaskAccuracy } from "../../evaluation/evaluate.ts";
+import type { Accuracy, TaskAccuracy } from "../../evaluation/accuracy.ts";
+import type { EvalResult } from "../../evaluation/evaluate.ts";
 import type { TrainPlan, TrainSummary } from "../../training/run/events.ts";
 import { paint, table } from "../terminal/terminal.ts";
 

@@ -1,0 +1,74 @@
+/** Who answers the questions of a benchmark, and what a question and an answer are. */
+import { RgxError } from "../core/errors.ts";
+import type { ModelRequest } from "./plan/model_request.ts";
+import type { TestSet } from "./plan/test_set.ts";
+
+/** A problem of a test set, and the samples of it that are still missing. */
+export interface Question {
+  set: TestSet;
+  index: number;
+  /** Numbers of the samples, ascending. */
+  samples: readonly number[];
+}
+
+/** A completion before it is scored. */
+export interface RawAnswer {
+  completion: string;
+  truncated: boolean;
+  completion_tokens: number;
+  prompt_tokens: number;
+  /** Where it was made. */
+  device: string;
+  /** The thoughts that a remote model returns beside its answer. */
+  reasoning?: string;
+  /** Why there is no completion. */
+  error?: string;
+  /** The prompt leaves no room for an answer, so the model was not asked; see `error`. */
+  too_long?: true;
+}
+
+export type OnAnswer = (question: Question, sample: number, answer: RawAnswer) => void;
+
+/** A model that can be asked, on this machine or on a server. */
+export interface Answerer {
+  /** For a model on this machine: seconds spent in the model so far, without the harness. */
+  readonly modelSeconds?: number;
+  /**
+   * Answers all questions, in any order.
+   * @param onAnswer called for each sample, soon after it is there
+   * @throws Interrupted when `shouldStop` returned true; Refused when the server refuses all else
+   */
+  answer(
+    questions: readonly Question[],
+    onAnswer: OnAnswer,
+    shouldStop: () => boolean,
+  ): Promise<void>;
+}
+
+/** Models that are asked one after the other. */
+export interface Answerers {
+  /**
+   * Opens a model; the one that was opened before is asked no more.
+   * @param onLoad called with the share of the weights that is loaded, where there are weights
+   */
+  open(model: ModelRequest, onLoad: (share: number) => void): Promise<Answerer>;
+  /** Frees what the last model holds. */
+  close(): void;
+}
+
+/** Where the time of asking a model went, in seconds. */
+export interface Took {
+  /** Reading the model and copying it to its device. */
+  loading: number;
+  /** From the first question to the last answer. */
+  asking: number;
+  /** The part of `asking` spent in the model itself; for a remote model all of it. */
+  model: number;
+}
+
+/** A server will refuse all further questions too: no key, no such model, no money. */
+export class Refused extends RgxError {
+  constructor(message: string, readonly status: number, advice?: string) {
+    super(message, advice === undefined ? {} : { advice });
+  }
+}

@@ -1,0 +1,30 @@
+/** The key under which the samples of a model on a task are stored. */
+import { sha256Hex } from "../../core/checksums.ts";
+import { VERSION } from "../../core/version.ts";
+import { DATASET_NAMES } from "../../data/published_sets.ts";
+import type { ModelRequest } from "./model_request.ts";
+import type { TestSet } from "./test_set.ts";
+
+/**
+ * A hash of everything that the answers depend on: the model, how it is asked, and the task. The
+ * numbers of samples and of problems are not part of it, since a longer benchmark begins with the
+ * samples of a shorter one.
+ */
+export function combinationKey(
+  { name, where, settings, fingerprint }: ModelRequest,
+  set: TestSet,
+): string {
+  const { samples: _, ...sampling } = settings.sampling;
+  const { from: __, ...prompt } = settings.prompt;
+  const { taskName, seed, binary, shots } = set;
+  // A file's problems have their contents in keys of their own: they may move to another path.
+  const { path: ___, ...others } = set.parameters;
+  const parameters = DATASET_NAMES.includes(taskName) ? others : set.parameters;
+  return sha256Hex(JSON.stringify([
+    VERSION,
+    // Local models are known by their fingerprint, however their path is spelled.
+    [where.kind === "remote" ? name : null, fingerprint, prompt, sampling],
+    [settings.seed, settings.keepPromptTokens],
+    [taskName, parameters, seed, binary, shots.map(({ question }) => question)],
+  ])).slice(0, 32);
+}

@@ -1,0 +1,126 @@
+/**
+ * Problems as token ids, and token ids of completions as text: for the rollouts, the evaluations and
+ * the supervised warm start of a run, and for benchmarks of models on this machine.
+ */
+import type { RunConfig } from "../configs/schema/run_config.ts";
+import { UsageError } from "../core/errors.ts";
+import { workedAnswer } from "../data/worked_answer.ts";
+import type { Completion } from "../models/generation/types.ts";
+import type { Tokenizer } from "../models/tokenizers/types.ts";
+import type { Entry } from "../tasks/types.ts";
+import { type PromptSettings, promptTokensKept, runPromptSettings } from "./prompt_settings.ts";
+import { promptText } from "./prompt_text.ts";
+
+export interface EncodedPrompt {
+  text: string;
+  ids: number[];
+}
+
+export function hasChatTemplate(tokenizer: Pick<Tokenizer, "applyChatTemplate">): boolean {
+  return tokenizer.applyChatTemplate([{ role: "user", content: "?" }]) !== null;
+}
+
+/** The encoder that a run's configuration asks for. */
+export function runPrompts(
+  tokenizer: Tokenizer,
+  { data, training }: Pick<RunConfig, "data" | "training">,
+  eosIds: readonly number[],
+): PromptEncoder {
+  return new PromptEncoder(
+    tokenizer,
+    runPromptSettings(data),
+    eosIds,
+    promptTokensKept(training),
+  );
+}
+
+export class PromptEncoder {
+  /** Whether the chat template writes the prompts. */
+  readonly #isChat: boolean;
+
+  constructor(
+    readonly tokenizer: Tokenizer,
+    readonly settings: PromptSettings,
+    /** Ids that end a completion. */
+    readonly eosIds: readonly number[],
+    /** Prompts are cut to this many tokens, their last ones; null = they are not cut. */
+    readonly keepTokens: number | null = null,
+  ) {
+    this.#isChat = settings.format === "chat" && hasChatTemplate(tokenizer);
+  }
+
+  /** @param shots see {@link promptText}; needed where the settings ask for worked examples */
+  prompt(entry: Entry, shots: readonly Entry[] = []): EncodedPrompt {
+    const text = promptText(
+      entry,
+      shots,
+      this.settings,
+      this.#isChat ? (messages) => this.tokenizer.applyChatTemplate(messages) : null,
+    );
+    // A chat template writes the special tokens itself.
+    const ids = this.tokenizer.encode(text, { addSpecialTokens: !this.#isChat });
+    return { text, ids: this.keepTokens === null ? ids : ids.slice(-this.keepTokens) };
+  }
+
+  /** What a user should know about how the prompts are written. */
+  notes(): string[] {
+    if (this.#isChat || this.settings.system_prompt === null) return [];
+    return [
+      "the tokenizer has no chat template: prompts are plain text, the system prompt comes " +
+      "before the question",
+    ];
+  }
+
+  /** The worked answer as a completion: its tokens and the end token. */
+  workedAnswer(entry: Entry): number[] {
+    const ids = this.tokenizer.encode(workedAnswer(entry, this.settings.system_prompt), {
+      addSpecialTokens: false,
+    });
+    const eos = this.tokenizer.eosId ?? this.eosIds[0];
+    return eos === undefined ? ids : [...ids, eos];
+  }
+
+  /** A completion's text, and whether it was cut off before its end. */
+  read({ ids, finishReason }: Pick<Completion, "ids" | "finishReason">): {
+    text: string;
+    truncated: boolean;
+  } {
+    return { text: this.text(ids), truncated: this.truncated(ids, finishReason === "stop") };
+  }
+
+  /**
+   * Whether a completion was cut off: it ends neither with an end token nor with a padding token.
+   * @param stopped it is known to have ended, for example with a stop string
+   */
+  truncated(ids: readonly number[], stopped: boolean = false): boolean {
+    if (stopped) return false;
+    const last = ids.at(-1);
+    return last === undefined || !(this.eosIds.includes(last) || last === this.tokenizer.padId);
+  }
+
+  text(ids: readonly number[]): string {
+    return this.tokenizer.decode(ids, { skipSpecialTokens: true });
+  }
+
+  /**
+   * The number of tokens of the longest prompt.
+   * @throws UsageError when prompts have more than `limit` tokens; it says how many of them
+   */
+  checkLengths(entries: Iterable<Entry>, limit: number): number {
+    let total = 0, tooLong = 0, longest = 0;
+    for (const entry of entries) {
+      const { length } = this.prompt(entry).ids;
+      total++;
+      if (length > limit) tooLong++;
+      longest = Math.max(longest, length);
+    }
+    if (tooLong > 0) {
+      throw new UsageError(
+        `training.max_prompt_length: ${tooLong} of ${total} prompts have more than ${limit} tokens ` +
+          `(the longest has ${longest})`,
+        { advice: "Raise max_prompt_length, or make the task's problems shorter." },
+      );
+    }
+    return longest;
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * How completions are sampled. The same settings make the rollouts and the evaluations of a run,
+ * and the answers of a benchmark.
+ */
+import type { RunConfig } from "../configs/schema/run_config.ts";
+import { stopStrings } from "../models/generation/stop_strings.ts";
+import type { GenerateOptions } from "../models/generation/types.ts";
+import type { ActivationType } from "../models/network/types.ts";
+import type { PromptEncoder } from "./prompt_encoder.ts";
+
+export interface SamplingSettings {
+  /** 0 = greedy. */
+  temperature: number;
+  top_p: number;
+  /** 0 = off. */
+  top_k: number;
+  min_p: number;
+  repetition_penalty: number;
+  max_new_tokens: number;
+  /** A completion ends after one of these texts. */
+  stop?: string[];
+  min_new_tokens?: number;
+  /** Type of the inputs of products with 4-bit weights (GenerateOptions); absent: float32. */
+  activations?: ActivationType;
+}
+
+/** The settings of a run. @param temperature default: that of the rollouts */
+export function runSampling(
+  training: RunConfig["training"],
+  temperature: number = training.temperature,
+): SamplingSettings {
+  return {
+    temperature,
+    top_p: training.top_p,
+    top_k: training.top_k,
+    min_p: training.min_p ?? 0,
+    repetition_penalty: training.repetition_penalty,
+    max_new_tokens: training.max_completion_length,
+    stop: training.stop,
+    min_new_tokens: training.min_new_tokens,
+  };
+}
+
+/** The seed of a run's draws. */
+export function runSamplingSeed(training: RunConfig["training"]): number {
+  return training.generation_seed ?? training.seed;
+}
+
+/** The settings as options of a generation, with the tokenizer's end tokens and the stop strings. */
+export function generateOptions(
+  sampling: SamplingSettings,
+  { tokenizer, eosIds }: Pick<PromptEncoder, "tokenizer" | "eosIds">,
+  seed: number,
+  shouldStop: () => boolean,
+): GenerateOptions {
+  const { max_new_tokens: maxNewTokens, min_new_tokens = 0, activations } = sampling;
+  const stopWhen = stopStrings(tokenizer, sampling.stop ?? []);
+  return {
+    maxNewTokens,
+    temperature: sampling.temperature,
+    topK: sampling.top_k,
+    topP: sampling.top_p,
+    minP: sampling.min_p,
+    repetitionPenalty: sampling.repetition_penalty,
+    minNewTokens: Math.min(min_new_tokens, maxNewTokens),
+    seed,
+    eosIds,
+    shouldStop,
+    ...(activations === undefined ? {} : { activations }),
+    ...(stopWhen === null ? {} : { stopWhen }),
+  };
+}
+
+/** The options of a run's rollouts. */
+export function rolloutOptions(
+  training: RunConfig["training"],
+  prompts: PromptEncoder,
+  shouldStop: () => boolean,
+): GenerateOptions {
+  return generateOptions(runSampling(training), prompts, runSamplingSeed(training), shouldStop);
+}
