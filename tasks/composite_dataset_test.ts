@@ -1,4 +1,7 @@
-/** Composite data sets: drawing, changing, versions, scoring; recorded structure of reasoning-gym's. */
+/**
+ * Tests composite data sets: drawing, changing, versions and scoring. Recorded composites of
+ * reasoning-gym are compared too.
+ */
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
 import { CompositeDataset } from "./composite_dataset.ts";

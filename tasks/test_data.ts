@@ -2,8 +2,8 @@
 import { getTask, taskNames } from "./registry.ts";
 
 /**
- * All tasks that generate their problems themselves (a task made of others has tests of its own), or the
- * ones that `RGX_TEST_TASKS=a,b` names.
+ * All tasks that generate problems themselves (a task made of others has its own tests), or the
+ * tasks that `RGX_TEST_TASKS=a,b` names.
  */
 export function testedTasks(): string[] {
   const asked = Deno.env.get("RGX_TEST_TASKS");

@@ -1,6 +1,6 @@
 /**
- * What reasoning-gym 0.1.25 gives for answers in forms that are unusual: other white space, other spellings
- * of numbers, too much or too little around them.
+ * The scores of reasoning-gym 0.1.25 for answers of unusual form: other white space, other
+ * spellings of numbers, surplus or missing parts.
  */
 import assert from "node:assert/strict";
 import { scoreTaskAnswer } from "./score_answer.ts";

@@ -63,11 +63,9 @@ export default defineTask({
     else result = operation === "+" ? [a[0] + b[0], a[1] + b[1]] : [a[0] - b[0], a[1] - b[1]];
     const { min_real, max_real, min_imag, max_imag, operations_weights } = config;
     return {
-      question:
-        `${VERBS[operation]} these complex numbers: (${complexText(a)}) ${operation} (${
-          complexText(b)
-        }). ` +
-        "Answer with the result only, the real part first, such as 3.0 - 2.0i, 5.00 or -4.00i.",
+      question: `${VERBS[operation]} these complex numbers: (${complexText(a)}) ${operation} ` +
+        `(${complexText(b)}). Answer with the result only, the real part first, such as 3.0 - ` +
+        "2.0i, 5.00 or -4.00i.",
       answer: complexText(result),
       metadata: {
         num1: a.map(Number),

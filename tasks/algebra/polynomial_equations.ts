@@ -58,8 +58,8 @@ export default defineTask({
     return {
       question: `Find all real values of ${variable} for which ${polynomial_expr} = 0.\n` +
         "Answer with the different values in ascending order as decimal numbers, rounded to " +
-        `${DECIMALS} ` +
-        'places and separated by commas, such as -1.25, 0.3333. If there is none, answer with "".',
+        `${DECIMALS} places and separated by commas, such as -1.25, 0.3333. If there is none, ` +
+        'answer with "".',
       answer: solutions.map(reprFloat).join(", "),
       metadata: {
         polynomial_expr,

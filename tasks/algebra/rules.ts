@@ -16,10 +16,8 @@ export function weightErrors(
 ): string[] {
   if (weights.length !== choices.length) {
     return [
-      `${field}: must have one weight for each of ${
-        choices.join(" ")
-      }, found ${weights.length} for ` +
-      `${choices.length}`,
+      `${field}: must have one weight for each of ${choices.join(" ")}, found ${weights.length} ` +
+      `for ${choices.length}`,
     ];
   }
   const sum = weights.reduce((total, weight) => total + weight, 0);

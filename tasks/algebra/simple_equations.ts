@@ -68,8 +68,8 @@ export default defineTask({
     const equation = `${left} = ${slope * solution + rest}`;
     const { min_terms, max_terms } = config;
     return {
-      question: `Which number ${variable} solves the equation ${equation}? ` +
-        "Answer with the number only.",
+      question: `Which number ${variable} solves the equation ${equation}? Answer with the ` +
+        "number only.",
       answer: String(solution),
       metadata: { equation, variable },
       difficulty: { min_terms, max_terms, min_value, max_value, operators_weights },

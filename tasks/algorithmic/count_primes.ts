@@ -1,4 +1,4 @@
-/** How many prime numbers lie in an interval. */
+/** The number of primes in an interval. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
 
@@ -37,7 +37,9 @@ export default defineTask({
   score: defaultScore,
 });
 
-/** The primes of [start, end]: multiples of each prime up to the root of `end` are struck out. */
+/**
+ * The primes of [start, end]. A sieve removes the multiples of each prime up to the root of `end`.
+ */
 function primesBetween(start: number, end: number): number[] {
   const low = Math.max(start, 2), primes: number[] = [];
   if (low > end) return primes;

@@ -62,7 +62,7 @@ export default defineTask({
   score,
 });
 
-/** Numbers with their leading zeros, the sum, and a letter for each digit that can occur. */
+/** Draws numbers with leading zeros, their sum, and a letter for each digit that can occur. */
 function drawSum(
   random: RandomStream,
   config: { min_words: number; max_words: number; allow_leading_zero: boolean },

@@ -1,4 +1,4 @@
-/** Colour the vertices of a graph such that neighbours differ. */
+/** Colour the vertices of a graph so that neighbours differ. */
 import { RgxError } from "../../core/errors.ts";
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
 import { parseJson } from "../python/literals.ts";
@@ -50,10 +50,8 @@ export default defineTask({
       return {
         question:
           "Give each vertex of this graph a colour such that vertices joined by an edge have " +
-          "different " +
-          `colours.\nVertices: ${vertices.join(", ")}\nEdges: ${pairs || "none"}\nColours: ${
-            options.join(", ")
-          }\n` +
+          `different colours.\nVertices: ${vertices.join(", ")}\n` +
+          `Edges: ${pairs || "none"}\nColours: ${options.join(", ")}\n` +
           "Answer with a JSON map from every vertex, in double quotes, to its colour (such as: " +
           '{"0": 1, "1": 2, "2": 1}).',
         answer: null,
@@ -74,7 +72,10 @@ export default defineTask({
   score,
 });
 
-/** Each vertex in turn gets the smallest colour that none of its neighbours has; null when they run out. */
+/**
+ * Gives each vertex in turn the smallest colour that none of its neighbours has. Returns null when
+ * the colours run out.
+ */
 function greedyColors(
   count: number,
   edges: readonly (readonly [number, number])[],

@@ -1,18 +1,21 @@
 /**
- * Water jugs: a shortest solution by breadth-first search over all jugs. The jugs are sorted by capacity and, among
- * those of one capacity, by what they hold, so states that differ only in the order of equal jugs are one.
+ * Finds a shortest solution of a water jug puzzle by breadth-first search over all jugs. Jugs are
+ * sorted by capacity, and jugs of the same capacity by their amounts. So states that differ only in
+ * the order of equal jugs count as the same state.
  */
 
-/** A move: water goes `from` a jug (the tap for a fill) `to` another (the drain for an empty). */
+/** A move: water flows `from` a jug (or the tap) `to` a jug (or the drain). */
 export interface JugMove {
   from: number;
   to: number;
 }
 
-/** The tap and the drain, where a move needs no other jug. */
+/** Stands for the tap and the drain. */
 export const OUTSIDE = -1;
 
-/** As the answer writes it: `fill A`, `empty B`, `pour A->B`. Jugs are letters from A. */
+/**
+ * Writes a move like the answer does: `fill A`, `empty B`, `pour A->B`. Jugs are letters from A.
+ */
 export function moveText({ from, to }: JugMove): string {
   if (from === OUTSIDE) return `fill ${jugName(to)}`;
   return to === OUTSIDE ? `empty ${jugName(from)}` : `pour ${jugName(from)}->${jugName(to)}`;
@@ -22,7 +25,7 @@ export function jugName(jug: number): string {
   return String.fromCharCode(65 + jug);
 }
 
-/** Changes the amounts; a move that does nothing is allowed. */
+/** Applies a move to the amounts, in place. The move may have no effect. */
 export function applyMove(
   capacities: ArrayLike<number>,
   amounts: Uint8Array | number[],
@@ -38,24 +41,25 @@ export function applyMove(
 }
 
 /**
- * A shortest list of moves after which some jug holds `target`; null when there is none, or when more than
- * `mostStates` states would have to be looked at. Capacities are below 256.
+ * Returns a shortest list of moves after which some jug holds `target`. Returns null when there is
+ * none, or when more than `maxStates` states would have to be visited. Capacities must be below
+ * 256.
  */
 export function solveJugs(
   capacities: readonly number[],
   target: number,
-  mostStates: number,
+  maxStates: number,
 ): JugMove[] | null {
   const sorted = Uint8Array.from(capacities).sort();
-  const path = search(sorted, target, mostStates);
+  const path = search(sorted, target, maxStates);
   return path === null ? null : withRealJugs(capacities, path);
 }
 
-/** The search among sorted jugs; its moves name positions in the sorted state. */
+/** The search over sorted jugs. Its moves contain positions in the sorted state. */
 function search(
   capacities: Uint8Array,
   target: number,
-  mostStates: number,
+  maxStates: number,
 ): JugMove[] | null {
   const n = capacities.length;
   const isNew = newStates(capacities);
@@ -82,11 +86,11 @@ function search(
     count++;
   };
   for (let head = 0; head < count && found < 0; head++) {
-    if (count > mostStates) return null;
+    if (count > maxStates) return null;
     const before = head * n;
     for (let jug = 0; jug < n; jug++) {
       const amount = states[before + jug]!, capacity = capacities[jug]!;
-      // The same as the jug before in every respect: so are its moves.
+      // This jug equals the previous one, so its moves lead to the same states.
       if (jug > 0 && capacities[jug - 1] === capacity && states[before + jug - 1] === amount) {
         continue;
       }
@@ -106,7 +110,9 @@ function search(
   return path.reverse();
 }
 
-/** Sorts the amounts among the jugs of each capacity; nearly all of them are already in place. */
+/**
+ * Sorts the amounts of jugs with the same capacity. Insertion sort, since nearly all are in place.
+ */
 function settle(capacities: Uint8Array, amounts: Uint8Array): void {
   for (let i = 1; i < amounts.length; i++) {
     const amount = amounts[i]!;
@@ -118,11 +124,11 @@ function settle(capacities: Uint8Array, amounts: Uint8Array): void {
   }
 }
 
-/** Marks for few possible states, so that most searches need no hash table. */
+/** Visited marks for small state spaces, so that most searches need no hash table. */
 const marks = new Uint32Array(1 << 16);
 let lastMark = 0;
 
-/** A function that is true for a state that it has not been asked about. */
+/** Returns a function that is true when a state is passed to it for the first time. */
 function newStates(capacities: Uint8Array): (state: Uint8Array) => boolean {
   const base = capacities.at(-1)! + 1, possible = base ** capacities.length;
   const number = (state: Uint8Array) => {
@@ -146,7 +152,10 @@ function newStates(capacities: Uint8Array): (state: Uint8Array) => boolean {
   };
 }
 
-/** The same moves for the jugs as they were given: each step looks up which of them stand where in the sorted state. */
+/**
+ * Translates moves of the sorted search to the jugs in their given order. Each step looks up which
+ * jug is at which position of the sorted state.
+ */
 function withRealJugs(capacities: readonly number[], path: readonly JugMove[]): JugMove[] {
   const amounts = capacities.map(() => 0);
   return path.map(({ from, to }) => {

@@ -1,6 +1,7 @@
 /**
- * Measure an amount of water with jugs. Puzzles that need many moves are drawn again and again; with many
- * jugs they are those of few different sizes, so after some refused draws all jugs have one of two sizes.
+ * Measure an amount of water with jugs. Puzzles are drawn until one needs enough moves. With many
+ * jugs such puzzles have jugs of few different sizes, so after some rejected draws all jugs get one
+ * of two sizes.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { RandomStream } from "../../core/philox.ts";
@@ -11,13 +12,18 @@ import { isOverlong } from "../scoring.ts";
 import type { ScorableEntry } from "../types.ts";
 import { applyMove, jugName, moveText, OUTSIDE, solveJugs } from "./jug_search.ts";
 
-/** Draws for three jugs and for more, which take longer. */
+/** Maximum number of draws for three jugs, and for more jugs, whose searches take longer. */
 const MAX_DRAWS = 10_000, MAX_LARGE_DRAWS = 2_000;
-/** Draws with independent sizes, where the jugs are more than three. */
+/** Number of draws with independent sizes when there are more than three jugs. */
 const INDEPENDENT_DRAWS = 30;
-/** Most states that a search among three jugs of up to 202 litres looks at: there never are as many. */
+/**
+ * Maximum number of states of a search with three jugs of up to 202 litres; it is never reached.
+ */
 const MAX_STATES = 200_000;
-/** Most moves that a search among more jugs looks at, about, and most searches: together some ten seconds. */
+/**
+ * With more than three jugs: approximate maximum number of moves that one search tries, and maximum
+ * number of searches. Together they take about ten seconds.
+ */
 const MAX_MOVES = 300_000, MAX_LARGE_SEARCHES = 300;
 
 export default defineTask({
@@ -49,16 +55,12 @@ export default defineTask({
     return {
       question:
         `There are ${num_jugs} empty jugs, which hold this many litres: ${sizes}. There is as ` +
-        "much " +
-        `water as needed. Measure out ${target} litre${
-          target === 1 ? "" : "s"
-        }: after the last move, any of ` +
-        "the jugs must hold exactly this amount.\n" +
+        `much water as needed. Measure out ${target} litre${target === 1 ? "" : "s"}: after the ` +
+        "last move, any of the jugs must hold exactly this amount.\n" +
         "The moves are: fill a jug to the brim (fill A), pour out all of a jug (empty A), and " +
-        "pour from one jug " +
-        "into another until the first is empty or the second is full (pour A->B).\n" +
-        'Answer with a JSON list of the moves in order (such as: ["fill A", "pour A->B", "empty ' +
-        'B"]).',
+        "pour from one jug into another until the first is empty or the second is full (pour " +
+        'A->B).\nAnswer with a JSON list of the moves in order (such as: ["fill A", "pour A->B", ' +
+        '"empty B"]).',
       answer: `["${moves.join('", "')}"]`,
       metadata: {
         puzzle: { jug_capacities: capacities, target, min_moves: moves.length },
@@ -98,7 +100,7 @@ function drawPuzzle(
   );
 }
 
-/** Jugs of the two sizes, any number of each, in random order. */
+/** Jugs of two sizes, a random number of each, in random order. */
 function twoSizes(random: RandomStream, jugs: number, a: number, b: number): number[] {
   const first = random.int(1, jugs - 1);
   return random.shuffle(Array.from({ length: jugs }, (_, jug) => jug < first ? a : b));
@@ -136,7 +138,7 @@ function score(answer: string, entry: ScorableEntry): number {
   return amounts.some((amount) => amount === goal) ? 1 : 0.01;
 }
 
-/** −1 for a letter that is no jug. */
+/** The index of a jug; −1 for a letter that names none. */
 function jugNumber(name: string, jugs: number): number {
   const number = name.charCodeAt(0) - 65;
   return number < jugs ? number : -1;

@@ -1,17 +1,17 @@
-/** Answers that are Python lists, where reading them costs more than comparing text. */
+/** Reads answers that are Python lists. Overlong answers are refused, since parsing is costly. */
 import { type Literal, parseLiteral, PyTuple } from "../python/literals.ts";
 
 /**
- * Whether an answer is far longer than the right one can be in any notation. Such answers are worth nothing
- * and are not read, so that endless ones cost nothing.
+ * Whether an answer is far longer than the right one can be in any notation. Such answers score 0
+ * without being parsed.
  */
 export function isOverlongList(answer: string, oracle: string): boolean {
   return answer.length > 20 * oracle.length + 1000;
 }
 
 /**
- * What Python's `for item in` finds in the literal that the answer is: the items of a list or tuple, the
- * characters of a string. null when it is something else, or overlong.
+ * Returns what Python's `for item in` would iterate over: the items of a list or tuple, or the
+ * characters of a string. Returns null for other values and overlong answers.
  */
 export function listItems(answer: string, oracle: string): readonly Literal[] | null {
   if (isOverlongList(answer, oracle)) return null;

@@ -1,4 +1,4 @@
-/** The algorithmic tasks, one line each, named as the task. */
+/** The tasks of the category algorithmic. Each is exported under its task name. */
 export { default as ab } from "./strings/ab.ts";
 export { default as base_conversion } from "./base_conversion.ts";
 export { default as binary_alternation } from "./strings/binary_alternation.ts";

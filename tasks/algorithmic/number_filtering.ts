@@ -63,16 +63,11 @@ export default defineTask({
       return matches === (verb === "keep");
     });
     return {
-      question:
-        `${
-          verb === "keep" ? "Keep only" : "Remove"
-        } the numbers that are ${size} than ${threshold} in this ` +
-        `list:\n${repr(numbers)}\n` +
+      question: `${verb === "keep" ? "Keep only" : "Remove"} the numbers that are ${size} than ` +
+        `${threshold} in this list:\n${repr(numbers)}\n` +
         "Answer with the resulting list in the same form: numbers as they are written here, in " +
-        "the same " +
-        "order, each in single quotes, in square brackets with a comma and a space between them; " +
-        "[] when " +
-        "none are left.",
+        "the same order, each in single quotes, in square brackets with a comma and a space " +
+        "between them; [] when none are left.",
       answer: repr(result),
       metadata: {
         original_numbers: numbers,

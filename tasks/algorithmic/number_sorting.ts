@@ -6,10 +6,12 @@ import { parseDecimal } from "../python/decimals.ts";
 import type { ScorableEntry } from "../types.ts";
 import { isOverlongList } from "./list_answer.ts";
 
-/** Relative distance at which a number counts as the right one. */
+/** Maximum relative error at which a number counts as the right one. */
 const TOLERANCE = 1e-6;
 
-/** A double has no more decimals than these that matter, and rounding to more is not defined. */
+/**
+ * Maximum number of decimals: a double has no more that matter, and rounding to more is undefined.
+ */
 const MAX_DECIMALS = 99;
 
 export default defineTask({
@@ -66,7 +68,7 @@ export default defineTask({
     const numbers = Array.from({ length: count }, () => {
       const decimals = random.int(config.min_decimals, config.max_decimals);
       const x = random.uniform(config.min_value, config.max_value);
-      // The sum has no negative zero.
+      // Adding 0 turns a negative zero into zero.
       return round(x, Math.min(decimals, MAX_DECIMALS)) + 0;
     });
     const ascending = random.chance(0.5);
@@ -107,7 +109,7 @@ function readList(text: string): unknown {
   return parseJson(text.replaceAll("'", '"'));
 }
 
-/** Finite numbers, given as such or as text; null for any other value. */
+/** Returns the finite numbers of a list of numbers or texts; null for any other value. */
 function numbersOf(value: unknown): number[] | null {
   if (!Array.isArray(value)) return null;
   const numbers: number[] = [];

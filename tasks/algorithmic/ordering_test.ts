@@ -1,4 +1,4 @@
-/** The tasks that put numbers, words and sentences into order, and word ladders. */
+/** Tests of the tasks that sort numbers, words and sentences. */
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../dataset.ts";
 import { validateTaskConfig } from "../registry.ts";
@@ -11,13 +11,13 @@ function entriesOf(name: string, ...settings: DatasetOptions[]): Entry[] {
   return settings.flatMap((options, i) => [...createDataset(name, { seed: 41 + i, ...options })]);
 }
 
-/** The list after the first colon of a question, and whether it asks for ascending order. */
+/** The list after the first colon of a question, and whether ascending order is asked for. */
 function listIn(question: string): { items: string[]; ascending: boolean } {
   const [, direction, list] = /^Sort these \w+ in (\w+) order: (.*)$/m.exec(question)!;
   return { items: list!.split(", "), ascending: direction === "ascending" };
 }
 
-/** Whether `sorted` has exactly the given items and no pair of neighbours in the wrong order. */
+/** Checks that `sorted` has exactly the given items and no neighbours in the wrong order. */
 function checkOrder<T>(
   sorted: T[],
   given: T[],

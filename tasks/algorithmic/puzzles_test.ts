@@ -1,4 +1,4 @@
-/** cryptarithm, graph_color and jugs, checked from the text of the question alone. */
+/** Tests cryptarithm, graph_color and jugs from the text of their questions. */
 import assert from "node:assert/strict";
 import { assertFast } from "../../core/testing.ts";
 import { createDataset, type DatasetOptions } from "../dataset.ts";
@@ -77,7 +77,7 @@ Deno.test("graph_color: the graph of the question, searched for a colouring", ()
         return extend(at - 1) || !coloring.delete(vertices[at]!);
       });
     assert.ok(extend(vertices.length - 1));
-    // Another colouring than the one in the metadata: it goes through the vertices backward.
+    // A colouring other than that of the metadata, because it visits the vertices in reverse order.
     assert.equal(scoreAnswer(JSON.stringify(Object.fromEntries(coloring)), entry), 1);
     assert.equal(scoreAnswer(JSON.stringify(entry.metadata["possible_answer"]), entry), 1);
     const same = JSON.stringify(Object.fromEntries(vertices.map((vertex) => [vertex, 1])));
@@ -105,7 +105,7 @@ Deno.test("graph_color: other JSON", () => {
   for (const text of ["7", "null", "{0: 1, 1: 2}", "{"]) assert.equal(score(text), 0, text);
 });
 
-/** Amounts after the moves; throws for a move that is none. */
+/** Returns the amounts after the moves. Throws for an invalid move. */
 function pour(capacities: number[], moves: string[]): number[] {
   const amounts = capacities.map(() => 0);
   for (const move of moves) {
@@ -124,7 +124,10 @@ function pour(capacities: number[], moves: string[]): number[] {
   return amounts;
 }
 
-/** Number of moves to the target: all states, level by level, each jug on its own. */
+/**
+ * The minimum number of moves to the target. A breadth-first search over all states with the jugs
+ * in their given order.
+ */
 function distance(capacities: number[], target: number): number {
   const names = capacities.map((_, jug) => String.fromCharCode(65 + jug));
   const moves = names.flatMap((a) => [
@@ -196,7 +199,7 @@ Deno.test("jugs: the answer solves the puzzle of the question and nothing shorte
 
 Deno.test("jugs: the example solution uses all jugs (G13)", () => {
   const capacities = [6, 9, 6, 4];
-  // The original looks at the first three jugs only, which all hold multiples of 3.
+  // The original uses only the first three jugs, whose capacities are all multiples of 3.
   const original = solveJugs(capacities.slice(0, 3), 2, 1000);
   assert.equal(original, null);
   const moves = solveJugs(capacities, 2, 1000)!.map(moveText);
@@ -253,7 +256,7 @@ Deno.test("long answers are refused or scored at once", () => {
   for (const name of names) {
     const entry = createDataset(name, { seed: 1 }).entry(0);
     for (const text of long) {
-      // The bound is 50 ms; a machine that does other work meanwhile gets more.
+      // The limit is 50 ms. The test allows more, in case the machine is busy.
       assertFast(300, () => {
         const score = scoreAnswer(text, entry);
         assert.ok(score <= 0.02, `${name}: ${score} for ${text.slice(0, 8)}`);

@@ -3,14 +3,10 @@ import { createDataset } from "../dataset.ts";
 import { validateTaskConfig } from "../registry.ts";
 import { scoreTaskAnswer } from "../score_answer.ts";
 import { sha256Hex } from "../../core/checksums.ts";
+import type { Board, Pair } from "./boards.ts";
 import { puzzle, puzzleCounts } from "./puzzles.ts";
 import { readGoldenJson } from "../../tests/golden.ts";
 
-type Board = number[][];
-interface Pair {
-  input: Board;
-  output: Board;
-}
 type Puzzles = Record<string, { train: Pair[]; test: Pair[] }>;
 
 /** The embedded puzzles of a part, by id. */

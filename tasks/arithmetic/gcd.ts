@@ -45,8 +45,8 @@ export default defineTask({
       result = numbers.reduce(gcdOf);
     }
     return {
-      question: `What is the greatest common divisor of ${listed(numbers)}? ` +
-        "Answer with the number only.",
+      question: `What is the greatest common divisor of ${listed(numbers)}? Answer with the ` +
+        "number only.",
       answer: String(result),
       metadata: { numbers, result, num_terms: count },
       difficulty: {

@@ -46,8 +46,8 @@ export default defineTask({
       product = numbers.reduce((all, number) => all * BigInt(number), 1n);
     }
     return {
-      question: `What is the least common multiple of ${listed(numbers)}? ` +
-        "Answer with the number only.",
+      question: `What is the least common multiple of ${listed(numbers)}? Answer with the number ` +
+        "only.",
       answer: String(result),
       metadata: { numbers, result: Number(result) },
       difficulty: {

@@ -54,10 +54,8 @@ export default defineTask({
         (askOutput
           ? `Which output does it return for this input?\n${pythonJson(given)}\n`
           : `For which input does it return this output?\n${pythonJson(given)}\n`) +
-        `Answer with the ${
-          askOutput ? "output" : "input"
-        } as one JSON object, its keys in double quotes, ` +
-        "without further text.",
+        `Answer with the ${askOutput ? "output" : "input"} as one JSON object, its keys in ` +
+        "double quotes, without further text.",
       answer: pythonJson(asked),
       metadata: { input_data: input, output_data: output },
       difficulty: { difficulty: wanted },

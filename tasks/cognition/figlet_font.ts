@@ -59,11 +59,9 @@ export default defineTask({
     return {
       question:
         "Which word is drawn here in large letters? A long word goes on in further rows of " +
-        "letters; " +
-        `only the letters A to Z occur.\n\n${
-          drawWord(word, font, config.space_letters ? GAP : 0)
-        }` +
-        "\n\nAnswer with the word only.",
+        "letters; only the letters A to Z occur.\n\n" +
+        `${drawWord(word, font, config.space_letters ? GAP : 0)}\n\n` +
+        "Answer with the word only.",
       answer: word,
       metadata: { font: name, space_letters: config.space_letters },
       difficulty: { word_len: [config.min_word_len, config.max_word_len] },

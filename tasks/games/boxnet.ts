@@ -104,15 +104,13 @@ function question(squares: Square[], contents: string[][], rows: number, columns
     "that can only move boxes that are in its square, one at a time: to a square next to its own " +
     "in the same row or column, or onto a target of the box's colour that is in its own square, " +
     "which delivers the box and uses up that target. A square may hold any number of boxes and " +
-    `targets.\n\nThe situation now:\n${
-      agents.join("\n")
-    }\n\nPlan how to deliver all boxes in few ` +
-    "steps. In a step each agent does at most one action, in the order in which you name them; " +
-    "leave out agents that do nothing.\nAnswer with a JSON list that has one object per step; " +
-    "its " +
-    "keys are agents, its values their actions, for example:\n" +
-    '[{"Agent[0.5, 0.5]": "move(box_red, square[0.5, 1.5])"}, ' +
-    '{"Agent[0.5, 1.5]": "move(box_red, target_red)"}]';
+    "targets.\n\nThe situation now:\n" +
+    `${agents.join("\n")}\n\nPlan how to deliver all boxes in few steps. In a step each agent ` +
+    "does at most one action, in the order in which you name them; leave out agents that do " +
+    "nothing.\nAnswer with a JSON list that has one object per step; its keys are agents, its " +
+    "values their actions, for example:\n" +
+    '[{"Agent[0.5, 0.5]": "move(box_red, square[0.5, 1.5])"}, {"Agent[0.5, 1.5]": "move(box_red, ' +
+    'target_red)"}]';
 }
 
 function isBox(item: string): boolean {

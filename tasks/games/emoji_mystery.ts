@@ -36,14 +36,12 @@ export default defineTask({
     return {
       question:
         "A sentence is hidden in this emoji: the emoji is followed by characters that most " +
-        `programs do not show, one for each byte of the sentence in UTF-8.\n${
-          hide(emoji, sentence)
-        }` +
-        "\nA byte b below 16 is written as the code point U+FE00 + b, any other byte as " +
-        "U+E0100 + (b - 16). So in Python the sentence is\n" +
-        "bytes(ord(c) - 0xFE00 if ord(c) < 0xE0100 else ord(c) - 0xE0100 + 16 for c in text[1:])" +
-        '.decode("utf-8")\nAnswer with the hidden sentence alone, exactly as it is, with its ' +
-        "capital letters and punctuation.",
+        "programs do not show, one for each byte of the sentence in UTF-8.\n" +
+        `${hide(emoji, sentence)}\nA byte b below 16 is written as the code point U+FE00 + b, ` +
+        "any other byte as U+E0100 + (b - 16). So in Python the sentence is\n" +
+        "bytes(ord(c) - 0xFE00 if ord(c) < 0xE0100 else ord(c) - 0xE0100 + 16 for c in " +
+        'text[1:]).decode("utf-8")\nAnswer with the hidden sentence alone, exactly as it is, ' +
+        "with its capital letters and punctuation.",
       answer: sentence,
       metadata: { emoji, num_words_in_sentence: count },
       difficulty: { num_words_in_sentence: [min, max] },

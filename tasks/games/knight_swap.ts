@@ -229,15 +229,15 @@ function question({ squares, start, turn }: Puzzle): string {
     });
     lines.push(`${row + 1} | ${cells.join(" | ")} |`);
   }
-  return "This board has white knights (w), black knights (B) and empty squares (.); squares left " +
-    `blank do not exist. Columns are A to D, rows 1 to ${ROWS}.\n\n    A   B   C   D\n` +
-    `${lines.join("\n")}\n\nWhite and black move by turns, ${turn === "w" ? "white" : "black"} ` +
-    "first. A knight moves two squares along a row or column and one across, to an empty square; " +
-    "it may jump over anything. A side may not pass. The white knights are to stand on exactly " +
-    "the " +
-    "squares that the black knights hold now, and the black ones on those of the white knights.\n" +
-    "If that cannot be done, answer No. Otherwise answer with the moves, as few as possible, as a " +
-    'JSON list of texts "colour,from,to" with colour w or B, for example ["w,A1,B3", "B,C1,A2"]';
+  return "This board has white knights (w), black knights (B) and empty squares (.); squares " +
+    `left blank do not exist. Columns are A to D, rows 1 to ${ROWS}.\n\n` +
+    `    A   B   C   D\n${lines.join("\n")}\n\n` +
+    `White and black move by turns, ${turn === "w" ? "white" : "black"} first. A knight moves ` +
+    "two squares along a row or column and one across, to an empty square; it may jump over " +
+    "anything. A side may not pass. The white knights are to stand on exactly the squares that " +
+    "the black knights hold now, and the black ones on those of the white knights.\n" +
+    "If that cannot be done, answer No. Otherwise answer with the moves, as few as possible, as " +
+    'a JSON list of texts "colour,from,to" with colour w or B, for example ["w,A1,B3", "B,C1,A2"]';
 }
 
 function score(answer: string, entry: ScorableEntry): number {

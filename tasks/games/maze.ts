@@ -62,10 +62,8 @@ export default defineTask({
     const mark = (code: number) => String.fromCharCode(code);
     return {
       question: `This maze has walls (${mark(wall)}) and passages (${mark(path)}). You stand at ` +
-        `${mark(startMark)} and want to reach ${
-          mark(goalMark)
-        }. A step leads one square up, down, ` +
-        "left or right, never into a wall.\n\n" +
+        `${mark(startMark)} and want to reach ${mark(goalMark)}. A step leads one square up, ` +
+        "down, left or right, never into a wall.\n\n" +
         `${grid.join("\n")}\n\nHow many steps does the shortest way take? Answer with the number ` +
         "alone.",
       answer: String(distance),

@@ -48,9 +48,9 @@ export default defineTask({
       question: `This is a ${n} × ${n} board; Q is a queen and _ an empty square:\n` +
         `${boardText(puzzle)}\nPut ${removed} more queen${removed === 1 ? "" : "s"} on empty ` +
         `squares so that no two of the then ${n} queens are in the same row, column or diagonal. ` +
-        "The " +
-        `queens on the board stay where they are.\nAnswer with the completed board in the same ` +
-        `form: ${n} lines of ${n} squares separated by spaces.`,
+        "The queens on the board stay where they are.\n" +
+        `Answer with the completed board in the same form: ${n} lines of ${n} squares separated ` +
+        "by spaces.",
       answer: boardText(board(solution)),
       metadata: {
         puzzle,

@@ -95,9 +95,8 @@ function drawNumbers(
   };
   if (keys.size === 0) {
     throw new RgxError(
-      `task puzzle24: no four numbers from 1 to ${MAX_NUMBER} make 24 with only ${
-        operators.join(" ")
-      }`,
+      `task puzzle24: no four numbers from 1 to ${MAX_NUMBER} make 24 with only ` +
+        `${operators.join(" ")}`,
       { advice: "allow more operators" },
     );
   }

@@ -34,18 +34,14 @@ export default defineTask({
     const { config, moves } = drawBoard(random, min_moves, max_moves);
     return {
       question:
-        "Cars and lorries stand in a car park of 6 × 6 squares. Squares with the same letter " +
-        "are one vehicle, . is empty and x a wall. A vehicle that stands along a row moves only " +
-        "left and right, one that stands along a column only up and down, never through a wall " +
-        "or " +
-        "another vehicle.\n\n" +
-        `${
-          drawing(config)
-        }\n\nBring the red car, A, to the exit at the right end of its row, in as ` +
-        "few moves as possible. A move is a letter, + for right or down or - for left or up, and " +
-        "the number of squares. Answer with the moves in order, separated by spaces, for " +
-        "example: " +
-        "B+1 C-2 A+3",
+        "Cars and lorries stand in a car park of 6 × 6 squares. Squares with the same letter are " +
+        "one vehicle, . is empty and x a wall. A vehicle that stands along a row moves only left " +
+        "and right, one that stands along a column only up and down, never through a wall or " +
+        `another vehicle.\n\n${drawing(config)}\n\n` +
+        "Bring the red car, A, to the exit at the right end of its row, in as few moves as " +
+        "possible. A move is a letter, + for right or down or - for left or up, and the number " +
+        "of squares. Answer with the moves in order, separated by spaces, for example: B+1 C-2 " +
+        "A+3",
       answer: null,
       metadata: { board_config: config, min_moves: moves },
       difficulty: { moves: [min_moves, max_moves] },

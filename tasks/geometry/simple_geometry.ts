@@ -29,18 +29,15 @@ export default defineTask({
     const errors: string[] = [];
     if ((min_sides - 1) * min_angle >= (min_sides - 2) * 180) {
       errors.push(
-        `min_angle: ${
-          min_sides - 1
-        } angles of at least ${min_angle}° leave nothing for the last one ` +
-          `of ${min_sides} sides, found min_angle = ${min_angle} and min_sides = ${min_sides}`,
+        `min_angle: ${min_sides - 1} angles of at least ${min_angle}° leave nothing for the last ` +
+          `one of ${min_sides} sides, found min_angle = ${min_angle} and min_sides = ${min_sides}`,
       );
     }
     if ((max_sides - 1) * max_angle <= (max_sides - 3) * 180) {
       errors.push(
-        `max_angle: ${
-          max_sides - 1
-        } angles of at most ${max_angle}° leave 180° or more for the last ` +
-          `one of ${max_sides} sides, found max_angle = ${max_angle} and max_sides = ${max_sides}`,
+        `max_angle: ${max_sides - 1} angles of at most ${max_angle}° leave 180° or more for the ` +
+          `last one of ${max_sides} sides, found max_angle = ${max_angle} and max_sides = ` +
+          `${max_sides}`,
       );
     }
     return errors;
@@ -56,10 +53,8 @@ export default defineTask({
       "How many degrees has the last interior angle?",
       `The interior angles of a convex ${sides}-sided polygon, except for one, are ${given}. ` +
       "Find the size of the remaining interior angle in degrees.",
-      `A convex polygon has ${sides} corners. At ${
-        sides - 1
-      } of them the interior angles are ${given}. ` +
-      "How large, in degrees, is the interior angle at the remaining corner?",
+      `A convex polygon has ${sides} corners. At ${sides - 1} of them the interior angles are ` +
+      `${given}. How large, in degrees, is the interior angle at the remaining corner?`,
     ]);
     return {
       question: `${question} Answer with the number only, without a unit.`,

@@ -61,14 +61,10 @@ export default defineTask({
     );
     const list = prerequisites.map(([course, before]) => `(${course}, ${before})`).join(", ");
     return {
-      question:
-        `A student wants to take ${count} courses, numbered 0 to ${
-          count - 1
-        }, one after another. A ` +
-        "pair (a, b) says that course b has to be finished before course a can be taken. The " +
-        "pairs are:\n" +
-        `${list}\nIs there an order in which all courses can be taken? Answer with True or False ` +
-        "only.",
+      question: `A student wants to take ${count} courses, numbered 0 to ${count - 1}, one after ` +
+        "another. A pair (a, b) says that course b has to be finished before course a can be " +
+        `taken. The pairs are:\n${list}\n` +
+        "Is there an order in which all courses can be taken? Answer with True or False only.",
       answer: solvable ? "True" : "False",
       metadata: { courses, prerequisites, solution: solvable, solvable },
       difficulty: {

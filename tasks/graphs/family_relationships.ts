@@ -120,9 +120,8 @@ function validate(
   }
   if (errors.length === 0 && male.length + female.length < size) {
     errors.push(
-      `max_family_size: there are only ${
-        male.length + female.length
-      } different names, found ${size}`,
+      `max_family_size: there are only ${male.length + female.length} different names, found ` +
+        `${size}`,
     );
   }
   return errors;

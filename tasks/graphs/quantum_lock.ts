@@ -38,20 +38,16 @@ export default defineTask({
     const level = random.int(1, config.difficulty);
     const { buttons, target, path } = drawLock(random, level);
     const lines = buttons.map(({ name, type, value, active_state }) =>
-      `${name}: ${VERBS[type]} ${value}${
-        active_state === "any" ? "" : `, works only while the light is ${active_state}`
-      }`
+      `${name}: ${VERBS[type]} ` +
+      `${value}${active_state === "any" ? "" : `, works only while the light is ${active_state}`}`
     );
     return {
       question:
         `A lock has a display with the number 0, a light that is ${START}, and three buttons:\n` +
-        `${
-          lines.join("\n")
-        }\nPressing a button that works changes the number and switches the light ` +
-        "between red and green. Pressing one that does not work right now does nothing at all.\n" +
-        `Which shortest sequence of buttons makes the display show ${target}? Answer with the ` +
-        "letters " +
-        "in order, separated by →, such as C → A → B.",
+        `${lines.join("\n")}\nPressing a button that works changes the number and switches the ` +
+        "light between red and green. Pressing one that does not work right now does nothing at " +
+        `all.\nWhich shortest sequence of buttons makes the display show ${target}? Answer with ` +
+        "the letters in order, separated by →, such as C → A → B.",
       answer: path.join(" → "),
       metadata: {
         solution_path: path,

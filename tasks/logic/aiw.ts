@@ -111,11 +111,10 @@ function siblings(random: RandomStream, config: People): Drawn {
   const girl = random.choice(config.female_names), boy = random.choice(config.male_names);
   const brothers = random.int(1, config.max_entities), sisters = random.int(1, config.max_entities);
   return {
-    question:
-      `${girl}, a girl, has ${
-        inAnyOrder(random, counted(brothers, "brother"), counted(sisters, "sister"))
-      }. All of them have the same parents, who have no other children. ${boy} is one of ` +
-      `${girl}'s brothers. How many sisters does ${boy} have? Answer with the number alone.`,
+    question: `${girl}, a girl, has ` +
+      `${inAnyOrder(random, counted(brothers, "brother"), counted(sisters, "sister"))}. All of ` +
+      `them have the same parents, who have no other children. ${boy} is one of ${girl}'s ` +
+      `brothers. How many sisters does ${boy} have? Answer with the number alone.`,
     count: sisters + 1,
   };
 }
@@ -124,10 +123,9 @@ function friends(random: RandomStream, config: People): Drawn {
   const woman = random.choice(config.female_names), man = random.choice(config.male_names);
   const males = random.int(1, config.max_entities), females = random.int(1, config.max_entities);
   return {
-    question:
-      `${woman}, a woman, has ${
-        inAnyOrder(random, counted(males, "male friend"), counted(females, "female friend"))
-      }. ${woman} and these friends are all friends with one another, and none of them has any ` +
+    question: `${woman}, a woman, has ` +
+      `${inAnyOrder(random, counted(males, "male friend"), counted(females, "female friend"))}. ` +
+      `${woman} and these friends are all friends with one another, and none of them has any ` +
       `other friends. ${man} is one of the male friends. How many female friends does ${man} ` +
       "have? Answer with the number alone.",
     count: females + 1,

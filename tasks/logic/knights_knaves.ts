@@ -83,9 +83,8 @@ export default defineTask({
     );
     return {
       question: `On an island live only ${plural(knight)}, all of whose statements are true, ` +
-        `and ${plural(knave)}, all of whose statements are false. You meet ${
-          spokenList(names)
-        }.\n` +
+        `and ${plural(knave)}, all of whose statements are false. You meet ` +
+        `${spokenList(names)}.\n` +
         `${spoken.join("\n")}\n` +
         'Here "or" does not exclude both, and "if … then …" is false only when the first part is ' +
         "true and the second is not. Who is what? Answer with one sentence that names everybody, " +

@@ -73,9 +73,8 @@ export default defineTask({
         `${premises.map(({ text }, i) => `${i + 1}. ${text}`).join("\n")}\n` +
         "Give a formula that is true whenever all premises are, but not always true, and that is " +
         "more than a " +
-        `variable alone. It may use the ${count === 1 ? "variable" : "variables"} ${
-          letters.join(", ")
-        }, these signs and parentheses. ` +
+        `variable alone. It may use the ${count === 1 ? "variable" : "variables"} ` +
+        `${letters.join(", ")}, these signs and parentheses. ` +
         "Answer with that one formula.",
       answer: null,
       metadata: {

@@ -25,7 +25,7 @@ export default defineTask({
     const parts = new CompositeParts(readParts(datasets), options);
     return (index) => parts.entry(index);
   },
-  // An entry names the task that it comes from, whose rule is asked before this one could be.
+  // The entry names the task that it comes from, and the rule of that task is used instead.
   score: () => 0,
 });
 
@@ -37,7 +37,7 @@ function readParts(datasets: ParamValue): CompositePart[] {
   }));
 }
 
-/** What is wrong with the form of the list; the tasks check their own parameters when they are made. */
+/** Checks the form of the list. The tasks check their own parameters when they are made. */
 function partErrors(datasets: ParamValue): string[] {
   if (!Array.isArray(datasets) || datasets.length === 0) {
     return [

@@ -146,9 +146,8 @@ export class CompositeParts {
     if (found !== undefined) return found;
     const names = this.#parts.map((part) => part.name);
     throw new UsageError(
-      `composite: there is no data set "${name}"${didYouMean(name, names)} (it has ${
-        names.join(", ")
-      })`,
+      `composite: there is no data set "${name}"${didYouMean(name, names)} (it has ` +
+        `${names.join(", ")})`,
     );
   }
 

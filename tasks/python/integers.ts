@@ -7,7 +7,9 @@ import { strip } from "./text.ts";
 
 /** Python refuses integers with more decimal digits. */
 const MAX_DIGITS = 4300;
-/** Maximum length of a text: as many digits of two UTF-16 units each, and underscores between them. */
+/**
+ * Maximum length of a text: as many digits of two UTF-16 units each, and underscores between them.
+ */
 const MAX_LENGTH = 3 * MAX_DIGITS + 100;
 
 const DECIMAL = /^([+-]?)([0-9]+(?:_[0-9]+)*)$/;
@@ -19,7 +21,9 @@ export function parseInteger(text: string): bigint | null {
   return read(DECIMAL, text);
 }
 
-/** `int(text, 0)`: also 0x, 0o and 0b, but no leading zeros in decimal. Null where Python raises. */
+/**
+ * `int(text, 0)`: also 0x, 0o and 0b, but no leading zeros in decimal. Null where Python raises.
+ */
 export function parseIntegerLiteral(text: string): bigint | null {
   return read(LITERAL, text);
 }

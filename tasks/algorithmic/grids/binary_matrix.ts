@@ -1,4 +1,4 @@
-/** The distance of every cell of a binary matrix from the nearest 0. */
+/** The distance from every cell of a binary matrix to the nearest 0. */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, float, int, rangeAttribute } from "../../define.ts";
 import { type Literal, parseLiteral, PyTuple } from "../../python/literals.ts";
@@ -48,7 +48,7 @@ export default defineTask({
   score,
 });
 
-/** One cell is 0, each of the others with probability `pZero`. */
+/** One random cell is 0. Each other cell is 0 with probability `pZero`. */
 function binaryMatrix(random: RandomStream, n: number, pZero: number): number[][] {
   const matrix: number[][] = [];
   for (let row = 0; row < n; row++) {
@@ -60,7 +60,10 @@ function binaryMatrix(random: RandomStream, n: number, pZero: number): number[][
   return matrix;
 }
 
-/** Two passes: distances over paths that come from above or the left, then also from below or the right. */
+/**
+ * Two passes: first distances along paths from above or the left, then also from below or the
+ * right.
+ */
 function distances(matrix: readonly (readonly number[])[]): number[][] {
   const n = matrix.length, far = 2 * n;
   const result: number[][] = [];
@@ -91,7 +94,7 @@ function score(answer: string, entry: ScorableEntry): number {
   if (answer === oracle) return 1;
   if (isOverlong(answer, entry)) return 0;
   const rows = items(parseLiteral(answer));
-  // A row takes at least one character, so a longer list cannot be the right one.
+  // Each row takes at least one character, so a list with more rows cannot be right.
   if (rows === undefined || rows.length > oracle.length) return 0;
   const lines: string[] = [];
   for (const row of rows) {

@@ -1,4 +1,4 @@
-/** binary_matrix, the Game of Life and manipulate_matrix, solved again from the text of the question alone. */
+/** Solves binary_matrix, the Games of Life and manipulate_matrix again from their questions. */
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../dataset.ts";
 import { scoreTaskAnswer } from "../../score_answer.ts";
@@ -10,7 +10,7 @@ function* entries(name: string, variants: DatasetOptions[]): Generator<Entry> {
   for (const options of variants) yield* createDataset(name, { seed: 8, size: 80, ...options });
 }
 
-/** The first block of lines of numbers in a text. */
+/** The first block of lines in a text that contain numbers. */
 function matrixIn(text: string): number[][] {
   const lines = text.split("\n");
   const isRow = (line: string) => /^[[ ]*[0-9]+(?:[ ,]+[0-9]+)*[\], ]*$/.test(line);
@@ -22,7 +22,7 @@ function matrixIn(text: string): number[][] {
 
 const text = (matrix: number[][]) => matrix.map((row) => row.join(" ")).join("\n");
 
-Deno.test("binary_matrix: the least distance to any of the zeros", () => {
+Deno.test("binary_matrix: the shortest distance to any of the zeros", () => {
   const variants = [{}, { min_n: 1, max_n: 4 }, { p_zero: 0.01, max_n: 7 }, { p_zero: 1 }];
   for (const { question, answer, metadata } of entries("binary_matrix", variants)) {
     const matrix = matrixIn(question);
@@ -44,13 +44,13 @@ Deno.test("binary_matrix: a list is read, not evaluated (V5)", () => {
   assert.equal(score("((0, 1), [1, '2'])"), 0.1);
   assert.equal(score("0 1\n1 2\n"), 0);
   assert.equal(score("[[0, 1.0], [1, 2]]"), 0);
-  // Run as Python, which the original does, this is the right list.
+  // The original executes this as Python and gets the right list.
   const original = 0.1, expression = "[[0, 1], [1, 1 + 1]]";
   assert.notEqual(score(expression), original);
   assert.equal(score(expression), 0);
 });
 
-/** One step on a torus, cell by cell. */
+/** One step on a torus, computed cell by cell. */
 function step(board: number[][]): number[][] {
   const rows = board.length, columns = board[0]!.length;
   return board.map((row, r) =>
@@ -90,7 +90,7 @@ Deno.test("game_of_life: the board of the question after the steps of the questi
 Deno.test("game_of_life: the weight sets the cells unless their number is given (G14)", () => {
   const filled = (options: DatasetOptions) =>
     createDataset("game_of_life", { seed: 1, ...options }).entry(0).metadata["filled_cells"];
-  // The original always fills the 10 cells of its default.
+  // The original always fills 10 cells, its default.
   const original = 10;
   assert.notEqual(filled({ filled_cells_weights: 0.5 }), original);
   assert.equal(filled({ filled_cells_weights: 0.5 }), 50);
@@ -106,7 +106,7 @@ Deno.test("game_of_life: right cells count, surplus ones cost, other JSON is 0 (
   assert.equal(score("[[0,1,0],[1,1,0],[0,0,1]]"), 8 / 9);
   assert.equal(score("[[0,1,0],[1,1,0]]"), 6 / 9);
   assert.equal(score("[[0,1],[1,1,0],[0,0,0.0]]"), 8 / 9);
-  // Nine more cells cost nothing in the original, and a map raises an error.
+  // In the original, nine surplus cells cost nothing, and a map raises an error.
   const original = { surplus: 1, map: "KeyError: 0" };
   const surplus = "[[0,1,0,1,1,1],[1,1,0,1,1,1],[0,0,0,1,1,1]]";
   assert.notEqual(score(surplus), original.surplus);
@@ -133,7 +133,7 @@ Deno.test("the patterns of game_of_life_halting oscillate in their boxes, or die
   }
 });
 
-/** Phases on a board with a margin of three cells, of which the inner two must stay empty. */
+/** The phases on a board with a margin of three cells, of which the inner two must stay empty. */
 function phasesOf(pattern: typeof DYING[number], steps: number): number[][] {
   const rows = pattern.rows + 6, columns = pattern.columns + 6;
   let cells = new Uint8Array(rows * columns);
@@ -191,7 +191,7 @@ Deno.test("game_of_life_halting: only the right word is right (V6)", () => {
 
 type Operation = (matrix: number[][], rows: number, columns: number) => number[][];
 
-/** A matrix whose cells come from positions of another one. */
+/** A matrix whose cells are computed from their positions. */
 const build = (rows: number, columns: number, cell: (r: number, c: number) => number) =>
   Array.from({ length: rows }, (_, r) => Array.from({ length: columns }, (_, c) => cell(r, c)));
 
@@ -277,7 +277,7 @@ Deno.test("manipulate_matrix: every line of the question, done by positions", ()
 });
 
 Deno.test("manipulate_matrix: each weight drives its own transform (G11)", () => {
-  /** In the original, the weight of each of these drives another one of them. */
+  /** In the original, the weight of each of these transforms drives another one of them. */
   const mixedUp = ["crop", "remove_every_nth_row", "remove_every_nth_col", "zero_divisible"];
   const kinds = ["rotate", "hmirror", "vmirror", "dmirror", "cmirror", "map", ...mixedUp];
   const off = Object.fromEntries(kinds.map((kind) => [`w_${kind}`, -1000]));

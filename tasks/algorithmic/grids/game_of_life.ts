@@ -1,4 +1,4 @@
-/** The board of Conway's Game of Life after some steps, on a torus. */
+/** The board of Conway's Game of Life after a number of steps, on a torus. */
 import { defineTask, float, int, type Param } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -110,7 +110,7 @@ function score(answer: string, entry: ScorableEntry): number {
   return equal / Math.max(1, countCells(expected), countCells(given));
 }
 
-/** Python's equality of JSON values, where true is 1. */
+/** Python's equality of JSON values, where true equals 1. */
 function same(a: unknown, b: unknown): boolean {
   return (typeof a === "boolean" ? Number(a) : a) === (typeof b === "boolean" ? Number(b) : b);
 }

@@ -1,6 +1,7 @@
 /**
- * Whether all cells of a Game of Life die in time. The board holds either oscillators or patterns that
- * die, too far apart to meet; the answer comes from simulation all the same.
+ * Whether all cells of a Game of Life die within a number of steps. The board contains either
+ * oscillators or patterns that die, too far apart to interact. Even so, the answer is computed by
+ * simulation.
  */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int } from "../../define.ts";
@@ -76,17 +77,12 @@ export default defineTask({
       (_, row) => cells.subarray(row * columns, (row + 1) * columns).join(" "),
     );
     return {
-      question:
-        `This is a board of Conway's Game of Life, where 1 is a living cell:\n${
-          lines.join("\n")
-        }\n` +
-        "Each cell has eight neighbours, and the board wraps around: its first row is next to " +
-        "its last row, " +
-        "and its first column next to its last column. In every step a living cell with two or " +
-        "three living " +
-        "neighbours stays alive, a dead cell with exactly three comes alive, and all others are " +
-        "dead. The game " +
-        `halts when no cell is alive. Does it halt after at most ${max_simulation_steps} steps?\n` +
+      question: "This is a board of Conway's Game of Life, where 1 is a living cell:\n" +
+        `${lines.join("\n")}\nEach cell has eight neighbours, and the board wraps around: its ` +
+        "first row is next to its last row, and its first column next to its last column. In " +
+        "every step a living cell with two or three living neighbours stays alive, a dead cell " +
+        "with exactly three comes alive, and all others are dead. The game halts when no cell is " +
+        `alive. Does it halt after at most ${max_simulation_steps} steps?\n` +
         "Answer with True or False.",
       answer: halts ? "True" : "False",
       metadata: {
@@ -115,7 +111,7 @@ interface Placed {
   position: [row: number, column: number];
 }
 
-/** Bottom and right are those of the first row and column behind. */
+/** `bottom` and `right` are exclusive. */
 interface Box {
   top: number;
   left: number;
@@ -123,7 +119,7 @@ interface Box {
   right: number;
 }
 
-/** Up to `count` patterns, away from the border: as many as find a free place. */
+/** Places up to `count` patterns away from the border; fewer when no free place is found. */
 function place(
   random: RandomStream,
   patterns: readonly LifePattern[],
@@ -150,7 +146,7 @@ function place(
   return { cells, placed };
 }
 
-/** Whether the box with a margin of one cell shares a cell with another one with its margin. */
+/** Whether the boxes, each with a margin of one cell, overlap with any of `boxes`. */
 function meets(
   boxes: readonly Box[],
   top: number,
@@ -168,7 +164,7 @@ function meets(
   return false;
 }
 
-/** Simulates until nothing lives, the steps are over, or the board is the first one again. */
+/** Simulates until no cell lives, the steps are used up, or the first board occurs again. */
 function diesWithin(
   first: Cells,
   rows: number,

@@ -1,6 +1,6 @@
 /** Conway's Game of Life (B3/S23) on a torus of any size. */
 
-/** Cells row by row; 1 is alive. */
+/** Cells in row-major order; 1 is alive. */
 export type Cells = Uint8Array<ArrayBuffer>;
 
 /** The next generation. */
@@ -10,7 +10,7 @@ export function lifeStep(cells: Cells, rows: number, columns: number): Cells {
     const here = row * columns;
     const above = (row === 0 ? rows - 1 : row - 1) * columns;
     const below = (row === rows - 1 ? 0 : row + 1) * columns;
-    // Living cells of three rows in the columns to the left, here and to the right.
+    // Counts of living cells in three rows: the column to the left, this one, the one to the right.
     let left = cells[above + columns - 1]! + cells[here + columns - 1]! +
       cells[below + columns - 1]!;
     let middle = cells[above]! + cells[here]! + cells[below]!;

@@ -1,6 +1,7 @@
 /**
- * Patterns of the Game of Life whose fate is known: oscillators by their difficulty, and patterns that die within
- * three steps. A pattern's box holds all its phases, so patterns with a free row or column around each box do not meet.
+ * Patterns of the Game of Life with known fate: oscillators by difficulty, and patterns that die
+ * within three steps. The box of a pattern holds all its phases. Patterns do not interact as long
+ * as one free row or column surrounds each box.
  */
 
 export interface LifePattern {
@@ -11,7 +12,7 @@ export interface LifePattern {
   cells: readonly (readonly [number, number])[];
 }
 
-/** Oscillators of period 2; of period 3 and 4; of period 15. */
+/** Oscillators by difficulty: period 2; periods 3 and 4; period 15. */
 export const OSCILLATORS: Readonly<Record<number, readonly LifePattern[]>> = {
   1: [
     pattern("blinker", "... / ooo / ..."),
@@ -45,10 +46,10 @@ export const OSCILLATORS: Readonly<Record<number, readonly LifePattern[]>> = {
   ],
 };
 
-/** The largest common multiple of the periods in use: an oscillating board is back by then. */
+/** The least common multiple of the periods, after which every oscillating board repeats. */
 export const COMMON_PERIOD: Readonly<Record<number, number>> = { 1: 2, 2: 12, 3: 15 };
 
-/** Three to six cells in a diagonal, and three cells in a V, each in all directions. */
+/** Three to six cells in a diagonal, and three cells in a V, each in all orientations. */
 export const DYING: readonly LifePattern[] = [3, 4, 5, 6].flatMap((length) => [
   dying(length, length, Array.from({ length }, (_, i) => [i, i])),
   dying(length, length, Array.from({ length }, (_, i) => [i, length - 1 - i])),

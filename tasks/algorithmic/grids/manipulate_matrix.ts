@@ -95,8 +95,9 @@ function weightsOf(config: Readonly<Record<`w_${TransformName}`, number>>): numb
 }
 
 /**
- * Transforms drawn by the softmax of the weights. One that is not possible for the matrix as it then is does not
- * count; when no other has a weight, there are fewer than `count`.
+ * Draws transforms with the softmax of the weights as probabilities. A transform that is impossible
+ * for the current matrix is not counted. When only impossible ones have a weight, fewer than
+ * `count` are returned.
  */
 function drawOperations(
   random: RandomStream,

@@ -1,7 +1,7 @@
-/** Matrices of digits, as the matrix tasks draw and write them. */
+/** Draws and writes matrices of digits. */
 import type { RandomStream } from "../../../core/philox.ts";
 
-/** Digits that one draw gives: 10^9 is the largest power of ten within its 32 bits. */
+/** Number of digits from one draw: 10^9 is the largest power of ten below its 2^32 values. */
 const DIGITS = 9;
 
 /** `rows` × `columns` digits 0–9. */
@@ -25,12 +25,12 @@ export function digitMatrix(random: RandomStream, rows: number, columns: number)
   return matrix;
 }
 
-/** A line a row, a space between cells. */
+/** One line for each row, with a space between cells. */
 export function matrixText(matrix: readonly (readonly (number | string)[])[]): string {
   return matrix.map((row) => row.join(" ")).join("\n");
 }
 
-/** The same of digits: as bytes, several times as fast as joined texts. */
+/** `matrixText` for digits. It fills bytes, which is several times faster than joining texts. */
 export function digitText(matrix: readonly (readonly number[])[]): string {
   const bytes = new Uint8Array(matrix.reduce((size, row) => size + 2 * row.length, 0));
   let end = 0;

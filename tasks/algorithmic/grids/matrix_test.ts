@@ -1,4 +1,4 @@
-/** The matrix tasks: answers derived again from the text of the question, by other methods. */
+/** Derives the answers of the matrix tasks again from their questions, by other methods. */
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../dataset.ts";
 import { scoreTaskAnswer } from "../../score_answer.ts";
@@ -71,7 +71,7 @@ Deno.test("spiral_matrix: lists are worth 0.1, and no answer is executed", () =>
     ["'1243'", 0.1],
     ["[1, 2, 3, 4]", 0],
     ["[[1, 2, 4, 3]]", 0],
-    // The original evaluates this and gives 0.1.
+    // The original executes this and gives 0.1.
     ["[x for x in (1, 2, 4, 3)]", 0],
     ["1 2 3 4", 0],
   ];

@@ -1,4 +1,7 @@
-/** Maximum or average pooling of a matrix of digits; windows do not overlap and may be cut off at the edge. */
+/**
+ * Max or average pooling of a matrix of digits. Windows do not overlap; those at the edge may be
+ * cut off.
+ */
 import { defineTask, int, rangeAttribute } from "../../define.ts";
 import { reprFloat } from "../../python/repr.ts";
 import { isSpaceCode } from "../../python/text.ts";
@@ -46,8 +49,8 @@ export default defineTask({
         (type === "max"
           ? "its largest number. "
           : "the average of the numbers in it, rounded to 2 decimals. ") +
-        "Answer with the matrix of the results: one line for each row of windows, the numbers of a " +
-        "row separated by spaces.",
+        "Answer with the matrix of the results: one line for each row of windows, the numbers " +
+        "of a row separated by spaces.",
       answer: type === "max"
         ? digitText(solution)
         : matrixText(solution.map((row) => row.map((x) => reprFloat(roundedHundredths(x))))),
@@ -90,13 +93,16 @@ function average(window: readonly number[]): number {
   return window.reduce((sum, x) => sum + x, 0) / window.length;
 }
 
-/** Two decimals as NumPy rounds them: the nearest integer to 100 x, the even one on a tie. */
+/** Rounds to two decimals like NumPy: the nearest integer to 100 x, the even one on a tie. */
 function roundedHundredths(x: number): number {
   const scaled = x * 100, floor = Math.floor(scaled), rest = scaled - floor;
   return (floor + (rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? 1 : 0)) / 100;
 }
 
-/** What NumPy reads as a number; those that are not finite are near to none. */
+/**
+ * The texts that NumPy reads as numbers. Those that are not finite are never close to the right
+ * one.
+ */
 const NUMBER = /^[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|nan|inf(?:inity)?)$/i;
 
 function score(answer: string, entry: ScorableEntry): number {
@@ -116,7 +122,7 @@ function near(expected: string, given: string): boolean {
 
 const NEWLINE = 10, RETURN = 13;
 
-/** The words of each line that is not blank; null as soon as there are too many. */
+/** The words of each non-blank line; null as soon as there are too many. */
 function cellsOf(text: string, maxRows: number, maxColumns: number): string[][] | null {
   const rows: string[][] = [];
   let row: string[] = [], from = -1;

@@ -1,4 +1,4 @@
-/** Turn a square matrix of digits clockwise by a multiple of 90 degrees. */
+/** Rotate a square matrix of digits clockwise by a multiple of 90 degrees. */
 import { defineTask, int, rangeAttribute } from "../../define.ts";
 import { defaultScore } from "../../scoring.ts";
 import { digitMatrix, digitText } from "./matrix.ts";
@@ -33,11 +33,9 @@ export default defineTask({
     let solution = matrix;
     for (let turn = turns % 4; turn > 0; turn--) solution = rotate(solution);
     return {
-      question:
-        `Turn this square matrix clockwise by ${90 * turns} degrees:\n${
-          digitText(matrix)
-        }\nAnswer with the turned matrix in the same form: one line for each row, the numbers of a ` +
-        "row separated by single spaces.",
+      question: `Turn this square matrix clockwise by ${90 * turns} degrees:\n` +
+        `${digitText(matrix)}\nAnswer with the turned matrix in the same form: one line for each ` +
+        "row, the numbers of a row separated by single spaces.",
       answer: digitText(solution),
       metadata: { matrix, num_rotations: turns, solution, n },
       difficulty: {

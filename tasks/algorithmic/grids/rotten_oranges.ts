@@ -28,7 +28,7 @@ export default defineTask({
   },
   generate(random, config) {
     const n = random.int(config.min_n, config.max_n);
-    // One draw a cell: below the first bound a rotten orange, below the second a fresh one.
+    // One draw for each cell: below `rotten` a rotten orange, below `orange` a fresh one.
     const orange = config.p_oranges * 2 ** 32, rotten = orange * config.p_rotten;
     const matrix: number[][] = [];
     for (let row = 0; row < n; row++) {
@@ -54,10 +54,10 @@ export default defineTask({
   score: defaultScore,
 });
 
-/** Minutes until no orange of a square grid is fresh, −1 when some stay fresh. */
+/** Minutes until no orange of a square grid is fresh; −1 when some stay fresh. */
 function minutes(matrix: readonly (readonly number[])[]): number {
   const n = matrix.length;
-  // A border of empty cells, so that every cell of the grid has four neighbours.
+  // A border of empty cells gives every cell of the grid four neighbours.
   const width = n + 2;
   const cells = new Uint8Array(width * width);
   const queue = new Int32Array(n * n);

@@ -25,15 +25,12 @@ export default defineTask({
     const matrix = digitMatrix(random, n, n);
     const solution = spiral(matrix);
     return {
-      question:
-        `Walk through this matrix along a spiral and list the numbers on the way:\n${
-          digitText(matrix)
-        }\nBegin at the top left corner and go clockwise around the border: right along the first row, ` +
-        "down the last column, left along the last row, up the first column. Go around what is " +
-        "left " +
-        "inside in the same way until every number has been listed. Answer with the numbers in " +
-        "this " +
-        "order, separated by single spaces (such as: 4 0 7 7).",
+      question: "Walk through this matrix along a spiral and list the numbers on the way:\n" +
+        `${digitText(matrix)}\nBegin at the top left corner and go clockwise around the border: ` +
+        "right along the first row, down the last column, left along the last row, up the first " +
+        "column. Go around what is left inside in the same way until every number has been " +
+        "listed. Answer with the numbers in this order, separated by single spaces (such as: 4 0 " +
+        "7 7).",
       answer: solution.join(" "),
       metadata: { matrix, solution, n },
       difficulty: { n: [config.min_n, config.max_n] },

@@ -1,6 +1,7 @@
 /**
- * The transforms of manipulate_matrix: drawn for a matrix of a given size, said in words, and applied. The names and the
- * fields are reasoning-gym's; `instruction` is the line of the question.
+ * The transforms of manipulate_matrix: drawn for a matrix of a given size, described in words, and
+ * applied. Their names and fields are those of reasoning-gym. `instruction` is the line in the
+ * question.
  */
 import type { RandomStream } from "../../../core/philox.ts";
 import { transpose } from "../../transpose.ts";
@@ -26,7 +27,7 @@ export type Transform =
 
 export type TransformName = Transform["transform"];
 
-/** A transform of the given kind. Rows or columns can only be removed where there are two or more. */
+/** Draws a transform of the given kind. Removing rows or columns needs at least two of them. */
 export function drawTransform(
   random: RandomStream,
   kind: TransformName,

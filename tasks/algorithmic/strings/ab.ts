@@ -1,7 +1,8 @@
 /**
- * A small rewriting system: tokens whose hash sides face each other pass through each other or vanish. The
- * result does not depend on the order of the steps, so a program is computed by letting its tokens enter from the right
- * one after another, which takes the same steps as rewriting the leftmost pair.
+ * A small rewriting system. When the hash signs of two neighbouring tokens face each other, the
+ * tokens either swap places or vanish. The result does not depend on the order of the steps.
+ * Therefore a program is computed by adding its tokens from the right, one after another, which
+ * takes as many steps as always rewriting the leftmost pair.
  */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int } from "../../define.ts";
@@ -9,7 +10,10 @@ import type { ScorableEntry } from "../../types.ts";
 
 const TOKENS = ["A#", "B#", "#A", "#B"] as const;
 const MAX_STEPS = 100;
-/** Three of five programs of 100 tokens end within the steps, but hardly any of 200: then one that takes longer is used. */
+/**
+ * Maximum number of draws. Three of five programs of 100 tokens end within the steps, but hardly
+ * any of 200 tokens; in that case a longer one is used.
+ */
 const MAX_DRAWS = 100;
 
 export default defineTask({
@@ -45,7 +49,7 @@ export default defineTask({
   acceptsBlank: true,
 });
 
-/** A program that needs at most {@link MOST_STEPS} steps, unless none of {@link MOST_DRAWS} does. */
+/** A program that needs at most {@link MAX_STEPS} steps, unless none of {@link MAX_DRAWS} does. */
 function drawProgram(
   random: RandomStream,
   length: number,
@@ -58,7 +62,7 @@ function drawProgram(
   }
 }
 
-/** What a program becomes, and in how many steps. */
+/** Computes the final tokens of a program and the number of steps. */
 function compute(program: readonly string[]): { result: string[]; steps: number } {
   const left: string[] = [], right: string[] = [];
   let steps = 0;

@@ -1,4 +1,4 @@
-/** How few swaps make a binary string alternate. */
+/** The minimum number of swaps that make a binary string alternate. */
 import { defineTask, float, int, rangeAttribute } from "../../define.ts";
 import { defaultScore } from "../../scoring.ts";
 
@@ -25,7 +25,7 @@ export default defineTask({
     const counts = [n >> 1, n >> 1];
     const surplus = random.below(2);
     counts[surplus]! += n % 2;
-    // One more than can alternate: two for equal counts, one where there is a surplus already.
+    // Makes one count too large to alternate: two more for equal counts, one more for unequal ones.
     if (!solvable) counts[surplus]! += n % 2 === 0 ? 2 : 1;
     const bits: string[] = [];
     for (let i = 0; i < counts[0]! + counts[1]!; i++) bits.push(i < counts[0]! ? "0" : "1");
@@ -45,7 +45,10 @@ export default defineTask({
   score: defaultScore,
 });
 
-/** Half of the characters that differ from the nearer alternating string with the same counts, or −1. */
+/**
+ * Half of the characters that differ from the nearest alternating string with the same counts, or
+ * −1.
+ */
 function fewestSwaps(string: string): number {
   let ones = 0, oddlyPlaced = 0;
   for (let i = 0; i < string.length; i++) {

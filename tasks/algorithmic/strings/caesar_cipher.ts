@@ -1,6 +1,6 @@
 /**
- * Decrypt a Caesar cipher whose rotation is not told. Half of the sentences are the story's, half are made, and
- * all where the story has none with as many words.
+ * Decrypt a Caesar cipher with an unknown rotation. Half of the sentences are from the story and
+ * half are generated. All are generated when the story has no sentence of that length.
  */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, rangeAttribute, text } from "../../define.ts";
@@ -63,7 +63,10 @@ export default defineTask({
   score: defaultScore,
 });
 
-/** The story's sentences by delimiter: their words without those that touch a sign, in capitals. */
+/**
+ * The words of each story sentence in capitals, without words that touch a punctuation mark; by
+ * delimiter.
+ */
 const byDelimiter = new Map<string, string[][]>();
 const byRange = new Map<string, string[]>();
 

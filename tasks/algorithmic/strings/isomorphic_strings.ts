@@ -1,4 +1,4 @@
-/** Whether one string becomes another when each letter is replaced by a letter of its own. */
+/** Whether a one-to-one replacement of letters turns one string into another. */
 import { defineTask, float, int, rangeAttribute } from "../../define.ts";
 import { defaultScore } from "../../scoring.ts";
 
@@ -36,19 +36,16 @@ export default defineTask({
         // A letter that occurs again gets two different partners.
         second[at] = (second[at]! + 1 + random.below(25)) % 26;
       } else {
-        // A letter that occurs once gets the partner of another one.
+        // A letter that occurs only once gets the partner of another one.
         second[at] = second[(at + 1 + random.below(length - 1)) % length]!;
       }
     }
     const words = [text(first), text(second)];
     return {
       question: "Two strings of equal length are isomorphic when the letters of the first can be " +
-        "replaced so that the " +
-        "second results: every occurrence of a letter by the same letter, and different letters " +
-        "by different " +
-        `ones (a letter may stay as it is). Are these strings isomorphic?\n${words[0]}\n${
-          words[1]
-        }\n` + "Answer with True or False.",
+        "replaced so that the second results: every occurrence of a letter by the same letter, " +
+        "and different letters by different ones (a letter may stay as it is). Are these strings " +
+        `isomorphic?\n${words[0]}\n${words[1]}\n` + "Answer with True or False.",
       answer: solvable ? "True" : "False",
       metadata: { words, solution: solvable, solvable, string_length: length },
       difficulty: { string_length: [config.min_string_length, config.max_string_length] },

@@ -43,7 +43,7 @@ export default defineTask({
   score,
 });
 
-/** Lowercase letters, the second half a mirror of the first. */
+/** Lowercase letters whose second half mirrors the first. */
 export function randomPalindrome(random: RandomStream, length: number): string {
   const letters: string[] = new Array(length);
   for (let i = 0; 2 * i < length; i++) {

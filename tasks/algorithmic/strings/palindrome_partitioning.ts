@@ -1,6 +1,7 @@
 /**
- * All ways to cut a string into palindromes. Their number grows exponentially with the palindromes
- * inside; strings with more than {@link MOST_PARTITIONS} are drawn again.
+ * All partitions of a string into palindromes. Their number grows exponentially with the
+ * palindromes in the string. Strings with more than {@link MAX_PARTITIONS} partitions are drawn
+ * again.
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
@@ -58,13 +59,11 @@ export default defineTask({
     const solution = partitions(string, ends);
     return {
       question:
-        "Cut this string into consecutive pieces such that every piece is a palindrome (it " +
-        `reads the same forward and backward; a single letter is one): ${string}\n` +
+        "Cut this string into consecutive pieces such that every piece is a palindrome (it reads " +
+        `the same forward and backward; a single letter is one): ${string}\n` +
         "Find all ways to do this. Answer with a JSON list that has one list for each way, with " +
-        "its " +
-        'pieces in order; the order of the ways is free. For xyyx it would be [["x", "y", "y", ' +
-        '"x"], ' +
-        '["x", "yy", "x"], ["xyyx"]].',
+        'its pieces in order; the order of the ways is free. For xyyx it would be [["x", "y", ' +
+        '"y", "x"], ["x", "yy", "x"], ["xyyx"]].',
       answer: jsonText(solution),
       metadata: { string, solution, string_len: string.length },
       difficulty: {
@@ -76,7 +75,10 @@ export default defineTask({
   score,
 });
 
-/** A string made of palindromes, and for each position where the palindromes end that begin there. */
+/**
+ * Draws a string made of palindromes. For each position it also returns the ends of the palindromes
+ * that begin there.
+ */
 function drawString(
   random: RandomStream,
   minLength: number,
@@ -101,7 +103,10 @@ function drawString(
   );
 }
 
-/** For each start the ends (exclusive, ascending) of its palindromes: grown from every centre. */
+/**
+ * For each start, the ends (exclusive, ascending) of its palindromes, found by expanding every
+ * centre.
+ */
 function palindromeEnds(string: string): number[][] {
   const ends: number[][] = Array.from({ length: string.length }, () => []);
   for (let centre = 0; centre < 2 * string.length - 1; centre++) {
@@ -122,7 +127,7 @@ function countPartitions(ends: readonly (readonly number[])[]): number {
   return counts[0]!;
 }
 
-/** Shorter first pieces first. */
+/** Lists the partitions; shorter first pieces come first. */
 function partitions(string: string, ends: readonly (readonly number[])[]): string[][] {
   const all: string[][] = [], pieces: string[] = [];
   const extend = (start: number) => {
@@ -139,7 +144,7 @@ function partitions(string: string, ends: readonly (readonly number[])[]): strin
   return all;
 }
 
-/** As Python's `json.dumps` writes it. */
+/** Formats lists like Python's `json.dumps`. */
 function jsonText(lists: readonly (readonly string[])[]): string {
   return `[${lists.map((pieces) => `["${pieces.join('", "')}"]`).join(", ")}]`;
 }
@@ -157,7 +162,10 @@ function score(answer: string, entry: ScorableEntry): number {
   return found.size === expected.size ? 1 : 0;
 }
 
-/** A list of strings as one text, a string being the list of its letters; null for anything else. */
+/**
+ * A list of strings as one text; a string counts as the list of its letters. Null for anything
+ * else.
+ */
 function keyOf(pieces: unknown): string | null {
   if (typeof pieces === "string") return JSON.stringify([...pieces]);
   const strings = Array.isArray(pieces) && pieces.every((piece) => typeof piece === "string");

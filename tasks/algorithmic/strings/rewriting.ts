@@ -1,13 +1,13 @@
 /**
- * Systems of rules on counts: each step applies the first rule whose ingredients are there, until none is
- * or the allowed number of steps is reached. Every rule here leaves fewer things or other kinds that never
- * turn back, so a state cannot occur twice.
+ * Systems of rules on counts. Each step applies the first rule whose ingredients are available,
+ * until no rule applies or the maximum number of steps is reached. Every rule either reduces the
+ * number of things or produces kinds that never turn back. So no state occurs twice.
  */
 
-/** Change of every count by one application; negative where something is used up. */
+/** The change of each count when the rule is applied; negative for ingredients. */
 export type Rule = readonly number[];
 
-/** All states from the first to the last one, each a copy. */
+/** All states from the first to the last, each a copy. */
 export function applyRules(
   start: readonly number[],
   rules: readonly Rule[],

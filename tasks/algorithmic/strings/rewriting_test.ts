@@ -1,4 +1,4 @@
-/** The tasks whose answer comes from rules that the question states: the rules are read from its text. */
+/** Tests the tasks whose questions state rules. The rules are read from the question. */
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../dataset.ts";
 import { scoreTaskAnswer } from "../../score_answer.ts";
@@ -9,7 +9,7 @@ function entriesOf(name: string, ...settings: DatasetOptions[]): Entry[] {
   return settings.flatMap((options, i) => [...createDataset(name, { seed: 21 + i, ...options })]);
 }
 
-/** "Two B and one C" as the counts of each kind. */
+/** Parses "Two B and one C" into the count of each kind. */
 function amounts(text: string): Map<string, number> {
   const found = new Map<string, number>();
   for (const [, number, kind] of text.matchAll(/\b(one|two) (\S+)/gi)) {
@@ -18,7 +18,7 @@ function amounts(text: string): Map<string, number> {
   return found;
 }
 
-/** Runs the numbered rules of a question on its counts, and writes the counts of its kinds. */
+/** Runs the numbered rules of a question on its counts and writes the resulting counts. */
 function run(question: string, first: RegExp, kinds: string[]): string {
   const counts = new Map([...question.matchAll(first)].map((m) => [m[2]!, Number(m[1])]));
   const rules = [...question.matchAll(/^\d\. (.*?) (?:become|(?:is|are) .*? into) (.*)$/gm)]
@@ -71,7 +71,7 @@ Deno.test({
   name: "recorded entries of string_splitting and string_synthesis have our history",
   fn() {
     for (const name of ["string_splitting", "string_synthesis"]) {
-      // Every start of the default range occurs within a few thousand entries.
+      // A few thousand entries contain every start of the default range.
       const recomputed = new Map(
         [...createDataset(name, { seed: 2, size: 3000 })].map(({ metadata }) => {
           const states = metadata["states"] as number[][];
@@ -114,7 +114,7 @@ Deno.test("string_insertion: a list of the letters is worth 0.1, and no answer i
     ["'AB', 'CDA'", 0.1],
     ['"ABCDA"', 0.1],
     ["['A', 'B', 'C', 'D']", 0],
-    // The original evaluates this and gives 0.1.
+    // The original executes this and gives 0.1.
     ["list('ABCDA')", 0],
     [" ABCDA", 0],
     ["abcda", 0],
@@ -126,7 +126,7 @@ Deno.test("string_insertion: a list of the letters is worth 0.1, and no answer i
   }
 });
 
-/** Rewrites by the rules' quoted parts; what is between them tells begin, end and inside. */
+/** Rewrites, keyed by the quoted parts of a rule; the words between them say where it applies. */
 const REWRITES: Record<string, (s: string, end: boolean) => string> = {
   "ab ca": (s) => s.replace(/^ab/, "ca"),
   "ac cb": (s) => s.replace(/ac$/, "cb"),

@@ -3,7 +3,7 @@ import { defineTask, int, rangeAttribute } from "../../define.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { listItems } from "../list_answer.ts";
 
-/** Pattern → the letter inserted behind it. */
+/** Maps each pattern to the letter that is inserted behind it. */
 const INSERTED: Readonly<Record<string, string>> = {
   ABCD: "A",
   BCDE: "B",
@@ -40,12 +40,10 @@ export default defineTask({
     );
     return {
       question: `Read this string from left to right and insert letters: ${string}\n` +
-        `Whenever four consecutive letters match a pattern, insert a letter directly behind them:\n${
-          rules.join("\n")
-        }\nAfter an insertion go on with the first letter of the given string behind the pattern: ` +
-        "neither the four letters nor the inserted one can be part of a later match. Answer with " +
-        "the " +
-        "resulting string.",
+        "Whenever four consecutive letters match a pattern, insert a letter directly behind " +
+        `them:\n${rules.join("\n")}\nAfter an insertion go on with the first letter of the given ` +
+        "string behind the pattern: neither the four letters nor the inserted one can be part of " +
+        "a later match. Answer with the resulting string.",
       answer: solution,
       metadata: { string, solution, string_length: length },
       difficulty: { string_length: [config.min_string_length, config.max_string_length] },

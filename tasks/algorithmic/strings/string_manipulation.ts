@@ -1,4 +1,4 @@
-/** Rewrite a string over a, b, c by an ordered choice of twenty rules until it comes to rest. */
+/** Rewrite a string over a, b, c by ordered rules (some of twenty) until no rule applies. */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../../define.ts";
@@ -6,13 +6,16 @@ import { defaultScore } from "../../scoring.ts";
 
 interface Rule {
   text: string;
-  /** The changed string, or null where the rule cannot be applied. No rule leaves a string as it is. */
+  /**
+   * Returns the changed string, or null when the rule does not apply. A rule never returns its
+   * input.
+   */
   apply(s: string): string | null;
 }
 
 /**
- * About one draw in ten thousand grows for ever; of those that come to rest, none was seen to take more than
- * this many steps beyond the letters of its string. What takes longer is drawn again.
+ * Maximum number of steps beyond the length of the string. About one draw in ten thousand grows
+ * forever. None of the others was seen to take more steps. Strings that take more are drawn again.
  */
 const MAX_EXTRA_STEPS = 1000;
 const MAX_DRAWS = 100;
@@ -156,7 +159,7 @@ export default defineTask({
   score: defaultScore,
 });
 
-/** Rules in random order and the states that they lead a random string through. */
+/** Draws rules in random order, and the states through which they lead a random string. */
 function drawHistory(random: RandomStream, length: number, count: number): [Rule[], string[]] {
   for (let draw = 0; draw < MAX_DRAWS; draw++) {
     const rules = random.sample(RULES, count);
@@ -170,7 +173,7 @@ function drawHistory(random: RandomStream, length: number, count: number): [Rule
   );
 }
 
-/** The states from a string to the one where it comes to rest, or null when there are too many. */
+/** The states from a string to its final state, or null when there are too many. */
 function history(string: string, rules: readonly Rule[]): string[] | null {
   const states = [string], seen = new Set(states);
   const maximum = string.length + MAX_EXTRA_STEPS;

@@ -1,9 +1,9 @@
-/** Machines are taken apart by fixed rules; what is left in the end? */
+/** Machines are taken apart by fixed rules. What is left at the end? */
 import { defineTask, int, rangeAttribute } from "../../define.ts";
 import { defaultScore } from "../../scoring.ts";
 import { applyRules, type Rule } from "./rewriting.ts";
 
-/** Changes of A, B, C, X, Y, Z. */
+/** Changes of the counts of A, B, C, X, Y, Z. */
 const RULES: readonly Rule[] = [
   [-1, 0, 0, 2, 1, 0],
   [0, -2, 0, 1, 0, 0],

@@ -1,9 +1,9 @@
-/** Blocks are combined by fixed rules; which blocks are there in the end? */
+/** Blocks are combined by fixed rules. Which blocks are left at the end? */
 import { defineTask, int, rangeAttribute } from "../../define.ts";
 import { defaultScore } from "../../scoring.ts";
 import { applyRules, type Rule } from "./rewriting.ts";
 
-/** Changes of [A] [B] [C] {A} {B} {C} (A) (B) (C). */
+/** Changes of the counts of [A] [B] [C] {A} {B} {C} (A) (B) (C). */
 const RULES: readonly Rule[] = [
   [-1, -1, -1, 1, 0, 0, 0, 0, 0],
   [-1, -1, 0, 0, 0, 1, 0, 0, 0],

@@ -1,6 +1,6 @@
 /**
- * ab, base_conversion, binary_alternation, count_primes, isomorphic_strings and number_filtering, each
- * solved again from the text of the question alone.
+ * Solves ab, base_conversion, binary_alternation, count_primes, isomorphic_strings and
+ * number_filtering again from the text of their questions.
  */
 import assert from "node:assert/strict";
 import { curriculumConfig } from "../../curriculum/config.ts";
@@ -48,7 +48,7 @@ Deno.test("ab: rewriting the leftmost pair step by step gives the answer", () =>
 
 Deno.test("ab: a blank answer is right where nothing remains, and nowhere else (V1)", () => {
   const nothing = { answer: "", metadata: { source_dataset: "ab" } };
-  // The original gives the empty text 0 when another empty text is expected.
+  // The original gives 0 to an empty answer even when the empty text is right.
   const original = 0;
   assert.notEqual(scoreTaskAnswer("ab", "", nothing), original);
   assert.equal(scoreTaskAnswer("ab", "", nothing), 1);
@@ -102,7 +102,7 @@ Deno.test("base_conversion: equal bases or values are refused or clamped (G23)",
     mode: "last_k",
     onClamp: (note) => notes.push(note),
   });
-  // The original has the same numbers here and then refuses its own configuration.
+  // The original makes these equal numbers and then refuses its own configuration.
   const original = { min_base: 2, max_base: 2, min_value: 1000, max_value: 1000 };
   assert.deepEqual(level, { ...original, max_base: 3, max_value: 1001 });
   assert.equal(notes.length, 2);
@@ -178,7 +178,8 @@ Deno.test("isomorphic_strings: equal patterns of repetition and equal lengths (G
     assert.equal(metadata["string_length"], first.length);
     assert.equal(first.length, second.length);
   }
-  // A pair of the original that is isomorphic; one that is not has two strings of string_length letters.
+  // An isomorphic pair of the original has shorter strings than stated; other pairs have
+  // string_length letters.
   const original = { words: ["zg", "bn"], string_length: 3, solvable: true };
   assert.notEqual(original.words[0]!.length, original.string_length);
 });
@@ -197,7 +198,7 @@ Deno.test("number_filtering: texts are compared exactly, each number by its text
   for (const { question, answer, metadata } of entries("number_filtering", variants)) {
     const [verb, size, threshold, list] = found(
       question,
-      /^(Keep only|Remove) the numbers that are (larger|smaller) than (\S+) in this list:\n\[(.*)\]\n/,
+      /^(Keep only|Remove) the numbers .* (larger|smaller) than (\S+) in this list:\n\[(.*)\]\n/,
     ) as [string, string, string, string];
     const numbers = list.split(", ").map((text) => text.slice(1, -1));
     const limit = scaled(threshold);
@@ -208,7 +209,7 @@ Deno.test("number_filtering: texts are compared exactly, each number by its text
     assert.equal(answer, kept.length === 0 ? "[]" : `['${kept.join("', '")}']`);
     assert.deepEqual(metadata["result"], kept);
     const values = new Map(kept.toReversed().map((text) => [Number(text), text]));
-    // The original looks texts up by value, so each would have the text of the first equal number.
+    // The original looks texts up by value, so equal numbers would all get the first one's text.
     const original = kept.map((text) => values.get(Number(text)));
     if (original.join() !== kept.join()) twoTexts++;
   }

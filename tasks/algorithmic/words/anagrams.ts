@@ -1,18 +1,23 @@
 /**
- * Groups of words with the same letters, out of the word list (../words.ts). They are found when they
- * are first needed: every letter has a fixed large number, and the sums of anagrams are equal.
+ * Groups of words with the same letters, from the word list (`tasks/text/words.ts`). They are
+ * computed when first needed: each letter has a fixed large number, and anagrams have equal sums.
  */
 import { RandomStream } from "../../../core/philox.ts";
 import { LONGEST_WORD, SHORTEST_WORD, wordsOfLength } from "../../text/words.ts";
 
 let groups: (readonly string[])[] | undefined;
 
-/** All groups of two and more words, shorter words first; words and groups in alphabetical order. */
+/**
+ * All groups of at least two words, shorter words first; words and groups in alphabetical order.
+ */
 export function anagramGroups(): readonly (readonly string[])[] {
   return groups ??= findGroups();
 }
 
-/** Numbers below 2^49, so that sums of all letters stay exact; equal sums of other letters are as good as impossible. */
+/**
+ * Random numbers below 2^49, so that the sum over a word is exact. Different letters practically
+ * never have equal sums.
+ */
 function letterNumbers(): Float64Array {
   const random = RandomStream.forPurpose(1, "task", "letters of anagrams");
   return Float64Array.from({ length: 26 }, () => random.below(2 ** 49));

@@ -1,4 +1,4 @@
-/** Distinct indices without a list of all of them (R. W. Floyd's method), for short draws from long lists. */
+/** Draws a few distinct indices from a long list without copying it (R. W. Floyd's method). */
 import type { RandomStream } from "../../../core/philox.ts";
 
 /** `count` ≤ `size` different integers from 0 to size − 1, in random order. */

@@ -34,7 +34,7 @@ export default defineTask({
     ),
   ],
   validate({ max_anagram_groups: maximum }) {
-    // Finding the groups takes a moment, so it is left out where they are enough by far.
+    // Finding the groups takes a moment. It is skipped where there are certainly enough.
     if (maximum <= 1000) return [];
     const available = anagramGroups().length;
     return maximum <= available ? [] : [
@@ -58,11 +58,9 @@ export default defineTask({
     return {
       question:
         "Two words are anagrams of each other when they consist of the same letters, each as " +
-        "often, in another " +
-        `order. Put these words into groups of anagrams:\n${list(words)}\n` +
-        "Answer with a JSON list that has one list of words for each group; the order of groups " +
-        "and words is " +
-        'free (such as: [["eat", "tea"], ["nat", "tan"]]).',
+        "often, in another order. Put these words into groups of anagrams:\n" +
+        `${list(words)}\nAnswer with a JSON list that has one list of words for each group; the ` +
+        'order of groups and words is free (such as: [["eat", "tea"], ["nat", "tan"]]).',
       answer: `[${solution.map(list).join(", ")}]`,
       metadata: { words, solution, anagram_groups: count },
       difficulty: {
@@ -85,7 +83,10 @@ function score(answer: string, entry: ScorableEntry): number {
   return solution !== null && sameGroups(given, solution) ? 1 : 0.01;
 }
 
-/** Lists of texts, numbers or lists, where a text is the list of its characters; null for anything else. */
+/**
+ * Reads lists of texts, numbers or lists; a text is the list of its characters. Null for anything
+ * else.
+ */
 function groupsOf(value: unknown): unknown[][] | null {
   if (!Array.isArray(value)) return null;
   const groups: unknown[][] = [];
@@ -102,7 +103,7 @@ function groupsOf(value: unknown): unknown[][] | null {
   return groups;
 }
 
-/** Equality without regard to order; lists of other sizes are not looked at closer. */
+/** Whether the groups are equal in any order. Lists of different sizes are not compared further. */
 function sameGroups(a: readonly unknown[][], b: readonly unknown[][]): boolean {
   const size = (groups: readonly unknown[][]) => groups.reduce((n, group) => n + group.length, 0);
   return a.length === b.length && size(a) === size(b) && canonical(a) === canonical(b);

@@ -1,21 +1,21 @@
 /**
- * The words of word ladders: 3, 4 and 5 letters, and which of them differ in one letter. The list is
- * reasoning-gym's (assets/LICENCE.md), since the score of a ladder depends on it. Each length is read and
- * linked when it is first needed.
+ * The words of word ladders, with 3, 4 and 5 letters, and which of them differ in one letter. The
+ * list is reasoning-gym's (`assets/LICENCE.md`), because scores depend on it. Each length is read
+ * and linked when it is first needed.
  */
 import { readAsset } from "../../asset.ts";
 import { decodeWords } from "../../text/words.ts";
 
 const MIN_LENGTH = 3, MAX_LENGTH = 5;
 
-/** Words as nodes, an edge where one letter differs. */
+/** A graph with words as nodes and an edge where exactly one letter differs. */
 export interface LadderGraph {
-  /** Upper case, in alphabetical order. */
+  /** In upper case and alphabetical order. */
   readonly words: readonly string[];
   /** The neighbours of word i are `neighbours[first[i]]` to `neighbours[first[i + 1] - 1]`. */
   readonly first: Int32Array;
   readonly neighbours: Int16Array;
-  /** Words with the same number here can be reached from each other. */
+  /** Words with the same number can be reached from each other. */
   readonly component: Int16Array;
 }
 
@@ -43,14 +43,14 @@ export function ladderGraph(length: number): LadderGraph {
   return graph;
 }
 
-/** The words of one length, upper case. */
+/** The words of one length, in upper case. */
 function ladderWords(length: number): string[] {
   lines ??= readAsset("ladder.txt").split("\n");
   return decodeWords(lines[length - MIN_LENGTH]!, length).map((word) => word.toUpperCase());
 }
 
 function link(words: readonly string[]): LadderGraph {
-  /** Words that are the same but for one place. */
+  /** Words that are equal except for one position, by the pattern with a gap there. */
   const wordsByPattern = new Map<string, number[]>();
   const patternsOf = (word: string) =>
     Array.from(word, (_, i) => `${word.slice(0, i)}_${word.slice(i + 1)}`);

@@ -1,6 +1,6 @@
 /**
- * Words of the story whose letters were swapped. Where the story has too few words of the wanted lengths, words of the
- * nearest other lengths are taken too.
+ * Words of the story with swapped letters. If the story has too few words of the wanted lengths,
+ * words of the nearest other lengths are used too.
  */
 import type { RandomStream } from "../../../core/philox.ts";
 import { bool, defineTask, float, int, rangeAttribute } from "../../define.ts";
@@ -85,7 +85,10 @@ export default defineTask({
 
 const pools = new Map<string, readonly string[]>();
 
-/** The story's words of `min` to `max` letters; shorter, then longer ones too until there are `count`. */
+/**
+ * The story's words of `min` to `max` letters. Until there are `count`, shorter and then longer
+ * words are added.
+ */
 function wordsOfLengths(min: number, max: number, count: number): readonly string[] {
   const key = `${min} ${max} ${count}`;
   let pool = pools.get(key);
@@ -103,7 +106,7 @@ function wordsOfLengths(min: number, max: number, count: number): readonly strin
   return pool;
 }
 
-/** max(1, ⌊length · corruption⌋) swaps of two letters each. */
+/** Swaps two letters max(1, ⌊length · corruption⌋) times. */
 function scramble(random: RandomStream, word: string, corruption: number): string {
   if (word.length < 2) return word;
   const letters = [...word];

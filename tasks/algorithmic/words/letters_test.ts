@@ -1,4 +1,4 @@
-/** The tasks on single letters: answers derived again from the text of the question, by other methods. */
+/** Derives the answers of the tasks on letters again from their questions, by other methods. */
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../dataset.ts";
 import { validateTaskConfig } from "../../registry.ts";
@@ -44,7 +44,7 @@ Deno.test("palindrome_generation: any arrangement counts, other answers earn a t
   }
 });
 
-/** Every way to set cuts between letters, filtered. */
+/** Tries every set of cuts between letters. */
 function partitionsByMask(string: string): string[] {
   const found: string[] = [];
   for (let mask = 0; mask < 2 ** (string.length - 1); mask++) {
@@ -77,7 +77,7 @@ Deno.test("palindrome_partitioning: all cuts of the string, tried one by one", (
     const lists = JSON.parse(answer!) as string[][];
     assert.deepEqual(lists.map((list) => JSON.stringify(list)).sort(), partitionsByMask(string));
     assert.deepEqual(lists, metadata["solution"]);
-    // As Python's json.dumps spaces it.
+    // With the spaces of Python's `json.dumps`.
     assert.equal(answer, JSON.stringify(lists).replaceAll(",", ", "));
     if (lists.length > 10) many++;
   }

@@ -47,7 +47,7 @@ export default defineTask({
     const solvable = random.chance(config.p_solvable);
     const note = Array.from({ length: noteLength }, () => letter(random.below(26)));
     const magazine = note.slice();
-    // An impossible note lacks one occurrence of one letter, which nothing drawn later may replace.
+    // An impossible note lacks one occurrence of one letter; later draws must not add that letter.
     const missing = solvable ? "" : magazine.splice(random.below(noteLength), 1)[0]!;
     while (magazine.length < magazineLength) {
       const drawn = letter(random.below(solvable ? 26 : 25));

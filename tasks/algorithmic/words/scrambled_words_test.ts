@@ -1,4 +1,4 @@
-/** caesar_cipher, group_anagrams and letter_jumble, checked from the text of the question alone. */
+/** Checks caesar_cipher, group_anagrams and letter_jumble from the text of their questions. */
 import assert from "node:assert/strict";
 import { curriculumConfig } from "../../curriculum/config.ts";
 import { createDataset, type DatasetOptions } from "../../dataset.ts";
@@ -50,7 +50,7 @@ Deno.test("caesar_cipher: a rotation of 50 in the curriculum is clamped (G23)", 
     mode: "upper_bound",
     onClamp: (note) => notes.push(note),
   });
-  // What the original makes of this level, and then refuses.
+  // The values that the original makes of this level and then refuses.
   const original = { min_rotation: 25, max_rotation: 50 };
   assert.notEqual(config["max_rotation"], original.max_rotation);
   assert.equal(config["max_rotation"], 25);
@@ -155,7 +155,7 @@ Deno.test("letter_jumble: surplus words count (V19)", () => {
   assert.equal(score(" WE shall be able\n"), 1);
   assert.equal(score("we shall be"), 3 / 4);
   assert.equal(score("shall be able"), 0);
-  // Words too many cost nothing in the original.
+  // In the original, surplus words cost nothing.
   const original = 1;
   assert.notEqual(score("we shall be able to produce"), original);
   assert.equal(score("we shall be able to produce"), 4 / 6);

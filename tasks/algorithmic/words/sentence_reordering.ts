@@ -1,4 +1,4 @@
-/** Put the shuffled words of a sentence into their order. */
+/** Put the shuffled words of a sentence back in order. */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../../define.ts";
 import { words } from "../../python/text.ts";
@@ -43,7 +43,10 @@ export default defineTask({
   score,
 });
 
-/** A sentence of the story or, as often, and where it has none of that length, one that is made. */
+/**
+ * Half of the sentences are from the story and half are generated; all are generated if the story
+ * has none of that length.
+ */
 function drawSentence(random: RandomStream, count: number): string {
   const fromStory = storySentences().get(count);
   return fromStory !== undefined && random.chance(0.5)

@@ -1,9 +1,9 @@
-/** Spell a word backward. The words come from the data file of `words.ts`. */
+/** Spell a word backward. The words come from the word list. */
 import { defineTask, int, rangeAttribute, text } from "../../define.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { LONGEST_WORD, SHORTEST_WORD, wordAt, wordCount } from "../../text/words.ts";
 
-/** The name that the field has elsewhere; here it means the built-in list. */
+/** The file name that reasoning-gym uses. Here it means the built-in list. */
 const DATA_FILE = "words3to10.txt";
 
 export default defineTask({

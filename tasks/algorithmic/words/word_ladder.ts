@@ -1,6 +1,6 @@
 /**
- * From one word to another by changing one letter at a time. reasoning-gym refuses more than 20 000 entries,
- * which it makes in advance; here every entry is made alone, so there is no such limit.
+ * Go from one word to another by changing one letter at a time. reasoning-gym makes all entries in
+ * advance and refuses more than 20 000; here each entry is made alone, so there is no limit.
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
@@ -9,10 +9,10 @@ import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { isLadderWord, type LadderGraph, ladderGraph } from "./ladder_words.ts";
 
-/** Pairs of words that are drawn; one in two or three is joined by a ladder. */
+/** Maximum number of word pairs to draw. One pair in two or three is connected by a ladder. */
 const MAX_DRAWS = 1000;
 
-/** In place of the word before: of the first word, and of words that were not reached. */
+/** Special values of the previous word: of the first word, and of words that were not reached. */
 const NONE = -1, NOT_REACHED = -2;
 
 export default defineTask({
@@ -72,7 +72,7 @@ export default defineTask({
   score,
 });
 
-/** The lengths of words are tried in turn, from a random one, until one has a ladder within the limits. */
+/** Tries the word lengths in turn, from a random one, until one has a ladder within the limits. */
 function drawChain(random: RandomStream, config: {
   min_word_length: number;
   max_word_length: number;
@@ -95,7 +95,9 @@ function drawChain(random: RandomStream, config: {
   );
 }
 
-/** A shortest path of at least three words between random words; null after too many draws without one. */
+/**
+ * A shortest path of at least three words between random words; null after too many failed draws.
+ */
 function drawPath(random: RandomStream, graph: LadderGraph): number[] | null {
   for (let draw = 0; draw < MAX_DRAWS; draw++) {
     const start = random.below(graph.words.length), end = random.below(graph.words.length);
@@ -106,7 +108,9 @@ function drawPath(random: RandomStream, graph: LadderGraph): number[] | null {
   return null;
 }
 
-/** A shortest path of `min` to `max` words from the first word, counted from a random one, that has one. */
+/**
+ * A shortest path of `min` to `max` words. It tries all first words in order, from a random one.
+ */
 function findPath(
   random: RandomStream,
   graph: LadderGraph,
@@ -129,7 +133,10 @@ function findPath(
   return null;
 }
 
-/** The words in the order of their distance from `start`, up to `end`, and the one before each. */
+/**
+ * Breadth-first search from `start` up to `end`: the words in order of distance, and the previous
+ * word of each.
+ */
 function search(
   { words, first, neighbours }: LadderGraph,
   start: number,

@@ -9,7 +9,10 @@ function differences(a: string, b: string): number {
   return [...a].filter((letter, i) => letter !== b[i]).length;
 }
 
-/** The fewest words of a ladder, by growing the set of words within one step more; compares all pairs. */
+/**
+ * The minimum number of words of a ladder. It grows the set of reached words and compares all
+ * pairs.
+ */
 function fewestWords(words: readonly string[], start: string, end: string): number {
   let outside = words.filter((word) => word !== start), border = [start], count = 1;
   for (; !border.includes(end); count++) {

@@ -1,4 +1,4 @@
-/** Sort words by the code points of their letters, so capitals before small letters. */
+/** Sort words by the code points of their letters, so that capitals come before small letters. */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, rangeAttribute, text } from "../../define.ts";
 import { strip } from "../../python/text.ts";
@@ -96,7 +96,10 @@ interface Vocabulary {
 
 const byLengths = new Map<string, readonly string[]>();
 
-/** The different words of the story or, where it has fewer than `wanted` of these lengths, the word list. */
+/**
+ * The distinct words of the story with these lengths; the word list where they are fewer than
+ * `wanted`.
+ */
 function vocabulary(min: number, max: number, wanted: number): Vocabulary {
   const key = `${min} ${max}`;
   let fromStory = byLengths.get(key);

@@ -123,12 +123,10 @@ const MAKERS: Record<Kind, (random: RandomStream, config: Config) => Question> =
     const target = start + offset, side = offset < 0 ? "before" : "after";
     return {
       question: random.choice([
-        `${longDate(start)}: which day of the week is it ${
-          count(size)
-        } ${side} this date? ${NAME_ONLY}`,
-        `A calendar shows ${longDate(start)}. What is the weekday ${
-          count(size)
-        } ${side} that? ${NAME_ONLY}`,
+        `${longDate(start)}: which day of the week is it ${count(size)} ${side} this date? ` +
+        `${NAME_ONLY}`,
+        `A calendar shows ${longDate(start)}. What is the weekday ${count(size)} ${side} that? ` +
+        `${NAME_ONLY}`,
       ]),
       answer: weekdayName(target),
       facts: { start_date: isoDate(start), offset_days: offset, target_date: isoDate(target) },
@@ -141,9 +139,8 @@ const MAKERS: Record<Kind, (random: RandomStream, config: Config) => Question> =
       question: random.choice([
         `Which day of the week is ${date(target)} in the Gregorian calendar? ${NAME_ONLY}`,
         `On which weekday does ${date(target)} fall in the Gregorian calendar? ${NAME_ONLY}`,
-        `Somebody is born on ${
-          date(target)
-        } (Gregorian calendar). On which weekday is that? ${NAME_ONLY}`,
+        `Somebody is born on ${date(target)} (Gregorian calendar). On which weekday is that? ` +
+        `${NAME_ONLY}`,
       ]),
       answer: weekdayName(target),
       facts: { target_date: isoDate(target) },
@@ -157,10 +154,9 @@ const MAKERS: Record<Kind, (random: RandomStream, config: Config) => Question> =
     const firstDay = WEEKDAYS[weekday]!;
     return {
       question:
-        `In a certain ${
-          isLeapYear(year) ? "leap year" : "year that is not a leap year"
-        }, 1 January ` +
-        `is a ${firstDay}. Which day of the week is ${day} ${MONTHS[month - 1]} of that year? ` +
+        `In a certain ${isLeapYear(year) ? "leap year" : "year that is not a leap year"}, 1 ` +
+        `January is a ${firstDay}. Which day of the week is ${day} ${MONTHS[month - 1]} of that ` +
+        "year? " +
         NAME_ONLY,
       answer: WEEKDAYS[(weekday + delta) % 7]!,
       facts: {
@@ -182,10 +178,8 @@ const MAKERS: Record<Kind, (random: RandomStream, config: Config) => Question> =
         `A club meets on the ${when} of every month. On which day of the month does it meet in ` +
         `${MONTHS[month - 1]} ${year}? ${COUNT_ONLY}`,
         `Which day of the month is the ${when} of ${MONTHS[month - 1]} ${year}? ${COUNT_ONLY}`,
-        `A market is held on the ${when} of ${
-          MONTHS[month - 1]
-        } ${year}. What is the date, as a day ` +
-        `of the month? ${COUNT_ONLY}`,
+        `A market is held on the ${when} of ${MONTHS[month - 1]} ${year}. What is the date, as a ` +
+        `day of the month? ${COUNT_ONLY}`,
       ]),
       answer: String(day),
       facts: { year, month, ordinal: ORDINALS[which], weekday: WEEKDAYS[weekday] },
@@ -208,10 +202,8 @@ const MAKERS: Record<Kind, (random: RandomStream, config: Config) => Question> =
     for (let weekday = 0; weekday < 5; weekday++) days += weekdaysFrom(start, end, weekday);
     return {
       question:
-        `How many of the days from ${longDate(start)} to ${
-          longDate(end)
-        }, counting both dates, are ` +
-        `working days (Monday to Friday, holidays ignored)? ${COUNT_ONLY}`,
+        `How many of the days from ${longDate(start)} to ${longDate(end)}, counting both dates, ` +
+        `are working days (Monday to Friday, holidays ignored)? ${COUNT_ONLY}`,
       answer: String(days),
       facts: { start_date: isoDate(start), end_date: isoDate(end) },
     };

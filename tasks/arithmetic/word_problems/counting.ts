@@ -33,10 +33,9 @@ const ribbons: Template = (random) => {
   if (gcdOf(m, n) !== 1 || m === n) return ribbons(random);
   return {
     question:
-      `Two ${material}, ${piece * m} cm and ${
-        piece * n
-      } cm long, are cut into pieces that are all equally long ` +
-      "and as long as possible, so that nothing is left over. How many pieces are there in all?",
+      `Two ${material}, ${piece * m} cm and ${piece * n} cm long, are cut into pieces that are ` +
+      "all equally long and as long as possible, so that nothing is left over. How many pieces " +
+      "are there in all?",
     steps: [
       `The largest number that divides ${piece * m} and ${piece * n} is ${piece}.`,
       `First: ${piece * m} ÷ ${piece} = ${m} pieces.`,
@@ -59,9 +58,8 @@ const consecutive: Template = (random) => {
   const last = middle + (count - 1) / 2;
   return {
     question:
-      `The sum of ${count} ${object} that follow each other without a gap (such as 4, 5, 6) is ${
-        count * middle
-      }. What is the largest of them?`,
+      `The sum of ${count} ${object} that follow each other without a gap (such as 4, 5, 6) is ` +
+      `${count * middle}. What is the largest of them?`,
     steps: [
       `The middle one is their average: ${count * middle} ÷ ${count} = ${middle}.`,
       `The largest one: ${middle} + ${(count - 1) / 2} = ${last}.`,
@@ -77,10 +75,8 @@ const digits: Template = (random) => {
   const three = pages - 99, total = 9 + 180 + 3 * three;
   return {
     question:
-      `A ${book} has ${
-        pages + blank
-      } pages. The last ${blank} are blank and have no number; the others are ` +
-      `numbered from 1 to ${pages}. How many digits are printed for all page numbers?`,
+      `A ${book} has ${pages + blank} pages. The last ${blank} are blank and have no number; the ` +
+      `others are numbered from 1 to ${pages}. How many digits are printed for all page numbers?`,
     steps: [
       "Pages 1 to 9: 9 digits.",
       "Pages 10 to 99: 90 × 2 = 180 digits.",
@@ -113,9 +109,8 @@ const strokes: Template = (random) => {
       `once at every half hour. How many times does it strike from ${first}:00 to ${last}:00 of ` +
       "one morning, both included?",
     steps: [
-      `Full hours: ${
-        Array.from({ length: last - first + 1 }, (_, i) => first + i).join(" + ")
-      } = ${hours}.`,
+      `Full hours: ${Array.from({ length: last - first + 1 }, (_, i) => first + i).join(" + ")} ` +
+      `= ${hours}.`,
       `Half hours: ${last} − ${first} = ${halves}.`,
       `In all: ${hours} + ${halves} = ${hours + halves}.`,
     ],
@@ -132,9 +127,8 @@ const outfits: Template = (random) => {
     question:
       `${name} has ${shirts} shirts, ${trousers} pairs of trousers and ${hats} hats and always ` +
       "wears one of each. " +
-      `There ${
-        odd === 1 ? "is 1 pair" : `are ${odd} pairs`
-      } of a shirt and trousers that ${they} never wears ` +
+      `There ${odd === 1 ? "is 1 pair" : `are ${odd} pairs`} of a shirt and trousers that ` +
+      `${they} never wears ` +
       "together. How many different outfits are possible?",
     steps: [
       `Without the exception: ${shirts} × ${trousers} × ${hats} = ${all}.`,
@@ -180,18 +174,14 @@ const album: Template = (random) => {
   const every = a * b;
   return {
     question:
-      `${name} has more than ${low} ${item}, but not more than ${
-        low + every
-      }. In rows of ${a} there are always ` +
-      `${rest} left over, and in rows of ${b} there are ${rest} left over as well. How many ` +
-      `${item} does ` +
-      `${they} have?`,
+      `${name} has more than ${low} ${item}, but not more than ${low + every}. In rows of ${a} ` +
+      `there are always ${rest} left over, and in rows of ${b} there are ${rest} left over as ` +
+      `well. How many ${item} does ${they} have?`,
     steps: [
       `Without those left over the number can be divided by ${a} and ${b}, so by ${a} × ${b} = ` +
       `${every}.`,
-      `The numbers that are ${rest} more than a multiple of ${every} lie ${every} apart; between ${
-        low + 1
-      } and ${low + every} there is only ${count}.`,
+      `The numbers that are ${rest} more than a multiple of ${every} lie ${every} apart; between ` +
+      `${low + 1} and ${low + every} there is only ${count}.`,
     ],
     answer: count,
     variables: { name, item, row1: a, row2: b, rest, low },
@@ -248,12 +238,11 @@ const purse: Template = (random) => {
   return {
     question:
       `${name}'s purse holds ${total} cents in coins of ${small} and ${large} cents. There are ` +
-      `${many} times as ` +
-      `many of the small coins as of the large ones. How many coins are in the purse?`,
+      `${many} times as many of the small coins as of the large ones. How many coins are in the ` +
+      "purse?",
     steps: [
-      `One large coin with its small ones: ${large} + ${many} × ${small} = ${
-        large + many * small
-      } cents.`,
+      `One large coin with its small ones: ${large} + ${many} × ${small} = ` +
+      `${large + many * small} cents.`,
       `Large coins: ${total} ÷ ${large + many * small} = ${few}.`,
       `All coins: ${few} × (1 + ${many}) = ${few * (many + 1)}.`,
     ],

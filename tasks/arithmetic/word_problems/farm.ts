@@ -94,17 +94,13 @@ const hay: Template = (random) => {
   return {
     question:
       `A ${stable} has ${horses} horses that eat ${each} kg of hay each a day, and a store of ` +
-      `${stock} kg ` +
-      `of hay. Before the winter ${sold} of the horses ${
-        sold === 1 ? "is" : "are"
-      } sold. For how many ` +
-      "whole days does the hay last?",
+      `${stock} kg of hay. Before the winter ${sold} of the horses ${sold === 1 ? "is" : "are"} ` +
+      "sold. For how many whole days does the hay last?",
     steps: [
       `Horses that stay: ${horses} − ${sold} = ${horses - sold}.`,
       `They eat ${horses - sold} × ${each} = ${(horses - sold) * each} kg a day.`,
-      `${stock} ÷ ${(horses - sold) * each} is ${
-        (stock / ((horses - sold) * each)).toFixed(2)
-      }, so the hay lasts for ${last} whole days.`,
+      `${stock} ÷ ${(horses - sold) * each} is ${(stock / ((horses - sold) * each)).toFixed(2)}, ` +
+      `so the hay lasts for ${last} whole days.`,
     ],
     answer: last,
     variables: { stable, horses, each, sold, stock },
@@ -204,12 +200,10 @@ const climber: Template = (random) => {
       "top?",
     steps: [
       `By a day and a night it gains ${up} − ${down} = ${net} dm.`,
-      `On day ${days - 1} it comes only to ${up} + ${days - 2} × ${net} = ${
-        up + (days - 2) * net
-      } dm, less than ${height}.`,
-      `On the next day it could come to ${up} + ${days - 1} × ${net} = ${
-        up + (days - 1) * net
-      } dm, so it reaches the top on day ${days}.`,
+      `On day ${days - 1} it comes only to ${up} + ${days - 2} × ${net} = ` +
+      `${up + (days - 2) * net} dm, less than ${height}.`,
+      `On the next day it could come to ${up} + ${days - 1} × ${net} = ${up + (days - 1) * net} ` +
+      `dm, so it reaches the top on day ${days}.`,
     ],
     answer: days,
     variables: { animal, up, down, height },
@@ -226,10 +220,8 @@ const rainfall: Template = (random) => {
   return {
     question:
       `${capital(name)} measures the rain of ${days} days. On the first ${days - 1} days it is ` +
-      `${known.slice(0, -1).join(", ")} and ${
-        known.at(-1)
-      } mm, and the average of all ${days} days is ` +
-      `${mean} mm. How many millimetres fall on the last day?`,
+      `${known.slice(0, -1).join(", ")} and ${known.at(-1)} mm, and the average of all ${days} ` +
+      `days is ${mean} mm. How many millimetres fall on the last day?`,
     steps: [
       `All days: ${days} × ${mean} = ${mean * days} mm.`,
       `First days: ${known.join(" + ")} = ${sum} mm.`,

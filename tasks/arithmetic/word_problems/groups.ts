@@ -76,10 +76,9 @@ const fractions: Template = (random) => {
   if (!Number.isInteger(total)) return fractions(random);
   return {
     question:
-      `${name} has ${total} ${item}. First ${they} gives one ${
-        ORDINAL[a]
-      } of them to a friend, then ` +
-      `one ${ORDINAL[b]} of the remaining ones to a cousin. How many ${item} does ${they} keep?`,
+      `${name} has ${total} ${item}. First ${they} gives one ${ORDINAL[a]} of them to a friend, ` +
+      `then one ${ORDINAL[b]} of the remaining ones to a cousin. How many ${item} does ${they} ` +
+      "keep?",
     steps: [
       `To the friend: ${total} ÷ ${a} = ${total / a}, so ${afterFirst} remain.`,
       `To the cousin: ${afterFirst} ÷ ${b} = ${afterFirst / b}.`,
@@ -149,13 +148,9 @@ const rowsOfSeats: Template = (random) => {
   const reserved = random.int(1, rows - 5), empty = random.int(3, seats);
   const taken = (rows - reserved) * seats - empty;
   return {
-    question:
-      `A ${hall} has ${rows} rows of ${seats} seats. ${reserved} row${
-        reserved === 1 ? " is" : "s are"
-      } ` +
-      `closed for repairs, and in the other rows ${empty} seats in all stay empty. How many ` +
-      "people have " +
-      "a seat?",
+    question: `A ${hall} has ${rows} rows of ${seats} seats. ${reserved} ` +
+      `row${reserved === 1 ? " is" : "s are"} closed for repairs, and in the other rows ${empty} ` +
+      "seats in all stay empty. How many people have a seat?",
     steps: [
       `Open rows: ${rows} − ${reserved} = ${rows - reserved}.`,
       `Seats in them: ${rows - reserved} × ${seats} = ${(rows - reserved) * seats}.`,
@@ -179,9 +174,8 @@ const survey: Template = (random) => {
     steps: [
       `At least one of the two is liked by ${total} − ${none} = ${total - none} people.`,
       `Counted one by one it is ${onlyX + both} + ${onlyY + both} = ${onlyX + onlyY + 2 * both}.`,
-      `Those who like both were counted twice: ${onlyX + onlyY + 2 * both} − ${
-        total - none
-      } = ${both}.`,
+      `Those who like both were counted twice: ${onlyX + onlyY + 2 * both} − ${total - none} = ` +
+      `${both}.`,
     ],
     answer: both,
     variables: { x, y, total, like_x: onlyX + both, like_y: onlyY + both, neither: none },

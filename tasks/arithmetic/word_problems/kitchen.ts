@@ -57,12 +57,9 @@ const syrup: Template = (random) => {
   const glasses = Math.floor(all / glass);
   return {
     question:
-      `${flavour[0]!.toUpperCase()}${
-        flavour.slice(1)
-      } syrup is mixed with water, ${parts} parts of water to ` +
-      `one part of syrup. ${name} uses up ${bottles} bottles with ${ml} ml of syrup each. How ` +
-      "many glasses " +
-      `of ${glass} ml can be filled completely with the drink?`,
+      `${flavour[0]!.toUpperCase()}${flavour.slice(1)} syrup is mixed with water, ${parts} parts ` +
+      `of water to one part of syrup. ${name} uses up ${bottles} bottles with ${ml} ml of syrup ` +
+      `each. How many glasses of ${glass} ml can be filled completely with the drink?`,
     steps: [
       `Syrup: ${bottles} × ${ml} = ${bottles * ml} ml.`,
       `Drink: ${bottles * ml} × ${parts + 1} = ${all} ml.`,
@@ -99,11 +96,8 @@ const nutMix: Template = (random) => {
   return {
     question:
       `A grocer mixes ${kilosX} kg of ${x} bought at $${priceX} a kilogram with ${kilosY} kg of ` +
-      `${y} bought at ` +
-      `$${priceY} a kilogram and sells the whole mixture at $${
-        Math.ceil(cost / kilos) + gain
-      } a kilogram. How ` +
-      "many dollars of profit does that make?",
+      `${y} bought at $${priceY} a kilogram and sells the whole mixture at ` +
+      `$${Math.ceil(cost / kilos) + gain} a kilogram. How many dollars of profit does that make?`,
     steps: [
       `Cost: ${kilosX} × $${priceX} + ${kilosY} × $${priceY} = $${cost}.`,
       `Mixture: ${kilosX} + ${kilosY} = ${kilos} kg.`,
@@ -123,12 +117,9 @@ const tea: Template = (random) => {
   if (weeks < 2) return tea(random);
   return {
     question:
-      `In a${
-        place === "office" ? "n" : ""
-      } ${place}, ${weekday} tea bags are used on each day from Monday to ` +
-      `Friday and ${weekend} on each day of the weekend. There are ${boxes} boxes of ${box} tea ` +
-      "bags. How " +
-      "many tea bags are left after as many full weeks as they last for?",
+      `In a${place === "office" ? "n" : ""} ${place}, ${weekday} tea bags are used on each day ` +
+      `from Monday to Friday and ${weekend} on each day of the weekend. There are ${boxes} boxes ` +
+      `of ${box} tea bags. How many tea bags are left after as many full weeks as they last for?`,
     steps: [
       `A week: 5 × ${weekday} + 2 × ${weekend} = ${week} tea bags.`,
       `There are ${boxes} × ${box} = ${boxes * box} tea bags, enough for ${weeks} full weeks.`,

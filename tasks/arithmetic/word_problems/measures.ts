@@ -75,9 +75,8 @@ const schedule: Template = (random) => {
       `minutes after ${startHour}:00 does the last lesson end?`,
     steps: [
       `Lessons: ${lessons} × ${minutes} = ${lessons * minutes} minutes.`,
-      `There are ${lessons - 1} breaks: ${lessons - 1} × ${pause} = ${
-        (lessons - 1) * pause
-      } minutes.`,
+      `There are ${lessons - 1} breaks: ${lessons - 1} × ${pause} = ${(lessons - 1) * pause} ` +
+      "minutes.",
       `Together: ${lessons * minutes} + ${(lessons - 1) * pause} = ${total} minutes.`,
     ],
     answer: total,

@@ -160,10 +160,8 @@ const phonePlan: Template = (random) => {
   return {
     question:
       `A phone plan costs $${base} a month and includes ${included} minutes of calls. Every ` +
-      `further minute costs ${perMinute} cents. Last month ${name} called for ${
-        included + extra
-      } ` +
-      "minutes. How many cents did the plan cost that month?",
+      `further minute costs ${perMinute} cents. Last month ${name} called for ` +
+      `${included + extra} minutes. How many cents did the plan cost that month?`,
     steps: [
       `Minutes beyond the plan: ${included + extra} − ${included} = ${extra}.`,
       `They cost ${extra} × ${perMinute} = ${cents} cents.`,
@@ -194,9 +192,8 @@ const bulkOffer: Template = (random) => {
       `exactly ${count} ${item}?`,
     steps: [
       `${group} paid and 1 free make sets of ${group + 1}.`,
-      `${count} = ${sets} × ${
-        group + 1
-      } + ${rest}, so there are ${sets} full sets and ${rest} more.`,
+      `${count} = ${sets} × ${group + 1} + ${rest}, so there are ${sets} full sets and ${rest} ` +
+      "more.",
       `To pay for: ${sets} × ${group} + ${rest} = ${paidFor}.`,
       `That costs ${paidFor} × $${price} = $${paidFor * price}.`,
     ],

@@ -95,10 +95,9 @@ const sharing: Template = (random) => {
   const large = small + 2 * moved;
   return {
     question:
-      `${a.name} and ${b.name} have ${
-        small + large
-      } ${item} together. After ${a.name} gives ${b.name} ` +
-      `${moved} ${item}, both have the same number. How many ${item} did ${a.name} have at first?`,
+      `${a.name} and ${b.name} have ${small + large} ${item} together. After ${a.name} gives ` +
+      `${b.name} ${moved} ${item}, both have the same number. How many ${item} did ${a.name} ` +
+      "have at first?",
     steps: [
       `At the end each has ${small + large} ÷ 2 = ${(small + large) / 2}.`,
       `Before giving, ${a.name} had ${(small + large) / 2} + ${moved} = ${large}.`,
@@ -132,10 +131,8 @@ const handshakes: Template = (random) => {
   const times = ["once", "twice", "three times"][rounds - 1]!;
   return {
     question:
-      `Of the ${members} members of ${event}, ${absent} ${
-        absent === 1 ? "is" : "are"
-      } ill. Each of ` +
-      `the others meets every other one of them ${times}. How many meetings are there?`,
+      `Of the ${members} members of ${event}, ${absent} ${absent === 1 ? "is" : "are"} ill. Each ` +
+      `of the others meets every other one of them ${times}. How many meetings are there?`,
     steps: [
       `${members} − ${absent} = ${playing} take part.`,
       `They form ${playing} × ${playing - 1} ÷ 2 = ${pairs} pairs.`,
@@ -153,10 +150,8 @@ const posts: Template = (random) => {
   return {
     question:
       `Along a straight road of ${length} m there are ${object} every ${gap} m, one at the very ` +
-      `beginning and one at the very end, on ${
-        sides === 1 ? "one side" : "both sides"
-      } of the road. ` +
-      `How many ${object} are there?`,
+      `beginning and one at the very end, on ${sides === 1 ? "one side" : "both sides"} of the ` +
+      `road. How many ${object} are there?`,
     steps: [
       `Gaps on a side: ${length} ÷ ${gap} = ${count - 1}.`,
       `On a side there is one more than gaps: ${count}.`,

@@ -11,10 +11,8 @@ const twoLegs: Template = (random) => {
   return {
     question:
       `${name} drives a ${vehicle} at ${speed1} km/h for ${hours1} hour${s(hours1)}. After a ` +
-      `break ${they} goes on at ${speed2} km/h for ${hours2} hour${
-        s(hours2)
-      }. How many kilometres ` +
-      `does ${they} drive in all?`,
+      `break ${they} goes on at ${speed2} km/h for ${hours2} hour${s(hours2)}. How many ` +
+      `kilometres does ${they} drive in all?`,
     steps: [
       `First part: ${speed1} × ${hours1} = ${far1} km.`,
       `Second part: ${speed2} × ${hours2} = ${far2} km.`,
@@ -180,10 +178,8 @@ const candles: Template = (random) => {
   return {
     question:
       `${capital(random.choice(["a red", "a white", "a beeswax"]))} candle is ${height} cm tall ` +
-      `and burns down ${burn} cm an hour. ${name} lights it at ${
-        12 - hours
-      } o'clock in the morning. ` +
-      `How many centimetres tall is it when ${they} puts it out at noon?`,
+      `and burns down ${burn} cm an hour. ${name} lights it at ${12 - hours} o'clock in the ` +
+      `morning. How many centimetres tall is it when ${they} puts it out at noon?`,
     steps: [
       `From ${12 - hours} o'clock to noon it burns for ${hours} hours.`,
       `It loses ${burn} × ${hours} = ${burn * hours} cm.`,

@@ -50,13 +50,9 @@ const quiz: Template = (random) => {
   if (points < 2) return quiz(random);
   return {
     question:
-      `A quiz has ${
-        right + wrong
-      } questions. A right answer is worth ${plus} points, and for a wrong one ` +
-      `${minus} point${
-        minus === 1 ? " is" : "s are"
-      } taken away. ${name} answers every question and has ` +
-      `${points} points. How many questions did ${they} answer rightly?`,
+      `A quiz has ${right + wrong} questions. A right answer is worth ${plus} points, and for a ` +
+      `wrong one ${minus} point${minus === 1 ? " is" : "s are"} taken away. ${name} answers ` +
+      `every question and has ${points} points. How many questions did ${they} answer rightly?`,
     steps: [
       `All right would be ${right + wrong} × ${plus} = ${(right + wrong) * plus} points.`,
       `Missing: ${(right + wrong) * plus} − ${points} = ${(right + wrong) * plus - points}.`,
@@ -76,10 +72,8 @@ const concert: Template = (random) => {
   const income = adults * high + children * low;
   return {
     question:
-      `For a school ${event}, adults pay $${high} and children $${low}. ${
-        adults + children
-      } tickets are ` +
-      `sold for $${income} in all. How many of the tickets were for adults?`,
+      `For a school ${event}, adults pay $${high} and children $${low}. ${adults + children} ` +
+      `tickets are sold for $${income} in all. How many of the tickets were for adults?`,
     steps: [
       `Only children would pay ${adults + children} × $${low} = $${(adults + children) * low}.`,
       `More than that: $${income} − $${(adults + children) * low} = $${adults * (high - low)}.`,
@@ -119,10 +113,8 @@ const election: Template = (random) => {
   return {
     question: `In the election of a school's speaker ${all} votes are cast, of which ${invalid} ` +
       `${invalid === 1 ? "is" : "are"} invalid. ${c.name} gets ${third} votes, ${b.name} gets ` +
-      `${
-        second - third
-      } more than ${c.name}, and ${a.name} gets all other valid votes. How many votes is ` +
-      `${a.name} ahead of ${b.name}?`,
+      `${second - third} more than ${c.name}, and ${a.name} gets all other valid votes. How many ` +
+      `votes is ${a.name} ahead of ${b.name}?`,
     steps: [
       `Valid: ${all} − ${invalid} = ${all - invalid}.`,
       `${b.name}: ${third} + ${second - third} = ${second}.`,
@@ -172,9 +164,8 @@ const folding: Template = (random) => {
       `fold, which gives small cards. This is done with ${sheets} sheets, and ${spoiled} of the ` +
       "cards are spoiled. How many good cards are there?",
     steps: [
-      `Each fold doubles the parts: a sheet gives ${
-        Array(folds).fill(2).join(" × ")
-      } = ${pieces} cards.`,
+      `Each fold doubles the parts: a sheet gives ${Array(folds).fill(2).join(" × ")} = ` +
+      `${pieces} cards.`,
       `All sheets: ${sheets} × ${pieces} = ${sheets * pieces}.`,
       `Good: ${sheets * pieces} − ${spoiled} = ${good}.`,
     ],
@@ -192,11 +183,8 @@ const cooling: Template = (random) => {
   return {
     question:
       `In a science lesson ${liquid} is heated to ${start} °C. It cools by ${first} degrees a ` +
-      "minute for " +
-      `${minutes} minutes, and then by ${slow} degree${
-        slow === 1 ? "" : "s"
-      } a minute for ${more} minutes. ` +
-      "How many degrees Celsius warm is it then?",
+      `minute for ${minutes} minutes, and then by ${slow} degree${slow === 1 ? "" : "s"} a ` +
+      `minute for ${more} minutes. How many degrees Celsius warm is it then?`,
     steps: [
       `First it loses ${first} × ${minutes} = ${first * minutes} degrees.`,
       `Then it loses ${slow} × ${more} = ${slow * more} degrees.`,

@@ -8,16 +8,12 @@ const league: Template = (random) => {
   return {
     question:
       "In a football league a win is worth 3 points, a draw 1 point and a defeat nothing. After " +
-      `${games} ` +
-      `games the ${team} team has ${points} points and has lost ${losses} time${
-        losses === 1 ? "" : "s"
-      }. ` +
-      "How many games has it won?",
+      `${games} games the ${team} team has ${points} points and has lost ${losses} ` +
+      `time${losses === 1 ? "" : "s"}. How many games has it won?`,
     steps: [
       `Not lost: ${games} − ${losses} = ${games - losses} games.`,
-      `If all of them were draws, that would be ${games - losses} points; missing: ${points} − ${
-        games - losses
-      } = ${points - games + losses}.`,
+      `If all of them were draws, that would be ${games - losses} points; missing: ${points} − ` +
+      `${games - losses} = ${points - games + losses}.`,
       `Each win adds 2 more: ${points - games + losses} ÷ 2 = ${wins} wins.`,
     ],
     answer: wins,
@@ -72,14 +68,10 @@ const relay: Template = (random) => {
   const last = random.int(50, 75), second = first - quicker, third = second + slower;
   const total = first + second + third + last;
   return {
-    question:
-      `In a relay ${a.name} runs ${first} seconds. ${b.name} is ${quicker} second${
-        quicker === 1 ? "" : "s"
-      } quicker than ${a.name}, and ${c.name} ${slower} second${
-        slower === 1 ? "" : "s"
-      } slower than ` +
-      `${b.name}. Together with ${d.name} they need ${total} seconds. How many seconds does ` +
-      `${d.name} run?`,
+    question: `In a relay ${a.name} runs ${first} seconds. ${b.name} is ${quicker} ` +
+      `second${quicker === 1 ? "" : "s"} quicker than ${a.name}, and ${c.name} ${slower} ` +
+      `second${slower === 1 ? "" : "s"} slower than ${b.name}. Together with ${d.name} they need ` +
+      `${total} seconds. How many seconds does ${d.name} run?`,
     steps: [
       `${b.name}: ${first} − ${quicker} = ${second} seconds.`,
       `${c.name}: ${second} + ${slower} = ${third} seconds.`,
@@ -139,12 +131,9 @@ const highJump: Template = (random) => {
   return {
     question:
       `In a high jump the bar begins at ${start} cm. It is raised by ${first} cm ${many} times ` +
-      "and after " +
-      `that always by ${then} cm. ${name} jumps once at every height, clears the first ` +
-      `${
-        1 + many + cleared
-      } of them and then fails. How many centimetres high is the highest bar that ` +
-      `${they} clears?`,
+      `and after that always by ${then} cm. ${name} jumps once at every height, clears the first ` +
+      `${1 + many + cleared} of them and then fails. How many centimetres high is the highest ` +
+      `bar that ${they} clears?`,
     steps: [
       `After the big steps: ${start} + ${many} × ${first} = ${start + first * many} cm.`,
       `Small steps: ${1 + many + cleared} − 1 − ${many} = ${cleared}.`,

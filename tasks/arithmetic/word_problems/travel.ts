@@ -29,13 +29,9 @@ const timeZones: Template = (random) => {
   return {
     question:
       `${name} takes off at ${start}:00 and changes planes: the two flights take ${flight} hours ` +
-      "together, and " +
-      `between them there is a wait of ${wait} hours. At the destination clocks are ${shift} hour${
-        shift === 1 ? "" : "s"
-      } ${
-        east ? "ahead of" : "behind"
-      } those at home. At what hour, from 0 to 23, of local time does ` +
-      `${name} land?`,
+      `together, and between them there is a wait of ${wait} hours. At the destination clocks ` +
+      `are ${shift} hour${shift === 1 ? "" : "s"} ${east ? "ahead of" : "behind"} those at home. ` +
+      `At what hour, from 0 to 23, of local time does ${name} land?`,
     steps: [
       `At home it is then ${start} + ${flight} + ${wait} = ${here} o'clock.`,
       `Local time: ${here} ${east ? "+" : "−"} ${shift} = ${arrival}.`,
@@ -96,11 +92,8 @@ const exchange: Template = (random) => {
   return {
     question:
       `${name} changes $${dollars}. The bank keeps $${fee} and pays ${rate} ${money} for each ` +
-      "remaining " +
-      `dollar. At the end of the journey ${they} has ${
-        back * rate
-      } ${money} left. How many ${money} were ` +
-      "spent?",
+      `remaining dollar. At the end of the journey ${they} has ${back * rate} ${money} left. How ` +
+      `many ${money} were spent?`,
     steps: [
       `Changed: ${dollars} − ${fee} = ${dollars - fee} dollars.`,
       `Received: ${dollars - fee} × ${rate} = ${received} ${money}.`,
@@ -118,12 +111,9 @@ const hotel: Template = (random) => {
   const total = nights * (rooms * price + guests * tax);
   return {
     question:
-      `${
-        capital(group)
-      } of ${guests} people takes ${rooms} rooms in a hotel for ${nights} nights. A room costs ` +
-      `$${price} a night, and everybody pays a tax of $${tax} a night. How many dollars does the ` +
-      "stay cost " +
-      "in all?",
+      `${capital(group)} of ${guests} people takes ${rooms} rooms in a hotel for ${nights} ` +
+      `nights. A room costs $${price} a night, and everybody pays a tax of $${tax} a night. How ` +
+      "many dollars does the stay cost in all?",
     steps: [
       `Rooms a night: ${rooms} × $${price} = $${rooms * price}.`,
       `Tax a night: ${guests} × $${tax} = $${guests * tax}.`,
@@ -144,12 +134,9 @@ const luggage: Template = (random) => {
   return {
     question:
       `An airline lets each passenger take ${limit} kg of luggage and charges $${fee} for every ` +
-      "kilogram above. " +
-      `${a.name}'s suitcase weighs ${limit + over} kg and ${b.name}'s ${
-        limit - under
-      } kg. To save money they ` +
-      `move ${under} kg from the heavier to the lighter suitcase. How many dollars do they ` +
-      "still pay?",
+      `kilogram above. ${a.name}'s suitcase weighs ${limit + over} kg and ${b.name}'s ` +
+      `${limit - under} kg. To save money they move ${under} kg from the heavier to the lighter ` +
+      "suitcase. How many dollars do they still pay?",
     steps: [
       `Too heavy by ${limit + over} − ${limit} = ${over} kg.`,
       `After moving: ${over} − ${under} = ${over - under} kg.`,
@@ -168,10 +155,9 @@ const ascent: Template = (random) => {
   return {
     question:
       `${name} starts at a hut ${base} m above the sea and climbs ${rate} m an hour for ${hours} ` +
-      "hours. Then the " +
-      `path drops by ${down} m, and after that ${they} climbs at the same rate for ${more} more hour${
-        more === 1 ? "" : "s"
-      } to the summit. How many metres above the sea is the summit?`,
+      `hours. Then the path drops by ${down} m, and after that ${they} climbs at the same rate ` +
+      `for ${more} more hour${more === 1 ? "" : "s"} to the summit. How many metres above the ` +
+      "sea is the summit?",
     steps: [
       `First climb: ${rate} × ${hours} = ${rate * hours} m.`,
       `Second climb: ${rate} × ${more} = ${rate * more} m.`,
@@ -210,10 +196,8 @@ const catchingUp: Template = (random) => {
   const fast = slow * (hours + lead) / hours;
   if (!Number.isInteger(fast)) return catchingUp(random);
   return {
-    question:
-      `${a.name} sets out by bicycle at ${slow} km/h. ${
-        lead === 1 ? "An hour" : `${lead} hours`
-      } later ` +
+    question: `${a.name} sets out by bicycle at ${slow} km/h. ` +
+      `${lead === 1 ? "An hour" : `${lead} hours`} later ` +
       `${b.name} follows on the same road at ${fast} km/h. How many kilometres from the start ` +
       "does " +
       `${b.name} catch up with ${a.name}?`,

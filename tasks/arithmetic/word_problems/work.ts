@@ -118,10 +118,9 @@ const loan: Template = (random) => {
   const interest = random.int(20, 200), price = months * rate + down - interest;
   return {
     question:
-      `${thing[0]!.toUpperCase()}${
-        thing.slice(1)
-      } costs $${price}. ${name} pays $${down} at once and then $${rate} ` +
-      `a month for ${months} months. How many dollars more than the price is that?`,
+      `${thing[0]!.toUpperCase()}${thing.slice(1)} costs $${price}. ${name} pays $${down} at ` +
+      `once and then $${rate} a month for ${months} months. How many dollars more than the price ` +
+      "is that?",
     steps: [
       `Monthly payments: ${months} × $${rate} = $${months * rate}.`,
       `Paid in all: $${down} + $${months * rate} = $${down + months * rate}.`,
@@ -139,11 +138,8 @@ const waterBill: Template = (random) => {
   return {
     question:
       `A water bill has a fixed part and a price for each cubic metre. ${a.name} used ${used} ` +
-      "cubic metres and " +
-      `pays $${bill}; ${b.name} used ${used + more} and pays $${
-        bill + more * price
-      }. How many dollars is the ` +
-      "fixed part?",
+      `cubic metres and pays $${bill}; ${b.name} used ${used + more} and pays ` +
+      `$${bill + more * price}. How many dollars is the fixed part?`,
     steps: [
       `${more} cubic metres more cost $${bill + more * price} − $${bill} = $${more * price}.`,
       `One costs ${more * price} ÷ ${more} = ${price} dollars.`,
@@ -211,9 +207,8 @@ const stock: Template = (random) => {
     steps: [
       `The stock falls by ${weekly} − ${delivered} = ${net} a week.`,
       `It has to fall by ${start} − ${limit} = ${start - limit}.`,
-      `${start - limit} ÷ ${net} is ${
-        ((start - limit) / net).toFixed(2)
-      }, so the order is placed after ${weeks} weeks.`,
+      `${start - limit} ÷ ${net} is ${((start - limit) / net).toFixed(2)}, so the order is ` +
+      `placed after ${weeks} weeks.`,
     ],
     answer: weeks,
     variables: { item, start, weekly, delivered, limit },
