@@ -1,4 +1,7 @@
-/** One-dimensional puzzles in the style of ARC: 70 rules that turn a row of colours into another. */
+/**
+ * One-dimensional puzzles in the style of ARC: 70 rules that turn a row of colours into another
+ * one.
+ */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
 import { CHANGES } from "./row_changes.ts";
@@ -6,7 +9,7 @@ import { MOVES } from "./row_moves.ts";
 import type { RandomStream } from "../../core/philox.ts";
 import type { Row, RowPair, RowRule } from "./rows.ts";
 
-/** Draws of one pair; every rule shows itself in far fewer, also in the shortest rows. */
+/** Maximum number of draws of a pair. Every rule needs far fewer, even for the shortest rows. */
 const MAX_TRIES = 10_000;
 
 export const ROW_RULES: Readonly<Record<string, RowRule>> = { ...MOVES, ...CHANGES };
@@ -49,7 +52,7 @@ export default defineTask({
   score: defaultScore,
 });
 
-/** @throws Error for a rule that never shows itself in rows of this size */
+/** @throws Error for a rule that never gives a pair for rows of this size */
 function drawPair(random: RandomStream, rule: RowRule, size: number): RowPair {
   for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
     const pair = rule(random, size);

@@ -1,6 +1,6 @@
 /**
- * The public puzzles of ARC-AGI-1, rotated, mirrored and recoloured. They are part of the program, so nothing
- * has to be downloaded.
+ * The public puzzles of ARC-AGI-1, rotated, mirrored and recoloured. The program contains them, so
+ * nothing is downloaded.
  */
 import { bool, defineTask, type Param, texts } from "../define.ts";
 import {

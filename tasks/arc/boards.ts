@@ -1,4 +1,4 @@
-/** Boards of colours (0–9): their text in questions and answers, and the score of a board. */
+/** Boards of colours (0–9): their text in questions and answers, and the score of an answer. */
 import { isOverlong } from "../scoring.ts";
 import { strip } from "../python/text.ts";
 import type { Param } from "../define.ts";
@@ -11,16 +11,16 @@ export interface Pair {
 }
 
 export const COLORS = 10;
-/** Score of a board that is not the right one. */
+/** Score of a readable board that is not the right one. */
 const READABLE = 0.05;
 
-/** How a board is written. */
+/** The format of a board. */
 export interface BoardFormat {
   /** The symbols of colours 0 to 9. */
   alphabet: string[];
   col_delimiter: string;
   row_delimiter: string;
-  /** Whether rows, and the whole, stand between brackets. */
+  /** Whether each row, and the whole board, is enclosed in brackets. */
   array_brackets: boolean;
 }
 
@@ -41,7 +41,7 @@ export function boardFormatParam(): Param<ParamValue> {
   };
 }
 
-/** What is wrong with a value for `board_format_opts`; missing keys have their defaults. */
+/** Returns the errors in a value of `board_format_opts`. Missing keys have their defaults. */
 export function checkBoardFormat(value: ParamValue): string[] {
   const fail = (what: string) => [`board_format_opts: ${what}, found ${JSON.stringify(value)}`];
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
@@ -68,7 +68,7 @@ export function checkBoardFormat(value: ParamValue): string[] {
   return typeof array_brackets === "boolean" ? [] : fail("array_brackets must be true or false");
 }
 
-/** The format that a valid parameter value stands for. */
+/** The format that a valid parameter value describes. */
 export function boardFormat(value: ParamValue): BoardFormat {
   return { ...DEFAULT_FORMAT, ...(value as unknown as Partial<BoardFormat>) };
 }
@@ -83,7 +83,7 @@ export function boardText(board: Board, format: BoardFormat): string {
   return array_brackets ? `[${rows}]` : rows;
 }
 
-/** The whole question about pairs of boards that show a rule. */
+/** The complete question for pairs of boards that show a rule. */
 export function boardQuestion(examples: readonly Pair[], test: Board, format: BoardFormat): string {
   const shown = examples.map(({ input, output }, i) =>
     `Example ${i + 1}, input:\n${boardText(input, format)}\n` +
@@ -95,8 +95,8 @@ export function boardQuestion(examples: readonly Pair[], test: Board, format: Bo
 }
 
 /**
- * 1 for the board of `metadata.output`, 0.05 for another one, 0 for a text that is none. Lines are trimmed, lines
- * that begin with `Shape:` ignored.
+ * 1 for the board of `metadata.output`, 0.05 for another board, 0 for other text. Lines are
+ * trimmed, and lines that begin with `Shape:` are ignored.
  */
 export function boardScore(answer: string, entry: ScorableEntry): number {
   if (isOverlong(answer, entry)) return 0;
@@ -110,7 +110,7 @@ function plainLines(text: string): string {
   return strip(text).split("\n").map(strip).join("\n");
 }
 
-/** The board of a text in the default format; null when there is another symbol. */
+/** Parses a board in the default format; null when it contains other symbols. */
 function parseBoard(text: string): number[][] | null {
   const board: number[][] = [];
   for (const line of strip(text).split("\n")) {
@@ -120,7 +120,7 @@ function parseBoard(text: string): number[][] | null {
     for (let i = 0; i < trimmed.length; i++) {
       if (trimmed[i] === " ") continue;
       const color = trimmed.charCodeAt(i) - "0".charCodeAt(0);
-      // A cell is one digit: a space or the end must follow.
+      // A cell is one digit, so a space or the end must follow.
       if (!(color >= 0 && color < COLORS) || (trimmed[i + 1] ?? " ") !== " ") return null;
       row.push(color);
     }
@@ -129,7 +129,7 @@ function parseBoard(text: string): number[][] | null {
   return board;
 }
 
-/** Numbers are compared, whatever lists hold them. */
+/** Compares the numbers, whatever kinds of lists contain them. */
 function isEqual(board: readonly (readonly number[])[], expected: unknown): boolean {
   return Array.isArray(expected) && expected.length === board.length &&
     board.every((row, r) => {

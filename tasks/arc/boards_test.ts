@@ -18,12 +18,17 @@ function puzzlesOf(part: "train" | "evaluation"): Puzzles {
   }));
 }
 
-/** The boards of a question in their order: inputs and outputs in turns, the last is the test's input. */
+/**
+ * The boards of a question in order: alternating inputs and outputs; the last is the test's input.
+ */
 function boardsOf(question: string): string[] {
   return question.match(/(?:^\d(?: \d)*$\n?)+/gm)!.map((board) => board.trimEnd());
 }
 
-/** The eight ways to lay a board, as maps from the row and column of the result to those of the source. */
+/**
+ * The eight orientations of a board. Each maps a row and column of the result to a cell of the
+ * board.
+ */
 function layings(board: Board): string[][][] {
   const h = board.length, w = board[0]!.length, results: string[][][] = [];
   for (const turned of [false, true]) {
@@ -45,7 +50,7 @@ function layings(board: Board): string[][][] {
   return results;
 }
 
-/** The texts with colours replaced by the order in which they first appear. */
+/** Replaces the colours in the texts by the order of their first occurrence. */
 function pattern(...texts: string[]): string {
   const order: number[] = [];
   let result = "";
@@ -113,7 +118,7 @@ Deno.test({
           if (pattern(goal) !== pattern(test)) return false;
           const shown = original.train.map((pair) => laid(pair, way));
           if (same) return [...shown, goal].join() === [...pairs, test].join();
-          // The order of the examples is free; the colours are those of the test pair.
+          // The order of the examples is free. Colours are numbered as in the test pair.
           return shown.map((pair) => pattern(goal, pair)).sort().join() ===
             pairs.map((pair) => pattern(test, pair)).sort().join();
         });

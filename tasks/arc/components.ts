@@ -1,4 +1,6 @@
-/** Connected areas of one colour (by sides), as the difficulty of `rearc` and several of its families need them. */
+/**
+ * Connected areas of one colour, joined by sides; `rearc` uses them for difficulty and families.
+ */
 import type { Board } from "./boards.ts";
 
 export interface Area {
@@ -7,7 +9,7 @@ export interface Area {
   cells: number[];
 }
 
-/** All areas, the background's too, in the order of their first cells. */
+/** All areas, including those of the background, in the order of their first cells. */
 export function areas(board: Board): Area[] {
   const height = board.length, width = board[0]!.length;
   const colors = board.flat(), seen = new Uint8Array(colors.length);
@@ -36,8 +38,8 @@ export function areas(board: Board): Area[] {
 }
 
 /**
- * The measure by which `rearc` chooses pairs: the mean of the cells of both boards / 1800, their colours / 10, and
- * the areas per cell (mean of both boards).
+ * The measure by which `rearc` chooses pairs. It is the mean of: the cells of both boards / 1800,
+ * their number of colours / 10, and the mean number of areas per cell.
  */
 export function pairMeasure(input: Board, output: Board): number {
   const cells = (board: Board) => board.length * board[0]!.length;

@@ -1,4 +1,4 @@
-/** Families of `rearc` about colours, lines, falling cells and the shape of what is on the background. */
+/** Families of `rearc` on colours, lines, falling cells and the shape of the coloured cells. */
 import type { Family, GridRule, InputKind, Palette } from "./family.ts";
 import { flipSideways, flipUpsideDown, type Grid, gridOf, rotate180 } from "./grids.ts";
 import { transpose } from "../transpose.ts";
@@ -200,7 +200,7 @@ function cellwise(g: Grid, change: (color: number, r: number, c: number) => numb
   return g.map((row, r) => row.map((color, c) => change(color, r, c)));
 }
 
-/** Whether one of the eight cells around is not background. */
+/** Whether one of the eight neighbouring cells is not background. */
 function hasNeighbour(g: Grid, r: number, c: number, ground: number): boolean {
   for (let y = r - 1; y <= r + 1; y++) {
     for (let x = c - 1; x <= c + 1; x++) {
@@ -220,7 +220,7 @@ function fallen(g: Grid, ground: number, way: string): Grid {
   return upright === g ? packed : transpose(packed);
 }
 
-/** Colours that are not background with their numbers of cells, the most frequent first. */
+/** The colours other than the background with their numbers of cells, the most frequent first. */
 function frequencies(g: Grid, ground: number): [color: number, count: number][] {
   const counts = new Map<number, number>();
   for (const color of g.flat()) {
@@ -229,7 +229,7 @@ function frequencies(g: Grid, ground: number): [color: number, count: number][] 
   return [...counts].sort((a, b) => b[1] - a[1]);
 }
 
-/** The smallest rectangle with all that is not background; null where that is the whole grid. */
+/** The smallest rectangle with all coloured cells; null if it is the whole grid. */
 function cropped(g: Grid, ground: number): Grid | null {
   const filled = (row: number[]) => row.some((color) => color !== ground);
   const columns = transpose(g);
@@ -240,7 +240,9 @@ function cropped(g: Grid, ground: number): Grid | null {
   return g.slice(top, bottom + 1).map((row) => row.slice(left, right + 1));
 }
 
-/** Every coloured cell fills the background on its right up to the next one or the end. */
+/**
+ * Every coloured cell fills the background on its right, up to the next coloured cell or the end.
+ */
 function streaks(g: Grid, ground: number): Grid {
   return g.map((row) => {
     let last = ground;
@@ -248,7 +250,7 @@ function streaks(g: Grid, ground: number): Grid {
   });
 }
 
-/** In each row the background between two neighbouring cells of one colour gets that colour. */
+/** In each row, the background between two successive cells of the same colour gets that colour. */
 function connected(g: Grid, ground: number): Grid {
   return g.map((row) => {
     const result = row.slice();

@@ -1,4 +1,4 @@
-/** Families of `rearc` about single shapes on the background, and about two grids side by side. */
+/** Families of `rearc` on single shapes on the background, and on two grids side by side. */
 import { type Area, areas } from "./components.ts";
 import type { Family, GridRule, Palette } from "./family.ts";
 import { type Grid, gridOf } from "./grids.ts";
@@ -80,7 +80,7 @@ export const OBJECT_FAMILIES: readonly Family[] = [
   halves("left_without_right", (a, b) => a && !b),
 ];
 
-/** A family whose inputs are shapes apart from each other. */
+/** A family whose inputs are separate shapes. */
 function shapes(name: string, make: (palette: Palette) => GridRule | null): Family {
   return {
     name,
@@ -98,8 +98,8 @@ function shapes(name: string, make: (palette: Palette) => GridRule | null): Fami
 }
 
 /**
- * A family whose inputs are two halves beside each other; cells of the output are coloured where the halves' cells
- * (coloured or not) say so.
+ * A family whose inputs are two halves side by side. `is` decides for each output cell whether it
+ * is coloured, given whether the cells of the halves are.
  */
 function halves(name: string, is: (left: boolean, right: boolean) => boolean): Family {
   return {
@@ -127,7 +127,7 @@ function bySize(g: Grid, ground: number): Area[] {
     .sort((a, b) => a.cells.length - b.cells.length);
 }
 
-/** Whether the first (0) or the last (−1) area is the only one of its size, among two or more. */
+/** Whether the first (0) or last (−1) area has a unique size, among at least two areas. */
 function unique(found: readonly Area[], at: 0 | -1): boolean {
   const next = at === 0 ? 1 : -2;
   return found.length > 1 && found.at(at)!.cells.length !== found.at(next)!.cells.length;
@@ -154,13 +154,13 @@ function extent(g: Grid, { cells }: Area) {
   };
 }
 
-/** The area alone, in the smallest rectangle around it. */
+/** The area alone, cut to its bounding box. */
 function cutOut(g: Grid, ground: number, area: Area): Grid {
   const { top, bottom, left, right } = extent(g, area);
   return only(g, ground, area).slice(top, bottom + 1).map((row) => row.slice(left, right + 1));
 }
 
-/** The smallest rectangle around the area in its colour. */
+/** The bounding box of the area, filled with its colour. */
 function boxed(g: Grid, area: Area): Grid {
   const { top, bottom, left, right } = extent(g, area);
   return g.map((row, r) =>

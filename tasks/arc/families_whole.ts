@@ -1,4 +1,4 @@
-/** Families of `rearc` that rearrange the whole grid, whatever is on it. */
+/** Families of `rearc` that rearrange the whole grid, whatever it contains. */
 import type { Family, GridRule, InputKind } from "./family.ts";
 import { transpose } from "../transpose.ts";
 import {
@@ -31,7 +31,7 @@ function cycled(g: Grid, down: number, right: number): Grid {
   return gridOf(h, w, (r, c) => g[(r - down + h) % h]![(c - right + w) % w]!);
 }
 
-/** Rules without anything to draw. */
+/** Rules without random parameters. */
 const FIXED: Readonly<Record<string, (g: Grid) => Grid>> = {
   mirror_sideways: flipSideways,
   mirror_upside_down: flipUpsideDown,
@@ -94,10 +94,10 @@ const FIXED: Readonly<Record<string, (g: Grid) => Grid>> = {
   exchange_outer_columns: (g) => g.map((row) => [row.at(-1)!, ...row.slice(1, -1), row[0]!]),
 };
 
-/** These need sides that can be halved, for the rule to be one and the same in all pairs. */
+/** Rules that need even sides, so that the same rule applies to all pairs. */
 const HALVES = /half$|quarter$|^swap|^complete/;
 
-/** An output that equals its input shows nothing. */
+/** Rejects inputs that the rule does not change, because they show nothing. */
 function changing(rule: (g: Grid) => Grid): GridRule {
   return (g) => {
     const output = rule(g);

@@ -1,30 +1,33 @@
-/** What a family of `rearc` is, and the grids that it is applied to. */
+/** The interface of a family of `rearc`, and the input grids. */
 import { type Grid, gridOf } from "./grids.ts";
 import type { RandomStream } from "../../core/philox.ts";
 
-/** Largest side of a grid. */
+/** Maximum side of a grid. */
 export const LARGEST_SIDE = 30;
 
-/** `noise`: scattered cells; `full`: no background; `shapes`: some areas apart from each other. */
+/** `noise`: scattered cells; `full`: no background; `shapes`: some separate areas. */
 export type InputKind = "noise" | "full" | "shapes";
 
-/** The colours of an entry: the first is the background, then the others in use, then those that are free. */
+/** The colours of an entry. The first used colour is the background. */
 export interface Palette {
   used: number[];
   free: number[];
 }
 
-/** The rule: output for an input, or null where this input does not show the rule. */
+/** The rule: returns the output for an input, or null when this input does not show the rule. */
 export type GridRule = (input: Grid, background: number) => Grid | null;
 
 export interface Family {
   name: string;
   inputs: readonly InputKind[];
-  /** Smallest side of its inputs. */
+  /** Minimum side of the inputs. */
   minSide?: number;
-  /** Sides must be even. */
+  /** Whether sides must be even. */
   even?: boolean;
-  /** Draws what is fixed for an entry, such as a colour; null where the colours do not allow it. */
+  /**
+   * Draws what is fixed for an entry, such as a colour. Returns null when the palette does not
+   * allow it.
+   */
   make(random: RandomStream, palette: Palette): GridRule | null;
 }
 
@@ -33,7 +36,7 @@ export interface InputOptions {
   height: number;
   width: number;
   colors: readonly number[];
-  /** About how many areas there are per cell. */
+  /** Approximate number of areas per cell. */
   fill: number;
 }
 
@@ -63,7 +66,7 @@ export function drawInput(random: RandomStream, options: InputOptions): Grid {
   }
 }
 
-/** Rectangles with bites taken out, not touching each other. */
+/** Rectangles with missing parts that do not touch each other. */
 function drawShapes(random: RandomStream, { height, width, colors, fill }: InputOptions): Grid {
   const background = colors[0]!, others = colors.slice(1);
   const grid = gridOf(height, width, () => background);

@@ -1,9 +1,9 @@
-/** Rotations, mirrors and other rearrangements of grids; every function returns a new grid. */
+/** Rotations, mirrors and other rearrangements of grids. Every function returns a new grid. */
 import type { Board } from "./boards.ts";
 
 export type Grid = number[][];
 
-/** The grid of `height` rows and `width` columns with the given cells. */
+/** A grid with `height` rows and `width` columns of computed cells. */
 export function gridOf(
   height: number,
   width: number,
@@ -18,17 +18,17 @@ export function gridOf(
   return grid;
 }
 
-/** Left and right exchanged. */
+/** Mirrors left and right. */
 export function flipSideways(g: Board): Grid {
   return g.map((row) => row.toReversed());
 }
 
-/** Top and bottom exchanged. */
+/** Mirrors top and bottom. */
 export function flipUpsideDown(g: Board): Grid {
   return g.toReversed().map((row) => row.slice());
 }
 
-/** Mirrored at the diagonal from the bottom left to the top right. */
+/** Mirrors at the diagonal from the bottom left to the top right. */
 export function antitranspose(g: Board): Grid {
   const h = g.length, w = g[0]!.length;
   return gridOf(w, h, (r, c) => g[h - 1 - c]![w - 1 - r]!);

@@ -1,19 +1,22 @@
-/** The 800 public puzzles of ARC-AGI-1 (their licence: ../assets/LICENCE.md; notation: ../assets/make_arc.ts). */
+/**
+ * The 800 public puzzles of ARC-AGI-1. Licence: `assets/LICENCE.md`; notation:
+ * `assets/make_arc.ts`.
+ */
 import { readCompressedAsset } from "../compressed_asset.ts";
 import type { Board, Pair } from "./boards.ts";
 
 export interface Puzzle {
   id: string;
-  /** Pairs that show the rule. */
+  /** The pairs that show the rule. */
   examples: Pair[];
-  /** The first pair of the test. */
+  /** The first test pair. */
   test: Pair;
 }
 
 /** The lines of both parts, read once. */
 let parts: { train: string[]; evaluation: string[] } | undefined;
 
-/** Number of puzzles of the training part and of the evaluation part. */
+/** The number of puzzles in the training part and in the evaluation part. */
 export function puzzleCounts(): { train: number; evaluation: number } {
   const { train, evaluation } = readParts();
   return { train: train.length, evaluation: evaluation.length };

@@ -1,6 +1,6 @@
 /**
- * Puzzles in the style of ARC from generators of our own, chosen by a measure of difficulty (`pairMeasure`). A
- * draw whose measure cannot be reached takes the nearest one.
+ * Puzzles in the style of ARC from our own generators, chosen by a measure of difficulty
+ * (`pairMeasure`). If a drawn measure cannot be reached, the nearest pair is used.
  */
 import { defineTask, float, int, type Param } from "../define.ts";
 import {
@@ -28,9 +28,9 @@ export const FAMILIES: readonly Family[] = [
   ...COLOR_FAMILIES,
   ...OBJECT_FAMILIES,
 ];
-/** Draws of a test pair before the nearest measure is taken. */
+/** Maximum number of draws of a test pair. After that, the one with the nearest measure is used. */
 const MAX_TRIES = 400;
-/** Draws of one example before another test pair is drawn. */
+/** Maximum number of draws of one example before another test pair is drawn. */
 const EXAMPLE_TRIES = 60;
 
 const RNG_RANGES = [0, 0.025, 0.05, 0.075, 0.1, 0.125, 0.15];
@@ -127,16 +127,16 @@ export default defineTask({
   score: boardScore,
 });
 
-/** What the pairs of one entry have in common, and how large they may be. */
+/** What the pairs of one entry share, and their size. */
 interface Plan {
   family: Family;
   kind: Family["inputs"][number];
   colors: number[];
   rule: GridRule;
   fill: number;
-  /** Smallest side. */
+  /** Minimum side. */
   minSide: number;
-  /** What the difficulty adds to a side is multiplied by this. */
+  /** Factor for the part of a side that depends on the difficulty. */
   spread: number;
 }
 
@@ -163,7 +163,7 @@ function drawPuzzle(
   return best;
 }
 
-/** Colours and density such that the measure comes near the range. */
+/** Draws colours and a density such that the measure comes close to the range. */
 function drawPlan(random: RandomStream, low: number, high: number, spread: number): Plan | null {
   const family = random.choice(FAMILIES), kind = random.choice(family.inputs);
   const aim = random.uniform(low, Math.max(low, Math.min(high, 0.5)));
@@ -188,7 +188,7 @@ function drawExamples(random: RandomStream, plan: Plan, count: number, [low, hig
   return examples.length === count ? examples : null;
 }
 
-/** Whether the examples show what becomes of each colour of the test's input. */
+/** Whether the examples contain every colour of the test's input. */
 function showsColors(examples: readonly Pair[], test: Pair): boolean {
   const shown = new Set(examples.flatMap(({ input }) => input.flat()));
   return test.input.every((row) => row.every((color) => shown.has(color)));
@@ -207,7 +207,7 @@ function drawPair(random: RandomStream, plan: Plan, difficulty: number): Pair | 
   return Math.max(output.length, output[0]!.length) > LARGEST_SIDE ? null : { input, output };
 }
 
-/** Neighbouring bounds as ranges. */
+/** Makes ranges of neighbouring bounds. */
 function ranges(bounds: readonly number[], description: string): Param<ParamValue> {
   const pairs = bounds.slice(1).map((high, i) => [bounds[i]!, high]);
   return { type: "any", default: pairs, description };

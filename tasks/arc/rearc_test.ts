@@ -10,7 +10,10 @@ function boardsOf(question: string): Board[] {
     .map((board) => board.trimEnd().split("\n").map((row) => row.split(" ")));
 }
 
-/** Where the cells of an output come from, for rules that only rearrange; null for a shape they do not allow. */
+/**
+ * The source position of each output cell, for rules that only rearrange cells; null for a shape
+ * that the rule does not allow.
+ */
 type Rearrangement = (h: number, w: number) => [
   height: number,
   width: number,
@@ -104,7 +107,7 @@ Deno.test("rules that rearrange cells are found from the examples and give the a
   assert.ok(families.size >= 38, `${families.size} families`);
 });
 
-/** Areas by joining sets, and the measure from its definition. */
+/** Computes the measure from its definition, with areas found by union-find. */
 function measure(boards: Board[]): number {
   let cells = 0, density = 0;
   for (const board of boards) {

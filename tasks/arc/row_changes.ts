@@ -1,4 +1,4 @@
-/** The rules of `arc_1d` by which cells are filled, cleared, recoloured, sorted or repeated. */
+/** The rules of `arc_1d` that fill, clear, recolour, sort or repeat cells. */
 import {
   blank,
   colorBut,
@@ -85,7 +85,7 @@ function repeatPattern(random: RandomStream, size: number) {
   return { input: output.map((color, i) => i < 2 * pattern.length ? color : 0), output };
 }
 
-/** Lengths of blocks for the row, 1 to `most`, as many as find room with gaps of one cell. */
+/** Lengths of blocks from `minimum` to `maximum`; as many as fit with gaps of one cell. */
 function drawLengths(
   random: RandomStream,
   size: number,
@@ -158,7 +158,7 @@ function sortBlocks(complete: boolean): RowRule {
   return (random, size) => {
     let lengths: number[];
     if (complete) {
-      // Lengths 1 … m and gaps between them take (m² + 3m)/2 − 1 cells.
+      // Lengths 1 … m and the gaps between them take (m² + 3m)/2 − 1 cells.
       const maximum = Math.floor((Math.sqrt(17 + 8 * size) - 3) / 2);
       lengths = Array.from({ length: random.int(2, maximum) }, (_, i) => i + 1);
     } else lengths = [...new Set(drawLengths(random, size, 1, Math.max(3, size >> 2)))];
@@ -199,7 +199,7 @@ function duplicateFromSeeds(random: RandomStream, size: number) {
 }
 
 function fillFromPixel(random: RandomStream, size: number) {
-  // A block of one cell could not be told from the pixel.
+  // A block of one cell could not be distinguished from the pixel.
   const length = random.int(2, size - 3), start = random.int(0, size - length - 2);
   const color = random.int(1, 9), pixel = start + length;
   const input: Row = painted(blank(size), start, length, color);
@@ -223,7 +223,7 @@ function fillUntilCollision(random: RandomStream, size: number) {
 
 function markTwos(random: RandomStream, size: number) {
   const lengths = drawLengths(random, size - 4, 1, 4);
-  // Room for marks on both sides of every block.
+  // Leaves room for marks on both sides of every block.
   const places = place(random, size - 1, lengths, 3, 1);
   if (places === null || !lengths.includes(2)) return null;
   const color = colorBut(random, 3);

@@ -1,4 +1,4 @@
-/** The rules of `arc_1d` by which cells and blocks move, grow or are copied. */
+/** The rules of `arc_1d` that move, grow or copy cells and blocks. */
 import {
   blank,
   type Block,
@@ -13,7 +13,7 @@ import {
 } from "./rows.ts";
 import type { RandomStream } from "../../core/philox.ts";
 
-/** Share of the draws that show less of a rule, and are not taken. */
+/** Probability of rejecting a draw that shows less of a rule than others. */
 const MOSTLY = 0.7;
 
 export const MOVES: Record<string, RowRule> = {};
@@ -26,7 +26,7 @@ for (const steps of [1, 2, 3, 4]) {
     both(`${name}_right`, wrapped, `${name}_left`);
   }
 }
-// As in the original, "right" packs at the left end and "left" is its mirror image.
+// As in the original, "right" packs at the left end, and "left" is its mirror image.
 both("gravity_right", gravity(1, 9, (cells) => cells), "gravity_left");
 both(
   "gravity_counting_right",
@@ -58,13 +58,13 @@ function both(name: string, rule: RowRule, mirrorName: string): void {
   MOVES[mirrorName] = mirrored(rule);
 }
 
-/** The rule or its mirror image, each half of the time. */
+/** The rule or its mirror image, each with probability one half. */
 function eitherWay(rule: RowRule): RowRule {
   const other = mirrored(rule);
   return (random, size) => random.chance(0.5) ? rule(random, size) : other(random, size);
 }
 
-/** Cells of a block: one colour, or several of which two neighbours at least differ. */
+/** The cells of a block: one colour, or several with at least two different neighbours. */
 function blockCells(random: RandomStream, kind: "solid" | "colorful", length: number): Row | null {
   if (kind === "solid") return new Array<number>(length).fill(random.int(1, 9));
   const cells = colors(random, length);
@@ -94,7 +94,7 @@ function moveWrapped(steps: number, kind: "solid" | "colorful"): RowRule {
   };
 }
 
-/** Cells of colours `low` to `high` among free ones; about half are free. */
+/** About half of the cells are free; the others have colours `low` to `high`. */
 function scattered(random: RandomStream, size: number, low: number, high: number): Row {
   return Array.from({ length: size }, () => random.chance(0.5) ? random.int(low, high) : 0);
 }
@@ -115,7 +115,7 @@ function antigravity(random: RandomStream, size: number) {
 
 function oneStep(random: RandomStream, size: number) {
   const input = scattered(random, size, 1, 9), output = input.slice();
-  // A cell that cannot move tells the rule from a shift of the whole row.
+  // A cell that cannot move distinguishes the rule from a shift of the whole row.
   if (input[0] === 0 && random.chance(MOSTLY)) return null;
   for (let i = 1; i < size; i++) {
     if (output[i] === 0 || output[i - 1] !== 0) continue;
@@ -125,7 +125,7 @@ function oneStep(random: RandomStream, size: number) {
   return { input, output };
 }
 
-/** A block and a dot to the right of it, not touching. */
+/** A block and a dot to its right that do not touch. */
 function blockAndDot(random: RandomStream, size: number): { block: Block; dot: number } | null {
   const found = place(random, size, [random.int(1, size - 2), 1], 1);
   return found && { block: found[0]!, dot: found[1]!.start };
@@ -138,7 +138,7 @@ function touchDot(maximum: number, dotColor: number): RowRule {
     const { block: { start, length }, dot } = found;
     const color = colorBut(random, dotColor), row = written(blank(size), dot, [dotColor]);
     const gap = dot - start - length, steps = Math.min(maximum, gap);
-    // Pairs that end at the dot do not show how far a block goes.
+    // Pairs whose block reaches the dot do not show how far a block moves.
     if (gap <= maximum && maximum < Infinity && random.chance(MOSTLY)) return null;
     return {
       input: painted(row, start, length, color),

@@ -1,4 +1,7 @@
-/** One-dimensional grids for `arc_1d`: rows of colours, 0 is the background. Blocks are runs of cells. */
+/**
+ * One-dimensional grids for `arc_1d`: rows of colours, where 0 is the background. A block is a run
+ * of cells.
+ */
 import type { RandomStream } from "../../core/philox.ts";
 
 export type Row = number[];
@@ -6,7 +9,7 @@ export interface RowPair {
   input: Row;
   output: Row;
 }
-/** Draws a pair that shows the rule, or null where the draw does not. */
+/** Draws a pair that shows the rule; null when the draw does not show it. */
 export type RowRule = (random: RandomStream, size: number) => RowPair | null;
 
 export interface Block {
@@ -18,19 +21,19 @@ export function blank(size: number): Row {
   return new Array<number>(size).fill(0);
 }
 
-/** A copy of the row with a block of one colour; cells beyond the ends are left out. */
+/** A copy of the row with a block of one colour. Cells beyond the ends are ignored. */
 export function painted(row: Row, start: number, length: number, color: number): Row {
   return row.slice().fill(color, Math.max(0, start), Math.max(0, start + length));
 }
 
-/** The row with cells written from `start` on. */
+/** A copy of the row with `cells` written from `start` on. */
 export function written(row: Row, start: number, cells: readonly number[]): Row {
   const result = row.slice();
   cells.forEach((color, i) => result[start + i] = color);
   return result;
 }
 
-/** A colour that is none of the given ones. */
+/** A colour other than the given ones. */
 export function colorBut(random: RandomStream, ...others: number[]): number {
   for (;;) {
     const color = random.int(1, 9);
@@ -43,8 +46,8 @@ export function colors(random: RandomStream, count: number): Row {
 }
 
 /**
- * Places for blocks of these lengths, from left to right, at least `gap` cells apart, in the cells from `first` to
- * the end; null when they do not fit. Free cells are shared out at random.
+ * Random places for blocks of these lengths, from left to right and at least `gap` cells apart, in
+ * the cells from `first` to the end. Null when they do not fit.
  */
 export function place(
   random: RandomStream,
@@ -65,7 +68,7 @@ export function place(
   });
 }
 
-/** The rule for rows that are read from the other end. */
+/** The rule for reversed rows. */
 export function mirrored(rule: RowRule): RowRule {
   return (random, size) => {
     const pair = rule(random, size);

@@ -3,7 +3,7 @@ import { createDataset } from "../dataset.ts";
 import { scoreTaskAnswer } from "../score_answer.ts";
 import { ROW_RULES } from "./arc_1d.ts";
 
-/** Each rule once more, on texts of digits. */
+/** Implements each rule again, on texts of digits. */
 type TextRule = (row: string) => string;
 
 const reverse = (text: string) => [...text].reverse().join("");

@@ -1,6 +1,6 @@
 /**
- * Expressions of + − × ÷ over whole numbers in which every division is exact. With parentheses: a random
- * binary tree; without: a chain that follows the usual precedence. Values are exact at any size.
+ * Expressions of + − × ÷ over integers in which every division is exact. With parentheses they are
+ * random binary trees; without, chains with the usual precedence. Values are exact at any size.
  */
 import { bool, defineTask, int, rangeAttribute, text, texts } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
@@ -71,7 +71,9 @@ export default defineTask({
   score: defaultScore,
 });
 
-/** Operators stand between spaces, none, or a random choice of both; brackets hug their content. */
+/**
+ * Joins tokens with spaces, without, or with a random choice of both. Brackets touch their content.
+ */
 function join(random: RandomStream, tokens: readonly string[], whitespace: string): string {
   const space = () => {
     if (whitespace === "single") return " ";

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../dataset.ts";
 
-/** A fraction n / d in BigInt; d > 0. */
+/** A fraction n / d of bigints with d > 0. */
 type Fraction = [bigint, bigint];
 
-/** Evaluates an expression by the usual rules, apart from the generator's own bookkeeping; counts numbers. */
+/**
+ * Evaluates an expression by the usual rules, independently of the generator, and counts its
+ * numbers.
+ */
 function evaluate(text: string): { value: Fraction; numbers: number; exact: boolean } {
   const tokens = text.match(/\d+|[-+*/()]/g)!;
   let at = 0, numbers = 0, exact = true;

@@ -1,11 +1,11 @@
-/** Nested expressions of hexadecimal numbers with +, −, × and shifts, over signed integers of any size. */
+/** Nested expressions of hexadecimal numbers with +, −, × and shifts, over integers of any size. */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int } from "../define.ts";
 import { parseIntegerLiteral } from "../python/integers.ts";
 import type { ScorableEntry } from "../types.ts";
 
 const OPERATORS = ["+", "-", "*", "<<", ">>"] as const;
-/** How often a branch ends before the full depth. */
+/** Probability that a branch ends before the full depth. */
 const EARLY_LEAF = 0.01;
 
 export default defineTask({

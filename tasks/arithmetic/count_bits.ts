@@ -1,4 +1,4 @@
-/** The number of ones in a number's binary representation. */
+/** The number of ones in the binary representation of a number. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
 

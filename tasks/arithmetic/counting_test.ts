@@ -34,7 +34,9 @@ Deno.test("both signs and both ends of a one-digit range occur", () => {
   assert.equal(terms.size, 19);
 });
 
-/** Legs per animal as the recorded entries count them, solved from those with one unknown animal. */
+/**
+ * Derives the legs of each animal from the recorded entries, solving those with one unknown animal.
+ */
 function legsFrom(entries: Entry[]): Map<string, number> {
   const legs = new Map<string, number>();
   for (let found = true; found;) {

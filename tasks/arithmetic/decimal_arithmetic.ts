@@ -1,6 +1,6 @@
 /**
- * Expressions of decimal numbers with + − × ÷. The value is computed as an exact fraction and rounded once, to
- * a number of significant digits, a half away from zero.
+ * Expressions of decimal numbers with + − × ÷. The value is computed as an exact fraction and
+ * rounded once, to a number of significant digits; a half is rounded away from zero.
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, int, rangeAttribute } from "../define.ts";
@@ -8,7 +8,7 @@ import { type Decimal, parseDecimal } from "../python/decimals.ts";
 import type { ScorableEntry } from "../types.ts";
 import { belowBig, withPoint } from "./terms.ts";
 
-/** Draws of an expression that does not divide by zero, before the operators are all made +. */
+/** Maximum number of draws that divide by zero. After that, all operators are replaced by +. */
 const DRAWS = 50;
 const DEFAULT_PLACES = 3;
 
@@ -91,7 +91,10 @@ export default defineTask({
   score,
 });
 
-/** An exact fraction with a positive denominator, and the decimal places that its text keeps at least. */
+/**
+ * An exact fraction with a positive denominator, and the minimum number of decimal places of its
+ * text.
+ */
 interface Value {
   numerator: bigint;
   denominator: bigint;
@@ -104,7 +107,10 @@ function text({ numerator, places }: Value): string {
   return withPoint(numerator, places);
 }
 
-/** The numbers in order, split at random places again and again; half of the groups get parentheses. */
+/**
+ * Splits the numbers at random places, recursively and in order; half of the groups get
+ * parentheses.
+ */
 function grouped(
   random: RandomStream,
   numbers: readonly Value[],
@@ -118,12 +124,15 @@ function grouped(
   return random.chance(0.5) ? ["(", ...tokens, ")"] : tokens;
 }
 
-/** Recursive descent over tokens of our own making; the usual precedence, from left to right. */
+/**
+ * Evaluates the generated tokens by recursive descent, with the usual precedence from left to
+ * right.
+ */
 class Evaluation {
   #at = 0;
   constructor(private readonly tokens: readonly Token[]) {}
 
-  /** null after a division by zero. */
+  /** Returns null after a division by zero. */
   value(): Value | null {
     return this.#sum();
   }
@@ -177,14 +186,17 @@ function divide(a: Value, b: Value): Value | null {
   };
 }
 
-/** At most `precision` significant digits; zeros at the end only as far as the value's places go. */
+/**
+ * Rounds to at most `precision` significant digits. Trailing zeros are kept up to the value's
+ * places.
+ */
 function rounded({ numerator, denominator, places }: Value, precision: number): string {
   const size = numerator < 0n ? -numerator : numerator, sign = numerator < 0n ? -1n : 1n;
   if (size === 0n) return withPoint(0n, Math.min(places, precision - 1));
   let shift = precision - (size.toString().length - denominator.toString().length);
   let digits = quotient(size, denominator, shift);
   const limit = 10n ** BigInt(precision);
-  // The lengths tell the magnitude only up to one digit, and rounding may carry into another.
+  // The lengths give the magnitude only to within one digit, and rounding may carry into another.
   while (digits >= limit) digits = quotient(size, denominator, --shift);
   while (shift > 0 && shift > places && digits % 10n === 0n) {
     digits /= 10n;
@@ -195,7 +207,7 @@ function rounded({ numerator, denominator, places }: Value, precision: number): 
     : String(sign * digits * 10n ** BigInt(-shift));
 }
 
-/** size / denominator · 10^shift, a half rounded up. */
+/** size / denominator · 10^shift, with a half rounded up. */
 function quotient(size: bigint, denominator: bigint, shift: number): bigint {
   const a = shift >= 0 ? size * 10n ** BigInt(shift) : size;
   const b = shift >= 0 ? denominator : denominator * 10n ** BigInt(-shift);
@@ -214,22 +226,22 @@ function score(answer: string, entry: ScorableEntry): number {
   return differAtMost(given, oracle, places) ? 1 : 0;
 }
 
-/** Most digits before and after the point that are compared one by one. */
+/** Maximum number of digits before and after the point that are compared. */
 const WIDEST = 400;
 
-/** |a − b| ≤ 10^-places, exactly. */
+/** Whether |a − b| ≤ 10^-places, exactly. */
 function differAtMost(a: Decimal, b: Decimal, places: number): boolean {
   if (Math.max(magnitude(a), magnitude(b)) > WIDEST) return false;
   const difference = scaled(a) - scaled(b), tolerance = 10n ** BigInt(WIDEST - places);
   return difference <= tolerance && -difference <= tolerance;
 }
 
-/** Digits before the point. */
+/** The number of digits before the point. */
 function magnitude({ digits, exponent }: Decimal): number {
   return digits.length + exponent;
 }
 
-/** In units of 10^-WIDEST; what is beyond them only says that the number is a little larger than it seems. */
+/** The number in units of 10^-WIDEST. Further digits only count as slightly more than zero. */
 function scaled({ negative, digits, exponent }: Decimal): bigint {
   const places = WIDEST + exponent;
   const cut = digits.slice(0, Math.max(0, digits.length + Math.min(0, places)));

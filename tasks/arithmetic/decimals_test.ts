@@ -27,7 +27,7 @@ Deno.test("chains of decimals add up exactly", () => {
 
 type Fraction = [numerator: bigint, denominator: bigint];
 
-/** Operator precedence with two stacks, over fractions. */
+/** Evaluates with two stacks and operator precedence, over fractions. */
 function evaluate(expression: string): Fraction {
   const values: Fraction[] = [], operators: string[] = [];
   const rank = (operator: string) => "+-".includes(operator) ? 1 : operator === "(" ? 0 : 2;
@@ -73,7 +73,7 @@ Deno.test("decimal expressions: within half a unit of the last significant digit
       const scaled = BigInt(entry.answer!.replace(".", ""));
       const error = scaled * denominator - numerator * 10n ** BigInt(places);
       const twice = 2n * (error < 0n ? -error : error), more = precision - significant.length;
-      // The last digit that counts is `more` places behind the last one written.
+      // The last significant digit is `more` places behind the last one written.
       const [left, right] = more >= 0
         ? [twice * 10n ** BigInt(more), denominator]
         : [twice, denominator * 10n ** BigInt(-more)];

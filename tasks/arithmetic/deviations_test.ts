@@ -1,4 +1,4 @@
-/** Where the original is wrong (docs/deviations.md): its result as data, beside ours. */
+/** Cases in which the original is wrong (docs/deviations.md), with its result and ours. */
 import assert from "node:assert/strict";
 import { curriculumConfig } from "../curriculum/config.ts";
 import { createDataset } from "../dataset.ts";
@@ -11,7 +11,7 @@ interface Row {
   task: string;
   entry: ScorableEntry;
   answer: string;
-  /** "error" where the original raises. */
+  /** "error" when the original raises. */
   original: number | "error";
   ours: number;
 }
@@ -71,7 +71,8 @@ const SCORES: Row[] = [
     original: "error",
     ours: 0,
   },
-  // Upstream takes the tolerance of the data set that scores, 3 places by default, whoever made the entry.
+  // The original uses the tolerance of the data set that scores (3 places by default), even if
+  // another one made the entry.
   { id: "V4", task: "decimal_arithmetic", entry: places, answer: "2.59", original: 0, ours: 1 },
   {
     id: "V4",
@@ -190,7 +191,7 @@ Deno.test("G27: a half is rounded away from zero, and nothing is divided by zero
     if (simple === null) continue;
     const quotient = Number(simple[1]) / Number(simple[2]);
     if (quotient !== 1.125 && quotient !== 0.125 && quotient !== 0.625) continue;
-    // Half-even, as upstream rounds, gives 1.1, 0.12 and 0.62.
+    // Rounding half to even, like the original, would give 1.1, 0.12 and 0.62.
     assert.equal(answer, { 1.125: "1.1", 0.125: "0.13", 0.625: "0.63" }[quotient]);
     halves++;
   }

@@ -59,7 +59,7 @@ export default defineTask({
   },
 });
 
-/** Outcomes whose sum is at least `target`, and all outcomes. */
+/** Counts the outcomes whose sum is at least `target`, and all outcomes. */
 function atLeast(dice: readonly number[], target: number): { ways: bigint; all: bigint } {
   const all = dice.reduce((product, sides) => product * BigInt(sides), 1n);
   const ways = all <= BigInt(Number.MAX_SAFE_INTEGER)
@@ -68,7 +68,10 @@ function atLeast(dice: readonly number[], target: number): { ways: bigint; all: 
   return { ways, all };
 }
 
-/** Counts of every sum, die by die, with a sliding window; over numbers while they are exact, else bigints. */
+/**
+ * Counts the outcomes of every sum, die by die, with a sliding window. It uses numbers as long as
+ * they are exact, else bigints.
+ */
 function waysAtLeast<T>(
   dice: readonly number[],
   target: number,
@@ -77,7 +80,7 @@ function waysAtLeast<T>(
   add: (a: T, b: T) => T,
   subtract: (a: T, b: T) => T,
 ): T {
-  /** counts[s]: outcomes in which the dice so far show s more than one pip each. */
+  /** counts[s] is the number of outcomes in which the dice so far show s more than one pip each. */
   let counts: T[] = [one];
   for (const sides of dice) {
     const next: T[] = [];
@@ -101,7 +104,7 @@ function gcd(a: bigint, b: bigint): bigint {
   return a;
 }
 
-/** Also where both are beyond a double's range. */
+/** num / den, even when both exceed the range of a double. */
 function quotient(num: bigint, den: bigint): number {
   return den < 10n ** 300n ? Number(num) / Number(den) : Number(num * 10n ** 20n / den) / 1e20;
 }

@@ -1,15 +1,15 @@
 /**
- * Random arithmetic expressions with exact divisions. A divisor is drawn from the dividend's divisors; where
- * a divisor has several numbers, the last one is a correction that makes it such a divisor, and where no
- * correction is small enough the divisor gets a single number instead.
+ * Random arithmetic expressions with exact divisions. A divisor is drawn from the divisors of the
+ * dividend. If the divisor has several numbers, its last number is chosen such that the result
+ * divides the dividend. If no small enough number does that, the divisor becomes a single number.
  */
 import type { RandomStream } from "../../core/philox.ts";
 
 export interface ExpressionOptions {
-  /** Largest absolute value of a number. */
+  /** Maximum absolute value of a number. */
   limit: number;
   operators: readonly string[];
-  /** Numbers may be negative, sub-expressions may be negated. */
+  /** Whether numbers may be negative and sub-expressions may be negated. */
   negation: boolean;
 }
 
@@ -19,16 +19,16 @@ export interface Expression {
   value: bigint;
 }
 
-/** A node of the tree: how strongly its top operator binds decides where it needs brackets. */
+/** A node of the tree. The precedence of its top operator decides where it needs brackets. */
 interface Node extends Expression {
   /** 1 for + and −, 2 for × and ÷, 3 for a number or anything in brackets. */
   binding: number;
 }
 
-/** Draws of a divisor with several numbers before it gets a single one. */
+/** Attempts to draw a divisor with several numbers before it becomes a single number. */
 const CORRECTION_TRIES = 8;
 const NEGATED = 0.15;
-/** How often (sub-)expressions are chains without brackets instead of branching. */
+/** Probability that a (sub-)expression is a chain without brackets instead of a tree. */
 const FLAT = 0.5;
 
 /** A random binary tree over `terms` numbers, written with the brackets that it needs. */
@@ -92,7 +92,7 @@ function correctedDivisor(
 function combine(operator: string, left: Node, right: Node): Node {
   const binding = operator === "+" || operator === "-" ? 1 : 2;
   const a = left.binding < binding ? bracketed(left) : left.tokens;
-  // a − (b + c), a ÷ (b × c) and also a + (b + c) keep the brackets: the tree is the order of evaluation.
+  // Even a + (b + c) keeps its brackets, so that the tree gives the order of evaluation.
   const b = right.binding <= binding ? bracketed(right) : right.tokens;
   return {
     tokens: [...a, operator, ...b],
@@ -124,8 +124,8 @@ function apply(operator: string, a: bigint, b: bigint): bigint {
 }
 
 /**
- * Numbers joined without brackets; × and ÷ go first, from left to right. The product that is being
- * built is kept apart from the finished sum, since a division acts on it alone.
+ * Numbers joined without brackets; × and ÷ are evaluated first, from left to right. The current
+ * product is kept apart from the finished sum, because a division applies only to the product.
  */
 export function chain(
   random: RandomStream,
@@ -183,8 +183,9 @@ const SMALL_PRIMES = [
 const MAX_DIVISORS = 256;
 
 /**
- * A divisor of `value` up to the limit, never 0; of 0 any number. Negative ones only with negation. 1 and
- * the value itself only where it has no other: else far too many answers would be 1.
+ * A divisor of `value` with at most `limit` as its size, never 0; any number if `value` is 0.
+ * Negative divisors only with negation. 1 and the value itself are used only when there is no other
+ * divisor, because otherwise far too many answers would be 1.
  */
 function randomDivisor(
   random: RandomStream,
@@ -196,7 +197,7 @@ function randomDivisor(
   return BigInt(negation && random.chance(0.5) ? -divisor : divisor);
 }
 
-/** Divisors up to `limit` made of small primes and of what remains after them. */
+/** Divisors up to `limit`, composed of small primes and the remaining cofactor. */
 function divisors(size: bigint, limit: number): number[] {
   const found = [1];
   let rest = size;

@@ -71,12 +71,15 @@ export default defineTask({
   score,
 });
 
-/** Divides by the common factor; where a part would fall below the range, the numerator moves instead. */
+/**
+ * Divides by the common factor. If a part would fall below `minimum`, changes the parts until they
+ * are coprime.
+ */
 function inLowestTerms(a: number, b: number, minimum: number): [number, number] {
   const common = gcdOf(a, b);
   if (a / common >= minimum) return [a / common, b / common];
   if (a === b) return [minimum, minimum + 1];
-  // A step at a time ends soon: least and least + 1, at the latest, have no common factor.
+  // This ends soon: at the latest at minimum and minimum + 1, which are coprime.
   while (gcdOf(a, b) > 1) {
     if (a > minimum) a--;
     else b--;
@@ -99,7 +102,7 @@ function written(a: number, b: number, style: string): string {
 
 const LATEX = /^\\d?frac\s*\{\s*([0-9]{1,400})\s*\}\s*\{\s*([0-9]{1,400})\s*\}/i;
 
-/** A fraction in LaTeX may be followed by anything; a plain one must end the answer. */
+/** Text may follow a fraction in LaTeX, but a plain fraction must end the answer. */
 function parseFraction(text: string): [bigint, bigint] | null {
   const trimmed = strip(text);
   let start = 0, end = trimmed.length;

@@ -4,7 +4,7 @@ import { defaultScore } from "../scoring.ts";
 import { gcdOf, listed } from "./divisors.ts";
 import { mustBeAbove, raiseAbove } from "./rules.ts";
 
-/** Draws to find numbers with a common divisor above 1; the last draw counts in any case. */
+/** Draws to find numbers with a common divisor above 1. The last draw is used in any case. */
 const DRAWS = 3;
 
 export default defineTask({

@@ -1,4 +1,4 @@
-/** Grade-school word problems from templates, with a worked solution. */
+/** Grade-school word problems from templates, with worked solutions. */
 import { defineTask, float } from "../define.ts";
 import { type Decimal, equalDecimals, parseDecimal } from "../python/decimals.ts";
 import type { ScorableEntry } from "../types.ts";
@@ -29,11 +29,13 @@ export default defineTask({
 });
 
 /**
- * A number that is no part of a word ("x33" and "12a" are none). A sign counts where it does not follow a letter, digit
- * or dot ("5-70" is a range).
+ * Matches a number that is not part of a word (as in "x33" and "12a"). A sign belongs to it unless
+ * it follows a letter, digit or dot ("5-70" is a range).
  */
-const NUMBER =
-  /(?:(?<![\w.])[-+−])?(?<!\w)(?:\d{1,3}(?:,\d{3})+(?![\d,])|\d+)(?:\.\d+)?(?!\w)|(?<!\w)\.\d+(?!\w)/;
+const NUMBER = new RegExp(
+  /(?:(?<![\w.])[-+−])?(?<!\w)(?:\d{1,3}(?:,\d{3})+(?![\d,])|\d+)(?:\.\d+)?(?!\w)/.source +
+    /|(?<!\w)\.\d+(?!\w)/.source,
+);
 
 function score(answer: string, entry: ScorableEntry): number {
   const given = firstNumber(answer), oracle = firstNumber(entry.answer ?? "");

@@ -4,7 +4,10 @@ import { createDataset } from "../dataset.ts";
 import { scoreTaskAnswer } from "../score_answer.ts";
 import { templates } from "./word_problems/all.ts";
 
-/** Value of a side of an equation such as "2 × ($3 + 4)", "25% of 80" or "(5 + 6) × 2 ÷ 2"; null for prose. */
+/**
+ * The value of a side of an equation, e.g. "2 × ($3 + 4)", "25% of 80" or "(5 + 6) × 2 ÷ 2"; null
+ * for prose.
+ */
 function valueOf(side: string): number | null {
   const plain = side.replace(/(\d+)% of (\d+)/, "($1 * $2 / 100)").replace(
     / (km|m²|m|cm|kg|g|litres)\b/g,
@@ -14,9 +17,11 @@ function valueOf(side: string): number | null {
   return /^[-+*/(). 0-9]+$/.test(plain) && /\d/.test(plain) ? Function(`return ${plain}`)() : null;
 }
 
-/** A number agreement gone wrong. */
-const ONE_OF_MANY =
-  /\b1 (hours|minutes|seconds|days|weeks|years|degrees|points|rows|floors|pieces|trips|times|friends|people|pupils|votes|eggs|cars|dollars|boxes)\b/;
+/** A plural noun after the number one. */
+const ONE_OF_MANY = new RegExp(
+  String.raw`\b1 (hours|minutes|seconds|days|weeks|years|degrees|points|rows|floors|pieces|` +
+    String.raw`trips|times|friends|people|pupils|votes|eggs|cars|dollars|boxes)\b`,
+);
 
 Deno.test("every template gives whole, right, worked answers for many draws", () => {
   assert.ok(templates.length >= 100, `${templates.length} templates`);

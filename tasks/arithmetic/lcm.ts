@@ -4,7 +4,7 @@ import { defaultScore } from "../scoring.ts";
 import { lcmOf, listed } from "./divisors.ts";
 import { mustBeAbove, raiseAbove } from "./rules.ts";
 
-/** Draws to find numbers whose product is not the answer; the last draw counts in any case. */
+/** Draws to find numbers whose product is not the answer. The last draw is used in any case. */
 const DRAWS = 3;
 
 export default defineTask({

@@ -1,8 +1,8 @@
-/** How many legs a group of animals has in all. */
+/** The total number of legs of a group of animals. */
 import { defineTask, int, rangeAttribute } from "../define.ts";
 import { defaultScore } from "../scoring.ts";
 
-/** Legs of an animal → [name, plural where it is not name + "s"]. */
+/** Number of legs → [name, plural unless it is name + "s"]. */
 const ANIMALS: Readonly<Record<number, readonly (readonly [string, string?])[]>> = {
   0: [["snake"], ["sea slug"], ["jellyfish", "jellyfish"], ["flatworm"], ["leech", "leeches"]],
   2: [["chicken"], ["bird"], ["human"], ["duck"]],

@@ -1,4 +1,4 @@
-/** The arithmetic tasks, one line each, named as the task. */
+/** The tasks of the category arithmetic. Each is exported under its task name. */
 export { default as basic_arithmetic } from "./basic_arithmetic.ts";
 export { default as bitwise_arithmetic } from "./bitwise_arithmetic.ts";
 export { default as calendar_arithmetic } from "./dates/calendar_arithmetic.ts";

@@ -1,7 +1,7 @@
 /**
- * Pick the largest or smallest of numbers that lie close together and are written in different ways.
- * Numbers are drawn as whole multiples of a decimal step, so that they are distinct as drawn, as printed
- * and as doubles.
+ * Pick the largest or smallest of numbers that are close together and written in different ways.
+ * The numbers are drawn as multiples of a decimal step, so that they are distinct as drawn, as
+ * printed and as doubles.
  */
 import type { RandomStream } from "../../core/philox.ts";
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
@@ -10,9 +10,9 @@ import { parseDecimal } from "../python/decimals.ts";
 import type { ScorableEntry } from "../types.ts";
 import { mustBeAbove, raiseAbove } from "./rules.ts";
 
-/** Decimal digits that every double can tell apart. */
+/** Number of decimal digits that every double can distinguish. */
 const DIGITS = 15;
-/** An answer this close to the solution is right, unless another candidate is closer. */
+/** An answer within this distance of the solution is right, unless another candidate is closer. */
 const TOLERANCE = 0.01;
 
 export default defineTask({
@@ -92,8 +92,8 @@ interface Candidates {
 }
 
 /**
- * The first number between min_n and max_n, the others at most max_delta away; farther only where doubles
- * of this size are too coarse for so many numbers so close together.
+ * Draws the first number between min_n and max_n, and the others at most max_delta away. The
+ * distance is larger only where doubles are too coarse for so many distinct numbers.
  */
 function drawCandidates(
   random: RandomStream,
@@ -117,7 +117,7 @@ function toDouble(value: number, places: number): number {
 
 const FORMATS = ["standard", "english", "scientific"] as const;
 
-/** The decimal number value / 10^places, exactly: no digit comes from a double's binary fraction. */
+/** Formats value / 10^places exactly, without the rounding errors of a double. */
 function format(value: number, places: number, style: typeof FORMATS[number]): string {
   const sign = value < 0 ? "-" : "", digits = String(Math.abs(value)).padStart(places + 1, "0");
   if (style === "scientific") {

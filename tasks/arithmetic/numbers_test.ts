@@ -82,7 +82,7 @@ Deno.test("prime factors are primes in ascending order that multiply to the numb
   }
 });
 
-/** Schoolbook multiplication on digits, for a check without big integers. */
+/** Multiplies digit by digit, to check the products without bigints. */
 function multiply(a: string, b: string): string {
   const digits = new Array<number>(a.length + b.length).fill(0);
   for (let i = a.length - 1; i >= 0; i--) {

@@ -1,11 +1,11 @@
-/** Powers of decimal numbers with positive and negative exponents, exact to the last bit of the result. */
+/** Powers of decimal numbers with positive and negative exponents, as the nearest double. */
 import { defineTask, float, int, rangeAttribute } from "../define.ts";
 import { type Decimal, equalDecimals, parseDecimal } from "../python/decimals.ts";
 import { reprFloat } from "../python/repr.ts";
 import type { ScorableEntry } from "../types.ts";
 import { mustBeAbove } from "./rules.ts";
 
-/** Draws of a power that a double can hold, before 1 is taken instead. */
+/** Maximum number of draws of a power that fits a double. After that, the exponent is 0. */
 const DRAWS = 50;
 const SIGNIFICANT = 3;
 
@@ -51,13 +51,18 @@ export default defineTask({
   score,
 });
 
-/** Digits that a quotient is computed to: a double is decided by 17 but for one in 10^23. */
+/**
+ * Digits to which a quotient is computed. 17 digits determine a double, except once in 10^23 cases.
+ */
 const QUOTIENT_DIGITS = 40;
 
-/** A double below this has fewer digits than others, at last fewer than are asked for. */
+/** A double below this has fewer significant digits, down to fewer than the score needs. */
 const SMALLEST_NORMAL = 2 ** -1022;
 
-/** (m / 10^4)^exponent as the nearest double; Infinity for 0^-n and where a double is too small or large. */
+/**
+ * (m / 10^4)^exponent as the nearest double. Infinity for 0^-n and when a double is too small or
+ * large.
+ */
 function power(tenThousandths: number, exponent: number): number {
   const size = Math.abs(exponent), shift = 4 * size;
   const numerator = BigInt(tenThousandths) ** BigInt(size);
@@ -77,7 +82,7 @@ function score(answer: string, entry: ScorableEntry): number {
   return equalDecimals(rounded(given), rounded(oracle)) ? 1 : 0.01;
 }
 
-/** To 3 significant digits, a tie to the even digit, in normal form again. */
+/** Rounds to 3 significant digits, a tie to the even digit, and normalizes again. */
 function rounded({ negative, digits, exponent }: Decimal): Decimal {
   if (digits.length <= SIGNIFICANT) return { negative, digits, exponent };
   const kept = Number(digits.slice(0, SIGNIFICANT)), rest = digits.slice(SIGNIFICANT);

@@ -4,7 +4,7 @@ import { parseInteger } from "../python/integers.ts";
 import { isBlank } from "../python/text.ts";
 import type { ScorableEntry } from "../types.ts";
 
-/** Longer answers are refused: 10^12 has 24 prime factors. */
+/** Maximum number of factors of an answer. Numbers up to 10^12 have at most 39 prime factors. */
 const MAX_FACTORS = 10_000;
 
 export default defineTask({
@@ -42,7 +42,7 @@ export default defineTask({
   score,
 });
 
-/** Ascending, by trial division. */
+/** The prime factors in ascending order, by trial division. */
 export function primeFactors(number: number): number[] {
   const factors: number[] = [];
   for (let p = 2; p * p <= number; p += p === 2 ? 1 : 2) {
@@ -84,7 +84,7 @@ function factorsOf({ metadata, answer }: ScorableEntry): bigint[] | null {
     : null;
 }
 
-/** Multiplies only while the product can still become `number` ≠ 0: no factor but 0 makes it smaller. */
+/** Whether the product is `number` ≠ 0. Stops early: only a factor 0 makes a product smaller. */
 function hasProduct(factors: readonly bigint[], number: bigint): boolean {
   let product = 1n;
   for (const factor of factors) {

@@ -1,4 +1,4 @@
-/** Products of several whole numbers with the same number of digits. */
+/** Products of several integers with the same number of digits. */
 import { bool, defineTask, int, rangeAttribute } from "../define.ts";
 import { decimalScore } from "../scoring.ts";
 import { drawTerm } from "./terms.ts";

@@ -1,4 +1,4 @@
-/** The rule that a range is not empty, which four arithmetic tasks have, and how a curriculum level obeys it. */
+/** The rule of four arithmetic tasks that a range must not be empty, and its repair for levels. */
 import type { ParamValue } from "../types.ts";
 
 /** For `validate`: `upper` must be above `lower`. */
@@ -7,7 +7,7 @@ export function mustBeAbove(config: object, upper: string, lower: string): strin
   return high! > low! ? [] : [`${upper}: must be above ${lower} = ${low}, found ${high}`];
 }
 
-/** For `clamp`: raises `upper` to `lower` + 1 where it is not above it. */
+/** For `clamp`: raises `upper` to `lower` + 1 unless it is above `lower`. */
 export function raiseAbove(config: object, upper: string, lower: string): string[] {
   const values = config as Record<string, ParamValue>;
   const high = values[upper] as number, low = values[lower] as number;

@@ -1,7 +1,7 @@
-/** Whole numbers of a given number of digits, of any size, for the chains of terms. */
+/** Random integers with a given number of digits, of any size. */
 import type { RandomStream } from "../../core/philox.ts";
 
-/** One digit: 0–9; more: no leading zero; with negation the whole range ±(10^digits − 1). */
+/** One digit: 0–9. More digits: no leading zero. With negation: any number in ±(10^digits − 1). */
 export function drawTerm(random: RandomStream, digits: number, negation: boolean): bigint {
   if (negation) {
     const limit = 10n ** BigInt(digits) - 1n;
@@ -13,7 +13,7 @@ export function drawTerm(random: RandomStream, digits: number, negation: boolean
 
 const CHUNK = 10n ** 15n;
 
-/** Uniform in [0, n) for any n ≥ 1: a native draw when it fits, else decimal chunks with rejection. */
+/** Uniform in [0, n) for any n ≥ 1. Small n use one draw, others decimal chunks with rejection. */
 export function belowBig(random: RandomStream, n: bigint): bigint {
   if (n <= CHUNK) return BigInt(random.below(Number(n)));
   for (;;) {

@@ -1,4 +1,4 @@
-/** Seven kinds of questions about dates: weekdays, leap years, and how many days of a kind lie in a span. */
+/** Seven kinds of questions on dates: weekdays, leap years, and counts of days in a period. */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, type Param } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
@@ -235,14 +235,14 @@ function dayIn(random: RandomStream, year: number): number {
   return dayNumber({ year, month: 1, day: 1 }) + random.below(daysIn(year));
 }
 
-/** Two dates of the year, 1 to `most` days apart. */
+/** Two dates of the year, 1 to `maximum` days apart. */
 function spanIn(random: RandomStream, year: number, maximum: number): [start: number, end: number] {
   const apart = random.int(1, Math.min(maximum, daysIn(year) - 1));
   const start = dayNumber({ year, month: 1, day: 1 }) + random.below(daysIn(year) - apart);
   return [start, start + apart];
 }
 
-/** How many days of one weekday there are from start to end, both included. */
+/** The number of days with this weekday from start to end, both included. */
 function weekdaysFrom(start: number, end: number, weekday: number): number {
   const first = start + (weekday - weekdayOfDay(start) + 7) % 7;
   return first > end ? 0 : 1 + Math.floor((end - first) / 7);
@@ -252,13 +252,13 @@ function weekdayName(day: number): string {
   return WEEKDAYS[weekdayOfDay(day)]!;
 }
 
-/** "7 March 2022". */
+/** Formats a day as "7 March 2022". */
 function date(number: number): string {
   const { year, month, day } = dateOfDay(number);
   return `${day} ${MONTHS[month - 1]} ${year}`;
 }
 
-/** "Monday, 7 March 2022". */
+/** Formats a day as "Monday, 7 March 2022". */
 function longDate(number: number): string {
   return `${weekdayName(number)}, ${date(number)}`;
 }

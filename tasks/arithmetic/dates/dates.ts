@@ -1,6 +1,6 @@
 /**
- * The proleptic Gregorian calendar without JavaScript's `Date`, which knows a time zone and stumbles over years
- * below 100. Days are counted from 1970-01-01; a weekday is 0 for Monday.
+ * The proleptic Gregorian calendar. JavaScript's `Date` is not used, because it depends on a time
+ * zone and misreads years below 100. Days are counted from 1970-01-01; weekday 0 is Monday.
  */
 
 export const WEEKDAYS = [
@@ -30,9 +30,9 @@ export const MONTHS = [
 
 export interface CalendarDate {
   year: number;
-  /** 1–12. */
+  /** 1 to 12. */
   month: number;
-  /** 1–31. */
+  /** 1 to 31. */
   day: number;
 }
 
@@ -50,7 +50,7 @@ export function daysInMonth(year: number, month: number): number {
   return month === 12 ? 31 : daysBeforeMonth(year, month + 1) - daysBeforeMonth(year, month);
 }
 
-/** Days of years 1 … year − 1, then of the months before, then of this month. */
+/** Sums the days of years 1 … year − 1, of the earlier months, and of this month. */
 export function dayNumber({ year, month, day }: CalendarDate): number {
   const y = year - 1;
   const before = 365 * y + Math.floor(y / 4) - Math.floor(y / 100) + Math.floor(y / 400);
@@ -66,7 +66,7 @@ export function dateOfDay(number: number): CalendarDate {
   return { year, month, day: rest + 1 };
 }
 
-/** 0 for Monday. */
+/** The weekday; 0 is Monday. */
 export function weekdayOfDay(number: number): number {
   return ((number + 3) % 7 + 7) % 7;
 }
@@ -76,7 +76,7 @@ export function isoDate(number: number): string {
   return `${padded(year, 4)}-${padded(month)}-${padded(day)}`;
 }
 
-/** The day of a text such as 2024-02-29, or null when there is none. */
+/** The day of a text such as 2024-02-29; null when the text is no valid date. */
 export function parseIsoDate(text: string): number | null {
   const match = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/.exec(text);
   if (match === null) return null;
@@ -85,7 +85,7 @@ export function parseIsoDate(text: string): number | null {
   return dayNumber({ year, month, day });
 }
 
-/** With leading zeros. */
+/** The number with leading zeros. */
 export function padded(value: number, width = 2): string {
   return String(value).padStart(width, "0");
 }

@@ -21,7 +21,7 @@ Deno.test("days, dates and weekdays agree with JavaScript's calendar over all ye
   }
 });
 
-/** Milliseconds of the first two dates written like "7 March 2022" in a question. */
+/** The first two dates of a question, such as "7 March 2022", in milliseconds. */
 function datesIn({ question }: Entry): number[] {
   return [...question.matchAll(/\d{1,2} [A-Z][a-z]+ \d+/g)].map(([text]) =>
     Date.parse(`${text} UTC`)
@@ -44,7 +44,7 @@ function firstMatch(pattern: RegExp, text: string): string {
   return match[1]!;
 }
 
-/** The answer of a calendar question, worked out from its text with JavaScript's calendar. */
+/** Solves a calendar question from its text with JavaScript's calendar. */
 function solve(entry: Entry): string {
   const { question, metadata } = entry;
   const [first, second] = datesIn(entry);
@@ -140,7 +140,7 @@ Deno.test("calendar answers: near and wrongly written ones", () => {
   }
 });
 
-/** Milliseconds of one reading of a clock, a date or both, as a question writes it. */
+/** The milliseconds of a time, a date or both, as a question writes them. */
 function timeOf(text: string): number {
   const clock = /(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{3}))?)?(?: ([+-]\d\d):00)?$/.exec(text);
   const number = (part: string | undefined) => Number(part ?? 0);

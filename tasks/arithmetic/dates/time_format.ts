@@ -1,17 +1,17 @@
-/** Dates and clock times as text: the letters of C's `strftime` that questions use. */
+/** Formats dates and clock times, with the letters of C's `strftime` that questions use. */
 import { dateOfDay, isoDate, MONTHS, padded, weekdayOfDay, WEEKDAYS } from "./dates.ts";
 
-/** A reading of calendar and clock at one place. */
+/** A local date and time. */
 export interface Reading {
   /** Days since 1970-01-01. */
   day: number;
   /** Milliseconds since midnight. */
   time: number;
-  /** Hours that the place is ahead of UTC; undefined where no zone is named. */
+  /** Hours ahead of UTC; undefined when no time zone is given. */
   offset?: number;
 }
 
-/** Known letters: %Y %m %d %B %b %A %a %H %M %S %f (three digits) %z (such as +05:00). */
+/** Supported letters: %Y %m %d %B %b %A %a %H %M %S %f (three digits) %z (such as +05:00). */
 export function formatReading(format: string, { day, time, offset }: Reading): string {
   const { year, month, day: dayOfMonth } = dateOfDay(day);
   let text = "";
@@ -66,18 +66,21 @@ function zone(offset: number): string {
   return `${offset < 0 ? "-" : "+"}${padded(Math.abs(offset))}:00`;
 }
 
-/** As Python prints a time: HH:MM:SS with six decimals where it has a fraction. */
+/** Formats a time like Python: HH:MM:SS, with six decimals if there is a fraction. */
 export function clockText(time: number): string {
   const text = formatReading("%H:%M:%S", { day: 0, time });
   return time % 1000 === 0 ? text : `${text}.${padded(time % 1000, 3)}000`;
 }
 
-/** As Python prints a date with a time, and a zone where there is one. */
+/** Formats a date with a time like Python, with the time zone if there is one. */
 export function dateTimeText({ day, time, offset }: Reading): string {
   return `${isoDate(day)} ${clockText(time)}${offset === undefined ? "" : zone(offset)}`;
 }
 
-/** Milliseconds of a text such as 09:30, 09:30:15 or 09:30:15.250999 (cut off, not rounded); null for others. */
+/**
+ * The milliseconds of a text such as 09:30, 09:30:15 or 09:30:15.250999 (truncated, not rounded);
+ * null for other texts.
+ */
 export function parseClock(text: string): number | null {
   const match = /^([01][0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:\.([0-9]{1,6}))?)?$/.exec(text);
   if (match === null) return null;

@@ -1,6 +1,6 @@
 /**
- * The time between two readings of a clock, two dates, or two dates with times and perhaps time zones. The
- * difference is computed from what the question shows. Clock times carry no date.
+ * The time between two clock times, two dates, or two dates with times and perhaps time zones. The
+ * difference is computed from what the question shows. Clock times have no date.
  */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, text, texts } from "../../define.ts";
@@ -36,7 +36,10 @@ const ZONED_FORMATS = [
 ];
 
 const SECOND = 1000, MINUTE = 60 * SECOND, DAY = 1440 * MINUTE;
-/** Draws of the second zone so that its date stays in range, before both zones are the same. */
+/**
+ * Maximum number of draws of a second time zone whose date is in range. After that, both zones are
+ * equal.
+ */
 const ZONE_DRAWS = 20;
 
 interface Config {
@@ -52,7 +55,7 @@ interface Interval {
   start: Reading;
   end: Reading;
   format: string;
-  /** Milliseconds. */
+  /** In milliseconds. */
   difference: number;
 }
 
@@ -141,7 +144,7 @@ function validate(config: Config & { task_types: string[] }): string[] {
   return errors;
 }
 
-/** Two times of one day, the second not before the first. */
+/** Two times of one day; the second is not before the first. */
 function clockInterval(random: RandomStream, config: Config, type: TaskType): Interval {
   const unit = type === "time" ? MINUTE : type === "time_seconds" ? SECOND : 1;
   const format = type === "time" ? "%H:%M" : type === "time_seconds" ? "%H:%M:%S" : "%H:%M:%S.%f";
@@ -206,7 +209,7 @@ function expectedFormat(random: RandomStream, type: TaskType): string {
   }
 }
 
-/** What is not shown is cut off, not rounded. */
+/** Formats the difference. Digits beyond the format are truncated, not rounded. */
 function answerText(difference: number, expected: string): string {
   const days = Math.floor(difference / DAY);
   const rest = formatReading("%H:%M:%S.%f", { day: 0, time: difference % DAY });
@@ -249,7 +252,7 @@ function story(random: RandomStream, type: TaskType, start: string, end: string)
   ]);
 }
 
-/** What the texts mean and what the answer must look like. */
+/** Explains the formats of the dates and the expected form of the answer. */
 function explained(format: string, expected: string): string {
   let text = "";
   if (format.includes("%m/%d/%Y")) text += " (Dates are written month/day/year.)";

@@ -1,4 +1,4 @@
-/** How answers of time_intervals are read and scored. */
+/** Reads and scores answers of time_intervals. */
 import { parseInteger } from "../../python/integers.ts";
 import { strip, words } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -8,7 +8,7 @@ const DEFAULT_SECONDS = 86_400;
 /** Longer answers are refused. */
 const MAX_LENGTH = 20_000;
 
-/** The error as a share of the largest possible difference. */
+/** Scores by the error relative to the maximum possible difference. */
 export function score(answer: string, entry: ScorableEntry): number {
   if (answer.length > MAX_LENGTH) return 0;
   const type = entry.metadata?.["task_type"];
@@ -41,14 +41,17 @@ function readDays(text: string): number | null {
   return integer(words(text)[0]);
 }
 
-/** "12 days, 03:45" and "12 days, 03:45:10" in seconds. */
+/** Reads "12 days, 03:45" and "12 days, 03:45:10" in seconds. */
 function readDaysAndTime(text: string): number | null {
   const days = integer(text.split(" days,")[0]);
   const [hours, minutes, seconds] = (text.split(",")[1] ?? "").split(":");
   return sum(days, [hours, minutes, seconds ?? "0"].map(integer));
 }
 
-/** "03:45", "03:45:10" and "03:45:10.250" in seconds; what follows the point is a decimal fraction. */
+/**
+ * Reads "03:45", "03:45:10" and "03:45:10.250" in seconds. Digits after the point are a decimal
+ * fraction.
+ */
 function readTime(text: string): number | null {
   const [hours, minutes, seconds = "0"] = text.split(":");
   const point = seconds.indexOf(".");

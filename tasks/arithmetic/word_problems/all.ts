@@ -1,4 +1,7 @@
-/** All word problem templates. A new one is a function in one of these files (or in a new one, listed here). */
+/**
+ * All word problem templates. A new template goes into one of these files, or into a new file that
+ * is listed here.
+ */
 import { counting } from "./counting.ts";
 import { farm } from "./farm.ts";
 import { groups } from "./groups.ts";

@@ -1,4 +1,4 @@
-/** Word problems in which a quantity is found backwards or from conditions: ages, heads and legs, averages. */
+/** Word problems that work backwards or from conditions: ages, heads and legs, averages. */
 import { capital } from "../../text/spelling.ts";
 import { people, type Person, person, type Template } from "./template.ts";
 

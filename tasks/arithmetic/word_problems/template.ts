@@ -1,17 +1,17 @@
-/** What a word problem is made of, and the names that problems share. */
+/** The parts of a word problem, and the names of people that problems share. */
 import type { RandomStream } from "../../../core/philox.ts";
 
 export interface WordProblem {
   question: string;
-  /** The worked solution, one line a step. */
+  /** The worked solution, one line for each step. */
   steps: string[];
-  /** A whole number. */
+  /** The answer, an integer. */
   answer: number;
   /** The drawn and the derived quantities. */
   variables: Record<string, string | number>;
 }
 
-/** Draws the numbers of one story; every division in it comes out even. */
+/** Draws the numbers of one story such that every division is exact. */
 export type Template = (random: RandomStream) => WordProblem;
 
 export interface Person {
@@ -37,12 +37,12 @@ export function person(random: RandomStream): Person {
   return random.choice(PEOPLE);
 }
 
-/** `count` different people. */
+/** Draws `count` different people. */
 export function people(random: RandomStream, count: number): Person[] {
   return random.sample(PEOPLE, count);
 }
 
-/** A multiple of `step` from low to high, both multiples themselves. */
+/** A multiple of `step` from low to high, which are multiples too. */
 export function multiple(random: RandomStream, low: number, high: number, step: number): number {
   return step * random.int(low / step, high / step);
 }
