@@ -122,7 +122,8 @@ export { scoreCompletion, type ScoredCompletion } from "./data/score.ts";
  * ```
  */
 export { openProblems, readEntries } from "./data/open_problems.ts";
-export type { ProblemSource, SourceOptions } from "./data/source.ts";
+export type { ProblemSource } from "./data/problem_source.ts";
+export type { SourceOptions } from "./data/source.ts";
 export type { TaskShare } from "./data/task_source.ts";
 export { type HeldOutOptions, type SplitProblems, splitProblems } from "./data/held_out.ts";
 
@@ -246,8 +247,8 @@ export {
 export { assemble, type AssembleOptions, type TrainingParts } from "./training/assemble.ts";
 export { GrpoTrainer } from "./training/trainer.ts";
 export type { TrainerOptions } from "./training/run/trainer_options.ts";
-export type { TrainControl } from "./training/run/control.ts";
-export type { MemoryPlan } from "./training/plan/memory_check.ts";
+export type { TrainControl } from "./training/run/train_control.ts";
+export type { MemoryPlan } from "./training/memory/memory_plan.ts";
 export type {
   SampledCompletion,
   TrainEvent,
@@ -256,7 +257,7 @@ export type {
   TrainPlan,
   TrainSummary,
 } from "./training/run/events.ts";
-export type { Advice } from "./training/metrics/diagnosis.ts";
+export type { Advice } from "./training/diagnosis/diagnosis.ts";
 export type { Accuracy, EvalResult } from "./evaluation/evaluate.ts";
 export type { Metrics } from "./training/metrics/metrics.ts";
 export { type Report, writeReport } from "./reports/run_report/write_report.ts";

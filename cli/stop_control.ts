@@ -6,7 +6,7 @@
  */
 import { EXIT, UsageError } from "../core/errors.ts";
 import { slurmJob } from "../core/machine/job.ts";
-import type { TrainControl } from "../training/run/control.ts";
+import type { TrainControl } from "../training/run/train_control.ts";
 import { watchSignals } from "./signal_watch.ts";
 import { log } from "./terminal/terminal.ts";
 

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { run as runProgram } from "../cluster/testing.ts";
-import { tinyModelFolder } from "../training/tiny_model.ts";
+import { tinyModelFolder } from "../training/tiny_model_testing.ts";
 import { slurmIsInstalled, ThrowawayCluster } from "./slurm/throwaway_cluster.ts";
 import { until } from "./slurm/waiting.ts";
 import { NEEDED, needs } from "./skipped.ts";

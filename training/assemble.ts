@@ -29,7 +29,7 @@ import type { WeightSource } from "../models/formats/weight_reader.ts";
 import { planStorage } from "../models/network/weights/weight_storage.ts";
 import { createRubric } from "../rewards/rubric.ts";
 import type { Entry } from "../tasks/types.ts";
-import { dropoutOf, loraFromSection, peftConfig } from "./plan/adapter_section.ts";
+import { dropoutOf, loraFromSection, peftConfig } from "./model/adapter_options.ts";
 import type { ModelWriter } from "./checkpoint/checkpoint.ts";
 import {
   checkPositions,
@@ -38,10 +38,10 @@ import {
   needsRecompute,
   planMemory,
   promptMisfit,
-} from "./plan/memory_check.ts";
+} from "./memory/memory_plan.ts";
 import { runPrompts } from "../evaluation/prompt_encoder.ts";
-import { smallerModel } from "./plan/smaller_model.ts";
-import { storageOptions } from "./plan/storage_options.ts";
+import { smallerModel } from "./memory/smaller_model.ts";
+import { storageOptions } from "./model/storage_options.ts";
 import type { TrainerOptions } from "./run/trainer_options.ts";
 
 /** Model, tokenizer, problems, rewards and writer of a run, and the memory that it will take. */
@@ -91,8 +91,8 @@ interface ModelSource {
 
 /**
  * Makes the parts of a run from its configuration; `train` does it by itself.
- * @throws UsageError or RgxError for what the configuration names and is not usable, and when the planned
- * memory is more than there is
+ * @throws UsageError or RgxError for what the configuration names and is not usable, and when the
+ *   planned memory is more than there is
  */
 export async function assemble(
   config: RunConfig,

@@ -9,7 +9,7 @@ import {
   VARYING_RUBRIC,
   withWasm,
 } from "./testing.ts";
-import { tinyModelFolder } from "./tiny_model.ts";
+import { tinyModelFolder } from "./tiny_model_testing.ts";
 
 /** Runs on the tiny model; gives the metrics and the adapter as it was written. */
 async function runs(

@@ -1,7 +1,7 @@
 /** One GRPO step of a run: generate, score, train, and record what happened. */
 import { RgxError } from "../core/errors.ts";
 import { DROPOUT_PASS } from "../core/philox.ts";
-import { dropoutOf } from "./plan/adapter_section.ts";
+import { dropoutOf } from "./model/adapter_options.ts";
 import { EntropyControl } from "./loss/entropy_control.ts";
 import { finiteOrNull, type Metrics } from "./metrics/metrics.ts";
 import type { AdamW } from "./step/optimizer.ts";
@@ -10,15 +10,18 @@ import { joinRollouts, type Rollout, rollOut, type RolloutRow } from "./rollout/
 import { RolloutBuffer } from "./step/rollout_buffer.ts";
 import { SamplerDrift } from "./metrics/rollout_metrics.ts";
 import type { RunContext } from "./run/run_context.ts";
-import type { PromptSampler } from "./rollout/sampler.ts";
-import { rateFactor, scheduleOf } from "./step/schedule.ts";
+import type { PromptSampler } from "./rollout/prompt_sampler.ts";
+import { rateFactor, scheduleOf } from "./step/lr_schedule.ts";
 import { rolloutScores, taskMetrics, type TaskScore } from "./rollout/task_metrics.ts";
-import { trainWindow, windowLogp, type WindowRow } from "./step/train_window.ts";
+import { accumulateGradients, policyLogp, type TrainingRow } from "./step/gradient_accumulation.ts";
 
 /** Steps in a row in which a reward fails on every completion, after which the run gives up. */
 const FAILING_STEPS = 3;
 
-/** A reward failed again and again; the step that found out was completed, so a checkpoint can be saved. */
+/**
+ * A reward failed again and again; the step that found out was completed, so a checkpoint can be
+ * saved.
+ */
 export class RewardFailure extends RgxError {
   override name = "RewardFailure";
 }
@@ -44,21 +47,24 @@ export class GrpoSteps {
     this.#buffer = buffer;
   }
 
-  /** The generation batch that the next step goes on with, or null when it begins with a new one. */
+  /**
+   * The generation batch that the next step goes on with, or null when it begins with a new one.
+   */
   inFlight(): RolloutBuffer | null {
     return this.run.sizes.schedule.inFlight(this.run.state.step) === null ? null : this.#buffer;
   }
 
   /**
    * Does the next step and increases `state.step`.
-   * @throws Interrupted before the weights move, with nothing changed; RgxError when a reward keeps failing
+   * @throws Interrupted before the weights move, with nothing changed; RgxError when a reward keeps
+   *   failing
    */
   async step(): Promise<void> {
     const { training } = this.run.options.config, { state, sizes } = this.run;
     const start = performance.now(), step = state.step + 1;
-    const { buffer, rows, rollout, nextPrompt } = await this.#windowRows();
-    const { window, gradNorm } = await this.#passes(async () => ({
-      window: await trainWindow(this.run.options.model, rows, {
+    const { buffer, rows, rollout, nextPrompt } = await this.#stepRows();
+    const { result, gradNorm } = await this.#passes(async () => ({
+      result: await accumulateGradients(this.run.options.model, rows, {
         microBatchSize: training.per_device_train_batch_size,
         temperature: training.temperature,
         settings: {
@@ -76,7 +82,7 @@ export class GrpoSteps {
     const rate = training.learning_rate *
       rateFactor(scheduleOf(training, sizes.totalSteps), state.step);
     await this.run.applyGradients(this.optimizer, rate, gradNorm);
-    this.#entropy.update(window.entropy);
+    this.#entropy.update(result.entropy);
     if (training.sync_ref_model && step % training.ref_model_sync_steps === 0) {
       this.reference?.sync(training.ref_model_mixup_alpha);
     }
@@ -87,19 +93,19 @@ export class GrpoSteps {
     state.entropy = this.#entropy.state();
     state.numTokens += generated + (rollout?.promptTokens ?? 0);
     state.tokensGenerated += generated;
-    state.tokensTrained += window.tokens;
+    state.tokensTrained += result.tokens;
     // One loss that is no number would make the mean of the run none.
-    if (Number.isFinite(window.loss)) state.lossSum += window.loss;
+    if (Number.isFinite(result.loss)) state.lossSum += result.loss;
     const scores = this.#scores(rollout);
-    await this.#record(start, rollout, window.tokens, {
+    await this.#record(start, rollout, result.tokens, {
       // First, so that no reward can hide a value of the trainer's own.
       ...rollout?.logged,
-      loss: window.loss,
+      loss: result.loss,
       grad_norm: gradNorm,
       learning_rate: rate,
       num_tokens: state.numTokens,
       ...rollout?.metrics,
-      ...window.metrics,
+      ...result.metrics,
       ...(this.#entropy.active ? { entropy_coef: this.#entropy.coefficient } : {}),
       ...(this.run.options.problems.source.mix === null ? {} : taskMetrics(scores)),
       ...this.run.curriculum?.metrics(),
@@ -150,11 +156,11 @@ export class GrpoSteps {
   }
 
   /** The rows of the next step; generates the batches that it takes and that are not there yet. */
-  async #windowRows() {
+  async #stepRows() {
     const { state, sizes } = this.run;
-    const rows: WindowRow[] = [], rollouts: Rollout[] = [];
+    const rows: TrainingRow[] = [], rollouts: Rollout[] = [];
     let buffer = this.inFlight(), { nextPrompt } = state;
-    for (const { generation, slice } of sizes.schedule.window(state.step)) {
+    for (const { generation, slice } of sizes.schedule.microBatches(state.step)) {
       if (buffer?.generation !== generation) {
         const rollout = await this.#generate(nextPrompt);
         buffer = await this.#fill(generation, rollout);
@@ -185,13 +191,16 @@ export class GrpoSteps {
     );
   }
 
-  /** The batch as it is trained on, with the log-probabilities of the policy as it is now if they are needed. */
+  /**
+   * The batch as it is trained on, with the log-probabilities of the policy as it is now if they
+   * are needed.
+   */
   async #fill(generation: number, rollout: Rollout): Promise<RolloutBuffer> {
     const { config, model } = this.run.options, { training } = config;
     const { schedule } = this.run.sizes;
     const kept = rollout.rows.filter((row) => row.kept);
     const masked = (row: RolloutRow) => training.mask_truncated_completions && row.truncated;
-    let rows: WindowRow[] = kept.map((row) => {
+    let rows: TrainingRow[] = kept.map((row) => {
       const { prompt, promptId } = rollout.groups[row.group]!;
       return {
         group: promptId,
@@ -205,7 +214,7 @@ export class GrpoSteps {
     });
     if (schedule.needsOldLogp) {
       const old = await this.#passes(() =>
-        windowLogp(model, rows, {
+        policyLogp(model, rows, {
           microBatchSize: training.per_device_train_batch_size,
           temperature: training.temperature,
         })
@@ -258,7 +267,7 @@ export class GrpoSteps {
     });
     if (rollout !== null) this.#showCompletions(step, rollout);
     await run.diagnose(step, metrics);
-    if (!run.due.log(step)) return;
+    if (!run.intervals.logsAt(step)) return;
     const means = run.averager.means();
     run.averager.reset();
     run.store.logHistory.push({ ...means, step });

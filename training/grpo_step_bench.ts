@@ -5,9 +5,9 @@
  *     deno task bench:grpo --memory 500  resident memory over steps of the quickstart's shape
  *
  * The step has 4 prompts × 8 completions, 64 prompt tokens and exactly 64 new ones (no token ends a
- * completion), one micro-batch, and rewards of ±1, half of each in every group, so that every completion
- * has a gradient. Every variant is measured in every round, so that a disturbance of the machine meets all.
- * Needs tests/golden/models; the memory mode makes its own model.
+ * completion), one micro-batch, and rewards of ±1, half of each in every group, so that every
+ * completion has a gradient. Every variant is measured in every round, so that a disturbance of the
+ * machine meets all. Needs tests/golden/models; the memory mode makes its own model.
  */
 import { RandomStream } from "../core/philox.ts";
 import type { Device } from "../kernels/device.ts";
@@ -23,7 +23,7 @@ import { TRAINING } from "../configs/schema/schema.ts";
 import type { LossSettings } from "./loss/loss.ts";
 import { AdamW } from "./step/optimizer.ts";
 import { frozenReference, type ReferencePolicy } from "./step/reference_policy.ts";
-import { trainWindow } from "./step/train_window.ts";
+import { accumulateGradients } from "./step/gradient_accumulation.ts";
 import { goldenPath } from "../tests/golden.ts";
 
 /** Seconds that TRL 1.16 took for this step on a machine of this kind (2 cores). */
@@ -102,7 +102,7 @@ export class BenchStep {
       advantage: advantages[i]!,
       oldLogp: null,
     }));
-    await trainWindow(this.model, rows, {
+    await accumulateGradients(this.model, rows, {
       microBatchSize: rows.length,
       temperature: 1,
       settings: { ...LOSS, beta: this.reference?.beta ?? 0 },
@@ -138,7 +138,9 @@ export const ADAPTERS: Record<string, "all-linear" | string[]> = {
   "q, v (TRL's default)": ["q_proj", "v_proj"],
 };
 
-/** tinystories-656k with adapters of rank 16, and four prompts of 64 tokens that it wrote itself. */
+/**
+ * tinystories-656k with adapters of rank 16, and four prompts of 64 tokens that it wrote itself.
+ */
 export async function tinystoriesStep(
   device: Device,
   targetModules: "all-linear" | string[],
@@ -162,7 +164,9 @@ export async function tinystoriesStep(
   };
 }
 
-/** The quickstart's model, batch and loss: 32 prompts × 16, some 25 tokens and at most 16 new ones. */
+/**
+ * The quickstart's model, batch and loss: 32 prompts × 16, some 25 tokens and at most 16 new ones.
+ */
 export async function quickstartStep(
   device: Device,
 ): Promise<{ step: BenchStep; shape: StepShape }> {

@@ -1,4 +1,7 @@
-/** Memory over steps of the quickstart's shape; `deno task bench:grpo --memory 500` looks for longer. */
+/**
+ * Memory over steps of the quickstart's shape; `deno task bench:grpo --memory 500` looks for
+ * longer.
+ */
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { residentMemory } from "./grpo_step_bench.ts";
@@ -8,7 +11,8 @@ Deno.test("memory does not grow from step to step", async () => {
   try {
     const allocated: number[] = [];
     const resident = await residentMemory(device, 24, () => allocated.push(device.allocatedBytes));
-    // Buffers have room for longer batches than the first; a later one may still be the longest so far.
+    // Buffers have room for longer batches than the first; a later one may still be the longest so
+    // far.
     assert.ok(
       allocated.at(-1)! <= 1.1 * allocated[3]!,
       `${allocated[3]} → ${allocated.at(-1)} bytes`,

@@ -1,4 +1,6 @@
-/** Options of the algorithm and of the data through whole runs: each has an effect, and its metrics. */
+/**
+ * Options of the algorithm and of the data through whole runs: each has an effect, and its metrics.
+ */
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";

@@ -1,6 +1,6 @@
 /**
- * A run that was stopped, or killed with SIGKILL at any moment, goes on to the same metrics and the same
- * weights as one that was left alone.
+ * A run that was stopped, or killed with SIGKILL at any moment, goes on to the same metrics and the
+ * same weights as one that was left alone.
  */
 import assert from "node:assert/strict";
 import type { Device } from "../kernels/device.ts";
@@ -13,7 +13,7 @@ import {
   VARYING_RUBRIC,
   withTempDir,
 } from "./testing.ts";
-import { tinyModelFolder } from "./tiny_model.ts";
+import { tinyModelFolder } from "./tiny_model_testing.ts";
 import type { TrainerOptions } from "./trainer.ts";
 
 async function withDevice<T>(work: (device: Device) => Promise<T>): Promise<T> {
@@ -271,8 +271,8 @@ Deno.test("a run killed with SIGKILL at any moment equals one that was not", asy
       trainOn(device, tinyRunConfig(`${dir}/whole`), { rubric: VARYING_RUBRIC })
     );
     const path = `${dir}/killed`;
-    // In the warm start, in writes of checkpoints, between steps, in generation, in an evaluation, and at
-    // moments that nothing was looking for.
+    // In the warm start, in writes of checkpoints, between steps, in generation, in an evaluation,
+    // and at moments that nothing was looking for.
     const moments = [
       "step 1",
       "step 3",

@@ -1,6 +1,6 @@
 /**
- * A data set and a rubric: what a model is asked once, and what its answers are worth. The same object trains
- * a model (`train`) and measures one. Left out: several turns, tools.
+ * A data set and a rubric: what a model is asked once, and what its answers are worth. The same
+ * object trains a model (`train`) and measures one. Left out: several turns, tools.
  */
 import { UsageError } from "../core/errors.ts";
 import { mean } from "../core/statistics.ts";
@@ -100,7 +100,8 @@ export class SingleTurnEnv {
   async withRewards<T>(work: () => Promise<T>): Promise<T> {
     const own = this.#rewards.flatMap(({ reward, isOwn }) => isOwn ? [reward] : []);
     try {
-      // Several may be at work with one environment: trainings side by side, an evaluation during one.
+      // Several may be at work with one environment: trainings side by side, an evaluation during
+      // one.
       if (this.#users++ === 0) own.forEach((reward) => registerReward(reward));
       return await work();
     } finally {

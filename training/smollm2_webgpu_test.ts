@@ -1,7 +1,8 @@
 /**
- * Opt-in, since a software adapter takes minutes for it: SmolLM2-135M-Instruct, widened and in its file's blocks of 4 bits,
- * generates and takes a step of GRPO through an adapter on webgpu as on the CPU. RGX_TEST_SMOLLM2_WEBGPU=1 asks for it; RGX_TEST_MODEL may name another
- * copy of the GGUF file.
+ * Opt-in, since a software adapter takes minutes for it: SmolLM2-135M-Instruct, widened and in its
+ * file's blocks of 4 bits, generates and takes a step of GRPO through an adapter on webgpu as on
+ * the CPU. RGX_TEST_SMOLLM2_WEBGPU=1 asks for it; RGX_TEST_MODEL may name another copy of the GGUF
+ * file.
  */
 import assert from "node:assert/strict";
 import { defaultsOf } from "../configs/types/key_spec.ts";
@@ -15,7 +16,7 @@ import { readModelFolder } from "../models/model_folder.ts";
 import { gradients } from "../models/testing.ts";
 import type { Completion } from "../models/generation/types.ts";
 import { AdamW } from "./step/optimizer.ts";
-import { trainWindow } from "./step/train_window.ts";
+import { accumulateGradients } from "./step/gradient_accumulation.ts";
 import { NEEDED, needs } from "../tests/skipped.ts";
 import { largeModel } from "../tests/large_model.ts";
 
@@ -64,7 +65,7 @@ async function outcome(device: Device, dtype: Dtype): Promise<Outcome> {
       );
     };
     const before = await logp();
-    await trainWindow(model, rows, {
+    await accumulateGradients(model, rows, {
       microBatchSize: rows.length,
       temperature: 1,
       settings: defaultsOf(TRAINING),

@@ -1,4 +1,7 @@
-/** Runs on a base whose frozen weights are quantised at load, whole: the adapter learns, and twice the same. */
+/**
+ * Runs on a base whose frozen weights are quantised at load, whole: the adapter learns, and twice
+ * the same.
+ */
 import assert from "node:assert/strict";
 import { createDevice } from "../kernels/mod.ts";
 import { tinyRunConfig, trainOn, VARYING_RUBRIC, withTempDir } from "./testing.ts";

@@ -1,4 +1,7 @@
-/** Helpers for tests of training: a tiny configuration, runs in temporary folders. Not part of the program. */
+/**
+ * Helpers for tests of training: a tiny configuration, runs in temporary folders. Not part of the
+ * program.
+ */
 import { defaultsOf } from "../configs/types/key_spec.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { TRAINING } from "../configs/schema/schema.ts";
@@ -182,7 +185,10 @@ export const VARYING_RUBRIC: Rubric = {
 
 export const varying: Partial<TrainerOptions> = { rubric: VARYING_RUBRIC };
 
-/** What depends on the clock or the machine, and nothing else (see the documentation of metrics.jsonl). */
+/**
+ * What depends on the clock or the machine, and nothing else (see the documentation of
+ * metrics.jsonl).
+ */
 const CLOCK = /^(time|step_time|time\/.*|memory\/.*|throughput\/.*|.*_runtime|.*_per_second)$/;
 
 /** The lines of metrics.jsonl without what depends on the clock. */

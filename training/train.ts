@@ -1,7 +1,7 @@
 /**
- * Training in one call, for programs: a configuration (name, file or object), an environment of one's own in
- * place of its data and rewards, events, and an AbortSignal. Trackers of `report_to` get the metrics. Nothing is
- * printed.
+ * Training in one call, for programs: a configuration (name, file or object), an environment of
+ * one's own in place of its data and rewards, events, and an AbortSignal. Trackers of `report_to`
+ * get the metrics. Nothing is printed.
  */
 import { type ConfigObject, loadConfig } from "../configs/load.ts";
 import { UsageError } from "../core/errors.ts";
@@ -41,7 +41,8 @@ export interface TrainOptions {
 
 /**
  * Trains a model by GRPO. The result is in `summary.output_dir`, a folder that `loadModel` takes.
- * @throws UsageError for what the configuration asks and cannot be had; RgxError for what goes wrong later
+ * @throws UsageError for what the configuration asks and cannot be had; RgxError for what goes
+ *   wrong later
  */
 export async function train(options: TrainOptions): Promise<TrainSummary> {
   const { env, signal } = options;

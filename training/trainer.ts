@@ -1,13 +1,14 @@
 /**
- * The training run: supervised warm start, evaluation before, GRPO steps, evaluation after, final model.
- * Emits events and writes the run's folder; prints nothing. A run that is stopped or killed at any moment
- * continues from its newest valid checkpoint to the same bits, because everything random is a function of
- * (seed, prompt number, branch, position) and everything else is in the checkpoint.
+ * The training run: supervised warm start, evaluation before, GRPO steps, evaluation after, final
+ * model. Emits events and writes the run's folder; prints nothing. A run that is stopped or killed
+ * at any moment continues from its newest valid checkpoint to the same bits, because everything
+ * random is a function of (seed, prompt number, branch, position) and everything else is in the
+ * checkpoint.
  *
- * A stop is obeyed at the next operation of the device: a step that was cut off before its weights moved is
- * done again after the resume, with the same tokens.
+ * A stop is obeyed at the next operation of the device: a step that was cut off before its weights
+ * moved is done again after the resume, with the same tokens.
  */
-import { bestMetric } from "../configs/batch_sizes.ts";
+import { bestMetric } from "../configs/best_metric.ts";
 import { Interrupted, RgxError, UsageError } from "../core/errors.ts";
 import {
   finalModelFiles,
@@ -15,12 +16,12 @@ import {
   type Restored,
   ROLLOUT_FILE,
 } from "./checkpoint/checkpoint.ts";
-import { changedWeights } from "./run/curriculum.ts";
-import { yieldToEvents } from "./step/event_loop.ts";
+import { changedWeights } from "./curriculum/curriculum.ts";
+import { yieldToEvents } from "./step/yield_to_events.ts";
 import { type EvalItem, evalMetrics, type EvalResult, evaluate } from "../evaluation/evaluate.ts";
 import type { TrainPlan, TrainSummary } from "./run/events.ts";
 import { GrpoSteps, RewardFailure } from "./grpo_step.ts";
-import { evaluateHeldOut } from "./held_out_eval.ts";
+import { evaluateHeldOut } from "./evaluation/held_out_eval.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { AdamW } from "./step/optimizer.ts";
 import {
@@ -32,14 +33,17 @@ import { RolloutBuffer } from "./step/rollout_buffer.ts";
 import { RunContext } from "./run/run_context.ts";
 import { RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
 import { RunStore } from "./run/run_store.ts";
-import { estimateRun } from "./run/time_estimate.ts";
+import { estimateRun } from "./duration/time_estimate.ts";
 import { trainPlan } from "./run/train_plan.ts";
 import type { TrainerOptions } from "./run/trainer_options.ts";
 import { requireWarmStart, warmStart } from "./warm_start.ts";
 
 export type { TrainerOptions } from "./run/trainer_options.ts";
 
-/** Runs the phases of a training run: warm start, evaluation, GRPO, evaluation. `train` makes one and its parts. */
+/**
+ * Runs the phases of a training run: warm start, evaluation, GRPO, evaluation. `train` makes one
+ * and its parts.
+ */
 export class GrpoTrainer {
   readonly #options: TrainerOptions;
   readonly #run: RunContext;
@@ -64,7 +68,8 @@ export class GrpoTrainer {
 
   /**
    * Runs to the end, or until the control asks to stop (status "stopped": resumable).
-   * @throws UsageError before any work when output_dir cannot be used; RgxError for what goes wrong later
+   * @throws UsageError before any work when output_dir cannot be used; RgxError for what goes wrong
+   *   later
    */
   async run(): Promise<TrainSummary> {
     this.#checkPrompts();
@@ -77,7 +82,8 @@ export class GrpoTrainer {
     } catch (error) {
       if (error instanceof Interrupted) return await this.#stopped();
       if (error instanceof RewardFailure) await this.#save(true);
-      // What ended the run is what the user has to see, not that its record could not be written either.
+      // What ended the run is what the user has to see, not that its record could not be written
+      // either.
       await this.#run.store.fail(error, this.#run.state, this.#summary("failed")).catch(() => {});
       throw await this.#run.store.explain(error);
     } finally {
@@ -111,7 +117,8 @@ export class GrpoTrainer {
     const { config, problems, promptMisfit } = this.#options;
     const { max_prompt_length: limit, truncate_prompts: cut } = config.training;
     if (cut !== null || this.#promptsChecked) return;
-    // What a task makes is about as long as what was looked at; the rows of a file may be of any length.
+    // What a task makes is about as long as what was looked at; the rows of a file may be of any
+    // length.
     if (limit === null && problems.source.endless) return;
     const longest = this.#run.prompts.checkLengths(this.#allProblems(), limit ?? Infinity);
     const misfit = promptMisfit?.(longest) ?? null;
@@ -130,8 +137,8 @@ export class GrpoTrainer {
   }
 
   /**
-   * About how many seconds a fresh run takes on this device (`time_estimate.ts`). The model works for some seconds to
-   * find out; the run is the same without it.
+   * About how many seconds a fresh run takes on this device (`time_estimate.ts`). The model works
+   * for some seconds to find out; the run is the same without it.
    */
   estimateSeconds(): Promise<number> {
     return estimateRun(this.#run);
@@ -174,7 +181,10 @@ export class GrpoTrainer {
     else warnings.push(`${path} holds no optimizer state: the optimizer starts fresh`);
   }
 
-  /** The generation batch that was in use. @throws RgxError for a checkpoint without the reference */
+  /**
+   * The generation batch that was in use.
+   * @throws RgxError for a checkpoint without the reference
+   */
   async #restoreRollout(restored: Restored, warnings: string[]): Promise<RolloutBuffer | null> {
     const { state, path, reference, rollout } = restored;
     const { beta } = this.#options.config.training;
@@ -220,7 +230,7 @@ export class GrpoTrainer {
     run.phase("grpo");
     for (;;) {
       await this.#evaluateIfDue();
-      if (run.due.save(state.step, state.best?.step === state.step)) await save();
+      if (run.intervals.savesAt(state.step, state.best?.step === state.step)) await save();
       if (state.step >= run.sizes.totalSteps) break;
       run.stopIfAsked();
       await this.#steps!.step();
@@ -243,8 +253,8 @@ export class GrpoTrainer {
   }
 
   /**
-   * A fresh adapter's reference is the base model; one that was trained before (by an earlier run or by the
-   * warm start) has a copy of itself as GRPO found it.
+   * A fresh adapter's reference is the base model; one that was trained before (by an earlier run
+   * or by the warm start) has a copy of itself as GRPO found it.
    */
   #referenceIsBase(): boolean {
     return this.#options.config.lora !== null && !this.#options.continuesAdapter &&
@@ -255,7 +265,7 @@ export class GrpoTrainer {
   async #evaluateIfDue(): Promise<void> {
     const run = this.#run, { state } = run, { config, model, problems, rubric } = this.#options;
     const { heldOut } = problems;
-    if (heldOut.length === 0 || !run.due.evaluate(state.step)) return;
+    if (heldOut.length === 0 || !run.intervals.evaluatesAt(state.step)) return;
     if (state.evaluatedStep === state.step) return;
     const start = performance.now();
     const { metrics, ci95, problems: total, completions, batches } = await this.#evaluation(() =>
@@ -355,7 +365,8 @@ export class GrpoTrainer {
   }
 
   /**
-   * Writes a checkpoint of where the run stands, unless there is one already or nothing was done yet.
+   * Writes a checkpoint of where the run stands, unless there is one already or nothing was done
+   * yet.
    * @param complete with everything that an exact resume needs
    */
   async #save(complete = !this.#options.config.training.save_only_model): Promise<void> {

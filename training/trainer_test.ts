@@ -320,7 +320,8 @@ Deno.test("evaluation and training never share a draw", async () => {
       return original(requests, options);
     };
     await new GrpoTrainer({ config, configText: "", device, model, ...parts, ...varying }).run();
-    // Three held-out problems, sampled and greedy, before and after; two prompts in each of two steps.
+    // Three held-out problems, sampled and greedy, before and after; two prompts in each of two
+    // steps.
     const held = [0, 1, 2].map((i) => EVAL_PROMPT_ID + i);
     assert.deepEqual(asked, [...held, ...held, 0, 1, 2, 3, ...held, ...held]);
     model.dispose();

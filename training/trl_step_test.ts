@@ -1,7 +1,7 @@
 /**
- * Whole optimizer steps against TRL's own trainer (tests/golden/trl-step): log-probabilities, losses,
- * metrics, gradients of every tensor, and the weights after the last step. In float64 on the reference
- * device, in float32 on both devices, within the tolerances of that folder's README.
+ * Whole optimizer steps against TRL's own trainer (tests/golden/trl-step): log-probabilities,
+ * losses, metrics, gradients of every tensor, and the weights after the last step. In float64 on
+ * the reference device, in float32 on both devices, within the tolerances of that folder's README.
  */
 import assert from "node:assert/strict";
 import type { Device } from "../kernels/device.ts";
@@ -13,16 +13,16 @@ import {
   type SafetensorsFile,
 } from "../models/formats/safetensors/safetensors.ts";
 import type { ModelConfig } from "../models/architectures/model_config.ts";
-import { groupAdvantages, type ScaleRewards } from "./loss/advantages.ts";
+import { groupAdvantages } from "./loss/advantages.ts";
 import { defaultsOf } from "../configs/types/key_spec.ts";
 import { TRAINING } from "../configs/schema/schema.ts";
 import type { LossSettings } from "./loss/loss.ts";
-import type { LossType } from "./loss/policy_terms.ts";
+import type { AlgorithmSection } from "../configs/schema/run_config.ts";
 import { AdamW } from "./step/optimizer.ts";
 import { adapterOffReference, frozenReference } from "./step/reference_policy.ts";
 import { rolloutMetrics } from "./metrics/rollout_metrics.ts";
-import { rateFactor } from "./step/schedule.ts";
-import { trainWindow, windowLogp, type WindowRow } from "./step/train_window.ts";
+import { rateFactor } from "./step/lr_schedule.ts";
+import { accumulateGradients, policyLogp, type TrainingRow } from "./step/gradient_accumulation.ts";
 import { goldenPath } from "../tests/golden.ts";
 
 const GOLDEN = goldenPath("trl-step");
@@ -65,8 +65,8 @@ interface CaseGolden {
     max_grad_norm: number;
     max_steps: number;
     num_iterations: number;
-    loss_type: LossType;
-    scale_rewards: ScaleRewards;
+    loss_type: AlgorithmSection["loss_type"];
+    scale_rewards: AlgorithmSection["scale_rewards"];
     importance_sampling_level: "token" | "sequence";
     temperature: number;
     beta: number;
@@ -87,7 +87,9 @@ interface CaseGolden {
   weight_final?: TensorGolden;
 }
 
-/** What an implementation must meet; the second number is for g-full's second step, f-cispo's loss. */
+/**
+ * What an implementation must meet; the second number is for g-full's second step, f-cispo's loss.
+ */
 const LIMITS = {
   f64: {
     logp: 1e-12,
@@ -132,7 +134,7 @@ const maxDifference = (a: ArrayLike<number>, b: ArrayLike<number>) => {
 };
 
 /** The unpadded values of a stored [12, 16] matrix. */
-async function ragged(file: SafetensorsFile, name: string, rows: readonly WindowRow[]) {
+async function ragged(file: SafetensorsFile, name: string, rows: readonly TrainingRow[]) {
   const values = await file.float64(name);
   return rows.map(({ ids }, i) => values.subarray(16 * i, 16 * i + ids.length));
 }
@@ -155,6 +157,7 @@ async function runCase(name: string, device: Device): Promise<void> {
     weights: [1, 0.5].slice(0, golden.rewards_per_func.length),
     groupSizes: [4, 4, 4],
     scale: config.scale_rewards,
+    aggregation: "sum_then_normalize",
   });
   assert.ok(maxDifference(advantages.advantages, golden.advantages.f64) < 1e-14);
   const generation = rolloutMetrics({
@@ -165,7 +168,7 @@ async function runCase(name: string, device: Device): Promise<void> {
     advantages,
   });
 
-  let rows: WindowRow[] = completions.map((ids, i) => ({
+  let rows: TrainingRow[] = completions.map((ids, i) => ({
     group: Math.floor(i / 4),
     promptId: Math.floor(i / 4),
     branch: i % 4,
@@ -209,14 +212,14 @@ async function runCase(name: string, device: Device): Promise<void> {
     const expected = golden.steps.f64[step - 1]!;
     const logpLimit = full && step === 2 && device.float === "f32" ? 2e-4 : limits.logp;
     if (golden.old_logps_computed && (step - 1) % config.num_iterations === 0) {
-      const old = await windowLogp(model, rows, options);
+      const old = await policyLogp(model, rows, options);
       rows = rows.map((row, i) => ({ ...row, oldLogp: old[i]! }));
       const stored = await ragged(recorded, `old_logps.generation${expected.generation}`, rows);
       for (const [i, values] of stored.entries()) {
         assert.ok(maxDifference(old[i]!, values) < logpLimit, "old log-probabilities");
       }
     }
-    const logp = await windowLogp(model, rows, options);
+    const logp = await policyLogp(model, rows, options);
     for (const [i, values] of (await ragged(recorded, `logps.step${step}`, rows)).entries()) {
       const worst = maxDifference(logp[i]!, values);
       assert.ok(
@@ -224,7 +227,7 @@ async function runCase(name: string, device: Device): Promise<void> {
         `step ${step}: log-probabilities of row ${i} differ by ${worst}`,
       );
     }
-    const result = await trainWindow(model, rows, options);
+    const result = await accumulateGradients(model, rows, options);
     assert.ok(Math.abs(result.loss - expected.loss) < limits.loss, `loss ${result.loss}`);
     const metrics = { ...result.metrics, ...generation };
     for (const [key, value] of Object.entries(expected.metrics)) {

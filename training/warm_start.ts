@@ -1,13 +1,13 @@
 /** The supervised warm start as a phase of a run: order, schedule, records, checkpoints. */
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { UsageError } from "../core/errors.ts";
-import { Due } from "./run/due.ts";
-import { yieldToEvents } from "./step/event_loop.ts";
+import { IntervalStrategy } from "./run/interval_strategy.ts";
+import { yieldToEvents } from "./step/yield_to_events.ts";
 import { finiteOrNull, type Metrics } from "./metrics/metrics.ts";
 import type { AdamW } from "./step/optimizer.ts";
 import type { RunContext } from "./run/run_context.ts";
-import { rateFactor, scheduleOf } from "./step/schedule.ts";
-import { supervisedStep } from "./step/supervised.ts";
+import { rateFactor, scheduleOf } from "./step/lr_schedule.ts";
+import { supervisedStep } from "./step/supervised_step.ts";
 
 /** @throws UsageError where supervised training alone is asked for and there is none */
 export function requireWarmStart({ sft }: RunConfig): void {
@@ -19,7 +19,10 @@ export function requireWarmStart({ sft }: RunConfig): void {
   });
 }
 
-/** Continues at `state.warmStartStep`. @throws Interrupted before the weights move, when asked to stop */
+/**
+ * Continues at `state.warmStartStep`.
+ * @throws Interrupted before the weights move, when asked to stop
+ */
 export async function warmStart(
   run: RunContext,
   optimizer: AdamW,
@@ -29,7 +32,7 @@ export async function warmStart(
   const sft = config.sft!, { state, clock } = run, total = run.sizes.warmStartSteps;
   const sampler = run.createSampler("warm start", sft.per_device_train_batch_size);
   const schedule = scheduleOf(sft, total);
-  const due = new Due(config.training, total, sampler.chunksPerEpoch);
+  const intervals = new IntervalStrategy(config.training, total, sampler.chunksPerEpoch);
   run.phase("warm_start");
   while (state.warmStartStep < total) {
     run.stopIfAsked();
@@ -71,7 +74,7 @@ export async function warmStart(
     });
     if (run.supervisedOnly) {
       run.averager.add({ ...metrics, step_time: clockMetrics["step_time"] ?? null, epoch });
-      if (due.log(step)) {
+      if (intervals.logsAt(step)) {
         run.store.logHistory.push({ ...run.averager.means(), step });
         run.averager.reset();
       }
@@ -84,7 +87,7 @@ export async function warmStart(
       metrics,
       tokens: { generated: 0, trained: result.tokens },
     });
-    const saves = config.training.save_strategy !== "no" && step % due.saveSteps === 0;
+    const saves = config.training.save_strategy !== "no" && step % intervals.saveSteps === 0;
     if (saves && step < total) await save();
     await yieldToEvents();
   }

@@ -1,6 +1,7 @@
 /**
- * Training and generation on the GPU (here a software adapter): equal to the other devices as far as floating point
- * lets, the same bits every time, nothing done elsewhere, memory flat, and nothing lost with the device.
+ * Training and generation on the GPU (here a software adapter): equal to the other devices as far
+ * as floating point lets, the same bits every time, nothing done elsewhere, memory flat, and
+ * nothing lost with the device.
  */
 import assert from "node:assert/strict";
 import { EXIT, RgxError } from "../core/errors.ts";
@@ -68,7 +69,8 @@ Deno.test({
             }],
           });
           assert.equal(summary.status, "completed");
-          // Eight completions of ten tokens: tokens, log-probabilities and sums, but no weights or activations.
+          // Eight completions of ten tokens: tokens, log-probabilities and sums, but no weights or
+          // activations.
           assert.equal(perStep.length, 5);
           for (const { dispatches, readBytes } of perStep.slice(1)) {
             assert.ok(dispatches > 50, `${dispatches} dispatches`);

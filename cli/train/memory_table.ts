@@ -1,8 +1,8 @@
 /** The memory plan as `--dry-run` shows it: one line a part, what each would be otherwise, and the sum. */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
-import type { MemoryPlan } from "../../training/plan/memory_check.ts";
-import type { ShapePlan } from "../../training/plan/shape_plan.ts";
+import type { MemoryPlan } from "../../training/memory/memory_plan.ts";
+import type { ShapePlan } from "../../training/memory/shape_plan.ts";
 import { table } from "../terminal/terminal.ts";
 
 export function memoryTable({ parts, peak, available }: MemoryPlan): string {

@@ -1,8 +1,9 @@
 /**
- * What a checkpoint of a run holds, and how a run goes on from one. GRPO checkpoints are
- * `checkpoint-{step}` in the run's folder; those of the warm start are `warm-start/checkpoint-{step}`, so
- * that numbers always count GRPO steps, and are used only while no GRPO checkpoint is valid.
- * How folders are written, checked and deleted is in `checkpoint_store.ts`.
+ * What a checkpoint of a run holds, and how a run resumes from one. GRPO checkpoints are
+ * `checkpoint-{step}` in the run's folder. Those of the warm start are
+ * `warm-start/checkpoint-{step}`, so that the former always count GRPO steps; they are used only
+ * while there is no valid GRPO checkpoint.
+ * `checkpoint_store.ts` writes, checks and deletes the folders.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
@@ -17,7 +18,7 @@ import {
 } from "./checkpoint_store.ts";
 import { modelCard } from "./model_card.ts";
 import { type DecodedState, decodeState } from "./run_state.ts";
-import { parseJson } from "./state_check.ts";
+import { parseJson } from "./state_validation.ts";
 
 const STATE_FILE = "rgx_state.json";
 const TRAINER_STATE_FILE = "trainer_state.json";
@@ -25,9 +26,9 @@ const OPTIMIZER_FILE = "optimizer.safetensors";
 export const REFERENCE_FILE = "reference.safetensors";
 export const ROLLOUT_FILE = "rollout.safetensors";
 
-/** Turns the model into files in Hugging Face's (or PEFT's) layout. */
+/** Encodes the model as files in the format of Hugging Face (or PEFT). */
 export interface ModelWriter {
-  /** Which of the files holds the trained tensors, in F32 under their parameter names. */
+  /** The file with the trained tensors, in F32 under their parameter names. */
   readonly weightsFile: "model.safetensors" | "adapter_model.safetensors";
   files(): Promise<Map<string, Uint8Array>>;
 }
@@ -38,10 +39,10 @@ export interface CheckpointParts {
   config: RunConfig;
   state: string;
   trainerState: string;
-  /** null = starts fresh in the next phase. */
+  /** null = the next phase starts with a fresh optimizer. */
   optimizer: Uint8Array | null;
   reference: Uint8Array | null;
-  /** The generation batch in use. */
+  /** The generation batch that is being trained on. */
   rollout: Uint8Array | null;
 }
 
@@ -57,7 +58,7 @@ export async function checkpointFiles(parts: CheckpointParts): Promise<Map<strin
   return files;
 }
 
-/** The model and its tokenizer, without anything that only a resume needs. */
+/** The files of the model and its tokenizer, without those that only a resume needs. */
 export async function finalModelFiles(
   model: ModelWriter,
   tokenizer: Tokenizer,
@@ -81,8 +82,8 @@ export interface Restored extends DecodedState {
 }
 
 /**
- * The newest valid checkpoint of a run, or null when there is none yet. `onDamaged` is told of every newer
- * one that is not valid.
+ * Path of the newest valid checkpoint of a run, or null if there is none.
+ * @param onDamaged called for every newer checkpoint that is not valid
  */
 export async function newestCheckpoint(
   outputDir: string,
@@ -96,7 +97,10 @@ export async function newestCheckpoint(
   return null;
 }
 
-/** Reads a checkpoint whole. @throws RgxError when it is damaged, UsageError when it is not one of rgx */
+/**
+ * Reads all files of a checkpoint.
+ * @throws RgxError when it is damaged, UsageError when rgx did not write it
+ */
 export async function readCheckpoint(
   path: string,
   weightsFile: ModelWriter["weightsFile"],
@@ -113,14 +117,14 @@ export async function readCheckpoint(
       advice: "The run was made with another kind of model (LoRA or full fine-tuning).",
     });
   }
-  const ifThere = (name: string) => files.has(name) ? checkpoint.read(name) : null;
+  const ifPresent = (name: string) => files.has(name) ? checkpoint.read(name) : null;
   return {
     ...decodeState(await checkpoint.readText(STATE_FILE), `${path}/${STATE_FILE}`),
     path,
     weights: await checkpoint.read(weightsFile),
-    optimizer: await ifThere(OPTIMIZER_FILE),
-    reference: await ifThere(REFERENCE_FILE),
-    rollout: await ifThere(ROLLOUT_FILE),
+    optimizer: await ifPresent(OPTIMIZER_FILE),
+    reference: await ifPresent(REFERENCE_FILE),
+    rollout: await ifPresent(ROLLOUT_FILE),
     logHistory: files.has(TRAINER_STATE_FILE)
       ? logHistory(
         await checkpoint.readText(TRAINER_STATE_FILE),
@@ -138,8 +142,9 @@ function logHistory(text: string, label: string): Record<string, unknown>[] {
 }
 
 /**
- * The checkpoint that a person named: a path, or a name or number in the run's folder.
- * @throws UsageError when there is none, naming those that there are
+ * Path of the checkpoint that a person named by its path, or by its name or step in the run's
+ * folder.
+ * @throws UsageError when there is none; it lists those that exist
  */
 export async function namedCheckpoint(outputDir: string, name: string): Promise<string> {
   const isFolder = async (path: string) =>
@@ -156,7 +161,10 @@ export async function namedCheckpoint(outputDir: string, name: string): Promise<
   });
 }
 
-/** Puts a checkpoint's tensors into the model. @throws RgxError when it belongs to another one. */
+/**
+ * Copies a checkpoint's tensors into the model.
+ * @throws UsageError when they belong to another model
+ */
 export async function restoreWeights(
   model: LanguageModel,
   bytes: Uint8Array,

@@ -1,6 +1,7 @@
 /**
- * Damaged checkpoints: whatever happened to a folder, going on from it gives the bytes that were written, or
- * an RgxError, or the checkpoint before it; and a save that fails at any place leaves nothing half-written.
+ * Damaged checkpoints: whatever happened to a folder, going on from it gives the bytes that were
+ * written, or an RgxError, or the checkpoint before it; and a save that fails at any place leaves
+ * nothing half-written.
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";

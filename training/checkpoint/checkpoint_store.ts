@@ -1,8 +1,9 @@
 /**
- * The checkpoints of a run: folders `checkpoint-{step}` that are there whole or not at all, with
- * checksums, a link `latest`, and a limit on their number. What the files say is their writer's matter.
- * Checkpoints of other trainers have no `SHA256SUMS`; they count as whole when they hold a readable
- * `trainer_state.json` and nothing says that they are unfinished.
+ * The folders of a run's checkpoints, `checkpoint-{step}`: written atomically with checksums,
+ * checked, listed, and deleted beyond a maximum number. The links `latest` and `best` point to two
+ * of them. What the files contain is defined elsewhere (`checkpoint.ts`). Checkpoints of other
+ * trainers have no `SHA256SUMS`. They count as complete if they hold a readable
+ * `trainer_state.json` and no mark of an unfinished save.
  */
 import {
   explainFileError,
@@ -13,11 +14,11 @@ import {
 import { parseSums, SUMS_FILE, verifySums } from "../../core/checksums.ts";
 import { RgxError } from "../../core/errors.ts";
 
-/** Folder of the checkpoints of supervised steps, in the run's. */
+/** Folder of the warm start's checkpoints, in the run's folder. */
 export const WARM_START = "warm-start";
-/** What transformers leaves in an emergency save that it could not finish. */
+/** File that transformers leaves in a checkpoint that it could not finish. */
 const INCOMPLETE_MARK = "checkpoint-is-incomplete.txt";
-/** Only rgx writes it, and never without checksums. */
+/** Only rgx writes this file, and never without checksums. */
 const RGX_STATE = "rgx_state.json";
 const TRAINER_STATE = "trainer_state.json";
 const LATEST = "latest";
@@ -28,10 +29,10 @@ export interface CheckpointEntry {
   step: number;
 }
 
-/** A checkpoint whose checksums agree (or a foreign one that looks whole). */
+/** A checkpoint whose checksums are right (or one of another trainer that looks complete). */
 export interface Checkpoint {
   path: string;
-  /** Written by another trainer: no exact resume is possible. */
+  /** Written by another trainer: an exact resume is not possible. */
   foreign: boolean;
   /** Names of its files. */
   files: ReadonlySet<string>;
@@ -41,11 +42,11 @@ export interface Checkpoint {
 }
 
 export interface SaveOptions {
-  /** Most checkpoints to keep, null = all. */
+  /** Maximum number of checkpoints to keep; null = all. */
   saveTotalLimit?: number | null;
   /** Step of the best checkpoint, which is never deleted; the link `best` points to it. */
   bestStep?: number | null;
-  /** Takes the place of the flushing writer, in tests. */
+  /** Replaces the writer that flushes to the disk; for tests. */
   write?: FileWriter;
 }
 
@@ -54,9 +55,10 @@ export function checkpointPath(outputDir: string, step: number): string {
 }
 
 /**
- * Writes a checkpoint, points `latest` to it, then deletes the oldest ones beyond the limit: never the
- * best, never the one just written, and none that is damaged (a person may want to look at it).
- * @throws RgxError when the disk is full or not writable; earlier checkpoints are then untouched
+ * Writes a checkpoint, points `latest` to it, then deletes the oldest checkpoints beyond the limit.
+ * The best one and the one just written are never deleted, nor are damaged ones, which a person may
+ * want to look at.
+ * @throws RgxError when the disk is full or not writable; earlier checkpoints are then unchanged
  */
 export async function saveCheckpoint(
   outputDir: string,
@@ -83,7 +85,8 @@ async function pointTo(outputDir: string, link: string, name: string): Promise<v
   try {
     await replaceSymlink(`${outputDir}/${link}`, name);
   } catch (error) {
-    // A convenience for people: file systems without links do without it, resume never reads it.
+    // The links are for people, and a resume does not read them: file systems without links are
+    // fine.
     const { code } = (error instanceof RgxError ? error.cause : error) as { code?: string };
     if (code !== "EPERM" && code !== "ENOTSUP" && code !== "EOPNOTSUPP" && code !== "ENOSYS") {
       throw error;
@@ -91,25 +94,25 @@ async function pointTo(outputDir: string, link: string, name: string): Promise<v
   }
 }
 
-/** Checkpoints to delete, oldest first. Later ones than the step just written are left alone. */
+/** Checkpoints to delete, oldest first; none of a later step than the one just written. */
 async function surplus(
   outputDir: string,
   step: number,
   bestStep: number | null,
   limit: number,
 ): Promise<string[]> {
-  const whole: CheckpointEntry[] = [];
+  const complete: CheckpointEntry[] = [];
   for (const entry of await listCheckpoints(outputDir)) {
-    if (entry.step <= step && await looksWhole(entry.path)) whole.push(entry);
+    if (entry.step <= step && await looksComplete(entry.path)) complete.push(entry);
   }
-  const excess = whole.length - limit;
-  return whole
+  const excess = complete.length - limit;
+  return complete
     .filter((entry) => entry.step !== step && entry.step !== bestStep)
     .slice(0, Math.max(0, excess))
     .map((entry) => entry.path);
 }
 
-/** Under a temporary name first: killed in between, it must not look like a damaged checkpoint. */
+/** Renames it first: if the process is killed in between, no damaged checkpoint remains. */
 async function removeCheckpoint(path: string): Promise<void> {
   try {
     const leaving = `${path}.tmp-${Deno.pid}`;
@@ -120,7 +123,10 @@ async function removeCheckpoint(path: string): Promise<void> {
   }
 }
 
-/** All folders named like checkpoints, whole or damaged, oldest first; none when there is no such folder. */
+/**
+ * All folders with a name of a checkpoint, complete or damaged, oldest first; none if `outputDir`
+ * does not exist.
+ */
 export async function listCheckpoints(outputDir: string): Promise<CheckpointEntry[]> {
   const entries: CheckpointEntry[] = [];
   try {
@@ -137,15 +143,15 @@ export async function listCheckpoints(outputDir: string): Promise<CheckpointEntr
 }
 
 export interface NewestCheckpoint {
-  /** null when there is no whole checkpoint. */
+  /** null if there is no complete checkpoint. */
   newest: CheckpointEntry | null;
-  /** Later ones that are damaged, newest first, and what is wrong with each. */
+  /** Newer checkpoints that are damaged, newest first, and what is wrong with each. */
   skipped: { path: string; reason: string }[];
 }
 
 /**
- * The newest checkpoint that can be resumed from; every byte of it has been checked. After a crash, call
- * `removeLeftovers(outputDir)` first: it puts back what a replacement cut off in its middle had moved away.
+ * The newest checkpoint that can be resumed from; all its checksums have been checked. After a
+ * crash, call `removeLeftovers(outputDir)` first: it restores a folder that was being replaced.
  */
 export async function findNewestValid(outputDir: string): Promise<NewestCheckpoint> {
   const skipped: { path: string; reason: string }[] = [];
@@ -157,7 +163,7 @@ export async function findNewestValid(outputDir: string): Promise<NewestCheckpoi
   return { newest: null, skipped };
 }
 
-/** What is wrong with a checkpoint folder, or null when it is whole. Reads every file. */
+/** What is wrong with a checkpoint folder, or null if it is complete. Reads every file. */
 export async function checkpointDamage(path: string): Promise<string | null> {
   const names = await fileNames(path);
   if (names === null) return "there is no such folder";
@@ -173,8 +179,8 @@ export async function checkpointDamage(path: string): Promise<string | null> {
   }
 }
 
-/** The cheap half of {@link checkpointDamage}: by names alone. */
-async function looksWhole(path: string): Promise<boolean> {
+/** The cheap part of {@link checkpointDamage}, which looks only at the names of the files. */
+async function looksComplete(path: string): Promise<boolean> {
   const names = await fileNames(path);
   return names !== null && !names.has(INCOMPLETE_MARK) &&
     (names.has(SUMS_FILE) || (names.has(TRAINER_STATE) && !names.has(RGX_STATE)));
@@ -199,8 +205,8 @@ async function summedFiles(folder: string): Promise<Set<string>> {
 }
 
 /**
- * Opens a checkpoint after checking every byte of it. A link such as `latest` is followed.
- * @throws RgxError when it is missing or damaged, saying what is wrong
+ * Opens a checkpoint after checking all its files. A link such as `latest` is followed.
+ * @throws RgxError when it is missing or damaged; the message says what is wrong
  */
 export async function openCheckpoint(path: string): Promise<Checkpoint> {
   const reason = await checkpointDamage(path);
@@ -212,7 +218,7 @@ export async function openCheckpoint(path: string): Promise<Checkpoint> {
   }
   const real = await Deno.realPath(path);
   const present = (await fileNames(path))!;
-  // A file without a checksum may hold anything: it is no part of the checkpoint.
+  // A file without a checksum may hold anything, so it is not part of the checkpoint.
   const files = present.has(SUMS_FILE) ? await summedFiles(real) : present;
   const read = async (name: string) => {
     if (!files.has(name)) {

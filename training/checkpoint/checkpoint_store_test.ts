@@ -181,7 +181,8 @@ const imports = `
   const { writeFlushed } = await import(${
   JSON.stringify(new URL("../../core/atomic_file.ts", import.meta.url).href)
 });
-  const files = (n) => new Map(["a", "b", "c"].map((name) => [name, new Uint8Array(300000).fill(n)]));
+  const content = (n) => new Uint8Array(300000).fill(n);
+  const files = (n) => new Map(["a", "b", "c"].map((name) => [name, content(n)]));
 `;
 
 Deno.test("kill -9 in the middle of a file leaves the checkpoint before", () =>

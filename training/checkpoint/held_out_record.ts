@@ -1,28 +1,22 @@
 /**
- * Which problems a run keeps apart, from its beginning on. Training draws around the held-out problems of
- * its own session; where a resumed run holds out others, an earlier session may have trained on them, and
- * what was measured before was measured on other problems. Neither is claimed then.
+ * Whether a resumed run still holds out the same problems. Each session leaves out its held-out
+ * problems when it draws training problems. If a resumed run holds out other problems, an earlier
+ * session may have trained on them, and the evaluation before training was on other problems: then
+ * the run does not claim that there is no overlap, and does not compare the two evaluations.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import type { Entry } from "../../tasks/types.ts";
-import type { RunState } from "./run_state.ts";
-
-export interface HeldOutRecord {
-  /** Of the questions, in their order. */
-  sha256: string;
-  /** Others were held out in an earlier session: whether these were trained on is not known. */
-  changed: boolean;
-}
+import type { HeldOutRecord, RunState } from "./run_state.ts";
 
 export function heldOutRecord(heldOut: readonly Entry[], changed = false): HeldOutRecord {
   return { sha256: sha256Hex(JSON.stringify(heldOut.map(({ question }) => question))), changed };
 }
 
 /**
- * Brings a restored state in line with the problems and the evaluation of this session: an evaluation before
- * that can not be compared with the one after is left out.
- * @returns what is to be said about it
+ * Updates a restored state for this session's held-out problems and evaluation settings. An
+ * evaluation before training that cannot be compared with the one after is removed.
+ * @returns warnings about it
  */
 export function reviseHeldOut(
   state: RunState,

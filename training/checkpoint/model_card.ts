@@ -1,4 +1,4 @@
-/** The README.md beside saved weights, with the front matter that the Hugging Face Hub reads. */
+/** The README.md beside saved weights, with the metadata block that the Hugging Face Hub reads. */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { VERSION } from "../../core/version.ts";
 
@@ -20,8 +20,10 @@ export function modelCard(config: RunConfig): string {
     `# ${config.logging.run_name}`,
     "",
     `Trained by rgx ${VERSION} on ${problems}: ${warmStart}GRPO ` +
-    `(loss ${training.loss_type}, ${training.num_generations} completions a prompt, learning rate ` +
-    `${training.learning_rate}), rewarded for ${rewards.map(({ name }) => name).join(", ")}.`,
+    `(loss ${training.loss_type}, ${training.num_generations} completions a prompt, ` +
+    `learning rate ${training.learning_rate}), rewarded for ${
+      rewards.map(({ name }) => name).join(", ")
+    }.`,
     lora === null
       ? "All weights were trained."
       : `A LoRA adapter (r ${lora.r}, alpha ${lora.lora_alpha}) was trained` +

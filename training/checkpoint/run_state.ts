@@ -1,24 +1,32 @@
 /**
- * Everything about a run's progress that is not a tensor: where it stands, what it has counted. Written to
- * `rgx_state.json` of a checkpoint; with the tensors beside it a run continues bit for bit. All random
- * draws are functions of counters, so no generator state has to be kept.
+ * The state of a run apart from its tensors: how far it has come, and its counters. A checkpoint
+ * holds it as `rgx_state.json`; with the tensors of the checkpoint, a run continues bit for bit.
+ * All random numbers are functions of counters, so the state of a random generator does not have to
+ * be kept.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { CoachState } from "../../tasks/curriculum/coach.ts";
 import type { EntropyState } from "../loss/entropy_control.ts";
 import type { EvalResult } from "../../evaluation/evaluate.ts";
-import type { HeldOutRecord } from "./held_out_record.ts";
 import type { AveragerState } from "../metrics/metrics.ts";
 import type { SecondsByPhase } from "../metrics/phase_clock.ts";
-import { checkStateFields, parseJson } from "./state_check.ts";
+import { checkStateFields, parseJson } from "./state_validation.ts";
 
-/** What comes next: a checkpoint is written in the phase that it continues in. */
+/** The phase that a run is in; a checkpoint has the phase in which a resumed run continues. */
 export type StatePhase = "warm_start" | "eval_before" | "grpo";
 
-/** The evaluation, of those while training, that the metric of the best checkpoint was best in. */
+/** The evaluation while training in which the metric of `metric_for_best_model` was best. */
 export interface BestEvaluation {
   step: number;
   metric: number;
+}
+
+/** Which problems a run holds out, and whether they have changed. */
+export interface HeldOutRecord {
+  /** Hash of the questions, in their order. */
+  sha256: string;
+  /** An earlier session held out other problems: it is not known whether it trained on these. */
+  changed: boolean;
 }
 
 export interface RunState {
@@ -29,13 +37,13 @@ export interface RunState {
   step: number;
   /** Prompts drawn by GRPO so far: the number of the next one. */
   nextPrompt: number;
-  /** Adaptive entropy coefficient; null = it does not change. */
+  /** Adaptive coefficient of the entropy bonus; null = it is constant. */
   entropy: EntropyState | null;
-  /** Levels of difficulty and the scores that are looked at; null = there is no curriculum. */
+  /** Levels of difficulty and the latest scores; null = there is no curriculum. */
   curriculum: CoachState | null;
-  /** Weights of tasks that a program has changed while training; null = none. */
+  /** Weights of tasks that the calling program changed while training; null = none. */
   taskWeights: Record<string, number> | null;
-  /** Step of the newest evaluation while training, or null. */
+  /** Step of the latest evaluation while training, or null. */
   evaluatedStep: number | null;
   best: BestEvaluation | null;
   /** Prompt and completion tokens of GRPO so far (TRL's num_tokens). */
@@ -43,10 +51,10 @@ export interface RunState {
   warmStartTokens: number;
   tokensGenerated: number;
   tokensTrained: number;
-  /** Σ of the losses of this phase's steps, for train_loss. */
+  /** Sum of the losses of this phase's steps, for train_loss. */
   lossSum: number;
   skippedSteps: number;
-  /** null: of a fresh state, and of checkpoints that do not say it. */
+  /** null in a fresh state, and in checkpoints of earlier versions. */
   heldOut: HeldOutRecord | null;
   evalBefore: EvalResult | null;
   /** Metrics since the last log. */
@@ -80,15 +88,15 @@ export function freshState(phase: StatePhase): RunState {
   };
 }
 
-/** What the file says besides the state itself. */
+/** What the file holds besides the state. */
 export interface StateContext {
   version: string;
   configSha256: string;
-  /** Length of metrics.jsonl: on resume it is cut back to it. */
+  /** Length of metrics.jsonl: on resume the file is cut back to it. */
   metricsBytes: number;
   epoch: number;
   seed: number;
-  /** Of the order of prompts. */
+  /** Seed of the order of prompts. */
   dataSeed: number;
   promptsPerEpoch: number;
   /** Micro-batches trained on so far. */
@@ -97,10 +105,10 @@ export interface StateContext {
   rollout: RolloutPosition | null;
 }
 
-/** Where a run stands in the generation batch that is in use. */
+/** How much of the current generation batch was trained on. */
 export interface RolloutPosition {
   generation: number;
-  /** Micro-batches of it that were trained on. */
+  /** Its micro-batches that were trained on. */
   done: number;
   /** The next slice. */
   slice: number;
@@ -164,7 +172,7 @@ export interface DecodedState {
   configSha256: string;
 }
 
-/** @throws RgxError for a file of another format. */
+/** @throws RgxError for a file of another format */
 export function decodeState(text: string, label: string): DecodedState {
   // deno-lint-ignore no-explicit-any -- every field is checked below
   const json = parseJson(text, label) as any;

@@ -1,4 +1,4 @@
-/** transformers' `trainer_state.json`: the log history and the run's settings, for tools that read it. */
+/** transformers' `trainer_state.json`: the log history and the run's settings, for other tools. */
 import type { BestEvaluation } from "./run_state.ts";
 
 export interface TrainerStateInput {
@@ -7,20 +7,20 @@ export interface TrainerStateInput {
   epoch: number;
   numTokens: number;
   loggingSteps: number;
-  /** null without evaluations by steps. */
+  /** null where evaluations are not made every so many steps. */
   evalSteps: number | null;
   saveSteps: number;
-  /** As configured; null where steps decide. */
+  /** The configured number of epochs; null where `max_steps` decides. */
   epochs: number | null;
   batchSize: number;
   best: BestEvaluation | null;
-  /** Path of the checkpoint of `best`, or null when it was not saved. */
+  /** Path of the checkpoint of `best`, or null if that step was not saved. */
   bestCheckpoint: string | null;
-  /** One object per log call, with `epoch` and `step`. */
+  /** One object for each log, with `epoch` and `step`. */
   logHistory: readonly Record<string, unknown>[];
 }
 
-/** The text of the file: indent 2, keys sorted. */
+/** The text of the file, as transformers formats it: indent 2, keys sorted. */
 export function encodeTrainerState(input: TrainerStateInput): string {
   return JSON.stringify(
     {

@@ -79,7 +79,8 @@ export function groupAdvantages(input: AdvantageInput): Advantages {
   const normalizeFirst = input.aggregation === "normalize_then_sum";
   const terms = normalizeFirst ? normalizeColumns(table, weights.length, groupSizes) : table;
   const rewards = Float64Array.from(terms, (row, i) => {
-    // A reward that is the only valid one of its group cannot be normalised: it counts 0, as in TRL.
+    // A reward that is the only valid one of its group cannot be normalised: it counts 0, as in
+    // TRL.
     if (table[i]!.every(Number.isNaN)) return NaN;
     return row.reduce((sum, value, k) => Number.isNaN(value) ? sum : sum + weights[k]! * value, 0);
   });

@@ -1,6 +1,6 @@
 /**
- * Metrics of clipping: the share of tokens whose importance ratio is clipped, or of rows where a row
- * has one ratio (TRL 1.16's `clip_ratio/…` and `cispo_clip_ratio`).
+ * Metrics of clipping: the share of tokens whose importance ratio is clipped, or of rows where a
+ * row has one ratio (TRL 1.16's `clip_ratio/…` and `cispo_clip_ratio`).
  */
 import type { Clipping } from "./loss_types.ts";
 import type { PolicySettings } from "./policy_terms.ts";

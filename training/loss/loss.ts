@@ -3,19 +3,19 @@
  * entropy), in float64, on ragged rows without padding. Pure: no device, no model.
  *
  * Formulas: KL estimate (k3, with bias correction), masks, entropy bonus and metrics of TRL 1.16;
- * what the loss types do differently is in `loss_types.ts`.
- * One deliberate difference: sums are normalised by what the whole optimizer step holds (its window),
- * not by the average window of the generation batch. So the gradient does not depend on how a window
- * is cut into micro-batches. `bnpo` normalises by the micro-batch, by definition.
- * Left out: the auxiliary loss of mixture-of-experts models.
+ * what the loss types do differently is in `loss_types.ts`. One deliberate difference: sums are
+ * normalised by what the optimizer step itself holds, not by the average step of the generation
+ * batch. So the gradient does not depend on how a step is cut into micro-batches.
+ * `bnpo` normalises by the micro-batch, by definition. Left out: the auxiliary loss of
+ * mixture-of-experts models.
  */
 import type { AlgorithmSection } from "../../configs/schema/run_config.ts";
 import { quantile } from "../../core/statistics.ts";
 import { ClipCounter } from "./clip_counter.ts";
-import { lossRules, type LossWindow, tokenWeight } from "./loss_types.ts";
+import { lossRules, type StepTotals, tokenWeight } from "./loss_types.ts";
 import type { PolicySettings } from "./policy_terms.ts";
 
-export type { LossWindow };
+export type { StepTotals };
 
 /** The keys of the configuration that decide the loss. */
 export interface LossSettings extends
@@ -49,7 +49,7 @@ export interface LossInput {
   /** [T] 1 = trained on; null = all. */
   mask?: ArrayLike<number> | null;
   /**
-   * [T] 1 = unmasked, and the entropy is at least the quantile over the whole window; null = this
+   * [T] 1 = unmasked, and the entropy is at least the quantile over the whole step; null = this
    * micro-batch's quantile decides, which is TRL's rule.
    */
   entropyMask?: ArrayLike<number> | null;
@@ -60,7 +60,7 @@ export interface LossInput {
 }
 
 export interface LossResult {
-  /** This micro-batch's share of the window's loss. */
+  /** This micro-batch's share of the optimizer step's loss. */
   loss: number;
   /** [T] ∂loss/∂logp */
   dlogp: Float64Array;
@@ -76,7 +76,7 @@ export interface LossResult {
 export function grpoLoss(
   input: LossInput,
   settings: LossSettings,
-  window: LossWindow,
+  step: StepTotals,
 ): LossResult {
   const { offsets, advantages, logp, entropy, refLogp } = input;
   if (settings.beta !== 0 && refLogp === null) {
@@ -97,7 +97,7 @@ export function grpoLoss(
     const begin = offsets[row]!, end = offsets[row + 1]!;
     const advantage = advantages[row]!;
     const length = sum(mask, begin, end);
-    const weight = tokenWeight(normalization, window, length, unmasked);
+    const weight = tokenWeight(normalization, step, length, unmasked);
     const logRatio = (t: number) => input.oldLogp === null ? 0 : logp[t]! - input.oldLogp[t]!;
     let meanLogRatio = 0;
     if (sequence) {
@@ -150,11 +150,11 @@ export function grpoLoss(
   for (let t = 0; t < tokens; t++) bonus.entropy += entropy[t]! * kept[t]!;
   let dentropy: Float64Array | null = null;
   if (coefficient !== 0 || settings.entropy_bonus) {
-    metrics.policy_loss = loss * (normalization === "window_tokens" ? 1 : window.microBatches);
+    metrics.policy_loss = loss * (normalization === "step_tokens" ? 1 : step.microBatches);
     metrics.entropy_coef = coefficient;
   }
   if (coefficient !== 0) {
-    const total = window.entropyTokens ?? Math.max(bonus.tokens, 1) * window.microBatches;
+    const total = step.entropyTokens ?? Math.max(bonus.tokens, 1) * step.microBatches;
     dentropy = new Float64Array(tokens);
     for (let t = 0; t < tokens; t++) {
       dentropy[t] = (-coefficient * kept[t]!) / total;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { grpoLoss, type LossInput, type LossSettings, type LossWindow } from "./loss.ts";
-import { importanceRatio, type ImportanceSettings } from "./importance.ts";
+import { grpoLoss, type LossInput, type LossSettings, type StepTotals } from "./loss.ts";
+import { importanceRatio, type ImportanceSettings } from "./importance_ratio.ts";
 import { LOSS_TYPES, type LossType } from "../../configs/schema/loss_types.ts";
 import { defaultsOf } from "../../configs/types/key_spec.ts";
 import { TRAINING } from "../../configs/schema/schema.ts";
@@ -44,7 +44,7 @@ const entropyOf = (temperature: number) =>
 
 interface Case {
   settings?: Partial<LossSettings>;
-  window?: Partial<LossWindow>;
+  totals?: Partial<StepTotals>;
   advantages?: keyof typeof golden.advantages;
   temperature?: number;
   onPolicy?: boolean;
@@ -79,14 +79,14 @@ function build(name: LossType, options: Case) {
     use_bias_correction_kl: false,
     ...options.settings,
   };
-  const window = {
+  const totals = {
     tokens: 20,
     rows: B,
     microBatches: 1,
     maxCompletionLength: 8,
-    ...options.window,
+    ...options.totals,
   };
-  return { input, settings, window };
+  return { input, settings, totals };
 }
 
 /** Through the softmax: ∂loss/∂logits of every cell. [cells][V] */
@@ -106,8 +106,8 @@ function throughLogits(
   });
 }
 
-const window4 = { rows: 4 * B, microBatches: 4, tokens: 80 };
-const window2 = { rows: 2 * B, microBatches: 2, tokens: 40 };
+const totals4 = { rows: 4 * B, microBatches: 4, tokens: 80 };
+const totals2 = { rows: 2 * B, microBatches: 2, tokens: 40 };
 const CASES: Record<string, [LossType, Case]> = {
   "grpo": ["grpo", {}],
   "bnpo": ["bnpo", {}],
@@ -123,7 +123,7 @@ const CASES: Record<string, [LossType, Case]> = {
   "dapo on-policy (no old)": ["dapo", { onPolicy: true }],
   "grpo on-policy (no old)": ["grpo", { onPolicy: true }],
   "dapo beta .04": ["dapo", { settings: { beta: .04 } }],
-  "grpo beta .04 ga 4": ["grpo", { settings: { beta: .04 }, window: window4 }],
+  "grpo beta .04 ga 4": ["grpo", { settings: { beta: .04 }, totals: totals4 }],
   "dapo beta .04 bias-corrected kl": ["dapo", {
     settings: { beta: .04, use_bias_correction_kl: true },
   }],
@@ -136,7 +136,7 @@ const CASES: Record<string, [LossType, Case]> = {
   "dr_grpo scale none": ["dr_grpo", { advantages: "none" }],
   "dapo top_entropy_quantile .2": ["dapo", { settings: { top_entropy_quantile: .2 } }],
   "dapo entropy_coef .01": ["dapo", { settings: { entropy_coef: .01 } }],
-  "grpo entropy_coef .01 ga 2": ["grpo", { settings: { entropy_coef: .01 }, window: window2 }],
+  "grpo entropy_coef .01 ga 2": ["grpo", { settings: { entropy_coef: .01 }, totals: totals2 }],
   "dapo off_policy_mask .02": ["dapo", {
     settings: { off_policy_mask_threshold: .02 },
     sampler: true,
@@ -161,8 +161,8 @@ for (const expected of golden.cases) {
     const entry = CASES[expected.name];
     assert.ok(entry, "the test does not know this case");
     const [type, options] = entry;
-    const { input, settings, window } = build(type, options);
-    const result = grpoLoss(input, settings, window);
+    const { input, settings, totals } = build(type, options);
+    const result = grpoLoss(input, settings, totals);
     const gradient = throughLogits(result, options.temperature ?? 1);
     assert.ok(Math.abs(result.loss - expected.loss) < 1e-12, `loss ${result.loss}`);
     const total = gradient.flat().reduce((a, g) => a + Math.abs(g), 0);
@@ -185,12 +185,12 @@ for (const expected of golden.cases) {
 // The further values of the numerics page (TRL 1.16, the same inputs, ten digits).
 const masked = Uint8Array.from(cells, ({ b }) => b === 3 ? 0 : 1);
 const MORE: [string, LossType, Case, number, number][] = [
-  ["dapo GA 2 SPG 4", "dapo", { window: { tokens: 40 } }, -.1344355570, .51944640],
-  ["dapo GA 4 SPG 4", "dapo", { window: { tokens: 80 } }, -.0672177785, .25972320],
+  ["dapo GA 2 SPG 4", "dapo", { totals: { tokens: 40 } }, -.1344355570, .51944640],
+  ["dapo GA 4 SPG 4", "dapo", { totals: { tokens: 80 } }, -.0672177785, .25972320],
   [
     "dapo entropy_coef .01 GA 2",
     "dapo",
-    { settings: { entropy_coef: .01 }, window: window2 },
+    { settings: { entropy_coef: .01 }, totals: totals2 },
     -.1412741374,
     .52048972,
   ],
@@ -222,15 +222,15 @@ const MORE: [string, LossType, Case, number, number][] = [
   [
     "dapo, row 3 masked",
     "dapo",
-    { mask: masked, window: { tokens: 18 } },
+    { mask: masked, totals: { tokens: 18 } },
     -.3758836945,
     1.00565006,
   ],
 ];
 Deno.test("the loss equals TRL's in the cases recorded with ten digits", () => {
   for (const [name, type, options, loss, total] of MORE) {
-    const { input, settings, window } = build(type, options);
-    const result = grpoLoss(input, settings, window);
+    const { input, settings, totals } = build(type, options);
+    const result = grpoLoss(input, settings, totals);
     const sum = throughLogits(result, 1).flat().reduce((a, g) => a + Math.abs(g), 0);
     assert.ok(Math.abs(result.loss - loss) < 1e-10, `${name}: loss ${result.loss}`);
     assert.ok(Math.abs(sum - total) < 1e-8, `${name}: Σ|grad| ${sum}`);
@@ -240,21 +240,22 @@ Deno.test("the loss equals TRL's in the cases recorded with ten digits", () => {
 const EXTRAS = { beta: .04, use_bias_correction_kl: true, entropy_coef: .01, delta: 1.3 };
 
 Deno.test("∂loss/∂logp and ∂loss/∂entropy equal central differences", () => {
-  // The weights of cispo and vespo have no gradient by definition; the golden cases check those two.
+  // The weights of cispo and vespo have no gradient by definition; the golden cases check those
+  // two.
   for (const type of LOSS_TYPES.filter((type) => type !== "cispo" && type !== "vespo")) {
     for (const importance_sampling_level of ["token", "sequence"] as const) {
-      const { input, settings, window } = build(type, {
+      const { input, settings, totals } = build(type, {
         settings: { ...EXTRAS, importance_sampling_level, epsilon_high: .25 },
         mask: Uint8Array.from(cells, (_, i) => i === 4 ? 0 : 1),
       });
-      const result = grpoLoss(input, settings, window);
+      const result = grpoLoss(input, settings, totals);
       for (const key of ["logp", "entropy"] as const) {
         const gradient = key === "logp" ? result.dlogp : result.dentropy!;
         for (let t = 0; t < gradient.length; t++) {
           const at = (step: number) => {
             const moved = Float64Array.from(input[key]);
             moved[t]! += step;
-            return grpoLoss({ ...input, [key]: moved }, settings, window).loss;
+            return grpoLoss({ ...input, [key]: moved }, settings, totals).loss;
           };
           const numeric = (at(1e-6) - at(-1e-6)) / 2e-6;
           assert.ok(Math.abs(numeric - gradient[t]!) < 1e-8, `${type} ${key} ${t}`);
@@ -264,10 +265,10 @@ Deno.test("∂loss/∂logp and ∂loss/∂entropy equal central differences", ()
   }
 });
 
-Deno.test("the gradient does not depend on how a window is cut into micro-batches", () => {
+Deno.test("the gradient does not depend on how a step is cut into micro-batches", () => {
   for (const type of LOSS_TYPES.filter((type) => type !== "bnpo")) {
-    const { input, settings, window } = build(type, { settings: EXTRAS });
-    const whole = grpoLoss(input, settings, { ...window, entropyTokens: 20 });
+    const { input, settings, totals } = build(type, { settings: EXTRAS });
+    const whole = grpoLoss(input, settings, { ...totals, entropyTokens: 20 });
     for (const cuts of [[0, 3, 6], [0, 1, 2, 3, 4, 5, 6], [0, 2, 5, 6]]) {
       const gradient: number[] = [], entropyGradient: number[] = [];
       let loss = 0;
@@ -285,7 +286,7 @@ Deno.test("the gradient does not depend on how a window is cut into micro-batche
             refLogp: slice(input.refLogp),
           },
           settings,
-          { ...window, microBatches: cuts.length - 1, entropyTokens: 20 },
+          { ...totals, microBatches: cuts.length - 1, entropyTokens: 20 },
         );
         gradient.push(...part.dlogp);
         entropyGradient.push(...part.dentropy!);
@@ -298,7 +299,7 @@ Deno.test("the gradient does not depend on how a window is cut into micro-batche
   }
 });
 
-Deno.test("rows without tokens and windows without unmasked tokens give no NaN in loss or gradient", () => {
+Deno.test("without unmasked tokens there is no NaN in the loss or its gradient", () => {
   const settings: LossSettings = { ...defaultsOf(TRAINING), ...EXTRAS };
   const result = grpoLoss(
     {
@@ -318,6 +319,6 @@ Deno.test("rows without tokens and windows without unmasked tokens give no NaN i
 });
 
 Deno.test("beta without a reference is refused", () => {
-  const { input, settings, window } = build("dapo", { settings: { beta: .1 } });
-  assert.throws(() => grpoLoss({ ...input, refLogp: null }, settings, window), RangeError);
+  const { input, settings, totals } = build("dapo", { settings: { beta: .1 } });
+  assert.throws(() => grpoLoss({ ...input, refLogp: null }, settings, totals), RangeError);
 });

@@ -1,10 +1,10 @@
 /**
- * The loss types of GRPO: one entry for each name that the configuration accepts, with everything in
- * which the types differ. What they share (masks, KL term, entropy bonus) is in `loss.ts`.
- * The default values of their parameters are in `configs/schema/loss_types.ts`.
+ * The loss types of GRPO: one entry for each name that the configuration accepts, with everything
+ * in which the types differ. What they share (masks, KL term, entropy bonus) is in `loss.ts`. The
+ * default values of their parameters are in `configs/schema/loss_types.ts`.
  *
  * All are as `GRPOTrainer._compute_loss` of TRL 1.16 computes them, except for the normalisation:
- * TRL divides by the average window of the generation batch, this code by the window itself (the
+ * TRL divides by the average step of the generation batch, this code by the step itself (the
  * completions of one optimizer step). The header of `loss.ts` says why.
  */
 import type { LossType } from "../../configs/schema/loss_types.ts";
@@ -24,14 +24,14 @@ import {
  * - "row_sum": the mean over rows of each row's sum over its tokens;
  * - "max_length": the sum over all tokens, divided by rows · max_completion_length;
  * - "micro_batch_tokens": the mean over micro-batches of each one's mean over its tokens;
- * - "window_tokens": the mean over all tokens of the window.
+ * - "step_tokens": the mean over all tokens of the optimizer step.
  */
 export type Normalization =
   | "row_mean"
   | "row_sum"
   | "max_length"
   | "micro_batch_tokens"
-  | "window_tokens";
+  | "step_tokens";
 
 /**
  * How the importance ratio is limited, which decides the metrics that count clipped tokens:
@@ -55,8 +55,10 @@ const CLIPPED = { term: clippedTerm, clipping: "two-sided", rowWeight: null } as
 const LOSS_RULES: Readonly<Record<LossType, LossRules>> = {
   /** Group Relative Policy Optimization: Shao et al. 2024, "DeepSeekMath". */
   grpo: { ...CLIPPED, normalization: "row_mean" },
-  /** Yu et al. 2025, "DAPO": every token has the same weight; `epsilon_high` is its "clip higher". */
-  dapo: { ...CLIPPED, normalization: "window_tokens" },
+  /**
+   * Yu et al. 2025, "DAPO": every token has the same weight; `epsilon_high` is its "clip higher".
+   */
+  dapo: { ...CLIPPED, normalization: "step_tokens" },
   /** Liu et al. 2025, "Understanding R1-Zero-Like Training": no bias by the completion's length. */
   dr_grpo: { ...CLIPPED, normalization: "max_length" },
   /** TRL's name for the token mean over each micro-batch by itself. */
@@ -64,7 +66,7 @@ const LOSS_RULES: Readonly<Record<LossType, LossRules>> = {
   /** Clipped Importance Sampling Policy Optimization: MiniMax 2025, "MiniMax-M1". */
   cispo: {
     term: cappedRatioTerm,
-    normalization: "window_tokens",
+    normalization: "step_tokens",
     clipping: "upper",
     rowWeight: null,
   },
@@ -75,7 +77,7 @@ const LOSS_RULES: Readonly<Record<LossType, LossRules>> = {
   /** Variational Sequence-level Soft Policy Optimization, 2026. */
   vespo: {
     term: weightedRowTerm,
-    normalization: "window_tokens",
+    normalization: "step_tokens",
     clipping: "none",
     rowWeight: { weight: vespoWeight, metric: "vespo/phi_seq_mean" },
   },
@@ -89,8 +91,8 @@ export function lossRules({ loss_type: name }: Pick<PolicySettings, "loss_type">
   throw new RangeError(`loss_type: there is no ${JSON.stringify(name)}, only ${known}`);
 }
 
-/** What the optimizer step (the window) as a whole holds. */
-export interface LossWindow {
+/** What the optimizer step as a whole holds. */
+export interface StepTotals {
   /** Unmasked tokens of all rows. */
   tokens: number;
   /** Rows, including those that are masked completely. */
@@ -112,21 +114,21 @@ export interface LossWindow {
  */
 export function tokenWeight(
   normalization: Normalization,
-  window: LossWindow,
+  step: StepTotals,
   rowTokens: number,
   microBatchTokens: number,
 ): number {
   switch (normalization) {
     case "row_mean":
-      return 1 / (Math.max(rowTokens, 1) * window.rows);
+      return 1 / (Math.max(rowTokens, 1) * step.rows);
     case "row_sum":
-      return 1 / window.rows;
+      return 1 / step.rows;
     case "max_length":
-      return 1 / (window.rows * window.maxCompletionLength);
+      return 1 / (step.rows * step.maxCompletionLength);
     case "micro_batch_tokens":
-      return 1 / (Math.max(microBatchTokens, 1) * window.microBatches);
-    case "window_tokens":
-      return 1 / Math.max(window.tokens, 1);
+      return 1 / (Math.max(microBatchTokens, 1) * step.microBatches);
+    case "step_tokens":
+      return 1 / Math.max(step.tokens, 1);
     default:
       return normalization satisfies never;
   }

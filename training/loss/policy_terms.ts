@@ -89,7 +89,7 @@ const LOG_TINY = Math.log(1e-8);
  * VESPO's weight φ of a row, without gradient: φ = exp(λ + k·q − λ·e^q), where q is the clamped sum
  * of the row's log-ratios. k and λ depend on the sign of the advantage.
  * @param logRatios log-ratios of the row's unmasked tokens
- * @param samplerRatios their importance ratios against the sampler (`importance.ts`), whose
+ * @param samplerRatios their importance ratios against the sampler (`importance_ratio.ts`), whose
  *   logarithms are added to the sum; none where the policy itself sampled
  */
 export function vespoWeight(

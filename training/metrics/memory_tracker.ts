@@ -1,12 +1,16 @@
 /**
- * The most memory by phase of a run: tensors on the device while a phase runs, and beside them what the
- * device has taken for tensors (used or not) and what the process has of the machine. The device counts a peak
- * since it was last reset; here it is reset for every phase, and the run's own peak is kept.
+ * The most memory by phase of a run: tensors on the device while a phase runs, and beside them what
+ * the device has taken for tensors (used or not) and what the process has of the machine. The
+ * device counts a peak since it was last reset; here it is reset for every phase, and the run's own
+ * peak is kept.
  */
 import type { Device } from "../../kernels/device.ts";
 import type { ClockPhase, PhaseWatcher } from "./phase_clock.ts";
 
-/** The system is asked after the process at most so often while phases are short: an answer takes 0.2 ms. */
+/**
+ * The system is asked after the process at most so often while phases are short: an answer takes
+ * 0.2 ms.
+ */
 const ASK_MS = 25;
 
 export class MemoryTracker implements PhaseWatcher {

@@ -1,6 +1,7 @@
 /**
- * Means of metrics between two log calls, by TRL's rules: non-finite values are dropped, a name without a
- * valid value becomes null, and running totals (`num_tokens`, `epoch`, levels, …) keep their last value.
+ * Means of metrics between two log calls, by TRL's rules: non-finite values are dropped, a name
+ * without a valid value becomes null, and running totals (`num_tokens`, `epoch`, levels, …) keep
+ * their last value.
  */
 
 export type Metrics = Record<string, number | null>;

@@ -1,7 +1,7 @@
 /**
- * `metrics.jsonl`: one object a line, each step exactly once. The log knows its length in bytes, which
- * every checkpoint stores; on resume the file is cut back to that length, so that what a killed run wrote
- * after its last checkpoint is not there twice.
+ * `metrics.jsonl`: one object a line, each step exactly once. The log knows its length in bytes,
+ * which every checkpoint stores; on resume the file is cut back to that length, so that what a
+ * killed run wrote after its last checkpoint is not there twice.
  */
 import { appendLine, explainFileError } from "../../core/atomic_file.ts";
 

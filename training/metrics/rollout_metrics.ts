@@ -47,7 +47,9 @@ export class SamplerDrift {
   #count = 0;
   #max = 0;
 
-  /** Elements [at, at + sampler.length) of `trainer` are of the sampler's tokens; NaN is left out. */
+  /**
+   * Elements [at, at + sampler.length) of `trainer` are of the sampler's tokens; NaN is left out.
+   */
   add(trainer: ArrayLike<number>, at: number, sampler: ArrayLike<number>): void {
     for (let t = 0; t < sampler.length; t++) {
       const difference = Math.abs(trainer[at + t]! - sampler[t]!);

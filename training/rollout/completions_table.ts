@@ -1,6 +1,6 @@
 /**
- * The completions of a step as a parquet table: step, prompt, completion, one column a reward, advantage,
- * and the extra columns that rewards have written.
+ * The completions of a step as a parquet table: step, prompt, completion, one column a reward,
+ * advantage, and the extra columns that rewards have written.
  */
 import { parquetWriteBuffer } from "hyparquet-writer";
 import type { ExtraValue } from "../../rewards/types.ts";

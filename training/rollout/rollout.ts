@@ -1,13 +1,13 @@
 /**
- * One generation batch: problems → prompts → completions → rewards → advantages.
- * Sampling is keyed by (seed, prompt's number in the run, branch, position), so a batch that was cut off
- * is generated again with the same tokens.
+ * One generation batch: problems → prompts → completions → rewards → advantages. Sampling is keyed
+ * by (seed, prompt's number in the run, branch, position), so a batch that was cut off is generated
+ * again with the same tokens.
  *
- * Dynamic sampling (DAPO, Yu et al. 2025): groups that teach nothing are left out and further prompts take
- * their place, until the batch is full or a number of rounds is used up. Each round draws as many prompts
- * as are expected to fill the batch, going by the share that was kept so far. Metrics and the completion
- * table are over all that was drawn: over the kept ones alone, rewards would look better or worse than
- * the policy is.
+ * Dynamic sampling (DAPO, Yu et al. 2025): groups that teach nothing are left out and further
+ * prompts take their place, until the batch is full or a number of rounds is used up. Each round
+ * draws as many prompts as are expected to fill the batch, going by the share that was kept so far.
+ * Metrics and the completion table are over all that was drawn: over the kept ones alone, rewards
+ * would look better or worse than the policy is.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { LanguageModel } from "../../models/language_model.ts";

@@ -1,9 +1,13 @@
-/** Scores a batch of a run, and gives up when the run is asked to stop: a judge may take minutes. */
+/**
+ * Scores a batch of a run, and gives up when the run is asked to stop: a judge may take minutes.
+ */
 import { Interrupted } from "../../core/errors.ts";
 import type { Rubric, RubricScores } from "../../rewards/rubric.ts";
 import type { RewardSample } from "../../rewards/types.ts";
 
-/** Milliseconds between two questions whether to stop; a batch that takes less is never given up. */
+/**
+ * Milliseconds between two questions whether to stop; a batch that takes less is never given up.
+ */
 const ASK = 200;
 
 /** @throws Interrupted when `shouldStop` says so while rewards are still at work */

@@ -26,7 +26,10 @@ export function rolloutScores(rollout: Rollout, weights: readonly number[]): Tas
   });
 }
 
-/** `tasks/{task}/…`: accuracy, score and (where known) reward as means, and how many completions there were. */
+/**
+ * `tasks/{task}/…`: accuracy, score and (where known) reward as means, and how many completions
+ * there were.
+ */
 export function taskMetrics(scores: readonly TaskScore[]): Metrics {
   const metrics: Metrics = {};
   const tasks = [...new Set(scores.map(({ task }) => task))].sort();

@@ -1,8 +1,9 @@
 /**
- * What a training run tells those who listen (progress display, trackers). The trainer prints nothing.
+ * What a training run tells those who listen (progress display, trackers). The trainer prints
+ * nothing.
  */
 import type { LevelChange } from "../../tasks/curriculum/coach.ts";
-import type { Advice } from "../metrics/diagnosis.ts";
+import type { Advice } from "../diagnosis/diagnosis.ts";
 import type { EvalResult } from "../../evaluation/evaluate.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { SecondsByPhase } from "../metrics/phase_clock.ts";
@@ -49,7 +50,10 @@ export interface SampledCompletion {
 /** What a run came to; `rgx train --json` prints the same. */
 export interface TrainSummary {
   output_dir: string;
-  /** The newest, or of a completed run the best where it was loaded at the end; null when none was written. */
+  /**
+   * The newest, or of a completed run the best where it was loaded at the end; null when none was
+   * written.
+   */
   checkpoint: string | null;
   status: "completed" | "stopped" | "failed";
   steps: number;
@@ -62,7 +66,10 @@ export interface TrainSummary {
   peak_memory_bytes: number;
   eval_before: EvalResult | null;
   eval_after: EvalResult | null;
-  /** Training problems that are also held out; null: not known, since a resumed run held out others before. */
+  /**
+   * Training problems that are also held out; null: not known, since a resumed run held out others
+   * before.
+   */
   item_overlap: number | null;
   /** Training problems drawn again because they were held out. */
   items_redrawn: number;

@@ -1,8 +1,11 @@
-/** What the phases of a run share: its parts, its progress, its clock, its records and its listeners. */
+/**
+ * What the phases of a run share: its parts, its progress, its clock, its records and its
+ * listeners.
+ */
 import { Interrupted, UsageError } from "../../core/errors.ts";
-import { restoreWeights, TrainingCurriculum } from "./curriculum.ts";
-import { Diagnosis } from "../metrics/diagnosis.ts";
-import { Due } from "./due.ts";
+import { restoreWeights, TrainingCurriculum } from "../curriculum/curriculum.ts";
+import { Diagnosis } from "../diagnosis/diagnosis.ts";
+import { IntervalStrategy } from "./interval_strategy.ts";
 import type { TrainEvent, TrainPhase } from "./events.ts";
 import { heldOutRecord, reviseHeldOut } from "../checkpoint/held_out_record.ts";
 import { MemoryTracker } from "../metrics/memory_tracker.ts";
@@ -12,13 +15,13 @@ import { PhaseClock } from "../metrics/phase_clock.ts";
 import { type PromptEncoder, runPrompts } from "../../evaluation/prompt_encoder.ts";
 import { freshState, type RunState } from "../checkpoint/run_state.ts";
 import type { RunStore } from "./run_store.ts";
-import { PromptSampler } from "../rollout/sampler.ts";
+import { PromptSampler } from "../rollout/prompt_sampler.ts";
 import { type RunSizes, runSizes, type TrainerOptions } from "./trainer_options.ts";
 
 export class RunContext {
   readonly sizes: RunSizes;
   readonly prompts: PromptEncoder;
-  readonly due: Due;
+  readonly intervals: IntervalStrategy;
   /** null: the problems keep their parameters. */
   readonly curriculum: TrainingCurriculum | null;
   state: RunState;
@@ -39,7 +42,7 @@ export class RunContext {
     }
     this.sizes = runSizes(config, problems, options.phases);
     const { schedule, totalSteps } = this.sizes;
-    this.due = new Due(config.training, totalSteps, schedule.stepsPerEpoch);
+    this.intervals = new IntervalStrategy(config.training, totalSteps, schedule.stepsPerEpoch);
     const eosIds = options.eosIds ?? (tokenizer.eosId === null ? [] : [tokenizer.eosId]);
     this.prompts = runPrompts(tokenizer, config, eosIds);
     this.curriculum = config.curriculum === null
@@ -88,7 +91,10 @@ export class RunContext {
     return this.sizes.schedule.epoch(this.state.step);
   }
 
-  /** Optimizer steps, their examples and epochs so far, of what the run is for: GRPO or supervised training. */
+  /**
+   * Optimizer steps, their examples and epochs so far, of what the run is for: GRPO or supervised
+   * training.
+   */
   progress(): { step: number; epoch: number; samples: number } {
     const { state, sizes } = this;
     if (!this.supervisedOnly) {
@@ -123,7 +129,9 @@ export class RunContext {
     });
   }
 
-  /** Applies the gradients; a step whose gradient is not finite is left out, counted and reported. */
+  /**
+   * Applies the gradients; a step whose gradient is not finite is left out, counted and reported.
+   */
   async applyGradients(optimizer: AdamW, rate: number, gradNorm: number): Promise<void> {
     const applied = await this.clock.time("optimizer", () => optimizer.apply(rate, gradNorm));
     if (applied) return;
@@ -152,8 +160,9 @@ export class RunContext {
   }
 
   /**
-   * Does work that a stop ends at the device's next operation: a forward or backward pass over a large batch may
-   * take longer than the notice that a job gets. Nothing of the work may count before it is done.
+   * Does work that a stop ends at the device's next operation: a forward or backward pass over a
+   * large batch may take longer than the notice that a job gets. Nothing of the work may count
+   * before it is done.
    * @throws Interrupted
    */
   async stoppable<T>(work: () => Promise<T>): Promise<T> {

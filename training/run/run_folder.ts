@@ -1,7 +1,7 @@
 /**
  * The folder of a run: who may use it, and the files in it that are not checkpoints (`config.yaml`,
- * `run.json`, `metrics.jsonl`, `trainer_state.json`, `run.log`, `completions/`).
- * Nothing of another run is overwritten without `force`, and files that rgx did not write are never removed.
+ * `run.json`, `metrics.jsonl`, `trainer_state.json`, `run.log`, `completions/`). Nothing of another
+ * run is overwritten without `force`, and files that rgx did not write are never removed.
  */
 import {
   appendLine,
@@ -20,7 +20,10 @@ import type { Rollout } from "../rollout/rollout.ts";
 
 export interface RunFolderOptions {
   path: string;
-  /** Continue what is there, or from a checkpoint of this name; a fresh start when there is nothing yet. */
+  /**
+   * Continue what is there, or from a checkpoint of this name; a fresh start when there is nothing
+   * yet.
+   */
   resume: boolean | string;
   /** Throw an earlier run's files away. */
   force: boolean;
@@ -51,7 +54,10 @@ const COMPANIONS: ReadonlySet<string> = new Set([
   "eval_after.jsonl",
 ]);
 
-/** The final model's files: a run's own where there is a run.json beside them, else somebody's model. */
+/**
+ * The final model's files: a run's own where there is a run.json beside them, else somebody's
+ * model.
+ */
 const MODEL_FILES: ReadonlySet<string> = new Set([
   "README.md",
   "config.json",
@@ -74,8 +80,8 @@ export class RunFolder {
 
   /**
    * Creates or enters the folder and locks it.
-   * @throws UsageError when it holds something else (and neither `resume` nor `force` is given), or when
-   *   another run is using it
+   * @throws UsageError when it holds something else (and neither `resume` nor `force` is given), or
+   *   when another run is using it
    */
   static async open(options: RunFolderOptions): Promise<RunFolder> {
     const { path, resume, force } = options;
@@ -109,8 +115,8 @@ export class RunFolder {
   }
 
   /**
-   * Goes back to where the run stood when its checkpoint was written: what came later in metrics.jsonl and
-   * completions/ is removed. Both 0: to the beginning.
+   * Goes back to where the run stood when its checkpoint was written: what came later in
+   * metrics.jsonl and completions/ is removed. Both 0: to the beginning.
    */
   async rewind(metricsBytes: number, step: number): Promise<void> {
     this.#metrics = await MetricsLog.open(`${this.path}/metrics.jsonl`, {
@@ -258,7 +264,8 @@ function refuseOccupied(
   const list = (some: readonly string[]) =>
     some.slice(0, 4).join(", ") + (some.length > 4 ? ", …" : "");
   const isRun = holdsRun(names);
-  // Without run.json no run has come to its end here, so the final model's files are somebody else's.
+  // Without run.json no run has come to its end here, so the final model's files are somebody
+  // else's.
   const foreign = names.includes("run.json") ? [] : names.filter((name) => MODEL_FILES.has(name));
   if (foreign.length > 0) {
     throw new UsageError(

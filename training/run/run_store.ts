@@ -1,9 +1,9 @@
 /**
- * The run's records: metrics lines, log history, `run.json`, checkpoints, and finding the one to go on
- * from. What is in which file is fixed here; how files are written safely is in `run_folder.ts`,
+ * The run's records: metrics lines, log history, `run.json`, checkpoints, and finding the one to go
+ * on from. What is in which file is fixed here; how files are written safely is in `run_folder.ts`,
  * `metrics_log.ts` and `checkpoint_store.ts`.
  */
-import { stepInterval } from "../../configs/batch_sizes.ts";
+import { stepInterval } from "../../configs/step_interval.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { messageOf, UsageError } from "../../core/errors.ts";
 import { type SlurmJob, slurmJob } from "../../core/machine/job.ts";
@@ -23,8 +23,8 @@ import {
   saveCheckpoint,
   WARM_START,
 } from "../checkpoint/checkpoint_store.ts";
-import { changedKeys } from "./changed_keys.ts";
-import type { Advice } from "../metrics/diagnosis.ts";
+import { changedKeys } from "./config_difference.ts";
+import type { Advice } from "../diagnosis/diagnosis.ts";
 import type { EvalItem } from "../../evaluation/evaluate.ts";
 import type { TrainSummary } from "./events.ts";
 import type { Rollout } from "../rollout/rollout.ts";
@@ -75,14 +75,16 @@ export class RunStore {
     this.#configSha256 = sha256Hex(options.configText);
   }
 
-  /** The newest written or resumed from; of a completed run the best, where its weights were loaded. */
+  /**
+   * The newest written or resumed from; of a completed run the best, where its weights were loaded.
+   */
   checkpoint(status: TrainSummary["status"]): string | null {
     return (status === "completed" ? this.#bestCheckpoint : null) ?? this.#lastCheckpoint;
   }
 
   /**
-   * Finds the checkpoint to go on from and puts its weights into the model; null = from the beginning.
-   * Nothing in the folder is changed yet.
+   * Finds the checkpoint to go on from and puts its weights into the model; null = from the
+   * beginning. Nothing in the folder is changed yet.
    */
   async restore(
     resume: boolean | string,
@@ -138,8 +140,8 @@ export class RunStore {
   }
 
   /**
-   * Later checkpoints would be taken for this run's own by the next --resume, so going back to an earlier
-   * one (or to one of another run) means to give them up.
+   * Later checkpoints would be taken for this run's own by the next --resume, so going back to an
+   * earlier one (or to one of another run) means to give them up.
    */
   async #refuseToAbandon(path: string, step: number, warnings: string[]): Promise<void> {
     const inside = await Deno.realPath(`${path}/..`) === await Deno.realPath(this.folder.path);
@@ -311,7 +313,10 @@ export class RunStore {
     return isLost ? await this.folder.lost(error) : error;
   }
 
-  /** Puts the weights of the best checkpoint into the model; returns its path. @throws RgxError when it is damaged */
+  /**
+   * Puts the weights of the best checkpoint into the model; returns its path.
+   * @throws RgxError when it is damaged
+   */
   async loadBest(best: BestEvaluation): Promise<string> {
     const { model, modelWriter } = this.options;
     const path = checkpointPath(this.folder.path, best.step);

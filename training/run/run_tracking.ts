@@ -1,11 +1,11 @@
 /**
- * Hands what a run tells to its trackers. A tracker that cannot write is named once and left out from then
- * on: metrics.jsonl has everything, and a full disk elsewhere is no reason to lose a run.
+ * Hands what a run tells to its trackers. A tracker that cannot write is named once and left out
+ * from then on: metrics.jsonl has everything, and a full disk elsewhere is no reason to lose a run.
  */
 import { messageOf } from "../../core/errors.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { openTracker, trackedMetrics, trackedRunId, type Tracker } from "../../tracking/mod.ts";
-import { adviceText } from "../metrics/diagnosis.ts";
+import { adviceText } from "../diagnosis/diagnosis.ts";
 import { evalMetrics } from "../../evaluation/evaluate.ts";
 import type { TrainEvent, TrainPlan } from "./events.ts";
 

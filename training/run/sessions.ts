@@ -1,6 +1,7 @@
 /**
- * The sessions of a run, in `run.json`: every start of it, where, in which job, and how it ended. Restarts of a job
- * that come no further are counted, since a job that is put back into the queue each time would go on for ever.
+ * The sessions of a run, in `run.json`: every start of it, where, in which job, and how it ended.
+ * Restarts of a job that come no further are counted, since a job that is put back into the queue
+ * each time would go on for ever.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { SlurmJob } from "../../core/machine/job.ts";
@@ -25,10 +26,11 @@ export interface Session {
 }
 
 /**
- * Starts of a job in a row that may come no further, until the next one is refused. Scripts of rgx slurm count for
- * themselves and give up sooner; this is for others, and for clusters that put jobs back by themselves.
+ * Starts of a job in a row that may come no further, until the next one is refused. Scripts of rgx
+ * slurm count for themselves and give up sooner; this is for others, and for clusters that put jobs
+ * back by themselves.
  */
-export const MOST_STALLED = 20;
+export const MAX_STALLED_RESTARTS = 20;
 
 /** Those that run.json holds; none of what it does not hold in this form. */
 export function readSessions(run: Record<string, unknown> | null): Session[] {
@@ -85,7 +87,7 @@ export function addSession(
     session.status === "running" ? { ...session, status: "killed" as const } : session
   );
   const stalled = stalledRestarts(earlier, job, from);
-  if (stalled >= MOST_STALLED) {
+  if (stalled >= MAX_STALLED_RESTARTS) {
     throw new RgxError(
       `job ${job!.id} was started ${stalled} times in a row at ${from} and came no further`,
       {

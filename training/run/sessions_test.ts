@@ -5,7 +5,7 @@ import { createDevice } from "../../kernels/mod.ts";
 import {
   addSession,
   isOwnRestart,
-  MOST_STALLED,
+  MAX_STALLED_RESTARTS,
   readSessions,
   type Session,
   stalledRestarts,
@@ -45,15 +45,18 @@ Deno.test("starts of a job that come no further are counted, those of a person a
 });
 
 Deno.test("a job that is restarted without end is refused, with what to do", () => {
-  const sessions = Array.from({ length: MOST_STALLED }, (_, i) => session("7", i, "the beginning"));
+  const sessions = Array.from(
+    { length: MAX_STALLED_RESTARTS },
+    (_, i) => session("7", i, "the beginning"),
+  );
   const run = { sessions };
-  assert.throws(() => addSession(run, job("7", MOST_STALLED), "the beginning"), (error) => {
+  assert.throws(() => addSession(run, job("7", MAX_STALLED_RESTARTS), "the beginning"), (error) => {
     assert.ok(error instanceof RgxError && error.exitCode === 1);
     assert.match(error.message, /job 7 was started 20 times in a row at the beginning/);
     assert.match(error.advice!, /--time/);
     return true;
   });
-  const further = addSession(run, job("7", MOST_STALLED), "GRPO step 1");
+  const further = addSession(run, job("7", MAX_STALLED_RESTARTS), "GRPO step 1");
   assert.equal(further.stalled, 0);
   assert.equal(addSession(run, job("8"), "the beginning").stalled, 0);
   // What still counts as running was killed.

@@ -9,9 +9,9 @@ import type { LanguageModel } from "../../models/language_model.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import type { ModelWriter } from "../checkpoint/checkpoint.ts";
-import type { TrainControl } from "./control.ts";
+import type { TrainControl } from "./train_control.ts";
 import type { TrainListener } from "./events.ts";
-import type { MemoryPlan } from "../plan/memory_check.ts";
+import type { MemoryPlan } from "../memory/memory_plan.ts";
 import { MicroSchedule } from "../step/micro_schedule.ts";
 
 /** The parts of a run, and what else a trainer needs. */
@@ -30,13 +30,22 @@ export interface TrainerOptions {
   /** Number of training problems; default: data.num_examples. */
   trainProblems?: number;
   rubric: Rubric;
-  /** The model came with an adapter that is trained further: the reference of the KL term is a copy of it. */
+  /**
+   * The model came with an adapter that is trained further: the reference of the KL term is a copy
+   * of it.
+   */
   continuesAdapter?: boolean;
-  /** Why prompts of so many tokens do not fit beside their completions; null: they do. Default: all fit. */
+  /**
+   * Why prompts of so many tokens do not fit beside their completions; null: they do. Default: all
+   * fit.
+   */
   promptMisfit?: (tokens: number) => string | null;
   /** What the run was planned to take, for its summary. */
   memory?: MemoryPlan;
-  /** "sft": the supervised warm start alone, with an evaluation before and after it. Default: all phases. */
+  /**
+   * "sft": the supervised warm start alone, with an evaluation before and after it. Default: all
+   * phases.
+   */
   phases?: "all" | "sft";
   /** true: from the newest valid checkpoint of output_dir; a path: from that one. */
   resume?: boolean | string;

@@ -1,35 +1,37 @@
 /**
- * Which slice of which generation batch every micro-batch trains on, as pure functions of the step's number
- * (TRL's `_prepare_inputs` and `steps_per_generation`): a generation batch is cut into SPG slices and gone
- * through μ times; GA micro-batches make an optimizer step, fewer at the end of an epoch. Nothing has to be
- * saved to know where a run stands.
+ * Which slice of which generation batch each micro-batch trains on (TRL's `_prepare_inputs` and
+ * `steps_per_generation`). A generation batch is cut into SPG slices, which are all trained on μ
+ * times. An optimizer step takes GA micro-batches, the last one of an epoch perhaps fewer.
+ * Everything is a pure function of the step's number, so a checkpoint needs no state of it.
  */
 
 export interface MicroScheduleOptions {
-  /** GA */
+  /** GA, `gradient_accumulation_steps` */
   accumulation: number;
-  /** SPG */
+  /** SPG, `steps_per_generation` */
   stepsPerGeneration: number;
-  /** μ */
+  /** μ, `num_iterations` */
   iterations: number;
-  /** Generation batches of an epoch. */
+  /** Number of generation batches in an epoch. */
   generationsPerEpoch: number;
 }
 
-/** A micro-batch: slice `slice` (0 … SPG − 1) of generation batch `generation` (0, 1, … in the run). */
+/**
+ * What a micro-batch trains on: a slice (0 … SPG − 1) of a generation batch (0, 1, … in the run).
+ */
 export interface MicroBatch {
   generation: number;
   slice: number;
 }
 
 export class MicroSchedule {
-  /** Micro-batches that a generation batch serves. */
+  /** Micro-batches that train on one generation batch. */
   readonly perGeneration: number;
   readonly perEpoch: number;
   readonly stepsPerEpoch: number;
   /**
-   * Whether the policy can have moved between a batch's generation and its use, so that log-probabilities
-   * at the time of the generation are needed.
+   * Whether the policy can change between the generation of a batch and the last step that trains
+   * on it. Then the log-probabilities at the time of the generation are needed.
    */
   readonly needsOldLogp: boolean;
 
@@ -42,7 +44,7 @@ export class MicroSchedule {
   }
 
   /** The micro-batches of optimizer step k = 0, 1, 2, …, in order. */
-  window(k: number): MicroBatch[] {
+  microBatches(k: number): MicroBatch[] {
     const { accumulation, stepsPerGeneration, generationsPerEpoch } = this.options;
     const epoch = Math.floor(k / this.stepsPerEpoch);
     const begin = (k % this.stepsPerEpoch) * accumulation;
@@ -53,7 +55,7 @@ export class MicroSchedule {
     }));
   }
 
-  /** Micro-batches trained on after `steps` optimizer steps. */
+  /** Micro-batches done after `steps` optimizer steps. */
   microSteps(steps: number): number {
     const within = (steps % this.stepsPerEpoch) * this.options.accumulation;
     return Math.floor(steps / this.stepsPerEpoch) * this.perEpoch + within;
@@ -64,7 +66,10 @@ export class MicroSchedule {
     return this.microSteps(steps) / this.perEpoch;
   }
 
-  /** The generation batch that is begun but not used up after `steps` optimizer steps, or null. */
+  /**
+   * The generation batch that is only partly trained on after `steps` optimizer steps, with the
+   * number of its micro-batches that are done; null if there is none.
+   */
   inFlight(steps: number): { generation: number; position: number } | null {
     const done = this.microSteps(steps);
     const position = done % this.perGeneration;

@@ -11,7 +11,8 @@ const make = (
 const text = (schedule: MicroSchedule, steps: number) =>
   Array.from(
     { length: steps },
-    (_, k) => schedule.window(k).map(({ generation, slice }) => `${generation}.${slice}`).join(" "),
+    (_, k) =>
+      schedule.microBatches(k).map(({ generation, slice }) => `${generation}.${slice}`).join(" "),
   );
 
 Deno.test("by default one generation batch serves one step, on-policy", () => {
@@ -23,7 +24,7 @@ Deno.test("by default one generation batch serves one step, on-policy", () => {
   assert.equal(schedule.epoch(4), 4 / 3);
 });
 
-Deno.test("a generation batch is cut into SPG slices and gone through μ times", () => {
+Deno.test("a generation batch is cut into SPG slices, which are trained on μ times", () => {
   assert.deepEqual(text(make(1, 2, 2), 5), ["0.0", "0.1", "0.0", "0.1", "1.0"]);
   assert.deepEqual(text(make(2, 4, 1), 3), ["0.0 0.1", "0.2 0.3", "1.0 1.1"]);
   assert.deepEqual(text(make(2, 2, 3), 4), ["0.0 0.1", "0.0 0.1", "0.0 0.1", "1.0 1.1"]);
@@ -32,13 +33,13 @@ Deno.test("a generation batch is cut into SPG slices and gone through μ times",
   assert.equal(make(1, 2, 2).inFlight(8), null);
 });
 
-Deno.test("a window may take several generation batches", () => {
+Deno.test("a step may take several generation batches", () => {
   const schedule = make(4, 2, 1, 6);
   assert.deepEqual(text(schedule, 2), ["0.0 0.1 1.0 1.1", "2.0 2.1 3.0 3.1"]);
   assert.equal(schedule.needsOldLogp, false);
 });
 
-Deno.test("the last window of an epoch holds what is left", () => {
+Deno.test("the last step of an epoch takes what is left", () => {
   const schedule = make(4, 2, 1); // 6 micro-batches an epoch
   assert.deepEqual(text(schedule, 3), ["0.0 0.1 1.0 1.1", "2.0 2.1", "3.0 3.1 4.0 4.1"]);
   assert.equal(schedule.stepsPerEpoch, 2);
@@ -65,8 +66,8 @@ Deno.test("every slice of an epoch is trained on μ times, whatever the sizes", 
       for (const mu of [1, 2, 3]) {
         const schedule = make(ga, spg, mu, 4);
         const counts = new Map<string, number>();
-        for (const window of text(schedule, 2 * schedule.stepsPerEpoch)) {
-          for (const part of window.split(" ")) counts.set(part, (counts.get(part) ?? 0) + 1);
+        for (const step of text(schedule, 2 * schedule.stepsPerEpoch)) {
+          for (const part of step.split(" ")) counts.set(part, (counts.get(part) ?? 0) + 1);
         }
         assert.equal(counts.size, 8 * spg);
         assert.ok([...counts.values()].every((count) => count === mu));
@@ -74,7 +75,7 @@ Deno.test("every slice of an epoch is trained on μ times, whatever the sizes", 
         for (let k = 0; k <= 2 * schedule.stepsPerEpoch; k++) {
           assert.equal(schedule.microSteps(k), done);
           assert.equal(schedule.inFlight(k)?.position ?? 0, done % (spg * mu));
-          done += schedule.window(k).length;
+          done += schedule.microBatches(k).length;
         }
       }
     }

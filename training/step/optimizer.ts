@@ -1,8 +1,8 @@
 /**
- * AdamW over a model's trainable arena, with the global gradient norm and its clipping (as PyTorch computes
- * both; `kernels/ops/optimizer/spec.ts` has the formulas). The norm is added up in float64 on the host, from
- * the device's partial sums in their order, so it is the same for any number of threads.
- * Left out: other optimizers, per-tensor learning rates.
+ * AdamW over a model's trainable arena, with clipping by the global gradient norm, both as PyTorch
+ * computes them (formulas: `kernels/ops/optimizer/spec.ts`). The norm is summed in float64 on the
+ * host, from the device's partial sums in their order, so it does not depend on the number of
+ * threads. Left out: other optimizers, learning rates for single tensors.
  */
 import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
@@ -41,7 +41,10 @@ export class AdamW {
   /** Steps applied so far. */
   #t = 0;
 
-  /** Allocates two values per trainable element. @throws RgxError when the model has nothing to train. */
+  /**
+   * Allocates two values for each trainable element.
+   * @throws RgxError when the model has nothing to train
+   */
   constructor(device: Device, model: LanguageModel, readonly settings: AdamwSettings) {
     const arena = model.trainableArena;
     if (arena === null) throw new RgxError("the model has no trainable parameters");
@@ -58,13 +61,16 @@ export class AdamW {
     this.#partial = device.create("float", chunks, "optimizer.partial sums");
   }
 
-  /** Clips and applies the gradients at the given rate; they are left in place. */
+  /** Clips the gradients and applies them at the given rate; their values stay in the arena. */
   async step(learningRate: number): Promise<StepResult> {
     const gradNorm = await this.gradNorm();
     return { gradNorm, applied: this.apply(learningRate, gradNorm) };
   }
 
-  /** The same with a norm that is known already. False: it is not finite, and nothing was done. */
+  /**
+   * As `step`, with a norm that is known already. Returns false, and does nothing, if it is not
+   * finite.
+   */
   apply(learningRate: number, gradNorm: number): boolean {
     if (!Number.isFinite(gradNorm)) return false;
     this.#t++;
@@ -95,7 +101,7 @@ export class AdamW {
     return true;
   }
 
-  /** L2 norm over all gradients, in float64. */
+  /** L2 norm of all gradients, in float64. */
   async gradNorm(): Promise<number> {
     this.#device.run("sum_squares", {
       x: this.#arena.grad,
@@ -107,7 +113,7 @@ export class AdamW {
     return Math.sqrt(total);
   }
 
-  /** The state as a safetensors file: `m.{name}`, `v.{name}`, metadata {step}. Exact. */
+  /** The exact state as a safetensors file: tensors `m.{name}` and `v.{name}`, metadata {step}. */
   async save(): Promise<Uint8Array<ArrayBuffer>> {
     const tensors = [];
     for (const [key, tensor] of [["m", this.#m], ["v", this.#v]] as const) {
@@ -120,7 +126,7 @@ export class AdamW {
     return encodeSafetensors(tensors, { format: "pt", step: String(this.#t) });
   }
 
-  /** Restores what `save` wrote. @throws RgxError when it belongs to another model. */
+  /** Restores what `save` wrote. @throws RgxError when it belongs to another model */
   async load(bytes: Uint8Array, label: string): Promise<void> {
     const file = await parseSafetensors(bytes, label);
     const step = Number(file.metadata.step ?? "");
@@ -150,7 +156,7 @@ export class AdamW {
   }
 }
 
-/** The storage type that keeps an array exactly. */
+/** The storage type that holds an array exactly. */
 export function dtypeOf(data: Float32Array | Float64Array): "F32" | "F64" {
   return data instanceof Float64Array ? "F64" : "F32";
 }

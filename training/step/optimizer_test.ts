@@ -36,7 +36,7 @@ async function values(model: Model): Promise<Map<string, Float64Array>> {
   return all;
 }
 
-Deno.test("three clipped AdamW steps equal the formula, with decay on matrices and not on norms", async () => {
+Deno.test("three clipped AdamW steps equal the formula; only matrices have weight decay", async () => {
   await withReference(async (device) => {
     const model = await createModel(device);
     const optimizer = new AdamW(device, model, SETTINGS);

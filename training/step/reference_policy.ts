@@ -1,8 +1,9 @@
 /**
- * The reference model of the KL term: the model with its adapter switched off (LoRA from a fresh adapter),
- * or a frozen copy of the trainable values as they stood when GRPO began (full fine-tuning, or an adapter
- * that was trained before). The copy is swapped in for the reference's forward pass and out again, so no
- * second model is needed: two more tensors of the trainable size.
+ * The reference model of the KL term. For a fresh LoRA adapter it is the model without the adapter.
+ * Otherwise (full fine-tuning, or an adapter that was trained before) it is a frozen copy of the
+ * trainable values from the beginning of GRPO. The copy replaces the model's values during the
+ * reference's forward pass, so no second model is needed, only two more tensors of the trainable
+ * size.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { Device } from "../../kernels/device.ts";
@@ -16,11 +17,11 @@ import {
 import { dtypeOf } from "./optimizer.ts";
 
 export interface ReferencePolicy {
-  /** Log-probabilities of all branch tokens, without gradient. */
+  /** Log-probabilities of all completion tokens, without gradient. */
   logp(groups: readonly Group[], temperature: number): Promise<ArrayLike<number>>;
-  /** ref ← α·policy + (1 − α)·ref (`sync_ref_model`). @throws RgxError where there is no copy to move */
+  /** ref ← α·policy + (1 − α)·ref (`sync_ref_model`). @throws RgxError where there is no copy */
   sync(alpha: number): void;
-  /** What a checkpoint must hold for an exact resume; null = nothing. */
+  /** What a checkpoint needs for an exact resume; null = nothing. */
   save(): Promise<Uint8Array | null>;
   dispose(): void;
 }
@@ -44,7 +45,7 @@ export function adapterOffReference(model: LanguageModel): ReferencePolicy {
   };
 }
 
-/** A copy of the trainable values as they are now, or as `saved` holds them (from `save`). */
+/** @param saved what `save` returned; null = the reference is a copy of the current values */
 export async function frozenReference(
   device: Device,
   model: LanguageModel,

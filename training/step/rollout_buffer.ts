@@ -1,34 +1,35 @@
 /**
- * A generation batch as it is trained on: its completions as rows, cut into the slices of the micro-batches.
- * While it is in use the policy moves away from what sampled it, so a checkpoint in between holds it whole
- * (`rollout.safetensors`): token ids, advantages, log-probabilities at the time of the generation.
- * Texts and rewards are not in it; they are in the completion table of the step that generated.
+ * A generation batch as it is trained on: its completions as rows, cut into one slice for each
+ * micro-batch. The policy changes while the batch is trained on, so a checkpoint made in between
+ * holds the whole batch (`rollout.safetensors`): token ids, advantages, and log-probabilities at
+ * the time of the generation. Texts and rewards are in the completions table of the step that
+ * generated them.
  *
- * Slices are cut so that the rows are spread evenly, in the order of the prompts: groups stay together
- * where the sizes allow it (TRL permutes rows instead). A batch that dynamic sampling could not fill has
- * smaller slices, some of them perhaps empty.
+ * The slices have equal sizes, or differ by one row, and keep the order of the prompts; so groups
+ * stay together where the sizes allow it (TRL permutes rows instead). If dynamic sampling could not
+ * fill the batch, its slices are smaller, and some may be empty.
  */
 import { RgxError } from "../../core/errors.ts";
 import {
   encodeSafetensors,
   parseSafetensors,
 } from "../../models/formats/safetensors/safetensors.ts";
-import type { WindowRow } from "./train_window.ts";
+import type { TrainingRow } from "./gradient_accumulation.ts";
 
 export class RolloutBuffer {
   constructor(
     /** Number of the generation batch in the run. */
     readonly generation: number,
     readonly slices: number,
-    readonly rows: readonly WindowRow[],
+    readonly rows: readonly TrainingRow[],
   ) {}
 
-  slice(index: number): readonly WindowRow[] {
+  slice(index: number): readonly TrainingRow[] {
     const edge = (i: number) => Math.floor((i * this.rows.length) / this.slices);
     return this.rows.slice(edge(index), edge(index + 1));
   }
 
-  /** Everything, exactly. */
+  /** The exact content of a safetensors file. */
   encode(): Uint8Array<ArrayBuffer> {
     const { rows } = this;
     const firsts = rows.map((row, i) => i === 0 || rows[i - 1]!.group !== row.group);
@@ -55,7 +56,7 @@ export class RolloutBuffer {
       words("completion_lengths", rows.map((row) => row.ids.length)),
       words("first_of_group", firsts.map(Number)),
       words("branch", rows.map((row) => row.branch)),
-      // Numbers of prompts may exceed 32 bits.
+      // The numbers of prompts may need more than 32 bits.
       numbers("prompt_number", rows.map((row) => row.promptId)),
       numbers("group", rows.map((row) => row.group)),
       numbers("advantage", rows.map((row) => row.advantage)),
@@ -66,7 +67,7 @@ export class RolloutBuffer {
     });
   }
 
-  /** @throws RgxError for a file that is no such batch */
+  /** Reads what `encode` wrote. @throws RgxError for any other file */
   static async decode(bytes: Uint8Array, label: string): Promise<RolloutBuffer> {
     const file = await parseSafetensors(bytes, label);
     const [prompts, promptLengths, ids, lengths, firsts, branches] = await Promise.all(
@@ -97,7 +98,7 @@ export class RolloutBuffer {
         advice: "Resume from another checkpoint.",
       });
     }
-    const rows: WindowRow[] = [];
+    const rows: TrainingRow[] = [];
     let prompt: readonly number[] = [], promptAt = 0, group = 0, at = 0;
     for (const [i, length] of lengths.entries()) {
       if (firsts[i] === 1) {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { RolloutBuffer } from "./rollout_buffer.ts";
-import type { WindowRow } from "./train_window.ts";
+import type { TrainingRow } from "./gradient_accumulation.ts";
 
-const rows = (count: number, old = true): WindowRow[] =>
+const rows = (count: number, old = true): TrainingRow[] =>
   Array.from({ length: count }, (_, i) => ({
     // Neighbouring groups may have the same prompt: the number tells them apart.
     group: 2 ** 40 + Math.floor(i / 3),
@@ -16,7 +16,7 @@ const rows = (count: number, old = true): WindowRow[] =>
       : null,
   }));
 
-Deno.test("a generation batch comes back exactly, with and without old log-probabilities", async () => {
+Deno.test("a batch is decoded exactly, with and without old log-probabilities", async () => {
   for (const old of [true, false]) {
     const buffer = new RolloutBuffer(7, 3, rows(9, old));
     const again = await RolloutBuffer.decode(buffer.encode(), "rollout.safetensors");

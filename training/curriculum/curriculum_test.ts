@@ -1,0 +1,229 @@
+/**
+ * Levels that move while training, several tasks with metrics of their own, and resuming both bit
+ * for bit.
+ */
+import assert from "node:assert/strict";
+import type { CurriculumSection } from "../../configs/schema/run_config.ts";
+import type { Device } from "../../kernels/device.ts";
+import { createDevice } from "../../kernels/mod.ts";
+import {
+  type ConfigChanges,
+  metricsWithoutClock,
+  tinyRunConfig,
+  trainOn,
+  withTempDir,
+} from "../testing.ts";
+import { assemble } from "../assemble.ts";
+import { GrpoTrainer, type TrainerOptions } from "../trainer.ts";
+
+async function onDevice<T>(work: (device: Device, path: string) => Promise<T>): Promise<T> {
+  const device = await createDevice("wasm", { threads: 1 });
+  try {
+    return await withTempDir((path) => work(device, path));
+  } finally {
+    device.close();
+  }
+}
+
+function curriculum(changes: Partial<CurriculumSection> = {}): CurriculumSection {
+  return {
+    enabled: true,
+    schedule: { automatic: false, update_steps: 1 },
+    last_k: 4,
+    success_threshold: 0.7,
+    failure_threshold: 0.1,
+    curricula: {},
+    ...changes,
+  };
+}
+
+/** Nothing is ever right: the level goes down and stays at the bottom. */
+const FALLING: Partial<CurriculumSection> = {
+  curricula: { spell_backward: { attribute_levels: { "*": 2 }, weight: 1 } },
+  failure_threshold: 0.6,
+};
+
+/** Up after every other step. */
+const AUTOMATIC = curriculum({ schedule: { automatic: true, update_steps: 2 } });
+
+const SPELLING: ConfigChanges = {
+  data: { task_config: {} },
+  sft: null,
+  curriculum: AUTOMATIC,
+  training: { max_steps: 6 },
+};
+
+const MIXED: ConfigChanges = {
+  ...SPELLING,
+  data: {
+    task_name: null,
+    task_config: {},
+    tasks: [
+      { task_name: "spell_backward", weight: 1, config: {} },
+      { task_name: "chain_sum", weight: 1, config: {} },
+    ],
+    num_examples: 50,
+  },
+  eval: { num_examples: 8 },
+  training: { max_steps: 6, eval_strategy: "steps", eval_steps: 3, num_generations_eval: 2 },
+};
+
+type Line = Record<string, unknown>;
+
+const steps = (lines: Line[]) => lines.filter((line) => line["split"] === "train");
+const LEVEL = "curriculum/spell_backward/word_len";
+
+const wordLevels = (lines: Line[]) => steps(lines).map((line) => line[LEVEL]);
+
+Deno.test("levels go up on schedule, are in the metrics and in an event, and shape the next problems", () =>
+  onDevice(async (device, path) => {
+    const questions: string[][] = [];
+    const rubric: TrainerOptions["rubric"] = {
+      names: ["none"],
+      weights: [1],
+      score(inputs) {
+        (questions[inputs[0]!.step! - 1] ??= []).push(...inputs.map(({ entry }) => entry.answer!));
+        return Promise.resolve({
+          values: inputs.map(({ completionIds }) => [completionIds[0]! % 2]),
+          errors: [],
+          logged: {},
+          extras: new Map(),
+        });
+      },
+      open: () => Promise.resolve(),
+      async close() {},
+    };
+    const { events } = await trainOn(device, tinyRunConfig(path, SPELLING), { rubric });
+    const lines = await metricsWithoutClock(path);
+    assert.deepEqual(wordLevels(lines), [0, 0, 1, 1, 2, 2]);
+    const moves = lines.filter((line) => line["event"] === "curriculum");
+    assert.deepEqual(moves.map(({ step, task, direction }) => [step, task, direction]), [
+      [2, "spell_backward", "up"],
+      [4, "spell_backward", "up"],
+      [6, "spell_backward", "up"],
+    ]);
+    assert.deepEqual(moves[0]!["levels"], { word_len: 1 });
+    assert.equal(events.filter(({ type }) => type === "curriculum").length, 3);
+    const longest = questions.map((answers) => Math.max(...answers.map(({ length }) => length)));
+    assert.ok(longest[0]! <= 5 && longest[4]! > 5, `lengths of words by step: ${longest}`);
+  }));
+
+Deno.test("levels move by the scores of the task, whatever the rewards say", () =>
+  onDevice(async (device, path) => {
+    await trainOn(device, tinyRunConfig(path, { ...SPELLING, curriculum: curriculum(FALLING) }));
+    const lines = await metricsWithoutClock(path);
+    assert.deepEqual(wordLevels(lines), [2, 1, 0, 0, 0, 0]);
+    const moves = lines.filter((line) => line["event"] === "curriculum");
+    assert.ok(moves.every(({ direction, mean }) => direction === "down" && (mean as number) < 0.6));
+  }));
+
+Deno.test("a level whose prompts do not fit is not taken, and that is said once", () =>
+  onDevice(async (device, path) => {
+    const asked: number[] = [];
+    const promptMisfit = (tokens: number) => {
+      asked.push(tokens);
+      return asked.length > 1 ? `its longest prompt has ${tokens} tokens` : null;
+    };
+    const { events } = await trainOn(device, tinyRunConfig(path, SPELLING), { promptMisfit });
+    assert.deepEqual(wordLevels(await metricsWithoutClock(path)), [0, 0, 1, 1, 1, 1]);
+    assert.equal(asked.length, 2);
+    const said = events.flatMap((e) => e.type === "warning" ? [e.message] : []);
+    assert.equal(said.length, 1);
+    assert.match(said[0]!, /spell_backward stays: word_len 2 is not taken: its longest prompt/);
+  }));
+
+Deno.test("max_prompt_length and the model's positions are limits for levels too", () =>
+  onDevice(async (device, path) => {
+    // The prompts of level 1 have 26 characters at most, those of level 2 28; completions take 10.
+    const said = async (name: string, changes: ConfigChanges) => {
+      const config = tinyRunConfig(`${path}/${name}`, { ...SPELLING, ...changes });
+      const { events } = await trainOn(device, config);
+      const lines = await metricsWithoutClock(`${path}/${name}`);
+      assert.deepEqual(wordLevels(lines), [0, 0, 1, 1, 1, 1], name);
+      return events.flatMap((e) => e.type === "warning" ? [e.message] : []);
+    };
+    const [limited] = await said("limit", { training: { max_steps: 6, max_prompt_length: 27 } });
+    assert.match(limited!, /longest prompt has 28 tokens, max_prompt_length is 27/);
+    const { init } = tinyRunConfig(path).model;
+    const model = { init: { ...init!, max_position_embeddings: 37 } };
+    const [positions] = await said("positions", { model });
+    assert.match(positions!, /28 tokens, with 10 of the completion .* more than the model's 37/);
+  }));
+
+Deno.test("several tasks have metrics of their own in steps and evaluations", () =>
+  onDevice(async (device, path) => {
+    const { summary } = await trainOn(device, tinyRunConfig(path, MIXED));
+    const lines = await metricsWithoutClock(path);
+    for (const line of steps(lines)) {
+      const counts = ["spell_backward", "chain_sum"].map((task) =>
+        line[`tasks/${task}/completions`] as number | undefined ?? 0
+      );
+      assert.equal(counts[0]! + counts[1]!, 8);
+      assert.equal(typeof line["curriculum/chain_sum/num_terms"], "number");
+    }
+    const held = lines.find((line) => line["split"] === "eval" && "eval_loss" in line)!;
+    assert.equal(typeof held["eval_tasks/chain_sum/accuracy"], "number");
+    const { tasks } = summary.eval_before!;
+    assert.equal(tasks!["spell_backward"]!.total + tasks!["chain_sum"]!.total, 8);
+    assert.ok(lines.some((line) => "eval_greedy_tasks/chain_sum/accuracy" in line));
+  }));
+
+Deno.test("a run that is stopped again and again has the same levels, metrics and weights", () =>
+  onDevice(async (device, path) => {
+    const falling = { ...MIXED, curriculum: curriculum({ ...FALLING, last_k: 5 }) };
+    const through = tinyRunConfig(`${path}/through`, falling);
+    await trainOn(device, through);
+    const pieces = tinyRunConfig(`${path}/pieces`, falling);
+    let sessions = 0, status = "";
+    while (status !== "completed") {
+      assert.ok(++sessions < 60, "the run makes no progress");
+      let asked = 0;
+      const patience = 370 + 301 * (sessions % 5);
+      const { summary } = await trainOn(device, pieces, {
+        resume: sessions > 1,
+        control: { stopRequested: () => ++asked > patience ? "save" : "no" },
+      });
+      status = summary.status;
+    }
+    assert.ok(sessions > 2);
+    const all = (await metricsWithoutClock(`${path}/pieces`)).filter((l) => l["event"] !== "stop");
+    const expected = await metricsWithoutClock(`${path}/through`);
+    assert.deepEqual(all, expected);
+    assert.ok(expected.some((line) => line["event"] === "curriculum"), "no level moved");
+    const bytes = (name: string) => Deno.readFile(`${path}/${name}/model.safetensors`);
+    assert.deepEqual(await bytes("pieces"), await bytes("through"));
+  }));
+
+Deno.test("weights that a program changes while training are in the checkpoint", () =>
+  onDevice(async (device, path) => {
+    const config = tinyRunConfig(path, { ...MIXED, curriculum: null });
+    const stop = { stopRequested: () => step >= 3 ? "save" as const : "no" as const };
+    let step = 0;
+    const session = async (resume: boolean) => {
+      const parts = await assemble(config, device);
+      const { mix } = parts.problems.source;
+      try {
+        await new GrpoTrainer({
+          config,
+          configText: JSON.stringify(config),
+          device,
+          ...parts,
+          resume,
+          ...(resume ? {} : { control: stop }),
+          listeners: [(event) => {
+            if (event.type !== "step") return;
+            step = event.step;
+            if (step === 2) mix!.updateWeight("chain_sum", 0);
+          }],
+        }).run();
+        return mix!.parts.map(({ weight }) => weight);
+      } finally {
+        parts.model.dispose();
+      }
+    };
+    assert.deepEqual(await session(false), [1, 0]);
+    assert.deepEqual(await session(true), [1, 0]);
+    for (const line of steps(await metricsWithoutClock(path)).slice(2)) {
+      assert.equal(line["tasks/chain_sum/completions"], undefined);
+    }
+  }));

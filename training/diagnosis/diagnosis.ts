@@ -1,0 +1,374 @@
+/**
+ * Why a run does not get better, in words, and which keys to try. It looks at the metrics of the
+ * last steps only (and at the best step so far): the policy has collapsed, no group has a signal,
+ * everything is truncated, the format is never right, updates are clipped, the KL explodes, the
+ * policy has no entropy left, the learning rate is still in warm-up. The same thing is said once,
+ * and again only after many more steps. Left out: what needs the completions' texts.
+ */
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { mean, sampleStd } from "../../core/statistics.ts";
+import { getTask, hasTask } from "../../tasks/registry.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+
+export type Finding =
+  | "collapsed"
+  | "no_signal"
+  | "solved"
+  | "truncated"
+  | "format"
+  | "clipped"
+  | "kl"
+  | "entropy"
+  | "warm_up"
+  | "gradient";
+
+/** Why a run does not get better, and what to try. */
+export interface Advice {
+  finding: Finding;
+  /** One or two sentences: what was seen, and what it means. */
+  text: string;
+  /** `key=value` to try, the most promising first. */
+  tries: string[];
+}
+
+/**
+ * Steps that are looked at: a fifth of the run, within bounds; a shorter run is looked at as a
+ * whole.
+ */
+const SHORTEST = 5, LONGEST = 30;
+/** So many are enough for what was so in every one of them without exception. */
+const FEW = 3;
+/** The same finding is repeated after this many windows. */
+const SILENT_WINDOWS = 5;
+
+/** Shares and values above which something is worth a word. */
+const MANY_WITHOUT_SIGNAL = 0.95;
+const MANY_TRUNCATED = 0.9;
+const MUCH_CLIPPED = 0.3;
+const LARGE_KL = 5;
+const KL_GROWTH = 20;
+const NO_ENTROPY = 0.02;
+const SOLVED = 0.98;
+const MANY_SKIPPED = 0.2;
+/** Groups with a signal that are no accident. */
+const SOME_WITH_SIGNAL = 0.2;
+
+/** What a right answer is worth, where that is not 1. */
+const FULL_MARKS: Readonly<Record<string, number>> = { check_answer_correctness: 3 };
+
+const FORMAT_REWARDS =
+  /^rewards\/(format_answer|rg_format|rg_format_strict|rg_tag_count|think_format_reward|match_format_exactly)\/mean$/;
+
+export class Diagnosis {
+  readonly #longest: number;
+  /** Steps that are looked at now. */
+  #window: number;
+  readonly #steps: { step: number; metrics: Metrics }[] = [];
+  /** The best of the steps in which many groups had a signal. */
+  #best: { step: number; reward: number } | null = null;
+  readonly #said = new Map<Finding, number>();
+
+  constructor(private readonly config: RunConfig, totalSteps: number) {
+    const share = Math.max(SHORTEST, Math.round(totalSteps / 5));
+    this.#window = this.#longest = Math.min(LONGEST, share, totalSteps);
+  }
+
+  /** Takes a step's metrics (TRL's names) and says what is new. */
+  observe(step: number, metrics: Readonly<Metrics>): Advice[] {
+    this.#steps.push({ step, metrics: { ...metrics } });
+    const { reward, frac_reward_zero_std: without } = metrics;
+    if (isNumber(reward) && isNumber(without) && 1 - without >= SOME_WITH_SIGNAL) {
+      if (this.#best === null || reward > this.#best.reward) this.#best = { step, reward };
+    }
+    if (this.#steps.length > 2 * this.#longest) this.#steps.shift();
+    this.#window = Math.min(this.#longest, this.#steps.length);
+    const early = this.#window < this.#longest;
+    if (early && (this.#window < FEW || !this.#nothingAtAll())) return [];
+    return this.#findings().filter(({ finding }) => {
+      const before = this.#said.get(finding);
+      if (before !== undefined && step - before < SILENT_WINDOWS * this.#longest) return false;
+      this.#said.set(finding, step);
+      return true;
+    });
+  }
+
+  #findings(): Advice[] {
+    const collapsed = this.#collapsed();
+    if (collapsed !== null) return [collapsed];
+    const always = [this.#gradient(), this.#truncated(), this.#kl(), this.#clipped()];
+    if (always.some((advice) => advice !== null)) return always.filter((a) => a !== null);
+    if (this.#rises()) return [];
+    // What is the reason comes in place of what follows from it.
+    const entropy = this.#entropy(), signal = this.#format() ?? this.#signal();
+    const follows = entropy !== null && signal?.finding === "no_signal";
+    return [this.#warmUp(), follows ? null : signal, entropy].filter((advice) => advice !== null);
+  }
+
+  /**
+   * Whether in every step no completion ended, or all completions of all groups got one and the
+   * same reward.
+   */
+  #nothingAtAll(): boolean {
+    const always = (name: string) => {
+      const values = this.#values(name);
+      return values.length === this.#window && values.every((value) => value === 1);
+    };
+    const stands = new Set(this.#values("reward")).size === 1;
+    return always("completions/clipped_ratio") || (stands && always("frac_reward_zero_std"));
+  }
+
+  /** Values of the window's steps; a step without the metric gives none. */
+  #values(name: string): number[] {
+    return this.#steps.slice(-this.#window).flatMap(({ metrics }) => {
+      const value = metrics[name];
+      return isNumber(value) ? [value] : [];
+    });
+  }
+
+  #mean(name: string): number {
+    return mean(this.#values(name));
+  }
+
+  /** Whether the reward's later half is above the earlier one by more than chance. */
+  #rises(): boolean {
+    const rewards = this.#steps.map(({ metrics }) => metrics.reward).filter(isNumber);
+    const half = rewards.length >> 1, early = rewards.slice(0, half), late = rewards.slice(half);
+    if (half === 0) return false;
+    const error = (values: readonly number[]) => sampleStd(values) ** 2 / values.length;
+    const noise = Math.sqrt(error(early) + error(late));
+    return mean(late) - mean(early) > 2 * noise;
+  }
+
+  #gradient(): Advice | null {
+    const window = this.#steps.slice(-this.#window);
+    const skipped =
+      window.filter(({ metrics }) => "grad_norm" in metrics && !isNumber(metrics.grad_norm)).length;
+    if (skipped === 0 || skipped < MANY_SKIPPED * window.length) return null;
+    const { learning_rate: rate } = this.config.training;
+    return {
+      finding: "gradient",
+      text: `The gradient was not finite in ${skipped} of ${lastSteps(window.length)}, and these ` +
+        `steps were left out: the weights have gone astray.`,
+      tries: [`training.learning_rate=${short(rate / 10)}`, "training.max_grad_norm=0.2"],
+    };
+  }
+
+  /** There was something to learn from, and now there is less reward and nothing to learn from. */
+  #collapsed(): Advice | null {
+    const best = this.#best, rewards = this.#values("reward");
+    if (best === null || !this.#withoutSignal() || !(Math.max(...rewards) < best.reward)) {
+      return null;
+    }
+    const { learning_rate: rate, max_grad_norm: norm, beta } = this.config.training;
+    return {
+      finding: "collapsed",
+      text:
+        `The reward fell from ${short(best.reward)} (step ${best.step}) to ${
+          short(mean(rewards))
+        }, and ` +
+        `${
+          percent(this.#mean("frac_reward_zero_std"))
+        } of the groups have no signal any more: the ` +
+        `updates were too large, and the policy is lost. Go back to a checkpoint from before.`,
+      tries: [
+        `training.learning_rate=${short(rate / 10)}`,
+        ...(norm === 0 || norm > 0.2 ? ["training.max_grad_norm=0.2"] : []),
+        ...(beta === 0 ? ["training.beta=0.04"] : []),
+      ],
+    };
+  }
+
+  #truncated(): Advice | null {
+    const share = this.#mean("completions/clipped_ratio");
+    if (!(share >= MANY_TRUNCATED)) return null;
+    const { max_completion_length: most } = this.config.training;
+    return {
+      finding: "truncated",
+      text: `${percent(share)} of the completions were cut off at max_completion_length (${most} ` +
+        `tokens) before they could end, so most answers were never given.`,
+      tries: [
+        `training.max_completion_length=${2 * most}`,
+        ...(this.#isTaught() ? [] : [this.#warmStart()]),
+        ...this.#shorterPrompts(),
+      ],
+    };
+  }
+
+  /** Whether worked answers were shown before. */
+  #isTaught(): boolean {
+    return (this.config.sft?.max_steps ?? 0) > 0;
+  }
+
+  /** A warm start, or a longer one; an adapter wants a higher learning rate than all weights do. */
+  #warmStart(): string {
+    if (this.#isTaught()) return `sft.max_steps=${2 * this.config.sft!.max_steps}`;
+    const rate = this.config.lora === null ? "" : " sft.learning_rate=2e-4";
+    return `sft.max_steps=20 sft.per_device_train_batch_size=16${rate}`;
+  }
+
+  /** A system prompt that asks for few words. */
+  #shorterPrompts(): string[] {
+    return this.config.data.system_prompt === null ? ["data.system_prompt=chain_of_draft"] : [];
+  }
+
+  #kl(): Advice | null {
+    const values = this.#steps.map(({ metrics }) => metrics.kl).filter(isNumber);
+    const { beta, learning_rate: rate } = this.config.training;
+    if (beta === 0 || values.length === 0) return null;
+    const now = values.at(-1)!, first = values.find((value) => value > 0) ?? now;
+    if (now < LARGE_KL || now < KL_GROWTH * first) return null;
+    return {
+      finding: "kl",
+      text: `The KL divergence from the reference grew from ${short(first)} to ${short(now)} in ` +
+        `${values.length} steps: the policy runs away from the model that it started from.`,
+      tries: [
+        `training.learning_rate=${short(rate / 3)}`,
+        `training.beta=${short(3 * beta)}`,
+        "training.max_grad_norm=0.2",
+      ],
+    };
+  }
+
+  #clipped(): Advice | null {
+    const share = this.#mean("clip_ratio/region_mean");
+    if (!(share >= MUCH_CLIPPED)) return null;
+    const { learning_rate: rate, num_iterations: iterations } = this.config.training;
+    return {
+      finding: "clipped",
+      text:
+        `${percent(share)} of the tokens' updates were clipped: the policy moves further between ` +
+        `two generations than epsilon allows, and most of the work is thrown away.`,
+      tries: [
+        `training.learning_rate=${short(rate / 2)}`,
+        ...(iterations > 1 ? [`training.num_iterations=${Math.ceil(iterations / 2)}`] : []),
+      ],
+    };
+  }
+
+  #warmUp(): Advice | null {
+    const rates = this.#values("learning_rate"), now = rates.at(-1) ?? NaN;
+    const { learning_rate: full, warmup_steps: warmUp } = this.config.training;
+    const rising = rates.length > 1 && rates.every((rate, i) => i === 0 || rate > rates[i - 1]!);
+    if (!(warmUp > 0) || !rising || !(now < 0.5 * full)) return null;
+    return {
+      finding: "warm_up",
+      text:
+        `The learning rate is still in warm-up (${short(now)} of ${
+          short(full)
+        }): that the reward ` +
+        `stands still means little yet.`,
+      tries: [`training.warmup_steps=${warmUp < 1 ? short(warmUp / 2) : Math.ceil(warmUp / 2)}`],
+    };
+  }
+
+  #format(): Advice | null {
+    const names = Object.keys(this.#steps.at(-1)!.metrics).filter((name) =>
+      FORMAT_REWARDS.test(name)
+    );
+    const never = names.find((name) => this.#values(name).every((value) => value === 0));
+    if (never === undefined) return null;
+    const { add_instructions: told, system_prompt: system } = this.config.data;
+    const seen = `No completion of ${lastSteps(this.#window)} had the answer format ` +
+      `(${never.split("/")[1]} is 0)`;
+    const why = this.#withoutSignal()
+      ? ", and all completions of a prompt got the same reward: there is nothing to prefer, so " +
+        "nothing is learned. " +
+        (this.#isTaught()
+          ? "The warm start was too short."
+          : "The model has to be shown the format first, by a warm start on worked answers.")
+      : ": the model does not do by chance what the reward asks for.";
+    return {
+      finding: "format",
+      text: seen + why,
+      tries: [
+        this.#warmStart(),
+        ...(told || system !== null ? [] : ["data.add_instructions=true"]),
+        ...(system === null ? ["data.system_prompt=default"] : []),
+      ],
+    };
+  }
+
+  #withoutSignal(): boolean {
+    return this.#mean("frac_reward_zero_std") >= MANY_WITHOUT_SIGNAL;
+  }
+
+  #signal(): Advice | null {
+    if (!this.#withoutSignal()) return null;
+    const share = this.#mean("frac_reward_zero_std"), { training, data } = this.config;
+    const rewards = Object.keys(this.#steps.at(-1)!.metrics)
+      .filter((name) => /^rewards\/.+\/mean$/.test(name))
+      .map((name) => ({ name: name.split("/").slice(1, -1).join("/"), value: this.#mean(name) }));
+    const seen = rewards.map(({ name, value }) => `${name} ${short(value)}`).join(", ");
+    const same =
+      `${percent(share)} of the groups had no signal in ${lastSteps(this.#window)}: all ` +
+      `completions of a prompt got the same reward (means: ${seen}).`;
+    const correct = rewards.find(({ name }) => /correctness|accuracy/.test(name)) ??
+      (rewards.length === 1 ? rewards[0] : undefined);
+    // Problems of a data set are as they are.
+    const task = data.task_name !== null && hasTask(data.task_name)
+      ? getTask(data.task_name)
+      : null;
+    const curriculum = task?.curriculum !== undefined && this.config.curriculum === null
+      ? ["curriculum.enabled=true"]
+      : [];
+    if (correct !== undefined && correct.value >= SOLVED * (FULL_MARKS[correct.name] ?? 1)) {
+      return {
+        finding: "solved",
+        text: `${same} The problems are solved: harder ones would teach more.`,
+        tries: [...curriculum, ...(task === null ? [] : ["data.task_config={…}"])],
+      };
+    }
+    return {
+      finding: "no_signal",
+      text: `${same} Nothing is learned from such groups.`,
+      tries: [
+        ...(!this.#isTaught() || correct?.value === 0 ? [this.#warmStart()] : []),
+        `training.num_generations=${2 * training.num_generations}`,
+        ...(training.temperature < 1 ? ["training.temperature=1"] : []),
+        ...curriculum,
+        ...(task === null ? [] : ["data.task_config={…} (easier problems)"]),
+      ],
+    };
+  }
+
+  #entropy(): Advice | null {
+    const entropy = this.#mean("entropy");
+    if (!(entropy < NO_ENTROPY)) return null;
+    const { temperature, entropy_coef: bonus } = this.config.training;
+    return {
+      finding: "entropy",
+      text:
+        `The policy's entropy is ${
+          short(entropy)
+        }: it gives the same completion nearly every time, ` +
+        `so there is nothing left to compare.`,
+      tries: [
+        `training.temperature=${short(Math.max(1, temperature * 1.2))}`,
+        ...(bonus === 0 ? ["training.entropy_coef=0.01"] : []),
+        "training.learning_rate lower, from an earlier checkpoint",
+      ],
+    };
+  }
+}
+
+/** What was found, and what to try. */
+export function adviceText({ text, tries }: Advice): string {
+  return tries.length === 0 ? text : `${text} Try: ${tries.join(", ")}`;
+}
+
+function isNumber(value: number | null | undefined): value is number {
+  return Number.isFinite(value);
+}
+
+function percent(share: number): string {
+  return `${Math.round(100 * share)} %`;
+}
+
+/** Three digits, without an exponent where that is shorter to read. */
+function short(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}
+
+function lastSteps(count: number): string {
+  return count === 1 ? "the last step" : `the last ${count} steps`;
+}

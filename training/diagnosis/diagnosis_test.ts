@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { Diagnosis, type Finding } from "./diagnosis.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import { type ConfigChanges, tinyRunConfig } from "../testing.ts";
+
+const HEALTHY: Metrics = {
+  reward: 0.5,
+  "rewards/correctness/mean": 0.5,
+  frac_reward_zero_std: 0.3,
+  "completions/clipped_ratio": 0.1,
+  "clip_ratio/region_mean": 0.01,
+  grad_norm: 1,
+  learning_rate: 1e-5,
+  entropy: 1,
+  kl: 0.1,
+};
+
+/** Findings of a run of 50 steps (windows of 10), with the step at which each is said. */
+function diagnose(
+  at: (step: number) => Metrics,
+  changes: ConfigChanges = {},
+  steps = 50,
+  totalSteps = 50,
+): { step: number; finding: Finding; text: string; tries: string[] }[] {
+  const diagnosis = new Diagnosis(tinyRunConfig("out", changes), totalSteps);
+  return Array.from({ length: steps }, (_, i) => i + 1).flatMap((step) =>
+    diagnosis.observe(step, { ...HEALTHY, ...at(step) }).map((advice) => ({ step, ...advice }))
+  );
+}
+
+const noise = (step: number) => 0.05 * Math.sin(17 * step);
+
+Deno.test("a run that is well gets no advice, and neither does one whose reward rises", () => {
+  assert.deepEqual(diagnose((step) => ({ reward: 0.5 + noise(step) })), []);
+  const rising = (step: number) => ({ reward: step / 50 + noise(step), frac_reward_zero_std: 1 });
+  assert.deepEqual(diagnose(rising), []);
+});
+
+Deno.test("groups without signal are named with what every reward gave, once in a while", () => {
+  const found = diagnose(
+    (step) => ({ reward: noise(step), "rewards/correctness/mean": 0, frac_reward_zero_std: 1 }),
+    {},
+    70,
+  );
+  assert.deepEqual(found.map(({ step, finding }) => [step, finding]), [
+    [10, "no_signal"],
+    [60, "no_signal"],
+  ]);
+  assert.match(found[0]!.text, /100 % of the groups had no signal.*correctness 0\b/);
+  assert.equal(found[0]!.tries[0], "sft.max_steps=12", "a longer warm start: nothing is right yet");
+  assert.ok(found[0]!.tries.some((key) => key.startsWith("training.num_generations=")));
+});
+
+Deno.test("what is so without exception is said after three steps, and in a shorter run at its end", () => {
+  const nothing = () => ({ reward: -2, frac_reward_zero_std: 1 });
+  const when = (at: () => Metrics, steps: number, totalSteps: number) =>
+    diagnose(at, {}, steps, totalSteps).map(({ step, finding }) => `${finding} ${step}`);
+  assert.deepEqual(when(nothing, 20, 50), ["no_signal 3"]);
+  assert.deepEqual(when(nothing, 2, 2), ["no_signal 2"]);
+  assert.match(diagnose(nothing, {}, 1, 1)[0]!.text, /no signal in the last step:/);
+  assert.deepEqual(when(() => ({ "completions/clipped_ratio": 1 }), 20, 50), ["truncated 3"]);
+  // Not quite all of them: that takes a window.
+  assert.deepEqual(when(() => ({ reward: -2, frac_reward_zero_std: 0.98 }), 20, 50), [
+    "no_signal 10",
+  ]);
+});
+
+Deno.test("a model that never has the format and so gets no signal is to be shown it first", () => {
+  const at = () => ({
+    reward: -2,
+    frac_reward_zero_std: 1,
+    "rewards/match_format_exactly/mean": 0,
+  });
+  const lora = tinyRunConfig("out", { lora: {} }).lora;
+  const [cold, ...more] = diagnose(at, { sft: null, lora });
+  assert.deepEqual(more, []);
+  assert.equal(cold!.finding, "format");
+  assert.match(
+    cold!.text,
+    /match_format_exactly is 0\), and all completions .* got the same reward/,
+  );
+  assert.match(cold!.text, /shown the format first, by a warm start/);
+  assert.equal(
+    cold!.tries[0],
+    "sft.max_steps=20 sft.per_device_train_batch_size=16 sft.learning_rate=2e-4",
+  );
+  const [warm] = diagnose(at, { sft: { max_steps: 6 } });
+  assert.match(warm!.text, /The warm start was too short/);
+  assert.equal(warm!.tries[0], "sft.max_steps=12");
+});
+
+Deno.test("where everything is right already, harder problems are the advice", () => {
+  const [advice] = diagnose(() => ({
+    reward: 1,
+    "rewards/correctness/mean": 1,
+    frac_reward_zero_std: 1,
+  }));
+  assert.equal(advice!.finding, "solved");
+  // A single reward is what counts, whatever its name.
+  const { "rewards/correctness/mean": _, ...metrics } = HEALTHY;
+  const diagnosis = new Diagnosis(tinyRunConfig("out"), 2);
+  const seen = { ...metrics, "rewards/format_answer/mean": 0.99, frac_reward_zero_std: 1 };
+  diagnosis.observe(1, seen);
+  assert.equal(diagnosis.observe(2, seen)[0]!.finding, "solved");
+});
+
+Deno.test("a reward that gives 3 for a right answer is not solved at 1, and a data set has no other problems", () => {
+  const config = tinyRunConfig("out", { data: { task_name: "gsm8k" } });
+  const told = (value: number) => {
+    const diagnosis = new Diagnosis(config, 50),
+      { "rewards/correctness/mean": _, ...metrics } = HEALTHY;
+    const seen = { ...metrics, frac_reward_zero_std: 1 };
+    return Array.from(
+      { length: 10 },
+      (_, i) =>
+        diagnosis.observe(i + 1, { ...seen, "rewards/check_answer_correctness/mean": value }),
+    ).flat();
+  };
+  assert.deepEqual([1.5, 3].map((value) => told(value)[0]!.finding), ["no_signal", "solved"]);
+  const tries = [1.5, 3].flatMap((value) => told(value)[0]!.tries);
+  assert.deepEqual(tries.filter((key) => /curriculum|task_config/.test(key)), []);
+});
+
+Deno.test("completions that are all cut off come first", () => {
+  const found = diagnose(() => ({ "completions/clipped_ratio": 0.97, frac_reward_zero_std: 1 }));
+  assert.deepEqual(found.map(({ finding }) => finding), ["truncated"]);
+  assert.match(found[0]!.text, /97 %.*max_completion_length/);
+  assert.match(found[0]!.tries[0]!, /^training\.max_completion_length=\d+$/);
+});
+
+Deno.test("a policy that was lost is told from one that has not begun", () => {
+  const lost = (share: number) => (step: number) =>
+    step <= 4
+      ? { reward: 0.4 + noise(step), frac_reward_zero_std: share }
+      : { reward: 0, frac_reward_zero_std: 1, "completions/clipped_ratio": 1 };
+  const found = diagnose(lost(0.5), { training: { learning_rate: 1e-3, max_grad_norm: 1 } }, 30);
+  assert.deepEqual(found.map(({ step, finding }) => [step, finding]), [[13, "collapsed"]]);
+  assert.match(found[0]!.text, /fell from 0\.4\d+ \(step \d\) to 0\.0\d+, and 95 % of the groups/);
+  assert.deepEqual(found[0]!.tries.slice(0, 2), [
+    "training.learning_rate=0.0001",
+    "training.max_grad_norm=0.2",
+  ]);
+  // One group of ten with a signal, once, is an accident.
+  assert.ok(!diagnose(lost(0.9), {}, 30).some(({ finding }) => finding === "collapsed"));
+});
+
+Deno.test("a format that nothing ever has is named", () => {
+  const found = diagnose(() => ({ "rewards/format_answer/mean": 0 }));
+  assert.deepEqual(found.map(({ finding }) => finding), ["format"]);
+  assert.match(found[0]!.text, /format_answer is 0/);
+  const sometimes = (step: number) => ({ "rewards/format_answer/mean": step % 7 === 0 ? 0.1 : 0 });
+  assert.deepEqual(diagnose(sometimes), []);
+});
+
+Deno.test("clipped updates, an exploding KL and gradients that are no numbers are named, also while the reward rises", () => {
+  const reward = (step: number) => ({ reward: step });
+  const clipped = diagnose((step) => ({ ...reward(step), "clip_ratio/region_mean": 0.5 }));
+  assert.deepEqual(clipped.map(({ finding }) => finding), ["clipped"]);
+  const kl = diagnose((step) => ({ ...reward(step), kl: 0.01 * 1.3 ** step }), {
+    training: { beta: 0.04 },
+  });
+  assert.deepEqual(kl.map(({ finding }) => finding), ["kl"]);
+  assert.match(kl[0]!.tries[1]!, /^training\.beta=0\.12$/);
+  const gradient = diagnose((step) => ({ ...reward(step), grad_norm: step % 3 === 0 ? NaN : 1 }));
+  assert.deepEqual(gradient.map(({ finding }) => finding), ["gradient"]);
+});
+
+Deno.test("a policy without entropy and a learning rate in warm-up explain a reward that stands still", () => {
+  for (const share of [0.3, 1]) {
+    const entropy = diagnose(() => ({ entropy: 0.001, frac_reward_zero_std: share }));
+    assert.deepEqual(entropy.map(({ finding }) => finding), ["entropy"]);
+  }
+  const warmUp = diagnose((step) => ({ learning_rate: step * 1e-6 }), {
+    training: { warmup_steps: 40, learning_rate: 4e-5 },
+  }, 15);
+  assert.deepEqual(warmUp.map(({ finding }) => finding), ["warm_up"]);
+});
+
+Deno.test("steps without a metric, and metrics that are no numbers, say nothing", () => {
+  const nothing = Object.fromEntries(Object.keys(HEALTHY).map((name) => [name, NaN]));
+  assert.deepEqual(diagnose(() => ({ ...nothing, grad_norm: 1 })), []);
+  const diagnosis = new Diagnosis(tinyRunConfig("out"), 50);
+  for (let step = 1; step <= 20; step++) assert.deepEqual(diagnosis.observe(step, {}), []);
+});

@@ -1,0 +1,172 @@
+/**
+ * What the probe reports is what a model takes: models here do no work, they let a clock go on by
+ * known times. And the probe itself takes only seconds, of a model that is fast and of one that is
+ * slow.
+ */
+import assert from "node:assert/strict";
+import { Interrupted } from "../../core/errors.ts";
+import type { Group } from "../../models/network/types.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
+import { measureModel, type ModelSpeed, type ProbeInput } from "./speed_probe.ts";
+
+/** Milliseconds that a model takes. */
+interface Costs {
+  /** Of anything, the first time that it is done. */
+  first: number;
+  /** Of any pass. */
+  pass: number;
+  forwardRow: number;
+  backwardRow: number;
+  /** Of a decoding step, and of each of its tokens. */
+  step: number;
+  token: number;
+}
+
+interface Measured {
+  speed: ModelSpeed;
+  /** Milliseconds that the probe took. */
+  took: number;
+  /** Rows of each training pass, and lanes and prompt tokens of each generation. */
+  trained: number[];
+  generated: [lanes: number, prompt: number][];
+}
+
+const EOS = 7;
+
+/** @param changes.endEvery each so many tokens are an end; a lane goes on all the same */
+async function measured(
+  costs: Costs,
+  { endEvery = Infinity, ...input }: Partial<ProbeInput> & { endEvery?: number } = {},
+): Promise<Measured> {
+  let time = 0, rows = 0, tokens = 0;
+  const done = new Set<string>(), trained: number[] = [], generated: [number, number][] = [];
+  const spend = (what: string, ms: number) => {
+    time += ms + (done.has(what) ? 0 : costs.first);
+    done.add(what);
+  };
+  const rowsOf = ({ promptIds, branches }: Group) =>
+    promptIds.length + branches.reduce((sum, { length }) => sum + length, 0);
+  const model: Partial<LanguageModel> = {
+    forward(groups, { train }) {
+      rows = groups.reduce((sum, group) => sum + rowsOf(group), 0);
+      if (train) trained.push(rows);
+      spend("forward", costs.pass + rows * costs.forwardRow);
+      const pairs = groups.flatMap(({ branches }) => branches).flat().length;
+      return Promise.resolve({ logp: new Float32Array(pairs), entropy: new Float32Array(pairs) });
+    },
+    backward: () => spend("backward", costs.pass + rows * costs.backwardRow),
+    zeroGrad() {},
+    generate([request], { maxNewTokens, minNewTokens = 0, shouldStop }) {
+      assert.ok(minNewTokens <= maxNewTokens, "as a model asks it");
+      const { promptIds, n, onToken } = request!;
+      generated.push([n, promptIds.length]);
+      spend("generate", costs.pass + promptIds.length * costs.forwardRow);
+      for (let step = 0; step < maxNewTokens; step++) {
+        if (step > 0) spend("step", costs.step + n * costs.token);
+        for (let lane = 0; lane < n; lane++) {
+          onToken!(lane, ++tokens % endEvery === 0 ? EOS : 1, -1);
+        }
+        if (shouldStop!()) return Promise.reject(new Interrupted());
+      }
+      return Promise.resolve([]);
+    },
+  };
+  const { now } = performance;
+  performance.now = () => time;
+  try {
+    const speed = await measureModel({
+      model: model as LanguageModel,
+      promptIds: Array.from({ length: 400 }, (_, i) => i),
+      ...{ lanes: 64, rows: 64, answerTokens: 100, generates: true },
+      sampling: { maxNewTokens: 1000, temperature: 1, seed: 1, eosIds: [EOS] },
+      ...input,
+    });
+    return { speed, took: time, trained, generated };
+  } finally {
+    performance.now = now;
+  }
+}
+
+const FAST: Costs = {
+  ...{ first: 3000, pass: 1, forwardRow: 0.02, backwardRow: 0.05 },
+  ...{ step: 2, token: 0.1 },
+};
+
+function near(found: number, expected: number, what: string): void {
+  const share = Math.abs(found / expected - 1);
+  assert.ok(share < 0.05, `${what}: ${found} s, expected ${expected} s`);
+}
+
+Deno.test("rows and tokens take what they take in batches as the run has them, without the first time's extra", async () => {
+  const { speed, trained, generated } = await measured(FAST);
+  const rows = trained.at(-1)!;
+  assert.equal(rows, 128 + 64 * 100, "a whole batch, of a prompt that is cut");
+  near(speed.forwardRow, (0.02 + 1 / rows) / 1000, "a row forward");
+  near(speed.trainedRow, (0.02 + 0.05 + 3 / rows) / 1000, "a row that is trained on");
+  near(speed.newToken, (2 / 64 + 0.1) / 1000, "a token");
+  assert.deepEqual(generated, [[64, 128], [64, 128]]);
+});
+
+Deno.test("a model that is twice as slow at one thing is so in that number alone", async () => {
+  const { speed: before } = await measured(FAST);
+  const ratio = async (change: Partial<Costs>) => {
+    const { speed } = await measured({ ...FAST, ...change });
+    const shares = (["newToken", "trainedRow", "forwardRow"] as const)
+      .map((name) => Math.round(10 * speed[name] / before[name]) / 10);
+    return shares;
+  };
+  assert.deepEqual(await ratio({ step: 4, token: 0.2 }), [2, 1, 1]);
+  assert.deepEqual(await ratio({ forwardRow: 0.01, backwardRow: 0.13 }), [1, 2, 0.5]);
+  assert.deepEqual(await ratio({ first: 100 }), [1, 1, 1]);
+});
+
+Deno.test("the batch is as large as the run's and as what is affordable", async () => {
+  const few = await measured(FAST, { lanes: 3, rows: 2, answerTokens: 5 });
+  assert.deepEqual([few.trained.at(-1), few.generated.at(-1)], [128 + 2 * 5, [3, 128]]);
+  near(few.speed.newToken, (2 / 3 + 0.1) / 1000, "a token of three lanes");
+  const many = await measured(FAST, { lanes: 10_000, rows: 10_000 });
+  assert.equal(many.generated.at(-1)![0], 256);
+  assert.ok(Math.max(...many.trained) * 0.07 < 1000, `${many.trained}`);
+});
+
+Deno.test("the probe takes seconds beside what kernels take to be made, of a slow model that of a few rows", async () => {
+  for (const slower of [1, 10, 100]) {
+    const slow = Object.fromEntries(
+      Object.entries(FAST).map(([name, ms]) => [name, name === "first" ? 0 : slower * ms]),
+    ) as unknown as Costs;
+    const { took, speed } = await measured(slow);
+    assert.ok(took < 6000, `${slower} times slower: ${took} ms`);
+    near(speed.newToken, slower * (2 / 64 + 0.1) / 1000, "a token");
+  }
+  // A second a row: two passes over sixteen tokens and their answer, and one generation's first
+  // tokens.
+  const { trained, generated } = await measured({
+    ...FAST,
+    ...{ pass: 0, forwardRow: 1000, backwardRow: 1000 },
+  });
+  assert.ok(trained.every((rows) => rows === 32) && trained.length === 2, `${trained}`);
+  assert.ok(generated.every(([, prompt]) => prompt === 16), `${generated}`);
+});
+
+Deno.test("ends are counted among the tokens that were sampled, and a stop is obeyed", async () => {
+  const { speed: { sampled } } = await measured(FAST, { endEvery: 50 });
+  assert.ok(sampled.tokens > 5000, `${sampled.tokens}`);
+  near(sampled.ended, sampled.tokens / 50, "ends");
+  const { generated, took } = await measured({ ...FAST, first: 0 }, {
+    sampling: {
+      ...{ maxNewTokens: 1000, minNewTokens: 50, temperature: 1, seed: 1, eosIds: [EOS] },
+      shouldStop: () => true,
+    },
+  });
+  assert.equal(generated.length, 2);
+  assert.ok(took < 4000, `${took} ms`);
+});
+
+Deno.test("of a run that generates nothing, training alone is measured", async () => {
+  const { speed, trained, generated } = await measured(FAST, { generates: false });
+  const { speed: all } = await measured(FAST);
+  assert.deepEqual(generated, []);
+  assert.ok(trained.length > 1);
+  const none = { newToken: 0, forwardRow: 0, sampled: { tokens: 0, ended: 0 } };
+  assert.deepEqual(speed, { trainedRow: all.trainedRow, ...none });
+});

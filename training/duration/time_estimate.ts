@@ -1,0 +1,129 @@
+/**
+ * About how long a run will take, before it begins: how many prompt tokens, completion tokens and
+ * trained rows it has, times what each of them takes on this device now (`speed_probe.ts`). How
+ * long completions become is the uncertain part. After a warm start they are taken to be as long as
+ * the worked answers. Otherwise it goes by how many the model ended while it was measured, held
+ * against a guess of twice the worked answer.
+ */
+import { batchSizes } from "../../configs/batch_sizes.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { mean } from "../../core/statistics.ts";
+import { sharedPrefixLength } from "../../models/generation/prefill_batch.ts";
+import { IntervalStrategy } from "../run/interval_strategy.ts";
+import type { RunContext } from "../run/run_context.ts";
+import { rolloutOptions } from "../../evaluation/sampling.ts";
+import { measureModel, type ModelSpeed } from "./speed_probe.ts";
+import type { RunSizes } from "../run/trainer_options.ts";
+
+export interface EstimateInput {
+  config: RunConfig;
+  sizes: RunSizes;
+  heldOut: number;
+  /** Tokens of a typical prompt, and those that the next one begins with too. */
+  promptTokens: number;
+  sharedTokens: number;
+  /** Tokens of a worked answer; null: there is none. */
+  answerTokens: number | null;
+}
+
+/** Of a problem without a worked answer, as a share of the limit. */
+const UNKNOWN_ANSWER = 1 / 4;
+/**
+ * Groups with a signal, of all: where the loss is the policy term alone, the others have no
+ * backward pass.
+ */
+const TAUGHT = 3 / 4;
+
+/** Problems that the prompts' lengths are taken from. */
+const SEEN = 16;
+
+/** Of a fresh run, in seconds; the model works for a moment to find out. */
+export async function estimateRun(run: RunContext): Promise<number> {
+  const { prompts, sizes } = run, { config, model, problems } = run.options;
+  const entries = Array.from(
+    { length: Math.min(SEEN, sizes.trainProblems) },
+    (_, i) => problems.trainEntry(i),
+  );
+  const ids = entries.map((entry) => prompts.prompt(entry).ids);
+  const answers = entries.flatMap((entry) =>
+    entry.answer === null ? [] : [prompts.workedAnswer(entry).length]
+  );
+  const input: EstimateInput = {
+    config,
+    sizes: run.supervisedOnly ? { ...sizes, totalSteps: 0 } : sizes,
+    heldOut: problems.heldOut.length,
+    promptTokens: mean(ids.map(({ length }) => length)),
+    sharedTokens: sharedPrefixLength(ids[0]!, ids.at(-1)!),
+    answerTokens: answers.length === 0 ? null : mean(answers),
+  };
+  const speed = await measureModel({
+    model,
+    promptIds: ids[0]!,
+    lanes: run.supervisedOnly
+      ? Math.min(config.eval.batch_size, problems.heldOut.length)
+      : sizes.rowsPerGeneration,
+    rows: (run.supervisedOnly ? config.sft ?? config.training : config.training)
+      .per_device_train_batch_size,
+    answerTokens: workedTokens(input),
+    sampling: rolloutOptions(config.training, prompts, () => run.stopRequested()),
+    generates: !run.supervisedOnly || problems.heldOut.length > 0,
+  });
+  return estimateSeconds(input, speed);
+}
+
+/** Tokens of a worked answer, within the limit. */
+function workedTokens({ config, answerTokens }: EstimateInput): number {
+  const { max_completion_length: limit } = config.training;
+  return Math.min(limit, Math.ceil(answerTokens ?? UNKNOWN_ANSWER * limit));
+}
+
+/** Tokens of a completion, on average. */
+export function expectedTokens(input: EstimateInput, { sampled }: ModelSpeed): number {
+  const { max_completion_length: limit } = input.config.training, worked = workedTokens(input);
+  if (input.sizes.warmStartSteps > 0) return worked;
+  // Each token ends its completion with this probability: as seen, and one end in two worked
+  // answers' tokens.
+  const rate = (sampled.ended + 1) / (sampled.tokens + 2 * worked);
+  return (1 - Math.exp(-rate * limit)) / rate;
+}
+
+/** Seconds. */
+export function estimateSeconds(input: EstimateInput, speed: ModelSpeed): number {
+  const { config, sizes, promptTokens, heldOut } = input, { training, sft } = config;
+  const { schedule, rowsPerGeneration, rowsPerStep, totalSteps } = sizes;
+  const answer = expectedTokens(input, speed), perForward = speed.forwardRow;
+  const generated = (prompts: number, completions: number) =>
+    prompts * (promptTokens - input.sharedTokens) * perForward +
+    completions * answer * speed.newToken;
+  const warmStart = sizes.warmStartSteps * (sft?.per_device_train_batch_size ?? 0) *
+    (promptTokens + workedTokens(input)) * speed.trainedRow;
+  // A generation batch serves several steps, or a step takes several of them.
+  const generations = training.gradient_accumulation_steps / schedule.perGeneration;
+  const rowsOf = (completions: number) =>
+    completions / training.num_generations * promptTokens + completions * answer;
+  const policyAlone = training.beta === 0 && training.entropy_coef === 0;
+  const perRow = policyAlone
+    ? TAUGHT * speed.trainedRow + (1 - TAUGHT) * perForward
+    : speed.trainedRow + (training.beta === 0 ? 0 : perForward);
+  const step = rowsOf(rowsPerStep) * perRow +
+    generations * generated(rowsPerGeneration / training.num_generations, rowsPerGeneration);
+  // Before and after, sampled and greedily.
+  const around = 4 * generated(heldOut, heldOut);
+  const perEvaluation = heldOut * batchSizes(training).generationsInEval;
+  const between = evaluations(training, sizes) *
+    (generated(heldOut, perEvaluation) + rowsOf(perEvaluation) * perForward);
+  return warmStart + totalSteps * step + around + between;
+}
+
+/** Evaluations while training. */
+function evaluations(training: RunConfig["training"], sizes: RunSizes): number {
+  const { eval_strategy: strategy, eval_on_start: onStart } = training;
+  const { evalSteps } = new IntervalStrategy(
+    training,
+    sizes.totalSteps,
+    sizes.schedule.stepsPerEpoch,
+  );
+  const interval = strategy === "epoch" ? sizes.schedule.stepsPerEpoch : evalSteps;
+  const count = strategy === "no" ? 0 : Math.ceil(sizes.totalSteps / interval);
+  return count + (onStart ? 1 : 0);
+}

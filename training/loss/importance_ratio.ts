@@ -1,0 +1,48 @@
+/**
+ * Correction for completions that another engine sampled: the ratio between the policy's
+ * probability of a token and the sampler's, truncated or masked (TRL 1.16's
+ * `vllm_importance_sampling_*`; Yao et al. 2025). It is computed once for each generation batch,
+ * without gradient.
+ */
+
+export interface ImportanceSettings {
+  /**
+   * A ratio for each token or one for the whole completion; what is out of bounds is clamped or 0.
+   */
+  mode: "token_truncate" | "token_mask" | "sequence_truncate" | "sequence_mask";
+  clipMin: number | null;
+  clipMax: number | null;
+}
+
+/**
+ * The ratio at each token; all tokens of a completion have the completion's in sequence mode. [T]
+ * @param offsets row i has the tokens [offsets[i], offsets[i + 1]). [B + 1]
+ * @param oldLogp log-probabilities of the policy that was to sample. [T]
+ * @param samplerLogp those of the engine that did. [T] Where a difference is NaN, it counts 0.
+ * @param mask 0 = the token is not trained on; null = all are. [T]
+ */
+export function importanceRatio(
+  offsets: ArrayLike<number>,
+  oldLogp: ArrayLike<number>,
+  samplerLogp: ArrayLike<number>,
+  mask: ArrayLike<number> | null,
+  settings: ImportanceSettings,
+): Float64Array {
+  const low = settings.clipMin ?? -Infinity, high = settings.clipMax ?? Infinity;
+  const bound = (ratio: number) =>
+    settings.mode.endsWith("truncate")
+      ? Math.min(Math.max(ratio, low), high)
+      : ratio < low || ratio > high
+      ? 0
+      : ratio;
+  const out = Float64Array.from({ length: oldLogp.length }, (_, t) => {
+    const difference = (oldLogp[t]! - samplerLogp[t]!) * (mask === null ? 1 : mask[t]!);
+    return Number.isNaN(difference) ? 0 : difference;
+  });
+  if (settings.mode.startsWith("token")) return out.map((d) => bound(Math.exp(d)));
+  for (let row = 0; row + 1 < offsets.length; row++) {
+    const tokens = out.subarray(offsets[row]!, offsets[row + 1]!);
+    tokens.fill(bound(Math.exp(tokens.reduce((a, b) => a + b, 0))));
+  }
+  return out;
+}

@@ -1,0 +1,171 @@
+/**
+ * The memory plan against what runs take, and the choice to recompute activations that follows from
+ * it.
+ */
+import assert from "node:assert/strict";
+import { loadConfig } from "../../configs/load.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { UsageError } from "../../core/errors.ts";
+import { createDevice } from "../../kernels/mod.ts";
+import { assemble } from "../assemble.ts";
+import { tinyRunConfig, VARYING_RUBRIC, withTempDir } from "../testing.ts";
+import { GrpoTrainer } from "../trainer.ts";
+import { goldenPath } from "../../tests/golden.ts";
+
+const SMALL_MODEL = goldenPath("models/tinystories-656k");
+
+interface Taken {
+  planned: number;
+  measured: number;
+  recompute: boolean;
+  weights: Uint8Array | null;
+}
+
+/** Runs a configuration with completions of full length, which is what the plan is for. */
+async function take(
+  config: RunConfig,
+  options: { availableBytes?: number; phases?: "sft" } = {},
+): Promise<Taken> {
+  const device = await createDevice("wasm", { threads: 2 });
+  try {
+    return await withTempDir(async (dir) => {
+      const training = {
+        ...config.training,
+        output_dir: `${dir}/run`,
+        save_strategy: "no" as const,
+      };
+      const parts = await assemble({ ...config, training }, device, options);
+      const trainer = new GrpoTrainer({
+        config: { ...config, training },
+        configText: "",
+        device,
+        ...parts,
+        rubric: VARYING_RUBRIC,
+        eosIds: [],
+        ...(options.phases && { phases: options.phases }),
+      });
+      await trainer.estimateSeconds();
+      const summary = await trainer.run();
+      const weights = await Deno.readFile(`${dir}/run/model.safetensors`).catch(() => null);
+      parts.model.dispose();
+      return {
+        planned: summary.memory_planned_bytes!,
+        measured: summary.peak_memory_bytes,
+        recompute: parts.model.sizes.recompute,
+        weights,
+      };
+    });
+  } finally {
+    device.close();
+  }
+}
+
+function assertPlanned({ planned, measured }: Taken): void {
+  const ratio = measured / planned;
+  assert.ok(ratio > 0.9 && ratio <= 1.001, `${measured} of ${planned} bytes: ${ratio}`);
+}
+
+const SHORT = { max_steps: 2, per_device_train_batch_size: 8, num_generations: 8 };
+
+Deno.test({
+  name: "the measured peak is within 10 % of the plan: an adapter with a KL term",
+  fn: async () =>
+    assertPlanned(
+      await take(tinyRunConfig("", {
+        sft: null,
+        model: { init: null, model_name_or_path: SMALL_MODEL },
+        lora: {
+          r: 16,
+          lora_alpha: 32,
+          lora_dropout: 0,
+          target_modules: ["q_proj", "v_proj"],
+          use_rslora: false,
+        },
+        training: { ...SHORT, beta: 0.04, max_completion_length: 96 },
+      })),
+    ),
+});
+
+Deno.test("the measured peak is within 10 % of the plan: the quickstart", async () => {
+  const { config } = await loadConfig("quickstart", {
+    overrides: ["training.max_steps=2", "sft.max_steps=2", "eval.num_examples=40"],
+    env: {},
+  });
+  assertPlanned(await take(config));
+  // Its supervised part alone takes no more, although a generation and a step of GRPO would.
+  for (const num_examples of [40, 1]) {
+    const evaluated = { ...config, eval: { ...config.eval, num_examples } };
+    const { planned, measured } = await take(evaluated, { phases: "sft" });
+    assert.ok(measured <= planned, `${measured} of ${planned} bytes`);
+  }
+});
+
+Deno.test("what a run takes is at most the plan: prompts that do not fill their panels of the cache", async () => {
+  const init = {
+    ...tinyRunConfig("").model.init!,
+    ...{ hidden_size: 64, intermediate_size: 128, num_hidden_layers: 4 },
+    ...{ num_attention_heads: 4, num_key_value_heads: 2 },
+  };
+  const { planned, measured } = await take(tinyRunConfig("", {
+    model: { init },
+    sft: null,
+    eval: { num_examples: 5, batch_size: 3 },
+    training: {
+      ...{ ...SHORT, gradient_accumulation_steps: 1, steps_per_generation: 2 },
+      ...{ beta: 0.04, max_completion_length: 33, gradient_checkpointing: false },
+    },
+  }));
+  assert.ok(measured <= planned, `${measured} of ${planned} bytes`);
+});
+
+Deno.test({
+  name: "the measured peak is within 10 % of the plan: long completions, activations recomputed",
+  fn: async () => {
+    const config = tinyRunConfig("", {
+      sft: null,
+      eval: { num_examples: 2 },
+      model: { init: null, model_name_or_path: SMALL_MODEL },
+      training: { ...SHORT, num_iterations: 2, max_completion_length: 250 },
+    });
+    const roomy = await take(config);
+    assert.equal(roomy.recompute, false);
+    // Half of what is there is less than the run would take: it recomputes, with the same result.
+    const tight = await take(config, { availableBytes: 1.9 * roomy.planned });
+    assert.equal(tight.recompute, true);
+    assertPlanned(roomy);
+    assertPlanned(tight);
+    assert.ok(tight.planned < 0.9 * roomy.planned, `${tight.planned} ${roomy.planned}`);
+    assert.deepEqual(tight.weights, roomy.weights);
+    const kept = { ...config.training, gradient_checkpointing: false };
+    const { recompute } = await take({ ...config, training: { ...kept, max_steps: 1 } }, {
+      availableBytes: 1.9 * roomy.planned,
+    });
+    assert.equal(recompute, false);
+  },
+});
+
+Deno.test("a run that does not fit is refused before it begins, with settings that do", async () => {
+  const config = tinyRunConfig("", { training: { per_device_train_batch_size: 64 } });
+  await assert.rejects(
+    take(config, { availableBytes: 3e6 }),
+    (error) =>
+      error instanceof UsageError && /the run needs .* available/.test(error.message) &&
+      /per_device_train_batch_size=\d+/.test(error.advice ?? ""),
+  );
+});
+
+Deno.test("a model that does not fit is refused before any of it is made", async () => {
+  const { model } = tinyRunConfig("");
+  const huge = { hidden_size: 16_384, intermediate_size: 65_536, num_hidden_layers: 64 };
+  const device = await createDevice("wasm", { threads: 1 });
+  try {
+    const config = tinyRunConfig("", { model: { init: { ...model.init!, ...huge } } });
+    await assert.rejects(
+      assemble(config, device),
+      /the run needs \d\.\d\d TB, \d\.\d\d GB available/,
+    );
+    assert.equal(device.peakBytes, 0);
+  } finally {
+    device.close();
+  }
+});

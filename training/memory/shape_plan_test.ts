@@ -1,0 +1,169 @@
+/**
+ * Memory plans of models that are not on this machine: the sizes are the real ones, the parts add
+ * up.
+ */
+import assert from "node:assert/strict";
+import { loadConfig } from "../../configs/load.ts";
+import { embeddedShapes } from "../../configs/model_shapes.ts";
+import { UsageError } from "../../core/errors.ts";
+import type { Device } from "../../kernels/device.ts";
+import { createDevice } from "../../kernels/mod.ts";
+import { readHfConfig } from "../../models/architectures/hf_config.ts";
+import { planFromShape, type ShapePlan } from "./shape_plan.ts";
+import { parameterCount } from "./smaller_model.ts";
+
+/** Parameters of the published weights, tied heads counted once. */
+const PUBLISHED: Record<string, number> = {
+  "Qwen/Qwen2.5-0.5B-Instruct": 494_032_768,
+  "Qwen/Qwen2.5-1.5B-Instruct": 1_543_714_304,
+  "Qwen/Qwen2.5-3B-Instruct": 3_085_938_688,
+  "Qwen/Qwen2.5-7B-Instruct": 7_615_616_512,
+  "Qwen/Qwen3-0.6B": 596_049_920,
+  "Qwen/Qwen3-1.7B": 1_720_574_976,
+  "Qwen/Qwen3-4B": 4_022_468_096,
+  "Qwen/Qwen3-8B": 8_190_735_360,
+  "meta-llama/Llama-3.2-1B-Instruct": 1_235_814_400,
+  "meta-llama/Llama-3.2-3B-Instruct": 3_212_749_824,
+  "HuggingFaceTB/SmolLM2-135M-Instruct": 134_515_008,
+  "HuggingFaceTB/SmolLM2-360M-Instruct": 361_821_120,
+  "HuggingFaceTB/SmolLM2-1.7B-Instruct": 1_711_376_384,
+  "distilbert/distilgpt2": 81_912_576,
+  "microsoft/DialoGPT-small": 124_439_808,
+  "microsoft/DialoGPT-medium": 354_823_168,
+};
+
+Deno.test("the embedded sizes give the published numbers of parameters", () => {
+  const counts = [...embeddedShapes()].map(([name, shape]) => [
+    name,
+    parameterCount(readHfConfig(shape, name).modelConfig),
+  ]);
+  assert.deepEqual(Object.fromEntries(counts), PUBLISHED);
+});
+
+async function plan(
+  overrides: string[],
+  availableBytes: number,
+  name = "leg_counting_qwen7b",
+): Promise<{ seen: ShapePlan; fits: boolean; error: UsageError | null }> {
+  const { config } = await loadConfig(name, { overrides, env: {} });
+  const device: Device = await createDevice("wasm", { threads: 1 });
+  let seen: ShapePlan | undefined;
+  try {
+    const result = await planFromShape(config, device, {
+      availableBytes,
+      seen: (plan) => seen = plan,
+    });
+    assert.deepEqual(result, seen);
+    return { seen: seen!, fits: true, error: null };
+  } catch (error) {
+    if (!(error instanceof UsageError) || seen === undefined) throw error;
+    return { seen, fits: false, error };
+  } finally {
+    device.close();
+  }
+}
+
+Deno.test("on a card generation gets half of what the run leaves free, and never keeps it from fitting", async () => {
+  const adapter = { name: "a card", software: false };
+  const card = { name: "webgpu", float: "f32", adapter, allocatedBytes: 0 } as unknown as Device;
+  const overrides = ["training.num_generations=16", "training.generation_batch_size=64"];
+  const { config } = await loadConfig("leg_counting_qwen7b", { overrides, env: {} });
+  const memory = async (availableBytes: number) =>
+    (await planFromShape(config, card, { availableBytes }))!.memory;
+  const small = await memory(30e9), left = small.available - small.peak;
+  assert.ok(small.generationRoom > 2 ** 30 && left > 0, `${left}`);
+  const large = await memory(80e9);
+  // All completions at once take less than there is.
+  assert.ok(large.generationRoom > 20e9 && large.peak < 60e9, `${large.peak}`);
+  assert.ok(large.generation > small.generation);
+  const least = small.peak - (small.generationRoom - 2 ** 30);
+  assert.equal((await memory(least)).generationRoom, 2 ** 30);
+});
+
+Deno.test("a 7B model is planned from its configuration, and refused with what would fit", async () => {
+  const { seen, fits, error } = await plan([], 4e9);
+  assert.equal(fits, false);
+  assert.match(
+    error!.message,
+    /the run needs 2\d\.\d GB, 4\.00 GB available: .*model alone needs 15\.\d GB/,
+  );
+  assert.match(error!.advice!, /model_name_or_path=Qwen\/Qwen2\.5-0\.5B-Instruct/);
+  const { parts, peak } = seen.memory;
+  assert.ok(Math.abs(parts.frozen / 2 / 7_615_616_512 - 1) < 1e-3, `${parts.frozen}`);
+  const { otherwise, frozenTypes, ...bytes } = parts;
+  const sum = Object.values(bytes).reduce((total, part) => total + part, 0);
+  assert.ok(Math.abs(sum - peak) <= 16, `${sum} of ${peak}`);
+  assert.ok(Object.values(bytes).every((part) => part >= 0), JSON.stringify(bytes));
+  assert.equal(parts.activations, otherwise.recomputed);
+  assert.ok(otherwise.recomputed < otherwise.kept / 5);
+  assert.ok(parts.head < otherwise.allLogits / 5);
+  assert.deepEqual(frozenTypes, ["bf16"]);
+});
+
+const GSM8K_SIZES = [
+  "model.model_name_or_path=Qwen/Qwen2.5-3B-Instruct",
+  "num_generations=4",
+  "max_completion_length=1024",
+  "lora.target_modules=[q_proj,v_proj]",
+];
+
+Deno.test("a model with few positions is planned with prompts that they leave room for", async () => {
+  const overrides = ["model_name=microsoft/DialoGPT-medium", "lora.target_modules=[c_attn]"];
+  await assert.rejects(
+    plan(overrides, 8e9, "gsm8k"),
+    (error: UsageError) => error.advice === "Set training.max_completion_length=512 or less.",
+  );
+  const { seen, fits } = await plan([...overrides, "max_completion_length=256"], 8e9, "gsm8k");
+  assert.deepEqual([fits, seen.prompt], [true, 768]);
+});
+
+Deno.test("a 3B model in 4 bits is planned to train in a small machine's memory", async () => {
+  const sizes = [...GSM8K_SIZES, "per_device_train_batch_size=2", "gradient_accumulation_steps=8"];
+  const inHalves = await plan(sizes, 16e9);
+  const { seen } = await plan([...sizes, "load_in_4bit=true"], 16e9);
+  assert.deepEqual(seen.memory.parts.frozenTypes, ["bf16", "nf4"]);
+  assert.ok(seen.memory.peak <= 6e9, `${seen.memory.peak}`);
+  assert.ok(seen.memory.peak <= inHalves.seen.memory.peak - 3.5e9);
+  const eight = await plan([...sizes, "load_in_8bit=true"], 16e9);
+  assert.ok(eight.seen.memory.parts.frozen > 1.5 * seen.memory.parts.frozen);
+  assert.ok(eight.seen.memory.parts.frozen < 0.6 * inHalves.seen.memory.parts.frozen);
+  const single = ["per_device_train_batch_size=1", "gradient_accumulation_steps=16"];
+  const one = await plan([...GSM8K_SIZES, ...single, "load_in_4bit=true"], 4.2e9);
+  assert.equal(one.fits, true);
+});
+
+Deno.test("settings that fit are named, and the plan with them does", async () => {
+  const small = "model.model_name_or_path=Qwen/Qwen2.5-0.5B-Instruct";
+  const roomy = await plan([small], 4.2e9), room = 0.97 * roomy.seen.memory.peak;
+  const { error } = await plan([small], room);
+  const setting = /training\.max_completion_length=\d+/.exec(error!.advice!)![0];
+  assert.equal((await plan([small, setting], room)).fits, true);
+});
+
+Deno.test("a model of unknown sizes that is not there is an error that says where it was looked for", async () => {
+  const device = await createDevice("wasm", { threads: 1 });
+  try {
+    const { config } = await loadConfig("leg_counting_qwen7b", {
+      overrides: ["model.model_name_or_path=no-org/no-model"],
+      env: {},
+    });
+    await assert.rejects(
+      planFromShape(config, device, {}),
+      (error) => error instanceof UsageError && /models--no-org--no-model/.test(error.message),
+    );
+  } finally {
+    device.close();
+  }
+});
+
+Deno.test("the GSM8K recipe with its 3 B model in 4 bits takes 8 GB, and 6 GB at batch 1", async () => {
+  const whole = await plan([], 16e9, "gsm8k");
+  assert.ok(whole.fits, whole.error?.message);
+  assert.ok(whole.seen.memory.peak <= 8e9, `${whole.seen.memory.peak}`);
+  // Everything but the weights, and those weights that have to be there, within what kernels reach.
+  const { parameters, peak, weightRoom } = whole.seen.memory;
+  assert.ok(weightRoom! > 0.6e9 && weightRoom! < parameters, `${weightRoom}`);
+  assert.ok(peak - parameters + weightRoom! < 2 ** 32);
+  const one = await plan(["--batch-size", "1"], 16e9, "gsm8k");
+  assert.ok(one.fits && one.seen.memory.peak <= 6e9, `${one.seen.memory.peak}`);
+});

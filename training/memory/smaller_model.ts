@@ -1,0 +1,47 @@
+/**
+ * Which of the models that rgx knows by their sizes could take the place of one that does not fit.
+ */
+import { embeddedShapes } from "../../configs/model_shapes.ts";
+import { readHfConfig } from "../../models/architectures/hf_config.ts";
+import { modelTensors } from "../../models/network/weights/model_weights.ts";
+import type { LoraOptions } from "../../models/network/adapters/lora.ts";
+import { type ModelSizes, modelSizes } from "../../models/network/weights/model_sizes.ts";
+import { elementCount } from "../../models/formats/safetensors/safetensors.ts";
+import type { ModelConfig } from "../../models/architectures/model_config.ts";
+import {
+  configType,
+  planStorage,
+  type StorageOptions,
+} from "../../models/network/weights/weight_storage.ts";
+
+/** Values of the base model. */
+export function parameterCount(config: ModelConfig): number {
+  return modelTensors(config).reduce((sum, { shape }) => sum + elementCount(shape), 0);
+}
+
+/**
+ * Name of the largest model of the same architecture that is smaller and fits, trained the same
+ * way; or null.
+ */
+export function smallerModel(
+  config: ModelConfig,
+  options: { lora?: LoraOptions; trainable: "lora" | "full"; recompute: boolean },
+  weights: StorageOptions,
+  fits: (sizes: ModelSizes) => boolean,
+): string | null {
+  const models = [...embeddedShapes()].map(([name, shape]) => {
+    const { modelConfig } = readHfConfig(shape, name);
+    return { name, modelConfig, count: parameterCount(modelConfig), type: configType(shape) };
+  });
+  const below = parameterCount(config);
+  const found = models
+    .filter(({ modelConfig, count }) =>
+      modelConfig.architecture === config.architecture && count < below
+    )
+    .sort((a, b) => b.count - a.count)
+    .find(({ modelConfig, type }) => {
+      const storage = planStorage(modelConfig, options.trainable, weights, () => type);
+      return fits(modelSizes(modelConfig, { ...options, storage }));
+    });
+  return found?.name ?? null;
+}

@@ -1,0 +1,312 @@
+/**
+ * The gradient of one optimizer step by gradient accumulation: the step's completions are cut into
+ * micro-batches. Each has a forward pass of the reference model (where the loss needs it) and a
+ * forward and a backward pass of the policy.
+ *
+ * A micro-batch holds a fixed number of completions, as in TRL. If that is not a multiple of the
+ * group size, some groups are cut in two, and both parts compute the prompt. The gradient is the
+ * same either way, because the loss is normalised by the whole step (`loss/loss.ts`).
+ *
+ * With `top_entropy_quantile` the quantile is that of the whole step (TRL: of each micro-batch). If
+ * there are several micro-batches, this takes a forward pass over all of them before the first
+ * backward pass.
+ *
+ * If the loss is the policy term alone, a group whose advantages are all 0 has no gradient. It gets
+ * a forward pass, for its metrics, and no backward pass. With verifiable rewards often half of the
+ * groups are of this kind.
+ */
+import type { DropoutKey, ForwardOptions, Group } from "../../models/network/types.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
+import { occasionalPause } from "./yield_to_events.ts";
+import { entropyMask, grpoLoss, type LossSettings } from "../loss/loss.ts";
+import { averageMetrics, type Metrics } from "../metrics/metrics.ts";
+import type { ReferencePolicy } from "./reference_policy.ts";
+import { SamplerDrift } from "../metrics/rollout_metrics.ts";
+
+/** One completion to train on. */
+export interface TrainingRow {
+  /** Rows of the same group are adjacent and share their prompt. */
+  group: number;
+  /**
+   * Numbers of the prompt in the run and of the completion in its group: keys of the dropout masks.
+   */
+  promptId: number;
+  branch: number;
+  promptIds: readonly number[];
+  /** The tokens that are trained on; none for a masked row, which still counts as a row. */
+  ids: readonly number[];
+  advantage: number;
+  /**
+   * Log-probabilities under the policy that sampled the completion; null = the current one. [ids]
+   */
+  oldLogp: ArrayLike<number> | null;
+  /**
+   * The sampler's log-probabilities, where the policy's should be equal: the metrics then hold the
+   * difference. [ids]
+   */
+  samplerLogp?: ArrayLike<number>;
+}
+
+export interface AccumulationOptions {
+  /** Completions per forward pass. */
+  microBatchSize: number;
+  temperature: number;
+  settings: LossSettings;
+  maxCompletionLength: number;
+  reference: ReferencePolicy | null;
+  /** Key of the masks of `lora.lora_dropout`; not read by a model without dropout. */
+  dropout?: DropoutKey;
+}
+
+export interface AccumulationResult {
+  /** Sum over the micro-batches. */
+  loss: number;
+  /** Means over the micro-batches, as TRL logs them. */
+  metrics: Metrics;
+  /** Tokens trained on. */
+  tokens: number;
+  /** Mean entropy of the tokens that the entropy mask keeps; NaN if there are none. */
+  entropy: number;
+}
+
+/**
+ * Zeroes the model's gradients, then computes those of all rows of an optimizer step.
+ * Rows without tokens are allowed.
+ */
+export async function accumulateGradients(
+  model: LanguageModel,
+  rows: readonly TrainingRow[],
+  options: AccumulationOptions,
+): Promise<AccumulationResult> {
+  const { settings, temperature, dropout } = options;
+  const passOptions = { temperature, ...(dropout === undefined ? {} : { dropout }) };
+  model.zeroGrad();
+  const tokens = rows.reduce((sum, row) => sum + row.ids.length, 0);
+  const batches = cut(rows, options.microBatchSize);
+  const records: Metrics[] = [];
+  const pause = occasionalPause();
+  const share = settings.top_entropy_quantile;
+  const entropyMasks = share < 1 && batches.length > 1
+    ? await stepEntropyMasks(model, batches, share, passOptions)
+    : null;
+  const entropyTokens = entropyMasks !== null
+    ? entropyMasks.flatMap((mask) => Array.from(mask)).reduce((a, b) => a + b, 0)
+    : share < 1
+    ? null
+    : tokens;
+  const bonus = { entropy: 0, tokens: 0 };
+  const drift = new SamplerDrift();
+  let loss = 0;
+  for (const [b, batch] of batches.entries()) {
+    // Before the forward pass of the policy, whose activations the backward pass needs.
+    const refLogp = options.reference === null || settings.beta === 0
+      ? null
+      : await options.reference.logp(toGroups(batch), temperature);
+    const allRows = settings.beta !== 0 || settings.entropy_coef !== 0;
+    const trained = rowsWithGradient(batch, allRows);
+    const { logp, entropy } = await forwardAll(model, batch, trained, passOptions);
+    let at = 0;
+    for (const { ids, samplerLogp } of batch) {
+      if (samplerLogp !== undefined) drift.add(logp, at, samplerLogp);
+      at += ids.length;
+    }
+    await pause();
+    const result = grpoLoss(
+      {
+        offsets: offsetsOf(batch),
+        advantages: batch.map((row) => row.advantage),
+        logp,
+        entropy,
+        oldLogp: joinOldLogp(batch),
+        refLogp,
+        entropyMask: entropyMasks?.[b] ?? null,
+      },
+      settings,
+      {
+        tokens,
+        rows: rows.length,
+        microBatches: batches.length,
+        maxCompletionLength: options.maxCompletionLength,
+        ...(entropyTokens === null ? {} : { entropyTokens: Math.max(entropyTokens, 1) }),
+      },
+    );
+    if (trained.includes(true)) {
+      const dlogp = pick(result.dlogp, batch, trained);
+      if (result.dentropy === null) model.backward(dlogp);
+      else model.backward(dlogp, pick(result.dentropy, batch, trained));
+    }
+    loss += result.loss;
+    bonus.entropy += result.bonus.entropy;
+    bonus.tokens += result.bonus.tokens;
+    records.push(result.metrics);
+    await pause();
+  }
+  return {
+    loss,
+    metrics: { ...averageMetrics(records), ...drift.metrics() },
+    tokens,
+    entropy: bonus.entropy / bonus.tokens,
+  };
+}
+
+/** Loss and metrics of rows under the current policy, without gradient and without dropout. */
+export async function lossWithoutGradient(
+  model: LanguageModel,
+  rows: readonly TrainingRow[],
+  options: Omit<AccumulationOptions, "dropout" | "microBatchSize">,
+): Promise<Pick<AccumulationResult, "loss" | "metrics">> {
+  const { settings, temperature, reference } = options;
+  const refLogp = reference === null || settings.beta === 0
+    ? null
+    : await reference.logp(toGroups(rows), temperature);
+  const { logp, entropy } = await model.forward(toGroups(rows), { temperature, train: false });
+  return grpoLoss(
+    {
+      offsets: offsetsOf(rows),
+      advantages: rows.map((row) => row.advantage),
+      logp,
+      entropy,
+      oldLogp: joinOldLogp(rows),
+      refLogp,
+    },
+    settings,
+    {
+      tokens: logp.length,
+      rows: rows.length,
+      microBatches: 1,
+      maxCompletionLength: options.maxCompletionLength,
+    },
+  );
+}
+
+/** For each micro-batch, which of its tokens have an entropy in the top share of the whole step. */
+async function stepEntropyMasks(
+  model: LanguageModel,
+  batches: readonly TrainingRow[][],
+  share: number,
+  passOptions: Pick<ForwardOptions, "temperature" | "dropout">,
+): Promise<ArrayLike<number>[]> {
+  const entropies: ArrayLike<number>[] = [];
+  for (const batch of batches) {
+    entropies.push(
+      (await model.forward(toGroups(batch), { ...passOptions, train: false })).entropy,
+    );
+  }
+  const all = entropies.flatMap((part) => Array.from(part));
+  const mask = entropyMask(all, new Uint8Array(all.length).fill(1), share);
+  let at = 0;
+  return entropies.map(({ length }) => Array.prototype.slice.call(mask, at, at += length));
+}
+
+/**
+ * Log-probabilities of the rows' tokens under the current policy, without gradient and without
+ * dropout; one array for each row.
+ */
+export async function policyLogp(
+  model: LanguageModel,
+  rows: readonly TrainingRow[],
+  options: Pick<AccumulationOptions, "microBatchSize" | "temperature">,
+): Promise<Float64Array[]> {
+  const out: Float64Array[] = [];
+  for (const batch of cut(rows, options.microBatchSize)) {
+    const { logp } = await model.forward(toGroups(batch), {
+      temperature: options.temperature,
+      train: false,
+    });
+    let at = 0;
+    for (const { ids } of batch) {
+      out.push(Float64Array.from(logp.subarray(at, at += ids.length)));
+    }
+  }
+  return out;
+}
+
+/** For each row, whether its group has a gradient; `all`: every row has one. */
+function rowsWithGradient(rows: readonly TrainingRow[], all: boolean): boolean[] {
+  const groups = new Set(rows.filter((row) => row.advantage !== 0).map((row) => row.group));
+  return rows.map((row) => all || groups.has(row.group));
+}
+
+/**
+ * A forward pass over the rows without gradient, and then one over the others, whose activations
+ * are kept for the backward pass. The values are in the order of `rows`.
+ */
+async function forwardAll(
+  model: LanguageModel,
+  rows: readonly TrainingRow[],
+  trained: readonly boolean[],
+  passOptions: Pick<ForwardOptions, "temperature" | "dropout">,
+): Promise<{ logp: ArrayLike<number>; entropy: ArrayLike<number> }> {
+  const idle = rows.filter((_, i) => !trained[i]), active = rows.filter((_, i) => trained[i]);
+  const forward = (part: readonly TrainingRow[], train: boolean) =>
+    model.forward(toGroups(part), { ...passOptions, train });
+  if (active.length === 0) return await forward(idle, false);
+  if (idle.length === 0) return await forward(active, true);
+  const idlePart = await forward(idle, false);
+  const parts = [await forward(active, true), idlePart] as const;
+  const total = parts[0].logp.length + parts[1].logp.length;
+  const logp = new Float64Array(total), entropy = new Float64Array(total);
+  const next = [0, 0];
+  let out = 0;
+  for (const [i, { ids }] of rows.entries()) {
+    const part = trained[i] ? 0 : 1, begin = next[part]!, end = begin + ids.length;
+    logp.set(parts[part].logp.subarray(begin, end), out);
+    entropy.set(parts[part].entropy.subarray(begin, end), out);
+    next[part] = end;
+    out += ids.length;
+  }
+  return { logp, entropy };
+}
+
+/** The values of the tokens of the rows with a gradient. */
+function pick(
+  values: Float64Array,
+  rows: readonly TrainingRow[],
+  trained: readonly boolean[],
+): Float64Array {
+  const parts: number[] = [];
+  let at = 0;
+  for (const [i, { ids }] of rows.entries()) {
+    const end = at + ids.length;
+    if (trained[i]) { for (let t = at; t < end; t++) parts.push(values[t]!); }
+    at = end;
+  }
+  return Float64Array.from(parts);
+}
+
+/** Micro-batches of `size` rows; the last one may be smaller. */
+function cut<T>(rows: readonly T[], size: number): T[][] {
+  const batches: T[][] = [];
+  for (let start = 0; start < rows.length; start += size) {
+    batches.push(rows.slice(start, start + size));
+  }
+  return batches;
+}
+
+/** Rows as groups of a forward pass: adjacent rows of one group share their prompt. */
+function toGroups(rows: readonly TrainingRow[]): Group[] {
+  const groups: (Group & { number: number; branches: (readonly number[])[] })[] = [];
+  for (const { group, promptId, branch, promptIds, ids } of rows) {
+    const last = groups.at(-1);
+    if (last?.number === group) last.branches.push(ids);
+    else groups.push({ number: group, promptId, firstBranch: branch, promptIds, branches: [ids] });
+  }
+  return groups;
+}
+
+/** Index of the first token of each row, and the number of all tokens. [rows + 1] */
+function offsetsOf(rows: readonly TrainingRow[]): number[] {
+  const offsets = [0];
+  for (const row of rows) offsets.push(offsets.at(-1)! + row.ids.length);
+  return offsets;
+}
+
+/** Old log-probabilities of all tokens; null unless every row has them. [tokens] */
+function joinOldLogp(rows: readonly TrainingRow[]): Float64Array | null {
+  const parts: number[] = [];
+  for (const { oldLogp } of rows) {
+    if (oldLogp === null) return null;
+    for (let t = 0; t < oldLogp.length; t++) parts.push(oldLogp[t]!);
+  }
+  return Float64Array.from(parts);
+}

@@ -1,0 +1,234 @@
+import assert from "node:assert/strict";
+import { defaultsOf } from "../../configs/types/key_spec.ts";
+import { LOSS_TYPES } from "../../configs/schema/loss_types.ts";
+import { TRAINING } from "../../configs/schema/schema.ts";
+import { RgxError } from "../../core/errors.ts";
+import { assertWithin } from "../../kernels/testing.ts";
+import { gradients, randomModel, tinyConfig, withReference } from "../../models/testing.ts";
+import type { LossSettings } from "../loss/loss.ts";
+import { adapterOffReference, frozenReference } from "./reference_policy.ts";
+import {
+  accumulateGradients,
+  type AccumulationOptions,
+  policyLogp,
+  type TrainingRow,
+} from "./gradient_accumulation.ts";
+
+const SETTINGS: LossSettings = defaultsOf(TRAINING);
+
+/** Three groups of four; the middle one has nothing to learn from. */
+const ROWS: TrainingRow[] = Array.from({ length: 12 }, (_, i) => ({
+  group: Math.floor(i / 4),
+  promptId: 20 + Math.floor(i / 4),
+  branch: i % 4,
+  promptIds: [1, 2, 3, 4 + Math.floor(i / 4)],
+  ids: Array.from({ length: 1 + (i * 5) % 7 }, (_, t) => (i + 3 * t) % 19),
+  advantage: i >= 4 && i < 8 ? 0 : Math.cos(2 * i),
+  oldLogp: null,
+}));
+const OPTIONS: AccumulationOptions = {
+  microBatchSize: 12,
+  temperature: 0.9,
+  settings: SETTINGS,
+  maxCompletionLength: 8,
+  reference: null,
+};
+const LORA = { r: 2, alpha: 4, targetModules: "all-linear" };
+
+function assertClose(a: Map<string, Float64Array>, b: Map<string, Float64Array>): void {
+  assert.deepEqual([...a.keys()], [...b.keys()]);
+  for (const [name, values] of a) {
+    const largest = Math.max(...values.map(Math.abs));
+    assert.ok(largest > 0, `${name} has no gradient`);
+    for (const [i, x] of values.entries()) {
+      assert.ok(Math.abs(x - b.get(name)![i]!) <= 1e-12 * Math.max(1, largest), `${name} ${i}`);
+    }
+  }
+}
+
+/** The loss types that are normalised by the whole step; bnpo is by the micro-batch, by definition. */
+const TYPES = LOSS_TYPES.filter((type) => type !== "bnpo");
+
+Deno.test("the gradient does not depend on how a step is cut, even through groups", async () => {
+  await withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
+    const reference = await frozenReference(device, model, null);
+    // The old log-probabilities and the reference come from other policies than the trained one.
+    const { value, length: n } = model.trainableArena!;
+    device.run("add", { a: value, b: value, out: value, n, scale: -0.1 });
+    const old = await policyLogp(model, ROWS, OPTIONS);
+    device.run("add", { a: value, b: value, out: value, n, scale: 0.15 });
+    const offPolicy = ROWS.map((row, i) => ({ ...row, oldLogp: old[i]! }));
+    const extras: Partial<LossSettings> = {
+      beta: 0.04,
+      entropy_coef: 0.02,
+      top_entropy_quantile: 0.4,
+      off_policy_mask_threshold: 0.01,
+      delta: 1.2,
+    };
+    for (const loss_type of TYPES) {
+      for (const importance_sampling_level of ["token", "sequence"] as const) {
+        for (const [rows, more] of [[ROWS, {}], [offPolicy, extras]] as const) {
+          const settings = { ...SETTINGS, loss_type, importance_sampling_level, ...more };
+          const options = { ...OPTIONS, settings, reference };
+          const whole = await accumulateGradients(model, rows, options);
+          const expected = await gradients(model);
+          for (const microBatchSize of [4, 5, 1]) {
+            const cut = await accumulateGradients(model, rows, { ...options, microBatchSize });
+            const what = `${loss_type} ${importance_sampling_level} ${microBatchSize}`;
+            assert.ok(Math.abs(cut.loss - whole.loss) < 1e-13, what);
+            assert.ok(Math.abs(cut.entropy - whole.entropy) < 1e-13, what);
+            assert.equal(cut.tokens, whole.tokens);
+            assertClose(expected, await gradients(model));
+          }
+        }
+      }
+    }
+    reference.dispose();
+    model.dispose();
+  });
+});
+
+Deno.test("the reference follows the policy by a share at a time", async () => {
+  await withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
+    const reference = await frozenReference(device, model, null);
+    const { value, length: n } = model.trainableArena!;
+    const before = (await device.read(value)).slice();
+    device.run("add", { a: value, b: value, out: value, n, scale: 0.5 });
+    const policy = (await device.read(value)).slice();
+    reference.sync(0.25);
+    const moved = await frozenReference(device, model, await reference.save());
+    const read = async () => {
+      // The copy is seen through the log-probabilities of a model that holds it.
+      const groups = [{ promptIds: [1, 2], branches: [[3, 4, 5]] }];
+      return [...Array.from(await moved.logp(groups, 1))];
+    };
+    const found = await read();
+    device.write(value, Float64Array.from(before, (x, i) => 0.75 * x + 0.25 * policy[i]!));
+    const { logp } = await model.forward([{ promptIds: [1, 2], branches: [[3, 4, 5]] }], {
+      temperature: 1,
+      train: false,
+    });
+    for (const [t, x] of logp.entries()) assert.ok(Math.abs(x - found[t]!) < 1e-13);
+    assert.throws(() => adapterOffReference(model).sync(0.5), RgxError);
+    for (const each of [reference, moved]) each.dispose();
+    model.dispose();
+  });
+});
+
+Deno.test("with dropout too, the gradient does not depend on how a step is cut", async () => {
+  await withReference(async (device) => {
+    const lora = { ...LORA, dropout: 0.2 };
+    const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });
+    const options = { ...OPTIONS, dropout: { seed: 3, pass: 1 } };
+    const whole = await accumulateGradients(model, ROWS, options);
+    const expected = await gradients(model);
+    for (const microBatchSize of [4, 5, 1]) {
+      const cut = await accumulateGradients(model, ROWS, { ...options, microBatchSize });
+      assert.ok(Math.abs(cut.loss - whole.loss) < 1e-13);
+      assertClose(expected, await gradients(model));
+    }
+    const moved = ROWS.map((row) => ({ ...row, promptId: row.promptId + 3 }));
+    const other = await accumulateGradients(model, moved, options);
+    assert.notEqual(other.metrics.entropy, whole.metrics.entropy);
+    assert.notDeepEqual(await gradients(model), expected);
+    await assert.rejects(
+      () => accumulateGradients(model, ROWS, OPTIONS),
+      /lora_dropout needs the key/,
+    );
+    model.dispose();
+  });
+});
+
+Deno.test("skipping the backward pass of groups without advantages changes no gradient", async () => {
+  await withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
+    const short = await accumulateGradients(model, ROWS, OPTIONS);
+    const found = await gradients(model);
+    // A bonus far below rounding makes every row count without changing a digit.
+    const settings = { ...SETTINGS, entropy_coef: 1e-300 };
+    const long = await accumulateGradients(model, ROWS, { ...OPTIONS, settings });
+    assertClose(await gradients(model), found);
+    assert.ok(Math.abs(long.metrics.entropy! - short.metrics.entropy!) < 1e-14);
+    // Nothing to learn at all: the gradient is 0.
+    await accumulateGradients(model, ROWS.map((row) => ({ ...row, advantage: 0 })), OPTIONS);
+    for (const values of (await gradients(model)).values()) assert.ok(values.every((x) => x === 0));
+    model.dispose();
+  });
+});
+
+Deno.test("references: the adapter switched off, and a copy that outlives training", async () => {
+  await withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(false), { trainable: "lora", lora: LORA });
+    const groups = [{ promptIds: [1, 2], branches: [[3, 4, 5], [6]] }];
+    const logp = async (
+      adapter: boolean,
+    ) => [...(await model.forward(groups, { temperature: 1, train: false, adapter })).logp];
+    const start = await logp(true), base = await logp(false);
+    assert.notDeepEqual(start, base);
+    const off = adapterOffReference(model), frozen = await frozenReference(device, model, null);
+    const again = await frozenReference(device, model, await frozen.save());
+    for (const { name } of model.trainable) {
+      const changed = (await model.readParameter(name)).map((x) => 0.5 * x + 0.1);
+      model.writeParameter(name, changed);
+    }
+    const trained = await logp(true);
+    assert.notDeepEqual(trained, start);
+    assert.deepEqual([...Array.from(await off.logp(groups, 1))], base);
+    assert.deepEqual([...Array.from(await frozen.logp(groups, 1))], start);
+    assert.deepEqual([...Array.from(await again.logp(groups, 1))], start);
+    assert.deepEqual(await logp(true), trained);
+    assert.equal(await off.save(), null);
+    for (const reference of [off, frozen, again]) reference.dispose();
+    model.dispose();
+  });
+});
+
+Deno.test("with a reference every row has a gradient, and the policy is unchanged", async () => {
+  await withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(false), { trainable: "lora", lora: LORA });
+    const options = {
+      ...OPTIONS,
+      settings: { ...SETTINGS, beta: 0.1 },
+      reference: adapterOffReference(model),
+    };
+    const idle = ROWS.map((row) => ({ ...row, advantage: 0 }));
+    const before = await policyLogp(model, ROWS, OPTIONS);
+    const { metrics, loss } = await accumulateGradients(model, idle, options);
+    assert.ok(metrics.kl! > 0);
+    assert.ok(Math.abs(loss - 0.1 * metrics.kl!) < 1e-14);
+    const norms = [...(await gradients(model)).values()].map((g) => Math.hypot(...g));
+    assert.ok(norms.every((norm) => norm > 0));
+    assert.deepEqual(await policyLogp(model, ROWS, OPTIONS), before);
+    const cut = await policyLogp(model, ROWS, { ...OPTIONS, microBatchSize: 3 });
+    cut.forEach((row, i) => assertWithin(row, before[i]!, 1e-12, `row ${i} of a cut batch`));
+    model.dispose();
+  });
+});
+
+Deno.test("what the sampler saw is held against the pass that is trained on, token by token", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
+    const logp = await policyLogp(model, ROWS, OPTIONS);
+    const name = "sampling/sampling_logp_difference";
+    // One token in row 1 and one in row 6, which has nothing to learn from; row 2 is not known.
+    const moved = ROWS.map((row, i) => {
+      const samplerLogp = logp[i]!.slice();
+      if (i === 1) samplerLogp[0]! += 0.5;
+      if (i === 6) samplerLogp[2]! -= 0.25;
+      return i === 2 ? row : { ...row, samplerLogp };
+    });
+    const tokens = ROWS.reduce((sum, { ids }, i) => sum + (i === 2 ? 0 : ids.length), 0);
+    for (const microBatchSize of [12, 5, 1]) {
+      const { metrics } = await accumulateGradients(model, moved, { ...OPTIONS, microBatchSize });
+      assertWithin(
+        [metrics[`${name}/max`]!, metrics[`${name}/mean`]!],
+        [0.5, 0.75 / tokens],
+        1e-12,
+        "differences",
+      );
+    }
+    const { metrics } = await accumulateGradients(model, ROWS, OPTIONS);
+    assert.ok(!(`${name}/max` in metrics));
+  }));

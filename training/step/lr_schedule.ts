@@ -1,0 +1,110 @@
+/**
+ * Learning-rate schedules (transformers 5.23's `get_scheduler`), as factors of the base rate. The
+ * factor depends on k, the number of optimizer steps done before, so the first step of a warm-up
+ * has rate 0. The exception is cosine_warmup_with_min_lr, whose first step has a rate above 0. Left
+ * out: reduce_lr_on_plateau, which needs evaluations.
+ */
+import type { SchedulerKwargs, SchedulerType } from "../../configs/schema/run_config.ts";
+
+export interface Schedule {
+  type: SchedulerType;
+  /** A value below 1 is a share of all steps, rounded up. */
+  warmupSteps: number;
+  totalSteps: number;
+  kwargs: SchedulerKwargs;
+  /** The base rate: absolute rates in `kwargs` are divided by it. */
+  learningRate: number;
+}
+
+/** The schedule of a section of the configuration (`training` or `sft`). */
+export function scheduleOf(
+  section: {
+    lr_scheduler_type: SchedulerType;
+    lr_scheduler_kwargs: SchedulerKwargs;
+    warmup_steps: number;
+    learning_rate: number;
+  },
+  totalSteps: number,
+): Schedule {
+  return {
+    type: section.lr_scheduler_type,
+    warmupSteps: section.warmup_steps,
+    totalSteps,
+    kwargs: section.lr_scheduler_kwargs,
+    learningRate: section.learning_rate,
+  };
+}
+
+/** Number of warm-up steps of a schedule. */
+export function warmupSteps(schedule: Pick<Schedule, "warmupSteps" | "totalSteps">): number {
+  const { warmupSteps, totalSteps } = schedule;
+  return warmupSteps < 1 ? Math.ceil(warmupSteps * totalSteps) : Math.floor(warmupSteps);
+}
+
+/** The factor of step k = 0, 1, …, totalSteps − 1. */
+export function rateFactor(schedule: Schedule, k: number): number {
+  const { type, totalSteps, kwargs } = schedule;
+  const warmup = warmupSteps(schedule);
+  // transformers' plain "constant" has no warm-up.
+  if (type === "constant") return 1;
+  const decay = Math.max(1, totalSteps - warmup);
+  const lowest = lowestFactor(schedule);
+  if (type === "cosine_warmup_with_min_lr") {
+    if (k < warmup) {
+      const first = kwargs.warmup_lr_rate;
+      return first === undefined ? (k + 1) / warmup : above(first, k / Math.max(1, warmup - 1));
+    }
+    return above(lowest, cosine((k - warmup + 1) / decay, kwargs.num_cycles));
+  }
+  if (k < warmup) {
+    return type === "warmup_stable_decay" ? above(lowest, k / warmup) : k / warmup;
+  }
+  const progress = (k - warmup) / decay;
+  switch (type) {
+    case "constant_with_warmup":
+      return 1;
+    case "linear":
+      return Math.max(0, 1 - progress);
+    case "cosine":
+      return cosine(progress, kwargs.num_cycles);
+    case "cosine_with_min_lr":
+      return above(lowest, cosine(progress, kwargs.num_cycles));
+    case "cosine_with_restarts":
+      return progress >= 1 ? 0 : cosine(((kwargs.num_cycles ?? 1) * progress) % 1);
+    case "polynomial": {
+      const end = share(schedule, kwargs.lr_end ?? 1e-7);
+      if (k > totalSteps) return end;
+      return (1 - end) * Math.max(0, 1 - progress) ** (kwargs.power ?? 1) + end;
+    }
+    case "inverse_sqrt": {
+      const scale = kwargs.timescale ?? (warmup || 10_000);
+      return 1 / Math.sqrt((k + scale - warmup) / scale);
+    }
+    case "warmup_stable_decay": {
+      const steps = kwargs.num_decay_steps ?? decay;
+      const stable = kwargs.num_stable_steps ?? Math.max(0, totalSteps - warmup - steps);
+      if (k < warmup + stable) return 1;
+      if (k >= warmup + stable + steps) return lowest;
+      return above(lowest, cosine((k - warmup - stable) / steps, kwargs.num_cycles));
+    }
+  }
+}
+
+/** A cosine wave between 1 and 0; by default half a wave, which falls from 1 to 0. */
+function cosine(progress: number, cycles = 0.5): number {
+  return Math.max(0, 0.5 * (1 + Math.cos(2 * Math.PI * cycles * progress)));
+}
+
+function above(lowest: number, factor: number): number {
+  return factor * (1 - lowest) + lowest;
+}
+
+function lowestFactor(schedule: Schedule): number {
+  const { min_lr_rate: relative, min_lr: absolute } = schedule.kwargs;
+  return relative ?? (absolute === undefined ? 0 : share(schedule, absolute));
+}
+
+/** An absolute rate as a factor of the base rate; 0 where the base rate is 0. */
+function share({ learningRate }: Schedule, rate: number): number {
+  return learningRate === 0 ? 0 : rate / learningRate;
+}
