@@ -1,32 +1,37 @@
-/** Array jobs of training: one element a combination of a search, or a seed. */
-import { keyBeginning } from "../configs/documents/names.ts";
+/** Array jobs for training: each element is a combination of a hyperparameter search, or a seed. */
+import { keyBeginning } from "../configs/reading/key_names.ts";
 import { UsageError } from "../core/errors.ts";
 import { fileName } from "../core/paths.ts";
 
-/** What one element of an array does differently. */
+/** The configuration of one element of an array. */
 export interface Variant {
-  /** Number of the element. */
+  /** Index of the element. */
   index: number;
   overrides: string[];
-  /** Appended to the names of run and folder. */
+  /** Appended to the names of the run and its folder. */
   label: string;
 }
 
-/** Elements of an array with as many as SLURM allows by default (MaxArraySize 1001). */
-const MOST_ELEMENTS = 1001;
+/** Maximum number of elements that SLURM allows by default (MaxArraySize 1001). */
+const MAX_ELEMENTS = 1001;
 
-/** `0-7`, `1,3,5`, `0-20:5`, each with `%2` behind it for two at a time; or `%2` alone. */
+/** A parsed `--array`. */
 export interface ArraySpec {
-  /** null: all. */
+  /** null = all elements. */
   indices: number[] | null;
+  /** Maximum number of elements that run in parallel; null = no limit. */
   atOnce: number | null;
 }
 
-/** @throws UsageError */
+/**
+ * Parses `0-7`, `1,3,5` or `0-20:5`, each optionally followed by `%2`, or `%2` alone. `%2` means
+ * that at most two elements run in parallel.
+ * @throws UsageError
+ */
 export function parseArray(text: string): ArraySpec {
   const wrong = () =>
     new UsageError(`--array ${text}: expected for example 0-7, 1,3,5 or 0-7%2`, {
-      advice: `Numbers from 0 to ${MOST_ELEMENTS - 1}; %2: two at a time.`,
+      advice: `Numbers from 0 to ${MAX_ELEMENTS - 1}; %2: two at a time.`,
     });
   const [, list, limit] = /^([0-9,:-]*)(?:%([1-9][0-9]{0,5}))?$/.exec(text) ?? [];
   if (list === undefined || (list === "" && limit === undefined)) throw wrong();
@@ -34,7 +39,7 @@ export function parseArray(text: string): ArraySpec {
   for (const part of list === "" ? [] : list.split(",")) {
     const [, from, to = from, step = "1"] = /^(\d{1,7})(?:-(\d{1,7})(?::([1-9]\d{0,6}))?)?$/
       .exec(part) ?? [];
-    if (from === undefined || Number(to) < Number(from) || Number(to) >= MOST_ELEMENTS) {
+    if (from === undefined || Number(to) < Number(from) || Number(to) >= MAX_ELEMENTS) {
       throw wrong();
     }
     for (let i = Number(from); i <= Number(to); i += Number(step)) indices.push(i);
@@ -45,7 +50,7 @@ export function parseArray(text: string): ArraySpec {
   };
 }
 
-/** As sbatch takes it. */
+/** The value of sbatch's `--array`. */
 export function arrayOption(indices: readonly number[], atOnce: number | null): string {
   const first = indices[0]!, last = indices.at(-1)!;
   const list = indices.length > 1 && last - first + 1 === indices.length
@@ -68,7 +73,7 @@ export function sweepVariants(sweeps: readonly string[]): Variant[] {
     const also = first === keys[twice] ? "" : ` (${first} is the same key)`;
     throw new UsageError(`--sweep ${keys[twice]}: is named twice${also}`);
   }
-  const given = meant.findIndex((key) => GIVEN.includes(key));
+  const given = meant.findIndex((key) => RESERVED_KEYS.includes(key));
   if (given >= 0) {
     throw new UsageError(
       `--sweep ${keys[given]}: each element gets a run and a folder of its own`,
@@ -78,9 +83,9 @@ export function sweepVariants(sweeps: readonly string[]): Variant[] {
     );
   }
   const count = axes.reduce((product, { values }) => product * values.length, 1);
-  if (count > MOST_ELEMENTS) {
+  if (count > MAX_ELEMENTS) {
     throw new UsageError(
-      `--sweep: makes ${count} combinations, expected at most ${MOST_ELEMENTS} (an array job)`,
+      `--sweep: makes ${count} combinations, expected at most ${MAX_ELEMENTS} (an array job)`,
     );
   }
   let combinations: string[][] = [[]];
@@ -96,16 +101,16 @@ export function sweepVariants(sweeps: readonly string[]): Variant[] {
   });
 }
 
-/** What an element's own name makes. */
-const GIVEN = ["training.output_dir", "logging.run_name"];
+/** Keys that are set from the label of an element and cannot be swept. */
+const RESERVED_KEYS = ["training.output_dir", "logging.run_name"];
 
-/** One name for all spellings of a key. */
+/** The canonical spelling of a key. */
 function canonicalKey(key: string): string {
   const known = keyBeginning(key);
   return known === null ? key : [known.path, ...known.rest].join(".");
 }
 
-/** The same run with the seeds `seed + index`. */
+/** Variants that differ in their seed only, which is `seed + index`. */
 export function seedVariants(indices: readonly number[], seed: number): Variant[] {
   return indices.map((index) => ({
     index,
@@ -114,7 +119,7 @@ export function seedVariants(indices: readonly number[], seed: number): Variant[
   }));
 }
 
-/** The last part of each key, or all of it where two end alike. */
+/** The last part of each key, or the full key if several have the same last part. */
 function shortNames(keys: readonly string[]): string[] {
   const last = keys.map((key) => key.slice(key.lastIndexOf(".") + 1));
   return last.map((name, i) => last.filter((other) => other === name).length > 1 ? keys[i]! : name);
@@ -134,7 +139,7 @@ function parseSweep(text: string): { key: string; values: string[] } {
   return { key, values };
 }
 
-/** At commas that stand in no brackets and no quotes. */
+/** Splits at commas outside of brackets and quotes. */
 function splitValues(text: string): string[] {
   const values = [""];
   let depth = 0, quote = "";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { arrayOption, parseArray, seedVariants, sweepVariants } from "./array.ts";
 import { refuses } from "./testing.ts";
 
-Deno.test("a search has every combination, the last key changing fastest", () => {
+Deno.test("a search has every combination, with the last key changing fastest", () => {
   const variants = sweepVariants(["training.learning_rate=1e-6,2e-6", "lora.r=8,16"]);
   assert.deepEqual(variants.map(({ overrides }) => overrides.join(" ")), [
     "training.learning_rate=1e-6 lora.r=8",
@@ -14,7 +14,7 @@ Deno.test("a search has every combination, the last key changing fastest", () =>
   assert.deepEqual(variants.map(({ index }) => index), [0, 1, 2, 3]);
 });
 
-Deno.test("commas in brackets and quotes divide no values; equal names are told apart", () => {
+Deno.test("commas in brackets and quotes do not split; equal names get different labels", () => {
   const lists = sweepVariants(["lora.target_modules=[q_proj,v_proj],all-linear"]);
   assert.deepEqual(lists.map(({ overrides }) => overrides[0]), [
     "lora.target_modules=[q_proj,v_proj]",
@@ -26,7 +26,7 @@ Deno.test("commas in brackets and quotes divide no values; equal names are told 
   assert.equal(ends[0]!.label, "training.seed-1_data.seed-2");
 });
 
-Deno.test("searches that make no sense are refused", async () => {
+Deno.test("invalid searches are refused", async () => {
   const cases: [string[], string][] = [
     [["training.learning_rate"], "expected KEY=VALUE,VALUE"],
     [["=1,2"], "expected KEY=VALUE,VALUE"],
@@ -44,7 +44,7 @@ Deno.test("searches that make no sense are refused", async () => {
   for (const [sweeps, why] of cases) await refuses(() => sweepVariants(sweeps), ["--sweep", why]);
 });
 
-Deno.test("lists of elements are those of sbatch", async () => {
+Deno.test("lists of elements have the syntax of sbatch", async () => {
   assert.deepEqual(parseArray("0-7%2"), { indices: [0, 1, 2, 3, 4, 5, 6, 7], atOnce: 2 });
   assert.deepEqual(parseArray("5,1-3,0-10:5").indices, [0, 1, 2, 3, 5, 10]);
   assert.deepEqual(parseArray("%4"), { indices: null, atOnce: 4 });

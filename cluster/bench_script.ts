@@ -1,7 +1,8 @@
 /**
- * The script of a benchmark: an array that deals (model, task) combinations over graphics cards one by one, with
- * a job behind it that joins the results, or one job with all cards of a node. What is measured stands in
- * variables at its top, to be edited.
+ * Writes the job script of a benchmark. It is either an array job, whose elements share the
+ * (model, task) combinations and have one GPU each, followed by a job that merges the results; or
+ * one job with all GPUs of a node. The models and tasks are variables at the top of the script,
+ * which users can edit.
  */
 import { resolve } from "node:path";
 import { UsageError } from "../core/errors.ts";
@@ -22,25 +23,25 @@ import template from "./templates/bench.sh" with { type: "text" };
 import nodeRoles from "./templates/bench_node.sh" with { type: "text" };
 
 /**
- * `gpus` is the number of cards altogether; default 8. On a device that is none of them it is the number of
+ * `gpus` is the total number of GPUs; default 8. On a device that is no GPU, it is the number of
  * elements, or of processes.
  */
 export interface BenchScriptOptions extends CommonOptions {
   models: readonly string[];
   tasks: readonly string[];
   numExamples?: number;
-  /** null: as the checkpoints were trained. */
+  /** null = the value with which each checkpoint was trained. */
   maxNewTokens?: number | null;
   outputDir?: string;
-  /** One job with all cards instead of an array. */
+  /** One job with all GPUs instead of an array. */
   oneNode?: boolean;
-  /** Elements of the array that run at once. */
+  /** Maximum number of elements of the array that run in parallel. */
   atOnce?: number;
-  /** Further flags of `rgx bench`, such as `--temperature 0.7`. */
+  /** Additional flags of `rgx bench`, such as `--temperature 0.7`. */
   further?: readonly string[];
-  /** Of every card's process; default: the card itself. */
+  /** The device of every process; default: its GPU. */
   device?: string;
-  /** Where the script will be: it submits itself. */
+  /** The path at which the script will be stored, since the script submits itself. */
   script: string;
   template?: { name: string; text: string };
 }
@@ -48,7 +49,7 @@ export interface BenchScriptOptions extends CommonOptions {
 /** The template that `rgx slurm bench` fills in. */
 export const BENCH_TEMPLATE = expandParts(template);
 
-/** What the joining job asks for: it reads answers and draws charts, with no more than an element has. */
+/** The resources of the job that merges results and draws charts: at most those of an element. */
 function joinOptions({ gpus, cpus, memory, time }: Job): string {
   const hour = parseTimeLimit("01:00:00");
   return [
@@ -59,18 +60,18 @@ function joinOptions({ gpus, cpus, memory, time }: Job): string {
   ].join(" ");
 }
 
-/** Bytes of answers. */
+/** A shell function that prints the number of bytes of the answers so far. */
 const PROGRESS = `progress() { cat "$OUTPUT_DIR"/samples_*.jsonl 2>/dev/null | wc -c; }`;
 
 const HOW = {
-  array:
-    "which starts an array of NUM_GPUS jobs, and one that joins their results and draws the charts.",
+  array: "which starts an array of NUM_GPUS jobs, and one that joins their results and draws the " +
+    "charts.",
   node: "which starts one job with NUM_GPUS graphics cards of one node.",
 };
 
 /**
- * A script that deals a benchmark over the cards of a cluster; a text, nothing is written.
- * @throws UsageError for names, times and numbers that SLURM would not take
+ * Makes the text of a script that runs a benchmark on the GPUs of a cluster; writes no file.
+ * @throws UsageError for names, times and numbers that SLURM would not accept
  */
 export async function benchScript(
   account: string,
@@ -92,7 +93,7 @@ export async function benchScript(
   }
   const script = resolve(options.script);
   requireScriptPath(script, "--output");
-  const array = oneNode ? null : `0-${gpus - 1}${limit(options.atOnce)}`;
+  const array = oneNode ? null : `0-${gpus - 1}${concurrencyLimit(options.atOnce)}`;
   const header = headerLines(job, { jobName, log: logs, array });
   const names = await Promise.all(models.map((model) => placeOf(model, workDir)));
   for (const { name, exists } of names) {
@@ -127,7 +128,7 @@ export async function benchScript(
       workers: options.device === undefined
         ? '--devices "$(seq -s, 0 $((NUM_GPUS - 1)))"'
         : '--workers "$NUM_GPUS"',
-      limit: limit(options.atOnce),
+      limit: concurrencyLimit(options.atOnce),
       join_options: joinOptions(job),
       gres: cards === 0 ? "" : `--gres=${gres({ ...job, gpus: 0 }).replace(/0$/, "")}"$NUM_GPUS" `,
     },
@@ -137,9 +138,9 @@ export async function benchScript(
   return { text: filled, jobName, logs, notes };
 }
 
-const limit = (atOnce?: number) => atOnce === undefined ? "" : `%${atOnce}`;
+const concurrencyLimit = (atOnce?: number) => atOnce === undefined ? "" : `%${atOnce}`;
 
-/** A path that begins in the current folder becomes absolute where the job begins elsewhere. */
+/** Finds a path from the job's folder, or else from the current folder, and makes this absolute. */
 async function placeOf(name: string, workDir: string): Promise<{ name: string; exists: boolean }> {
   const isThere = (path: string) => Deno.stat(path).then(() => true, () => false);
   const here = resolve(name), there = resolve(workDir, name);
@@ -147,12 +148,15 @@ async function placeOf(name: string, workDir: string): Promise<{ name: string; e
   return await isThere(here) ? { name: here, exists: true } : { name, exists: false };
 }
 
-/** Names on the Hub have one slash at most. */
+/** Whether a model's name is a path: names on the Hub have at most one slash. */
 function looksLikePath(name: string): boolean {
   return !name.startsWith("openai:") && (/^[./~]|\.gguf$/.test(name) || name.split("/").length > 2);
 }
 
-/** The path of a data set, `gsm8k=test.jsonl` or `problems.jsonl`, in the same way. @throws UsageError */
+/**
+ * A task with the path of its data set, `gsm8k=test.jsonl` or `problems.jsonl`, found by `placeOf`.
+ * @throws UsageError
+ */
 async function taskName(task: string, workDir: string): Promise<string> {
   const [, before = "", path] = /^([a-z0-9_]+=)?(.+)$/.exec(task) ?? [];
   if (path === undefined || (before === "" && !/\.jsonl?$/.test(path))) return task;

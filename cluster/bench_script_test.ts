@@ -15,7 +15,7 @@ const tasks = ["leg_counting", "tower_of_hanoi"];
 const bench = (more: Partial<BenchScriptOptions> = {}) =>
   benchScript("acct", { ...options, ...what, tasks, ...more });
 
-Deno.test("an array has a card for each element, and what is measured at its top", async () => {
+Deno.test("an array has a GPU per element, and variables at the top of the script", async () => {
   const { text, jobName } = await bench({ gpus: 6, atOnce: 2, numExamples: 200, maxNewTokens: 64 });
   assert.equal(jobName, "bench");
   const header = sbatch(text);
@@ -30,19 +30,19 @@ Deno.test("an array has a card for each element, and what is measured at its top
   }
 });
 
-Deno.test("one job has all cards of a node", async () => {
+Deno.test("with --one-node, one job has all GPUs of a node", async () => {
   const { text } = await bench({ oneNode: true });
   assert.ok(sbatch(text).includes("--gres=gpu:a100:8"));
   assert.doesNotMatch(text, /--array|join/);
 });
 
-Deno.test("on the CPU no card is asked for", async () => {
+Deno.test("on the CPU no GPU is requested", async () => {
   for (const more of [{}, { oneNode: true }]) {
     assert.doesNotMatch((await bench({ ...more, device: "wasm" })).text, /--gres/);
   }
 });
 
-Deno.test("models and files are found where the job begins, or named absolutely", async () => {
+Deno.test("models and files are relative to the job's folder, or absolute", async () => {
   await withFolder(async (folder) => {
     await Deno.mkdir(`${folder}/own`);
     await Deno.writeTextFile(`${folder}/rows.jsonl`, "");
@@ -59,7 +59,7 @@ Deno.test("models and files are found where the job begins, or named absolutely"
   });
 });
 
-/** Runs a script with programs that tell how they were called. */
+/** Runs a script with stand-in programs that record their arguments. */
 async function called(
   more: Partial<BenchScriptOptions>,
   args: string[],
@@ -100,7 +100,7 @@ const element = (index: number) => ({
   SLURM_ARRAY_TASK_MIN: "0",
 });
 
-Deno.test("called by hand the script submits the array and the job that joins", async () => {
+Deno.test("called by hand, the script submits the array and the job that merges", async () => {
   const edit = (text: string) => text.replace("NUM_GPUS=8", "NUM_GPUS=3");
   const { code, calls, out } = await called({}, [], {}, edit);
   assert.deepEqual([code, out], [0, "71\n72\n"]);
@@ -120,7 +120,7 @@ const COMMON =
   "tower_of_hanoi --num-examples 100 --output-dir benchmark_results --resume";
 const SRUN = `srun --nodes=1 --ntasks=1 --kill-on-bad-exit=1 rgx ${COMMON}`;
 
-Deno.test("each element takes its part; called with sbatch the first one sees to the joining", async () => {
+Deno.test("each element gets its shard; with sbatch the first one submits the merge", async () => {
   assert.deepEqual((await called({}, ["element"], element(3))).calls, [`${SRUN} --shard 3/8`]);
   const first = await called({ memory: "4G", cpus: 1, time: "30" }, [], element(0));
   assert.deepEqual(first.calls, [
@@ -134,7 +134,7 @@ Deno.test("each element takes its part; called with sbatch the first one sees to
   assert.deepEqual((await called({}, ["join"], element(0))).calls, [`rgx ${COMMON} --merge`]);
   const fewer = (text: string) => text.replace("NUM_GPUS=8", "NUM_GPUS=2");
   assert.deepEqual((await called({}, [], element(2), fewer)).calls, []);
-  // More than the line #SBATCH --array has: sbatch does not see it, bash does.
+  // NUM_GPUS is larger than in the line #SBATCH --array, which only bash notices.
   const more = (text: string) => text.replace("NUM_GPUS=8", "NUM_GPUS=20");
   const eight = { ...element(7), SLURM_ARRAY_TASK_MAX: "7" };
   assert.deepEqual((await called({}, [], eight, more)).calls, [`${SRUN} --shard 7/8`]);
@@ -146,7 +146,7 @@ Deno.test("each element takes its part; called with sbatch the first one sees to
   assert.deepEqual(cpu.calls, [`${SRUN} --device wasm --workers 8`]);
 });
 
-Deno.test("what is set in the environment goes before what stands at the script's top", async () => {
+Deno.test("the environment has precedence over the variables in the script", async () => {
   const given = { MODELS: "a b", TASKS: "chain_sum", NUM_EXAMPLES: "7", MAX_NEW_TOKENS: "5" };
   const own = await called({}, ["element"], { ...element(1), ...given, NUM_GPUS: "3" });
   assert.deepEqual(own.calls, [
@@ -157,7 +157,7 @@ Deno.test("what is set in the environment goes before what stands at the script'
   assert.equal(calls[0], "sbatch --parsable --array=0-1 F/b.sh element");
 });
 
-Deno.test("a benchmark that can not run is refused", async () => {
+Deno.test("a benchmark that cannot run is refused", async () => {
   const cases: [Partial<BenchScriptOptions>, string][] = [
     [{ models: [] }, "no model is named"],
     [{ tasks: [] }, "no task is named"],

@@ -1,35 +1,38 @@
 /**
- * The lines that sbatch reads: what the job asks for. Why each is there: docs/cluster.md. Left out on purpose:
- * what differs between clusters and has no common name, which is handed through as it is (`sbatch`).
+ * The #SBATCH lines of a job script: the resources that the job requests. docs/cluster.md explains
+ * each of them. Options that differ between clusters have no flag here; users pass them unchanged
+ * (`sbatch`).
  */
 import { UsageError } from "../core/errors.ts";
-import { parseMemory, parseTimeLimit, type TimeLimit, warningSeconds } from "./limits.ts";
+import { parseMemory, parseTimeLimit, type TimeLimit } from "./limits.ts";
 import { logFolderPattern, sbatchValue } from "./quote.ts";
+import { signalLeadSeconds } from "./signal_lead.ts";
 
-/** What a job asks for, as the user says it. */
+/** The resources of a job, as the user requests them. */
 export interface JobRequest {
   partition?: string;
   /** H:M:S, D-H:M:S, …; default 04:00:00. */
   time?: string;
-  /** Cards a node; default 4. */
+  /** GPUs of each node; default 4. */
   gpus?: number;
-  /** Default a100; empty: any. */
+  /** Default a100; empty: any type. */
   gpuType?: string;
-  /** Cores of the process; default 16. */
+  /** CPU cores of the process; default 16. */
   cpus?: number;
-  /** With its unit; default 320G. */
+  /** Memory with its unit; default 320G. */
   memory?: string;
   nodes?: number;
-  /** Default true. */
+  /** Whether the job is requeued until the run is complete; default true. */
   requeue?: boolean;
-  /** Seconds before the end at which the job is told to save. */
+  /** The signal lead: seconds before the time limit at which the job is told to save its state. */
   warn?: number;
-  /** Further options, each as on an #SBATCH line: `--qos=high`. */
+  /** Additional options in the form of #SBATCH lines: `--qos=high`. */
   sbatch?: readonly string[];
-  /** As sbatch takes it: `afterok:123`. */
+  /** The value of sbatch's `--dependency`: `afterok:123`. */
   dependency?: string;
 }
 
+/** A checked request with all defaults. */
 export interface Job {
   account: string;
   partition: string;
@@ -40,13 +43,14 @@ export interface Job {
   memory: string;
   nodes: number;
   requeue: boolean;
-  warn: number;
+  /** Seconds before the time limit at which SLURM sends USR2. */
+  signalLead: number;
   sbatch: readonly string[];
   dependency: string | null;
 }
 
-/** Options that the script needs as it writes them, and what to use instead. */
-const OWN_OPTIONS: Readonly<Record<string, string>> = {
+/** sbatch options that the script itself sets, and what the user can use instead. */
+const RESERVED_OPTIONS: Readonly<Record<string, string>> = {
   signal: "--warn SECONDS",
   time: "--time, which --warn goes with",
   t: "--time, which --warn goes with",
@@ -60,7 +64,7 @@ const OWN_OPTIONS: Readonly<Record<string, string>> = {
   wrap: "--template FILE",
 };
 
-/** @throws UsageError for what SLURM, or a shell, would misread */
+/** Checks a request and fills in defaults. @throws UsageError for what SLURM or a shell misreads */
 export function checkJob(account: string, request: JobRequest): Job {
   const time = parseTimeLimit(request.time ?? "04:00:00");
   const gpuType = request.gpuType ?? "a100";
@@ -82,7 +86,7 @@ export function checkJob(account: string, request: JobRequest): Job {
     memory: parseMemory(request.memory ?? "320G"),
     nodes: request.nodes ?? 1,
     requeue: request.requeue ?? true,
-    warn: warningSeconds(time, request.warn ?? null),
+    signalLead: signalLeadSeconds(time, request.warn ?? null),
     sbatch: (request.sbatch ?? []).map(furtherOption),
     dependency,
   };
@@ -100,13 +104,17 @@ function plainName(what: string, text: string, shape: RegExp): void {
   });
 }
 
-/** Behind a letter, since some may not be the first. */
+/** The first character that `shape` forbids. Tested after a letter: some may not come first. */
 function badCharacter(text: string, shape: RegExp): string {
   const bad = [...text].find((character) => !shape.test(`a${character}`)) ?? text[0]!;
   return `it has ${bad === " " ? "a space" : JSON.stringify(bad)}`;
 }
 
-/** `--qos=high`, `qos=high` or `-J x`; what a shell has taken quotes from gets some. @throws UsageError */
+/**
+ * Checks an additional option: `--qos=high`, `qos=high` or `-J x`. If a shell has removed the
+ * quotes of a value with spaces, they are added again.
+ * @throws UsageError
+ */
 function furtherOption(text: string): string {
   const line = text.trim().replace(/^#SBATCH\s+/, "");
   const [, dashes, name] = /^(--?)?([A-Za-z][A-Za-z-]*)(?=$|[\s=])/.exec(line) ?? [];
@@ -115,10 +123,10 @@ function furtherOption(text: string): string {
       advice: "For example --sbatch=--qos=high --sbatch=--mail-type=END",
     });
   }
-  const own = OWN_OPTIONS[name];
-  if (own !== undefined) {
+  const replacement = RESERVED_OPTIONS[name];
+  if (replacement !== undefined) {
     throw new UsageError(`--sbatch ${text}: the script sets ${dashes ?? "--"}${name} itself`, {
-      advice: `Use ${own}.`,
+      advice: `Use ${replacement}.`,
     });
   }
   const option = dashes === undefined ? `--${line}` : line;
@@ -127,9 +135,9 @@ function furtherOption(text: string): string {
 }
 
 /**
- * The #SBATCH lines.
- * @param about.log the folder of the logs, which must be there when the job starts
- * @param about.array as sbatch takes it, or null
+ * The #SBATCH lines of a job.
+ * @param about.log the folder of the logs, which must exist when the job starts
+ * @param about.array the value of sbatch's `--array`, or null
  */
 export function headerLines(
   job: Job,
@@ -149,7 +157,7 @@ export function headerLines(
     `--time=${job.time.text}`,
     ...(array === null ? [] : [`--array=${array}`]),
     ...(job.dependency === null ? [] : [`--dependency=${job.dependency}`]),
-    `--signal=B:USR2@${job.warn}`,
+    `--signal=B:USR2@${job.signalLead}`,
     job.requeue ? "--requeue" : "--no-requeue",
     "--open-mode=append",
     `--output=${sbatchValue(`${logFolderPattern(log)}/%x-${array === null ? "%j" : "%A_%a"}.out`)}`,
@@ -157,7 +165,7 @@ export function headerLines(
   ].map((option) => `#SBATCH ${option}`);
 }
 
-/** Cards of one node; without a number where the script has it in a variable. */
+/** The value of `--gres`: type and number of the GPUs of one node. */
 export function gres({ gpuType, gpus }: Pick<Job, "gpuType" | "gpus">): string {
   return `${gpuType === "" ? "gpu" : `gpu:${gpuType}`}:${gpus}`;
 }

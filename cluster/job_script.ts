@@ -1,4 +1,4 @@
-/** What the scripts of training and of benchmarks have in common. */
+/** The parts that the job scripts of training and of benchmarks share. */
 import { resolve } from "node:path";
 import { UsageError } from "../core/errors.ts";
 import { fileName } from "../core/paths.ts";
@@ -8,31 +8,31 @@ import { checkJob, type Job, type JobRequest } from "./header.ts";
 import { isMinutesAndSeconds } from "./limits.ts";
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 
-/** A finished script, not yet written. */
+/** A complete script that is not yet written to a file. */
 export interface JobScript {
   text: string;
   jobName: string;
-  /** Folder of the logs; it must be there when the job starts, or the job fails without a word. */
+  /** Folder of the logs. If it is missing when the job starts, the job fails without a message. */
   logs: string;
-  /** What the user should know although nothing is wrong. */
+  /** Remarks for the user that are no errors. */
   notes: string[];
 }
 
 export interface CommonOptions extends JobRequest {
-  /** Where the job runs and relative paths begin; default: the current folder. */
+  /** The folder in which the job runs; default: the current folder. */
   workDir?: string;
   jobName?: string;
-  /** Leaves the variables out that forbid all access to the Hub. */
+  /** Whether the job may access the Hub; default: variables in the script forbid it. */
   online?: boolean;
   /** Environment modules to load. */
   modules?: readonly string[];
   /** Shell lines to run before the program. */
   setup?: readonly string[];
-  /** Restarts in a row without anything new before a job is not requeued any more; default 5. */
+  /** Number of restarts in a row without progress after which a job is not requeued; default 5. */
   maxIdleRestarts?: number;
-  /** How the program is started; default: as this one was. */
+  /** The command that starts rgx; default: that of this process. */
   program?: readonly string[];
-  /** Where the script will be. */
+  /** The path at which the script will be stored. */
   script?: string;
 }
 
@@ -45,7 +45,7 @@ export interface Prepared {
   values: Record<string, string>;
 }
 
-/** @throws UsageError for a request that cannot be met, or a folder that is not there */
+/** Checks the options. @throws UsageError for an invalid option, or a folder that does not exist */
 export async function prepare(
   account: string,
   options: CommonOptions,
@@ -79,7 +79,7 @@ export async function prepare(
   };
 }
 
-/** What `{{requeue}}` stands for in a job that shall not come back. */
+/** The value of `{{requeue}}` for a job that is not requeued. */
 export const NO_REQUEUE = `
 if [ "$code" = 75 ] && [ -z "$ending" ]; then
   echo "job $id: saved, there is more to do; submit it again to go on" >&2
@@ -97,12 +97,16 @@ async function existingFolder(given: string): Promise<string> {
   );
 }
 
-/** Logs of one's own. @throws UsageError where a job would fail without a word: its log has no folder */
+/**
+ * Checks the log files that the user names with `sbatch`.
+ * @throws UsageError when a log's folder does not exist, since the job would fail without a message
+ */
 async function requireLogFolders(further: readonly string[], workDir: string): Promise<void> {
   for (const option of further) {
     const [, path] = /^(?:--(?:output|error)[=\s]\s*|-[oe]\s*)(["']?.+)$/.exec(option) ?? [];
     const folder = path?.replace(/^["']/, "").match(/^(.*)\//)?.[1];
-    if (folder === undefined || folder.includes("%")) continue; // the work folder, or known to SLURM alone
+    // Without a folder the log is in the work folder; a pattern with % is known to SLURM only.
+    if (folder === undefined || folder.includes("%")) continue;
     const found = await Deno.stat(resolve(workDir, folder || "/")).catch(() => null);
     if (found?.isDirectory) continue;
     throw new UsageError(`--sbatch ${option}: there is no folder ${resolve(workDir, folder)}`, {
@@ -118,25 +122,31 @@ function environment({ online, modules = [], setup = [] }: CommonOptions): strin
     }
   }
   return [
-    // srun would take them for its own; set by a job that this one may have been submitted from.
-    "unset SLURM_CPU_BIND SLURM_MEM_BIND SLURM_MEM_PER_CPU SLURM_MEM_PER_GPU SLURM_GPUS SLURM_STEP_ID # of an outer job",
+    "# If this job was submitted from within another one, srun would read that job's variables.",
+    "unset SLURM_CPU_BIND SLURM_MEM_BIND SLURM_MEM_PER_CPU SLURM_MEM_PER_GPU " +
+    "SLURM_GPUS SLURM_STEP_ID",
     ...modules.map((name) => `module load ${name}`),
     ...setup,
     ...(online ? [] : [
-      "# Compute nodes have no internet: get models on the login node first.",
+      "# Compute nodes have no internet access: download models on the login node first.",
       "export HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1 TRANSFORMERS_OFFLINE=1 WANDB_MODE=offline",
     ]),
-    "# Threads: the cores of the job (rgx reads SLURM_CPUS_PER_TASK itself; srun does not take it over).",
-    'export OMP_NUM_THREADS="${SLURM_CPUS_PER_TASK:-1}" SRUN_CPUS_PER_TASK="${SLURM_CPUS_PER_TASK:-1}"',
+    "# Use the cores of the job. rgx reads SLURM_CPUS_PER_TASK itself, but srun does not.",
+    'export OMP_NUM_THREADS="${SLURM_CPUS_PER_TASK:-1}" ' +
+    'SRUN_CPUS_PER_TASK="${SLURM_CPUS_PER_TASK:-1}"',
   ].join("\n");
 }
 
-/** Whether a device may be a graphics card: `auto` takes one where there is one. */
+/** Whether a job for this device needs a GPU: `auto` uses one if there is one. */
 export function needsCard(device: string | undefined): boolean {
   return device !== "wasm" && device !== "reference";
 }
 
-/** @throws UsageError for a name that is no part of a file's name */
+/**
+ * The name of a job.
+ * @param otherwise used for the default name
+ * @throws UsageError when the given name cannot be a part of a file name
+ */
 export function checkJobName(given: string | undefined, otherwise: string): string {
   if (given === undefined) return fileName(otherwise);
   if (/^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(given)) return given;

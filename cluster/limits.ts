@@ -1,14 +1,14 @@
-/** Times and sizes as SLURM writes them, and how long before its end a job is warned. */
+/** Parses time limits and memory sizes in the formats of SLURM. */
 import { UsageError } from "../core/errors.ts";
 
 export interface TimeLimit {
-  /** As it was given: SLURM reads it the same way. */
+  /** The text as given; SLURM reads it with the same meaning. */
   text: string;
   seconds: number;
 }
 
 /**
- * M, M:S, H:M:S, D-H, D-H:M or D-H:M:S.
+ * Parses a time limit: M, M:S, H:M:S, D-H, D-H:M or D-H:M:S.
  * @throws UsageError for anything else
  */
 export function parseTimeLimit(text: string): TimeLimit {
@@ -35,13 +35,13 @@ export function parseTimeLimit(text: string): TimeLimit {
   return { text, seconds: all };
 }
 
-/** Something like `04:00`, which many take for hours. */
+/** Whether a limit has the form `04:00`, which many people read as hours and minutes. */
 export function isMinutesAndSeconds({ text }: TimeLimit): boolean {
   return /^\d+:\d+$/.test(text);
 }
 
 /**
- * A number with its unit, as `320G`; `0` is all that a node has.
+ * Parses an amount of memory: a number with a unit, such as `320G`, or `0` for all of a node.
  * @throws UsageError for anything else
  */
 export function parseMemory(text: string): string {
@@ -58,35 +58,8 @@ export function parseMemory(text: string): string {
   );
 }
 
-/** Of what {@link parseMemory} returns. */
+/** Megabytes of a text that {@link parseMemory} has returned. */
 export function megabytes(memory: string): number {
   const power = "MGT".indexOf(memory.at(-1)!);
   return Number(memory.slice(0, -1)) * 1024 ** power;
-}
-
-/** SLURM's own limit for `--signal`. */
-const MOST_SECONDS = 65535;
-const DEFAULT_WARNING = 600;
-
-/**
- * Seconds before the end at which the job is told to save. SLURM looks every 30 seconds and may come up to a
- * minute early; with a warning as long as the limit, every run would be warned at its first look.
- * @throws UsageError when a given one is out of range
- */
-export function warningSeconds(limit: TimeLimit, given: number | null): number {
-  const half = Math.floor(limit.seconds / 2);
-  if (given === null) {
-    const quarter = Math.floor(limit.seconds / 4);
-    return Math.min(DEFAULT_WARNING, half, Math.max(quarter, 60));
-  }
-  const most = Math.min(MOST_SECONDS, half);
-  if (given <= most) return given;
-  throw new UsageError(
-    `--warn ${given}: with --time ${limit.text} expected at most ${most} seconds`,
-    {
-      advice:
-        "A job that is warned in the first half of its time does little else than save. It takes the " +
-        "time of one step and of one checkpoint, and a minute.",
-    },
-  );
 }

@@ -1,16 +1,10 @@
 import assert from "node:assert/strict";
-import {
-  isMinutesAndSeconds,
-  megabytes,
-  parseMemory,
-  parseTimeLimit,
-  warningSeconds,
-} from "./limits.ts";
+import { isMinutesAndSeconds, megabytes, parseMemory, parseTimeLimit } from "./limits.ts";
 import { refuses } from "./testing.ts";
 
 const seconds = (text: string) => parseTimeLimit(text).seconds;
 
-Deno.test("times are read as SLURM reads them", () => {
+Deno.test("times have the same meaning as for SLURM", () => {
   assert.deepEqual(
     ["90", "04:30", "04:00:00", "1-12", "1-12:30", "2-01:02:03", "100:00:00"].map(seconds),
     [5400, 270, 14400, 129600, 131400, 176523, 360000],
@@ -19,7 +13,7 @@ Deno.test("times are read as SLURM reads them", () => {
   assert.ok(!isMinutesAndSeconds(parseTimeLimit("1-04:30")));
 });
 
-Deno.test("what is no time is refused with the format", async () => {
+Deno.test("an invalid time is refused, and the message shows the format", async () => {
   const cases: [string, string][] = [
     ["4h", "is no time"],
     ["", "is no time"],
@@ -35,7 +29,7 @@ Deno.test("what is no time is refused with the format", async () => {
   }
 });
 
-Deno.test("a size needs its unit", async () => {
+Deno.test("an amount of memory needs a unit", async () => {
   assert.deepEqual(["320G", "500m", "64GB", "2TiB", "0"].map(parseMemory), [
     "320G",
     "500M",
@@ -48,16 +42,4 @@ Deno.test("a size needs its unit", async () => {
   for (const text of ["lots", "1.5G", "-4G", "0G", "G"]) {
     await refuses(() => parseMemory(text), [`--memory ${text}: expected a whole number`]);
   }
-});
-
-Deno.test("a job is warned in good time and not in its first half", async () => {
-  const warn = (text: string, given: number | null = null) =>
-    warningSeconds(parseTimeLimit(text), given);
-  assert.equal(warn("04:00:00"), 600);
-  assert.equal(warn("00:20:00"), 300);
-  assert.equal(warn("3"), 60);
-  assert.equal(warn("1"), 30);
-  assert.equal(warn("04:00:00", 7200), 7200);
-  await refuses(() => warn("04:00:00", 7201), ["--warn 7201", "at most 7200 seconds"]);
-  await refuses(() => warn("7-00:00:00", 70000), ["at most 65535 seconds"]);
 });

@@ -1,34 +1,34 @@
 /**
- * Words in a job script. A shell and sbatch read them by different rules: sbatch takes its lines apart itself
- * (quotes, backslashes, `#` for a comment; no variables), and a file name there is a pattern in which `%j` is
- * the job's number.
+ * Quoting in job scripts. The shell and sbatch have different rules. sbatch parses #SBATCH lines
+ * itself (quotes, backslashes, `#` for a comment; no variables). There the file name of a log is a
+ * pattern, in which `%j` is the id of the job.
  */
 import { UsageError } from "../core/errors.ts";
 
-/** One word of a shell command. */
+/** Quotes one word of a shell command. */
 export function shellWord(text: string): string {
   if (/^[A-Za-z0-9_@%+=:./-]+$/.test(text)) return text;
   return /['$`]/.test(text) ? `"${text.replace(/["\\$`]/g, "\\$&")}"` : `'${text}'`;
 }
 
-/** Several, with spaces between. */
+/** Quotes several words and joins them with spaces. */
 export function shellWords(words: readonly string[]): string {
   return words.map(shellWord).join(" ");
 }
 
-/** The value of an option on an #SBATCH line. */
+/** Quotes the value of an option on an #SBATCH line. */
 export function sbatchValue(text: string): string {
   return /^[A-Za-z0-9_@%+=:,./[\]-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** A folder as the beginning of the file name of a log: what is in it stands for itself. */
+/** Escapes a folder for the file name pattern of a log. */
 export function logFolderPattern(folder: string): string {
   return folder.replaceAll("%", "%%");
 }
 
 /**
- * A path that a job script can name.
- * @throws UsageError for what neither sbatch nor a line of text can hold
+ * Checks that a path can be written in a job script.
+ * @throws UsageError for a backslash or a control character
  */
 export function requireScriptPath(path: string, what: string): void {
   // deno-lint-ignore no-control-regex

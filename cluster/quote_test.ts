@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 import { refuses, run } from "./testing.ts";
 
-Deno.test("a shell reads the same words", async () => {
+Deno.test("a shell reads quoted words unchanged", async () => {
   const words = [
     "plain",
     "",
@@ -19,7 +19,7 @@ Deno.test("a shell reads the same words", async () => {
   assert.equal(shellWord("training.max_steps=4"), "training.max_steps=4");
 });
 
-Deno.test("a folder that SLURM can not name is refused", async () => {
+Deno.test("a folder that SLURM cannot handle is refused", async () => {
   for (const path of ["/a\\b", "/a\nb", "/a\x7f"]) {
     await refuses(() => requireScriptPath(path, "--work-dir"), ["--work-dir", "SLURM can not"]);
   }

@@ -1,4 +1,4 @@
-/** The shell part of a job, with stand-ins for SLURM's programs: what it does with each exit code and signal. */
+/** Runs job scripts with stand-ins for SLURM's programs, for every exit code and signal. */
 import assert from "node:assert/strict";
 import { run, standIns, withFolder } from "./testing.ts";
 import { slurmScript } from "./train_script.ts";
@@ -6,18 +6,18 @@ import { slurmScript } from "./train_script.ts";
 interface Try {
   /** A shell line in place of the program. */
   program: string;
-  /** What squeue says. */
+  /** The output of squeue. */
   state?: string;
   /** A shell line in place of squeue. */
   squeue?: string;
   maxRestarts?: number;
   requeue?: boolean;
   env?: Record<string, string>;
-  /** Behind the script's name. */
+  /** Arguments of the script. */
   words?: string[];
 }
 
-/** Runs the script of a job `times` times; returns the exit codes and what was requeued. */
+/** Runs the script of a job `times` times. @returns the exit codes and the requeued ids */
 async function tryJob({ program, state = "RUNNING", ...rest }: Try, times = 1) {
   const result = { codes: [] as number[], requeued: "", err: "" };
   await withFolder(async (folder) => {
@@ -25,7 +25,7 @@ async function tryJob({ program, state = "RUNNING", ...rest }: Try, times = 1) {
     const PATH = await standIns(folder, {
       srun: `[ "$1 $2 $3" = "--nodes=1 --ntasks=1 --kill-on-bad-exit=1" ] || exit 9\n${program}`,
       squeue: rest.squeue ?? `echo ${state}`,
-      // The script's own pauses; one left behind would keep its streams open.
+      // Skips the pauses of the script. One that goes on after its end would keep streams open.
       sleep: `case $1 in 1 | 10 | 30 | 60) ;; *) exec /bin/sleep "$1" ;; esac`,
       scontrol: `echo "$*" >>${folder}/requeued; kill -TERM $PPID`,
     });
@@ -49,7 +49,7 @@ async function tryJob({ program, state = "RUNNING", ...rest }: Try, times = 1) {
   return result;
 }
 
-Deno.test("75 goes back into the queue, other codes are the job's own", async () => {
+Deno.test("exit code 75 requeues the job, other codes end it", async () => {
   assert.deepEqual(await tryJob({ program: "exit 75" }), {
     codes: [75],
     requeued: "requeue 12\n",
@@ -64,47 +64,47 @@ Deno.test("75 goes back into the queue, other codes are the job's own", async ()
   }
 });
 
-Deno.test("an element of an array requeues itself alone", async () => {
+Deno.test("an element of an array requeues only itself", async () => {
   const env = { SLURM_JOB_ID: "12", SLURM_ARRAY_JOB_ID: "12", SLURM_ARRAY_TASK_ID: "3" };
   assert.equal((await tryJob({ program: "exit 75", env })).requeued, "requeue 12_3\n");
 });
 
-Deno.test("a job that SLURM is ending stays where it is", async () => {
+Deno.test("a job that SLURM is ending is not requeued", async () => {
   for (const state of ["COMPLETING", "CANCELLED", ""]) {
     assert.equal((await tryJob({ program: "exit 75", state })).requeued, "");
   }
-  // TERM arrives while the program saves; its end is waited for.
+  // TERM arrives while the program saves; the script waits until it has finished.
   const told = await tryJob({ program: "kill -TERM $PPID; sleep 0.3; exit 75" });
   assert.deepEqual([told.codes, told.requeued], [[75], ""]);
   assert.equal((await tryJob({ program: "exit 75", requeue: false })).requeued, "");
 });
 
-Deno.test("a controller that does not answer at once is asked again", async () => {
+Deno.test("a controller that does not answer is asked again", async () => {
   const squeue = "echo >>asked; [ $(wc -l <asked) -ge 3 ] && echo RUNNING";
   assert.equal((await tryJob({ program: "exit 75", squeue })).requeued, "requeue 12\n");
   const never = await tryJob({ program: "exit 75", squeue: "exit 1" });
   assert.deepEqual([never.codes, never.requeued], [[75], ""]);
 });
 
-Deno.test("the warning is handed on, as often as it comes", async () => {
+Deno.test("the warning signal is forwarded every time", async () => {
   const program =
     "trap 'exit 75' USR2; sleep 0.3; kill -USR2 $PPID; kill -USR2 $PPID; sleep 2 & wait $!; exit 3";
   const warned = await tryJob({ program });
   assert.deepEqual([warned.codes, warned.requeued], [[75], "requeue 12\n"]);
 });
 
-Deno.test("a job that gets no further ends, one that does goes on", async () => {
+Deno.test("a job without progress ends, one with progress is requeued", async () => {
   const idle = await tryJob({ program: "exit 75", maxRestarts: 2 }, 3);
   assert.equal(idle.requeued, "requeue 12\n".repeat(2));
   assert.match(idle.err, /nothing new in 2 restarts in a row/);
   const program = `mkdir -p $RUN; echo '{"step":1}' >>$RUN/metrics.jsonl; exit 75`;
   const moving = await tryJob({ program, maxRestarts: 2 }, 4);
   assert.equal(moving.requeued, "requeue 12\n".repeat(4));
-  // Nor is it looked for in a folder that is not the run's.
+  // With another folder in the arguments, the progress is unknown and the job is requeued.
   const words = ["training.output_dir=other"];
   const elsewhere = await tryJob({ program: "exit 75", maxRestarts: 1, words }, 3);
   assert.equal(elsewhere.requeued, "requeue 12\n".repeat(3));
-  // An event is no progress.
+  // Events do not count as progress.
   const events = `mkdir -p $RUN; echo '{"event":"stop"}' >>$RUN/metrics.jsonl; exit 75`;
   assert.equal((await tryJob({ program: events, maxRestarts: 1 }, 2)).requeued, "requeue 12\n");
 });

@@ -1,14 +1,13 @@
-/** Writing a job script where it can be submitted, and submitting it. */
+/** Writes a job script to a file, and submits it. */
 import { resolve } from "node:path";
-import { writeFileAtomic } from "../core/atomic_file.ts";
-import { explainFileError } from "../core/atomic_file.ts";
+import { explainFileError, writeFileAtomic } from "../core/atomic_file.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { parseTimeLimit } from "./limits.ts";
 import type { JobScript } from "./job_script.ts";
 
 /**
- * Writes the script and makes the folder of its logs.
- * @throws UsageError when there is a file already, or no folder for it
+ * Writes the script and creates the folder of its logs.
+ * @throws UsageError when the file exists, or its folder does not
  */
 export async function writeScript(
   script: JobScript,
@@ -38,8 +37,8 @@ export async function writeScript(
 
 /**
  * Runs a command that submits jobs.
- * @returns numbers of the jobs
- * @throws RgxError with SLURM's own words when it refuses
+ * @returns the ids of the jobs
+ * @throws RgxError with SLURM's message when it refuses
  */
 export async function submit(command: readonly string[], folder: string): Promise<string[]> {
   const { success, out, err } = await run(command, folder, outsideOfJobs(Deno.env.toObject()));
@@ -50,7 +49,10 @@ export async function submit(command: readonly string[], folder: string): Promis
   throw new RgxError(`sbatch refused the job${submitted}: ${said === "" ? out.trim() : said}`);
 }
 
-/** sbatch hands a job the variables of the job that it is called in, where that job has none of its own. */
+/**
+ * The environment without SLURM's variables of the current job. sbatch would pass them to the new
+ * job, where those that SLURM does not set again would be wrong.
+ */
 export function outsideOfJobs(env: Readonly<Record<string, string>>): Record<string, string> {
   const isOfJob = (name: string) =>
     name.startsWith("SLURM_") && !/^SLURM_(CONF|CLUSTERS|JWT|DEBUG)$/.test(name);
@@ -58,17 +60,18 @@ export function outsideOfJobs(env: Readonly<Record<string, string>>): Record<str
 }
 
 /**
- * SLURM takes a job that is longer than its partition allows and lets it wait for ever.
- * @throws UsageError for such a job; nothing where the partition can not be asked
+ * Checks a job's time limit against that of its partition. SLURM accepts a job with a longer limit
+ * and never starts it. Nothing is checked when the partition's limit is unknown.
+ * @throws UsageError for a longer limit
  */
 export async function checkPartitionTime(partition: string, time: string): Promise<void> {
   if (partition.includes(",")) return;
   const asked = await run(["scontrol", "-o", "show", "partition", partition]).catch(() => null);
-  const most = /\bMaxTime=(\S+)/.exec(asked?.out ?? "")?.[1];
-  if (most === undefined || !/^[\d:-]+$/.test(most)) return;
-  if (parseTimeLimit(time).seconds <= parseTimeLimit(most).seconds) return;
+  const maxTime = /\bMaxTime=(\S+)/.exec(asked?.out ?? "")?.[1];
+  if (maxTime === undefined || !/^[\d:-]+$/.test(maxTime)) return;
+  if (parseTimeLimit(time).seconds <= parseTimeLimit(maxTime).seconds) return;
   throw new UsageError(
-    `--time ${time}: partition ${partition} allows at most ${most}; the job would wait for ever`,
+    `--time ${time}: partition ${partition} allows at most ${maxTime}; the job would wait for ever`,
   );
 }
 

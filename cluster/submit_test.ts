@@ -9,7 +9,7 @@ const script = (folder: string) => ({
   notes: [],
 });
 
-Deno.test("the folder of the logs is made with the script, and no file is written over unasked", async () => {
+Deno.test("the folder of the logs is created; no file is replaced without --force", async () => {
   await withFolder(async (folder) => {
     const path = `${folder}/job.sh`;
     await writeScript(script(folder), path);
@@ -23,7 +23,7 @@ Deno.test("the folder of the logs is made with the script, and no file is writte
   });
 });
 
-/** Programs that stand in for SLURM's, found by this process as well. */
+/** Stand-ins for SLURM's programs, which this process finds too. */
 async function withPrograms(
   programs: Record<string, string>,
   work: (folder: string) => Promise<void>,
@@ -39,13 +39,13 @@ async function withPrograms(
   });
 }
 
-Deno.test("a job that is submitted from another one does not take its variables over", () => {
+Deno.test("a job that is submitted from another one does not get its variables", () => {
   const kept = { PATH: "/bin", SLURM_CONF: "/etc/slurm.conf", SBATCH_ACCOUNT: "a" };
   const env = { ...kept, SLURM_JOB_ID: "7", SLURM_ARRAY_TASK_ID: "1", SLURM_MEM_PER_CPU: "100" };
   assert.deepEqual(outsideOfJobs(env), kept);
 });
 
-Deno.test("what sbatch says is told in its words", async () => {
+Deno.test("the messages of sbatch are reported", async () => {
   const refused = "echo 'sbatch: error: Batch job submission failed: Invalid account' >&2; exit 1";
   await withPrograms(
     { sbatch: "echo '12;cluster'", other: "echo 12; exit 1", no: refused },
@@ -58,7 +58,7 @@ Deno.test("what sbatch says is told in its words", async () => {
   );
 });
 
-Deno.test("a job longer than its partition allows is not submitted", async () => {
+Deno.test("a job that is longer than its partition allows is not submitted", async () => {
   const scontrol = 'echo "PartitionName=$5 MaxNodes=UNLIMITED MaxTime=1-00:00:00 MinNodes=0"';
   await withPrograms({ scontrol }, async () => {
     await checkPartitionTime("GPUQ", "24:00:00");

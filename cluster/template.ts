@@ -1,21 +1,23 @@
 /**
- * Job scripts from templates: plain text in which `{{name}}` stands for a part that rgx fills in, already quoted
- * for where it stands. A template of the user's is checked for what SLURM would silently get wrong.
+ * Fills in the templates of job scripts. A template is a text with placeholders `{{name}}`; their
+ * values are already quoted for their place. Templates from users are checked for mistakes that
+ * SLURM does not report.
  */
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import requeue from "./templates/requeue.sh" with { type: "text" };
 import supervise from "./templates/supervise.sh" with { type: "text" };
 
-/** In any spelling, so that a wrong one is noticed; not the braces of a shell, `{{a,b},c}`. */
+/** Matches any name, so that unknown ones are reported, but not a shell's braces `{{a,b},c}`. */
 const PLACEHOLDER = /\{\{ *([A-Za-z0-9_.-]+) *\}\}/g;
 
-/** Files of this folder that others include. */
+/** Files of templates/ that other templates include. */
 const PARTS: Readonly<Record<string, string>> = { supervise, requeue };
 
 /**
- * The template with the files that it includes: what --print-template shows.
- * @param without files that stay placeholders, also where the template has their text
+ * Replaces the placeholders of included files by their text, as --print-template shows it.
+ * @param without included files that must be placeholders in the result, also where the template
+ *   contains their text
  */
 export function expandParts(template: string, without: readonly string[] = []): string {
   const expanded = template.replace(PLACEHOLDER, (all, name: string) => {
@@ -29,10 +31,10 @@ export function expandParts(template: string, without: readonly string[] = []): 
 }
 
 /**
- * The finished script.
- * @param from how messages call the template
- * @param required placeholders that it must have
- * @throws UsageError for an unknown placeholder, a missing one, or what SLURM would not accept
+ * Fills in a template.
+ * @param from the template's name in messages
+ * @param required placeholders that the template must have
+ * @throws UsageError for an unknown or missing placeholder, or for what SLURM would not accept
  */
 export function fillTemplate(
   template: string,
@@ -74,7 +76,7 @@ export function fillTemplate(
   return script;
 }
 
-/** sbatch reads no option after the first command, and does not say so. */
+/** Refuses #SBATCH lines after the first command: sbatch ignores them without a message. */
 function refuseLateOptions(script: string, from: string): void {
   let command: string | null = null;
   for (const line of script.split("\n")) {

@@ -1,8 +1,8 @@
-/** What the tests of job scripts share. */
+/** Helpers for the tests of job scripts. */
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
 
-/** Expects a refusal with this exit code whose message holds all of `says`. */
+/** Asserts that `work` fails with this exit code and a message that contains all of `says`. */
 export async function refuses(
   work: () => unknown,
   says: readonly string[],
@@ -21,7 +21,7 @@ export async function refuses(
   }
 }
 
-/** Runs a program and returns what it says. */
+/** Runs a program and returns its output. */
 export async function run(
   command: readonly string[],
   options: { cwd?: string; env?: Record<string, string> } = {},
@@ -36,7 +36,7 @@ export async function run(
   return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
 }
 
-/** True when a program of this name can be started. */
+/** Whether a program of this name can be started. */
 export async function isInstalled(program: string): Promise<boolean> {
   try {
     await new Deno.Command(program, { args: ["--version"], stdout: "null", stderr: "null" })
@@ -56,13 +56,13 @@ export async function withFolder(work: (path: string) => Promise<void>): Promise
   }
 }
 
-/** Of scripts that are looked at and not run. */
+/** Options for scripts that are checked but not run. */
 export const options = { workDir: "/tmp", program: ["/opt/rgx"], env: {} };
 
 const linter = await isInstalled("shellcheck");
 if (!linter) console.warn("SKIPPED: shellcheck is not installed; scripts are parsed by bash alone");
 
-/** No complaint of bash, nor of shellcheck where it is. */
+/** Asserts that bash can parse a script, and that shellcheck, if installed, finds nothing. */
 export async function assertCleanShell(text: string): Promise<void> {
   await withFolder(async (folder) => {
     const path = `${folder}/job.sh`;
@@ -75,11 +75,11 @@ export async function assertCleanShell(text: string): Promise<void> {
   });
 }
 
-/** The options in a script's header. */
+/** The #SBATCH options of a script. */
 export const sbatch = (text: string): string[] =>
   [...text.matchAll(/^#SBATCH (.*)$/gm)].map((match) => match[1]!);
 
-/** Makes programs that stand in for SLURM's; returns the PATH that finds them first. */
+/** Writes stand-ins for SLURM's programs. @returns a PATH that begins with their folder */
 export async function standIns(folder: string, programs: Record<string, string>): Promise<string> {
   const bin = `${folder}/bin`;
   await Deno.mkdir(bin, { recursive: true });

@@ -1,4 +1,4 @@
-/** The script of a training job: one run, or an array of runs that differ in some values or in the seed. */
+/** The job script of a training run, or of an array of runs with different values or seeds. */
 import { resolve } from "node:path";
 import { loadConfig, type LoadedConfig } from "../configs/load.ts";
 import { UsageError } from "../core/errors.ts";
@@ -24,18 +24,18 @@ import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 import { expandParts, fillTemplate } from "./template.ts";
 import template from "./templates/train.sh" with { type: "text" };
 
-/** What a training job asks of the cluster. */
+/** The options of a training job. */
 export interface TrainScriptOptions extends CommonOptions {
   /** `key.path=value`, after CONFIG. */
   overrides?: readonly string[];
-  /** `key=value,value`: one element of an array each combination. */
+  /** `key=value,value`; every combination becomes an element of an array. */
   sweep?: readonly string[];
-  /** Which elements, and how many at once; without `sweep`: the same run with seed + number. */
+  /** Which elements run, and how many in parallel; without `sweep` they differ in their seed. */
   array?: string;
   device?: string;
-  /** Instead of the built-in one. */
+  /** Replaces the built-in template. */
   template?: { name: string; text: string };
-  /** Variables that the configuration reads; default: this process's. */
+  /** Environment variables for the configuration; default: those of this process. */
   env?: Readonly<Record<string, string>>;
 }
 
@@ -43,8 +43,8 @@ export interface TrainScriptOptions extends CommonOptions {
 export const TRAIN_TEMPLATE = expandParts(template);
 
 /**
- * The job script for `rgx train CONFIG`. The configuration is read and checked, for an array with every
- * combination; nothing is written.
+ * Makes the job script for `rgx train CONFIG`. The configuration is read and checked, for an array
+ * with every combination. No file is written.
  * @throws UsageError
  */
 export async function slurmScript(
@@ -54,7 +54,7 @@ export async function slurmScript(
 ): Promise<JobScript> {
   const { overrides = [], sweep = [] } = options;
   const stem = config.replace(/^rgx:/, "").replace(/^.*\//, "").replace(/\.(ya?ml|json)$/, "");
-  // Everything about the job is checked before the configuration is read.
+  // The options of the job are checked before the configuration is read.
   const { workDir, ...rest } = await prepare(account, options, checkJobName(options.jobName, stem));
   const path = await configPath(config, workDir);
   const load = (more: readonly string[], id = "0") => {
@@ -62,7 +62,7 @@ export async function slurmScript(
     return loadConfig(path, { overrides: [...overrides, ...more], env, cwd: workDir });
   };
   const base = await load([]);
-  // The configuration that a run leaves in its folder is always called config.yaml.
+  // A run stores its configuration as config.yaml, which is no useful name for a job.
   const jobName = checkJobName(
     options.jobName,
     stem === "config" ? base.config.logging.run_name : stem,
@@ -73,7 +73,7 @@ export async function slurmScript(
   const variants = variantsOf(sweep, array, base.config.training.seed);
   for (const { overrides } of variants) await load(overrides);
 
-  // A folder that is named after the job can not be looked into by this script.
+  // If the name of the run's folder depends on the job id, the script cannot read its progress.
   const { output_dir } = base.config.training;
   const isKnown = variants.length > 0 ||
     (await load([], "1")).config.training.output_dir === output_dir;
@@ -110,16 +110,19 @@ export async function slurmScript(
   return { text: script, jobName, logs, notes };
 }
 
-/** Where the folder is not known every restart counts as progress; the program has a limit of its own. */
+/**
+ * The shell function for an unknown run folder: every restart counts as progress. The program also
+ * limits the number of restarts without progress (training/run/sessions.ts).
+ */
 const UNKNOWN_PROGRESS = 'progress() { echo "${SLURM_RESTART_COUNT:-0}"; }';
 
-/** A shell function that prints what grows while the run gets on; its events are no progress. */
+/** A shell function that prints the number of logged steps. Events in the log are not counted. */
 const PROGRESS = `progress() { grep -vcs '"event"' "$run/metrics.jsonl"; }`;
 
-/** Words behind the script may name another folder. */
+/** Uses `UNKNOWN_PROGRESS` if the arguments of the script may name another run folder. */
 const OTHER_FOLDER = `case $* in *output[-_]dir* | *run_name*) ${UNKNOWN_PROGRESS} ;; esac`;
 
-/** The job's own variables are not known yet, a configuration may still name them. */
+/** Values for SLURM's variables, which a configuration may use but which are not known yet. */
 const jobVariables = (id: string) => ({
   SLURM_JOB_ID: id,
   SLURM_ARRAY_JOB_ID: id,
@@ -127,7 +130,7 @@ const jobVariables = (id: string) => ({
   SLURM_JOB_NAME: "job",
 });
 
-/** Absolute for a file; embedded names stay. */
+/** The absolute path of a configuration file; names of embedded configurations are unchanged. */
 async function configPath(name: string, workDir: string): Promise<string> {
   if (name.startsWith("rgx:")) return name;
   for (const folder of [Deno.cwd(), workDir]) {
@@ -140,7 +143,7 @@ async function configPath(name: string, workDir: string): Promise<string> {
   return name;
 }
 
-/** What of the allocation one process leaves idle. */
+/** Notes about resources of the job that a training process would not use. */
 function idle({ gpus, nodes }: { gpus: number; nodes: number }, device?: string): string[] {
   const notes: string[] = [];
   if (!needsCard(device) && gpus > 0) {
@@ -179,7 +182,7 @@ function variantsOf(sweep: readonly string[], array: ArraySpec | null, seed: num
   );
 }
 
-/** The folder of the run, where the script looks for progress; of an array, with each element's own values. */
+/** Shell lines that set the run's folder, and for an array also the overrides of each element. */
 function runLines(
   { config }: LoadedConfig,
   variants: readonly Variant[],
@@ -190,16 +193,16 @@ function runLines(
   const { run_name } = config.logging;
   const lines = variants.map(({ index, overrides, label }) => {
     const run = `${folder}_${label}`;
-    const own = [
+    const elementOverrides = [
       ...overrides,
       `logging.run_name=${JSON.stringify(fileName(`${run_name}_${label}`))}`,
       `training.output_dir=${JSON.stringify(run)}`,
     ];
     const where = requeue ? `run=${shellWord(run)} && ` : "";
-    return `  ${index}) ${where}set -- ${shellWords(own)} "$@" ;;`;
+    return `  ${index}) ${where}set -- ${shellWords(elementOverrides)} "$@" ;;`;
   });
   return [
-    "# What each element of the array does differently.",
+    "# The overrides of each element of the array.",
     "case $SLURM_ARRAY_TASK_ID in",
     ...lines,
     '  *) echo "no element $SLURM_ARRAY_TASK_ID" >&2 && exit 2 ;;',

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { assertCleanShell, options, refuses, run, sbatch, withFolder } from "./testing.ts";
 import { slurmScript, TRAIN_TEMPLATE, type TrainScriptOptions } from "./train_script.ts";
 
-Deno.test("without flags a job asks for what the documentation says", async () => {
+Deno.test("without flags a job requests the documented resources", async () => {
   const { text, jobName, logs, notes } = await slurmScript(
     "leg_counting_qwen7b",
     "my-account",
@@ -34,7 +34,7 @@ Deno.test("without flags a job asks for what the documentation says", async () =
   await assertCleanShell(text);
 });
 
-Deno.test("every option is in the script, odd names are quoted, a config is named absolutely", async () => {
+Deno.test("all options are in the script, with quoted names and an absolute config", async () => {
   await withFolder(async (folder) => {
     const workDir = `${folder}/it's "odd" $HOME #1 50% ü`;
     await Deno.mkdir(workDir);
@@ -106,7 +106,7 @@ Deno.test("a run may be named after its job", async () => {
   await assertCleanShell(text);
 });
 
-Deno.test("what would be idle is said", async () => {
+Deno.test("notes name the resources that would be idle", async () => {
   const notes = async (more: TrainScriptOptions) =>
     (await slurmScript("quickstart", "acct", { ...options, ...more })).notes;
   assert.deepEqual(await notes({ gpus: 1 }), []);
@@ -117,7 +117,7 @@ Deno.test("what would be idle is said", async () => {
   assert.match((await notes({ gpus: 1, time: "08:00" })).join(), /minutes and seconds to SLURM/);
 });
 
-Deno.test("a search is one array whose elements have their own values, names and folders", async () => {
+Deno.test("a search is one array with different values, names and folders", async () => {
   const { text } = await slurmScript("quickstart", "acct", {
     ...options,
     sweep: ["training.learning_rate=1e-4,2e-4", "training.num_generations=8,16"],
@@ -142,7 +142,7 @@ Deno.test("a search is one array whose elements have their own values, names and
   );
 });
 
-Deno.test("a template of one's own is filled in, and checked for what SLURM gets wrong in silence", async () => {
+Deno.test("a user's template is filled in and checked for mistakes SLURM ignores", async () => {
   const own = (text: string) =>
     slurmScript("quickstart", "acct", { ...options, template: { name: "own.sh", text } });
   const { text } = await own(
@@ -156,7 +156,7 @@ Deno.test("a template of one's own is filled in, and checked for what SLURM gets
   );
   const spaced = await own("#!/bin/sh\n{{ sbatch }}\ntrain {{ config }}\n");
   assert.match(spaced.text, /^train quickstart$/m);
-  // Of a job that shall not come back, the printed template's own part is left out too.
+  // For a job that is not requeued, the printed template's part for requeuing is left out too.
   const once = { ...options, requeue: false };
   assert.equal(
     (await slurmScript("quickstart", "acct", {
@@ -179,7 +179,7 @@ Deno.test("a template of one's own is filled in, and checked for what SLURM gets
   for (const [template, why] of cases) await refuses(() => own(template), ["own.sh", why]);
 });
 
-Deno.test("what can not run is refused before anything is written", async () => {
+Deno.test("what cannot run is refused before anything is written", async () => {
   const cases: [TrainScriptOptions, string[], string?][] = [
     [{}, ['ACCOUNT "a; rm -rf ~"', 'it has ";"'], "a; rm -rf ~"],
     [{}, ['ACCOUNT "$(id)"'], "$(id)"],

@@ -1,6 +1,6 @@
 /**
- * Means, extremes, standard deviations and quantiles. Confidence intervals are in intervals.ts;
- * paired tests and bootstrap intervals are in bench/results/statistics.ts.
+ * Means, extremes, standard deviations and quantiles. Confidence intervals are in intervals.ts and
+ * evaluation/intervals.ts, paired tests in evaluation/paired_test.ts.
  */
 
 /** Mean; NaN without values. */

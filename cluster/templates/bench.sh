@@ -2,23 +2,23 @@
 {{sbatch}}
 
 # {{made_by}}
-# Submit it with
-#   bash {{script}}
+# Submit it with: bash {{script}}
 # {{how}}
 
-# To be edited here, or set in the environment when it is submitted (words apart), which goes before.
+# Edit these values, or set them in the environment (lists with spaces), which has precedence.
 given=("${MODELS:-}" "${TASKS:-}" "${NUM_EXAMPLES:-}" "${MAX_NEW_TOKENS:-}" "${NUM_GPUS:-}")
 MODELS=(
 {{models}}
 )
 TASKS=({{tasks}})
 NUM_EXAMPLES={{num_examples}} # problems of each task
-MAX_NEW_TOKENS={{max_new_tokens}} # empty: as the checkpoints were trained, else 512
+MAX_NEW_TOKENS={{max_new_tokens}} # empty: the value that a checkpoint was trained with, else 512
 NUM_GPUS={{num_gpus}}
 OUTPUT_DIR={{output_dir}}
 if [ -n "${given[0]}" ]; then read -ra MODELS <<<"${given[0]}"; fi
 if [ -n "${given[1]}" ]; then read -ra TASKS <<<"${given[1]}"; fi
-NUM_EXAMPLES=${given[2]:-$NUM_EXAMPLES} MAX_NEW_TOKENS=${given[3]:-$MAX_NEW_TOKENS} NUM_GPUS=${given[4]:-$NUM_GPUS}
+NUM_EXAMPLES=${given[2]:-$NUM_EXAMPLES}
+MAX_NEW_TOKENS=${given[3]:-$MAX_NEW_TOKENS} NUM_GPUS=${given[4]:-$NUM_GPUS}
 
 cd {{work_dir}} || exit 1
 {{environment}}

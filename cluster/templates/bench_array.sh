@@ -1,12 +1,10 @@
-# Joins the results and draws the charts when all elements have ended, well or not. Needs no graphics card.
+# The job that merges the results and draws charts after all elements have ended; needs no GPU.
 submit_join() {
   sbatch --parsable --dependency="afterany:$1" --array=0 {{join_options}} "$script" join
 }
 case ${1:-} in
-  join)
-    exec "${command[@]}" --merge
-    ;;
-  element) ;; # submitted below, together with the job that joins
+  join) exec "${command[@]}" --merge ;;
+  element) ;; # submitted below, together with the job that merges the results
   *)
     if [ -z "${SLURM_ARRAY_TASK_ID:-}" ]; then # called with bash
       mkdir -p {{logs}}
@@ -15,13 +13,15 @@ case ${1:-} in
       submit_join "${array%%;*}"
       exit
     fi
-    # Called with sbatch: the first element submits the job that joins.
-    if [ "$SLURM_ARRAY_TASK_ID" = "${SLURM_ARRAY_TASK_MIN:-0}" ] && [ -z "${SLURM_RESTART_COUNT:-}" ]; then
+    # Called with sbatch: the first element submits the job that merges the results.
+    if [ "$SLURM_ARRAY_TASK_ID" = "${SLURM_ARRAY_TASK_MIN:-0}" ] &&
+      [ -z "${SLURM_RESTART_COUNT:-}" ]; then
       submit_join "$SLURM_ARRAY_JOB_ID" || echo "submit it by hand: sbatch ... $script join" >&2
     fi
     ;;
 esac
 if [ "$SLURM_ARRAY_TASK_ID" -ge "$NUM_GPUS" ]; then exit 0; fi # NUM_GPUS was lowered
-elements=${SLURM_ARRAY_TASK_MIN:-}-${SLURM_ARRAY_TASK_MAX:-} # it was raised, and sbatch did not see it: fewer share all
+# If NUM_GPUS was raised and sbatch still started the original elements, these share all the work.
+elements=${SLURM_ARRAY_TASK_MIN:-}-${SLURM_ARRAY_TASK_MAX:-}
 if [ "$elements" = {{elements}} ] && [ "$NUM_GPUS" -gt {{gpus}} ]; then NUM_GPUS={{gpus}}; fi
 command+=(--shard "$SLURM_ARRAY_TASK_ID/$NUM_GPUS")

@@ -1,4 +1,4 @@
 if [ -z "${SLURM_JOB_ID:-}" ]; then # called with bash
   exec sbatch --parsable {{gres}}"$script"
 fi
-command+=({{workers}}) # a process each
+command+=({{workers}}) # one process for each

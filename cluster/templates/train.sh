@@ -2,7 +2,7 @@
 {{sbatch}}
 
 # {{made_by}}
-# Submit it with: sbatch FILE; words after FILE are further overrides, such as training.max_steps=500.
+# Submit it with: sbatch FILE. Arguments after FILE are overrides, such as training.max_steps=500.
 cd {{work_dir}} || exit 1
 {{environment}}
 set -uo pipefail
