@@ -47,7 +47,7 @@ async function gpuSection(): Promise<string> {
 }
 
 if (import.meta.main) {
-  const matmul = await output("kernels/ops/matmul/matmul_bench.ts");
+  const matmul = await output("kernels/ops/matmul/wasm_bench.ts");
   const steps = await output("training/grpo_step_bench.ts", ["25"]);
   const memory = Deno.args.includes("--memory")
     ? await output("training/grpo_step_bench.ts", ["--memory", "500"])

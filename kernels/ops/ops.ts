@@ -1,4 +1,4 @@
-/** The table of operations: name → arguments. One line an operation; its folder says what it computes. */
+/** All operations by name, with their arguments. The folder of each says what it computes. */
 import type { MatmulArgs, PackWeightArgs } from "./matmul/spec.ts";
 import type { RmsnormArgs, RmsnormBackwardArgs } from "./rmsnorm/spec.ts";
 import type { LayernormArgs, LayernormBackwardArgs } from "./layernorm/spec.ts";

@@ -1,4 +1,4 @@
-/** Reference of the adjustment of logits. */
+/** Reference of adjust_logits. */
 import { floats, words } from "../common/reference_tensor.ts";
 import { type AdjustLogitsArgs, seenWords } from "./spec.ts";
 

@@ -1,11 +1,14 @@
 /**
- * Rules of sampling that change single logits, before temperature (transformers' logits processors):
- *   repetition penalty (Keskar et al. 2019, CTRL): out[r, t] = l/penalty where l = logits[r, t] > 0, else
- *     l·penalty, for every token t that stands in the row's prompt or completion, once however often;
- *   forbidden tokens: out[r, t] = −∞, for end tokens before a completion's least length;
+ * Sampling rules that change single logits before the temperature is applied (the logits processors
+ * of transformers). With l = logits[r, t]:
+ *   repetition penalty (Keskar et al. 2019, CTRL): out[r, t] = l/penalty where l > 0, else
+ *   l·penalty,
+ *     for every token t that occurs in the row's prompt or completion (applied once, however often
+ *     the token occurs);
+ *   forbidden tokens: out[r, t] = −∞, for end tokens before a completion has its minimum length;
  *   out[r, t] = l elsewhere.
- * Which tokens have been seen is a set of bits for each slot that stays on the device: the operation adds the
- * newest token before it reads the set, so that no list of tokens has to come from the host.
+ * The tokens that a sequence contains are kept on the device, as a bit set for each slot. The
+ * operation adds the newest token before it reads the set, so the host sends no lists of tokens.
  */
 import type { Tensor } from "../../tensor.ts";
 
@@ -16,18 +19,21 @@ export interface AdjustLogitsArgs {
   vocab: number;
   /** > 0; 1 = off. */
   penalty: number;
-  /** Token t of slot s: bit t mod 32 of word s·⌈vocab/32⌉ + ⌊t/32⌋. With `slots`; absent = no penalty. */
+  /**
+   * Bit sets of the tokens seen: token t of slot s is bit t mod 32 of word s·⌈vocab/32⌉ + ⌊t/32⌋.
+   * Needs `slots`; absent = no penalty.
+   */
   seen?: Tensor; // u32 [slots, ⌈vocab/32⌉]
-  /** The rows' slots, each another one. */
+  /** The slot of each row; no two rows share one. */
   slots?: Tensor; // u32 [rows]
-  /** Tokens to add to `seen` first; absent = none. */
+  /** Tokens that are added to `seen` first; absent = none. */
   newest?: Tensor; // u32 [rows]
-  /** Absent = none. */
+  /** Forbidden tokens; absent = none. */
   forbidden?: Tensor; // u32 [forbiddenCount]
   forbiddenCount: number;
 }
 
-/** Words of the set of seen tokens of one slot. */
+/** Number of words in the bit set of one slot. */
 export function seenWords(vocab: number): number {
   return Math.ceil(vocab / 32);
 }

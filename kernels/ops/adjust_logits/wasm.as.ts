@@ -1,6 +1,6 @@
-// Rules that change single logits (kernels/ops/adjust_logits/spec.ts). Work unit: one row.
+// Sampling rules that change single logits (kernels/ops/adjust_logits/spec.ts). Work unit: one row.
 
-/** `seen`, `slots` and `newest` may be 0: absent. */
+/** `seen`, `slots` and `newest` are 0 where they are absent. */
 export function adjust_logits(
   logits: usize,
   out: usize,

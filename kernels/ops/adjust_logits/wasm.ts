@@ -1,9 +1,9 @@
-/** CPU binding of the adjustment of logits. */
+/** CPU binding of adjust_logits. */
 import type { Tensor } from "../../tensor.ts";
 import type { WasmOp } from "../common/wasm_op.ts";
 import type { AdjustLogitsArgs } from "./spec.ts";
 
-/** Logits of a chunk: some 2.5 µs of copying. */
+/** Number of logits in a chunk: about 2.5 µs of copying. */
 const CHUNK = 16384;
 
 export const adjustLogitsWasm: WasmOp<AdjustLogitsArgs> = (args, ctx) => {

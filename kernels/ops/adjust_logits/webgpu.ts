@@ -1,7 +1,9 @@
 /**
- * The adjustment of logits on the GPU: the newest tokens are added to their sets, then one invocation a logit
- * copies or penalises it, then forbidden ones are overwritten. Logits move as bits, so that infinities are safe.
- * Left out: sets of seen tokens beyond one binding (a million tokens' vocabulary with a thousand slots fits).
+ * GPU binding of adjust_logits. The newest tokens are added to their sets, then one invocation for
+ * each logit copies or penalises it, then the forbidden ones are overwritten. Logits are copied as
+ * bits, so that infinities are safe.
+ * Left out: sets of seen tokens beyond one binding (a vocabulary of a million tokens with a
+ * thousand slots fits).
  */
 import { perElement } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
@@ -10,7 +12,7 @@ import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { type AdjustLogitsArgs, seenWords } from "./spec.ts";
 
-/** Rows have slots of their own, so that no two invocations write to one word. */
+/** No two rows share a slot, so no two invocations write the same word. */
 const addNewest = variants(() => ({
   name: "adjust_logits.newest",
   buffers: { slots: "read u32", newest: "read u32", seen: "write u32" },
@@ -45,7 +47,7 @@ const adjust = variants(({ penalised }: { penalised: boolean }) => ({
   ),
 }));
 
-/** The bits of −∞, which WGSL cannot write as a number. */
+/** Writes −∞ as bits, because WGSL has no literal for it. */
 const forbid = variants(() => ({
   name: "adjust_logits.forbid",
   buffers: { forbidden: "read u32", dst: "write u32" },

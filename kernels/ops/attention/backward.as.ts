@@ -1,8 +1,8 @@
-// Attention over the packed group batch, backward (kernels/ops/attention/spec.ts).
-// Work unit: a group (the segment of its prompt, which leads it) × one key head: everything that the sums
-// of dq, dk and dv of these rows need lies inside, so S and dP are computed once for all three.
-// Key tiles run in order, for each the rows that attend to it in order, for each row the query heads in
-// order; each element of a gradient is one chain of multiply-adds in that order.
+// Gradient of attention over a packed batch (kernels/ops/attention/spec.ts).
+// Work unit: a group × one key head; the group is named by its first segment, the prompt. It holds
+// everything that dq, dk and dv of its rows depend on, so S and dP are computed once for all three.
+// The loops run over the key tiles in order, then over the rows that attend to the tile, then over
+// the query heads. Each element of a gradient is one chain of multiply-adds in that order.
 import { exp_f32x4 } from "../common/math.as";
 import {
   PANEL_BYTES,
@@ -22,17 +22,18 @@ import {
   unpack_rows,
 } from "./pack.as";
 
-/** Columns of the segment table, in bytes (spec.ts, SEGMENT). */
+/** Bytes of a row of the segment table (SEGMENT of spec.ts). */
 const SEGMENT_BYTES: usize = 20;
 
-/** What a register tile may reach past the last tile, in bytes. */
+/** Bytes that a register tile may reach beyond the last tile. */
 const PAST_END: usize = 512;
 
 /**
- * Units: segmentCount · kvHeads, the key head running fastest. A unit whose segment has a prefix does
- * nothing: its keys are done by the unit of the prompt. Scratch, in floats: S and dS [TILE][TILE] each,
- * lse, δ and three tables of offsets [TILE] each, then ten tiles of TILE × headDim (padded to 16), and with a
- * window (0 = none) behind PAST_END bytes the hidden keys [TILE].
+ * Units: segmentCount · kvHeads; the key head varies fastest. A unit whose segment has a prefix
+ * does nothing, because the unit of its prompt does its keys. `window`: 0 = none.
+ * Scratch, in floats: S and dS [TILE][TILE] each; lse, δ and three tables of offsets [TILE] each;
+ * ten tiles of TILE × headDim (padded to a multiple of 16); PAST_END bytes; with a window the
+ * counts of hidden keys [TILE].
  */
 export function attention_backward(
   q: usize,
@@ -67,7 +68,7 @@ export function attention_backward(
     const leader = unit / kvHeads;
     let segment = segments + (leader as usize) * SEGMENT_BYTES;
     const first = load<i32>(segment);
-    // Branches of an empty prompt have units of their own, which make their rows of dq.
+    // The branches of an empty prompt are done by units of their own.
     if (first == load<i32>(segment, 4) || load<i32>(segment, 8) != load<i32>(segment, 12)) continue;
     const groupEnd = load<i32>(segment, 16);
     const bytes = (group * headDim * 4) as usize;
@@ -89,7 +90,7 @@ export function attention_backward(
   }
 }
 
-/** dk and dv of keys [key, key + count) and their part of dq, from the rows [key, rowEnd). */
+/** dk and dv of the keys [key, key + count), and their part of dq, from the rows [key, rowEnd). */
 function key_tile(
   q: usize,
   k: usize,
@@ -162,7 +163,7 @@ function key_tile(
     for (let c = 0; c < padded; c += 16) {
       const panel = ((c as usize) >> 4) * PANEL_BYTES;
       for (let j = 0; j < count; j += 6) {
-        // Rows before the key do not attend to it.
+        // Rows before key j do not attend to it.
         const skip = max(key + j - row, 0) * group;
         const from = scratch + ((j as usize) << 2) + (skip as usize) * TILE_BYTES;
         const b = panel + ((skip as usize) << 6), to = panel + ((j as usize) << 6);
@@ -177,8 +178,9 @@ function key_tile(
 }
 
 /**
- * Of `count` rows from `row`, how many of the keys from `key` on a window hides: hidden[row], possibly more than
- * there are; returns the least. A key that lies before the row's segment is one of its prefix.
+ * For each of `count` rows from `row` on: hidden[row] = the number of keys from `key` on that the
+ * window hides from it, possibly more than there are. Returns the smallest of them. A key before
+ * the row's segment is one of its prefix.
  */
 function hidden_keys(
   segments: usize,
@@ -189,23 +191,24 @@ function hidden_keys(
   window: i32,
   hidden: usize,
 ): i32 {
-  let least = i32.MAX_VALUE;
+  let smallest = i32.MAX_VALUE;
   for (const end = row + count; row < end; row++, hidden += 4) {
-    const segment = segments + (load<u32>(rowSegment + ((row as usize) << 2)) as usize) * SEGMENT_BYTES;
-    const begin = load<i32>(segment), own = row + 1 - begin;
+    const number = load<u32>(rowSegment + ((row as usize) << 2)) as usize;
+    const segment = segments + number * SEGMENT_BYTES;
+    const begin = load<i32>(segment), inSegment = row + 1 - begin;
     const low = key < begin
-      ? load<i32>(segment, 12) - max(window - own, 0)
-      : row + 1 - min(window, own);
+      ? load<i32>(segment, 12) - max(window - inSegment, 0)
+      : row + 1 - min(window, inSegment);
     const before = max(low - key, 0);
     store<i32>(hidden, before);
-    least = min(least, before);
+    smallest = min(smallest, before);
   }
-  return least;
+  return smallest;
 }
 
 /**
- * P and dS of `n` queries × `count` keys into scratch, and their part of dq. `lead`: first row − first key;
- * `hidden`: see hidden_keys, 0 = none.
+ * P and dS of `n` queries × `count` keys into the scratch, and their part of dq. `lead` is the
+ * first row − the first key; `hidden` is the table of hidden_keys, or 0 without a window.
  */
 function tile_gradients(
   lead: i32,
@@ -259,7 +262,7 @@ function tile_gradients(
   }
 }
 
-/** S → P = e^(S − lse) and dP → dS = P·(dP − δ) for one query; zeros behind the `visible` keys. */
+/** S → P = e^(S − lse) and dP → dS = P·(dP − δ) of one query; zeros behind the `visible` keys. */
 function query_gradients(row: usize, visible: i32, lse: f32, delta: f32): void {
   const m = f32x4.splat(lse), d = f32x4.splat(delta);
   const ds = row + SCORE_BYTES;
@@ -273,7 +276,7 @@ function query_gradients(row: usize, visible: i32, lse: f32, delta: f32): void {
     v128.store(ds + c, s0);
     v128.store(ds + c, s1, 16);
   }
-  // A register tile reaches at most 5 keys further than a query it contains.
+  // The register tile that this query is in reads at most 5 keys more.
   const end = ((min(visible + 6, TILE)) as usize) << 2;
   for (let c = (visible as usize) << 2; c < end; c += 4) {
     store<f32>(row + c, 0);

@@ -1,14 +1,17 @@
 /**
- * WGSL of attention's backward, in which scores are computed again. Four kernels:
+ * WGSL of the gradient of attention. Scores are computed again. The kernels are:
  *
- *   delta   δ = dout·out of each row and head, kept beside its lse.
- *   limits  for each key the end of the rows that may attend to it (its segment's groupEnd, or the end of a
- *           window), and for each tile of keys the largest of them: the rows that attend to key j are [j, limit),
- *           all of them without a window.
- *   queries dq, over the same tiles of queries and keys as the forward.
- *   keys    dk and dv, over tiles of keys; each walks over all queries from its first key to its limit. Many
- *           branches attend to a prompt's key, so the walk is cut into parts with sums of their own, which
- *           `sum` adds up in order.
+ *   delta   δ = dout·out of each row and head, stored beside its lse.
+ *   limits  For each key the end of the rows that may attend to it: its segment's groupEnd, or the
+ *   end
+ *           of a window. For each tile of keys the largest of these limits. Only rows of [j, limit)
+ *           attend to key j; without a window all of them do.
+ *   queries dq, over the same tiles of queries and keys as in the forward.
+ *   keys    dk and dv, over tiles of keys. A tile needs all queries from its first key to its
+ *   limit.
+ *           Because all branches attend to a prompt's keys, these queries are divided into parts
+ *           with separate sums.
+ *   sum     Adds the sums of the parts in order.
  */
 import type { KernelSpec } from "../common/wgsl/kernel.ts";
 import { EXP } from "../common/wgsl/math.ts";
@@ -25,14 +28,14 @@ import {
 } from "./forward.wgsl.ts";
 import { headType, headVectors, type Product, Tiles } from "./tiles.wgsl.ts";
 
-/** Invocations that share a row and head in `delta`. */
+/** Number of invocations that share a row and head in `delta`. */
 const DELTA_LANES = 8;
 const DELTA_GROUP = 256;
-/** Rows and heads of a workgroup of `delta`. */
+/** Number of pairs of a row and a head in a workgroup of `delta`. */
 export const DELTA_ROWS = DELTA_GROUP / DELTA_LANES;
 
-/** Rows of a part of the walk over queries, at least. */
-export const PART_ROWS = 128;
+/** Minimum number of rows in a part of the queries of a tile of keys. */
+export const MIN_PART_ROWS = 128;
 
 const SCORES: readonly Product[] = [
   { rows: "queries", columns: "keys", sums: "dot" },
@@ -73,7 +76,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   };
 }
 
-/** Limits of the rows, and behind them those of the tiles of `tileKeys` keys. */
+/** Writes the limits of the keys, and behind them those of the tiles of `tileKeys` keys. */
 export function limitsSpec({ tileKeys }: { tileKeys: number }): KernelSpec {
   return {
     name: "attention_backward.limits",
@@ -89,7 +92,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   if (row < p.rows) {
     let s = row_segment[row];
     var limit = ${segmentColumn("s", "groupEnd")};
-    // Where only rows of its own segment attend to it, a window ends soon; those of branches come late.
+    // A window shortens the limit only where no branches attend to the key: their rows come later.
     if (limit == ${segmentColumn("s", "end")}) { limit = row + min(limit - row, p.window); }
     limits[row] = limit;
     atomicMax(&largest, limit);
@@ -102,7 +105,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 
 export function queryGradientSpec({ headDim, sizes }: AttentionOptions): KernelSpec {
   const tiles = new Tiles(sizes, headDim, 2), type = headType(headDim);
-  const number = (n: string) =>
+  const keyRow = (n: string) =>
     `select(NONE, (begin + ${n}) * p.kv_heads + head, begin + ${n} < end)`;
   return {
     name: "attention_backward.queries",
@@ -129,10 +132,10 @@ ${
   if (query${i} < queries_end) { stat${i} = stats[query_number(query${i}, queries_end, head)]; }`
         )
       }
-  ${tiles.mixes("sum")}
+  ${tiles.declareMix("sum")}
   for (var t = 0u; t < key_tiles; t++) {
     ${keyRange(tiles)}
-    ${tiles.columnNumbers(number)}
+    ${tiles.matrixRowsOfColumns(keyRow)}
     ${tiles.scores(SCORES)}
     let key4 = vec4<u32>(begin + 4u * x) + vec4<u32>(0u, 1u, 2u, 3u);
     ${
@@ -143,8 +146,8 @@ ${
     let ds${i} = weight${i} * (slope${i} - stat${i}.y);`
         )
       }
-    ${tiles.keepWeights("ds")}
-    ${tiles.mix("sum", "keys", "end - begin", number)}
+    ${tiles.storeWeights("ds")}
+    ${tiles.mix("sum", "keys", "end - begin", keyRow)}
   }
   ${
         tiles.eachRow((i) =>
@@ -163,23 +166,23 @@ ${
   };
 }
 
-/** WGSL: whether a key is in one of the two ranges that a row attends to. */
+/** WGSL: `in_range`, whether a key is in one of the two ranges that a row attends to. */
 const IN_WINDOW = `
 fn in_range(key: u32, range: vec4<u32>) -> bool {
   return (key >= range.x && key < range.y) || (key >= range.z && key < range.w);
 }`;
 
-/** WGSL: `part_rows`, how many rows of queries a part of a tile's walk over `range` rows has. */
+/** WGSL: `part_rows`, the number of rows in each part of `range` rows. */
 const PARTS = `fn part_rows(range: u32) -> u32 {
-  return max(${PART_ROWS}u, (range + p.parts - 1u) / p.parts);
+  return max(${MIN_PART_ROWS}u, (range + p.parts - 1u) / p.parts);
 }`;
 
-/** One workgroup a part, a tile of keys and a key head. */
+/** One workgroup for each part of the queries, each tile of keys and each key head. */
 export function keyGradientSpec(
   { headDim, sizes, windowed = false }: AttentionOptions & { windowed?: boolean },
 ): KernelSpec {
   const tiles = new Tiles(sizes, headDim, 2), type = headType(headDim), { m, n } = tiles;
-  const query = (q: string) =>
+  const queryRow = (q: string) =>
     `select(NONE, query_row(begin + ${q}, head), begin + ${q} < queries_end)`;
   const products = SCORES.map(({ rows, columns, sums }) => ({
     rows: columns,
@@ -226,17 +229,17 @@ ${
   let from_row = first + piece * length;
   if (from_row >= last_limit) { return; }
   let queries_end = min(from_row + length, last_limit) * p.per_kv;
-  ${tiles.rowNumbers((r) => `key_number(first + ${r}, head)`)}
+  ${tiles.matrixRowsOfRows((r) => `key_number(first + ${r}, head)`)}
   ${
         tiles.eachRow((i) =>
-          `let key${i} = first + ${tiles.row(i)};
+          `let key${i} = first + ${tiles.tileRow(i)};
   let limit${i} = limit_of(key${i});`
         )
       }
-  ${tiles.mixes("dk")}
-  ${tiles.mixes("dv")}
+  ${tiles.declareMix("dk")}
+  ${tiles.declareMix("dv")}
   for (var begin = from_row * p.per_kv; begin < queries_end; begin += ${n}u) {
-    ${tiles.columnNumbers(query)}
+    ${tiles.matrixRowsOfColumns(queryRow)}
     ${tiles.scores(products)}
     let query4 = vec4<u32>(begin + 4u * x) + vec4<u32>(0u, 1u, 2u, 3u);
     let inside = query4 < vec4<u32>(queries_end);
@@ -268,10 +271,10 @@ ${
     let ds${i} = weight${i} * (slope${i} - delta4);`
         )
       }
-    ${tiles.keepWeights("weight")}
-    ${tiles.mix("dv", "douts", "queries_end - begin", query)}
-    ${tiles.keepWeights("ds")}
-    ${tiles.mix("dk", "queries", "queries_end - begin", query)}
+    ${tiles.storeWeights("weight")}
+    ${tiles.mix("dv", "douts", "queries_end - begin", queryRow)}
+    ${tiles.storeWeights("ds")}
+    ${tiles.mix("dk", "queries", "queries_end - begin", queryRow)}
   }
   let part_at = piece * p.rows * p.kv_heads;
   ${
@@ -290,7 +293,7 @@ ${
   };
 }
 
-/** Adds the parts: one invocation a vector of dk and dv. */
+/** Adds the sums of the parts: one invocation for each vector of dk and dv. */
 export function sumSpec({ headDim, tileKeys }: { headDim: number; tileKeys: number }): KernelSpec {
   const type = headType(headDim);
   const vectors = headDim % 4 === 0 ? headVectors(headDim) : headDim / 2;

@@ -1,9 +1,10 @@
 /**
- * WGSL of attention over the packed group batch. A workgroup takes a tile of queries (pairs of a row and a query
- * head, row by row, of the heads that share a key head) and walks over the keys that any of them attends to:
- * the prefix of the tile's first row, then the rows from the beginning of that row's segment to the last row of
- * the tile. All that other rows of the tile attend to lies in the two: their prefix is the same, or in the tile's
- * own span. What a row does not attend to is masked.
+ * WGSL of attention over a packed batch. A workgroup does a tile of queries: pairs of a row and a
+ * query head, row by row, of the query heads that share a key head. It loops over the keys that any
+ * of them attends to: first the prefix of the tile's first row, then the span from the beginning of
+ * that row's segment to the tile's last row. Both ranges together hold all keys of the tile's other
+ * rows: their prefix is the same, or it lies within the span. Keys that a row does not attend to
+ * are masked.
  */
 import type { KernelSpec } from "../common/wgsl/kernel.ts";
 import { LOG } from "../common/wgsl/math.ts";
@@ -19,23 +20,24 @@ export interface AttentionOptions {
 export const QUERY_PARAMS = {
   count: "u32",
   rows: "u32",
-  /** Row of the batch that the first bound query belongs to. */
+  /** Row of the batch of the first query in the binding. */
   row_begin: "u32",
   heads: "u32",
   kv_heads: "u32",
   per_kv: "u32",
-  /** The largest u32 for none. */
+  /** The largest u32 where there is none. */
   window: "u32",
   scale: "f32",
 } as const;
 
-/** Columns of the segment table of segment `s`. */
+/** WGSL: a column of the segment table, in the row of segment `s`. */
 export const segmentColumn = (s: string, column: keyof typeof SEGMENT) =>
   `segments[${s} * ${SEGMENT.columns}u + ${SEGMENT[column]}u]`;
 
 /**
- * Of a workgroup of queries: which they are, and what they attend to. The last queries come first: within a
- * segment they have the most keys, and the longest work should not begin last.
+ * WGSL: which queries a workgroup does, and the keys that they attend to. The workgroups go through
+ * the queries from the last to the first: within a segment the last ones have the most keys, and
+ * the longest work should not begin last.
  */
 export function queryTile(tiles: Tiles): string {
   const { m, n } = tiles;
@@ -49,36 +51,37 @@ export function queryTile(tiles: Tiles): string {
   let own_end = p.row_begin + (queries_end - 1u) / p.per_kv + 1u;
   let prefix_tiles = (prefix_end - prefix_begin + ${n - 1}u) / ${n}u;
   let key_tiles = prefix_tiles + (own_end - own_begin + ${n - 1}u) / ${n}u;
-  ${tiles.rowNumbers((r) => `query_number(first + ${r}, queries_end, head)`)}
+  ${tiles.matrixRowsOfRows((r) => `query_number(first + ${r}, queries_end, head)`)}
   ${
     tiles.eachRow((i) =>
-      `let query${i} = first + ${tiles.row(i)};
+      `let query${i} = first + ${tiles.tileRow(i)};
   let row${i} = query${i} / p.per_kv;
   let range${i} = attended(p.row_begin + row${i}, query${i} < queries_end);`
     )
   }`;
 }
 
-/** Of a tile of keys: where it begins and ends. */
+/** WGSL: where tile t of the keys begins and ends. */
 export function keyRange({ n }: Tiles): string {
   return `let in_prefix = t < prefix_tiles;
     let begin = select(own_begin + (t - prefix_tiles) * ${n}u, prefix_begin + t * ${n}u, in_prefix);
     let end = select(own_end, prefix_end, in_prefix);`;
 }
 
-/** Whether row i of the invocation attends to the keys `key4`. */
+/** WGSL: which of the keys `key4` row i of the invocation attends to. */
 export const attends = (i: number) =>
-  `(key4 < vec4<u32>(end)) & (((key4 >= vec4<u32>(range${i}.x)) & (key4 < vec4<u32>(range${i}.y))) | ` +
+  `(key4 < vec4<u32>(end)) & (((key4 >= vec4<u32>(range${i}.x)) & ` +
+  `(key4 < vec4<u32>(range${i}.y))) | ` +
   `((key4 >= vec4<u32>(range${i}.z)) & (key4 < vec4<u32>(range${i}.w))))`;
 
-/** `query_number`: row of q (in heads) of a query. */
+/** WGSL: `query_number`, the row of a query in q as a matrix [rows·heads, headDim]. */
 const QUERY_NUMBER = `
 fn query_number(query: u32, end: u32, head: u32) -> u32 {
   let row = query / p.per_kv;
   return select(NONE, row * p.heads + head * p.per_kv + query % p.per_kv, query < end);
 }`;
 
-/** `attended`: prefix and own rows of a row, as two ranges. */
+/** WGSL: `attended`, the two ranges that a row attends to: in its prefix and in its segment. */
 export const ATTENDED = `
 fn attended(row: u32, exists: bool) -> vec4<u32> {
   if (!exists) { return vec4<u32>(); }
@@ -92,7 +95,7 @@ fn attended(row: u32, exists: bool) -> vec4<u32> {
 
 export const QUERY_FUNCTIONS = QUERY_NUMBER + ATTENDED;
 
-/** The forward: one workgroup a tile of queries and a key head. */
+/** The forward: one workgroup for each tile of queries and each key head. */
 export function attentionSpec({ headDim, sizes }: AttentionOptions): KernelSpec {
   const tiles = new Tiles(sizes, headDim, 1), type = headType(headDim), { each } = sizes;
   return {
@@ -123,7 +126,7 @@ ${
           keys: "keys",
           values: "values",
           allowed: attends,
-          row: (key) => `${key} * p.kv_heads + head`,
+          matrixRow: (key) => `${key} * p.kv_heads + head`,
         })
       }
   }

@@ -1,4 +1,7 @@
-/** Attention whose keys lie apart from its rows: the rows get what they get with the whole prompt before them. */
+/**
+ * Attention with keys apart from its rows: the rows get the results that they get when the whole
+ * prompt is computed.
+ */
 import assert from "node:assert/strict";
 import type { Device } from "../../device.ts";
 import type { HostArray } from "../../tensor.ts";
@@ -8,7 +11,7 @@ import { createWasmDevice } from "../../devices/wasm/device.ts";
 
 const HEADS = 4, KV_HEADS = 2, HEAD_DIM = 16;
 const WIDE = HEADS * HEAD_DIM, NARROW = KV_HEADS * HEAD_DIM;
-/** Tokens of each prompt, and how many of the first of them have no row; a tile is 96 keys. */
+/** Length of each prompt, and how many of its first tokens have no row. A tile has 96 keys. */
 const PROMPTS = [[5, 0], [131, 57], [200, 96], [70, 69], [310, 230], [97, 1]] as const;
 
 async function attend(
@@ -29,7 +32,7 @@ async function attend(
   return { out: await device.read(out), lse: await device.read(lse) };
 }
 
-Deno.test("rows whose earlier keys are there already get the bits of the whole prompt", async () => {
+Deno.test("rows whose earlier keys exist get the same bits as in the whole prompt", async () => {
   const lengths = PROMPTS.map(([length]) => length);
   const total = lengths.reduce((sum, n) => sum + n, 0), random = stream("keys apart");
   const q = normals(random, total * WIDE);
@@ -60,7 +63,7 @@ Deno.test("rows whose earlier keys are there already get the bits of the whole p
   }
 });
 
-Deno.test("keys apart from the rows and a window are refused together", async () => {
+Deno.test("keys apart from the rows are refused together with a window", async () => {
   const device = await createWasmDevice({ threads: 1 });
   const tensor = upload(device, new Float32Array(2)), words = upload(device, new Uint32Array(5));
   assert.throws(() =>

@@ -1,13 +1,14 @@
-// Moves rows of q, k, v and their gradients into the forms of tile.as.ts and back. A table of byte offsets
-// says where the elements of a tile lie: divisions for each element would cost as much as moving it.
+// Copies rows of q, k, v and their gradients into the forms of tile.as.ts and back. A table of byte
+// offsets says where the rows of a tile are in memory: a division for each of them would cost as
+// much as copying it.
 import { PANEL_BYTES, TILE, TILE_BYTES } from "./tile.as";
 
 /** Bytes of a table of offsets. */
 export const OFFSET_BYTES: usize = TILE_BYTES;
 
 /**
- * Offsets of a tile whose element i is row i / group, head i % group, with rows `stride` and heads
- * `head` bytes apart (group = 1 for keys and values).
+ * Offsets of a tile whose element i is row i / group, head i % group. Rows are `stride` bytes and
+ * heads `head` bytes apart (group = 1 for keys and values).
  */
 export function tile_offsets(table: usize, stride: usize, head: usize, group: i32): void {
   let row: usize = 0;
@@ -27,8 +28,8 @@ export function element(base: usize, offsets: usize, i: i32): usize {
 }
 
 /**
- * target[c][i] = scale · source[i][c]. The columns up to the next multiple of 4 repeat the last element;
- * what lies beyond keeps its old content.
+ * target[c][i] = scale · source[i][c] for i < count. From `count` to the next multiple of 4 the
+ * last element is repeated; the memory behind keeps its old content.
  */
 export function pack_transposed(
   source: usize,
@@ -110,7 +111,7 @@ export function pack_rows(
   }
 }
 
-/** The inverse of `pack_rows`: target = scale · panels, without the padding. */
+/** The inverse of `pack_rows` without the padding: target = scale · panels. */
 export function unpack_rows(
   panels: usize,
   target: usize,
@@ -124,7 +125,7 @@ export function unpack_rows(
   }
 }
 
-/** One row out of panels. */
+/** Copies one row out of panels: target = scale · row. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 export function unpack_row(panel: usize, target: usize, headDim: i32, scale: f32): void {

@@ -1,10 +1,12 @@
-/** Reference of attention over the packed group batch, and its backward: one row and head at a time. */
+/** Reference of attention over a packed batch, and its gradient: one row and head at a time. */
 import { floats, words } from "../common/reference_tensor.ts";
 import { type AttentionBackwardArgs, type AttentionForwardArgs, SEGMENT } from "./spec.ts";
 
-/** The rows of k and v that a row attends to, in order: its prefix, then its own segment up to itself. */
+/**
+ * The rows of k and v that a row attends to, in order: its prefix, then its segment up to itself.
+ */
 class AttendedRows {
-  /** Elements [0, count) are the rows of the last `of` call. */
+  /** Elements [0, count) are the rows that the last call of `findFor` found. */
   readonly rows: Uint32Array;
   readonly #keys: Uint32Array | null;
   readonly #segments: Uint32Array;
@@ -19,7 +21,8 @@ class AttendedRows {
     this.rows = new Uint32Array(Math.floor(args.k.length / (args.kvHeads * args.headDim)));
   }
 
-  of(row: number): number {
+  /** Finds the rows that a row attends to; returns their count. */
+  findFor(row: number): number {
     const segment = this.#rowSegment[row]!, s = segment * SEGMENT.columns;
     let count = 0;
     const begin = this.#segments[s + SEGMENT.begin]!;
@@ -47,7 +50,7 @@ export function attention(args: AttentionForwardArgs): void {
   const attended = new AttendedRows(args);
   const p = new Float64Array(attended.rows.length), mix = new Float64Array(headDim);
   for (let i = 0; i < rows; i++) {
-    const count = attended.of(i);
+    const count = attended.findFor(i);
     for (let h = 0; h < heads; h++) {
       const qAt = (i * heads + h) * headDim;
       const kvHead = Math.floor(h / perKv);
@@ -83,14 +86,15 @@ export function attentionBackward(args: AttentionBackwardArgs): void {
   const dk = new Float64Array(rows * kvHeads * headDim);
   const dv = new Float64Array(rows * kvHeads * headDim);
   for (let i = 0; i < rows; i++) {
-    const count = attended.of(i);
+    const count = attended.findFor(i);
     for (let h = 0; h < heads; h++) {
-      const at = (i * heads + h) * headDim; // of q_i, out_i, dout_i, dq_i
+      const at = (i * heads + h) * headDim; // where q_i, out_i, dout_i and dq_i begin
       const kvHead = Math.floor(h / perKv);
       let delta = 0;
       for (let e = 0; e < headDim; e++) delta += dout[at + e]! * out[at + e]!;
       for (let c = 0; c < count; c++) {
-        const kv = (attended.rows[c]! * kvHeads + kvHead) * headDim; // of k_j, v_j, dk_j, dv_j
+        // Where k_j, v_j, dk_j and dv_j begin.
+        const kv = (attended.rows[c]! * kvHeads + kvHead) * headDim;
         let dot = 0, dp = 0;
         for (let e = 0; e < headDim; e++) {
           dot += q[at + e]! * k[kv + e]!;

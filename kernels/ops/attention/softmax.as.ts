@@ -1,23 +1,24 @@
-// Online softmax (Milakov & Gimelshein 2018) over one tile of keys, shared by `attention` and
-// `attention_decode`. The scores lie key by key, [TILE keys][TILE queries], so that maxima, exponentials
-// and sums run across queries in lanes: nothing is summed inside a vector and no query needs a scalar.
-// State of a block of up to TILE queries, in scratch: Q transposed and already scaled, the running maximum
-// m, the running sum l, and the unnormalised output O in panels.
+// Online softmax (Milakov & Gimelshein 2018) over one tile of keys, used by `attention` and
+// `attention_decode`. Scores are stored key by key, [TILE keys][TILE queries], so that the lanes of
+// a vector are different queries. Maxima, exponentials and sums then need no sums across lanes.
+// The scratch holds the state of a block of up to TILE queries: Q (transposed and already scaled),
+// the running maxima m, the running sums l, and the unnormalised outputs O in panels.
 import { exp_f32x4 } from "../common/math.as";
 import { PANEL_BYTES, SCORE_BYTES, TILE, TILE_BYTES, tile_columns, tile_scores } from "./tile.as";
 import { element, OFFSET_BYTES, pack_rows, pack_transposed, unpack_row } from "./pack.as";
 
-/** Score of a key that a query does not reach; its exponential is 0. */
+/** Score of a key that a query does not attend to; its exponential is 0. */
 const MASKED: f32 = -1e30;
 
-/** Queries whose scores, maxima and products are done in one go: a common multiple of 6 and 16. */
+/** Number of queries whose scores, maxima and products are done at once; a multiple of 6 and 16. */
 const STRIP: i32 = 48;
 
-/** Floats of m and of l: the last vectors of a block may reach 15 queries too far. */
+/** Floats of m and of l: the last vector of a block may reach 15 queries beyond its end. */
 const STATE: i32 = TILE + 16;
 
-// Scratch: S, m, l, 16 factors, offsets of the queries and of the keys (pack.as.ts), rows of other queries,
-// then Qᵀ, Kᵀ, V, O (tiles of TILE × headDim padded to 16).
+// The scratch in order: S, m, l, 16 factors, offsets of the queries and of the keys (pack.as.ts),
+// saved rows of other queries, then Qᵀ, Kᵀ, V, O (tiles of TILE × headDim, padded to a multiple of
+// 16).
 // @ts-ignore: decorator of AssemblyScript
 @inline
 export function maxima(scratch: usize): usize {
@@ -69,7 +70,7 @@ export function outputs(scratch: usize, padded: i32): usize {
   return values(scratch, padded) + (padded as usize) * TILE_BYTES;
 }
 
-/** Nothing attended yet by `count` queries. */
+/** Initial state of `count` queries, which have not attended to any key. */
 export function softmax_begin(count: i32, headDim: i32, scratch: usize): void {
   const padded = (headDim + 15) & ~15;
   const m = maxima(scratch), l = sums(scratch);
@@ -77,13 +78,13 @@ export function softmax_begin(count: i32, headDim: i32, scratch: usize): void {
     v128.store(m + at, f32x4.splat(MASKED));
     v128.store(l + at, f32x4.splat(0));
   }
-  // Register tiles of 6 queries may add to a few more.
+  // Register tiles of 6 queries may also add to the rows behind.
   const bytes = (min(count + 5, TILE) as usize) << 6;
   const end = outputs(scratch, padded) + (padded as usize) * TILE_BYTES;
   for (let o = outputs(scratch, padded); o < end; o += PANEL_BYTES) memory.fill(o, 0, bytes);
 }
 
-/** Brings `count` ≤ TILE keys and values into scratch; they lie as `key_offsets` says. */
+/** Copies `count` ≤ TILE keys and values, at the offsets of `key_offsets`, into the scratch. */
 export function softmax_keys(
   k: usize,
   v: usize,
@@ -97,10 +98,11 @@ export function softmax_keys(
 }
 
 /**
- * Queries [from, to) of the block attend to the first `count` keys brought by `softmax_keys`: to all of
- * them, or with `causal` query i to the first i / group + 1 − shift. `lows`, if not 0, is a table of i32 with
- * the first key that each query of the block sees, counted as the tile's first key `keyStart` is; a query that
- * sees none of the tile must have seen one before.
+ * Queries [from, to) of the block attend to the first `count` keys that `softmax_keys` copied: to
+ * all of them, or with `causal` query i to the first i / group + 1 − shift. `firstKeys` is 0, or a
+ * table of i32 with the number of the first key that each query of the block attends to; `keyStart`
+ * is the number of the tile's first key. A query that attends to no key of this tile must have
+ * attended to a key before.
  */
 export function softmax_attend(
   from: i32,
@@ -109,7 +111,7 @@ export function softmax_attend(
   causal: bool,
   group: i32,
   shift: i32,
-  lows: usize,
+  firstKeys: usize,
   keyStart: i32,
   headDim: i32,
   scratch: usize,
@@ -121,10 +123,10 @@ export function softmax_attend(
     for (; i < last; i += 16) {
       const reach = causal ? min(count, (min(i + 16, last) - 1) / group + 1 - shift) : count;
       scores(i, reach, headDim, padded, scratch);
-      if (causal) mask_before(i, reach, group, shift, scratch);
-      if (lows != 0) mask_below(i, min(i + 16, last), reach, lows, keyStart, scratch);
+      if (causal) mask_later(i, reach, group, shift, scratch);
+      if (firstKeys != 0) mask_earlier(i, min(i + 16, last), reach, firstKeys, keyStart, scratch);
       exponentials(i, last, reach, padded, scratch);
-      // A register tile that ends in the next vector reaches at most 5 keys further.
+      // A register tile that ends in the next vector of queries reads at most 5 keys more.
       let row = scratch + ((i as usize) << 2) + (reach as usize) * TILE_BYTES;
       for (let j = reach; j < min(reach + 5, count); j++, row += TILE_BYTES) {
         v128.store(row, f32x4.splat(0));
@@ -140,7 +142,8 @@ export function softmax_attend(
       let v = values(scratch, padded);
       let o = outputs(scratch, padded) + ((q as usize) << 6);
       for (let c = 0; c < padded; c += 16, v += PANEL_BYTES, o += PANEL_BYTES) {
-        // The end of the last register tile belongs to other queries: theirs is put back.
+        // The end of the last register tile belongs to other queries: their outputs are saved and
+        // restored.
         const end = o + ((6 - others) as usize) * 64;
         copy_rows(end, kept(scratch), others);
         tile_columns(p, v, o, reach);
@@ -150,7 +153,7 @@ export function softmax_attend(
   }
 }
 
-/** Copies rows of a panel. */
+/** Copies `count` rows of a panel. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function copy_rows(from: usize, to: usize, count: i32): void {
@@ -162,7 +165,9 @@ function copy_rows(from: usize, to: usize, count: i32): void {
   }
 }
 
-/** Scores of queries [i, i + 16) with the first `reach` keys, and with what fills up a register tile. */
+/**
+ * Scores of queries [i, i + 16) with the first `reach` keys, rounded up to whole register tiles.
+ */
 function scores(i: i32, reach: i32, headDim: i32, padded: i32, scratch: usize): void {
   const q = queries(scratch) + ((i as usize) << 2);
   let k = keys(scratch, padded);
@@ -170,8 +175,10 @@ function scores(i: i32, reach: i32, headDim: i32, padded: i32, scratch: usize): 
   for (let j = 0; j < reach; j += 6, k += 24, s += 6 * TILE_BYTES) tile_scores(k, q, s, headDim);
 }
 
-/** Masks the keys behind each of the queries [i, i + 16): key j for queries before (j + shift)·group. */
-function mask_before(i: i32, reach: i32, group: i32, shift: i32, scratch: usize): void {
+/**
+ * Masks the later keys for each of the queries [i, i + 16): key j for queries < (j + shift)·group.
+ */
+function mask_later(i: i32, reach: i32, group: i32, shift: i32, scratch: usize): void {
   for (let j = max(i / group + 1 - shift, 0); j < reach; j++) {
     const stop = min((j + shift) * group, i + 16);
     const row = scratch + (j as usize) * TILE_BYTES;
@@ -179,24 +186,24 @@ function mask_before(i: i32, reach: i32, group: i32, shift: i32, scratch: usize)
   }
 }
 
-/** Masks the keys before the first one that each of the queries [i, end) sees. */
-function mask_below(
+/** Masks the keys before the first one that each of the queries [i, end) attends to. */
+function mask_earlier(
   i: i32,
   end: i32,
   reach: i32,
-  lows: usize,
+  firstKeys: usize,
   keyStart: i32,
   scratch: usize,
 ): void {
   for (let q = i; q < end; q++) {
     const at = (q as usize) << 2;
-    const hidden = min(load<i32>(lows + at) - keyStart, reach);
+    const hidden = min(load<i32>(firstKeys + at) - keyStart, reach);
     let score = scratch + at;
     for (let j = 0; j < hidden; j++, score += TILE_BYTES) store<f32>(score, MASKED);
   }
 }
 
-/** Which of the queries i + first … i + first + 3 are before `last`. */
+/** Mask of the queries i + first … i + first + 3 that are less than `last`. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function before(i: i32, first: i32, last: i32): v128 {
@@ -207,8 +214,8 @@ function before(i: i32, first: i32, last: i32): v128 {
 }
 
 /**
- * S → e^(S − m) with the new m for the queries [i, i + 16) before `last`; brings l and O to the new m.
- * The m and l of the queries from `last` on, which belong to others, stay.
+ * S → e^(S − m) with the new maxima m, for the queries [i, i + 16) less than `last`. l and O are
+ * scaled to the new m. The m and l of the queries from `last` on do not change.
  */
 function exponentials(i: i32, last: i32, reach: i32, padded: i32, scratch: usize): void {
   const offset = (i as usize) << 2;
@@ -274,7 +281,7 @@ function exponentials(i: i32, last: i32, reach: i32, padded: i32, scratch: usize
   v128.store(sum, f32x4.add(l3, v128.and(t3, v3)), 48);
 }
 
-/** O of queries [i, i + count) times their factors. */
+/** Multiplies O of the queries [i, i + count) by their factors. */
 function scale_outputs(i: i32, count: i32, padded: i32, scratch: usize): void {
   let c = factors(scratch);
   let row = outputs(scratch, padded) + ((i as usize) << 6);
@@ -289,7 +296,7 @@ function scale_outputs(i: i32, count: i32, padded: i32, scratch: usize): void {
   }
 }
 
-/** out = O/l for the first `count` queries; they lie as `query_offsets` says. */
+/** out = O/l for the first `count` queries, at the offsets of `query_offsets`. */
 export function softmax_end(
   out: usize,
   count: i32,

@@ -1,18 +1,19 @@
 /**
- * WGSL of the online softmax over tiles of keys, for the forward and for decoding. An invocation keeps for each
- * of its rows the largest score `peak`, the sum `total` of e^(score − peak) over its own columns, and the mix
- * `out…` of the values; a tile with a larger score scales all three down. Masked scores are −1e30, and their
- * weight is set to 0, because a tile may hold nothing but masked scores.
+ * WGSL of the online softmax over tiles of keys, for the forward and for decoding. For each of its
+ * rows an invocation keeps the largest score `peak`, the sum `total` of e^(score − peak) over its
+ * columns, and its part `out…` of the weighted sum of the values. A tile with a larger score scales
+ * total and out down. Masked scores are −1e30 and get the weight 0: a tile may contain only masked
+ * scores.
  */
 import { EXP } from "../common/wgsl/math.ts";
 import { rowOf, rowsType, type Tiles } from "./tiles.wgsl.ts";
 
-/** Bytes of workgroup memory beside the tiles'. */
+/** Bytes of workgroup memory that the softmax needs in addition to the tiles. */
 export function softmaxBytes(threads: number): number {
   return 16 * threads;
 }
 
-/** Declarations outside of `main`. */
+/** Declarations that stand outside of `main`. */
 export function softmaxDeclarations(tiles: Tiles): string {
   const { each } = tiles.sizes, type = rowsType(each);
   const exps = Array.from({ length: each }, (_, i) => `exp_f32(${rowOf("x", each, i)})`);
@@ -28,36 +29,39 @@ fn largest_of(x: vec4<f32>) -> f32 { return max(max(x.x, x.y), max(x.z, x.w)); }
 fn sum_of(x: vec4<f32>) -> f32 { return (x.x + x.y) + (x.z + x.w); }`;
 }
 
-/** Before the first tile. */
+/** The code before the first tile. */
 export function softmaxStart(tiles: Tiles): string {
   const type = rowsType(tiles.sizes.each);
   return `var peak = ${type}(-1e30);
   var total = ${type}(0.0);
-  ${tiles.mixes("out")}`;
+  ${tiles.declareMix("out")}`;
 }
 
 export interface KeyTile {
-  /** Buffers. */
+  /** Names of the buffers. */
   queries: string;
   keys: string;
   values: string;
-  /** Expression of vec4<bool>: which of the keys `key4` row i attends to. */
+  /** WGSL expression, a vec4<bool>: which of the keys `key4` row i attends to. */
   allowed: (i: number) => string;
-  /** Row of the buffers of keys and values where key `key` is. */
-  row: (key: string) => string;
+  /** WGSL expression: the row of key `key` in the matrices of keys and values. */
+  matrixRow: (key: string) => string;
 }
 
-/** One tile: the keys from `begin` up to the next `n`, all before `end`; the same in all invocations. */
+/**
+ * The code for one tile: the keys from `begin` on that are less than `begin + n` and less than
+ * `end`. `begin` and `end` are the same in all invocations.
+ */
 export function softmaxTile(
   tiles: Tiles,
-  { queries, keys, values, allowed, row }: KeyTile,
+  { queries, keys, values, allowed, matrixRow }: KeyTile,
 ): string {
   const { each, across } = tiles.sizes;
-  const number = (n: string) => `select(NONE, ${row(`(begin + ${n})`)}, begin + ${n} < end)`;
-  const max = (i: number) => `largest_of(score${i})`;
-  const of = (name: string, i: number) => rowOf(name, each, i);
+  const keyRow = (n: string) => `select(NONE, ${matrixRow(`(begin + ${n})`)}, begin + ${n} < end)`;
+  const largestScore = (i: number) => `largest_of(score${i})`;
+  const rowComponent = (name: string, i: number) => rowOf(name, each, i);
   const rows = Array.from({ length: each }, (_, i) => i), type = rowsType(each);
-  return `${tiles.columnNumbers(number)}
+  return `${tiles.matrixRowsOfColumns(keyRow)}
   ${tiles.scores([{ rows: queries, columns: keys, sums: "dot" }])}
   let key4 = vec4<u32>(begin + 4u * x) + vec4<u32>(0u, 1u, 2u, 3u);
   ${
@@ -65,7 +69,7 @@ export function softmaxTile(
       `let score${i} = select(vec4<f32>(-1e30), p.scale * dot${i}, ${allowed(i)});`
     )
   }
-  row_slots[local] = ${type}(${rows.map(max).join(", ")});
+  row_slots[local] = ${type}(${rows.map(largestScore).join(", ")});
   workgroupBarrier();
   var new_peak = peak;
   ${
@@ -74,14 +78,14 @@ export function softmaxTile(
   }
   let shrink = exp_rows(peak - new_peak);
   peak = new_peak;
-  ${tiles.eachRow((i) => `let weight${i} = weights_of(score${i}, ${of("peak", i)});`)}
+  ${tiles.eachRow((i) => `let weight${i} = weights_of(score${i}, ${rowComponent("peak", i)});`)}
   total = total * shrink + ${type}(${rows.map((i) => `sum_of(weight${i})`).join(", ")});
-  ${tiles.eachMixed((i, j) => `out${i}_${j} *= ${of("shrink", i)};`)}
-  ${tiles.keepWeights("weight")}
-  ${tiles.mix("out", values, "end - begin", number)}`;
+  ${tiles.eachMixed((i, j) => `out${i}_${j} *= ${rowComponent("shrink", i)};`)}
+  ${tiles.storeWeights("weight")}
+  ${tiles.mix("out", values, "end - begin", keyRow)}`;
 }
 
-/** After the last tile: `total` over all columns, the same in all invocations of a row. */
+/** The code after the last tile: `total` becomes the sum over all columns, in all invocations. */
 export function softmaxEnd(tiles: Tiles): string {
   const { each, across } = tiles.sizes;
   return `workgroupBarrier();

@@ -1,25 +1,38 @@
 /**
- * Causal attention over the packed group batch (rows = prompt₀ · branch₀₀ · branch₀₁ … · prompt₁ …).
- * Row i of segment s attends to A(i) = [prefixBegin, prefixEnd) ∪ [begin, i]; query head h uses key
- * head ⌊h/(heads/kvHeads)⌋. Scores S_ij = scale·q_i·k_j; out = softmax(S)·v; lse = log Σ e^S.
- * Backward (S recomputed): δ_i = dout_i·out_i; P_ij = e^(S_ij − lse_i); dS_ij = P_ij·(dout_i·v_j − δ_i);
- *   dq_i = scale·Σ_j dS_ij·k_j; dk_j = scale·Σ_{i: j∈A(i)} dS_ij·q_i; dv_j = Σ P_ij·dout_i, where the
- *   rows i of a prompt key are its own segment's rows ≥ j and all rows of the group's branches.
- * With a window w a row attends to the last w positions of its sequence only, its own included: of A(i) the part
- * [i − w + 1, i] of its segment and of its prefix the last w − (i − begin + 1) rows, where that is positive.
- * Keys may lie apart from the rows (forward only, without a window): `keys` then says which rows of k and v are a
- * segment's own. There may be more of them than it has rows: keys that were there before, which all its rows see.
- * No [rows, rows] matrix ever exists.
+ * Causal attention over a packed batch of groups. A group is a prompt and its branches
+ * (completions), each of which is a segment of neighbouring rows: prompt₀, branch₀₀, branch₀₁ …,
+ * prompt₁ …
+ *
+ * Forward: row i of a segment attends to A(i) = [prefixBegin, prefixEnd) ∪ [begin, i]. The prefix
+ * of a branch is its prompt. Query head h uses key head ⌊h/(heads/kvHeads)⌋.
+ *   S_ij = scale·q_i·k_j;  out = softmax(S)·v;  lse = log Σ e^S
+ * Backward (S is computed again):
+ *   δ_i = dout_i·out_i;  P_ij = e^(S_ij − lse_i);  dS_ij = P_ij·(dout_i·v_j − δ_i);
+ *   dq_i = scale·Σ_j dS_ij·k_j;  dk_j = scale·Σ_{i: j∈A(i)} dS_ij·q_i;  dv_j = Σ_{i: j∈A(i)}
+ *   P_ij·dout_i The rows i that attend to key j of a prompt are the rows ≥ j of the prompt and all
+ *   rows of its branches.
+ *
+ * With a window w a row attends only to the last w positions of its sequence, itself included: to
+ * [i − w + 1, i] within its segment, and to the last w − (i − begin + 1) rows of its prefix, where
+ * that number is positive.
+ *
+ * In the forward without a window, the keys may be stored apart from the rows. `keys` then gives
+ * the rows of k and v that belong to each segment. A segment may have more keys than rows: the
+ * first ones are keys of earlier positions, which all its rows attend to.
+ *
+ * No [rows, rows] matrix is ever stored.
  */
 import type { Tensor } from "../../tensor.ts";
 
-/** u32 columns of the segment table. A prompt's prefix is empty (prefixBegin = prefixEnd = begin). */
+/**
+ * u32 columns of the segment table. The prefix of a prompt is empty: it begins and ends at begin.
+ */
 export const SEGMENT = {
   begin: 0,
   end: 1,
   prefixBegin: 2,
   prefixEnd: 3,
-  /** One past the last row that may attend to this segment: the group's end for a prompt, `end` for a branch. */
+  /** End of the rows that may attend to this segment: of a prompt the group's end, else `end`. */
   groupEnd: 4,
   columns: 5,
 } as const;
@@ -30,7 +43,8 @@ export interface AttentionArgs {
   v: Tensor; // [rows, kvHeads·headDim]
   out: Tensor; // [rows, heads·headDim]
   lse: Tensor; // [rows, heads]
-  segments: Tensor; // u32 [segmentCount, SEGMENT.columns], in row order, covering all rows; empty segments allowed
+  /** In the order of the rows, which they cover; segments may be empty. */
+  segments: Tensor; // u32 [segmentCount, SEGMENT.columns]
   rowSegment: Tensor; // u32 [rows]
   segmentCount: number;
   rows: number;
@@ -38,14 +52,15 @@ export interface AttentionArgs {
   kvHeads: number;
   headDim: number;
   scale: number;
-  /** At least 1; absent = all. */
+  /** Number of positions that a row attends to, at least 1; absent = all. */
   window?: number;
 }
 
 export interface AttentionForwardArgs extends AttentionArgs {
   /**
-   * Rows [begin, end) of k and v that the last row of each segment sees of its own segment, the row before it up to
-   * end − 1 and so on; prefixes are rows of k and v, too. Absent = those of the segment.
+   * Rows [begin, end) of k and v that are each segment's keys. The last row of the segment attends
+   * to all of them, the row before it to those before end − 1, and so on. Prefixes are rows of k
+   * and v, too. Absent = the keys are the segment's rows.
    */
   keys?: Tensor; // u32 [segmentCount, 2]
 }

@@ -1,20 +1,21 @@
-// The inner products of attention on tiles of TILE queries × TILE keys: every matrix of a tile lies in
-// scratch in one of two forms, so that all strides are constants and no sum runs across lanes.
-//   transposed [d][TILE]: element (i, d) of a tile of rows, for S = Q·Kᵀ and dP = dO·Vᵀ;
-//   panels [d/16][TILE][16]: rows cut into pieces of 16 columns, padded with zeros, for P·V and the like.
-// Register tile: 6 × 16, the fastest of those measured (docs/log.md). Each output is ONE chain of
-// multiply-adds in the order of its inner index, however the work is tiled.
+// The matrix products of attention on tiles of TILE queries × TILE keys. The matrices of a tile are
+// in scratch in one of two forms, so that all strides are constants and no sum runs across lanes:
+//   transposed [d][TILE], for S = Q·Kᵀ and dP = dO·Vᵀ;
+//   panels [d/16][TILE][16]: rows cut into pieces of 16 columns, padded with zeros, for P·V and the
+//   other products.
+// The register tile is 6 × 16, the fastest of those measured (docs/log.md). Each output is ONE
+// chain of multiply-adds in the order of its inner index, however the work is tiled.
 
-/** Rows (queries or keys) of a tile: a multiple of the register tile's 6 rows and 16 columns. */
+/** Number of queries or keys in a tile: a multiple of the register tile's 6 rows and 16 columns. */
 export const TILE: i32 = 96;
-/** Bytes of a row of a transposed tile, and of a score tile. */
+/** Bytes of a row of a transposed tile and of a score tile. */
 export const TILE_BYTES: usize = 384;
 /** Bytes of a score tile [TILE][TILE]. */
 export const SCORE_BYTES: usize = 36864;
 /** Bytes of a panel. */
 export const PANEL_BYTES: usize = 6144;
 
-/** c[6][16] of a score tile = Σ_d a[d][6]·b[d][16]; a and b transposed tiles. */
+/** c[6][16] of a score tile = Σ_d a[d][6]·b[d][16]; a and b are transposed tiles. */
 export function tile_scores(a: usize, b: usize, c: usize, k: i32): void {
   let c00 = f32x4.splat(0);
   let c01 = f32x4.splat(0);
@@ -105,7 +106,7 @@ export function tile_scores(a: usize, b: usize, c: usize, k: i32): void {
   v128.store(c, c53, 1968);
 }
 
-/** c[6][16] of a panel += Σ_j a[6][j]·b[j][16]; a score-tile rows, b a panel. */
+/** c[6][16] of a panel += Σ_j a[6][j]·b[j][16]; a is rows of a score tile, b a panel. */
 export function tile_rows(a: usize, b: usize, c: usize, k: i32): void {
   let c00 = v128.load(c, 0);
   let c01 = v128.load(c, 16);
@@ -196,7 +197,7 @@ export function tile_rows(a: usize, b: usize, c: usize, k: i32): void {
   v128.store(c, c53, 368);
 }
 
-/** c[6][16] of a panel += Σ_i a[i][6]·b[i][16]; a score-tile columns, b a panel. */
+/** c[6][16] of a panel += Σ_i a[i][6]·b[i][16]; a is columns of a score tile, b a panel. */
 export function tile_columns(a: usize, b: usize, c: usize, k: i32): void {
   let c00 = v128.load(c, 0);
   let c01 = v128.load(c, 16);

@@ -1,64 +1,68 @@
 /**
- * WGSL of the two products that attention consists of, over tiles of rows and columns in workgroup memory:
+ * WGSL of the two products of attention, over tiles of rows and columns in workgroup memory:
  *
- *   scores  s[m, n] = Σ_c rows[m, c]·columns[n, c]      queries × keys, or the other way round
+ *   scores  s[m, n] = Σ_c rows[m, c]·columns[n, c]      queries × keys, or keys × queries
  *   mix     o[m, c] += Σ_n weights[m, n]·columns[n, c]  weights × values
  *
- * A workgroup is `across`·`down` invocations. The one at (x, y) owns the rows y + i·down of the tile (`each` of
- * them), of the scores the columns 4x … 4x + 3, of the mix the vec4 x + j·across of the head. Everything is
- * written out in named variables, with loops only over chunks of a sum: naga guards loops and indices. A matrix
- * is addressed by the number of a row of headDim elements, or NONE for a row of zeros; a head that is no
- * multiple of 4 is read by vec2 and computed with zeros behind it.
+ * A workgroup has `across`·`down` invocations. The one at (x, y) computes the rows y + i·down of
+ * the tile (`each` of them): of the scores the columns 4x … 4x + 3, of the mix the vec4 x +
+ * j·across of the head. The code is unrolled into named variables and loops only over chunks of a
+ * sum, because naga adds checks to loops and indices. A matrix is addressed by the index of a row
+ * of headDim elements, or by NONE for a row of zeros. A head whose size is no multiple of 4 is read
+ * as vec2 and padded with zeros.
  */
 
 export interface TileSizes {
   across: number;
   down: number;
-  /** Rows of an invocation: 1, 2 or 4. */
+  /** Number of rows of an invocation: 1, 2 or 4. */
   each: number;
-  /** vec4 of the head in workgroup memory while scores are summed; a power of two. */
+  /** Number of vec4 of the head in workgroup memory while scores are summed; a power of two. */
   depth: number;
-  /** Columns in workgroup memory while they are mixed; a multiple of 4. */
+  /** Number of columns in workgroup memory while they are mixed; a multiple of 4. */
   inner: number;
 }
 
-/** Invocations across and down, and rows of an invocation. */
+/** Number of invocations across and down, and of rows of an invocation. */
 export type TileShape = readonly [across: number, down: number, each: number];
 
-/** Components of a vector in WGSL. */
+/** The components of a vector in WGSL. */
 const COMPONENTS = ["x", "y", "z", "w"] as const;
 
-/** vec4 that hold one row of a head. */
+/** Number of vec4 that hold one row of a head. */
 export function headVectors(headDim: number): number {
   return Math.ceil(headDim / 4);
 }
 
-/** Element type of a buffer with rows of a head. */
+/** Element type of a buffer that holds rows of a head. */
 export function headType(headDim: number): string {
   return headDim % 4 === 0 ? "vec4<f32>" : "vec2<f32>";
 }
 
-/** Components of an invocation's rows in a vector `name` (a scalar when it has one row). */
+/**
+ * WGSL: the component of the vector `name` for an invocation's row i; a scalar if it has one row.
+ */
 export function rowOf(name: string, each: number, i: number): string {
   return each === 1 ? name : `${name}.${COMPONENTS[i]}`;
 }
 
-/** WGSL type of one number for each of an invocation's rows. */
+/** WGSL type that holds a number for each of an invocation's rows. */
 export function rowsType(each: number): string {
   return each === 1 ? "f32" : `vec${each}<f32>`;
 }
 
 /**
- * The first shape whose tiles fit `bytes` of workgroup memory, with the largest chunks that do.
- * @param products Score products at a time (2 in the backward).
- * @param beside Bytes that the kernel needs besides, by its invocations.
+ * The first shape whose tiles fit into `bytes` of workgroup memory, with the largest chunks that
+ * fit.
+ * @param products number of score products that are computed at once (2 in the backward)
+ * @param extraBytes bytes that the kernel needs in addition, by its number of invocations
  */
 export function tileSizes(
   shapes: readonly TileShape[],
   headDim: number,
   products: number,
   bytes: number,
-  beside: (threads: number) => number = () => 0,
+  extraBytes: (threads: number) => number = () => 0,
 ): TileSizes {
   const d4 = headVectors(headDim);
   const depths = d4 <= 4 ? [2 ** Math.ceil(Math.log2(d4))] : d4 % 8 === 0 ? [8, 4] : [4];
@@ -66,28 +70,28 @@ export function tileSizes(
     for (const depth of depths) {
       for (let inner = Math.min(32, 4 * across); inner >= 4; inner /= 2) {
         const sizes = { across, down, each, depth, inner };
-        const needed = 16 * new Tiles(sizes, headDim, products).vectors + beside(across * down);
-        if (needed <= bytes) return sizes;
+        const { vectors } = new Tiles(sizes, headDim, products);
+        if (16 * vectors + extraBytes(across * down) <= bytes) return sizes;
       }
     }
   }
   throw new Error(`no tile for heads of ${headDim} in ${bytes} bytes`);
 }
 
-/** A product of scores: the matrices of rows and columns, and the name of the sums. */
+/** A product of scores: its matrices of rows and of columns, and the name of the sums. */
 export interface Product {
   rows: string;
   columns: string;
   sums: string;
 }
 
-/** Text for one choice of sizes and one size of heads; all of it expects `x`, `y` and `local`. */
+/** The WGSL for one choice of sizes and one size of heads. It uses `x`, `y` and `local`. */
 export class Tiles {
-  /** Rows, columns and invocations. */
+  /** Number of rows and columns of a tile, and of invocations. */
   readonly m: number;
   readonly n: number;
   readonly threads: number;
-  /** vec4 in a row of a head, and how many of them an invocation mixes. */
+  /** Number of vec4 in a row of a head, and of those that an invocation mixes. */
   readonly d4: number;
   readonly mixed: number;
   readonly #rowStride: number;
@@ -104,19 +108,19 @@ export class Tiles {
     this.threads = across * down;
     this.d4 = headVectors(headDim);
     this.mixed = Math.ceil(this.d4 / across);
-    // Odd strides: neighbouring invocations read from different banks.
+    // The strides are odd, so that neighbouring invocations read from different memory banks.
     this.#rowStride = depth | 1;
     this.#weightStride = across | 1;
   }
 
-  /** vec4 of workgroup memory. */
+  /** Number of vec4 of workgroup memory. */
   get vectors(): number {
     const scores = this.products * (this.m + this.n) * this.#rowStride;
     const mix = this.m * this.#weightStride + this.sizes.inner * this.d4;
     return Math.max(scores, mix);
   }
 
-  /** Declarations outside of `main`; `matrices` are read by rows. */
+  /** Declarations that stand outside of `main`; `matrices` are the ones that are read by rows. */
   declarations(matrices: readonly string[]): string {
     const { d4, headDim } = this;
     const padded = d4 % this.sizes.depth !== 0;
@@ -137,7 +141,7 @@ var<workgroup> tile: array<vec4<f32>, ${this.vectors}>;
 ${reads.join("\n")}`;
   }
 
-  /** `store_name(row, c, value)` outside of `main`, for a matrix that is written by rows. */
+  /** Declares `store_<name>(row, c, value)`, for a matrix that is written by rows. */
   storing(name: string): string {
     const { d4, headDim } = this;
     const body = headDim % 4 === 0 ? `${name}[row * ${d4}u + c] = value;` : `
@@ -150,7 +154,9 @@ ${reads.join("\n")}`;
 }`;
   }
 
-  /** Head of `main`, with `x`, `y`, `local` and the workgroup's `number`; more than `p.count` do nothing. */
+  /**
+   * `main` with `x`, `y`, `local` and the workgroup's `number`; the first p.count ones run `body`.
+   */
   main(body: string): string {
     const { across } = this.sizes;
     return `@compute @workgroup_size(${this.threads})
@@ -176,26 +182,33 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     return this.eachRow((i) => lines(this.mixed, (j) => text(i, j)));
   }
 
-  /** Which row of the tile an invocation's row is. */
-  row(i: number): string {
+  /** The row of the tile that an invocation's row i is. */
+  tileRow(i: number): string {
     return `y + ${i * this.sizes.down}u`;
   }
 
-  /** The numbers of the rows (or columns) that an invocation loads, from the number in the tile. */
-  rowNumbers(number: (m: string) => string): string {
-    return this.#fills(this.m, (pass, at) => `let row_at${pass} = ${number(at)};`);
+  /**
+   * Declares which matrix rows an invocation loads as rows of a tile.
+   * @param matrixRow the matrix row (or NONE) of row m of the tile
+   */
+  matrixRowsOfRows(matrixRow: (m: string) => string): string {
+    return this.#fills(this.m, (pass, at) => `let row_at${pass} = ${matrixRow(at)};`);
   }
 
-  columnNumbers(number: (n: string) => string): string {
-    return this.#fills(this.n, (pass, at) => `let column_at${pass} = ${number(at)};`);
+  /** The same for the columns of a tile; `matrixRow` is the matrix row of column n. */
+  matrixRowsOfColumns(matrixRow: (n: string) => string): string {
+    return this.#fills(this.n, (pass, at) => `let column_at${pass} = ${matrixRow(at)};`);
   }
 
   /** Declares the sums of a mix. */
-  mixes(sums: string): string {
+  declareMix(sums: string): string {
     return this.eachMixed((i, j) => `var ${sums}${i}_${j} = vec4<f32>();`);
   }
 
-  /** Scores of a tile into the vec4 `sums0` …, one a row; needs rowNumbers and columnNumbers. */
+  /**
+   * Scores of a tile, as one vec4 `<sums>0`, `<sums>1` … for each row. Needs the declarations of
+   * matrixRowsOfRows and matrixRowsOfColumns.
+   */
   scores(products: readonly Product[]): string {
     const { each, depth, down, across } = this.sizes;
     const stride = this.#rowStride, part = (this.m + this.n) * stride;
@@ -204,21 +217,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
       this.eachRow((i) => lines(4, (j) => `var ${sums}${i}_${j} = 0.0;`))
     );
     const fills = products.map(({ rows, columns }, k) => {
-      const from = k * part;
-      return this.#fills(
-        this.m,
-        (pass, at) =>
-          `tile[${from}u + (${at}) * ${stride}u + fill_c] = load_${rows}(row_at${pass}, d + fill_c);`,
-      ) +
-        "\n" +
-        this.#fills(
-          this.n,
-          (pass, at) =>
-            `tile[${
-              from + this.m * stride
-            }u + (((${at}) % 4u) * ${across}u + (${at}) / 4u) * ${stride}u + fill_c] = ` +
-            `load_${columns}(column_at${pass}, d + fill_c);`,
-        );
+      const rowsFrom = k * part, columnsFrom = rowsFrom + this.m * stride;
+      const fillRow = (pass: number, at: string) =>
+        `tile[${rowsFrom}u + (${at}) * ${stride}u + fill_c] = ` +
+        `load_${rows}(row_at${pass}, d + fill_c);`;
+      const fillColumn = (pass: number, at: string) => {
+        const column = `((${at}) % 4u) * ${across}u + (${at}) / 4u`;
+        return `tile[${columnsFrom}u + (${column}) * ${stride}u + fill_c] = ` +
+          `load_${columns}(column_at${pass}, d + fill_c);`;
+      };
+      return this.#fills(this.m, fillRow) + "\n" + this.#fills(this.n, fillColumn);
     });
     const dots = lines(unroll, (u) =>
       products.map(({ sums }, k) => {
@@ -230,7 +238,10 @@ ${
           lines(
             each,
             (i) =>
-              lines(4, (j) => `${sums}${i}_${j} = ${dot(`a${i}`, `b${j}`, `${sums}${i}_${j}`)};`),
+              lines(
+                4,
+                (j) => `${sums}${i}_${j} = ${addDot(`a${i}`, `b${j}`, `${sums}${i}_${j}`)};`,
+              ),
           )
         }
 }`;
@@ -256,24 +267,28 @@ ${
     }`;
   }
 
-  /** Keeps vec4 `weights0` … (one a row) for a mix; a barrier must lie between this and what was in `tile`. */
-  keepWeights(weights: string): string {
+  /**
+   * Stores the vec4 `<weights>0` … of the rows for a mix. A barrier must stand between the last
+   * read of `tile` and this.
+   */
+  storeWeights(weights: string): string {
     const stride = this.#weightStride;
-    return this.eachRow((i) => `tile[(${this.row(i)}) * ${stride}u + x] = ${weights}${i};`);
+    return this.eachRow((i) => `tile[(${this.tileRow(i)}) * ${stride}u + x] = ${weights}${i};`);
   }
 
   /**
-   * Adds Σ weights·columns to `sums`, over the first `count` columns (an expression, the same in all
-   * invocations); ends with a barrier. @param number The number of the row that column n is.
+   * Adds Σ weights·columns to `sums`, over the first `count` columns (an expression that is the
+   * same in all invocations). Ends with a barrier.
+   * @param matrixRow the matrix row (or NONE) of column n
    */
-  mix(sums: string, columns: string, count: string, number: (n: string) => string): string {
+  mix(sums: string, columns: string, count: string, matrixRow: (n: string) => string): string {
     const { each, inner, down, across } = this.sizes;
     const { d4, threads, mixed } = this, stride = this.#weightStride, from = this.m * stride;
     const size = inner * d4;
     const fills = lines(Math.ceil(size / threads), (pass) => {
       const index = pass === 0 ? "local" : `local + ${pass * threads}u`;
       const fill = `let at = ${index}; tile[${from}u + at] = ` +
-        `load_${columns}(${number(`part + at / ${d4}u`)}, at % ${d4}u);`;
+        `load_${columns}(${matrixRow(`part + at / ${d4}u`)}, at % ${d4}u);`;
       return (pass + 1) * threads > size ? `if (${index} < ${size}u) { ${fill} }` : `{ ${fill} }`;
     });
     return `for (var part = 0u; part < ${this.n}u; part += ${inner}u) {
@@ -298,7 +313,7 @@ ${
   }`;
   }
 
-  /** `text` for each pass over the `count` rows that a chunk of scores needs. */
+  /** `text` for each pass in which the invocations load the `count` rows of a chunk of scores. */
   #fills(count: number, text: (pass: number, at: string) => string): string {
     const rows = this.threads / this.sizes.depth;
     return lines(Math.ceil(count / rows), (pass) => {
@@ -310,8 +325,8 @@ ${
   }
 }
 
-/** a·b + sum, one component after the other. */
-function dot(a: string, b: string, sum: string): string {
+/** WGSL: a·b + sum, one component after the other. */
+function addDot(a: string, b: string, sum: string): string {
   return COMPONENTS.reduce((inner, c) => `fma(${a}.${c}, ${b}.${c}, ${inner})`, sum);
 }
 

@@ -1,6 +1,7 @@
-// Attention over the packed group batch (kernels/ops/attention/spec.ts), forward.
-// Work unit: a block of rows × one key head. The block's queries are the rows' query heads of that key
-// head; neighbouring branches of a group attend to their common prefix together, then each to its own part.
+// Forward of attention over a packed batch (kernels/ops/attention/spec.ts).
+// Work unit: a block of rows × one key head. Its queries are the query heads of these rows that use
+// this key head. Neighbouring branches of a group first attend to their common prefix together,
+// then each to its own segment.
 import { TILE } from "./tile.as";
 import { pack_transposed, tile_offsets } from "./pack.as";
 import {
@@ -14,18 +15,19 @@ import {
   softmax_lse,
 } from "./softmax.as";
 
-/** Columns of the segment table, in bytes (spec.ts, SEGMENT). */
+/** Bytes of a row of the segment table (SEGMENT of spec.ts). */
 const SEGMENT_BYTES: usize = 20;
 
-/** Queries of the tables of first keys, with room for vectors that reach too far. */
-const LOWS: i32 = TILE + 16;
+/** Queries in a table of first keys, with room for a vector that reaches beyond the last one. */
+const FIRST_KEYS: i32 = TILE + 16;
 
 /**
- * The first keys that the queries of rows [first, last) see of their own segment, and behind them those of its
- * prefix (which may be its end).
+ * With a window: writes two tables of FIRST_KEYS i32 for the queries of the rows [first, last). The
+ * first one holds the first key of their segment that each query attends to, the second one that of
+ * the prefix (or the prefix's end).
  */
-function first_keys(
-  lows: usize,
+function find_first_keys(
+  firstKeys: usize,
   segments: usize,
   rowSegment: usize,
   first: i32,
@@ -33,22 +35,28 @@ function first_keys(
   group: i32,
   window: i32,
 ): void {
-  let at = lows;
+  let at = firstKeys;
   for (let row = first; row < last; row++) {
-    const segment = segments + (load<u32>(rowSegment + ((row as usize) << 2)) as usize) * SEGMENT_BYTES;
-    const own = row + 1 - load<i32>(segment);
-    const low = row + 1 - min(window, own), inPrefix = load<i32>(segment, 12) - max(window - own, 0);
+    const number = load<u32>(rowSegment + ((row as usize) << 2)) as usize;
+    const segment = segments + number * SEGMENT_BYTES;
+    const before = row + 1 - load<i32>(segment); // rows of the segment up to this one
+    const low = row + 1 - min(window, before);
+    const inPrefix = load<i32>(segment, 12) - max(window - before, 0);
     for (let h = 0; h < group; h++, at += 4) {
       store<i32>(at, low);
-      store<i32>(at + LOWS * 4, inPrefix);
+      store<i32>(at + FIRST_KEYS * 4, inPrefix);
     }
   }
 }
 
-/** Columns of the table of keys, in bytes. */
+/** Bytes of a row of the table of keys. */
 const KEYS_BYTES: usize = 8;
 
-/** Units: ⌈rows / blockRows⌉ · kvHeads, the key head running fastest. `keyRows`: 0 = no table of keys. */
+/**
+ * Units: ⌈rows / blockRows⌉ · kvHeads; the key head varies fastest. `keyRows` is 0 where the keys
+ * are the rows. `window`: 0 = none. `firstKeysOffset`: where the tables of first keys are in the
+ * scratch.
+ */
 export function attention(
   q: usize,
   k: usize,
@@ -64,7 +72,7 @@ export function attention(
   headDim: i32,
   scale: f32,
   window: i32,
-  lowsOffset: usize,
+  firstKeysOffset: usize,
   begin: i32,
   end: i32,
   scratch: usize,
@@ -85,24 +93,27 @@ export function attention(
     const count = (last - first) * group;
     pack_transposed(q + queryOffset, offsets, count, headDim, scale, queries(scratch));
     softmax_begin(count, headDim, scratch);
-    const lows: usize = window == 0 ? 0 : scratch + lowsOffset;
-    const prefixLows: usize = window == 0 ? 0 : lows + LOWS * 4;
+    const firstKeys: usize = window == 0 ? 0 : scratch + firstKeysOffset;
+    const prefixFirstKeys: usize = window == 0 ? 0 : firstKeys + FIRST_KEYS * 4;
     if (window != 0) {
-      first_keys(lows, segments, rowSegment, first, last, group, window);
-      // Its last keys first: then a query has seen itself before a tile in which it sees nothing.
-      own_segments(
-        k + keyOffset, v + keyOffset, segments, rowSegment, first, last, group, keyStride, lows,
-        headDim, scratch,
+      find_first_keys(firstKeys, segments, rowSegment, first, last, group, window);
+      // The last keys first: so each query attends to itself before it meets a tile in which it
+      // attends to no key.
+      attend_segments(
+        k + keyOffset, v + keyOffset, segments, rowSegment, first, last, group, keyStride,
+        firstKeys, headDim, scratch,
       );
     }
 
     for (let row = first; row < last;) {
-      let segment = segments + (load<u32>(rowSegment + ((row as usize) << 2)) as usize) * SEGMENT_BYTES;
+      let number = load<u32>(rowSegment + ((row as usize) << 2)) as usize;
+      let segment = segments + number * SEGMENT_BYTES;
       const prefixBegin = load<i32>(segment, 8), prefixEnd = load<i32>(segment, 12);
       let stop = min(load<i32>(segment, 4), last);
       // Neighbouring branches of the same group share the prefix.
       while (stop < last) {
-        segment = segments + (load<u32>(rowSegment + ((stop as usize) << 2)) as usize) * SEGMENT_BYTES;
+        number = load<u32>(rowSegment + ((stop as usize) << 2)) as usize;
+        segment = segments + number * SEGMENT_BYTES;
         if (load<i32>(segment, 8) != prefixBegin || load<i32>(segment, 12) != prefixEnd) break;
         stop = min(load<i32>(segment, 4), last);
       }
@@ -110,9 +121,9 @@ export function attention(
       for (let j = prefixBegin; j < prefixEnd; j += TILE) {
         const n = min(prefixEnd - j, TILE);
         const offset = keyOffset + (j as usize) * keyStride;
-        if (window != 0 && none_seen(prefixLows, from, to, j + n)) continue;
+        if (window != 0 && none_before(prefixFirstKeys, from, to, j + n)) continue;
         softmax_keys(k + offset, v + offset, n, headDim, scratch);
-        softmax_attend(from, to, n, false, group, 0, prefixLows, j, headDim, scratch);
+        softmax_attend(from, to, n, false, group, 0, prefixFirstKeys, j, headDim, scratch);
       }
       row = stop;
     }
@@ -121,11 +132,11 @@ export function attention(
       const number = load<u32>(rowSegment + ((row as usize) << 2)) as usize;
       const segment = segments + number * SEGMENT_BYTES;
       const stop = min(load<i32>(segment, 4), last);
-      let key = load<i32>(segment), ahead = 0; // how far keys are ahead of their rows
+      let key = load<i32>(segment), ahead = 0; // a row's key is row + ahead of k and v
       if (keyRows != 0) {
-        const own = keyRows + number * KEYS_BYTES;
-        key = load<i32>(own);
-        ahead = load<i32>(own, 4) - load<i32>(segment, 4);
+        const segmentKeys = keyRows + number * KEYS_BYTES;
+        key = load<i32>(segmentKeys);
+        ahead = load<i32>(segmentKeys, 4) - load<i32>(segment, 4);
       }
       for (let j = key; j < stop + ahead; j += TILE) {
         const n = min(stop + ahead - j, TILE);
@@ -156,16 +167,19 @@ export function attention(
   }
 }
 
-/** Whether none of the queries [from, to) sees a key before `end`. */
-function none_seen(lows: usize, from: i32, to: i32, end: i32): bool {
+/** Whether none of the queries [from, to) attends to a key before `end`. */
+function none_before(firstKeys: usize, from: i32, to: i32, end: i32): bool {
   for (let q = from; q < to; q++) {
-    if (load<i32>(lows + ((q as usize) << 2)) < end) return false;
+    if (load<i32>(firstKeys + ((q as usize) << 2)) < end) return false;
   }
   return true;
 }
 
-/** With a window: the rows [first, last) attend to their own segments, whose tiles come last to first. */
-function own_segments(
+/**
+ * With a window: the rows [first, last) attend to their segments, whose tiles are done last to
+ * first.
+ */
+function attend_segments(
   k: usize,
   v: usize,
   segments: usize,
@@ -174,20 +188,21 @@ function own_segments(
   last: i32,
   group: i32,
   keyStride: usize,
-  lows: usize,
+  firstKeys: usize,
   headDim: i32,
   scratch: usize,
 ): void {
   for (let row = first; row < last;) {
-    const segment = segments + (load<u32>(rowSegment + ((row as usize) << 2)) as usize) * SEGMENT_BYTES;
+    const number = load<u32>(rowSegment + ((row as usize) << 2)) as usize;
+    const segment = segments + number * SEGMENT_BYTES;
     const start = load<i32>(segment), stop = min(load<i32>(segment, 4), last);
     for (let j = start + (stop - 1 - start) / TILE * TILE; j >= start; j -= TILE) {
       const n = min(stop - j, TILE);
       const from = (max(row, j) - first) * group, to = (stop - first) * group;
-      if (none_seen(lows, from, to, j + n)) break;
+      if (none_before(firstKeys, from, to, j + n)) break;
       const offset = (j as usize) * keyStride;
       softmax_keys(k + offset, v + offset, n, headDim, scratch);
-      softmax_attend(from, to, n, true, group, j - first, lows, j, headDim, scratch);
+      softmax_attend(from, to, n, true, group, j - first, firstKeys, j, headDim, scratch);
     }
     row = stop;
   }

@@ -1,12 +1,12 @@
-/** CPU bindings of attention over the packed group batch and its backward. */
+/** CPU bindings of attention over a packed batch, and of its gradient. */
 import { RgxError } from "../../../core/errors.ts";
-import type { WasmOp } from "../common/wasm_op.ts";
+import { argumentList, type WasmOp } from "../common/wasm_op.ts";
 import type { AttentionBackwardArgs, AttentionForwardArgs } from "./spec.ts";
 
-/** Queries or keys of a tile (tile.as.ts). */
+/** Number of queries or keys in a tile (TILE of tile.as.ts). */
 export const TILE = 96;
 
-/** Query heads per key head. @throws RgxError when they do not fit a tile. */
+/** Number of query heads per key head. @throws RgxError when they do not fit a tile. */
 export function queryGroup(op: string, heads: number, kvHeads: number): number {
   const group = heads / kvHeads;
   if (group > TILE) {
@@ -18,43 +18,44 @@ export function queryGroup(op: string, heads: number, kvHeads: number): number {
   return group;
 }
 
-/** Bytes of the online softmax's scratch (softmax.as.ts), with room for a register tile past the end. */
+/** Bytes of the online softmax's scratch (softmax.as.ts), and of a register tile behind its end. */
 export function softmaxScratch(headDim: number): number {
   const padded = Math.ceil(headDim / 16) * 16;
   return 4 * (TILE * (TILE + 5 + 4 * padded) + 64) + 512;
 }
 
-/** Bytes of the first keys that the queries of a block see (wasm.as.ts), of their segment and of its prefix. */
-const LOWS_BYTES = 2 * 4 * (TILE + 16);
+/** Bytes of the two tables of first keys (wasm.as.ts): of a segment, and of its prefix. */
+const FIRST_KEYS_BYTES = 2 * 4 * (TILE + 16);
+
+/**
+ * The first parameters of the kernel `attention`, in order; `window` and `firstKeysOffset` follow.
+ */
+const FORWARD_PARAMETERS = [
+  ...["q", "k", "v", "out", "lse", "segments", "rowSegment", "keys"] as const,
+  ...["rows", "heads", "kvHeads", "headDim", "scale"] as const,
+];
+
+/** The first parameters of the kernel `attention_backward`, in order; `window` follows. */
+const BACKWARD_PARAMETERS = [
+  ...["q", "k", "v", "out", "lse", "dout", "dq", "dk", "dv", "segments", "rowSegment"] as const,
+  ...["segmentCount", "heads", "kvHeads", "headDim", "scale"] as const,
+];
 
 export const attentionWasm: WasmOp<AttentionForwardArgs> = (args, ctx) => {
   const group = queryGroup("attention", args.heads, args.kvHeads);
-  const { window } = args, lows = Math.ceil(softmaxScratch(args.headDim) / 64) * 64;
+  const { window } = args, firstKeysOffset = Math.ceil(softmaxScratch(args.headDim) / 64) * 64;
+  const list = argumentList(ctx, args, FORWARD_PARAMETERS);
+  list.push(windowOf(window), firstKeysOffset);
   ctx.parallel({
     kernel: "attention",
     units: Math.ceil(args.rows / Math.floor(TILE / group)) * args.kvHeads,
     grain: 1,
-    scratchBytes: lows + (window === undefined ? 0 : LOWS_BYTES),
-    args: [
-      ctx.pointer(args.q),
-      ctx.pointer(args.k),
-      ctx.pointer(args.v),
-      ctx.pointer(args.out),
-      ctx.pointer(args.lse),
-      ctx.pointer(args.segments),
-      ctx.pointer(args.rowSegment),
-      args.keys === undefined ? 0 : ctx.pointer(args.keys),
-      args.rows,
-      args.heads,
-      args.kvHeads,
-      args.headDim,
-      args.scale,
-      ...[windowOf(window), lows],
-    ],
+    scratchBytes: firstKeysOffset + (window === undefined ? 0 : FIRST_KEYS_BYTES),
+    args: list,
   });
 };
 
-/** 0 = none. What is longer than an i32 is longer than every batch. */
+/** The window as the kernels get it; 0 = none. It is limited to what an i32 holds. */
 export function windowOf(window: number | undefined): number {
   return Math.min(window ?? 0, 2 ** 30);
 }
@@ -62,29 +63,13 @@ export function windowOf(window: number | undefined): number {
 export const attentionBackwardWasm: WasmOp<AttentionBackwardArgs> = (args, ctx) => {
   queryGroup("attention_backward", args.heads, args.kvHeads);
   const padded = Math.ceil(args.headDim / 16) * 16;
+  const list = argumentList(ctx, args, BACKWARD_PARAMETERS);
+  list.push(windowOf(args.window));
   ctx.parallel({
     kernel: "attention_backward",
     units: args.segmentCount * args.kvHeads,
     grain: 1,
     scratchBytes: 4 * TILE * (2 * TILE + 6 + 10 * padded) + 512,
-    args: [
-      ctx.pointer(args.q),
-      ctx.pointer(args.k),
-      ctx.pointer(args.v),
-      ctx.pointer(args.out),
-      ctx.pointer(args.lse),
-      ctx.pointer(args.dout),
-      ctx.pointer(args.dq),
-      ctx.pointer(args.dk),
-      ctx.pointer(args.dv),
-      ctx.pointer(args.segments),
-      ctx.pointer(args.rowSegment),
-      args.segmentCount,
-      args.heads,
-      args.kvHeads,
-      args.headDim,
-      args.scale,
-      windowOf(args.window),
-    ],
+    args: list,
   });
 };

@@ -1,3 +1,4 @@
+/** Attention on the CPU device, beyond the conformance suite. */
 import assert from "node:assert/strict";
 import type { HostArray } from "../../tensor.ts";
 import { type Layout, normals, packLengths, sameBits, stream, upload } from "../../testing.ts";
@@ -20,7 +21,7 @@ function randomInputs(rows: number): Inputs {
   return { q: wide(), k: narrow(), v: narrow(), dout: wide() };
 }
 
-/** Rows of every input, in the order given. */
+/** The given rows of every input, in the given order. */
 function pickRows(inputs: Inputs, rows: readonly number[]): Inputs {
   const pick = (data: Float32Array, width: number) =>
     Float32Array.from(rows.flatMap((row) => [...data.subarray(row * width, (row + 1) * width)]));
@@ -32,7 +33,7 @@ function pickRows(inputs: Inputs, rows: readonly number[]): Inputs {
   };
 }
 
-/** Forward and backward; everything that comes out. */
+/** Runs forward and backward; returns all outputs. */
 async function attend(device: WasmDevice, layout: Layout, inputs: Inputs) {
   const { rows, segmentCount } = layout;
   const args = {
@@ -67,7 +68,7 @@ async function attend(device: WasmDevice, layout: Layout, inputs: Inputs) {
 const rowsOf = (data: HostArray, width: number, from: number, to: number) =>
   data.slice(from * width, to * width);
 
-Deno.test("a branch gets the same bits in a group of many as alone with its prompt", async () => {
+Deno.test("a branch gets the same bits among others as alone with its prompt", async () => {
   const device = await createWasmDevice({ threads: 1 });
   const prompt = 131, lengths = [7, 1, 120, 33];
   const group = packLengths([[5, [3]], [prompt, lengths]]);
@@ -90,7 +91,7 @@ Deno.test("a branch gets the same bits in a group of many as alone with its prom
   device.close();
 });
 
-Deno.test("a number that is not one stays inside its group, and is not lost", async () => {
+Deno.test("NaN spreads within its group and to no other", async () => {
   const device = await createWasmDevice({ threads: 1 });
   const layout = packLengths([[9, [20, 3]], [40, [11, 60]]]);
   const inputs = randomInputs(layout.rows);

@@ -1,7 +1,8 @@
 /**
- * GPU bindings of attention over the packed group batch and its backward.
- * Queries beyond one binding go in parts, in the forward. Left out: keys and values beyond it, and the backward of
- * such batches; keys apart from the rows. The device says so.
+ * GPU bindings of attention over a packed batch, and of its gradient.
+ * In the forward, queries beyond one binding are done in parts.
+ * Left out (each is an error): keys and values beyond one binding, the gradient of such batches,
+ * and keys apart from the rows.
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { Tensor } from "../../tensor.ts";
@@ -13,7 +14,7 @@ import {
   deltaSpec,
   keyGradientSpec,
   limitsSpec,
-  PART_ROWS,
+  MIN_PART_ROWS,
   queryGradientSpec,
   sumSpec,
 } from "./backward.wgsl.ts";
@@ -22,23 +23,30 @@ import { softmaxBytes } from "./softmax.wgsl.ts";
 import type { AttentionArgs, AttentionBackwardArgs, AttentionForwardArgs } from "./spec.ts";
 import { Tiles, type TileShape, type TileSizes, tileSizes } from "./tiles.wgsl.ts";
 
-/** Most workgroup memory of a kernel, whatever is granted: several workgroups should share a processor. */
-const MOST_BYTES = 32_768;
-/** Longer than every sequence. */
+/** Max workgroup memory of a kernel: several workgroups should fit on one multiprocessor. */
+const MAX_WORKGROUP_BYTES = 32_768;
+/** A window that is longer than every sequence. */
 const NO_WINDOW = 0xffffffff;
-/** Most parts of the walk over the queries of a tile of keys, and elements of all their sums together. */
-const MOST_PARTS = 8;
-const MOST_PART_ELEMENTS = 2 ** 24;
+/**
+ * Max number of parts that the queries of a tile of keys are divided into, and max number of
+ * elements of the sums of all parts together.
+ */
+const MAX_PARTS = 8;
+const MAX_PART_ELEMENTS = 2 ** 24;
 
 export const attentionKernel = variants(attentionSpec);
 const delta = variants(deltaSpec);
-const limitsOf = variants(limitsSpec);
+const rowLimits = variants(limitsSpec);
 export const queryGradient = variants(queryGradientSpec);
 export const keyGradient = variants(keyGradientSpec);
-const sum = variants(sumSpec);
+const sumParts = variants(sumSpec);
 
-/** Shapes of tiles by the size of heads, best first; later ones need less memory. The bench tries others in their place. */
+/**
+ * Shapes of tiles by the size of the heads, the fastest first; later ones need less memory. The
+ * benchmark replaces them to try others.
+ */
 export const SHAPES: {
+  /** Max size of the heads. */
   upTo: number;
   queries: readonly TileShape[];
   keys: readonly TileShape[];
@@ -52,7 +60,10 @@ export const SHAPES: {
   },
 ];
 
-/** The tile for an operation over heads of `headDim`. @param products Score products at a time. */
+/**
+ * The tile for heads of `headDim`.
+ * @param products number of score products that the kernel computes at once
+ */
 export function attentionTile(
   ctx: WebgpuContext,
   over: "queries" | "keys",
@@ -60,7 +71,7 @@ export function attentionTile(
   products: number,
 ): TileSizes {
   const shapes = SHAPES.find(({ upTo }) => headDim <= upTo)![over];
-  const bytes = Math.min(ctx.limits.workgroupBytes, MOST_BYTES);
+  const bytes = Math.min(ctx.limits.workgroupBytes, MAX_WORKGROUP_BYTES);
   return tileSizes(shapes, headDim, products, bytes, products === 1 ? softmaxBytes : () => 0);
 }
 
@@ -119,15 +130,15 @@ function keyGradients(args: AttentionBackwardArgs, inputs: Inputs, ctx: WebgpuCo
   const tiles = Math.ceil(rows / tileKeys), elements = rows * kvHeads * headDim;
   const limits = ctx.scratch("u32", rows + tiles, "limits");
   ctx.dispatch({
-    kernel: limitsOf({ tileKeys }),
+    kernel: rowLimits({ tileKeys }),
     buffers: { segments, row_segment: rowSegment, limits },
     params: { rows, count: tiles, window: args.window ?? NO_WINDOW },
     groups: ctx.grid(tiles),
   });
-  const room = Math.min(MOST_PART_ELEMENTS, ctx.limits.bindingElements);
+  const room = Math.min(MAX_PART_ELEMENTS, ctx.limits.bindingElements);
   const parts = Math.max(
     1,
-    Math.min(MOST_PARTS, Math.ceil(rows / PART_ROWS), Math.floor(room / Math.max(1, elements))),
+    Math.min(MAX_PARTS, Math.ceil(rows / MIN_PART_ROWS), Math.floor(room / Math.max(1, elements))),
   );
   const partial = (name: string, whole: Tensor) =>
     parts === 1 ? whole : ctx.scratch("float", parts * elements, `parts of ${name}`);
@@ -143,14 +154,16 @@ function keyGradients(args: AttentionBackwardArgs, inputs: Inputs, ctx: WebgpuCo
   if (parts === 1) return;
   const n = elements / (headDim % 4 === 0 ? 4 : 2);
   ctx.dispatch({
-    kernel: sum({ headDim, tileKeys }),
+    kernel: sumParts({ headDim, tileKeys }),
     buffers: { dkey_parts: dkeys, dvalue_parts: dvalues, limits, dkeys: args.dk, dvalues: args.dv },
     params: { n, rows, kv_heads: kvHeads, parts },
     groups: ctx.grid(Math.ceil(n / 256)),
   });
 }
 
-/** Workgroups and parameters of a kernel over tiles of `m` queries, of `rows` rows from `begin`. */
+/**
+ * Number of workgroups and parameters of a kernel over tiles of `m` queries: rows from `begin` on.
+ */
 function queryGrid(args: AttentionArgs, m: number, rows: number, begin = 0) {
   const { heads, kvHeads, scale, window = NO_WINDOW } = args, perKv = heads / kvHeads;
   const count = Math.ceil(rows * perKv / m) * kvHeads;

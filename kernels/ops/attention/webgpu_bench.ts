@@ -3,10 +3,11 @@
  *
  *     deno run -A kernels/ops/attention/webgpu_bench.ts [--tiles] [part of a case's name]
  *
- * Shapes of training and decoding with Qwen2.5-0.5B and 1.5B and with small models; tiny ones on a software adapter.
- * `--tiles` also tries tiles that are not chosen; RGX_ATTENTION_TILE=across,down,each tries one more. GFLOP/s counts
- * 4 (forward, decode) or 10 (backward) · heads · headDim operations for each pair of a row and a row that it attends
- * to; RGX_DEBUG=2 prints the time of each kernel.
+ * The shapes are those of training and decoding with Qwen2.5-0.5B and 1.5B and with small models;
+ * on a software adapter tiny ones. `--tiles` also measures tiles that are not chosen;
+ * RGX_ATTENTION_TILE=across,down,each adds one more. GFLOP/s counts 4 (forward, decode) or 10
+ * (backward) · heads · headDim operations for each pair of a row and a row that it attends to.
+ * RGX_DEBUG=2 prints the time of each kernel.
  */
 import { BRANCH } from "../attention_decode/spec.ts";
 import type { Tensor } from "../../tensor.ts";
@@ -16,7 +17,9 @@ import { createWebgpuDevice, type WebgpuDevice } from "../../devices/webgpu/devi
 import type { TileShape } from "./tiles.wgsl.ts";
 import { SHAPES } from "./webgpu.ts";
 
-/** Groups of equal shape: how many, prompt length, branches, branch length. */
+/**
+ * Groups of equal shape: their number, and the prompt length, branches and branch length of each.
+ */
 type Batch = readonly [groups: number, prompt: number, branches: number, length: number];
 type Heads = readonly [heads: number, kvHeads: number, headDim: number];
 
@@ -48,11 +51,11 @@ interface Work<K extends keyof Ops = keyof Ops> {
   op: K;
   args: Ops[K];
   flops: number;
-  /** Something small to read, which waits for the rest. */
+  /** A small tensor; reading it waits for all work before. */
   look: Tensor;
 }
 
-/** Tensors of one case; `all` is to be freed. */
+/** Makes tensors of one case; `all` are to be freed. */
 function filler(device: WebgpuDevice) {
   const all: Tensor[] = [];
   const filled = (length: number) => {
@@ -117,7 +120,7 @@ function decoding(
   return [{ op: "attention_decode", args, flops, look: args.out }];
 }
 
-/** Milliseconds of one call: the fastest of several runs of many. */
+/** Milliseconds of one call: the fastest of several runs of many calls. */
 async function time(device: WebgpuDevice, { op, args, look }: Work): Promise<number> {
   const run = async (calls: number) => {
     const start = performance.now();
@@ -135,8 +138,8 @@ async function time(device: WebgpuDevice, { op, args, look }: Work): Promise<num
   return best;
 }
 
-/** What RGX_ATTENTION_TILE asks for. */
-function ownTile(): TileShape[] {
+/** The tile of RGX_ATTENTION_TILE. */
+function tileOfEnvironment(): TileShape[] {
   const text = Deno.env.get("RGX_ATTENTION_TILE");
   if (text === undefined) return [];
   const [across, down, each] = text.split(",").map(Number);
@@ -148,7 +151,7 @@ function ownTile(): TileShape[] {
 
 if (import.meta.main) {
   const wanted = Deno.args.find((text) => !text.startsWith("--")) ?? "";
-  const others = [...(Deno.args.includes("--tiles") ? TILES : []), ...ownTile()];
+  const others = [...(Deno.args.includes("--tiles") ? TILES : []), ...tileOfEnvironment()];
   const chosen = SHAPES.map((shape) => ({ ...shape }));
   const device = await createWebgpuDevice();
   console.log(device.adapter.name);

@@ -1,4 +1,6 @@
-/** Attention on the GPU: small limits, which choose other tiles and cut the queries; the text of its kernels. */
+/**
+ * Attention on the GPU: limits that need other tiles and parts of the queries; its kernels' text.
+ */
 import assert from "node:assert/strict";
 import { attentionBackwardCases, attentionCases } from "../../conformance/attention.ts";
 import { type Case, checkCase } from "../../conformance/runner.ts";
@@ -6,7 +8,7 @@ import type { WebgpuContext } from "../common/webgpu_op.ts";
 import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import { attentionKernel, attentionTile, keyGradient, queryGradient } from "./webgpu.ts";
 
-/** Cases of two layouts, one of them the largest. */
+/** The cases of two layouts, one of which is the largest. */
 function twoLayouts(cases: Case[], heads: RegExp): Case[] {
   const picked = cases.filter(({ name }) => /^\[\[(2|70),/.test(name) && heads.test(name));
   assert.ok(picked.length >= 2);
@@ -38,7 +40,7 @@ testOnWebgpu(
   },
 );
 
-Deno.test("a tile of every size of heads fits the least workgroup memory", () => {
+Deno.test("for every size of heads a tile fits the minimum workgroup memory", () => {
   const ctx = { limits: { workgroupBytes: 16_384 } } as WebgpuContext;
   for (let headDim = 2; headDim <= 256; headDim += 2) {
     for (const over of ["queries", "keys"] as const) {
@@ -50,7 +52,7 @@ Deno.test("a tile of every size of heads fits the least workgroup memory", () =>
   }
 });
 
-Deno.test("the text of attention's kernels is as it was", async () => {
+Deno.test("the text of attention's kernels has not changed", async () => {
   const ctx = { limits: { workgroupBytes: 49_152 } } as WebgpuContext;
   const options = (over: "queries" | "keys", headDim: number, products: number) => ({
     headDim,

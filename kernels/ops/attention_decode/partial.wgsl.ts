@@ -1,14 +1,17 @@
 /**
  * WGSL of attention while decoding: partial softmaxes over pieces of the keys, and their merge.
  *
- *   prefix  One workgroup a tile of queries (pairs of a branch and a query head, branch by branch), a key head
- *           and a piece of the prompts' keys. Neighbouring branches with the same prefix are one run: its keys
- *           are read once for all of them.
- *   own     One workgroup a branch, a key head and a piece of the branch's own keys.
- *   merge   Piece by piece in order: peak = max peaks, total = Σ e^(peak_z − peak)·total_z, the mixes likewise.
+ *   prefix  One workgroup for each tile of queries, each key head and each piece of the prompts'
+ *   keys.
+ *           Queries are pairs of a branch and a query head, branch by branch. Neighbouring branches
+ *           with the same prefix form a run, whose keys are read once for all of them.
+ *   branch  One workgroup for each branch, each key head and each piece of the branch's keys.
+ *   merge   Merges the pieces in order: peak = max_z peak_z, total = Σ_z e^(peak_z − peak)·total_z,
+ *   and
+ *           the mixes like the totals.
  *
- * A piece of no keys has the total 0 and no mix. How many pieces there are is the host's choice; how long they are
- * is found out here, because the host does not see the branch table.
+ * A piece without keys has the total 0 and no mix. The host chooses the number of pieces. Their
+ * length is computed here, because the host does not read the branch table.
  */
 import {
   softmaxDeclarations,
@@ -26,8 +29,8 @@ export interface PartialOptions {
   sizes: TileSizes;
 }
 
-/** Keys of a piece, at least. */
-export const PIECE_KEYS = 64;
+/** Minimum number of keys in a piece. */
+export const MIN_PIECE_KEYS = 64;
 
 const PARAMS = {
   count: "u32",
@@ -35,26 +38,27 @@ const PARAMS = {
   heads: "u32",
   kv_heads: "u32",
   per_kv: "u32",
-  /** Pieces of each range, and the number of the first one among all. */
+  /** Number of pieces of each range, and index of the first of them among all pieces. */
   pieces: "u32",
   first_piece: "u32",
-  /** What is bound of the keys and values: rows, or slots of `max_new` rows. */
+  /** The bound part of the keys and values, in rows, or in slots of `max_new` rows. */
   bound_begin: "u32",
   bound_end: "u32",
   scale: "f32",
 } as const;
 
-const column = (branch: string, name: keyof typeof BRANCH) =>
+/** WGSL: a column of the branch table. */
+const branchColumn = (branch: string, name: keyof typeof BRANCH) =>
   `branches[(${branch}) * ${BRANCH.columns}u + ${BRANCH[name]}u]`;
 
-/** Keys in a piece of `range` keys. */
+/** WGSL: `piece_length`, the number of keys in each piece of `range` keys. */
 const pieceLength = ({ n }: Tiles) => `
 fn piece_length(range: u32) -> u32 {
   let even = (range + p.pieces - 1u) / p.pieces;
-  return max(${PIECE_KEYS}u, (even + ${n - 1}u) / ${n}u * ${n}u);
+  return max(${MIN_PIECE_KEYS}u, (even + ${n - 1}u) / ${n}u * ${n}u);
 }`;
 
-/** Stores peak, total and mix of row i under `at_i`, NONE where there is no such query. */
+/** WGSL: stores peak, total and mix of row i under the index `at<i>`, unless that is NONE. */
 function storePartial(tiles: Tiles): string {
   const { each, across } = tiles.sizes;
   return `${softmaxEnd(tiles)}
@@ -113,26 +117,26 @@ const BUFFERS = { queries: "queries", keys: "keys", values: "values" };
 export function prefixSpec(options: PartialOptions): KernelSpec {
   const body = (tiles: Tiles) => {
     const { m, n } = tiles;
-    const query = (r: string) => `query_number(first + ${r}, queries_end, head)`;
+    const queryRow = (r: string) => `query_number(first + ${r}, queries_end, head)`;
     return `let first = unit * ${m}u;
   let queries_end = min(first + ${m}u, p.branch_count * p.per_kv);
   let branches_end = (queries_end - 1u) / p.per_kv + 1u;
-  ${tiles.rowNumbers(query)}
+  ${tiles.matrixRowsOfRows(queryRow)}
   ${
       tiles.eachRow((i) =>
-        `let at${i} = ${query(tiles.row(i))};
-  let branch${i} = (first + ${tiles.row(i)}) / p.per_kv;`
+        `let at${i} = ${queryRow(tiles.tileRow(i))};
+  let branch${i} = (first + ${tiles.tileRow(i)}) / p.per_kv;`
       )
     }
   ${softmaxStart(tiles)}
   var branch = first / p.per_kv;
   while (branch < branches_end) {
-    let prefix_begin = ${column("branch", "prefixBegin")};
-    let prefix_end = ${column("branch", "prefixEnd")};
+    let prefix_begin = ${branchColumn("branch", "prefixBegin")};
+    let prefix_end = ${branchColumn("branch", "prefixEnd")};
     var next = branch + 1u;
     while (next < branches_end) {
-      let other = ${column("next", "prefixBegin")} != prefix_begin ||
-        ${column("next", "prefixEnd")} != prefix_end;
+      let other = ${branchColumn("next", "prefixBegin")} != prefix_begin ||
+        ${branchColumn("next", "prefixEnd")} != prefix_end;
       if (other) { break; }
       next++;
     }
@@ -151,7 +155,7 @@ export function prefixSpec(options: PartialOptions): KernelSpec {
       softmaxTile(tiles, {
         ...BUFFERS,
         allowed: (i) => `key4 < vec4<u32>(end${i})`,
-        row: (key) => `(${key} - p.bound_begin) * p.kv_heads + head`,
+        matrixRow: (key) => `(${key} - p.bound_begin) * p.kv_heads + head`,
       })
     }
     }
@@ -168,21 +172,21 @@ ${spec.code}`,
   };
 }
 
-export function ownSpec(options: PartialOptions): KernelSpec {
+export function branchSpec(options: PartialOptions): KernelSpec {
   const body = (tiles: Tiles) => {
     const { m, n } = tiles;
-    const query = (r: string) => `select(NONE, first_query + ${r}, first + ${r} < p.per_kv)`;
+    const queryRow = (r: string) => `select(NONE, first_query + ${r}, first + ${r} < p.per_kv)`;
     return `let head_tiles = (p.per_kv + ${m - 1}u) / ${m}u;
   let branch = unit / head_tiles;
-  let slot = ${column("branch", "slot")};
+  let slot = ${branchColumn("branch", "slot")};
   if (slot < p.bound_begin || slot >= p.bound_end) { return; }
   let first = unit % head_tiles * ${m}u;
   let first_query = branch * p.heads + head * p.per_kv + first;
-  let length = ${column("branch", "length")};
+  let length = ${branchColumn("branch", "length")};
   let visible = min(length, p.window);
   let cache_row = (slot - p.bound_begin) * p.max_new;
-  ${tiles.rowNumbers(query)}
-  ${tiles.eachRow((i) => `let at${i} = ${query(tiles.row(i))};`)}
+  ${tiles.matrixRowsOfRows(queryRow)}
+  ${tiles.eachRow((i) => `let at${i} = ${queryRow(tiles.tileRow(i))};`)}
   ${softmaxStart(tiles)}
   let piece_begin = length - visible + piece * piece_length(visible);
   let end = min(piece_begin + piece_length(visible), length);
@@ -191,20 +195,24 @@ export function ownSpec(options: PartialOptions): KernelSpec {
       softmaxTile(tiles, {
         ...BUFFERS,
         allowed: () => "key4 < vec4<u32>(end)",
-        row: (key) => `(cache_row + ${key}) * p.kv_heads + head`,
+        matrixRow: (key) => `(cache_row + ${key}) * p.kv_heads + head`,
       })
     }
   }`;
   };
-  return partialSpec("attention_decode.own", options, { max_new: "u32", window: "u32" }, body);
+  return partialSpec("attention_decode.branch", options, { max_new: "u32", window: "u32" }, body);
 }
 
-/** One invocation a vector of the output. The branches' own pieces come first; one of them has keys. */
+/**
+ * One invocation for each vector of the output. The pieces of the branch's keys come first; at
+ * least one of them has keys.
+ */
 export function mergeSpec({ headDim }: { headDim: number }): KernelSpec {
   const type = headType(headDim), vectors = headDim / (headDim % 4 === 0 ? 4 : 2);
-  const peaks = (kind: string) =>
-    `for (var z = 0u; z < p.${kind}_pieces; z++) { peak = max(peak, ${kind}_sums[z * p.rows + row].x); }`;
-  const mixes = (kind: string) =>
+  const findPeak = (kind: string) =>
+    `for (var z = 0u; z < p.${kind}_pieces; z++) ` +
+    `{ peak = max(peak, ${kind}_sums[z * p.rows + row].x); }`;
+  const addMixes = (kind: string) =>
     `for (var z = 0u; z < p.${kind}_pieces; z++) {
     let part = ${kind}_sums[z * p.rows + row];
     if (part.y > 0.0) {
@@ -216,13 +224,13 @@ export function mergeSpec({ headDim }: { headDim: number }): KernelSpec {
   return {
     name: "attention_decode.merge",
     buffers: {
-      own_mixes: `read ${type}`,
-      own_sums: "read vec2<f32>",
+      branch_mixes: `read ${type}`,
+      branch_sums: "read vec2<f32>",
       prefix_mixes: `read ${type}`,
       prefix_sums: "read vec2<f32>",
       outputs: `write ${type}`,
     },
-    params: { n: "u32", rows: "u32", own_pieces: "u32", prefix_pieces: "u32" },
+    params: { n: "u32", rows: "u32", branch_pieces: "u32", prefix_pieces: "u32" },
     code: `${EXP}
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
@@ -231,12 +239,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   if (at >= p.n) { return; }
   let row = at / ${vectors}u;
   var peak = -1e30;
-  ${peaks("own")}
-  ${peaks("prefix")}
+  ${findPeak("branch")}
+  ${findPeak("prefix")}
   var total = 0.0;
   var mix = ${type}();
-  ${mixes("own")}
-  ${mixes("prefix")}
+  ${addMixes("branch")}
+  ${addMixes("prefix")}
   outputs[at] = mix / total;
 }`,
   };

@@ -20,7 +20,10 @@ export function attentionDecode(args: AttentionDecodeArgs): void {
     for (let h = 0; h < heads; h++) {
       const qAt = (b * heads + h) * headDim;
       const kvHead = Math.floor(h / perKv);
-      /** First element of key c of this branch, in the prefix's or the branch's memory. */
+      /**
+       * Index of the first element of the branch's key c, in the memory of the prefix or of the
+       * slot.
+       */
       const keyAt = (c: number) => {
         const row = c < prefixRows ? prefixBegin + c : slot * maxNew + hidden + (c - prefixRows);
         return (row * kvHeads + kvHead) * headDim;

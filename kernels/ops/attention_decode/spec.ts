@@ -1,24 +1,25 @@
 /**
- * Attention of one new query per branch while generating. The keys and values of a prompt are stored
- * once per group (the packed prompt rows of the prefill), those of a branch in its own slot of a cache:
- * query b attends to prompt rows [prefixBegin, prefixEnd) and to its slot's first `length` positions
- * (the newest one, already written, included), with a window to the last `window` of them; the caller leaves out
- * of the prefix what a window does not reach. Same scores and softmax as `attention`.
+ * Attention of one new query per branch while generating. The keys and values of a prompt are
+ * stored once for its group: the packed prompt rows of the prefill. Those of a branch are stored in
+ * its slot of the KV cache. Query b attends to the prompt rows [prefixBegin, prefixEnd) and to the
+ * first `length` positions of its slot; the newest one, which is already written, is included. With
+ * a window it attends only to the last `window` positions of its slot; the caller shortens the
+ * prefix to what the window reaches. Scores and softmax are those of `attention`.
  */
 import type { Tensor } from "../../tensor.ts";
 
 /**
- * u32 columns of the branch table. From row `alikeBegin` on stand the same keys and values as from prefixBegin on,
- * `alikeRows` of them (0 = nothing is known): a device may read those, and finds them in its caches where other
- * branches name the same.
+ * u32 columns of the branch table. The `sharedRows` rows from `sharedBegin` on hold the same keys
+ * and values as those from prefixBegin on (0 rows: no such rows are known). A device may read them
+ * instead: they are in its caches if other branches name the same rows.
  */
 export const BRANCH = {
   prefixBegin: 0,
   prefixEnd: 1,
   slot: 2,
   length: 3,
-  alikeBegin: 4,
-  alikeRows: 5,
+  sharedBegin: 4,
+  sharedRows: 5,
   columns: 6,
 } as const;
 
@@ -36,6 +37,6 @@ export interface AttentionDecodeArgs {
   kvHeads: number;
   headDim: number;
   scale: number;
-  /** At least 1; absent = all. */
+  /** Number of positions of its slot that a query attends to, at least 1; absent = all. */
   window?: number;
 }

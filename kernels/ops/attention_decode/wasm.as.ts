@@ -1,6 +1,6 @@
-// Attention of one new query per branch (kernels/ops/attention_decode/spec.ts). Work unit: BRANCHES branches ×
-// one key head. Neighbouring branches with the same prefix attend to it together: its keys are brought
-// into scratch once for all of them.
+// Attention of one new query per branch (kernels/ops/attention_decode/spec.ts). Work unit: a block
+// of branches × some queries of a key head. Neighbouring branches with the same prefix attend to it
+// together: its keys are copied into the scratch once for all of them.
 import { TILE } from "../attention/tile.as";
 import { element, pack_transposed, tile_offsets } from "../attention/pack.as";
 import {
@@ -12,21 +12,24 @@ import {
   softmax_end,
   softmax_keys,
 } from "../attention/softmax.as";
-import { few_attend } from "./few.as";
-import { NOT_AHEAD, own_attend } from "./own.as";
+import { attend_few_queries } from "./few_queries.as";
+import { NO_READ_AHEAD, attend_branch_keys } from "./branch_keys.as";
 
-/** Up to this many queries of one prompt are taken in pairs. */
-const FEW: i32 = 8;
+/** Up to this many queries of one prompt are done in pairs (few_queries.as.ts). */
+const FEW_QUERIES: i32 = 8;
 
-/** Heads so long are those of models whose caches of keys are too large for the processor's. */
+/**
+ * Models with heads of at least this size have KV caches that the processor's caches do not hold.
+ */
 const LONG_HEAD: i32 = 64;
 
-/** Columns of the branch table, in bytes (spec.ts, BRANCH). */
+/** Bytes of a row of the branch table (BRANCH of spec.ts). */
 export const BRANCH_BYTES: usize = 24;
 
 /**
- * `packedPrefixK`, `window`: 0 = none. Units: ⌈count / blockBranches⌉ blocks · kvHeads · ⌈heads / kvHeads / width⌉ parts of
- * a key head's queries, `width` in each; the parts run fastest, the blocks slowest.
+ * `packedPrefixK` and `window`: 0 = none.
+ * Units: ⌈branchCount / blockBranches⌉ blocks · kvHeads · ⌈heads / kvHeads / width⌉ parts of a key
+ * head's queries, `width` queries in each. The parts vary fastest, the blocks slowest.
  */
 export function attention_decode(
   q: usize,
@@ -53,7 +56,8 @@ export function attention_decode(
   const group = heads / kvHeads;
   const queryStride = (heads * headDim * 4) as usize;
   const keyStride = (kvHeads * headDim * 4) as usize;
-  // Few queries share the keys of a branch, and rows of whole vectors need no transposition.
+  // Where few queries share the keys of a branch, and rows are whole vectors, keys are not
+  // transposed.
   const byRows = group < 8 && (headDim & 3) == 0;
   const offsets = query_offsets(scratch), parts = (group + width - 1) / width;
   tile_offsets(key_offsets(scratch), keyStride, 0, 1);
@@ -65,9 +69,11 @@ export function attention_decode(
     const queryOffset = (first as usize) * queryStride +
       ((head * group + part * width) * headDim * 4);
     const keyOffset = (head * headDim * 4) as usize;
-    // Who comes first to rows that are read from memory reads them for all key heads, in the order in which they lie.
-    const ahead = kvHeads > 1 && headDim >= LONG_HEAD && (unit == begin || unit % (parts * kvHeads) == 0);
-    const lead: usize = ahead ? keyOffset : NOT_AHEAD;
+    // The first unit that reads rows from memory reads them for all key heads, in the order in
+    // which they are stored.
+    const ahead = kvHeads > 1 && headDim >= LONG_HEAD &&
+      (unit == begin || unit % (parts * kvHeads) == 0);
+    const lead: usize = ahead ? keyOffset : NO_READ_AHEAD;
     const count = (last - first) * some;
     tile_offsets(offsets, queryStride, (headDim as usize) << 2, some);
     pack_transposed(q + queryOffset, offsets, count, headDim, scale, queries(scratch));
@@ -83,17 +89,17 @@ export function attention_decode(
       const from = (b - first) * some, to = (stop - first) * some;
       const offset = keyOffset + (prefixBegin as usize) * keyStride;
       const k = prefixK + offset, v = prefixV + offset, keys = prefixEnd - prefixBegin;
-      if (to - from <= FEW && (headDim & 3) == 0) {
-        // A column of a panel holds 16 floats.
+      if (to - from <= FEW_QUERIES && (headDim & 3) == 0) {
+        // A column of a panel has 16 floats, so a key head's columns begin 16 · keyOffset behind.
         const packed = packedPrefixK == 0 ? 0 : packedPrefixK + offset + 15 * keyOffset;
-        const alike = packed == 0 ? 0 : min(keys, load<i32>(branch, 20)) & ~15;
+        const shared = packed == 0 ? 0 : min(keys, load<i32>(branch, 20)) & ~15;
         const there = keyOffset + (load<u32>(branch, 16) as usize) * keyStride;
-        few_attend(
-          k, packed, v, alike, packedPrefixK + there + 15 * keyOffset, prefixV + there, keyStride,
-          keys, from, to, headDim, lead, scratch,
+        attend_few_queries(
+          k, packed, v, shared, packedPrefixK + there + 15 * keyOffset, prefixV + there,
+          keyStride, keys, from, to, headDim, lead, scratch,
         );
       } else {
-        attend(k, v, keyStride, keys, from, to, headDim, scratch);
+        attend_tiles(k, v, keyStride, keys, from, to, headDim, scratch);
       }
       b = stop;
     }
@@ -107,9 +113,11 @@ export function attention_decode(
       const k = branchK + offset, v = branchV + offset;
       if (byRows) {
         const rows = element(q + queryOffset, offsets, from);
-        own_attend(rows, k, v, keyStride, length, headDim, scale, from, some, lead, scratch);
+        attend_branch_keys(
+          rows, k, v, keyStride, length, headDim, scale, from, some, lead, scratch,
+        );
       } else {
-        attend(k, v, keyStride, length, from, from + some, headDim, scratch);
+        attend_tiles(k, v, keyStride, length, from, from + some, headDim, scratch);
       }
     }
 
@@ -117,8 +125,11 @@ export function attention_decode(
   }
 }
 
-/** Queries [from, to) of the block attend to `count` keys, rows `stride` bytes apart. */
-function attend(
+/**
+ * Queries [from, to) of the block attend to `count` keys, tile by tile; rows are `stride` bytes
+ * apart.
+ */
+function attend_tiles(
   k: usize,
   v: usize,
   stride: usize,

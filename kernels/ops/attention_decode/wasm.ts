@@ -3,23 +3,26 @@ import { queryGroup, softmaxScratch, TILE, windowOf } from "../attention/wasm.ts
 import type { WasmOp } from "../common/wasm_op.ts";
 import type { AttentionDecodeArgs } from "./spec.ts";
 
-/** Most branches that attend together: enough to share a prefix. */
-const BRANCHES = 16;
-/** With fewer branches than threads: units for each thread, so that they end nearly together. */
+/** Max number of branches that attend together: enough to share a prefix. */
+const MAX_BRANCHES = 16;
+/**
+ * With fewer branches than threads: units for each thread, so that all end at about the same time.
+ */
 const UNITS_PER_THREAD = 2;
 
-/** So many with `group` query heads per key head: their queries fit a tile. */
-export function blockLimit(group: number): number {
-  return Math.min(BRANCHES, Math.floor(TILE / group));
+/** Max number of branches in a block with `group` query heads per key head: they fit a tile. */
+export function maxBlockBranches(group: number): number {
+  return Math.min(MAX_BRANCHES, Math.floor(TILE / group));
 }
 
 /**
- * How the work is cut; no bit depends on it. A thread has blocks of its own, and all key heads of them: rows are read
- * from memory once. Where branches are too few for that, key heads are dealt, and their queries in pairs.
+ * Divides the work into units; no bit depends on how. A thread does all key heads of its blocks of
+ * branches, so that rows are read from memory once. Where there are too few branches for that, the
+ * threads share the key heads of a block, and the queries of a key head in pairs.
  */
-function cut(count: number, kvHeads: number, group: number, threads: number) {
-  const least = Math.ceil(count / blockLimit(group));
-  const blockBranches = Math.ceil(count / Math.max(least, Math.min(count, threads)));
+function divide(count: number, kvHeads: number, group: number, threads: number) {
+  const minBlocks = Math.ceil(count / maxBlockBranches(group));
+  const blockBranches = Math.ceil(count / Math.max(minBlocks, Math.min(count, threads)));
   const blocks = Math.ceil(count / blockBranches);
   const wanted = count < threads ? UNITS_PER_THREAD * threads : 1;
   const parts = Math.min(Math.ceil(group / 2), Math.ceil(wanted / (blocks * kvHeads)));
@@ -31,7 +34,12 @@ function cut(count: number, kvHeads: number, group: number, threads: number) {
 export const attentionDecodeWasm: WasmOp<AttentionDecodeArgs> = (args, ctx) => {
   const group = queryGroup("attention_decode", args.heads, args.kvHeads);
   if (args.count === 0) return;
-  const { blockBranches, width, units, grain } = cut(args.count, args.kvHeads, group, ctx.threads);
+  const { blockBranches, width, units, grain } = divide(
+    args.count,
+    args.kvHeads,
+    group,
+    ctx.threads,
+  );
   ctx.parallel({
     kernel: "attention_decode",
     units,
@@ -39,7 +47,8 @@ export const attentionDecodeWasm: WasmOp<AttentionDecodeArgs> = (args, ctx) => {
     scratchBytes: softmaxScratch(args.headDim),
     args: [
       ctx.pointer(args.q),
-      ...[ctx.pointer(args.prefixK), 0],
+      ctx.pointer(args.prefixK),
+      0, // packedPrefixK
       ctx.pointer(args.prefixV),
       ctx.pointer(args.branchK),
       ctx.pointer(args.branchV),

@@ -1,4 +1,7 @@
-/** How attention of new tokens is cut among threads changes no bit, nor does reading ahead of rows that are long. */
+/**
+ * Attention of new tokens: neither the number of threads nor reading ahead of long rows changes a
+ * bit.
+ */
 import assert from "node:assert/strict";
 import type { Device } from "../../device.ts";
 import type { DType, Tensor } from "../../tensor.ts";
@@ -6,19 +9,19 @@ import { stream } from "../../testing.ts";
 import { createWasmDevice } from "../../devices/wasm/device.ts";
 import { BRANCH } from "./spec.ts";
 
-/** Branches of three prompts, with answers of 1 to `most` tokens. */
+/** Branches of three prompts, with completions of 1 to `maxNew` tokens. */
 interface Shape {
   count: number;
   heads: number;
   kvHeads: number;
   headDim: number;
-  most: number;
+  maxNew: number;
 }
 
 const PROMPT_ROWS = [0, 5, 130];
 
 async function attend(device: Device, shape: Shape): Promise<number[]> {
-  const { count, heads, kvHeads, headDim, most: maxNew } = shape, tensors: Tensor[] = [];
+  const { count, heads, kvHeads, headDim, maxNew } = shape, tensors: Tensor[] = [];
   const create = (dtype: DType, n: number) => {
     const tensor = device.create(dtype, n, "test");
     tensors.push(tensor);
@@ -59,7 +62,9 @@ Deno.test("attention of new tokens has the same bits on any number of threads", 
   const shapes: Shape[] = [];
   for (const [heads, kvHeads] of [[9, 3], [4, 4], [7, 1], [16, 2], [5, 1]] as const) {
     for (const headDim of [16, 64]) {
-      for (const count of [1, 2, 3, 17]) shapes.push({ count, heads, kvHeads, headDim, most: 200 });
+      for (const count of [1, 2, 3, 17]) {
+        shapes.push({ count, heads, kvHeads, headDim, maxNew: 200 });
+      }
     }
   }
   const expected: number[][] = [];

@@ -1,10 +1,12 @@
-/** Attention while decoding on the GPU: caches beyond one binding, other tiles; the text of its kernels. */
+/**
+ * Attention while decoding on the GPU: caches beyond one binding, other tiles, its kernels' text.
+ */
 import assert from "node:assert/strict";
 import { attentionDecodeCases } from "../../conformance/attention.ts";
 import { checkCase } from "../../conformance/runner.ts";
 import { checkSnapshot, testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import type { WebgpuContext } from "../common/webgpu_op.ts";
-import { decodeTile, mergePieces, ownPieces, prefixPieces } from "./webgpu.ts";
+import { branchPieces, decodeTile, mergePieces, prefixPieces } from "./webgpu.ts";
 
 const FIVE = "5 branches, prompt 90, new 40, heads";
 
@@ -38,10 +40,10 @@ testOnWebgpu(
   },
 );
 
-Deno.test("the text of decoding's kernels is as it was", async () => {
+Deno.test("the text of decoding's kernels has not changed", async () => {
   const ctx = { limits: { workgroupBytes: 49_152 } } as WebgpuContext;
   const options = (queries: number) => ({ headDim: 64, sizes: decodeTile(queries, 64, ctx) });
   await checkSnapshot(import.meta, "prefix_64", prefixPieces(options(64)));
-  await checkSnapshot(import.meta, "own_64", ownPieces(options(7)));
+  await checkSnapshot(import.meta, "branch_64", branchPieces(options(7)));
   await checkSnapshot(import.meta, "merge_64", mergePieces({ headDim: 64 }));
 });

@@ -1,6 +1,6 @@
 /**
- * The bias of a linear layer: add_bias does x[r] += bias for every row; its gradient, add_bias_backward, is the sum
- * of a derivative over the rows, dbias += Σ_r dout[r].
+ * The bias of a linear layer. add_bias: x[r] += bias for every row r. Its gradient,
+ * add_bias_backward, is a sum over the rows: dbias += Σ_r dout[r].
  */
 import type { Tensor } from "../../tensor.ts";
 

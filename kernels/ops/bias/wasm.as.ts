@@ -1,5 +1,6 @@
-// A bias and its gradient (kernels/ops/bias/spec.ts). Forward: work unit one row. Gradient: work unit COLUMNS
-// columns, all rows in order, in partial sums of SUM_ROWS rows to lose fewer digits.
+// A bias and its gradient (kernels/ops/bias/spec.ts). Work unit of the forward: one row. Work unit
+// of the gradient: COLUMNS columns. All rows are summed in order, in partial sums of SUM_ROWS rows,
+// which loses fewer digits.
 
 const COLUMNS: i32 = 16;
 const SUM_ROWS: i32 = 256;

@@ -2,9 +2,9 @@
 import type { WasmOp } from "../common/wasm_op.ts";
 import type { AddBiasArgs, AddBiasBackwardArgs } from "./spec.ts";
 
-/** Elements of a chunk: some 2.5 µs. */
+/** Number of elements in a chunk: about 2.5 µs. */
 const CHUNK = 8192;
-/** Columns of a work unit of the gradient in wasm.as.ts. */
+/** Columns in a work unit of the gradient (COLUMNS of wasm.as.ts). */
 const COLUMNS = 16;
 
 export const addBiasWasm: WasmOp<AddBiasArgs> = ({ x, bias, rows, d }, ctx) =>

@@ -1,4 +1,7 @@
-/** A bias and its gradient on the GPU: one invocation an element; the gradient is a sum over columns. */
+/**
+ * GPU bindings of a bias and its gradient: one invocation for each element; the gradient sums every
+ * column over the rows.
+ */
 import { perElement } from "../common/wgsl/entry.ts";
 import { addColumnSums, columnChunks } from "../common/webgpu_column_sums.ts";
 import { kernel } from "../common/wgsl/kernel.ts";

@@ -1,8 +1,12 @@
-// Elementary functions on four lanes, shared by the kernels.
-// The constants lie in memory: V8 loads and spreads one in a single instruction, but builds the constant
-// of a `splat` anew from two 64-bit halves wherever it is used (2.5 times as slow, docs/log.md).
+// Elementary functions on vectors of four floats, shared by the kernels.
+// Constants are kept in memory. V8 loads and broadcasts one in a single instruction, but assembles
+// the constant of a `splat` from two 64-bit halves wherever it is used (2.5 times as slow,
+// docs/log.md).
 
-/** ln 2 is split: the first part has few bits, so that its product with a small integer is exact. */
+/**
+ * The constants of exp_f32x4. ln 2 is split into two parts: the first has few bits, so that its
+ * product with a small integer is exact.
+ */
 const EXP = memory.data<f32>([
   -87.0,
   88.0,
@@ -19,17 +23,18 @@ const EXP = memory.data<f32>([
 ], 64);
 
 /**
- * eˣ, relative error ≤ 2e-7 (1e-7 measured); 0 below −87, the value at 88 above 88, NaN for NaN.
- * x = n·ln 2 + r, then a polynomial for eʳ, then n into the exponent.
+ * eˣ with a relative error of at most 2e-7 (1e-7 measured). It is 0 for x below −87, e⁸⁸ for x
+ * above 88, and NaN for NaN. With x = n·ln 2 + r, eʳ is a polynomial, and n is added to its
+ * exponent.
  */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 export function exp_f32x4(x: v128): v128 {
-  const least = v128.load32_splat(EXP), round = v128.load32_splat(EXP, 12);
+  const lowest = v128.load32_splat(EXP), round = v128.load32_splat(EXP, 12);
   const one = v128.load32_splat(EXP, 44);
-  const outside = f32x4.lt(x, least);
+  const outside = f32x4.lt(x, lowest);
   // On x64 the relaxed forms return the second operand when one is NaN.
-  x = f32x4.relaxed_min(v128.load32_splat(EXP, 4), f32x4.relaxed_max(least, x));
+  x = f32x4.relaxed_min(v128.load32_splat(EXP, 4), f32x4.relaxed_max(lowest, x));
   const shifted = f32x4.relaxed_madd(x, v128.load32_splat(EXP, 8), round);
   const n = f32x4.sub(shifted, round);
   let r = f32x4.relaxed_madd(n, v128.load32_splat(EXP, 16), x);

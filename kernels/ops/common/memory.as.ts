@@ -1,14 +1,15 @@
-// Filling memory with zeros, for new tensors; bringing what will be read from memory to the caches.
+// Zeros for new tensors, and reads that bring memory into the caches before it is needed.
 
-/** Zeroes bytes [64·begin, 64·end) behind `target`. */
+/** Sets bytes [64·begin, 64·end) from `target` on to zero. */
 export function zero(target: usize, begin: i32, end: i32, scratch: usize): void {
   memory.fill(target + (begin as usize) * 64, 0, ((end - begin) as usize) * 64);
 }
 
 /**
- * Reads a word of every line of [from, from + bytes), so that all of them are on their way from memory before the
- * first is needed: the kernels come back to the lines in an order that no prefetcher follows. The sum goes to `to`,
- * or the compiler would leave the reads out.
+ * Reads a word of every cache line of [from, from + bytes), so that all lines are on their way from
+ * memory before the first is needed. The kernels then read the lines in an order that no hardware
+ * prefetcher follows. The sum of the words is stored at `to`; without that the compiler would
+ * remove the reads.
  */
 // @ts-ignore: decorator of AssemblyScript
 @inline

@@ -1,7 +1,7 @@
 /**
- * Tensors of the reference device: typed arrays, with the checks that a real device cannot afford
- * everywhere (use after free, tensors of another device). Reference operations read and write them
- * through {@link floats} and {@link words}.
+ * Tensors of the reference device: typed arrays with checks that a real device cannot afford
+ * everywhere, such as use after free. The reference operations read and write them through
+ * {@link floats} and {@link words}.
  */
 import { RgxError } from "../../../core/errors.ts";
 
@@ -10,7 +10,7 @@ import { type DType, type Tensor, VIEW_ALIGNMENT } from "../../tensor.ts";
 export type FloatArray = Float32Array | Float64Array;
 export type ReferenceArray = FloatArray | Uint32Array;
 
-/** One allocation; its views share it, and so all of them see when it has been freed. */
+/** One allocation. All views of a tensor share it, so that all of them know when it was freed. */
 export interface Storage {
   freed: boolean;
   readonly bytes: number;
@@ -23,7 +23,7 @@ export class ReferenceTensor implements Tensor {
     readonly dtype: DType,
     readonly label: string,
     readonly storage: Storage,
-    /** First element within the allocation. */
+    /** Index of the first element within the allocation. */
     readonly offset: number,
     private readonly array: ReferenceArray,
     readonly isView: boolean,
@@ -62,14 +62,14 @@ export class ReferenceTensor implements Tensor {
   }
 }
 
-/** Elements of a float tensor of a reference device. */
+/** The elements of a float tensor of a reference device. */
 export function floats(tensor: Tensor): FloatArray {
   const data = (tensor as ReferenceTensor).data;
   if (data instanceof Uint32Array) throw new TypeError(`"${tensor.label}" holds u32, not floats`);
   return data;
 }
 
-/** Elements of a u32 tensor of a reference device. */
+/** The elements of a u32 tensor of a reference device. */
 export function words(tensor: Tensor): Uint32Array {
   const data = (tensor as ReferenceTensor).data;
   if (!(data instanceof Uint32Array)) {

@@ -1,6 +1,7 @@
 /**
- * Sums over the rows of a batch for every column, as gradients of norm weights and biases are: each chunk of rows
- * first, then the chunks in order, so that the bits are the same always.
+ * Sums over the rows of a batch for every column, as gradients of norm weights and biases need
+ * them. Each chunk of rows is summed first, then the chunks in order, so that the bits are always
+ * the same.
  */
 import type { Tensor } from "../../tensor.ts";
 import { perElement } from "./wgsl/entry.ts";
@@ -8,13 +9,14 @@ import { type Kernel, kernel } from "./wgsl/kernel.ts";
 import { GROUP } from "./wgsl/reduce.ts";
 import type { WebgpuContext } from "./webgpu_op.ts";
 
-/** Rows of a chunk, at least; and most chunks. */
-const CHUNK = 64;
-const MOST_CHUNKS = 256;
+/** Min number of rows in a chunk, and max number of chunks. */
+const MIN_CHUNK_ROWS = 64;
+const MAX_CHUNKS = 256;
 
 /**
- * The kernel for the chunks. @param inputs Names of its buffers of f32.
- * @param step WGSL that adds the element `at` (column `column` of row `row`) to `sum`.
+ * The kernel that sums each chunk.
+ * @param inputs names of its f32 buffers
+ * @param step WGSL that adds element `at` (column `column` of row `row`) to `sum`
  */
 export function columnChunks(name: string, inputs: readonly string[], step: string): Kernel {
   return kernel({
@@ -45,14 +47,19 @@ const chunkSum = kernel({
   sums[i] += sum;`),
 });
 
-/** sums[d] += the sums of `rows` rows of `d` columns. @param flops Of one element. */
+/**
+ * sums[d] += the sums of `rows` rows of `d` columns.
+ * @param chunksKernel made by {@link columnChunks}
+ * @param flops floating point operations for one element
+ */
 export function addColumnSums(
   ctx: WebgpuContext,
   chunksKernel: Kernel,
   buffers: Readonly<Record<string, Tensor>>,
   { sums, rows, d, flops }: { sums: Tensor; rows: number; d: number; flops: number },
 ): void {
-  const size = Math.max(CHUNK, Math.ceil(rows / MOST_CHUNKS)), chunks = Math.ceil(rows / size);
+  const size = Math.max(MIN_CHUNK_ROWS, Math.ceil(rows / MAX_CHUNKS));
+  const chunks = Math.ceil(rows / size);
   const partial = ctx.scratch("float", chunks * d, "sums of columns by chunks of rows");
   ctx.dispatch({
     kernel: chunksKernel,

@@ -1,50 +1,52 @@
 /**
- * The contract between the WebGPU device and the host binding of each operation (`kernels/<op>/webgpu.ts`).
+ * The contract between the WebGPU device and the host binding of each operation
+ * (`kernels/ops/<op>/webgpu.ts`).
  *
- * A binding picks kernels and grids; `dispatch` records them and returns. Dispatches run in the order in which
- * they were recorded, and each sees what the ones before it wrote. Sums have a fixed order (no atomics on
- * floats), so that the same call gives the same bits.
+ * A binding chooses kernels and grids; `dispatch` records them and returns. Dispatches run in the
+ * order in which they were recorded, and each sees what the ones before it wrote. Sums have a fixed
+ * order (there are no atomics on floats), so that the same call always gives the same bits.
  */
 import type { DType, Tensor } from "../../tensor.ts";
 import type { Kernel } from "./wgsl/kernel.ts";
 
 export interface WebgpuLimits {
-  /** Most elements of 4 bytes in one binding; a longer tensor is bound in parts (`tensor.view`). */
+  /** Max number of 4-byte elements in one binding. A longer tensor is bound in parts (views). */
   bindingElements: number;
-  /** Workgroups along one dimension of a grid; see {@link WebgpuContext.grid}. */
+  /** Max number of workgroups along one dimension of a grid; see {@link WebgpuContext.grid}. */
   groupsPerDimension: number;
-  /** Bytes of workgroup memory. */
+  /** Max bytes of workgroup memory. */
   workgroupBytes: number;
-  /** Invocations of a workgroup. */
+  /** Max number of invocations in a workgroup. */
   invocations: number;
 }
 
 export interface Dispatch {
   kernel: Kernel;
-  /** By the kernel's names of its buffers. A tensor of no elements may be given where nothing reads it. */
+  /** Tensors by the kernel's buffer names. An empty tensor may be given where nothing reads it. */
   buffers: Readonly<Record<string, Tensor>>;
   params?: Readonly<Record<string, number>>;
-  /** Workgroups; a dispatch with a 0 among them is skipped. */
+  /** Number of workgroups in each dimension; a dispatch with a 0 among them is skipped. */
   groups: readonly [x: number, y?: number, z?: number];
-  /** Floating point operations, for the trace; default 0. */
+  /** Number of floating point operations, for the trace; default 0. */
   flops?: number;
 }
 
 export interface WebgpuContext {
   readonly limits: WebgpuLimits;
-  /** A software adapter (a CPU behind Vulkan): small tiles and few workgroups suit it better. */
+  /** The adapter is a CPU behind Vulkan, which small tiles and few workgroups suit better. */
   readonly software: boolean;
   dispatch(call: Dispatch): void;
-  /** Temporary memory, contents undefined, until the operation returns. */
+  /** Temporary memory, contents undefined, valid until the operation returns. */
   scratch(dtype: DType, length: number, label: string): Tensor;
-  /** Runs another operation as a part of this one; its scratch is freed when it returns. */
+  /** Runs another operation as a part of this one. Its scratch is freed when it returns. */
   runPart<Args>(operation: WebgpuOp<Args>, args: Args): void;
   /**
-   * A grid for `count` workgroups that may be more than one dimension holds: the kernel computes its number as
-   * `group.x + group.y * groups.x` and must do nothing when that is `count` or more.
+   * A grid of at least `count` workgroups, folded into two dimensions where one does not hold them.
+   * The kernel computes a workgroup's number as `group.x + group.y * groups.x`, and must do nothing
+   * when that is `count` or more.
    */
   grid(count: number): [x: number, y: number];
 }
 
-/** Records one operation; the arguments have been validated. */
+/** Records one operation. The arguments have been validated. */
 export type WebgpuOp<Args> = (args: Args, ctx: WebgpuContext) => void;

@@ -1,9 +1,9 @@
-/** Cutting tensors that are longer than one binding into views that fit. */
+/** Cuts tensors that are longer than one binding into views that fit. */
 import { type Tensor, VIEW_ALIGNMENT } from "../../tensor.ts";
 import { isBlockType, storedWords, type WeightType } from "../../weights/types.ts";
 import type { WebgpuContext } from "./webgpu_op.ts";
 
-/** Calls `each` for parts of [0, n) that fit one binding. */
+/** Calls `each` for parts of the elements [0, n) that fit one binding. */
 export function inParts(
   { limits }: WebgpuContext,
   n: number,
@@ -20,8 +20,9 @@ export function inParts(
 }
 
 /**
- * Calls `each` for parts of `rows` rows whose `width` elements fit one binding: `part(tensor, w)` is the part of a
- * tensor of w elements a row, w ≤ width. A part begins at a multiple of 64 rows, so that views are aligned.
+ * Calls `each` for parts of `rows` rows of `width` elements that fit one binding. `part(tensor, w)`
+ * is the part of a tensor with w elements in a row, w ≤ width. A part begins at a multiple of 64
+ * rows, so that views are aligned.
  */
 export function inRowParts(
   { limits }: WebgpuContext,
@@ -29,19 +30,19 @@ export function inRowParts(
   width: number,
   each: (part: (tensor: Tensor, w: number) => Tensor, rows: number, begin: number) => void,
 ): void {
-  const most = Math.floor(limits.bindingElements / Math.max(width, 1));
-  if (rows <= most) {
+  const maxRows = Math.floor(limits.bindingElements / Math.max(width, 1));
+  if (rows <= maxRows) {
     each((tensor, w) => fitting(tensor, rows * w, limits.bindingElements), rows, 0);
     return;
   }
-  const size = Math.max(1, Math.floor(most / VIEW_ALIGNMENT)) * VIEW_ALIGNMENT;
+  const size = Math.max(1, Math.floor(maxRows / VIEW_ALIGNMENT)) * VIEW_ALIGNMENT;
   for (let begin = 0; begin < rows; begin += size) {
     const count = Math.min(size, rows - begin);
     each((tensor, w) => tensor.view(begin * w, count * w), count, begin);
   }
 }
 
-/** Rows of a stored weight at whose multiples a view may begin, whatever their length: 16 panels, or as floats. */
+/** A view of a stored weight may begin at every multiple of so many rows, whatever their length. */
 export function storedAlignment(type: WeightType): number {
   return isBlockType(type) ? 4 * VIEW_ALIGNMENT : VIEW_ALIGNMENT;
 }
@@ -57,22 +58,24 @@ export function storedRowsView(
   return weight.view(storedWords(type, begin, d), storedWords(type, rows, d));
 }
 
-/** Calls `each` for parts of a stored weight of `rows` rows of d elements that fit one binding. */
+/**
+ * Calls `each` for parts of a stored weight of `rows` rows (d elements each) that fit one binding.
+ */
 export function inStoredParts(
   { limits }: WebgpuContext,
   { weight, type, rows, d }: { weight: Tensor; type: WeightType; rows: number; d: number },
   each: (part: Tensor, rows: number, begin: number) => void,
 ): void {
   const unit = storedAlignment(type);
-  const most = Math.floor(limits.bindingElements / Math.max(1, storedWords(type, unit, d)));
-  const step = Math.max(1, most) * unit;
+  const maxUnits = Math.floor(limits.bindingElements / Math.max(1, storedWords(type, unit, d)));
+  const step = Math.max(1, maxUnits) * unit;
   for (let begin = 0; begin < rows; begin += step) {
     const count = Math.min(step, rows - begin);
     each(storedRowsView(weight, type, d, begin, count), count, begin);
   }
 }
 
-/** A tensor with room to spare may be longer than a binding although its first `n` elements are not. */
+/** The tensor, or a view of its first `n` elements where the whole tensor exceeds a binding. */
 export function fitting(tensor: Tensor, n: number, bindingElements: number): Tensor {
   return tensor.length <= bindingElements ? tensor : tensor.view(0, n);
 }

@@ -1,4 +1,4 @@
-/** Reference of a decoding layer: the reference operations one after the other. */
+/** Reference of decode_layer: the reference operations one after the other. */
 import { attentionDecode } from "../attention_decode/reference.ts";
 import type { Tensor } from "../../tensor.ts";
 import { matmul } from "../matmul/reference.ts";

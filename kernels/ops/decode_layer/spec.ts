@@ -1,15 +1,16 @@
 /**
- * One Llama layer over one new row per branch while generating: what the operations rmsnorm, matmul, rope,
- * scatter_rows, attention_decode and swiglu do one after the other, as one operation, because each of them is
- * tiny there. With n = rmsnorm(x): q, k, v = n·Wᵀ, q and k rotated, k and v written to their rows of the
- * branch cache, x += attention·Woᵀ; then x += (silu(g)·u)·Wdownᵀ with g and u from rmsnorm(x).
+ * One Llama layer over one new row per branch while generating. It does what the operations
+ * rmsnorm, matmul, rope, scatter_rows, attention_decode and swiglu do one after the other. It is
+ * one operation because each of those is tiny here.
+ *   n = rmsnorm(x);  q, k, v = n·Wᵀ;  q and k are rotated; k and v are written to the branch cache;
+ *   x += attention·Woᵀ;  n = rmsnorm(x);  g, u = n·Wᵀ;  x += (silu(g)·u)·Wdownᵀ
  */
 import type { Tensor } from "../../tensor.ts";
 
 export interface DecodeLayerArgs {
-  x: Tensor; // [count, d], the residual stream, replaced by the layer's output
+  x: Tensor; // [count, d], the residual stream; it becomes the layer's output
   inputNorm: Tensor; // [d]
-  // Weights as pack_weight leaves them (kernels/ops/matmul/spec.ts).
+  // Weights that pack_weight packed (kernels/ops/matmul/spec.ts).
   wq: Tensor; // [heads·headDim, d]
   wk: Tensor; // [kvHeads·headDim, d]
   wv: Tensor; // [kvHeads·headDim, d]
@@ -21,14 +22,14 @@ export interface DecodeLayerArgs {
   cos: Tensor; // [positions, headDim/2]
   sin: Tensor; // [positions, headDim/2]
   positions: Tensor; // u32 [count]
-  /** Row of the branch cache that a branch's new key and value are written to. */
+  /** Row of the branch cache to which the new key and value of each branch are written. */
   cacheRow: Tensor; // u32 [count]
-  /** As in attention_decode; `length` counts the new row. */
+  /** The branch table of attention_decode; `length` includes the new row. */
   branches: Tensor; // u32 [count, BRANCH.columns]
   prefixK: Tensor; // [promptRows, kvHeads·headDim]
   /**
-   * The keys of prompts once more, as pack_weight leaves them: a device may read them in place of prefixK. Prompts
-   * then begin at multiples of PANEL (kernels/ops/matmul/spec.ts).
+   * The keys of the prompts again, packed by pack_weight. A device may read them instead of
+   * prefixK. With them, prompts begin at multiples of PANEL (kernels/ops/matmul/spec.ts).
    */
   packedPrefixK?: Tensor; // [packedLength(promptRows, kvHeads·headDim)]
   prefixV: Tensor; // [promptRows, kvHeads·headDim]
@@ -45,11 +46,13 @@ export interface DecodeLayerArgs {
   eps: number;
 }
 
-/** Most rows of a share: their activations stay in a core's own cache. */
-const MOST_ROWS = 64;
+/** Max number of rows in a share: their activations stay in the private cache of a core. */
+const MAX_ROWS = 64;
 
-/** Rows that a thread of a CPU takes through the layer at once, one such run of them behind the other. */
+/**
+ * Number of rows that a thread of a CPU computes at once; it does its shares one after the other.
+ */
 export function shareOfRows(count: number, threads: number): number {
-  const shares = threads * Math.ceil(count / (threads * MOST_ROWS));
+  const shares = threads * Math.ceil(count / (threads * MAX_ROWS));
   return Math.ceil(count / Math.max(1, shares));
 }

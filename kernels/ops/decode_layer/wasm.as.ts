@@ -1,8 +1,9 @@
-// One decoding layer (kernels/ops/decode_layer/spec.ts). Work unit: some branches, taken through the whole layer
-// by one thread with everything in its scratch: rows never wait for one another between the operations.
+// One decoding layer (kernels/ops/decode_layer/spec.ts). Work unit: some branches, for which one
+// thread computes the whole layer with all intermediate results in its scratch. So no thread waits
+// for others between the operations.
 
 import { attention_decode, BRANCH_BYTES } from "../attention_decode/wasm.as";
-import { matmul_blocks } from "../matmul/wasm/blocks.as";
+import { multiply_packed } from "../matmul/wasm/packed.as";
 import { rmsnorm } from "../rmsnorm/wasm.as";
 import { rope } from "../rope/wasm.as";
 import { scatter_rows } from "../rows/wasm.as";
@@ -10,25 +11,28 @@ import { swiglu } from "../swiglu/wasm.as";
 
 const LANES = 16;
 const TILE_ROWS = 6;
-/** Elements of a work unit of swiglu. */
+/** Elements in a work unit of swiglu. */
 const SWIGLU_BLOCK = 1024;
 
-/** out[rows, n] = (or +=) a[rows, k] · packed weight [n, k]. `edge`: 64 bytes a row. */
+/** out[rows, n] = (with `add` +=) a[rows, k] · a packed weight [n, k]. `edge`: 64 bytes per row. */
 function project(
   a: usize, packed: usize, out: usize, rows: i32, n: i32, k: i32, kBlock: i32, add: bool,
   edge: usize,
 ): void {
   const tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
-  matmul_blocks(
-    a, (k as usize) * 4, 0, 0, 0, 0, packed, out, (n as usize) * 4, rows, n, k, kBlock, tiles,
-    1, add ? 1 : 0, 0, 0, (n + LANES - 1) / LANES, edge,
+  multiply_packed(
+    a, (k as usize) * 4, packed, out, (n as usize) * 4, rows, n, k, kBlock, tiles, 1, add ? 1 : 0,
+    (n + LANES - 1) / LANES, edge,
   );
 }
 
 /**
- * Unit: `unitRows` branches, which attend in blocks of `blockBranches` (attention_decode). Scratch, in this order:
- * `attentionBytes` for attention_decode, 64 bytes a row and 24 more for edges, ρ [rows], normed [rows, d], q,
- * attention [rows, heads·headDim], k, v [rows, kvHeads·headDim], gate, up [rows, f]; each rounded up to 64 bytes.
+ * Unit: `unitRows` branches, which attend in blocks of `blockBranches` (attention_decode).
+ * `kBlockD`, `kBlockQ` and `kBlockF` are the terms that are summed in order in products over d,
+ * heads·headDim and f (matmul_blocks).
+ * Scratch, in this order, each rounded up to 64 bytes: `attentionBytes` for attention_decode; 64
+ * bytes per row, for unitRows + TILE_ROWS rows, for matmul_blocks; ρ [rows]; normed [rows, d]; q
+ * and attention [rows, heads·headDim]; k and v [rows, kvHeads·headDim]; gate and up [rows, f].
  */
 export function decode_layer(
   x: usize, inputNorm: usize, wq: usize, wk: usize, wv: usize, wo: usize, postNorm: usize,
@@ -64,8 +68,9 @@ export function decode_layer(
     scatter_rows(k, row, branchK, kv, 0, rows, 0);
     scatter_rows(v, row, branchV, kv, 0, rows, 0);
     attention_decode(
-      q, prefixK, packedPrefixK, prefixV, branchK, branchV, attn, branches + (first as usize) * BRANCH_BYTES,
-      rows, maxNew, heads, kvHeads, headDim, scale, blockBranches, heads / kvHeads, 0, 0,
+      q, prefixK, packedPrefixK, prefixV, branchK, branchV, attn,
+      branches + (first as usize) * BRANCH_BYTES, rows, maxNew, heads, kvHeads, headDim, scale,
+      blockBranches, heads / kvHeads, 0, 0,
       ((rows + blockBranches - 1) / blockBranches) * kvHeads, scratch,
     );
     project(attn, wo, h, rows, d, width, kBlockQ, true, edge);
@@ -78,7 +83,7 @@ export function decode_layer(
   }
 }
 
-/** The address behind `floats` floats, a multiple of 64 bytes further on. */
+/** The address behind `floats` floats, whose bytes are rounded up to a multiple of 64. */
 function after(address: usize, floats: i32): usize {
   return address + ((((floats as usize) * 4) + 63) & ~63);
 }

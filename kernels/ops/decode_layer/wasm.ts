@@ -1,41 +1,42 @@
 /** CPU binding of a decoding layer. */
 import { queryGroup, softmaxScratch } from "../attention/wasm.ts";
-import { blockLimit } from "../attention_decode/wasm.ts";
+import { maxBlockBranches } from "../attention_decode/wasm.ts";
 import { termsInOrder } from "../matmul/wasm/tiling.ts";
-import type { WasmOp } from "../common/wasm_op.ts";
+import { argumentList, type WasmOp } from "../common/wasm_op.ts";
 import { type DecodeLayerArgs, shareOfRows } from "./spec.ts";
 
 const TILE_ROWS = 6;
+
+/** The first parameters of the kernel, in order; those that say how the work is divided follow. */
+const PARAMETERS = [
+  ...["x", "inputNorm", "wq", "wk", "wv", "wo", "postNorm", "wGate", "wUp", "wDown"] as const,
+  ...["cos", "sin", "positions", "cacheRow", "branches"] as const,
+  ...["prefixK", "packedPrefixK", "prefixV", "branchK", "branchV"] as const,
+  ...["count", "maxNew", "d", "f", "heads", "kvHeads", "headDim", "scale", "eps"] as const,
+];
 
 export const decodeLayerWasm: WasmOp<DecodeLayerArgs> = (args, ctx) => {
   const { count, d, f, heads, kvHeads, headDim } = args;
   const group = queryGroup("decode_layer", heads, kvHeads);
   if (count === 0) return;
-  // Equal shares for the threads, of equal blocks that attend together. Neither changes a bit: every row is computed
-  // as it would be alone.
+  // The threads get equal shares of rows. A share consists of equal blocks of branches that attend
+  // together. Neither changes a bit: every row is computed as it would be alone.
   const unitRows = shareOfRows(count, ctx.threads);
-  const blocks = Math.ceil(unitRows / blockLimit(group));
+  const blocks = Math.ceil(unitRows / maxBlockBranches(group));
   const blockBranches = Math.ceil(unitRows / blocks);
   const width = heads * headDim, kv = kvHeads * headDim;
   const aligned = (bytes: number) => Math.ceil(bytes / 64) * 64;
   const attentionBytes = aligned(softmaxScratch(headDim));
   const floats = [16 * (unitRows + TILE_ROWS), unitRows];
   for (const columns of [d, width, width, kv, kv, f, f]) floats.push(unitRows * columns);
-  const p = ctx.pointer.bind(ctx);
+  const list = argumentList(ctx, args, PARAMETERS);
+  list.push(termsInOrder(d), termsInOrder(width), termsInOrder(f)); // kBlockD, kBlockQ, kBlockF
+  list.push(unitRows, blockBranches, attentionBytes);
   ctx.parallel({
     kernel: "decode_layer",
     units: Math.ceil(count / unitRows),
     grain: 1,
     scratchBytes: floats.reduce((sum, n) => sum + aligned(4 * n), attentionBytes),
-    args: [
-      ...[p(args.x), p(args.inputNorm), p(args.wq), p(args.wk), p(args.wv), p(args.wo)],
-      ...[p(args.postNorm), p(args.wGate), p(args.wUp), p(args.wDown), p(args.cos), p(args.sin)],
-      ...[p(args.positions), p(args.cacheRow), p(args.branches), p(args.prefixK)],
-      args.packedPrefixK === undefined ? 0 : p(args.packedPrefixK),
-      ...[p(args.prefixV), p(args.branchK), p(args.branchV), count, args.maxNew],
-      ...[d, f, heads, kvHeads, headDim],
-      ...[args.scale, args.eps, termsInOrder(d), termsInOrder(width), termsInOrder(f)],
-      ...[unitRows, blockBranches, attentionBytes],
-    ],
+    args: list,
   });
 };

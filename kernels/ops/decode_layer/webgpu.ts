@@ -1,7 +1,7 @@
 /**
- * A decoding layer on the GPU: its operations one after the other, recorded without waiting for any of them. Only
- * what puts the new keys and values into the cache is a kernel of its own: each dispatch costs as much as one of
- * these small operations takes.
+ * GPU binding of decode_layer: records its operations one after the other. One kernel both rotates
+ * the new keys and writes keys and values to the cache, because a dispatch costs as much time as
+ * such a small operation takes.
  */
 import type { Tensor } from "../../tensor.ts";
 import { attentionDecodeWebgpu } from "../attention_decode/webgpu.ts";
@@ -16,7 +16,10 @@ import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import type { DecodeLayerArgs } from "./spec.ts";
 
-/** Rotates a new key (as `rope` does) into its row of the cache and copies its value; `width` pairs an invocation. */
+/**
+ * Rotates a new key (as `rope` does) into its row of the cache, and copies the value. An invocation
+ * does `width` pairs.
+ */
 export const placeKernel = variants(({ width }: { width: number }) => {
   const type = width === 4 ? "vec4<f32>" : "f32";
   return {

@@ -1,4 +1,4 @@
-/** A decoding layer on the GPU: its cache beyond one binding; the text of its kernel. */
+/** decode_layer on the GPU: a cache beyond one binding, and the text of its kernel. */
 import assert from "node:assert/strict";
 import { decodeLayerCases } from "../../conformance/decode_layer.ts";
 import { checkCase } from "../../conformance/runner.ts";
@@ -17,5 +17,5 @@ testOnWebgpu(
   },
 );
 
-Deno.test("the text of a decoding layer's kernel is as it was", () =>
+Deno.test("the text of a decoding layer's kernel has not changed", () =>
   checkSnapshot(import.meta, "place", placeKernel({ width: 4 })));

@@ -1,7 +1,8 @@
-// Inverted dropout (kernels/ops/dropout/spec.ts). Work unit: one row, 16 columns at a time: four blocks of
-// Philox, one in each lane, whose words are then put in the order of the columns.
+// Inverted dropout (kernels/ops/dropout/spec.ts). Work unit: one row. It is done 16 columns at a
+// time: four Philox blocks, one in each lane, whose words are then put into the order of the
+// columns.
 
-/** Philox's two multipliers, and the numbers of four blocks; in memory as in math.as.ts. */
+/** The two multipliers of Philox, and the numbers of four blocks. In memory: see math.as.ts. */
 const PHILOX = memory.data<u32>([0xd2511f53, 0xcd9e8d57, 0, 1, 2, 3], 64);
 
 export function dropout(
@@ -58,7 +59,10 @@ function low_words(even: v128, odd: v128): v128 {
   return i32x4.shuffle(even, odd, 0, 2, 4, 6);
 }
 
-/** All bits of each of 16 kept elements, from the blocks c0 … c0 + 3 (core/philox.ts). */
+/**
+ * Masks of 16 elements from the Philox blocks c0 … c0 + 3 (core/philox.ts): all bits set where an
+ * element is kept.
+ */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function dropout_masks(
@@ -87,9 +91,9 @@ function dropout_masks(
   // Lane i of word w belongs to column 4·i + w.
   const a = i32x4.shuffle(x0, x1, 0, 4, 1, 5), b = i32x4.shuffle(x2, x3, 0, 4, 1, 5);
   const e = i32x4.shuffle(x0, x1, 2, 6, 3, 7), f = i32x4.shuffle(x2, x3, 2, 6, 3, 7);
-  const least = i32x4.splat(threshold);
-  v128.store(masks, i32x4.ge_u(i64x2.shuffle(a, b, 0, 2), least));
-  v128.store(masks, i32x4.ge_u(i64x2.shuffle(a, b, 1, 3), least), 16);
-  v128.store(masks, i32x4.ge_u(i64x2.shuffle(e, f, 0, 2), least), 32);
-  v128.store(masks, i32x4.ge_u(i64x2.shuffle(e, f, 1, 3), least), 48);
+  const limit = i32x4.splat(threshold);
+  v128.store(masks, i32x4.ge_u(i64x2.shuffle(a, b, 0, 2), limit));
+  v128.store(masks, i32x4.ge_u(i64x2.shuffle(a, b, 1, 3), limit), 16);
+  v128.store(masks, i32x4.ge_u(i64x2.shuffle(e, f, 0, 2), limit), 32);
+  v128.store(masks, i32x4.ge_u(i64x2.shuffle(e, f, 1, 3), limit), 48);
 }

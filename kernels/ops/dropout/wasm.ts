@@ -2,7 +2,7 @@
 import type { WasmOp } from "../common/wasm_op.ts";
 import { type DropoutArgs, dropoutThreshold } from "./spec.ts";
 
-/** Elements of a chunk: some 10 µs. */
+/** Number of elements in a chunk: about 10 µs. */
 const CHUNK = 8192;
 
 export const dropoutWasm: WasmOp<DropoutArgs> = (args, ctx) => {
@@ -12,7 +12,7 @@ export const dropoutWasm: WasmOp<DropoutArgs> = (args, ctx) => {
     kernel: "dropout",
     units: rows,
     grain: Math.ceil(CHUNK / d),
-    // The masks of 16 elements (wasm.as.ts).
+    // Room for the masks of 16 elements (wasm.as.ts).
     scratchBytes: 64,
     args: [
       ctx.pointer(args.x),

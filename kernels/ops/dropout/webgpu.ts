@@ -1,6 +1,6 @@
 /**
- * Dropout on the GPU: an invocation makes the four words of a block of four columns and uses them all. Where rows
- * are whole blocks it loads and stores them as vectors.
+ * GPU binding of dropout. An invocation computes the four random words of a block of four columns
+ * and uses all of them. Where a row consists of whole blocks, it loads and stores vectors.
  */
 import { perElement } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
@@ -10,17 +10,17 @@ import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { type DropoutArgs, dropoutThreshold } from "./spec.ts";
 
-/** Columns that share a counter: the words of a block. */
+/** Number of columns that share a counter: the words of a Philox block. */
 const BLOCK = 4;
 
 export const dropoutKernel = variants(
   ({ whole, accumulate }: { whole: boolean; accumulate: boolean }) => {
     const type = whole ? "vec4<f32>" : "f32";
-    const put = (at: string, value: string) =>
+    const storeOutput = (at: string, value: string) =>
       accumulate ? `dst[${at}] += ${value};` : `dst[${at}] = ${value};`;
     const columns = Array.from({ length: BLOCK }, (_, k) => `
   if (column + ${k}u < p.d) {
-    ${put(`at + ${k}u`, `select(0.0, src[at + ${k}u] * p.scale, kept[${k}])`)}
+    ${storeOutput(`at + ${k}u`, `select(0.0, src[at + ${k}u] * p.scale, kept[${k}])`)}
   }`);
     return {
       name: `dropout${whole ? "" : ".ragged"}`,
@@ -45,7 +45,7 @@ ${
   let kept = philox(c, vec2u(p.seed_low, p.seed_high)) >= vec4u(p.threshold);
   ${
           whole
-            ? put("i", "select(vec4f(0.0), src[i] * p.scale, kept)")
+            ? storeOutput("i", "select(vec4f(0.0), src[i] * p.scale, kept)")
             : `let column = ${BLOCK}u * block;
   let at = row * p.d + column;${columns.join("")}`
         }`)

@@ -1,4 +1,6 @@
-/** Element by element: add (out = a + scale·b; out may be a or b), copy (out = src), fill (out = value). */
+/**
+ * Elementwise: add (out = a + scale·b; out may be a or b), copy (out = src), fill (out = value).
+ */
 import type { Tensor } from "../../tensor.ts";
 
 export interface AddArgs {

@@ -1,6 +1,6 @@
-// Element by element: add, copy, fill (kernels/ops/elementwise/spec.ts).
-// Work unit: BLOCK elements, so that what is done in vectors and what is left over does not depend on how
-// units are dealt to threads.
+// Elementwise add, copy and fill (kernels/ops/elementwise/spec.ts).
+// Work unit: BLOCK elements. Which elements are done in vectors therefore does not depend on how
+// the units are divided among threads.
 
 const BLOCK: i32 = 1024;
 
@@ -29,7 +29,7 @@ export function add(
   }
 }
 
-/** out = source, of 4-byte elements. */
+/** out = source; any elements of 4 bytes. */
 export function copy(
   source: usize,
   out: usize,

@@ -2,9 +2,9 @@
 import type { WasmOp } from "../common/wasm_op.ts";
 import type { AddArgs, CopyArgs, FillArgs } from "./spec.ts";
 
-/** Elements of a work unit in wasm.as.ts. */
+/** Elements in a work unit (BLOCK of wasm.as.ts). */
 const BLOCK = 1024;
-/** Units of a chunk: some 2.5 µs. */
+/** Units in a chunk: about 2.5 µs. */
 const GRAIN = 16;
 
 export const addWasm: WasmOp<AddArgs> = ({ a, b, out, n, scale = 1 }, ctx) =>

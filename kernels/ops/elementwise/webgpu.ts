@@ -1,4 +1,7 @@
-/** Element by element on the GPU: one invocation an element; tensors beyond one binding go in parts. */
+/**
+ * GPU bindings of add, copy and fill: one invocation for each element. Tensors beyond one binding
+ * are done in parts.
+ */
 import { perElement } from "../common/wgsl/entry.ts";
 import { kernel } from "../common/wgsl/kernel.ts";
 import { inParts } from "../common/webgpu_parts.ts";
@@ -24,7 +27,7 @@ export const addWebgpu: WebgpuOp<AddArgs> = ({ a, b, out, n, scale = 1 }, ctx) =
     }));
 };
 
-/** Copies bits, whatever they mean. */
+/** Copies bits, whatever the dtype. */
 const copy = kernel({
   name: "copy",
   buffers: { src: "read u32", dst: "write u32" },

@@ -1,4 +1,4 @@
-/** Reference of GELU (tanh form) and its backward. */
+/** Reference of GELU (tanh form) and its gradient. */
 import { floats } from "../common/reference_tensor.ts";
 import type { GeluArgs, GeluBackwardArgs } from "./spec.ts";
 

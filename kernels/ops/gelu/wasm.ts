@@ -1,10 +1,10 @@
-/** CPU bindings of GELU and its backward. */
+/** CPU bindings of GELU and its gradient. */
 import type { WasmOp } from "../common/wasm_op.ts";
 import type { GeluArgs, GeluBackwardArgs } from "./spec.ts";
 
-/** Elements of a work unit in wasm.as.ts. */
+/** Elements in a work unit (BLOCK of wasm.as.ts). */
 const BLOCK = 1024;
-/** Units of a chunk: some 2.5 µs. */
+/** Units in a chunk: about 2.5 µs. */
 const GRAIN = 4;
 
 export const geluWasm: WasmOp<GeluArgs> = ({ x, out, n }, ctx) =>
@@ -22,8 +22,11 @@ export const geluBackwardWasm: WasmOp<GeluBackwardArgs> = (args, ctx) => {
     units: Math.ceil(n / BLOCK),
     grain: GRAIN,
     args: [
-      ...[ctx.pointer(dout), ctx.pointer(x), ctx.pointer(dx)],
-      ...[activated ? ctx.pointer(activated) : 0, n],
+      ctx.pointer(dout),
+      ctx.pointer(x),
+      ctx.pointer(dx),
+      activated ? ctx.pointer(activated) : 0,
+      n,
     ],
   });
 };

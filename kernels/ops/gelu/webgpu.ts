@@ -1,6 +1,7 @@
 /**
- * GELU on the GPU: one invocation an element. ½·(1 + tanh u) = s = σ(2u), so that the exponential is our own and
- * nothing overflows: y = x·s and dy/dx = s + s·(1 − s)·x·2·du/dx, where s·(1 − s) comes from the exponential.
+ * GPU bindings of GELU: one invocation for each element. u is the argument of tanh. With
+ * s = ½·(1 + tanh u) = σ(2u), y = x·s and dy/dx = s + s·(1 − s)·x·2·du/dx. σ uses the exponential
+ * of math.ts and does not overflow; s·(1 − s) is computed from the exponential.
  */
 import { perElement } from "../common/wgsl/entry.ts";
 import { kernel, variants } from "../common/wgsl/kernel.ts";
@@ -10,13 +11,17 @@ import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { GeluArgs, GeluBackwardArgs } from "./spec.ts";
 
-/** The factors are 2·√(2/π), and that times 0.044715 and 0.134145; beyond 12 nothing changes any more. */
+/**
+ * WGSL: the logistic gate s of element i, with its exponential e. The factors here and in SLOPE are
+ * 2·√(2/π) and its products with 0.044715 and 0.134145. For |x| above 12 the results do not change.
+ */
 const GATE = `let a = x[i];
   let c = clamp(a, -12.0, 12.0);
   let z = c * fma(c * c, 0.07135481627159625, 1.5957691216057308);
   let e = exp_f32(-abs(z));
   let t = 1.0 / (1.0 + e);
   let s = select(e * t, t, z >= 0.0);`;
+/** WGSL: dy/dx. */
 const SLOPE = `fma(e * t * t, c * fma(c * c, 0.21406444881478875, 1.5957691216057308), s)`;
 
 const forward = kernel({

@@ -1,11 +1,12 @@
-// The fused head. Forward: a thread takes a block of rows through the vocabulary, chunk after chunk: logits
-// into scratch, one pass over each row, and with `mean` a second product, as attention does with its values.
-// Running values per row, float64: maximum m, l = Σ e^(z−m), s = Σ e^(z−m)·(z−m); the shift by m keeps the
-// entropy exact for large logits. Backward: a pass over a chunk of logits, or a gather where there is a mean.
+// The fused head. Forward: a thread takes a block of rows through the vocabulary, chunk after
+// chunk: logits into scratch, one pass over each row, and with `mean` a second product, as
+// attention does with its values. Running values per row, float64: maximum m, l = Σ e^(z−m), s = Σ
+// e^(z−m)·(z−m); the shift by m keeps the entropy exact for large logits. Backward: a pass over a
+// chunk of logits, or a gather where there is a mean.
 
 import { exp_f32x4 } from "../common/math.as";
 import { widen_row } from "../../weights/rows.as";
-import { matmul_blocks } from "../matmul/wasm/blocks.as";
+import { multiply_packed } from "../matmul/wasm/packed.as";
 
 /** Rows of a work unit: whole register tiles. */
 const UNIT_ROWS = 48;
@@ -55,8 +56,9 @@ function row_max(z: usize, width: i32): f32 {
   return high;
 }
 
-// The loops over exponentials are functions of their own, exported so that they are not inlined, and
-// work on pairs of vectors that are stored side by side: the form that V8's revectorizer widens.
+// The loops over exponentials are functions of their own, exported so that they are not inlined,
+// and work on pairs of vectors that are stored side by side: the form that V8's revectorizer
+// widens.
 
 /** Σ e^(z−m) and Σ e^(z−m)·(z−m) in eight lanes each, over `width` (a multiple of 8) logits. */
 export function head_sums(z: usize, width: i32, m: f32, sums: usize): void {
@@ -138,9 +140,9 @@ function scale_row(x: usize, count: i32, factor: f32): void {
 }
 
 /**
- * Merges one row's logits of columns first … first + width into its running values, and puts those of
- * targets into `logp`. With a mean ([d]; 0 without) it leaves e^(z−m) in place of the logits and brings
- * the mean of the columns before to the new maximum.
+ * Merges one row's logits of columns first … first + width into its running values, and puts those
+ * of targets into `logp`. With a mean ([d]; 0 without) it leaves e^(z−m) in place of the logits and
+ * brings the mean of the columns before to the new maximum.
  */
 function head_row(
   z: usize, width: i32, first: i32, stats: usize,
@@ -203,12 +205,12 @@ function head_finish(
 }
 
 /**
- * Log-probabilities, log-sum-exps, entropies, and with `mean` (else 0) Σ_v p_v·weight_v. Unit = UNIT_ROWS
- * rows. Goes through the columns from `firstColumn` to `endColumn` of the vocabulary; the running values of the rows wait in
- * `stats` for the next ones. `panels`: these columns of the weights, packed for the first product; `values`: as rows
- * of the second, packed chunk by chunk. `chunk` columns at a time, a multiple of 16. `kBlock` and `chunkBlock`: terms
- * summed one after the other in the two products.
- * Scratch: HEAD_BYTES and UNIT_ROWS · chunk floats.
+ * Log-probabilities, log-sum-exps, entropies, and with `mean` (else 0) Σ_v p_v·weight_v. Unit =
+ * UNIT_ROWS rows. Goes through the columns from `firstColumn` to `endColumn` of the vocabulary; the
+ * running values of the rows wait in `stats` for the next ones. `panels`: these columns of the
+ * weights, packed for the first product; `values`: as rows of the second, packed chunk by chunk.
+ * `chunk` columns at a time, a multiple of 16. `kBlock` and `chunkBlock`: terms summed one after
+ * the other in the two products. Scratch: HEAD_BYTES and UNIT_ROWS · chunk floats.
  */
 export function head_forward(
   hidden: usize, panels: usize, values: usize, stats: usize, rows: i32, vocab: i32,
@@ -231,9 +233,9 @@ export function head_forward(
     for (let first = firstColumn; first < endColumn; first += chunk) {
       const width = min(chunk, endColumn - first), done = first - firstColumn;
       const step = (width as usize) * 4;
-      matmul_blocks(
-        from, rowBytes, 0, 0, 0, 0, panels + ((done / 16) as usize) * rowBytes * 16,
-        z, step, count, width, d, kBlock, tiles, alpha, 0, 0, 0, (width + 15) / 16, edge,
+      multiply_packed(
+        from, rowBytes, panels + ((done / 16) as usize) * rowBytes * 16, z, step, count, width, d,
+        kBlock, tiles, alpha, 0, (width + 15) / 16, edge,
       );
       for (let r = 0; r < count; r++) {
         head_row(
@@ -243,10 +245,9 @@ export function head_forward(
         );
       }
       if (mean == 0) continue;
-      matmul_blocks(
-        z, step, 0, 0, 0, 0, values + (done as usize) * (valuePanels as usize) * 64,
-        means, rowBytes, count, d, width, chunkBlock, tiles, 1, first > 0 ? 1 : 0, 0,
-        0, valuePanels, edge,
+      multiply_packed(
+        z, step, values + (done as usize) * (valuePanels as usize) * 64, means, rowBytes, count, d,
+        width, chunkBlock, tiles, 1, first > 0 ? 1 : 0, valuePanels, edge,
       );
     }
     if (endColumn < vocab) continue;
@@ -274,12 +275,12 @@ function add_row(out: usize, x: usize, count: i32, factor: f32): void {
 }
 
 /**
- * dhidden = scale·(Σ_pairs dlogp·weight[target] − (Σ_pairs dlogp)·mean). Unit = row. `type`: of a stored weight, or
- * −1; scratch for one: d floats, rounded up to 64 bytes, and ROW_BYTES.
+ * dhidden = scale·(Σ_pairs dlogp·weight[target] − (Σ_pairs dlogp)·mean). Unit = row. `type`: of a
+ * stored weight, or −1; scratch for one: d floats, rounded up to 64 bytes, and ROW_BYTES.
  */
 export function head_from_mean(
-  mean: usize, weight: usize, type: i32, pairStart: usize, targets: usize, dlogp: usize, dhidden: usize,
-  d: i32, scale: f32,
+  mean: usize, weight: usize, type: i32, pairStart: usize, targets: usize, dlogp: usize,
+  dhidden: usize, d: i32, scale: f32,
   begin: i32, end: i32, scratch: usize,
 ): void {
   const bytes = (d as usize) * 4;
@@ -306,7 +307,9 @@ export function head_from_mean(
   }
 }
 
-/** Turns a chunk of logits into the loss's derivative by them, in place. Unit = row of the chunk. */
+/**
+ * Turns a chunk of logits into the loss's derivative by them, in place. Unit = row of the chunk.
+ */
 export function head_dlogits(
   z: usize, width: i32, first: i32, row: i32, pairStart: usize, targets: usize,
   lse: usize, entropy: usize, dlogp: usize, dentropy: usize,

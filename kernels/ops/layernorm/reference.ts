@@ -1,4 +1,7 @@
-/** Reference of LayerNorm and its backward. The variance takes a second pass: E[h²] − μ² would lose digits. */
+/**
+ * Reference of LayerNorm and its gradient. The variance takes a second pass, because E[h²] − μ²
+ * would lose digits.
+ */
 import { floats } from "../common/reference_tensor.ts";
 import type { LayernormArgs, LayernormBackwardArgs } from "./spec.ts";
 
@@ -14,7 +17,7 @@ export function layernorm(args: LayernormArgs): void {
       h[j] = x[at]!;
       if (add && sum) {
         sum[at] = h[j]! + add[at]!;
-        // The rounded sum is what the backward will see, so the forward uses it too.
+        // The backward reads the rounded sum, so the forward uses it, too.
         h[j] = sum[at]!;
       }
       total += h[j]!;

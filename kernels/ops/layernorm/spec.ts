@@ -1,14 +1,17 @@
 /**
  * LayerNorm with an optional fused residual addition (Ba et al. 2016):
  *   h = x (+ add);  μ = mean(h);  ρ = 1/√(mean((h − μ)²) + eps);  out = (h − μ)·ρ·weight + bias
- * Backward, with x̂ = (h − μ)·ρ and g = dout·weight: dx = ρ·(g − mean(g) − x̂·mean(g·x̂)); dweight += Σ_rows dout·x̂.
- * The bias has the gradient of any bias: add_bias_backward.
+ * Backward, with x̂ = (h − μ)·ρ and g = dout·weight:
+ *   dx = ρ·(g − mean(g) − x̂·mean(g·x̂));  dweight += Σ_rows dout·x̂
+ * The gradient of the bias is computed by add_bias_backward.
  */
 import type { Tensor } from "../../tensor.ts";
 
 export interface LayernormArgs {
   x: Tensor; // [rows, d]
-  /** Residual branch to add first; then `sum` must be given and receives h (it may be x itself). */
+  /**
+   * Residual branch that is added first. With it, `sum` is required and receives h; it may be x.
+   */
   add?: Tensor; // [rows, d]
   sum?: Tensor; // [rows, d]
   weight: Tensor; // [d]
@@ -28,11 +31,10 @@ export interface LayernormBackwardArgs {
   weight: Tensor; // [d]
   mean: Tensor; // [rows]
   rho: Tensor; // [rows]
-  /** [rows, d]; receives (or with `accumulate` is increased by) the derivative. */
-  dx: Tensor;
+  dx: Tensor; // [rows, d], overwritten, or increased with `accumulate`
   accumulate?: boolean;
-  /** [d], increased; absent when the weight is frozen. */
-  dweight?: Tensor;
+  /** Absent when the weight is frozen. */
+  dweight?: Tensor; // [d], increased
   rows: number;
   d: number;
 }

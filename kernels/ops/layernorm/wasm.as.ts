@@ -1,6 +1,7 @@
-// LayerNorm with the fused residual addition, and its backward (kernels/ops/layernorm/spec.ts).
-// Forward and dx: work unit one row. dweight: work unit COLUMNS columns, all rows in order, in partial
-// sums of SUM_ROWS rows to lose fewer digits. Sums along a row run in eight lanes and a tail.
+// LayerNorm with the fused residual addition, and its gradient (kernels/ops/layernorm/spec.ts).
+// Work unit of the forward and of dx: one row. Sums along a row are made in eight lanes, and a
+// scalar tail. Work unit of dweight: COLUMNS columns. All rows are summed in order, in partial sums
+// of SUM_ROWS rows, which loses fewer digits.
 
 const COLUMNS: i32 = 16;
 const SUM_ROWS: i32 = 256;
@@ -12,7 +13,7 @@ function horizontal_sum(x: v128): f32 {
     (f32x4.extract_lane(x, 2) + f32x4.extract_lane(x, 3));
 }
 
-/** `addend` and `sum` are 0 without a residual. */
+/** `addend` and `sum` are 0 without a residual branch. */
 export function layernorm(
   x: usize,
   addend: usize,
@@ -139,7 +140,7 @@ export function layernorm_backward(
     for (; c + 16 <= bytes; c += 16) {
       const g = f32x4.sub(f32x4.mul(v128.load(dy + c), v128.load(weight + c)), b);
       let t = f32x4.mul(s, f32x4.sub(g, f32x4.mul(f32x4.sub(v128.load(h + c), m), a)));
-      // Without `accumulate` the old values, whatever they are, must not enter: not even times 0.
+      // Without `accumulate` the old values are not used at all: they may be NaN.
       if (accumulate) t = f32x4.add(v128.load(to + c), t);
       v128.store(to + c, t);
     }
@@ -191,7 +192,8 @@ export function layernorm_dweight(
       let sum: f32 = 0;
       for (; row < stop; row++) {
         const at = (row as usize) * bytes + offset, one = (row as usize) << 2;
-        sum += load<f32>(dout + at) * ((load<f32>(x + at) - load<f32>(mean + one)) * load<f32>(rho + one));
+        const centred = load<f32>(x + at) - load<f32>(mean + one);
+        sum += load<f32>(dout + at) * (centred * load<f32>(rho + one));
       }
       total += sum;
     }

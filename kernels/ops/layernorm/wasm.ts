@@ -1,10 +1,10 @@
-/** CPU bindings of LayerNorm and its backward. */
+/** CPU bindings of LayerNorm and its gradient. */
 import type { WasmOp } from "../common/wasm_op.ts";
 import type { LayernormArgs, LayernormBackwardArgs } from "./spec.ts";
 
-/** Elements of a chunk: some 2.5 µs. */
+/** Number of elements in a chunk: about 2.5 µs. */
 const CHUNK = 8192;
-/** Columns of a work unit of dweight in wasm.as.ts. */
+/** Columns in a work unit of dweight (COLUMNS of wasm.as.ts). */
 const COLUMNS = 16;
 
 export const layernormWasm: WasmOp<LayernormArgs> = (args, ctx) =>
@@ -43,8 +43,14 @@ export const layernormBackwardWasm: WasmOp<LayernormBackwardArgs> = (args, ctx) 
     units: rows,
     grain: Math.ceil(CHUNK / d),
     args: [
-      ...[dout, x, ctx.pointer(args.weight), mean, rho, ctx.pointer(args.dx)],
-      ...[args.accumulate ? 1 : 0, d],
+      dout,
+      x,
+      ctx.pointer(args.weight),
+      mean,
+      rho,
+      ctx.pointer(args.dx),
+      args.accumulate ? 1 : 0,
+      d,
     ],
   });
 };

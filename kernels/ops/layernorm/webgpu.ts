@@ -1,6 +1,6 @@
 /**
- * LayerNorm on the GPU. A row is shared by 32 to 256 neighbouring invocations; sums are fixed trees. The gradient
- * of the weight is a sum over columns.
+ * GPU bindings of LayerNorm. 32 to 256 neighbouring invocations share a row; they sum in a fixed
+ * tree. The gradient of the weight sums every column over the rows.
  */
 import { lanesFor, rowHeader } from "../rmsnorm/webgpu.ts";
 import { addColumnSums, columnChunks } from "../common/webgpu_column_sums.ts";

@@ -1,4 +1,4 @@
-/** Reference of AdamW and of the sums for clipping. */
+/** Reference of AdamW and of the sums of squares for gradient clipping. */
 import { floats } from "../common/reference_tensor.ts";
 import { type AdamwArgs, SUM_CHUNK, type SumSquaresArgs } from "./spec.ts";
 

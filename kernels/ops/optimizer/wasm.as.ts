@@ -1,12 +1,13 @@
-// AdamW over a flat block and the sums for clipping (kernels/ops/optimizer/spec.ts).
-// adamw: work unit BLOCK elements; sum_squares: work unit one chunk of SUM_CHUNK (spec.ts) elements.
+// AdamW over a flat block, and sums of squares (kernels/ops/optimizer/spec.ts).
+// Work unit of adamw: BLOCK elements. Work unit of sum_squares: a chunk of SUM_CHUNK (spec.ts)
+// elements.
 
 const BLOCK: i32 = 1024;
 const SUM_CHUNK: i32 = 4096;
 
 /**
- * `decay` = 1 − lr·weightDecay, `rest1` = 1 − beta1, `rest2` = 1 − beta2, `step` = lr/correction1 and
- * `root` = √correction2 come from the host, rounded once.
+ * The host computes `decay` = 1 − lr·weightDecay, `rest1` = 1 − beta1, `rest2` = 1 − beta2,
+ * `step` = lr/correction1 and `root` = √correction2, so that each is rounded once.
  */
 export function adamw(
   param: usize,
@@ -62,7 +63,7 @@ export function adamw(
   }
 }
 
-/** partial[c] = Σ x² of chunk c, summed in float64. */
+/** partial[c] = Σ x² of chunk c, which is summed in float64. */
 export function sum_squares(
   x: usize,
   partial: usize,

@@ -1,8 +1,8 @@
-/** CPU bindings of AdamW and of the sums for clipping. */
+/** CPU bindings of AdamW and of the sums of squares. */
 import type { WasmOp } from "../common/wasm_op.ts";
 import { type AdamwArgs, SUM_CHUNK, type SumSquaresArgs } from "./spec.ts";
 
-/** Elements of a work unit of adamw in wasm.as.ts. */
+/** Elements in a work unit of adamw (BLOCK of wasm.as.ts). */
 const BLOCK = 1024;
 
 export const adamwWasm: WasmOp<AdamwArgs> = (args, ctx) =>

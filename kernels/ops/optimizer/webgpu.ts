@@ -1,4 +1,6 @@
-/** AdamW and sums of squares on the GPU. The sum of a chunk is a fixed tree over 256 invocations. */
+/**
+ * GPU bindings of AdamW and of the sums of squares. 256 invocations sum a chunk in a fixed tree.
+ */
 import { entryPoint, perElement } from "../common/wgsl/entry.ts";
 import { kernel } from "../common/wgsl/kernel.ts";
 import { inParts } from "../common/webgpu_parts.ts";
@@ -73,9 +75,10 @@ ${entryPoint(GROUP)}
 
 export const sumSquaresWebgpu: WebgpuOp<SumSquaresArgs> = ({ x, partial, n }, ctx) => {
   const { bindingElements } = ctx.limits;
-  // Parts of x are whole chunks, and 64 chunks are where a view of the sums may begin.
-  const most = Math.max(1, Math.floor(bindingElements / SUM_CHUNK / 64)) * 64 * SUM_CHUNK;
-  const size = n <= bindingElements ? Math.max(n, 1) : most;
+  // A part of x consists of whole chunks. Their number is a multiple of 64, so that the view of the
+  // sums is aligned.
+  const partSize = Math.max(1, Math.floor(bindingElements / SUM_CHUNK / 64)) * 64 * SUM_CHUNK;
+  const size = n <= bindingElements ? Math.max(n, 1) : partSize;
   for (let begin = 0; begin < n; begin += size) {
     const count = Math.min(size, n - begin), chunks = Math.ceil(count / SUM_CHUNK);
     const whole = size >= n;

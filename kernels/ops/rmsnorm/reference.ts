@@ -1,4 +1,4 @@
-/** Reference of RMSNorm and its backward. */
+/** Reference of RMSNorm and its gradient. */
 import { floats } from "../common/reference_tensor.ts";
 import type { RmsnormArgs, RmsnormBackwardArgs } from "./spec.ts";
 
@@ -14,7 +14,7 @@ export function rmsnorm(args: RmsnormArgs): void {
       h[j] = x[at]!;
       if (add && sum) {
         sum[at] = h[j]! + add[at]!;
-        // The rounded sum is what the backward will see, so the forward uses it too.
+        // The backward reads the rounded sum, so the forward uses it, too.
         h[j] = sum[at]!;
       }
       squares += h[j]! * h[j]!;

@@ -7,7 +7,9 @@ import type { Tensor } from "../../tensor.ts";
 
 export interface RmsnormArgs {
   x: Tensor; // [rows, d]
-  /** Residual branch to add first; then `sum` must be given and receives h (it may be x itself). */
+  /**
+   * Residual branch that is added first. With it, `sum` is required and receives h; it may be x.
+   */
   add?: Tensor; // [rows, d]
   sum?: Tensor; // [rows, d]
   weight: Tensor; // [d]
@@ -24,11 +26,10 @@ export interface RmsnormBackwardArgs {
   x: Tensor; // [rows, d]
   weight: Tensor; // [d]
   rho: Tensor; // [rows]
-  /** [rows, d]; receives (or with `accumulate` is increased by) the derivative. */
-  dx: Tensor;
+  dx: Tensor; // [rows, d], overwritten, or increased with `accumulate`; may be dout
   accumulate?: boolean;
-  /** [d], increased; absent when the weight is frozen. */
-  dweight?: Tensor;
+  /** Absent when the weight is frozen. */
+  dweight?: Tensor; // [d], increased
   rows: number;
   d: number;
 }

@@ -1,6 +1,6 @@
-// RMSNorm with the fused residual addition, and its backward (kernels/ops/rmsnorm/spec.ts).
-// Forward and dx: work unit one row. dweight: work unit DWEIGHT_COLUMNS columns, all rows in order, in
-// partial sums of SUM_ROWS rows to lose fewer digits.
+// RMSNorm with the fused residual addition, and its gradient (kernels/ops/rmsnorm/spec.ts).
+// Work unit of the forward and of dx: one row. Work unit of dweight: DWEIGHT_COLUMNS columns. All
+// rows are summed in order, in partial sums of SUM_ROWS rows, which loses fewer digits.
 
 const DWEIGHT_COLUMNS: i32 = 16;
 const SUM_ROWS: i32 = 256;
@@ -12,7 +12,7 @@ function horizontal_sum(x: v128): f32 {
     (f32x4.extract_lane(x, 2) + f32x4.extract_lane(x, 3));
 }
 
-/** `addend` and `sum` are 0 without a residual. */
+/** `addend` and `sum` are 0 without a residual branch. */
 export function rmsnorm(
   x: usize,
   addend: usize,
@@ -116,7 +116,7 @@ export function rmsnorm_backward(
     const r = load<f32>(rho + ((row as usize) << 2));
     const along = r * r * (dot_row(dy, weight, h, bytes) / (d as f32));
     const s = f32x4.splat(r), a = f32x4.splat(along);
-    // Without `accumulate` the old values, whatever they are, must not enter: not even times 0.
+    // Without `accumulate` the old values are not used at all: they may be NaN.
     let c: usize = 0;
     if (accumulate) {
       for (; c + 32 <= bytes; c += 32) {

@@ -1,10 +1,10 @@
-/** CPU bindings of RMSNorm and its backward. */
+/** CPU bindings of RMSNorm and its gradient. */
 import type { WasmOp } from "../common/wasm_op.ts";
 import type { RmsnormArgs, RmsnormBackwardArgs } from "./spec.ts";
 
-/** Elements of a chunk: some 2.5 µs. */
+/** Number of elements in a chunk: about 2.5 µs. */
 const CHUNK = 8192;
-/** Columns of a work unit of dweight in wasm.as.ts. */
+/** Columns in a work unit of dweight (DWEIGHT_COLUMNS of wasm.as.ts). */
 const DWEIGHT_COLUMNS = 16;
 
 export const rmsnormWasm: WasmOp<RmsnormArgs> = (args, ctx) =>
@@ -27,7 +27,7 @@ export const rmsnormWasm: WasmOp<RmsnormArgs> = (args, ctx) =>
 export const rmsnormBackwardWasm: WasmOp<RmsnormBackwardArgs> = (args, ctx) => {
   const { rows, d } = args;
   const dout = ctx.pointer(args.dout), x = ctx.pointer(args.x), rho = ctx.pointer(args.rho);
-  // First, because dx may be dout.
+  // dweight first, because dx may be dout.
   if (args.dweight) {
     ctx.parallel({
       kernel: "rmsnorm_dweight",

@@ -1,6 +1,6 @@
 /**
- * RMSNorm on the GPU. A row is shared by 32 to 256 neighbouring invocations; sums are fixed trees. The gradient
- * of the weight is a sum over columns.
+ * GPU bindings of RMSNorm. 32 to 256 neighbouring invocations share a row; they sum in a fixed
+ * tree. The gradient of the weight sums every column over the rows.
  */
 import { addColumnSums, columnChunks } from "../common/webgpu_column_sums.ts";
 import { entryPoint } from "../common/wgsl/entry.ts";
@@ -10,12 +10,12 @@ import { GROUP, reduceSum } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { RmsnormArgs, RmsnormBackwardArgs } from "./spec.ts";
 
-/** Invocations that share a row of d elements. */
+/** Number of invocations that share a row of d elements. */
 export function lanesFor(d: number): number {
   return d <= 64 ? 32 : d <= 256 ? 64 : d <= 1024 ? 128 : GROUP;
 }
 
-/** WGSL: which row and lane this invocation has. */
+/** WGSL: the entry point, with the row and the lane of this invocation. */
 export function rowHeader(lanes: number): string {
   return `${reduceSum(lanes)}
 ${entryPoint(GROUP)}
@@ -104,7 +104,7 @@ export const rmsnormBackwardWebgpu: WebgpuOp<RmsnormBackwardArgs> = (args, ctx) 
   const { dout, x, weight, rho, dx, accumulate = false, dweight, rows, d } = args;
   const lanes = lanesFor(d);
   inRowParts(ctx, rows, d, (part, count) => {
-    // Before dx, which may lie where dout does.
+    // dweight before dx, because dx may be dout.
     if (dweight !== undefined) {
       const inputs = { dout: part(dout, d), x: part(x, d), rho: part(rho, 1) };
       addColumnSums(ctx, weightChunks, inputs, { sums: dweight, rows: count, d, flops: 3 });

@@ -1,4 +1,4 @@
-/** Reference of the rotary embedding and its inverse. */
+/** Reference of the rotary position embedding and its inverse. */
 import { floats, words } from "../common/reference_tensor.ts";
 import type { RopeArgs } from "./spec.ts";
 
@@ -8,7 +8,7 @@ export function rope(args: RopeArgs): void {
   const positions = words(args.positions);
   const half = headDim / 2;
   for (let r = 0; r < rows; r++) {
-    const angles = positions[r]! * half; // row of the tables
+    const angles = positions[r]! * half; // where the position's row of the tables begins
     for (let h = 0; h < heads; h++) {
       const first = (r * heads + h) * headDim;
       for (let j = 0; j < half; j++) {

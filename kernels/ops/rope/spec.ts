@@ -1,7 +1,8 @@
 /**
- * Rotary position embedding, half-split pairs (Hugging Face): a = x[j], b = x[j + D/2],
- *   a' = a·cos − b·sin,  b' = b·cos + a·sin, angle = table[position, j].
- * In place. The backward is the same with `inverse` (rotation by the negative angle).
+ * Rotary position embedding in place, with half-split pairs as in Hugging Face: a = x[j] and
+ * b = x[j + D/2] become
+ *   a' = a·cos − b·sin,  b' = b·cos + a·sin, with cos and sin from their tables at [position, j].
+ * The gradient is the same operation with `inverse`: a rotation by the negative angle.
  */
 import type { Tensor } from "../../tensor.ts";
 

@@ -2,7 +2,7 @@
 import type { WasmOp } from "../common/wasm_op.ts";
 import type { RopeArgs } from "./spec.ts";
 
-/** Elements of a chunk: some 2.5 µs. */
+/** Number of elements in a chunk: about 2.5 µs. */
 const CHUNK = 8192;
 
 export const ropeWasm: WasmOp<RopeArgs> = (args, ctx) =>

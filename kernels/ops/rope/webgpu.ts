@@ -1,6 +1,6 @@
 /**
- * The rotary embedding on the GPU: one invocation a pair (four pairs where the head allows vec4), which reads both
- * of its elements before it writes them. Rows beyond one binding go in parts; the tables do not.
+ * GPU binding of the rotary position embedding. An invocation rotates one pair, or four where the
+ * size of the head allows vec4. Rows beyond one binding are done in parts; the tables must fit one.
  */
 import { variants } from "../common/wgsl/kernel.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
@@ -10,11 +10,11 @@ import { GROUP } from "../common/wgsl/reduce.ts";
 import type { RopeArgs } from "./spec.ts";
 
 interface RopeOptions {
-  /** Pairs of an invocation: 1 or 4. */
+  /** Number of pairs that an invocation rotates: 1 or 4. */
   width: number;
 }
 
-/** `p.half` and `p.heads` count elements of `width`; `i` runs over rows, heads and pairs. */
+/** `p.half` counts vectors of `width` elements; `i` runs over rows, heads and vectors. */
 const rope = variants(({ width }: RopeOptions) => {
   const type = width === 4 ? "vec4<f32>" : "f32";
   return {

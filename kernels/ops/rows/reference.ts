@@ -50,7 +50,7 @@ export function scatterAddRows(args: ScatterAddRowsArgs): void {
   }
 }
 
-/** First element of a row. Only this device can look: elsewhere a wrong index is the caller's problem. */
+/** Index of a row's first element. Only this device checks the row; on others the caller must. */
 function rowAt(
   op: string,
   label: string,

@@ -1,16 +1,20 @@
 /**
- * Moving whole rows: embedding look-up, cache writes, and their gradient.
- * - gather_rows:       out[r] = table[index[r]]; the table may be a stored weight (kernels/weights/types.ts)
- * - scatter_rows:      table[index[r]] = src[r]; indices are distinct
- * - scatter_add_rows:  table[target[u]] += Σ src[order[i]] for i in [runs[u], runs[u+1]), summed in that
- *   order, then added once: the host sorts rows by target, so the sum has a fixed order and needs no atomics.
+ * Operations that move whole rows: embedding look-up, writes to the KV cache, and the gradient of
+ * an embedding.
+ * - gather_rows: out[r] = table[index[r]]. The table may be a stored weight
+ *   (kernels/weights/types.ts).
+ * - scatter_rows: table[index[r]] = src[r]. The indices are distinct.
+ * - scatter_add_rows: table[target[u]] += Σ src[order[i]] for i in [runs[u], runs[u+1]). The rows
+ * of
+ *   a run are summed in that order and then added once. The host sorts the rows by their target, so
+ *   the sum has a fixed order and needs no atomics.
  */
 import type { Tensor } from "../../tensor.ts";
 import type { WeightType } from "../../weights/types.ts";
 
 export interface GatherRowsArgs {
   table: Tensor; // [*, d]
-  /** The table is a weight [*, d] in this type, u32; d is a multiple of the type's block. */
+  /** The table is a u32 tensor with a weight [*, d] in this type; d is a multiple of its block. */
   weightType?: WeightType;
   index: Tensor; // u32 [rows]
   out: Tensor; // [rows, d]

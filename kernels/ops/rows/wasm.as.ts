@@ -1,5 +1,6 @@
-// Moving whole rows (kernels/ops/rows/spec.ts). Gather and scatter: work unit one row. scatter_add_rows: work
-// unit one run of rows × a slice of SLICE columns, so that one long run does not occupy one thread only.
+// Operations that move whole rows (kernels/ops/rows/spec.ts). Work unit of gather and scatter: one
+// row. Work unit of scatter_add_rows: one run of rows × a slice of SLICE columns, so that several
+// threads share a long run.
 
 import { widen_row } from "../../weights/rows.as";
 
@@ -31,7 +32,7 @@ export function gather_rows(
   }
 }
 
-/** The same of a stored weight. Scratch: ROW_BYTES. */
+/** gather_rows of a stored weight. Scratch: ROW_BYTES of kernels/weights/rows.as.ts. */
 export function gather_stored_rows(
   type: i32,
   table: usize,
@@ -65,7 +66,7 @@ export function scatter_rows(
   }
 }
 
-/** Units: runs · ⌈d / SLICE⌉, the slice running fastest. */
+/** Units: runs · ⌈d / SLICE⌉; the slice varies fastest. */
 export function scatter_add_rows(
   source: usize,
   order: usize,
@@ -82,14 +83,15 @@ export function scatter_add_rows(
   for (let unit = begin; unit < end; unit++) {
     const run = ((unit / slices) as usize) << 2;
     const slice = (unit % slices) * SLICE;
-    const first = order + (load<u32>(runs + run) << 2), last = order + (load<u32>(runs + run, 4) << 2);
+    const first = order + (load<u32>(runs + run) << 2);
+    const last = order + (load<u32>(runs + run, 4) << 2);
     const offset = (slice as usize) << 2;
     const to = table + (load<u32>(target + run) as usize) * bytes + offset;
     add_run(source + offset, bytes, first, last, to, min(d - slice, SLICE));
   }
 }
 
-/** to[c] += Σ over the run of source rows, c < columns. */
+/** to[c] += Σ source rows of the run at c, for c < columns. */
 function add_run(
   source: usize,
   bytes: usize,

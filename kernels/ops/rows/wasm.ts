@@ -1,13 +1,13 @@
-/** CPU bindings of gathering and scattering rows. */
+/** CPU bindings of the operations that move rows. */
 import type { WasmOp } from "../common/wasm_op.ts";
 import { ROW_BYTES, typeCode } from "../../weights/wasm.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./spec.ts";
 
-/** Elements of a chunk: some 2.5 µs. */
+/** Number of elements in a chunk: about 2.5 µs. */
 const CHUNK = 16_384;
-/** The same where a row is widened with its neighbours in a panel. */
+/** The same for a stored weight, where a row is widened with its neighbours in a panel. */
 const CHUNK_WIDENED = 2048;
-/** Columns of a work unit of scatter_add_rows in wasm.as.ts. */
+/** Columns in a work unit of scatter_add_rows (SLICE of wasm.as.ts). */
 const SLICE = 64;
 
 export const gatherRowsWasm: WasmOp<GatherRowsArgs> = (args, ctx) => {
@@ -38,7 +38,7 @@ export const scatterRowsWasm: WasmOp<ScatterRowsArgs> = ({ src, index, table, ro
 export const scatterAddRowsWasm: WasmOp<ScatterAddRowsArgs> = (args, ctx) => {
   const { runCount, d } = args;
   const units = runCount * Math.ceil(d / SLICE);
-  // Runs differ in length: small chunks keep the threads evenly busy.
+  // Runs differ in length. Small chunks keep all threads busy for the same time.
   const slicesPerRun = args.order.length / Math.max(runCount, 1);
   ctx.parallel({
     kernel: "scatter_add_rows",

@@ -1,6 +1,7 @@
 /**
- * Moving rows on the GPU: one invocation an element (four, of a stored weight), rows found by an index on the device. A
- * table beyond one binding is gone through in parts, each of which does the rows that lie in it.
+ * GPU bindings of the operations that move rows: one invocation for each element, or for four of a
+ * stored weight. A table beyond one binding is bound part by part; each dispatch moves the rows
+ * that lie in its part.
  */
 import type { Tensor } from "../../tensor.ts";
 import { perElement } from "../common/wgsl/entry.ts";
@@ -13,7 +14,7 @@ import { BLOCK_PARAMS, rowBufferType, rowFour, rowParams } from "../../weights/w
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./spec.ts";
 
-/** WGSL: element `column` of row `r` of p.rows rows. */
+/** WGSL: the entry point with one invocation for each element `column` of row `r` < p.rows. */
 function perRowElement(body: string): string {
   return perElement(
     `let r = i / p.d;
@@ -28,7 +29,7 @@ const move = variants(({ gather }: { gather: boolean }) => ({
   buffers: gather
     ? { table: "read f32", index: "read u32", rows_out: "write f32" }
     : { src: "read f32", index: "read u32", table: "write f32" },
-  // Rows [first, first + count) of the table are bound.
+  // The rows [first, first + count) of the table are bound.
   params: { rows: "u32" as const, d: "u32" as const, first: "u32" as const, count: "u32" as const },
   code: perRowElement(`
   let at = index[r] - p.first;
@@ -36,7 +37,7 @@ const move = variants(({ gather }: { gather: boolean }) => ({
   ${gather ? "rows_out[i] = table[at * p.d + column];" : "table[at * p.d + column] = src[i];"}`),
 }));
 
-/** Parts of the rows that are moved, each with every part of the table. */
+/** Dispatches every part of the moved rows with every part of the table. */
 function moveRows(
   ctx: WebgpuContext,
   gather: boolean,
@@ -77,7 +78,7 @@ export const gatherRowsWebgpu: WebgpuOp<GatherRowsArgs> = (args, ctx) => {
   else gatherStored(args, weightType, ctx);
 };
 
-/** Four elements an invocation; p.n: how many such there are. */
+/** An invocation gathers four elements of a stored weight; p.n is the number of invocations. */
 const gatherFours = variants(({ type }: { type: WeightType }) => ({
   name: `gather_rows.${type}`,
   buffers: { table: `read ${rowBufferType(type)}`, index: "read u32", rows_out: "write f32" },

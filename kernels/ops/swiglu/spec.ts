@@ -18,7 +18,7 @@ export interface SwigluBackwardArgs {
   up: Tensor; // [n]
   dgate: Tensor; // [n], may be gate
   dup: Tensor; // [n], may be up
-  /** [n], overwritten with the forward's output once more; absent = not wanted. */
-  activated?: Tensor;
+  /** Receives the output of the forward again; absent where it is not needed. */
+  activated?: Tensor; // [n]
   n: number;
 }

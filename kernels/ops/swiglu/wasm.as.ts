@@ -1,4 +1,4 @@
-// SwiGLU and its backward (kernels/ops/swiglu/spec.ts), in blocks of BLOCK elements.
+// SwiGLU and its gradient (kernels/ops/swiglu/spec.ts). Work unit: BLOCK elements.
 import { exp_f32x4 } from "../common/math.as";
 
 const BLOCK: i32 = 1024;
@@ -6,7 +6,7 @@ const BLOCK: i32 = 1024;
 /** In memory: see math.as.ts. */
 const ONE = memory.data<f32>([1.0], 4);
 
-/** σ(a) = 1/(1 + e^−a); at a < −87, where e^−a is clamped, it is below 2e-38 and as good as 0. */
+/** σ(a) = 1/(1 + e^−a). For a < −87 e^−a is clamped, and the result is less than 2e-38. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function sigmoid(a: v128): v128 {
@@ -44,7 +44,7 @@ export function swiglu(
   }
 }
 
-/** dgate = dz·up·σ·(1 + gate·(1 − σ)), given dz·σ. */
+/** dgate = dz·up·σ·(1 + gate·(1 − σ)), from `dzs` = dz·σ and `s` = σ. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function gate_derivative(dzs: v128, gate: v128, up: v128, s: v128): v128 {
@@ -79,7 +79,7 @@ export function swiglu_backward(
   for (; at < last; at += 4) backward_one(dout + at, gate + at, up + at, dgate + at, dup + at, 0);
 }
 
-/** The same; the forward's output goes to `out`. */
+/** swiglu_backward that also stores the output of the forward at `out`. */
 export function swiglu_backward_and_forward(
   dout: usize,
   gate: usize,
@@ -111,7 +111,7 @@ export function swiglu_backward_and_forward(
   }
 }
 
-/** One element; `out` 0 = not wanted. */
+/** The gradients of one element; `out` is 0 where the output is not needed. */
 function backward_one(
   dout: usize,
   gate: usize,

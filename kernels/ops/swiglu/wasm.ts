@@ -1,10 +1,10 @@
-/** CPU bindings of SwiGLU and its backward. */
+/** CPU bindings of SwiGLU and its gradient. */
 import type { WasmOp } from "../common/wasm_op.ts";
 import type { SwigluArgs, SwigluBackwardArgs } from "./spec.ts";
 
-/** Elements of a work unit in wasm.as.ts. */
+/** Elements in a work unit (BLOCK of wasm.as.ts). */
 const BLOCK = 1024;
-/** Units of a chunk: some 2.5 µs. */
+/** Units in a chunk: about 2.5 µs. */
 const GRAIN = 4;
 
 export const swigluWasm: WasmOp<SwigluArgs> = ({ gate, up, out, n }, ctx) =>

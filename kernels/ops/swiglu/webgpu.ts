@@ -1,4 +1,7 @@
-/** SwiGLU on the GPU: one invocation an element; the exponential is our own, within 2 units in the last place. */
+/**
+ * GPU bindings of SwiGLU: one invocation for each element. The exponential is that of
+ * common/wgsl/math.ts, whose error is at most 2 units in the last place.
+ */
 import { perElement } from "../common/wgsl/entry.ts";
 import { kernel, variants } from "../common/wgsl/kernel.ts";
 import { EXP, SIGMOID } from "../common/wgsl/math.ts";

@@ -1,24 +1,28 @@
 /**
- * A WGSL kernel as the operations write it, and its complete text. An operation gives the code with the entry
- * point `main`; the declarations of its buffers (group 0, bindings 1 …) and of its parameters (`p.name`,
- * binding 0) are made here, because they depend on the call: WebGPU forbids one buffer to be bound both for
- * reading and for writing, so tensors that share a buffer are declared `read_write`, and one and the same tensor
- * given twice becomes one variable under both names.
+ * A WGSL kernel as the operations write it, and its complete text. An operation gives the code with
+ * the entry point `main`. The declarations of its buffers (group 0, bindings 1 …) and of its
+ * parameters (`p.name`, binding 0) are made here, because they depend on the call. WebGPU forbids
+ * that a buffer is bound both for reading and for writing. Tensors that share a buffer are
+ * therefore declared `read_write`, and a tensor that is given twice becomes one variable under both
+ * names.
  */
 
-/** `p.name` in the code; each takes 4 bytes. */
+/** Type of a parameter, which is `p.name` in the code and takes 4 bytes. */
 export type ParamType = "u32" | "f32" | "i32";
 
 export interface KernelSpec {
-  /** For messages and traces: the operation's name, with the variant after a dot: "matmul.skinny". */
+  /**
+   * The operation's name, with the variant after a dot ("matmul.skinny"), for messages and traces.
+   */
   name: string;
   /**
-   * Buffers by their name in the code, in binding order: access and element type, "read f32", "write vec4<f32>"
-   * ("write" allows reading). A name must not be used for anything else in the code, but for members (`v.x`).
+   * Buffers by their name in the code, in binding order, with access and element type: "read f32",
+   * "write vec4<f32>" ("write" allows reading). The code must not use the name for anything else
+   * but members (`v.x`).
    */
   buffers: Readonly<Record<string, string>>;
   params: Readonly<Record<string, ParamType>>;
-  /** WGSL without declarations of buffers and parameters; the entry point is called `main`. */
+  /** WGSL without the declarations of buffers and parameters. The entry point is called `main`. */
   code: string;
   /** `enable` directives ("f16"). */
   enable?: readonly string[];
@@ -29,7 +33,7 @@ export interface Kernel extends KernelSpec {
   readonly paramNames: readonly string[];
 }
 
-/** Most parameters: one uniform slot of 256 bytes. */
+/** Maximum number of parameters: they fill one uniform slot of 256 bytes. */
 export const MAX_PARAMS = 64;
 
 export function kernel(spec: KernelSpec): Kernel {
@@ -38,9 +42,9 @@ export function kernel(spec: KernelSpec): Kernel {
   return { ...spec, bufferNames: Object.keys(spec.buffers), paramNames };
 }
 
-/** How one call binds a kernel's buffers: for each the binding that stands for it, and what may be written. */
+/** How one call binds a kernel's buffers: which binding each uses, and which may be written. */
 export interface BindingPattern {
-  /** Index of the buffer whose variable is used (its own, or an earlier one that is the same tensor). */
+  /** Index of the buffer whose variable is used: its own, or that of an earlier, equal tensor. */
   standsFor: readonly number[];
   writable: readonly boolean[];
 }
@@ -49,7 +53,7 @@ export function patternKey({ standsFor, writable }: BindingPattern): string {
   return standsFor.map((index, i) => `${index}${writable[i] ? "w" : "r"}`).join("");
 }
 
-/** The whole text for one pattern. */
+/** The complete WGSL text of a kernel for one pattern. */
 export function kernelText(spec: Kernel, { standsFor, writable }: BindingPattern): string {
   const lines = (spec.enable ?? []).map((name) => `enable ${name};`);
   if (spec.paramNames.length > 0) {
@@ -62,7 +66,7 @@ export function kernelText(spec: Kernel, { standsFor, writable }: BindingPattern
     const type = spec.buffers[name]!.replace(/^(read|write) /, "");
     const first = standsFor[i]!;
     if (first !== i) {
-      // Not after a dot: `group.x` is no buffer.
+      // Not after a dot: in `group.x`, x is no buffer.
       code = code.replace(new RegExp(`(?<!\\.)\\b${name}\\b`, "g"), spec.bufferNames[first]!);
       return;
     }
@@ -72,7 +76,7 @@ export function kernelText(spec: Kernel, { standsFor, writable }: BindingPattern
   return `${lines.join("\n")}\n${code}`;
 }
 
-/** Remembers the kernel of each set of options: `make` is called once for each distinct JSON text. */
+/** Caches the kernel of each set of options. `make` is called once for each distinct JSON text. */
 export function variants<O>(make: (options: O) => KernelSpec): (options: O) => Kernel {
   const made = new Map<string, Kernel>();
   return (options) => {

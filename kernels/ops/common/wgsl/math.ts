@@ -1,12 +1,14 @@
 /**
- * WGSL functions whose precision the operations rely on. Vulkan lets `exp` and `log` be off by several units in
- * the last place and more far from 1, and drivers use that; these are within 2 units everywhere, and give the same
- * on every driver that rounds products and sums correctly.
+ * WGSL functions whose precision the operations rely on. Vulkan allows `exp` and `log` an error of
+ * several units in the last place, and more far from 1, and drivers make use of that. These are
+ * within 2 units everywhere, and give the same bits on every driver that rounds products and sums
+ * correctly.
  */
 
 /**
- * exp_f32(x): e^x, 0 below −87.3 (no denormals), 2^127·1.99 above 88.7. By Cody and Waite: x = n·ln 2 + r, |r| ≤ ln 2/2,
- * e^r by a polynomial of degree 6 (coefficients of the series, the last ones adjusted for the interval), then n added to the exponent.
+ * exp_f32(x) = e^x; 0 for x below −87.3 (no denormals), 2^127·1.99 above 88.7. Reduction by Cody
+ * and Waite: x = n·ln 2 + r with |r| ≤ ln 2/2. e^r is a polynomial of degree 6 (coefficients of the
+ * series, the last ones adjusted for the interval); n is added to its exponent.
  */
 export const EXP = `
 fn exp_f32(value: f32) -> f32 {
@@ -26,7 +28,7 @@ fn exp_f32(value: f32) -> f32 {
 }
 `;
 
-/** sigmoid_f32(x) = 1/(1 + e^−x), without overflow. Needs {@link EXP}. */
+/** sigmoid_f32(x) = 1/(1 + e^−x) without overflow. Needs {@link EXP}. */
 export const SIGMOID = `
 fn sigmoid_f32(x: f32) -> f32 {
   let e = exp_f32(-abs(x));
@@ -36,8 +38,9 @@ fn sigmoid_f32(x: f32) -> f32 {
 `;
 
 /**
- * log_f32(x): the natural logarithm of a positive normal number. x = 2^k·m with m from √½ to √2, f = m − 1,
- * s = f/(2 + f): ln m = f − f²/2 + s·(f²/2 + s²·(2/3 + 2/5·s² + …)), in which f is exact; then k·ln 2 in two parts.
+ * log_f32(x): the natural logarithm of a positive normal number. With x = 2^k·m, m from √½ to √2,
+ * f = m − 1 (exact) and s = f/(2 + f): ln m = f − f²/2 + s·(f²/2 + s²·(2/3 + 2/5·s² + …)). k·ln 2
+ * is added in two parts.
  */
 export const LOG = `
 fn log_f32(x: f32) -> f32 {

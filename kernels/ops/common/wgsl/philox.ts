@@ -1,8 +1,8 @@
-/** WGSL: Philox4x32-10 (core/philox.ts), word for word the same. */
+/** WGSL: Philox4x32-10 with the same words as core/philox.ts. */
 
 /**
- * mul_high(a, b): the high word of a product of two u32. It has 64 bits, which WGSL has no type for: it is put
- * together from products of halves.
+ * mul_high(a, b): the high word of the 64-bit product of two u32. WGSL has no 64-bit type, so it is
+ * assembled from products of 16-bit halves.
  */
 export const MUL_HIGH = `
 fn mul_high(a: u32, b: u32) -> u32 {
@@ -16,7 +16,7 @@ fn mul_high(a: u32, b: u32) -> u32 {
 }
 `;
 
-/** philox(counter, key): the four words. Needs {@link MUL_HIGH}. */
+/** philox(counter, key): the four random words. Needs {@link MUL_HIGH}. */
 export const PHILOX = `
 fn philox_round(c: vec4u, k: vec2u) -> vec4u {
   return vec4u(

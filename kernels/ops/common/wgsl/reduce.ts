@@ -1,20 +1,22 @@
 /**
- * WGSL: sums and maxima over neighbouring invocations by a fixed tree in workgroup memory, so that a result has the
- * same bits always. Written out step by step: loops are slow in the code that naga makes.
+ * WGSL: sums and maxima over neighbouring invocations, by a fixed tree in workgroup memory, so that
+ * a result always has the same bits. The steps are unrolled: loops are slow in the code that naga
+ * generates.
  */
 
-/** Invocations of a workgroup, where nothing asks for another number. */
+/** Number of invocations of a workgroup, where a kernel needs no other. */
 export const GROUP = 256;
 
 /**
- * `reduce_sum(local, value)`: each `lanes` neighbours among the workgroup's invocations get the sum of their
- * values. All invocations must call it: it holds barriers. @param lanes A power of two up to `group`.
+ * `reduce_sum(local, value)`: each group of `lanes` neighbouring invocations gets the sum of its
+ * values. All invocations must call it, because it contains barriers.
+ * @param lanes a power of two, at most `group`
  */
 export function reduceSum(lanes: number, group = GROUP): string {
   return reduction("reduce_sum", "reduce_slots", (a, b) => `${a} + ${b}`, lanes, group);
 }
 
-/** `reduce_max(local, value)`: the largest value, otherwise as {@link reduceSum}. */
+/** `reduce_max(local, value)`: the largest value; otherwise like {@link reduceSum}. */
 export function reduceMax(lanes: number, group = GROUP): string {
   return reduction("reduce_max", "max_slots", (a, b) => `max(${a}, ${b})`, lanes, group);
 }

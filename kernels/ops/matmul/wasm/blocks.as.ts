@@ -1,12 +1,12 @@
 // Blocked matrix product on top of the register tiles: out[rows, columns] = alpha · S · V (or +=).
 //
-// S [rows, k] is read where it lies, one element spread over all lanes; V [k, columns] gives the lanes
-// and comes in panels of 16 columns, either packed (pack.as.ts) or straight from a row-major matrix.
-// For x·Wᵀ the roles may be swapped (S = W, V = xᵀ): the result then is the transpose of `out`, and each
-// finished block is transposed back through the thread's scratch.
+// S [rows, k] is read where it lies, one element spread over all lanes; V [k, columns] gives the
+// lanes and comes in panels of 16 columns, either packed (pack.as.ts) or straight from a row-major
+// matrix. For x·Wᵀ the roles may be swapped (S = W, V = xᵀ): the result then is the transpose of
+// `out`, and each finished block is transposed back through the thread's scratch.
 //
-// Blocking: a panel's slice of K (KC · 64 bytes) stays in the first cache while the tiles of a row block
-// run over it; the row block of S stays in the second while panel after panel passes.
+// Blocking: a panel's slice of K (KC · 64 bytes) stays in the first cache while the tiles of a row
+// block run over it; the row block of S stays in the second while panel after panel passes.
 
 import * as tiles from "./tiles.as";
 
@@ -117,13 +117,13 @@ function store_block_transposed(
   }
 }
 
-/** How S lies in memory: row-major, transposed, or packed by matmul_pack_tiles. */
+/** Layouts of S: row-major, transposed, or (2) packed by matmul_pack_tiles. */
 const S_ROWS = 0;
 const S_COLUMNS = 1;
 
 /**
- * Unit = (row block, panel), panels running fastest. A row block is `blockTiles` tiles; tile heights
- * differ by at most one, so that no tile is much lower than the best height.
+ * Unit = (row block, panel), panels running fastest. A row block is `blockTiles` tiles; tile
+ * heights differ by at most one, so that no tile is much lower than the best height.
  * Scratch: 64 bytes per row of a block.
  */
 export function matmul_blocks(

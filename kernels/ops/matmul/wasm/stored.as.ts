@@ -1,6 +1,6 @@
-// Products with stored weights (kernels/weights/types.ts). One or two rows of x are multiplied with the codes as
-// they lie; for more rows a thread widens some panels into its own scratch and multiplies them with the register
-// tiles. For dy·W the widened panels are transposed on the way.
+// Products with stored weights (kernels/weights/types.ts). One or two rows of x are multiplied with
+// the codes as they lie; for more rows a thread widens some panels into its own scratch and
+// multiplies them with the register tiles. For dy·W the widened panels are transposed on the way.
 
 import { widen_halves } from "../../../weights/halves.as";
 import { dot_panel, widen_panel, WORK_BYTES } from "../../../weights/panel.as";
@@ -10,14 +10,14 @@ import {
 } from "../../../weights/types.as";
 import { touch } from "../../common/memory.as";
 import { copy_block, multiply_panel } from "./ahead.as";
-import { matmul_blocks } from "./blocks.as";
+import { multiply_packed } from "./packed.as";
 
 const LANES = 16;
 const TILE_ROWS = 6;
 
 /**
- * Rows of x as dot_panel wants them: for codes of 4 bits element i times 16^−(i mod 4), and the sums of blocks of 32;
- * for split codes of every eight elements the even ones first. Unit = row.
+ * Rows of x as dot_panel wants them: for codes of 4 bits element i times 16^−(i mod 4), and the
+ * sums of blocks of 32; for split codes of every eight elements the even ones first. Unit = row.
  */
 export function matmul_stored_prepare(
   type: i32, x: usize, k: i32, to: usize, sums: usize,
@@ -53,8 +53,8 @@ export function matmul_stored_prepare(
 }
 
 /**
- * out [m, n] = (or +=) alpha · x·Wᵀ for one or two rows of x, prepared (of q8_0 and int8 as they are); W [n, k].
- * Unit = panel. Scratch: 128 bytes and WORK_BYTES of kernels/weights/panel.as.ts.
+ * out [m, n] = (or +=) alpha · x·Wᵀ for one or two rows of x, prepared (of q8_0 and int8 as they
+ * are); W [n, k]. Unit = panel. Scratch: 128 bytes and WORK_BYTES of kernels/weights/panel.as.ts.
  */
 export function matmul_stored_dot(
   type: i32, x: usize, sums: usize, w: usize, out: usize, m: i32, n: i32, k: i32, alpha: f32,
@@ -77,9 +77,9 @@ export function matmul_stored_dot(
 }
 
 /**
- * out [m, n] = (or +=) alpha · a [m, k] · Wᵀ, W [n, k]. Unit = (`unitRows` rows of a, `unitPanels` panels of W),
- * panels running fastest. `slice` steps of k (whole blocks) are widened at once, `kBlock` of them summed one after the
- * other; `blockTiles` as in matmul_blocks.
+ * out [m, n] = (or +=) alpha · a [m, k] · Wᵀ, W [n, k]. Unit = (`unitRows` rows of a, `unitPanels`
+ * panels of W), panels running fastest. `slice` steps of k (whole blocks) are widened at once,
+ * `kBlock` of them summed one after the other; `blockTiles` as in matmul_blocks.
  * Scratch: WORK_BYTES, 64 bytes a row of a block, 64 · slice · unitPanels.
  */
 export function matmul_stored(
@@ -103,7 +103,8 @@ export function matmul_stored(
     const few = units == 1 && columns == LANES && (k & 15) == 0;
     if (few && accumulate) copy_block(to, outStep, edge, 64, rows);
     if (type <= BF16) {
-      // Rows of halves are widened side by side, slice by slice: an order that no prefetcher follows.
+      // Rows of halves are widened side by side, slice by slice: an order that no prefetcher
+      // follows.
       touch(w + (first as usize) * step, (columns as usize) * (k as usize) * 2, scratch);
     }
     let kk = 0;
@@ -131,9 +132,9 @@ export function matmul_stored(
         );
         store<i32>(scratch, read);
       } else {
-        matmul_blocks(
-          from, aStep, 0, 0, 0, 0, packed, to, outStep, rows, columns, depth, kBlock, blockTiles,
-          alpha, add, 0, 0, units, edge,
+        multiply_packed(
+          from, aStep, packed, to, outStep, rows, columns, depth, kBlock, blockTiles, alpha, add,
+          units, edge,
         );
       }
       kk += slice;
@@ -142,7 +143,10 @@ export function matmul_stored(
   }
 }
 
-/** Transposes widened weights [columns][16 rows] to `count` rows of panels of 16 columns, `panelStep` bytes apart. */
+/**
+ * Transposes widened weights [columns][16 rows] to `count` rows of panels of 16 columns,
+ * `panelStep` bytes apart.
+ */
 function transpose_panel(
   from: usize, columns: i32, count: i32, to: usize, panelStep: usize,
 ): void {
@@ -172,8 +176,8 @@ function widen_halves_columns(
 }
 
 /**
- * Rows `row` … of W [*, width] as panels of 16 columns, from column `first` on: `count` rows, `columns` columns (whole
- * blocks), `row` a multiple of 16. `work`: WORK_BYTES and 64 · columns.
+ * Rows `row` … of W [*, width] as panels of 16 columns, from column `first` on: `count` rows,
+ * `columns` columns (whole blocks), `row` a multiple of 16. `work`: WORK_BYTES and 64 · columns.
  */
 function widen_columns(
   type: i32, w: usize, width: i32, row: i32, count: i32, first: i32, columns: i32, to: usize,
@@ -196,9 +200,10 @@ function widen_columns(
 }
 
 /**
- * out [m, n] = (or +=) alpha · a [m, k] · W, W [k, n]. Unit = (`unitRows` rows of a, `unitColumns` columns: whole
- * blocks), columns running fastest. `slice` steps of k, a multiple of 16, are widened at once and summed one after the
- * other. Scratch: WORK_BYTES, 64 bytes a column of a unit, 64 bytes a row of a block, 4 · slice · unitColumns.
+ * out [m, n] = (or +=) alpha · a [m, k] · W, W [k, n]. Unit = (`unitRows` rows of a, `unitColumns`
+ * columns: whole blocks), columns running fastest. `slice` steps of k, a multiple of 16, are
+ * widened at once and summed one after the other. Scratch: WORK_BYTES, 64 bytes a column of a unit,
+ * 64 bytes a row of a block, 4 · slice · unitColumns.
  */
 export function matmul_stored_rows(
   type: i32, a: usize, w: usize, out: usize, m: i32, n: i32, k: i32, unitRows: i32,
@@ -219,10 +224,9 @@ export function matmul_stored_rows(
     do {
       const depth = min(slice, k - kk);
       widen_columns(type, w, n, kk, depth, first, columns, packed, scratch);
-      matmul_blocks(
-        a + (row as usize) * aStep + (kk as usize) * 4, aStep, 0, 0, 0, 0, packed, to, outStep,
-        rows, columns, depth, kBlock, blockTiles, alpha, kk > 0 ? 1 : accumulate, 0,
-        0, units, edge,
+      multiply_packed(
+        a + (row as usize) * aStep + (kk as usize) * 4, aStep, packed, to, outStep, rows, columns,
+        depth, kBlock, blockTiles, alpha, kk > 0 ? 1 : accumulate, units, edge,
       );
       kk += slice;
     } while (kk < k);
@@ -244,8 +248,8 @@ export function stored_panels(
 }
 
 /**
- * `rows` rows of W [*, width] as panels [rows][16] of columns. Unit = `unitColumns` columns: whole blocks and panels.
- * Scratch: WORK_BYTES and 64 bytes a column of a unit.
+ * `rows` rows of W [*, width] as panels [rows][16] of columns. Unit = `unitColumns` columns: whole
+ * blocks and panels. Scratch: WORK_BYTES and 64 bytes a column of a unit.
  */
 export function stored_columns(
   type: i32, w: usize, width: i32, rows: i32, unitColumns: i32, to: usize,

@@ -1,25 +1,28 @@
-// Two queries of one key head over a tile of keys: the parts of an online softmax that do not depend on how the keys
-// lie. Scores are two rows at the beginning of scratch, TILE_BYTES apart. Each sum and each output is one chain of
-// multiply-adds, key after key. Functions that store neighbouring pairs of vectors in one go are the form that V8
-// widens to 256 bits; they are exported so that they are not inlined, which would cost them that.
+// The online softmax of two queries of one key head over a tile of keys, without the scores: they
+// depend on how the keys are stored (few_queries.as.ts, branch_keys.as.ts), and are two rows at the
+// beginning of the scratch, TILE_BYTES apart. Each sum and each output is one chain of
+// multiply-adds, key after key.
+// V8's revectorizer widens functions that store neighbouring pairs of vectors to 256 bits. They are
+// exported because it does not widen them when they are inlined.
 import { exp_f32x4 } from "../common/math.as";
 import { PANEL_BYTES, TILE_BYTES } from "../attention/tile.as";
 import { maxima, outputs, sums } from "../attention/softmax.as";
 
-/** Score of what fills up a vector behind the last key. */
+/** Score of the lanes of a vector behind the last key. */
 const MASKED: f32 = -1e30;
 
 /**
- * Queries i and i + 1 of a block, or with `count` 1 the first alone, take `n` keys whose scores are in scratch; their
- * values are rows `stride` bytes apart, of which the first `alike` are read from `vAlike` on.
+ * Queries i and i + 1 of a block (with `count` 1 only i) attend to `n` keys whose scores are in the
+ * scratch. The values are rows `stride` bytes apart: the first `shared` ones are read from
+ * `vShared` on, the others from their place behind `v`.
  */
-export function pair_attend(
+export function attend_query_pair(
   i: i32,
   count: i32,
   n: i32,
   v: usize,
-  alike: i32,
-  vAlike: usize,
+  shared: i32,
+  vShared: usize,
   stride: usize,
   headDim: i32,
   scratch: usize,
@@ -29,28 +32,29 @@ export function pair_attend(
     store<f32>(p, MASKED);
     store<f32>(p, MASKED, TILE_BYTES);
   }
-  // Behind the scores: eight maxima for each query, their sums, and the output of a second query that is not wanted.
+  // Behind the scores: eight maxima of each query, the sums of both, and room for the output of a
+  // second query that does not exist.
   const found = scratch + 2 * TILE_BYTES, added = found + 64, unwanted = found + 128;
-  pair_maxima(scratch, bytes, found);
+  query_pair_maxima(scratch, bytes, found);
   const padded = (headDim + 15) & ~15;
   let o = outputs(scratch, padded) + ((i as usize) << 6);
-  const m0 = pair_maximum(i, found, o, padded, scratch);
-  const m1 = count == 2 ? pair_maximum(i + 1, found + 32, o + 64, padded, scratch) : m0;
-  pair_exponentials(scratch, bytes, m0, m1);
-  const middle = scratch + ((alike as usize) << 2);
-  v += (alike as usize) * stride;
+  const m0 = query_maximum(i, found, o, padded, scratch);
+  const m1 = count == 2 ? query_maximum(i + 1, found + 32, o + 64, padded, scratch) : m0;
+  query_pair_exponentials(scratch, bytes, m0, m1);
+  const middle = scratch + ((shared as usize) << 2);
+  v += (shared as usize) * stride;
   let d = headDim;
-  for (; d >= 16; d -= 16, v += 64, vAlike += 64, o += PANEL_BYTES) {
+  for (; d >= 16; d -= 16, v += 64, vShared += 64, o += PANEL_BYTES) {
     const second = count == 2 ? o + 64 : unwanted;
     store<u64>(added, 0);
-    if (alike > 0) pair_values(scratch, middle, vAlike, stride, o, second, added);
-    pair_values(middle, end, v, stride, o, second, added);
+    if (shared > 0) query_pair_values(scratch, middle, vShared, stride, o, second, added);
+    query_pair_values(middle, end, v, stride, o, second, added);
   }
-  for (; d > 0; d -= 4, v += 16, vAlike += 16, o += 16) {
+  for (; d > 0; d -= 4, v += 16, vShared += 16, o += 16) {
     const second = count == 2 ? o + 64 : unwanted;
     store<u64>(added, 0);
-    if (alike > 0) pair_values_4(scratch, middle, vAlike, stride, o, second, added);
-    pair_values_4(middle, end, v, stride, o, second, added);
+    if (shared > 0) query_pair_values_4(scratch, middle, vShared, stride, o, second, added);
+    query_pair_values_4(middle, end, v, stride, o, second, added);
   }
   for (let t: usize = 0; t < (count as usize); t++) {
     const sum = sums(scratch) + (((i as usize) + t) << 2);
@@ -58,8 +62,11 @@ export function pair_attend(
   }
 }
 
-/** The new maximum of query i, of its old one and eight found; its sum and its output are brought to it. */
-function pair_maximum(i: i32, found: usize, o: usize, padded: i32, scratch: usize): f32 {
+/**
+ * The new maximum of query i, from its old one and the eight at `found`. Its sum and its output are
+ * scaled to it.
+ */
+function query_maximum(i: i32, found: usize, o: usize, padded: i32, scratch: usize): f32 {
   let x = f32x4.relaxed_max(v128.load(found), v128.load(found, 16));
   x = f32x4.relaxed_max(x, v128.shuffle<f32>(x, x, 2, 3, 0, 1));
   x = f32x4.relaxed_max(x, v128.shuffle<f32>(x, x, 1, 0, 3, 2));
@@ -67,7 +74,7 @@ function pair_maximum(i: i32, found: usize, o: usize, padded: i32, scratch: usiz
   const before = load<f32>(state), m = max(before, f32x4.extract_lane(x, 0));
   if (m == before) return m;
   store<f32>(state, m);
-  // Before the first key there is nothing to be brought.
+  // Before the first key there is nothing to scale.
   if (load<f32>(sum) == 0) return m;
   const c = f32x4.extract_lane(exp_f32x4(f32x4.splat(before - m)), 0);
   store<f32>(sum, load<f32>(sum) * c);
@@ -75,7 +82,7 @@ function pair_maximum(i: i32, found: usize, o: usize, padded: i32, scratch: usiz
   return m;
 }
 
-/** A query's row of the panels times c. */
+/** Multiplies a query's row of the panels by c. */
 function scale_output(o: usize, padded: i32, c: f32): void {
   const s = f32x4.splat(c);
   for (let d = 0; d < padded; d += 16, o += PANEL_BYTES) {
@@ -86,8 +93,10 @@ function scale_output(o: usize, padded: i32, c: f32): void {
   }
 }
 
-/** found[8] and found[8 + 8]: maxima of the two rows of scores by lane; `bytes` a multiple of 32. */
-export function pair_maxima(scores: usize, bytes: usize, found: usize): void {
+/**
+ * found[2][8] = maxima of the two rows of scores, in eight lanes each; `bytes` is a multiple of 32.
+ */
+export function query_pair_maxima(scores: usize, bytes: usize, found: usize): void {
   let a0 = v128.load(scores), a1 = v128.load(scores, 16);
   let b0 = v128.load(scores, 384), b1 = v128.load(scores, 400);
   for (const end = scores + bytes; scores < end; scores += 32) {
@@ -102,11 +111,12 @@ export function pair_maxima(scores: usize, bytes: usize, found: usize): void {
   v128.store(found, b1, 48);
 }
 
-/** Both rows of scores → e^(score − m), with a maximum for each. */
-export function pair_exponentials(p: usize, bytes: usize, m0: f32, m1: f32): void {
+/** Both rows of scores → e^(score − m), with the maximum of each query. */
+export function query_pair_exponentials(p: usize, bytes: usize, m0: f32, m1: f32): void {
   const a = f32x4.splat(m0), b = f32x4.splat(m1);
   for (const end = p + bytes; p < end; p += 32) {
-    const a0 = exp_f32x4(f32x4.sub(v128.load(p), a)), a1 = exp_f32x4(f32x4.sub(v128.load(p, 16), a));
+    const a0 = exp_f32x4(f32x4.sub(v128.load(p), a));
+    const a1 = exp_f32x4(f32x4.sub(v128.load(p, 16), a));
     const b0 = exp_f32x4(f32x4.sub(v128.load(p, 384), b));
     const b1 = exp_f32x4(f32x4.sub(v128.load(p, 400), b));
     v128.store(p, a0);
@@ -116,8 +126,8 @@ export function pair_exponentials(p: usize, bytes: usize, m0: f32, m1: f32): voi
   }
 }
 
-/** o[16] += Σ_j p[j]·v_j for both rows of p; to `added` their sums. */
-export function pair_values(
+/** o[16] += Σ_j p[j]·v_j for both rows of p; adds the sums of p to the two floats at `added`. */
+export function query_pair_values(
   p: usize,
   end: usize,
   v: usize,
@@ -156,8 +166,8 @@ export function pair_values(
   store<f32>(added, t, 4);
 }
 
-/** The same for four columns. */
-function pair_values_4(
+/** query_pair_values for four columns. */
+function query_pair_values_4(
   p: usize,
   end: usize,
   v: usize,

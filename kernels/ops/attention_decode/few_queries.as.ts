@@ -1,29 +1,33 @@
-// Few queries against the keys of a prompt that they share with nobody else. The tiles of softmax.as.ts would be
-// mostly empty: here keys lie in the lanes, two queries at a time, and values are read where they lie. Every score,
-// sum and output is the same chain of multiply-adds in the same order as there, so it has the same bits: a branch
-// does not know how many others attend to its prompt. headDim must be a multiple of 4.
+// A few queries that attend to the keys of a prompt, which no other queries share. They would leave
+// the tiles of attention/softmax.as.ts mostly empty. Here the lanes are keys, two queries are done
+// at a time, and values are read in place. Every score, sum and output is the same chain of
+// multiply-adds as there, in the same order. So the bits of a branch do not depend on how many
+// others attend to its prompt. headDim must be a multiple of 4.
 import { TILE, TILE_BYTES } from "../attention/tile.as";
 import { key_offsets, keys, queries } from "../attention/softmax.as";
 import { pack_transposed } from "../attention/pack.as";
-import { read_ahead } from "./own.as";
-import { pair_attend } from "./pair.as";
+import { read_ahead } from "./branch_keys.as";
+import { attend_query_pair } from "./query_pair.as";
 
-/** Bytes of a column of a panel of packed keys (kernels/ops/matmul/spec.ts), and keys of a panel. */
+/**
+ * Bytes of a column of a panel of packed keys (kernels/ops/matmul/spec.ts), and its number of keys.
+ */
 const COLUMN: usize = 64;
 const PANEL_KEYS: i32 = 16;
 
 /**
- * Queries [from, to) of the block attend to `count` keys, rows `stride` bytes apart as `key_offsets` says. `packed`:
- * the same keys in panels, of which this key head's columns begin there, or 0. With panels, the first `alike` keys
- * (whole panels) and values are read from `packedAlike` and `vAlike` on. `lead` as in read_ahead.
+ * Queries [from, to) of the block attend to `count` keys: rows `stride` bytes apart, as in the
+ * table of `key_offsets`. `packed` is 0, or the address of this key head's columns in the same keys
+ * as panels. With panels, the first `shared` keys (whole panels) and their values are read from
+ * `packedShared` and `vShared` on. `lead` as in read_ahead.
  */
-export function few_attend(
+export function attend_few_queries(
   k: usize,
   packed: usize,
   v: usize,
-  alike: i32,
-  packedAlike: usize,
-  vAlike: usize,
+  shared: i32,
+  packedShared: usize,
+  vShared: usize,
   stride: usize,
   count: i32,
   from: i32,
@@ -43,27 +47,29 @@ export function few_attend(
       pack_transposed(k + offset, key_offsets(scratch), n, headDim, 1, transposed);
     }
     const tile = packed == 0 ? transposed : packed + offset;
-    const there = max(0, min(n, alike - j));
+    const there = max(0, min(n, shared - j));
     for (let i = from; i < to; i += 2) {
       const q = queries(scratch) + ((i as usize) << 2);
       let at: usize = 0, s = scratch;
       for (let first = 0; first < n; first += 2 * PANEL_KEYS, at += 2 * panel, s += 2 * COLUMN) {
-        const low = (first < there ? packedAlike + offset : tile) + at;
-        // There need not be a second panel.
+        const low = (first < there ? packedShared + offset : tile) + at;
+        // There may be no second panel.
         const second = first + PANEL_KEYS;
         const high = second < n
-          ? (second < there ? packedAlike + offset : tile) + at + panel
+          ? (second < there ? packedShared + offset : tile) + at + panel
           : low;
-        few_scores(q, low, high, column, s, headDim);
+        few_queries_scores(q, low, high, column, s, headDim);
       }
       const pair = min(to - i, 2);
-      pair_attend(i, pair, n, v + offset, there, vAlike + offset, stride, headDim, scratch);
+      attend_query_pair(i, pair, n, v + offset, there, vShared + offset, stride, headDim, scratch);
     }
   }
 }
 
-/** Two rows of scores s of two queries (columns of transposed q) with 16 keys at `low` and 16 at `high`. */
-export function few_scores(
+/**
+ * Two rows of scores s: two queries (columns of Qᵀ) with the 16 keys at `low` and the 16 at `high`.
+ */
+export function few_queries_scores(
   q: usize,
   low: usize,
   high: usize,

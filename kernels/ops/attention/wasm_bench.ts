@@ -2,20 +2,23 @@
  * Speed of attention on the CPU device, in the shapes of training and generation:
  *
  *     deno run -A --v8-flags=--no-wasm-bounds-checks,--experimental-wasm-revectorize \
- *       kernels/ops/attention/attention_bench.ts [part of a case's name]
+ *       kernels/ops/attention/wasm_bench.ts [part of a case's name]
  *
- * Best of many runs. GFLOP/s counts 4 (forward, decode) or 10 (backward) · heads · headDim operations for
- * each pair of a row and a row that it attends to.
+ * The best of many runs. GFLOP/s counts 4 (forward, decode) or 10 (backward) · heads · headDim
+ * operations for each pair of a row and a row that it attends to.
  */
 import type { Device } from "../../device.ts";
 import type { Tensor } from "../../tensor.ts";
+import { BRANCH } from "../attention_decode/spec.ts";
 import type { Ops } from "../ops.ts";
 import { normals, packLengths, stream, upload } from "../../testing.ts";
 import { createWasmDevice, type WasmDevice } from "../../devices/wasm/device.ts";
 
 type Heads = readonly [heads: number, kvHeads: number, headDim: number];
 
-/** Groups of equal shape: how many, prompt length, branches, branch length. */
+/**
+ * Groups of equal shape: their number, and the prompt length, branches and branch length of each.
+ */
 interface Batch {
   groups: number;
   prompt: number;
@@ -23,7 +26,7 @@ interface Batch {
   length: number;
 }
 
-/** One operation to time: its cost, and what to free afterwards. */
+/** One operation to time, its cost, and the tensors to free afterwards. */
 interface Work {
   run: () => void;
   flops: number;
@@ -86,9 +89,9 @@ function decode(device: Device, batch: Batch, [heads, kvHeads, headDim]: Heads):
   const cells = (n: number) => upload(device, normals(random, n * headDim));
   const branches = Uint32Array.from({ length: count }, (_, b) => b).reduce((table, b) => {
     const first = Math.floor(b / batch.branches) * batch.prompt;
-    table.set([first, first + batch.prompt, b, batch.length], 4 * b);
+    table.set([first, first + batch.prompt, b, batch.length], BRANCH.columns * b);
     return table;
-  }, new Uint32Array(4 * count));
+  }, new Uint32Array(BRANCH.columns * count));
   return work(device, "attention_decode", {
     q: cells(count * heads),
     prefixK: cells(batch.groups * batch.prompt * kvHeads),
@@ -116,7 +119,7 @@ function work<K extends keyof Ops>(
   return { run: () => device.run(op, args), flops, tensors };
 }
 
-/** GFLOP/s of the fastest of many runs within some tenths of a second. */
+/** GFLOP/s of the fastest of many runs within 0.3 seconds. */
 function fastest(make: (device: Device) => Work, device: WasmDevice): number {
   const { run, flops, tensors } = make(device);
   const inner = Math.max(1, Math.round(1e7 / flops));

@@ -1,29 +1,38 @@
-// Queries against the keys of their own branch: too few share these keys to transpose them, so each score is a dot
-// product along the key's row, four keys and two queries at a time. headDim must be a multiple of 4.
+// Queries that attend to the keys of their branch. Too few queries share these keys to transpose
+// them. Each score is a dot product along the key's row; four keys and two queries are done at a
+// time. headDim must be a multiple of 4.
 import { TILE, TILE_BYTES } from "../attention/tile.as";
 import { touch } from "../common/memory.as";
-import { pair_attend } from "./pair.as";
+import { attend_query_pair } from "./query_pair.as";
 
-/** In place of a distance: nothing is read ahead. */
-export const NOT_AHEAD: usize = usize.MAX_VALUE;
+/** Value of `lead` for: do not read ahead. */
+export const NO_READ_AHEAD: usize = usize.MAX_VALUE;
 
 /**
- * Reads n rows of keys, of all key heads, before they serve, and their values: one head's parts lie apart, in an order
- * that no prefetcher follows. `lead`: bytes in a row before this head's part, or NOT_AHEAD.
+ * Reads n rows of keys and values, with all their key heads, before they are needed. The parts of
+ * one head are apart in memory, in an order that no hardware prefetcher follows. `lead` is the
+ * number of bytes of a row before this head's part, or NO_READ_AHEAD.
  */
 // @ts-ignore: decorator of AssemblyScript
 @inline
-export function read_ahead(k: usize, v: usize, stride: usize, n: i32, lead: usize, to: usize): void {
-  if (lead == NOT_AHEAD) return;
+export function read_ahead(
+  k: usize,
+  v: usize,
+  stride: usize,
+  n: i32,
+  lead: usize,
+  to: usize,
+): void {
+  if (lead == NO_READ_AHEAD) return;
   touch(k - lead, (n as usize) * stride, to);
   touch(v - lead, (n as usize) * stride, to);
 }
 
 /**
- * Queries [i, i + group) of a block, whose rows begin at q and lie headDim elements apart. Keys and values: `count`
- * rows, `stride` bytes apart; `lead` as in read_ahead.
+ * Queries [i, i + group) of a block attend to `count` keys. The queries begin at q, headDim
+ * elements apart; keys and values are rows `stride` bytes apart; `lead` as in read_ahead.
  */
-export function own_attend(
+export function attend_branch_keys(
   q: usize,
   k: usize,
   v: usize,
@@ -43,13 +52,14 @@ export function own_attend(
     read_ahead(k + first, v + first, stride, n, lead, scratch);
     for (let g = 0; g < group; g += 2) {
       const pair = min(group - g, 2), row = q + (g as usize) * bytes;
-      own_scores(row, pair == 2 ? row + bytes : row, k + first, stride, n, bytes, scale, scratch);
-      pair_attend(i + g, pair, n, v + first, 0, 0, stride, headDim, scratch);
+      const other = pair == 2 ? row + bytes : row;
+      branch_scores(row, other, k + first, stride, n, bytes, scale, scratch);
+      attend_query_pair(i + g, pair, n, v + first, 0, 0, stride, headDim, scratch);
     }
   }
 }
 
-/** The sums of the four lanes of each: two rounds of transposing halves. */
+/** The sums of the four lanes of each vector, as the lanes of one. */
 // @ts-ignore: decorator of AssemblyScript
 @inline
 function lane_sums(a0: v128, a1: v128, a2: v128, a3: v128): v128 {
@@ -64,8 +74,8 @@ function lane_sums(a0: v128, a1: v128, a2: v128, a3: v128): v128 {
   return f32x4.add(v128.shuffle<f32>(b0, b1, 0, 1, 4, 5), v128.shuffle<f32>(b0, b1, 2, 3, 6, 7));
 }
 
-/** Rows of scratch: scale·q·k_j for both queries. */
-function own_scores(
+/** Stores the scores scale·q·k_j of both queries as two rows of the scratch. */
+function branch_scores(
   q: usize,
   other: usize,
   k: usize,
